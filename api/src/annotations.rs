@@ -1,0 +1,37 @@
+//! Annotation keys, and which object carries each.
+//!
+//! The keys up to [`SERVICE_AZURE_LOAD_BALANCER_INTERNAL`] are shared with the Go agents. The last
+//! ones are ours alone and sit on objects that only we write.
+
+/// On the hub's ServiceImport: which members import it, as [`crate::ServiceInUseBy`] JSON.
+pub const SERVICE_IN_USE_BY: &str = "networking.fleet.azure.com/service-in-use-by";
+/// On an exported EndpointSlice: name of its EndpointSliceExport. Read on adoption only.
+pub const FLEET_UNIQUE_NAME: &str = "networking.fleet.azure.com/fleet-unique-name";
+/// On an exported EndpointSlice: decimal generation that [`LAST_SEEN_TIMESTAMP`] belongs to.
+pub const LAST_SEEN_GENERATION: &str = "networking.fleet.azure.com/last-seen-generation";
+/// On a ServiceExport: resourceVersion of the Service that [`LAST_SEEN_TIMESTAMP`] belongs to.
+pub const LAST_SEEN_RESOURCE_VERSION: &str =
+    "networking.fleet.azure.com/last-seen-resource-version";
+/// On an exported EndpointSlice or a ServiceExport: RFC 3339 time in whole seconds.
+pub const LAST_SEEN_TIMESTAMP: &str = "networking.fleet.azure.com/last-seen-timestamp";
+/// On an EndpointSliceImport (written by Go importers) and on an imported EndpointSlice (written by
+/// us): decimal slice generation whose arrival was already measured.
+pub const LAST_OBSERVED_GENERATION: &str = "networking.fleet.azure.com/last-observed-generation";
+/// On an InternalServiceExport: Service resourceVersion whose export was already measured.
+pub const LAST_OBSERVED_RESOURCE_VERSION: &str =
+    "networking.fleet.azure.com/last-observed-resource-version";
+/// On a ServiceExport, set by its user: integer 0 to 1000; absent means 1, 0 withdraws.
+pub const WEIGHT: &str = "networking.fleet.azure.com/weight";
+/// On a MultiClusterService, set by its user: Go boolean text; true asks for an internal load
+/// balancer.
+pub const AZURE_LOAD_BALANCER_INTERNAL: &str =
+    "networking.fleet.azure.com/azure-load-balancer-internal";
+/// On a derived Service: what Azure's cloud provider reads for [`AZURE_LOAD_BALANCER_INTERNAL`].
+pub const SERVICE_AZURE_LOAD_BALANCER_INTERNAL: &str =
+    "service.beta.kubernetes.io/azure-load-balancer-internal";
+
+/// On a derived Service or an imported EndpointSlice: `namespace/name` of the Service of the fleet
+/// it belongs to, so that its owning key follows from the object alone.
+pub const FLEET_SERVICE: &str = "networking.fleet.azure.com/fleet-service";
+/// On a derived Service: uid of the MultiClusterService it was made for.
+pub const MULTI_CLUSTER_SERVICE_UID: &str = "networking.fleet.azure.com/multi-cluster-service-uid";

@@ -1,0 +1,44 @@
+//! Condition types, statuses and reasons. All are shared with the Go agents, and users' tooling
+//! reads them.
+
+/// Type on ServiceExport and MultiClusterService: whether the object can take effect.
+pub const VALID: &str = "Valid";
+/// Type on ServiceExport and InternalServiceExport: whether the ports differ from the fleet's.
+pub const CONFLICT: &str = "Conflict";
+/// Type in an agent's entry of InternalMemberCluster status.
+pub const JOINED: &str = "Joined";
+
+/// Condition status.
+pub const TRUE: &str = "True";
+/// Condition status.
+pub const FALSE: &str = "False";
+/// Condition status: not decided yet.
+pub const UNKNOWN: &str = "Unknown";
+
+/// Reasons, named after the condition and status they explain.
+pub mod reasons {
+    /// ServiceExport `Valid=True`: exportable, or withdrawn by weight 0 (the message tells).
+    pub const SERVICE_IS_VALID: &str = "ServiceIsValid";
+    /// ServiceExport `Valid=False`: the Service is absent or terminating.
+    pub const SERVICE_NOT_FOUND: &str = "ServiceNotFound";
+    /// ServiceExport `Valid=False`: headless or `ExternalName`.
+    pub const SERVICE_INELIGIBLE: &str = "ServiceIneligible";
+    /// ServiceExport `Valid=False`: the weight annotation is not an integer from 0 to 1000.
+    pub const INVALID_WEIGHT: &str = "ServiceExportInvalidWeightAnnotation";
+    /// ServiceExport `Conflict=Unknown`: the hub has not answered yet.
+    pub const PENDING_CONFLICT_RESOLUTION: &str = "ServicePendingConflictResolution";
+    /// ServiceExport and InternalServiceExport `Conflict=False`: the hub accepted the ports.
+    pub const NO_CONFLICT_FOUND: &str = "NoConflictFound";
+    /// ServiceExport and InternalServiceExport `Conflict=True`: the fleet uses other ports.
+    pub const CONFLICT_FOUND: &str = "ConflictFound";
+
+    /// MultiClusterService `Valid=True`: resolved, derived Service in place.
+    pub const FOUND_SERVICE_IMPORT: &str = "FoundServiceImport";
+    /// MultiClusterService `Valid=Unknown`: no exporter yet, or somebody else holds the import.
+    pub const UNKNOWN_SERVICE_IMPORT: &str = "UnknownServiceImport";
+
+    /// Agent `Joined=True`.
+    pub const AGENT_JOINED: &str = "AgentJoined";
+    /// Agent `Joined=False`: it has cleaned up after `Leave`.
+    pub const AGENT_LEFT: &str = "AgentLeft";
+}

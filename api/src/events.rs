@@ -1,0 +1,34 @@
+//! Reasons of Kubernetes Events. All but the last group are those of the Go agents.
+
+/// Warning on a ServiceExport: its Service is absent or terminating.
+pub const SERVICE_NOT_FOUND: &str = "ServiceNotFound";
+/// Warning on a ServiceExport: headless or `ExternalName` Service.
+pub const SERVICE_NOT_ELIGIBLE: &str = "ServiceNotEligible";
+/// Warning on a ServiceExport: unusable weight annotation.
+pub const INVALID_WEIGHT: &str = "ServiceExportInvalidWeightAnnotation";
+/// Warning on a ServiceExport: its ports differ from the fleet's.
+pub const SERVICE_EXPORT_CONFLICT_FOUND: &str = "ServiceExportConflictFound";
+/// Normal on a ServiceExport: withdrawn because its weight is 0.
+pub const SERVICE_WEIGHT_ZERO: &str = "Service";
+/// Normal on a ServiceExport: it became exportable.
+pub const VALID_SERVICE_EXPORT: &str = "ValidServiceExport";
+/// Normal on a ServiceExport: waits for the hub's verdict.
+pub const PENDING_EXPORT_CONFLICT_RESOLUTION: &str = "PendingExportConflictResolution";
+/// Normal on a ServiceExport: the hub accepted its ports.
+pub const NO_SERVICE_EXPORT_CONFLICT_FOUND: &str = "NoServiceExportConflictFound";
+
+/// Normal on a MultiClusterService: the import is live.
+pub const FOUND_VALID_SERVICE: &str = "FoundValidService";
+/// Normal on a MultiClusterService or hub ServiceImport: its status was written.
+pub const SUCCESSFUL_UPDATE_STATUS: &str = "SuccessfulUpdateStatus";
+/// Normal on a MultiClusterService: it let go of its import.
+pub const UNIMPORTED_SERVICE: &str = "UnimportedService";
+
+/// Normal on a hub ServiceImport: nobody exports it any more.
+pub const NO_EXPORTED_SERVICE: &str = "NoExportedService";
+
+/// Warning on a MultiClusterService: its `derived-service` label was changed by somebody else and
+/// is rewritten.
+pub const DERIVED_SERVICE_LABEL_REWRITTEN: &str = "DerivedServiceLabelRewritten";
+/// Warning on an object whose reference cannot be read or contradicts where the object is.
+pub const REFERENCE_REFUSED: &str = "ReferenceRefused";

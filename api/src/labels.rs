@@ -1,0 +1,20 @@
+//! Label keys and fixed label values.
+
+/// On a MultiClusterService: name of the ServiceImport it currently manages.
+pub const SERVICE_IMPORT: &str = "networking.fleet.azure.com/service-import";
+/// On a MultiClusterService: name of its derived Service; present while the import is live.
+pub const DERIVED_SERVICE: &str = "networking.fleet.azure.com/derived-service";
+/// On a derived Service: name of the MultiClusterService it belongs to.
+pub const MULTI_CLUSTER_SERVICE_NAME: &str =
+    "networking.fleet.azure.com/multi-cluster-service-name";
+/// On a derived Service: namespace of the MultiClusterService it belongs to.
+pub const MULTI_CLUSTER_SERVICE_NAMESPACE: &str =
+    "networking.fleet.azure.com/multi-cluster-service-namespace";
+
+/// On an EndpointSlice: name of the Service in its namespace that it backs.
+pub const SERVICE_NAME: &str = "kubernetes.io/service-name";
+/// On an EndpointSlice: which controller manages it.
+pub const MANAGED_BY: &str = "endpointslice.kubernetes.io/managed-by";
+/// Value of [`MANAGED_BY`] on imported EndpointSlices; the Go agents' value, kept so that either
+/// side adopts the other's slices.
+pub const MANAGED_BY_IMPORT: &str = "endpointsliceimport-controller.networking.fleet.azure.com";

@@ -1,0 +1,163 @@
+//! Names of the objects the agents create, as pure lists of candidates.
+//!
+//! A writer takes the first candidate that is free. Lists start with the name that the Go agents
+//! use and go on with names that end in a hash of what the object stands for, so that two objects
+//! whose plain names collide (`a-b`/`c` and `a`/`b-c`) still get distinct names. Parts are hashed
+//! with their lengths, and the hash is never cut.
+
+mod validate;
+
+use sha2::{Digest, Sha256};
+
+pub use validate::{is_dns1035_label, is_dns1123_label, is_dns1123_subdomain};
+
+use crate::ObjectName;
+
+/// Namespace on members that holds derived Services and imported EndpointSlices.
+pub const SYSTEM_NAMESPACE: &str = "fleet-system";
+
+/// Longest RFC 1123 subdomain, the limit of most object names.
+pub const SUBDOMAIN_LIMIT: usize = 253;
+/// Longest RFC 1123 or RFC 1035 label, the limit of Service and Namespace names.
+pub const LABEL_LIMIT: usize = 63;
+
+const MEMBER_NAMESPACE_PREFIX: &str = "fleet-member-";
+
+/// Hash characters of a candidate that is tried only after a collision: 50 bits.
+const SHORT_HASH: usize = 10;
+/// Hash characters of a name that must be unique by itself in the fleet: 130 bits.
+const LONG_HASH: usize = 26;
+/// How many hashed candidates follow the plain one.
+const HASHED_CANDIDATES: u32 = 2;
+
+/// Namespace on the hub that belongs to one member.
+pub fn member_namespace(cluster: &str) -> String {
+    format!("{MEMBER_NAMESPACE_PREFIX}{cluster}")
+}
+
+/// Which member a namespace on the hub belongs to; `None` for all other namespaces.
+///
+/// This is the only source of a member's identity on the hub: specs may claim anything.
+pub fn member_of_namespace(namespace: &str) -> Option<&str> {
+    namespace
+        .strip_prefix(MEMBER_NAMESPACE_PREFIX)
+        .filter(|cluster| !cluster.is_empty())
+}
+
+/// Names for the InternalServiceExport of a ServiceExport, best first.
+pub fn internal_export_candidates(export: &ObjectName) -> impl Iterator<Item = String> + use<> {
+    subdomain_candidates(export)
+}
+
+/// Names for the InternalServiceImport of a ServiceImport, best first.
+pub fn internal_import_candidates(import: &ObjectName) -> impl Iterator<Item = String> + use<> {
+    subdomain_candidates(import)
+}
+
+/// Names for the derived Service of a MultiClusterService, best first.
+///
+/// Each is an RFC 1035 label, because it names a Service and is the value of a label.
+pub fn derived_service_candidates(mcs: &ObjectName) -> impl Iterator<Item = String> + use<> {
+    let plain = join(mcs);
+    let prefix = label_prefix(&plain, LABEL_LIMIT - SHORT_HASH - 1);
+    let hashed = hashed(prefix, mcs);
+    Some(plain)
+        .filter(|name| is_dns1035_label(name))
+        .into_iter()
+        .chain(hashed)
+}
+
+/// Name of the EndpointSliceExport of one incarnation of an EndpointSlice.
+///
+/// Its EndpointSliceImports and the imported EndpointSlices carry the same name, so it has to be
+/// unique in the whole fleet.
+pub fn slice_export_name(cluster: &str, namespace: &str, slice: &str, uid: &str) -> String {
+    let whole = format!("{cluster}-{namespace}-{slice}");
+    let prefix = subdomain_prefix(&whole, SUBDOMAIN_LIMIT - LONG_HASH - 1);
+    let hash = hash([cluster, namespace, slice, uid], LONG_HASH);
+    format!("{prefix}-{hash}")
+}
+
+fn join(name: &ObjectName) -> String {
+    format!("{}-{}", name.namespace, name.name)
+}
+
+fn subdomain_candidates(name: &ObjectName) -> impl Iterator<Item = String> + use<> {
+    let plain = join(name);
+    let prefix = subdomain_prefix(&plain, SUBDOMAIN_LIMIT - SHORT_HASH - 1);
+    let hashed = hashed(prefix, name);
+    Some(plain)
+        .filter(|name| is_dns1123_subdomain(name))
+        .into_iter()
+        .chain(hashed)
+}
+
+fn hashed(prefix: String, name: &ObjectName) -> impl Iterator<Item = String> + use<> {
+    let name = name.clone();
+    (0..HASHED_CANDIDATES).map(move |attempt| {
+        let parts = [&*name.namespace, &*name.name];
+        let hash = match attempt {
+            0 => hash(parts, SHORT_HASH),
+            _ => hash(parts.into_iter().chain([&*attempt.to_string()]), SHORT_HASH),
+        };
+        format!("{prefix}-{hash}")
+    })
+}
+
+/// Start of `whole` that stays a legal subdomain with `-<hash>` behind it.
+fn subdomain_prefix(whole: &str, limit: usize) -> String {
+    let cut = whole.get(..limit.min(whole.len())).unwrap_or_default();
+    let cut = cut.trim_end_matches(['-', '.']);
+    if is_dns1123_subdomain(cut) {
+        cut.to_owned()
+    } else {
+        label_prefix(whole, limit)
+    }
+}
+
+/// Start of `whole` as lower-case letters, digits and inner dashes, beginning with a letter.
+///
+/// Names on an API server need little of this; references in specs can hold any text.
+fn label_prefix(whole: &str, limit: usize) -> String {
+    let clean = |c: char| {
+        if c.is_ascii_alphanumeric() {
+            c.to_ascii_lowercase()
+        } else {
+            '-'
+        }
+    };
+    let text: String = whole.chars().map(clean).collect();
+    let text = text.trim_start_matches('-');
+    // The prefix the Go agents give to names that would start with a digit.
+    let lead = if text.starts_with(|c: char| c.is_ascii_lowercase()) {
+        ""
+    } else {
+        "ns"
+    };
+    let text: String = lead.chars().chain(text.chars()).take(limit).collect();
+    text.trim_end_matches('-').to_owned()
+}
+
+/// First `length` characters of the lower-case base32 (RFC 4648) form of the SHA-256 of `parts`.
+fn hash<'a>(parts: impl IntoIterator<Item = &'a str>, length: usize) -> String {
+    let mut sha = Sha256::new();
+    for part in parts {
+        sha.update((part.len() as u64).to_be_bytes());
+        sha.update(part.as_bytes());
+    }
+    base32(&sha.finalize()).take(length).collect()
+}
+
+fn base32(bytes: &[u8]) -> impl Iterator<Item = char> {
+    const ALPHABET: [u8; 32] = *b"abcdefghijklmnopqrstuvwxyz234567";
+    // Only whole groups of five bits are needed: 26 characters take 130 of the 256 bits.
+    (0..bytes.len() * 8 / 5).map(|group| {
+        let index = (group * 5..group * 5 + 5).fold(0, |index, bit| {
+            (index << 1) | usize::from(bytes[bit / 8] >> (7 - bit % 8) & 1)
+        });
+        char::from(ALPHABET[index])
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,120 @@
+//! The resource kinds the agents read and write, as the API server's URLs name them.
+
+/// How one kind is addressed on an API server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ResourceKind {
+    /// API group; empty for the core group.
+    pub group: &'static str,
+    /// Version that the agents read and write.
+    pub version: &'static str,
+    /// Kind as in a manifest.
+    pub kind: &'static str,
+    /// Plural as in a URL.
+    pub plural: &'static str,
+    /// Whether its objects live in a namespace.
+    pub namespaced: bool,
+}
+
+impl ResourceKind {
+    /// `apiVersion` as written in a manifest.
+    pub fn api_version(&self) -> String {
+        if self.group.is_empty() {
+            self.version.to_owned()
+        } else {
+            format!("{}/{}", self.group, self.version)
+        }
+    }
+}
+
+/// Every kind the agents know.
+pub mod kinds {
+    use super::ResourceKind;
+
+    const fn namespaced(
+        group: &'static str,
+        version: &'static str,
+        kind: &'static str,
+        plural: &'static str,
+    ) -> ResourceKind {
+        ResourceKind {
+            group,
+            version,
+            kind,
+            plural,
+            namespaced: true,
+        }
+    }
+
+    const NETWORKING: &str = "networking.fleet.azure.com";
+    const CLUSTER: &str = "cluster.kubernetes-fleet.io";
+
+    /// Core Service.
+    pub const SERVICE: ResourceKind = namespaced("", "v1", "Service", "services");
+    /// Core Namespace.
+    pub const NAMESPACE: ResourceKind = ResourceKind {
+        group: "",
+        version: "v1",
+        kind: "Namespace",
+        plural: "namespaces",
+        namespaced: false,
+    };
+    /// EndpointSlice of the discovery group.
+    pub const ENDPOINT_SLICE: ResourceKind =
+        namespaced("discovery.k8s.io", "v1", "EndpointSlice", "endpointslices");
+    /// ServiceExport; v1beta1 is the version the agents use.
+    pub const SERVICE_EXPORT: ResourceKind =
+        namespaced(NETWORKING, "v1beta1", "ServiceExport", "serviceexports");
+    /// ServiceImport, on the hub and on members.
+    pub const SERVICE_IMPORT: ResourceKind =
+        namespaced(NETWORKING, "v1alpha1", "ServiceImport", "serviceimports");
+    /// MultiClusterService.
+    pub const MULTI_CLUSTER_SERVICE: ResourceKind = namespaced(
+        NETWORKING,
+        "v1alpha1",
+        "MultiClusterService",
+        "multiclusterservices",
+    );
+    /// InternalServiceExport.
+    pub const INTERNAL_SERVICE_EXPORT: ResourceKind = namespaced(
+        NETWORKING,
+        "v1alpha1",
+        "InternalServiceExport",
+        "internalserviceexports",
+    );
+    /// InternalServiceImport.
+    pub const INTERNAL_SERVICE_IMPORT: ResourceKind = namespaced(
+        NETWORKING,
+        "v1alpha1",
+        "InternalServiceImport",
+        "internalserviceimports",
+    );
+    /// EndpointSliceExport.
+    pub const ENDPOINT_SLICE_EXPORT: ResourceKind = namespaced(
+        NETWORKING,
+        "v1alpha1",
+        "EndpointSliceExport",
+        "endpointsliceexports",
+    );
+    /// EndpointSliceImport.
+    pub const ENDPOINT_SLICE_IMPORT: ResourceKind = namespaced(
+        NETWORKING,
+        "v1alpha1",
+        "EndpointSliceImport",
+        "endpointsliceimports",
+    );
+    /// InternalMemberCluster of KubeFleet.
+    pub const INTERNAL_MEMBER_CLUSTER: ResourceKind = namespaced(
+        CLUSTER,
+        "v1beta1",
+        "InternalMemberCluster",
+        "internalmemberclusters",
+    );
+    /// MemberCluster of KubeFleet; cluster-scoped.
+    pub const MEMBER_CLUSTER: ResourceKind = ResourceKind {
+        group: CLUSTER,
+        version: "v1beta1",
+        kind: "MemberCluster",
+        plural: "memberclusters",
+        namespaced: false,
+    };
+}
