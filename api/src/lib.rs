@@ -4,12 +4,28 @@
 
 pub mod annotations;
 pub mod conditions;
+pub mod crds;
 pub mod events;
+mod export_status;
 pub mod finalizers;
+mod import_status;
+mod in_use;
 pub mod labels;
+pub mod membership;
 pub mod names;
 mod object_name;
+mod port;
+mod reference;
 mod resource_kind;
+mod slice;
+pub mod v1alpha1;
+pub mod v1beta1;
 
+pub use export_status::ServiceExportStatus;
+pub use import_status::{ClusterStatus, ServiceImportStatus, ServiceImportType};
+pub use in_use::{ServiceInUseBy, UnreadableInUse};
 pub use object_name::ObjectName;
+pub use port::{Protocol, ServicePort};
+pub use reference::{ExportedObjectReference, OwnerServiceReference};
 pub use resource_kind::{ResourceKind, kinds};
+pub use slice::{AddressType, Endpoint, EndpointPort, ExportedSliceSpec};

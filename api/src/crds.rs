@@ -1,0 +1,62 @@
+//! CustomResourceDefinitions of all kinds: derived from the types, then finished.
+
+mod finish;
+
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::CustomResourceExt;
+use kube::core::Rule;
+use kube::core::crd::merge_crds;
+
+pub use finish::finish;
+
+use crate::{membership, v1alpha1, v1beta1};
+
+/// Limits names to what still fits into a label, for kinds whose names become Service names.
+pub(crate) fn name_rule() -> Rule {
+    Rule::new("size(self.metadata.name) < 64").message("metadata.name max length is 63")
+}
+
+/// All kinds of `networking.fleet.azure.com`, as a hub needs them.
+pub fn networking() -> Vec<CustomResourceDefinition> {
+    let mut crds = user_facing();
+    crds.extend(
+        [
+            v1alpha1::InternalServiceExport::crd(),
+            v1alpha1::InternalServiceImport::crd(),
+            v1alpha1::EndpointSliceExport::crd(),
+            v1alpha1::EndpointSliceImport::crd(),
+        ]
+        .map(finish),
+    );
+    crds
+}
+
+/// The kinds of `networking.fleet.azure.com` that a member needs: those its users see.
+pub fn user_facing() -> Vec<CustomResourceDefinition> {
+    let exports = [
+        v1alpha1::ServiceExport::crd(),
+        v1beta1::ServiceExport::crd(),
+    ];
+    let exports = merge_crds(exports.into(), "v1beta1")
+        .expect("both versions are of one kind, and v1beta1 is among them");
+    [
+        exports,
+        v1alpha1::ServiceImport::crd(),
+        v1alpha1::MultiClusterService::crd(),
+    ]
+    .map(finish)
+    .into()
+}
+
+/// The membership kinds, which KubeFleet owns and installs; for clusters without KubeFleet.
+pub fn membership() -> Vec<CustomResourceDefinition> {
+    [
+        membership::InternalMemberCluster::crd(),
+        membership::MemberCluster::crd(),
+    ]
+    .map(finish)
+    .into()
+}
+
+#[cfg(test)]
+mod tests;

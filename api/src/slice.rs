@@ -1,0 +1,146 @@
+//! What of an EndpointSlice travels between clusters.
+
+use k8s_openapi::api::discovery::v1 as discovery;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{ExportedObjectReference, OwnerServiceReference};
+
+/// Kind of the addresses in a slice.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+pub enum AddressType {
+    /// IPv4 addresses.
+    #[default]
+    IPv4,
+    /// A kind this version does not carry. Kept, so that one such object does not fail a list.
+    #[serde(untagged)]
+    #[schemars(skip)]
+    Other(String),
+}
+
+impl AddressType {
+    /// The address type as written on the wire.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::IPv4 => "IPv4",
+            Self::Other(text) => text,
+        }
+    }
+}
+
+impl From<&str> for AddressType {
+    fn from(text: &str) -> Self {
+        match text {
+            "IPv4" => Self::IPv4,
+            other => Self::Other(other.to_owned()),
+        }
+    }
+}
+
+/// One ready backend.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+pub struct Endpoint {
+    /// Its addresses, all of one backend.
+    pub addresses: Vec<String>,
+}
+
+/// One port of a slice, as in an EndpointSlice. A missing number means every port.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(extend("x-kubernetes-map-type" = "atomic"))]
+pub struct EndpointPort {
+    /// Name of the Service port; empty for an unnamed one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Transport protocol.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub protocol: Option<String>,
+    /// Number of the port on the endpoints.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub port: Option<i32>,
+    /// Application protocol, as a hint to implementations.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub app_protocol: Option<String>,
+}
+
+impl From<&discovery::EndpointPort> for EndpointPort {
+    fn from(port: &discovery::EndpointPort) -> Self {
+        Self {
+            name: port.name.clone(),
+            protocol: port.protocol.clone(),
+            port: port.port,
+            app_protocol: port.app_protocol.clone(),
+        }
+    }
+}
+
+impl From<&EndpointPort> for discovery::EndpointPort {
+    fn from(port: &EndpointPort) -> Self {
+        Self {
+            name: port.name.clone(),
+            protocol: port.protocol.clone(),
+            port: port.port,
+            app_protocol: port.app_protocol.clone(),
+        }
+    }
+}
+
+/// An EndpointSlice on its way between clusters: spec of both EndpointSliceExport and
+/// EndpointSliceImport, which is a copy of the former.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ExportedSliceSpec {
+    /// Kind of the addresses.
+    #[schemars(extend("default" = "IPv4"))]
+    pub address_type: AddressType,
+    /// Ready endpoints; may be empty.
+    #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
+    pub endpoints: Vec<Endpoint>,
+    /// Ports that every endpoint offers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
+    pub ports: Vec<EndpointPort>,
+    /// The exported EndpointSlice.
+    pub endpoint_slice_reference: ExportedObjectReference,
+    /// The Service it backs.
+    pub owner_service_reference: OwnerServiceReference,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_slice_still_sends_its_endpoints() {
+        let sent = serde_json::to_value(ExportedSliceSpec::default()).unwrap();
+        assert_eq!(sent["addressType"], "IPv4");
+        assert_eq!(sent["endpoints"], serde_json::json!([]));
+        assert!(sent.get("ports").is_none());
+    }
+
+    #[test]
+    fn ports_travel_verbatim() {
+        let port = discovery::EndpointPort {
+            name: Some(String::new()),
+            protocol: Some("SCTP".to_owned()),
+            port: None,
+            app_protocol: Some("example.com/thing".to_owned()),
+        };
+        assert_eq!(
+            discovery::EndpointPort::from(&EndpointPort::from(&port)),
+            port
+        );
+        let sent = serde_json::to_string(&EndpointPort::from(&port)).unwrap();
+        assert_eq!(
+            sent,
+            r#"{"name":"","protocol":"SCTP","appProtocol":"example.com/thing"}"#
+        );
+    }
+
+    #[test]
+    fn an_unknown_address_type_is_kept() {
+        let read: AddressType = serde_json::from_str(r#""IPv6""#).unwrap();
+        assert_eq!(read, AddressType::from("IPv6"));
+        assert_eq!(serde_json::to_string(&read).unwrap(), r#""IPv6""#);
+    }
+}

@@ -1,0 +1,30 @@
+//! InternalServiceImport: a member's wish to import, as it arrives on the hub.
+
+use kube::CustomResource;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{ExportedObjectReference, ServiceImportStatus};
+
+/// What a member wants to import.
+#[derive(
+    CustomResource, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema,
+)]
+#[kube(
+    group = "networking.fleet.azure.com",
+    version = "v1alpha1",
+    kind = "InternalServiceImport",
+    plural = "internalserviceimports",
+    shortname = "internalsvcimport",
+    category = "fleet-networking",
+    namespaced,
+    status = "ServiceImportStatus",
+    derive = "PartialEq",
+    derive = "Default",
+    doc = "Carries the wish to import a Service from a member cluster to the hub, and the answer back."
+)]
+#[serde(rename_all = "camelCase")]
+pub struct InternalServiceImportSpec {
+    /// The ServiceImport on the member; its namespace and name are those of the Service.
+    pub service_import_reference: ExportedObjectReference,
+}

@@ -1,0 +1,28 @@
+//! ServiceImport: a Service of the fleet, on the hub and in clusters that import it.
+
+use kube::CustomResource;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::ServiceImportStatus;
+
+/// What a ServiceImport says beside its name: nothing.
+#[derive(
+    CustomResource, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema,
+)]
+#[kube(
+    group = "networking.fleet.azure.com",
+    version = "v1alpha1",
+    kind = "ServiceImport",
+    plural = "serviceimports",
+    shortname = "svcimport",
+    category = "fleet-networking",
+    namespaced,
+    no_spec,
+    status = "ServiceImportStatus",
+    derive = "PartialEq",
+    derive = "Default",
+    doc = "A Service that clusters of the fleet export under this namespace and name.",
+    validation = crate::crds::name_rule()
+)]
+pub struct ServiceImportFields {}

@@ -1,0 +1,40 @@
+//! ServiceExport, v1beta1: the version that is stored and that the agents use.
+
+use kube::CustomResource;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::ServiceExportStatus;
+
+/// What a ServiceExport says beside its name: nothing.
+#[derive(
+    CustomResource, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema,
+)]
+#[kube(
+    group = "networking.fleet.azure.com",
+    version = "v1beta1",
+    kind = "ServiceExport",
+    plural = "serviceexports",
+    shortname = "svcexport",
+    category = "fleet-networking",
+    namespaced,
+    no_spec,
+    status = "ServiceExportStatus",
+    derive = "PartialEq",
+    derive = "Default",
+    storage = true,
+    doc = "Exports the Service of the same namespace and name to the other clusters of the fleet.",
+    validation = crate::crds::name_rule(),
+    printcolumn(
+        name = "Is-Valid",
+        type_ = "string",
+        json_path = ".status.conditions[?(@.type=='Valid')].status"
+    ),
+    printcolumn(
+        name = "Is-Conflicted",
+        type_ = "string",
+        json_path = ".status.conditions[?(@.type=='Conflict')].status"
+    ),
+    printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp")
+)]
+pub struct ServiceExportFields {}
