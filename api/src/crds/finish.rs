@@ -1,8 +1,148 @@
-//! What deriving cannot express.
+//! One pass over a derived CustomResourceDefinition for what deriving cannot express.
+//!
+//! - `Option` becomes `nullable`; our peers never send `null`, so the server shall refuse it.
+//! - An open enum becomes `anyOf`, which the API server takes for no enum at all.
+//! - Types of Kubernetes come without the limits and list types that their owners define.
+//! - A flattened map becomes a map without any named property.
+//! - A status subresource cannot be derived without a status.
 
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
+    CustomResourceDefinition, CustomResourceSubresourceStatus, JSON, JSONSchemaProps,
+    JSONSchemaPropsOrArray, JSONSchemaPropsOrBool,
+};
 
-/// Finishes.
-pub fn finish(crd: CustomResourceDefinition) -> CustomResourceDefinition {
+/// Kinds whose status subresource is on although they have no status: the Go agents' definition
+/// has it so, and switching it off would be a change to whoever applies both.
+const STATUS_WITHOUT_PROPERTY: [&str; 1] = ["EndpointSliceExport"];
+
+/// Pattern of `type` of a condition, and of the error of a load balancer's port.
+const QUALIFIED_NAME: &str = "^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$";
+const QUALIFIED_NAME_LENGTH: i64 = 316;
+
+/// Pattern of `reason` of a condition.
+const REASON: &str = "^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$";
+
+/// Turns a derived definition into the one that is installed. Finishing twice changes nothing.
+pub fn finish(mut crd: CustomResourceDefinition) -> CustomResourceDefinition {
+    let kind = &crd.spec.names.kind;
+    crd.spec.names.list_kind = Some(format!("{kind}List"));
+    for version in &mut crd.spec.versions {
+        if STATUS_WITHOUT_PROPERTY.contains(&kind.as_str()) {
+            let status = CustomResourceSubresourceStatus(serde_json::json!({}));
+            version.subresources.get_or_insert_default().status = Some(status);
+        }
+        let root = version
+            .schema
+            .as_mut()
+            .and_then(|schema| schema.open_api_v3_schema.as_mut());
+        if let Some(root) = root {
+            root.title = None;
+            finish_schema(root);
+        }
+    }
     crd
+}
+
+fn finish_schema(schema: &mut JSONSchemaProps) {
+    schema.nullable = None;
+    close_enum(schema);
+    open_map(schema);
+    if is_condition(schema) {
+        limit_condition(schema);
+    }
+    for (name, property) in schema.properties.iter_mut().flatten() {
+        finish_schema(property);
+        if name == "loadBalancer" {
+            finish_load_balancer(property);
+        }
+    }
+    if let Some(items) = items(schema) {
+        finish_schema(items);
+    }
+}
+
+/// Schema of the elements of a list.
+fn items(schema: &mut JSONSchemaProps) -> Option<&mut JSONSchemaProps> {
+    match schema.items.as_mut()? {
+        JSONSchemaPropsOrArray::Schema(items) => Some(items),
+        JSONSchemaPropsOrArray::Schemas(_) => None,
+    }
+}
+
+fn property<'a>(schema: &'a mut JSONSchemaProps, name: &str) -> Option<&'a mut JSONSchemaProps> {
+    schema.properties.as_mut()?.get_mut(name)
+}
+
+/// Replaces alternatives that are strings with fixed values by one list of values.
+fn close_enum(schema: &mut JSONSchemaProps) {
+    let values = |alternative: &JSONSchemaProps| -> Option<Vec<JSON>> {
+        alternative
+            .enum_
+            .clone()
+            .filter(|_| alternative.type_.as_deref() == Some("string"))
+    };
+    let Some(alternatives) = &schema.any_of else {
+        return;
+    };
+    let values: Option<Vec<_>> = alternatives.iter().map(values).collect();
+    if let Some(values) = values {
+        schema.any_of = None;
+        schema.type_ = Some("string".to_owned());
+        schema.enum_ = Some(values.concat());
+    }
+}
+
+fn open_map(schema: &mut JSONSchemaProps) {
+    if let Some(JSONSchemaPropsOrBool::Bool(true)) = schema.additional_properties {
+        schema.additional_properties = None;
+        schema.x_kubernetes_preserve_unknown_fields = Some(true);
+    }
+}
+
+fn is_condition(schema: &JSONSchemaProps) -> bool {
+    let required = schema.required.iter().flatten().map(String::as_str);
+    required.eq(["lastTransitionTime", "message", "reason", "status", "type"])
+}
+
+fn limit_condition(condition: &mut JSONSchemaProps) {
+    if let Some(message) = property(condition, "message") {
+        message.max_length = Some(32768);
+    }
+    if let Some(generation) = property(condition, "observedGeneration") {
+        generation.minimum = Some(0.0);
+    }
+    if let Some(reason) = property(condition, "reason") {
+        reason.min_length = Some(1);
+        reason.max_length = Some(1024);
+        reason.pattern = Some(REASON.to_owned());
+    }
+    if let Some(status) = property(condition, "status") {
+        status.enum_ = Some(
+            ["True", "False", "Unknown"]
+                .map(|text| JSON(text.into()))
+                .into(),
+        );
+    }
+    if let Some(type_) = property(condition, "type") {
+        limit_qualified_name(type_);
+    }
+}
+
+fn limit_qualified_name(text: &mut JSONSchemaProps) {
+    text.max_length = Some(QUALIFIED_NAME_LENGTH);
+    text.pattern = Some(QUALIFIED_NAME.to_owned());
+}
+
+fn finish_load_balancer(load_balancer: &mut JSONSchemaProps) {
+    let Some(ingress) = property(load_balancer, "ingress") else {
+        return;
+    };
+    ingress.x_kubernetes_list_type = Some("atomic".to_owned());
+    let Some(ports) = items(ingress).and_then(|ingress| property(ingress, "ports")) else {
+        return;
+    };
+    ports.x_kubernetes_list_type = Some("atomic".to_owned());
+    if let Some(error) = items(ports).and_then(|port| property(port, "error")) {
+        limit_qualified_name(error);
+    }
 }

@@ -9,9 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// What the hub wants of a member.
-#[derive(
-    CustomResource, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(CustomResource, Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[kube(
     group = "cluster.kubernetes-fleet.io",
     version = "v1beta1",
@@ -33,7 +31,9 @@ use serde_json::Value;
 )]
 #[serde(rename_all = "camelCase")]
 pub struct InternalMemberClusterSpec {
-    /// Whether the member is to be in the fleet.
+    /// Whether the member is to be in the fleet: `Join` or `Leave`.
+    // KubeFleet's schema takes any text.
+    #[schemars(with = "String")]
     pub state: ClusterState,
     /// Seconds between heartbeats.
     #[serde(default = "default_heartbeat_period")]
@@ -44,12 +44,22 @@ pub struct InternalMemberClusterSpec {
     pub other: BTreeMap<String, Value>,
 }
 
+impl Default for InternalMemberClusterSpec {
+    fn default() -> Self {
+        Self {
+            state: ClusterState::default(),
+            heartbeat_period_seconds: default_heartbeat_period(),
+            other: BTreeMap::new(),
+        }
+    }
+}
+
 fn default_heartbeat_period() -> i32 {
     60
 }
 
 /// Whether a member is to be in the fleet.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum ClusterState {
     /// Be a member.
     #[default]
@@ -58,7 +68,6 @@ pub enum ClusterState {
     Leave,
     /// A wish this version does not know; to be ignored.
     #[serde(untagged)]
-    #[schemars(skip)]
     Other(String),
 }
 
@@ -79,7 +88,9 @@ pub struct InternalMemberClusterStatus {
 #[serde(rename_all = "camelCase")]
 pub struct AgentStatus {
     /// Which agent reports.
+    // KubeFleet's schema takes any text.
     #[serde(rename = "type")]
+    #[schemars(with = "String")]
     pub type_: AgentType,
     /// Condition `Joined`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -96,7 +107,7 @@ pub struct AgentStatus {
 /// Kind of agent on a member.
 ///
 /// One networking agent stands for both types of the original's agents, so it reports twice.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum AgentType {
     /// KubeFleet's own agent.
     #[default]
@@ -107,7 +118,6 @@ pub enum AgentType {
     ServiceExportImportAgent,
     /// An agent this version does not know.
     #[serde(untagged)]
-    #[schemars(skip)]
     Other(String),
 }
 
