@@ -1,0 +1,3 @@
+//! `fleet-testbed`: a fleet of real control planes on one machine, to try things out.
+
+fn main() {}

@@ -1,0 +1,323 @@
+//! The agents as separate processes, with the credentials a user would give them.
+
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use futures::future::try_join_all;
+
+use super::ports::free_port;
+use super::process::{Launch, Server};
+use super::state::RunDir;
+use crate::fleet::Fleet;
+use crate::plain_http;
+use crate::wait::wait_until;
+
+/// Folder of the agents' programs, if they are not beside the running program.
+pub const AGENTS_FOLDER: &str = "FLEET_AGENTS_DIR";
+
+const READY_DEADLINE: Duration = Duration::from_secs(30);
+const STOP_PATIENCE: Duration = Duration::from_secs(15);
+
+/// Variables of the caller that would make an agent talk to another cluster.
+const FOREIGN: [&str; 6] = [
+    "KUBECONFIG",
+    "HUB_SERVER_URL",
+    "CONFIG_PATH",
+    "HUB_CERTIFICATE_AUTHORITY",
+    "HUB_KUBE_HEADER",
+    "MEMBER_CLUSTER_NAME",
+];
+
+/// Which agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Agent {
+    /// The hub's.
+    Hub,
+    /// That of the member at this position, from 0.
+    Member(usize),
+}
+
+/// How agents are started.
+#[derive(Clone, Debug, Default)]
+pub struct AgentOptions {
+    /// Further arguments of every agent.
+    pub arguments: Vec<String>,
+    /// Further variables of every agent, for example `RUST_LOG`.
+    pub environment: Vec<(String, String)>,
+}
+
+/// The agents of a fleet. Dropping it kills them.
+#[derive(Debug)]
+pub struct Agents {
+    processes: BTreeMap<Agent, AgentProcess>,
+    run: Arc<RunDir>,
+}
+
+#[derive(Debug)]
+struct AgentProcess {
+    launch: Launch,
+    metrics_port: u16,
+    health_port: u16,
+    server: Option<Server>,
+}
+
+impl Agents {
+    /// Starts the hub agent and all member agents and waits until each says it is ready.
+    pub async fn start(fleet: &Fleet, options: &AgentOptions) -> Result<Self> {
+        let mut agents = Self::prepare(fleet, options)?;
+        for agent in fleet.agents() {
+            agents.launch(agent)?;
+        }
+        agents.wait_ready().await?;
+        Ok(agents)
+    }
+
+    /// Prepares all agents and starts none; [`Self::launch`] does.
+    pub fn prepare(fleet: &Fleet, options: &AgentOptions) -> Result<Self> {
+        let folder = fleet.run().folder("agents")?;
+        let programs = programs_folder()?;
+        let mut processes = BTreeMap::new();
+        for agent in fleet.agents() {
+            let (metrics_port, health_port) = (free_port()?, free_port()?);
+            let name = fleet.agent_name(agent);
+            let addresses = [
+                format!(
+                    "--metrics-bind-address={}:{metrics_port}",
+                    Ipv4Addr::LOCALHOST
+                ),
+                format!(
+                    "--health-probe-bind-address={}:{health_port}",
+                    Ipv4Addr::LOCALHOST
+                ),
+            ];
+            let arguments = addresses
+                .into_iter()
+                .chain(options.arguments.iter().cloned());
+            let mut environment = fleet.agent_env(agent);
+            environment.extend(options.environment.iter().cloned());
+            let launch = Launch {
+                program: program(&programs, agent)?,
+                arguments: arguments.map(Into::into).collect(),
+                environment,
+                without: FOREIGN.iter().map(|&name| name.to_owned()).collect(),
+                log: folder.join(format!("{name}.log")),
+                name,
+            };
+            let process = AgentProcess {
+                launch,
+                metrics_port,
+                health_port,
+                server: None,
+            };
+            processes.insert(agent, process);
+        }
+        Ok(Self {
+            processes,
+            run: Arc::clone(fleet.run()),
+        })
+    }
+
+    /// Starts one agent unless it runs, without waiting for it.
+    pub fn launch(&mut self, agent: Agent) -> Result<()> {
+        let run = Arc::clone(&self.run);
+        let process = self.process_mut(agent)?;
+        if process
+            .server
+            .as_mut()
+            .is_some_and(|server| server.exited().is_none())
+        {
+            return Ok(());
+        }
+        process.server = Some(Server::start(&process.launch, &run)?);
+        Ok(())
+    }
+
+    /// SIGKILL. It must be running.
+    pub fn kill(&mut self, agent: Agent) -> Result<()> {
+        let server = self.process_mut(agent)?.server.take();
+        server.context("the agent does not run").map(drop)
+    }
+
+    /// SIGTERM and a wait; true if it ended in time by itself.
+    pub async fn stop(&mut self, agent: Agent) -> Result<bool> {
+        let server = self.process_mut(agent)?.server.take();
+        Ok(server
+            .context("the agent does not run")?
+            .stop(STOP_PATIENCE)
+            .await)
+    }
+
+    /// SIGKILL, a new start, and a wait until it is ready.
+    pub async fn restart(&mut self, agent: Agent) -> Result<()> {
+        self.process_mut(agent)?.server = None;
+        self.launch(agent)?;
+        self.wait_ready_of(agent).await
+    }
+
+    /// Waits until every running agent answers `/readyz` with 200.
+    pub async fn wait_ready(&mut self) -> Result<()> {
+        let running = self
+            .processes
+            .values_mut()
+            .filter(|process| process.server.is_some());
+        try_join_all(running.map(AgentProcess::wait_ready)).await?;
+        Ok(())
+    }
+
+    /// Waits until one agent answers `/readyz` with 200.
+    pub async fn wait_ready_of(&mut self, agent: Agent) -> Result<()> {
+        self.process_mut(agent)?.wait_ready().await
+    }
+
+    /// An error with the end of its log if an agent that should run has ended.
+    pub fn check_alive(&mut self) -> Result<()> {
+        let mut running = self
+            .processes
+            .values_mut()
+            .filter_map(|process| process.server.as_mut());
+        running.try_for_each(Server::check_alive)
+    }
+
+    /// What the agent's `/metrics` says, in the text format.
+    pub async fn metrics(&self, agent: Agent) -> Result<String> {
+        let port = self.process(agent)?.metrics_port;
+        let (status, text) = plain_http::get(&format!("http://127.0.0.1:{port}/metrics")).await?;
+        if status != 200 {
+            bail!("/metrics answered {status}");
+        }
+        Ok(text)
+    }
+
+    /// Port of `/metrics`.
+    pub fn metrics_port(&self, agent: Agent) -> Result<u16> {
+        Ok(self.process(agent)?.metrics_port)
+    }
+
+    /// Process id of a running agent.
+    pub fn pid(&self, agent: Agent) -> Option<u32> {
+        self.processes.get(&agent)?.server.as_ref().map(Server::pid)
+    }
+
+    /// The agent's log file; restarts append to it.
+    pub fn log(&self, agent: Agent) -> Result<&Path> {
+        Ok(&self.process(agent)?.launch.log)
+    }
+
+    /// CPU time and peak memory of a running agent since its start.
+    pub fn usage(&self, agent: Agent) -> Result<Usage> {
+        Usage::of(self.pid(agent).context("the agent does not run")?)
+    }
+
+    fn process(&self, agent: Agent) -> Result<&AgentProcess> {
+        self.processes
+            .get(&agent)
+            .context("the fleet has no such agent")
+    }
+
+    fn process_mut(&mut self, agent: Agent) -> Result<&mut AgentProcess> {
+        self.processes
+            .get_mut(&agent)
+            .context("the fleet has no such agent")
+    }
+}
+
+impl AgentProcess {
+    async fn wait_ready(&mut self) -> Result<()> {
+        let url = format!("http://127.0.0.1:{}/readyz", self.health_port);
+        let name = self.launch.name.clone();
+        let server = self
+            .server
+            .as_mut()
+            .with_context(|| format!("{name} does not run"))?;
+        let ready = wait_until(&format!("{name} is ready"), READY_DEADLINE, async || {
+            // An agent that ended will not become ready: say so at once.
+            if server.exited().is_some() {
+                return Ok(true);
+            }
+            Ok(plain_http::get(&url).await?.0 == 200)
+        })
+        .await;
+        server.check_alive()?;
+        ready.with_context(|| format!("{name}; its last lines:\n{}", server.log_tail(15)))
+    }
+}
+
+/// What a process has used.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Usage {
+    /// User and system time.
+    pub cpu: Duration,
+    /// The most memory it ever had resident, in bytes.
+    pub peak_rss_bytes: u64,
+}
+
+impl Usage {
+    /// Reads `/proc`.
+    pub fn of(pid: u32) -> Result<Self> {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"))?;
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status"))?;
+        Self::parse(&stat, &status).context("/proc has an unknown format")
+    }
+
+    fn parse(stat: &str, status: &str) -> Option<Self> {
+        // Fields 14 and 15, in ticks of 10 ms on every Linux; the name before them may hold spaces.
+        let mut fields = stat[stat.rfind(')')? + 1..].split_whitespace().skip(11);
+        let mut ticks = || fields.next()?.parse::<u64>().ok();
+        let cpu = Duration::from_millis((ticks()? + ticks()?) * 10);
+        let line = status
+            .lines()
+            .find_map(|line| line.strip_prefix("VmHWM:"))?;
+        let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+        Some(Self {
+            cpu,
+            peak_rss_bytes: kibibytes * 1024,
+        })
+    }
+}
+
+/// `FLEET_AGENTS_DIR`, else the folder of the running program, or the one above it for a test in `deps/`.
+fn programs_folder() -> Result<PathBuf> {
+    if let Some(folder) = std::env::var_os(AGENTS_FOLDER) {
+        return Ok(PathBuf::from(folder));
+    }
+    let mut folder = std::env::current_exe().context("find the running program")?;
+    folder.pop();
+    if folder.ends_with("deps") || folder.ends_with("examples") {
+        folder.pop();
+    }
+    Ok(folder)
+}
+
+fn program(folder: &Path, agent: Agent) -> Result<PathBuf> {
+    let name = match agent {
+        Agent::Hub => "hub-agent",
+        Agent::Member(_) => "member-agent",
+    };
+    let path = folder.join(name);
+    if !path.is_file() {
+        bail!(
+            "{} is missing; `cargo build --bins` makes it, or set {AGENTS_FOLDER}",
+            path.display()
+        );
+    }
+    Ok(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn usage_is_read_from_proc() {
+        let stat = "9 (an (odd) name) S 1 2 3 4 5 6 7 8 9 10 150 50 0 0";
+        let status = "Name:\tx\nVmHWM:\t   2048 kB\nVmRSS:\t 1 kB\n";
+        let usage = Usage::parse(stat, status).unwrap();
+        assert_eq!(usage.cpu, Duration::from_secs(2));
+        assert_eq!(usage.peak_rss_bytes, 2 * 1024 * 1024);
+        assert!(Usage::of(std::process::id()).unwrap().peak_rss_bytes > 0);
+    }
+}

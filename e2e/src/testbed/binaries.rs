@@ -1,0 +1,217 @@
+//! Finds or builds the programs of a control plane.
+
+use std::fs::{self, OpenOptions};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+
+use super::go_module::{self, PROGRAMS, Program};
+use super::process::{find_in_path, spawn_bound};
+
+/// How often a long build says that it is still alive.
+const STILL_BUILDING: Duration = Duration::from_secs(20);
+
+/// Where the programs are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Binaries {
+    /// etcd.
+    pub etcd: PathBuf,
+    /// kube-apiserver.
+    pub apiserver: PathBuf,
+    /// kube-controller-manager.
+    pub controller_manager: PathBuf,
+}
+
+impl Binaries {
+    /// Ready programs where `KUBEBUILDER_ASSETS` or PATH offers all three; else those of the cache, built first if
+    /// need be (minutes, once per pinned version). Progress goes to stderr.
+    ///
+    /// Blocks; call it where that is allowed.
+    pub fn ensure() -> Result<Self> {
+        if let Some(ready) = Self::ready() {
+            return Ok(ready);
+        }
+        let folder = cache_root()?.join(go_module::cache_folder_name()?);
+        if let Some(built) = Self::complete(|name| existing(&folder.join(name))) {
+            return Ok(built);
+        }
+        build_all(&folder)?;
+        Self::complete(|name| existing(&folder.join(name))).with_context(|| {
+            format!(
+                "a program is missing in {} after the build",
+                folder.display()
+            )
+        })
+    }
+
+    fn ready() -> Option<Self> {
+        let assets = std::env::var_os("KUBEBUILDER_ASSETS").map(PathBuf::from);
+        assets
+            .and_then(|folder| Self::complete(|name| existing(&folder.join(name))))
+            .or_else(|| Self::complete(find_in_path))
+    }
+
+    /// All three or none: versions of different origins are not mixed.
+    fn complete(find: impl Fn(&str) -> Option<PathBuf>) -> Option<Self> {
+        Some(Self {
+            etcd: find("etcd")?,
+            apiserver: find("kube-apiserver")?,
+            controller_manager: find("kube-controller-manager")?,
+        })
+    }
+}
+
+fn existing(path: &Path) -> Option<PathBuf> {
+    path.is_file().then(|| path.to_owned())
+}
+
+/// `$XDG_CACHE_HOME/fleet-e2e`, else `~/.cache/fleet-e2e`.
+fn cache_root() -> Result<PathBuf> {
+    let absolute = |name| {
+        std::env::var_os(name)
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute())
+    };
+    let cache = absolute("XDG_CACHE_HOME")
+        .or_else(|| absolute("HOME").map(|home| home.join(".cache")))
+        .context(
+            "neither XDG_CACHE_HOME nor HOME names a folder for the control plane's programs",
+        )?;
+    Ok(cache.join("fleet-e2e"))
+}
+
+/// Builds what is missing in `folder`. One process at a time does so; others wait for it.
+fn build_all(folder: &Path) -> Result<()> {
+    fs::create_dir_all(folder).with_context(|| format!("make {}", folder.display()))?;
+    let lock = OpenOptions::new()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(folder.join(".lock"))
+        .context("open the build lock")?;
+    if lock.try_lock().is_err() {
+        eprintln!("Another process builds the control plane; waiting for it");
+        lock.lock().context("wait for the build lock")?;
+    }
+    let missing: Vec<&Program> = PROGRAMS
+        .iter()
+        .filter(|program| !folder.join(program.name).is_file())
+        .collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let go = find_in_path("go").with_context(missing_go)?;
+    eprintln!(
+        "Building the control plane from its Go modules into {}: some minutes, only this once",
+        folder.display()
+    );
+    for (position, program) in missing.iter().enumerate() {
+        let step = format!(
+            "[{}/{}] {} {}",
+            position + 1,
+            missing.len(),
+            program.name,
+            program.module.version()?
+        );
+        build(&go, program, folder, &step)?;
+    }
+    Ok(())
+}
+
+fn missing_go() -> String {
+    format!(
+        "Go {} or newer is not on PATH; it is needed once, to build etcd, kube-apiserver and kube-controller-manager \
+         (or point KUBEBUILDER_ASSETS at a folder that has all three)",
+        go_module::go_version()
+    )
+}
+
+/// Builds one program under a temporary name and renames it, so that a killed build leaves nothing half-made behind
+/// under the final name.
+fn build(go: &Path, program: &Program, folder: &Path, step: &str) -> Result<()> {
+    let begin = Instant::now();
+    eprintln!("{step}: building");
+    let module = folder.join(format!(".module-{}", program.module.name));
+    fs::create_dir_all(&module)?;
+    fs::write(module.join("go.mod"), program.module.go_mod)?;
+    fs::write(module.join("go.sum"), program.module.go_sum)?;
+    let partial = folder.join(format!(".{}.partial", program.name));
+    let log_path = folder.join(format!(".{}.log", program.name));
+    let log = fs::File::create(&log_path)?;
+    let errors = log.try_clone()?;
+    let arguments: Vec<_> = program
+        .build_arguments(&partial.to_string_lossy())?
+        .into_iter()
+        .map(Into::into)
+        .collect();
+    let mut child = spawn_bound(go, &arguments, |command| {
+        // The module stands alone: neither a workspace around the cache nor flags of the user may change it.
+        command
+            .current_dir(&module)
+            .env("GOWORK", "off")
+            .env("CGO_ENABLED", "0");
+        command.env_remove("GOFLAGS").stdout(log).stderr(errors);
+    })?;
+    let mut said = begin;
+    let status = loop {
+        if let Some(status) = child.try_wait()? {
+            break status;
+        }
+        if said.elapsed() >= STILL_BUILDING {
+            said = Instant::now();
+            eprintln!(
+                "{step}: still building after {} s",
+                begin.elapsed().as_secs()
+            );
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    };
+    if !status.success() {
+        let log = fs::read_to_string(&log_path).unwrap_or_default();
+        let lines: Vec<&str> = log.lines().collect();
+        let tail = lines[lines.len().saturating_sub(20)..].join("\n");
+        bail!("building {} failed ({status}):\n{tail}", program.name);
+    }
+    fs::rename(&partial, folder.join(program.name))?;
+    let _ = fs::remove_file(&log_path);
+    eprintln!("{step}: done in {} s", begin.elapsed().as_secs());
+    Ok(())
+}
+
+/// First line of `program --version`, for reports.
+pub fn version_of(program: &Path) -> Option<String> {
+    let output = Command::new(program)
+        .arg("--version")
+        .stderr(Stdio::null())
+        .output()
+        .ok()?;
+    Some(
+        String::from_utf8_lossy(&output.stdout)
+            .lines()
+            .next()?
+            .to_owned(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_of_different_origins_are_not_mixed() {
+        let all = Binaries::complete(|name| Some(PathBuf::from("/x").join(name))).unwrap();
+        assert_eq!(all.etcd, PathBuf::from("/x/etcd"));
+        assert_eq!(
+            Binaries::complete(|name| (name != "kube-controller-manager").then(PathBuf::new)),
+            None
+        );
+    }
+
+    #[test]
+    fn a_missing_go_is_one_sentence() {
+        assert!(!missing_go().contains('\n'));
+        assert!(missing_go().contains("KUBEBUILDER_ASSETS"));
+    }
+}

@@ -1,0 +1,172 @@
+//! One cluster of a fleet, seen by its admin.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config};
+
+use super::controlplane::ControlPlane;
+
+/// A cluster that tests and the demo work on as its admin. Agents get credentials of their own.
+#[derive(Debug)]
+pub struct Cluster {
+    name: String,
+    kubeconfig: PathBuf,
+    config: Config,
+    client: ClientDebug,
+    control_plane: Option<ControlPlane>,
+}
+
+/// [`Client`] has no `Debug`.
+struct ClientDebug(Client);
+
+impl std::fmt::Debug for ClientDebug {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Client")
+    }
+}
+
+impl Cluster {
+    /// A cluster that exists already.
+    pub async fn connect(name: &str, kubeconfig: &Path) -> Result<Self> {
+        let config = load(kubeconfig).await?;
+        let client = ClientDebug(Client::try_from(config.clone())?);
+        let kubeconfig = kubeconfig.to_owned();
+        Ok(Self {
+            name: name.to_owned(),
+            kubeconfig,
+            config,
+            client,
+            control_plane: None,
+        })
+    }
+
+    /// A cluster whose control plane this process runs.
+    pub async fn own(name: &str, control_plane: ControlPlane) -> Result<Self> {
+        let cluster = Self::connect(name, &control_plane.kubeconfig()).await?;
+        Ok(Self {
+            control_plane: Some(control_plane),
+            ..cluster
+        })
+    }
+
+    /// `hub`, or the member's name in the fleet.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// An admin client. It belongs to the tokio runtime that started the testbed; another runtime needs
+    /// [`Self::new_client`].
+    pub fn client(&self) -> Client {
+        self.client.0.clone()
+    }
+
+    /// A new admin client with connections of its own, for the current tokio runtime.
+    pub fn new_client(&self) -> Result<Client> {
+        Ok(Client::try_from(self.config.clone())?)
+    }
+
+    /// The admin's kubeconfig file, for `kubectl` and for people.
+    pub fn kubeconfig_path(&self) -> &Path {
+        &self.kubeconfig
+    }
+
+    /// The API server's address without a trailing slash.
+    pub fn server_url(&self) -> String {
+        self.config
+            .cluster_url
+            .to_string()
+            .trim_end_matches('/')
+            .to_owned()
+    }
+
+    /// The certificates that its API server is verified with, PEM; `None` if the system's roots do.
+    pub fn ca_pem(&self) -> Option<String> {
+        let certificates = self.config.root_cert.as_ref()?;
+        Some(certificates.iter().map(|der| pem(der)).collect())
+    }
+
+    /// The control plane, if this process runs it: to restart its API server, to compact its etcd, for its logs.
+    pub fn control_plane(&self) -> Option<&ControlPlane> {
+        self.control_plane.as_ref()
+    }
+
+    /// The audit log, where this process runs the control plane with auditing on.
+    pub fn audit_log_path(&self) -> Option<PathBuf> {
+        self.control_plane()
+            .map(ControlPlane::audit_log)
+            .filter(|path| path.exists())
+    }
+
+    fn own_control_plane(&self) -> Result<&ControlPlane> {
+        self.control_plane()
+            .with_context(|| format!("{} is not run by this testbed", self.name))
+    }
+
+    /// Ends the API server gracefully. An error on a cluster that the testbed does not run.
+    pub async fn stop_apiserver(&self) -> Result<()> {
+        self.own_control_plane()?.stop_apiserver().await;
+        Ok(())
+    }
+
+    /// Ends the API server at once. An error on a cluster that the testbed does not run.
+    pub async fn kill_apiserver(&self) -> Result<()> {
+        self.own_control_plane()?.kill_apiserver().await;
+        Ok(())
+    }
+
+    /// Starts the API server again where it was, and waits until it is ready.
+    pub async fn start_apiserver(&self) -> Result<()> {
+        self.own_control_plane()?.start_apiserver().await
+    }
+
+    /// Makes etcd forget all history before now; see [`super::controlplane::Etcd::compact`].
+    pub async fn compact(&self) -> Result<i64> {
+        self.own_control_plane()?.etcd().compact().await
+    }
+}
+
+async fn load(kubeconfig: &Path) -> Result<Config> {
+    let file = Kubeconfig::read_from(kubeconfig)
+        .with_context(|| format!("read {}", kubeconfig.display()))?;
+    Config::from_custom_kubeconfig(file, &KubeConfigOptions::default())
+        .await
+        .with_context(|| format!("use {}", kubeconfig.display()))
+}
+
+/// A client for whoever the kubeconfig file belongs to.
+pub async fn client_from_file(kubeconfig: &Path) -> Result<Client> {
+    Ok(Client::try_from(load(kubeconfig).await?)?)
+}
+
+/// A DER certificate as PEM, 64 characters a line as RFC 7468 wants.
+fn pem(der: &[u8]) -> String {
+    let mut text = "-----BEGIN CERTIFICATE-----\n".to_owned();
+    let encoded = STANDARD.encode(der);
+    let mut rest = encoded.as_str();
+    while !rest.is_empty() {
+        let (line, after) = rest.split_at(rest.len().min(64));
+        text.push_str(line);
+        text.push('\n');
+        rest = after;
+    }
+    text.push_str("-----END CERTIFICATE-----\n");
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pem_lines_are_64_long() {
+        let text = pem(&[0; 60]);
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), 4);
+        assert_eq!(lines[1].len(), 64);
+        assert_eq!(lines[2].len(), 16);
+    }
+}

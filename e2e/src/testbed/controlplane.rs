@@ -1,0 +1,259 @@
+//! One control plane: etcd, kube-apiserver and kube-controller-manager on loopback.
+
+mod api_server;
+mod etcd;
+
+pub use api_server::ApiServerSettings;
+pub use etcd::Etcd;
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use kube::Client;
+use tokio::sync::Mutex;
+
+use super::binaries::Binaries;
+use super::cluster::client_from_file;
+use super::kubeconfig::{self, Credential};
+use super::pki::{self, Authority};
+use super::process::{Launch, Server};
+use super::state::RunDir;
+use api_server::ApiServer;
+
+/// How long one server may take to become ready before the start fails. Ready machines need under 4 s for all.
+const READY_DEADLINE: Duration = Duration::from_mins(1);
+const POLL: Duration = Duration::from_millis(25);
+
+/// Controllers that the fleet depends on: the makers of slices and of default service accounts, and those that finish
+/// deletions. There is no scheduler, no kubelet and no aggregation of `ClusterRole`s.
+const CONTROLLERS: [&str; 6] = [
+    "endpointslice-controller",
+    "garbage-collector-controller",
+    "namespace-controller",
+    "serviceaccount-controller",
+    "serviceaccount-token-controller",
+    "root-ca-certificate-publisher-controller",
+];
+
+/// A running control plane. Dropping it kills its servers.
+#[derive(Debug)]
+pub struct ControlPlane {
+    folder: PathBuf,
+    binaries: Binaries,
+    run: std::sync::Arc<RunDir>,
+    ca_pem: String,
+    servers: Mutex<Servers>,
+    etcd: Etcd,
+    api_server_url: String,
+}
+
+/// Dropped in this order: an API server whose etcd is gone hangs on its way out.
+#[derive(Debug)]
+struct Servers {
+    controller_manager: Option<Server>,
+    api_server: ApiServer,
+    _etcd: Server,
+}
+
+impl ControlPlane {
+    /// Starts etcd and the API server and waits until the latter is ready. Writes `admin.kubeconfig` into `folder`.
+    ///
+    /// Call [`Self::start_controllers`] once the cluster's CRDs are there: the garbage collector looks for new kinds
+    /// only every 30 s.
+    pub async fn start(
+        name: &str,
+        folder: PathBuf,
+        binaries: Binaries,
+        run: std::sync::Arc<RunDir>,
+        settings: ApiServerSettings,
+    ) -> Result<Self> {
+        let authority = Authority::new(&format!("{name} authority"))?;
+        write_identities(&folder, name, &authority)?;
+        let (etcd_server, etcd) = etcd::start(&binaries.etcd, &folder, &run).await?;
+        let mut api_server = ApiServer::new(&binaries.apiserver, &folder, etcd.url(), settings)?;
+        api_server
+            .start_on_free_port(&run, |url| {
+                write_kubeconfigs(&folder, name, url, &authority)
+            })
+            .await?;
+        let api_server_url = api_server.url();
+        let servers = Servers {
+            controller_manager: None,
+            api_server,
+            _etcd: etcd_server,
+        };
+        let plane = Self {
+            ca_pem: authority.pem().to_owned(),
+            servers: Mutex::new(servers),
+            folder,
+            binaries,
+            run,
+            etcd,
+            api_server_url,
+        };
+        plane.wait_ready().await?;
+        Ok(plane)
+    }
+
+    /// The admin's kubeconfig.
+    pub fn kubeconfig(&self) -> PathBuf {
+        self.folder.join("admin.kubeconfig")
+    }
+
+    /// The API server's address, `https://127.0.0.1:<port>`; the same after a restart.
+    pub fn url(&self) -> &str {
+        &self.api_server_url
+    }
+
+    /// The certificate of the cluster's authority, PEM.
+    pub fn ca_pem(&self) -> &str {
+        &self.ca_pem
+    }
+
+    /// The audit log, one JSON event a line; the file does not exist where auditing is off.
+    pub fn audit_log(&self) -> PathBuf {
+        self.folder.join(api_server::AUDIT_LOG)
+    }
+
+    /// The cluster's etcd.
+    pub fn etcd(&self) -> &Etcd {
+        &self.etcd
+    }
+
+    /// The folder with the servers' files and logs.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Starts kube-controller-manager. It is at work when the first default service account exists.
+    pub async fn start_controllers(&self) -> Result<()> {
+        let file = |name: &str| self.folder.join(name).display().to_string();
+        let arguments = [
+            format!("--kubeconfig={}", file("controller-manager.kubeconfig")),
+            format!("--controllers={}", CONTROLLERS.join(",")),
+            format!("--service-account-private-key-file={}", file(TOKEN_KEY)),
+            format!("--root-ca-file={}", file(CA)),
+            "--use-service-account-credentials=true".to_owned(),
+            "--leader-elect=false".to_owned(),
+            "--secure-port=0".to_owned(),
+            // The default of 20 requests a second would be the slowest part of every test with many Services.
+            "--kube-api-qps=1000".to_owned(),
+            "--kube-api-burst=2000".to_owned(),
+        ];
+        let launch = Launch {
+            name: "kube-controller-manager".to_owned(),
+            program: self.binaries.controller_manager.clone(),
+            arguments: arguments.into_iter().map(Into::into).collect(),
+            environment: Vec::new(),
+            without: Vec::new(),
+            log: self.folder.join("kube-controller-manager.log"),
+        };
+        let server = Server::start(&launch, &self.run)?;
+        self.servers.lock().await.controller_manager = Some(server);
+        Ok(())
+    }
+
+    /// An error with the end of its log if a server has ended by itself.
+    pub async fn check_alive(&self) -> Result<()> {
+        let mut servers = self.servers.lock().await;
+        servers.api_server.check_alive()?;
+        servers
+            .controller_manager
+            .as_mut()
+            .map_or(Ok(()), Server::check_alive)
+    }
+
+    /// Ends the API server as a rolling update would: SIGTERM, then SIGKILL if it takes long. Its port stays reserved.
+    pub async fn stop_apiserver(&self) {
+        self.servers.lock().await.api_server.stop().await;
+    }
+
+    /// Ends the API server at once.
+    pub async fn kill_apiserver(&self) {
+        self.servers.lock().await.api_server.kill();
+    }
+
+    /// Starts the API server again on its old port, with its old data, and waits until it is ready.
+    pub async fn start_apiserver(&self) -> Result<()> {
+        self.servers
+            .lock()
+            .await
+            .api_server
+            .start_again(&self.run)?;
+        self.wait_ready().await
+    }
+
+    /// Waits for `/readyz`.
+    async fn wait_ready(&self) -> Result<()> {
+        let client = client_from_file(&self.kubeconfig()).await?;
+        let begin = Instant::now();
+        loop {
+            if is_ready(&client).await {
+                return Ok(());
+            }
+            self.servers.lock().await.api_server.check_alive()?;
+            if begin.elapsed() > READY_DEADLINE {
+                let tail = self.servers.lock().await.api_server.log_tail();
+                anyhow::bail!(
+                    "kube-apiserver is not ready after {READY_DEADLINE:?}; its last lines:\n{tail}"
+                );
+            }
+            tokio::time::sleep(POLL).await;
+        }
+    }
+}
+
+async fn is_ready(client: &Client) -> bool {
+    let Ok(request) = http::Request::get("/readyz").body(Vec::new()) else {
+        return false;
+    };
+    // Refused connections and 500s are what "not ready yet" looks like.
+    matches!(
+        tokio::time::timeout(Duration::from_secs(2), client.request_text(request)).await,
+        Ok(Ok(_))
+    )
+}
+
+const CA: &str = "ca.crt";
+const TOKEN_KEY: &str = "service-account.key";
+const TOKEN_PUBLIC_KEY: &str = "service-account.pub";
+const SERVER_CERTIFICATE: &str = "apiserver.crt";
+const SERVER_KEY: &str = "apiserver.key";
+
+fn write_identities(folder: &Path, name: &str, authority: &Authority) -> Result<()> {
+    let names = [
+        "127.0.0.1",
+        "localhost",
+        "kubernetes",
+        "kubernetes.default",
+        "kubernetes.default.svc",
+    ];
+    let server = authority.server(&format!("{name} kube-apiserver"), &names)?;
+    let (token_key, token_public_key) = pki::token_key()?;
+    for (file, text) in [
+        (CA, authority.pem()),
+        (SERVER_CERTIFICATE, server.certificate.as_str()),
+        (SERVER_KEY, server.key.as_str()),
+        (TOKEN_KEY, token_key.as_str()),
+        (TOKEN_PUBLIC_KEY, token_public_key.as_str()),
+    ] {
+        kubeconfig::write_secret(&folder.join(file), text)?;
+    }
+    Ok(())
+}
+
+fn write_kubeconfigs(folder: &Path, name: &str, url: &str, authority: &Authority) -> Result<()> {
+    let users = [
+        ("admin", "admin", Some("system:masters")),
+        ("controller-manager", "system:kube-controller-manager", None),
+    ];
+    for (file, user, group) in users {
+        let identity = authority.client(user, group)?;
+        let credential = Credential::Certificate(&identity);
+        let value = kubeconfig::render(name, url, Some(authority.pem()), user, credential);
+        kubeconfig::write(&folder.join(format!("{file}.kubeconfig")), &value)
+            .with_context(|| format!("the kubeconfig of {user}"))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,187 @@
+//! kube-apiserver, started as close to a real cluster as one process allows: RBAC, verified TLS, default admission.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use tokio::net::TcpStream;
+
+use super::super::ports::free_port;
+use super::super::process::{Launch, Server};
+use super::super::state::RunDir;
+use super::{
+    CA, POLL, READY_DEADLINE, SERVER_CERTIFICATE, SERVER_KEY, TOKEN_KEY, TOKEN_PUBLIC_KEY,
+};
+
+/// File name of the audit log.
+pub(super) const AUDIT_LOG: &str = "audit.jsonl";
+const AUDIT_POLICY: &str = "audit-policy.yaml";
+
+/// Who did what to which object, without the objects themselves; one line per request, when it is answered.
+const POLICY: &str = "\
+apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules:
+- level: Metadata
+";
+
+/// A graceful stop waits for running requests and watches; more than this is a hang.
+const STOP_PATIENCE: Duration = Duration::from_secs(10);
+
+/// What tests may vary about an API server.
+#[derive(Clone, Debug)]
+pub struct ApiServerSettings {
+    /// Whether every request is written to the audit log. Off for latency measurements.
+    pub audit: bool,
+    /// Further arguments, for example `--watch-cache=false`.
+    pub arguments: Vec<String>,
+}
+
+impl Default for ApiServerSettings {
+    fn default() -> Self {
+        Self {
+            audit: true,
+            arguments: Vec::new(),
+        }
+    }
+}
+
+/// The API server, running or stopped.
+#[derive(Debug)]
+pub(super) struct ApiServer {
+    program: PathBuf,
+    folder: PathBuf,
+    etcd_url: String,
+    settings: ApiServerSettings,
+    port: u16,
+    server: Option<Server>,
+}
+
+impl ApiServer {
+    /// Prepares its files; nothing runs yet.
+    pub(super) fn new(
+        program: &Path,
+        folder: &Path,
+        etcd_url: &str,
+        settings: ApiServerSettings,
+    ) -> Result<Self> {
+        std::fs::write(folder.join(AUDIT_POLICY), POLICY).context("write the audit policy")?;
+        Ok(Self {
+            program: program.to_owned(),
+            folder: folder.to_owned(),
+            etcd_url: etcd_url.to_owned(),
+            settings,
+            port: 0,
+            server: None,
+        })
+    }
+
+    pub(super) fn url(&self) -> String {
+        format!("https://127.0.0.1:{}", self.port)
+    }
+
+    /// Starts it and waits until it listens, on another port if somebody took the first. `at_url` is told each address
+    /// before the start.
+    pub(super) async fn start_on_free_port(
+        &mut self,
+        run: &RunDir,
+        at_url: impl Fn(&str) -> Result<()>,
+    ) -> Result<()> {
+        const ATTEMPTS: usize = 5;
+        for _ in 0..ATTEMPTS {
+            self.port = free_port()?;
+            at_url(&self.url())?;
+            self.start_again(run)?;
+            if self.listens().await? {
+                return Ok(());
+            }
+        }
+        bail!("kube-apiserver lost the race for its port {ATTEMPTS} times")
+    }
+
+    /// Starts it on the port it had.
+    pub(super) fn start_again(&mut self, run: &RunDir) -> Result<()> {
+        self.server = Some(Server::start(&self.launch(), run)?);
+        Ok(())
+    }
+
+    pub(super) async fn stop(&mut self) {
+        if let Some(mut server) = self.server.take() {
+            server.stop(STOP_PATIENCE).await;
+        }
+    }
+
+    pub(super) fn kill(&mut self) {
+        self.server = None;
+    }
+
+    pub(super) fn check_alive(&mut self) -> Result<()> {
+        self.server
+            .as_mut()
+            .context("kube-apiserver is stopped")?
+            .check_alive()
+    }
+
+    pub(super) fn log_tail(&self) -> String {
+        self.server
+            .as_ref()
+            .map_or_else(String::new, |server| server.log_tail(15))
+    }
+
+    /// True once it accepts connections, false if somebody else took its port first.
+    async fn listens(&mut self) -> Result<bool> {
+        let begin = Instant::now();
+        loop {
+            let server = self.server.as_mut().context("kube-apiserver is stopped")?;
+            if server.exited().is_some() && server.output().contains("address already in use") {
+                return Ok(false);
+            }
+            server.check_alive()?;
+            if TcpStream::connect(("127.0.0.1", self.port)).await.is_ok() {
+                return Ok(true);
+            }
+            if begin.elapsed() > READY_DEADLINE {
+                bail!(
+                    "kube-apiserver does not listen; its last lines:\n{}",
+                    server.log_tail(15)
+                );
+            }
+            tokio::time::sleep(POLL).await;
+        }
+    }
+
+    fn launch(&self) -> Launch {
+        let file = |name: &str| self.folder.join(name).display().to_string();
+        let mut arguments = vec![
+            format!("--etcd-servers={}", self.etcd_url),
+            "--bind-address=127.0.0.1".to_owned(),
+            format!("--secure-port={}", self.port),
+            format!("--tls-cert-file={}", file(SERVER_CERTIFICATE)),
+            format!("--tls-private-key-file={}", file(SERVER_KEY)),
+            format!("--client-ca-file={}", file(CA)),
+            "--authorization-mode=RBAC".to_owned(),
+            "--service-account-issuer=https://kubernetes.default.svc".to_owned(),
+            format!("--service-account-key-file={}", file(TOKEN_PUBLIC_KEY)),
+            format!("--service-account-signing-key-file={}", file(TOKEN_KEY)),
+            "--service-cluster-ip-range=10.96.0.0/16".to_owned(),
+            // Loopback is not a legal endpoint of the Service `kubernetes`, and nobody here uses that Service.
+            "--endpoint-reconciler-type=none".to_owned(),
+        ];
+        if self.settings.audit {
+            arguments.push(format!("--audit-policy-file={}", file(AUDIT_POLICY)));
+            arguments.push(format!("--audit-log-path={}", file(AUDIT_LOG)));
+            // In blocking mode a request is not answered before its line is written.
+            arguments.push("--audit-log-mode=blocking".to_owned());
+        }
+        arguments.extend(self.settings.arguments.iter().cloned());
+        Launch {
+            name: "kube-apiserver".to_owned(),
+            program: self.program.clone(),
+            arguments: arguments.into_iter().map(Into::into).collect(),
+            environment: Vec::new(),
+            without: Vec::new(),
+            log: self.folder.join("kube-apiserver.log"),
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! etcd: one member, no fsync, its data beside its logs.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use serde_json::{Value, json};
+use tokio::net::TcpStream;
+
+use super::super::ports::free_port;
+use super::super::process::{Launch, Server};
+use super::super::state::RunDir;
+use super::{POLL, READY_DEADLINE};
+use crate::plain_http;
+
+/// A running etcd, as tests reach it: through the JSON gateway on its client port.
+#[derive(Clone, Debug)]
+pub struct Etcd {
+    url: String,
+}
+
+impl Etcd {
+    /// `http://127.0.0.1:<port>`.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// The store's newest revision, which Kubernetes calls resourceVersion.
+    pub async fn revision(&self) -> Result<i64> {
+        // Any range answers with the revision; this key does not exist.
+        let answer = self
+            .call("kv/range", &json!({ "key": "AA==", "count_only": true }))
+            .await?;
+        let revision = answer["header"]["revision"]
+            .as_str()
+            .context("etcd's answer has no revision")?;
+        revision.parse().context("etcd's revision is not a number")
+    }
+
+    /// Forgets all history before the newest revision, which it returns. A watch that resumes from before it gets
+    /// 410 Gone, once the API server's own watch cache does not reach back that far either.
+    pub async fn compact(&self) -> Result<i64> {
+        let revision = self.revision().await?;
+        let request = json!({ "revision": revision.to_string(), "physical": true });
+        self.call("kv/compaction", &request).await?;
+        Ok(revision)
+    }
+
+    async fn call(&self, path: &str, body: &Value) -> Result<Value> {
+        let url = format!("{}/v3/{path}", self.url);
+        let (status, text) = plain_http::post_json(&url, body).await?;
+        if status != 200 {
+            bail!("etcd answered {status} to {path}: {text}");
+        }
+        serde_json::from_str(&text).context("etcd's answer is not JSON")
+    }
+}
+
+/// Starts etcd on free ports and waits until it accepts connections.
+pub(super) async fn start(program: &Path, folder: &Path, run: &RunDir) -> Result<(Server, Etcd)> {
+    const ATTEMPTS: usize = 5;
+    for _ in 0..ATTEMPTS {
+        let (client_port, peer_port) = (free_port()?, free_port()?);
+        let mut server = Server::start(&launch(program, folder, client_port, peer_port), run)?;
+        if accepts_connections(&mut server, client_port).await? {
+            return Ok((
+                server,
+                Etcd {
+                    url: format!("http://127.0.0.1:{client_port}"),
+                },
+            ));
+        }
+    }
+    bail!("etcd lost the race for its ports {ATTEMPTS} times")
+}
+
+fn launch(program: &Path, folder: &Path, client_port: u16, peer_port: u16) -> Launch {
+    let client = format!("http://127.0.0.1:{client_port}");
+    let peer = format!("http://127.0.0.1:{peer_port}");
+    let arguments = [
+        "--name=default".to_owned(),
+        format!("--data-dir={}", folder.join("etcd").display()),
+        format!("--listen-client-urls={client}"),
+        format!("--advertise-client-urls={client}"),
+        format!("--listen-peer-urls={peer}"),
+        format!("--initial-advertise-peer-urls={peer}"),
+        format!("--initial-cluster=default={peer}"),
+        // Nothing here outlives the run, so durability would only cost time.
+        "--unsafe-no-fsync".to_owned(),
+        "--log-level=warn".to_owned(),
+    ];
+    Launch {
+        name: "etcd".to_owned(),
+        program: program.to_owned(),
+        arguments: arguments.into_iter().map(Into::into).collect(),
+        environment: Vec::new(),
+        without: Vec::new(),
+        log: folder.join("etcd.log"),
+    }
+}
+
+/// True once it accepts connections, false if somebody else took one of its ports first.
+async fn accepts_connections(server: &mut Server, port: u16) -> Result<bool> {
+    let begin = Instant::now();
+    loop {
+        if server.exited().is_some() && server.output().contains("address already in use") {
+            return Ok(false);
+        }
+        server.check_alive()?;
+        if TcpStream::connect(("127.0.0.1", port)).await.is_ok() {
+            return Ok(true);
+        }
+        if begin.elapsed() > READY_DEADLINE {
+            bail!(
+                "etcd is not ready after {READY_DEADLINE:?}; its last lines:\n{}",
+                server.log_tail(15)
+            );
+        }
+        tokio::time::sleep(POLL.min(Duration::from_millis(10))).await;
+    }
+}

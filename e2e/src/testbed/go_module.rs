@@ -1,0 +1,174 @@
+//! The pinned Go modules that the control plane is built from. Versions are read from their `go.mod`, never repeated.
+
+use anyhow::{Context, Result};
+
+/// A program to build: which module pins it, and which package it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Program {
+    /// File name of the result.
+    pub name: &'static str,
+    /// Import path of the package.
+    pub package: &'static str,
+    /// The module that pins it.
+    pub module: &'static Module,
+}
+
+/// A Go module of ours that pins the programs' sources.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Module {
+    /// Short name, also the name of its folder while building.
+    pub name: &'static str,
+    /// Its `go.mod`.
+    pub go_mod: &'static str,
+    /// Its `go.sum`.
+    pub go_sum: &'static str,
+    /// The required module whose version is the programs' version.
+    requirement: &'static str,
+}
+
+static ETCD: Module = Module {
+    name: "etcd",
+    go_mod: include_str!("../../controlplane/etcd/go.mod"),
+    go_sum: include_str!("../../controlplane/etcd/go.sum"),
+    requirement: "go.etcd.io/etcd/server/v3",
+};
+
+static KUBERNETES: Module = Module {
+    name: "kubernetes",
+    go_mod: include_str!("../../controlplane/kubernetes/go.mod"),
+    go_sum: include_str!("../../controlplane/kubernetes/go.sum"),
+    requirement: "k8s.io/kubernetes",
+};
+
+/// The programs of a control plane, in the order they are built.
+pub static PROGRAMS: [Program; 3] = [
+    Program {
+        name: "etcd",
+        package: "go.etcd.io/etcd/server/v3",
+        module: &ETCD,
+    },
+    Program {
+        name: "kube-apiserver",
+        package: "k8s.io/kubernetes/cmd/kube-apiserver",
+        module: &KUBERNETES,
+    },
+    Program {
+        name: "kube-controller-manager",
+        package: "k8s.io/kubernetes/cmd/kube-controller-manager",
+        module: &KUBERNETES,
+    },
+];
+
+impl Module {
+    /// The version of the programs, for example `v1.36.1`.
+    pub fn version(&self) -> Result<&'static str> {
+        required_version(self.go_mod, self.requirement)
+            .with_context(|| format!("the {} module requires no {}", self.name, self.requirement))
+    }
+}
+
+impl Program {
+    /// Arguments of `go` that build the program into `output`.
+    pub fn build_arguments(&self, output: &str) -> Result<Vec<String>> {
+        let flags = linker_flags(self.module.requirement, self.module.version()?);
+        let fixed = [
+            "build",
+            "-mod=readonly",
+            "-trimpath",
+            "-ldflags",
+            &flags,
+            "-o",
+            output,
+        ];
+        Ok(fixed
+            .into_iter()
+            .chain([self.package])
+            .map(str::to_owned)
+            .collect())
+    }
+}
+
+/// Folder name of the cache: it changes when a pinned version changes.
+pub fn cache_folder_name() -> Result<String> {
+    let kubernetes = KUBERNETES.version()?.trim_start_matches('v');
+    let etcd = ETCD.version()?.trim_start_matches('v');
+    Ok(format!("bin-k{kubernetes}-e{etcd}"))
+}
+
+/// The Go version that the modules ask for, for messages.
+pub fn go_version() -> &'static str {
+    KUBERNETES
+        .go_mod
+        .lines()
+        .find_map(|line| line.strip_prefix("go "))
+        .unwrap_or("1.26")
+        .trim()
+}
+
+/// Kubernetes programs report a version only if the linker is told; without it clients see `v0.0.0-master`.
+fn linker_flags(requirement: &str, version: &str) -> String {
+    let mut flags = "-s -w".to_owned();
+    if requirement == "k8s.io/kubernetes" {
+        let mut numbers = version.trim_start_matches('v').split('.');
+        let (major, minor) = (numbers.next().unwrap_or("1"), numbers.next().unwrap_or("0"));
+        for (name, value) in [
+            ("gitVersion", version),
+            ("gitMajor", major),
+            ("gitMinor", minor),
+        ] {
+            flags.push_str(" -X k8s.io/component-base/version.");
+            flags.push_str(name);
+            flags.push('=');
+            flags.push_str(value);
+        }
+    }
+    flags
+}
+
+/// The version in the line `<module> <version>` of a `go.mod`, alone or in a `require` block.
+fn required_version<'a>(go_mod: &'a str, module: &str) -> Option<&'a str> {
+    go_mod.lines().find_map(|line| {
+        let line = line.trim();
+        let mut words = line
+            .strip_prefix("require ")
+            .unwrap_or(line)
+            .split_whitespace();
+        (words.next() == Some(module))
+            .then(|| words.next())
+            .flatten()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_come_from_go_mod() {
+        let go_mod = "module x\nrequire a.b/c v1.2.3\nrequire (\n\ta.b/c/d v4.5.6 // indirect\n)\nreplace a.b => ./x\n";
+        assert_eq!(required_version(go_mod, "a.b/c"), Some("v1.2.3"));
+        assert_eq!(required_version(go_mod, "a.b/c/d"), Some("v4.5.6"));
+        assert_eq!(required_version(go_mod, "a.b"), None);
+    }
+
+    #[test]
+    fn the_pinned_modules_name_their_versions() {
+        for program in &PROGRAMS {
+            assert!(
+                program.module.version().unwrap().starts_with('v'),
+                "{}",
+                program.name
+            );
+        }
+        assert!(cache_folder_name().unwrap().starts_with("bin-k1."));
+        assert!(go_version().starts_with("1."));
+    }
+
+    #[test]
+    fn kubernetes_programs_are_told_their_version() {
+        let flags = linker_flags("k8s.io/kubernetes", "v1.36.1");
+        assert!(flags.contains("version.gitVersion=v1.36.1"));
+        assert!(flags.ends_with("version.gitMinor=36"));
+        assert_eq!(linker_flags("go.etcd.io/etcd/server/v3", "v3.6.8"), "-s -w");
+    }
+}

@@ -1,0 +1,131 @@
+//! Joining clusters into a fleet the way their admins would, with nothing but the API: it works on any clusters.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use kube::Client;
+use serde_json::json;
+
+use super::apply::apply;
+use super::cluster::Cluster;
+use super::kubeconfig::{self, Credential};
+use super::rbac::{self, Account};
+use super::{SYSTEM_NAMESPACE, crds, member_namespace};
+
+/// How often KubeFleet asks members for a heartbeat unless told otherwise, in seconds.
+const HEARTBEAT_SECONDS: i32 = 60;
+
+/// Files that the hub agent is started with.
+#[derive(Clone, Debug)]
+pub struct HubAccess {
+    /// Kubeconfig with the hub agent's own token.
+    pub kubeconfig: PathBuf,
+}
+
+/// Files that a member agent is started with.
+#[derive(Clone, Debug)]
+pub struct MemberAccess {
+    /// Kubeconfig for its own cluster with the agent's own token.
+    pub kubeconfig: PathBuf,
+    /// File with the bearer token for the hub.
+    pub hub_token: PathBuf,
+}
+
+/// Installs what the hub agent needs on the hub.
+pub async fn prepare_hub(hub: &Cluster, folder: &Path) -> Result<HubAccess> {
+    let client = hub.client();
+    namespace(&client, SYSTEM_NAMESPACE).await?;
+    let account = rbac::hub_agent();
+    account.apply(&client).await?;
+    let kubeconfig = folder.join("hub-agent.kubeconfig");
+    write_access(hub, &account, &kubeconfig).await?;
+    Ok(HubAccess { kubeconfig })
+}
+
+/// Installs what a member agent needs in its own cluster, and joins the member to the hub.
+pub async fn join_member(hub: &Cluster, member: &Cluster, folder: &Path) -> Result<MemberAccess> {
+    let client = member.client();
+    namespace(&client, SYSTEM_NAMESPACE).await?;
+    let account = rbac::member_agent();
+    account.apply(&client).await?;
+    let kubeconfig = folder.join(format!("{}-agent.kubeconfig", member.name()));
+    write_access(member, &account, &kubeconfig).await?;
+
+    let client = hub.client();
+    namespace(&client, &member_namespace(member.name())).await?;
+    let account = rbac::member_on_hub(member.name());
+    account.apply(&client).await?;
+    apply(
+        &client,
+        json!({
+            "apiVersion": "cluster.kubernetes-fleet.io/v1beta1",
+            "kind": "InternalMemberCluster",
+            "metadata": { "name": member.name(), "namespace": member_namespace(member.name()) },
+            "spec": { "state": "Join", "heartbeatPeriodSeconds": HEARTBEAT_SECONDS },
+        }),
+    )
+    .await?;
+    let hub_token = folder.join(format!("{}-hub-token", member.name()));
+    kubeconfig::write_secret(&hub_token, &account.token(&client).await?)?;
+    Ok(MemberAccess {
+        kubeconfig,
+        hub_token,
+    })
+}
+
+/// Variables that tell a member agent where the hub is and who it is there (the original's names).
+pub fn member_environment(
+    hub: &Cluster,
+    member: &Cluster,
+    access: &MemberAccess,
+) -> Vec<(String, String)> {
+    let mut environment = vec![
+        (
+            "KUBECONFIG".to_owned(),
+            access.kubeconfig.display().to_string(),
+        ),
+        ("HUB_SERVER_URL".to_owned(), hub.server_url()),
+        (
+            "CONFIG_PATH".to_owned(),
+            access.hub_token.display().to_string(),
+        ),
+        ("MEMBER_CLUSTER_NAME".to_owned(), member.name().to_owned()),
+    ];
+    if let Some(pem) = hub.ca_pem() {
+        environment.push(("HUB_CERTIFICATE_AUTHORITY".to_owned(), STANDARD.encode(pem)));
+    }
+    environment
+}
+
+/// Installs the CRDs of a hub.
+pub async fn install_hub_crds(hub: &Cluster) -> Result<()> {
+    crds::install(&hub.client(), &crds::load(&crds::HUB)?).await
+}
+
+/// Installs the CRDs of a member.
+pub async fn install_member_crds(member: &Cluster) -> Result<()> {
+    crds::install(&member.client(), &crds::load(&crds::MEMBER)?).await
+}
+
+/// Makes a namespace unless it exists.
+pub async fn namespace(client: &Client, name: &str) -> Result<()> {
+    apply(
+        client,
+        json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } }),
+    )
+    .await
+}
+
+async fn write_access(cluster: &Cluster, account: &Account, path: &Path) -> Result<()> {
+    let token = account.token(&cluster.client()).await?;
+    let value = kubeconfig::render(
+        cluster.name(),
+        &cluster.server_url(),
+        cluster.ca_pem().as_deref(),
+        &account.name,
+        Credential::Token(&token),
+    );
+    kubeconfig::write(path, &value)
+}
