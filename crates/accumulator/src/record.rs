@@ -1,0 +1,68 @@
+//! One stored object.
+
+use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
+
+use fleet_api::ObjectName;
+
+use crate::{ResourceVersion, Uid};
+
+/// An object of a [`View`](crate::View): identity, version, and shared content.
+///
+/// Two records are equal if they are the same incarnation with the *same* content, by pointer.
+/// The accumulator keeps the old pointer where a newly decoded object equals the stored one, so a
+/// comparison is exact and costs nothing; a change of the version alone is none.
+pub struct Record<T> {
+    /// Namespace and name.
+    pub name: ObjectName,
+    /// Incarnation.
+    pub uid: Uid,
+    /// Version that was seen last.
+    pub version: ResourceVersion,
+    /// Content.
+    pub object: Arc<T>,
+}
+
+impl<T> Record<T> {
+    /// Stores `object` under its identity.
+    pub fn new(name: ObjectName, uid: Uid, version: ResourceVersion, object: T) -> Self {
+        Self { name, uid, version, object: Arc::new(object) }
+    }
+}
+
+impl<T> Clone for Record<T> {
+    fn clone(&self) -> Self {
+        Self {
+            name: self.name.clone(),
+            uid: self.uid.clone(),
+            version: self.version.clone(),
+            object: Arc::clone(&self.object),
+        }
+    }
+}
+
+impl<T> Deref for Record<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.object
+    }
+}
+
+impl<T> PartialEq for Record<T> {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.object, &other.object) && self.uid == other.uid
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Record<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Record")
+            .field("name", &self.name)
+            .field("uid", &self.uid)
+            .field("version", &self.version)
+            .field("object", &self.object)
+            .finish()
+    }
+}

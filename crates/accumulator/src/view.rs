@@ -1,0 +1,142 @@
+//! The content of one source at one moment.
+
+use std::fmt;
+
+use fleet_api::ObjectName;
+use imbl::{OrdMap, OrdSet};
+
+use crate::{Record, SourceState, Tracked};
+
+/// All objects of one source, by name and by index. Immutable for its readers, cheap to clone:
+/// clones share everything they have in common.
+pub struct View<T: Tracked> {
+    pub(crate) records: OrdMap<ObjectName, Record<T>>,
+    index: OrdSet<(T::Index, ObjectName)>,
+    pub(crate) state: SourceState,
+    pub(crate) bootstrapped: bool,
+    /// Grows with every change that a consumer can see: content or state, not versions.
+    pub(crate) revision: u64,
+}
+
+impl<T: Tracked> View<T> {
+    /// A live view of these records, for tests of what reads snapshots.
+    pub fn of(records: impl IntoIterator<Item = Record<T>>) -> Self {
+        let mut view =
+            Self { state: SourceState::Live, bootstrapped: true, revision: 1, ..Self::default() };
+        for record in records {
+            view.insert(record);
+        }
+        view
+    }
+
+    /// The object of that name.
+    pub fn get(&self, name: &ObjectName) -> Option<&Record<T>> {
+        self.records.get(name)
+    }
+
+    /// All objects, ordered by namespace and name.
+    pub fn iter(&self) -> impl Iterator<Item = &Record<T>> {
+        self.records.values()
+    }
+
+    /// All objects of a namespace, ordered by name.
+    pub fn in_namespace(&self, namespace: &str) -> impl Iterator<Item = &Record<T>> {
+        let first = ObjectName::new(namespace, "");
+        let range = self.records.range(first.clone()..);
+        range
+            .take_while(move |(name, _)| name.namespace == first.namespace)
+            .map(|(_, record)| record)
+    }
+
+    /// The objects filed under `index`, ordered by name. Costs the hits, not the view.
+    pub fn by(&self, index: &T::Index) -> impl Iterator<Item = &Record<T>> {
+        let first = (index.clone(), ObjectName::new("", ""));
+        self.index
+            .range(first.clone()..)
+            .take_while(move |(key, _)| *key == first.0)
+            .filter_map(|(_, name)| self.records.get(name))
+    }
+
+    /// Number of objects.
+    pub fn len(&self) -> usize {
+        self.records.len()
+    }
+
+    /// Whether there is no object. Says nothing about the cluster unless
+    /// [`bootstrapped`](Self::bootstrapped).
+    pub fn is_empty(&self) -> bool {
+        self.records.is_empty()
+    }
+
+    /// How far the content can be trusted.
+    pub fn state(&self) -> &SourceState {
+        &self.state
+    }
+
+    /// Whether a complete list was seen in the life of this process.
+    pub fn bootstrapped(&self) -> bool {
+        self.bootstrapped
+    }
+
+    /// Stores a record with new content; returns the one it replaces.
+    pub(crate) fn insert(&mut self, record: Record<T>) -> Option<Record<T>> {
+        let name = record.name.clone();
+        let added = record.object.index(&name);
+        let old = self.records.insert(name.clone(), record);
+        let removed = old.as_ref().map(|old| old.object.index(&name)).unwrap_or_default();
+        for key in &removed {
+            if !added.contains(key) {
+                self.index.remove(&(key.clone(), name.clone()));
+            }
+        }
+        for key in added {
+            if !removed.contains(&key) {
+                self.index.insert((key, name.clone()));
+            }
+        }
+        old
+    }
+
+    /// Removes a record.
+    pub(crate) fn remove(&mut self, name: &ObjectName) -> Option<Record<T>> {
+        let old = self.records.remove(name)?;
+        for key in old.object.index(name) {
+            self.index.remove(&(key, name.clone()));
+        }
+        Some(old)
+    }
+}
+
+impl<T: Tracked> Default for View<T> {
+    fn default() -> Self {
+        Self {
+            records: OrdMap::new(),
+            index: OrdSet::new(),
+            state: SourceState::default(),
+            bootstrapped: false,
+            revision: 0,
+        }
+    }
+}
+
+impl<T: Tracked> Clone for View<T> {
+    fn clone(&self) -> Self {
+        Self {
+            records: self.records.clone(),
+            index: self.index.clone(),
+            state: self.state.clone(),
+            bootstrapped: self.bootstrapped,
+            revision: self.revision,
+        }
+    }
+}
+
+impl<T: Tracked> fmt::Debug for View<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("View")
+            .field("state", &self.state)
+            .field("bootstrapped", &self.bootstrapped)
+            .field("records", &self.records.values().collect::<Vec<_>>())
+            .finish_non_exhaustive()
+    }
+}
