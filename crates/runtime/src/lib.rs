@@ -1,1 +1,10 @@
-//! To be written.
+//! What both agents need to run: plans as data, queue, writer, clients, admin server, metrics.
+
+pub mod admin;
+pub mod args;
+pub mod clients;
+pub mod clock;
+pub mod lifecycle;
+pub mod metrics;
+pub mod plan;
+pub mod queue;

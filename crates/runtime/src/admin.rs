@@ -1,0 +1,183 @@
+//! The HTTP server for probes and metrics: `/livez`, `/readyz`, `/healthz`, `/metrics`.
+//!
+//! It answers from memory and is the first thing an agent starts, so that a probe tells what is
+//! waited for even while no API server can be reached.
+
+mod address;
+mod routes;
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use prometheus::Registry;
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+
+use crate::args::RuntimeArgs;
+use address::Address;
+use routes::Routes;
+
+/// A probe sends its few headers in one packet.
+const HEADER_TIMEOUT: Duration = Duration::from_secs(5);
+/// Smallest buffer that hyper allows; requests here have no body.
+const BUFFER: usize = 8 * 1024;
+/// Open connections per address: enough for kubelet and some scrapers, not for an accident.
+const CONNECTIONS: usize = 64;
+/// Pause after an accept failed, which happens when the process has no file descriptors left.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// How long answers may take to finish at shutdown.
+const DRAIN: Duration = Duration::from_secs(1);
+
+const METRICS_FLAG: &str = "--metrics-bind-address";
+const HEALTH_FLAG: &str = "--health-probe-bind-address";
+
+/// Why the server cannot listen, in one line.
+#[derive(Debug, thiserror::Error)]
+pub enum AdminError {
+    /// The flag does not hold an address.
+    #[error("{flag}: {text:?} is not an address such as :8080 or 127.0.0.1:8080")]
+    Address {
+        /// The flag.
+        flag: &'static str,
+        /// What it holds.
+        text: String,
+    },
+    /// The address is taken or not ours.
+    #[error("cannot listen on {address} ({flag}): {}", reason(.source))]
+    Bind {
+        /// The flag.
+        flag: &'static str,
+        /// The address as it was given.
+        address: String,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+fn reason(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::AddrInUse => "address already in use".to_owned(),
+        io::ErrorKind::AddrNotAvailable => "no such address on this machine".to_owned(),
+        io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
+        _ => error.to_string(),
+    }
+}
+
+/// Listens, but does not answer before [`run`](Self::run).
+#[derive(Debug)]
+pub struct AdminServer {
+    metrics: Option<SocketAddr>,
+    health: Option<SocketAddr>,
+    listeners: Vec<(TcpListener, Routes)>,
+}
+
+impl AdminServer {
+    /// Takes the addresses of `args`. `blocking` says why the agent is not ready, one sentence
+    /// each; it is called on each request of `/readyz` and has to be cheap.
+    ///
+    /// # Errors
+    /// One line that names the flag.
+    pub async fn bind(
+        args: &RuntimeArgs,
+        registry: Registry,
+        blocking: impl Fn() -> Vec<String> + Send + Sync + 'static,
+    ) -> Result<Self, AdminError> {
+        let metrics = Address::parse(METRICS_FLAG, &args.metrics_bind_address)?;
+        let health = Address::parse(HEALTH_FLAG, &args.health_probe_bind_address)?;
+        let none = Routes { registry: None, blocking: None };
+        let for_metrics = Routes { registry: Some(registry), ..none.clone() };
+        let for_health = Routes { blocking: Some(Arc::new(blocking)), ..none };
+
+        let mut server = Self { metrics: None, health: None, listeners: Vec::new() };
+        match (metrics, health) {
+            (Some(metrics), Some(health)) if metrics == health && !metrics.any_port() => {
+                let both = Routes { registry: for_metrics.registry, ..for_health };
+                let address = server.listen(&metrics, both).await?;
+                (server.metrics, server.health) = (Some(address), Some(address));
+            }
+            (metrics, health) => {
+                if let Some(metrics) = metrics {
+                    server.metrics = Some(server.listen(&metrics, for_metrics).await?);
+                }
+                if let Some(health) = health {
+                    server.health = Some(server.listen(&health, for_health).await?);
+                }
+            }
+        }
+        Ok(server)
+    }
+
+    async fn listen(
+        &mut self,
+        address: &Address,
+        routes: Routes,
+    ) -> Result<SocketAddr, AdminError> {
+        let listener = address.bind().await?;
+        let bound = listener.local_addr().map_err(|source| address.error(source))?;
+        self.listeners.push((listener, routes));
+        Ok(bound)
+    }
+
+    /// Where `/metrics` is; `None` if switched off.
+    pub fn metrics_address(&self) -> Option<SocketAddr> {
+        self.metrics
+    }
+
+    /// Where the probes are; `None` if switched off.
+    pub fn health_address(&self) -> Option<SocketAddr> {
+        self.health
+    }
+
+    /// Answers until `cancel`.
+    pub async fn run(self, cancel: CancellationToken) {
+        let all = self.listeners.into_iter().map(|(listener, routes)| {
+            let cancel = cancel.clone();
+            serve(listener, routes, cancel)
+        });
+        futures::future::join_all(all).await;
+        // With both addresses switched off there is nothing to serve, but ending early would look
+        // like a failure to the one who supervises this task.
+        cancel.cancelled().await;
+    }
+}
+
+async fn serve(listener: TcpListener, routes: Routes, cancel: CancellationToken) {
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT).max_buf_size(BUFFER);
+    let graceful = GracefulShutdown::new();
+    let slots = Arc::new(Semaphore::new(CONNECTIONS));
+
+    while let Some(Ok(slot)) = cancel.run_until_cancelled(slots.clone().acquire_owned()).await {
+        let stream = match cancel.run_until_cancelled(listener.accept()).await {
+            None => break,
+            Some(Ok((stream, _))) => stream,
+            Some(Err(error)) => {
+                tracing::warn!(%error, "Cannot accept a connection");
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+                continue;
+            }
+        };
+        let routes = routes.clone();
+        let service = service_fn(move |request| {
+            let answer = routes.answer(&request);
+            async move { Ok::<_, std::convert::Infallible>(answer) }
+        });
+        let connection = graceful.watch(http.serve_connection(TokioIo::new(stream), service));
+        tokio::spawn(async move {
+            // A peer that hangs up or is too slow is no news.
+            let _ = connection.await;
+            drop(slot);
+        });
+    }
+    let _ = tokio::time::timeout(DRAIN, graceful.shutdown()).await;
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,70 @@
+//! Flags that both agents share.
+
+use clap::Args;
+
+/// Flags of the process itself; flatten them into an agent's own.
+#[derive(Args, Clone, Debug, PartialEq, Eq)]
+pub struct RuntimeArgs {
+    /// Address that serves /metrics. ":8080" means all addresses, "0" none.
+    #[arg(long, env = "METRICS_BIND_ADDRESS", default_value = ":8080", value_name = "ADDRESS")]
+    pub metrics_bind_address: String,
+
+    /// Address that serves /livez and /readyz. ":8081" means all addresses, "0" none.
+    #[arg(
+        long,
+        env = "HEALTH_PROBE_BIND_ADDRESS",
+        default_value = ":8081",
+        value_name = "ADDRESS"
+    )]
+    pub health_probe_bind_address: String,
+
+    /// What to log: a level or a filter such as "info,fleet_runtime=debug". RUST_LOG is used
+    /// where this is not set.
+    #[arg(long, env = "LOG_LEVEL", value_name = "FILTER")]
+    pub log_level: Option<String>,
+
+    /// Writes in flight per API server.
+    #[arg(
+        long,
+        env = "WRITES_IN_FLIGHT",
+        default_value_t = 16,
+        value_name = "COUNT",
+        value_parser = clap::value_parser!(u16).range(1..=1024)
+    )]
+    pub writes_in_flight: u16,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Agent {
+        #[command(flatten)]
+        runtime: RuntimeArgs,
+    }
+
+    #[test]
+    fn defaults_are_those_of_the_original() {
+        let agent = Agent::try_parse_from(["agent"]).unwrap();
+        assert_eq!(agent.runtime.metrics_bind_address, ":8080");
+        assert_eq!(agent.runtime.health_probe_bind_address, ":8081");
+        assert_eq!(agent.runtime.writes_in_flight, 16);
+        assert_eq!(agent.runtime.log_level, None);
+    }
+
+    #[test]
+    fn no_writes_in_flight_is_refused() {
+        assert!(Agent::try_parse_from(["agent", "--writes-in-flight", "0"]).is_err());
+    }
+
+    #[test]
+    fn every_flag_is_an_environment_variable_too() {
+        use clap::CommandFactory;
+        for flag in Agent::command().get_arguments().filter(|arg| arg.get_id() != "help") {
+            assert!(flag.get_env().is_some(), "{}", flag.get_id());
+        }
+    }
+}

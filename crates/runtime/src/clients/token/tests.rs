@@ -1,0 +1,126 @@
+use std::convert::Infallible;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use tower::ServiceExt;
+
+use super::*;
+
+/// A folder of its own that goes with the test.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("fleet-token-{}-{count}", std::process::id()));
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    fn file(&self) -> PathBuf {
+        self.0.join("token")
+    }
+
+    fn write(&self, text: &str) {
+        fs::write(self.file(), text).unwrap();
+    }
+
+    /// As a projected volume does it: the new file takes the place of the old one.
+    fn swap(&self, text: &str) {
+        let new = self.0.join("new");
+        fs::write(&new, text).unwrap();
+        fs::rename(new, self.file()).unwrap();
+    }
+
+    async fn open(&self) -> Arc<TokenFile> {
+        TokenFile::open(&self.file()).await
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn later(looks: u32) -> Instant {
+    Instant::now() + LOOK_EVERY * looks
+}
+
+#[tokio::test]
+async fn the_token_is_trimmed_and_not_shown_in_logs() {
+    let folder = Folder::new();
+    folder.write("\n secret \r\n");
+    let header = folder.open().await.header(later(0));
+    assert_eq!(header, "Bearer secret");
+    assert!(header.is_sensitive());
+    assert!(!format!("{:?}", folder.open().await).contains("secret"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_file_that_is_not_there_yet_is_waited_for() {
+    let folder = Folder::new();
+    let path = folder.file();
+    let open = tokio::spawn(async move { TokenFile::open(&path).await });
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    assert!(!open.is_finished());
+    folder.write("");
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert!(!open.is_finished(), "an empty file holds no token");
+    folder.write("first");
+    assert_eq!(open.await.unwrap().header(later(0)), "Bearer first");
+}
+
+#[tokio::test]
+async fn a_replaced_file_is_read_again() {
+    let folder = Folder::new();
+    folder.write("first");
+    let token = folder.open().await;
+    folder.swap("later");
+    assert_eq!(token.header(later(1)), "Bearer later");
+}
+
+#[tokio::test]
+async fn the_file_is_looked_at_once_a_second_at_most() {
+    let folder = Folder::new();
+    folder.write("first");
+    let token = folder.open().await;
+    folder.swap("later");
+    assert_eq!(token.header(Instant::now()), "Bearer first");
+}
+
+#[tokio::test]
+async fn the_last_good_token_stays_while_the_file_is_unusable() {
+    let folder = Folder::new();
+    folder.write("first");
+    let token = folder.open().await;
+    folder.swap("");
+    assert_eq!(token.header(later(1)), "Bearer first");
+    folder.swap("bad\u{1}token");
+    assert_eq!(token.header(later(2)), "Bearer first");
+    fs::remove_file(folder.file()).unwrap();
+    assert_eq!(token.header(later(3)), "Bearer first");
+    folder.write("second");
+    assert_eq!(token.header(later(4)), "Bearer second");
+}
+
+#[tokio::test]
+async fn a_refused_token_is_read_again_at_once() {
+    let folder = Folder::new();
+    folder.write("first");
+    let token = folder.open().await;
+
+    // A server that knows only the new token.
+    let server = tower::service_fn(|request: Request<()>| async move {
+        let good = request.headers()[AUTHORIZATION] == "Bearer newer";
+        let status = if good { StatusCode::OK } else { StatusCode::UNAUTHORIZED };
+        Ok::<_, Infallible>(Response::builder().status(status).body(()).unwrap())
+    });
+    let mut client = TokenLayer(token).layer(server);
+
+    folder.swap("newer");
+    let first = client.ready().await.unwrap().call(Request::new(())).await.unwrap();
+    assert_eq!(first.status(), StatusCode::UNAUTHORIZED);
+    let second = client.ready().await.unwrap().call(Request::new(())).await.unwrap();
+    assert_eq!(second.status(), StatusCode::OK);
+}

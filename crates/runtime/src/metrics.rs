@@ -1,0 +1,272 @@
+//! Metrics of the engine. Every label takes its values from a closed set; nothing is labelled with
+//! the name of an object.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use prometheus::process_collector::ProcessCollector;
+use prometheus::{
+    Gauge, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge,
+    IntGaugeVec, Opts, Registry,
+};
+
+/// Sub-second buckets: an API write takes 2 to 10 ms, a chain of them stays below a second.
+const FAST: [f64; 14] =
+    [0.001, 0.002, 0.003, 0.005, 0.0075, 0.01, 0.015, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 10.0];
+
+/// Plans are computed in memory.
+const PLAN: [f64; 9] = [0.000_01, 0.000_05, 0.000_1, 0.000_5, 0.001, 0.005, 0.01, 0.1, 1.0];
+
+/// The registry of a process and what the runtime puts into it.
+#[derive(Clone, Debug)]
+pub struct Metrics {
+    registry: Registry,
+    rooms: RoomVecs,
+    writer: Arc<WriterMetrics>,
+}
+
+impl Metrics {
+    /// A registry with the metrics of the runtime, of the process and of the build.
+    ///
+    /// # Errors
+    /// When a name is registered twice, which only a change of this crate can cause.
+    pub fn new(agent: &str, version: &str) -> Result<Self, prometheus::Error> {
+        let registry = Registry::new();
+        let rooms = RoomVecs::register(&registry)?;
+        let writer = Arc::new(WriterMetrics::register(&registry)?);
+        registry.register(Box::new(ProcessCollector::for_self()))?;
+
+        let opts = Opts::new("fleet_build_info", "Always 1; says what runs.")
+            .const_label("agent", agent)
+            .const_label("version", version);
+        let build = Gauge::with_opts(opts)?;
+        build.set(1.0);
+        registry.register(Box::new(build))?;
+        Ok(Self { registry, rooms, writer })
+    }
+
+    /// For the admin server, and for metrics of others.
+    pub fn registry(&self) -> &Registry {
+        &self.registry
+    }
+
+    /// The metrics of one room.
+    pub fn room(&self, name: &'static str) -> Arc<RoomMetrics> {
+        Arc::new(self.rooms.room(name))
+    }
+
+    /// The metrics of the writer.
+    pub fn writer(&self) -> Arc<WriterMetrics> {
+        Arc::clone(&self.writer)
+    }
+}
+
+#[derive(Clone, Debug)]
+struct RoomVecs {
+    plans: IntCounterVec,
+    plan_duration: HistogramVec,
+    queue_depth: IntGaugeVec,
+    queue_waiting: IntGaugeVec,
+    keys_in_flight: IntGaugeVec,
+    queue_wait: HistogramVec,
+    retries: IntCounterVec,
+    own_write_timeouts: IntCounterVec,
+    stage: HistogramVec,
+}
+
+impl RoomVecs {
+    fn register(registry: &Registry) -> Result<Self, prometheus::Error> {
+        let counter = |name: &str, help: &str, labels: &[&str]| {
+            let vec = IntCounterVec::new(Opts::new(name, help), labels)?;
+            registry.register(Box::new(vec.clone()))?;
+            Ok::<_, prometheus::Error>(vec)
+        };
+        let gauge = |name: &str, help: &str| {
+            let vec = IntGaugeVec::new(Opts::new(name, help), &["room"])?;
+            registry.register(Box::new(vec.clone()))?;
+            Ok::<_, prometheus::Error>(vec)
+        };
+        let histogram = |name: &str, help: &str, label: &str, buckets: &[f64]| {
+            let opts = HistogramOpts::new(name, help).buckets(buckets.to_vec());
+            let vec = HistogramVec::new(opts, &[label])?;
+            registry.register(Box::new(vec.clone()))?;
+            Ok::<_, prometheus::Error>(vec)
+        };
+        Ok(Self {
+            plans: counter(
+                "fleet_runtime_plans_total",
+                "Plans computed, by whether they had writes.",
+                &["room", "outcome"],
+            )?,
+            plan_duration: histogram(
+                "fleet_runtime_plan_duration_seconds",
+                "Time to compute one plan.",
+                "room",
+                &PLAN,
+            )?,
+            queue_depth: gauge("fleet_runtime_queue_depth", "Keys ready to be planned.")?,
+            queue_waiting: gauge(
+                "fleet_runtime_queue_waiting",
+                "Keys that wait for a retry or a wake-up.",
+            )?,
+            keys_in_flight: gauge("fleet_runtime_keys_in_flight", "Keys with writes in flight.")?,
+            queue_wait: histogram(
+                "fleet_runtime_queue_wait_seconds",
+                "Time from a key being ready to its plan.",
+                "room",
+                &FAST,
+            )?,
+            retries: counter(
+                "fleet_runtime_failures_total",
+                "Steps that failed, by class; their keys are retried.",
+                &["room", "class"],
+            )?,
+            own_write_timeouts: counter(
+                "fleet_runtime_own_write_timeouts_total",
+                "Own writes that the view did not show in time.",
+                &["room"],
+            )?,
+            stage: histogram(
+                "fleet_networking_stage_duration_seconds",
+                "Time from an event being received to the write it caused being acknowledged.",
+                "stage",
+                &FAST,
+            )?,
+        })
+    }
+
+    fn room(&self, name: &'static str) -> RoomMetrics {
+        RoomMetrics {
+            empty_plans: self.plans.with_label_values(&[name, "nothing"]),
+            writing_plans: self.plans.with_label_values(&[name, "writes"]),
+            plan_duration: self.plan_duration.with_label_values(&[name]),
+            queue_depth: self.queue_depth.with_label_values(&[name]),
+            queue_waiting: self.queue_waiting.with_label_values(&[name]),
+            keys_in_flight: self.keys_in_flight.with_label_values(&[name]),
+            queue_wait: self.queue_wait.with_label_values(&[name]),
+            own_write_timeouts: self.own_write_timeouts.with_label_values(&[name]),
+            retries: self.retries.clone(),
+            stage: self.stage.clone(),
+            room: name,
+        }
+    }
+}
+
+/// The metrics of one room; look-ups of labels happened once where the hot path needs them.
+#[derive(Debug)]
+pub struct RoomMetrics {
+    pub(crate) empty_plans: IntCounter,
+    pub(crate) writing_plans: IntCounter,
+    pub(crate) plan_duration: Histogram,
+    pub(crate) queue_depth: IntGauge,
+    pub(crate) queue_waiting: IntGauge,
+    pub(crate) keys_in_flight: IntGauge,
+    pub(crate) queue_wait: Histogram,
+    pub(crate) own_write_timeouts: IntCounter,
+    retries: IntCounterVec,
+    stage: HistogramVec,
+    room: &'static str,
+}
+
+impl RoomMetrics {
+    /// Counts a step that failed with `class`.
+    pub(crate) fn failed(&self, class: &str) {
+        self.retries.with_label_values(&[self.room, class]).inc();
+    }
+
+    /// Times one stage: from the event that dirtied the key to the acknowledged write.
+    pub(crate) fn stage(&self, stage: &str, took: Duration) {
+        self.stage.with_label_values(&[stage]).observe(took.as_secs_f64());
+    }
+}
+
+/// Metrics of API requests.
+#[derive(Debug)]
+pub struct WriterMetrics {
+    requests: IntCounterVec,
+    duration: HistogramVec,
+    waiting: IntGaugeVec,
+}
+
+impl WriterMetrics {
+    /// Registers the metrics.
+    ///
+    /// # Errors
+    /// When they are in `registry` already.
+    pub fn register(registry: &Registry) -> Result<Self, prometheus::Error> {
+        let requests = IntCounterVec::new(
+            Opts::new(
+                "fleet_runtime_api_requests_total",
+                "Requests that the writer sent, by answer: an HTTP status, timeout, or connection.",
+            ),
+            &["cluster", "verb", "kind", "code"],
+        )?;
+        registry.register(Box::new(requests.clone()))?;
+        let duration = HistogramVec::new(
+            HistogramOpts::new(
+                "fleet_runtime_api_request_duration_seconds",
+                "Time from sending a request to its answer.",
+            )
+            .buckets(FAST.to_vec()),
+            &["cluster", "verb"],
+        )?;
+        registry.register(Box::new(duration.clone()))?;
+        let waiting = IntGaugeVec::new(
+            Opts::new(
+                "fleet_runtime_api_requests_waiting",
+                "Writes that wait because as many as allowed are in flight.",
+            ),
+            &["cluster"],
+        )?;
+        registry.register(Box::new(waiting.clone()))?;
+        Ok(Self { requests, duration, waiting })
+    }
+
+    pub(crate) fn answered(&self, request: [&str; 3], code: &str, took: Duration) {
+        let [cluster, verb, kind] = request;
+        self.requests.with_label_values(&[cluster, verb, kind, code]).inc();
+        self.duration.with_label_values(&[cluster, verb]).observe(took.as_secs_f64());
+    }
+
+    pub(crate) fn waiting(&self, cluster: &str) -> IntGauge {
+        self.waiting.with_label_values(&[cluster])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use prometheus::TextEncoder;
+
+    use super::*;
+
+    #[test]
+    fn what_was_counted_can_be_scraped() {
+        let metrics = Metrics::new("member-agent", "1.2.3").unwrap();
+        let room = metrics.room("export");
+        room.failed("conflict");
+        room.stage("export", Duration::from_millis(4));
+        room.queue_depth.set(3);
+        metrics.writer().answered(["hub", "create", "Service"], "201", Duration::from_millis(2));
+
+        let text = TextEncoder::new().encode_to_string(&metrics.registry().gather()).unwrap();
+        for line in [
+            r#"fleet_build_info{agent="member-agent",version="1.2.3"} 1"#,
+            r#"fleet_runtime_failures_total{class="conflict",room="export"} 1"#,
+            r#"fleet_runtime_queue_depth{room="export"} 3"#,
+            r#"fleet_networking_stage_duration_seconds_bucket{stage="export",le="0.005"} 1"#,
+            r#"fleet_networking_stage_duration_seconds_bucket{stage="export",le="0.003"} 0"#,
+            r#"fleet_runtime_api_requests_total{cluster="hub",code="201",kind="Service",verb="create"} 1"#,
+        ] {
+            assert!(text.contains(line), "{line} is missing in\n{text}");
+        }
+        assert!(text.contains("process_resident_memory_bytes"));
+    }
+
+    #[test]
+    fn rooms_share_a_registry() {
+        let metrics = Metrics::new("member-agent", "1").unwrap();
+        metrics.room("export").empty_plans.inc();
+        metrics.room("import").empty_plans.inc();
+        assert_eq!(metrics.room("import").empty_plans.get(), 1);
+    }
+}

@@ -1,0 +1,219 @@
+//! A plan: the API writes one key still misses, as data.
+//!
+//! Planning is pure; a plan can be compared in a test, printed in a log, and executed by the
+//! [writer](crate::writer). Nothing here does I/O.
+
+use std::time::Duration;
+
+use fleet_accumulator::{ClusterId, ResourceVersion, Uid};
+use fleet_api::{ObjectName, ResourceKind};
+use jiff::Timestamp;
+use serde_json::Value;
+
+/// Which step of a [`Plan`] another one waits for; returned by [`Plan::push`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct StepId(usize);
+
+impl StepId {
+    /// Position of the step in [`Plan::steps`].
+    pub fn index(self) -> usize {
+        self.0
+    }
+}
+
+/// The incarnation and version of an object that a plan was computed from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Precondition {
+    /// Refuses another object of the same name.
+    pub uid: Uid,
+    /// Refuses another version of the object.
+    pub version: ResourceVersion,
+}
+
+/// What is sent to the API server.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Action {
+    /// POST of a whole object (`metadata.name` and `namespace`, `apiVersion`, `kind` included).
+    Create(Value),
+    /// PUT of a whole object that is wholly ours. The writer sets uid and resourceVersion in it.
+    Replace {
+        /// The object without uid and resourceVersion.
+        body: Value,
+        /// The version it was planned on.
+        at: Precondition,
+    },
+    /// JSON patch (RFC 6902); the writer puts tests of uid and resourceVersion in front.
+    Patch {
+        /// The operations.
+        operations: Vec<Value>,
+        /// Whether it goes to the status subresource.
+        status: bool,
+        /// The version it was planned on.
+        at: Precondition,
+    },
+    /// DELETE with uid and resourceVersion preconditions. An object already gone counts as done.
+    Delete {
+        /// The version it was planned on.
+        at: Precondition,
+    },
+    /// GET that must answer "not found": the view says absent, and something is about to be
+    /// released because of it, so a consistent read has to agree. Where the step names no namespace
+    /// for a namespaced kind, no namespace may hold an object of that name (a LIST over all
+    /// namespaces with the field selector `metadata.name`).
+    ConfirmAbsent,
+}
+
+impl Action {
+    /// Verb for logs and metrics.
+    pub fn verb(&self) -> &'static str {
+        match self {
+            Self::Create(_) => "create",
+            Self::Replace { .. } => "update",
+            Self::Patch { status: true, .. } => "patch_status",
+            Self::Patch { status: false, .. } => "patch",
+            Self::Delete { .. } => "delete",
+            Self::ConfirmAbsent => "get",
+        }
+    }
+}
+
+/// Something to measure once a step was acknowledged.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sample {
+    /// Cluster the exported object lives in.
+    pub origin: String,
+    /// When the exporter saw the change.
+    pub since: Timestamp,
+    /// Whether this is the first time the object arrives here.
+    pub first: bool,
+}
+
+/// One request, and what it waits for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step {
+    /// The API server it goes to.
+    pub cluster: ClusterId,
+    /// Kind of the object.
+    pub kind: ResourceKind,
+    /// Name of the object.
+    pub name: ObjectName,
+    /// What is sent.
+    pub action: Action,
+    /// Steps that must have succeeded before this one is sent.
+    pub after: Vec<StepId>,
+    /// Overtakes other steps that wait for the same API server: removals of endpoints.
+    pub urgent: bool,
+    /// Stage histogram (`export`, `resolve`, `distribute`, `import`) that takes the time from the
+    /// event that dirtied the key to the acknowledgement of this step.
+    pub stage: Option<&'static str>,
+    /// Handed back to the room once the step was acknowledged.
+    pub sample: Option<Sample>,
+}
+
+impl Step {
+    /// A step without dependencies, not urgent, not measured.
+    pub fn new(cluster: ClusterId, kind: ResourceKind, name: ObjectName, action: Action) -> Self {
+        let (after, urgent, stage, sample) = (Vec::new(), false, None, None);
+        Self { cluster, kind, name, action, after, urgent, stage, sample }
+    }
+
+    /// Sends this step only after `step` has succeeded.
+    #[must_use]
+    pub fn after(mut self, steps: impl IntoIterator<Item = StepId>) -> Self {
+        self.after.extend(steps);
+        self
+    }
+
+    /// Lets this step overtake others.
+    #[must_use]
+    pub fn urgent(mut self) -> Self {
+        self.urgent = true;
+        self
+    }
+
+    /// Times this step as the end of `stage`.
+    #[must_use]
+    pub fn stage(mut self, stage: &'static str) -> Self {
+        self.stage = Some(stage);
+        self
+    }
+
+    /// Reports `sample` to the room after the acknowledgement.
+    #[must_use]
+    pub fn sample(mut self, sample: Option<Sample>) -> Self {
+        self.sample = sample;
+        self
+    }
+}
+
+/// Severity of an [`Event`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EventType {
+    /// Something went as it should.
+    Normal,
+    /// A user should look.
+    Warning,
+}
+
+/// A Kubernetes Event about a user's object.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Event {
+    /// Cluster of the object.
+    pub cluster: ClusterId,
+    /// Kind of the object.
+    pub kind: ResourceKind,
+    /// The object.
+    pub name: ObjectName,
+    /// Its uid.
+    pub uid: Uid,
+    /// Severity.
+    pub event_type: EventType,
+    /// Machine-readable reason, `UpperCamelCase`.
+    pub reason: &'static str,
+    /// One sentence for a person.
+    pub note: String,
+}
+
+/// A step that is sent only if plans keep asking for it for a while.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Later {
+    /// How long fresh plans must have contained it without a pause.
+    pub delay: Duration,
+    /// Identity across plans: the step itself may carry the time of planning.
+    pub purpose: &'static str,
+    /// The step; it has no dependencies.
+    pub step: Step,
+}
+
+/// All writes a key still misses. An empty plan means that nothing is left to do.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Plan {
+    /// Steps in an order that respects their dependencies. A failed step stops only those that
+    /// wait for it.
+    pub steps: Vec<Step>,
+    /// Steps that must first prove to be needed for a while.
+    pub later: Vec<Later>,
+    /// When to plan again even if nothing changes.
+    pub wake_after: Option<Duration>,
+    /// Events to emit. Repeats are suppressed by the engine.
+    pub events: Vec<Event>,
+}
+
+impl Plan {
+    /// Adds a step and returns what others can wait for.
+    pub fn push(&mut self, step: Step) -> StepId {
+        debug_assert!(step.after.iter().all(|id| id.0 < self.steps.len()));
+        self.steps.push(step);
+        StepId(self.steps.len() - 1)
+    }
+
+    /// Adds a step that is sent once plans have asked for it during `delay`.
+    pub fn push_later(&mut self, delay: Duration, purpose: &'static str, step: Step) {
+        self.later.push(Later { delay, purpose, step });
+    }
+
+    /// Whether there is nothing to write, now or later.
+    pub fn is_empty(&self) -> bool {
+        self.steps.is_empty() && self.later.is_empty()
+    }
+}

@@ -1,0 +1,250 @@
+//! Which keys still have to be planned, and when.
+//!
+//! Pure: time comes in as a value and nothing waits. One [room loop](crate::engine) owns a queue,
+//! so there is no lock either. The rules:
+//!
+//! - a key waits at most once, however often it is marked;
+//! - a key is given out to one worker at a time; marked meanwhile, it runs again afterwards;
+//! - a key that failed is tried again, ever more slowly, and is never forgotten;
+//! - the *oldest* change that was not yet dealt with stays with the key, across retries.
+
+mod backoff;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::hash::Hash;
+use std::time::{Duration, Instant};
+
+use backoff::Jitter;
+
+/// Retries at once that a key may take in a row before it has to slow down.
+const EAGER_RETRIES: u32 = 5;
+
+/// How a run ended; says when the key is planned again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Everything the plan asked for was done.
+    Settled,
+    /// The plan was based on an old view that has caught up since. At once for the first
+    /// few times in a row, then like [`Verdict::Failed`].
+    Again,
+    /// Exponential back-off from 0.1 s to 60 s.
+    Failed,
+    /// Nothing will get better by itself: longest back-off unless the key is marked again.
+    Slow,
+    /// The server said how long to stay away; a mark does not shorten it.
+    Hold(Duration),
+}
+
+/// A key handed to a worker.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Job<K> {
+    /// What to plan.
+    pub key: K,
+    /// When the oldest change arrived that was not dealt with yet. `None` if only a timer
+    /// woke the key.
+    pub since: Option<Instant>,
+    /// How long the key was ready before a worker took it.
+    pub waited: Duration,
+    /// Failed runs in a row before this one.
+    pub failures: u32,
+}
+
+/// Keys to plan. See the module for the rules.
+#[derive(Debug)]
+pub struct Queue<K> {
+    entries: HashMap<K, Entry>,
+    ready: VecDeque<K>,
+    timers: BTreeSet<(Instant, K)>,
+    running: usize,
+    jitter: Jitter,
+}
+
+#[derive(Debug)]
+struct Entry {
+    state: State,
+    /// Oldest change not dealt with.
+    since: Option<Instant>,
+    /// Failed runs in a row.
+    failures: u32,
+    /// Retries at once in a row.
+    eager: u32,
+    /// No run before this, whatever is marked.
+    floor: Option<Instant>,
+}
+
+#[derive(Debug)]
+enum State {
+    /// Waits for a timer that is in `timers` under this instant.
+    Waiting(Instant),
+    /// In `ready` since this instant.
+    Ready(Instant),
+    /// With a worker; `Some` if marked since it was taken.
+    Running(Option<Instant>),
+}
+
+impl<K: Clone + Ord + Hash> Queue<K> {
+    /// An empty queue. Retries are spread with pseudo-random numbers that start at `seed`.
+    pub fn new(seed: u64) -> Self {
+        Self {
+            entries: HashMap::new(),
+            ready: VecDeque::new(),
+            timers: BTreeSet::new(),
+            running: 0,
+            jitter: Jitter::new(seed),
+        }
+    }
+
+    /// Asks for a run of `key` because of a change that arrived at `since`.
+    ///
+    /// A change does not wait for the end of a back-off: it is tried at once, or within a second if
+    /// the key failed just now, so that a key whose own writes wake it cannot spin.
+    pub fn mark(&mut self, key: K, since: Instant, now: Instant) {
+        let Some(entry) = self.entries.get_mut(&key) else {
+            let entry = Entry {
+                state: State::Ready(now),
+                since: Some(since),
+                failures: 0,
+                eager: 0,
+                floor: None,
+            };
+            self.entries.insert(key.clone(), entry);
+            self.ready.push_back(key);
+            return;
+        };
+        match &mut entry.state {
+            State::Running(marked) => *marked = oldest(*marked, Some(since)),
+            State::Ready(_) => entry.since = oldest(entry.since, Some(since)),
+            State::Waiting(due) => {
+                entry.since = oldest(entry.since, Some(since));
+                let earlier = entry.floor.unwrap_or(now).max(now).min(*due);
+                self.timers.remove(&(*due, key.clone()));
+                if earlier <= now {
+                    entry.state = State::Ready(now);
+                    self.ready.push_back(key);
+                } else {
+                    entry.state = State::Waiting(earlier);
+                    self.timers.insert((earlier, key));
+                }
+            }
+        }
+    }
+
+    /// Hands out the key that has been ready for longest.
+    pub fn take(&mut self, now: Instant) -> Option<Job<K>> {
+        let key = self.ready.pop_front()?;
+        let entry = self.entries.get_mut(&key).expect("a ready key has an entry");
+        let waited = match entry.state {
+            State::Ready(at) => now.saturating_duration_since(at),
+            State::Waiting(_) | State::Running(_) => Duration::ZERO,
+        };
+        entry.state = State::Running(None);
+        self.running += 1;
+        Some(Job { since: entry.since, waited, failures: entry.failures, key })
+    }
+
+    /// Takes a key back from a worker. With `wake`, the key is planned again at that time even if
+    /// nothing changes; a wake-up asked for by an earlier run is forgotten.
+    pub fn done(&mut self, key: &K, verdict: Verdict, wake: Option<Instant>, now: Instant) {
+        let Some(entry) = self.entries.get_mut(key) else { return };
+        let State::Running(marked) = entry.state else { return };
+        self.running -= 1;
+
+        let retry = match verdict {
+            Verdict::Settled => {
+                (entry.failures, entry.eager, entry.since, entry.floor) = (0, 0, None, None);
+                None
+            }
+            Verdict::Again if entry.eager < EAGER_RETRIES => {
+                entry.eager += 1;
+                entry.floor = None;
+                Some(now)
+            }
+            Verdict::Again | Verdict::Failed => {
+                let delay = self.jitter.spread(backoff::delay(entry.failures));
+                entry.floor = Some(now + delay.min(backoff::CHANGE_FLOOR));
+                entry.failures = entry.failures.saturating_add(1);
+                Some(now + delay)
+            }
+            Verdict::Slow => {
+                let floor = backoff::delay(entry.failures).min(backoff::CHANGE_FLOOR);
+                entry.floor = Some(now + floor);
+                entry.failures = entry.failures.saturating_add(1);
+                Some(now + self.jitter.spread(backoff::MAX))
+            }
+            Verdict::Hold(delay) => {
+                entry.failures = entry.failures.saturating_add(1);
+                entry.floor = Some(now + delay);
+                // Later than asked for, never earlier: all keys held by one server would come
+                // back in the same instant otherwise.
+                Some(now + delay + self.jitter.spread(delay / 4))
+            }
+        };
+        entry.since = oldest(entry.since, marked);
+
+        let change = marked.map(|_| entry.floor.unwrap_or(now));
+        let wake = wake.map(|at| entry.floor.map_or(at, |floor| at.max(floor)));
+        let due = [retry, change, wake].into_iter().flatten().min();
+        match due {
+            None => {
+                self.entries.remove(key);
+            }
+            Some(due) if due <= now => {
+                entry.state = State::Ready(now);
+                self.ready.push_back(key.clone());
+            }
+            Some(due) => {
+                entry.state = State::Waiting(due);
+                self.timers.insert((due, key.clone()));
+            }
+        }
+    }
+
+    /// Makes every key ready whose time has come.
+    pub fn advance(&mut self, now: Instant) {
+        while self.timers.first().is_some_and(|(due, _)| *due <= now) {
+            let Some((_, key)) = self.timers.pop_first() else { return };
+            if let Some(entry) = self.entries.get_mut(&key) {
+                entry.state = State::Ready(now);
+                self.ready.push_back(key);
+            }
+        }
+    }
+
+    /// When [`advance`](Self::advance) has something to do next.
+    pub fn next_timer(&self) -> Option<Instant> {
+        self.timers.first().map(|(due, _)| *due)
+    }
+
+    /// Keys that could run now.
+    pub fn ready(&self) -> usize {
+        self.ready.len()
+    }
+
+    /// Keys that wait for a timer.
+    pub fn waiting(&self) -> usize {
+        self.timers.len()
+    }
+
+    /// Keys that workers hold.
+    pub fn running(&self) -> usize {
+        self.running
+    }
+
+    /// How long the first ready key has been ready.
+    pub fn oldest(&self, now: Instant) -> Duration {
+        let first = self.ready.front().and_then(|key| self.entries.get(key));
+        match first.map(|entry| &entry.state) {
+            Some(State::Ready(at)) => now.saturating_duration_since(*at),
+            _ => Duration::ZERO,
+        }
+    }
+}
+
+fn oldest(a: Option<Instant>, b: Option<Instant>) -> Option<Instant> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    }
+}

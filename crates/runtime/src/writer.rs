@@ -1,0 +1,1 @@
+//! Sends the steps of a plan.

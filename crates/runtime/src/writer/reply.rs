@@ -1,0 +1,250 @@
+//! What an answer means.
+
+use std::time::Duration;
+
+use fleet_accumulator::{Expectation, ResourceVersion, Uid, Until};
+use http::header::RETRY_AFTER;
+use http::{HeaderMap, StatusCode};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+use super::outcome::Class;
+use crate::plan::{Action, Precondition, Step};
+
+/// Pause when the server asks for one without saying how long.
+const DEFAULT_PAUSE: Duration = Duration::from_secs(1);
+/// Longest pause that is believed: a typo in a proxy must not stop a key for a day.
+const LONGEST_PAUSE: Duration = Duration::from_mins(5);
+/// Bytes of a plain-text answer that go into a message.
+const QUOTE: usize = 200;
+
+/// A step that did not succeed.
+#[derive(Debug)]
+pub(super) struct Refusal {
+    pub(super) class: Class,
+    pub(super) retry_after: Option<Duration>,
+    pub(super) message: String,
+    /// What the view has to show before a new plan makes sense.
+    pub(super) until: Option<Until>,
+}
+
+impl Refusal {
+    pub(super) fn new(class: Class, message: impl Into<String>) -> Self {
+        Self { class, retry_after: None, message: message.into(), until: None }
+    }
+
+    fn until(mut self, until: Until) -> Self {
+        self.until = Some(until);
+        self
+    }
+}
+
+/// The part of an answer that matters: an object's identity, or a `Status`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Body {
+    kind: String,
+    metadata: Metadata,
+    message: String,
+    reason: String,
+    details: Details,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Metadata {
+    uid: String,
+    resource_version: String,
+    deletion_timestamp: Option<IgnoredAny>,
+    finalizers: Vec<IgnoredAny>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Details {
+    name: String,
+    kind: String,
+    causes: Vec<Cause>,
+    retry_after_seconds: u64,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Cause {
+    reason: String,
+}
+
+/// Reads the answer to `step`: what to expect in the view, or why it failed.
+pub(super) fn read(
+    step: &Step,
+    status: StatusCode,
+    headers: &HeaderMap,
+    bytes: &[u8],
+) -> Result<Option<Expectation>, Refusal> {
+    if status.is_success() {
+        let body: Body = serde_json::from_slice(bytes).map_err(|error| {
+            Refusal::new(Class::Transient, format!("unreadable answer ({status}): {error}"))
+        })?;
+        return success(step, &body);
+    }
+    // Not everything in front of an API server answers with a Status.
+    let body: Body = serde_json::from_slice(bytes).unwrap_or_default();
+    if status == StatusCode::NOT_FOUND
+        && is_about(&body, step)
+        && matches!(step.action, Action::Delete { .. } | Action::ConfirmAbsent)
+    {
+        return Ok(match &step.action {
+            Action::Delete { at } => Some(expect(step, Until::Gone { uid: at.uid.clone() })),
+            _ => None,
+        });
+    }
+    Err(refusal(step, status, headers, &body, bytes))
+}
+
+/// Incarnation and version in the answer to a GET; `None` for "not found".
+pub(super) fn found(
+    name: &str,
+    status: StatusCode,
+    bytes: &[u8],
+) -> Result<Option<Precondition>, String> {
+    let body: Body = serde_json::from_slice(bytes).unwrap_or_default();
+    match status {
+        StatusCode::OK if !body.metadata.uid.is_empty() => Ok(Some(identity(&body.metadata))),
+        StatusCode::NOT_FOUND if body.details.name == name => Ok(None),
+        _ => Err(message(status, &body, bytes)),
+    }
+}
+
+fn success(step: &Step, body: &Body) -> Result<Option<Expectation>, Refusal> {
+    let meta = &body.metadata;
+    let until = match &step.action {
+        Action::ConfirmAbsent => {
+            let Precondition { uid, version } = identity(meta);
+            let refusal = Refusal::new(Class::Conflict, "the object exists, the view was behind");
+            return Err(refusal.until(Until::AtLeast { uid, version }));
+        }
+        // A Status says that the object is gone, and so does the last state of an object that
+        // nothing holds any more: with the last finalizer removed it is not stored again.
+        Action::Delete { at } if body.kind == "Status" || meta.finalizers.is_empty() => {
+            Until::Gone { uid: at.uid.clone() }
+        }
+        _ if meta.deletion_timestamp.is_some() && meta.finalizers.is_empty() => {
+            Until::Gone { uid: identity(meta).uid }
+        }
+        action => {
+            let now = identity(meta);
+            match planned_on(action) {
+                // The server found nothing to change.
+                Some(at) if at.version == now.version => return Ok(None),
+                // The version was a precondition, so whatever is newer has our write in it. Unlike
+                // "at least" this also ends when somebody removes the object right behind us.
+                Some(Precondition { uid, version }) => {
+                    Until::NewerThan { uid: uid.clone(), version: version.clone() }
+                }
+                None => Until::AtLeast { uid: now.uid, version: now.version },
+            }
+        }
+    };
+    Ok(Some(expect(step, until)))
+}
+
+fn refusal(
+    step: &Step,
+    status: StatusCode,
+    headers: &HeaderMap,
+    body: &Body,
+    bytes: &[u8],
+) -> Refusal {
+    let pause = pause(headers, body);
+    let class = class(step, status, body, pause.is_some());
+    let mut refusal = Refusal::new(class, message(status, body, bytes));
+    refusal.retry_after = match class {
+        Class::Throttled => Some(pause.unwrap_or(DEFAULT_PAUSE)),
+        _ => pause,
+    };
+    refusal.until = match (class, planned_on(&step.action)) {
+        (Class::Conflict, Some(Precondition { uid, version })) => {
+            Some(Until::NewerThan { uid: uid.clone(), version: version.clone() })
+        }
+        (Class::NotFound, Some(at)) => Some(Until::Gone { uid: at.uid.clone() }),
+        (Class::AlreadyExists, _) => Some(Until::Present),
+        _ => None,
+    };
+    refusal
+}
+
+fn class(step: &Step, status: StatusCode, body: &Body, paused: bool) -> Class {
+    match status {
+        StatusCode::CONFLICT if body.reason == "AlreadyExists" => Class::AlreadyExists,
+        StatusCode::CONFLICT => Class::Conflict,
+        StatusCode::NOT_FOUND if is_about(body, step) => Class::NotFound,
+        StatusCode::NOT_FOUND if body.details.kind == "namespaces" => Class::NamespaceMissing,
+        // "404 page not found" in plain text.
+        StatusCode::NOT_FOUND => Class::KindMissing,
+        StatusCode::UNAUTHORIZED => Class::Unauthorized,
+        StatusCode::FORBIDDEN => {
+            let ending = |cause: &Cause| cause.reason == "NamespaceTerminating";
+            if body.details.causes.iter().any(ending) {
+                Class::NamespaceTerminating
+            } else {
+                Class::Forbidden
+            }
+        }
+        // A JSON patch whose test fails, or that does not fit the object: 422 without details
+        // (kube-apiserver 1.36). A refused value has the field in its details.
+        StatusCode::UNPROCESSABLE_ENTITY
+            if matches!(step.action, Action::Patch { .. })
+                && body.reason == "Invalid"
+                && body.details.causes.is_empty() =>
+        {
+            Class::Conflict
+        }
+        StatusCode::TOO_MANY_REQUESTS => Class::Throttled,
+        StatusCode::SERVICE_UNAVAILABLE if paused => Class::Throttled,
+        StatusCode::REQUEST_TIMEOUT => Class::Transient,
+        status if status.is_client_error() => Class::Invalid,
+        _ => Class::Transient,
+    }
+}
+
+/// Whether a "not found" means the object of this step, and not its namespace or kind.
+fn is_about(body: &Body, step: &Step) -> bool {
+    !matches!(step.action, Action::Create(_)) && body.details.name == *step.name.name
+}
+
+fn pause(headers: &HeaderMap, body: &Body) -> Option<Duration> {
+    let header = headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
+    let seconds = header.or(match body.details.retry_after_seconds {
+        0 => None,
+        seconds => Some(seconds),
+    });
+    seconds.map(|seconds| Duration::from_secs(seconds).min(LONGEST_PAUSE))
+}
+
+fn message(status: StatusCode, body: &Body, bytes: &[u8]) -> String {
+    if !body.message.is_empty() {
+        return body.message.clone();
+    }
+    let text = String::from_utf8_lossy(&bytes[..bytes.len().min(QUOTE)]);
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    format!("{status}: {text}")
+}
+
+fn planned_on(action: &Action) -> Option<&Precondition> {
+    match action {
+        Action::Replace { at, .. } | Action::Patch { at, .. } | Action::Delete { at } => Some(at),
+        Action::Create(_) | Action::ConfirmAbsent => None,
+    }
+}
+
+fn identity(meta: &Metadata) -> Precondition {
+    Precondition {
+        uid: Uid::from(meta.uid.as_str()),
+        version: ResourceVersion::from(meta.resource_version.as_str()),
+    }
+}
+
+/// The expectation about the object of `step`.
+pub(super) fn expect(step: &Step, until: Until) -> Expectation {
+    Expectation { cluster: step.cluster, kind: step.kind, name: step.name.clone(), until }
+}
