@@ -1,4 +1,4 @@
-//! Writes the CustomResourceDefinitions under `charts/`; with `--check` it only says which files
+//! Writes the `CustomResourceDefinitions` under `charts/`; with `--check` it only says which files
 //! are stale, and fails if any is.
 //!
 //! An example rather than a binary, so that YAML stays out of what the agents depend on.
@@ -70,10 +70,7 @@ fn yaml(crd: &CustomResourceDefinition) -> Result<String, Failure> {
 }
 
 /// Limits are floating-point numbers in the schema type; `63.0` would look odd.
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "only whole numbers are converted"
-)]
+#[expect(clippy::cast_possible_truncation, reason = "only whole numbers are converted")]
 fn whole_numbers(value: &mut Value) {
     match value {
         Value::Number(number) => {
@@ -115,10 +112,7 @@ fn check(charts: &Path) -> Result<(), Failure> {
     if stale.is_empty() {
         return Ok(());
     }
-    let stale: Vec<_> = stale
-        .iter()
-        .map(|path| path.display().to_string())
-        .collect();
+    let stale: Vec<_> = stale.iter().map(|path| path.display().to_string()).collect();
     Err(format!("stale under charts/, run `make crds`: {}", stale.join(", ")).into())
 }
 

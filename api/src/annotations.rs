@@ -5,19 +5,19 @@
 
 /// On the hub's ServiceImport: which members import it, as [`crate::ServiceInUseBy`] JSON.
 pub const SERVICE_IN_USE_BY: &str = "networking.fleet.azure.com/service-in-use-by";
-/// On an exported EndpointSlice: name of its EndpointSliceExport. Read on adoption only.
+/// On an exported EndpointSlice: name of its `EndpointSliceExport`. Read on adoption only.
 pub const FLEET_UNIQUE_NAME: &str = "networking.fleet.azure.com/fleet-unique-name";
 /// On an exported EndpointSlice: decimal generation that [`LAST_SEEN_TIMESTAMP`] belongs to.
 pub const LAST_SEEN_GENERATION: &str = "networking.fleet.azure.com/last-seen-generation";
-/// On a ServiceExport: resourceVersion of the Service that [`LAST_SEEN_TIMESTAMP`] belongs to.
+/// On a ServiceExport: `resourceVersion` of the Service that [`LAST_SEEN_TIMESTAMP`] belongs to.
 pub const LAST_SEEN_RESOURCE_VERSION: &str =
     "networking.fleet.azure.com/last-seen-resource-version";
 /// On an exported EndpointSlice or a ServiceExport: RFC 3339 time in whole seconds.
 pub const LAST_SEEN_TIMESTAMP: &str = "networking.fleet.azure.com/last-seen-timestamp";
-/// On an EndpointSliceImport (written by Go importers) and on an imported EndpointSlice (written by
+/// On an `EndpointSliceImport` (written by Go importers) and on an imported EndpointSlice (written by
 /// us): decimal slice generation whose arrival was already measured.
 pub const LAST_OBSERVED_GENERATION: &str = "networking.fleet.azure.com/last-observed-generation";
-/// On an InternalServiceExport: Service resourceVersion whose export was already measured.
+/// On an `InternalServiceExport`: Service `resourceVersion` whose export was already measured.
 pub const LAST_OBSERVED_RESOURCE_VERSION: &str =
     "networking.fleet.azure.com/last-observed-resource-version";
 /// On a ServiceExport, set by its user: integer 0 to 1000; absent means 1, 0 withdraws.

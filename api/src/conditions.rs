@@ -3,9 +3,9 @@
 
 /// Type on ServiceExport and MultiClusterService: whether the object can take effect.
 pub const VALID: &str = "Valid";
-/// Type on ServiceExport and InternalServiceExport: whether the ports differ from the fleet's.
+/// Type on ServiceExport and `InternalServiceExport`: whether the ports differ from the fleet's.
 pub const CONFLICT: &str = "Conflict";
-/// Type in an agent's entry of InternalMemberCluster status.
+/// Type in an agent's entry of `InternalMemberCluster` status.
 pub const JOINED: &str = "Joined";
 
 /// Condition status.
@@ -27,9 +27,9 @@ pub mod reasons {
     pub const INVALID_WEIGHT: &str = "ServiceExportInvalidWeightAnnotation";
     /// ServiceExport `Conflict=Unknown`: the hub has not answered yet.
     pub const PENDING_CONFLICT_RESOLUTION: &str = "ServicePendingConflictResolution";
-    /// ServiceExport and InternalServiceExport `Conflict=False`: the hub accepted the ports.
+    /// ServiceExport and `InternalServiceExport` `Conflict=False`: the hub accepted the ports.
     pub const NO_CONFLICT_FOUND: &str = "NoConflictFound";
-    /// ServiceExport and InternalServiceExport `Conflict=True`: the fleet uses other ports.
+    /// ServiceExport and `InternalServiceExport` `Conflict=True`: the fleet uses other ports.
     pub const CONFLICT_FOUND: &str = "ConflictFound";
 
     /// MultiClusterService `Valid=True`: resolved, derived Service in place.

@@ -1,4 +1,4 @@
-//! CustomResourceDefinitions of all kinds: derived from the types, then finished.
+//! `CustomResourceDefinitions` of all kinds: derived from the types, then finished.
 
 mod finish;
 
@@ -33,29 +33,17 @@ pub fn networking() -> Vec<CustomResourceDefinition> {
 
 /// The kinds of `networking.fleet.azure.com` that a member needs: those its users see.
 pub fn user_facing() -> Vec<CustomResourceDefinition> {
-    let exports = [
-        v1alpha1::ServiceExport::crd(),
-        v1beta1::ServiceExport::crd(),
-    ];
+    let exports = [v1alpha1::ServiceExport::crd(), v1beta1::ServiceExport::crd()];
     let exports = merge_crds(exports.into(), "v1beta1")
         .expect("both versions are of one kind, and v1beta1 is among them");
-    [
-        exports,
-        v1alpha1::ServiceImport::crd(),
-        v1alpha1::MultiClusterService::crd(),
-    ]
-    .map(finish)
-    .into()
+    [exports, v1alpha1::ServiceImport::crd(), v1alpha1::MultiClusterService::crd()]
+        .map(finish)
+        .into()
 }
 
 /// The membership kinds, which KubeFleet owns and installs; for clusters without KubeFleet.
 pub fn membership() -> Vec<CustomResourceDefinition> {
-    [
-        membership::InternalMemberCluster::crd(),
-        membership::MemberCluster::crd(),
-    ]
-    .map(finish)
-    .into()
+    [membership::InternalMemberCluster::crd(), membership::MemberCluster::crd()].map(finish).into()
 }
 
 #[cfg(test)]

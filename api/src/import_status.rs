@@ -1,4 +1,4 @@
-//! The resolved form of a Service of the fleet: status of ServiceImport and InternalServiceImport.
+//! The resolved form of a Service of the fleet: status of ServiceImport and `InternalServiceImport`.
 
 use k8s_openapi::api::core::v1::SessionAffinityConfig;
 use schemars::JsonSchema;
@@ -32,7 +32,7 @@ pub struct ClusterStatus {
 /// What the fleet agreed on for one Service.
 ///
 /// On a ServiceImport, no `clusters` means "being resolved" and no `ports` means "not resolved
-/// yet". On an InternalServiceImport an empty status means "not granted to this cluster".
+/// yet". On an `InternalServiceImport` an empty status means "not granted to this cluster".
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ServiceImportStatus {

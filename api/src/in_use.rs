@@ -45,9 +45,7 @@ impl ServiceInUseBy {
             .unwrap_or_default();
         let members: Option<BTreeMap<String, String>> =
             serde_json::from_value(members).map_err(|_| UnreadableInUse)?;
-        Ok(Self {
-            member_clusters: members.unwrap_or_default(),
-        })
+        Ok(Self { member_clusters: members.unwrap_or_default() })
     }
 
     /// Whether nobody imports: then the annotation is removed rather than written.
@@ -77,12 +75,9 @@ impl ServiceInUseBy {
 
 impl<N: Into<String>, C: Into<String>> FromIterator<(N, C)> for ServiceInUseBy {
     fn from_iter<I: IntoIterator<Item = (N, C)>>(members: I) -> Self {
-        let member_clusters = members
-            .into_iter()
-            .map(|(namespace, cluster)| (namespace.into(), cluster.into()));
-        Self {
-            member_clusters: member_clusters.collect(),
-        }
+        let member_clusters =
+            members.into_iter().map(|(namespace, cluster)| (namespace.into(), cluster.into()));
+        Self { member_clusters: member_clusters.collect() }
     }
 }
 
@@ -92,9 +87,8 @@ mod tests {
 
     #[test]
     fn the_value_is_what_the_original_writes() {
-        let in_use: ServiceInUseBy = [("fleet-member-west", "west"), ("fleet-member-east", "east")]
-            .into_iter()
-            .collect();
+        let in_use: ServiceInUseBy =
+            [("fleet-member-west", "west"), ("fleet-member-east", "east")].into_iter().collect();
         let text = r#"{"MemberClusters":{"fleet-member-east":"east","fleet-member-west":"west"}}"#;
         assert_eq!(in_use.to_annotation(), text);
         assert_eq!(ServiceInUseBy::parse(Some(text)), Ok(in_use));
@@ -121,11 +115,7 @@ mod tests {
             Some(r#"{"Other":1}"#),
         ];
         for value in values {
-            assert_eq!(
-                ServiceInUseBy::parse(value),
-                Ok(ServiceInUseBy::default()),
-                "{value:?}"
-            );
+            assert_eq!(ServiceInUseBy::parse(value), Ok(ServiceInUseBy::default()), "{value:?}");
         }
     }
 
@@ -137,18 +127,8 @@ mod tests {
 
     #[test]
     fn other_values_are_unreadable_not_empty() {
-        for value in [
-            "x",
-            "[]",
-            "3",
-            r#"{"MemberClusters":[]}"#,
-            r#"{"MemberClusters":{"a":1}}"#,
-        ] {
-            assert_eq!(
-                ServiceInUseBy::parse(Some(value)),
-                Err(UnreadableInUse),
-                "{value}"
-            );
+        for value in ["x", "[]", "3", r#"{"MemberClusters":[]}"#, r#"{"MemberClusters":{"a":1}}"#] {
+            assert_eq!(ServiceInUseBy::parse(Some(value)), Err(UnreadableInUse), "{value}");
         }
     }
 }

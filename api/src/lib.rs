@@ -20,6 +20,8 @@ mod resource_kind;
 mod slice;
 pub mod v1alpha1;
 pub mod v1beta1;
+#[cfg(test)]
+mod wire_tests;
 
 pub use export_status::ServiceExportStatus;
 pub use import_status::{ClusterStatus, ServiceImportStatus, ServiceImportType};

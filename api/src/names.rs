@@ -39,17 +39,15 @@ pub fn member_namespace(cluster: &str) -> String {
 ///
 /// This is the only source of a member's identity on the hub: specs may claim anything.
 pub fn member_of_namespace(namespace: &str) -> Option<&str> {
-    namespace
-        .strip_prefix(MEMBER_NAMESPACE_PREFIX)
-        .filter(|cluster| !cluster.is_empty())
+    namespace.strip_prefix(MEMBER_NAMESPACE_PREFIX).filter(|cluster| !cluster.is_empty())
 }
 
-/// Names for the InternalServiceExport of a ServiceExport, best first.
+/// Names for the `InternalServiceExport` of a ServiceExport, best first.
 pub fn internal_export_candidates(export: &ObjectName) -> impl Iterator<Item = String> + use<> {
     subdomain_candidates(export)
 }
 
-/// Names for the InternalServiceImport of a ServiceImport, best first.
+/// Names for the `InternalServiceImport` of a ServiceImport, best first.
 pub fn internal_import_candidates(import: &ObjectName) -> impl Iterator<Item = String> + use<> {
     subdomain_candidates(import)
 }
@@ -61,15 +59,12 @@ pub fn derived_service_candidates(mcs: &ObjectName) -> impl Iterator<Item = Stri
     let plain = join(mcs);
     let prefix = label_prefix(&plain, LABEL_LIMIT - SHORT_HASH - 1);
     let hashed = hashed(prefix, mcs);
-    Some(plain)
-        .filter(|name| is_dns1035_label(name))
-        .into_iter()
-        .chain(hashed)
+    Some(plain).filter(|name| is_dns1035_label(name)).into_iter().chain(hashed)
 }
 
-/// Name of the EndpointSliceExport of one incarnation of an EndpointSlice.
+/// Name of the `EndpointSliceExport` of one incarnation of an EndpointSlice.
 ///
-/// Its EndpointSliceImports and the imported EndpointSlices carry the same name, so it has to be
+/// Its `EndpointSliceImports` and the imported EndpointSlices carry the same name, so it has to be
 /// unique in the whole fleet.
 pub fn slice_export_name(cluster: &str, namespace: &str, slice: &str, uid: &str) -> String {
     let whole = format!("{cluster}-{namespace}-{slice}");
@@ -86,10 +81,7 @@ fn subdomain_candidates(name: &ObjectName) -> impl Iterator<Item = String> + use
     let plain = join(name);
     let prefix = subdomain_prefix(&plain, SUBDOMAIN_LIMIT - SHORT_HASH - 1);
     let hashed = hashed(prefix, name);
-    Some(plain)
-        .filter(|name| is_dns1123_subdomain(name))
-        .into_iter()
-        .chain(hashed)
+    Some(plain).filter(|name| is_dns1123_subdomain(name)).into_iter().chain(hashed)
 }
 
 fn hashed(prefix: String, name: &ObjectName) -> impl Iterator<Item = String> + use<> {
@@ -108,11 +100,7 @@ fn hashed(prefix: String, name: &ObjectName) -> impl Iterator<Item = String> + u
 fn subdomain_prefix(whole: &str, limit: usize) -> String {
     let cut = whole.get(..limit.min(whole.len())).unwrap_or_default();
     let cut = cut.trim_end_matches(['-', '.']);
-    if is_dns1123_subdomain(cut) {
-        cut.to_owned()
-    } else {
-        label_prefix(whole, limit)
-    }
+    if is_dns1123_subdomain(cut) { cut.to_owned() } else { label_prefix(whole, limit) }
 }
 
 /// Start of `whole` as lower-case letters, digits and inner dashes, beginning with a letter.
@@ -120,20 +108,12 @@ fn subdomain_prefix(whole: &str, limit: usize) -> String {
 /// Names on an API server need little of this; references in specs can hold any text.
 fn label_prefix(whole: &str, limit: usize) -> String {
     let clean = |c: char| {
-        if c.is_ascii_alphanumeric() {
-            c.to_ascii_lowercase()
-        } else {
-            '-'
-        }
+        if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' }
     };
     let text: String = whole.chars().map(clean).collect();
     let text = text.trim_start_matches('-');
     // The prefix the Go agents give to names that would start with a digit.
-    let lead = if text.starts_with(|c: char| c.is_ascii_lowercase()) {
-        ""
-    } else {
-        "ns"
-    };
+    let lead = if text.starts_with(|c: char| c.is_ascii_lowercase()) { "" } else { "ns" };
     let text: String = lead.chars().chain(text.chars()).take(limit).collect();
     text.trim_end_matches('-').to_owned()
 }
@@ -152,9 +132,8 @@ fn base32(bytes: &[u8]) -> impl Iterator<Item = char> {
     const ALPHABET: [u8; 32] = *b"abcdefghijklmnopqrstuvwxyz234567";
     // Only whole groups of five bits are needed: 26 characters take 130 of the 256 bits.
     (0..bytes.len() * 8 / 5).map(|group| {
-        let index = (group * 5..group * 5 + 5).fold(0, |index, bit| {
-            (index << 1) | usize::from(bytes[bit / 8] >> (7 - bit % 8) & 1)
-        });
+        let index = (group * 5..group * 5 + 5)
+            .fold(0, |index, bit| (index << 1) | usize::from(bytes[bit / 8] >> (7 - bit % 8) & 1));
         char::from(ALPHABET[index])
     })
 }

@@ -18,10 +18,7 @@ pub struct ObjectName {
 impl ObjectName {
     /// Names an object of a namespace.
     pub fn new(namespace: impl Into<Arc<str>>, name: impl Into<Arc<str>>) -> Self {
-        Self {
-            namespace: namespace.into(),
-            name: name.into(),
-        }
+        Self { namespace: namespace.into(), name: name.into() }
     }
 
     /// Names a cluster-scoped object.

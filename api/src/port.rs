@@ -74,11 +74,7 @@ impl From<&core::ServicePort> for ServicePort {
     fn from(port: &core::ServicePort) -> Self {
         Self {
             name: port.name.clone(),
-            protocol: port
-                .protocol
-                .as_deref()
-                .map(Protocol::from)
-                .unwrap_or_default(),
+            protocol: port.protocol.as_deref().map(Protocol::from).unwrap_or_default(),
             app_protocol: port.app_protocol.clone(),
             port: port.port,
             target_port: port.target_port.clone(),
@@ -108,10 +104,7 @@ mod tests {
     fn a_port_without_protocol_is_tcp() {
         let port: ServicePort = serde_json::from_str(r#"{"port":80}"#).unwrap();
         assert_eq!(port.protocol, Protocol::Tcp);
-        assert_eq!(
-            serde_json::to_string(&port).unwrap(),
-            r#"{"protocol":"TCP","port":80}"#
-        );
+        assert_eq!(serde_json::to_string(&port).unwrap(), r#"{"protocol":"TCP","port":80}"#);
     }
 
     #[test]
@@ -133,12 +126,6 @@ mod tests {
             node_port: Some(30000),
         };
         let back = core::ServicePort::from(&ServicePort::from(&core));
-        assert_eq!(
-            back,
-            core::ServicePort {
-                node_port: None,
-                ..core
-            }
-        );
+        assert_eq!(back, core::ServicePort { node_port: None, ..core });
     }
 }

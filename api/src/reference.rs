@@ -85,10 +85,7 @@ mod tests {
     #[test]
     fn a_service_reference_names_its_service() {
         let service = ObjectName::new("team", "shop");
-        assert_eq!(
-            OwnerServiceReference::from(&service).object(),
-            Some(service)
-        );
+        assert_eq!(OwnerServiceReference::from(&service).object(), Some(service));
     }
 
     #[test]
@@ -105,10 +102,8 @@ mod tests {
     #[test]
     fn times_travel_in_whole_seconds_and_absent_values_do_not_travel() {
         let since = "2026-05-06T07:08:09.75Z".parse().unwrap();
-        let mut reference = ExportedObjectReference {
-            exported_since: Some(Time(since)),
-            ..Default::default()
-        };
+        let mut reference =
+            ExportedObjectReference { exported_since: Some(Time(since)), ..Default::default() };
         let sent = serde_json::to_value(&reference).unwrap();
         assert_eq!(sent["exportedSince"], "2026-05-06T07:08:09Z");
         assert!(sent.get("apiVersion").is_none());

@@ -36,13 +36,7 @@ pub mod kinds {
         kind: &'static str,
         plural: &'static str,
     ) -> ResourceKind {
-        ResourceKind {
-            group,
-            version,
-            kind,
-            plural,
-            namespaced: true,
-        }
+        ResourceKind { group, version, kind, plural, namespaced: true }
     }
 
     const NETWORKING: &str = "networking.fleet.azure.com";
@@ -68,48 +62,24 @@ pub mod kinds {
     pub const SERVICE_IMPORT: ResourceKind =
         namespaced(NETWORKING, "v1alpha1", "ServiceImport", "serviceimports");
     /// MultiClusterService.
-    pub const MULTI_CLUSTER_SERVICE: ResourceKind = namespaced(
-        NETWORKING,
-        "v1alpha1",
-        "MultiClusterService",
-        "multiclusterservices",
-    );
-    /// InternalServiceExport.
-    pub const INTERNAL_SERVICE_EXPORT: ResourceKind = namespaced(
-        NETWORKING,
-        "v1alpha1",
-        "InternalServiceExport",
-        "internalserviceexports",
-    );
-    /// InternalServiceImport.
-    pub const INTERNAL_SERVICE_IMPORT: ResourceKind = namespaced(
-        NETWORKING,
-        "v1alpha1",
-        "InternalServiceImport",
-        "internalserviceimports",
-    );
-    /// EndpointSliceExport.
-    pub const ENDPOINT_SLICE_EXPORT: ResourceKind = namespaced(
-        NETWORKING,
-        "v1alpha1",
-        "EndpointSliceExport",
-        "endpointsliceexports",
-    );
-    /// EndpointSliceImport.
-    pub const ENDPOINT_SLICE_IMPORT: ResourceKind = namespaced(
-        NETWORKING,
-        "v1alpha1",
-        "EndpointSliceImport",
-        "endpointsliceimports",
-    );
-    /// InternalMemberCluster of KubeFleet.
-    pub const INTERNAL_MEMBER_CLUSTER: ResourceKind = namespaced(
-        CLUSTER,
-        "v1beta1",
-        "InternalMemberCluster",
-        "internalmemberclusters",
-    );
-    /// MemberCluster of KubeFleet; cluster-scoped.
+    pub const MULTI_CLUSTER_SERVICE: ResourceKind =
+        namespaced(NETWORKING, "v1alpha1", "MultiClusterService", "multiclusterservices");
+    /// `InternalServiceExport`.
+    pub const INTERNAL_SERVICE_EXPORT: ResourceKind =
+        namespaced(NETWORKING, "v1alpha1", "InternalServiceExport", "internalserviceexports");
+    /// `InternalServiceImport`.
+    pub const INTERNAL_SERVICE_IMPORT: ResourceKind =
+        namespaced(NETWORKING, "v1alpha1", "InternalServiceImport", "internalserviceimports");
+    /// `EndpointSliceExport`.
+    pub const ENDPOINT_SLICE_EXPORT: ResourceKind =
+        namespaced(NETWORKING, "v1alpha1", "EndpointSliceExport", "endpointsliceexports");
+    /// `EndpointSliceImport`.
+    pub const ENDPOINT_SLICE_IMPORT: ResourceKind =
+        namespaced(NETWORKING, "v1alpha1", "EndpointSliceImport", "endpointsliceimports");
+    /// `InternalMemberCluster` of KubeFleet.
+    pub const INTERNAL_MEMBER_CLUSTER: ResourceKind =
+        namespaced(CLUSTER, "v1beta1", "InternalMemberCluster", "internalmemberclusters");
+    /// `MemberCluster` of KubeFleet; cluster-scoped.
     pub const MEMBER_CLUSTER: ResourceKind = ResourceKind {
         group: CLUSTER,
         version: "v1beta1",

@@ -85,8 +85,8 @@ impl From<&EndpointPort> for discovery::EndpointPort {
     }
 }
 
-/// An EndpointSlice on its way between clusters: spec of both EndpointSliceExport and
-/// EndpointSliceImport, which is a copy of the former.
+/// An EndpointSlice on its way between clusters: spec of both `EndpointSliceExport` and
+/// `EndpointSliceImport`, which is a copy of the former.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ExportedSliceSpec {
@@ -126,15 +126,9 @@ mod tests {
             port: None,
             app_protocol: Some("example.com/thing".to_owned()),
         };
-        assert_eq!(
-            discovery::EndpointPort::from(&EndpointPort::from(&port)),
-            port
-        );
+        assert_eq!(discovery::EndpointPort::from(&EndpointPort::from(&port)), port);
         let sent = serde_json::to_string(&EndpointPort::from(&port)).unwrap();
-        assert_eq!(
-            sent,
-            r#"{"name":"","protocol":"SCTP","appProtocol":"example.com/thing"}"#
-        );
+        assert_eq!(sent, r#"{"name":"","protocol":"SCTP","appProtocol":"example.com/thing"}"#);
     }
 
     #[test]

@@ -1,6 +1,7 @@
-//! One pass over a derived CustomResourceDefinition for what deriving cannot express.
+//! One pass over a derived `CustomResourceDefinition` for what deriving cannot express.
 //!
-//! - `Option` becomes `nullable`; our peers never send `null`, so the server shall refuse it.
+//! - `Option` becomes `nullable`; without that the server drops a `null` rather than store it, as
+//!   it does with the original's definitions.
 //! - An open enum becomes `anyOf`, which the API server takes for no enum at all.
 //! - Types of Kubernetes come without the limits and list types that their owners define.
 //! - A flattened map becomes a map without any named property.
@@ -31,10 +32,7 @@ pub fn finish(mut crd: CustomResourceDefinition) -> CustomResourceDefinition {
             let status = CustomResourceSubresourceStatus(serde_json::json!({}));
             version.subresources.get_or_insert_default().status = Some(status);
         }
-        let root = version
-            .schema
-            .as_mut()
-            .and_then(|schema| schema.open_api_v3_schema.as_mut());
+        let root = version.schema.as_mut().and_then(|schema| schema.open_api_v3_schema.as_mut());
         if let Some(root) = root {
             root.title = None;
             finish_schema(root);
@@ -76,10 +74,7 @@ fn property<'a>(schema: &'a mut JSONSchemaProps, name: &str) -> Option<&'a mut J
 /// Replaces alternatives that are strings with fixed values by one list of values.
 fn close_enum(schema: &mut JSONSchemaProps) {
     let values = |alternative: &JSONSchemaProps| -> Option<Vec<JSON>> {
-        alternative
-            .enum_
-            .clone()
-            .filter(|_| alternative.type_.as_deref() == Some("string"))
+        alternative.enum_.clone().filter(|_| alternative.type_.as_deref() == Some("string"))
     };
     let Some(alternatives) = &schema.any_of else {
         return;
@@ -117,11 +112,7 @@ fn limit_condition(condition: &mut JSONSchemaProps) {
         reason.pattern = Some(REASON.to_owned());
     }
     if let Some(status) = property(condition, "status") {
-        status.enum_ = Some(
-            ["True", "False", "Unknown"]
-                .map(|text| JSON(text.into()))
-                .into(),
-        );
+        status.enum_ = Some(["True", "False", "Unknown"].map(|text| JSON(text.into())).into());
     }
     if let Some(type_) = property(condition, "type") {
         limit_qualified_name(type_);

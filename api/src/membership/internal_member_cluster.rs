@@ -1,4 +1,4 @@
-//! InternalMemberCluster: what the hub wants of a member, and what the member's agents report.
+//! `InternalMemberCluster`: what the hub wants of a member, and what the member's agents report.
 
 use std::collections::BTreeMap;
 
@@ -23,11 +23,7 @@ use serde_json::Value;
     derive = "PartialEq",
     derive = "Default",
     doc = "Tells the agents of a member cluster whether it is in the fleet, and takes their reports.",
-    printcolumn(
-        name = "Age",
-        type_ = "date",
-        json_path = ".metadata.creationTimestamp"
-    )
+    printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp")
 )]
 #[serde(rename_all = "camelCase")]
 pub struct InternalMemberClusterSpec {

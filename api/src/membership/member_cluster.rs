@@ -1,4 +1,4 @@
-//! MemberCluster: a cluster of the fleet as its administrators see it.
+//! `MemberCluster`: a cluster of the fleet as its administrators see it.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! EndpointSliceImport: an EndpointSlice as the hub hands it to an importer.
+//! `EndpointSliceImport`: an EndpointSlice as the hub hands it to an importer.
 
 use kube::CustomResource;
 use schemars::JsonSchema;

@@ -1,4 +1,4 @@
-//! InternalServiceExport: a member's export as it arrives on the hub.
+//! `InternalServiceExport`: a member's export as it arrives on the hub.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::CustomResource;
@@ -35,21 +35,13 @@ pub struct InternalServiceExportSpec {
     #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
     pub type_: Option<String>,
     /// Whether the public address has a DNS label.
-    #[serde(
-        rename = "isDNSLabelConfigured",
-        default,
-        skip_serializing_if = "std::ops::Not::not"
-    )]
+    #[serde(rename = "isDNSLabelConfigured", default, skip_serializing_if = "std::ops::Not::not")]
     pub is_dns_label_configured: bool,
     /// Whether the load balancer is internal.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_internal_load_balancer: bool,
     /// Cloud resource of the public address.
-    #[serde(
-        rename = "publicIPResourceID",
-        default,
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(rename = "publicIPResourceID", default, skip_serializing_if = "Option::is_none")]
     pub public_ip_resource_id: Option<String>,
     /// Weight of this export.
     #[serde(default, skip_serializing_if = "Option::is_none")]

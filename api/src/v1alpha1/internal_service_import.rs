@@ -1,4 +1,4 @@
-//! InternalServiceImport: a member's wish to import, as it arrives on the hub.
+//! `InternalServiceImport`: a member's wish to import, as it arrives on the hub.
 
 use kube::CustomResource;
 use schemars::JsonSchema;
