@@ -69,22 +69,14 @@ impl Fleet {
         run: Arc<RunDir>,
     ) -> Result<Self> {
         let folder = run.folder("agents")?;
-        let hub_access = join::prepare_hub(&hub, &folder)
-            .await
-            .context("prepare the hub")?;
+        let hub_access = join::prepare_hub(&hub, &folder).await.context("prepare the hub")?;
         let member_access = try_join_all(members.iter().map(async |member| {
             join::join_member(&hub, member, &folder)
                 .await
                 .with_context(|| format!("join {}", member.name()))
         }))
         .await?;
-        Ok(Self {
-            hub,
-            members,
-            hub_access,
-            member_access,
-            run,
-        })
+        Ok(Self { hub, members, hub_access, member_access, run })
     }
 
     /// The hub.
@@ -112,9 +104,7 @@ impl Fleet {
 
     /// Every agent of the fleet.
     pub fn agents(&self) -> Vec<Agent> {
-        std::iter::once(Agent::Hub)
-            .chain((0..self.members.len()).map(Agent::Member))
-            .collect()
+        std::iter::once(Agent::Hub).chain((0..self.members.len()).map(Agent::Member)).collect()
     }
 
     /// `hub-agent`, or `<member>-agent`.
@@ -129,10 +119,7 @@ impl Fleet {
     pub fn agent_env(&self, agent: Agent) -> Vec<(String, String)> {
         match agent {
             Agent::Hub => {
-                vec![(
-                    "KUBECONFIG".to_owned(),
-                    self.hub_access.kubeconfig.display().to_string(),
-                )]
+                vec![("KUBECONFIG".to_owned(), self.hub_access.kubeconfig.display().to_string())]
             }
             Agent::Member(position) => join::member_environment(
                 &self.hub,
@@ -158,7 +145,11 @@ impl Fleet {
         Ok(())
     }
 
-    /// The folder of this run.
+    /// The folder of this run, with every log; it goes when the fleet is dropped.
+    pub fn run_path(&self) -> &Path {
+        self.run.path()
+    }
+
     pub(crate) fn run(&self) -> &Arc<RunDir> {
         &self.run
     }
@@ -183,28 +174,17 @@ fn existing_clusters(
     let paths: Vec<PathBuf> = split(&members).map(PathBuf::from).collect();
     let names: Vec<String> = match variable(MEMBER_NAMES) {
         Some(names) => split(&names).map(str::to_owned).collect(),
-        None => (1..=paths.len())
-            .map(|number| format!("member-{number}"))
-            .collect(),
+        None => (1..=paths.len()).map(|number| format!("member-{number}")).collect(),
     };
     if names.len() != paths.len() {
-        bail!(
-            "{MEMBER_NAMES} has {} names for {} members",
-            names.len(),
-            paths.len()
-        );
+        bail!("{MEMBER_NAMES} has {} names for {} members", names.len(), paths.len());
     }
     let members = names.into_iter().zip(paths).collect();
-    Ok(Some(ExistingClusters {
-        hub: PathBuf::from(hub),
-        members,
-    }))
+    Ok(Some(ExistingClusters { hub: PathBuf::from(hub), members }))
 }
 
 fn split(list: &str) -> impl Iterator<Item = &str> {
-    list.split(',')
-        .map(str::trim)
-        .filter(|item| !item.is_empty())
+    list.split(',').map(str::trim).filter(|item| !item.is_empty())
 }
 
 #[cfg(test)]
@@ -228,10 +208,7 @@ mod tests {
     fn members_are_numbered_or_named() {
         let files = [(HUB_KUBECONFIG, "/h"), (MEMBER_KUBECONFIGS, "/a, /b")];
         let numbered = existing(&files).unwrap().unwrap();
-        assert_eq!(
-            numbered.members[1],
-            ("member-2".to_owned(), PathBuf::from("/b"))
-        );
+        assert_eq!(numbered.members[1], ("member-2".to_owned(), PathBuf::from("/b")));
         let named = existing(&[&files[..], &[(MEMBER_NAMES, "east,west")]].concat()).unwrap();
         assert_eq!(named.unwrap().members[1].0, "west");
     }
@@ -239,11 +216,7 @@ mod tests {
     #[test]
     fn half_a_fleet_is_refused() {
         assert!(existing(&[(HUB_KUBECONFIG, "/h")]).is_err());
-        let names = [
-            (HUB_KUBECONFIG, "/h"),
-            (MEMBER_KUBECONFIGS, "/a"),
-            (MEMBER_NAMES, "x,y"),
-        ];
+        let names = [(HUB_KUBECONFIG, "/h"), (MEMBER_KUBECONFIGS, "/a"), (MEMBER_NAMES, "x,y")];
         assert!(existing(&names).is_err());
     }
 }

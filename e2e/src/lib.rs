@@ -1,7 +1,16 @@
 //! Scenario tests, measurements and the demo of the fleet, and the testbed they run on: real Kubernetes control
 //! planes, started as processes on one machine.
+//!
+//! - [`testbed`] starts control planes and agents; [`fleet`] joins clusters, its own or existing ones;
+//! - [`workload`] and [`exchange`] do what users do and look at what users see;
+//! - [`objects`] finds leftovers and dumps everything; [`audit`] counts the agents' writes;
+//! - [`wait`] waits for conditions.
 
+pub mod audit;
+pub mod exchange;
 pub mod fleet;
+pub mod objects;
 pub mod plain_http;
 pub mod testbed;
 pub mod wait;
+pub mod workload;

@@ -16,7 +16,6 @@ pub mod rbac;
 pub mod state;
 
 use std::ops::Deref;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -33,14 +32,6 @@ use cluster::Cluster;
 use controlplane::{ApiServerSettings, ControlPlane};
 use state::RunDir;
 
-/// Namespace of the agents, and of derived Services and imported slices on members.
-pub const SYSTEM_NAMESPACE: &str = "fleet-system";
-
-/// The hub's namespace of a member.
-pub fn member_namespace(member: &str) -> String {
-    format!("fleet-member-{member}")
-}
-
 /// What to start.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -56,31 +47,20 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self {
-            name: None,
-            members: 2,
-            audit: true,
-            apiserver_arguments: Vec::new(),
-        }
+        Self { name: None, members: 2, audit: true, apiserver_arguments: Vec::new() }
     }
 }
 
 impl Options {
     /// A fleet of this many members, with audit logs.
     pub fn members(members: usize) -> Self {
-        Self {
-            members,
-            ..Self::default()
-        }
+        Self { members, ..Self::default() }
     }
 
     /// Without audit logs.
     #[must_use]
     pub fn without_audit(self) -> Self {
-        Self {
-            audit: false,
-            ..self
-        }
+        Self { audit: false, ..self }
     }
 }
 
@@ -113,12 +93,9 @@ impl Testbed {
         let run = Arc::new(RunDir::create(&options.run_name())?);
         let members = (1..=options.members).map(|number| format!("member-{number}"));
         let names: Vec<String> = std::iter::once("hub".to_owned()).chain(members).collect();
-        let mut clusters = try_join_all(
-            names
-                .iter()
-                .map(|name| start_cluster(name, &binaries, &run, &options)),
-        )
-        .await?;
+        let mut clusters =
+            try_join_all(names.iter().map(|name| start_cluster(name, &binaries, &run, &options)))
+                .await?;
         let hub = clusters.remove(0);
         let fleet = Fleet::join(hub, clusters, run).await?;
         let clusters = std::iter::once(fleet.hub()).chain(fleet.members());
@@ -143,10 +120,8 @@ async fn start_cluster(
     run: &Arc<RunDir>,
     options: &Options,
 ) -> Result<Cluster> {
-    let settings = ApiServerSettings {
-        audit: options.audit,
-        arguments: options.apiserver_arguments.clone(),
-    };
+    let settings =
+        ApiServerSettings { audit: options.audit, arguments: options.apiserver_arguments.clone() };
     let folder = run.folder(name)?;
     let start = async {
         let plane =
@@ -162,9 +137,7 @@ async fn start_cluster(
         }
         anyhow::Ok(cluster)
     };
-    start
-        .await
-        .with_context(|| format!("start the control plane of {name}"))
+    start.await.with_context(|| format!("start the control plane of {name}"))
 }
 
 /// Pods are refused in a namespace without a default service account, which a controller makes.
@@ -178,9 +151,4 @@ async fn wait_for_controllers(cluster: &Cluster) -> Result<()> {
         Ok(accounts.get_opt("default").await?.is_some())
     })
     .await
-}
-
-/// The folder of the running testbed called `name`.
-pub fn run_folder(name: &str) -> Result<std::path::PathBuf> {
-    Ok(state::root()?.join(Path::new(name)))
 }

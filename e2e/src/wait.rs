@@ -64,9 +64,6 @@ mod tests {
     async fn the_failure_names_what_and_the_last_error() {
         let result: Result<()> = wait_for("tea", Duration::ZERO, async || bail!("no water")).await;
         let message = result.unwrap_err().to_string();
-        assert!(
-            message.contains("tea") && message.contains("no water"),
-            "{message}"
-        );
+        assert!(message.contains("tea") && message.contains("no water"), "{message}");
     }
 }

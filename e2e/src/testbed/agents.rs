@@ -85,18 +85,10 @@ impl Agents {
             let (metrics_port, health_port) = (free_port()?, free_port()?);
             let name = fleet.agent_name(agent);
             let addresses = [
-                format!(
-                    "--metrics-bind-address={}:{metrics_port}",
-                    Ipv4Addr::LOCALHOST
-                ),
-                format!(
-                    "--health-probe-bind-address={}:{health_port}",
-                    Ipv4Addr::LOCALHOST
-                ),
+                format!("--metrics-bind-address={}:{metrics_port}", Ipv4Addr::LOCALHOST),
+                format!("--health-probe-bind-address={}:{health_port}", Ipv4Addr::LOCALHOST),
             ];
-            let arguments = addresses
-                .into_iter()
-                .chain(options.arguments.iter().cloned());
+            let arguments = addresses.into_iter().chain(options.arguments.iter().cloned());
             let mut environment = fleet.agent_env(agent);
             environment.extend(options.environment.iter().cloned());
             let launch = Launch {
@@ -107,29 +99,17 @@ impl Agents {
                 log: folder.join(format!("{name}.log")),
                 name,
             };
-            let process = AgentProcess {
-                launch,
-                metrics_port,
-                health_port,
-                server: None,
-            };
+            let process = AgentProcess { launch, metrics_port, health_port, server: None };
             processes.insert(agent, process);
         }
-        Ok(Self {
-            processes,
-            run: Arc::clone(fleet.run()),
-        })
+        Ok(Self { processes, run: Arc::clone(fleet.run()) })
     }
 
     /// Starts one agent unless it runs, without waiting for it.
     pub fn launch(&mut self, agent: Agent) -> Result<()> {
         let run = Arc::clone(&self.run);
         let process = self.process_mut(agent)?;
-        if process
-            .server
-            .as_mut()
-            .is_some_and(|server| server.exited().is_none())
-        {
+        if process.server.as_mut().is_some_and(|server| server.exited().is_none()) {
             return Ok(());
         }
         process.server = Some(Server::start(&process.launch, &run)?);
@@ -145,10 +125,7 @@ impl Agents {
     /// SIGTERM and a wait; true if it ended in time by itself.
     pub async fn stop(&mut self, agent: Agent) -> Result<bool> {
         let server = self.process_mut(agent)?.server.take();
-        Ok(server
-            .context("the agent does not run")?
-            .stop(STOP_PATIENCE)
-            .await)
+        Ok(server.context("the agent does not run")?.stop(STOP_PATIENCE).await)
     }
 
     /// SIGKILL, a new start, and a wait until it is ready.
@@ -160,10 +137,7 @@ impl Agents {
 
     /// Waits until every running agent answers `/readyz` with 200.
     pub async fn wait_ready(&mut self) -> Result<()> {
-        let running = self
-            .processes
-            .values_mut()
-            .filter(|process| process.server.is_some());
+        let running = self.processes.values_mut().filter(|process| process.server.is_some());
         try_join_all(running.map(AgentProcess::wait_ready)).await?;
         Ok(())
     }
@@ -175,10 +149,7 @@ impl Agents {
 
     /// An error with the end of its log if an agent that should run has ended.
     pub fn check_alive(&mut self) -> Result<()> {
-        let mut running = self
-            .processes
-            .values_mut()
-            .filter_map(|process| process.server.as_mut());
+        let mut running = self.processes.values_mut().filter_map(|process| process.server.as_mut());
         running.try_for_each(Server::check_alive)
     }
 
@@ -213,15 +184,11 @@ impl Agents {
     }
 
     fn process(&self, agent: Agent) -> Result<&AgentProcess> {
-        self.processes
-            .get(&agent)
-            .context("the fleet has no such agent")
+        self.processes.get(&agent).context("the fleet has no such agent")
     }
 
     fn process_mut(&mut self, agent: Agent) -> Result<&mut AgentProcess> {
-        self.processes
-            .get_mut(&agent)
-            .context("the fleet has no such agent")
+        self.processes.get_mut(&agent).context("the fleet has no such agent")
     }
 }
 
@@ -229,10 +196,7 @@ impl AgentProcess {
     async fn wait_ready(&mut self) -> Result<()> {
         let url = format!("http://127.0.0.1:{}/readyz", self.health_port);
         let name = self.launch.name.clone();
-        let server = self
-            .server
-            .as_mut()
-            .with_context(|| format!("{name} does not run"))?;
+        let server = self.server.as_mut().with_context(|| format!("{name} does not run"))?;
         let ready = wait_until(&format!("{name} is ready"), READY_DEADLINE, async || {
             // An agent that ended will not become ready: say so at once.
             if server.exited().is_some() {
@@ -268,14 +232,9 @@ impl Usage {
         let mut fields = stat[stat.rfind(')')? + 1..].split_whitespace().skip(11);
         let mut ticks = || fields.next()?.parse::<u64>().ok();
         let cpu = Duration::from_millis((ticks()? + ticks()?) * 10);
-        let line = status
-            .lines()
-            .find_map(|line| line.strip_prefix("VmHWM:"))?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
         let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-        Some(Self {
-            cpu,
-            peak_rss_bytes: kibibytes * 1024,
-        })
+        Some(Self { cpu, peak_rss_bytes: kibibytes * 1024 })
     }
 }
 

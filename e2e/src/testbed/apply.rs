@@ -23,11 +23,7 @@ pub async fn apply(client: &Client, manifest: Value) -> Result<()> {
         Some(namespace) => Api::namespaced_with(client.clone(), namespace, &resource),
         None => Api::all_with(client.clone(), &resource),
     };
-    let name = object
-        .metadata
-        .name
-        .clone()
-        .context("the manifest has no name")?;
+    let name = object.metadata.name.clone().context("the manifest has no name")?;
     let what = format!("{} {name} applied", kind.kind);
     let params = PatchParams::apply(MANAGER).force();
     wait_for(&what, Duration::from_secs(20), async || {

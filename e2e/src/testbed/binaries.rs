@@ -39,10 +39,7 @@ impl Binaries {
         }
         build_all(&folder)?;
         Self::complete(|name| existing(&folder.join(name))).with_context(|| {
-            format!(
-                "a program is missing in {} after the build",
-                folder.display()
-            )
+            format!("a program is missing in {} after the build", folder.display())
         })
     }
 
@@ -69,11 +66,8 @@ fn existing(path: &Path) -> Option<PathBuf> {
 
 /// `$XDG_CACHE_HOME/fleet-e2e`, else `~/.cache/fleet-e2e`.
 fn cache_root() -> Result<PathBuf> {
-    let absolute = |name| {
-        std::env::var_os(name)
-            .map(PathBuf::from)
-            .filter(|path| path.is_absolute())
-    };
+    let absolute =
+        |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let cache = absolute("XDG_CACHE_HOME")
         .or_else(|| absolute("HOME").map(|home| home.join(".cache")))
         .context(
@@ -95,10 +89,8 @@ fn build_all(folder: &Path) -> Result<()> {
         eprintln!("Another process builds the control plane; waiting for it");
         lock.lock().context("wait for the build lock")?;
     }
-    let missing: Vec<&Program> = PROGRAMS
-        .iter()
-        .filter(|program| !folder.join(program.name).is_file())
-        .collect();
+    let missing: Vec<&Program> =
+        PROGRAMS.iter().filter(|program| !folder.join(program.name).is_file()).collect();
     if missing.is_empty() {
         return Ok(());
     }
@@ -141,17 +133,11 @@ fn build(go: &Path, program: &Program, folder: &Path, step: &str) -> Result<()> 
     let log_path = folder.join(format!(".{}.log", program.name));
     let log = fs::File::create(&log_path)?;
     let errors = log.try_clone()?;
-    let arguments: Vec<_> = program
-        .build_arguments(&partial.to_string_lossy())?
-        .into_iter()
-        .map(Into::into)
-        .collect();
+    let arguments: Vec<_> =
+        program.build_arguments(&partial.to_string_lossy())?.into_iter().map(Into::into).collect();
     let mut child = spawn_bound(go, &arguments, |command| {
         // The module stands alone: neither a workspace around the cache nor flags of the user may change it.
-        command
-            .current_dir(&module)
-            .env("GOWORK", "off")
-            .env("CGO_ENABLED", "0");
+        command.current_dir(&module).env("GOWORK", "off").env("CGO_ENABLED", "0");
         command.env_remove("GOFLAGS").stdout(log).stderr(errors);
     })?;
     let mut said = begin;
@@ -161,10 +147,7 @@ fn build(go: &Path, program: &Program, folder: &Path, step: &str) -> Result<()> 
         }
         if said.elapsed() >= STILL_BUILDING {
             said = Instant::now();
-            eprintln!(
-                "{step}: still building after {} s",
-                begin.elapsed().as_secs()
-            );
+            eprintln!("{step}: still building after {} s", begin.elapsed().as_secs());
         }
         std::thread::sleep(Duration::from_millis(100));
     };
@@ -182,17 +165,8 @@ fn build(go: &Path, program: &Program, folder: &Path, step: &str) -> Result<()> 
 
 /// First line of `program --version`, for reports.
 pub fn version_of(program: &Path) -> Option<String> {
-    let output = Command::new(program)
-        .arg("--version")
-        .stderr(Stdio::null())
-        .output()
-        .ok()?;
-    Some(
-        String::from_utf8_lossy(&output.stdout)
-            .lines()
-            .next()?
-            .to_owned(),
-    )
+    let output = Command::new(program).arg("--version").stderr(Stdio::null()).output().ok()?;
+    Some(String::from_utf8_lossy(&output.stdout).lines().next()?.to_owned())
 }
 
 #[cfg(test)]

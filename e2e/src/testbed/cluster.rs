@@ -35,22 +35,13 @@ impl Cluster {
         let config = load(kubeconfig).await?;
         let client = ClientDebug(Client::try_from(config.clone())?);
         let kubeconfig = kubeconfig.to_owned();
-        Ok(Self {
-            name: name.to_owned(),
-            kubeconfig,
-            config,
-            client,
-            control_plane: None,
-        })
+        Ok(Self { name: name.to_owned(), kubeconfig, config, client, control_plane: None })
     }
 
     /// A cluster whose control plane this process runs.
     pub async fn own(name: &str, control_plane: ControlPlane) -> Result<Self> {
         let cluster = Self::connect(name, &control_plane.kubeconfig()).await?;
-        Ok(Self {
-            control_plane: Some(control_plane),
-            ..cluster
-        })
+        Ok(Self { control_plane: Some(control_plane), ..cluster })
     }
 
     /// `hub`, or the member's name in the fleet.
@@ -76,11 +67,7 @@ impl Cluster {
 
     /// The API server's address without a trailing slash.
     pub fn server_url(&self) -> String {
-        self.config
-            .cluster_url
-            .to_string()
-            .trim_end_matches('/')
-            .to_owned()
+        self.config.cluster_url.to_string().trim_end_matches('/').to_owned()
     }
 
     /// The certificates that its API server is verified with, PEM; `None` if the system's roots do.
@@ -96,14 +83,11 @@ impl Cluster {
 
     /// The audit log, where this process runs the control plane with auditing on.
     pub fn audit_log_path(&self) -> Option<PathBuf> {
-        self.control_plane()
-            .map(ControlPlane::audit_log)
-            .filter(|path| path.exists())
+        self.control_plane().map(ControlPlane::audit_log).filter(|path| path.exists())
     }
 
     fn own_control_plane(&self) -> Result<&ControlPlane> {
-        self.control_plane()
-            .with_context(|| format!("{} is not run by this testbed", self.name))
+        self.control_plane().with_context(|| format!("{} is not run by this testbed", self.name))
     }
 
     /// Ends the API server gracefully. An error on a cluster that the testbed does not run.

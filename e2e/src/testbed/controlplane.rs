@@ -73,16 +73,10 @@ impl ControlPlane {
         let (etcd_server, etcd) = etcd::start(&binaries.etcd, &folder, &run).await?;
         let mut api_server = ApiServer::new(&binaries.apiserver, &folder, etcd.url(), settings)?;
         api_server
-            .start_on_free_port(&run, |url| {
-                write_kubeconfigs(&folder, name, url, &authority)
-            })
+            .start_on_free_port(&run, |url| write_kubeconfigs(&folder, name, url, &authority))
             .await?;
         let api_server_url = api_server.url();
-        let servers = Servers {
-            controller_manager: None,
-            api_server,
-            _etcd: etcd_server,
-        };
+        let servers = Servers { controller_manager: None, api_server, _etcd: etcd_server };
         let plane = Self {
             ca_pem: authority.pem().to_owned(),
             servers: Mutex::new(servers),
@@ -158,10 +152,7 @@ impl ControlPlane {
     pub async fn check_alive(&self) -> Result<()> {
         let mut servers = self.servers.lock().await;
         servers.api_server.check_alive()?;
-        servers
-            .controller_manager
-            .as_mut()
-            .map_or(Ok(()), Server::check_alive)
+        servers.controller_manager.as_mut().map_or(Ok(()), Server::check_alive)
     }
 
     /// Ends the API server as a rolling update would: SIGTERM, then SIGKILL if it takes long. Its port stays reserved.
@@ -176,11 +167,7 @@ impl ControlPlane {
 
     /// Starts the API server again on its old port, with its old data, and waits until it is ready.
     pub async fn start_apiserver(&self) -> Result<()> {
-        self.servers
-            .lock()
-            .await
-            .api_server
-            .start_again(&self.run)?;
+        self.servers.lock().await.api_server.start_again(&self.run)?;
         self.wait_ready().await
     }
 
@@ -222,13 +209,8 @@ const SERVER_CERTIFICATE: &str = "apiserver.crt";
 const SERVER_KEY: &str = "apiserver.key";
 
 fn write_identities(folder: &Path, name: &str, authority: &Authority) -> Result<()> {
-    let names = [
-        "127.0.0.1",
-        "localhost",
-        "kubernetes",
-        "kubernetes.default",
-        "kubernetes.default.svc",
-    ];
+    let names =
+        ["127.0.0.1", "localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"];
     let server = authority.server(&format!("{name} kube-apiserver"), &names)?;
     let (token_key, token_public_key) = pki::token_key()?;
     for (file, text) in [

@@ -18,10 +18,8 @@ pub const MEMBER: [&str; 1] = ["member-agent/crds"];
 
 /// The charts of this checkout; `FLEET_CHARTS` names others.
 fn charts() -> PathBuf {
-    std::env::var_os("FLEET_CHARTS").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../charts"),
-        PathBuf::from,
-    )
+    std::env::var_os("FLEET_CHARTS")
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../charts"), PathBuf::from)
 }
 
 /// Reads every CRD of the given folders of the charts.
@@ -32,10 +30,7 @@ pub fn load(folders: &[&str]) -> Result<Vec<CustomResourceDefinition>> {
         let count = definitions.len();
         read_folder(&folder, &mut definitions)?;
         if definitions.len() == count {
-            bail!(
-                "there is no CRD in {}; `make crds` writes them",
-                folder.display()
-            );
+            bail!("there is no CRD in {}; `make crds` writes them", folder.display());
         }
     }
     Ok(definitions)
@@ -49,10 +44,7 @@ fn read_folder(folder: &Path, definitions: &mut Vec<CustomResourceDefinition>) -
         let path = entry?.path();
         if path.is_dir() {
             read_folder(&path, definitions)?;
-        } else if path
-            .extension()
-            .is_some_and(|extension| extension == "yaml")
-        {
+        } else if path.extension().is_some_and(|extension| extension == "yaml") {
             let text = std::fs::read_to_string(&path)?;
             if text.contains("kind: CustomResourceDefinition") {
                 let definition = serde_saphyr::from_str(&text)
@@ -66,36 +58,23 @@ fn read_folder(folder: &Path, definitions: &mut Vec<CustomResourceDefinition>) -
 
 /// Installs the CRDs and waits until each is served.
 pub async fn install(client: &Client, definitions: &[CustomResourceDefinition]) -> Result<()> {
-    try_join_all(
-        definitions
-            .iter()
-            .map(|definition| install_one(client, definition)),
-    )
-    .await?;
+    try_join_all(definitions.iter().map(|definition| install_one(client, definition))).await?;
     Ok(())
 }
 
 async fn install_one(client: &Client, definition: &CustomResourceDefinition) -> Result<()> {
     let api: Api<CustomResourceDefinition> = Api::all(client.clone());
-    let name = definition
-        .metadata
-        .name
-        .as_deref()
-        .context("a CRD without a name")?;
+    let name = definition.metadata.name.as_deref().context("a CRD without a name")?;
     let params = PatchParams::apply("fleet-testbed").force();
     api.patch(name, &params, &Patch::Apply(definition))
         .await
         .with_context(|| format!("install the CRD {name}"))?;
-    wait_until(
-        &format!("CRD {name} established"),
-        Duration::from_secs(20),
-        async || {
-            let status = api.get(name).await?.status.unwrap_or_default();
-            let conditions = status.conditions.unwrap_or_default();
-            Ok(conditions
-                .iter()
-                .any(|condition| condition.type_ == "Established" && condition.status == "True"))
-        },
-    )
+    wait_until(&format!("CRD {name} established"), Duration::from_secs(20), async || {
+        let status = api.get(name).await?.status.unwrap_or_default();
+        let conditions = status.conditions.unwrap_or_default();
+        Ok(conditions
+            .iter()
+            .any(|condition| condition.type_ == "Established" && condition.status == "True"))
+    })
     .await
 }

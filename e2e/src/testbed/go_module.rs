@@ -42,11 +42,7 @@ static KUBERNETES: Module = Module {
 
 /// The programs of a control plane, in the order they are built.
 pub static PROGRAMS: [Program; 3] = [
-    Program {
-        name: "etcd",
-        package: "go.etcd.io/etcd/server/v3",
-        module: &ETCD,
-    },
+    Program { name: "etcd", package: "go.etcd.io/etcd/server/v3", module: &ETCD },
     Program {
         name: "kube-apiserver",
         package: "k8s.io/kubernetes/cmd/kube-apiserver",
@@ -71,20 +67,8 @@ impl Program {
     /// Arguments of `go` that build the program into `output`.
     pub fn build_arguments(&self, output: &str) -> Result<Vec<String>> {
         let flags = linker_flags(self.module.requirement, self.module.version()?);
-        let fixed = [
-            "build",
-            "-mod=readonly",
-            "-trimpath",
-            "-ldflags",
-            &flags,
-            "-o",
-            output,
-        ];
-        Ok(fixed
-            .into_iter()
-            .chain([self.package])
-            .map(str::to_owned)
-            .collect())
+        let fixed = ["build", "-mod=readonly", "-trimpath", "-ldflags", &flags, "-o", output];
+        Ok(fixed.into_iter().chain([self.package]).map(str::to_owned).collect())
     }
 }
 
@@ -97,12 +81,7 @@ pub fn cache_folder_name() -> Result<String> {
 
 /// The Go version that the modules ask for, for messages.
 pub fn go_version() -> &'static str {
-    KUBERNETES
-        .go_mod
-        .lines()
-        .find_map(|line| line.strip_prefix("go "))
-        .unwrap_or("1.26")
-        .trim()
+    KUBERNETES.go_mod.lines().find_map(|line| line.strip_prefix("go ")).unwrap_or("1.26").trim()
 }
 
 /// Kubernetes programs report a version only if the linker is told; without it clients see `v0.0.0-master`.
@@ -111,11 +90,7 @@ fn linker_flags(requirement: &str, version: &str) -> String {
     if requirement == "k8s.io/kubernetes" {
         let mut numbers = version.trim_start_matches('v').split('.');
         let (major, minor) = (numbers.next().unwrap_or("1"), numbers.next().unwrap_or("0"));
-        for (name, value) in [
-            ("gitVersion", version),
-            ("gitMajor", major),
-            ("gitMinor", minor),
-        ] {
+        for (name, value) in [("gitVersion", version), ("gitMajor", major), ("gitMinor", minor)] {
             flags.push_str(" -X k8s.io/component-base/version.");
             flags.push_str(name);
             flags.push('=');
@@ -129,13 +104,8 @@ fn linker_flags(requirement: &str, version: &str) -> String {
 fn required_version<'a>(go_mod: &'a str, module: &str) -> Option<&'a str> {
     go_mod.lines().find_map(|line| {
         let line = line.trim();
-        let mut words = line
-            .strip_prefix("require ")
-            .unwrap_or(line)
-            .split_whitespace();
-        (words.next() == Some(module))
-            .then(|| words.next())
-            .flatten()
+        let mut words = line.strip_prefix("require ").unwrap_or(line).split_whitespace();
+        (words.next() == Some(module)).then(|| words.next()).flatten()
     })
 }
 
@@ -154,11 +124,7 @@ mod tests {
     #[test]
     fn the_pinned_modules_name_their_versions() {
         for program in &PROGRAMS {
-            assert!(
-                program.module.version().unwrap().starts_with('v'),
-                "{}",
-                program.name
-            );
+            assert!(program.module.version().unwrap().starts_with('v'), "{}", program.name);
         }
         assert!(cache_folder_name().unwrap().starts_with("bin-k1."));
         assert!(go_version().starts_with("1."));

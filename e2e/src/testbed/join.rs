@@ -5,14 +5,15 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use fleet_api::names::{SYSTEM_NAMESPACE, member_namespace};
 use kube::Client;
 use serde_json::json;
 
 use super::apply::apply;
 use super::cluster::Cluster;
+use super::crds;
 use super::kubeconfig::{self, Credential};
 use super::rbac::{self, Account};
-use super::{SYSTEM_NAMESPACE, crds, member_namespace};
 
 /// How often KubeFleet asks members for a heartbeat unless told otherwise, in seconds.
 const HEARTBEAT_SECONDS: i32 = 60;
@@ -69,10 +70,7 @@ pub async fn join_member(hub: &Cluster, member: &Cluster, folder: &Path) -> Resu
     .await?;
     let hub_token = folder.join(format!("{}-hub-token", member.name()));
     kubeconfig::write_secret(&hub_token, &account.token(&client).await?)?;
-    Ok(MemberAccess {
-        kubeconfig,
-        hub_token,
-    })
+    Ok(MemberAccess { kubeconfig, hub_token })
 }
 
 /// Variables that tell a member agent where the hub is and who it is there (the original's names).
@@ -82,15 +80,9 @@ pub fn member_environment(
     access: &MemberAccess,
 ) -> Vec<(String, String)> {
     let mut environment = vec![
-        (
-            "KUBECONFIG".to_owned(),
-            access.kubeconfig.display().to_string(),
-        ),
+        ("KUBECONFIG".to_owned(), access.kubeconfig.display().to_string()),
         ("HUB_SERVER_URL".to_owned(), hub.server_url()),
-        (
-            "CONFIG_PATH".to_owned(),
-            access.hub_token.display().to_string(),
-        ),
+        ("CONFIG_PATH".to_owned(), access.hub_token.display().to_string()),
         ("MEMBER_CLUSTER_NAME".to_owned(), member.name().to_owned()),
     ];
     if let Some(pem) = hub.ca_pem() {
@@ -111,11 +103,8 @@ pub async fn install_member_crds(member: &Cluster) -> Result<()> {
 
 /// Makes a namespace unless it exists.
 pub async fn namespace(client: &Client, name: &str) -> Result<()> {
-    apply(
-        client,
-        json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } }),
-    )
-    .await
+    apply(client, json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } }))
+        .await
 }
 
 async fn write_access(cluster: &Cluster, account: &Account, path: &Path) -> Result<()> {

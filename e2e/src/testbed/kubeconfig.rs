@@ -52,10 +52,7 @@ pub fn render(
 
 /// Writes a kubeconfig as YAML.
 pub fn write(path: &Path, kubeconfig: &Value) -> Result<()> {
-    write_secret(
-        path,
-        &serde_saphyr::to_string(kubeconfig).context("render a kubeconfig")?,
-    )
+    write_secret(path, &serde_saphyr::to_string(kubeconfig).context("render a kubeconfig")?)
 }
 
 /// Writes a file that only this user may read. Whoever reads it meanwhile sees the old or the new text, never half.
@@ -78,22 +75,12 @@ mod tests {
 
     #[test]
     fn a_token_kubeconfig_is_read_back_by_kube() {
-        let value = render(
-            "hub",
-            "https://127.0.0.1:1",
-            Some("pem"),
-            "agent",
-            Credential::Token("t"),
-        );
+        let value =
+            render("hub", "https://127.0.0.1:1", Some("pem"), "agent", Credential::Token("t"));
         let text = serde_saphyr::to_string(&value).unwrap();
         let config = kube::config::Kubeconfig::from_yaml(&text).unwrap();
         assert_eq!(config.current_context.as_deref(), Some("hub"));
-        let data = config.clusters[0]
-            .cluster
-            .as_ref()
-            .unwrap()
-            .certificate_authority_data
-            .clone();
+        let data = config.clusters[0].cluster.as_ref().unwrap().certificate_authority_data.clone();
         assert_eq!(data, Some(STANDARD.encode("pem")));
     }
 }

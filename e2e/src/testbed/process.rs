@@ -70,15 +70,10 @@ pub fn spawn_bound(
     } else {
         Command::new(program)
     };
-    command
-        .args(arguments)
-        .stdin(Stdio::null())
-        .process_group(0);
+    command.args(arguments).stdin(Stdio::null()).process_group(0);
     configure(&mut command);
     let (reply, answer) = mpsc::channel();
-    SPAWNER
-        .send((command, reply))
-        .map_err(|_| anyhow!("the spawner thread ended"))?;
+    SPAWNER.send((command, reply)).map_err(|_| anyhow!("the spawner thread ended"))?;
     answer
         .recv()
         .context("the spawner thread ended")?
@@ -130,17 +125,8 @@ impl Server {
                 command.env(name, value);
             }
         })?;
-        let server = Self {
-            name: launch.name.clone(),
-            child,
-            log: launch.log.clone(),
-            log_start,
-        };
-        run.record(&ProcessRecord::of(
-            &launch.name,
-            server.pid(),
-            &launch.program,
-        ))?;
+        let server = Self { name: launch.name.clone(), child, log: launch.log.clone(), log_start };
+        run.record(&ProcessRecord::of(&launch.name, server.pid(), &launch.program))?;
         Ok(server)
     }
 
@@ -169,11 +155,7 @@ impl Server {
         match self.exited() {
             None => Ok(()),
             Some(status) => {
-                bail!(
-                    "{} ended with {status}; its last lines:\n{}",
-                    self.name,
-                    self.log_tail(15)
-                )
+                bail!("{} ended with {status}; its last lines:\n{}", self.name, self.log_tail(15))
             }
         }
     }
@@ -181,9 +163,7 @@ impl Server {
     /// What this process (not an earlier one with the same log file) has written so far.
     pub fn output(&self) -> String {
         let bytes = std::fs::read(&self.log).unwrap_or_default();
-        let from = usize::try_from(self.log_start)
-            .unwrap_or(0)
-            .min(bytes.len());
+        let from = usize::try_from(self.log_start).unwrap_or(0).min(bytes.len());
         String::from_utf8_lossy(&bytes[from..]).into_owned()
     }
 

@@ -3,6 +3,7 @@
 //! Rights are as small as the agents' work allows, so that a test fails when an agent reaches further.
 
 use anyhow::{Context, Result};
+use fleet_api::names::{SYSTEM_NAMESPACE, member_namespace};
 use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
 use k8s_openapi::api::core::v1::ServiceAccount;
 use k8s_openapi::api::rbac::v1::PolicyRule;
@@ -11,16 +12,13 @@ use kube::{Api, Client};
 use serde_json::json;
 
 use super::apply::apply;
-use super::{SYSTEM_NAMESPACE, member_namespace};
 
 const NETWORKING: &str = "networking.fleet.azure.com";
 const MEMBERSHIP: &str = "cluster.kubernetes-fleet.io";
 
 const READ: &[&str] = &["get", "list", "watch"];
 const CHANGE: &[&str] = &["get", "list", "watch", "update", "patch"];
-const OWN: &[&str] = &[
-    "get", "list", "watch", "create", "update", "patch", "delete",
-];
+const OWN: &[&str] = &["get", "list", "watch", "create", "update", "patch", "delete"];
 const STATUS: &[&str] = &["get", "update", "patch"];
 
 /// Longer than anybody keeps a testbed running; a real member's token is renewed by whoever writes its file.
@@ -55,11 +53,7 @@ pub fn hub_agent() -> Account {
         everywhere: vec![
             rule(
                 NETWORKING,
-                &[
-                    "internalserviceexports",
-                    "internalserviceimports",
-                    "endpointsliceexports",
-                ],
+                &["internalserviceexports", "internalserviceimports", "endpointsliceexports"],
                 CHANGE,
             ),
             rule(NETWORKING, &["serviceimports", "endpointsliceimports"], OWN),
@@ -72,11 +66,7 @@ pub fn hub_agent() -> Account {
                 ],
                 STATUS,
             ),
-            rule(
-                MEMBERSHIP,
-                &["memberclusters", "internalmemberclusters"],
-                READ,
-            ),
+            rule(MEMBERSHIP, &["memberclusters", "internalmemberclusters"], READ),
             rule("", &["namespaces"], READ),
             schemas(),
             events("", &["create", "patch", "update"]),
@@ -99,27 +89,15 @@ pub fn member_agent() -> Account {
         everywhere: vec![
             rule("", &["services", "namespaces"], READ),
             rule("discovery.k8s.io", &["endpointslices"], READ),
-            rule(
-                NETWORKING,
-                &["serviceexports", "multiclusterservices"],
-                CHANGE,
-            ),
+            rule(NETWORKING, &["serviceexports", "multiclusterservices"], CHANGE),
             rule(NETWORKING, &["serviceimports"], OWN),
             rule(
                 NETWORKING,
-                &[
-                    "serviceexports/status",
-                    "multiclusterservices/status",
-                    "serviceimports/status",
-                ],
+                &["serviceexports/status", "multiclusterservices/status", "serviceimports/status"],
                 STATUS,
             ),
             // Some distributions demand this for an owner reference that blocks deletion.
-            rule(
-                NETWORKING,
-                &["multiclusterservices/finalizers"],
-                &["update"],
-            ),
+            rule(NETWORKING, &["multiclusterservices/finalizers"], &["update"]),
             schemas(),
             events("", &["create", "patch", "update"]),
             events("events.k8s.io", &["create", "patch", "update"]),
@@ -211,20 +189,12 @@ impl Account {
             .create_token_request(&self.name, &PostParams::default(), &request)
             .await
             .with_context(|| format!("get a token of {}", self.user()))?;
-        Ok(answer
-            .status
-            .context("the token request has no status")?
-            .token)
+        Ok(answer.status.context("the token request has no status")?.token)
     }
 }
 
 fn rule(group: &str, resources: &[&str], verbs: &[&str]) -> PolicyRule {
-    let owned = |texts: &[&str]| {
-        texts
-            .iter()
-            .map(|&text| text.to_owned())
-            .collect::<Vec<_>>()
-    };
+    let owned = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect::<Vec<_>>();
     PolicyRule {
         api_groups: Some(vec![group.to_owned()]),
         resources: Some(owned(resources)),
@@ -238,11 +208,7 @@ fn events(group: &str, verbs: &[&str]) -> PolicyRule {
 }
 
 fn leases() -> PolicyRule {
-    rule(
-        "coordination.k8s.io",
-        &["leases"],
-        &["get", "list", "watch", "create", "update", "patch"],
-    )
+    rule("coordination.k8s.io", &["leases"], &["get", "list", "watch", "create", "update", "patch"])
 }
 
 /// The agents look whether the served schema has the fields they would add.
@@ -258,10 +224,7 @@ mod tests {
     fn a_member_has_no_rights_on_the_hub_outside_its_namespace() {
         let account = member_on_hub("a");
         assert!(account.everywhere.is_empty());
-        assert_eq!(
-            account.user(),
-            "system:serviceaccount:fleet-member-a:member-agent"
-        );
+        assert_eq!(account.user(), "system:serviceaccount:fleet-member-a:member-agent");
     }
 
     #[test]
@@ -271,11 +234,7 @@ mod tests {
         let account = member_agent();
         for rule in account.everywhere.iter().filter(writes) {
             let resources = rule.resources.clone().unwrap_or_default();
-            assert!(
-                !resources
-                    .iter()
-                    .any(|name| name == "services" || name == "endpointslices")
-            );
+            assert!(!resources.iter().any(|name| name == "services" || name == "endpointslices"));
         }
     }
 }

@@ -32,12 +32,7 @@ impl ProcessRecord {
     /// Describes a process that runs now.
     pub fn of(name: &str, pid: u32, program: &Path) -> Self {
         let program = fs::canonicalize(program).unwrap_or_else(|_| program.to_owned());
-        Self {
-            name: name.to_owned(),
-            pid,
-            started: start_time(pid),
-            program,
-        }
+        Self { name: name.to_owned(), pid, started: start_time(pid), program }
     }
 
     /// Describes the process that runs this code.
@@ -88,11 +83,7 @@ pub fn root() -> Result<PathBuf> {
     } else {
         // etcd writes often; a memory file system keeps a slow disk out of the measurements.
         let shm = Path::new("/dev/shm");
-        let parent = if shm.is_dir() {
-            shm.to_owned()
-        } else {
-            std::env::temp_dir()
-        };
+        let parent = if shm.is_dir() { shm.to_owned() } else { std::env::temp_dir() };
         parent.join(format!("fleet-testbed-{}", user_id()))
     };
     // Credentials live here, so nobody else may look; and a folder someone else prepared is refused.
@@ -131,10 +122,7 @@ impl RunDir {
         clean_leftovers(&root)?;
         let path = root.join(name);
         if let Some(owner) = read_owner(&path) {
-            bail!(
-                "the testbed `{name}` is running already (process {})",
-                owner.pid
-            );
+            bail!("the testbed `{name}` is running already (process {})", owner.pid);
         }
         DirBuilder::new()
             .mode(0o700)
@@ -153,10 +141,7 @@ impl RunDir {
     /// Makes and returns a folder inside.
     pub fn folder(&self, name: &str) -> Result<PathBuf> {
         let path = self.path.join(name);
-        DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(&path)?;
+        DirBuilder::new().recursive(true).mode(0o700).create(&path)?;
         Ok(path)
     }
 
@@ -164,12 +149,9 @@ impl RunDir {
     pub fn record(&self, process: &ProcessRecord) -> Result<()> {
         let mut line = serde_json::to_string(process)?;
         line.push('\n');
-        let mut file = OpenOptions::new()
-            .create(true)
-            .append(true)
-            .open(self.path.join(PROCESSES))?;
-        file.write_all(line.as_bytes())
-            .context("write the list of processes")
+        let mut file =
+            OpenOptions::new().create(true).append(true).open(self.path.join(PROCESSES))?;
+        file.write_all(line.as_bytes()).context("write the list of processes")
     }
 }
 
@@ -197,10 +179,7 @@ pub fn read_processes(folder: &Path) -> Vec<ProcessRecord> {
 
 fn parse_processes(lines: &str) -> Vec<ProcessRecord> {
     // A killed owner may have left half a line.
-    lines
-        .lines()
-        .filter_map(|line| serde_json::from_str(line).ok())
-        .collect()
+    lines.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
 }
 
 /// Held while folders are made or removed, so that two starts do not take each other's for leftovers.
@@ -224,11 +203,7 @@ fn clean_leftovers(root: &Path) -> Result<()> {
         }
         for process in read_processes(&folder) {
             if process.kill() {
-                tracing::info!(
-                    name = process.name,
-                    pid = process.pid,
-                    "Ended a leftover process"
-                );
+                tracing::info!(name = process.name, pid = process.pid, "Ended a leftover process");
             }
         }
         fs::remove_dir_all(&folder)
@@ -244,11 +219,7 @@ fn keep_logs(run: &Path) -> PathBuf {
     for cluster in fs::read_dir(run).into_iter().flatten().flatten() {
         let folder = target.join(cluster.file_name());
         for file in fs::read_dir(cluster.path()).into_iter().flatten().flatten() {
-            if file
-                .path()
-                .extension()
-                .is_some_and(|extension| extension == "log")
-            {
+            if file.path().extension().is_some_and(|extension| extension == "log") {
                 let _ = fs::create_dir_all(&folder);
                 let _ = fs::copy(file.path(), folder.join(file.file_name()));
             }
@@ -275,15 +246,9 @@ mod tests {
     fn this_process_runs_and_a_later_one_with_its_id_is_told_apart() {
         let this = ProcessRecord::of_this_process();
         assert!(this.runs());
-        let later = ProcessRecord {
-            started: this.started.map(|ticks| ticks + 1),
-            ..this
-        };
+        let later = ProcessRecord { started: this.started.map(|ticks| ticks + 1), ..this };
         assert!(!later.runs());
-        assert!(
-            !later.kill(),
-            "a process of another start time must never be killed"
-        );
+        assert!(!later.kill(), "a process of another start time must never be killed");
     }
 
     #[test]
@@ -294,30 +259,19 @@ mod tests {
             started: Some(1),
             program: PathBuf::from("/bin/etcd"),
         };
-        let text = format!(
-            "{}\n{{\"name\":\"kube",
-            serde_json::to_string(&whole).unwrap()
-        );
+        let text = format!("{}\n{{\"name\":\"kube", serde_json::to_string(&whole).unwrap());
         assert_eq!(parse_processes(&text), vec![whole]);
     }
 
     #[test]
     fn leftovers_of_a_dead_owner_go_and_those_of_a_live_one_stay() {
         let root = std::env::temp_dir().join(format!("fleet-state-test-{}", std::process::id()));
-        for (name, started) in [
-            ("dead", Some(1)),
-            ("alive", ProcessRecord::of_this_process().started),
-        ] {
+        for (name, started) in
+            [("dead", Some(1)), ("alive", ProcessRecord::of_this_process().started)]
+        {
             fs::create_dir_all(root.join(name)).unwrap();
-            let owner = ProcessRecord {
-                started,
-                ..ProcessRecord::of_this_process()
-            };
-            fs::write(
-                root.join(name).join(OWNER),
-                serde_json::to_vec(&owner).unwrap(),
-            )
-            .unwrap();
+            let owner = ProcessRecord { started, ..ProcessRecord::of_this_process() };
+            fs::write(root.join(name).join(OWNER), serde_json::to_vec(&owner).unwrap()).unwrap();
         }
         clean_leftovers(&root).unwrap();
         assert!(!root.join("dead").exists());

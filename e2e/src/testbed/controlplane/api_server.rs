@@ -40,10 +40,7 @@ pub struct ApiServerSettings {
 
 impl Default for ApiServerSettings {
     fn default() -> Self {
-        Self {
-            audit: true,
-            arguments: Vec::new(),
-        }
+        Self { audit: true, arguments: Vec::new() }
     }
 }
 
@@ -117,16 +114,11 @@ impl ApiServer {
     }
 
     pub(super) fn check_alive(&mut self) -> Result<()> {
-        self.server
-            .as_mut()
-            .context("kube-apiserver is stopped")?
-            .check_alive()
+        self.server.as_mut().context("kube-apiserver is stopped")?.check_alive()
     }
 
     pub(super) fn log_tail(&self) -> String {
-        self.server
-            .as_ref()
-            .map_or_else(String::new, |server| server.log_tail(15))
+        self.server.as_ref().map_or_else(String::new, |server| server.log_tail(15))
     }
 
     /// True once it accepts connections, false if somebody else took its port first.
@@ -142,10 +134,7 @@ impl ApiServer {
                 return Ok(true);
             }
             if begin.elapsed() > READY_DEADLINE {
-                bail!(
-                    "kube-apiserver does not listen; its last lines:\n{}",
-                    server.log_tail(15)
-                );
+                bail!("kube-apiserver does not listen; its last lines:\n{}", server.log_tail(15));
             }
             tokio::time::sleep(POLL).await;
         }
@@ -167,6 +156,8 @@ impl ApiServer {
             "--service-cluster-ip-range=10.96.0.0/16".to_owned(),
             // Loopback is not a legal endpoint of the Service `kubernetes`, and nobody here uses that Service.
             "--endpoint-reconciler-type=none".to_owned(),
+            // Otherwise a graceful stop waits a minute for its watches.
+            "--shutdown-watch-termination-grace-period=1s".to_owned(),
         ];
         if self.settings.audit {
             arguments.push(format!("--audit-policy-file={}", file(AUDIT_POLICY)));

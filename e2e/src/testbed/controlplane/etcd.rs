@@ -28,12 +28,9 @@ impl Etcd {
     /// The store's newest revision, which Kubernetes calls resourceVersion.
     pub async fn revision(&self) -> Result<i64> {
         // Any range answers with the revision; this key does not exist.
-        let answer = self
-            .call("kv/range", &json!({ "key": "AA==", "count_only": true }))
-            .await?;
-        let revision = answer["header"]["revision"]
-            .as_str()
-            .context("etcd's answer has no revision")?;
+        let answer = self.call("kv/range", &json!({ "key": "AA==", "count_only": true })).await?;
+        let revision =
+            answer["header"]["revision"].as_str().context("etcd's answer has no revision")?;
         revision.parse().context("etcd's revision is not a number")
     }
 
@@ -63,12 +60,7 @@ pub(super) async fn start(program: &Path, folder: &Path, run: &RunDir) -> Result
         let (client_port, peer_port) = (free_port()?, free_port()?);
         let mut server = Server::start(&launch(program, folder, client_port, peer_port), run)?;
         if accepts_connections(&mut server, client_port).await? {
-            return Ok((
-                server,
-                Etcd {
-                    url: format!("http://127.0.0.1:{client_port}"),
-                },
-            ));
+            return Ok((server, Etcd { url: format!("http://127.0.0.1:{client_port}") }));
         }
     }
     bail!("etcd lost the race for its ports {ATTEMPTS} times")
