@@ -8,3 +8,8 @@ pub mod lifecycle;
 pub mod metrics;
 pub mod plan;
 pub mod queue;
+pub mod room;
+
+pub mod writer;
+#[cfg(feature = "testing")]
+pub mod testing;

@@ -1,1 +1,313 @@
 //! Sends the steps of a plan.
+//!
+//! A step is sent as soon as all steps it waits for have succeeded; a failed step stops only those
+//! that wait for it. At most as many requests as allowed are in flight per API server, urgent ones
+//! first. Nothing is retried here: a failure goes back to the queue with its class.
+
+mod gate;
+mod lanes;
+mod outcome;
+mod reply;
+mod request;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use fleet_accumulator::{ClusterId, Expectation};
+use fleet_api::{ObjectName, ResourceKind};
+use futures::StreamExt;
+use futures::stream::FuturesUnordered;
+use http::{HeaderMap, Request, StatusCode};
+use http_body_util::BodyExt;
+use hyper::body::Bytes;
+use kube::Client;
+use kube::client::Body;
+use parking_lot::Mutex;
+use prometheus::IntGauge;
+use tokio_util::sync::CancellationToken;
+
+use crate::clients::one_line;
+use crate::metrics::WriterMetrics;
+use crate::plan::{Action, Precondition, Step};
+use lanes::Lanes;
+use reply::Refusal;
+
+pub use gate::{NotLeader, WriteGate};
+pub use outcome::{Class, Failure, Outcome};
+
+/// How a [`Writer`] sends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WriterSettings {
+    /// Requests in flight per API server. 8 saturate one that has the machine to itself.
+    pub in_flight: usize,
+    /// Limit of one request, from sending it to the last byte of the answer.
+    pub timeout: Duration,
+    /// Who we are in `managedFields`.
+    pub field_manager: String,
+}
+
+impl WriterSettings {
+    /// The default limits: 16 in flight, 10 s.
+    pub fn new(field_manager: impl Into<String>) -> Self {
+        let timeout = Duration::from_secs(10);
+        Self { in_flight: 16, timeout, field_manager: field_manager.into() }
+    }
+}
+
+/// The one way from plans to API servers. Clones share everything.
+#[derive(Clone)]
+pub struct Writer(Arc<Inner>);
+
+struct Inner {
+    clusters: BTreeMap<ClusterId, Cluster>,
+    settings: WriterSettings,
+    gate: WriteGate,
+    metrics: Arc<WriterMetrics>,
+    /// What was complained about and has not succeeded since: said once, not once per key.
+    complaints: Mutex<HashSet<Complaint>>,
+}
+
+type Complaint = (ClusterId, &'static str, ResourceKind, Class);
+
+struct Cluster {
+    client: Client,
+    lanes: Arc<Lanes>,
+    waiting: IntGauge,
+}
+
+/// An answer as it came.
+struct Answer {
+    status: StatusCode,
+    headers: HeaderMap,
+    bytes: Bytes,
+}
+
+impl Writer {
+    /// A writer for these API servers.
+    pub fn new(
+        clients: impl IntoIterator<Item = (ClusterId, Client)>,
+        settings: WriterSettings,
+        gate: WriteGate,
+        metrics: Arc<WriterMetrics>,
+    ) -> Self {
+        let cluster = |(id, client): (ClusterId, Client)| {
+            let lanes = Lanes::new(settings.in_flight);
+            (id, Cluster { client, lanes, waiting: metrics.waiting(id.as_str()) })
+        };
+        let clusters = clients.into_iter().map(cluster).collect();
+        let complaints = Mutex::default();
+        Self(Arc::new(Inner { clusters, settings, gate, metrics, complaints }))
+    }
+
+    /// Sends `steps`, which form a graph by their `after`. Ends when every step was answered,
+    /// failed, or was skipped. Once `cancel` is cancelled nothing more is sent, but what is on its
+    /// way is waited for.
+    pub async fn execute(&self, steps: &[Step], cancel: &CancellationToken) -> Outcome {
+        let mut outcome = Outcome::default();
+        let mut graph = Graph::new(steps);
+        let mut running: FuturesUnordered<_> =
+            graph.roots().map(|index| self.run(index, &steps[index], cancel)).collect();
+        while let Some((index, result)) = running.next().await {
+            match result {
+                Ok(expectation) => {
+                    outcome.acknowledged.push((index, Instant::now()));
+                    outcome.expectations.extend(expectation);
+                    for next in graph.succeeded(index) {
+                        running.push(self.run(next, &steps[next], cancel));
+                    }
+                }
+                Err(refusal) => {
+                    let until = refusal.until.map(|until| reply::expect(&steps[index], until));
+                    outcome.expectations.extend(until);
+                    outcome.skipped.extend(graph.failed(index));
+                    let Refusal { class, retry_after, message, .. } = refusal;
+                    outcome.failures.push(Failure { step: index, class, retry_after, message });
+                }
+            }
+        }
+        outcome
+    }
+
+    /// Reads what is there now; `None` if nothing. Goes past the lanes: it is asked for where the
+    /// view cannot be trusted, which is rare.
+    ///
+    /// # Errors
+    /// One line, when the server gives neither the object nor "not found".
+    pub async fn get(
+        &self,
+        cluster: ClusterId,
+        kind: &ResourceKind,
+        name: &ObjectName,
+    ) -> Result<Option<Precondition>, String> {
+        let inner = &self.0;
+        let client = &inner.clusters.get(&cluster).ok_or("no such cluster")?.client;
+        let request = request::get(kind, name).map_err(|error| error.to_string())?;
+        let label = [cluster.as_str(), "get", kind.kind];
+        match inner.send(client, request, label).await {
+            Ok(answer) => reply::found(&name.name, answer.status, &answer.bytes),
+            Err(refusal) => Err(refusal.message),
+        }
+    }
+
+    async fn run(
+        &self,
+        index: usize,
+        step: &Step,
+        cancel: &CancellationToken,
+    ) -> (usize, Result<Option<Expectation>, Refusal>) {
+        let result = self.0.step(step, cancel).await;
+        self.0.report(step, result.as_ref().err());
+        (index, result)
+    }
+}
+
+impl Inner {
+    async fn step(
+        &self,
+        step: &Step,
+        cancel: &CancellationToken,
+    ) -> Result<Option<Expectation>, Refusal> {
+        let Some(cluster) = self.clusters.get(&step.cluster) else {
+            let message = format!("no client for cluster {}", step.cluster);
+            return Err(Refusal::new(Class::Invalid, message));
+        };
+        let request = request::build(step, &self.settings.field_manager)
+            .map_err(|error| Refusal::new(Class::Invalid, error.to_string()))?;
+
+        let stopping = || Refusal::new(Class::Stopping, "the process is stopping");
+        let slot = async {
+            cluster.waiting.inc();
+            let slot = cluster.lanes.slot(step.urgent).await;
+            cluster.waiting.dec();
+            slot
+        };
+        let _slot = cancel.run_until_cancelled(slot).await.ok_or_else(stopping)?;
+        self.gate.check().map_err(|error| Refusal::new(Class::NotLeader, error.to_string()))?;
+
+        let label = [step.cluster.as_str(), step.action.verb(), step.kind.kind];
+        let answer = self.send(&cluster.client, request, label).await?;
+        reply::read(step, answer.status, &answer.headers, &answer.bytes)
+    }
+
+    async fn send(
+        &self,
+        client: &Client,
+        request: Request<Vec<u8>>,
+        label: [&str; 3],
+    ) -> Result<Answer, Refusal> {
+        let started = Instant::now();
+        let exchange = async {
+            let response = client.send(request.map(Body::from)).await?;
+            let (head, body) = response.into_parts();
+            let bytes = body.collect().await?.to_bytes();
+            Ok::<_, kube::Error>(Answer { status: head.status, headers: head.headers, bytes })
+        };
+        let (code, result) = match tokio::time::timeout(self.settings.timeout, exchange).await {
+            Ok(Ok(answer)) => (answer.status.as_str().to_owned(), Ok(answer)),
+            Ok(Err(error)) => {
+                ("connection".to_owned(), Err(Refusal::new(Class::Transient, one_line(&error))))
+            }
+            Err(_) => {
+                let message = format!("no answer within {} s", self.settings.timeout.as_secs());
+                ("timeout".to_owned(), Err(Refusal::new(Class::Transient, message)))
+            }
+        };
+        self.metrics.answered(label, &code, started.elapsed());
+        result
+    }
+
+    /// Logs a write that changed something, and the first failure of its kind.
+    fn report(&self, step: &Step, refusal: Option<&Refusal>) {
+        let (verb, kind) = (step.action.verb(), step.kind);
+        let complaint = |class| (step.cluster, verb, kind, class);
+        let Some(refusal) = refusal else {
+            if !matches!(step.action, Action::ConfirmAbsent) {
+                tracing::info!(cluster = %step.cluster, verb, kind = kind.kind, name = %step.name, "Wrote");
+            }
+            let mut complaints = self.complaints.lock();
+            if !complaints.is_empty() {
+                complaints.retain(|(cluster, of_verb, of_kind, _)| {
+                    (*cluster, *of_verb, *of_kind) != (step.cluster, verb, kind)
+                });
+            }
+            return;
+        };
+        let class = refusal.class;
+        let expected = class.is_stale_view() || class == Class::Stopping;
+        if expected || !self.complaints.lock().insert(complaint(class)) {
+            tracing::debug!(
+                cluster = %step.cluster, verb, kind = kind.kind, name = %step.name,
+                %class, error = refusal.message, "Write failed",
+            );
+        } else if class.is_hopeless() {
+            tracing::error!(
+                cluster = %step.cluster, verb, kind = kind.kind, name = %step.name,
+                %class, error = refusal.message, "Write refused",
+            );
+        } else {
+            tracing::warn!(
+                cluster = %step.cluster, verb, kind = kind.kind, name = %step.name,
+                %class, error = refusal.message, "Write failed, trying again",
+            );
+        }
+    }
+}
+
+/// Which steps may be sent.
+struct Graph {
+    /// Steps that each step still waits for; `None` once it will not be sent.
+    missing: Vec<Option<usize>>,
+    /// Steps that wait for each step.
+    dependents: Vec<Vec<usize>>,
+}
+
+impl Graph {
+    fn new(steps: &[Step]) -> Self {
+        let mut dependents = vec![Vec::new(); steps.len()];
+        let mut missing = Vec::with_capacity(steps.len());
+        for (index, step) in steps.iter().enumerate() {
+            missing.push(Some(step.after.len()));
+            for id in &step.after {
+                // A plan is built front to back, so this cannot name a later step.
+                dependents[id.index()].push(index);
+            }
+        }
+        Self { missing, dependents }
+    }
+
+    fn roots(&self) -> impl Iterator<Item = usize> {
+        (0..self.missing.len()).filter(|index| self.missing[*index] == Some(0))
+    }
+
+    /// Steps that may be sent because `index` succeeded.
+    fn succeeded(&mut self, index: usize) -> Vec<usize> {
+        let mut ready = std::mem::take(&mut self.dependents[index]);
+        ready.retain(|next| {
+            let missing = self.missing[*next].as_mut().map(|missing| {
+                *missing -= 1;
+                *missing
+            });
+            missing == Some(0)
+        });
+        ready
+    }
+
+    /// Steps that are not sent because `index` failed, in order.
+    fn failed(&mut self, index: usize) -> Vec<usize> {
+        let mut skipped = Vec::new();
+        let mut todo = vec![index];
+        while let Some(index) = todo.pop() {
+            for next in std::mem::take(&mut self.dependents[index]) {
+                if self.missing[next].take().is_some() {
+                    skipped.push(next);
+                    todo.push(next);
+                }
+            }
+        }
+        skipped.sort_unstable();
+        skipped
+    }
+}

@@ -1,9 +1,12 @@
 //! The HTTP request of a step.
 
+use std::fmt::Display;
+
 use fleet_api::{ObjectName, ResourceKind};
 use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{Method, Request};
-use serde_json::{Value, json};
+use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
+use serde_json::{Map, Value, json};
 
 use crate::plan::{Action, Precondition, Step};
 
@@ -21,39 +24,53 @@ pub(super) enum RequestError {
 
 /// Builds the request. `manager` names us in `managedFields`.
 pub(super) fn build(step: &Step, manager: &str) -> Result<Request<Vec<u8>>, RequestError> {
-    let (method, media, query, body) = match &step.action {
-        Action::Create(object) => (Method::POST, JSON, true, encode(object)),
-        Action::Replace { body, at } => (Method::PUT, JSON, true, encode(&stamped(body, at)?)),
-        Action::Patch { operations, at, .. } => {
-            (Method::PATCH, JSON_PATCH, true, encode(&guarded(operations, at)))
+    let (method, media, body) = match &step.action {
+        Action::Create(object) => (Method::POST, JSON, encode(object)),
+        Action::Replace { body, at } => {
+            let (Value::Object(object), Some(Value::Object(metadata))) = (body, body.get(METADATA))
+            else {
+                return Err(RequestError::NoMetadata);
+            };
+            (Method::PUT, JSON, encode(&Stamped { object, metadata, at }))
         }
-        Action::Delete { at } => (Method::DELETE, JSON, false, encode(&delete_options(at))),
-        Action::ConfirmAbsent => (Method::GET, JSON, false, Vec::new()),
+        Action::Patch { operations, at, .. } => {
+            (Method::PATCH, JSON_PATCH, encode(&Guarded { operations, at }))
+        }
+        Action::Delete { at } => (Method::DELETE, JSON, encode(&delete_options(at))),
+        Action::ConfirmAbsent => return get(&step.kind, &step.name),
     };
     let named = !matches!(step.action, Action::Create(_));
     let mut uri = path(&step.kind, &step.name, named)?;
     if matches!(step.action, Action::Patch { status: true, .. }) {
         uri.push_str("/status");
     }
-    if query {
+    if !matches!(step.action, Action::Delete { .. }) {
         uri.push_str("?fieldManager=");
         uri.push_str(manager);
     }
-    let mut request = Request::builder().method(method).uri(uri).header(ACCEPT, JSON);
-    if !body.is_empty() {
-        request = request.header(CONTENT_TYPE, media);
-    }
-    request.body(body).map_err(|_| RequestError::Name(step.name.to_string()))
+    Request::builder()
+        .method(method)
+        .uri(uri)
+        .header(ACCEPT, JSON)
+        .header(CONTENT_TYPE, media)
+        .body(body)
+        .map_err(|_| RequestError::Name(step.name.to_string()))
 }
 
 /// Reads one object.
-pub(super) fn get(kind: &ResourceKind, name: &ObjectName) -> Result<Request<Vec<u8>>, RequestError> {
+pub(super) fn get(
+    kind: &ResourceKind,
+    name: &ObjectName,
+) -> Result<Request<Vec<u8>>, RequestError> {
     Request::get(path(kind, name, true)?)
         .header(ACCEPT, JSON)
         .body(Vec::new())
         .map_err(|_| RequestError::Name(name.to_string()))
 }
 
+const METADATA: &str = "metadata";
+const UID: &str = "uid";
+const VERSION: &str = "resourceVersion";
 const JSON: &str = "application/json";
 const JSON_PATCH: &str = "application/json-patch+json";
 
@@ -87,28 +104,70 @@ fn segment(name: &str) -> Result<&str, RequestError> {
     if known { Ok(name) } else { Err(RequestError::Name(name.to_owned())) }
 }
 
-fn encode(value: &Value) -> Vec<u8> {
-    serde_json::to_vec(value).expect("a JSON value can always be written")
+fn encode(value: &impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(value).expect("JSON values can always be written")
 }
 
-/// The object with the uid and version that it replaces.
-fn stamped(body: &Value, at: &Precondition) -> Result<Value, RequestError> {
-    let mut body = body.clone();
-    let metadata = body.get_mut("metadata").and_then(Value::as_object_mut);
-    let metadata = metadata.ok_or(RequestError::NoMetadata)?;
-    metadata.insert("uid".to_owned(), at.uid.to_string().into());
-    metadata.insert("resourceVersion".to_owned(), at.version.to_string().into());
-    Ok(body)
+/// An object with the uid and version that it replaces, without a copy of it.
+struct Stamped<'a> {
+    object: &'a Map<String, Value>,
+    metadata: &'a Map<String, Value>,
+    at: &'a Precondition,
 }
 
-/// The operations behind tests of uid and version.
-fn guarded(operations: &[Value], at: &Precondition) -> Value {
-    let test = |path, value: String| json!({"op": "test", "path": path, "value": value});
-    let mut all = Vec::with_capacity(operations.len() + 2);
-    all.push(test("/metadata/uid", at.uid.to_string()));
-    all.push(test("/metadata/resourceVersion", at.version.to_string()));
-    all.extend_from_slice(operations);
-    Value::Array(all)
+impl Serialize for Stamped<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let others = self.object.iter().filter(|(field, _)| *field != METADATA);
+        let mut map = serializer.serialize_map(Some(self.object.len()))?;
+        map.serialize_entry(METADATA, &StampedMetadata(self))?;
+        for (field, value) in others {
+            map.serialize_entry(field, value)?;
+        }
+        map.end()
+    }
+}
+
+struct StampedMetadata<'a>(&'a Stamped<'a>);
+
+impl Serialize for StampedMetadata<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Stamped { metadata, at, .. } = self.0;
+        let mut map = serializer.serialize_map(None)?;
+        for (field, value) in
+            metadata.iter().filter(|(field, _)| *field != UID && *field != VERSION)
+        {
+            map.serialize_entry(field, value)?;
+        }
+        map.serialize_entry(UID, &Text(&at.uid))?;
+        map.serialize_entry(VERSION, &Text(&at.version))?;
+        map.end()
+    }
+}
+
+/// Operations behind tests of uid and version, without a copy of them.
+struct Guarded<'a> {
+    operations: &'a [Value],
+    at: &'a Precondition,
+}
+
+impl Serialize for Guarded<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let test = |path, value: String| json!({"op": "test", "path": path, "value": value});
+        let mut all = serializer.serialize_seq(Some(self.operations.len() + 2))?;
+        all.serialize_element(&test("/metadata/uid", self.at.uid.to_string()))?;
+        all.serialize_element(&test("/metadata/resourceVersion", self.at.version.to_string()))?;
+        self.operations.iter().try_for_each(|operation| all.serialize_element(operation))?;
+        all.end()
+    }
+}
+
+/// Something that is written as its text.
+struct Text<T>(T);
+
+impl<T: Display> Serialize for Text<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
+    }
 }
 
 fn delete_options(at: &Precondition) -> Value {

@@ -1,0 +1,42 @@
+//! What an agent decides, cut into rooms.
+
+use std::fmt::{Debug, Display};
+use std::hash::Hash;
+
+use fleet_accumulator::{Snapshot, SourceSet};
+use jiff::Timestamp;
+
+use crate::plan::{Plan, Sample};
+
+/// One decision-making unit of an agent. [`run_room`](crate::engine::run_room) drives it.
+///
+/// A room holds no state that a restart would miss: what it decides follows from the snapshot.
+pub trait Room: Send + Sync + 'static {
+    /// What the room reads.
+    type Snapshot: Snapshot;
+    /// What it plans for, one at a time.
+    type Key: Clone + Ord + Hash + Display + Debug + Send + Sync + 'static;
+
+    /// Label in metrics and logs.
+    fn name(&self) -> &'static str;
+
+    /// Sources that have to have listed once before anything is planned.
+    fn required(&self) -> SourceSet;
+
+    /// Marks every key whose plan may differ between the two snapshots, including those that only
+    /// the older one shows. Costs what changed, not what exists.
+    fn dirty(
+        &self,
+        old: &Self::Snapshot,
+        new: &Self::Snapshot,
+        mark: &mut dyn FnMut(Self::Key),
+    );
+
+    /// What `key` still misses. Pure: the same arguments give the same plan.
+    fn plan(&self, key: &Self::Key, snapshot: &Self::Snapshot, now: Timestamp) -> Plan;
+
+    /// A step that carried `sample` was acknowledged at `now`.
+    fn acknowledged(&self, sample: &Sample, now: Timestamp) {
+        let _ = (sample, now);
+    }
+}

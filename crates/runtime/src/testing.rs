@@ -1,0 +1,332 @@
+//! A model of an API server, to run plans against without a cluster.
+//!
+//! It holds objects as JSON and follows the rules that plans depend on: uids, resource versions,
+//! generations, preconditions, the status subresource, finalizers with deletion timestamps, and the
+//! garbage collection of owned objects. It is synchronous and has no clock of its own.
+
+mod json_patch;
+
+use std::collections::BTreeMap;
+
+use fleet_accumulator::{ClusterId, Record, ResourceVersion, Tracked, Uid, View};
+use fleet_api::{ObjectName, ResourceKind};
+use jiff::Timestamp;
+use kube::ResourceExt;
+use serde_json::{Value, json};
+
+use crate::plan::{Action, Plan, Precondition, Step};
+
+/// Why the server refused a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// The name is taken.
+    AlreadyExists,
+    /// There is no such object.
+    NotFound,
+    /// The object is another or newer one than the request was meant for.
+    Conflict,
+    /// The patch does not fit the object.
+    Invalid,
+}
+
+/// A write that changed something.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Write {
+    /// As in [`Action::verb`].
+    pub verb: &'static str,
+    /// Kind of the object.
+    pub kind: &'static str,
+    /// The object.
+    pub name: ObjectName,
+}
+
+/// One API server.
+#[derive(Clone, Debug)]
+pub struct ModelServer {
+    cluster: ClusterId,
+    objects: BTreeMap<(ResourceKind, ObjectName), Value>,
+    version: u64,
+    uids: u64,
+    now: Timestamp,
+    writes: Vec<Write>,
+}
+
+impl ModelServer {
+    /// An empty server, at the beginning of 2026.
+    pub fn new(cluster: ClusterId) -> Self {
+        let now = Timestamp::from_second(1_767_225_600).expect("a time within range");
+        let (objects, writes) = (BTreeMap::new(), Vec::new());
+        Self { cluster, objects, version: 100, uids: 0, now, writes }
+    }
+
+    /// The cluster it serves.
+    pub fn cluster(&self) -> ClusterId {
+        self.cluster
+    }
+
+    /// The server's time.
+    pub fn now(&self) -> Timestamp {
+        self.now
+    }
+
+    /// Lets time pass.
+    pub fn advance(&mut self, seconds: i64) {
+        let later = self.now.as_second() + seconds;
+        self.now = Timestamp::from_second(later).expect("a time within range");
+    }
+
+    /// Writes by plans since the last call.
+    pub fn take_writes(&mut self) -> Vec<Write> {
+        std::mem::take(&mut self.writes)
+    }
+
+    /// An object as it is stored.
+    pub fn get(&self, kind: ResourceKind, name: &ObjectName) -> Option<&Value> {
+        self.objects.get(&(kind, name.clone()))
+    }
+
+    /// Names of all objects of a kind.
+    pub fn names(&self, kind: ResourceKind) -> Vec<ObjectName> {
+        self.objects.keys().filter(|(of, _)| *of == kind).map(|(_, name)| name.clone()).collect()
+    }
+
+    /// Stores a new object, as a user would.
+    ///
+    /// # Errors
+    /// If the name is taken.
+    pub fn create(
+        &mut self,
+        kind: ResourceKind,
+        name: &ObjectName,
+        mut object: Value,
+    ) -> Result<(), Refusal> {
+        if self.objects.contains_key(&(kind, name.clone())) {
+            return Err(Refusal::AlreadyExists);
+        }
+        self.uids += 1;
+        let metadata = &mut object["metadata"];
+        metadata["name"] = json!(name.name);
+        metadata["namespace"] = json!(name.namespace);
+        metadata["uid"] = json!(format!("00000000-0000-4000-8000-{:012x}", self.uids));
+        metadata["generation"] = json!(1);
+        metadata["creationTimestamp"] = json!(seconds(self.now));
+        if let Some(object) = object.as_object_mut().filter(|_| has_status(kind)) {
+            object.remove("status");
+        }
+        self.store(kind, name, object);
+        Ok(())
+    }
+
+    /// Changes an object, as a user would; status too.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn edit(
+        &mut self,
+        kind: ResourceKind,
+        name: &ObjectName,
+        change: impl FnOnce(&mut Value),
+    ) -> Result<(), Refusal> {
+        let mut object = self.get(kind, name).ok_or(Refusal::NotFound)?.clone();
+        change(&mut object);
+        self.update(kind, name, object);
+        Ok(())
+    }
+
+    /// Deletes an object, as a user would: finalizers hold it.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn delete(&mut self, kind: ResourceKind, name: &ObjectName) -> Result<(), Refusal> {
+        let mut object = self.get(kind, name).ok_or(Refusal::NotFound)?.clone();
+        if object["metadata"]["deletionTimestamp"].is_null() {
+            object["metadata"]["deletionTimestamp"] = json!(seconds(self.now));
+        }
+        self.update(kind, name, object);
+        Ok(())
+    }
+
+    /// Executes one step of a plan.
+    ///
+    /// # Errors
+    /// As the API server would refuse it.
+    pub fn execute(&mut self, step: &Step) -> Result<(), Refusal> {
+        assert_eq!(step.cluster, self.cluster, "{step:?} is for another server");
+        let before = self.version;
+        let result = self.dispatch(step);
+        if self.version != before {
+            let (verb, kind) = (step.action.verb(), step.kind.kind);
+            self.writes.push(Write { verb, kind, name: step.name.clone() });
+        }
+        result
+    }
+
+    fn dispatch(&mut self, step: &Step) -> Result<(), Refusal> {
+        let (kind, name) = (step.kind, &step.name);
+        match &step.action {
+            Action::Create(object) => self.create(kind, name, object.clone()),
+            Action::Replace { body, at } => {
+                let current = self.checked(kind, name, at)?;
+                let object = replaced(kind, current, body.clone());
+                self.update(kind, name, object);
+                Ok(())
+            }
+            Action::Patch { operations, status, at } => {
+                let current = self.checked(kind, name, at)?;
+                let mut patched = current.clone();
+                json_patch::apply(&mut patched, operations).ok_or(Refusal::Invalid)?;
+                let object = if *status { with_status(current, &patched) } else { patched };
+                self.update(kind, name, object);
+                Ok(())
+            }
+            Action::Delete { at } => match self.checked(kind, name, at) {
+                Err(Refusal::NotFound) => Ok(()),
+                Err(refusal) => Err(refusal),
+                Ok(_) => self.delete(kind, name),
+            },
+            Action::ConfirmAbsent => {
+                let anywhere = kind.namespaced && name.namespace.is_empty();
+                let mut same = self.objects.keys().filter(|(of, seen)| {
+                    *of == kind && seen.name == name.name && (anywhere || seen == name)
+                });
+                same.next().map_or(Ok(()), |_| Err(Refusal::Conflict))
+            }
+        }
+    }
+
+    fn checked(
+        &self,
+        kind: ResourceKind,
+        name: &ObjectName,
+        at: &Precondition,
+    ) -> Result<&Value, Refusal> {
+        let object = self.get(kind, name).ok_or(Refusal::NotFound)?;
+        let metadata = &object["metadata"];
+        let same = metadata["uid"] == json!(at.uid.to_string())
+            && metadata["resourceVersion"] == json!(at.version.to_string());
+        if same { Ok(object) } else { Err(Refusal::Conflict) }
+    }
+
+    /// Stores a changed object; one without finalizers that is being deleted goes.
+    fn update(&mut self, kind: ResourceKind, name: &ObjectName, mut object: Value) {
+        let Some(current) = self.get(kind, name) else { return };
+        if *current == object {
+            return; // The server answers such a write without storing anything.
+        }
+        if body(current) != body(&object) {
+            let generation = current["metadata"]["generation"].as_i64().unwrap_or(0) + 1;
+            object["metadata"]["generation"] = json!(generation);
+        }
+        let held = object["metadata"]["finalizers"].as_array().is_some_and(|list| !list.is_empty());
+        if object["metadata"]["deletionTimestamp"].is_null() || held {
+            self.store(kind, name, object);
+        } else {
+            self.remove(kind, name);
+        }
+    }
+
+    fn store(&mut self, kind: ResourceKind, name: &ObjectName, mut object: Value) {
+        self.version += 1;
+        object["metadata"]["resourceVersion"] = json!(self.version.to_string());
+        self.objects.insert((kind, name.clone()), object);
+    }
+
+    /// Removes an object, and deletes what it owned.
+    fn remove(&mut self, kind: ResourceKind, name: &ObjectName) {
+        self.version += 1;
+        let Some(gone) = self.objects.remove(&(kind, name.clone())) else { return };
+        let uid = gone["metadata"]["uid"].clone();
+        let owned = |object: &Value| {
+            let owners = object["metadata"]["ownerReferences"].as_array();
+            owners.is_some_and(|owners| owners.iter().any(|owner| owner["uid"] == uid))
+        };
+        let owned: Vec<_> = self
+            .objects
+            .iter()
+            .filter(|(_, object)| owned(object))
+            .map(|(key, _)| key.clone())
+            .collect();
+        for (kind, name) in owned {
+            // It was there a moment ago, under the same exclusive borrow.
+            self.delete(kind, &name).ok();
+        }
+    }
+
+    /// What a watch of one kind, in one namespace or all, would show.
+    pub fn view<T: Tracked>(&self, namespace: Option<&str>) -> View<T> {
+        let seen = self.objects.iter().filter(|((kind, name), _)| {
+            *kind == T::KIND && namespace.is_none_or(|namespace| *name.namespace == *namespace)
+        });
+        View::of(seen.map(|((_, name), object)| record(name, object)))
+    }
+}
+
+fn record<T: Tracked>(name: &ObjectName, object: &Value) -> Record<T> {
+    let wire: T::Wire =
+        serde_json::from_value(object.clone()).expect("what was stored decodes as its kind");
+    let uid = Uid::from(wire.uid().unwrap_or_default().as_str());
+    let version = ResourceVersion::from(wire.resource_version().unwrap_or_default().as_str());
+    let content = T::project(wire).expect("what was stored is complete");
+    Record::new(name.clone(), uid, version, content)
+}
+
+/// Everything whose change makes a new generation.
+fn body(object: &Value) -> Value {
+    let mut body = object.clone();
+    if let Some(body) = body.as_object_mut() {
+        body.remove("metadata");
+        body.remove("status");
+    }
+    body
+}
+
+/// A PUT keeps what only the server sets, and the status where that is a subresource.
+fn replaced(kind: ResourceKind, current: &Value, mut object: Value) -> Value {
+    for field in ["uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp"]
+    {
+        if !current["metadata"][field].is_null() {
+            object["metadata"][field] = current["metadata"][field].clone();
+        }
+    }
+    if has_status(kind) { with_status(&object, current) } else { object }
+}
+
+fn with_status(object: &Value, source: &Value) -> Value {
+    let mut object = object.clone();
+    if source["status"].is_null() {
+        if let Some(object) = object.as_object_mut() {
+            object.remove("status");
+        }
+    } else {
+        object["status"] = source["status"].clone();
+    }
+    object
+}
+
+fn has_status(kind: ResourceKind) -> bool {
+    !matches!(kind.kind, "EndpointSlice" | "EndpointSliceImport")
+}
+
+/// The server stores times in whole seconds.
+fn seconds(time: Timestamp) -> String {
+    let whole = Timestamp::from_second(time.as_second()).expect("a time within range");
+    whole.to_string()
+}
+
+/// Executes a plan as the writer does: a step is sent if all it waits for succeeded. Steps for
+/// other clusters than those of `servers` are a mistake of the caller. Returns the refusals.
+pub fn execute(plan: &Plan, servers: &mut [&mut ModelServer]) -> Vec<(Step, Refusal)> {
+    let mut done = vec![false; plan.steps.len()];
+    let mut refused = Vec::new();
+    for (at, step) in plan.steps.iter().enumerate() {
+        if !step.after.iter().all(|id| done[id.index()]) {
+            continue;
+        }
+        let server = servers.iter_mut().find(|server| server.cluster == step.cluster);
+        match server.expect("a server for every cluster").execute(step) {
+            Ok(()) => done[at] = true,
+            Err(refusal) => refused.push((step.clone(), refusal)),
+        }
+    }
+    refused
+}

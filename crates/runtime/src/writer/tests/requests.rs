@@ -1,0 +1,183 @@
+use super::*;
+
+#[tokio::test]
+async fn create_posts_the_object_to_the_collection() {
+    let mut bench = Bench::new();
+    let object = json!({
+        "apiVersion": "v1", "kind": "Service",
+        "metadata": {"namespace": "team", "name": "shop"}, "spec": {"ports": []},
+    });
+    let outcome = bench.start(vec![step(Action::Create(object.clone()))]);
+    let request = bench.receive().await;
+    assert_eq!(request.method, Method::POST);
+    assert_eq!(request.uri, "/api/v1/namespaces/team/services?fieldManager=fleet");
+    assert_eq!(request.media.as_deref(), Some("application/json"));
+    assert_eq!(request.body, object);
+
+    request.answer(201, &json!({"metadata": {"uid": UID, "resourceVersion": "8"}}));
+    let outcome = outcome.await.unwrap();
+    let until = Until::AtLeast { uid: Uid::from(UID), version: ResourceVersion::from("8") };
+    assert_eq!(
+        outcome.expectations,
+        [Expectation { cluster: ClusterId::Hub, kind: kinds::SERVICE, name: name(), until }]
+    );
+    assert_eq!(outcome.acknowledged.len(), 1);
+    assert_eq!(bench.counted("hub", "create", "Service", "201"), 1);
+}
+
+#[tokio::test]
+async fn replace_puts_the_object_with_uid_and_version() {
+    let mut bench = Bench::new();
+    let body = json!({
+        "kind": "EndpointSlice",
+        "metadata": {"name": "shop", "namespace": "team", "labels": {"a": "b"}, "uid": "wrong"},
+        "endpoints": [{"addresses": ["10.0.0.1"]}],
+    });
+    let action = Action::Replace { body, at: at("7") };
+    let outcome =
+        bench.start(vec![Step::new(ClusterId::Hub, kinds::ENDPOINT_SLICE, name(), action)]);
+    let request = bench.receive().await;
+    assert_eq!(request.method, Method::PUT);
+    assert_eq!(
+        request.uri,
+        "/apis/discovery.k8s.io/v1/namespaces/team/endpointslices/shop?fieldManager=fleet"
+    );
+    assert_eq!(
+        request.body,
+        json!({
+            "kind": "EndpointSlice",
+            "metadata": {
+                "name": "shop", "namespace": "team", "labels": {"a": "b"},
+                "uid": UID, "resourceVersion": "7",
+            },
+            "endpoints": [{"addresses": ["10.0.0.1"]}],
+        })
+    );
+    request.stored("8");
+    let until = outcome.await.unwrap().expectations.remove(0).until;
+    assert_eq!(until, Until::NewerThan { uid: UID.into(), version: "7".into() });
+}
+
+#[tokio::test]
+async fn patch_tests_uid_and_version_first() {
+    let mut bench = Bench::new();
+    let add = json!({"op": "add", "path": "/metadata/finalizers", "value": ["x"]});
+    let action = Action::Patch { operations: vec![add.clone()], status: false, at: at("7") };
+    let outcome = bench.start(vec![step(action)]);
+    let request = bench.receive().await;
+    assert_eq!(request.method, Method::PATCH);
+    assert_eq!(request.uri, "/api/v1/namespaces/team/services/shop?fieldManager=fleet");
+    assert_eq!(request.media.as_deref(), Some("application/json-patch+json"));
+    assert_eq!(
+        request.body,
+        json!([
+            {"op": "test", "path": "/metadata/uid", "value": UID},
+            {"op": "test", "path": "/metadata/resourceVersion", "value": "7"},
+            add,
+        ])
+    );
+    request.stored("8");
+    assert_eq!(outcome.await.unwrap().failures, []);
+}
+
+#[tokio::test]
+async fn status_has_its_own_path_and_verb() {
+    let mut bench = Bench::new();
+    let action = Action::Patch { operations: vec![], status: true, at: at("7") };
+    let outcome = bench.start(vec![step(action)]);
+    let request = bench.receive().await;
+    assert_eq!(request.uri, "/api/v1/namespaces/team/services/shop/status?fieldManager=fleet");
+    request.stored("8");
+    outcome.await.unwrap();
+    assert_eq!(bench.counted("hub", "patch_status", "Service", "200"), 1);
+}
+
+#[tokio::test]
+async fn delete_has_preconditions() {
+    let mut bench = Bench::new();
+    let outcome = bench.start(vec![delete()]);
+    let request = bench.receive().await;
+    assert_eq!(request.method, Method::DELETE);
+    assert_eq!(request.uri, "/api/v1/namespaces/team/services/shop");
+    assert_eq!(
+        request.body,
+        json!({
+            "apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Background",
+            "preconditions": {"uid": UID, "resourceVersion": "7"},
+        })
+    );
+    request.answer(200, &json!({"kind": "Status", "status": "Success"}));
+    let until = outcome.await.unwrap().expectations.remove(0).until;
+    assert_eq!(until, Until::Gone { uid: UID.into() });
+}
+
+#[tokio::test]
+async fn confirm_absent_gets_the_object() {
+    let mut bench = Bench::new();
+    let outcome = bench.start(vec![confirm()]);
+    let request = bench.receive().await;
+    assert_eq!(request.method, Method::GET);
+    assert_eq!(request.uri, "/api/v1/namespaces/team/services/shop");
+    assert_eq!(request.media, None);
+    request.answer(404, &failure(404, "NotFound", &json!({"name": "shop"})));
+    let outcome = outcome.await.unwrap();
+    assert_eq!((outcome.acknowledged.len(), outcome.expectations.len()), (1, 0));
+}
+
+#[tokio::test]
+async fn objects_of_a_cluster_have_no_namespace_in_their_path() {
+    let mut bench = Bench::new();
+    let name = ObjectName::cluster("member-1");
+    let step = Step::new(ClusterId::Hub, kinds::MEMBER_CLUSTER, name, Action::ConfirmAbsent);
+    let outcome = bench.start(vec![step]);
+    let request = bench.receive().await;
+    assert_eq!(request.uri, "/apis/cluster.kubernetes-fleet.io/v1beta1/memberclusters/member-1");
+    request.answer(404, &failure(404, "NotFound", &json!({"name": "member-1"})));
+    outcome.await.unwrap();
+}
+
+#[tokio::test]
+async fn a_name_cannot_lead_to_another_object() {
+    let mut bench = Bench::new();
+    for bad in ["", "..", "../x", "a/b", "a?b", "a#b", "a%2fb", "a b", "ä"] {
+        for name in [ObjectName::new("team", bad), ObjectName::new(bad, "shop")] {
+            let step = Step { name, ..delete() };
+            let outcome = bench.writer.execute(&[step], &bench.cancel).await;
+            assert_eq!(outcome.failures[0].class, Class::Invalid, "{bad}");
+        }
+    }
+    assert!(bench.is_idle());
+}
+
+#[tokio::test]
+async fn a_replacement_without_metadata_is_refused() {
+    let bench = Bench::new();
+    let step = step(Action::Replace { body: json!({}), at: at("7") });
+    let outcome = bench.writer.execute(&[step], &bench.cancel).await;
+    assert_eq!(outcome.failures[0].message, "the object has no metadata");
+}
+
+#[tokio::test]
+async fn a_cluster_without_client_is_refused() {
+    let bench = Bench::new();
+    let step = Step { cluster: ClusterId::Local, ..delete() };
+    let outcome = bench.writer.execute(&[step], &bench.cancel).await;
+    assert_eq!(outcome.failures[0].class, Class::Invalid);
+}
+
+#[tokio::test]
+async fn get_says_what_is_there() {
+    let mut bench = Bench::new();
+    for (status, body, expected) in [
+        (200, json!({"metadata": {"uid": UID, "resourceVersion": "9"}}), Ok(Some(at("9")))),
+        (404, failure(404, "NotFound", &json!({"name": "shop"})), Ok(None)),
+        (500, failure(500, "Oops", &json!({})), Err("Oops it is".to_owned())),
+    ] {
+        let writer = bench.writer.clone();
+        let name = name();
+        let get =
+            tokio::spawn(async move { writer.get(ClusterId::Hub, &kinds::SERVICE, &name).await });
+        bench.receive().await.answer(status, &body);
+        assert_eq!(get.await.unwrap(), expected);
+    }
+}
