@@ -8,6 +8,7 @@ use futures::future::try_join_all;
 
 use crate::testbed::agents::Agent;
 use crate::testbed::cluster::Cluster;
+use crate::testbed::description::{AgentDescription, ClusterDescription, Description};
 use crate::testbed::join::{self, HubAccess, MemberAccess};
 use crate::testbed::state::RunDir;
 use crate::testbed::{Options, Testbed};
@@ -143,6 +144,32 @@ impl Fleet {
         }))
         .await?;
         Ok(())
+    }
+
+    /// An error with the end of its log if a server of the testbed has ended by itself.
+    pub async fn check_alive(&self) -> Result<()> {
+        for plane in self.clusters().filter_map(Cluster::control_plane) {
+            plane.check_alive().await?;
+        }
+        Ok(())
+    }
+
+    /// How others can reach the clusters and start the agents.
+    pub fn description(&self) -> Description {
+        let cluster = |cluster: &Cluster| ClusterDescription {
+            name: cluster.name().to_owned(),
+            server: cluster.server_url(),
+            kubeconfig: cluster.kubeconfig_path().to_owned(),
+        };
+        let agent = |agent| AgentDescription {
+            name: self.agent_name(agent),
+            environment: self.agent_env(agent),
+        };
+        Description {
+            folder: self.run_path().to_owned(),
+            clusters: self.clusters().map(cluster).collect(),
+            agents: self.agents().into_iter().map(agent).collect(),
+        }
     }
 
     /// The folder of this run, with every log; it goes when the fleet is dropped.

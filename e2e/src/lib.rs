@@ -4,9 +4,10 @@
 //! - [`testbed`] starts control planes and agents; [`fleet`] joins clusters, its own or existing ones;
 //! - [`workload`] and [`exchange`] do what users do and look at what users see;
 //! - [`objects`] finds leftovers and dumps everything; [`audit`] counts the agents' writes;
-//! - [`wait`] waits for conditions.
+//! - [`wait`] waits for conditions; [`command`] is `fleet-testbed`.
 
 pub mod audit;
+pub mod command;
 pub mod exchange;
 pub mod fleet;
 pub mod objects;

@@ -6,6 +6,7 @@ pub mod binaries;
 pub mod cluster;
 pub mod controlplane;
 pub mod crds;
+pub mod description;
 pub mod go_module;
 pub mod join;
 pub mod kubeconfig;

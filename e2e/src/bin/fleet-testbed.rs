@@ -1,3 +1,8 @@
 //! `fleet-testbed`: a fleet of real control planes on one machine, to try things out.
 
-fn main() {}
+use std::process::ExitCode;
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    fleet_e2e::command::main().await
+}

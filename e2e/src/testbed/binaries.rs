@@ -137,7 +137,7 @@ fn build(go: &Path, program: &Program, folder: &Path, step: &str) -> Result<()> 
         program.build_arguments(&partial.to_string_lossy())?.into_iter().map(Into::into).collect();
     let mut child = spawn_bound(go, &arguments, |command| {
         // The module stands alone: neither a workspace around the cache nor flags of the user may change it.
-        command.current_dir(&module).env("GOWORK", "off").env("CGO_ENABLED", "0");
+        command.current_dir(&module).env("GOWORK", "off");
         command.env_remove("GOFLAGS").stdout(log).stderr(errors);
     })?;
     let mut said = begin;

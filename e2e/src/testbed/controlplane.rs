@@ -12,6 +12,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use kube::Client;
 use tokio::sync::Mutex;
+use tracing::instrument::WithSubscriber;
+use tracing::subscriber::NoSubscriber;
 
 use super::binaries::Binaries;
 use super::cluster::client_from_file;
@@ -176,7 +178,8 @@ impl ControlPlane {
         let client = client_from_file(&self.kubeconfig()).await?;
         let begin = Instant::now();
         loop {
-            if is_ready(&client).await {
+            // The client logs every "not ready yet" as an error.
+            if is_ready(&client).with_subscriber(NoSubscriber::default()).await {
                 return Ok(());
             }
             self.servers.lock().await.api_server.check_alive()?;

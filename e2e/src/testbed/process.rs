@@ -126,7 +126,8 @@ impl Server {
             }
         })?;
         let server = Self { name: launch.name.clone(), child, log: launch.log.clone(), log_start };
-        run.record(&ProcessRecord::of(&launch.name, server.pid(), &launch.program))?;
+        let record = ProcessRecord::of(&launch.name, server.pid(), &launch.program);
+        run.record(&ProcessRecord { log: Some(launch.log.clone()), ..record })?;
         Ok(server)
     }
 

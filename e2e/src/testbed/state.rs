@@ -26,13 +26,16 @@ pub struct ProcessRecord {
     pub started: Option<u64>,
     /// The program's file.
     pub program: PathBuf,
+    /// Where its output goes.
+    #[serde(default)]
+    pub log: Option<PathBuf>,
 }
 
 impl ProcessRecord {
     /// Describes a process that runs now.
     pub fn of(name: &str, pid: u32, program: &Path) -> Self {
         let program = fs::canonicalize(program).unwrap_or_else(|_| program.to_owned());
-        Self { name: name.to_owned(), pid, started: start_time(pid), program }
+        Self { name: name.to_owned(), pid, started: start_time(pid), program, log: None }
     }
 
     /// Describes the process that runs this code.
@@ -46,17 +49,23 @@ impl ProcessRecord {
         self.started.is_some() && start_time(self.pid) == self.started
     }
 
-    /// SIGKILL if it is still this very process and still runs the recorded program.
-    pub fn kill(&self) -> bool {
+    /// Sends a signal if it is still this very process and still runs the recorded program.
+    pub fn signal(&self, signal: Signal) -> bool {
         let program = fs::read_link(format!("/proc/{}/exe", self.pid)).unwrap_or_default();
-        if !self.runs() || program != self.program {
+        if !self.runs() || !is_same_program(&program, &self.program) {
             return false;
         }
         let Some(pid) = i32::try_from(self.pid).ok().and_then(Pid::from_raw) else {
             return false;
         };
-        kill_process(pid, Signal::KILL).is_ok()
+        kill_process(pid, signal).is_ok()
     }
+}
+
+/// The kernel marks a program whose file was replaced since, by a new build for example.
+fn is_same_program(running: &Path, recorded: &Path) -> bool {
+    let running = running.to_string_lossy();
+    Path::new(running.trim_end_matches(" (deleted)")) == recorded
 }
 
 /// Field 22 of `/proc/<pid>/stat`; `None` for a process that is gone or waits to be reaped.
@@ -195,6 +204,12 @@ fn lock(root: &Path) -> Result<File> {
 }
 
 /// Kills the processes and removes the folders of testbeds whose owner is gone.
+pub fn clean() -> Result<()> {
+    let root = root()?;
+    let _lock = lock(&root)?;
+    clean_leftovers(&root)
+}
+
 fn clean_leftovers(root: &Path) -> Result<()> {
     for entry in fs::read_dir(root)? {
         let folder = entry?.path();
@@ -202,7 +217,7 @@ fn clean_leftovers(root: &Path) -> Result<()> {
             continue;
         }
         for process in read_processes(&folder) {
-            if process.kill() {
+            if process.signal(Signal::KILL) {
                 tracing::info!(name = process.name, pid = process.pid, "Ended a leftover process");
             }
         }
@@ -248,7 +263,10 @@ mod tests {
         assert!(this.runs());
         let later = ProcessRecord { started: this.started.map(|ticks| ticks + 1), ..this };
         assert!(!later.runs());
-        assert!(!later.kill(), "a process of another start time must never be killed");
+        assert!(
+            !later.signal(Signal::KILL),
+            "a process of another start time must never be killed"
+        );
     }
 
     #[test]
@@ -258,6 +276,7 @@ mod tests {
             pid: 7,
             started: Some(1),
             program: PathBuf::from("/bin/etcd"),
+            log: None,
         };
         let text = format!("{}\n{{\"name\":\"kube", serde_json::to_string(&whole).unwrap());
         assert_eq!(parse_processes(&text), vec![whole]);
