@@ -1,1 +1,19 @@
-//! To be written.
+//! The hub agent: resolves what members export, grants what they import, and distributes slices.
+//!
+//! ```text
+//! member A                 hub                                          member B
+//!            ISE (ns of A) ──▶ resolve ──▶ SI (user namespace)
+//!                                           │ status
+//!                              claim  ◀─────┤
+//!                                └──▶ ISI (ns of B), claim on SI
+//!            ESE (ns of A) ──▶ distribute ──▶ ESI (ns of B)
+//! ```
+//!
+//! - [`snapshot`]: what is watched.
+//! - [`service`]: the one room of this agent: everything about one Service of the fleet.
+//! - [`app`]: wiring; the only place that spawns.
+
+pub mod app;
+pub mod args;
+pub mod service;
+pub mod snapshot;

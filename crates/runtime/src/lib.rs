@@ -4,12 +4,13 @@ pub mod admin;
 pub mod args;
 pub mod clients;
 pub mod clock;
+pub mod events;
 pub mod lifecycle;
 pub mod metrics;
 pub mod plan;
 pub mod queue;
 pub mod room;
 
-pub mod writer;
 #[cfg(feature = "testing")]
 pub mod testing;
+pub mod writer;

@@ -25,12 +25,7 @@ pub trait Room: Send + Sync + 'static {
 
     /// Marks every key whose plan may differ between the two snapshots, including those that only
     /// the older one shows. Costs what changed, not what exists.
-    fn dirty(
-        &self,
-        old: &Self::Snapshot,
-        new: &Self::Snapshot,
-        mark: &mut dyn FnMut(Self::Key),
-    );
+    fn dirty(&self, old: &Self::Snapshot, new: &Self::Snapshot, mark: &mut dyn FnMut(Self::Key));
 
     /// What `key` still misses. Pure: the same arguments give the same plan.
     fn plan(&self, key: &Self::Key, snapshot: &Self::Snapshot, now: Timestamp) -> Plan;

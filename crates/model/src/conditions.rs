@@ -1,0 +1,70 @@
+//! Conditions that change only when something changed.
+
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
+
+/// What a condition should say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// Condition type.
+    pub type_: &'static str,
+    /// `True`, `False` or `Unknown`.
+    pub status: String,
+    /// Machine-readable reason.
+    pub reason: String,
+    /// One sentence for a person.
+    pub message: String,
+    /// Generation of the object the condition is about.
+    pub generation: i64,
+}
+
+/// The condition of a type.
+pub fn find<'a>(conditions: &'a [Condition], type_: &str) -> Option<&'a Condition> {
+    conditions.iter().find(|condition| condition.type_ == type_)
+}
+
+/// Whether the condition of a type has a status.
+pub fn is(conditions: &[Condition], type_: &str, status: &str) -> bool {
+    find(conditions, type_).is_some_and(|condition| condition.status == status)
+}
+
+/// `conditions` with `wanted` in place, or `None` if they say so already.
+///
+/// The transition time moves only with the status (API conventions); other conditions and the
+/// order stay as they are.
+pub fn apply(
+    conditions: &[Condition],
+    wanted: impl IntoIterator<Item = Wanted>,
+    now: Timestamp,
+) -> Option<Vec<Condition>> {
+    let mut result = conditions.to_vec();
+    for wanted in wanted {
+        match result.iter_mut().find(|condition| condition.type_ == wanted.type_) {
+            Some(condition) => *condition = merged(condition, wanted, now),
+            None => result.push(fresh(wanted, now)),
+        }
+    }
+    (result != conditions).then_some(result)
+}
+
+fn merged(old: &Condition, wanted: Wanted, now: Timestamp) -> Condition {
+    let flipped = old.status != wanted.status;
+    let since = if flipped { whole_seconds(now) } else { old.last_transition_time.clone() };
+    Condition { last_transition_time: since, ..fresh(wanted, now) }
+}
+
+fn fresh(wanted: Wanted, now: Timestamp) -> Condition {
+    Condition {
+        type_: wanted.type_.to_owned(),
+        status: wanted.status,
+        reason: wanted.reason,
+        message: wanted.message,
+        observed_generation: Some(wanted.generation),
+        last_transition_time: whole_seconds(now),
+    }
+}
+
+/// The server keeps seconds only; a finer time would differ from what comes back.
+fn whole_seconds(now: Timestamp) -> Time {
+    Time(Timestamp::from_second(now.as_second()).unwrap_or(now))
+}

@@ -1,0 +1,51 @@
+//! What the agents keep of each watched kind.
+
+mod exports;
+mod imports;
+mod namespace;
+mod service;
+mod slice;
+mod slices;
+
+pub use exports::{
+    InternalServiceExportRecord, InternalServiceExportWire, ServiceExportRecord, ServiceExportWire,
+};
+pub use imports::{
+    InternalServiceImportRecord, InternalServiceImportWire, MultiClusterServiceRecord,
+    MultiClusterServiceWire, ServiceImportRecord, ServiceImportWire,
+};
+pub use namespace::{NamespaceRecord, NamespaceWire};
+pub use service::{ServiceIndex, ServiceRecord, ServiceWire};
+pub use slice::{EndpointSliceRecord, EndpointSliceWire, SliceIndex};
+pub use slices::{
+    EndpointSliceExportRecord, EndpointSliceExportWire, EndpointSliceImportRecord,
+    EndpointSliceImportWire,
+};
+
+/// Records that carry metadata.
+pub trait HasMeta {
+    /// The metadata.
+    fn meta(&self) -> &fleet_accumulator::Meta;
+}
+
+macro_rules! has_meta {
+    ($($record:ty),* $(,)?) => {
+        $(impl HasMeta for $record {
+            fn meta(&self) -> &fleet_accumulator::Meta {
+                &self.meta
+            }
+        })*
+    };
+}
+
+has_meta!(
+    EndpointSliceExportRecord,
+    EndpointSliceImportRecord,
+    EndpointSliceRecord,
+    InternalServiceExportRecord,
+    InternalServiceImportRecord,
+    MultiClusterServiceRecord,
+    ServiceExportRecord,
+    ServiceImportRecord,
+    ServiceRecord,
+);

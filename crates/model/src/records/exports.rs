@@ -1,0 +1,86 @@
+//! ServiceExport and InternalServiceExport.
+
+use fleet_accumulator::{Meta, Tracked, wire};
+use fleet_api::v1alpha1::InternalServiceExportSpec;
+use fleet_api::{ObjectName, ResourceKind, kinds};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use serde::Deserialize;
+
+/// A status of which only the conditions matter.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub struct ConditionsWire {
+    /// Conditions by type.
+    #[serde(default)]
+    pub conditions: Vec<Condition>,
+}
+
+wire! {
+    /// A ServiceExport on the wire.
+    pub struct ServiceExportWire as fleet_api::v1beta1::ServiceExport {
+        status: Option<ConditionsWire>,
+    }
+}
+
+wire! {
+    /// An InternalServiceExport on the wire.
+    pub struct InternalServiceExportWire as fleet_api::v1alpha1::InternalServiceExport {
+        spec: Option<InternalServiceExportSpec>,
+        status: Option<ConditionsWire>,
+    }
+}
+
+/// A user's wish to export the Service of the same name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ServiceExportRecord {
+    /// Metadata.
+    pub meta: Meta,
+    /// Conditions by type.
+    pub conditions: Vec<Condition>,
+}
+
+/// A Service on its way to the hub.
+#[derive(Clone, Debug, PartialEq)]
+pub struct InternalServiceExportRecord {
+    /// Metadata.
+    pub meta: Meta,
+    /// The exported Service.
+    pub spec: InternalServiceExportSpec,
+    /// Conditions by type.
+    pub conditions: Vec<Condition>,
+}
+
+impl Tracked for ServiceExportRecord {
+    const KIND: ResourceKind = kinds::SERVICE_EXPORT;
+    type Wire = ServiceExportWire;
+    type Index = ();
+
+    fn project(wire: ServiceExportWire) -> Result<Self, String> {
+        Ok(Self {
+            meta: Meta::from_object(&wire.metadata),
+            conditions: wire.status.unwrap_or_default().conditions,
+        })
+    }
+
+    fn index(&self, _: &ObjectName) -> Vec<()> {
+        Vec::new()
+    }
+}
+
+impl Tracked for InternalServiceExportRecord {
+    const KIND: ResourceKind = kinds::INTERNAL_SERVICE_EXPORT;
+    type Wire = InternalServiceExportWire;
+    type Index = ObjectName;
+
+    fn project(wire: InternalServiceExportWire) -> Result<Self, String> {
+        Ok(Self {
+            meta: Meta::from_object(&wire.metadata),
+            spec: wire.spec.ok_or("spec is missing")?,
+            conditions: wire.status.unwrap_or_default().conditions,
+        })
+    }
+
+    /// By the Service it exports.
+    fn index(&self, _: &ObjectName) -> Vec<ObjectName> {
+        self.spec.service_reference.object().into_iter().collect()
+    }
+}

@@ -1,0 +1,59 @@
+//! EndpointSliceExport and EndpointSliceImport.
+
+use fleet_accumulator::{Meta, Tracked, wire};
+use fleet_api::{ExportedSliceSpec, ObjectName, ResourceKind, kinds};
+
+wire! {
+    /// An EndpointSliceExport on the wire.
+    pub struct EndpointSliceExportWire as fleet_api::v1alpha1::EndpointSliceExport {
+        spec: Option<ExportedSliceSpec>,
+    }
+}
+
+wire! {
+    /// An EndpointSliceImport on the wire.
+    pub struct EndpointSliceImportWire as fleet_api::v1alpha1::EndpointSliceImport {
+        spec: Option<ExportedSliceSpec>,
+    }
+}
+
+/// A slice on its way to the hub.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EndpointSliceExportRecord {
+    /// Metadata.
+    pub meta: Meta,
+    /// The exported slice.
+    pub spec: ExportedSliceSpec,
+}
+
+/// A slice on its way to an importer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EndpointSliceImportRecord {
+    /// Metadata.
+    pub meta: Meta,
+    /// The exported slice.
+    pub spec: ExportedSliceSpec,
+}
+
+macro_rules! tracked_slice {
+    ($record:ident, $wire:ident, $kind:expr) => {
+        impl Tracked for $record {
+            const KIND: ResourceKind = $kind;
+            type Wire = $wire;
+            type Index = ObjectName;
+
+            fn project(wire: $wire) -> Result<Self, String> {
+                let spec = wire.spec.ok_or("spec is missing")?;
+                Ok(Self { meta: Meta::from_object(&wire.metadata), spec })
+            }
+
+            /// By the Service whose endpoints it carries.
+            fn index(&self, _: &ObjectName) -> Vec<ObjectName> {
+                self.spec.owner_service_reference.object().into_iter().collect()
+            }
+        }
+    };
+}
+
+tracked_slice!(EndpointSliceExportRecord, EndpointSliceExportWire, kinds::ENDPOINT_SLICE_EXPORT);
+tracked_slice!(EndpointSliceImportRecord, EndpointSliceImportWire, kinds::ENDPOINT_SLICE_IMPORT);

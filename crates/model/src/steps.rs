@@ -1,0 +1,182 @@
+//! The writes that plans are made of.
+
+use fleet_accumulator::{ClusterId, Meta, Record, Tracked};
+use fleet_api::ObjectName;
+use fleet_runtime::plan::{Action, Precondition, Step};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::records::HasMeta;
+
+/// The version of an object that a plan looked at.
+pub fn at<T>(record: &Record<T>) -> Precondition {
+    Precondition { uid: record.uid.clone(), version: record.version.clone() }
+}
+
+/// Builds the writes to one kind on one cluster.
+#[derive(Clone, Copy, Debug)]
+pub struct Target {
+    cluster: ClusterId,
+}
+
+/// Writes to the agent's own cluster.
+pub const LOCAL: Target = Target { cluster: ClusterId::Local };
+/// Writes to the hub.
+pub const HUB: Target = Target { cluster: ClusterId::Hub };
+
+impl Target {
+    /// Creates an object of kind `T`; `body` holds everything but `apiVersion`, `kind`,
+    /// `metadata.name` and `metadata.namespace`.
+    pub fn create<T: Tracked>(self, name: ObjectName, body: Value) -> Step {
+        let body = whole::<T>(&name, body);
+        self.step::<T>(name, Action::Create(body))
+    }
+
+    /// Replaces an object that is wholly ours. What others put into its metadata (labels,
+    /// annotations, finalizers, owners) is carried over as it was seen, except where `body` sets it.
+    pub fn replace<T: Tracked + HasMeta>(self, record: &Record<T>, mut body: Value) -> Step {
+        carry_over(&mut body["metadata"], record.meta());
+        let body = whole::<T>(&record.name, body);
+        self.step::<T>(record.name.clone(), Action::Replace { body, at: at(record) })
+    }
+
+    /// Patches an object that is not wholly ours.
+    pub fn patch<T: Tracked>(self, record: &Record<T>, operations: Vec<Value>) -> Step {
+        let action = Action::Patch { operations, status: false, at: at(record) };
+        self.step::<T>(record.name.clone(), action)
+    }
+
+    /// Sets the whole status of an object.
+    pub fn status<T: Tracked>(self, record: &Record<T>, status: &impl Serialize) -> Step {
+        let operations = vec![add(&["status"], to_json(status))];
+        let action = Action::Patch { operations, status: true, at: at(record) };
+        self.step::<T>(record.name.clone(), action)
+    }
+
+    /// Deletes this version of an object.
+    pub fn delete<T: Tracked>(self, record: &Record<T>) -> Step {
+        self.step::<T>(record.name.clone(), Action::Delete { at: at(record) })
+    }
+
+    /// Asks the server whether an object is really absent.
+    pub fn confirm_absent<T: Tracked>(self, name: ObjectName) -> Step {
+        self.step::<T>(name, Action::ConfirmAbsent)
+    }
+
+    fn step<T: Tracked>(self, name: ObjectName, action: Action) -> Step {
+        Step::new(self.cluster, T::KIND, name, action)
+    }
+}
+
+/// Serialises our own types.
+pub fn to_json(value: &impl Serialize) -> Value {
+    serde_json::to_value(value).expect("our types have string keys and serialise")
+}
+
+fn whole<T: Tracked>(name: &ObjectName, mut body: Value) -> Value {
+    body["apiVersion"] = json!(T::KIND.api_version());
+    body["kind"] = json!(T::KIND.kind);
+    body["metadata"]["name"] = json!(name.name);
+    body["metadata"]["namespace"] = json!(name.namespace);
+    body
+}
+
+fn carry_over(metadata: &mut Value, meta: &Meta) {
+    merge(metadata, "labels", meta.labels.iter().map(|(k, v)| (k.as_ref(), v.as_ref())));
+    merge(metadata, "annotations", meta.annotations.iter().map(|(k, v)| (k.as_ref(), v.as_ref())));
+    if metadata.get("finalizers").is_none() && !meta.finalizers.is_empty() {
+        metadata["finalizers"] = json!(meta.finalizers);
+    }
+    if metadata.get("ownerReferences").is_none() && !meta.owners.is_empty() {
+        metadata["ownerReferences"] = to_json(&meta.owners);
+    }
+}
+
+fn merge<'a>(
+    metadata: &mut Value,
+    field: &str,
+    seen: impl ExactSizeIterator<Item = (&'a str, &'a str)>,
+) {
+    if seen.len() == 0 {
+        return;
+    }
+    for (key, value) in seen {
+        if metadata[field].get(key).is_none() {
+            metadata[field][key] = json!(value);
+        }
+    }
+}
+
+/// JSON patch: sets a value, whether or not there was one.
+pub fn add(path: &[&str], value: Value) -> Value {
+    json!({"op": "add", "path": pointer(path), "value": value})
+}
+
+/// JSON patch: removes a value that is there.
+pub fn remove(path: &[&str]) -> Value {
+    json!({"op": "remove", "path": pointer(path)})
+}
+
+/// JSON pointer (RFC 6901) of a path.
+fn pointer(path: &[&str]) -> String {
+    path.iter().fold(String::new(), |mut pointer, part| {
+        pointer.push('/');
+        pointer.push_str(&part.replace('~', "~0").replace('/', "~1"));
+        pointer
+    })
+}
+
+/// JSON patch: adds a finalizer, or nothing if it is there.
+pub fn add_finalizer(meta: &Meta, finalizer: &str) -> Vec<Value> {
+    if meta.has_finalizer(finalizer) {
+        Vec::new()
+    } else if meta.finalizers.is_empty() {
+        vec![add(&["metadata", "finalizers"], json!([finalizer]))]
+    } else {
+        vec![add(&["metadata", "finalizers", "-"], json!(finalizer))]
+    }
+}
+
+/// JSON patch: removes a finalizer, or nothing if it is not there.
+///
+/// By index: the version that the patch tests fixes the order of the list.
+pub fn remove_finalizer(meta: &Meta, finalizer: &str) -> Vec<Value> {
+    let position = meta.finalizers.iter().position(|seen| seen.as_ref() == finalizer);
+    let index = position.map(|position| position.to_string());
+    index.iter().map(|index| remove(&["metadata", "finalizers", index])).collect()
+}
+
+/// JSON patch: makes map entries of the metadata (`labels`, `annotations`) be as wanted; `None`
+/// removes one.
+pub fn set_entries(
+    meta: &Meta,
+    field: &'static str,
+    wanted: &[(&str, Option<&str>)],
+) -> Vec<Value> {
+    let seen = if field == "labels" { &meta.labels } else { &meta.annotations };
+    let mut operations = Vec::new();
+    let changed = |key: &str, value: Option<&str>| seen.get(key).map(AsRef::as_ref) != value;
+    if seen.is_empty() && wanted.iter().any(|(_, value)| value.is_some()) {
+        operations.push(add(&["metadata", field], json!({})));
+    }
+    for (key, value) in wanted.iter().filter(|(key, value)| changed(key, *value)) {
+        operations.push(match value {
+            Some(value) => add(&["metadata", field, key], json!(value)),
+            None => remove(&["metadata", field, key]),
+        });
+    }
+    operations
+}
+
+/// The reference that makes `owner` the controller of a dependent in its namespace.
+pub fn controller_reference<T: Tracked>(owner: &Record<T>) -> OwnerReference {
+    OwnerReference {
+        api_version: T::KIND.api_version(),
+        kind: T::KIND.kind.to_owned(),
+        name: owner.name.name.to_string(),
+        uid: owner.uid.to_string(),
+        controller: Some(true),
+        block_owner_deletion: Some(true),
+    }
+}

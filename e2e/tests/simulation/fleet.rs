@@ -1,0 +1,341 @@
+//! A fleet in memory: model API servers, and the agents' plans run against them.
+
+use std::collections::BTreeSet;
+
+use fleet_accumulator::ClusterId;
+use fleet_api::{ObjectName, ResourceKind, kinds};
+use fleet_runtime::plan::{Action, Plan, Step};
+use fleet_runtime::room::Room;
+use fleet_runtime::testing::{ModelServer, Refusal, Write, execute};
+use hub_agent::service::ServiceRoom;
+use hub_agent::snapshot::HubSnapshot;
+use member_agent::Identity;
+use member_agent::export::ExportRoom;
+use member_agent::import::ImportRoom;
+use member_agent::metrics::{ExportMetrics, ImportMetrics};
+use member_agent::snapshot::MemberSnapshot;
+use serde_json::{Value, json};
+
+/// One member: its API server, and the rooms of its agent.
+pub struct Member {
+    pub identity: Identity,
+    pub server: ModelServer,
+    export: ExportRoom,
+    import: ImportRoom,
+}
+
+/// Hub and members.
+pub struct Fleet {
+    pub hub: ModelServer,
+    pub members: Vec<Member>,
+    random: Random,
+    /// Whether "later" steps are due: time passes only when nothing else is left to do.
+    patient: bool,
+}
+
+/// A write, and the cluster it went to ("hub" or the member's name).
+pub type Counted = (String, Write);
+
+impl Fleet {
+    pub fn new(members: &[&str]) -> Self {
+        Self::with_seed(members, 1)
+    }
+
+    /// The seed decides in which order the agents' keys are planned.
+    pub fn with_seed(members: &[&str], seed: u64) -> Self {
+        let mut hub = ModelServer::new(ClusterId::Hub);
+        let mut namespaces = vec!["team".to_owned()];
+        namespaces.extend(members.iter().map(|member| format!("fleet-member-{member}")));
+        for namespace in namespaces {
+            let name = ObjectName::cluster(namespace);
+            hub.create(kinds::NAMESPACE, &name, json!({})).unwrap();
+        }
+        let members = members.iter().map(|name| Member::new(name)).collect();
+        Self { hub, members, random: Random(seed), patient: false }
+    }
+
+    pub fn member(&mut self, at: usize) -> &mut ModelServer {
+        &mut self.members[at].server
+    }
+
+    /// Runs all agents until nobody has anything left to write, and returns what was written.
+    pub fn settle(&mut self) -> Vec<Counted> {
+        for _ in 0..200 {
+            if !self.round(None) {
+                return self.take_writes();
+            }
+        }
+        panic!("no rest after 200 rounds; last writes: {:#?}", self.take_writes());
+    }
+
+    /// Runs until at most `writes` steps were sent; whatever a plan had left is lost, as in a crash.
+    /// Returns whether that many were sent.
+    pub fn run_until_crash(&mut self, writes: usize) -> bool {
+        let mut left = writes;
+        for _ in 0..200 {
+            if !self.round(Some(&mut left)) {
+                return false;
+            }
+            if left == 0 {
+                return true;
+            }
+        }
+        panic!("no rest after 200 rounds");
+    }
+
+    pub fn take_writes(&mut self) -> Vec<Counted> {
+        let mut all = Vec::new();
+        all.extend(self.hub.take_writes().into_iter().map(|write| ("hub".to_owned(), write)));
+        for member in &mut self.members {
+            let name = member.identity.cluster.clone();
+            all.extend(member.server.take_writes().into_iter().map(|write| (name.clone(), write)));
+        }
+        all
+    }
+
+    /// Every key of every agent is planned once, in random order; once more with patience if
+    /// nothing came of it. Returns whether any step was sent.
+    fn round(&mut self, mut budget: Option<&mut usize>) -> bool {
+        self.patient = false;
+        if self.pass(&mut budget) {
+            return true;
+        }
+        self.patient = true;
+        self.pass(&mut budget)
+    }
+
+    fn pass(&mut self, budget: &mut Option<&mut usize>) -> bool {
+        let mut acted = false;
+        let mut agents: Vec<Option<usize>> = (0..self.members.len()).map(Some).collect();
+        agents.push(None);
+        self.random.shuffle(&mut agents);
+        for agent in agents {
+            acted |= match agent {
+                None => self.run_hub(budget),
+                Some(at) => self.run_member(at, budget),
+            };
+        }
+        acted
+    }
+
+    fn run_hub(&mut self, budget: &mut Option<&mut usize>) -> bool {
+        let mut keys = keys(&ServiceRoom, &self.hub_snapshot());
+        self.random.shuffle(&mut keys);
+        let mut acted = false;
+        for key in keys {
+            let plan = ServiceRoom.plan(&key, &self.hub_snapshot(), self.hub.now());
+            acted |= send(plan, self.patient, &mut [&mut self.hub], budget);
+        }
+        acted
+    }
+
+    fn run_member(&mut self, at: usize, budget: &mut Option<&mut usize>) -> bool {
+        let mut acted = false;
+        let snapshot = self.member_snapshot(at);
+        let mut exports = keys(&self.members[at].export, &snapshot);
+        let mut imports = keys(&self.members[at].import, &snapshot);
+        self.random.shuffle(&mut exports);
+        self.random.shuffle(&mut imports);
+        for key in exports {
+            let snapshot = self.member_snapshot(at);
+            let member = &mut self.members[at];
+            let plan = member.export.plan(&key, &snapshot, member.server.now());
+            let servers = &mut [&mut member.server, &mut self.hub];
+            acted |= send(plan, self.patient, servers, budget);
+        }
+        for key in imports {
+            let snapshot = self.member_snapshot(at);
+            let member = &mut self.members[at];
+            let plan = member.import.plan(&key, &snapshot, member.server.now());
+            let servers = &mut [&mut member.server, &mut self.hub];
+            acted |= send(plan, self.patient, servers, budget);
+        }
+        acted
+    }
+
+    pub fn hub_snapshot(&self) -> HubSnapshot {
+        HubSnapshot {
+            seq: 1,
+            internal_exports: self.hub.view(None),
+            internal_imports: self.hub.view(None),
+            service_imports: self.hub.view(None),
+            slice_exports: self.hub.view(None),
+            slice_imports: self.hub.view(None),
+            namespaces: self.hub.view(None),
+        }
+    }
+
+    pub fn member_snapshot(&self, at: usize) -> MemberSnapshot {
+        let member = &self.members[at];
+        let (own, hub) = (&member.server, &self.hub);
+        let namespace = Some(member.identity.hub_namespace.as_str());
+        MemberSnapshot {
+            seq: 1,
+            services: own.view(None),
+            service_exports: own.view(None),
+            endpoint_slices: own.view(None),
+            multi_cluster_services: own.view(None),
+            service_imports: own.view(None),
+            internal_exports: hub.view(namespace),
+            slice_exports: hub.view(namespace),
+            internal_imports: hub.view(namespace),
+            slice_imports: hub.view(namespace),
+        }
+    }
+}
+
+impl Member {
+    fn new(name: &str) -> Self {
+        let registry = prometheus::Registry::new();
+        let identity = Identity::new(name);
+        Self {
+            server: ModelServer::new(ClusterId::Local),
+            export: ExportRoom::new(identity.clone(), ExportMetrics::register(&registry).unwrap()),
+            import: ImportRoom::new(
+                identity.clone(),
+                ImportMetrics::register(&registry, name).unwrap(),
+            ),
+            identity,
+        }
+    }
+}
+
+/// All keys that a snapshot touches.
+fn keys<R: Room>(room: &R, snapshot: &R::Snapshot) -> Vec<R::Key> {
+    let mut keys = BTreeSet::new();
+    room.dirty(&R::Snapshot::default(), snapshot, &mut |key| {
+        keys.insert(key);
+    });
+    keys.into_iter().collect()
+}
+
+fn send(
+    mut plan: Plan,
+    patient: bool,
+    servers: &mut [&mut ModelServer],
+    budget: &mut Option<&mut usize>,
+) -> bool {
+    if patient {
+        plan.steps.extend(plan.later.drain(..).map(|later| later.step));
+    }
+    if let Some(budget) = budget {
+        let mut writes = 0;
+        plan.steps.retain(|step| {
+            writes += usize::from(is_write(step));
+            writes <= **budget
+        });
+        **budget -= writes.min(**budget);
+    }
+    let acted = !plan.steps.is_empty();
+    for (step, refusal) in execute(&plan, servers) {
+        assert_ne!(refusal, Refusal::Invalid, "{step:?}");
+    }
+    acted
+}
+
+fn is_write(step: &Step) -> bool {
+    step.action != Action::ConfirmAbsent
+}
+
+/// A small generator, so that a failing run can be repeated from its seed (xorshift64*).
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        self.0.wrapping_mul(0x2545_F491_4F6C_DD1D)
+    }
+
+    fn shuffle<T>(&mut self, list: &mut [T]) {
+        for at in (1..list.len()).rev() {
+            let other = usize::try_from(self.next() % (at as u64 + 1)).unwrap();
+            list.swap(at, other);
+        }
+    }
+}
+
+// What users do.
+
+pub fn service(name: &ObjectName, server: &mut ModelServer, port: i32) {
+    let object = json!({ "spec": {
+        "type": "ClusterIP", "clusterIP": "10.0.0.1",
+        "ports": [{ "name": "web", "protocol": "TCP", "port": port, "targetPort": port }],
+    }});
+    server.create(kinds::SERVICE, name, object).unwrap();
+}
+
+pub fn slice(service: &ObjectName, suffix: &str, server: &mut ModelServer, addresses: &[&str]) {
+    let name = ObjectName::new(service.namespace.clone(), format!("{}-{suffix}", service.name));
+    let object = json!({
+        "metadata": { "labels": { "kubernetes.io/service-name": service.name } },
+        "addressType": "IPv4",
+        "endpoints": endpoints(addresses),
+        "ports": [{ "name": "web", "protocol": "TCP", "port": 8080 }],
+    });
+    server.create(kinds::ENDPOINT_SLICE, &name, object).unwrap();
+}
+
+pub fn endpoints(addresses: &[&str]) -> Value {
+    let ready = |address: &&str| json!({ "addresses": [address], "conditions": { "ready": true } });
+    addresses.iter().map(ready).collect()
+}
+
+pub fn export(service: &ObjectName, server: &mut ModelServer) {
+    server.create(kinds::SERVICE_EXPORT, service, json!({})).unwrap();
+}
+
+pub fn import(mcs: &ObjectName, service: &str, server: &mut ModelServer) {
+    let object = json!({ "spec": { "serviceImport": { "name": service } } });
+    server.create(kinds::MULTI_CLUSTER_SERVICE, mcs, object).unwrap();
+}
+
+/// Addresses behind each derived Service of a member, by the binding label.
+pub fn bound(server: &ModelServer, derived: &str) -> Vec<String> {
+    let system = |name: &ObjectName| *name.namespace == *"fleet-system";
+    let mut addresses = Vec::new();
+    for name in server.names(kinds::ENDPOINT_SLICE).iter().filter(|name| system(name)) {
+        let slice = server.get(kinds::ENDPOINT_SLICE, name).unwrap();
+        if slice["metadata"]["labels"]["kubernetes.io/service-name"] != json!(derived) {
+            continue;
+        }
+        for endpoint in slice["endpoints"].as_array().unwrap() {
+            let list = endpoint["addresses"].as_array().unwrap().iter();
+            addresses.extend(list.map(|address| address.as_str().unwrap().to_owned()));
+        }
+    }
+    addresses.sort();
+    addresses
+}
+
+/// What should be gone after a withdrawal: every object of ours but those in `kept`.
+pub fn leftovers(fleet: &Fleet, kept: &[ResourceKind]) -> Vec<String> {
+    let ours = [
+        kinds::INTERNAL_SERVICE_EXPORT,
+        kinds::INTERNAL_SERVICE_IMPORT,
+        kinds::ENDPOINT_SLICE_EXPORT,
+        kinds::ENDPOINT_SLICE_IMPORT,
+        kinds::SERVICE_IMPORT,
+    ];
+    let mut left = Vec::new();
+    let mut add = |cluster: &str, server: &ModelServer, kind: ResourceKind| {
+        let names = server.names(kind).into_iter();
+        left.extend(names.map(|name| format!("{cluster}: {} {name}", kind.kind)));
+    };
+    for kind in ours.iter().filter(|kind| !kept.contains(kind)) {
+        add("hub", &fleet.hub, *kind);
+        for member in &fleet.members {
+            add(&member.identity.cluster, &member.server, *kind);
+        }
+    }
+    for member in &fleet.members {
+        for kind in [kinds::SERVICE, kinds::ENDPOINT_SLICE] {
+            let system = member.server.names(kind).into_iter();
+            let system = system.filter(|name| *name.namespace == *"fleet-system");
+            let cluster = &member.identity.cluster;
+            left.extend(system.map(|name| format!("{cluster}: {} {name}", kind.kind)));
+        }
+    }
+    left
+}

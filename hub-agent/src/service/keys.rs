@@ -1,0 +1,114 @@
+//! Which key owns an object, computed from that object alone.
+
+use std::fmt;
+
+use fleet_accumulator::{Record, Tracked};
+use fleet_api::names::member_of_namespace;
+use fleet_api::{ExportedObjectReference, ObjectName, ResourceKind, kinds};
+use fleet_model::records::{
+    EndpointSliceExportRecord, InternalServiceExportRecord, InternalServiceImportRecord,
+};
+
+use super::each_change;
+use crate::snapshot::HubSnapshot;
+
+/// A unit of the hub agent's work.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Key {
+    /// A Service of the fleet.
+    Service(ObjectName),
+    /// An object whose reference cannot be read or contradicts where the object is.
+    Stray(ResourceKind, ObjectName),
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Service(service) => service.fmt(f),
+            Self::Stray(kind, name) => write!(f, "{} {name}", kind.kind),
+        }
+    }
+}
+
+/// An object in a member's namespace, which is the only proof of whose it is.
+pub(super) trait FromMember: Tracked {
+    /// The reference to the object on the member.
+    fn origin(&self) -> &ExportedObjectReference;
+    /// The Service of the fleet it belongs to.
+    fn service(&self) -> Option<ObjectName>;
+}
+
+impl FromMember for InternalServiceExportRecord {
+    fn origin(&self) -> &ExportedObjectReference {
+        &self.spec.service_reference
+    }
+    fn service(&self) -> Option<ObjectName> {
+        self.spec.service_reference.object()
+    }
+}
+
+impl FromMember for InternalServiceImportRecord {
+    fn origin(&self) -> &ExportedObjectReference {
+        &self.spec.service_import_reference
+    }
+    fn service(&self) -> Option<ObjectName> {
+        self.spec.service_import_reference.object()
+    }
+}
+
+impl FromMember for EndpointSliceExportRecord {
+    fn origin(&self) -> &ExportedObjectReference {
+        &self.spec.endpoint_slice_reference
+    }
+    fn service(&self) -> Option<ObjectName> {
+        self.spec.owner_service_reference.object()
+    }
+}
+
+/// The member that an object belongs to; `None` if it claims to be another's.
+pub(super) fn member_of<T: FromMember>(record: &Record<T>) -> Option<&str> {
+    member_of_namespace(&record.name.namespace)
+        .filter(|member| *member == record.origin().cluster_id)
+}
+
+/// The key that owns an object of a member.
+pub(super) fn key_of<T: FromMember>(record: &Record<T>) -> Key {
+    match (member_of(record), record.service()) {
+        (Some(_), Some(service)) => Key::Service(service),
+        _ => Key::Stray(T::KIND, record.name.clone()),
+    }
+}
+
+/// Marks the keys that own what changed, before and after the change.
+pub(super) fn dirty(old: &HubSnapshot, new: &HubSnapshot, mark: &mut dyn FnMut(Key)) {
+    each_change(&old.internal_exports, &new.internal_exports, |export| mark(key_of(export)));
+    each_change(&old.internal_imports, &new.internal_imports, |import| mark(key_of(import)));
+    each_change(&old.slice_exports, &new.slice_exports, |slice| mark(key_of(slice)));
+    each_change(&old.service_imports, &new.service_imports, |import| {
+        mark(Key::Service(import.name.clone()));
+    });
+    each_change(&old.slice_imports, &new.slice_imports, |slice| {
+        mark(match slice.spec.owner_service_reference.object() {
+            Some(service) => Key::Service(service),
+            None => Key::Stray(kinds::ENDPOINT_SLICE_IMPORT, slice.name.clone()),
+        });
+    });
+    each_change(&old.namespaces, &new.namespaces, |namespace| {
+        in_namespace(new, &namespace.name.name, mark);
+    });
+}
+
+/// A namespace that came, ends or went concerns the Services of that name space and whatever the
+/// member of that namespace exports or imports.
+fn in_namespace(snapshot: &HubSnapshot, namespace: &str, mark: &mut dyn FnMut(Key)) {
+    if member_of_namespace(namespace).is_some() {
+        snapshot.internal_imports.in_namespace(namespace).for_each(|import| mark(key_of(import)));
+        return;
+    }
+    for export in snapshot.internal_exports.iter() {
+        let key = key_of(export);
+        if matches!(&key, Key::Service(service) if *service.namespace == *namespace) {
+            mark(key);
+        }
+    }
+}

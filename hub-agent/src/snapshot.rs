@@ -1,0 +1,25 @@
+//! What the hub agent watches.
+
+use fleet_accumulator::views;
+use fleet_model::records::{
+    EndpointSliceExportRecord, EndpointSliceImportRecord, InternalServiceExportRecord,
+    InternalServiceImportRecord, NamespaceRecord, ServiceImportRecord,
+};
+
+views! {
+    /// One consistent view of the hub.
+    pub struct HubSnapshot {
+        /// Services that members export, in the members' namespaces.
+        hub internal_exports: InternalServiceExportRecord,
+        /// Services that members ask for, in the members' namespaces.
+        hub internal_imports: InternalServiceImportRecord,
+        /// The Services of the fleet, in the users' namespaces.
+        hub service_imports: ServiceImportRecord,
+        /// Slices that members export, in the members' namespaces.
+        hub slice_exports: EndpointSliceExportRecord,
+        /// Slices distributed to importers, in the importers' namespaces.
+        hub slice_imports: EndpointSliceImportRecord,
+        /// All namespaces, to know which can take objects.
+        hub namespaces: NamespaceRecord,
+    }
+}

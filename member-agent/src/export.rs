@@ -1,0 +1,134 @@
+//! The room that decides what of the local Services leaves the cluster.
+
+mod internal;
+mod keys;
+mod slices;
+mod status;
+mod subject;
+
+#[cfg(test)]
+mod tests;
+
+use fleet_accumulator::SourceSet;
+use fleet_api::{ObjectName, finalizers};
+use fleet_model::steps::{LOCAL, add_finalizer, remove_finalizer};
+use fleet_runtime::plan::{Plan, Sample, StepId};
+use fleet_runtime::room::Room;
+use jiff::Timestamp;
+
+pub use keys::Key;
+use subject::{Eligibility, Subject};
+
+use crate::Identity;
+use crate::metrics::ExportMetrics;
+use crate::snapshot::MemberSnapshot;
+
+/// Exports Services and their slices to the hub.
+#[derive(Debug)]
+pub struct ExportRoom {
+    identity: Identity,
+    metrics: ExportMetrics,
+}
+
+impl ExportRoom {
+    /// The export room of one member.
+    pub fn new(identity: Identity, metrics: ExportMetrics) -> Self {
+        Self { identity, metrics }
+    }
+}
+
+impl Room for ExportRoom {
+    type Snapshot = MemberSnapshot;
+    type Key = Key;
+
+    fn name(&self) -> &'static str {
+        "export"
+    }
+
+    fn required(&self) -> SourceSet {
+        [
+            MemberSnapshot::services(),
+            MemberSnapshot::service_exports(),
+            MemberSnapshot::endpoint_slices(),
+            MemberSnapshot::internal_exports(),
+            MemberSnapshot::slice_exports(),
+        ]
+        .into_iter()
+        .collect()
+    }
+
+    fn dirty(&self, old: &MemberSnapshot, new: &MemberSnapshot, mark: &mut dyn FnMut(Key)) {
+        keys::dirty(old, new, mark);
+    }
+
+    fn plan(&self, key: &Key, snapshot: &MemberSnapshot, now: Timestamp) -> Plan {
+        match key {
+            Key::Service(service) => plan(&self.identity, service, snapshot, now),
+            Key::Stray(kind, name) => keys::stray(*kind, name, snapshot),
+        }
+    }
+
+    fn acknowledged(&self, sample: &Sample, now: Timestamp) {
+        self.metrics.observe(sample, now);
+    }
+}
+
+/// All writes that the export of one Service still misses.
+pub fn plan(
+    identity: &Identity,
+    service: &ObjectName,
+    snapshot: &MemberSnapshot,
+    now: Timestamp,
+) -> Plan {
+    let subject = Subject::of(identity, service, snapshot, now);
+    let mut plan = Plan::default();
+    match (subject.export, subject.eligibility()) {
+        (None, _) => {
+            withdraw(&subject, &mut plan);
+        }
+        (Some(export), _) if export.meta.is_terminating() => unexport(&subject, &mut plan),
+        (Some(_), Eligibility::Exportable(_)) => export(&subject, &mut plan),
+        (Some(_), _) => {
+            if status::write(&subject, None, &mut plan) {
+                withdraw(&subject, &mut plan);
+            } else {
+                unexport(&subject, &mut plan);
+            }
+        }
+    }
+    plan
+}
+
+/// Finalizer, then the Service, then (once the hub agrees) its slices.
+fn export(subject: &Subject<'_>, plan: &mut Plan) {
+    let Some(export) = subject.export else { return };
+    let operations = add_finalizer(&export.meta, finalizers::SERVICE_EXPORT);
+    let guarded = (!operations.is_empty()).then(|| plan.push(LOCAL.patch(export, operations)));
+    let verdict = internal::sync(subject, guarded, plan);
+    slices::sync(subject, verdict, plan);
+    if guarded.is_none() {
+        status::write(subject, internal::conflict(subject), plan);
+    }
+}
+
+/// Everything of this Service leaves the hub, then the finalizer leaves the export.
+fn unexport(subject: &Subject<'_>, plan: &mut Plan) {
+    let withdrawn = withdraw(subject, plan);
+    let Some(export) = subject.export else { return };
+    let operations = remove_finalizer(&export.meta, finalizers::SERVICE_EXPORT);
+    if operations.is_empty() {
+        return;
+    }
+    let mut undone = withdrawn;
+    if subject.internal_exports.is_empty() {
+        undone.extend(internal::confirm_absent(subject, plan));
+    }
+    plan.push(LOCAL.patch(export, operations).after(undone));
+}
+
+/// Deletes what this Service has on the hub.
+fn withdraw(subject: &Subject<'_>, plan: &mut Plan) -> Vec<StepId> {
+    let mut deleted = slices::withdraw(subject, plan);
+    deleted.extend(internal::withdraw(subject, plan));
+    deleted
+}

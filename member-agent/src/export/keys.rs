@@ -1,0 +1,73 @@
+//! Which key owns an object, computed from that object alone.
+
+use std::fmt;
+
+use fleet_api::{ObjectName, ResourceKind, kinds};
+use fleet_model::steps::HUB;
+use fleet_runtime::plan::Plan;
+
+use crate::each_change;
+use crate::snapshot::MemberSnapshot;
+
+/// A unit of the export room's work.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Key {
+    /// A Service of this cluster.
+    Service(ObjectName),
+    /// An object in our namespace on the hub whose reference cannot be read.
+    Stray(ResourceKind, ObjectName),
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Service(service) => service.fmt(f),
+            Self::Stray(kind, name) => write!(f, "{} {name}", kind.kind),
+        }
+    }
+}
+
+impl Key {
+    fn of(service: Option<ObjectName>, kind: ResourceKind, name: &ObjectName) -> Self {
+        service.map_or_else(|| Self::Stray(kind, name.clone()), Self::Service)
+    }
+}
+
+/// Marks the keys that own what changed, before and after the change.
+pub(super) fn dirty(old: &MemberSnapshot, new: &MemberSnapshot, mark: &mut dyn FnMut(Key)) {
+    each_change(&old.services, &new.services, |service| mark(Key::Service(service.name.clone())));
+    each_change(&old.service_exports, &new.service_exports, |export| {
+        mark(Key::Service(export.name.clone()));
+    });
+    each_change(&old.endpoint_slices, &new.endpoint_slices, |slice| {
+        if let Some(service) = slice.backs(&slice.name.namespace) {
+            mark(Key::Service(service));
+        }
+    });
+    each_change(&old.internal_exports, &new.internal_exports, |export| {
+        let service = export.spec.service_reference.object();
+        mark(Key::of(service, kinds::INTERNAL_SERVICE_EXPORT, &export.name));
+    });
+    each_change(&old.slice_exports, &new.slice_exports, |slice| {
+        let service = slice.spec.owner_service_reference.object();
+        mark(Key::of(service, kinds::ENDPOINT_SLICE_EXPORT, &slice.name));
+    });
+}
+
+/// What lies in our namespace on the hub and names no Service exports nothing: it goes.
+pub(super) fn stray(kind: ResourceKind, name: &ObjectName, snapshot: &MemberSnapshot) -> Plan {
+    let mut plan = Plan::default();
+    if kind == kinds::INTERNAL_SERVICE_EXPORT {
+        let stray = snapshot.internal_exports.get(name).filter(|export| {
+            export.spec.service_reference.object().is_none()
+                && !export.meta.is_terminating()
+        });
+        plan.steps.extend(stray.map(|export| HUB.delete(export)));
+    } else {
+        let stray = snapshot.slice_exports.get(name).filter(|slice| {
+            slice.spec.owner_service_reference.object().is_none() && !slice.meta.is_terminating()
+        });
+        plan.steps.extend(stray.map(|slice| HUB.delete(slice)));
+    }
+    plan
+}

@@ -1,0 +1,132 @@
+//! The slices of an exported Service on their way to the hub: its EndpointSliceExports.
+
+use std::collections::BTreeMap;
+
+use fleet_accumulator::Record;
+use fleet_api::{AddressType, ExportedSliceSpec, finalizers, names};
+use fleet_model::records::{EndpointSliceExportRecord, EndpointSliceRecord};
+use fleet_model::reference;
+use fleet_model::steps::{HUB, to_json};
+use fleet_runtime::plan::{Plan, Step, StepId};
+use jiff::Timestamp;
+use serde_json::json;
+
+use super::subject::Subject;
+
+/// What the hub thinks of the exported Service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// Its slices travel.
+    Accepted,
+    /// Its ports conflict: none of its slices travel.
+    Refused,
+    /// No answer yet: what travels goes on, nothing new joins.
+    Undecided,
+}
+
+/// Brings the hub's copies in line with the slices.
+pub(super) fn sync(subject: &Subject<'_>, verdict: Verdict, plan: &mut Plan) {
+    if verdict == Verdict::Refused {
+        withdraw(subject, plan);
+        return;
+    }
+    let mut wanted: BTreeMap<String, &Record<EndpointSliceRecord>> =
+        exportable(subject).map(|slice| (slice.uid.to_string(), slice)).collect();
+    for copy in &subject.slice_exports {
+        // The first copy of a slice serves it; later ones are surplus.
+        match wanted.remove(&copy.spec.endpoint_slice_reference.uid) {
+            Some(_) if copy.meta.is_terminating() => {} // It blocks its successor.
+            Some(slice) => plan.steps.extend(update(subject, copy, slice)),
+            None => plan.steps.extend(delete(copy)),
+        }
+    }
+    if verdict == Verdict::Accepted {
+        for slice in wanted.into_values() {
+            plan.push(create(subject, slice));
+        }
+    }
+}
+
+/// Deletes every copy that is not going already.
+pub(super) fn withdraw(subject: &Subject<'_>, plan: &mut Plan) -> Vec<StepId> {
+    let deletes: Vec<_> = subject.slice_exports.iter().filter_map(|copy| delete(copy)).collect();
+    deletes.into_iter().map(|step| plan.push(step)).collect()
+}
+
+/// Only IPv4 slices travel, and imported ones never leave again (spec section 5).
+fn exportable<'a>(
+    subject: &Subject<'a>,
+) -> impl Iterator<Item = &'a Record<EndpointSliceRecord>> {
+    subject.slices.iter().copied().filter(|slice| {
+        slice.address_type == AddressType::IPv4 && !slice.meta.is_terminating() && !slice.is_imported()
+    })
+}
+
+fn delete(copy: &Record<EndpointSliceExportRecord>) -> Option<Step> {
+    (!copy.meta.is_terminating()).then(|| HUB.delete(copy).urgent())
+}
+
+fn create(subject: &Subject<'_>, slice: &Record<EndpointSliceRecord>) -> Step {
+    let source = &slice.name;
+    let name = names::slice_export_name(
+        &subject.identity.cluster,
+        &source.namespace,
+        &source.name,
+        &slice.uid.to_string(),
+    );
+    let body = json!({
+        "metadata": { "finalizers": [finalizers::ENDPOINT_SLICE_EXPORT] },
+        "spec": to_json(&spec(subject, slice, subject.now)),
+    });
+    HUB.create::<EndpointSliceExportRecord>(subject.on_hub(&name), body).stage("export")
+}
+
+/// A change that exports nothing else (another generation, a label) is not worth a write: it would
+/// cost one more per importer.
+fn update(
+    subject: &Subject<'_>,
+    copy: &Record<EndpointSliceExportRecord>,
+    slice: &Record<EndpointSliceRecord>,
+) -> Option<Step> {
+    let same = copy.spec.endpoints == slice.ready
+        && copy.spec.ports == slice.ports
+        && copy.spec.address_type == slice.address_type;
+    if same {
+        return None;
+    }
+    let body = json!({ "spec": to_json(&spec(subject, slice, since(subject, copy, slice))) });
+    let step = HUB.replace(copy, body).stage("export");
+    let loses = copy.spec.endpoints.iter().any(|endpoint| !slice.ready.contains(endpoint));
+    Some(if loses { step.urgent() } else { step })
+}
+
+/// A generation is exported since it was first seen.
+fn since(
+    subject: &Subject<'_>,
+    copy: &Record<EndpointSliceExportRecord>,
+    slice: &Record<EndpointSliceRecord>,
+) -> Timestamp {
+    let seen = &copy.spec.endpoint_slice_reference;
+    let known = seen.exported_since.as_ref().filter(|_| seen.generation == slice.meta.generation);
+    known.map_or(subject.now, |since| since.0)
+}
+
+fn spec(
+    subject: &Subject<'_>,
+    slice: &Record<EndpointSliceRecord>,
+    since: Timestamp,
+) -> ExportedSliceSpec {
+    let cluster = &subject.identity.cluster;
+    ExportedSliceSpec {
+        address_type: slice.address_type.clone(),
+        endpoints: slice.ready.clone(),
+        ports: slice.ports.clone(),
+        endpoint_slice_reference: reference::export_of(
+            cluster,
+            slice,
+            slice.meta.generation,
+            since,
+        ),
+        owner_service_reference: reference::owner(subject.name),
+    }
+}

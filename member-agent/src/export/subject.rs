@@ -1,0 +1,79 @@
+//! One Service of this cluster, and what of it is on the hub.
+
+use fleet_accumulator::Record;
+use fleet_api::ObjectName;
+use fleet_model::records::{
+    EndpointSliceExportRecord, EndpointSliceRecord, InternalServiceExportRecord,
+    ServiceExportRecord, ServiceRecord, SliceIndex,
+};
+use jiff::Timestamp;
+
+use crate::Identity;
+use crate::snapshot::MemberSnapshot;
+
+/// Everything the export of one Service depends on.
+#[derive(Debug)]
+pub(super) struct Subject<'a> {
+    pub(super) identity: &'a Identity,
+    pub(super) name: &'a ObjectName,
+    pub(super) snapshot: &'a MemberSnapshot,
+    pub(super) now: Timestamp,
+    /// The user's wish.
+    pub(super) export: Option<&'a Record<ServiceExportRecord>>,
+    pub(super) service: Option<&'a Record<ServiceRecord>>,
+    /// Slices that back the Service.
+    pub(super) slices: Vec<&'a Record<EndpointSliceRecord>>,
+    /// What the hub has of the Service.
+    pub(super) internal_exports: Vec<&'a Record<InternalServiceExportRecord>>,
+    /// What the hub has of the slices.
+    pub(super) slice_exports: Vec<&'a Record<EndpointSliceExportRecord>>,
+}
+
+/// Whether a Service can be exported (spec section 5).
+#[derive(Debug)]
+pub(super) enum Eligibility<'a> {
+    Exportable(&'a Record<ServiceRecord>),
+    /// Absent or being deleted.
+    NotFound,
+    /// Headless or `ExternalName`.
+    Ineligible,
+}
+
+impl<'a> Subject<'a> {
+    pub(super) fn of(
+        identity: &'a Identity,
+        name: &'a ObjectName,
+        snapshot: &'a MemberSnapshot,
+        now: Timestamp,
+    ) -> Self {
+        Self {
+            identity,
+            name,
+            snapshot,
+            now,
+            export: snapshot.service_exports.get(name),
+            service: snapshot.services.get(name),
+            slices: snapshot.endpoint_slices.by(&SliceIndex::Backs(name.clone())).collect(),
+            internal_exports: snapshot.internal_exports.by(name).collect(),
+            slice_exports: snapshot.slice_exports.by(name).collect(),
+        }
+    }
+
+    pub(super) fn eligibility(&self) -> Eligibility<'a> {
+        match self.service {
+            Some(service) if !service.meta.is_terminating() => {
+                if service.headless || service.service_type == "ExternalName" {
+                    Eligibility::Ineligible
+                } else {
+                    Eligibility::Exportable(service)
+                }
+            }
+            _ => Eligibility::NotFound,
+        }
+    }
+
+    /// Where an object of this name lies in our namespace on the hub.
+    pub(super) fn on_hub(&self, name: &str) -> ObjectName {
+        ObjectName::new(self.identity.hub_namespace.as_str(), name)
+    }
+}

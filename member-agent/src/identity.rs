@@ -1,0 +1,23 @@
+//! Who this member is.
+
+use fleet_api::names;
+
+/// Names that follow from which member this is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// Name of the cluster in the fleet.
+    pub cluster: String,
+    /// Its namespace on the hub.
+    pub hub_namespace: String,
+    /// Namespace of derived Services and imported slices in the own cluster.
+    pub system_namespace: String,
+}
+
+impl Identity {
+    /// The member `cluster`, with the usual system namespace.
+    pub fn new(cluster: impl Into<String>) -> Self {
+        let cluster = cluster.into();
+        let hub_namespace = names::member_namespace(&cluster);
+        Self { cluster, hub_namespace, system_namespace: names::SYSTEM_NAMESPACE.to_owned() }
+    }
+}

@@ -1,0 +1,98 @@
+//! The room that decides what enters the cluster, and where it binds.
+
+mod choose;
+mod derived;
+mod keys;
+mod request;
+mod slices;
+mod status;
+mod subject;
+mod wish;
+
+#[cfg(test)]
+mod tests;
+
+use fleet_accumulator::SourceSet;
+use fleet_api::ObjectName;
+use fleet_runtime::plan::{Plan, Sample};
+use fleet_runtime::room::Room;
+use jiff::Timestamp;
+
+pub use keys::Key;
+use subject::Subject;
+
+use crate::Identity;
+use crate::metrics::ImportMetrics;
+use crate::snapshot::MemberSnapshot;
+
+/// Imports Services of the fleet and binds their slices.
+#[derive(Debug)]
+pub struct ImportRoom {
+    identity: Identity,
+    metrics: ImportMetrics,
+}
+
+impl ImportRoom {
+    /// The import room of one member.
+    pub fn new(identity: Identity, metrics: ImportMetrics) -> Self {
+        Self { identity, metrics }
+    }
+}
+
+impl Room for ImportRoom {
+    type Snapshot = MemberSnapshot;
+    type Key = Key;
+
+    fn name(&self) -> &'static str {
+        "import"
+    }
+
+    fn required(&self) -> SourceSet {
+        [
+            MemberSnapshot::services(),
+            MemberSnapshot::endpoint_slices(),
+            MemberSnapshot::multi_cluster_services(),
+            MemberSnapshot::service_imports(),
+            MemberSnapshot::internal_imports(),
+            MemberSnapshot::slice_imports(),
+        ]
+        .into_iter()
+        .collect()
+    }
+
+    fn dirty(&self, old: &MemberSnapshot, new: &MemberSnapshot, mark: &mut dyn FnMut(Key)) {
+        keys::dirty(&self.identity, old, new, mark);
+    }
+
+    fn plan(&self, key: &Key, snapshot: &MemberSnapshot, now: Timestamp) -> Plan {
+        match key {
+            Key::Service(service) => plan(&self.identity, service, snapshot, now),
+            Key::Wish(name) => wish::plan(&self.identity, name, snapshot, now),
+            Key::Stray(kind, name) => keys::stray(*kind, name, snapshot),
+        }
+    }
+
+    fn acknowledged(&self, sample: &Sample, now: Timestamp) {
+        self.metrics.observe(sample, now);
+    }
+}
+
+/// All writes that the import of one Service still misses.
+pub fn plan(
+    identity: &Identity,
+    service: &ObjectName,
+    snapshot: &MemberSnapshot,
+    now: Timestamp,
+) -> Plan {
+    let subject = Subject::of(identity, service, snapshot, now);
+    let mut plan = Plan::default();
+    let holder = choose::holder(&subject);
+    let prepared = holder.map(|holder| wish::prepare(&subject, holder, &mut plan));
+    let import = request::sync(&subject, holder, prepared.as_ref(), &mut plan);
+    if let (Some(holder), Some(prepared)) = (holder, &prepared) {
+        derived::sync(&subject, holder, prepared, &import, &mut plan);
+    }
+    wish::withdraw_others(&subject, holder, &import, &mut plan);
+    slices::sync(&subject, prepared.as_ref(), &mut plan);
+    plan
+}

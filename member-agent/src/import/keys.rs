@@ -1,0 +1,140 @@
+//! Which key owns an object, computed from that object alone.
+
+use std::fmt;
+
+use fleet_accumulator::Record;
+use fleet_api::{ObjectName, ResourceKind, finalizers, kinds};
+use fleet_model::records::{
+    EndpointSliceRecord, InternalServiceImportRecord, MultiClusterServiceRecord, ServiceRecord,
+};
+use fleet_model::steps::{HUB, remove_finalizer};
+use fleet_runtime::plan::Plan;
+
+use crate::Identity;
+use crate::each_change;
+use crate::snapshot::MemberSnapshot;
+
+/// A unit of the import room's work.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Key {
+    /// A Service of the fleet.
+    Service(ObjectName),
+    /// A MultiClusterService that names no Service.
+    Wish(ObjectName),
+    /// An object in our namespace on the hub whose reference cannot be read.
+    Stray(ResourceKind, ObjectName),
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Service(service) => service.fmt(f),
+            Self::Wish(name) => write!(f, "MultiClusterService {name}"),
+            Self::Stray(kind, name) => write!(f, "{} {name}", kind.kind),
+        }
+    }
+}
+
+/// The key of a MultiClusterService as it is now.
+fn of_wish(wish: &Record<MultiClusterServiceRecord>) -> Key {
+    wish.imports(&wish.name.namespace)
+        .map_or_else(|| Key::Wish(wish.name.clone()), Key::Service)
+}
+
+fn of_request(request: &Record<InternalServiceImportRecord>) -> Key {
+    request.spec.service_import_reference.object().map_or_else(
+        || Key::Stray(kinds::INTERNAL_SERVICE_IMPORT, request.name.clone()),
+        Key::Service,
+    )
+}
+
+/// Marks the keys that own what changed, before and after the change.
+pub(super) fn dirty(
+    identity: &Identity,
+    old: &MemberSnapshot,
+    new: &MemberSnapshot,
+    mark: &mut dyn FnMut(Key),
+) {
+    each_change(&old.multi_cluster_services, &new.multi_cluster_services, |wish| {
+        mark(of_wish(wish));
+        // A wish that was re-pointed takes its derived Service along: whoever held it looks again.
+        new.service_imports.by(&wish.uid).for_each(|import| {
+            mark(Key::Service(import.name.clone()));
+        });
+    });
+    each_change(&old.service_imports, &new.service_imports, |import| {
+        mark(Key::Service(import.name.clone()));
+        // A wish goes only when none of its imports is left.
+        if let Some(owner) = import.meta.controller_owner() {
+            let owner = ObjectName::new(import.name.namespace.clone(), owner.name.as_str());
+            new.multi_cluster_services.get(&owner).into_iter().for_each(|wish| mark(of_wish(wish)));
+        }
+    });
+    each_change(&old.services, &new.services, |service| {
+        of_derived(identity, service, new).for_each(&mut *mark);
+    });
+    each_change(&old.endpoint_slices, &new.endpoint_slices, |slice| {
+        if let Some(service) = of_imported(identity, slice, new) {
+            mark(Key::Service(service));
+        }
+    });
+    each_change(&old.internal_imports, &new.internal_imports, |request| mark(of_request(request)));
+    each_change(&old.slice_imports, &new.slice_imports, |copy| {
+        mark(copy.spec.owner_service_reference.object().map_or_else(
+            || Key::Stray(kinds::ENDPOINT_SLICE_IMPORT, copy.name.clone()),
+            Key::Service,
+        ));
+    });
+}
+
+/// A derived Service says itself what it belongs to; one that a Go agent made says it through the
+/// MultiClusterService it points back to.
+fn of_derived<'a>(
+    identity: &Identity,
+    service: &'a Record<ServiceRecord>,
+    snapshot: &'a MemberSnapshot,
+) -> impl Iterator<Item = Key> + 'a {
+    let derived = *service.name.namespace == *identity.system_namespace;
+    let named = service.imports().filter(|_| derived).map(Key::Service);
+    let wish = service.derived_for().filter(|_| derived);
+    let wish = wish.and_then(|wish| snapshot.multi_cluster_services.get(&wish));
+    named.into_iter().chain(wish.map(of_wish))
+}
+
+/// An imported slice says itself what it belongs to; one that a Go agent made has the name of the
+/// EndpointSliceImport it was made from.
+fn of_imported(
+    identity: &Identity,
+    slice: &Record<EndpointSliceRecord>,
+    snapshot: &MemberSnapshot,
+) -> Option<ObjectName> {
+    if *slice.name.namespace != *identity.system_namespace {
+        return None;
+    }
+    slice.imported_for().or_else(|| {
+        let name = ObjectName::new(identity.hub_namespace.as_str(), slice.name.name.clone());
+        snapshot.slice_imports.get(&name)?.spec.owner_service_reference.object()
+    })
+}
+
+/// What names no Service imports nothing: our requests go, and the hub's slices are let go.
+pub(super) fn stray(kind: ResourceKind, name: &ObjectName, snapshot: &MemberSnapshot) -> Plan {
+    let mut plan = Plan::default();
+    if kind == kinds::INTERNAL_SERVICE_IMPORT {
+        let stray = snapshot.internal_imports.get(name).filter(|request| {
+            matches!(of_request(request), Key::Stray(..)) && !request.meta.is_terminating()
+        });
+        plan.steps.extend(stray.map(|request| HUB.delete(request)));
+        return plan;
+    }
+    let stray = snapshot.slice_imports.get(name).filter(|copy| {
+        copy.spec.owner_service_reference.object().is_none() && copy.meta.is_terminating()
+    });
+    if let Some(copy) = stray {
+        let operations = remove_finalizer(&copy.meta, finalizers::ENDPOINT_SLICE_IMPORT);
+        if !operations.is_empty() {
+            plan.push(HUB.patch(copy, operations));
+        }
+    }
+    plan
+}

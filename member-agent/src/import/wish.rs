@@ -1,0 +1,169 @@
+//! The MultiClusterServices themselves: finalizer, labels, and letting go.
+
+use fleet_accumulator::ClusterId;
+use fleet_api::{ObjectName, events, finalizers, kinds, labels};
+use fleet_model::records::{HasMeta, ServiceImportRecord, ServiceRecord};
+use fleet_model::steps::{LOCAL, add_finalizer, remove_finalizer, set_entries};
+use fleet_runtime::plan::{Event, EventType, Plan, StepId};
+use jiff::Timestamp;
+
+use super::request::Import;
+use super::subject::{Subject, Wish, derived_of};
+use super::{choose, status};
+use crate::Identity;
+use crate::snapshot::MemberSnapshot;
+
+/// The holder of an import, ready for effects.
+#[derive(Debug)]
+pub(super) struct Prepared {
+    /// Name of its derived Service; `None` if no name can be had.
+    pub(super) derived: Option<ObjectName>,
+    /// Write of finalizer and labels in this plan, if they were not in place.
+    pub(super) write: Option<StepId>,
+}
+
+/// Finalizer and labels, in one write, before any effect.
+pub(super) fn prepare(subject: &Subject<'_>, holder: &Wish, plan: &mut Plan) -> Prepared {
+    let derived = choose::derived_name(subject, holder);
+    let derived_label = derived.as_ref().map(|name| &*name.name);
+    let mut operations = add_finalizer(&holder.meta, finalizers::MULTI_CLUSTER_SERVICE);
+    let wanted = [
+        (labels::SERVICE_IMPORT, Some(&*subject.service.name)),
+        (labels::DERIVED_SERVICE, derived_label),
+    ];
+    operations.extend(set_entries(&holder.meta, "labels", &wanted));
+    if let Some(seen) = holder.meta.label(labels::DERIVED_SERVICE) {
+        if Some(seen) != derived_label {
+            plan.events.push(label_rewritten(holder, seen));
+        }
+    }
+    let write = (!operations.is_empty()).then(|| plan.push(LOCAL.patch(holder, operations)));
+    Prepared { derived, write }
+}
+
+fn label_rewritten(holder: &Wish, seen: &str) -> Event {
+    Event {
+        cluster: ClusterId::Local,
+        kind: kinds::MULTI_CLUSTER_SERVICE,
+        name: holder.name.clone(),
+        uid: holder.uid.clone(),
+        event_type: EventType::Warning,
+        reason: events::DERIVED_SERVICE_LABEL_REWRITTEN,
+        note: format!("label {} named {seen:?}, which is not its own", labels::DERIVED_SERVICE),
+    }
+}
+
+/// All MultiClusterServices that name the Service but do not hold it have nothing of it.
+pub(super) fn withdraw_others(
+    subject: &Subject<'_>,
+    holder: Option<&Wish>,
+    import: &Import,
+    plan: &mut Plan,
+) {
+    for wish in &subject.wishes {
+        if holder.is_some_and(|holder| holder.uid == wish.uid) {
+            continue;
+        }
+        let deleted = delete_derived(&subject.derived_of(wish), plan);
+        if wish.meta.is_terminating() {
+            release(subject.identity, wish, subject.snapshot, deleted, import.gone, plan);
+        } else {
+            status::held_elsewhere(subject, wish, holder, plan);
+        }
+    }
+    delete_orphans(subject, plan);
+}
+
+/// Derived Services whose MultiClusterService is gone without having taken them along.
+fn delete_orphans(subject: &Subject<'_>, plan: &mut Plan) {
+    let orphans: Vec<_> = subject
+        .derived()
+        .into_iter()
+        .filter(|service| {
+            let wish = service.derived_for();
+            let wish = wish.and_then(|wish| subject.snapshot.multi_cluster_services.get(&wish));
+            wish.is_none_or(|wish| {
+                !subject.derived_of(wish).iter().any(|derived| derived.uid == service.uid)
+            })
+        })
+        .collect();
+    delete_derived(&orphans, plan);
+}
+
+/// Plans a MultiClusterService that names no Service.
+pub(super) fn plan(
+    identity: &Identity,
+    name: &ObjectName,
+    snapshot: &MemberSnapshot,
+    now: Timestamp,
+) -> Plan {
+    let mut plan = Plan::default();
+    let wish = snapshot.multi_cluster_services.get(name);
+    let Some(wish) = wish.filter(|wish| wish.imports(&wish.name.namespace).is_none()) else {
+        return plan;
+    };
+    let deleted = delete_derived(&derived_of(identity, wish, snapshot), &mut plan);
+    if wish.meta.is_terminating() {
+        release(identity, wish, snapshot, deleted, None, &mut plan);
+    } else {
+        status::names_nothing(wish, now, &mut plan);
+    }
+    plan
+}
+
+fn delete_derived(
+    services: &[&fleet_accumulator::Record<ServiceRecord>],
+    plan: &mut Plan,
+) -> Vec<StepId> {
+    let live = services.iter().filter(|service| !service.meta().is_terminating());
+    live.map(|service| plan.push(LOCAL.delete(service).urgent())).collect()
+}
+
+/// The finalizer goes once derived Services are deleted and no ServiceImport is controlled by it.
+///
+/// `import_gone` is the write of this plan after which its ServiceImport does not exist any more.
+fn release(
+    identity: &Identity,
+    wish: &Wish,
+    snapshot: &MemberSnapshot,
+    deleted: Vec<StepId>,
+    import_gone: Option<StepId>,
+    plan: &mut Plan,
+) {
+    let operations = remove_finalizer(&wish.meta, finalizers::MULTI_CLUSTER_SERVICE);
+    let imports: Vec<_> = snapshot.service_imports.by(&wish.uid).collect();
+    let held = match (imports.as_slice(), import_gone) {
+        ([], _) => false,
+        ([import], Some(_)) => wish.imports(&wish.name.namespace).as_ref() != Some(&import.name),
+        _ => true,
+    };
+    if operations.is_empty() || held {
+        return;
+    }
+    let mut undone = deleted;
+    if undone.is_empty() && derived_of(identity, wish, snapshot).is_empty() {
+        undone.extend(confirm_derived_absent(identity, wish, snapshot, plan));
+    }
+    if imports.is_empty() {
+        let import = wish.meta.label(labels::SERVICE_IMPORT);
+        let import = import.map(|name| ObjectName::new(wish.name.namespace.clone(), name));
+        // Another MultiClusterService may hold an import of that name by now.
+        let absent = import.filter(|name| snapshot.service_imports.get(name).is_none());
+        undone.extend(
+            absent.map(|name| plan.push(LOCAL.confirm_absent::<ServiceImportRecord>(name))),
+        );
+    }
+    plan.push(LOCAL.patch(wish, operations).after(undone).after(import_gone));
+}
+
+fn confirm_derived_absent(
+    identity: &Identity,
+    wish: &Wish,
+    snapshot: &MemberSnapshot,
+    plan: &mut Plan,
+) -> Option<StepId> {
+    let label = wish.meta.label(labels::DERIVED_SERVICE)?;
+    let name = ObjectName::new(identity.system_namespace.as_str(), label);
+    let absent = snapshot.services.get(&name).is_none();
+    absent.then(|| plan.push(LOCAL.confirm_absent::<ServiceRecord>(name)))
+}

@@ -1,0 +1,132 @@
+//! The two latency histograms of the original, with its names, labels, buckets and cap (spec
+//! section 6). Everything finer is in the runtime's stage histogram.
+
+use fleet_runtime::plan::Sample;
+use jiff::Timestamp;
+use prometheus::{HistogramOpts, HistogramVec, Registry};
+
+/// Upper bounds in milliseconds.
+const BUCKETS: [f64; 6] = [1000.0, 2500.0, 5000.0, 10_000.0, 25_000.0, 50_000.0];
+/// Longer times are recorded as this: twice the last bound.
+const CAP: f64 = 100_000.0;
+/// Times of zero or less, which clock skew between clusters can give, are recorded as this.
+const FLOOR: f64 = 1000.0;
+
+/// How long exports of Services take, from being seen to the user reading the hub's verdict.
+#[derive(Clone, Debug)]
+pub struct ExportMetrics {
+    durations: HistogramVec,
+}
+
+impl ExportMetrics {
+    /// Registers the histogram.
+    pub fn register(registry: &Registry) -> Result<Self, prometheus::Error> {
+        let durations = histogram(
+            registry,
+            "fleet_networking_service_export_duration_milliseconds",
+            "The duration of a service export",
+            &["origin_cluster_id"],
+        )?;
+        Ok(Self { durations })
+    }
+
+    /// Records one export that is over at `now`.
+    pub fn observe(&self, sample: &Sample, now: Timestamp) {
+        self.durations.with_label_values(&[&sample.origin]).observe(recorded(sample.since, now));
+    }
+}
+
+/// How long endpoint changes take from one cluster to this one.
+#[derive(Clone, Debug)]
+pub struct ImportMetrics {
+    durations: HistogramVec,
+    destination: String,
+}
+
+impl ImportMetrics {
+    /// Registers the histogram of the importer `destination`.
+    pub fn register(
+        registry: &Registry,
+        destination: impl Into<String>,
+    ) -> Result<Self, prometheus::Error> {
+        let durations = histogram(
+            registry,
+            "fleet_networking_endpointslice_export_import_duration_milliseconds",
+            "The duration of an endpointslice export",
+            &["origin_cluster_id", "destination_cluster_id", "is_first_import"],
+        )?;
+        Ok(Self { durations, destination: destination.into() })
+    }
+
+    /// Records one import that is over at `now`.
+    pub fn observe(&self, sample: &Sample, now: Timestamp) {
+        let first = if sample.first { "true" } else { "false" };
+        self.durations
+            .with_label_values(&[sample.origin.as_str(), self.destination.as_str(), first])
+            .observe(recorded(sample.since, now));
+    }
+}
+
+fn histogram(
+    registry: &Registry,
+    name: &str,
+    help: &str,
+    labels: &[&str],
+) -> Result<HistogramVec, prometheus::Error> {
+    let opts = HistogramOpts::new(name, help).buckets(BUCKETS.to_vec());
+    let histogram = HistogramVec::new(opts, labels)?;
+    registry.register(Box::new(histogram.clone()))?;
+    Ok(histogram)
+}
+
+/// Milliseconds from `since` to `now`, within floor and cap.
+#[expect(clippy::cast_precision_loss, reason = "milliseconds of a few hours are exact in f64")]
+fn recorded(since: Timestamp, now: Timestamp) -> f64 {
+    let elapsed = now.as_millisecond().saturating_sub(since.as_millisecond());
+    if elapsed <= 0 { FLOOR } else { (elapsed as f64).min(CAP) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(milliseconds: i64) -> Timestamp {
+        Timestamp::from_millisecond(1_700_000_000_000 + milliseconds).unwrap()
+    }
+
+    #[test]
+    fn a_duration_within_bounds_is_recorded_as_it_is() {
+        assert!((recorded(at(0), at(1234)) - 1234.0).abs() < f64::EPSILON);
+    }
+
+    #[test]
+    fn clock_skew_is_recorded_as_a_second() {
+        assert!((recorded(at(0), at(0)) - FLOOR).abs() < f64::EPSILON);
+        assert!((recorded(at(5000), at(0)) - FLOOR).abs() < f64::EPSILON);
+    }
+
+    #[test]
+    fn an_overlong_duration_is_capped() {
+        assert!((recorded(at(0), at(3_600_000)) - CAP).abs() < f64::EPSILON);
+    }
+
+    #[test]
+    fn names_labels_and_buckets_are_the_originals() {
+        let registry = Registry::new();
+        let import = ImportMetrics::register(&registry, "b").unwrap();
+        let export = ExportMetrics::register(&registry).unwrap();
+        let sample = Sample { origin: "a".to_owned(), since: at(0), first: true };
+        import.observe(&sample, at(2000));
+        export.observe(&sample, at(2000));
+        let mut text = String::new();
+        prometheus::TextEncoder::new().encode_utf8(&registry.gather(), &mut text).unwrap();
+        let expected = [
+            "fleet_networking_service_export_duration_milliseconds_bucket{origin_cluster_id=\"a\",le=\"2500\"} 1",
+            "fleet_networking_endpointslice_export_import_duration_milliseconds_bucket{destination_cluster_id=\"b\",is_first_import=\"true\",origin_cluster_id=\"a\",le=\"1000\"} 0",
+            "fleet_networking_endpointslice_export_import_duration_milliseconds_bucket{destination_cluster_id=\"b\",is_first_import=\"true\",origin_cluster_id=\"a\",le=\"50000\"} 1",
+        ];
+        for line in expected {
+            assert!(text.contains(line), "{line} is not in\n{text}");
+        }
+    }
+}
