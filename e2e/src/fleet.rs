@@ -33,28 +33,24 @@ pub struct Fleet {
 
 impl Fleet {
     /// The clusters that the environment names, else a new testbed.
-    ///
-    /// Existing clusters are set up like those of a testbed: CRDs, namespaces, service accounts and tokens. They must
-    /// not run fleet agents of their own unless the test is about those.
     pub async fn from_env_or_testbed(options: Options) -> Result<Self> {
-        match existing_clusters(|name| std::env::var(name).ok())? {
-            None => Ok(Testbed::start(options).await?.into()),
-            Some(_) if options.name.is_some() => {
-                bail!("a named testbed needs control planes of its own")
-            }
-            Some(existing) => Self::from_existing(&existing, options.members).await,
+        let Some(mut existing) = existing_clusters(|name| std::env::var(name).ok())? else {
+            return Ok(Testbed::start(options).await?.into());
+        };
+        if existing.members.len() < options.members {
+            let (wanted, there) = (options.members, existing.members.len());
+            bail!("{wanted} members are needed; {MEMBER_KUBECONFIGS} names {there}");
         }
+        existing.members.truncate(options.members);
+        Self::connect(&existing).await
     }
 
-    async fn from_existing(existing: &ExistingClusters, wanted: usize) -> Result<Self> {
-        if existing.members.len() < wanted {
-            bail!(
-                "{wanted} members are needed; {MEMBER_KUBECONFIGS} names {}",
-                existing.members.len()
-            );
-        }
+    /// Joins existing clusters, set up like those of a testbed: CRDs, namespaces, service accounts and tokens.
+    ///
+    /// They must not run fleet agents of their own unless the test is about those.
+    pub async fn connect(existing: &ExistingClusters) -> Result<Self> {
         let hub = Cluster::connect("hub", &existing.hub).await?;
-        let members = existing.members[..wanted].iter();
+        let members = existing.members.iter();
         let members =
             try_join_all(members.map(|(name, path)| Cluster::connect(name, path))).await?;
         join::install_hub_crds(&hub).await?;
@@ -182,11 +178,13 @@ impl Fleet {
     }
 }
 
-/// What the environment variables name.
-#[derive(Debug, PartialEq, Eq)]
-struct ExistingClusters {
-    hub: PathBuf,
-    members: Vec<(String, PathBuf)>,
+/// Clusters that somebody else runs, by the kubeconfigs of their admins.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExistingClusters {
+    /// The hub's kubeconfig.
+    pub hub: PathBuf,
+    /// The members' names in the fleet and their kubeconfigs.
+    pub members: Vec<(String, PathBuf)>,
 }
 
 fn existing_clusters(

@@ -6,14 +6,17 @@
     reason = "clippy takes only #[test] functions for tests"
 )]
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use fleet_api::names::member_namespace;
 use fleet_api::{ResourceKind, kinds};
 use fleet_e2e::audit::AuditReader;
+use fleet_e2e::fleet::{ExistingClusters, Fleet};
 use fleet_e2e::objects::api;
-use fleet_e2e::testbed::agents::Agent;
+use fleet_e2e::testbed::agents::{Agent, AgentOptions, Agents};
 use fleet_e2e::testbed::cluster::client_from_file;
 use fleet_e2e::testbed::kubeconfig::{self, Credential};
 use fleet_e2e::testbed::{Options, Testbed, state};
@@ -39,6 +42,8 @@ async fn a_testbed_is_a_fleet_with_limited_credentials_and_leaves_nothing() {
     pods_with_a_filled_in_status_get_a_slice(&testbed).await;
     audit_logs_name_the_service_account(&testbed).await;
     an_api_server_comes_back_with_its_data(&testbed).await;
+    an_agent_that_ends_at_once_is_reported_with_its_words(&testbed).await;
+    the_clusters_can_be_joined_by_their_kubeconfigs_alone(&testbed).await;
 
     let processes = state::read_processes(&run);
     assert!(processes.len() >= 6, "two control planes are six processes: {processes:?}");
@@ -137,6 +142,47 @@ async fn an_api_server_comes_back_with_its_data(testbed: &Testbed) {
     let namespaces = list(&member.client(), kinds::NAMESPACE, None).await.unwrap();
     assert!(namespaces.contains(&"team".to_owned()));
     assert!(member.compact().await.unwrap() >= before);
+}
+
+async fn an_agent_that_ends_at_once_is_reported_with_its_words(testbed: &Testbed) {
+    let programs = testbed.run_path().join("programs");
+    std::fs::create_dir(&programs).unwrap();
+    for name in ["hub-agent", "member-agent"] {
+        let script = "#!/bin/sh\necho \"no way, ${MEMBER_CLUSTER_NAME:-hub}, with $@\"\nexit 3\n";
+        let path = programs.join(name);
+        std::fs::write(&path, script).unwrap();
+        std::fs::set_permissions(&path, Permissions::from_mode(0o755)).unwrap();
+    }
+    let options = AgentOptions {
+        programs: Some(programs),
+        arguments: vec!["--extra".to_owned()],
+        ..AgentOptions::default()
+    };
+    let mut agents = Agents::prepare(testbed, &options).unwrap();
+    agents.launch(Agent::Member(0)).unwrap();
+    let error = agents.wait_ready().await.unwrap_err().to_string();
+    assert!(error.contains("no way, member-1, with --metrics-bind-address=127.0.0.1:"), "{error}");
+    assert!(error.contains("--extra") && error.contains('3'), "{error}");
+}
+
+async fn the_clusters_can_be_joined_by_their_kubeconfigs_alone(testbed: &Testbed) {
+    let member = testbed.member(0);
+    let existing = ExistingClusters {
+        hub: testbed.hub().kubeconfig_path().to_owned(),
+        members: vec![("east".to_owned(), member.kubeconfig_path().to_owned())],
+    };
+    let fleet = Fleet::connect(&existing).await.unwrap();
+    let environment = fleet.agent_env(Agent::Member(0));
+    let same = |name: &str| {
+        let find = |all: &[(String, String)]| all.iter().find(|(key, _)| key == name).cloned();
+        assert_eq!(find(&environment), find(&testbed.agent_env(Agent::Member(0))), "{name}");
+    };
+    same("HUB_SERVER_URL");
+    same("HUB_CERTIFICATE_AUTHORITY");
+    assert!(environment.contains(&("MEMBER_CLUSTER_NAME".to_owned(), "east".to_owned())));
+    let clusters =
+        api(fleet.hub().client(), kinds::INTERNAL_MEMBER_CLUSTER, Some(&member_namespace("east")));
+    clusters.get("east").await.unwrap();
 }
 
 /// The member's agent as the hub sees it: with the token of its file.

@@ -44,6 +44,8 @@ pub enum Agent {
 /// How agents are started.
 #[derive(Clone, Debug, Default)]
 pub struct AgentOptions {
+    /// Folder of `hub-agent` and `member-agent`; by default `FLEET_AGENTS_DIR`, else beside the running program.
+    pub programs: Option<PathBuf>,
     /// Further arguments of every agent.
     pub arguments: Vec<String>,
     /// Further variables of every agent, for example `RUST_LOG`.
@@ -79,7 +81,7 @@ impl Agents {
     /// Prepares all agents and starts none; [`Self::launch`] does.
     pub fn prepare(fleet: &Fleet, options: &AgentOptions) -> Result<Self> {
         let folder = fleet.run().folder("agents")?;
-        let programs = programs_folder()?;
+        let programs = options.programs.clone().map_or_else(programs_folder, Ok)?;
         let mut processes = BTreeMap::new();
         for agent in fleet.agents() {
             let (metrics_port, health_port) = (free_port()?, free_port()?);
