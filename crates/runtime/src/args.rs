@@ -18,7 +18,7 @@ pub struct RuntimeArgs {
     )]
     pub health_probe_bind_address: String,
 
-    /// What to log: a level or a filter such as "info,fleet_runtime=debug". RUST_LOG is used
+    /// What to log: a level or a filter such as `info,fleet_runtime=debug`. `RUST_LOG` is used
     /// where this is not set.
     #[arg(long, env = "LOG_LEVEL", value_name = "FILTER")]
     pub log_level: Option<String>,

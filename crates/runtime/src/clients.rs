@@ -1,7 +1,7 @@
 //! Clients for the two API servers of an agent.
 //!
 //! The stack differs from the library's default in four ways, all of them measured or burnt in:
-//! TCP_NODELAY is set (without it the first request with a body on each new connection takes 45 ms
+//! `TCP_NODELAY` is set (without it the first request with a body on each new connection takes 45 ms
 //! instead of 4), there is no hidden retry (a throttled write could sit for minutes), there is no
 //! read timeout (it kills idle watches; the [writer](crate::writer) bounds each request itself),
 //! and a token file is re-read when it changes and when the server refuses the token.

@@ -4,7 +4,7 @@
 //! measured with [`std::time::Instant`], which no administrator can move.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use parking_lot::Mutex;
@@ -46,6 +46,11 @@ impl Clock {
             *time = time.saturating_add(by).unwrap_or(Timestamp::MAX);
         }
     }
+}
+
+/// The monotonic time that the timers of the async runtime follow; tests can pause it.
+pub(crate) fn monotonic() -> Instant {
+    tokio::time::Instant::now().into_std()
 }
 
 #[cfg(test)]

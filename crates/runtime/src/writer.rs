@@ -14,7 +14,7 @@ mod tests;
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use fleet_accumulator::{ClusterId, Expectation};
 use fleet_api::{ObjectName, ResourceKind};
@@ -30,6 +30,7 @@ use prometheus::IntGauge;
 use tokio_util::sync::CancellationToken;
 
 use crate::clients::one_line;
+use crate::clock::monotonic;
 use crate::metrics::WriterMetrics;
 use crate::plan::{Action, Precondition, Step};
 use lanes::Lanes;
@@ -113,7 +114,7 @@ impl Writer {
         while let Some((index, result)) = running.next().await {
             match result {
                 Ok(expectation) => {
-                    outcome.acknowledged.push((index, Instant::now()));
+                    outcome.acknowledged.push((index, monotonic()));
                     outcome.expectations.extend(expectation);
                     for next in graph.succeeded(index) {
                         running.push(self.run(next, &steps[next], cancel));
@@ -198,7 +199,7 @@ impl Inner {
         request: Request<Vec<u8>>,
         label: [&str; 3],
     ) -> Result<Answer, Refusal> {
-        let started = Instant::now();
+        let started = monotonic();
         let exchange = async {
             let response = client.send(request.map(Body::from)).await?;
             let (head, body) = response.into_parts();
@@ -215,7 +216,7 @@ impl Inner {
                 ("timeout".to_owned(), Err(Refusal::new(Class::Transient, message)))
             }
         };
-        self.metrics.answered(label, &code, started.elapsed());
+        self.metrics.answered(label, &code, monotonic().duration_since(started));
         result
     }
 

@@ -64,9 +64,9 @@ async fn readiness_says_what_is_waited_for() {
     let args = args("0", "127.0.0.1:0");
     let blocking = {
         let ready = Arc::clone(&ready);
-        move || match ready.load(Ordering::Relaxed) {
-            true => Vec::new(),
-            false => vec!["hub is away".to_owned(), "no token".to_owned()],
+        move || {
+            let reasons = ["hub is away", "no token"].map(str::to_owned);
+            if ready.load(Ordering::Relaxed) { Vec::new() } else { reasons.to_vec() }
         }
     };
     let server = AdminServer::bind(&args, Registry::new(), blocking).await.unwrap();

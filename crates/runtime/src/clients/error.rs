@@ -45,8 +45,8 @@ pub enum ClientError {
 
 /// An error and its sources in one line.
 ///
-/// HTTP and TLS errors hide the reason ("invalid peer certificate: UnknownIssuer") behind
-/// "client error (Connect)"; other errors repeat their source in their own text. So sources are
+/// HTTP and TLS errors hide the reason (`invalid peer certificate: UnknownIssuer`) behind
+/// `client error (Connect)`; other errors repeat their source in their own text. So sources are
 /// added unless they were said already.
 pub fn one_line(error: &dyn Error) -> String {
     let mut text = error.to_string();

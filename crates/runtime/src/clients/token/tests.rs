@@ -62,7 +62,7 @@ async fn a_file_that_is_not_there_yet_is_waited_for() {
     let folder = Folder::new();
     let path = folder.file();
     let open = tokio::spawn(async move { TokenFile::open(&path).await });
-    tokio::time::sleep(Duration::from_secs(60)).await;
+    tokio::time::sleep(Duration::from_mins(1)).await;
     assert!(!open.is_finished());
     folder.write("");
     tokio::time::sleep(Duration::from_secs(1)).await;
