@@ -3,7 +3,8 @@
 //!
 //! - [`testbed`] starts control planes and agents; [`fleet`] joins clusters, its own or existing ones;
 //! - [`workload`] and [`exchange`] do what users do and look at what users see;
-//! - [`objects`] finds leftovers and dumps everything; [`audit`] counts the agents' writes;
+//! - [`objects`] finds leftovers and dumps everything; [`observer`] watches what happens and when;
+//! - [`audit`] counts the agents' writes;
 //! - [`wait`] waits for conditions; [`command`] is `fleet-testbed`.
 
 pub mod audit;
@@ -11,6 +12,7 @@ pub mod command;
 pub mod exchange;
 pub mod fleet;
 pub mod objects;
+pub mod observer;
 pub mod plain_http;
 pub mod testbed;
 pub mod wait;

@@ -30,6 +30,16 @@ const MEMBER_KINDS: [ResourceKind; 3] =
 /// Kinds of Kubernetes that the member agent makes, in the agents' namespace.
 const DERIVED_KINDS: [ResourceKind; 2] = [kinds::SERVICE, kinds::ENDPOINT_SLICE];
 
+/// Every kind of the fleet on a hub.
+pub fn kinds_of_hub() -> impl Iterator<Item = ResourceKind> {
+    HUB_KINDS.into_iter()
+}
+
+/// Every kind of the fleet on a member, and the kinds of Kubernetes it is made from and makes.
+pub fn kinds_of_member() -> impl Iterator<Item = ResourceKind> {
+    MEMBER_KINDS.into_iter().chain(DERIVED_KINDS)
+}
+
 /// An API for one kind; `namespace` limits it, `None` means everywhere.
 pub fn api(client: Client, kind: ResourceKind, namespace: Option<&str>) -> Api<DynamicObject> {
     let resource = ApiResource {

@@ -16,6 +16,7 @@ use fleet_api::{ResourceKind, kinds};
 use fleet_e2e::audit::AuditReader;
 use fleet_e2e::fleet::{ExistingClusters, Fleet};
 use fleet_e2e::objects::api;
+use fleet_e2e::observer::{Observation, Observer, What};
 use fleet_e2e::testbed::agents::{Agent, AgentOptions, Agents};
 use fleet_e2e::testbed::cluster::client_from_file;
 use fleet_e2e::testbed::kubeconfig::{self, Credential};
@@ -103,6 +104,7 @@ async fn a_hub_agent_does_not_read_secrets(testbed: &Testbed) {
 
 async fn pods_with_a_filled_in_status_get_a_slice(testbed: &Testbed) {
     let member = testbed.member(0);
+    let mut observer = Observer::start(testbed).await.unwrap();
     let mut web = Workload::deploy(member, ServiceSpec::http("team", "web"), 2).await.unwrap();
     web.wait_for_slices().await.unwrap();
     let slices = web.slices().await.unwrap();
@@ -115,6 +117,12 @@ async fn pods_with_a_filled_in_status_get_a_slice(testbed: &Testbed) {
     web.wait_for_slices().await.unwrap();
     assert!(testbed.leftovers().await.unwrap().is_empty(), "a Service that nobody exported");
     web.delete().await.unwrap();
+    let fits = |seen: &Observation| seen.is("member-1", kinds::ENDPOINT_SLICE, What::Gone);
+    let seen = observer.until("the slice is gone", DEADLINE, fits).await.unwrap();
+    assert!(seen[0].is("member-1", kinds::SERVICE, What::Appeared), "{}", seen[0]);
+    let appeared =
+        seen.iter().find(|seen| seen.is("member-1", kinds::ENDPOINT_SLICE, What::Appeared));
+    assert!(appeared.is_some_and(|slice| slice.at < seen.last().unwrap().at));
 }
 
 async fn audit_logs_name_the_service_account(testbed: &Testbed) {

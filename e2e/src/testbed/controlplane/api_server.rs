@@ -162,8 +162,10 @@ impl ApiServer {
         if self.settings.audit {
             arguments.push(format!("--audit-policy-file={}", file(AUDIT_POLICY)));
             arguments.push(format!("--audit-log-path={}", file(AUDIT_LOG)));
-            // In blocking mode a request is not answered before its line is written.
+            // Batches would reach the file up to half a minute later.
             arguments.push("--audit-log-mode=blocking".to_owned());
+            // In MiB: readers keep a position in the file, so it must not be rotated away under them.
+            arguments.push("--audit-log-maxsize=1000000".to_owned());
         }
         arguments.extend(self.settings.arguments.iter().cloned());
         Launch {
