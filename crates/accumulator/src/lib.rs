@@ -1,24 +1,51 @@
 //! Many watches over several clusters, one consistent and immutable snapshot, exact differences.
+//!
+//! ```text
+//! task per source                        owner task                 consumers
+//!   API server events                      one inbox                  cursor: gate, newest snapshot,
+//!   → lean decoding                  ───▶  → snapshot of views  ───▶  exact difference, commit
+//!   → state machine → view                 → publish, wake            wait: own writes came back
+//! ```
+//!
+//! - Each source owns its [`View`]: a persistent map and index. Lists are applied as a difference,
+//!   so that what did not change stays the same by pointer; a list that is not complete is never
+//!   visible, and one that lacks suspiciously much is confirmed by a second one first.
+//! - The owner puts the newest views together and publishes at once. What arrives while it works
+//!   is one batch; there is no timer on the way.
+//! - A [`Cursor`] compares what its consumer had with what is there now. That costs what changed,
+//!   and collapses exactly: what was added and removed in between was never there.
+//! - "Empty", "forbidden", "not served" and "not heard of for a while" are different
+//!   [`SourceState`]s, visible in the snapshot.
 
+mod accumulator;
 mod change;
+mod config;
+mod cursor;
 mod expectation;
 mod ids;
 #[doc(hidden)]
 pub mod macros;
 mod meta;
+mod metrics;
+mod owner;
 mod record;
 mod snapshot;
+mod source;
 mod state;
 mod tracked;
 mod view;
 mod wire;
 
+pub use accumulator::{Accumulator, Builder};
 pub use change::{Change, diff};
+pub use config::{Brake, Config};
+pub use cursor::{Cursor, Step};
 pub use expectation::{Expectation, Until};
 pub use ids::{ClusterId, ResourceVersion, Uid};
 pub use meta::Meta;
 pub use record::Record;
 pub use snapshot::{AnyView, Lookup, Snapshot, SourceId, SourceInfo, SourceSet};
+pub use source::feed::{Events, Feed, Heard, Served, SourceSpec};
 pub use state::SourceState;
 pub use tracked::Tracked;
 pub use view::View;

@@ -52,6 +52,11 @@ impl SourceSet {
         Self(self.0 | other.0)
     }
 
+    /// Whether a source is in both sets.
+    pub const fn intersects(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
     /// Whether there is none.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
@@ -113,6 +118,8 @@ pub trait AnyView {
     fn len(&self) -> usize;
     /// Whether there is no object.
     fn is_empty(&self) -> bool;
+    /// See [`View::trouble`].
+    fn trouble(&self) -> Option<&str>;
     /// Incarnation and version of an object.
     fn find(&self, name: &ObjectName) -> Option<(&Uid, &ResourceVersion)>;
 }
@@ -136,6 +143,10 @@ impl<T: Tracked> AnyView for View<T> {
 
     fn is_empty(&self) -> bool {
         self.records.is_empty()
+    }
+
+    fn trouble(&self) -> Option<&str> {
+        self.trouble.as_deref()
     }
 
     fn find(&self, name: &ObjectName) -> Option<(&Uid, &ResourceVersion)> {

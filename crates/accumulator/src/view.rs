@@ -1,6 +1,7 @@
 //! The content of one source at one moment.
 
 use std::fmt;
+use std::sync::Arc;
 
 use fleet_api::ObjectName;
 use imbl::{OrdMap, OrdSet};
@@ -16,6 +17,10 @@ pub struct View<T: Tracked> {
     pub(crate) bootstrapped: bool,
     /// Grows with every change that a consumer can see: content or state, not versions.
     pub(crate) revision: u64,
+    /// Objects of which the last version could not be read, and why.
+    pub(crate) defects: OrdMap<ObjectName, Arc<str>>,
+    /// Last of the failures that go on, if any.
+    pub(crate) trouble: Option<Arc<str>>,
 }
 
 impl<T: Tracked> View<T> {
@@ -78,6 +83,17 @@ impl<T: Tracked> View<T> {
         self.bootstrapped
     }
 
+    /// Objects of which the last version could not be read, with the reason, ordered by name. Their
+    /// last good content, if there was any, is what [`get`](Self::get) finds.
+    pub fn defects(&self) -> impl Iterator<Item = (&ObjectName, &str)> {
+        self.defects.iter().map(|(name, reason)| (name, &**reason))
+    }
+
+    /// Last failure to list or watch, while failures go on.
+    pub fn trouble(&self) -> Option<&str> {
+        self.trouble.as_deref()
+    }
+
     /// Stores a record with new content; returns the one it replaces.
     pub(crate) fn insert(&mut self, record: Record<T>) -> Option<Record<T>> {
         let name = record.name.clone();
@@ -115,6 +131,8 @@ impl<T: Tracked> Default for View<T> {
             state: SourceState::default(),
             bootstrapped: false,
             revision: 0,
+            defects: OrdMap::new(),
+            trouble: None,
         }
     }
 }
@@ -127,6 +145,8 @@ impl<T: Tracked> Clone for View<T> {
             state: self.state.clone(),
             bootstrapped: self.bootstrapped,
             revision: self.revision,
+            defects: self.defects.clone(),
+            trouble: self.trouble.clone(),
         }
     }
 }

@@ -1,0 +1,114 @@
+//! Settings of an accumulator.
+
+use std::time::Duration;
+
+/// How an accumulator lists, watches and publishes. The default is what the agents use.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    /// Objects per page of a list.
+    pub page_size: u32,
+    /// Failures in a row for so long make a source stale.
+    pub stale_after: Duration,
+    /// When many deletions at once need a second opinion.
+    pub brake: Brake,
+    /// Longest pause between attempts to reach an API server that fails.
+    pub max_backoff: Duration,
+    /// How often to look for a required kind that is not served, give or take a fifth.
+    pub recheck_required: Duration,
+    /// How often to look for an optional kind that is not served, give or take a fifth.
+    pub recheck_optional: Duration,
+    /// Changes that wait for the owner task at most; beyond that the watches are not read.
+    pub inbox: usize,
+    /// Changes that the owner task puts into one snapshot at most.
+    pub batch: usize,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            page_size: 500,
+            stale_after: Duration::from_secs(30),
+            brake: Brake::default(),
+            max_backoff: Duration::from_secs(30),
+            recheck_required: Duration::from_secs(5),
+            recheck_optional: Duration::from_mins(1),
+            inbox: 1024,
+            batch: 256,
+        }
+    }
+}
+
+impl Config {
+    /// Checks what would stop an accumulator from working, and names the reason.
+    pub fn validate(&self) -> Result<(), String> {
+        if self.page_size == 0 {
+            return Err("the page size of lists must not be zero".to_owned());
+        }
+        if self.inbox == 0 || self.batch == 0 {
+            return Err("inbox and batch must not be zero".to_owned());
+        }
+        if !(0.0..=1.0).contains(&self.brake.fraction) {
+            return Err("the fraction of the delete brake must be between 0 and 1".to_owned());
+        }
+        Ok(())
+    }
+}
+
+/// Limit of how much one source may lose at once without a second look: the larger of both.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Brake {
+    /// Share of the source's objects, 0 to 1; 0 switches the brake off.
+    pub fraction: f64,
+    /// Number of objects that may always go.
+    pub floor: usize,
+    /// Over which time deletions by watch events are added up.
+    pub window: Duration,
+    /// Pause before the second list, so that it is an independent one.
+    pub confirm_after: Duration,
+    /// For how long one answer of discovery releases deletions by watch events.
+    pub released_for: Duration,
+}
+
+impl Default for Brake {
+    fn default() -> Self {
+        Self {
+            fraction: 0.3,
+            floor: 20,
+            window: Duration::from_secs(10),
+            confirm_after: Duration::from_secs(1),
+            released_for: Duration::from_secs(1),
+        }
+    }
+}
+
+impl Brake {
+    /// Whether `lost` of `total` objects are too many to believe at once.
+    #[allow(clippy::cast_precision_loss, reason = "a limit; nobody has 2^52 objects of a kind")]
+    pub(crate) fn stops(&self, lost: usize, total: usize) -> bool {
+        self.fraction > 0.0 && lost > self.floor && lost as f64 > self.fraction * total as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_brake_lets_the_larger_of_both_limits_go() {
+        let brake = Brake::default();
+        assert!(!brake.stops(20, 20));
+        assert!(brake.stops(21, 21));
+        assert!(!brake.stops(30, 100));
+        assert!(brake.stops(31, 100));
+        assert!(!Brake { fraction: 0.0, ..brake }.stops(100, 100));
+    }
+
+    #[test]
+    fn settings_that_cannot_work_are_named() {
+        assert_eq!(Config::default().validate(), Ok(()));
+        assert!(Config { page_size: 0, ..Config::default() }.validate().is_err());
+        assert!(Config { batch: 0, ..Config::default() }.validate().is_err());
+        let brake = Brake { fraction: 1.5, ..Brake::default() };
+        assert!(Config { brake, ..Config::default() }.validate().is_err());
+    }
+}

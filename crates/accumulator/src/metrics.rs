@@ -1,0 +1,283 @@
+//! Metrics of an accumulator, prefix `fleet_accumulator_`.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use prometheus::core::{Collector, Desc};
+use prometheus::proto::MetricFamily;
+use prometheus::{
+    Gauge, GaugeVec, Histogram, HistogramOpts, IntCounter, IntCounterVec, IntGauge, IntGaugeVec,
+    Opts,
+};
+
+use crate::{SourceInfo, SourceState};
+
+const SOURCE: [&str; 3] = ["cluster", "kind", "source"];
+
+fn opts(name: &str, help: &str) -> Opts {
+    Opts::new(format!("fleet_accumulator_{name}"), help)
+}
+
+/// A metric whose name and labels are constants, so that it cannot be refused.
+macro_rules! metric {
+    ($type:ident, $name:literal, $help:literal) => {
+        $type::with_opts(opts($name, $help)).expect("the name is valid")
+    };
+    ($type:ident, $name:literal, $help:literal, $labels:expr) => {
+        $type::new(opts($name, $help), $labels).expect("name and labels are valid")
+    };
+}
+
+fn histogram(name: &str, help: &str, buckets: Vec<f64>) -> Histogram {
+    let opts = HistogramOpts::from(opts(name, help)).buckets(buckets);
+    Histogram::with_opts(opts).expect("name and buckets are valid")
+}
+
+/// Why a snapshot was published.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Reason {
+    /// Versions only; nobody is woken.
+    Version,
+    /// Objects changed.
+    Content,
+    /// A source changed its state.
+    State,
+}
+
+impl Reason {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Version => "version",
+            Self::Content => "content",
+            Self::State => "state",
+        }
+    }
+}
+
+/// All metrics of one accumulator. Clones share their values.
+#[derive(Clone)]
+pub(crate) struct Metrics {
+    source_state: IntGaugeVec,
+    source_objects: IntGaugeVec,
+    source_events: IntCounterVec,
+    source_relists: IntCounterVec,
+    source_errors: IntCounterVec,
+    source_last_event_age: GaugeVec,
+    decode_errors: IntCounterVec,
+    fuse_open: IntGaugeVec,
+    snapshot_seq: IntGauge,
+    publish: IntCounterVec,
+    publish_delay: Histogram,
+    pub(crate) step_changes: Histogram,
+    inbox_depth: IntGauge,
+    pub(crate) expectation_timeouts: IntCounter,
+}
+
+impl Metrics {
+    pub(crate) fn new() -> Self {
+        Self {
+            source_state: metric!(
+                IntGaugeVec,
+                "source_state",
+                "1 for the state a source is in",
+                &["cluster", "kind", "source", "state"]
+            ),
+            source_objects: metric!(IntGaugeVec, "source_objects", "Objects held", &SOURCE),
+            source_events: metric!(
+                IntCounterVec,
+                "source_events_total",
+                "Watch events by type",
+                &["cluster", "kind", "source", "type"]
+            ),
+            source_relists: metric!(IntCounterVec, "source_relists_total", "Lists", &SOURCE),
+            source_errors: metric!(
+                IntCounterVec,
+                "source_errors_total",
+                "Failures by class",
+                &["cluster", "kind", "source", "class"]
+            ),
+            source_last_event_age: metric!(
+                GaugeVec,
+                "source_last_event_age_seconds",
+                "Time since the last event of a watch",
+                &SOURCE
+            ),
+            decode_errors: metric!(
+                IntCounterVec,
+                "decode_errors_total",
+                "Objects that could not be read",
+                &SOURCE
+            ),
+            fuse_open: metric!(
+                IntGaugeVec,
+                "fuse_open",
+                "Removals that wait for a second list",
+                &SOURCE
+            ),
+            snapshot_seq: metric!(IntGauge, "snapshot_seq", "Number of the newest snapshot"),
+            publish: metric!(
+                IntCounterVec,
+                "publish_total",
+                "Published snapshots by reason",
+                &["reason"]
+            ),
+            publish_delay: histogram(
+                "publish_delay_seconds",
+                "From the first event of a snapshot to its publication",
+                vec![1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1, 1.0],
+            ),
+            step_changes: histogram(
+                "step_changes",
+                "Objects that differ in a step of a consumer",
+                vec![0.0, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1e3, 1e4, 1e5],
+            ),
+            inbox_depth: metric!(IntGauge, "inbox_depth", "Changes in the last batch"),
+            expectation_timeouts: metric!(
+                IntCounter,
+                "expectation_timeouts_total",
+                "Own writes that did not come back in time"
+            ),
+        }
+    }
+
+    pub(crate) fn published(&self, seq: u64, reason: Reason, delay: Duration, depth: usize) {
+        self.snapshot_seq.set(i64::try_from(seq).unwrap_or(i64::MAX));
+        self.publish.with_label_values(&[reason.as_str()]).inc();
+        self.publish_delay.observe(delay.as_secs_f64());
+        self.inbox_depth.set(i64::try_from(depth).unwrap_or(i64::MAX));
+    }
+
+    fn collectors(&self) -> Vec<Box<dyn Collector>> {
+        vec![
+            Box::new(self.source_state.clone()),
+            Box::new(self.source_objects.clone()),
+            Box::new(self.source_events.clone()),
+            Box::new(self.source_relists.clone()),
+            Box::new(self.source_errors.clone()),
+            Box::new(self.decode_errors.clone()),
+            Box::new(self.fuse_open.clone()),
+            Box::new(self.snapshot_seq.clone()),
+            Box::new(self.publish.clone()),
+            Box::new(self.publish_delay.clone()),
+            Box::new(self.step_changes.clone()),
+            Box::new(self.inbox_depth.clone()),
+            Box::new(self.expectation_timeouts.clone()),
+        ]
+    }
+
+    pub(crate) fn register(
+        &self,
+        registry: &prometheus::Registry,
+        sources: Vec<SourceMetrics>,
+    ) -> prometheus::Result<()> {
+        for collector in self.collectors() {
+            registry.register(collector)?;
+        }
+        registry.register(Box::new(Ages { gauges: self.source_last_event_age.clone(), sources }))
+    }
+
+    pub(crate) fn source(&self, info: &SourceInfo, now: Instant) -> SourceMetrics {
+        let labels = [info.cluster.as_str(), info.kind.kind, info.field];
+        SourceMetrics(Arc::new(Handles {
+            labels,
+            cluster_states: SourceState::NAMES.map(|name| {
+                let [cluster, kind, field] = labels;
+                let gauge = self.source_state.with_label_values(&[cluster, kind, field, name]);
+                gauge.set(i64::from(name == SourceState::Pending.as_str()));
+                gauge
+            }),
+            objects: self.source_objects.with_label_values(&labels),
+            events: self.source_events.clone(),
+            relists: self.source_relists.with_label_values(&labels),
+            errors: self.source_errors.clone(),
+            age: self.source_last_event_age.with_label_values(&labels),
+            undecodable: self.decode_errors.with_label_values(&labels),
+            fuse: self.fuse_open.with_label_values(&labels),
+            started: now,
+            last_event: AtomicU64::new(0),
+        }))
+    }
+}
+
+/// Metrics of one source. Clones share their values.
+#[derive(Clone)]
+pub(crate) struct SourceMetrics(Arc<Handles>);
+
+struct Handles {
+    labels: [&'static str; 3],
+    /// In the order of [`SourceState::NAMES`].
+    cluster_states: [IntGauge; SourceState::NAMES.len()],
+    objects: IntGauge,
+    events: IntCounterVec,
+    relists: IntCounter,
+    errors: IntCounterVec,
+    age: Gauge,
+    undecodable: IntCounter,
+    fuse: IntGauge,
+    started: Instant,
+    /// Milliseconds after `started`.
+    last_event: AtomicU64,
+}
+
+fn count(number: usize) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+impl SourceMetrics {
+    pub(crate) fn event(&self, kind: &'static str) {
+        let [cluster, resource, field] = self.0.labels;
+        self.0.events.with_label_values(&[cluster, resource, field, kind]).inc();
+    }
+
+    pub(crate) fn error(&self, class: &'static str) {
+        let [cluster, resource, field] = self.0.labels;
+        self.0.errors.with_label_values(&[cluster, resource, field, class]).inc();
+    }
+
+    pub(crate) fn relist(&self) {
+        self.0.relists.inc();
+    }
+
+    pub(crate) fn undecodable(&self) {
+        self.0.undecodable.inc();
+    }
+
+    pub(crate) fn fuse(&self, held: usize) {
+        self.0.fuse.set(count(held));
+    }
+
+    pub(crate) fn heard(&self, now: Instant, objects: usize) {
+        let after = now.saturating_duration_since(self.0.started).as_millis();
+        self.0.last_event.store(u64::try_from(after).unwrap_or(u64::MAX), Ordering::Relaxed);
+        self.0.objects.set(count(objects));
+    }
+
+    pub(crate) fn state(&self, state: &SourceState) {
+        for (name, gauge) in SourceState::NAMES.iter().zip(&self.0.cluster_states) {
+            gauge.set(i64::from(*name == state.as_str()));
+        }
+    }
+}
+
+/// Computes the ages when somebody looks.
+struct Ages {
+    gauges: GaugeVec,
+    sources: Vec<SourceMetrics>,
+}
+
+impl Collector for Ages {
+    fn desc(&self) -> Vec<&Desc> {
+        self.gauges.desc()
+    }
+
+    fn collect(&self) -> Vec<MetricFamily> {
+        let now = tokio::time::Instant::now().into_std();
+        for SourceMetrics(source) in &self.sources {
+            let last = Duration::from_millis(source.last_event.load(Ordering::Relaxed));
+            let age = now.saturating_duration_since(source.started + last);
+            source.age.set(age.as_secs_f64());
+        }
+        self.gauges.collect()
+    }
+}

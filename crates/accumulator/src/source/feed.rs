@@ -1,0 +1,267 @@
+//! Where the events of a source come from.
+
+use std::borrow::Cow;
+use std::marker::PhantomData;
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use futures::stream::{self, BoxStream, StreamExt};
+use http::Request;
+use k8s_openapi::api::core::v1::Namespace;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::client::Body;
+use kube::core::{DynamicResourceScope, PartialObjectMeta};
+use kube::runtime::watcher;
+use kube::{Api, Client, Resource};
+use serde::{Deserialize, Deserializer};
+use tokio::sync::mpsc;
+
+use crate::Tracked;
+
+/// What discovery says of a kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Served {
+    /// It is served and objects can be created.
+    Yes,
+    /// It is served, but about to go: a definition that is being deleted loses `create` first.
+    Ending,
+    /// It is not served.
+    No,
+}
+
+/// Something that came from an API server.
+#[derive(Debug)]
+pub enum Heard<W> {
+    /// An event of the list or the watch, or a failure.
+    Event(watcher::Result<watcher::Event<W>>),
+    /// The API server has accepted a watch. `watcher` does not tell, and a quiet kind would look
+    /// broken for as long as nothing changes.
+    WatchStarted,
+}
+
+/// What one source hears.
+pub type Events<W> = BoxStream<'static, Heard<W>>;
+
+/// An API server, as far as one source needs it. Tests feed events by hand.
+pub trait Feed<T: Tracked>: Send + 'static {
+    /// Starts from the beginning: a full list that is not older than this call, then its changes.
+    fn open(&mut self) -> Events<T::Wire>;
+
+    /// Asks discovery for the kind.
+    fn served(&mut self) -> BoxFuture<'_, kube::Result<Served>>;
+
+    /// Something that only changes when the client talks to another cluster; `None` if it cannot
+    /// be read.
+    fn identity(&mut self) -> BoxFuture<'_, Option<String>> {
+        Box::pin(std::future::ready(None))
+    }
+}
+
+/// What of a kind is watched, and with which client.
+#[derive(Clone)]
+pub struct SourceSpec {
+    /// A client without retries and read timeout.
+    pub client: Client,
+    /// Only this namespace; all if `None`.
+    pub namespace: Option<String>,
+    /// Label selector.
+    pub labels: Option<String>,
+    /// Field selector.
+    pub fields: Option<String>,
+    /// After how many seconds the API server ends a watch, which costs one reconnect: a dead
+    /// connection is noticed this much plus 5 s later. 290 if `None`.
+    pub watch_timeout: Option<u32>,
+}
+
+impl SourceSpec {
+    /// All objects of the kind.
+    pub fn new(client: Client) -> Self {
+        Self { client, namespace: None, labels: None, fields: None, watch_timeout: None }
+    }
+
+    /// Only the objects of one namespace.
+    #[must_use]
+    pub fn namespace(mut self, namespace: impl Into<String>) -> Self {
+        self.namespace = Some(namespace.into());
+        self
+    }
+
+    /// Only objects with these labels.
+    #[must_use]
+    pub fn labels(mut self, selector: impl Into<String>) -> Self {
+        self.labels = Some(selector.into());
+        self
+    }
+
+    /// Only objects with these fields.
+    #[must_use]
+    pub fn fields(mut self, selector: impl Into<String>) -> Self {
+        self.fields = Some(selector.into());
+        self
+    }
+
+    /// Lets the API server end each watch after so many seconds.
+    #[must_use]
+    pub fn watch_timeout(mut self, seconds: u32) -> Self {
+        self.watch_timeout = Some(seconds);
+        self
+    }
+}
+
+/// The feed of a real API server.
+pub(crate) struct KubeFeed<T> {
+    spec: SourceSpec,
+    page_size: u32,
+    content: PhantomData<fn() -> T>,
+}
+
+impl<T: Tracked> KubeFeed<T> {
+    pub(crate) fn new(spec: SourceSpec, page_size: u32) -> Self {
+        Self { spec, page_size, content: PhantomData }
+    }
+}
+
+impl<T: Tracked> Feed<T> for KubeFeed<T> {
+    fn open(&mut self) -> Events<T::Wire> {
+        let spec = &self.spec;
+        let (client, started) = eavesdrop(&spec.client);
+        let api: Api<Scoped<T::Wire>> = match &spec.namespace {
+            Some(namespace) => Api::namespaced_with(client, namespace, &()),
+            None => Api::all_with(client, &()),
+        };
+        // List, then watch, and the list from the newest state: a streaming list may start from a
+        // cache of any age, and what it lacks would be taken for deleted.
+        let config = watcher::Config {
+            label_selector: spec.labels.clone(),
+            field_selector: spec.fields.clone(),
+            timeout: spec.watch_timeout,
+            list_semantic: watcher::ListSemantic::MostRecent,
+            initial_list_strategy: watcher::InitialListStrategy::ListWatch,
+            page_size: Some(self.page_size),
+            bookmarks: true,
+        };
+        let events = watcher::watcher(api, config);
+        let events = events.map(|event| Heard::Event(event.map(unscope)));
+        let started = stream::unfold(started, async |mut started| {
+            started.recv().await.map(|()| (Heard::WatchStarted, started))
+        });
+        stream::select(started, events).boxed()
+    }
+
+    fn served(&mut self) -> BoxFuture<'_, kube::Result<Served>> {
+        let client = self.spec.client.clone();
+        Box::pin(async move {
+            let version = T::Wire::api_version(&());
+            let resources = if T::Wire::group(&()).is_empty() {
+                client.list_core_api_resources(&version).await
+            } else {
+                client.list_api_group_resources(&version).await
+            };
+            let resources = match resources {
+                Ok(list) => list.resources,
+                Err(kube::Error::Api(status)) if status.code == 404 => return Ok(Served::No),
+                Err(error) => return Err(error),
+            };
+            let plural = T::Wire::plural(&());
+            let found = resources.iter().find(|resource| resource.name == plural);
+            Ok(match found {
+                None => Served::No,
+                Some(resource) if resource.verbs.iter().any(|verb| verb == "create") => Served::Yes,
+                Some(_) => Served::Ending,
+            })
+        })
+    }
+
+    fn identity(&mut self) -> BoxFuture<'_, Option<String>> {
+        // Who may read one namespace only may not read this one.
+        if self.spec.namespace.is_some() {
+            return Box::pin(std::future::ready(None));
+        }
+        let api: Api<PartialObjectMeta<Namespace>> = Api::all(self.spec.client.clone());
+        Box::pin(async move { api.get("kube-system").await.ok()?.metadata.uid })
+    }
+}
+
+/// How long an API server may take to start an answer. It ends requests after 60 s itself; a
+/// watch is answered at once.
+const ANSWER_WITHIN: Duration = Duration::from_secs(60);
+
+/// The same client, with a notice of each watch that was accepted. An answer that never starts, as
+/// behind a half-open connection, becomes a failure.
+fn eavesdrop(client: &Client) -> (Client, mpsc::UnboundedReceiver<()>) {
+    let (sender, receiver) = mpsc::unbounded_channel();
+    let namespace = client.default_namespace().to_owned();
+    let client = client.clone();
+    let service = tower::service_fn(move |request: Request<Body>| {
+        let (client, sender) = (client.clone(), sender.clone());
+        async move {
+            let query = request.uri().query().unwrap_or_default();
+            let is_watch = query.split('&').any(|pair| pair == "watch=true");
+            let answer = tokio::time::timeout(ANSWER_WITHIN, client.send(request)).await;
+            let response = answer.map_err(|_| {
+                let seconds = ANSWER_WITHIN.as_secs();
+                kube::Error::Service(format!("no answer within {seconds} s").into())
+            })??;
+            if is_watch && response.status().is_success() {
+                // Nobody listens any more: then nobody reads the watch either.
+                let _ = sender.send(());
+            }
+            Ok::<_, kube::Error>(response)
+        }
+    });
+    (Client::new(service, namespace), receiver)
+}
+
+fn unscope<W>(event: watcher::Event<Scoped<W>>) -> watcher::Event<W> {
+    match event {
+        watcher::Event::Init => watcher::Event::Init,
+        watcher::Event::InitApply(Scoped(wire)) => watcher::Event::InitApply(wire),
+        watcher::Event::InitDone => watcher::Event::InitDone,
+        watcher::Event::Apply(Scoped(wire)) => watcher::Event::Apply(wire),
+        watcher::Event::Delete(Scoped(wire)) => watcher::Event::Delete(wire),
+    }
+}
+
+/// A resource whose scope is known at run time only: whether one namespace or all are watched is a
+/// matter of the [`SourceSpec`], not of the type.
+#[derive(Clone, Debug)]
+struct Scoped<W>(W);
+
+impl<'de, W: Deserialize<'de>> Deserialize<'de> for Scoped<W> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        W::deserialize(deserializer).map(Self)
+    }
+}
+
+impl<W: Resource<DynamicType = ()>> Resource for Scoped<W> {
+    type DynamicType = ();
+    type Scope = DynamicResourceScope;
+
+    fn kind((): &()) -> Cow<'_, str> {
+        W::kind(&())
+    }
+
+    fn group((): &()) -> Cow<'_, str> {
+        W::group(&())
+    }
+
+    fn version((): &()) -> Cow<'_, str> {
+        W::version(&())
+    }
+
+    fn plural((): &()) -> Cow<'_, str> {
+        W::plural(&())
+    }
+
+    fn metadata_api() -> bool {
+        W::metadata_api()
+    }
+
+    fn meta(&self) -> &ObjectMeta {
+        self.0.meta()
+    }
+
+    fn meta_mut(&mut self) -> &mut ObjectMeta {
+        self.0.meta_mut()
+    }
+}

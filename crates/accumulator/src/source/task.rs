@@ -1,0 +1,331 @@
+//! The task of one source: reads the events, asks when it must, starts over when that is the only
+//! way out.
+
+use std::hash::{BuildHasher, Hasher};
+use std::task::Poll;
+use std::time::{Duration, Instant};
+
+use futures::StreamExt;
+use kube::runtime::watcher::DefaultBackoff;
+use tokio::sync::mpsc;
+
+use super::Update;
+use super::error::{Class, Failure};
+use super::feed::{Feed, Heard, Served};
+use super::item::Input;
+use super::state::{Command, Machine};
+use crate::config::Config;
+use crate::metrics::{Reason, SourceMetrics};
+use crate::snapshot::Field;
+use crate::{Snapshot, SourceInfo, SourceState, Tracked};
+
+/// Events that are put into one update at most, if they are there already. Nothing is waited for.
+const BATCH: usize = 64;
+/// A source that was well for so long starts with short pauses again.
+const WELL_AFTER: Duration = Duration::from_secs(10);
+/// Pause before a watch that was cut off is resumed, unless that happens all the time.
+const RESUME_AFTER: Duration = Duration::from_millis(20);
+/// How long discovery may take.
+const ASK_WITHIN: Duration = Duration::from_secs(10);
+/// How long a list may make no progress.
+const LIST_WITHIN: Duration = Duration::from_secs(60);
+
+pub(crate) struct Task<S, T: Tracked> {
+    field: Field<S, T>,
+    info: SourceInfo,
+    config: Config,
+    feed: Box<dyn Feed<T>>,
+    machine: Machine<T>,
+    metrics: SourceMetrics,
+    outbox: mpsc::Sender<Update<S>>,
+    published: Published,
+    backoff: DefaultBackoff,
+    /// Since when there was no failure.
+    well_since: Option<Instant>,
+    resumed_at: Option<Instant>,
+    identity: Option<String>,
+}
+
+/// What of the view the owner has.
+struct Published {
+    revision: u64,
+    state: SourceState,
+}
+
+/// The owner is gone: nothing is left to do.
+struct Closed;
+
+/// Monotonic time that tests can stop.
+pub(crate) fn now() -> Instant {
+    tokio::time::Instant::now().into_std()
+}
+
+/// `duration`, give or take a fifth, so that many agents do not ask in step.
+fn jittered(duration: Duration) -> Duration {
+    let random = std::hash::RandomState::new().build_hasher().finish() % 401;
+    duration.mul_f64(0.8 + f64::from(u32::try_from(random).unwrap_or(200)) / 1000.0)
+}
+
+impl<S: Snapshot, T: Tracked> Task<S, T> {
+    pub(crate) fn new(
+        field: Field<S, T>,
+        info: SourceInfo,
+        config: Config,
+        feed: Box<dyn Feed<T>>,
+        metrics: SourceMetrics,
+        outbox: mpsc::Sender<Update<S>>,
+    ) -> Self {
+        Self {
+            machine: Machine::new(config.clone(), metrics.clone()),
+            field,
+            info,
+            config,
+            feed,
+            metrics,
+            outbox,
+            published: Published { revision: 0, state: SourceState::Pending },
+            backoff: DefaultBackoff::default(),
+            well_since: None,
+            resumed_at: None,
+            identity: None,
+        }
+    }
+
+    /// Runs until the owner is gone. Cancelling is dropping.
+    pub(crate) async fn run(mut self) {
+        self.identity = self.ask_identity().await;
+        while self.turn().await.is_ok() {}
+    }
+
+    /// One stream, and what its end asks for.
+    async fn turn(&mut self) -> Result<(), Closed> {
+        let mut command = self.follow().await?;
+        if command == Command::AskServed {
+            command = self.is_it_missing().await?;
+        }
+        match command {
+            Command::Confirm => {
+                let (held, of) = (self.info.field, self.machine.view().len());
+                tracing::warn!(source = held, objects_count = of, "Many objects vanished at once");
+                tokio::time::sleep(self.config.brake.confirm_after).await;
+            }
+            Command::Recheck => self.await_served().await?,
+            _ => self.pause().await?,
+        }
+        if matches!(self.machine.view().state(), SourceState::Stale { .. }) {
+            self.check_identity().await;
+        }
+        Ok(())
+    }
+
+    /// Reads one stream to the point where another one is needed.
+    async fn follow(&mut self) -> Result<Command, Closed> {
+        let mut events = self.feed.open();
+        loop {
+            let patience = if self.machine.is_listing() { LIST_WITHIN } else { Duration::MAX };
+            let Ok(heard) = tokio::time::timeout(patience, events.next()).await else {
+                let seconds = LIST_WITHIN.as_secs();
+                let message = format!("the list has made no progress for {seconds} s").into();
+                let failure = Failure { class: Class::Failed, message };
+                self.machine.handle(Input::Failed(failure), now());
+                self.publish(now()).await?;
+                return Ok(Command::Rebuild);
+            };
+            let received = now();
+            // Streams of the API server have no end; those of tests may.
+            let Some(heard) = heard else { return Ok(Command::Rebuild) };
+            let mut command = self.take(heard, received).await?;
+            for _ in 1..BATCH {
+                if command.is_some() {
+                    break;
+                }
+                let Poll::Ready(Some(heard)) = futures::poll!(events.next()) else { break };
+                command = self.take(heard, received).await?;
+            }
+            self.publish(received).await?;
+            match command {
+                None => {}
+                Some(Command::Retry) => self.pause().await?,
+                Some(Command::Resume) => self.resume().await?,
+                Some(command) => return Ok(command),
+            }
+        }
+    }
+
+    async fn take(
+        &mut self,
+        heard: Heard<T::Wire>,
+        received: Instant,
+    ) -> Result<Option<Command>, Closed> {
+        let input = Input::read(heard);
+        if self.machine.brakes(&input, received) {
+            // What came before does not wait for the answer.
+            self.publish(received).await?;
+            if let Some(command) = self.are_deletions_true().await? {
+                return Ok(Some(command));
+            }
+        }
+        let command = self.machine.handle(input, received);
+        if command.is_some() {
+            let well = self.well_since.take();
+            if well.is_some_and(|since| received.duration_since(since) >= WELL_AFTER) {
+                self.backoff = DefaultBackoff::default();
+            }
+        } else if self.machine.view().state().is_live() {
+            self.well_since.get_or_insert(received);
+        }
+        Ok(command)
+    }
+
+    /// Hands the view to the owner if it differs from the one it has.
+    async fn publish(&mut self, received: Instant) -> Result<(), Closed> {
+        let view = self.machine.view();
+        self.metrics.heard(received, view.len());
+        let (state, revision) = (view.state().clone(), view.revision);
+        let Some(touched) = self.machine.take_changes() else { return Ok(()) };
+        let reason = if state != self.published.state {
+            self.log(&state);
+            Reason::State
+        } else if revision != self.published.revision {
+            Reason::Content
+        } else {
+            Reason::Version
+        };
+        self.published = Published { revision, state };
+        let (view, get_mut) = (self.machine.view().clone(), self.field.get_mut);
+        let install = Box::new(move |snapshot: &mut S| *get_mut(snapshot) = view);
+        let update = Update { source: self.field.id, received, reason, touched, install };
+        self.outbox.send(update).await.map_err(|_| Closed)
+    }
+
+    fn log(&self, state: &SourceState) {
+        let (cluster, kind) = (self.info.cluster.as_str(), self.info.kind.kind);
+        let count = self.machine.view().len();
+        match state {
+            SourceState::Stale { message, .. } => {
+                tracing::warn!(cluster, kind, error = %message, "Source is stale");
+            }
+            SourceState::Forbidden { verb, message, .. } => {
+                tracing::error!(cluster, kind, verb, error = %message, "Source is forbidden");
+            }
+            SourceState::Missing { .. } if self.info.optional => {
+                tracing::info!(cluster, kind, "Optional kind is not served");
+            }
+            SourceState::Missing { .. } => tracing::warn!(cluster, kind, "Kind is not served"),
+            state => tracing::info!(cluster, kind, %state, objects_count = count, "Source"),
+        }
+    }
+
+    /// Waits before the next attempt. It is known that there is no connection meanwhile, so the
+    /// source may become stale.
+    async fn pause(&mut self) -> Result<(), Closed> {
+        let delay = self.backoff.next().unwrap_or(self.config.max_backoff);
+        self.pause_for(delay.min(self.config.max_backoff)).await
+    }
+
+    async fn pause_for(&mut self, delay: Duration) -> Result<(), Closed> {
+        let until = tokio::time::Instant::now() + delay;
+        if let Some(stale_at) = self.machine.stale_at()
+            && stale_at < until.into_std()
+        {
+            tokio::time::sleep_until(stale_at.into()).await;
+            self.machine.unreachable(now());
+            self.publish(now()).await?;
+        }
+        tokio::time::sleep_until(until).await;
+        Ok(())
+    }
+
+    /// Waits a moment before a watch that was cut off is resumed.
+    async fn resume(&mut self) -> Result<(), Closed> {
+        let now = now();
+        let again = self.resumed_at.replace(now);
+        if again.is_some_and(|at| now.duration_since(at) < Duration::from_secs(1)) {
+            return self.pause().await;
+        }
+        self.pause_for(jittered(RESUME_AFTER)).await
+    }
+
+    async fn ask_served(&mut self) -> Result<Served, Failure> {
+        match tokio::time::timeout(ASK_WITHIN, self.feed.served()).await {
+            Ok(answer) => answer.map_err(Failure::from),
+            Err(_) => {
+                let message = "discovery did not answer".into();
+                Err(Failure { class: Class::Failed, message })
+            }
+        }
+    }
+
+    /// Many deletions came at once. `None` if they are to be believed.
+    async fn are_deletions_true(&mut self) -> Result<Option<Command>, Closed> {
+        loop {
+            match self.ask_served().await {
+                Ok(Served::Yes) => {
+                    self.machine.release(now());
+                    return Ok(None);
+                }
+                Ok(Served::Ending | Served::No) => {
+                    let command = self.machine.missing(now());
+                    self.publish(now()).await?;
+                    return Ok(Some(command));
+                }
+                Err(failure) => {
+                    self.machine.trouble(&failure, now());
+                    self.publish(now()).await?;
+                    self.pause().await?;
+                }
+            }
+        }
+    }
+
+    /// The API server answered "not found". Either the kind is missing, or that is a failure like
+    /// others.
+    async fn is_it_missing(&mut self) -> Result<Command, Closed> {
+        let command = match self.ask_served().await {
+            Ok(Served::No) => self.machine.missing(now()),
+            Ok(Served::Yes | Served::Ending) => {
+                let message = "not found, though discovery lists the kind".into();
+                self.machine.trouble(&Failure { class: Class::NotFound, message }, now());
+                Command::Rebuild
+            }
+            Err(failure) => {
+                self.machine.trouble(&failure, now());
+                Command::Rebuild
+            }
+        };
+        self.machine.unreachable(now());
+        self.publish(now()).await?;
+        Ok(command)
+    }
+
+    /// Waits until the kind is served.
+    async fn await_served(&mut self) -> Result<(), Closed> {
+        let optional = self.info.optional;
+        let config = &self.config;
+        let every = if optional { config.recheck_optional } else { config.recheck_required };
+        loop {
+            tokio::select! {
+                () = tokio::time::sleep(jittered(every)) => {}
+                () = self.outbox.closed() => return Err(Closed),
+            }
+            if matches!(self.ask_served().await, Ok(Served::Yes)) {
+                return Ok(());
+            }
+        }
+    }
+
+    async fn ask_identity(&mut self) -> Option<String> {
+        tokio::time::timeout(ASK_WITHIN, self.feed.identity()).await.ok().flatten()
+    }
+
+    /// After a time without contact, the address may lead to another cluster.
+    async fn check_identity(&mut self) {
+        let Some(identity) = self.ask_identity().await else { return };
+        let known = self.identity.replace(identity);
+        if known.is_some() && known != self.identity {
+            let cluster = self.info.cluster.as_str();
+            tracing::error!(cluster, source = self.info.field, "This is another cluster");
+            self.machine.suspect();
+        }
+    }
+}
