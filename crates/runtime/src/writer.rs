@@ -121,8 +121,7 @@ impl Writer {
                     }
                 }
                 Err(refusal) => {
-                    let until = refusal.until.map(|until| reply::expect(&steps[index], until));
-                    outcome.expectations.extend(until);
+                    outcome.expectations.extend(refusal.expectation);
                     outcome.skipped.extend(graph.failed(index));
                     let Refusal { class, retry_after, message, .. } = refusal;
                     outcome.failures.push(Failure { step: index, class, retry_after, message });

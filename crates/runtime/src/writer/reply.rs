@@ -9,6 +9,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::outcome::Class;
+use super::request::everywhere;
 use crate::plan::{Action, Precondition, Step};
 
 /// Pause when the server asks for one without saying how long.
@@ -25,17 +26,12 @@ pub(super) struct Refusal {
     pub(super) retry_after: Option<Duration>,
     pub(super) message: String,
     /// What the view has to show before a new plan makes sense.
-    pub(super) until: Option<Until>,
+    pub(super) expectation: Option<Expectation>,
 }
 
 impl Refusal {
     pub(super) fn new(class: Class, message: impl Into<String>) -> Self {
-        Self { class, retry_after: None, message: message.into(), until: None }
-    }
-
-    fn until(mut self, until: Until) -> Self {
-        self.until = Some(until);
-        self
+        Self { class, retry_after: None, message: message.into(), expectation: None }
     }
 }
 
@@ -48,11 +44,19 @@ struct Body {
     message: String,
     reason: String,
     details: Details,
+    items: Vec<Item>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Item {
+    metadata: Metadata,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct Metadata {
+    namespace: String,
     uid: String,
     resource_version: String,
     deletion_timestamp: Option<IgnoredAny>,
@@ -118,11 +122,7 @@ pub(super) fn found(
 fn success(step: &Step, body: &Body) -> Result<Option<Expectation>, Refusal> {
     let meta = &body.metadata;
     let until = match &step.action {
-        Action::ConfirmAbsent => {
-            let Precondition { uid, version } = identity(meta);
-            let refusal = Refusal::new(Class::Conflict, "the object exists, the view was behind");
-            return Err(refusal.until(Until::AtLeast { uid, version }));
-        }
+        Action::ConfirmAbsent => return absent(step, body),
         // A Status says that the object is gone, and so does the last state of an object that
         // nothing holds any more: with the last finalizer removed it is not stored again.
         Action::Delete { at } if body.kind == "Status" || meta.finalizers.is_empty() => {
@@ -148,6 +148,22 @@ fn success(step: &Step, body: &Body) -> Result<Option<Expectation>, Refusal> {
     Ok(Some(expect(step, until)))
 }
 
+/// Reads the answer to a GET, or to a LIST over all namespaces.
+fn absent(step: &Step, body: &Body) -> Result<Option<Expectation>, Refusal> {
+    let found = if everywhere(step) {
+        body.items.first().map(|item| &item.metadata)
+    } else {
+        Some(&body.metadata)
+    };
+    let Some(found) = found else { return Ok(None) };
+    let Precondition { uid, version } = identity(found);
+    let mut expectation = expect(step, Until::AtLeast { uid, version });
+    expectation.name.namespace = found.namespace.as_str().into();
+    let message = "the object exists, the view was behind";
+    let refusal = Refusal::new(Class::Conflict, message);
+    Err(Refusal { expectation: Some(expectation), ..refusal })
+}
+
 fn refusal(
     step: &Step,
     status: StatusCode,
@@ -162,7 +178,7 @@ fn refusal(
         Class::Throttled => Some(pause.unwrap_or(DEFAULT_PAUSE)),
         _ => pause,
     };
-    refusal.until = match (class, planned_on(&step.action)) {
+    let until = match (class, planned_on(&step.action)) {
         (Class::Conflict, Some(Precondition { uid, version })) => {
             Some(Until::NewerThan { uid: uid.clone(), version: version.clone() })
         }
@@ -170,6 +186,7 @@ fn refusal(
         (Class::AlreadyExists, _) => Some(Until::Present),
         _ => None,
     };
+    refusal.expectation = until.map(|until| expect(step, until));
     refusal
 }
 
@@ -209,7 +226,9 @@ fn class(step: &Step, status: StatusCode, body: &Body, paused: bool) -> Class {
 
 /// Whether a "not found" means the object of this step, and not its namespace or kind.
 fn is_about(body: &Body, step: &Step) -> bool {
-    !matches!(step.action, Action::Create(_)) && body.details.name == *step.name.name
+    !matches!(step.action, Action::Create(_))
+        && !everywhere(step)
+        && body.details.name == *step.name.name
 }
 
 fn pause(headers: &HeaderMap, body: &Body) -> Option<Duration> {
@@ -245,6 +264,6 @@ fn identity(meta: &Metadata) -> Precondition {
 }
 
 /// The expectation about the object of `step`.
-pub(super) fn expect(step: &Step, until: Until) -> Expectation {
+fn expect(step: &Step, until: Until) -> Expectation {
     Expectation { cluster: step.cluster, kind: step.kind, name: step.name.clone(), until }
 }

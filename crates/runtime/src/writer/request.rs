@@ -37,6 +37,7 @@ pub(super) fn build(step: &Step, manager: &str) -> Result<Request<Vec<u8>>, Requ
             (Method::PATCH, JSON_PATCH, encode(&Guarded { operations, at }))
         }
         Action::Delete { at } => (Method::DELETE, JSON, encode(&delete_options(at))),
+        Action::ConfirmAbsent if everywhere(step) => return list(&step.kind, &step.name),
         Action::ConfirmAbsent => return get(&step.kind, &step.name),
     };
     let named = !matches!(step.action, Action::Create(_));
@@ -62,10 +63,29 @@ pub(super) fn get(
     kind: &ResourceKind,
     name: &ObjectName,
 ) -> Result<Request<Vec<u8>>, RequestError> {
-    Request::get(path(kind, name, true)?)
-        .header(ACCEPT, JSON)
-        .body(Vec::new())
-        .map_err(|_| RequestError::Name(name.to_string()))
+    read(path(kind, name, true)?, name)
+}
+
+/// Whether the step asks about all namespaces at once.
+pub(super) fn everywhere(step: &Step) -> bool {
+    matches!(step.action, Action::ConfirmAbsent)
+        && step.kind.namespaced
+        && step.name.namespace.is_empty()
+}
+
+/// Lists the objects of one name in all namespaces.
+fn list(kind: &ResourceKind, name: &ObjectName) -> Result<Request<Vec<u8>>, RequestError> {
+    let mut uri = root(kind);
+    uri.push('/');
+    uri.push_str(kind.plural);
+    uri.push_str("?fieldSelector=metadata.name%3D");
+    uri.push_str(segment(&name.name)?);
+    read(uri, name)
+}
+
+fn read(uri: String, name: &ObjectName) -> Result<Request<Vec<u8>>, RequestError> {
+    let request = Request::get(uri).header(ACCEPT, JSON).body(Vec::new());
+    request.map_err(|_| RequestError::Name(name.to_string()))
 }
 
 const METADATA: &str = "metadata";
@@ -74,16 +94,17 @@ const VERSION: &str = "resourceVersion";
 const JSON: &str = "application/json";
 const JSON_PATCH: &str = "application/json-patch+json";
 
-fn path(kind: &ResourceKind, name: &ObjectName, named: bool) -> Result<String, RequestError> {
-    let mut path = String::with_capacity(160);
+/// The path of a group and version.
+fn root(kind: &ResourceKind) -> String {
     if kind.group.is_empty() {
-        path.push_str("/api/");
+        format!("/api/{}", kind.version)
     } else {
-        path.push_str("/apis/");
-        path.push_str(kind.group);
-        path.push('/');
+        format!("/apis/{}/{}", kind.group, kind.version)
     }
-    path.push_str(kind.version);
+}
+
+fn path(kind: &ResourceKind, name: &ObjectName, named: bool) -> Result<String, RequestError> {
+    let mut path = root(kind);
     if kind.namespaced {
         path.push_str("/namespaces/");
         path.push_str(segment(&name.namespace)?);

@@ -125,6 +125,32 @@ async fn confirm_absent_gets_the_object() {
 }
 
 #[tokio::test]
+async fn confirm_absent_without_namespace_lists_all() {
+    let mut bench = Bench::new();
+    let everywhere = || Step { name: ObjectName::cluster("shop"), ..confirm() };
+    let outcome = bench.start(vec![everywhere()]);
+    let request = bench.receive().await;
+    assert_eq!(request.method, Method::GET);
+    assert_eq!(request.uri, "/api/v1/services?fieldSelector=metadata.name%3Dshop");
+    request.answer(200, &json!({"kind": "ServiceList", "metadata": {}, "items": []}));
+    assert_eq!(outcome.await.unwrap().acknowledged.len(), 1);
+
+    let metadata = json!({
+        "namespace": "team", "name": "shop", "uid": UID, "resourceVersion": "9",
+    });
+    let body = json!({"kind": "ServiceList", "metadata": {}, "items": [{"metadata": metadata}]});
+    let mut outcome = bench.exchange(everywhere(), 200, body).await;
+    assert_eq!(outcome.failures[0].class, Class::Conflict);
+    let expected = outcome.expectations.remove(0);
+    assert_eq!(expected.name, name());
+    assert_eq!(expected.until, Until::AtLeast { uid: UID.into(), version: "9".into() });
+
+    let gone = failure(404, "NotFound", &json!({"name": "shop"}));
+    let outcome = bench.exchange(everywhere(), 404, gone).await;
+    assert_eq!(outcome.failures[0].class, Class::KindMissing);
+}
+
+#[tokio::test]
 async fn objects_of_a_cluster_have_no_namespace_in_their_path() {
     let mut bench = Bench::new();
     let name = ObjectName::cluster("member-1");
@@ -140,8 +166,10 @@ async fn objects_of_a_cluster_have_no_namespace_in_their_path() {
 async fn a_name_cannot_lead_to_another_object() {
     let mut bench = Bench::new();
     for bad in ["", "..", "../x", "a/b", "a?b", "a#b", "a%2fb", "a b", "ä"] {
-        for name in [ObjectName::new("team", bad), ObjectName::new(bad, "shop")] {
-            let step = Step { name, ..delete() };
+        let everywhere = Step { name: ObjectName::cluster(bad), ..confirm() };
+        let names = [ObjectName::new("team", bad), ObjectName::new(bad, "shop")];
+        let deletions = names.map(|name| Step { name, ..delete() });
+        for step in deletions.into_iter().chain([everywhere]) {
             let outcome = bench.writer.execute(&[step], &bench.cancel).await;
             assert_eq!(outcome.failures[0].class, Class::Invalid, "{bad}");
         }
