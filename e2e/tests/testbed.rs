@@ -55,6 +55,15 @@ async fn a_testbed_is_a_fleet_with_limited_credentials_and_leaves_nothing() {
     assert!(!run.exists(), "{} is left", run.display());
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_refuses_to_start_is_reported_with_its_words() {
+    let options =
+        Options { apiserver_arguments: vec!["--no-such-flag".to_owned()], ..Options::members(0) };
+    let error = format!("{:#}", Testbed::start(options).await.unwrap_err());
+    assert!(error.contains("control plane of hub"), "{error}");
+    assert!(error.contains("unknown flag: --no-such-flag"), "{error}");
+}
+
 async fn a_member_reaches_its_own_hub_namespace_only(testbed: &Testbed) {
     let member = member_on_hub(testbed).await;
     let own = member_namespace("member-1");
