@@ -4,6 +4,7 @@ pub mod admin;
 pub mod args;
 pub mod clients;
 pub mod clock;
+pub mod engine;
 pub mod events;
 pub mod lifecycle;
 pub mod metrics;
@@ -14,3 +15,5 @@ pub mod room;
 #[cfg(feature = "testing")]
 pub mod testing;
 pub mod writer;
+
+pub use room::Room;

@@ -121,7 +121,9 @@ impl Writer {
                     }
                 }
                 Err(refusal) => {
-                    outcome.expectations.extend(refusal.expectation);
+                    outcome
+                        .expectations
+                        .extend(refusal.expectation.map(|expectation| *expectation));
                     outcome.skipped.extend(graph.failed(index));
                     let Refusal { class, retry_after, message, .. } = refusal;
                     outcome.failures.push(Failure { step: index, class, retry_after, message });

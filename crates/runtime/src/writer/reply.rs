@@ -26,7 +26,7 @@ pub(super) struct Refusal {
     pub(super) retry_after: Option<Duration>,
     pub(super) message: String,
     /// What the view has to show before a new plan makes sense.
-    pub(super) expectation: Option<Expectation>,
+    pub(super) expectation: Option<Box<Expectation>>,
 }
 
 impl Refusal {
@@ -161,7 +161,7 @@ fn absent(step: &Step, body: &Body) -> Result<Option<Expectation>, Refusal> {
     expectation.name.namespace = found.namespace.as_str().into();
     let message = "the object exists, the view was behind";
     let refusal = Refusal::new(Class::Conflict, message);
-    Err(Refusal { expectation: Some(expectation), ..refusal })
+    Err(Refusal { expectation: Some(Box::new(expectation)), ..refusal })
 }
 
 fn refusal(
@@ -186,7 +186,7 @@ fn refusal(
         (Class::AlreadyExists, _) => Some(Until::Present),
         _ => None,
     };
-    refusal.expectation = until.map(|until| expect(step, until));
+    refusal.expectation = until.map(|until| Box::new(expect(step, until)));
     refusal
 }
 

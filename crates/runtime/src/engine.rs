@@ -1,0 +1,203 @@
+//! Drives a [`Room`]: from differences of the snapshot to acknowledged writes.
+//!
+//! One task per room owns its cursor and its [queue](crate::queue). A key is planned in that task
+//! as soon as it is marked, and its writes are polled there too, so that nothing is handed from
+//! task to task between an event and the request it causes.
+
+mod later;
+mod settle;
+mod verdict;
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use fleet_accumulator::{Accumulator, Snapshot};
+use futures::StreamExt;
+use futures::future::BoxFuture;
+use futures::stream::FuturesUnordered;
+use tokio_util::sync::CancellationToken;
+
+use crate::clock::{Clock, monotonic as now};
+use crate::events::EventSink;
+use crate::metrics::RoomMetrics;
+use crate::plan::{Plan, Step};
+use crate::queue::{Job, Queue, Verdict};
+use crate::room::Room;
+use crate::writer::{Outcome, Writer};
+use later::Postponed;
+
+/// Keys with writes in flight per room. More would only wait in the writer's lanes.
+const KEYS_IN_FLIGHT: usize = 256;
+/// Plans in a row before others on this thread get their turn: at start every key is ready.
+const PLANS_IN_A_ROW: usize = 64;
+
+/// Runs `room` until `cancel` or until the accumulator ends. Returns when the requests on their way
+/// are answered.
+pub async fn run_room<R: Room>(
+    room: Arc<R>,
+    accumulator: Accumulator<R::Snapshot>,
+    writer: Writer,
+    events: EventSink,
+    clock: Clock,
+    metrics: Arc<RoomMetrics>,
+    cancel: CancellationToken,
+) {
+    let mut cursor = accumulator.cursor(room.required());
+    let seed = u64::from(clock.now().subsec_nanosecond().unsigned_abs());
+    let mut engine = Engine {
+        shared: Arc::new(Shared { room, accumulator, writer, clock, metrics, cancel }),
+        events,
+        queue: Queue::new(seed),
+        postponed: Postponed::new(),
+        running: FuturesUnordered::new(),
+    };
+    let shared = Arc::clone(&engine.shared);
+    tracing::info!(room = shared.room.name(), "Room started");
+
+    loop {
+        let more = engine.start_ready();
+        engine.show();
+        tokio::select! {
+            () = shared.cancel.cancelled() => break,
+            step = cursor.next() => {
+                let Some(step) = step else { break };
+                let arrived = now();
+                shared.room.dirty(&step.old, &step.new, &mut |key| {
+                    engine.queue.mark(key, step.received, arrived);
+                });
+                cursor.commit(step);
+            }
+            Some(end) = engine.running.next(), if !engine.running.is_empty() => {
+                engine.queue.done(&end.key, end.verdict, end.wake, now());
+            }
+            () = until(engine.queue.next_timer()) => engine.queue.advance(now()),
+            () = tokio::task::yield_now(), if more => {}
+        }
+    }
+    while engine.running.next().await.is_some() {}
+    tracing::info!(room = shared.room.name(), "Room stopped");
+}
+
+/// What the runs of all keys share.
+struct Shared<R: Room> {
+    room: Arc<R>,
+    accumulator: Accumulator<R::Snapshot>,
+    writer: Writer,
+    clock: Clock,
+    metrics: Arc<RoomMetrics>,
+    cancel: CancellationToken,
+}
+
+struct Engine<R: Room> {
+    shared: Arc<Shared<R>>,
+    events: EventSink,
+    queue: Queue<R::Key>,
+    postponed: Postponed<R::Key>,
+    running: FuturesUnordered<BoxFuture<'static, End<R::Key>>>,
+}
+
+/// The end of a run.
+struct End<K> {
+    key: K,
+    verdict: Verdict,
+    wake: Option<Instant>,
+}
+
+impl<R: Room> Engine<R> {
+    /// Plans keys that are ready. True if there are more that could start at once.
+    fn start_ready(&mut self) -> bool {
+        for _ in 0..PLANS_IN_A_ROW {
+            if self.running.len() >= KEYS_IN_FLIGHT {
+                return false;
+            }
+            let Some(job) = self.queue.take(now()) else { return false };
+            self.start(job);
+        }
+        self.queue.ready() > 0
+    }
+
+    /// Plans a key on the newest snapshot, which is not older than what marked the key: the key was
+    /// taken first.
+    fn start(&mut self, job: Job<R::Key>) {
+        let metrics = &self.shared.metrics;
+        metrics.queue_wait.observe(job.waited.as_secs_f64());
+        let started = now();
+        let snapshot = self.shared.accumulator.snapshot();
+        let plan = self.shared.room.plan(&job.key, &snapshot, self.shared.clock.now());
+        let planned = now();
+        metrics.plan_duration.observe(planned.duration_since(started).as_secs_f64());
+
+        let Plan { mut steps, later, wake_after, events } = plan;
+        for event in events {
+            self.events.emit(event);
+        }
+        let (ripe, ripens) = self.postponed.sort(&job.key, later, planned);
+        steps.extend(ripe);
+        let wake = [ripens, wake_after.map(|after| planned + after)].into_iter().flatten().min();
+        tracing::debug!(
+            room = self.shared.room.name(), key = %job.key, attempt = job.failures,
+            seq = snapshot.seq(), step_count = steps.len(), "Planned",
+        );
+
+        if steps.is_empty() {
+            metrics.empty_plans.inc();
+            self.queue.done(&job.key, Verdict::Settled, wake, planned);
+        } else {
+            metrics.writing_plans.inc();
+            let shared = Arc::clone(&self.shared);
+            self.running.push(Box::pin(async move {
+                let verdict = shared.write(&job, &steps).await;
+                End { key: job.key, verdict, wake }
+            }));
+        }
+    }
+
+    fn show(&self) {
+        let metrics = &self.shared.metrics;
+        let gauge = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
+        metrics.queue_depth.set(gauge(self.queue.ready()));
+        metrics.queue_waiting.set(gauge(self.queue.waiting()));
+        metrics.keys_in_flight.set(gauge(self.running.len()));
+    }
+}
+
+impl<R: Room> Shared<R> {
+    /// Sends the steps of a plan and waits until the view shows them.
+    async fn write(&self, job: &Job<R::Key>, steps: &[Step]) -> Verdict {
+        let outcome = self.writer.execute(steps, &self.cancel).await;
+        self.measure(job, steps, &outcome);
+        for failure in &outcome.failures {
+            self.metrics.failed(failure.class.as_str());
+            tracing::debug!(
+                room = self.room.name(), key = %job.key, step = failure.step,
+                class = %failure.class, error = failure.message, "Step failed",
+            );
+        }
+        let Outcome { expectations, failures, .. } = outcome;
+        let settled = settle::settle(&self.accumulator, &self.writer, expectations, &self.metrics);
+        // Nobody plans any more once the process is stopping.
+        let caught_up = self.cancel.run_until_cancelled(settled).await.unwrap_or(false);
+        verdict::verdict(&failures, caught_up)
+    }
+
+    fn measure(&self, job: &Job<R::Key>, steps: &[Step], outcome: &Outcome) {
+        for (index, at) in &outcome.acknowledged {
+            let Some(step) = steps.get(*index) else { continue };
+            if let (Some(stage), Some(since)) = (step.stage, job.since) {
+                self.metrics.stage(stage, at.saturating_duration_since(since));
+            }
+            if let Some(sample) = &step.sample {
+                let ago = now().saturating_duration_since(*at);
+                let time = self.clock.now();
+                self.room.acknowledged(sample, time.checked_sub(ago).unwrap_or(time));
+            }
+        }
+    }
+}
+
+async fn until(time: Option<Instant>) {
+    match time {
+        Some(time) => tokio::time::sleep_until(time.into()).await,
+        None => std::future::pending().await,
+    }
+}

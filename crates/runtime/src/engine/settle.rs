@@ -1,0 +1,90 @@
+//! Waiting until the view shows what was written.
+
+use std::time::Duration;
+
+use fleet_accumulator::{Accumulator, Expectation, Snapshot, Until};
+
+use crate::metrics::RoomMetrics;
+use crate::plan::Precondition;
+use crate::writer::Writer;
+
+/// How long the view may take. It usually has the event before the answer to the write is read.
+const DEADLINE: Duration = Duration::from_secs(5);
+
+/// Waits for `expectations`; true once the view shows all of them.
+///
+/// What it does not show in time is read from the server, and the view gets a second chance to show
+/// that. A view that is still behind is not planned on at once: the key goes back to the queue with
+/// a delay. Its preconditions keep an old plan from doing harm.
+pub(super) async fn settle<S: Snapshot>(
+    accumulator: &Accumulator<S>,
+    writer: &Writer,
+    expectations: Vec<Expectation>,
+    metrics: &RoomMetrics,
+) -> bool {
+    if expectations.is_empty() {
+        return true;
+    }
+    let unmet = accumulator.wait(expectations, DEADLINE).await;
+    if unmet.is_empty() {
+        return true;
+    }
+    let mut renewed = Vec::with_capacity(unmet.len());
+    for expectation in unmet {
+        metrics.own_write_timeouts.inc();
+        let Expectation { cluster, kind, ref name, .. } = expectation;
+        let found = writer.get(cluster, &kind, name).await;
+        tracing::warn!(
+            %cluster, kind = kind.kind, %name, expected = ?expectation.until, ?found,
+            "The view does not show an own write"
+        );
+        renewed.extend(match found {
+            Ok(found) => renew(expectation, found),
+            Err(_) => Some(expectation),
+        });
+    }
+    accumulator.wait(renewed, DEADLINE).await.is_empty()
+}
+
+/// What to expect now that the server said what is there.
+fn renew(expectation: Expectation, found: Option<Precondition>) -> Option<Expectation> {
+    let until = match (found, expectation.until) {
+        (Some(Precondition { uid, version }), _) => Until::AtLeast { uid, version },
+        (None, Until::AtLeast { uid, .. } | Until::NewerThan { uid, .. } | Until::Gone { uid }) => {
+            Until::Gone { uid }
+        }
+        // It existed, and is gone again: nothing that a view could be behind of.
+        (None, Until::Present) => return None,
+    };
+    Some(Expectation { until, ..expectation })
+}
+
+#[cfg(test)]
+mod tests {
+    use fleet_accumulator::ClusterId;
+    use fleet_api::{ObjectName, kinds};
+
+    use super::*;
+
+    fn renewed(until: Until, found: Option<Precondition>) -> Option<Until> {
+        let name = ObjectName::new("team", "shop");
+        let expectation =
+            Expectation { cluster: ClusterId::Hub, kind: kinds::SERVICE, name, until };
+        renew(expectation, found).map(|expectation| expectation.until)
+    }
+
+    #[test]
+    fn the_server_decides_what_to_wait_for() {
+        let there = Precondition { uid: "u2".into(), version: "9".into() };
+        let shown = Until::AtLeast { uid: "u2".into(), version: "9".into() };
+        let gone = Until::Gone { uid: "u1".into() };
+        let newer = Until::NewerThan { uid: "u1".into(), version: "5".into() };
+        let at_least = Until::AtLeast { uid: "u1".into(), version: "5".into() };
+        for until in [gone.clone(), newer, at_least] {
+            assert_eq!(renewed(until.clone(), None), Some(gone.clone()));
+            assert_eq!(renewed(until, Some(there.clone())), Some(shown.clone()));
+        }
+        assert_eq!(renewed(Until::Present, None), None);
+        assert_eq!(renewed(Until::Present, Some(there)), Some(shown));
+    }
+}
