@@ -1,1 +1,31 @@
-//! x
+//! Wiring of the hub agent.
+
+use std::process::ExitCode;
+
+use fleet_accumulator::{Accumulator, ClusterId, Config, SourceSpec};
+use fleet_runtime::agent::Agent;
+use fleet_runtime::clients;
+
+use crate::args::Args;
+use crate::service::ServiceRoom;
+use crate::snapshot::HubSnapshot;
+
+/// Runs the agent until it is told to end.
+///
+/// # Errors
+/// What keeps it from starting, in one line.
+pub async fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let agent = Agent::start("hub-agent", env!("CARGO_PKG_VERSION"), args.runtime).await?;
+    let hub = clients::local().await?;
+    let everywhere = || SourceSpec::new(hub.watch.clone());
+    let sources = Accumulator::<HubSnapshot>::builder(Config::default())
+        .source(HubSnapshot::internal_exports(), everywhere())
+        .source(HubSnapshot::internal_imports(), everywhere())
+        .source(HubSnapshot::service_imports(), everywhere())
+        .source(HubSnapshot::slice_exports(), everywhere())
+        .source(HubSnapshot::slice_imports(), everywhere())
+        .source(HubSnapshot::namespaces(), everywhere());
+    let mut agent = agent.connect(&[(ClusterId::Hub, hub.clone())], sources)?;
+    agent.room(ServiceRoom);
+    Ok(agent.run().await)
+}

@@ -1,1 +1,57 @@
-//! x
+//! Wiring of the member agent.
+
+use std::process::ExitCode;
+
+use fleet_accumulator::{Accumulator, Builder, ClusterId, Config, SourceSpec};
+use fleet_runtime::agent::Agent;
+use fleet_runtime::clients::{self, ClientSet, HubSettings};
+
+use crate::Identity;
+use crate::args::Args;
+use crate::export::ExportRoom;
+use crate::import::ImportRoom;
+use crate::metrics::{ExportMetrics, ImportMetrics};
+use crate::snapshot::MemberSnapshot;
+
+/// The link to the hub may cross a WAN: a dead connection is noticed this many seconds (and 5 more)
+/// after it died, at the cost of one cheap reconnect per kind.
+const HUB_WATCH_SECONDS: u32 = 45;
+
+/// Runs the agent until it is told to end.
+///
+/// # Errors
+/// What keeps it from starting, in one line.
+pub async fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let identity = args.identity();
+    let hub = HubSettings::from_env()?;
+    let agent = Agent::start("member-agent", env!("CARGO_PKG_VERSION"), args.runtime).await?;
+    let export = ExportMetrics::register(agent.registry())?;
+    let import = ImportMetrics::register(agent.registry(), identity.cluster.as_str())?;
+
+    let own = clients::local().await?;
+    let hub = clients::hub_from_env(hub).await?;
+    let sources = sources(&identity, &own, &hub);
+    let mut agent = agent.connect(&[(ClusterId::Local, own), (ClusterId::Hub, hub)], sources)?;
+    agent.room(ExportRoom::new(identity.clone(), export));
+    agent.room(ImportRoom::new(identity, import));
+    Ok(agent.run().await)
+}
+
+fn sources(identity: &Identity, own: &ClientSet, hub: &ClientSet) -> Builder<MemberSnapshot> {
+    let everywhere = || SourceSpec::new(own.watch.clone());
+    let on_hub = || {
+        SourceSpec::new(hub.watch.clone())
+            .namespace(identity.hub_namespace.as_str())
+            .watch_timeout(HUB_WATCH_SECONDS)
+    };
+    Accumulator::builder(Config::default())
+        .source(MemberSnapshot::services(), everywhere())
+        .source(MemberSnapshot::service_exports(), everywhere())
+        .source(MemberSnapshot::endpoint_slices(), everywhere())
+        .source(MemberSnapshot::multi_cluster_services(), everywhere())
+        .source(MemberSnapshot::service_imports(), everywhere())
+        .source(MemberSnapshot::internal_exports(), on_hub())
+        .source(MemberSnapshot::slice_exports(), on_hub())
+        .source(MemberSnapshot::internal_imports(), on_hub())
+        .source(MemberSnapshot::slice_imports(), on_hub())
+}

@@ -1,6 +1,7 @@
 //! What both agents need to run: plans as data, queue, writer, clients, admin server, metrics.
 
 pub mod admin;
+pub mod agent;
 pub mod args;
 pub mod clients;
 pub mod clock;

@@ -1,0 +1,159 @@
+//! An agent put together: what both agents do the same way, in the order that matters.
+//!
+//! Logging, metrics and the admin server come first, so that a probe tells what is waited for while
+//! credentials are missing or no API server can be reached. Then the clients, the watches, the
+//! writer, and one task per room.
+
+use std::process::ExitCode;
+use std::sync::{Arc, OnceLock};
+
+use fleet_accumulator::{Accumulator, Builder, ClusterId, Snapshot, SourceSet};
+use parking_lot::Mutex;
+use prometheus::Registry;
+use tokio_util::task::TaskTracker;
+
+use crate::admin::{AdminError, AdminServer};
+use crate::args::RuntimeArgs;
+use crate::clients::ClientSet;
+use crate::clock::Clock;
+use crate::engine::run_room;
+use crate::events::EventSink;
+use crate::lifecycle::{Lifecycle, LogError, init_logging};
+use crate::metrics::Metrics;
+use crate::room::Room;
+use crate::writer::{WriteGate, Writer, WriterSettings};
+
+/// Why an agent cannot start, in one line.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The log filter.
+    #[error(transparent)]
+    Log(#[from] LogError),
+    /// The addresses of the admin server.
+    #[error(transparent)]
+    Admin(#[from] AdminError),
+    /// Metrics that exist twice.
+    #[error("metrics: {0}")]
+    Metrics(#[from] prometheus::Error),
+}
+
+type Blocking = Box<dyn Fn() -> Vec<String> + Send + Sync>;
+
+/// What keeps the agent from being ready; says so itself until the watches exist.
+#[derive(Clone, Default)]
+struct Readiness(Arc<OnceLock<Blocking>>);
+
+impl Readiness {
+    fn blocking(&self) -> Vec<String> {
+        let starting = || vec!["the clusters are not connected yet".to_owned()];
+        self.0.get().map_or_else(starting, |blocking| blocking())
+    }
+}
+
+/// An agent that answers probes and does not yet talk to any cluster.
+pub struct Agent {
+    name: &'static str,
+    args: RuntimeArgs,
+    life: Lifecycle,
+    metrics: Metrics,
+    readiness: Readiness,
+}
+
+impl Agent {
+    /// Starts logging, metrics and the admin server.
+    ///
+    /// # Errors
+    /// One line that names the flag.
+    pub async fn start(
+        name: &'static str,
+        version: &str,
+        args: RuntimeArgs,
+    ) -> Result<Self, StartError> {
+        init_logging(args.log_level.as_deref())?;
+        let metrics = Metrics::new(name, version)?;
+        let readiness = Readiness::default();
+        let asked = readiness.clone();
+        let registry = metrics.registry().clone();
+        let admin = AdminServer::bind(&args, registry, move || asked.blocking()).await?;
+        tracing::info!(agent = name, version, settings = ?args, "Started");
+        let mut life = Lifecycle::new();
+        let token = life.token();
+        life.spawn("admin server", admin.run(token));
+        Ok(Self { name, args, life, metrics, readiness })
+    }
+
+    /// Where the agent registers metrics of its own.
+    pub fn registry(&self) -> &Registry {
+        self.metrics.registry()
+    }
+
+    /// Starts the watches and the writer.
+    ///
+    /// # Errors
+    /// If metrics exist twice.
+    pub fn connect<S: Snapshot>(
+        mut self,
+        clients: &[(ClusterId, ClientSet)],
+        sources: Builder<S>,
+    ) -> Result<Connected<S>, StartError> {
+        let token = self.life.token();
+        let watches = TaskTracker::new();
+        let accumulator = sources.start(&token, &watches);
+        accumulator.register_metrics(self.registry())?;
+
+        let write = || clients.iter().map(|(cluster, set)| (*cluster, set.write.clone()));
+        let in_flight = usize::from(self.args.writes_in_flight);
+        let settings = WriterSettings { in_flight, ..WriterSettings::new(self.name) };
+        let writer = Writer::new(write(), settings, WriteGate::open(), self.metrics.writer());
+        let clock = Clock::system();
+        let (events, reporter) = EventSink::new(write(), self.name, clock.clone());
+        self.life.spawn("events", reporter.run(token.clone()));
+        self.life.spawn("watches", async move {
+            token.cancelled().await;
+            watches.close();
+            watches.wait().await;
+        });
+
+        let required = Arc::new(Mutex::new(SourceSet::EMPTY));
+        let (asked, view) = (Arc::clone(&required), accumulator.clone());
+        let blocking = Box::new(move || view.blocking(*asked.lock()));
+        // Set once: an agent connects once.
+        let _ = self.readiness.0.set(blocking);
+        Ok(Connected { agent: self, accumulator, writer, events, clock, required })
+    }
+}
+
+/// An agent that watches its clusters; rooms can be added.
+pub struct Connected<S> {
+    agent: Agent,
+    accumulator: Accumulator<S>,
+    writer: Writer,
+    events: EventSink,
+    clock: Clock,
+    required: Arc<Mutex<SourceSet>>,
+}
+
+impl<S: Snapshot> Connected<S> {
+    /// Starts a room. The agent is ready when the sources of all its rooms are.
+    pub fn room<R: Room<Snapshot = S>>(&mut self, room: R) {
+        let mut required = self.required.lock();
+        *required = required.union(room.required());
+        drop(required);
+        let name = room.name();
+        let task = run_room(
+            Arc::new(room),
+            self.accumulator.clone(),
+            self.writer.clone(),
+            self.events.clone(),
+            self.clock.clone(),
+            self.agent.metrics.room(name),
+            self.agent.life.token(),
+        );
+        self.agent.life.spawn(name, task);
+    }
+
+    /// Runs until a signal or until a task ends.
+    pub async fn run(self) -> ExitCode {
+        self.agent.life.run().await
+    }
+}
