@@ -19,6 +19,8 @@ fn same_port(a: &ServicePort, b: &ServicePort) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+
     use super::*;
 
     fn port(port: i32) -> ServicePort {
@@ -36,7 +38,7 @@ mod tests {
             ServicePort { name: Some("web".to_owned()), ..port(80) },
             ServicePort { protocol: "UDP".into(), ..port(80) },
             ServicePort { app_protocol: Some("h2c".to_owned()), ..port(80) },
-            ServicePort { target_port: Some(8080.into()), ..port(80) },
+            ServicePort { target_port: Some(IntOrString::Int(8080)), ..port(80) },
             port(81),
         ];
         for other in other {

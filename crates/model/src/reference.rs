@@ -2,8 +2,8 @@
 
 use fleet_accumulator::{Record, Tracked};
 use fleet_api::{ExportedObjectReference, ObjectName, OwnerServiceReference};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 /// Names the Service whose endpoints a slice carries.
 pub fn owner(service: &ObjectName) -> OwnerServiceReference {

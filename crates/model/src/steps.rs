@@ -110,7 +110,9 @@ fn merge<'a>(
 
 /// JSON patch: sets a value, whether or not there was one.
 pub fn add(path: &[&str], value: Value) -> Value {
-    json!({"op": "add", "path": pointer(path), "value": value})
+    let mut operation = json!({ "op": "add", "path": pointer(path) });
+    operation["value"] = value;
+    operation
 }
 
 /// JSON patch: removes a value that is there.

@@ -116,10 +116,7 @@ fn guard(request: &Owned<'_, InternalServiceImportRecord>) -> Option<Step> {
 }
 
 /// The grant is the status of the request: a copy of the ServiceImport's.
-fn grant(
-    request: Owned<'_, InternalServiceImportRecord>,
-    verdict: &Verdict<'_>,
-) -> Option<Step> {
+fn grant(request: Owned<'_, InternalServiceImportRecord>, verdict: &Verdict<'_>) -> Option<Step> {
     let wanted = verdict.status();
     (request.record.status != wanted).then(|| HUB.status(request.record, &wanted))
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use fleet_accumulator::{Record, View};
 use fleet_api::ObjectName;
 use fleet_model::records::{
-    EndpointSliceExportRecord, EndpointSliceImportRecord, InternalServiceExportRecord,
-    HasMeta, InternalServiceImportRecord, NamespaceRecord, ServiceImportRecord,
+    EndpointSliceExportRecord, EndpointSliceImportRecord, HasMeta, InternalServiceExportRecord,
+    InternalServiceImportRecord, NamespaceRecord, ServiceImportRecord,
 };
 
 use super::keys::{FromMember, member_of};
@@ -86,9 +86,8 @@ impl<'a> Fleet<'a> {
 fn owned<'a, T: FromMember + HasMeta>(
     records: impl Iterator<Item = &'a Record<T>>,
 ) -> Vec<Owned<'a, T>> {
-    let mut owned: Vec<_> = records
-        .filter_map(|record| Some(Owned { member: member_of(record)?, record }))
-        .collect();
+    let mut owned: Vec<_> =
+        records.filter_map(|record| Some(Owned { member: member_of(record)?, record })).collect();
     owned.sort_by(|a, b| {
         let age = |owned: &Owned<'a, T>| (owned.record.meta().created, owned.member);
         age(a).cmp(&age(b)).then_with(|| a.record.uid.cmp(&b.record.uid))

@@ -92,9 +92,8 @@ pub(super) fn resolve<'a>(
     };
     let guards = guard_exports(verdict, plan);
     let wanted = verdict.status();
-    let status_write = (import.status != wanted).then(|| {
-        plan.push(HUB.status(import, &wanted).after(guards.clone()).stage("resolve"))
-    });
+    let status_write = (import.status != wanted)
+        .then(|| plan.push(HUB.status(import, &wanted).after(guards.clone()).stage("resolve")));
     let accepted = verdict
         .accepted
         .iter()

@@ -126,7 +126,8 @@ impl World {
     }
 
     fn claim(&self) -> Value {
-        let text = &self.import().unwrap()["metadata"]["annotations"][annotations::SERVICE_IN_USE_BY];
+        let text =
+            &self.import().unwrap()["metadata"]["annotations"][annotations::SERVICE_IN_USE_BY];
         text.as_str().map_or(Value::Null, |text| serde_json::from_str(text).unwrap())
     }
 
@@ -394,7 +395,10 @@ fn a_member_cannot_speak_for_another() {
     world.hub.delete(kinds::INTERNAL_SERVICE_EXPORT, &name).unwrap();
     let plan = ServiceRoom.plan(&stray, &world.snapshot(), world.hub.now());
     execute(&plan, &mut [&mut world.hub]);
-    assert!(world.hub.get(kinds::INTERNAL_SERVICE_EXPORT, &name).is_none(), "a deletion gets through");
+    assert!(
+        world.hub.get(kinds::INTERNAL_SERVICE_EXPORT, &name).is_none(),
+        "a deletion gets through"
+    );
 }
 
 #[test]
@@ -411,7 +415,10 @@ fn objects_of_go_members_get_the_hubs_finalizers_first() {
     let held = |kind, name: &ObjectName| {
         world.hub.get(kind, name).unwrap()["metadata"]["finalizers"].clone()
     };
-    assert_eq!(held(kinds::ENDPOINT_SLICE_EXPORT, &slice), json!([finalizers::ENDPOINT_SLICE_EXPORT]));
+    assert_eq!(
+        held(kinds::ENDPOINT_SLICE_EXPORT, &slice),
+        json!([finalizers::ENDPOINT_SLICE_EXPORT])
+    );
     let wanted = json!([finalizers::INTERNAL_SERVICE_IMPORT]);
     assert_eq!(held(kinds::INTERNAL_SERVICE_IMPORT, &request), wanted);
     assert_eq!(world.copies().len(), 2);

@@ -60,11 +60,7 @@ fn leaving(fleet: &Fleet<'_>) -> impl Iterator<Item = Step> {
     exports.filter_map(resolve::release).chain(requests.filter_map(claim::release))
 }
 
-fn delete(
-    import: &Record<ServiceImportRecord>,
-    cleared: Vec<StepId>,
-    plan: &mut Plan,
-) -> Import {
+fn delete(import: &Record<ServiceImportRecord>, cleared: Vec<StepId>, plan: &mut Plan) -> Import {
     if !import.meta.is_terminating() {
         let deleted = plan.push(HUB.delete(import));
         return if import.meta.finalizers.is_empty() {

@@ -69,9 +69,11 @@ fn current<'a>(
     service: &Record<ServiceRecord>,
 ) -> Option<&'a Record<InternalServiceExportRecord>> {
     let uid = service.uid.to_string();
-    subject.internal_exports.iter().copied().find(|export| {
-        !export.meta.is_terminating() && export.spec.service_reference.uid == uid
-    })
+    subject
+        .internal_exports
+        .iter()
+        .copied()
+        .find(|export| !export.meta.is_terminating() && export.spec.service_reference.uid == uid)
 }
 
 fn create(subject: &Subject<'_>, service: &Record<ServiceRecord>) -> Option<Step> {

@@ -59,8 +59,7 @@ pub(super) fn stray(kind: ResourceKind, name: &ObjectName, snapshot: &MemberSnap
     let mut plan = Plan::default();
     if kind == kinds::INTERNAL_SERVICE_EXPORT {
         let stray = snapshot.internal_exports.get(name).filter(|export| {
-            export.spec.service_reference.object().is_none()
-                && !export.meta.is_terminating()
+            export.spec.service_reference.object().is_none() && !export.meta.is_terminating()
         });
         plan.steps.extend(stray.map(|export| HUB.delete(export)));
     } else {

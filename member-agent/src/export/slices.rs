@@ -54,11 +54,11 @@ pub(super) fn withdraw(subject: &Subject<'_>, plan: &mut Plan) -> Vec<StepId> {
 }
 
 /// Only IPv4 slices travel, and imported ones never leave again (spec section 5).
-fn exportable<'a>(
-    subject: &Subject<'a>,
-) -> impl Iterator<Item = &'a Record<EndpointSliceRecord>> {
+fn exportable<'a>(subject: &Subject<'a>) -> impl Iterator<Item = &'a Record<EndpointSliceRecord>> {
     subject.slices.iter().copied().filter(|slice| {
-        slice.address_type == AddressType::IPv4 && !slice.meta.is_terminating() && !slice.is_imported()
+        slice.address_type == AddressType::IPv4
+            && !slice.meta.is_terminating()
+            && !slice.is_imported()
     })
 }
 

@@ -29,7 +29,7 @@ fn on_hub() -> ObjectName {
     ObjectName::new("fleet-member-a", "team-shop")
 }
 
-fn service(spec: Value) -> Value {
+fn service(spec: &Value) -> Value {
     let mut service = json!({ "spec": {
         "type": "ClusterIP", "clusterIP": "10.0.0.1",
         "ports": [{ "name": "web", "protocol": "TCP", "port": 80, "targetPort": "http" }],
@@ -51,8 +51,8 @@ impl World {
 
     fn with_service() -> Self {
         let mut world = Self::new();
-        world.own.create(kinds::SERVICE, &shop(), service(json!({}))).unwrap();
-        world.add_slice("IPv4", json!({ "kubernetes.io/service-name": "shop" }));
+        world.own.create(kinds::SERVICE, &shop(), service(&json!({}))).unwrap();
+        world.add_slice("IPv4", &json!({ "kubernetes.io/service-name": "shop" }));
         world
     }
 
@@ -72,7 +72,7 @@ impl World {
         self.own.create(kinds::SERVICE_EXPORT, &shop(), json!({})).unwrap();
     }
 
-    fn add_slice(&mut self, address_type: &str, labels: Value) {
+    fn add_slice(&mut self, address_type: &str, labels: &Value) {
         let object = json!({
             "metadata": { "labels": labels },
             "addressType": address_type,
@@ -143,9 +143,8 @@ impl World {
         let export = self.own.get(kinds::SERVICE_EXPORT, &shop()).unwrap();
         let conditions = export["status"]["conditions"].as_array().cloned().unwrap_or_default();
         let found = conditions.iter().find(|condition| condition["type"] == type_);
-        let text = |field: &str| {
-            found.map_or("none", |found| found[field].as_str().unwrap()).to_owned()
-        };
+        let text =
+            |field: &str| found.map_or("none", |found| found[field].as_str().unwrap()).to_owned();
         (text("status"), text("reason"))
     }
 
@@ -215,7 +214,7 @@ fn without_a_service_the_export_says_so() {
     world.settle();
     assert_eq!(world.condition("Valid"), ("False".into(), "ServiceNotFound".into()));
     assert!(world.internal().is_none());
-    world.own.create(kinds::SERVICE, &shop(), service(json!({}))).unwrap();
+    world.own.create(kinds::SERVICE, &shop(), service(&json!({}))).unwrap();
     world.settle();
     assert!(world.internal().is_some());
 }
@@ -225,7 +224,7 @@ fn some_services_cannot_be_exported() {
     // [MSE-11, MSE-12]
     for spec in [json!({ "clusterIP": "None" }), json!({ "type": "ExternalName" })] {
         let mut world = World::new();
-        world.own.create(kinds::SERVICE, &shop(), service(spec.clone())).unwrap();
+        world.own.create(kinds::SERVICE, &shop(), service(&spec)).unwrap();
         world.export();
         world.settle();
         assert_eq!(world.condition("Valid"), ("False".into(), "ServiceIneligible".into()));
@@ -321,7 +320,7 @@ fn only_ipv4_slices_of_the_service_travel() {
         world.own.delete(kinds::ENDPOINT_SLICE, &slice()).unwrap();
         world.settle();
         world.release();
-        world.add_slice(address_type, labels.clone());
+        world.add_slice(address_type, &labels);
         world.settle();
         assert!(world.copies().is_empty(), "{address_type} {labels}");
     }
@@ -353,7 +352,7 @@ fn a_recreated_slice_travels_under_another_name() {
     let mut world = World::exported();
     let before = world.copies()[0]["metadata"]["name"].clone();
     world.own.delete(kinds::ENDPOINT_SLICE, &slice()).unwrap();
-    world.add_slice("IPv4", json!({ "kubernetes.io/service-name": "shop" }));
+    world.add_slice("IPv4", &json!({ "kubernetes.io/service-name": "shop" }));
     world.settle();
     let after = world.copies();
     assert_eq!(after.len(), 1);
@@ -419,7 +418,7 @@ fn a_recreated_service_waits_for_its_predecessor() {
     // [MSE-15]
     let mut world = World::exported();
     world.own.delete(kinds::SERVICE, &shop()).unwrap();
-    world.own.create(kinds::SERVICE, &shop(), service(json!({}))).unwrap();
+    world.own.create(kinds::SERVICE, &shop(), service(&json!({}))).unwrap();
     world.settle();
     assert!(!world.internal().unwrap()["metadata"]["deletionTimestamp"].is_null());
     world.release();
@@ -447,7 +446,8 @@ fn a_taken_name_gives_way_to_the_next() {
 fn an_export_made_by_a_go_agent_is_adopted_as_it_is() {
     let mut world = World::with_service();
     let uid = world.own.get(kinds::SERVICE, &shop()).unwrap()["metadata"]["uid"].clone();
-    let slice_uid = world.own.get(kinds::ENDPOINT_SLICE, &slice()).unwrap()["metadata"]["uid"].clone();
+    let slice_uid =
+        world.own.get(kinds::ENDPOINT_SLICE, &slice()).unwrap()["metadata"]["uid"].clone();
     let reference = |kind: &str, name: &str, uid: &Value| {
         json!({ "clusterId": "a", "kind": kind, "namespace": "team", "name": name,
             "namespacedName": format!("team/{name}"), "resourceVersion": "5", "generation": 1,

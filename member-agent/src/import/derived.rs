@@ -46,9 +46,8 @@ pub(super) fn sync(
         }
         // It blocks its successor.
         Some(current) if current.meta.is_terminating() => return,
-        Some(current) => {
-            update(subject, holder, current, granted).map(|step| plan.push(step.after(prepared.write)))
-        }
+        Some(current) => update(subject, holder, current, granted)
+            .map(|step| plan.push(step.after(prepared.write))),
     };
     if prepared.write.is_none() {
         status::resolved(subject, holder, current, written, plan);

@@ -68,8 +68,7 @@ fn request(subject: &Subject<'_>, import: &Record<ServiceImportRecord>, plan: &m
     if guarded.is_none() && import.status != current.status {
         plan.push(LOCAL.status(import, &current.status));
     }
-    let granted = Some(current.status.clone())
-        .filter(ServiceImportStatus::is_resolved);
+    let granted = Some(current.status.clone()).filter(ServiceImportStatus::is_resolved);
     Import { granted, gone: None }
 }
 
@@ -94,9 +93,9 @@ fn withdraw(
     }
     if subject.requests.is_empty() {
         let name = free_name(subject);
-        undone.extend(name.map(|name| {
-            plan.push(HUB.confirm_absent::<InternalServiceImportRecord>(name))
-        }));
+        undone.extend(
+            name.map(|name| plan.push(HUB.confirm_absent::<InternalServiceImportRecord>(name))),
+        );
     }
     let released = plan.push(LOCAL.patch(import, operations).after(undone));
     let gone = (import.meta.finalizers.len() == 1).then_some(released);
@@ -126,10 +125,7 @@ fn create_request(subject: &Subject<'_>, import: &Record<ServiceImportRecord>) -
     Some(HUB.create::<InternalServiceImportRecord>(free_name(subject)?, body))
 }
 
-fn spec(
-    subject: &Subject<'_>,
-    import: &Record<ServiceImportRecord>,
-) -> InternalServiceImportSpec {
+fn spec(subject: &Subject<'_>, import: &Record<ServiceImportRecord>) -> InternalServiceImportSpec {
     let since = import.meta.created.unwrap_or(subject.now);
     let (cluster, generation) = (&subject.identity.cluster, import.meta.generation);
     InternalServiceImportSpec {

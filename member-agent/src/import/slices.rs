@@ -160,9 +160,8 @@ fn sample(
 ) -> Option<Sample> {
     let reference = &copy.spec.endpoint_slice_reference;
     let generation = reference.generation.to_string();
-    let mark = current.and_then(|current| {
-        current.object.meta.annotation(annotations::LAST_OBSERVED_GENERATION)
-    });
+    let mark = current
+        .and_then(|current| current.object.meta.annotation(annotations::LAST_OBSERVED_GENERATION));
     let adopted = copy.meta.annotation(annotations::LAST_OBSERVED_GENERATION);
     if mark.or(adopted) == Some(generation.as_str()) {
         return None;

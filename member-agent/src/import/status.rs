@@ -30,7 +30,7 @@ pub(super) fn resolved(
     let addresses = derived.map(|derived| derived.load_balancer.clone()).unwrap_or_default();
     let message = format!("service {} is imported", subject.service);
     let wanted = valid(wish, conditions::TRUE, reasons::FOUND_SERVICE_IMPORT, message);
-    let Some(step) = step(wish, wanted, addresses, subject.now) else { return };
+    let Some(step) = step(wish, wanted, &addresses, subject.now) else { return };
     plan.push(step.after(written));
     if !is(&wish.conditions, conditions::VALID, conditions::TRUE) {
         let note = format!("service {} is imported", subject.service);
@@ -79,7 +79,7 @@ pub(super) fn names_nothing(wish: &Wish, now: Timestamp, plan: &mut Plan) {
 fn later(wish: &Wish, message: String, now: Timestamp, plan: &mut Plan) {
     let reason = reasons::UNKNOWN_SERVICE_IMPORT;
     let wanted = valid(wish, conditions::UNKNOWN, reason, message);
-    if let Some(step) = step(wish, wanted, LoadBalancerStatus::default(), now) {
+    if let Some(step) = step(wish, wanted, &LoadBalancerStatus::default(), now) {
         plan.push_later(PATIENCE, "not imported", step);
     }
 }
@@ -93,15 +93,15 @@ fn valid(wish: &Wish, status: &str, reason: &str, message: String) -> Wanted {
 fn step(
     wish: &Wish,
     wanted: Wanted,
-    load_balancer: LoadBalancerStatus,
+    load_balancer: &LoadBalancerStatus,
     now: Timestamp,
 ) -> Option<Step> {
     let changed = apply(&wish.conditions, [wanted], now);
-    if changed.is_none() && wish.load_balancer == load_balancer {
+    if changed.is_none() && wish.load_balancer == *load_balancer {
         return None;
     }
     let conditions = changed.unwrap_or_else(|| wish.conditions.clone());
-    let status = json!({ "loadBalancer": to_json(&load_balancer), "conditions": conditions });
+    let status = json!({ "loadBalancer": to_json(load_balancer), "conditions": conditions });
     Some(LOCAL.status(wish, &status))
 }
 

@@ -316,7 +316,8 @@ fn changes_of_the_copy_follow() {
 
 #[test]
 fn every_tampering_with_the_slice_is_undone() {
-    let tamper: [(&str, fn(&mut Value)); 6] = [
+    type Change = fn(&mut Value);
+    let tamper: [(&str, Change); 6] = [
         ("endpoint", |slice| slice["endpoints"] = json!([])),
         ("condition", |slice| {
             slice["endpoints"][0]["conditions"] = json!({ "ready": false, "serving": true });

@@ -32,11 +32,9 @@ pub(super) fn prepare(subject: &Subject<'_>, holder: &Wish, plan: &mut Plan) -> 
         (labels::DERIVED_SERVICE, derived_label),
     ];
     operations.extend(set_entries(&holder.meta, "labels", &wanted));
-    if let Some(seen) = holder.meta.label(labels::DERIVED_SERVICE) {
-        if Some(seen) != derived_label {
-            plan.events.push(label_rewritten(holder, seen));
-        }
-    }
+    let seen = holder.meta.label(labels::DERIVED_SERVICE);
+    let tampered = seen.filter(|seen| Some(*seen) != derived_label);
+    plan.events.extend(tampered.map(|seen| label_rewritten(holder, seen)));
     let write = (!operations.is_empty()).then(|| plan.push(LOCAL.patch(holder, operations)));
     Prepared { derived, write }
 }

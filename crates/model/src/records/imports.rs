@@ -108,7 +108,11 @@ impl Tracked for ServiceImportRecord {
 
     /// By the uid of the object that controls it.
     fn index(&self, _: &ObjectName) -> Vec<Uid> {
-        self.meta.controller_owner().map(|owner| Uid::from(owner.uid.as_str())).into_iter().collect()
+        self.meta
+            .controller_owner()
+            .map(|owner| Uid::from(owner.uid.as_str()))
+            .into_iter()
+            .collect()
     }
 }
 
