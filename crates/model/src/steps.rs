@@ -151,6 +151,9 @@ pub fn remove_finalizer(meta: &Meta, finalizer: &str) -> Vec<Value> {
 
 /// JSON patch: makes map entries of the metadata (`labels`, `annotations`) be as wanted; `None`
 /// removes one.
+///
+/// Metadata leaves out what kubectl notes in the annotations, so annotations are set this way only
+/// on objects that agents make.
 pub fn set_entries(
     meta: &Meta,
     field: &'static str,

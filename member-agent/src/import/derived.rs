@@ -2,6 +2,7 @@
 
 use fleet_accumulator::Record;
 use fleet_api::{ObjectName, ServiceImportStatus, annotations, labels};
+use fleet_model::ports;
 use fleet_model::records::ServiceRecord;
 use fleet_model::steps::{LOCAL, add, remove, set_entries, to_json};
 use fleet_runtime::plan::{Plan, Step};
@@ -87,7 +88,7 @@ fn update(
     if current.service_type != LOAD_BALANCER {
         operations.push(add(&["spec", "type"], json!(LOAD_BALANCER)));
     }
-    if current.ports != granted.ports {
+    if !ports::same(&current.ports, &granted.ports) {
         operations.push(add(&["spec", "ports"], core_ports(granted)));
     }
     if current.selects {

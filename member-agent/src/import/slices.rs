@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use fleet_accumulator::Record;
 use fleet_api::{ObjectName, annotations, finalizers, labels, names};
+use fleet_model::ports;
 use fleet_model::records::{EndpointSliceImportRecord, EndpointSliceRecord};
 use fleet_model::steps::{HUB, LOCAL, add_finalizer, remove_finalizer, to_json};
 use fleet_runtime::plan::{Plan, Sample, Step, StepId};
@@ -115,7 +116,7 @@ fn is_current(
 ) -> bool {
     current.plain
         && current.ready == copy.spec.endpoints
-        && current.ports == copy.spec.ports
+        && ports::same_in_slices(&current.ports, &copy.spec.ports)
         && current.meta.label(labels::SERVICE_NAME) == Some(&derived.name)
         && current.meta.label(labels::MANAGED_BY) == Some(labels::MANAGED_BY_IMPORT)
         && current.imported_for().as_ref() == Some(subject.service)
