@@ -11,7 +11,7 @@ mod withdraw;
 #[cfg(test)]
 mod tests;
 
-use fleet_accumulator::{Change, Snapshot as _, SourceSet, diff};
+use fleet_accumulator::{Snapshot as _, SourceSet};
 use fleet_api::ObjectName;
 use fleet_runtime::plan::Plan;
 use fleet_runtime::room::Room;
@@ -69,16 +69,4 @@ fn serve(fleet: &Fleet<'_>, verdict: &resolve::Verdict<'_>, now: Timestamp, plan
     };
     let importers = claim::claim(fleet, verdict, &resolved, plan);
     distribute::distribute(fleet, &resolved, &importers, plan);
-}
-
-/// Marks what the differences between two views of one kind touch.
-fn each_change<T: fleet_accumulator::Tracked>(
-    old: &fleet_accumulator::View<T>,
-    new: &fleet_accumulator::View<T>,
-    mut touched: impl FnMut(&fleet_accumulator::Record<T>),
-) {
-    for change in diff(old, new) {
-        let change: Change<'_, T> = change;
-        change.old().into_iter().chain(change.new()).for_each(&mut touched);
-    }
 }

@@ -21,14 +21,3 @@ pub mod metrics;
 pub mod snapshot;
 
 pub use identity::Identity;
-
-/// Marks what the differences between two views of one kind touch, before and after the change.
-fn each_change<T: fleet_accumulator::Tracked>(
-    old: &fleet_accumulator::View<T>,
-    new: &fleet_accumulator::View<T>,
-    mut touched: impl FnMut(&fleet_accumulator::Record<T>),
-) {
-    for change in fleet_accumulator::diff(old, new) {
-        change.old().into_iter().chain(change.new()).for_each(&mut touched);
-    }
-}

@@ -3,12 +3,14 @@
 //! - [`records`]: what the agents keep of each watched kind. Compact, without managed fields, and
 //!   with the index that finds an object by the Service of the fleet it belongs to.
 //! - [`steps`]: the writes that every plan is made of (finalizers, statuses, deletions …).
+//! - [`changes`]: which objects differ between two views.
 //! - [`conditions`]: setting a condition without changing what did not change.
 //! - [`ports`]: when two lists of Service ports mean the same.
 //! - [`reference`]: references between objects and which Service they name.
 //!
 //! Pure: no client, no clock.
 
+pub mod changes;
 pub mod conditions;
 pub mod ports;
 pub mod records;

@@ -14,9 +14,8 @@ pub fn same(a: &[ServicePort], b: &[ServicePort]) -> bool {
 }
 
 fn same_port(a: &ServicePort, b: &ServicePort) -> bool {
-    let target = |port: &ServicePort| {
-        port.target_port.clone().unwrap_or(IntOrString::Int(port.port))
-    };
+    let target =
+        |port: &ServicePort| port.target_port.clone().unwrap_or(IntOrString::Int(port.port));
     (&a.protocol, a.port) == (&b.protocol, b.port)
         && text(a.name.as_ref()) == text(b.name.as_ref())
         && a.app_protocol == b.app_protocol

@@ -5,11 +5,11 @@ use std::fmt;
 use fleet_accumulator::{Record, Tracked};
 use fleet_api::names::member_of_namespace;
 use fleet_api::{ExportedObjectReference, ObjectName, ResourceKind, kinds};
+use fleet_model::changes::each_touched;
 use fleet_model::records::{
     EndpointSliceExportRecord, InternalServiceExportRecord, InternalServiceImportRecord,
 };
 
-use super::each_change;
 use crate::snapshot::HubSnapshot;
 
 /// A unit of the hub agent's work.
@@ -81,19 +81,19 @@ pub(super) fn key_of<T: FromMember>(record: &Record<T>) -> Key {
 
 /// Marks the keys that own what changed, before and after the change.
 pub(super) fn dirty(old: &HubSnapshot, new: &HubSnapshot, mark: &mut dyn FnMut(Key)) {
-    each_change(&old.internal_exports, &new.internal_exports, |export| mark(key_of(export)));
-    each_change(&old.internal_imports, &new.internal_imports, |import| mark(key_of(import)));
-    each_change(&old.slice_exports, &new.slice_exports, |slice| mark(key_of(slice)));
-    each_change(&old.service_imports, &new.service_imports, |import| {
+    each_touched(&old.internal_exports, &new.internal_exports, |export| mark(key_of(export)));
+    each_touched(&old.internal_imports, &new.internal_imports, |import| mark(key_of(import)));
+    each_touched(&old.slice_exports, &new.slice_exports, |slice| mark(key_of(slice)));
+    each_touched(&old.service_imports, &new.service_imports, |import| {
         mark(Key::Service(import.name.clone()));
     });
-    each_change(&old.slice_imports, &new.slice_imports, |slice| {
+    each_touched(&old.slice_imports, &new.slice_imports, |slice| {
         mark(match slice.spec.owner_service_reference.object() {
             Some(service) => Key::Service(service),
             None => Key::Stray(kinds::ENDPOINT_SLICE_IMPORT, slice.name.clone()),
         });
     });
-    each_change(&old.namespaces, &new.namespaces, |namespace| {
+    each_touched(&old.namespaces, &new.namespaces, |namespace| {
         in_namespace(new, &namespace.name.name, mark);
     });
 }

@@ -3,10 +3,10 @@
 use std::fmt;
 
 use fleet_api::{ObjectName, ResourceKind, kinds};
+use fleet_model::changes::each_touched;
 use fleet_model::steps::HUB;
 use fleet_runtime::plan::Plan;
 
-use crate::each_change;
 use crate::snapshot::MemberSnapshot;
 
 /// A unit of the export room's work.
@@ -35,20 +35,20 @@ impl Key {
 
 /// Marks the keys that own what changed, before and after the change.
 pub(super) fn dirty(old: &MemberSnapshot, new: &MemberSnapshot, mark: &mut dyn FnMut(Key)) {
-    each_change(&old.services, &new.services, |service| mark(Key::Service(service.name.clone())));
-    each_change(&old.service_exports, &new.service_exports, |export| {
+    each_touched(&old.services, &new.services, |service| mark(Key::Service(service.name.clone())));
+    each_touched(&old.service_exports, &new.service_exports, |export| {
         mark(Key::Service(export.name.clone()));
     });
-    each_change(&old.endpoint_slices, &new.endpoint_slices, |slice| {
+    each_touched(&old.endpoint_slices, &new.endpoint_slices, |slice| {
         if let Some(service) = slice.backs(&slice.name.namespace) {
             mark(Key::Service(service));
         }
     });
-    each_change(&old.internal_exports, &new.internal_exports, |export| {
+    each_touched(&old.internal_exports, &new.internal_exports, |export| {
         let service = export.spec.service_reference.object();
         mark(Key::of(service, kinds::INTERNAL_SERVICE_EXPORT, &export.name));
     });
-    each_change(&old.slice_exports, &new.slice_exports, |slice| {
+    each_touched(&old.slice_exports, &new.slice_exports, |slice| {
         let service = slice.spec.owner_service_reference.object();
         mark(Key::of(service, kinds::ENDPOINT_SLICE_EXPORT, &slice.name));
     });

@@ -4,6 +4,7 @@ use std::fmt;
 
 use fleet_accumulator::Record;
 use fleet_api::{ObjectName, ResourceKind, finalizers, kinds};
+use fleet_model::changes::each_touched;
 use fleet_model::records::{
     EndpointSliceRecord, InternalServiceImportRecord, MultiClusterServiceRecord, ServiceRecord,
 };
@@ -11,7 +12,6 @@ use fleet_model::steps::{HUB, remove_finalizer};
 use fleet_runtime::plan::Plan;
 
 use crate::Identity;
-use crate::each_change;
 use crate::snapshot::MemberSnapshot;
 
 /// A unit of the import room's work.
@@ -54,14 +54,14 @@ pub(super) fn dirty(
     new: &MemberSnapshot,
     mark: &mut dyn FnMut(Key),
 ) {
-    each_change(&old.multi_cluster_services, &new.multi_cluster_services, |wish| {
+    each_touched(&old.multi_cluster_services, &new.multi_cluster_services, |wish| {
         mark(of_wish(wish));
         // A wish that was re-pointed takes its derived Service along: whoever held it looks again.
         new.service_imports.by(&wish.uid).for_each(|import| {
             mark(Key::Service(import.name.clone()));
         });
     });
-    each_change(&old.service_imports, &new.service_imports, |import| {
+    each_touched(&old.service_imports, &new.service_imports, |import| {
         mark(Key::Service(import.name.clone()));
         // A wish goes only when none of its imports is left.
         if let Some(owner) = import.meta.controller_owner() {
@@ -69,16 +69,16 @@ pub(super) fn dirty(
             new.multi_cluster_services.get(&owner).into_iter().for_each(|wish| mark(of_wish(wish)));
         }
     });
-    each_change(&old.services, &new.services, |service| {
+    each_touched(&old.services, &new.services, |service| {
         of_derived(identity, service, new).for_each(&mut *mark);
     });
-    each_change(&old.endpoint_slices, &new.endpoint_slices, |slice| {
+    each_touched(&old.endpoint_slices, &new.endpoint_slices, |slice| {
         if let Some(service) = of_imported(identity, slice, new) {
             mark(Key::Service(service));
         }
     });
-    each_change(&old.internal_imports, &new.internal_imports, |request| mark(of_request(request)));
-    each_change(&old.slice_imports, &new.slice_imports, |copy| {
+    each_touched(&old.internal_imports, &new.internal_imports, |request| mark(of_request(request)));
+    each_touched(&old.slice_imports, &new.slice_imports, |copy| {
         mark(copy.spec.owner_service_reference.object().map_or_else(
             || Key::Stray(kinds::ENDPOINT_SLICE_IMPORT, copy.name.clone()),
             Key::Service,
