@@ -30,3 +30,27 @@ views! {
         hub slice_imports: EndpointSliceImportRecord,
     }
 }
+
+#[cfg(any(test, feature = "testing"))]
+impl MemberSnapshot {
+    /// What the watches of a member would show of two model API servers.
+    pub fn of(
+        identity: &crate::Identity,
+        own: &fleet_runtime::testing::ModelServer,
+        hub: &fleet_runtime::testing::ModelServer,
+    ) -> Self {
+        let namespace = Some(identity.hub_namespace.as_str());
+        Self {
+            seq: 1,
+            services: own.view(None),
+            service_exports: own.view(None),
+            endpoint_slices: own.view(None),
+            multi_cluster_services: own.view(None),
+            service_imports: own.view(None),
+            internal_exports: hub.view(namespace),
+            slice_exports: hub.view(namespace),
+            internal_imports: hub.view(namespace),
+            slice_imports: hub.view(namespace),
+        }
+    }
+}

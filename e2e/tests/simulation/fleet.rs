@@ -153,34 +153,13 @@ impl Fleet {
         acted
     }
 
-    pub fn hub_snapshot(&self) -> HubSnapshot {
-        HubSnapshot {
-            seq: 1,
-            internal_exports: self.hub.view(None),
-            internal_imports: self.hub.view(None),
-            service_imports: self.hub.view(None),
-            slice_exports: self.hub.view(None),
-            slice_imports: self.hub.view(None),
-            namespaces: self.hub.view(None),
-        }
+    fn hub_snapshot(&self) -> HubSnapshot {
+        HubSnapshot::of(&self.hub)
     }
 
-    pub fn member_snapshot(&self, at: usize) -> MemberSnapshot {
+    fn member_snapshot(&self, at: usize) -> MemberSnapshot {
         let member = &self.members[at];
-        let (own, hub) = (&member.server, &self.hub);
-        let namespace = Some(member.identity.hub_namespace.as_str());
-        MemberSnapshot {
-            seq: 1,
-            services: own.view(None),
-            service_exports: own.view(None),
-            endpoint_slices: own.view(None),
-            multi_cluster_services: own.view(None),
-            service_imports: own.view(None),
-            internal_exports: hub.view(namespace),
-            slice_exports: hub.view(namespace),
-            internal_imports: hub.view(namespace),
-            slice_imports: hub.view(namespace),
-        }
+        MemberSnapshot::of(&member.identity, &member.server, &self.hub)
     }
 }
 

@@ -89,15 +89,7 @@ impl World {
     }
 
     fn snapshot(&self) -> HubSnapshot {
-        HubSnapshot {
-            seq: 1,
-            internal_exports: self.hub.view(None),
-            internal_imports: self.hub.view(None),
-            service_imports: self.hub.view(None),
-            slice_exports: self.hub.view(None),
-            slice_imports: self.hub.view(None),
-            namespaces: self.hub.view(None),
-        }
+        HubSnapshot::of(&self.hub)
     }
 
     fn plan(&self) -> Plan {

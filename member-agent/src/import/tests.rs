@@ -91,19 +91,7 @@ impl World {
     }
 
     fn snapshot(&self) -> MemberSnapshot {
-        let namespace = Some(self.identity.hub_namespace.as_str());
-        MemberSnapshot {
-            seq: 1,
-            services: self.own.view(None),
-            service_exports: self.own.view(None),
-            endpoint_slices: self.own.view(None),
-            multi_cluster_services: self.own.view(None),
-            service_imports: self.own.view(None),
-            internal_exports: self.hub.view(namespace),
-            slice_exports: self.hub.view(namespace),
-            internal_imports: self.hub.view(namespace),
-            slice_imports: self.hub.view(namespace),
-        }
+        MemberSnapshot::of(&self.identity, &self.own, &self.hub)
     }
 
     fn plan(&self) -> Plan {
