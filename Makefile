@@ -1,0 +1,62 @@
+# Everything to build, test and show the project; `make` alone lists it.
+# cargo resolves features per set of selected packages. So no package is named below: what runs together is built with
+# the same features, and nothing is compiled twice.
+
+.DEFAULT_GOAL := help
+.PHONY: help build fmt lint test demo bench crds ci clean
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+
+CARGO ?= cargo
+# `make demo KEEP=1`: leave it running.
+KEEP ?=
+keep := $(if $(filter-out 0 no false,$(KEEP)),--keep)
+target := $(or $(CARGO_TARGET_DIR),target)
+
+help: ## List the targets
+	@echo 'make TARGET, where TARGET is one of'
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) \
+		| while IFS='|' read -r name text; do printf '  %-7s %s\n' "$$name" "$$text"; done
+
+build: ## Build the agents and tools, release profile
+	@.ci/need rust
+	$(CARGO) build --release --locked --bins
+
+fmt: ## Format all Rust code
+	$(CARGO) fmt --all
+
+lint: ## Check format, lints, generated files, dependencies, scripts; changes nothing
+	@.ci/need rust
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	$(CARGO) run --quiet --locked --example crdgen -- --check
+	@.ci/deny
+	@if command -v shellcheck >/dev/null; then shellcheck .ci/*; else for f in .ci/*; do bash -n $$f; done; fi
+
+test: ## Run all tests, unit to scenario, the latter on real control planes
+	@.ci/need rust control-plane
+	$(CARGO) test --workspace --locked
+
+demo: ## Show a Service crossing from member to member (KEEP=1 leaves it running)
+	@.ci/need rust control-plane
+	$(CARGO) build --release --locked --bin hub-agent --bin member-agent --bin fleet-demo --bin fleet-testbed
+	@$(CARGO) run --quiet --release --locked --bin fleet-demo -- $(keep)
+
+bench: ## Measure latencies, bulk operations, API writes and memory (minutes)
+	@.ci/need rust control-plane
+	$(CARGO) build --release --locked --bin hub-agent --bin member-agent --bin fleet-bench
+	@$(CARGO) run --quiet --release --locked --bin fleet-bench
+
+crds: ## Write the CRDs of api/ as YAML under charts/
+	$(CARGO) run --quiet --locked --example crdgen
+
+ci: ## Run what CI runs
+	.ci/run
+
+clean: ## Stop leftovers of killed testbeds, remove the target folder
+	@for testbed in $(target)/release/fleet-testbed $(target)/debug/fleet-testbed; do \
+		[ -x $$testbed ] || continue; \
+		$$testbed status | sed -n 's/: was killed.*//p' | while read -r name; do $$testbed down --name "$$name"; done; \
+		break; \
+	done
+	$(CARGO) clean
