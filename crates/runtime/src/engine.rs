@@ -25,6 +25,7 @@ use crate::queue::{Job, Queue, Verdict};
 use crate::room::Room;
 use crate::writer::{Outcome, Writer};
 use later::Postponed;
+use settle::View;
 
 /// Keys with writes in flight per room. More would only wait in the writer's lanes.
 const KEYS_IN_FLIGHT: usize = 256;
@@ -176,8 +177,8 @@ impl<R: Room> Shared<R> {
         let Outcome { expectations, failures, .. } = outcome;
         let settled = settle::settle(&self.accumulator, &self.writer, expectations, &self.metrics);
         // Nobody plans any more once the process is stopping.
-        let caught_up = self.cancel.run_until_cancelled(settled).await.unwrap_or(false);
-        verdict::verdict(&failures, caught_up)
+        let view = self.cancel.run_until_cancelled(settled).await.unwrap_or(View::IsBehind);
+        verdict::verdict(&failures, view)
     }
 
     fn measure(&self, job: &Job<R::Key>, steps: &[Step], outcome: &Outcome) {

@@ -1,7 +1,17 @@
-//! What both agents need to run: plans as data, queue, writer, clients, admin server, metrics.
+//! What both agents need to run, whatever they decide.
+//!
+//! ```text
+//! clients ─▶ accumulator ─▶ engine: cursor ─▶ queue ─▶ Room::plan ─▶ writer ─▶ API servers
+//!                             ▲                                        │
+//!                             └──────── waits for own writes ◀─────────┘
+//! ```
+//!
+//! - [`plan`]: what a room decides, as data; [`room`]: what a room is.
+//! - [`engine`]: drives a room; [`queue`]: which key is next; [`writer`]: sends plans.
+//! - [`clients`]: connections and credentials; [`events`]: Kubernetes Events.
+//! - [`lifecycle`], [`admin`], [`metrics`], [`args`], [`clock`]: the process around it.
 
 pub mod admin;
-pub mod agent;
 pub mod args;
 pub mod clients;
 pub mod clock;
@@ -12,7 +22,6 @@ pub mod metrics;
 pub mod plan;
 pub mod queue;
 pub mod room;
-
 #[cfg(feature = "testing")]
 pub mod testing;
 pub mod writer;

@@ -231,9 +231,9 @@ impl<K: Clone + Ord + Hash> Queue<K> {
     pub fn running(&self) -> usize {
         self.running
     }
+}
 
-    /// How long the first ready key has been ready.
-    pub fn oldest(&self, now: Instant) -> Duration {
+fn oldest(&self, now: Instant) -> Duration {
         let first = self.ready.front().and_then(|key| self.entries.get(key));
         match first.map(|entry| &entry.state) {
             Some(State::Ready(at)) => now.saturating_duration_since(*at),

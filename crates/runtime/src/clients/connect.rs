@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::FutureExt;
+use http::HeaderValue;
+use http::header::USER_AGENT;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use kube::Client;
@@ -26,6 +28,9 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(80);
 const KEEPALIVE_IDLE: Duration = Duration::from_secs(30);
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
 const KEEPALIVE_PROBES: u32 = 3;
+
+/// Name in the server's audit log.
+const WHO: &str = concat!("fleet-networking/", env!("CARGO_PKG_VERSION"));
 
 /// A client for `config`. Needs a tokio runtime around it.
 pub(super) fn client(
@@ -58,12 +63,14 @@ pub(super) fn client(
         .pool_timer(TokioTimer::new())
         .build::<_, Body>(tls);
 
-    // Headers that users add to each request of the hub belong into `config.headers`.
+    let mut agent = config.clone();
+    // Headers that users want on each request of the hub belong here too.
+    agent.headers.push((USER_AGENT, HeaderValue::from_static(WHO)));
     let service = ServiceBuilder::new()
         .layer(config.base_uri_layer())
         .option_layer(token.cloned().map(TokenLayer))
         .option_layer(config.auth_layer()?)
-        .layer(config.extra_headers_layer()?)
+        .layer(agent.extra_headers_layer()?)
         .map_err(BoxError::from)
         .service(http);
     Ok(Client::new(service, config.default_namespace.clone()))

@@ -11,7 +11,19 @@ use crate::writer::Writer;
 /// How long the view may take. It usually has the event before the answer to the write is read.
 const DEADLINE: Duration = Duration::from_secs(5);
 
-/// Waits for `expectations`; true once the view shows all of them.
+/// How the view came to show what was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum View {
+    /// It does.
+    Shows,
+    /// It shows what the server says, which is not what the answers to the writes said: somebody
+    /// was faster, or an answer was wrong.
+    Differs,
+    /// It does not.
+    IsBehind,
+}
+
+/// Waits for `expectations`.
 ///
 /// What it does not show in time is read from the server, and the view gets a second chance to show
 /// that. A view that is still behind is not planned on at once: the key goes back to the queue with
@@ -21,13 +33,13 @@ pub(super) async fn settle<S: Snapshot>(
     writer: &Writer,
     expectations: Vec<Expectation>,
     metrics: &RoomMetrics,
-) -> bool {
+) -> View {
     if expectations.is_empty() {
-        return true;
+        return View::Shows;
     }
     let unmet = accumulator.wait(expectations, DEADLINE).await;
     if unmet.is_empty() {
-        return true;
+        return View::Shows;
     }
     let mut renewed = Vec::with_capacity(unmet.len());
     for expectation in unmet {
@@ -43,7 +55,8 @@ pub(super) async fn settle<S: Snapshot>(
             Err(_) => Some(expectation),
         });
     }
-    accumulator.wait(renewed, DEADLINE).await.is_empty()
+    let unmet = accumulator.wait(renewed, DEADLINE).await;
+    if unmet.is_empty() { View::Differs } else { View::IsBehind }
 }
 
 /// What to expect now that the server said what is there.

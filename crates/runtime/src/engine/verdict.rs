@@ -1,17 +1,18 @@
 //! From failures to the time of the next attempt.
 
+use super::settle::View;
 use crate::queue::Verdict;
 use crate::writer::{Class, Failure};
 
-/// When a key is planned again. `caught_up` says whether the view shows what was written.
-pub(super) fn verdict(failures: &[Failure], caught_up: bool) -> Verdict {
+/// When a key is planned again.
+pub(super) fn verdict(failures: &[Failure], view: View) -> Verdict {
     if let Some(pause) = failures.iter().filter_map(|failure| failure.retry_after).max() {
         return Verdict::Hold(pause);
     }
     let all = |is: fn(Class) -> bool| failures.iter().all(|failure| is(failure.class));
-    if !caught_up {
+    if view == View::IsBehind {
         Verdict::Failed
-    } else if failures.is_empty() {
+    } else if failures.is_empty() && view == View::Shows {
         Verdict::Settled
     } else if all(Class::is_stale_view) {
         Verdict::Again
@@ -35,7 +36,7 @@ mod tests {
             retry_after: (*class == Class::Throttled).then_some(Duration::from_secs(3)),
             message: String::new(),
         };
-        verdict(&classes.iter().map(failure).collect::<Vec<_>>(), true)
+        verdict(&classes.iter().map(failure).collect::<Vec<_>>(), View::Shows)
     }
 
     #[test]
@@ -59,6 +60,11 @@ mod tests {
 
     #[test]
     fn a_view_that_is_behind_is_not_settled() {
-        assert_eq!(verdict(&[], false), Verdict::Failed);
+        assert_eq!(verdict(&[], View::IsBehind), Verdict::Failed);
+    }
+
+    #[test]
+    fn a_server_that_says_something_else_is_planned_on_again() {
+        assert_eq!(verdict(&[], View::Differs), Verdict::Again);
     }
 }

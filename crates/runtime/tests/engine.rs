@@ -1,0 +1,351 @@
+//! The engine with a toy room between two toy clusters.
+
+#[path = "engine/world.rs"]
+mod world;
+
+use std::time::Duration;
+
+use http::Method;
+use tokio::time::{Instant, sleep};
+use world::{DELAY, LATER, WAKE, World, failure};
+
+/// Longer than anything here waits for.
+const LONG: Duration = Duration::from_mins(5);
+
+#[tokio::test(start_paused = true)]
+async fn a_wish_is_granted_changed_and_withdrawn() {
+    let world = World::new();
+    let running = world.start();
+    world.wish("a", "1");
+    world.until(World::is_granted).await;
+    world.wish("a", "2");
+    world.until(World::is_granted).await;
+    world.unwish("a");
+    world.until(World::is_granted).await;
+    assert_eq!(world.requests(), [Method::POST, Method::PUT, Method::DELETE]);
+    assert_eq!(world.samples(), ["a", "a", "a"]);
+    let stages = "fleet_networking_stage_duration_seconds_count{stage=\"export\"}";
+    assert_eq!(running.metric(stages), Some(3.0));
+    running.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_timer_stands_between_an_event_and_its_write() {
+    let world = World::new();
+    let running = world.start();
+    world.wish("a", "1");
+    world.until(World::is_granted).await;
+    let start = Instant::now();
+    for value in 0..50 {
+        world.wish("a", &value.to_string());
+        // Without a timer: time stands still unless something waits for it.
+        while !world.is_granted() {
+            tokio::task::yield_now().await;
+        }
+    }
+    assert_eq!(start.elapsed(), Duration::ZERO);
+    running.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn at_rest_nothing_is_planned_or_written() {
+    let world = World::new();
+    let running = world.start();
+    for name in ["a", "b", "c"] {
+        world.wish(name, "1");
+    }
+    world.until(World::is_granted).await;
+    sleep(Duration::from_secs(1)).await;
+    let before = (world.requests().len(), world.plans());
+    sleep(LONG).await;
+    assert_eq!((world.requests().len(), world.plans()), before);
+    running.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_is_planned_before_everything_was_listed() {
+    let world = World::new();
+    world.meddle("a", Some("1"));
+    world.wish("b", "1");
+    world.hold_list();
+    let running = world.start();
+    sleep(Duration::from_secs(20)).await;
+    assert_eq!(world.plans(), 0);
+    world.finish_list();
+    world.until(World::is_granted).await;
+    running.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_somebody_else_changed_is_put_right() {
+    let world = World::new();
+    let running = world.start();
+    world.wish("a", "1");
+    world.until(World::is_granted).await;
+    for meddled in [Some("wrong"), None] {
+        world.meddle("a", meddled);
+        world.until(World::is_granted).await;
+    }
+    assert_eq!(world.requests(), [Method::POST, Method::PUT, Method::POST]);
+    running.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_key_waits_until_the_view_shows_its_write() {
+    let world = World::new();
+    let running = world.start();
+    world.wish("a", "1");
+    world.until(World::is_granted).await;
+    world.hold_events(true);
+    world.wish("a", "2");
+    world.until(World::is_granted).await;
+    world.wish("a", "3");
+    sleep(Duration::from_secs(4)).await;
+    // Planned on the old view, the third value would have met a conflict.
+    assert_eq!(world.requests(), [Method::POST, Method::PUT]);
+    world.hold_events(false);
+    world.until(World::is_granted).await;
+    assert_eq!(world.requests(), [Method::POST, Method::PUT, Method::PUT]);
+    running.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_view_that_stays_behind_is_checked_with_a_read() {
+    let world = World::new();
+    let running = world.start();
+    world.wish("a", "1");
+    world.until(World::is_granted).await;
+    world.hold_events(true);
+    world.wish("a", "2");
+    world.until(|world| world.requests().contains(&Method::GET)).await;
+    let timeouts = "fleet_runtime_own_write_timeouts_total{room=\"copy\"}";
+    assert_eq!(running.metric(timeouts), Some(1.0));
+    world.hold_events(false);
+    world.wish("a", "3");
+    world.until(World::is_granted).await;
+    running.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_conflict_is_planned_again_as_soon_as_the_view_shows_why() {
+    let world = World::new();
+    let running = world.start();
+    world.wish("a", "1");
+    world.until(World::is_granted).await;
+    world.hold_events(true);
+    world.meddle("a", Some("wrong"));
+    world.wish("a", "2");
+    world.until(|world| world.requests().len() == 2).await;
+    let start = Instant::now();
+    sleep(Duration::from_secs(1)).await;
+    assert_eq!(world.requests().len(), 2, "nothing new to plan on");
+    world.hold_events(false);
+    world.until(World::is_granted).await;
+    assert!(start.elapsed() < Duration::from_millis(1100));
+    assert_eq!(world.requests(), [Method::POST, Method::PUT, Method::PUT]);
+    running.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_name_that_is_taken_is_planned_again_with_the_object_in_view() {
+    let world = World::new();
+    let running = world.start();
+    world.wish("b", "1");
+    world.until(World::is_granted).await;
+    world.hold_events(true);
+    world.meddle("a", Some("wrong"));
+    world.wish("a", "1");
+    world.until(|world| world.requests().len() == 2).await;
+    world.hold_events(false);
+    world.until(World::is_granted).await;
+    assert_eq!(world.requests(), [Method::POST, Method::POST, Method::PUT]);
+    running.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn failures_are_retried_with_growing_delays() {
+    let world = World::new();
+    let running = world.start();
+    for _ in 0..6 {
+        world.answer_next(failure(500, "InternalError", "a"));
+    }
+    let start = Instant::now();
+    world.wish("a", "1");
+    world.until(World::is_granted).await;
+    // 0.1 + 0.2 + 0.4 + 0.8 + 1.6 + 3.2 s, shortened by a fifth at most.
+    let took = start.elapsed();
+    assert!(took >= Duration::from_millis(5040) && took < Duration::from_millis(6400), "{took:?}");
+    let failures = "fleet_runtime_failures_total{class=\"transient\",room=\"copy\"}";
+    assert_eq!(running.metric(failures), Some(6.0));
+    running.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_throttled_key_stays_away_as_long_as_asked() {
+    let world = World::new();
+    let running = world.start();
+    world.answer_next(failure(429, "TooManyRequests", "a"));
+    let start = Instant::now();
+    world.wish("a", "1");
+    world.until(|world| world.requests().len() == 1).await;
+    world.wish("a", "2");
+    world.until(World::is_granted).await;
+    assert!(start.elapsed() >= Duration::from_secs(2));
+    running.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refused_object_waits_for_a_change() {
+    let world = World::new();
+    let running = world.start();
+    world.answer_next(failure(403, "Forbidden", "a"));
+    world.wish("a", "1");
+    world.until(|world| world.requests().len() == 1).await;
+    sleep(Duration::from_secs(30)).await;
+    assert_eq!(world.requests().len(), 1);
+    let start = Instant::now();
+    world.wish("a", "2");
+    world.until(World::is_granted).await;
+    assert!(start.elapsed() < Duration::from_millis(20));
+    running.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_key_that_fails_does_not_hold_up_others() {
+    let world = World::new();
+    let running = world.start();
+    world.answer_next(failure(403, "Forbidden", "a"));
+    world.wish("a", "1");
+    world.until(|world| world.requests().len() == 1).await;
+    let start = Instant::now();
+    world.wish("b", "1");
+    world.until(|world| world.copy("b").is_some()).await;
+    assert!(start.elapsed() < Duration::from_millis(20));
+    running.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_later_step_is_sent_after_its_delay() {
+    let world = World::new();
+    let running = world.start();
+    let start = Instant::now();
+    world.wish("a", LATER);
+    world.until(World::is_granted).await;
+    assert!(start.elapsed() >= DELAY && start.elapsed() < 2 * DELAY);
+    assert_eq!(world.requests(), [Method::POST]);
+    running.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_later_step_that_is_no_longer_needed_is_not_sent() {
+    let world = World::new();
+    let running = world.start();
+    world.wish("a", LATER);
+    sleep(DELAY / 2).await;
+    world.unwish("a");
+    sleep(LONG).await;
+    assert_eq!(world.requests(), Vec::<Method>::new());
+    running.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_plan_can_ask_to_be_made_again() {
+    let world = World::new();
+    let running = world.start();
+    world.wish("a", WAKE);
+    world.until(World::is_granted).await;
+    let before = world.plans();
+    sleep(10 * DELAY).await;
+    let more = world.plans() - before;
+    assert!((9..=12).contains(&more), "{more} plans");
+    world.unwish("a");
+    world.until(World::is_granted).await;
+    sleep(DELAY).await;
+    let before = world.plans();
+    sleep(LONG).await;
+    assert_eq!(world.plans(), before);
+    running.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn many_keys_at_once_are_all_dealt_with() {
+    let world = World::new();
+    world.slow(5);
+    for index in 0..2000 {
+        world.wish(&format!("n{index}"), "1");
+    }
+    let running = world.start();
+    world.until(World::is_granted).await;
+    assert_eq!(world.requests().len(), 2000);
+    running.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn stopping_finishes_the_requests_on_their_way() {
+    let world = World::new();
+    world.slow(1000);
+    let running = world.start();
+    for index in 0..100 {
+        world.wish(&format!("n{index}"), "1");
+    }
+    world.until(|world| !world.requests().is_empty()).await;
+    running.stop().await;
+    let sent = world.requests().len();
+    let stored = (0..100).filter(|index| world.copy(&format!("n{index}")).is_some()).count();
+    assert_eq!(sent, stored, "a request was dropped");
+    assert!(sent < 100, "new requests were sent while stopping");
+}
+
+/// Random changes by users and others, random failures: in the end the hub has what is wished for,
+/// and at no time are there two requests for one key.
+async fn random_schedule(seed: u64, kinds: u64) {
+    let mut random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mut next = move |below: u64| {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        random % below
+    };
+    let world = World::new();
+    world.slow(next(40));
+    let running = world.start();
+    for _ in 0..300 {
+        let name = format!("n{}", next(6));
+        let value = next(4).to_string();
+        match next(kinds) {
+            0..8 => world.wish(&name, &value),
+            8..11 => world.unwish(&name),
+            11..13 => world.meddle(&name, Some(&value)),
+            13 => world.meddle(&name, None),
+            14 => world.answer_next(failure(500, "InternalError", &name)),
+            15 => world.hold_events(next(2) == 0),
+            16..22 => {
+                for _ in 0..next(60) {
+                    tokio::task::yield_now().await;
+                }
+            }
+            22 => world.answer_next(failure(409, "Conflict", &name)),
+            23 => world.answer_next(failure(404, "NotFound", &name)),
+            24 => world.answer_next(failure(409, "AlreadyExists", &name)),
+            _ => sleep(Duration::from_millis(next(3000))).await,
+        }
+    }
+    world.hold_events(false);
+    world.until(World::is_granted).await;
+    running.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn random_schedules_with_lying_servers_converge() {
+    for seed in 1..=60 {
+        random_schedule(seed, 27).await;
+    }
+}
+
+/// Without the lies that only a deadline ends: here time is real.
+#[tokio::test(flavor = "multi_thread", worker_threads = 3)]
+async fn random_schedules_on_several_threads_converge() {
+    for seed in 1..=8 {
+        random_schedule(seed, 22).await;
+    }
+}

@@ -1,0 +1,474 @@
+//! A room that copies Services from the own cluster to the hub, and the clusters around it.
+#![expect(unreachable_pub, reason = "a module of one test; its macros make public fields")]
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use fleet_accumulator::{
+    Accumulator, ClusterId, Config, Events, Feed, Heard, Served, SourceSet, Tracked, views, wire,
+};
+use fleet_api::{ObjectName, ResourceKind, kinds};
+use fleet_runtime::Room;
+use fleet_runtime::clock::Clock;
+use fleet_runtime::engine::run_room;
+use fleet_runtime::events::EventSink;
+use fleet_runtime::metrics::Metrics;
+use fleet_runtime::plan::{Action, Plan, Precondition, Sample, Step};
+use fleet_runtime::writer::{WriteGate, Writer, WriterSettings};
+use futures::future::BoxFuture;
+use futures::stream::{self, StreamExt};
+use http::{Method, Request, Response};
+use http_body_util::BodyExt;
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::{Service, ServiceSpec};
+use kube::Client;
+use kube::client::Body;
+use kube::runtime::watcher::Event;
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use tokio::sync::{Notify, mpsc};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+const NAMESPACE: &str = "team";
+const VALUE: &str = "value";
+/// A wish with this value is granted only after [`DELAY`].
+pub const LATER: &str = "later";
+/// A wish with this value is looked at again after [`DELAY`].
+pub const WAKE: &str = "wake";
+/// See [`LATER`].
+pub const DELAY: Duration = Duration::from_millis(500);
+
+wire! {
+    /// A Service, without what nobody here reads.
+    pub struct ToyWire as Service { spec: Option<ServiceSpec> }
+}
+
+/// The value is all that matters.
+#[derive(Debug, PartialEq)]
+pub struct Toy(String);
+
+impl Tracked for Toy {
+    const KIND: ResourceKind = kinds::SERVICE;
+    type Wire = ToyWire;
+    type Index = ();
+
+    fn project(wire: ToyWire) -> Result<Self, String> {
+        let labels = wire.metadata.labels.unwrap_or_default();
+        labels.get(VALUE).cloned().map(Self).ok_or_else(|| "no value".to_owned())
+    }
+
+    fn index(&self, _: &ObjectName) -> Vec<()> {
+        Vec::new()
+    }
+}
+
+views! {
+    /// What the room sees.
+    pub struct ToySnapshot {
+        /// What there should be on the hub.
+        local wishes: Toy,
+        /// What there is.
+        hub copies: Toy,
+    }
+}
+
+struct CopyRoom {
+    world: World,
+}
+
+impl Room for CopyRoom {
+    type Snapshot = ToySnapshot;
+    type Key = String;
+
+    fn name(&self) -> &'static str {
+        "copy"
+    }
+
+    fn required(&self) -> SourceSet {
+        SourceSet::from([ToySnapshot::wishes(), ToySnapshot::copies()])
+    }
+
+    fn dirty(&self, old: &ToySnapshot, new: &ToySnapshot, mark: &mut dyn FnMut(String)) {
+        for (old, new) in [(&old.wishes, &new.wishes), (&old.copies, &new.copies)] {
+            for change in fleet_accumulator::diff(old, new) {
+                let record = change.new().or(change.old()).unwrap();
+                mark(record.name.name.to_string());
+            }
+        }
+    }
+
+    fn plan(&self, key: &String, snapshot: &ToySnapshot, _: Timestamp) -> Plan {
+        self.world.0.state.lock().plans += 1;
+        let name = ObjectName::new(NAMESPACE, key.as_str());
+        let object = |value: &str| {
+            json!({
+                "apiVersion": "v1", "kind": "Service",
+                "metadata": {"namespace": NAMESPACE, "name": key, "labels": {VALUE: value}},
+            })
+        };
+        let action = match (snapshot.wishes.get(&name), snapshot.copies.get(&name)) {
+            (None, None) => None,
+            (Some(wish), None) => Some(Action::Create(object(&wish.0))),
+            (Some(wish), Some(copy)) if wish.0 == copy.0 => None,
+            (Some(wish), Some(copy)) => {
+                let at = Precondition { uid: copy.uid.clone(), version: copy.version.clone() };
+                Some(Action::Replace { body: object(&wish.0), at })
+            }
+            (None, Some(copy)) => {
+                let at = Precondition { uid: copy.uid.clone(), version: copy.version.clone() };
+                Some(Action::Delete { at })
+            }
+        };
+        let mut plan = Plan::default();
+        let wish = snapshot.wishes.get(&name).map(|wish| wish.0.as_str());
+        if wish == Some(WAKE) {
+            plan.wake_after = Some(DELAY);
+        }
+        let Some(action) = action else { return plan };
+        let since = Timestamp::UNIX_EPOCH;
+        let sample = Sample { origin: key.clone(), since, first: false };
+        let step = Step::new(ClusterId::Hub, kinds::SERVICE, name, action)
+            .stage("export")
+            .sample(Some(sample));
+        if wish == Some(LATER) {
+            plan.push_later(DELAY, "test", step);
+        } else {
+            plan.push(step);
+        }
+        plan
+    }
+
+    fn acknowledged(&self, sample: &Sample, _: Timestamp) {
+        self.world.0.state.lock().samples.push(sample.origin.clone());
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Object {
+    value: String,
+    uid: u64,
+    version: u64,
+}
+
+/// Both clusters. The local one is changed by the test, the hub by the room's writes.
+#[derive(Clone)]
+pub struct World(Arc<Inner>);
+
+struct Inner {
+    state: Mutex<State>,
+    changed: Notify,
+}
+
+#[derive(Default)]
+struct State {
+    local: BTreeMap<String, Object>,
+    hub: BTreeMap<String, Object>,
+    counter: u64,
+    listeners: Vec<(ClusterId, mpsc::UnboundedSender<Event<ToyWire>>)>,
+    /// Hub events that wait until the test lets them go.
+    held: Option<Vec<Event<ToyWire>>>,
+    answers: VecDeque<(u16, Value)>,
+    requests: Vec<(Method, String)>,
+    in_flight: BTreeSet<String>,
+    plans: usize,
+    samples: Vec<String>,
+    /// Requests yield to other tasks this often before they are answered.
+    slowness: u64,
+    hub_listed: bool,
+}
+
+/// What one source listens to.
+struct ToyFeed(World, ClusterId);
+
+impl Feed<Toy> for ToyFeed {
+    fn open(&mut self) -> Events<ToyWire> {
+        let mut state = self.0.0.state.lock();
+        let (sender, receiver) = mpsc::unbounded_channel();
+        state.listeners.push((self.1, sender));
+        let objects = if self.1 == ClusterId::Local { &state.local } else { &state.hub };
+        let list: Vec<_> =
+            objects.iter().map(|(name, at)| Event::InitApply(wire(name, at))).collect();
+        let done = if self.1 == ClusterId::Local || state.hub_listed {
+            vec![Event::InitDone]
+        } else {
+            Vec::new()
+        };
+        let changes = stream::unfold(receiver, |mut receiver| async move {
+            receiver.recv().await.map(|event| (event, receiver))
+        });
+        let start = [Event::Init].into_iter().chain(list).chain(done);
+        stream::iter(start).chain(changes).map(|event| Heard::Event(Ok(event))).boxed()
+    }
+
+    fn served(&mut self) -> BoxFuture<'_, kube::Result<Served>> {
+        Box::pin(std::future::ready(Ok(Served::Yes)))
+    }
+}
+
+fn metadata(name: &str, object: &Object) -> Value {
+    json!({
+        "namespace": NAMESPACE, "name": name, "labels": {VALUE: object.value},
+        "uid": format!("uid-{}", object.uid), "resourceVersion": object.version.to_string(),
+    })
+}
+
+fn wire(name: &str, object: &Object) -> ToyWire {
+    let whole = json!({"metadata": metadata(name, object)});
+    serde_json::from_value(whole).unwrap()
+}
+
+impl State {
+    fn tell(&mut self, cluster: ClusterId, event: Event<ToyWire>) {
+        if let (ClusterId::Hub, Some(held)) = (cluster, &mut self.held) {
+            held.push(event);
+            return;
+        }
+        self.listeners
+            .retain(|(of, listener)| *of != cluster || listener.send(event.clone()).is_ok());
+    }
+
+    fn put(&mut self, cluster: ClusterId, name: &str, value: &str) -> Object {
+        self.counter += 1;
+        let counter = self.counter;
+        let objects = if cluster == ClusterId::Local { &mut self.local } else { &mut self.hub };
+        let uid = objects.get(name).map_or(counter, |object| object.uid);
+        let object = Object { value: value.to_owned(), uid, version: counter };
+        objects.insert(name.to_owned(), object.clone());
+        self.tell(cluster, Event::Apply(wire(name, &object)));
+        object
+    }
+
+    fn remove(&mut self, cluster: ClusterId, name: &str) {
+        self.counter += 1;
+        let objects = if cluster == ClusterId::Local { &mut self.local } else { &mut self.hub };
+        if let Some(mut object) = objects.remove(name) {
+            object.version = self.counter;
+            self.tell(cluster, Event::Delete(wire(name, &object)));
+        }
+    }
+
+    fn answer(&mut self, method: &Method, name: &str, body: &Value) -> (u16, Value) {
+        if let Some(answer) = self.answers.pop_front() {
+            return answer;
+        }
+        let current = self.hub.get(name).cloned();
+        let precondition = match *method {
+            Method::PUT => &body["metadata"],
+            _ => &body["preconditions"],
+        };
+        let same = |object: &Object| precondition["resourceVersion"] == object.version.to_string();
+        match (method, current) {
+            (&Method::POST, Some(_)) => failure(409, "AlreadyExists", name),
+            (&Method::POST, None) => {
+                let value = body["metadata"]["labels"][VALUE].as_str().unwrap();
+                let object = self.put(ClusterId::Hub, name, value);
+                (201, json!({"kind": "Service", "metadata": metadata(name, &object)}))
+            }
+            (_, None) => failure(404, "NotFound", name),
+            (&Method::GET, Some(object)) => {
+                (200, json!({"kind": "Service", "metadata": metadata(name, &object)}))
+            }
+            (_, Some(object)) if !same(&object) => failure(409, "Conflict", name),
+            (&Method::PUT, Some(_)) => {
+                let value = body["metadata"]["labels"][VALUE].as_str().unwrap();
+                let object = self.put(ClusterId::Hub, name, value);
+                (200, json!({"kind": "Service", "metadata": metadata(name, &object)}))
+            }
+            (_, Some(_)) => {
+                self.remove(ClusterId::Hub, name);
+                (200, json!({"kind": "Status", "status": "Success"}))
+            }
+        }
+    }
+}
+
+/// A `Status` about the Service `name`.
+pub fn failure(code: u16, reason: &str, name: &str) -> (u16, Value) {
+    let details = json!({"name": name, "kind": "services"});
+    (code, json!({"kind": "Status", "code": code, "reason": reason, "details": details}))
+}
+
+impl World {
+    pub fn new() -> Self {
+        let state = State { hub_listed: true, ..State::default() };
+        Self(Arc::new(Inner { state: Mutex::new(state), changed: Notify::new() }))
+    }
+
+    /// Asks for a copy on the hub.
+    pub fn wish(&self, name: &str, value: &str) {
+        self.0.state.lock().put(ClusterId::Local, name, value);
+    }
+
+    /// Asks for the end of a copy.
+    pub fn unwish(&self, name: &str) {
+        self.0.state.lock().remove(ClusterId::Local, name);
+    }
+
+    /// Somebody else changes the copy.
+    pub fn meddle(&self, name: &str, value: Option<&str>) {
+        let mut state = self.0.state.lock();
+        match value {
+            Some(value) => drop(state.put(ClusterId::Hub, name, value)),
+            None => state.remove(ClusterId::Hub, name),
+        }
+    }
+
+    /// The value of the copy.
+    pub fn copy(&self, name: &str) -> Option<String> {
+        self.0.state.lock().hub.get(name).map(|object| object.value.clone())
+    }
+
+    /// Whether the hub has what was wished for.
+    pub fn is_granted(&self) -> bool {
+        let state = self.0.state.lock();
+        let values = |objects: &BTreeMap<String, Object>| -> Vec<_> {
+            objects.iter().map(|(name, at)| (name.clone(), at.value.clone())).collect()
+        };
+        values(&state.local) == values(&state.hub)
+    }
+
+    /// The next request gets this answer instead of the true one.
+    pub fn answer_next(&self, answer: (u16, Value)) {
+        self.0.state.lock().answers.push_back(answer);
+    }
+
+    /// Keeps the events of the hub back, or lets them go.
+    pub fn hold_events(&self, hold: bool) {
+        let mut state = self.0.state.lock();
+        if hold {
+            state.held.get_or_insert_default();
+        } else {
+            for event in state.held.take().unwrap_or_default() {
+                state.tell(ClusterId::Hub, event);
+            }
+        }
+    }
+
+    /// The hub does not finish its first list before [`finish_list`](Self::finish_list).
+    pub fn hold_list(&self) {
+        self.0.state.lock().hub_listed = false;
+    }
+
+    pub fn finish_list(&self) {
+        let mut state = self.0.state.lock();
+        state.hub_listed = true;
+        state.tell(ClusterId::Hub, Event::InitDone);
+    }
+
+    pub fn slow(&self, yields: u64) {
+        self.0.state.lock().slowness = yields;
+    }
+
+    /// Methods of the requests so far.
+    pub fn requests(&self) -> Vec<Method> {
+        self.0.state.lock().requests.iter().map(|(method, _)| method.clone()).collect()
+    }
+
+    pub fn plans(&self) -> usize {
+        self.0.state.lock().plans
+    }
+
+    pub fn samples(&self) -> Vec<String> {
+        self.0.state.lock().samples.clone()
+    }
+
+    /// Waits until `condition` holds; it is looked at after each request and now and then.
+    pub async fn until(&self, condition: impl Fn(&Self) -> bool) {
+        let wait = async {
+            while !condition(self) {
+                let changed = self.0.changed.notified();
+                let _ = tokio::time::timeout(Duration::from_millis(5), changed).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_mins(10), wait).await.expect("in time");
+    }
+
+    /// The hub's end of a client.
+    fn client(&self) -> Client {
+        let world = self.clone();
+        let service = tower::service_fn(move |request: Request<Body>| {
+            let world = world.clone();
+            async move { Ok::<_, Infallible>(world.serve(request).await) }
+        });
+        Client::new(service, "default")
+    }
+
+    async fn serve(&self, request: Request<Body>) -> Response<Body> {
+        let (head, body) = request.into_parts();
+        let bytes = body.collect().await.unwrap().to_bytes();
+        let body: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+        let name = match head.method {
+            Method::POST => body["metadata"]["name"].as_str().unwrap().to_owned(),
+            _ => head.uri.path().rsplit('/').next().unwrap().to_owned(),
+        };
+        let slowness = {
+            let mut state = self.0.state.lock();
+            state.requests.push((head.method.clone(), name.clone()));
+            assert!(state.in_flight.insert(name.clone()), "two requests for {name} at once");
+            state.counter * 7 % (state.slowness + 1)
+        };
+        for _ in 0..slowness {
+            tokio::task::yield_now().await;
+        }
+        let (status, body) = {
+            let mut state = self.0.state.lock();
+            state.in_flight.remove(&name);
+            state.answer(&head.method, &name, &body)
+        };
+        self.0.changed.notify_waiters();
+        let mut response = Response::builder().status(status);
+        if status == 429 {
+            response = response.header("retry-after", "2");
+        }
+        response.body(Body::from(serde_json::to_vec(&body).unwrap())).unwrap()
+    }
+
+    /// Starts the room. Dropping the answer does not stop it; cancelling does.
+    pub fn start(&self) -> Running {
+        let cancel = CancellationToken::new();
+        let tasks = TaskTracker::new();
+        let accumulator = Accumulator::<ToySnapshot>::builder(Config::default())
+            .feed(ToySnapshot::wishes(), ToyFeed(self.clone(), ClusterId::Local))
+            .feed(ToySnapshot::copies(), ToyFeed(self.clone(), ClusterId::Hub))
+            .start(&cancel, &tasks);
+        let metrics = Metrics::new("test", "0").unwrap();
+        let clients = [(ClusterId::Hub, self.client())];
+        let settings = WriterSettings::new("test");
+        let writer = Writer::new(clients, settings, WriteGate::open(), metrics.writer());
+        let room = run_room(
+            Arc::new(CopyRoom { world: self.clone() }),
+            accumulator,
+            writer,
+            EventSink::disabled(),
+            Clock::fixed(Timestamp::UNIX_EPOCH),
+            metrics.room("copy"),
+            cancel.clone(),
+        );
+        Running { cancel, metrics, room: tokio::spawn(room) }
+    }
+}
+
+/// A running room.
+pub struct Running {
+    pub cancel: CancellationToken,
+    pub metrics: Metrics,
+    pub room: tokio::task::JoinHandle<()>,
+}
+
+impl Running {
+    /// The value of a metric line that starts with `prefix`.
+    pub fn metric(&self, prefix: &str) -> Option<f64> {
+        let families = self.metrics.registry().gather();
+        let text = prometheus::TextEncoder::new().encode_to_string(&families).unwrap();
+        let line = text.lines().find_map(|line| line.strip_prefix(prefix))?;
+        line.trim().parse().ok()
+    }
+
+    pub async fn stop(self) {
+        self.cancel.cancel();
+        self.room.await.unwrap();
+    }
+}
