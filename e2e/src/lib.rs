@@ -4,10 +4,11 @@
 //! - [`testbed`] starts control planes and agents; [`fleet`] joins clusters, its own or existing ones;
 //! - [`workload`] and [`exchange`] do what users do and look at what users see;
 //! - [`objects`] finds leftovers and dumps everything; [`observer`] watches what happens and when;
-//! - [`audit`] counts the agents' writes;
+//! - [`audit`] counts the agents' writes; [`bench`] is `fleet-bench`;
 //! - [`wait`] waits for conditions; [`command`] is `fleet-testbed`.
 
 pub mod audit;
+pub mod bench;
 pub mod command;
 pub mod exchange;
 pub mod fleet;

@@ -1,0 +1,370 @@
+//! The command `fleet-bench`: latency of single changes beside that of bare relays, bulk operations, writes per
+//! operation, and what the agents use.
+//!
+//! All agents are separate processes with their own credentials, on control planes of their own: one fleet without
+//! audit logs for times, one with audit logs for counts. The bench itself plays the users, the relays and the clock:
+//! every time is measured in this process, from before a user's request is sent to the watch event that shows its
+//! effect.
+
+mod access;
+mod arrivals;
+mod bulk;
+mod latency;
+mod mix;
+mod relay;
+mod report;
+mod road;
+mod slice;
+mod stages;
+mod watching;
+mod writes;
+
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use clap::{Parser, ValueEnum};
+use tracing_subscriber::EnvFilter;
+
+use crate::fleet::Fleet;
+use crate::testbed::agents::{Agent, AgentOptions, Agents};
+use crate::testbed::{Options, Testbed};
+use arrivals::{STATIONS, Station};
+use bulk::{Round, Services};
+use latency::{Course, Latency, Series};
+use report::{Median, PerAgent, Percentiles, Report, WriteNumbers, rounded};
+use road::Road;
+use stages::Stages;
+
+const NAMESPACE: &str = "bench";
+const SERVICES: usize = 100;
+const STATION_NAMES: [(&str, Station); STATIONS] = [
+    ("user's slice", Station::Source),
+    ("EndpointSliceExport", Station::Export),
+    ("EndpointSliceImport", Station::Import),
+    ("imported slice", Station::Target),
+];
+
+/// How fast the fleet is on this machine, and what it costs.
+#[derive(Debug, Parser)]
+#[command(name = "fleet-bench", version)]
+struct CommandLine {
+    /// Endpoint changes of relays and of agents, each.
+    #[arg(long, default_value_t = 1000)]
+    samples: usize,
+    /// Rounds of the bulk operations and of counting; the median time and the highest count are reported.
+    #[arg(long, default_value_t = 3)]
+    rounds: usize,
+    /// Less of everything: 100 changes, one round.
+    #[arg(long)]
+    quick: bool,
+    /// Measure only these.
+    #[arg(long, value_enum, value_delimiter = ',')]
+    only: Vec<Part>,
+    /// Where the numbers go.
+    #[arg(long, default_value = "target/bench/report.json")]
+    report: PathBuf,
+}
+
+/// What can be measured by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Part {
+    /// The floor and bare relays.
+    Chain,
+    /// The agents' endpoint change, with floor and bare relays in turns.
+    Steady,
+    /// 100 Services at once.
+    Bulk,
+    /// What the API servers can do.
+    Mix,
+    /// API writes per operation.
+    Writes,
+}
+
+impl CommandLine {
+    fn wants(&self, part: Part) -> bool {
+        self.only.is_empty() || self.only.contains(&part)
+    }
+
+    fn samples(&self) -> usize {
+        if self.quick { self.samples.min(100) } else { self.samples }
+    }
+
+    fn rounds(&self) -> usize {
+        if self.quick { 1 } else { self.rounds.max(1) }
+    }
+}
+
+/// Parses the arguments, measures and reports. A missed limit is no failure.
+pub async fn main() -> ExitCode {
+    let filter = EnvFilter::try_from_default_env()
+        .unwrap_or_else(|_| EnvFilter::new("warn,kube_client=off"));
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    match run(&CommandLine::parse()).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("fleet-bench: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(command: &CommandLine) -> Result<()> {
+    let begin = Instant::now();
+    let mut report = Report::default();
+    if cfg!(debug_assertions) {
+        report.notes.push("A debug build: the times mean nothing.".to_owned());
+    }
+    let timed = [Part::Chain, Part::Steady, Part::Bulk, Part::Mix];
+    if timed.into_iter().any(|part| command.wants(part)) {
+        times(command, &mut report).await?;
+    }
+    if command.wants(Part::Writes) {
+        progress("Counting writes");
+        let writes = writes::count(command.rounds()).await?;
+        tell_writes(&writes, &mut report);
+    }
+    report.write(&command.report)?;
+    let missed = match report.missed().as_slice() {
+        [] => "No limit was missed.".to_owned(),
+        missed => format!("Missed: {}.", missed.join("; ")),
+    };
+    let (seconds, path) = (begin.elapsed().as_secs(), command.report.display());
+    print(&format!("\n{report}\n{missed}\n{path} written after {seconds} s.\n"))
+}
+
+/// Everything that is timed, on one testbed without audit logs.
+async fn times(command: &CommandLine, report: &mut Report) -> Result<()> {
+    progress("Starting a hub and two members");
+    let testbed = Testbed::start(Options::members(2).without_audit()).await?;
+    testbed.user_namespace(NAMESPACE).await?;
+    let mut road = Road::build(&testbed).await?;
+    let mut agents = None;
+    let mut result = with_agents(command, report, &testbed, &road, &mut agents).await;
+    // An agent or a relay that has ended is why nothing arrived.
+    if result.is_err() {
+        result = agents.as_mut().map_or(Ok(()), Agents::check_alive).and(result);
+        result = road.explain(result);
+        tell_logs(&testbed, agents.as_ref());
+    }
+    drop(agents);
+    testbed.explain(result).await?;
+    if command.wants(Part::Mix) {
+        progress("Replaying writes without agents");
+        let rate = mix::rate(&road, &testbed, SERVICES).await?;
+        report.mix_rate = Some(rate.round());
+    }
+    Ok(())
+}
+
+async fn with_agents(
+    command: &CommandLine,
+    report: &mut Report,
+    fleet: &Fleet,
+    road: &Road,
+    agents: &mut Option<Agents>,
+) -> Result<()> {
+    let mut chain = None;
+    if command.wants(Part::Chain) || command.wants(Part::Steady) {
+        progress("Bare relays, before the agents start");
+        let mut courses = (Course::floor(road).await?, Course::chain(road).await?);
+        courses.1.warm_up(road).await?;
+        courses.1.block(road, command.samples().div_ceil(10)).await?;
+        let alone = courses.1.take_series()?;
+        report.notes.push(series_note("chain, no agent running", &alone));
+        chain = Some(courses);
+    }
+    if command.wants(Part::Steady) || command.wants(Part::Bulk) {
+        *agents = Some(Agents::start(fleet, &AgentOptions::default()).await?);
+    }
+    if let Some((floor, chain)) = chain {
+        let steady = match agents {
+            Some(_) if command.wants(Part::Steady) => {
+                Some(Course::steady(road, fleet, NAMESPACE).await?)
+            }
+            _ => None,
+        };
+        progress("Single endpoint changes, relays and agents in turns");
+        let before = stages(fleet, agents.as_ref()).await?;
+        let courses = (floor, chain, steady);
+        let latency =
+            latency::measure(road, courses, agents.as_ref(), fleet, command.samples()).await?;
+        let after = stages(fleet, agents.as_ref()).await?;
+        tell_latency(&latency, &after.since(&before), fleet, report);
+    }
+    let Some(agents) = agents else { return Ok(()) };
+    if command.wants(Part::Bulk) {
+        progress("100 Services at once");
+        let mut services = Services::make(road, NAMESPACE, SERVICES).await?;
+        let mut rounds = Vec::new();
+        for _ in 0..command.rounds() {
+            rounds.push(services.round(road, fleet).await?);
+        }
+        tell_bulk(&rounds, report);
+    }
+    tell_usage(fleet, agents, report)
+}
+
+async fn stages(fleet: &Fleet, agents: Option<&Agents>) -> Result<Stages> {
+    match agents {
+        Some(agents) => Stages::read(fleet, agents).await,
+        None => Ok(Stages::default()),
+    }
+}
+
+fn tell_latency(
+    latency: &Latency,
+    stages: &[(String, f64, f64)],
+    fleet: &Fleet,
+    report: &mut Report,
+) {
+    let percentiles = |series: &Series| Percentiles {
+        p50: rounded(series.percentile(50.0)),
+        p99: rounded(series.percentile(99.0)),
+    };
+    report.floor_ms = Some(Median { p50: rounded(latency.floor.percentile(50.0)) });
+    report.chain_ms = Some(percentiles(&latency.chain));
+    report.steady_ms = latency.steady.as_ref().map(percentiles);
+    report.notes.push(series_note("floor", &latency.floor));
+    report.notes.push(series_note("chain", &latency.chain));
+    report.notes.extend(latency.steady.as_ref().map(|steady| series_note("steady", steady)));
+    let hop = |series: Option<&Series>, station| {
+        let hop = |series: &Series| {
+            format!("{:6.2} / {:6.2}", series.hop(station, 50.0), series.hop(station, 99.0))
+        };
+        series.map_or_else(String::new, hop)
+    };
+    report
+        .notes
+        .push("Hops, p50 / p99 ms, to the event of       chain             steady".to_owned());
+    for (name, station) in STATION_NAMES {
+        let chain = hop(Some(&latency.chain), station);
+        let steady = hop(latency.steady.as_ref(), station);
+        report.notes.push(format!("  {name:<32} {chain}   {steady}").trim_end().to_owned());
+    }
+    for (stage, millis, ran) in stages {
+        report.notes.push(format!("agents' stage {stage:<12} mean {millis:.2} ms, {ran:.0} times"));
+    }
+    for (agent, cpu) in &latency.cpu_per_change {
+        let (name, millis) = (fleet.agent_name(*agent), cpu.as_secs_f64() * 1e3);
+        report.notes.push(format!("CPU per steady change, {name}: {millis:.2} ms"));
+    }
+}
+
+fn tell_bulk(rounds: &[Round], report: &mut Report) {
+    let median = |of: fn(&Round) -> Duration| {
+        let mut times: Vec<Duration> = rounds.iter().map(of).collect();
+        times.sort();
+        rounded(times[times.len() / 2].as_secs_f64())
+    };
+    report.import100_s = Some(median(|round| round.import));
+    report.burst100_s = Some(median(|round| round.burst));
+    report.withdraw100_s = Some(median(|round| round.withdraw));
+    let seconds = |time: Duration| format!("{:.2}", time.as_secs_f64());
+    for (number, round) in rounds.iter().enumerate() {
+        let stations = round.burst_stations.map(seconds).join(" ");
+        report.notes.push(format!(
+            "round {}: import {} s, burst {} s (stations {stations}), endpoints gone {} s, withdrawn {} s",
+            number + 1,
+            seconds(round.import),
+            seconds(round.burst),
+            seconds(round.endpoints_gone),
+            seconds(round.withdraw),
+        ));
+    }
+}
+
+fn tell_usage(fleet: &Fleet, agents: &Agents, report: &mut Report) -> Result<()> {
+    let mut used = Vec::new();
+    for agent in [Agent::Hub, Agent::Member(road::EXPORTER), Agent::Member(road::IMPORTER)] {
+        let usage = agents.usage(agent)?;
+        let kibibytes = u32::try_from(usage.peak_rss_bytes / 1024)?;
+        used.push((rounded(usage.cpu.as_secs_f64()), rounded(f64::from(kibibytes) / 1024.0)));
+        let (cpu, rss) = used[used.len() - 1];
+        let name = fleet.agent_name(agent);
+        report.notes.push(format!("{name}: {cpu:.2} s CPU, peak {rss:.1} MiB"));
+    }
+    report.cpu_s = Some(PerAgent { hub: used[0].0, member: used[1].0 });
+    // Of the two member agents the larger one.
+    report.rss_mib = Some(PerAgent { hub: used[0].1, member: used[1].1.max(used[2].1) });
+    Ok(())
+}
+
+fn tell_writes(writes: &writes::Writes, report: &mut Report) {
+    report.writes = Some(WriteNumbers {
+        first: writes.export_first.max(writes.import_first),
+        change: writes.change,
+        unexport: writes.unexport,
+        mcs_delete: writes.mcs_delete,
+    });
+    report.notes.push(format!(
+        "writes, first: {} with the export first, {} with the import first, {} with an import that waited",
+        writes.export_first, writes.import_first, writes.import_long_before
+    ));
+    report.notes.push(format!(
+        "writes, change with two importers: {}; refused (4xx) in all operations: {}",
+        writes.change_two_importers, writes.refused
+    ));
+    report.notes.push(format!("writes of the first export and import:\n{}", writes.first_in_full));
+}
+
+fn series_note(name: &str, series: &Series) -> String {
+    let at = |percentile| series.percentile(percentile);
+    format!(
+        "{name}: p50 {:.2}, p90 {:.2}, p99 {:.2}, max {:.2} ms; {} changes",
+        at(50.0),
+        at(90.0),
+        at(99.0),
+        at(100.0),
+        series.len()
+    )
+}
+
+/// The agents' last words; their logs go with the testbed.
+fn tell_logs(fleet: &Fleet, agents: Option<&Agents>) {
+    let Some(agents) = agents else { return };
+    for agent in fleet.agents() {
+        let log = agents.log(agent).and_then(|path| {
+            std::fs::read_to_string(path).with_context(|| format!("read {}", path.display()))
+        });
+        let text = log.unwrap_or_else(|error| format!("{error:#}"));
+        let lines: Vec<&str> = text.lines().collect();
+        let tail = lines[lines.len().saturating_sub(15)..].join("\n");
+        eprintln!("--- {}\n{tail}", fleet.agent_name(agent));
+    }
+}
+
+/// Writes to stdout; a reader that went away (`| head`) is no error.
+fn print(text: &str) -> Result<()> {
+    match std::io::stdout().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(()),
+    }
+}
+
+fn progress(text: &str) {
+    eprintln!("{text} ...");
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        CommandLine::command().debug_assert();
+    }
+
+    #[test]
+    fn a_quick_run_does_less() {
+        let quick = CommandLine::parse_from(["fleet-bench", "--quick"]);
+        assert_eq!((quick.samples(), quick.rounds()), (100, 1));
+        assert!(quick.wants(Part::Mix));
+        let part = CommandLine::parse_from(["fleet-bench", "--only", "chain,mix"]);
+        assert!(part.wants(Part::Chain) && !part.wants(Part::Writes));
+    }
+}

@@ -1,0 +1,247 @@
+//! Bare relays: the writes and watches of an endpoint change, without anything an agent does between them.
+//!
+//! They use the agents' client stack, decoding, kinds and verbs, and objects of the same size. What they write is made
+//! so that agents that run at the same time have nothing to do with it: a slice of no Service, a member and a Service
+//! that nobody knows.
+
+use anyhow::{Context, Result};
+use fleet_api::names::member_namespace;
+use fleet_api::{
+    Endpoint, EndpointPort, ExportedObjectReference, ExportedSliceSpec, OwnerServiceReference,
+    ResourceKind, kinds,
+};
+use fleet_model::records::{EndpointSliceExportWire, EndpointSliceImportWire, EndpointSliceWire};
+use http::Request;
+use http::header::{ACCEPT, CONTENT_TYPE};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::Client;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::arrivals::{Arrivals, Station};
+use super::watching::Listener;
+
+/// Namespace of the user's slice that the relays carry.
+pub(super) const USER_NAMESPACE: &str = "bench-relay";
+/// Name of that slice.
+pub(super) const SLICE: &str = "relay";
+/// Members that do not exist, in whose namespaces on the hub the relays write.
+pub(super) const EXPORTER: &str = "bench-exporter";
+pub(super) const IMPORTER: &str = "bench-importer";
+
+/// As long as the name that an agent gives.
+const COPY: &str = "bench-exporter-bench-relay-relay-abcdefghijklmnopqrstuvwxyz";
+const MANAGER: &str = "fleet-bench";
+
+/// The one object that a relay writes.
+#[derive(Debug)]
+pub(super) struct Output {
+    client: ClientDebug,
+    kind: ResourceKind,
+    namespace: String,
+    written: Option<Version>,
+}
+
+/// [`Client`] has no `Debug`.
+struct ClientDebug(Client);
+
+impl std::fmt::Debug for ClientDebug {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Client")
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Version {
+    uid: String,
+    resource_version: String,
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    metadata: Version,
+}
+
+impl Output {
+    pub(super) fn new(client: Client, kind: ResourceKind, namespace: String) -> Self {
+        Self { client: ClientDebug(client), kind, namespace, written: None }
+    }
+
+    /// POST the first time, then PUT of the version that the last answer told.
+    async fn write(&mut self, mut body: Value) -> Result<()> {
+        let ResourceKind { group, version, kind, plural, .. } = self.kind;
+        let uri = format!("/apis/{group}/{version}/namespaces/{}/{plural}", self.namespace);
+        body["apiVersion"] = json!(self.kind.api_version());
+        body["kind"] = json!(kind);
+        body["metadata"]["namespace"] = json!(self.namespace);
+        body["metadata"]["name"] = json!(COPY);
+        let request = match &self.written {
+            None => Request::post(format!("{uri}?fieldManager={MANAGER}")),
+            Some(version) => {
+                body["metadata"]["uid"] = json!(version.uid);
+                body["metadata"]["resourceVersion"] = json!(version.resource_version);
+                Request::put(format!("{uri}/{COPY}?fieldManager={MANAGER}"))
+            }
+        };
+        let request = request
+            .header(ACCEPT, "application/json")
+            .header(CONTENT_TYPE, "application/json")
+            .body(serde_json::to_vec(&body)?)?;
+        let answer: Answer =
+            self.client.0.request(request).await.with_context(|| format!("relay a {kind}"))?;
+        self.written = Some(answer.metadata);
+        Ok(())
+    }
+}
+
+fn is(metadata: &ObjectMeta, namespace: &str, name: &str) -> bool {
+    metadata.namespace.as_deref() == Some(namespace) && metadata.name.as_deref() == Some(name)
+}
+
+fn addresses(endpoints: &[Endpoint]) -> impl Iterator<Item = &str> {
+    endpoints.iter().flat_map(|endpoint| endpoint.addresses.iter().map(String::as_str))
+}
+
+/// Addresses of an EndpointSlice on the wire.
+pub(super) fn slice_addresses(slice: &EndpointSliceWire) -> impl Iterator<Item = &str> {
+    let endpoints = slice.endpoints.iter().flatten();
+    endpoints.flat_map(|endpoint| endpoint.addresses.iter().map(String::as_str))
+}
+
+/// Relay 1: the user's EndpointSlice becomes an `EndpointSliceExport`.
+#[derive(Debug)]
+pub(super) struct ExportRelay {
+    pub(super) arrivals: Arrivals,
+    pub(super) output: Output,
+}
+
+impl Listener<EndpointSliceWire> for ExportRelay {
+    async fn applied(&mut self, slice: EndpointSliceWire) -> Result<()> {
+        self.arrivals.seen(Station::Source, slice_addresses(&slice));
+        if !is(&slice.metadata, USER_NAMESPACE, SLICE) {
+            return Ok(());
+        }
+        let body = json!({
+            "metadata": { "finalizers": [fleet_api::finalizers::ENDPOINT_SLICE_EXPORT] },
+            "spec": serde_json::to_value(exported(slice)?)?,
+        });
+        self.output.write(body).await
+    }
+}
+
+fn exported(slice: EndpointSliceWire) -> Result<ExportedSliceSpec> {
+    let endpoints = slice.endpoints.unwrap_or_default();
+    let meta = slice.metadata;
+    let namespaced_name = format!("{USER_NAMESPACE}/{SLICE}");
+    Ok(ExportedSliceSpec {
+        address_type: slice.address_type.as_str().into(),
+        endpoints: endpoints
+            .into_iter()
+            .map(|endpoint| Endpoint { addresses: endpoint.addresses })
+            .collect(),
+        ports: slice.ports.unwrap_or_default().iter().map(EndpointPort::from).collect(),
+        endpoint_slice_reference: ExportedObjectReference {
+            cluster_id: EXPORTER.to_owned(),
+            api_version: Some(kinds::ENDPOINT_SLICE.api_version()),
+            kind: kinds::ENDPOINT_SLICE.kind.to_owned(),
+            namespace: USER_NAMESPACE.to_owned(),
+            name: SLICE.to_owned(),
+            resource_version: meta.resource_version.unwrap_or_default(),
+            generation: meta.generation.unwrap_or_default(),
+            uid: meta.uid.unwrap_or_default(),
+            namespaced_name: namespaced_name.clone(),
+            // Of the right length is enough.
+            exported_since: Some(serde_json::from_value(json!("2026-01-01T00:00:00Z"))?),
+        },
+        owner_service_reference: OwnerServiceReference {
+            namespace: USER_NAMESPACE.to_owned(),
+            name: SLICE.to_owned(),
+            namespaced_name,
+        },
+    })
+}
+
+/// Relay 2: an `EndpointSliceExport` becomes an `EndpointSliceImport`.
+#[derive(Debug)]
+pub(super) struct ImportRelay {
+    pub(super) arrivals: Arrivals,
+    pub(super) output: Output,
+}
+
+impl Listener<EndpointSliceExportWire> for ImportRelay {
+    async fn applied(&mut self, copy: EndpointSliceExportWire) -> Result<()> {
+        let Some(mut spec) = copy.spec else { return Ok(()) };
+        self.arrivals.seen(Station::Export, addresses(&spec.endpoints));
+        if !is(&copy.metadata, &member_namespace(EXPORTER), COPY) {
+            return Ok(());
+        }
+        // A reference that contradicts itself: the hub agent deletes copies that nobody asked for, but leaves alone
+        // what it cannot attribute to a Service.
+        spec.owner_service_reference.namespaced_name =
+            spec.owner_service_reference.namespaced_name.replace('/', ".");
+        let body = json!({
+            "metadata": { "finalizers": [fleet_api::finalizers::ENDPOINT_SLICE_IMPORT] },
+            "spec": serde_json::to_value(spec)?,
+        });
+        self.output.write(body).await
+    }
+}
+
+/// The hub agent sees its own writes come back; relay 2 too.
+#[derive(Debug)]
+pub(super) struct ImportEcho(pub(super) Arrivals);
+
+impl Listener<EndpointSliceImportWire> for ImportEcho {
+    async fn applied(&mut self, copy: EndpointSliceImportWire) -> Result<()> {
+        if let Some(spec) = &copy.spec {
+            self.0.seen(Station::Import, addresses(&spec.endpoints));
+        }
+        Ok(())
+    }
+}
+
+/// Relay 3: an `EndpointSliceImport` becomes an EndpointSlice of the importing member.
+#[derive(Debug)]
+pub(super) struct BindRelay(pub(super) Output);
+
+impl Listener<EndpointSliceImportWire> for BindRelay {
+    async fn applied(&mut self, copy: EndpointSliceImportWire) -> Result<()> {
+        let Some(spec) = copy.spec else { return Ok(()) };
+        if copy.metadata.name.as_deref() != Some(COPY) {
+            return Ok(());
+        }
+        // Labels and annotations as many and as long as an agent's, with keys that mean nothing.
+        let generation = spec.endpoint_slice_reference.generation.to_string();
+        let body = json!({
+            "metadata": {
+                "labels": {
+                    "kubernetes.io/bench-slices": "bench-relay-relay",
+                    "endpointslice.kubernetes.io/not-managed": "endpointsliceimport-relay.networking.fleet.azure.com",
+                },
+                "annotations": {
+                    "bench.networking.fleet.azure.com/service": "bench-relay/relay",
+                    "bench.networking.fleet.azure.com/observed-generation": generation,
+                },
+            },
+            "addressType": spec.address_type,
+            "endpoints": serde_json::to_value(&spec.endpoints)?,
+            "ports": serde_json::to_value(&spec.ports)?,
+        });
+        self.0.write(body).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_relays_copy_cannot_be_attributed_to_a_service() {
+        let mut spec = exported(EndpointSliceWire::default()).unwrap();
+        assert!(spec.owner_service_reference.object().is_some());
+        let reference = &mut spec.owner_service_reference;
+        reference.namespaced_name = reference.namespaced_name.replace('/', ".");
+        assert_eq!(reference.object(), None);
+    }
+}

@@ -1,0 +1,284 @@
+//! What the bench found: `report.json` for machines and a table for people.
+
+use std::fmt::{self, Write as _};
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use serde::Serialize;
+
+/// The numbers, by the names that others look for. What was not measured is missing.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(super) struct Report {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) floor_ms: Option<Median>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) chain_ms: Option<Percentiles>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) mix_rate: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) steady_ms: Option<Percentiles>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) burst100_s: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) import100_s: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) withdraw100_s: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) writes: Option<WriteNumbers>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) cpu_s: Option<PerAgent>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) rss_mib: Option<PerAgent>,
+    /// Lines below the table: what helps to understand the numbers.
+    #[serde(skip)]
+    pub(super) notes: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(super) struct Median {
+    pub(super) p50: f64,
+}
+
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(super) struct Percentiles {
+    pub(super) p50: f64,
+    pub(super) p99: f64,
+}
+
+/// API writes per operation.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(super) struct WriteNumbers {
+    pub(super) first: usize,
+    pub(super) change: usize,
+    pub(super) unexport: usize,
+    pub(super) mcs_delete: usize,
+}
+
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(super) struct PerAgent {
+    pub(super) hub: f64,
+    pub(super) member: f64,
+}
+
+/// Limits: steady change over bare relays, seconds of the bulk operations, writes per operation.
+const STEADY_P50: f64 = 1.6;
+const STEADY_P99: f64 = 2.5;
+const IMPORT100: f64 = 5.0;
+const BURST100: f64 = 1.5;
+const WITHDRAW100: f64 = 5.0;
+const WRITES: WriteNumbers = WriteNumbers { first: 17, change: 3, unexport: 14, mcs_delete: 10 };
+
+/// The Go original on a machine of 2 cores, for comparison.
+mod original {
+    pub(super) const STEADY: &str = "197 / 400 ms";
+    pub(super) const BURST100: &str = "20 s";
+    pub(super) const IMPORT100: &str = "62.7 s";
+    pub(super) const WITHDRAW100: &str = "238 s";
+    pub(super) const WRITES: [&str; 4] = ["36", "5", "19", "11"];
+}
+
+impl Report {
+    /// Writes `report.json`.
+    pub(super) fn write(&self, path: &Path) -> Result<()> {
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder)?;
+        }
+        let mut text = serde_json::to_string_pretty(&self)?;
+        text.push('\n');
+        std::fs::write(path, text).with_context(|| format!("write {}", path.display()))
+    }
+
+    /// Names of the limits that were missed.
+    pub(super) fn missed(&self) -> Vec<String> {
+        self.rows().into_iter().filter(|row| row.met == Some(false)).map(|row| row.name).collect()
+    }
+
+    fn rows(&self) -> Vec<Row> {
+        let mut rows = Vec::new();
+        if let Some(floor) = self.floor_ms {
+            rows.push(Row::new("floor: one write and its event, p50", millis(floor.p50)));
+        }
+        if let Some(chain) = self.chain_ms {
+            rows.push(Row::new("chain: bare relays, p50", millis(chain.p50)));
+            rows.push(Row::new("chain: bare relays, p99", millis(chain.p99)));
+        }
+        if let Some(steady) = self.steady_ms {
+            let limits = [
+                ("p50", steady.p50, STEADY_P50, self.chain_ms.map(|chain| chain.p50)),
+                ("p99", steady.p99, STEADY_P99, self.chain_ms.map(|chain| chain.p99)),
+            ];
+            for (which, value, factor, chain) in limits {
+                let row = Row::new(format!("steady endpoint change, {which}"), millis(value));
+                rows.push(
+                    match chain {
+                        Some(chain) => row.limit(
+                            value <= factor * chain,
+                            format!(
+                                "{} (x {factor}; is x {:.2})",
+                                millis(factor * chain),
+                                value / chain
+                            ),
+                        ),
+                        None => row,
+                    }
+                    .original(original::STEADY),
+                );
+            }
+        }
+        let bulk = [
+            (
+                "100 Services exported and imported",
+                self.import100_s,
+                IMPORT100,
+                original::IMPORT100,
+            ),
+            ("100 endpoint changes at once", self.burst100_s, BURST100, original::BURST100),
+            ("100 Services withdrawn", self.withdraw100_s, WITHDRAW100, original::WITHDRAW100),
+        ];
+        for (name, value, limit, original) in bulk {
+            let row = value.map(|value| {
+                Row::new(name, seconds(value))
+                    .limit(value <= limit, seconds(limit))
+                    .original(original)
+            });
+            rows.extend(row);
+        }
+        if let Some(rate) = self.mix_rate {
+            rows.push(Row::new("all servers, same writes, 16 at a time", format!("{rate:.0} /s")));
+        }
+        if let Some(writes) = self.writes {
+            let counts = [
+                ("writes: first export and import", writes.first, WRITES.first),
+                ("writes: endpoint change, 1 importer", writes.change, WRITES.change),
+                ("writes: unexport", writes.unexport, WRITES.unexport),
+                ("writes: MCS deletion, 1 slice", writes.mcs_delete, WRITES.mcs_delete),
+            ];
+            for ((name, value, limit), original) in counts.into_iter().zip(original::WRITES) {
+                let row = Row::new(name, value.to_string());
+                rows.push(row.limit(value <= limit, limit.to_string()).original(original));
+            }
+        }
+        if let Some(cpu) = self.cpu_s {
+            rows.push(Row::new("CPU, hub agent", seconds(cpu.hub)));
+            rows.push(Row::new("CPU, exporting member's agent", seconds(cpu.member)));
+        }
+        if let Some(rss) = self.rss_mib {
+            rows.push(Row::new("peak memory, hub agent", format!("{:.1} MiB", rss.hub)));
+            rows.push(Row::new("peak memory, member agent", format!("{:.1} MiB", rss.member)));
+        }
+        rows
+    }
+}
+
+/// Rounded to what a repeated run may confirm.
+pub(super) fn rounded(value: f64) -> f64 {
+    (value * 1e3).round() / 1e3
+}
+
+fn millis(value: f64) -> String {
+    format!("{value:.2} ms")
+}
+
+fn seconds(value: f64) -> String {
+    format!("{value:.2} s")
+}
+
+struct Row {
+    name: String,
+    value: String,
+    limit: String,
+    met: Option<bool>,
+    original: &'static str,
+}
+
+impl Row {
+    fn new(name: impl Into<String>, value: String) -> Self {
+        Self { name: name.into(), value, limit: String::new(), met: None, original: "" }
+    }
+
+    fn limit(self, met: bool, limit: String) -> Self {
+        Self { limit, met: Some(met), ..self }
+    }
+
+    fn original(self, original: &'static str) -> Self {
+        Self { original, ..self }
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut table = String::new();
+        let headings = ["measured", "", "limit", "", "original"];
+        line(&mut table, headings)?;
+        for row in self.rows() {
+            let met = row.met.map_or("", |met| if met { "met" } else { "MISSED" });
+            line(&mut table, [&row.name, &row.value, &row.limit, met, row.original])?;
+        }
+        f.write_str(&table)?;
+        if !self.notes.is_empty() {
+            writeln!(f)?;
+        }
+        self.notes.iter().try_for_each(|note| writeln!(f, "{note}"))
+    }
+}
+
+fn line(table: &mut String, [name, value, limit, met, original]: [&str; 5]) -> fmt::Result {
+    let text = format!("{name:<40}{value:>12}   {limit:<31}{met:<9}{original}");
+    writeln!(table, "{}", text.trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn report() -> Report {
+        Report {
+            floor_ms: Some(Median { p50: 2.5 }),
+            chain_ms: Some(Percentiles { p50: 10.0, p99: 20.0 }),
+            mix_rate: Some(700.0),
+            steady_ms: Some(Percentiles { p50: 15.0, p99: 51.0 }),
+            burst100_s: Some(1.0),
+            import100_s: Some(4.0),
+            withdraw100_s: Some(4.0),
+            writes: Some(WriteNumbers { first: 18, change: 3, unexport: 14, mcs_delete: 10 }),
+            cpu_s: Some(PerAgent { hub: 1.0, member: 2.0 }),
+            rss_mib: Some(PerAgent { hub: 10.0, member: 11.0 }),
+            notes: vec!["a note".to_owned()],
+        }
+    }
+
+    #[test]
+    fn the_json_has_the_agreed_keys_and_numbers_only() {
+        let expected = json!({
+            "floor_ms": { "p50": 2.5 },
+            "chain_ms": { "p50": 10.0, "p99": 20.0 },
+            "mix_rate": 700.0,
+            "steady_ms": { "p50": 15.0, "p99": 51.0 },
+            "burst100_s": 1.0,
+            "import100_s": 4.0,
+            "withdraw100_s": 4.0,
+            "writes": { "first": 18, "change": 3, "unexport": 14, "mcs_delete": 10 },
+            "cpu_s": { "hub": 1.0, "member": 2.0 },
+            "rss_mib": { "hub": 10.0, "member": 11.0 },
+        });
+        assert_eq!(serde_json::to_value(report()).unwrap(), expected);
+    }
+
+    #[test]
+    fn missed_limits_are_named() {
+        let missed = report().missed();
+        assert_eq!(missed, ["steady endpoint change, p99", "writes: first export and import"]);
+        let table = report().to_string();
+        assert_eq!(table.matches("MISSED").count(), 2);
+        assert!(table.contains("x 1.6; is x 1.50") && table.ends_with("a note\n"), "{table}");
+    }
+
+    #[test]
+    fn what_was_not_measured_is_missing() {
+        let report = Report { mix_rate: Some(1.0), ..Report::default() };
+        assert_eq!(serde_json::to_value(&report).unwrap(), json!({ "mix_rate": 1.0 }));
+        assert!(report.missed().is_empty());
+    }
+}
