@@ -233,15 +233,6 @@ impl<K: Clone + Ord + Hash> Queue<K> {
     }
 }
 
-fn oldest(&self, now: Instant) -> Duration {
-        let first = self.ready.front().and_then(|key| self.entries.get(key));
-        match first.map(|entry| &entry.state) {
-            Some(State::Ready(at)) => now.saturating_duration_since(*at),
-            _ => Duration::ZERO,
-        }
-    }
-}
-
 fn oldest(a: Option<Instant>, b: Option<Instant>) -> Option<Instant> {
     match (a, b) {
         (Some(a), Some(b)) => Some(a.min(b)),
