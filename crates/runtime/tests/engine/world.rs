@@ -94,7 +94,7 @@ impl Room for CopyRoom {
     fn dirty(&self, old: &ToySnapshot, new: &ToySnapshot, mark: &mut dyn FnMut(String)) {
         for (old, new) in [(&old.wishes, &new.wishes), (&old.copies, &new.copies)] {
             for change in fleet_accumulator::diff(old, new) {
-                let record = change.new().or(change.old()).unwrap();
+                let record = change.new().or_else(|| change.old()).unwrap();
                 mark(record.name.name.to_string());
             }
         }
@@ -259,7 +259,8 @@ impl State {
             Method::PUT => &body["metadata"],
             _ => &body["preconditions"],
         };
-        let same = |object: &Object| precondition["resourceVersion"] == object.version.to_string();
+        let same =
+            |object: &Object| precondition["resourceVersion"] == json!(object.version.to_string());
         match (method, current) {
             (&Method::POST, Some(_)) => failure(409, "AlreadyExists", name),
             (&Method::POST, None) => {
