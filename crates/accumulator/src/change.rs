@@ -39,6 +39,7 @@ impl<'a, T> Change<'a, T> {
     }
 
     /// The object in the new view.
+    #[allow(clippy::new_ret_no_self, reason = "the counterpart of `old`, not a constructor")]
     pub fn new(&self) -> Option<&'a Record<T>> {
         match self {
             Self::Added(new) | Self::Updated { new, .. } | Self::Replaced { new, .. } => Some(new),
@@ -47,19 +48,19 @@ impl<'a, T> Change<'a, T> {
     }
 }
 
-/// The exact difference between two views, ordered by name: at most one item per name, none for a
-/// version that changed alone. Costs what changed, not the size of the views, because views made
-/// from each other share their structure.
+/// The exact difference between two views, ordered by name: at most one item per name; none for a
+/// version that changed alone, and none for content that changed and changed back. Costs what
+/// changed, not the size of the views, because views made from each other share their structure.
 pub fn diff<'a, T: Tracked>(
     old: &'a View<T>,
     new: &'a View<T>,
 ) -> impl Iterator<Item = Change<'a, T>> {
-    old.records.diff(&new.records).map(|item| match item {
-        DiffItem::Add(_, new) => Change::Added(new),
+    old.records.diff(&new.records).filter_map(|item| match item {
+        DiffItem::Add(_, new) => Some(Change::Added(new)),
         DiffItem::Update { old: (_, old), new: (_, new) } if old.uid == new.uid => {
-            Change::Updated { old, new }
+            (old.object != new.object).then_some(Change::Updated { old, new })
         }
-        DiffItem::Update { old: (_, old), new: (_, new) } => Change::Replaced { old, new },
-        DiffItem::Remove(_, old) => Change::Removed(old),
+        DiffItem::Update { old: (_, old), new: (_, new) } => Some(Change::Replaced { old, new }),
+        DiffItem::Remove(_, old) => Some(Change::Removed(old)),
     })
 }

@@ -56,9 +56,9 @@ impl Until {
     /// Whether that is what is waited for.
     pub fn is_met(&self, seen: &Lookup<'_>) -> bool {
         match (self, seen) {
-            (_, Lookup::NotWatched) => true,
             (Self::Present | Self::AtLeast { .. }, Lookup::Absent) => false,
-            (Self::Gone { .. } | Self::NewerThan { .. }, Lookup::Absent)
+            (_, Lookup::NotWatched)
+            | (Self::Gone { .. } | Self::NewerThan { .. }, Lookup::Absent)
             | (Self::Present, Lookup::Present { .. }) => true,
             (Self::Gone { uid }, Lookup::Present { uid: seen, .. }) => *seen != uid,
             (Self::AtLeast { uid, version }, Lookup::Present { uid: seen, version: at }) => {

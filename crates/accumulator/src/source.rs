@@ -1,6 +1,7 @@
 //! One watched kind: from an API server's events to the view of it.
 
 pub(crate) mod brake;
+mod content;
 pub(crate) mod error;
 pub(crate) mod feed;
 pub(crate) mod item;

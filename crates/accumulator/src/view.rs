@@ -45,7 +45,10 @@ impl<T: Tracked> View<T> {
     }
 
     /// All objects of a namespace, ordered by name.
-    pub fn in_namespace(&self, namespace: &str) -> impl Iterator<Item = &Record<T>> {
+    pub fn in_namespace<'a>(
+        &'a self,
+        namespace: &str,
+    ) -> impl Iterator<Item = &'a Record<T>> + use<'a, T> {
         let first = ObjectName::new(namespace, "");
         let range = self.records.range(first.clone()..);
         range
@@ -54,7 +57,7 @@ impl<T: Tracked> View<T> {
     }
 
     /// The objects filed under `index`, ordered by name. Costs the hits, not the view.
-    pub fn by(&self, index: &T::Index) -> impl Iterator<Item = &Record<T>> {
+    pub fn by<'a>(&'a self, index: &T::Index) -> impl Iterator<Item = &'a Record<T>> + use<'a, T> {
         let first = (index.clone(), ObjectName::new("", ""));
         self.index
             .range(first.clone()..)

@@ -184,7 +184,7 @@ impl<T: Tracked> Feed<T> for KubeFeed<T> {
 
 /// How long an API server may take to start an answer. It ends requests after 60 s itself; a
 /// watch is answered at once.
-const ANSWER_WITHIN: Duration = Duration::from_secs(60);
+const ANSWER_WITHIN: Duration = Duration::from_mins(1);
 
 /// The same client, with a notice of each watch that was accepted. An answer that never starts, as
 /// behind a half-open connection, becomes a failure.

@@ -13,7 +13,7 @@ use super::error::{Class, Failure};
 use super::item::{Input, Item};
 use crate::config::Config;
 use crate::metrics::SourceMetrics;
-use crate::{Record, SourceState, Tracked, Uid, View};
+use crate::{SourceState, Tracked, Uid, View};
 
 /// Failures in a row for so long demand a stream from scratch.
 const REBUILD_AFTER: Duration = Duration::from_mins(1);
@@ -44,9 +44,9 @@ pub(crate) enum Touched {
 }
 
 /// A list on its way.
-struct Listing<T> {
-    seen: HashSet<ObjectName>,
-    fresh: Vec<Item<T>>,
+pub(super) struct Listing<T> {
+    pub(super) seen: HashSet<ObjectName>,
+    pub(super) fresh: Vec<Item<T>>,
 }
 
 /// Failures in a row.
@@ -55,18 +55,18 @@ struct Failing {
 }
 
 pub(crate) struct Machine<T: Tracked> {
-    config: Config,
-    metrics: SourceMetrics,
-    view: View<T>,
-    touched: Touched,
+    pub(super) config: Config,
+    pub(super) metrics: SourceMetrics,
+    pub(super) view: View<T>,
+    pub(super) touched: Touched,
     /// The view differs from the one published last, be it in a version only.
-    dirty: bool,
-    listing: Option<Listing<T>>,
+    pub(super) dirty: bool,
+    pub(super) listing: Option<Listing<T>>,
     failing: Option<Failing>,
     /// Objects that one list lacked and that wait for a second opinion.
-    held: Option<BTreeSet<(ObjectName, Uid)>>,
+    pub(super) held: Option<BTreeSet<(ObjectName, Uid)>>,
     /// The next list may come from another cluster: no loss is believed at once.
-    suspicious: bool,
+    pub(super) suspicious: bool,
     brake: DeleteBrake,
 }
 
@@ -174,51 +174,50 @@ impl<T: Tracked> Machine<T> {
                 self.lives();
                 self.apply(item, true);
             }
-            Input::Deleted { name, uid } => match &mut self.listing {
-                Some(listing) => {
+            Input::Deleted { name, uid } => {
+                if let Some(listing) = &mut self.listing {
                     listing.seen.remove(&name);
                     listing.fresh.retain(|item| item.name != name || item.uid != uid);
-                }
-                None => {
+                } else {
                     self.lives();
                     self.delete(&name, &uid);
                 }
-            },
+            }
             Input::WatchStarted => {
                 if self.listing.is_none() && self.held.is_none() {
                     self.lives();
                 }
             }
-            Input::Failed(failure) => return self.failed(&failure, now),
+            Input::Failed(failure) => return Some(self.failed(&failure, now)),
         }
         None
     }
 
-    fn failed(&mut self, failure: &Failure, now: Instant) -> Option<Command> {
+    fn failed(&mut self, failure: &Failure, now: Instant) -> Command {
         self.metrics.error(failure.class.as_str());
         match failure.class {
             // The stream lists again by itself.
-            Class::Expired => return Some(Command::Resume),
+            Class::Expired => return Command::Resume,
             Class::Forbidden(verb) => {
                 self.forget_list();
                 self.failing = None;
                 self.forbidden(verb, &failure.message, now);
-                return Some(Command::Rebuild);
+                return Command::Rebuild;
             }
-            Class::NotFound => return Some(Command::AskServed),
+            Class::NotFound => return Command::AskServed,
             _ => {}
         }
         self.trouble(failure, now);
         self.unreachable(now);
         let failing_for = self.failing.as_ref().map(|failing| now - failing.since);
-        Some(match failure.class {
+        match failure.class {
             Class::Unresumable | Class::Undecodable => Command::Rebuild,
             // The watch may have missed what the API server no longer knows, or hit a failure
             // that `watcher` would repeat for ever.
             _ if failing_for >= Some(REBUILD_AFTER) => Command::Rebuild,
             Class::Interrupted => Command::Resume,
             _ => Command::Retry,
-        })
+        }
     }
 
     /// Notes a failure that may heal by itself.
@@ -239,7 +238,7 @@ impl<T: Tracked> Machine<T> {
     }
 
     /// The API server answered.
-    fn reached(&mut self) {
+    pub(super) fn reached(&mut self) {
         self.failing = None;
         self.dirty |= self.view.trouble.take().is_some();
     }
@@ -253,13 +252,13 @@ impl<T: Tracked> Machine<T> {
     }
 
     /// Something that consumers can see has changed.
-    fn change(&mut self) {
+    pub(super) fn change(&mut self) {
         self.view.revision += 1;
         self.dirty = true;
     }
 
     /// Changes the state and tells of it once.
-    fn enter(&mut self, state: SourceState) {
+    pub(super) fn enter(&mut self, state: SourceState) {
         if self.view.state == state {
             return;
         }
@@ -295,154 +294,6 @@ impl<T: Tracked> Machine<T> {
         if let Some(listing) = &mut self.listing {
             listing.seen.insert(item.name.clone());
             listing.fresh.push(item);
-        }
-    }
-
-    fn list_is_complete(&mut self) -> Option<Command> {
-        let Some(listing) = self.listing.take() else {
-            self.metrics.error("protocol");
-            return None;
-        };
-        self.metrics.relist();
-        self.touched = Touched::All;
-        self.dirty = true;
-        let mended = self.view.defects.keys().filter(|name| !listing.seen.contains(name));
-        for name in mended.cloned().collect::<Vec<_>>() {
-            self.mend(&name);
-        }
-        let losses = self.losses(&listing);
-        let hold = self.to_hold(losses);
-        self.suspicious = false;
-        for item in listing.fresh {
-            let held = hold.as_ref().is_some_and(|hold| {
-                let old = self.view.get(&item.name);
-                old.is_some_and(|old| hold.contains(&(old.name.clone(), old.uid.clone())))
-            });
-            if !held {
-                self.apply(item, false);
-            }
-        }
-        let bootstraps = !self.view.bootstrapped;
-        self.view.bootstrapped = true;
-        self.metrics.fuse(hold.as_ref().map_or(0, BTreeSet::len));
-        self.held = hold;
-        if self.held.is_some() {
-            self.reached();
-            self.enter(SourceState::Resyncing);
-            return Some(Command::Confirm);
-        }
-        // A watch that was refused before is refused until one is accepted.
-        if matches!(self.view.state, SourceState::Forbidden { verb: "watch", .. }) {
-            if bootstraps {
-                self.change();
-            }
-            return None;
-        }
-        self.reached();
-        self.enter(SourceState::Live);
-        None
-    }
-
-    /// What the list lacks: names that are not in it, and names that came back as another object.
-    fn losses(&self, listing: &Listing<T>) -> BTreeSet<(ObjectName, Uid)> {
-        let lost = |record: &Record<T>| (record.name.clone(), record.uid.clone());
-        let gone = self.view.iter().filter(|record| !listing.seen.contains(&record.name)).map(lost);
-        let replaced = listing.fresh.iter().filter_map(|item| {
-            let old = self.view.get(&item.name)?;
-            (old.uid != item.uid).then(|| lost(old))
-        });
-        gone.chain(replaced).collect()
-    }
-
-    /// Removes what may go and returns what must wait for another list, if anything.
-    ///
-    /// What two lists in a row lack goes. What is new in the second list's losses is judged like
-    /// the losses of a first one.
-    fn to_hold(
-        &mut self,
-        losses: BTreeSet<(ObjectName, Uid)>,
-    ) -> Option<BTreeSet<(ObjectName, Uid)>> {
-        let held = self.held.take().unwrap_or_default();
-        let (agreed, new): (BTreeSet<_>, BTreeSet<_>) =
-            losses.into_iter().partition(|loss| held.contains(loss));
-        let too_many = self.config.brake.stops(new.len(), self.view.len());
-        let hold = too_many || (self.suspicious && !new.is_empty());
-        let go = agreed.iter().chain(new.iter().filter(|_| !hold));
-        for (name, _) in go {
-            self.remove(name);
-        }
-        hold.then_some(new)
-    }
-
-    /// Stores an object that is newer than what is stored; a list is always newer.
-    fn apply(&mut self, item: Item<T>, compare: bool) {
-        let Item { name, uid, version, content, .. } = item;
-        let old = self.view.get(&name).filter(|old| old.uid == uid);
-        if compare
-            && let Some(old) = old
-            && old.version.is_at_least(&version) == Some(true)
-        {
-            if old.version != version {
-                self.metrics.error("old_version");
-            }
-            return;
-        }
-        match (content, old) {
-            // Keeping the pointer is what makes comparing views exact and cheap.
-            (Ok(object), Some(old)) if *old.object == object => {
-                let record = (old.version != version).then(|| Record { version, ..old.clone() });
-                self.mend(&name);
-                if let Some(record) = record {
-                    self.touch(&name);
-                    self.view.records.insert(name, record);
-                }
-            }
-            (Ok(object), _) => {
-                self.touch(&name);
-                self.mend(&name);
-                self.view.insert(Record::new(name, uid, version, object));
-                self.change();
-            }
-            (Err(reason), old) => {
-                let keep = old.is_some();
-                self.touch(&name);
-                // The last good content stays, but not that of another object.
-                if !keep {
-                    self.remove(&name);
-                }
-                self.metrics.undecodable();
-                tracing::debug!(name = %name, error = %reason, "Object cannot be read");
-                self.view.defects.insert(name, reason.into());
-                self.change();
-            }
-        }
-    }
-
-    fn delete(&mut self, name: &ObjectName, uid: &Uid) {
-        self.mend(name);
-        if self.view.get(name).is_some_and(|record| record.uid == *uid) {
-            self.touch(name);
-            self.remove(name);
-        }
-    }
-
-    fn remove(&mut self, name: &ObjectName) {
-        if self.view.remove(name).is_some() {
-            self.change();
-        }
-    }
-
-    /// The object is readable again, or gone.
-    fn mend(&mut self, name: &ObjectName) {
-        if !self.view.defects.is_empty() && self.view.defects.remove(name).is_some() {
-            self.change();
-        }
-    }
-
-    fn touch(&mut self, name: &ObjectName) {
-        self.dirty = true;
-        if let Touched::Names(names) = &mut self.touched {
-            names.push(name.clone());
         }
     }
 }

@@ -27,8 +27,10 @@ const WELL_AFTER: Duration = Duration::from_secs(10);
 const RESUME_AFTER: Duration = Duration::from_millis(20);
 /// How long discovery may take.
 const ASK_WITHIN: Duration = Duration::from_secs(10);
+/// How long the question which cluster this is may hold up the first list.
+const IDENTIFY_WITHIN: Duration = Duration::from_secs(2);
 /// How long a list may make no progress.
-const LIST_WITHIN: Duration = Duration::from_secs(60);
+const LIST_WITHIN: Duration = Duration::from_mins(1);
 
 pub(crate) struct Task<S, T: Tracked> {
     field: Field<S, T>,
@@ -247,13 +249,10 @@ impl<S: Snapshot, T: Tracked> Task<S, T> {
     }
 
     async fn ask_served(&mut self) -> Result<Served, Failure> {
-        match tokio::time::timeout(ASK_WITHIN, self.feed.served()).await {
-            Ok(answer) => answer.map_err(Failure::from),
-            Err(_) => {
-                let message = "discovery did not answer".into();
-                Err(Failure { class: Class::Failed, message })
-            }
-        }
+        let answer = tokio::time::timeout(ASK_WITHIN, self.feed.served()).await;
+        let silent =
+            || Failure { class: Class::Failed, message: "discovery did not answer".into() };
+        answer.map_err(|_| silent())?.map_err(Failure::from)
     }
 
     /// Many deletions came at once. `None` if they are to be believed.
@@ -315,7 +314,7 @@ impl<S: Snapshot, T: Tracked> Task<S, T> {
     }
 
     async fn ask_identity(&mut self) -> Option<String> {
-        tokio::time::timeout(ASK_WITHIN, self.feed.identity()).await.ok().flatten()
+        tokio::time::timeout(IDENTIFY_WITHIN, self.feed.identity()).await.ok().flatten()
     }
 
     /// After a time without contact, the address may lead to another cluster.

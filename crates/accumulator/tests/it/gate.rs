@@ -1,0 +1,167 @@
+//! When consumers start, and when they do not.
+
+use std::time::Duration;
+
+use kube::runtime::watcher::{Error, Event};
+use tokio::time::{Instant, timeout};
+
+use crate::support::{Rig, World, both, local, refusal, state, texts, thing};
+use fleet_accumulator::{ResourceVersion, SourceSet};
+
+#[tokio::test(start_paused = true)]
+async fn nothing_is_offered_while_a_required_source_has_not_listed() {
+    let mut rig = Rig::new();
+    let mut cursor = rig.accumulator.cursor(both());
+    rig.things.tap().await.list([thing("a", "1", 1, "x")]);
+    assert!(timeout(Duration::from_hours(1), cursor.next()).await.is_err());
+}
+
+#[tokio::test(start_paused = true)]
+async fn empty_lists_open_the_gate_with_one_step() {
+    let mut rig = Rig::new();
+    let mut cursor = rig.accumulator.cursor(both());
+    let (things, imports) = (rig.things.tap().await, rig.imports.tap().await);
+    things.list([]);
+    imports.list([]);
+    let step = cursor.next().await.unwrap();
+    assert!(step.new.things.is_empty() && step.new.imports.is_empty());
+    assert!(step.new.things.state().is_live() && step.new.imports.state().is_live());
+    cursor.commit(step);
+    assert!(timeout(Duration::from_mins(1), cursor.next()).await.is_err(), "exactly one");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_consumer_waits_for_its_own_sources_only() {
+    let mut rig = Rig::new();
+    let mut own = rig.accumulator.cursor(local());
+    rig.things.tap().await.list([thing("a", "1", 1, "x")]);
+    let step = own.next().await.unwrap();
+    assert_eq!(step.new.things.len(), 1);
+    assert!(!step.new.imports.bootstrapped());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_is_hidden_until_it_is_complete() {
+    let mut rig = Rig::new();
+    let mut cursor = rig.accumulator.cursor(local());
+    let tap = rig.things.tap().await;
+    tap.event(Event::Init);
+    for number in 0..1000 {
+        let name = format!("thing-{number}");
+        tap.event(Event::InitApply(thing(&name, &name, number, "x")));
+    }
+    assert!(timeout(Duration::from_secs(50), cursor.next()).await.is_err());
+    assert!(rig.accumulator.snapshot().things.is_empty());
+    tap.event(Event::InitDone);
+    let step = cursor.next().await.unwrap();
+    assert_eq!(step.diff(|world| &world.things).count(), 1000);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_isolated_change_wakes_without_any_timer() {
+    let mut rig = Rig::new();
+    let mut cursor = rig.accumulator.cursor(local());
+    let tap = rig.things.tap().await;
+    tap.list([]);
+    let step = cursor.next().await.unwrap();
+    cursor.commit(step);
+    let before = Instant::now();
+    tap.apply(thing("a", "1", 1, "x"));
+    let step = cursor.next().await.unwrap();
+    // Time stands still unless everybody waits for a timer.
+    assert_eq!(Instant::now(), before);
+    assert_eq!(step.received, before.into_std());
+    assert_eq!(texts(&step.new.things), [("a".to_owned(), "x".to_owned())]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_forbidden_list_keeps_the_gate_closed_and_opens_it_once_granted() {
+    let mut rig = Rig::new();
+    let mut cursor = rig.accumulator.cursor(local());
+    for _ in 0..3 {
+        let tap = rig.things.tap().await;
+        tap.event(Event::Init);
+        tap.fail(Error::InitialListFailed(refusal(403)));
+        rig.until(|world| state(world, World::things()) == "forbidden").await;
+    }
+    assert!(cursor.try_next().is_none());
+    let blocking = rig.accumulator.blocking(local());
+    assert_eq!(blocking.len(), 1);
+    assert!(blocking[0].contains("configmaps of the local cluster: list is forbidden"));
+    assert!(blocking[0].contains("refused with 403"));
+
+    rig.things.tap().await.list([thing("a", "1", 1, "x")]);
+    let step = cursor.next().await.unwrap();
+    assert_eq!(step.new.things.len(), 1);
+    assert!(rig.accumulator.blocking(local()).is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_optional_kind_that_is_missing_opens_the_gate_and_appears_later() {
+    let mut rig = Rig::new();
+    let required = local().with(World::extras());
+    let mut cursor = rig.accumulator.cursor(required);
+    rig.extras.served.store(false, std::sync::atomic::Ordering::Relaxed);
+    rig.things.tap().await.list([]);
+    let extras = rig.extras.tap().await;
+    extras.event(Event::Init);
+    extras.fail(Error::InitialListFailed(refusal(404)));
+    let step = cursor.next().await.unwrap();
+    assert_eq!(state(&step.new, World::extras()), "missing");
+    cursor.commit(step);
+    assert!(rig.accumulator.blocking(required).is_empty());
+
+    // Nothing is listed while the kind is missing.
+    assert!(timeout(Duration::from_hours(1), rig.extras.tap()).await.is_err());
+    rig.extras.served.store(true, std::sync::atomic::Ordering::Relaxed);
+    let extras = rig.extras.tap().await;
+    extras.list((1..=3).map(|number| thing(&format!("e{number}"), "1", number, "x")));
+    rig.until(|world| world.extras.len() == 3).await;
+    let step = cursor.next().await.unwrap();
+    let added = step.diff(|world| &world.extras).filter(|change| change.old().is_none()).count();
+    assert_eq!(added, 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_required_kind_that_is_missing_keeps_the_gate_closed() {
+    let mut rig = Rig::new();
+    let mut cursor = rig.accumulator.cursor(local());
+    rig.things.served.store(false, std::sync::atomic::Ordering::Relaxed);
+    rig.things.tap().await.fail(Error::InitialListFailed(refusal(404)));
+    rig.until(|world| state(world, World::things()) == "missing").await;
+    assert!(timeout(Duration::from_mins(5), cursor.next()).await.is_err());
+    let blocking = rig.accumulator.blocking(local());
+    assert_eq!(blocking, ["configmaps of the local cluster: the kind is not served"]);
+    let asked = rig.things.asked.load(std::sync::atomic::Ordering::Relaxed);
+    assert!((50..=80).contains(&asked), "every 5 s, but {asked} times in 5 min");
+    rig.things.served.store(true, std::sync::atomic::Ordering::Relaxed);
+    rig.things.tap().await.list([]);
+    assert!(cursor.next().await.is_some());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_source_that_never_listed_says_why() {
+    let mut rig = Rig::new();
+    assert!(rig.accumulator.blocking(local())[0].ends_with("not listed yet"));
+    let tap = rig.things.tap().await;
+    tap.event(Event::Init);
+    tap.fail(Error::InitialListFailed(refusal(500)));
+    rig.settle().await;
+    let blocking = rig.accumulator.blocking(local());
+    assert!(blocking[0].contains("not listed yet (failed to perform"), "{blocking:?}");
+    assert!(blocking[0].contains("refused with 500"), "{blocking:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_change_of_versions_alone_swaps_the_snapshot_and_wakes_nobody() {
+    let mut rig = Rig::new();
+    let mut cursor = rig.accumulator.cursor(SourceSet::from([World::things()]));
+    let tap = rig.things.tap().await;
+    tap.list([thing("a", "1", 1, "x")]);
+    let step = cursor.next().await.unwrap();
+    cursor.commit(step);
+    tap.apply(thing("a", "1", 2, "x"));
+    let version = |world: &World| crate::support::record(&world.things, "a").version.clone();
+    rig.until(|world| version(world) == ResourceVersion::from("2")).await;
+    assert!(timeout(Duration::from_mins(1), cursor.next()).await.is_err());
+}

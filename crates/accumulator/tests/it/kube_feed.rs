@@ -1,0 +1,149 @@
+//! The real feed, against an API server that is a function.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use fleet_accumulator::{Accumulator, Config, SourceSpec};
+use http::{Request, Response};
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, Full, StreamBody};
+use hyper::body::{Bytes, Frame};
+use kube::Client;
+use kube::client::Body;
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::support::{World, local, name};
+
+type Answer = Response<UnsyncBoxBody<Bytes, Infallible>>;
+
+/// An API server with one page of two objects, then another with one, and a watch fed by hand.
+struct Server {
+    client: Client,
+    requests: mpsc::UnboundedReceiver<String>,
+    watch: mpsc::UnboundedSender<Value>,
+    kind_exists: Arc<AtomicBool>,
+}
+
+fn object(name: &str, version: u64, text: &str) -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "ConfigMap", "data": {"text": text},
+        "metadata": {"namespace": "team", "name": name, "uid": name,
+                     "resourceVersion": version.to_string(),
+                     "managedFields": [{"manager": "kubectl", "fieldsV1": {"f:data": {}}}]}
+    })
+}
+
+fn answer(code: u16, body: &Value) -> Answer {
+    let body = Full::from(serde_json::to_vec(body).unwrap()).boxed_unsync();
+    Response::builder().status(code).body(body).unwrap()
+}
+
+fn server() -> Server {
+    let (sent, requests) = mpsc::unbounded_channel();
+    let (watch, events) = mpsc::unbounded_channel::<Value>();
+    let events = Arc::new(tokio::sync::Mutex::new(events));
+    let kind_exists = Arc::new(AtomicBool::new(true));
+    let exists = Arc::clone(&kind_exists);
+    let service = tower::service_fn(move |request: Request<Body>| {
+        let uri = request.uri().to_string();
+        let _ = sent.send(uri.clone());
+        let events = Arc::clone(&events);
+        let exists = exists.load(Ordering::Relaxed);
+        async move {
+            let response = if uri.starts_with("/api/v1/namespaces/kube-system") {
+                answer(200, &json!({"metadata": {"name": "kube-system", "uid": "cluster"}}))
+            } else if uri == "/api/v1" {
+                let resources = if exists {
+                    json!([{"name": "configmaps", "singularName": "", "namespaced": true,
+                            "kind": "ConfigMap", "verbs": ["create", "list"]}])
+                } else {
+                    json!([])
+                };
+                answer(200, &json!({"groupVersion": "v1", "resources": resources}))
+            } else if !exists {
+                answer(404, &json!({"kind": "Status", "status": "Failure", "code": 404}))
+            } else if uri.contains("watch=true") {
+                let lines = futures::stream::unfold(events, async |events| {
+                    let event = events.lock().await.recv().await?;
+                    let line = Bytes::from(format!("{event}\n"));
+                    Some((Ok::<_, Infallible>(Frame::data(line)), events))
+                });
+                Response::new(StreamBody::new(lines).boxed_unsync())
+            } else if uri.contains("continue=more") {
+                answer(
+                    200,
+                    &json!({"kind": "ConfigMapList", "apiVersion": "v1",
+                    "metadata": {"resourceVersion": "10"}, "items": [object("c", 3, "x")]}),
+                )
+            } else {
+                answer(
+                    200,
+                    &json!({"kind": "ConfigMapList", "apiVersion": "v1",
+                    "metadata": {"resourceVersion": "10", "continue": "more"},
+                    "items": [object("a", 1, "x"), object("b", 2, "x")]}),
+                )
+            };
+            Ok::<_, Infallible>(response)
+        }
+    });
+    Server { client: Client::new(service, "default"), requests, watch, kind_exists }
+}
+
+#[tokio::test]
+async fn lists_in_pages_from_the_newest_state_then_watches() {
+    let mut server = server();
+    let (token, tasks) = (CancellationToken::new(), TaskTracker::new());
+    let spec = SourceSpec::new(server.client.clone())
+        .namespace("team")
+        .labels("app=shop")
+        .watch_timeout(45);
+    let accumulator = Accumulator::<World>::builder(Config { page_size: 2, ..Config::default() })
+        .source(World::things(), spec)
+        .start(&token, &tasks);
+    let mut cursor = accumulator.cursor(local());
+    let step = cursor.next().await.unwrap();
+    assert_eq!(step.new.things.len(), 3);
+    cursor.commit(step);
+
+    let first = server.requests.recv().await.unwrap();
+    assert!(first.starts_with("/api/v1/namespaces/team/configmaps?"), "{first}");
+    assert!(first.contains("limit=2") && first.contains("labelSelector=app%3Dshop"), "{first}");
+    assert!(!first.contains("resourceVersion"), "from the newest state: {first}");
+    assert!(server.requests.recv().await.unwrap().contains("continue=more"));
+    let watch = server.requests.recv().await.unwrap();
+    assert!(watch.contains("watch=true") && watch.contains("resourceVersion=10"), "{watch}");
+    assert!(watch.contains("timeoutSeconds=45"), "{watch}");
+
+    server.watch.send(json!({"type": "ADDED", "object": object("d", 11, "new")})).unwrap();
+    let step = cursor.next().await.unwrap();
+    assert_eq!(step.new.things.get(&name("d")).unwrap().text, "new");
+    token.cancel();
+    tasks.close();
+    tokio::time::timeout(Duration::from_secs(1), tasks.wait()).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_kind_that_is_not_served_is_found_once_it_is() {
+    let server = server();
+    server.kind_exists.store(false, Ordering::Relaxed);
+    let (token, tasks) = (CancellationToken::new(), TaskTracker::new());
+    let accumulator = Accumulator::<World>::builder(Config::default())
+        .source(World::things(), SourceSpec::new(server.client.clone()))
+        .start(&token, &tasks);
+    let missing = async {
+        while accumulator.snapshot().things.state().as_str() != "missing" {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), missing).await.unwrap();
+    assert!(accumulator.blocking(local())[0].ends_with("the kind is not served"));
+    server.kind_exists.store(true, Ordering::Relaxed);
+    let mut cursor = accumulator.cursor(local());
+    assert_eq!(cursor.next().await.unwrap().new.things.len(), 3);
+    token.cancel();
+}

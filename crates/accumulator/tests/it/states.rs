@@ -1,0 +1,256 @@
+//! Failures, and what is left of a view meanwhile.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use kube::core::Status;
+use kube::runtime::watcher::{Error, Event};
+use tokio::time::{Instant, timeout};
+
+use crate::support::{Rig, Tap, World, both, local, name, record, refusal, state, texts, thing};
+
+async fn live() -> (Rig, Tap) {
+    let mut rig = Rig::new();
+    let tap = rig.things.tap().await;
+    tap.list([thing("a", "1", 5, "x"), thing("b", "2", 6, "x"), thing("c", "3", 7, "x")]);
+    tap.watch_started();
+    rig.until(|world| world.things.len() == 3).await;
+    (rig, tap)
+}
+
+fn gone() -> Error {
+    Error::WatchError(Box::new(Status { code: 410, ..Status::default() }))
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_broken_list_changes_nothing_and_a_whole_one_only_what_differs() {
+    let (rig, tap) = live().await;
+    let before = rig.accumulator.snapshot();
+    tap.fail(gone());
+    tap.event(Event::Init);
+    tap.event(Event::InitApply(thing("a", "1", 8, "new")));
+    tap.fail(Error::InitialListFailed(refusal(500)));
+    let during = rig.until(|world| state(world, World::things()) == "resyncing").await;
+    assert_eq!(texts(&during.things), texts(&before.things));
+    tap.list([thing("a", "1", 8, "new"), thing("b", "2", 6, "x"), thing("c", "3", 9, "x")]);
+    let after = rig.until(|world| record(&world.things, "a").text == "new").await;
+    assert!(Arc::ptr_eq(&record(&before.things, "b").object, &record(&after.things, "b").object));
+    assert!(Arc::ptr_eq(&record(&before.things, "c").object, &record(&after.things, "c").object));
+    assert_eq!(record(&after.things, "c").version, "9".into());
+    assert_eq!(fleet_accumulator::diff(&before.things, &after.things).count(), 1);
+    assert!(after.things.state().is_live());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_without_an_object_removes_it_once() {
+    let (rig, tap) = live().await;
+    let before = rig.accumulator.snapshot();
+    tap.list([thing("a", "1", 5, "x"), thing("c", "3", 7, "x")]);
+    let after = rig.until(|world| world.things.len() == 2).await;
+    let changes: Vec<_> = fleet_accumulator::diff(&before.things, &after.things).collect();
+    assert_eq!(changes.len(), 1);
+    assert!(changes[0].new().is_none());
+    assert_eq!(changes[0].old().unwrap().name, name("b"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_object_that_was_recreated_in_a_gap_is_replaced() {
+    let (rig, tap) = live().await;
+    let before = rig.accumulator.snapshot();
+    let recreated = thing("b", "other", 9, "x");
+    tap.list([thing("a", "1", 5, "x"), recreated, thing("c", "3", 7, "x")]);
+    let after = rig.until(|world| record(&world.things, "b").uid == "other".into()).await;
+    assert_eq!(after.things.len(), 3);
+    let changes: Vec<_> = fleet_accumulator::diff(&before.things, &after.things).collect();
+    assert!(matches!(changes[..], [fleet_accumulator::Change::Replaced { .. }]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_deletion_of_an_earlier_incarnation_does_not_touch_the_new_one() {
+    let (rig, tap) = live().await;
+    tap.apply(thing("a", "new", 10, "y"));
+    tap.delete(thing("a", "1", 9, "x"));
+    tap.apply(thing("z", "z", 11, "x"));
+    let world = rig.until(|world| world.things.len() == 4).await;
+    assert_eq!(record(&world.things, "a").uid, "new".into());
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_older_version_is_ignored_and_counted() {
+    let (rig, tap) = live().await;
+    let registry = prometheus::Registry::new();
+    rig.accumulator.register_metrics(&registry).unwrap();
+    tap.apply(thing("a", "1", 4, "old"));
+    tap.apply(thing("z", "z", 11, "x"));
+    let world = rig.until(|world| world.things.len() == 4).await;
+    assert_eq!(record(&world.things, "a").text, "x");
+    let text = prometheus::TextEncoder::new().encode_to_string(&registry.gather()).unwrap();
+    let line = "fleet_accumulator_source_errors_total{class=\"old_version\",\
+                cluster=\"local\",kind=\"ConfigMap\",source=\"things\"} 1";
+    assert!(text.contains(line), "{text}");
+    let line = "fleet_accumulator_source_state{cluster=\"local\",kind=\"ConfigMap\",\
+                source=\"things\",state=\"live\"} 1";
+    assert!(text.contains(line), "{text}");
+    assert!(text.contains("fleet_accumulator_source_last_event_age_seconds"), "{text}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn failures_in_a_row_make_a_source_stale_and_a_watch_makes_it_live() {
+    let (rig, tap) = live().await;
+    let began = Instant::now();
+    // With the pauses between them these last for half a minute and more.
+    for _ in 0..6 {
+        tap.fail(Error::WatchStartFailed(refusal(503)));
+    }
+    rig.until(|world| state(world, World::things()) == "stale").await;
+    let after = began.elapsed();
+    assert!((30..=31).contains(&after.as_secs()), "stale after {after:?}");
+    assert_eq!(rig.accumulator.snapshot().things.len(), 3, "the content stays");
+    let trouble = rig.accumulator.snapshot();
+    assert!(trouble.things.trouble().is_some_and(|text| text.contains("refused with 503")));
+    tap.watch_started();
+    rig.until(|world| state(world, World::things()) == "live").await;
+    assert!(rig.accumulator.snapshot().things.trouble().is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn failures_for_a_minute_demand_a_stream_from_scratch() {
+    let (mut rig, tap) = live().await;
+    let began = Instant::now();
+    let second = loop {
+        tap.fail(Error::WatchStartFailed(refusal(503)));
+        if let Ok(tap) = timeout(Duration::from_secs(5), rig.things.tap()).await {
+            break tap;
+        }
+        assert!(began.elapsed() < Duration::from_mins(3), "the stream is never rebuilt");
+    };
+    assert!(began.elapsed() >= Duration::from_mins(1));
+    assert!(!tap.is_read());
+    second.list([thing("a", "1", 5, "x")]);
+    rig.until(|world| world.things.len() == 1 && world.things.state().is_live()).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_that_cannot_be_resumed_is_listed_again() {
+    for code in [400, 410, 422] {
+        let (mut rig, mut tap) = live().await;
+        for round in 0..2 {
+            tap.fail(Error::WatchStartFailed(refusal(code)));
+            tap = rig.things.tap().await;
+            tap.list([thing("a", "1", 10 + round, "listed again")]);
+            rig.until(|world| {
+                record(&world.things, "a").version == (10 + round).to_string().into()
+            })
+            .await;
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_event_that_cannot_be_read_is_listed_again() {
+    let (mut rig, tap) = live().await;
+    let error = serde_json::from_str::<u8>("{").unwrap_err();
+    tap.fail(Error::WatchFailed(kube::Error::SerdeError(error)));
+    rig.things.tap().await.list([thing("d", "4", 9, "x")]);
+    rig.until(|world| world.things.len() == 1).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refused_watch_is_not_live_though_the_list_works() {
+    let (mut rig, tap) = live().await;
+    tap.fail(Error::WatchStartFailed(refusal(403)));
+    rig.until(|world| state(world, World::things()) == "forbidden").await;
+    for version in 10..13 {
+        let tap = rig.things.tap().await;
+        tap.list([thing("a", "1", version, &version.to_string())]);
+        // The list counts, but nobody would hear of a change after it.
+        let text = version.to_string();
+        let world = rig.until(|world| record(&world.things, "a").text == text).await;
+        assert_eq!(state(&world, World::things()), "forbidden");
+        tap.fail(Error::WatchStartFailed(refusal(403)));
+    }
+    assert!(rig.accumulator.blocking(local())[0].contains("watch is forbidden"));
+    let tap = rig.things.tap().await;
+    tap.list([thing("a", "1", 20, "x")]);
+    tap.watch_started();
+    rig.until(|world| state(world, World::things()) == "live").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn rights_that_are_taken_away_freeze_the_content() {
+    let (rig, tap) = live().await;
+    tap.fail(gone());
+    tap.event(Event::Init);
+    tap.fail(Error::InitialListFailed(refusal(403)));
+    let world = rig.until(|world| state(world, World::things()) == "forbidden").await;
+    assert_eq!(world.things.len(), 3);
+    assert!(!rig.accumulator.blocking(local()).is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_bad_object_harms_no_other() {
+    let mut rig = Rig::new();
+    let bad = |name: &str, uid: &str, version| {
+        let mut thing = thing(name, uid, version, "");
+        thing.data = None;
+        thing
+    };
+    let tap = rig.things.tap().await;
+    tap.list([thing("a", "1", 5, "x"), bad("b", "2", 6), thing("c", "3", 7, "x")]);
+    let world = rig.until(|world| world.things.len() == 2).await;
+    assert_eq!(world.things.defects().collect::<Vec<_>>(), [(&name("b"), "no text")]);
+    // The last good content stays, also over a list, until the object is good or gone.
+    tap.apply(bad("c", "3", 8));
+    tap.list([thing("a", "1", 5, "x"), bad("b", "2", 6), bad("c", "3", 8)]);
+    let world = rig.until(|world| world.things.defects().count() == 2).await;
+    assert_eq!(record(&world.things, "c").text, "x");
+    tap.apply(thing("b", "2", 9, "good"));
+    tap.delete(bad("c", "3", 10));
+    let world = rig.until(|world| world.things.get(&name("c")).is_none()).await;
+    assert_eq!(record(&world.things, "b").text, "good");
+    assert_eq!(world.things.defects().count(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stale_hub_leaves_local_work_alone() {
+    let mut rig = Rig::new();
+    let mut cursor = rig.accumulator.cursor(both());
+    let (things, imports) = (rig.things.tap().await, rig.imports.tap().await);
+    things.list([thing("service", "1", 1, "x")]);
+    imports.list([thing("import", "2", 1, "x")]);
+    let step = cursor.next().await.unwrap();
+    cursor.commit(step);
+    while state(&rig.accumulator.snapshot(), World::imports()) != "stale" {
+        imports.fail(Error::WatchFailed(kube::Error::Service("connection refused".into())));
+        tokio::time::sleep(Duration::from_secs(2)).await;
+    }
+    things.delete(thing("service", "1", 2, "x"));
+    rig.until(|world| world.things.is_empty()).await;
+    let step = cursor.next().await.unwrap();
+    assert_eq!(step.diff(|world| &world.things).count(), 1);
+    assert_eq!(step.diff(|world| &world.imports).count(), 0);
+    assert!(!step.new.imports.state().is_live(), "no evidence for deleting");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_without_progress_is_started_over() {
+    let mut rig = Rig::new();
+    let tap = rig.things.tap().await;
+    tap.event(Event::Init);
+    let second = rig.things.tap().await;
+    assert!(!tap.is_read());
+    second.list([]);
+    rig.until(|world| world.things.bootstrapped()).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_not_found_of_a_kind_that_is_served_is_a_failure_like_others() {
+    let mut rig = Rig::new();
+    rig.things.tap().await.fail(Error::InitialListFailed(refusal(404)));
+    let tap = rig.things.tap().await;
+    assert_eq!(rig.things.asked.load(Ordering::Relaxed), 1);
+    assert_ne!(state(&rig.accumulator.snapshot(), World::things()), "missing");
+    tap.list([]);
+    rig.until(|world| world.things.bootstrapped()).await;
+}

@@ -1,0 +1,247 @@
+//! A world of two clusters, and hands that feed it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use fleet_accumulator::{
+    Accumulator, Config, Events, Feed, Heard, Record, Served, Snapshot, SourceSet, Tracked, View,
+};
+use fleet_api::{ObjectName, ResourceKind};
+use futures::StreamExt;
+use futures::future::BoxFuture;
+use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
+use kube::core::Status;
+use kube::runtime::watcher;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+/// The content of a `ConfigMap` as the tests keep it.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Thing {
+    pub(crate) text: String,
+    pub(crate) group: Option<String>,
+}
+
+impl Tracked for Thing {
+    const KIND: ResourceKind = ResourceKind {
+        group: "",
+        version: "v1",
+        kind: "ConfigMap",
+        plural: "configmaps",
+        namespaced: true,
+    };
+    type Wire = ConfigMap;
+    type Index = String;
+
+    fn project(wire: ConfigMap) -> Result<Self, String> {
+        let mut data = wire.data.unwrap_or_default();
+        let text = data.remove("text").ok_or("no text")?;
+        Ok(Self { text, group: data.remove("group") })
+    }
+
+    fn index(&self, _: &ObjectName) -> Vec<String> {
+        self.group.iter().cloned().collect()
+    }
+}
+
+fleet_accumulator::views! {
+    /// Things of two clusters.
+    pub(crate) struct World {
+        /// Of the own cluster.
+        local things: Thing,
+        /// Of the hub.
+        hub imports: Thing,
+        /// May not be served.
+        hub optional extras: Thing,
+    }
+}
+
+pub(crate) fn name(text: &str) -> ObjectName {
+    ObjectName::new("team", text)
+}
+
+/// A thing as the API server sends it.
+pub(crate) fn thing(name: &str, uid: &str, version: u64, text: &str) -> ConfigMap {
+    ConfigMap {
+        metadata: ObjectMeta {
+            namespace: Some("team".to_owned()),
+            name: Some(name.to_owned()),
+            uid: Some(uid.to_owned()),
+            resource_version: Some(version.to_string()),
+            ..ObjectMeta::default()
+        },
+        data: Some(BTreeMap::from([("text".to_owned(), text.to_owned())])),
+        ..ConfigMap::default()
+    }
+}
+
+/// The same thing, marked for deletion.
+pub(crate) fn terminating(mut thing: ConfigMap) -> ConfigMap {
+    let time = "2026-01-02T03:04:05Z".parse().unwrap();
+    thing.metadata.deletion_timestamp = Some(Time(time));
+    thing
+}
+
+pub(crate) fn refusal(code: u16) -> kube::Error {
+    let message = format!("refused with {code}");
+    kube::Error::Api(Box::new(Status { code, message, ..Status::default() }))
+}
+
+/// One stream that a source has opened.
+pub(crate) struct Tap(mpsc::UnboundedSender<Heard<ConfigMap>>);
+
+impl Tap {
+    pub(crate) fn event(&self, event: watcher::Event<ConfigMap>) {
+        let _ = self.0.send(Heard::Event(Ok(event)));
+    }
+
+    pub(crate) fn fail(&self, error: watcher::Error) {
+        let _ = self.0.send(Heard::Event(Err(error)));
+    }
+
+    pub(crate) fn watch_started(&self) {
+        let _ = self.0.send(Heard::WatchStarted);
+    }
+
+    pub(crate) fn list(&self, things: impl IntoIterator<Item = ConfigMap>) {
+        self.event(watcher::Event::Init);
+        for thing in things {
+            self.event(watcher::Event::InitApply(thing));
+        }
+        self.event(watcher::Event::InitDone);
+    }
+
+    pub(crate) fn apply(&self, thing: ConfigMap) {
+        self.event(watcher::Event::Apply(thing));
+    }
+
+    pub(crate) fn delete(&self, thing: ConfigMap) {
+        self.event(watcher::Event::Delete(thing));
+    }
+
+    /// Whether the source still reads this stream.
+    pub(crate) fn is_read(&self) -> bool {
+        !self.0.is_closed()
+    }
+}
+
+/// The test's end of a feed.
+pub(crate) struct Hand {
+    taps: mpsc::UnboundedReceiver<Tap>,
+    pub(crate) served: Arc<AtomicBool>,
+    pub(crate) asked: Arc<AtomicUsize>,
+}
+
+impl Hand {
+    /// The next stream that the source opens.
+    pub(crate) async fn tap(&mut self) -> Tap {
+        self.taps.recv().await.expect("the source lives")
+    }
+}
+
+pub(crate) struct HandFeed {
+    taps: mpsc::UnboundedSender<Tap>,
+    served: Arc<AtomicBool>,
+    asked: Arc<AtomicUsize>,
+}
+
+impl Feed<Thing> for HandFeed {
+    fn open(&mut self) -> Events<ConfigMap> {
+        let (sender, mut receiver) = mpsc::unbounded_channel();
+        let _ = self.taps.send(Tap(sender));
+        futures::stream::poll_fn(move |context| receiver.poll_recv(context)).boxed()
+    }
+
+    fn served(&mut self) -> BoxFuture<'_, kube::Result<Served>> {
+        self.asked.fetch_add(1, Ordering::Relaxed);
+        let served = self.served.load(Ordering::Relaxed);
+        let answer = if served { Served::Yes } else { Served::No };
+        Box::pin(std::future::ready(Ok(answer)))
+    }
+}
+
+pub(crate) fn hand() -> (Hand, HandFeed) {
+    let (sender, taps) = mpsc::unbounded_channel();
+    let served = Arc::new(AtomicBool::new(true));
+    let asked = Arc::new(AtomicUsize::new(0));
+    let feed = HandFeed { taps: sender, served: Arc::clone(&served), asked: Arc::clone(&asked) };
+    (Hand { taps, served, asked }, feed)
+}
+
+/// A running accumulator and the hands that feed it.
+pub(crate) struct Rig {
+    pub(crate) accumulator: Accumulator<World>,
+    pub(crate) things: Hand,
+    pub(crate) imports: Hand,
+    pub(crate) extras: Hand,
+    pub(crate) token: CancellationToken,
+    pub(crate) tasks: TaskTracker,
+}
+
+impl Rig {
+    pub(crate) fn new() -> Self {
+        Self::with(Config::default())
+    }
+
+    pub(crate) fn with(config: Config) -> Self {
+        let (token, tasks) = (CancellationToken::new(), TaskTracker::new());
+        let (things, things_feed) = hand();
+        let (imports, imports_feed) = hand();
+        let (extras, extras_feed) = hand();
+        let accumulator = Accumulator::<World>::builder(config)
+            .feed(World::things(), things_feed)
+            .feed(World::imports(), imports_feed)
+            .feed(World::extras(), extras_feed)
+            .start(&token, &tasks);
+        Self { accumulator, things, imports, extras, token, tasks }
+    }
+
+    /// Waits until the newest snapshot is as wanted. Nothing but the accumulator can run
+    /// meanwhile, so with time standing still this is "as soon as possible".
+    pub(crate) async fn until(&self, wanted: impl Fn(&World) -> bool) -> Arc<World> {
+        let mut pause = Duration::from_millis(1);
+        loop {
+            for _ in 0..100 {
+                let snapshot = self.accumulator.snapshot();
+                if wanted(&snapshot) {
+                    return snapshot;
+                }
+                tokio::task::yield_now().await;
+            }
+            // Somebody waits for a timer: time goes on only if everybody does.
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(Duration::from_millis(250));
+        }
+    }
+
+    /// Lets everything that can run run.
+    pub(crate) async fn settle(&self) {
+        for _ in 0..1000 {
+            tokio::task::yield_now().await;
+        }
+    }
+}
+
+pub(crate) fn local() -> SourceSet {
+    SourceSet::from([World::things()])
+}
+
+pub(crate) fn both() -> SourceSet {
+    SourceSet::from([World::things(), World::imports()])
+}
+
+pub(crate) fn texts(view: &View<Thing>) -> Vec<(String, String)> {
+    view.iter().map(|record| (record.name.name.to_string(), record.text.clone())).collect()
+}
+
+pub(crate) fn record<'a>(view: &'a View<Thing>, text: &str) -> &'a Record<Thing> {
+    view.get(&name(text)).expect("the object is there")
+}
+
+pub(crate) fn state(world: &World, id: fleet_accumulator::SourceId) -> &'static str {
+    world.state(id).as_str()
+}
