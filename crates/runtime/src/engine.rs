@@ -11,7 +11,7 @@ mod verdict;
 use std::sync::Arc;
 use std::time::Instant;
 
-use fleet_accumulator::{Accumulator, Snapshot};
+use fleet_accumulator::{Accumulator, Snapshot, SourceState};
 use futures::StreamExt;
 use futures::future::BoxFuture;
 use futures::stream::FuturesUnordered;
@@ -66,6 +66,9 @@ pub async fn run_room<R: Room>(
                 shared.room.dirty(&step.old, &step.new, &mut |key| {
                     engine.queue.mark(key, step.received, arrived);
                 });
+                if recovered(&*step.old, &*step.new) {
+                    engine.queue.hurry(arrived);
+                }
                 cursor.commit(step);
             }
             Some(end) = engine.running.next(), if !engine.running.is_empty() => {
@@ -194,6 +197,13 @@ impl<R: Room> Shared<R> {
             }
         }
     }
+}
+
+/// Whether a source works again that did not: writes that failed may work again too, and should not
+/// wait for the end of a long back-off.
+fn recovered<S: Snapshot>(old: &S, new: &S) -> bool {
+    let live = |snapshot: &S, id| matches!(snapshot.state(id), SourceState::Live);
+    S::sources().iter().any(|source| !live(old, source.id) && live(new, source.id))
 }
 
 async fn until(time: Option<Instant>) {

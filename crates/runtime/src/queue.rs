@@ -212,6 +212,21 @@ impl<K: Clone + Ord + Hash> Queue<K> {
         }
     }
 
+    /// Something that made keys fail may be over: tries every key again that failed, after at most
+    /// a second. Pauses that a server asked for stay.
+    pub fn hurry(&mut self, now: Instant) {
+        let failed = |key: &K| Some((self.entries.get(key)?.floor?, key.clone()));
+        let failed: Vec<_> = self.timers.iter().filter_map(|(_, key)| failed(key)).collect();
+        for (floor, key) in failed {
+            let Some(entry) = self.entries.get_mut(&key) else { continue };
+            let State::Waiting(due) = &mut entry.state else { continue };
+            self.timers.remove(&(*due, key.clone()));
+            *due = floor.max(now).min(*due);
+            self.timers.insert((*due, key));
+        }
+        self.advance(now);
+    }
+
     /// When [`advance`](Self::advance) has something to do next.
     pub fn next_timer(&self) -> Option<Instant> {
         self.timers.first().map(|(due, _)| *due)

@@ -246,6 +246,33 @@ fn a_change_during_a_run_that_fails_waits_for_the_short_delay_only() {
 }
 
 #[test]
+fn failed_keys_can_be_hurried() {
+    let mut bench = Bench::new();
+    for _ in 0..9 {
+        bench.fail("a", Verdict::Failed);
+    }
+    bench.take();
+    bench.done("a", Verdict::Failed);
+    bench.mark("held");
+    bench.take();
+    bench.done("held", Verdict::Hold(10 * SECOND));
+    bench.mark("waits");
+    bench.take();
+    let wake = bench.now + 5 * SECOND;
+    bench.queue.done(&"waits", Verdict::Settled, Some(wake), bench.now);
+
+    bench.queue.hurry(bench.now);
+    assert_eq!(bench.take(), None);
+    bench.pass(SECOND);
+    assert_eq!((bench.take(), bench.take()), (Some("a"), None));
+    bench.pass(4 * SECOND);
+    assert_eq!((bench.take(), bench.take()), (Some("waits"), None));
+    bench.pass(5 * SECOND);
+    assert_eq!(bench.take(), Some("held"));
+    assert_eq!(bench.queue.waiting(), 0);
+}
+
+#[test]
 fn a_hopeless_key_waits_for_a_change() {
     let mut bench = Bench::new();
     bench.mark("a");
@@ -358,6 +385,7 @@ enum Op {
     Take,
     Done(u8, Verdict, Option<u64>),
     Pass(u64),
+    Hurry,
 }
 
 fn op() -> impl Strategy<Value = Op> {
@@ -374,6 +402,7 @@ fn op() -> impl Strategy<Value = Op> {
         3 => Just(Op::Take),
         3 => (key, verdict, prop::option::of(0_u64..2000)).prop_map(|(k, v, w)| Op::Done(k, v, w)),
         1 => (0_u64..5000).prop_map(Op::Pass),
+        1 => Just(Op::Hurry),
     ]
 }
 
@@ -411,6 +440,7 @@ proptest! {
                         carried.remove(&key);
                     }
                 }
+                Op::Hurry => queue.hurry(now),
                 Op::Pass(ms) => {
                     now += millis(ms);
                     queue.advance(now);
