@@ -9,7 +9,8 @@
 //! - [`plan`]: what a room decides, as data; [`room`]: what a room is.
 //! - [`engine`]: drives a room; [`queue`]: which key is next; [`writer`]: sends plans.
 //! - [`clients`]: connections and credentials; [`events`]: Kubernetes Events.
-//! - [`agent`]: all of it put together; [`lifecycle`], [`admin`], [`metrics`], [`args`], [`clock`]: the process around it.
+//! - [`agent`]: all of it put together.
+//! - [`lifecycle`], [`admin`], [`metrics`], [`args`], [`clock`]: the process around it.
 
 pub mod admin;
 pub mod agent;
