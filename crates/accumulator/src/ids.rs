@@ -115,8 +115,9 @@ pub struct ResourceVersion(VersionRepr);
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum VersionRepr {
     Number(u64),
-    /// Integers beyond 64 bits and anything that is no integer.
-    Text(Arc<str>),
+    /// Integers beyond 64 bits and anything that is no integer. Twice boxed because it is never
+    /// seen in practice, and the version of every object would be larger for it.
+    Text(Arc<Box<str>>),
 }
 
 /// Whether `text` is a decimal integer written in the one canonical way.
@@ -155,7 +156,7 @@ impl ResourceVersion {
 impl From<&str> for ResourceVersion {
     fn from(text: &str) -> Self {
         let number = is_canonical(text).then(|| text.parse().ok()).flatten();
-        Self(number.map_or_else(|| VersionRepr::Text(text.into()), VersionRepr::Number))
+        Self(number.map_or_else(|| VersionRepr::Text(Arc::new(text.into())), VersionRepr::Number))
     }
 }
 
@@ -203,6 +204,7 @@ mod tests {
         let uid = Uid::from("a3f0c2d4-0000-4bcd-8ef0-0123456789ab");
         assert!(matches!(uid.0, UidRepr::Uuid(_)));
         assert!(size_of::<Uid>() <= 24);
+        assert!(size_of::<ResourceVersion>() <= 16);
     }
 
     #[test]

@@ -255,3 +255,100 @@ macro_rules! wire {
         }
     };
 }
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::core::v1::{Namespace, Service, ServiceSpec, ServiceStatus};
+    use kube::Resource;
+    use serde_json::json;
+
+    use super::*;
+
+    crate::wire! {
+        /// A Service.
+        pub(crate) struct ServiceWire as Service {
+            spec: Option<ServiceSpec>,
+            status: Option<ServiceStatus>,
+        }
+    }
+
+    crate::wire! {
+        pub(crate) struct NamespaceWire as metadata of Namespace {}
+    }
+
+    crate::wire! {
+        pub(crate) struct ImportWire as Service {
+            endpoint_slice_reference: Option<String>,
+            r#type: String,
+        }
+    }
+
+    #[test]
+    fn only_what_is_named_is_decoded() {
+        let text = json!({
+            "apiVersion": "v1", "kind": "Service",
+            "metadata": {
+                "name": "shop", "namespace": "team", "uid": "u", "resourceVersion": "7",
+                "generation": 2, "creationTimestamp": "2026-01-02T03:04:05Z",
+                "labels": {"app": "shop"}, "annotations": {"a": "b"}, "finalizers": ["f"],
+                "selfLink": "defect: forged",
+                "managedFields": [{"manager": "kubectl", "fieldsV1": {"f:spec": {}}}]
+            },
+            "spec": {"clusterIP": "10.0.0.1"}, "status": null, "other": [1, {"deep": true}]
+        })
+        .to_string();
+        let wire: ServiceWire = serde_json::from_str(&text).unwrap();
+        assert_eq!(wire.metadata.name.as_deref(), Some("shop"));
+        assert_eq!(wire.metadata.resource_version.as_deref(), Some("7"));
+        assert_eq!(wire.metadata.generation, Some(2));
+        assert_eq!(wire.metadata.finalizers.as_deref(), Some(&["f".to_owned()][..]));
+        assert!(wire.metadata.managed_fields.is_none());
+        assert!(defect(&wire.metadata).is_none());
+        assert_eq!(wire.spec.unwrap().cluster_ip.as_deref(), Some("10.0.0.1"));
+        assert!(wire.status.is_none());
+    }
+
+    #[test]
+    fn a_field_that_does_not_decode_is_marked_and_fails_nothing_else() {
+        let list = json!({
+            "apiVersion": "v1", "kind": "ServiceList", "metadata": {"resourceVersion": "9"},
+            "items": [
+                {"metadata": {"name": "bad"}, "spec": {"ports": "none"}},
+                {"metadata": {"name": "good"}, "spec": {"clusterIP": "10.0.0.1"}}
+            ]
+        });
+        // As text, the way kube reads lists.
+        let list: kube::core::ObjectList<ServiceWire> =
+            serde_json::from_str(&list.to_string()).unwrap();
+        let [bad, good] = &list.items[..] else { panic!("two items") };
+        assert!(defect(&bad.metadata).is_some_and(|defect| defect.starts_with("spec: ")));
+        assert!(defect(&good.metadata).is_none());
+        assert!(good.spec.is_some());
+    }
+
+    #[test]
+    fn a_watch_event_decodes_as_the_api_server_writes_it() {
+        // The type comes first, so that the object is read where it stands. After a detour through
+        // serde's buffer its fields could not be cut out as text.
+        let text = r#"{"type":"ADDED","object":{"metadata":{"name":"a"},"spec":{}}}"#;
+        let event: kube::core::WatchEvent<ServiceWire> = serde_json::from_str(text).unwrap();
+        let kube::core::WatchEvent::Added(wire) = event else { panic!("another event") };
+        assert_eq!(wire.metadata.name.as_deref(), Some("a"));
+        assert!(wire.spec.is_some());
+    }
+
+    #[test]
+    fn the_kind_is_that_of_the_type() {
+        assert_eq!(ServiceWire::url_path(&(), Some("team")), Service::url_path(&(), Some("team")));
+        assert!(!ServiceWire::metadata_api());
+        assert!(NamespaceWire::metadata_api());
+    }
+
+    #[test]
+    fn fields_have_their_spelling_in_json() {
+        let text = r#"{"metadata":{},"endpointSliceReference":"x","type":"y","endpoint":1}"#;
+        let wire: ImportWire = serde_json::from_str(text).unwrap();
+        assert_eq!(wire.endpoint_slice_reference.as_deref(), Some("x"));
+        assert_eq!(wire.r#type, "y");
+    }
+}

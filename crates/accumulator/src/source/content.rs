@@ -6,6 +6,7 @@ use fleet_api::ObjectName;
 
 use super::item::Item;
 use super::state::{Command, Listing, Machine, Touched};
+use crate::view::interleaved;
 use crate::{Record, SourceState, Tracked, Uid};
 
 impl<T: Tracked> Machine<T> {
@@ -26,7 +27,7 @@ impl<T: Tracked> Machine<T> {
         let losses = self.losses(&listing);
         let withheld = self.judge(losses);
         self.suspicious = false;
-        for item in listing.fresh {
+        for item in interleaved(listing.fresh) {
             let skip = withheld.as_ref().is_some_and(|withheld| {
                 let old = self.view.get(&item.name);
                 old.is_some_and(|old| withheld.contains(&(old.name.clone(), old.uid.clone())))

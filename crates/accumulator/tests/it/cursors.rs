@@ -30,6 +30,17 @@ fn summary(step: &Step<World>) -> Vec<String> {
     step.diff(|world| &world.things).map(line).collect()
 }
 
+/// Does to `state` what a step says.
+fn fold(state: &mut BTreeMap<String, String>, step: &Step<World>) {
+    for change in step.diff(|world| &world.things) {
+        match (change.old(), change.new()) {
+            (_, Some(new)) => state.insert(new.name.name.to_string(), new.text.clone()),
+            (Some(old), None) => state.remove(&*old.name.name),
+            (None, None) => unreachable!("a change has a side"),
+        };
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn what_happens_between_two_steps_collapses_exactly() {
     let mut rig = Rig::new();
@@ -109,15 +120,6 @@ async fn cursors_of_different_speed_compose_to_the_same_state() {
     let (tap, mut fast) = listed(&mut rig, &[]).await;
     let mut slow = rig.accumulator.cursor(local());
     let mut states: [BTreeMap<String, String>; 2] = Default::default();
-    fn fold(state: &mut BTreeMap<String, String>, step: &Step<World>) {
-        for change in step.diff(|world| &world.things) {
-            match (change.old(), change.new()) {
-                (_, Some(new)) => state.insert(new.name.name.to_string(), new.text.clone()),
-                (Some(old), None) => state.remove(&*old.name.name),
-                (None, None) => unreachable!("a change has a side"),
-            };
-        }
-    }
     for round in 0..50_u64 {
         let name = format!("thing-{}", round % 7);
         if round % 5 == 4 {

@@ -76,7 +76,9 @@ impl Cluster {
                 self.act(&Act::Write { object: *object, text: *text }, tap);
             }
             Act::Gap { acts } => {
-                acts.iter().for_each(|act| self.act(act, None));
+                for act in acts {
+                    self.act(act, None);
+                }
                 tap.inspect(|tap| tap.list(self.objects.values().cloned()));
             }
         }
@@ -112,7 +114,7 @@ impl Folder {
         self.seq = step.new.seq;
         let mut names = Vec::new();
         for change in step.diff(|world| &world.things) {
-            let name = change.new().or(change.old()).unwrap().name.name.to_string();
+            let name = change.new().or_else(|| change.old()).unwrap().name.name.to_string();
             let entry = |record: &fleet_accumulator::Record<Thing>| {
                 (record.uid.to_string(), record.text.clone())
             };
@@ -137,7 +139,7 @@ impl Folder {
     }
 }
 
-fn run(acts: Vec<(bool, Act, bool)>) {
+fn run(acts: &[(bool, Act, bool)]) {
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
     runtime.unwrap().block_on(async {
@@ -151,7 +153,7 @@ fn run(acts: Vec<(bool, Act, bool)>) {
         let mut folder = Folder { cursor, things: BTreeMap::new(), seq: 0 };
         let mut seq = 0;
         let mut prefixes = vec![hub.content()];
-        for (at_hub, act, read) in &acts {
+        for (at_hub, act, read) in acts {
             if *at_hub {
                 hub.act(act, Some(&imports));
                 prefixes.push(hub.content());
@@ -188,7 +190,7 @@ proptest! {
     fn differences_fold_to_the_cluster_for_any_interleaving_of_two(
         acts in prop::collection::vec((any::<bool>(), act(), any::<bool>()), 0..40)
     ) {
-        run(acts);
+        run(&acts);
     }
 
     #[test]
