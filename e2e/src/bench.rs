@@ -193,6 +193,9 @@ async fn with_agents(
             latency::measure(road, courses, agents.as_ref(), fleet, command.samples()).await?;
         let after = stages(fleet, agents.as_ref()).await?;
         tell_latency(&latency, &after.since(&before), fleet, report);
+        if latency.steady.is_some() {
+            latency::withdraw_steady(fleet, NAMESPACE).await?;
+        }
     }
     let Some(agents) = agents else { return Ok(()) };
     if command.wants(Part::Bulk) {
@@ -345,7 +348,7 @@ fn print(text: &str) -> Result<()> {
 }
 
 fn progress(text: &str) {
-    eprintln!("{text} ...");
+    eprintln!("fleet-bench: {text} ...");
 }
 
 #[cfg(test)]

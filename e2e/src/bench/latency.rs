@@ -8,16 +8,19 @@ use kube::Client;
 
 use super::arrivals::{STATIONS, Station, Way};
 use super::relay;
-use super::road::Road;
+use super::road::{EXPORTER, IMPORTER, Road};
 use super::slice::{Slice, send};
 use crate::exchange;
 use crate::fleet::Fleet;
 use crate::testbed::agents::{Agent, Agents};
+use crate::wait::wait_until;
 
 /// Changes of one kind before the other's turn.
-pub(super) const BLOCK: usize = 50;
+const BLOCK: usize = 50;
 /// Pause after each change, in which agents and servers come to rest.
 const REST: Duration = Duration::from_millis(15);
+/// The Service whose endpoints the agents carry.
+const STEADY: &str = "steady";
 /// How many changes go ahead unmeasured: connections open, caches fill.
 const WARM_UP: usize = 20;
 
@@ -97,11 +100,10 @@ impl Course {
 
     /// The agents: exports and imports a new Service and waits until it is bound.
     pub(super) async fn steady(road: &Road, fleet: &Fleet, namespace: &str) -> Result<Self> {
-        let name = "steady";
-        let slice = Slice::of_service(&road.exporter, namespace, name).await?;
+        let slice = Slice::of_service(&road.exporter, namespace, STEADY).await?;
         let arrival = road.arrivals.expect(slice.address(), Station::Target);
-        exchange::export(fleet.member(super::road::EXPORTER), namespace, name).await?;
-        exchange::import(fleet.member(super::road::IMPORTER), namespace, name, name).await?;
+        exchange::export(fleet.member(EXPORTER), namespace, STEADY).await?;
+        exchange::import(fleet.member(IMPORTER), namespace, STEADY, STEADY).await?;
         arrival.wait().await.context("the first import")?;
         Self::new(slice, Station::Target)
     }
@@ -139,6 +141,17 @@ impl Course {
         tokio::time::sleep(REST).await;
         Ok(())
     }
+}
+
+/// Withdraws what [`Course::steady`] made, and waits until nothing of it is left.
+pub(super) async fn withdraw_steady(fleet: &Fleet, namespace: &str) -> Result<()> {
+    exchange::unexport(fleet.member(EXPORTER), namespace, STEADY).await?;
+    exchange::unimport(fleet.member(IMPORTER), namespace, STEADY).await?;
+    let deadline = Duration::from_secs(30);
+    wait_until("the steady Service is withdrawn", deadline, async || {
+        Ok(fleet.leftovers_of(namespace).await?.is_empty())
+    })
+    .await
 }
 
 /// What the relays and the agents did in turns.
