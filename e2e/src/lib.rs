@@ -5,11 +5,12 @@
 //! - [`workload`] and [`exchange`] do what users do and look at what users see;
 //! - [`objects`] finds leftovers and dumps everything; [`observer`] watches what happens and when;
 //! - [`audit`] counts the agents' writes; [`bench`] is `fleet-bench`;
-//! - [`wait`] waits for conditions; [`command`] is `fleet-testbed`.
+//! - [`wait`] waits for conditions; [`command`] is `fleet-testbed`, [`demo`] is `fleet-demo`.
 
 pub mod audit;
 pub mod bench;
 pub mod command;
+pub mod demo;
 pub mod exchange;
 pub mod fleet;
 pub mod objects;

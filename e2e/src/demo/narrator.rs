@@ -26,7 +26,7 @@ impl Narrator {
         let key = (seen.cluster.clone(), seen.kind.kind, seen.name());
         if seen.what == What::Gone {
             self.told.remove(&key);
-            return Some("is gone".to_owned());
+            return Some("gone".to_owned());
         }
         let meaning = meaning(seen);
         let before = self.told.insert(key, meaning.clone());
@@ -50,10 +50,8 @@ fn meaning(seen: &Observation) -> String {
     let holders: Vec<&str> =
         finalizers.iter().map(|name| name.rsplit('/').next().unwrap_or(name)).collect();
     match holders.as_slice() {
-        [] => "is being deleted".to_owned(),
-        _ => {
-            format!("is being deleted; held until its effects are undone ({})", holders.join(", "))
-        }
+        [] => "being deleted".to_owned(),
+        _ => format!("being deleted; held by {}", holders.join(" and ")),
     }
 }
 
@@ -236,7 +234,7 @@ mod tests {
         );
         assert_eq!(narrator.tell(&export("2")), None);
         let gone = Observation { what: What::Gone, ..export("3") };
-        assert_eq!(narrator.tell(&gone).as_deref(), Some("is gone"));
+        assert_eq!(narrator.tell(&gone).as_deref(), Some("gone"));
         assert!(narrator.tell(&export("4")).is_some(), "a successor is told anew");
     }
 
@@ -282,10 +280,7 @@ mod tests {
             "namespace": "demo", "name": "web", "finalizers": ["a.example/clean"],
             "deletionTimestamp": "2026-01-01T00:00:00Z",
         } });
-        assert_eq!(
-            told(kinds::SERVICE_EXPORT, export),
-            "is being deleted; held until its effects are undone (clean)"
-        );
+        assert_eq!(told(kinds::SERVICE_EXPORT, export), "being deleted; held by clean");
     }
 
     #[test]

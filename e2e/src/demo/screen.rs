@@ -8,7 +8,7 @@ use super::text::{duration, wrap};
 /// Longest line of running text.
 const WIDTH: usize = 100;
 /// Under the objects, where their meaning stands.
-const MEANING_COLUMN: usize = 32;
+const MEANING_COLUMN: usize = 34;
 
 const BOLD: &str = "\x1b[1m";
 const DIM: &str = "\x1b[2m";
@@ -62,13 +62,13 @@ impl Screen {
     /// What the user does, as a user would write it.
     pub(super) fn action(&mut self, cluster: &str, text: &str) {
         let text = self.paint(YELLOW, text);
-        self.line(&format!("\n  {:>9}  {:>8}  {cluster:<9} {text}", "user", ""));
+        self.line(&format!("\n  {:>9}  {:>9}  {cluster:<9} {text}", "user", ""));
     }
 
     /// An object that appeared, changed or went.
     pub(super) fn row(&mut self, row: &Row) {
         let Row { after, hop, cluster, kind, name, meaning } = row;
-        let hop = self.paint(DIM, &format!("{:>8}", format!("+{}", duration(*hop))));
+        let hop = self.paint(DIM, &format!("{:>9}", format!("+{}", duration(*hop))));
         let kind = self.paint(CYAN, kind);
         let after = duration(*after);
         self.line(&format!("  {after:>9}  {hop}  {cluster:<9} {kind} {name}"));
@@ -140,7 +140,7 @@ mod tests {
         assert!(!text.contains('\x1b'));
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[1], "1  Title");
-        assert_eq!(lines[3], "    12.3 ms  +2.1 ms  hub       ServiceImport demo/web");
+        assert_eq!(lines[3], "    12.3 ms    +2.1 ms  hub       ServiceImport demo/web");
         assert_eq!(lines[4].trim_start(), "the Service of the fleet");
     }
 

@@ -9,7 +9,7 @@ use fleet_api::{conditions, kinds};
 
 use super::screen::Screen;
 use super::stage::{NAMESPACE, Stage};
-use super::text::{count, duration};
+use super::text::count;
 use super::wanted::Wanted;
 use crate::exchange;
 use crate::testbed::agents::{AgentOptions, Agents};
@@ -64,7 +64,8 @@ pub(super) async fn tell(stage: &mut Stage, keep: bool) -> Result<()> {
     import(stage, &web.addresses()).await?;
     stage.screen.chapter(
         "5  The addresses follow",
-        "Pods come and go on member-1; clients on member-2 see it behind the same derived Service.",
+        "Pods come and go on member-1; clients on member-2 see it behind the same derived Service. Kubernetes' own \
+         EndpointSlice controller waits up to a second when Pods change quickly; the fleet's part starts after it.",
     );
     scale(stage, &mut web, 4).await?;
     scale(stage, &mut web, 1).await?;
@@ -164,12 +165,12 @@ async fn scale(stage: &mut Stage, web: &mut Workload, replicas: usize) -> Result
     let wanted =
         |addresses: &BTreeSet<String>| vec![source_slice(addresses), imported_slice(addresses)];
     let (_, followed) = stage.act((EXPORTER, &text), action, wanted).await?;
-    let crossing = duration(followed.between(0, 1));
-    let text = format!(
-        "scaled: member-2 serves {}, {crossing} after member-1's own slice",
-        count(replicas, "address")
+    let served = count(replicas, "address");
+    stage.screen.reached(&format!("member-2 serves {served}"), followed.until(1));
+    stage.reached(
+        &format!("of these for the crossing: member-1's own slice to member-2's, {served}"),
+        followed.between(0, 1),
     );
-    stage.reached(&text, followed.until(1));
     Ok(())
 }
 
@@ -233,8 +234,9 @@ async fn nothing_left(stage: &mut Stage) -> Result<()> {
     }
     result?;
     for cluster in [HUB, EXPORTER, IMPORTER] {
-        stage.screen.line(&format!("  {cluster:<9} 0 objects"));
+        stage.screen.line(&format!("  {cluster:<9} 0 objects of the fleet"));
     }
+    stage.screen.line("  The user's Service and Pods are where they were, on member-1.");
     Ok(())
 }
 
