@@ -15,7 +15,7 @@ pub struct Config {
     pub max_backoff: Duration,
     /// How often to look for a required kind that is not served, give or take a fifth.
     pub recheck_required: Duration,
-    /// How often to look for an optional kind that is not served, give or take a fifth.
+    /// How often to look for an optional kind that was never served, give or take a fifth.
     pub recheck_optional: Duration,
     /// Changes that wait for the owner task at most; beyond that the watches are not read.
     pub inbox: usize,

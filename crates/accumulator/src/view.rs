@@ -35,6 +35,15 @@ impl<T: Tracked> View<T> {
         view
     }
 
+    /// The same content in another state, for tests of what must not trust it. A view that is
+    /// pending or listing has never been listed.
+    #[must_use]
+    pub fn in_state(mut self, state: SourceState) -> Self {
+        self.bootstrapped = !matches!(state, SourceState::Pending | SourceState::Listing);
+        self.state = state;
+        self
+    }
+
     /// The object of that name.
     pub fn get(&self, name: &ObjectName) -> Option<&Record<T>> {
         self.records.get(name)

@@ -78,14 +78,30 @@ impl From<&watcher::Error> for Failure {
             },
             watcher::Error::NoResourceVersion => Class::Unresumable,
         };
-        Self { class, message: error.to_string().into() }
+        Self { class, message: describe(error).into() }
     }
 }
 
 impl From<kube::Error> for Failure {
     fn from(error: kube::Error) -> Self {
-        Self { class: Class::Failed, message: error.to_string().into() }
+        Self { class: Class::Failed, message: describe(&error).into() }
     }
+}
+
+/// The text of an error and of what caused it: of a refused connection or certificate the error
+/// itself says "client error (Connect)" only.
+fn describe(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        let cause = error.to_string();
+        if !text.contains(&cause) {
+            text.push_str(": ");
+            text.push_str(&cause);
+        }
+        source = error.source();
+    }
+    text
 }
 
 /// HTTP status of an answer of the API server.
@@ -108,6 +124,15 @@ mod tests {
 
     fn class(error: &watcher::Error) -> Class {
         Failure::from(error).class
+    }
+
+    #[test]
+    fn the_cause_is_told() {
+        let refused = std::io::Error::new(std::io::ErrorKind::ConnectionRefused, "port 1 is shut");
+        let wrapped = std::io::Error::other(refused);
+        let error = watcher::Error::WatchFailed(kube::Error::ReadEvents(wrapped));
+        let text = describe(&error);
+        assert_eq!(text.matches("port 1 is shut").count(), 1, "{text}");
     }
 
     #[test]

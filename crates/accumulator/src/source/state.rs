@@ -27,6 +27,8 @@ pub(crate) enum Command {
     Resume,
     /// Start a new stream after a pause.
     Rebuild,
+    /// Start a new stream at once: the pause is over.
+    Relist,
     /// Start a new stream for the second list of the brake.
     Confirm,
     /// Ask discovery whether the kind is served, then go on accordingly.

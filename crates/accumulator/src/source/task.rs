@@ -112,9 +112,10 @@ impl<S: Snapshot, T: Tracked> Task<S, T> {
                 tokio::time::sleep(self.config.brake.confirm_after).await;
             }
             Command::Recheck => self.await_served().await?,
+            Command::Relist => {}
             _ => self.pause().await?,
         }
-        if matches!(self.machine.view().state(), SourceState::Stale { .. }) {
+        if self.is_stale() {
             self.check_identity().await;
         }
         Ok(())
@@ -151,7 +152,15 @@ impl<S: Snapshot, T: Tracked> Task<S, T> {
                 Some(Command::Resume) => self.resume().await?,
                 Some(command) => return Ok(command),
             }
+            // After so long only a list shows what is there, and in which cluster.
+            if self.is_stale() {
+                return Ok(Command::Relist);
+            }
         }
+    }
+
+    fn is_stale(&self) -> bool {
+        matches!(self.machine.view().state(), SourceState::Stale { .. })
     }
 
     async fn take(
@@ -299,9 +308,10 @@ impl<S: Snapshot, T: Tracked> Task<S, T> {
 
     /// Waits until the kind is served.
     async fn await_served(&mut self) -> Result<(), Closed> {
-        let optional = self.info.optional;
+        // A kind that was there may only be late after a restart of the API server.
+        let expected = !self.info.optional || self.machine.view().bootstrapped();
         let config = &self.config;
-        let every = if optional { config.recheck_optional } else { config.recheck_required };
+        let every = if expected { config.recheck_required } else { config.recheck_optional };
         loop {
             tokio::select! {
                 () = tokio::time::sleep(jittered(every)) => {}

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use fleet_accumulator::Config;
 use kube::core::Status;
 use kube::runtime::watcher::{Error, Event};
 use tokio::time::{Instant, timeout};
@@ -96,8 +97,8 @@ async fn an_older_version_is_ignored_and_counted() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn failures_in_a_row_make_a_source_stale_and_a_watch_makes_it_live() {
-    let (rig, tap) = live().await;
+async fn failures_in_a_row_make_a_source_stale_and_a_fresh_list_makes_it_live() {
+    let (mut rig, tap) = live().await;
     let began = Instant::now();
     // With the pauses between them these last for half a minute and more.
     for _ in 0..6 {
@@ -106,17 +107,39 @@ async fn failures_in_a_row_make_a_source_stale_and_a_watch_makes_it_live() {
     rig.until(|world| state(world, World::things()) == "stale").await;
     let after = began.elapsed();
     assert!((30..=31).contains(&after.as_secs()), "stale after {after:?}");
-    assert_eq!(rig.accumulator.snapshot().things.len(), 3, "the content stays");
-    let trouble = rig.accumulator.snapshot();
-    assert!(trouble.things.trouble().is_some_and(|text| text.contains("refused with 503")));
-    tap.watch_started();
-    rig.until(|world| state(world, World::things()) == "live").await;
-    assert!(rig.accumulator.snapshot().things.trouble().is_none());
+    let stale = rig.accumulator.snapshot();
+    assert_eq!(stale.things.len(), 3, "the content stays");
+    assert!(stale.things.trouble().is_some_and(|text| text.contains("refused with 503")));
+    let second = rig.things.tap().await;
+    assert!(!tap.is_read());
+    second.event(Event::Init);
+    second.fail(Error::InitialListFailed(refusal(503)));
+    rig.settle().await;
+    assert_eq!(state(&rig.accumulator.snapshot(), World::things()), "stale", "not tried, done");
+    rig.things.tap().await.list([thing("a", "1", 5, "x")]);
+    let world = rig.until(|world| state(world, World::things()) == "live").await;
+    assert_eq!(world.things.len(), 1);
+    assert!(world.things.trouble().is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_that_comes_back_in_time_ends_the_failures() {
+    let (rig, tap) = live().await;
+    for _ in 0..20 {
+        tap.fail(Error::WatchStartFailed(refusal(503)));
+        tap.watch_started();
+        tokio::time::sleep(Duration::from_secs(20)).await;
+        assert_eq!(state(&rig.accumulator.snapshot(), World::things()), "live");
+    }
+    assert!(tap.is_read(), "nothing was listed again");
 }
 
 #[tokio::test(start_paused = true)]
 async fn failures_for_a_minute_demand_a_stream_from_scratch() {
-    let (mut rig, tap) = live().await;
+    let mut rig = Rig::with(Config { stale_after: Duration::from_hours(1), ..Config::default() });
+    let tap = rig.things.tap().await;
+    tap.list([thing("a", "1", 5, "x"), thing("b", "1", 5, "x")]);
+    rig.until(|world| world.things.len() == 2).await;
     let began = Instant::now();
     let second = loop {
         tap.fail(Error::WatchStartFailed(refusal(503)));
