@@ -52,7 +52,8 @@ pub async fn main() -> ExitCode {
             ExitCode::from(INTERRUPTED)
         }
         Err(error) => {
-            eprintln!("\nfleet-demo: {error:#}");
+            eprintln!("\nfleet-demo failed:");
+            error.chain().for_each(|cause| eprintln!("  {cause}"));
             ExitCode::FAILURE
         }
     }

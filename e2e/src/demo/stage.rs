@@ -98,7 +98,7 @@ impl Stage {
             .with_context(|| format!("{cluster} did not answer within {:?}", self.patience))?
             .with_context(|| format!("on {cluster}, the user {text}"))?;
         let followed = self.follow(begin, &wanted(&done)).await;
-        Ok((done, followed.with_context(|| format!("after, on {cluster}, the user {text}"))?))
+        Ok((done, followed.with_context(|| format!("on {cluster}, the user {text}, and then"))?))
     }
 
     /// Sends a request with a body and without an effect. On a new connection the first of these waits 40 ms for TCP,
@@ -140,7 +140,7 @@ impl Stage {
             if complete.is_none() && begin.elapsed() > self.patience {
                 let missing = wanted.iter().zip(&seen).filter(|(_, seen)| seen.is_none());
                 let missing: Vec<&str> = missing.map(|(wanted, _)| wanted.text()).collect();
-                bail!("not within {:?}: {}", self.patience, missing.join("; "));
+                bail!("not seen within {:?}:\n    {}", self.patience, missing.join("\n    "));
             }
         }
         Ok(Followed { begin, seen: seen.into_iter().flatten().collect() })
