@@ -35,6 +35,9 @@ lint: ## Check format, lints, generated files, dependencies, scripts; changes no
 
 test: ## Run all tests, unit to scenario, the latter on real control planes
 	@.ci/need rust control-plane
+	# All targets first: the scenario tests start the agents' programs, which `cargo test` alone does not always build.
+	# With the tests among them the features are the tests' own, so the second command compiles nothing again.
+	$(CARGO) build --workspace --all-targets --locked
 	$(CARGO) test --workspace --locked
 
 demo: ## Show a Service crossing from member to member (KEEP=1 leaves it running)
