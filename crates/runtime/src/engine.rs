@@ -43,7 +43,7 @@ pub async fn run_room<R: Room>(
     metrics: Arc<RoomMetrics>,
     cancel: CancellationToken,
 ) {
-    let mut cursor = accumulator.cursor(room.required());
+    let mut cursor = accumulator.cursor_over(room.required(), room.required());
     let seed = u64::from(clock.now().subsec_nanosecond().unsigned_abs());
     let mut engine = Engine {
         shared: Arc::new(Shared { room, accumulator, writer, clock, metrics, cancel }),

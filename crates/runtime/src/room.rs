@@ -20,7 +20,8 @@ pub trait Room: Send + Sync + 'static {
     /// Label in metrics and logs.
     fn name(&self) -> &'static str;
 
-    /// Sources that have to have listed once before anything is planned.
+    /// All that the room reads. They have to have listed once before anything is planned, and only
+    /// their changes wake it.
     fn required(&self) -> SourceSet;
 
     /// Marks every key whose plan may differ between the two snapshots, including those that only
