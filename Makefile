@@ -33,10 +33,10 @@ lint: ## Check format, lints, generated files, dependencies, scripts; changes no
 	@.ci/deny
 	@if command -v shellcheck >/dev/null; then shellcheck .ci/*; else for f in .ci/*; do bash -n $$f; done; fi
 
+# All targets first: the scenario tests start the agents' programs, which `cargo test` alone does not always build.
+# With the tests among them the features are the tests' own, so the second command compiles nothing again.
 test: ## Run all tests, unit to scenario, the latter on real control planes
 	@.ci/need rust control-plane
-	# All targets first: the scenario tests start the agents' programs, which `cargo test` alone does not always build.
-	# With the tests among them the features are the tests' own, so the second command compiles nothing again.
 	$(CARGO) build --workspace --all-targets --locked
 	$(CARGO) test --workspace --locked
 
