@@ -14,8 +14,8 @@ mod mix;
 mod relay;
 mod report;
 mod road;
+mod scrape;
 mod slice;
-mod stages;
 mod watching;
 mod writes;
 
@@ -36,7 +36,7 @@ use bulk::{Round, Services};
 use latency::{Course, Latency, Series};
 use report::{Median, PerAgent, Percentiles, Report, WriteNumbers, rounded};
 use road::Road;
-use stages::Stages;
+use scrape::Scrape;
 
 const NAMESPACE: &str = "bench";
 const SERVICES: usize = 100;
@@ -187,12 +187,12 @@ async fn with_agents(
             _ => None,
         };
         progress("Single endpoint changes, relays and agents in turns");
-        let before = stages(fleet, agents.as_ref()).await?;
+        let before = scrape(fleet, agents.as_ref()).await?;
         let courses = (floor, chain, steady);
         let latency =
             latency::measure(road, courses, agents.as_ref(), fleet, command.samples()).await?;
-        let after = stages(fleet, agents.as_ref()).await?;
-        tell_latency(&latency, &after.since(&before), fleet, report);
+        let work = scrape(fleet, agents.as_ref()).await?.since(&before);
+        tell_latency(&latency, &work, fleet, report);
         if latency.steady.is_some() {
             latency::withdraw_steady(fleet, NAMESPACE).await?;
         }
@@ -203,26 +203,21 @@ async fn with_agents(
         let mut services = Services::make(road, NAMESPACE, SERVICES).await?;
         let mut rounds = Vec::new();
         for _ in 0..command.rounds() {
-            rounds.push(services.round(road, fleet).await?);
+            rounds.push(services.round(road, fleet, agents).await?);
         }
         tell_bulk(&rounds, report);
     }
     tell_usage(fleet, agents, report)
 }
 
-async fn stages(fleet: &Fleet, agents: Option<&Agents>) -> Result<Stages> {
+async fn scrape(fleet: &Fleet, agents: Option<&Agents>) -> Result<Scrape> {
     match agents {
-        Some(agents) => Stages::read(fleet, agents).await,
-        None => Ok(Stages::default()),
+        Some(agents) => Scrape::read(fleet, agents).await,
+        None => Ok(Scrape::default()),
     }
 }
 
-fn tell_latency(
-    latency: &Latency,
-    stages: &[(String, f64, f64)],
-    fleet: &Fleet,
-    report: &mut Report,
-) {
+fn tell_latency(latency: &Latency, work: &Scrape, fleet: &Fleet, report: &mut Report) {
     let percentiles = |series: &Series| Percentiles {
         p50: rounded(series.percentile(50.0)),
         p99: rounded(series.percentile(99.0)),
@@ -247,7 +242,7 @@ fn tell_latency(
         let steady = hop(latency.steady.as_ref(), station);
         report.notes.push(format!("  {name:<32} {chain}   {steady}").trim_end().to_owned());
     }
-    for (stage, millis, ran) in stages {
+    for (stage, millis, ran) in work.stages() {
         report.notes.push(format!("agents' stage {stage:<12} mean {millis:.2} ms, {ran:.0} times"));
     }
     for (agent, cpu) in &latency.cpu_per_change {
@@ -267,15 +262,23 @@ fn tell_bulk(rounds: &[Round], report: &mut Report) {
     report.withdraw100_s = Some(median(|round| round.withdraw));
     let seconds = |time: Duration| format!("{:.2}", time.as_secs_f64());
     for (number, round) in rounds.iter().enumerate() {
-        let stations = round.burst_stations.map(seconds).join(" ");
         report.notes.push(format!(
-            "round {}: import {} s, burst {} s (stations {stations}), endpoints gone {} s, withdrawn {} s",
+            "round {}: import {} s, burst {} s, withdrawn {} s",
             number + 1,
             seconds(round.import),
             seconds(round.burst),
-            seconds(round.endpoints_gone),
             seconds(round.withdraw),
         ));
+        let stations = round.burst_stations.map(seconds).join(" ");
+        report.notes.push(format!("  burst, last at each station: {stations} s"));
+        let emptied = round.emptied.iter().map(|(what, at)| format!("{what} {}", seconds(*at)));
+        report.notes.push(format!(
+            "  none left, looked for in this order: {}",
+            emptied.collect::<Vec<_>>().join(", ")
+        ));
+        for (what, work) in &round.work {
+            report.notes.push(format!("  {what}: {work}"));
+        }
     }
 }
 

@@ -13,9 +13,11 @@ use serde_json::{Value, json};
 
 use super::arrivals::{Arrival, STATIONS, Station, Way};
 use super::road::{EXPORTER, IMPORTER, Road};
+use super::scrape::Scrape;
 use super::slice::{Slice, send};
 use crate::fleet::Fleet;
 use crate::objects::api;
+use crate::testbed::agents::Agents;
 
 /// Requests of one user that are under way at the same time.
 const IN_FLIGHT: usize = 16;
@@ -23,8 +25,8 @@ const IN_FLIGHT: usize = 16;
 const LOOK: Duration = Duration::from_millis(10);
 const WITHDRAWAL_DEADLINE: Duration = Duration::from_mins(5);
 
-/// Times of one round.
-#[derive(Clone, Copy, Debug, Default)]
+/// Times of one round, and what the agents did in it.
+#[derive(Clone, Debug, Default)]
 pub(super) struct Round {
     /// Until all slices were bound on the importing member.
     pub(super) import: Duration,
@@ -32,10 +34,12 @@ pub(super) struct Round {
     pub(super) burst: Duration,
     /// When the last change of the burst reached each station.
     pub(super) burst_stations: [Duration; STATIONS],
-    /// Until no endpoint was left on the importing member.
-    pub(super) endpoints_gone: Duration,
     /// Until nothing was left in any cluster.
     pub(super) withdraw: Duration,
+    /// When the imported slices and then, looked for in this order, each kind of object was seen to be gone.
+    pub(super) emptied: Vec<(String, Duration)>,
+    /// What the agents did in each operation.
+    pub(super) work: Vec<(&'static str, Scrape)>,
 }
 
 /// Services on the exporting member, each with one slice.
@@ -60,10 +64,25 @@ impl Services {
     }
 
     /// Import, change and withdrawal of all of them.
-    pub(super) async fn round(&mut self, road: &Road, fleet: &Fleet) -> Result<Round> {
-        let mut round = Round { import: self.import(road).await?, ..Round::default() };
+    pub(super) async fn round(
+        &mut self,
+        road: &Road,
+        fleet: &Fleet,
+        agents: &Agents,
+    ) -> Result<Round> {
+        let mut round = Round::default();
+        let idle = Scrape::read(fleet, agents).await?;
+        round.import = self.import(road).await?;
+        let imported = Scrape::read(fleet, agents).await?;
         (round.burst, round.burst_stations) = self.burst(road).await?;
-        (round.endpoints_gone, round.withdraw) = self.withdraw(road, fleet).await?;
+        let changed = Scrape::read(fleet, agents).await?;
+        (round.withdraw, round.emptied) = self.withdraw(road, fleet).await?;
+        let withdrawn = Scrape::read(fleet, agents).await?;
+        round.work = vec![
+            ("import", imported.since(&idle)),
+            ("burst", changed.since(&imported)),
+            ("withdrawal", withdrawn.since(&changed)),
+        ];
         Ok(round)
     }
 
@@ -130,27 +149,28 @@ impl Services {
         Ok((last(&ways, Station::Target, begin)?, stations))
     }
 
-    async fn withdraw(&self, road: &Road, fleet: &Fleet) -> Result<(Duration, Duration)> {
+    async fn withdraw(&self, road: &Road, fleet: &Fleet) -> Result<(Duration, Emptied)> {
         let names = self.names();
         let [exports, imports] = self.wishes(road);
         let places = places(road, fleet, &self.namespace);
         let begin = Instant::now();
         let deletions = async {
             futures::try_join!(exports.delete(&names), imports.delete(&names))?;
-            nothing_left(&places, begin).await?;
-            anyhow::Ok(begin.elapsed())
+            let emptied = nothing_left(&places, begin).await?;
+            anyhow::Ok((begin.elapsed(), emptied))
         };
         let mut imported = road.imported.clone();
         let endpoints = async {
             imported.wait_for(|&count| count == 0).await.context("the watch has ended")?;
             anyhow::Ok(begin.elapsed())
         };
-        let (whole, endpoints) = futures::try_join!(deletions, endpoints)?;
+        let ((whole, mut emptied), endpoints) = futures::try_join!(deletions, endpoints)?;
+        emptied.insert(0, ("endpoints".to_owned(), endpoints));
         let left = fleet.leftovers_of(&self.namespace).await?;
         if let Some(left) = left.first() {
             bail!("left after the withdrawal: {left}");
         }
-        Ok((endpoints, whole))
+        Ok((whole, emptied))
     }
 }
 
@@ -211,7 +231,7 @@ struct Place {
 fn places(road: &Road, fleet: &Fleet, namespace: &str) -> Vec<Place> {
     let place = |client: &Client, kind: ResourceKind, namespace: &str| Place {
         api: api(client.clone(), kind, Some(namespace)),
-        what: format!("{} in {namespace}", kind.plural),
+        what: format!("{}/{}", namespace.strip_prefix("fleet-").unwrap_or(namespace), kind.plural),
         labels: None,
     };
     let of_member = |position| member_namespace(fleet.member(position).name());
@@ -231,8 +251,12 @@ fn places(road: &Road, fleet: &Fleet, namespace: &str) -> Vec<Place> {
     ]
 }
 
+/// What is gone, and when that was seen.
+type Emptied = Vec<(String, Duration)>;
+
 /// Returns once every place is empty. Each look costs the servers one small request.
-async fn nothing_left(places: &[Place], begin: Instant) -> Result<()> {
+async fn nothing_left(places: &[Place], begin: Instant) -> Result<Emptied> {
+    let mut emptied = Emptied::new();
     // Nothing is made any more, so a place that was seen empty stays so.
     for place in places {
         let mut params = ListParams::default().limit(1);
@@ -243,6 +267,7 @@ async fn nothing_left(places: &[Place], begin: Instant) -> Result<()> {
             }
             tokio::time::sleep(LOOK).await;
         }
+        emptied.push((place.what.clone(), begin.elapsed()));
     }
-    Ok(())
+    Ok(emptied)
 }

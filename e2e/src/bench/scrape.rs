@@ -1,0 +1,155 @@
+//! What the agents say of themselves: differences between two looks at their metrics, added up over all agents.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use anyhow::Result;
+
+use crate::fleet::Fleet;
+use crate::testbed::agents::Agents;
+
+const STAGES: &str = "fleet_networking_stage_duration_seconds";
+const PLANS: &str = "fleet_runtime_plans_total";
+const QUEUE_WAIT: &str = "fleet_runtime_queue_wait_seconds";
+const FAILURES: &str = "fleet_runtime_failures_total";
+const OWN_WRITE_TIMEOUTS: &str = "fleet_runtime_own_write_timeouts_total";
+const REQUESTS: &str = "fleet_runtime_api_requests_total";
+const REQUEST_TIME: &str = "fleet_runtime_api_request_duration_seconds";
+
+/// Every series of every agent, by name with labels; the same series of several agents is added up.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Scrape(BTreeMap<String, f64>);
+
+impl Scrape {
+    /// Reads all agents' metrics.
+    pub(super) async fn read(fleet: &Fleet, agents: &Agents) -> Result<Self> {
+        let mut scrape = Self::default();
+        for agent in fleet.agents() {
+            scrape.add(&agents.metrics(agent).await?);
+        }
+        Ok(scrape)
+    }
+
+    /// What has been added since `before`.
+    pub(super) fn since(&self, before: &Self) -> Self {
+        let series = self.0.iter().map(|(series, value)| {
+            (series.clone(), value - before.0.get(series).copied().unwrap_or_default())
+        });
+        Self(series.filter(|(_, value)| *value != 0.0).collect())
+    }
+
+    /// Each stage: mean milliseconds from the event that began it to the acknowledged write, and how often it ran.
+    pub(super) fn stages(&self) -> Vec<(String, f64, f64)> {
+        let counts = self.by_label(&format!("{STAGES}_count"), "stage");
+        let sums = self.by_label(&format!("{STAGES}_sum"), "stage");
+        let stages = counts.into_iter().filter(|(_, ran)| *ran > 0.0).map(|(stage, ran)| {
+            let sum = sums.get(&stage).copied().unwrap_or_default();
+            (stage, sum / ran * 1e3, ran)
+        });
+        stages.collect()
+    }
+
+    fn add(&mut self, text: &str) {
+        for line in text.lines().filter(|line| !line.starts_with('#')) {
+            let Some((series, value)) = line.rsplit_once(' ') else { continue };
+            let Ok(value) = value.parse::<f64>() else { continue };
+            *self.0.entry(series.to_owned()).or_default() += value;
+        }
+    }
+
+    /// Values of a metric, added up by the values of one label.
+    fn by_label(&self, name: &str, label: &str) -> BTreeMap<String, f64> {
+        let mut sums = BTreeMap::new();
+        for (labels, value) in self.series(name) {
+            let text = labels.split(&format!("{label}=\"")).nth(1);
+            let text = text.and_then(|rest| rest.split('"').next()).unwrap_or_default();
+            *sums.entry(text.to_owned()).or_default() += value;
+        }
+        sums
+    }
+
+    fn total(&self, name: &str) -> f64 {
+        self.series(name).map(|(_, value)| value).sum()
+    }
+
+    /// Mean of a histogram in milliseconds.
+    fn mean(&self, name: &str) -> f64 {
+        let count = self.total(&format!("{name}_count"));
+        if count > 0.0 { self.total(&format!("{name}_sum")) / count * 1e3 } else { 0.0 }
+    }
+
+    /// Labels and values of a metric; the name must be whole.
+    fn series<'a>(&'a self, name: &'a str) -> impl Iterator<Item = (&'a str, f64)> + 'a {
+        let start = self.0.range(name.to_owned()..);
+        start
+            .map_while(move |(series, value)| Some((series.strip_prefix(name)?, *value)))
+            .filter(|(labels, _)| labels.is_empty() || labels.starts_with('{'))
+    }
+}
+
+/// One line about work done.
+impl fmt::Display for Scrape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let codes = self.by_label(REQUESTS, "code");
+        let done: f64 =
+            codes.iter().filter(|(code, _)| code.starts_with('2')).map(|(_, n)| n).sum();
+        write!(f, "{done} requests, {:.1} ms each", self.mean(REQUEST_TIME))?;
+        for (code, count) in codes.iter().filter(|(code, _)| !code.starts_with('2')) {
+            write!(f, ", {count} answered {code}")?;
+        }
+        let plans = self.by_label(PLANS, "outcome");
+        let plan = |outcome| plans.get(outcome).copied().unwrap_or_default();
+        write!(f, "; {} plans with writes, {} without", plan("writes"), plan("nothing"))?;
+        write!(f, ", queued {:.1} ms each", self.mean(QUEUE_WAIT))?;
+        for (class, count) in self.by_label(FAILURES, "class") {
+            write!(f, "; {count} failed: {class}")?;
+        }
+        let timeouts = self.total(OWN_WRITE_TIMEOUTS);
+        if timeouts > 0.0 {
+            write!(f, "; {timeouts} own writes not seen in time")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scrape(text: &str) -> Scrape {
+        let mut scrape = Scrape::default();
+        scrape.add(text);
+        scrape
+    }
+
+    #[test]
+    fn stages_are_those_of_the_time_between() {
+        let text = |sum: f64, count: u32| {
+            format!(
+                "# TYPE {STAGES} histogram\n{STAGES}_bucket{{stage=\"export\",le=\"0.1\"}} {count}\n\
+                 {STAGES}_sum{{stage=\"export\"}} {sum}\n{STAGES}_count{{stage=\"export\"}} {count}\n"
+            )
+        };
+        let stages = scrape(&text(1.5, 110)).since(&scrape(&text(1.0, 10))).stages();
+        assert_eq!(stages.len(), 1);
+        let (stage, millis, ran) = &stages[0];
+        assert_eq!((stage.as_str(), ran.to_string().as_str()), ("export", "100"));
+        assert!((millis - 5.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn agents_are_added_up_and_told_in_one_line() {
+        let mut both = scrape(&format!("{REQUESTS}{{verb=\"create\",code=\"201\"}} 3\n"));
+        both.add(&format!(
+            "{REQUESTS}{{verb=\"create\",code=\"201\"}} 2\n{REQUESTS}{{verb=\"patch\",code=\"409\"}} 1\n\
+             {PLANS}{{room=\"export\",outcome=\"nothing\"}} 7\n\
+             {FAILURES}{{room=\"export\",class=\"conflict\"}} 1\n"
+        ));
+        let line = both.to_string();
+        assert!(
+            line.starts_with("5 requests, 0.0 ms each, 1 answered 409; 0 plans with"),
+            "{line}"
+        );
+        assert!(line.contains("7 without") && line.ends_with("; 1 failed: conflict"), "{line}");
+    }
+}
