@@ -1,0 +1,290 @@
+//! A TCP proxy in front of an API server, to do to connections what networks do to them: end them, stop carrying
+//! anything without a word, refuse new ones. TLS passes through it unseen.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use anyhow::{Context, Result};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::task::AbortHandle;
+
+/// What the proxy does with bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Link {
+    /// Carries them.
+    Open,
+    /// Keeps all connections and carries nothing.
+    Frozen,
+    /// Ends all connections, and new ones at once.
+    Shut,
+}
+
+/// What every connection is told.
+#[derive(Clone, Copy, Debug)]
+struct Orders {
+    link: Link,
+    /// Connections from before the last cut end.
+    cuts: usize,
+    /// Connections from before the last stranding carry nothing any more.
+    strandings: usize,
+}
+
+/// A running proxy on a loopback port of its own. Dropping it ends all its connections.
+#[derive(Debug)]
+pub struct Proxy {
+    port: u16,
+    orders: watch::Sender<Orders>,
+    open: Arc<AtomicUsize>,
+    listener: AbortHandle,
+}
+
+impl Proxy {
+    /// A proxy to the API server at `url`, `https://127.0.0.1:<port>`.
+    pub async fn to(url: &str) -> Result<Self> {
+        let target = url.strip_prefix("https://").context("the target is no https URL")?;
+        Self::to_address(target.trim_end_matches('/').to_owned()).await
+    }
+
+    async fn to_address(target: String) -> Result<Self> {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.context("listen")?;
+        let port = listener.local_addr()?.port();
+        let (orders, ordered) = watch::channel(Orders { link: Link::Open, cuts: 0, strandings: 0 });
+        let open = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&open);
+        let accepting = tokio::spawn(async move {
+            while let Ok((client, _)) = listener.accept().await {
+                let (target, ordered) = (target.clone(), ordered.clone());
+                let counted = Counted::new(&count);
+                tokio::spawn(async move {
+                    carry(client, &target, ordered).await;
+                    drop(counted);
+                });
+            }
+        });
+        Ok(Self { port, orders, open, listener: accepting.abort_handle() })
+    }
+
+    /// Where clients reach the API server through the proxy. Its certificate is good for this address too.
+    pub fn url(&self) -> String {
+        format!("https://127.0.0.1:{}", self.port)
+    }
+
+    /// Number of connections at the moment.
+    pub fn connections(&self) -> usize {
+        self.open.load(Ordering::Relaxed)
+    }
+
+    /// Ends all connections; new ones work.
+    pub fn cut(&self) {
+        self.orders.send_modify(|orders| orders.cuts += 1);
+    }
+
+    /// Carries nothing any more, without ending anything; new connections are accepted and as silent.
+    pub fn freeze(&self) {
+        self.orders.send_modify(|orders| orders.link = Link::Frozen);
+    }
+
+    /// Lets the connections there are never carry anything again, without ending them; new ones work.
+    pub fn strand(&self) {
+        self.orders.send_modify(|orders| orders.strandings += 1);
+    }
+
+    /// Ends all connections, and new ones at once.
+    pub fn shut(&self) {
+        self.orders.send_modify(|orders| orders.link = Link::Shut);
+    }
+
+    /// After [`Self::freeze`] or [`Self::shut`]: carries everything again, what was held first.
+    pub fn open(&self) {
+        self.orders.send_modify(|orders| orders.link = Link::Open);
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.listener.abort();
+    }
+}
+
+/// Counts while it lives.
+struct Counted(Arc<AtomicUsize>);
+
+impl Counted {
+    fn new(count: &Arc<AtomicUsize>) -> Self {
+        count.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::clone(count))
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Carries one connection until one side ends it or the proxy does.
+async fn carry(client: TcpStream, target: &str, mut ordered: watch::Receiver<Orders>) {
+    let born = *ordered.borrow();
+    let (mut begin, there, back) = (ordered.clone(), ordered.clone(), ordered.clone());
+    let carried = async {
+        may_carry(&mut begin, born).await?;
+        let server = TcpStream::connect(target).await.ok()?;
+        // As without a proxy: small requests do not wait for acknowledgements.
+        client.set_nodelay(true).ok()?;
+        server.set_nodelay(true).ok()?;
+        let (mut client_reads, mut client_writes) = client.into_split();
+        let (mut server_reads, mut server_writes) = server.into_split();
+        tokio::join!(
+            pump(&mut client_reads, &mut server_writes, there, born),
+            pump(&mut server_reads, &mut client_writes, back, born),
+        );
+        Some(())
+    };
+    // An error means that the proxy is gone.
+    let ended = ordered.wait_for(|now| now.link == Link::Shut || now.cuts != born.cuts);
+    tokio::select! {
+        // First: what is held when a frozen connection is cut must not slip out.
+        biased;
+        _ = ended => {}
+        _ = carried => {}
+    }
+}
+
+/// Waits while the connection must not carry anything. `None` if the proxy is gone.
+async fn may_carry(ordered: &mut watch::Receiver<Orders>, born: Orders) -> Option<()> {
+    let may = |now: &Orders| now.link != Link::Frozen && now.strandings == born.strandings;
+    ordered.wait_for(may).await.ok().map(drop)
+}
+
+/// Carries one direction to its end, and hands the end on.
+async fn pump(
+    from: &mut (impl AsyncReadExt + Unpin),
+    to: &mut (impl AsyncWriteExt + Unpin),
+    mut ordered: watch::Receiver<Orders>,
+    born: Orders,
+) {
+    let mut buffer = vec![0; 64 * 1024];
+    while let Ok(count) = from.read(&mut buffer).await {
+        // What was read while the link froze is held with the rest; so is the end.
+        if may_carry(&mut ordered, born).await.is_none() || count == 0 {
+            break;
+        }
+        if to.write_all(&buffer[..count]).await.is_err() {
+            break;
+        }
+    }
+    // Fails only if the other side is gone already.
+    let _ = to.shutdown().await;
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    const SOON: Duration = Duration::from_secs(10);
+
+    /// A server that sends everything back, and a proxy to it.
+    async fn echo() -> Proxy {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let target = listener.local_addr().unwrap().to_string();
+        tokio::spawn(async move {
+            while let Ok((mut stream, _)) = listener.accept().await {
+                tokio::spawn(async move {
+                    let (mut reads, mut writes) = stream.split();
+                    tokio::io::copy(&mut reads, &mut writes).await
+                });
+            }
+        });
+        Proxy::to_address(target).await.unwrap()
+    }
+
+    async fn connect(proxy: &Proxy) -> TcpStream {
+        TcpStream::connect(("127.0.0.1", proxy.port)).await.unwrap()
+    }
+
+    async fn say(stream: &mut TcpStream, text: &[u8; 2]) {
+        stream.write_all(text).await.unwrap();
+    }
+
+    async fn hear(stream: &mut TcpStream) -> [u8; 2] {
+        let mut text = [0; 2];
+        let read = tokio::time::timeout(SOON, stream.read_exact(&mut text));
+        read.await.expect("an answer").unwrap();
+        text
+    }
+
+    async fn assert_ended(mut stream: TcpStream) {
+        let mut text = [0; 2];
+        let read = tokio::time::timeout(SOON, stream.read(&mut text)).await.expect("an end");
+        assert!(matches!(read, Ok(0) | Err(_)), "{read:?}");
+    }
+
+    #[tokio::test]
+    async fn a_cut_ends_what_is_there_and_nothing_else() {
+        let proxy = echo().await;
+        let mut old = connect(&proxy).await;
+        say(&mut old, b"hi").await;
+        assert_eq!(&hear(&mut old).await, b"hi");
+        proxy.cut();
+        assert_ended(old).await;
+        let mut new = connect(&proxy).await;
+        say(&mut new, b"ho").await;
+        assert_eq!(&hear(&mut new).await, b"ho");
+    }
+
+    #[tokio::test]
+    async fn a_frozen_link_keeps_everything_for_later() {
+        let proxy = echo().await;
+        let mut old = connect(&proxy).await;
+        say(&mut old, b"hi").await;
+        assert_eq!(&hear(&mut old).await, b"hi");
+        proxy.freeze();
+        let mut new = connect(&proxy).await;
+        say(&mut old, b"ho").await;
+        say(&mut new, b"he").await;
+        let mut text = [0; 2];
+        let silence = Duration::from_millis(50);
+        assert!(tokio::time::timeout(silence, old.read(&mut text)).await.is_err());
+        assert!(tokio::time::timeout(silence, new.read(&mut text)).await.is_err());
+        proxy.open();
+        assert_eq!(&hear(&mut old).await, b"ho");
+        assert_eq!(&hear(&mut new).await, b"he");
+    }
+
+    #[tokio::test]
+    async fn a_stranded_connection_is_silent_beside_new_ones() {
+        let proxy = echo().await;
+        let mut old = connect(&proxy).await;
+        say(&mut old, b"hi").await;
+        assert_eq!(&hear(&mut old).await, b"hi");
+        proxy.strand();
+        say(&mut old, b"ho").await;
+        let mut new = connect(&proxy).await;
+        say(&mut new, b"he").await;
+        assert_eq!(&hear(&mut new).await, b"he");
+        let mut text = [0; 2];
+        let silence = Duration::from_millis(50);
+        assert!(tokio::time::timeout(silence, old.read(&mut text)).await.is_err());
+        proxy.cut();
+        assert_ended(old).await;
+    }
+
+    #[tokio::test]
+    async fn a_shut_proxy_ends_old_and_new_connections() {
+        let proxy = echo().await;
+        let mut old = connect(&proxy).await;
+        say(&mut old, b"hi").await;
+        assert_eq!(&hear(&mut old).await, b"hi");
+        proxy.shut();
+        assert_ended(old).await;
+        assert_ended(connect(&proxy).await).await;
+        proxy.open();
+        let mut new = connect(&proxy).await;
+        say(&mut new, b"ho").await;
+        assert_eq!(&hear(&mut new).await, b"ho");
+    }
+}
