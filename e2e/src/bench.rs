@@ -114,6 +114,7 @@ pub async fn main() -> ExitCode {
 async fn run(command: &CommandLine) -> Result<()> {
     let begin = Instant::now();
     let mut report = Report::default();
+    report.notes.push(format!("load of the machine before: {}", load()));
     if cfg!(debug_assertions) {
         report.notes.push("A debug build: the times mean nothing.".to_owned());
     }
@@ -126,6 +127,7 @@ async fn run(command: &CommandLine) -> Result<()> {
         let writes = writes::count(command.rounds()).await?;
         tell_writes(&writes, &mut report);
     }
+    report.notes.push(format!("load of the machine at the end: {}", load()));
     report.write(&command.report)?;
     let missed = match report.missed().as_slice() {
         [] => "No limit was missed.".to_owned(),
@@ -348,6 +350,12 @@ fn print(text: &str) -> Result<()> {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error.into()),
         _ => Ok(()),
     }
+}
+
+/// Averages of one, five and fifteen minutes: others at work make every time longer.
+fn load() -> String {
+    let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    text.split_whitespace().take(3).collect::<Vec<_>>().join(" ")
 }
 
 fn progress(text: &str) {

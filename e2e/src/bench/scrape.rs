@@ -40,8 +40,8 @@ impl Scrape {
 
     /// Each stage: mean milliseconds from the event that began it to the acknowledged write, and how often it ran.
     pub(super) fn stages(&self) -> Vec<(String, f64, f64)> {
-        let counts = self.by_label(&format!("{STAGES}_count"), "stage");
-        let sums = self.by_label(&format!("{STAGES}_sum"), "stage");
+        let counts = self.by(&["stage"], &format!("{STAGES}_count"));
+        let sums = self.by(&["stage"], &format!("{STAGES}_sum"));
         let stages = counts.into_iter().filter(|(_, ran)| *ran > 0.0).map(|(stage, ran)| {
             let sum = sums.get(&stage).copied().unwrap_or_default();
             (stage, sum / ran * 1e3, ran)
@@ -57,13 +57,16 @@ impl Scrape {
         }
     }
 
-    /// Values of a metric, added up by the values of one label.
-    fn by_label(&self, name: &str, label: &str) -> BTreeMap<String, f64> {
+    /// Values of a metric, added up by the values of some labels.
+    fn by(&self, wanted: &[&str], name: &str) -> BTreeMap<String, f64> {
         let mut sums = BTreeMap::new();
         for (labels, value) in self.series(name) {
-            let text = labels.split(&format!("{label}=\"")).nth(1);
-            let text = text.and_then(|rest| rest.split('"').next()).unwrap_or_default();
-            *sums.entry(text.to_owned()).or_default() += value;
+            let value_of = |label: &&str| {
+                let rest = labels.split(&format!("{label}=\"")).nth(1);
+                rest.and_then(|rest| rest.split('"').next()).unwrap_or_default()
+            };
+            let key: Vec<&str> = wanted.iter().map(value_of).collect();
+            *sums.entry(key.join(" ")).or_default() += value;
         }
         sums
     }
@@ -90,18 +93,18 @@ impl Scrape {
 /// One line about work done.
 impl fmt::Display for Scrape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let codes = self.by_label(REQUESTS, "code");
+        let codes = self.by(&["code", "verb", "kind"], REQUESTS);
         let done: f64 =
             codes.iter().filter(|(code, _)| code.starts_with('2')).map(|(_, n)| n).sum();
         write!(f, "{done} requests, {:.1} ms each", self.mean(REQUEST_TIME))?;
         for (code, count) in codes.iter().filter(|(code, _)| !code.starts_with('2')) {
-            write!(f, ", {count} answered {code}")?;
+            write!(f, ", {count} x {code}")?;
         }
-        let plans = self.by_label(PLANS, "outcome");
+        let plans = self.by(&["outcome"], PLANS);
         let plan = |outcome| plans.get(outcome).copied().unwrap_or_default();
         write!(f, "; {} plans with writes, {} without", plan("writes"), plan("nothing"))?;
         write!(f, ", queued {:.1} ms each", self.mean(QUEUE_WAIT))?;
-        for (class, count) in self.by_label(FAILURES, "class") {
+        for (class, count) in self.by(&["class"], FAILURES) {
             write!(f, "; {count} failed: {class}")?;
         }
         let timeouts = self.total(OWN_WRITE_TIMEOUTS);
@@ -141,13 +144,13 @@ mod tests {
     fn agents_are_added_up_and_told_in_one_line() {
         let mut both = scrape(&format!("{REQUESTS}{{verb=\"create\",code=\"201\"}} 3\n"));
         both.add(&format!(
-            "{REQUESTS}{{verb=\"create\",code=\"201\"}} 2\n{REQUESTS}{{verb=\"patch\",code=\"409\"}} 1\n\
+            "{REQUESTS}{{verb=\"create\",code=\"201\"}} 2\n{REQUESTS}{{verb=\"patch\",kind=\"X\",code=\"409\"}} 1\n\
              {PLANS}{{room=\"export\",outcome=\"nothing\"}} 7\n\
              {FAILURES}{{room=\"export\",class=\"conflict\"}} 1\n"
         ));
         let line = both.to_string();
         assert!(
-            line.starts_with("5 requests, 0.0 ms each, 1 answered 409; 0 plans with"),
+            line.starts_with("5 requests, 0.0 ms each, 1 x 409 patch X; 0 plans with"),
             "{line}"
         );
         assert!(line.contains("7 without") && line.ends_with("; 1 failed: conflict"), "{line}");
