@@ -34,6 +34,10 @@ pub enum Served {
 pub enum Heard<W> {
     /// An event of the list or the watch, or a failure.
     Event(watcher::Result<watcher::Event<W>>),
+    /// A request is on its way: until something comes back, there is no connection for certain.
+    /// `watcher` replaces a silent watch without a word, so that an API server which has fallen
+    /// silent would go unnoticed until some timeout of the new connection.
+    Asked,
     /// The API server has accepted a watch. `watcher` does not tell, and a quiet kind would look
     /// broken for as long as nothing changes.
     WatchStarted,
@@ -124,7 +128,7 @@ impl<T: Tracked> KubeFeed<T> {
 impl<T: Tracked> Feed<T> for KubeFeed<T> {
     fn open(&mut self) -> Events<T::Wire> {
         let spec = &self.spec;
-        let (client, started) = eavesdrop(&spec.client);
+        let (client, notices) = eavesdrop(&spec.client);
         let api: Api<Scoped<T::Wire>> = match &spec.namespace {
             Some(namespace) => Api::namespaced_with(client, namespace, &()),
             None => Api::all_with(client, &()),
@@ -142,10 +146,15 @@ impl<T: Tracked> Feed<T> for KubeFeed<T> {
         };
         let events = watcher::watcher(api, config);
         let events = events.map(|event| Heard::Event(event.map(unscope)));
-        let started = stream::unfold(started, async |mut started| {
-            started.recv().await.map(|()| (Heard::WatchStarted, started))
+        let notices = stream::unfold(notices, async |mut notices| {
+            let notice = notices.recv().await?;
+            let heard = match notice {
+                Notice::Asked => Heard::Asked,
+                Notice::WatchStarted => Heard::WatchStarted,
+            };
+            Some((heard, notices))
         });
-        stream::select(started, events).boxed()
+        stream::select(notices, events).boxed()
     }
 
     fn served(&mut self) -> BoxFuture<'_, kube::Result<Served>> {
@@ -186,9 +195,14 @@ impl<T: Tracked> Feed<T> for KubeFeed<T> {
 /// watch is answered at once.
 const ANSWER_WITHIN: Duration = Duration::from_mins(1);
 
-/// The same client, with a notice of each watch that was accepted. An answer that never starts, as
-/// behind a half-open connection, becomes a failure.
-fn eavesdrop(client: &Client) -> (Client, mpsc::UnboundedReceiver<()>) {
+enum Notice {
+    Asked,
+    WatchStarted,
+}
+
+/// The same client, with a notice of each request and of each watch that was accepted. An answer
+/// that never starts, as behind a half-open connection, becomes a failure.
+fn eavesdrop(client: &Client) -> (Client, mpsc::UnboundedReceiver<Notice>) {
     let (sender, receiver) = mpsc::unbounded_channel();
     let namespace = client.default_namespace().to_owned();
     let client = client.clone();
@@ -197,14 +211,15 @@ fn eavesdrop(client: &Client) -> (Client, mpsc::UnboundedReceiver<()>) {
         async move {
             let query = request.uri().query().unwrap_or_default();
             let is_watch = query.split('&').any(|pair| pair == "watch=true");
+            // Nobody listens any more: then nobody reads the answer either.
+            let _ = sender.send(Notice::Asked);
             let answer = tokio::time::timeout(ANSWER_WITHIN, client.send(request)).await;
             let response = answer.map_err(|_| {
                 let seconds = ANSWER_WITHIN.as_secs();
                 kube::Error::Service(format!("no answer within {seconds} s").into())
             })??;
             if is_watch && response.status().is_success() {
-                // Nobody listens any more: then nobody reads the watch either.
-                let _ = sender.send(());
+                let _ = sender.send(Notice::WatchStarted);
             }
             Ok::<_, kube::Error>(response)
         }

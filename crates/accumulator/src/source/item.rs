@@ -34,6 +34,8 @@ pub(crate) enum Input<T> {
     Applied(Item<T>),
     /// An object is gone.
     Deleted { name: ObjectName, uid: Uid },
+    /// A request is on its way.
+    Asked,
     /// The API server has accepted a watch.
     WatchStarted,
     /// Something went wrong.
@@ -45,6 +47,7 @@ impl<T: Tracked> Input<T> {
     pub(crate) fn read(heard: Heard<T::Wire>) -> Self {
         let event = match heard {
             Heard::Event(event) => event,
+            Heard::Asked => return Self::Asked,
             Heard::WatchStarted => return Self::WatchStarted,
         };
         match event {
@@ -68,6 +71,7 @@ impl<T: Tracked> Input<T> {
             Self::InitDone => "init_done",
             Self::Applied(_) => "applied",
             Self::Deleted { .. } => "deleted",
+            Self::Asked => "asked",
             Self::WatchStarted => "watch_started",
             Self::Failed(_) => "failed",
         }

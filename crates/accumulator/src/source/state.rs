@@ -151,7 +151,8 @@ impl<T: Tracked> Machine<T> {
         let Some(failing) = &self.failing else { return };
         let since = failing.since;
         if self.stale_at().is_some_and(|at| at <= now) {
-            let message = self.view.trouble.clone().unwrap_or_default();
+            let silence = || "the API server does not answer".into();
+            let message = self.view.trouble.clone().unwrap_or_else(silence);
             self.enter(SourceState::Stale { since, message });
         }
     }
@@ -184,6 +185,10 @@ impl<T: Tracked> Machine<T> {
                     self.lives();
                     self.delete(&name, &uid);
                 }
+            }
+            // Like a failure until the answer comes, and forgotten then.
+            Input::Asked => {
+                self.failing.get_or_insert(Failing { since: now });
             }
             Input::WatchStarted => {
                 if self.listing.is_none() && self.held.is_none() {

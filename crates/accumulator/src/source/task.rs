@@ -62,6 +62,14 @@ pub(crate) fn now() -> Instant {
     tokio::time::Instant::now().into_std()
 }
 
+/// Waits for a moment, or for ever.
+async fn at(time: Option<Instant>) {
+    match time {
+        Some(time) => tokio::time::sleep_until(time.into()).await,
+        None => std::future::pending().await,
+    }
+}
+
 /// `duration`, give or take a fifth, so that many agents do not ask in step.
 fn jittered(duration: Duration) -> Duration {
     let random = std::hash::RandomState::new().build_hasher().finish() % 401;
@@ -125,14 +133,26 @@ impl<S: Snapshot, T: Tracked> Task<S, T> {
     async fn follow(&mut self) -> Result<Command, Closed> {
         let mut events = self.feed.open();
         loop {
-            let patience = if self.machine.is_listing() { LIST_WITHIN } else { Duration::MAX };
-            let Ok(heard) = tokio::time::timeout(patience, events.next()).await else {
-                let seconds = LIST_WITHIN.as_secs();
-                let message = format!("the list has made no progress for {seconds} s").into();
-                let failure = Failure { class: Class::Failed, message };
-                self.machine.handle(Input::Failed(failure), now());
-                self.publish(now()).await?;
-                return Ok(Command::Rebuild);
+            let list_by = self.machine.is_listing().then(|| now() + LIST_WITHIN);
+            let heard = tokio::select! {
+                biased;
+                heard = events.next() => heard,
+                () = at(self.machine.stale_at()) => {
+                    self.machine.unreachable(now());
+                    self.publish(now()).await?;
+                    if self.machine.is_listing() {
+                        continue;
+                    }
+                    return Ok(Command::Relist);
+                }
+                () = at(list_by) => {
+                    let seconds = LIST_WITHIN.as_secs();
+                    let message = format!("the list has made no progress for {seconds} s").into();
+                    let failure = Failure { class: Class::Failed, message };
+                    self.machine.handle(Input::Failed(failure), now());
+                    self.publish(now()).await?;
+                    return Ok(Command::Rebuild);
+                }
             };
             let received = now();
             // Streams of the API server have no end; those of tests may.
@@ -146,6 +166,7 @@ impl<S: Snapshot, T: Tracked> Task<S, T> {
                 command = self.take(heard, received).await?;
             }
             self.publish(received).await?;
+            let failed = command.is_some();
             match command {
                 None => {}
                 Some(Command::Retry) => self.pause().await?,
@@ -153,7 +174,7 @@ impl<S: Snapshot, T: Tracked> Task<S, T> {
                 Some(command) => return Ok(command),
             }
             // After so long only a list shows what is there, and in which cluster.
-            if self.is_stale() {
+            if self.is_stale() && (failed || !self.machine.is_listing()) {
                 return Ok(Command::Relist);
             }
         }

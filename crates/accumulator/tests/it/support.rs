@@ -103,6 +103,10 @@ impl Tap {
         let _ = self.0.send(Heard::Event(Err(error)));
     }
 
+    pub(crate) fn asked(&self) {
+        let _ = self.0.send(Heard::Asked);
+    }
+
     pub(crate) fn watch_started(&self) {
         let _ = self.0.send(Heard::WatchStarted);
     }
