@@ -11,7 +11,8 @@ pub struct Config {
     pub stale_after: Duration,
     /// When many deletions at once need a second opinion.
     pub brake: Brake,
-    /// Longest pause between attempts to reach an API server that fails.
+    /// Longest pause between attempts to reach an API server that fails. It bounds how long a
+    /// change waits once the server is back.
     pub max_backoff: Duration,
     /// How often to look for a required kind that is not served, give or take a fifth.
     pub recheck_required: Duration,
@@ -29,7 +30,7 @@ impl Default for Config {
             page_size: 500,
             stale_after: Duration::from_secs(30),
             brake: Brake::default(),
-            max_backoff: Duration::from_secs(30),
+            max_backoff: Duration::from_secs(5),
             recheck_required: Duration::from_secs(5),
             recheck_optional: Duration::from_mins(1),
             inbox: 1024,

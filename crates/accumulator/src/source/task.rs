@@ -5,8 +5,8 @@ use std::hash::{BuildHasher, Hasher};
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
+use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
 use futures::StreamExt;
-use kube::runtime::watcher::DefaultBackoff;
 use tokio::sync::mpsc;
 
 use super::Update;
@@ -32,6 +32,16 @@ const IDENTIFY_WITHIN: Duration = Duration::from_secs(2);
 /// How long a list may make no progress.
 const LIST_WITHIN: Duration = Duration::from_mins(1);
 
+/// Jittered throughout, so that many agents do not come back at once.
+fn backoff(config: &Config) -> ExponentialBackoff {
+    ExponentialBuilder::default()
+        .with_min_delay(Duration::from_millis(800).min(config.max_backoff))
+        .with_max_delay(config.max_backoff)
+        .with_jitter()
+        .without_max_times()
+        .build()
+}
+
 pub(crate) struct Task<S, T: Tracked> {
     field: Field<S, T>,
     info: SourceInfo,
@@ -41,7 +51,7 @@ pub(crate) struct Task<S, T: Tracked> {
     metrics: SourceMetrics,
     outbox: mpsc::Sender<Update<S>>,
     published: Published,
-    backoff: DefaultBackoff,
+    backoff: ExponentialBackoff,
     /// Since when there was no failure.
     well_since: Option<Instant>,
     resumed_at: Option<Instant>,
@@ -89,12 +99,12 @@ impl<S: Snapshot, T: Tracked> Task<S, T> {
             machine: Machine::new(config.clone(), metrics.clone()),
             field,
             info,
+            backoff: backoff(&config),
             config,
             feed,
             metrics,
             outbox,
             published: Published { revision: 0, state: SourceState::Pending },
-            backoff: DefaultBackoff::default(),
             well_since: None,
             resumed_at: None,
             identity: None,
@@ -201,7 +211,7 @@ impl<S: Snapshot, T: Tracked> Task<S, T> {
         if command.is_some() {
             let well = self.well_since.take();
             if well.is_some_and(|since| received.duration_since(since) >= WELL_AFTER) {
-                self.backoff = DefaultBackoff::default();
+                self.backoff = backoff(&self.config);
             }
         } else if self.machine.view().state().is_live() {
             self.well_since.get_or_insert(received);
@@ -252,7 +262,7 @@ impl<S: Snapshot, T: Tracked> Task<S, T> {
     /// source may become stale.
     async fn pause(&mut self) -> Result<(), Closed> {
         let delay = self.backoff.next().unwrap_or(self.config.max_backoff);
-        self.pause_for(delay.min(self.config.max_backoff)).await
+        self.pause_for(delay).await
     }
 
     async fn pause_for(&mut self, delay: Duration) -> Result<(), Closed> {
