@@ -194,6 +194,7 @@ impl fmt::Display for WriteCounts {
 pub struct WriteMeter {
     readers: Vec<(String, AuditReader)>,
     agents: BTreeSet<String>,
+    about: Option<String>,
     counts: WriteCounts,
     writes: Vec<(String, Write)>,
 }
@@ -210,14 +211,23 @@ impl WriteMeter {
         let members = fleet.members().iter().map(|member| rbac::member_on_hub(member.name()));
         let accounts = [rbac::hub_agent(), rbac::member_agent()].into_iter().chain(members);
         let agents = accounts.map(|account| account.user()).collect();
-        Ok(Self { readers, agents, counts: WriteCounts::default(), writes: Vec::new() })
+        let (counts, writes) = (WriteCounts::default(), Vec::new());
+        Ok(Self { readers, agents, about: None, counts, writes })
+    }
+
+    /// Counts only writes to objects whose namespace or name holds `text`: what is made for a user's namespace bears
+    /// its name everywhere. For tests beside which others run.
+    #[must_use]
+    pub fn about(self, text: &str) -> Self {
+        Self { about: Some(text.to_owned()), ..self }
     }
 
     /// Everything the agents have written so far.
     pub fn counts(&mut self) -> Result<&WriteCounts> {
         for (cluster, reader) in &mut self.readers {
             for write in reader.read()? {
-                if self.agents.contains(&write.user) {
+                let meant = self.about.as_ref().is_none_or(|text| write.object.contains(text));
+                if meant && self.agents.contains(&write.user) {
                     self.counts.add(cluster, &write);
                     self.writes.push((cluster.clone(), write));
                 }

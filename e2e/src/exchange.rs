@@ -8,10 +8,10 @@ use fleet_api::names::SYSTEM_NAMESPACE;
 use fleet_api::{ResourceKind, kinds, labels};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use kube::Api;
-use kube::api::{DeleteParams, DynamicObject, ListParams, PostParams};
+use kube::api::{DynamicObject, ListParams, PostParams};
 use serde_json::json;
 
-use crate::objects::api;
+use crate::objects::{api, remove};
 use crate::testbed::cluster::Cluster;
 use crate::wait::{wait_for, wait_until};
 use crate::workload::ready_addresses;
@@ -23,7 +23,7 @@ pub async fn export(cluster: &Cluster, namespace: &str, service: &str) -> Result
 
 /// Withdraws a Service: deletes its ServiceExport, and does not wait for the effect.
 pub async fn unexport(cluster: &Cluster, namespace: &str, service: &str) -> Result<()> {
-    delete(cluster, kinds::SERVICE_EXPORT, namespace, service).await
+    remove(cluster, kinds::SERVICE_EXPORT, (namespace, service)).await
 }
 
 /// Imports the Service `service` of the fleet under the MultiClusterService `name`.
@@ -34,7 +34,7 @@ pub async fn import(cluster: &Cluster, namespace: &str, name: &str, service: &st
 
 /// Ends an import: deletes the MultiClusterService, and does not wait for the effect.
 pub async fn unimport(cluster: &Cluster, namespace: &str, name: &str) -> Result<()> {
-    delete(cluster, kinds::MULTI_CLUSTER_SERVICE, namespace, name).await
+    remove(cluster, kinds::MULTI_CLUSTER_SERVICE, (namespace, name)).await
 }
 
 /// Name of the derived Service that a MultiClusterService is bound to, if it is.
@@ -164,14 +164,6 @@ async fn create(
         .create(&PostParams::default(), &object)
         .await
         .with_context(|| format!("make the {} {namespace}/{name}", kind.kind))?;
-    Ok(())
-}
-
-async fn delete(cluster: &Cluster, kind: ResourceKind, namespace: &str, name: &str) -> Result<()> {
-    api(cluster.client(), kind, Some(namespace))
-        .delete(name, &DeleteParams::default())
-        .await
-        .with_context(|| format!("delete the {} {namespace}/{name}", kind.kind))?;
     Ok(())
 }
 

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use fleet_api::names::SYSTEM_NAMESPACE;
 use fleet_api::{ResourceKind, kinds, labels};
 use futures::future::try_join_all;
-use kube::api::{ApiResource, DynamicObject, ListParams};
+use kube::api::{ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams};
 use kube::{Api, Client};
 use serde_json::Value;
 
@@ -53,6 +53,42 @@ pub fn api(client: Client, kind: ResourceKind, namespace: Option<&str>) -> Api<D
         Some(namespace) => Api::namespaced_with(client, namespace, &resource),
         None => Api::all_with(client, &resource),
     }
+}
+
+/// Reads one object, if it exists.
+pub async fn find(
+    cluster: &Cluster,
+    kind: ResourceKind,
+    (namespace, name): (&str, &str),
+) -> Result<Option<DynamicObject>> {
+    let object = api(cluster.client(), kind, Some(namespace)).get_opt(name).await;
+    object.with_context(|| format!("read the {} {namespace}/{name}", kind.kind))
+}
+
+/// Changes one object by a merge patch, and returns what has become of it.
+pub async fn edit(
+    cluster: &Cluster,
+    kind: ResourceKind,
+    (namespace, name): (&str, &str),
+    patch: Value,
+) -> Result<DynamicObject> {
+    api(cluster.client(), kind, Some(namespace))
+        .patch(name, &PatchParams::default(), &Patch::Merge(patch))
+        .await
+        .with_context(|| format!("change the {} {namespace}/{name}", kind.kind))
+}
+
+/// Deletes one object, and does not wait for its end.
+pub async fn remove(
+    cluster: &Cluster,
+    kind: ResourceKind,
+    (namespace, name): (&str, &str),
+) -> Result<()> {
+    api(cluster.client(), kind, Some(namespace))
+        .delete(name, &DeleteParams::default())
+        .await
+        .with_context(|| format!("delete the {} {namespace}/{name}", kind.kind))?;
+    Ok(())
 }
 
 /// One object of the fleet and the cluster it is in.
@@ -148,22 +184,26 @@ impl Fleet {
         text
     }
 
-    /// Passes a result on; of a failure it writes a [`Self::dump`] to a file and names that in the error.
+    /// Passes a result on; of a failure it keeps all logs and a [`Self::dump`], and names their folder in the error.
     pub async fn explain<T>(&self, result: Result<T>) -> Result<T> {
+        self.explain_as("objects", result).await
+    }
+
+    /// [`Self::explain`] where several things may fail in one run: the dump is called after `what`.
+    pub async fn explain_as<T>(&self, what: &str, result: Result<T>) -> Result<T> {
         match result {
             Ok(value) => Ok(value),
             Err(error) => {
-                let path = self.write_dump().await?;
-                Err(error.context(format!("all objects are in {}", path.display())))
+                let path = self.write_dump(what).await?;
+                Err(error.context(format!("logs, and all objects: {}", path.display())))
             }
         }
     }
 
-    async fn write_dump(&self) -> Result<PathBuf> {
-        let folder = std::env::temp_dir().join("fleet-testbed-failed");
+    async fn write_dump(&self, what: &str) -> Result<PathBuf> {
+        let folder = self.run().keep_logs();
         std::fs::create_dir_all(&folder)?;
-        let run = self.run().path().file_name().unwrap_or_default().to_string_lossy();
-        let path = folder.join(format!("{run}.yaml"));
+        let path = folder.join(format!("{what}.yaml"));
         std::fs::write(&path, self.dump().await)
             .with_context(|| format!("write {}", path.display()))?;
         Ok(path)

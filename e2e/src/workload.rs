@@ -227,10 +227,10 @@ impl Workload {
     }
 }
 
-/// A Service without selector and one slice that its user writes: an endpoint change is exactly one request.
+/// A Service without selector whose slices its user writes: an endpoint change is exactly one request.
 #[derive(Debug)]
 pub struct ManualService {
-    name: String,
+    spec: ServiceSpec,
     slices: Api<EndpointSlice>,
     services: Api<Service>,
 }
@@ -246,30 +246,45 @@ impl ManualService {
         let slices: Api<EndpointSlice> = Api::namespaced(cluster.client(), &spec.namespace);
         let service = serde_json::from_value(spec.manifest(None))?;
         services.create(&PostParams::default(), &service).await?;
-        let ports = spec.ports.iter().map(
+        let service = Self { spec: spec.clone(), slices, services };
+        service.add_slice(&spec.name, addresses).await?;
+        Ok(service)
+    }
+
+    /// Makes a further slice.
+    pub async fn add_slice(&self, name: &str, addresses: &[String]) -> Result<()> {
+        let ports = self.spec.ports.iter().map(
             |port| json!({ "name": port.name, "protocol": port.protocol, "port": port.target }),
         );
         let slice = serde_json::from_value(json!({
-            "metadata": { "name": spec.name, "labels": { labels::SERVICE_NAME: spec.name } },
+            "metadata": { "name": name, "labels": { labels::SERVICE_NAME: self.spec.name } },
             "addressType": "IPv4",
             "endpoints": endpoints(addresses),
             "ports": ports.collect::<Value>(),
         }))?;
-        slices.create(&PostParams::default(), &slice).await?;
-        Ok(Self { name: spec.name.clone(), slices, services })
-    }
-
-    /// Replaces the slice's addresses by one merge patch.
-    pub async fn set_addresses(&self, addresses: &[String]) -> Result<()> {
-        let patch = Patch::Merge(json!({ "endpoints": endpoints(addresses) }));
-        self.slices.patch(&self.name, &PatchParams::default(), &patch).await?;
+        self.slices.create(&PostParams::default(), &slice).await?;
         Ok(())
     }
 
-    /// Deletes the slice and the Service.
+    /// Deletes a slice.
+    pub async fn remove_slice(&self, name: &str) -> Result<()> {
+        self.slices.delete(name, &DeleteParams::default()).await?;
+        Ok(())
+    }
+
+    /// Replaces the addresses of the first slice by one merge patch.
+    pub async fn set_addresses(&self, addresses: &[String]) -> Result<()> {
+        let patch = Patch::Merge(json!({ "endpoints": endpoints(addresses) }));
+        self.slices.patch(&self.spec.name, &PatchParams::default(), &patch).await?;
+        Ok(())
+    }
+
+    /// Deletes all slices and the Service.
     pub async fn delete(self) -> Result<()> {
-        self.slices.delete(&self.name, &DeleteParams::default()).await?;
-        self.services.delete(&self.name, &DeleteParams::default()).await?;
+        let of_service = format!("{}={}", labels::SERVICE_NAME, self.spec.name);
+        let all = ListParams::default().labels(&of_service);
+        self.slices.delete_collection(&DeleteParams::default(), &all).await?;
+        self.services.delete(&self.spec.name, &DeleteParams::default()).await?;
         Ok(())
     }
 }

@@ -3,18 +3,20 @@
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use futures::future::try_join_all;
+use rustix::process::Signal;
 
 use super::ports::free_port;
 use super::process::{Launch, Server};
 use super::state::RunDir;
 use crate::fleet::Fleet;
 use crate::plain_http;
-use crate::wait::wait_until;
+use crate::wait::{wait_for, wait_until};
 
 /// Folder of the agents' programs, if they are not beside the running program.
 pub const AGENTS_FOLDER: &str = "FLEET_AGENTS_DIR";
@@ -128,6 +130,15 @@ impl Agents {
     pub async fn stop(&mut self, agent: Agent) -> Result<bool> {
         let server = self.process_mut(agent)?.server.take();
         Ok(server.context("the agent does not run")?.stop(STOP_PATIENCE).await)
+    }
+
+    /// SIGTERM and a wait; how it ended. An error if it does not end in time.
+    pub async fn terminate(&mut self, agent: Agent) -> Result<ExitStatus> {
+        let mut server =
+            self.process_mut(agent)?.server.take().context("the agent does not run")?;
+        server.signal(Signal::TERM);
+        let what = format!("{} ends after SIGTERM", server.name().to_owned());
+        wait_for(&what, STOP_PATIENCE, async || Ok(server.exited())).await
     }
 
     /// SIGKILL, a new start, and a wait until it is ready.

@@ -154,6 +154,11 @@ impl RunDir {
         Ok(path)
     }
 
+    /// Copies all logs so far to a folder that outlives the run, and returns it.
+    pub fn keep_logs(&self) -> PathBuf {
+        keep_logs(&self.path)
+    }
+
     /// Remembers a started process for the case that this run is killed.
     pub fn record(&self, process: &ProcessRecord) -> Result<()> {
         let mut line = serde_json::to_string(process)?;
