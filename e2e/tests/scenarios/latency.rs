@@ -1,0 +1,146 @@
+//! The histograms: the original's two, one sample per generation, and the stages of our own.
+
+use anyhow::{Context, Result, ensure};
+use fleet_api::kinds;
+use fleet_api::names::SYSTEM_NAMESPACE;
+use fleet_e2e::exchange::imported_slices;
+use fleet_e2e::objects::{edit, remove};
+use fleet_e2e::testbed::agents::{Agent, Agents};
+use fleet_e2e::wait::wait_until;
+use serde_json::json;
+
+use crate::scrape::Scrape;
+use crate::stage::{DEADLINE, EXPORTER, IMPORTER, Stage, accepted, condition, name_of};
+use crate::tests::Tests;
+
+const ENDPOINTS: &str = "fleet_networking_endpointslice_export_import_duration_milliseconds";
+const SERVICE: &str = "fleet_networking_service_export_duration_milliseconds";
+const STAGES: &str = "fleet_networking_stage_duration_seconds";
+
+pub(crate) fn add(tests: &mut Tests) {
+    tests.alone("latency::every_generation_counts_once", every_generation_counts_once);
+}
+
+/// What the agents have counted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Samples {
+    first: f64,
+    later: f64,
+    exports: f64,
+}
+
+impl Samples {
+    async fn read(stage: &Stage, agents: &Agents) -> Result<Self> {
+        let (from, to) = (stage.exporter().name(), stage.importer().name());
+        let importer = Scrape::of(agents, Agent::Member(IMPORTER)).await?;
+        let exporter = Scrape::of(agents, Agent::Member(EXPORTER)).await?;
+        let imports = |first| {
+            let labels = [
+                ("origin_cluster_id", from),
+                ("destination_cluster_id", to),
+                ("is_first_import", first),
+            ];
+            importer.sum(&format!("{ENDPOINTS}_count"), &labels)
+        };
+        let exports = exporter.sum(&format!("{SERVICE}_count"), &[("origin_cluster_id", from)]);
+        Ok(Self { first: imports("true"), later: imports("false"), exports })
+    }
+}
+
+/// Reads counters until they have grown by this much, and fails at once if they grow further.
+struct Expected<'a> {
+    stage: &'a Stage,
+    samples: Samples,
+}
+
+impl Expected<'_> {
+    async fn grow(
+        &mut self,
+        agents: &Agents,
+        what: &str,
+        [first, later, exports]: [f64; 3],
+    ) -> Result<()> {
+        self.samples.first += first;
+        self.samples.later += later;
+        self.samples.exports += exports;
+        let mut seen = self.samples;
+        let result = wait_until(what, DEADLINE, async || {
+            seen = Samples::read(self.stage, agents).await?;
+            Ok(seen == self.samples)
+        })
+        .await;
+        result.with_context(|| format!("expected {:?}, not {seen:?}", self.samples))
+    }
+}
+
+async fn every_generation_counts_once(stage: &Stage, agents: &mut Agents) -> Result<()> {
+    let samples = Samples::read(stage, agents).await?;
+    let mut expected = Expected { stage, samples };
+    let mut crossing = stage.crossing("latency", &[IMPORTER]).await?;
+    accepted(stage, crossing.key()).await?;
+    expected.grow(agents, "the first import is counted", [1.0, 0.0, 1.0]).await?;
+    for count in [2, 1] {
+        crossing.change(count).await?;
+        crossing.arrived().await?;
+        expected.grow(agents, "a change is counted", [0.0, 1.0, 0.0]).await?;
+    }
+
+    // Writes to the imported slice that bring no new generation are none.
+    let derived = crossing.derived(IMPORTER).await?;
+    let slices = imported_slices(stage.importer(), &derived).await?;
+    let name = name_of(slices[0].metadata.name.as_ref())?.to_owned();
+    let key = (SYSTEM_NAMESPACE, name.as_str());
+    let nobody = json!({ "endpoints": [] });
+    edit(stage.importer(), kinds::ENDPOINT_SLICE, key, nobody).await?;
+    crossing.arrived().await?;
+    crossing.change(3).await?;
+    crossing.arrived().await?;
+    expected.grow(agents, "healing is not counted", [0.0, 1.0, 0.0]).await?;
+
+    // A second slice is a first import of its own.
+    crossing.service.add_slice("web-more", &["192.0.2.77".to_owned()]).await?;
+    crossing.addresses.insert("192.0.2.77".to_owned());
+    crossing.arrived().await?;
+    expected.grow(agents, "a new slice is counted", [1.0, 0.0, 0.0]).await?;
+
+    stages_are_measured(agents).await?;
+
+    // Restarted, an agent counts nothing that was settled before.
+    agents.restart(Agent::Member(IMPORTER)).await?;
+    agents.restart(Agent::Member(EXPORTER)).await?;
+    expected.samples = Samples { first: 0.0, later: 0.0, exports: 0.0 };
+    let (importer, mcs) = (stage.importer(), kinds::MULTI_CLUSTER_SERVICE);
+    condition(importer, mcs, crossing.key(), ("Valid", "True")).await?;
+    crossing.service.remove_slice("web-more").await?;
+    crossing.addresses.remove("192.0.2.77");
+    crossing.arrived().await?;
+    expected.grow(agents, "a restart counts nothing", [0.0; 3]).await?;
+    crossing.change(2).await?;
+    crossing.arrived().await?;
+    expected.grow(agents, "a change is counted after a restart", [0.0, 1.0, 0.0]).await?;
+
+    // What was deleted by hand comes back as it was: no news.
+    let slices = imported_slices(importer, &derived).await?;
+    let name = name_of(slices[0].metadata.name.as_ref())?.to_owned();
+    remove(importer, kinds::ENDPOINT_SLICE, (SYSTEM_NAMESPACE, &name)).await?;
+    crossing.arrived().await?;
+    crossing.withdraw().await
+}
+
+async fn stages_are_measured(agents: &Agents) -> Result<()> {
+    let count = format!("{STAGES}_count");
+    for (agent, stages) in [
+        (Agent::Member(EXPORTER), &["export"][..]),
+        (Agent::Hub, &["resolve", "distribute"]),
+        (Agent::Member(IMPORTER), &["import"]),
+    ] {
+        let scrape = Scrape::of(agents, agent).await?;
+        for stage in stages {
+            let samples = scrape.sum(&count, &[("stage", stage)]);
+            ensure!(samples >= 1.0, "{agent:?} has {samples} samples of {stage}");
+            let seconds = scrape.sum(&format!("{STAGES}_sum"), &[("stage", stage)]);
+            ensure!(seconds > 0.0 && seconds / samples < 5.0, "{stage}: {seconds} s in {samples}");
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,51 @@
+//! What the agents promise, on real control planes; a file per behaviour.
+//!
+//! All scenarios share one testbed of three members, whose start is the slow part, and each works in user namespaces of
+//! its own. Most run side by side; those that end agents or servers, or that look at everything the agents do, run
+//! alone, after the others. `FLEET_HUB_KUBECONFIG` and `FLEET_MEMBER_KUBECONFIGS` put clusters that exist in the place
+//! of the testbed; scenarios that need what those do not offer (audit logs, a server to stop) are then left out.
+
+mod changes;
+mod exchange;
+mod kill;
+mod latency;
+mod outage;
+mod random;
+mod scrape;
+mod silence;
+mod stage;
+mod tampering;
+mod termination;
+mod tests;
+mod withdrawal;
+mod writes;
+
+use std::process::ExitCode;
+
+use libtest_mimic::Arguments;
+use tests::Tests;
+
+/// They wait most of the time.
+const SIDE_BY_SIDE: usize = 8;
+
+fn main() -> ExitCode {
+    let mut arguments = Arguments::from_args();
+    arguments.test_threads.get_or_insert(SIDE_BY_SIDE);
+    let mut tests = Tests::new();
+
+    // The longest first: the others run meanwhile.
+    silence::add_beside(&mut tests);
+    exchange::add(&mut tests);
+    changes::add(&mut tests);
+    tampering::add(&mut tests);
+    withdrawal::add(&mut tests);
+
+    writes::add(&mut tests);
+    latency::add(&mut tests);
+    termination::add(&mut tests);
+    silence::add_alone(&mut tests);
+    outage::add(&mut tests);
+    kill::add(&mut tests);
+
+    tests.run(&arguments)
+}

@@ -1,0 +1,279 @@
+//! The fleet that the scenarios play in, and what most of them begin with.
+
+use std::collections::BTreeSet;
+use std::ops::Deref;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use fleet_api::{ResourceKind, kinds};
+use fleet_e2e::exchange;
+use fleet_e2e::fleet::Fleet;
+use fleet_e2e::objects::find;
+use fleet_e2e::testbed::Options;
+use fleet_e2e::testbed::agents::{AgentOptions, Agents};
+use fleet_e2e::testbed::cluster::Cluster;
+use fleet_e2e::wait::{wait_for, wait_until};
+use fleet_e2e::workload::{ManualService, ServiceSpec, next_address};
+use futures::future::try_join_all;
+use kube::api::DynamicObject;
+use serde_json::Value;
+use tokio::sync::RwLock;
+
+/// Longest time that anything may take which takes milliseconds on an idle machine.
+pub(crate) const DEADLINE: Duration = Duration::from_secs(30);
+
+/// Position of the member that exports.
+pub(crate) const EXPORTER: usize = 0;
+/// Position of the member that imports.
+pub(crate) const IMPORTER: usize = 1;
+/// Position of the member that imports where there are two.
+pub(crate) const SECOND_IMPORTER: usize = 2;
+
+/// A fleet whose agents run.
+pub(crate) struct Stage {
+    // Dropped first: agents without servers only complain.
+    agents: RwLock<Agents>,
+    fleet: Fleet,
+    namespaces: AtomicUsize,
+}
+
+impl Deref for Stage {
+    type Target = Fleet;
+
+    fn deref(&self) -> &Fleet {
+        &self.fleet
+    }
+}
+
+impl Stage {
+    pub(crate) async fn start() -> Result<Self> {
+        let fleet = Fleet::from_env_or_testbed(Options::members(3)).await?;
+        let agents = Agents::start(&fleet, &AgentOptions::default()).await;
+        let agents = RwLock::new(fleet.explain_as("start", agents).await?);
+        Ok(Self { agents, fleet, namespaces: AtomicUsize::new(0) })
+    }
+
+    pub(crate) fn fleet(&self) -> &Fleet {
+        &self.fleet
+    }
+
+    /// The agents: a scenario reads them, one that must be alone writes.
+    pub(crate) fn agents(&self) -> &RwLock<Agents> {
+        &self.agents
+    }
+
+    /// Starts again what a scenario has ended and, because it failed, not started.
+    pub(crate) async fn restore(&self, agents: &mut Agents) -> Result<()> {
+        for cluster in self.clusters() {
+            if cluster.control_plane().is_some()
+                && cluster.client().apiserver_version().await.is_err()
+            {
+                cluster.start_apiserver().await?;
+            }
+        }
+        for agent in self.fleet.agents() {
+            agents.launch(agent)?;
+        }
+        agents.wait_ready().await
+    }
+
+    pub(crate) fn exporter(&self) -> &Cluster {
+        self.member(EXPORTER)
+    }
+
+    pub(crate) fn importer(&self) -> &Cluster {
+        self.member(IMPORTER)
+    }
+
+    /// Makes a user namespace in all clusters, and returns its name. No name is the beginning of another.
+    pub(crate) async fn namespace(&self, what: &str) -> Result<String> {
+        let name = self.namespace_name(what);
+        self.user_namespace(&name).await?;
+        Ok(name)
+    }
+
+    /// A name that no other scenario and no earlier run has.
+    pub(crate) fn namespace_name(&self, what: &str) -> String {
+        let number = self.namespaces.fetch_add(1, Ordering::Relaxed);
+        format!("{what}-{:06}x{number:03}", std::process::id())
+    }
+
+    /// Makes a Service with one slice of one address in a new namespace, exports it and imports it into these members.
+    pub(crate) async fn crossing(&self, what: &str, importers: &[usize]) -> Result<Crossing<'_>> {
+        let namespace = self.namespace(what).await?;
+        self.crossing_in(&namespace, "web", importers).await
+    }
+
+    /// [`Self::crossing`] under a name in a namespace that exists.
+    pub(crate) async fn crossing_in(
+        &self,
+        namespace: &str,
+        name: &str,
+        importers: &[usize],
+    ) -> Result<Crossing<'_>> {
+        let crossing = self.departing(namespace, name, importers).await?;
+        crossing.arrived().await?;
+        Ok(crossing)
+    }
+
+    /// [`Self::crossing_in`] that does not wait for the effect.
+    pub(crate) async fn departing(
+        &self,
+        namespace: &str,
+        name: &str,
+        importers: &[usize],
+    ) -> Result<Crossing<'_>> {
+        let crossing = self.exported(namespace, name).await?;
+        let imports = importers.iter().map(|&importer| {
+            let cluster = self.member(importer);
+            exchange::import(cluster, namespace, name, name)
+        });
+        try_join_all(imports).await?;
+        Ok(Crossing { importers: importers.to_vec(), ..crossing })
+    }
+
+    /// Makes a Service with one slice of one address, and exports it.
+    pub(crate) async fn exported(&self, namespace: &str, name: &str) -> Result<Crossing<'_>> {
+        let addresses = [next_address()];
+        let spec = ServiceSpec::http(namespace, name);
+        let service = ManualService::deploy(self.exporter(), &spec, &addresses).await?;
+        exchange::export(self.exporter(), namespace, name).await?;
+        Ok(Crossing {
+            stage: self,
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+            service,
+            addresses: addresses.into(),
+            importers: Vec::new(),
+        })
+    }
+
+    /// Waits until nothing is left in any cluster of what was made for a user namespace, Services and slices of the
+    /// user aside.
+    pub(crate) async fn nothing_left(&self, namespace: &str) -> Result<()> {
+        let mut left = Vec::new();
+        let what = format!("nothing of {namespace} is left");
+        let result = wait_until(&what, DEADLINE, async || {
+            left = self.leftovers_of(namespace).await?;
+            Ok(left.is_empty())
+        })
+        .await;
+        result.with_context(|| {
+            let left: Vec<String> = left.iter().map(ToString::to_string).collect();
+            format!("left:\n{}", left.join("\n"))
+        })
+    }
+}
+
+/// A Service on its way from the exporter to importers, where it has the same name.
+pub(crate) struct Crossing<'a> {
+    stage: &'a Stage,
+    pub(crate) namespace: String,
+    pub(crate) name: String,
+    pub(crate) service: ManualService,
+    /// What importers have to see.
+    pub(crate) addresses: BTreeSet<String>,
+    importers: Vec<usize>,
+}
+
+impl Crossing<'_> {
+    /// Namespace and name, the same for Service, ServiceExport and MultiClusterService.
+    pub(crate) fn key(&self) -> (&str, &str) {
+        (&self.namespace, &self.name)
+    }
+
+    /// Gives the Service other addresses, and does not wait for the effect.
+    pub(crate) async fn change(&mut self, count: usize) -> Result<()> {
+        let addresses: Vec<String> = (0..count).map(|_| next_address()).collect();
+        self.service.set_addresses(&addresses).await?;
+        self.addresses = addresses.into_iter().collect();
+        Ok(())
+    }
+
+    /// Waits until every importer has exactly the Service's addresses.
+    pub(crate) async fn arrived(&self) -> Result<()> {
+        try_join_all(self.importers.iter().map(|&importer| {
+            let cluster = self.stage.member(importer);
+            exchange::wait_imported(cluster, &self.namespace, &self.name, &self.addresses, DEADLINE)
+        }))
+        .await?;
+        Ok(())
+    }
+
+    /// The derived Service of an importer.
+    pub(crate) async fn derived(&self, importer: usize) -> Result<String> {
+        let cluster = self.stage.member(importer);
+        let derived = exchange::derived_service(cluster, &self.namespace, &self.name).await?;
+        derived.context("the MultiClusterService has no derived Service")
+    }
+
+    /// Withdraws export and imports and deletes the Service, and does not wait for the effect.
+    pub(crate) async fn end(self) -> Result<()> {
+        exchange::unexport(self.stage.exporter(), &self.namespace, &self.name).await?;
+        try_join_all(self.importers.iter().map(|&importer| {
+            exchange::unimport(self.stage.member(importer), &self.namespace, &self.name)
+        }))
+        .await?;
+        self.service.delete().await
+    }
+
+    /// [`Self::end`] of the last Service of a namespace, of which then nothing may be left.
+    pub(crate) async fn withdraw(self) -> Result<()> {
+        let (stage, namespace) = (self.stage, self.namespace.clone());
+        self.end().await?;
+        stage.nothing_left(&namespace).await
+    }
+}
+
+/// Waits until a condition has this status, and returns it.
+pub(crate) async fn condition(
+    cluster: &Cluster,
+    kind: ResourceKind,
+    key: (&str, &str),
+    (type_, status): (&str, &str),
+) -> Result<Value> {
+    let what = format!("{} {}/{} has {type_}={status}", kind.kind, key.0, key.1);
+    wait_for(&what, DEADLINE, async || {
+        let object = find(cluster, kind, key).await?.context("it does not exist")?;
+        let conditions = object.data["status"]["conditions"].as_array().cloned();
+        let conditions = conditions.unwrap_or_default();
+        Ok(conditions.into_iter().find(|found| found["type"] == type_ && found["status"] == status))
+    })
+    .await
+}
+
+/// Waits until an export is accepted: the hub knows the Service.
+pub(crate) async fn accepted(stage: &Stage, key: (&str, &str)) -> Result<()> {
+    condition(stage.exporter(), kinds::SERVICE_EXPORT, key, ("Conflict", "False")).await?;
+    Ok(())
+}
+
+/// Waits until an object is as wanted, and returns it.
+pub(crate) async fn becomes(
+    cluster: &Cluster,
+    kind: ResourceKind,
+    key: (&str, &str),
+    what: &str,
+    is_so: impl Fn(&DynamicObject) -> bool,
+) -> Result<DynamicObject> {
+    let what = format!("{} {}/{} on {} {what}", kind.kind, key.0, key.1, cluster.name());
+    let mut last = None;
+    let result = wait_for(&what, DEADLINE, async || {
+        last = find(cluster, kind, key).await?;
+        Ok(last.clone().filter(&is_so))
+    })
+    .await;
+    result.with_context(|| match last {
+        Some(last) => format!("it is {}", serde_json::to_string(&last).unwrap_or_default()),
+        None => "it does not exist".to_owned(),
+    })
+}
+
+/// The name of an object that must have one.
+pub(crate) fn name_of(name: Option<&String>) -> Result<&str> {
+    match name {
+        Some(name) => Ok(name),
+        None => bail!("an object without name"),
+    }
+}
