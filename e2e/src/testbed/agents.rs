@@ -176,6 +176,12 @@ impl Agents {
         Ok(text)
     }
 
+    /// What the agent's `/readyz` answers: the status, and what is waited for.
+    pub async fn readiness(&self, agent: Agent) -> Result<(u16, String)> {
+        let port = self.process(agent)?.health_port;
+        plain_http::get(&format!("http://127.0.0.1:{port}/readyz")).await
+    }
+
     /// Port of `/metrics`.
     pub fn metrics_port(&self, agent: Agent) -> Result<u16> {
         Ok(self.process(agent)?.metrics_port)
