@@ -42,7 +42,7 @@ test: ## Run all tests, unit to scenario, the latter on real control planes
 
 demo: ## Show a Service crossing from member to member (KEEP=1 leaves it running)
 	@.ci/need rust control-plane
-	$(CARGO) build --release --locked --bin hub-agent --bin member-agent --bin fleet-demo --bin fleet-testbed
+	$(CARGO) build --release --locked --bin hub-agent --bin member-agent --bin fleet-demo $(if $(keep),--bin fleet-testbed)
 	@$(CARGO) run --quiet --release --locked --bin fleet-demo -- $(keep)
 
 bench: ## Measure latencies, bulk operations, API writes and memory (minutes)

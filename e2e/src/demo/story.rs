@@ -184,8 +184,8 @@ async fn scale(stage: &mut Stage, web: &mut Workload, replicas: usize) -> Result
 async fn withdraw(stage: &mut Stage) -> Result<()> {
     stage.screen.chapter(
         "6  Unexport",
-        "Without its ServiceExport the Service leaves the fleet. Importers lose the addresses first; member-2's request \
-         stays and waits for another exporter.",
+        "Without its ServiceExport the Service leaves the fleet: importers lose the addresses, then the derived Service. \
+         member-2's request stays and waits for another exporter.",
     );
     let action =
         async |fleet: &Testbed| exchange::unexport(fleet.member(0), NAMESPACE, SERVICE).await;
@@ -198,11 +198,15 @@ async fn withdraw(stage: &mut Stage) -> Result<()> {
             Wanted::gone(HUB, kinds::INTERNAL_SERVICE_EXPORT, &exporter),
             Wanted::gone(HUB, kinds::SERVICE_IMPORT, NAMESPACE),
             Wanted::gone(EXPORTER, kinds::SERVICE_EXPORT, NAMESPACE),
+            Wanted::gone(IMPORTER, kinds::SERVICE, SYSTEM_NAMESPACE),
         ]
     };
     let ((), followed) =
         stage.act((EXPORTER, "deletes ServiceExport demo/web"), action, wanted).await?;
-    stage.reached("unexported: no address on member-2, no offer on the hub", followed.total());
+    stage.reached(
+        "unexported: nothing to talk to on member-2, no offer on the hub",
+        followed.total(),
+    );
     Ok(())
 }
 
