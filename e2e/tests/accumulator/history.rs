@@ -40,7 +40,7 @@ pub(crate) async fn forgotten_and_unchanged(cluster: &Cluster) {
     let slices_there = Slices::in_new_namespace(cluster, "unchanged").await;
     slices_there.create_all(0..40).await;
     let proxy = Proxy::to(&cluster.server_url()).await.unwrap();
-    let eyes = Eyes::on_slices(cluster, &proxy, None, "unchanged").await;
+    let eyes = Eyes::patient(cluster, &proxy, "unchanged").await;
     let follower = Follower::new(eyes.accumulator.cursor(slices()), |seen| &seen.slices);
     until_counts(&follower, [40, 0, 0, 0]).await;
     eyes.until_live().await;
@@ -65,7 +65,7 @@ pub(crate) async fn forgotten_and_changed(cluster: &Cluster) {
     let slices_there = Slices::in_new_namespace(cluster, "changed").await;
     slices_there.create_all(0..40).await;
     let proxy = Proxy::to(&cluster.server_url()).await.unwrap();
-    let eyes = Eyes::on_slices(cluster, &proxy, None, "changed").await;
+    let eyes = Eyes::patient(cluster, &proxy, "changed").await;
     let follower = Follower::new(eyes.accumulator.cursor(slices()), |seen| &seen.slices);
     until_counts(&follower, [40, 0, 0, 0]).await;
     eyes.until_live().await;
@@ -90,7 +90,7 @@ pub(crate) async fn forgotten_and_much_gone(cluster: &Cluster) {
     let slices_there = Slices::in_new_namespace(cluster, "much-gone").await;
     slices_there.create_all(0..40).await;
     let proxy = Proxy::to(&cluster.server_url()).await.unwrap();
-    let eyes = Eyes::on_slices(cluster, &proxy, None, "much-gone").await;
+    let eyes = Eyes::patient(cluster, &proxy, "much-gone").await;
     let follower = Follower::new(eyes.accumulator.cursor(slices()), |seen| &seen.slices);
     until_counts(&follower, [40, 0, 0, 0]).await;
     eyes.until_live().await;

@@ -143,6 +143,15 @@ impl Eyes<Seen> {
         Self::open(quick(), |builder| builder.source(Seen::slices(), spec))
     }
 
+    /// Watches the slices of a namespace, and does not notice for a minute that it hears nothing.
+    pub(crate) async fn patient(cluster: &Cluster, proxy: &Proxy, namespace: &str) -> Self {
+        let spec = SourceSpec::new(client(cluster, proxy, None).await)
+            .namespace(namespace)
+            .watch_timeout(60);
+        let config = Config { stale_after: Duration::from_mins(1), ..quick() };
+        Self::open(config, |builder| builder.source(Seen::slices(), spec))
+    }
+
     pub(crate) async fn until_state(&self, what: &str, fits: impl Fn(&SourceState) -> bool) {
         until_state(self, Seen::slices(), what, fits).await;
     }
