@@ -1,6 +1,8 @@
 //! Both agents' plans against model API servers: what a fleet converges to, and with how many
 //! writes. The same is shown on real API servers by the other tests of this folder.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
 #[path = "simulation/fleet.rs"]
 mod fleet;
 

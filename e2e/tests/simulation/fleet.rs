@@ -17,32 +17,32 @@ use member_agent::snapshot::MemberSnapshot;
 use serde_json::{Value, json};
 
 /// One member: its API server, and the rooms of its agent.
-pub struct Member {
-    pub identity: Identity,
-    pub server: ModelServer,
+pub(crate) struct Member {
+    pub(crate) identity: Identity,
+    pub(crate) server: ModelServer,
     export: ExportRoom,
     import: ImportRoom,
 }
 
 /// Hub and members.
-pub struct Fleet {
-    pub hub: ModelServer,
-    pub members: Vec<Member>,
+pub(crate) struct Fleet {
+    pub(crate) hub: ModelServer,
+    pub(crate) members: Vec<Member>,
     random: Random,
     /// Whether "later" steps are due: time passes only when nothing else is left to do.
     patient: bool,
 }
 
 /// A write, and the cluster it went to ("hub" or the member's name).
-pub type Counted = (String, Write);
+pub(crate) type Counted = (String, Write);
 
 impl Fleet {
-    pub fn new(members: &[&str]) -> Self {
+    pub(crate) fn new(members: &[&str]) -> Self {
         Self::with_seed(members, 1)
     }
 
     /// The seed decides in which order the agents' keys are planned.
-    pub fn with_seed(members: &[&str], seed: u64) -> Self {
+    pub(crate) fn with_seed(members: &[&str], seed: u64) -> Self {
         let mut hub = ModelServer::new(ClusterId::Hub);
         let mut namespaces = vec!["team".to_owned()];
         namespaces.extend(members.iter().map(|member| format!("fleet-member-{member}")));
@@ -54,12 +54,12 @@ impl Fleet {
         Self { hub, members, random: Random(seed), patient: false }
     }
 
-    pub fn member(&mut self, at: usize) -> &mut ModelServer {
+    pub(crate) fn member(&mut self, at: usize) -> &mut ModelServer {
         &mut self.members[at].server
     }
 
     /// Runs all agents until nobody has anything left to write, and returns what was written.
-    pub fn settle(&mut self) -> Vec<Counted> {
+    pub(crate) fn settle(&mut self) -> Vec<Counted> {
         for _ in 0..200 {
             if !self.round(None) {
                 return self.take_writes();
@@ -70,7 +70,7 @@ impl Fleet {
 
     /// Runs until at most `writes` steps were sent; whatever a plan had left is lost, as in a crash.
     /// Returns whether that many were sent.
-    pub fn run_until_crash(&mut self, writes: usize) -> bool {
+    pub(crate) fn run_until_crash(&mut self, writes: usize) -> bool {
         let mut left = writes;
         for _ in 0..200 {
             if !self.round(Some(&mut left)) {
@@ -83,7 +83,7 @@ impl Fleet {
         panic!("no rest after 200 rounds");
     }
 
-    pub fn take_writes(&mut self) -> Vec<Counted> {
+    pub(crate) fn take_writes(&mut self) -> Vec<Counted> {
         let mut all = Vec::new();
         all.extend(self.hub.take_writes().into_iter().map(|write| ("hub".to_owned(), write)));
         for member in &mut self.members {
@@ -237,7 +237,7 @@ impl Random {
 
 // What users do.
 
-pub fn service(name: &ObjectName, server: &mut ModelServer, port: i32) {
+pub(crate) fn service(name: &ObjectName, server: &mut ModelServer, port: i32) {
     let object = json!({ "spec": {
         "type": "ClusterIP", "clusterIP": "10.0.0.1",
         "ports": [{ "name": "web", "protocol": "TCP", "port": port, "targetPort": port }],
@@ -245,7 +245,12 @@ pub fn service(name: &ObjectName, server: &mut ModelServer, port: i32) {
     server.create(kinds::SERVICE, name, object).unwrap();
 }
 
-pub fn slice(service: &ObjectName, suffix: &str, server: &mut ModelServer, addresses: &[&str]) {
+pub(crate) fn slice(
+    service: &ObjectName,
+    suffix: &str,
+    server: &mut ModelServer,
+    addresses: &[&str],
+) {
     let name = ObjectName::new(service.namespace.clone(), format!("{}-{suffix}", service.name));
     let object = json!({
         "metadata": { "labels": { "kubernetes.io/service-name": service.name } },
@@ -256,22 +261,22 @@ pub fn slice(service: &ObjectName, suffix: &str, server: &mut ModelServer, addre
     server.create(kinds::ENDPOINT_SLICE, &name, object).unwrap();
 }
 
-pub fn endpoints(addresses: &[&str]) -> Value {
+pub(crate) fn endpoints(addresses: &[&str]) -> Value {
     let ready = |address: &&str| json!({ "addresses": [address], "conditions": { "ready": true } });
     addresses.iter().map(ready).collect()
 }
 
-pub fn export(service: &ObjectName, server: &mut ModelServer) {
+pub(crate) fn export(service: &ObjectName, server: &mut ModelServer) {
     server.create(kinds::SERVICE_EXPORT, service, json!({})).unwrap();
 }
 
-pub fn import(mcs: &ObjectName, service: &str, server: &mut ModelServer) {
+pub(crate) fn import(mcs: &ObjectName, service: &str, server: &mut ModelServer) {
     let object = json!({ "spec": { "serviceImport": { "name": service } } });
     server.create(kinds::MULTI_CLUSTER_SERVICE, mcs, object).unwrap();
 }
 
 /// Addresses behind each derived Service of a member, by the binding label.
-pub fn bound(server: &ModelServer, derived: &str) -> Vec<String> {
+pub(crate) fn bound(server: &ModelServer, derived: &str) -> Vec<String> {
     let system = |name: &ObjectName| *name.namespace == *"fleet-system";
     let mut addresses = Vec::new();
     for name in server.names(kinds::ENDPOINT_SLICE).iter().filter(|name| system(name)) {
@@ -289,7 +294,7 @@ pub fn bound(server: &ModelServer, derived: &str) -> Vec<String> {
 }
 
 /// What should be gone after a withdrawal: every object of ours but those in `kept`.
-pub fn leftovers(fleet: &Fleet, kept: &[ResourceKind]) -> Vec<String> {
+pub(crate) fn leftovers(fleet: &Fleet, kept: &[ResourceKind]) -> Vec<String> {
     let ours = [
         kinds::INTERNAL_SERVICE_EXPORT,
         kinds::INTERNAL_SERVICE_IMPORT,
