@@ -9,7 +9,8 @@ use hub_agent::args::Args;
 #[tokio::main]
 async fn main() -> ExitCode {
     app::run(Args::parse()).await.unwrap_or_else(|error| {
-        eprintln!("hub-agent: {error:#}");
+        // Every error says all of it in one line.
+        eprintln!("hub-agent: {error}");
         ExitCode::FAILURE
     })
 }

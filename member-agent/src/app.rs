@@ -22,7 +22,7 @@ const HUB_WATCH_SECONDS: u32 = 45;
 /// # Errors
 /// What keeps it from starting, in one line.
 pub async fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let identity = args.identity();
+    let identity = args.identity()?;
     let hub = HubSettings::from_env()?;
     let agent = Agent::start("member-agent", env!("CARGO_PKG_VERSION"), args.runtime).await?;
     let export = ExportMetrics::register(agent.registry())?;

@@ -1,10 +1,14 @@
 //! Flags and environment of the member agent.
 
+use anyhow::{Context, bail};
 use clap::Parser;
 use fleet_api::names;
 use fleet_runtime::args::RuntimeArgs;
 
 use crate::Identity;
+
+/// Variable with the name of this cluster, as the original's agents know it.
+const MEMBER_CLUSTER_NAME: &str = "MEMBER_CLUSTER_NAME";
 
 /// Exports Services of its cluster to the hub and imports those of other members.
 ///
@@ -18,9 +22,11 @@ pub struct Args {
     #[command(flatten)]
     pub runtime: RuntimeArgs,
 
-    /// Name of this cluster in the fleet.
-    #[arg(long, env = "MEMBER_CLUSTER_NAME", value_name = "NAME", value_parser = cluster_name)]
-    pub member_cluster_name: String,
+    /// Name of this cluster in the fleet. Required.
+    // Checked by `identity`: the parser's complaint about a missing flag does not name the
+    // variable, which is how it is set in a Pod.
+    #[arg(long, env = MEMBER_CLUSTER_NAME, value_name = "NAME")]
+    pub member_cluster_name: Option<String>,
 
     /// Namespace of derived Services and imported slices in this cluster.
     #[arg(
@@ -34,32 +40,33 @@ pub struct Args {
 
 impl Args {
     /// Who this member is.
-    pub fn identity(&self) -> Identity {
+    ///
+    /// # Errors
+    /// One line that names the variable.
+    pub fn identity(&self) -> anyhow::Result<Identity> {
+        let name = self.member_cluster_name.as_deref().filter(|name| !name.trim().is_empty());
+        let name = name.with_context(|| format!("{MEMBER_CLUSTER_NAME} is not set"))?;
+        // The name is the end of a namespace on the hub, where a wrong one would show first.
+        let namespace = names::member_namespace(name);
+        if !names::is_dns1123_label(&namespace) {
+            bail!("{MEMBER_CLUSTER_NAME}: {namespace:?} cannot be a namespace on the hub");
+        }
         let system_namespace = self.fleet_system_namespace.clone();
-        Identity { system_namespace, ..Identity::new(self.member_cluster_name.as_str()) }
+        Ok(Identity { system_namespace, ..Identity::new(name) })
     }
-}
-
-/// The name is the end of a namespace on the hub, which is where a wrong one would show first.
-fn cluster_name(text: &str) -> Result<String, String> {
-    let namespace = names::member_namespace(text);
-    if text.is_empty() || !names::is_dns1123_label(&namespace) {
-        return Err(format!("{namespace:?} cannot be a namespace on the hub"));
-    }
-    Ok(text.to_owned())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn parse(name: &str) -> Result<Args, clap::Error> {
-        Args::try_parse_from(["member-agent", "--member-cluster-name", name])
+    fn identity(name: &str) -> anyhow::Result<Identity> {
+        Args::try_parse_from(["member-agent", "--member-cluster-name", name])?.identity()
     }
 
     #[test]
     fn the_name_decides_the_namespace_on_the_hub() {
-        let identity = parse("east-1").unwrap().identity();
+        let identity = identity("east-1").unwrap();
         assert_eq!(identity.hub_namespace, "fleet-member-east-1");
         assert_eq!(identity.system_namespace, "fleet-system");
     }
@@ -67,7 +74,8 @@ mod tests {
     #[test]
     fn a_name_that_makes_no_namespace_is_refused() {
         for name in ["", "East", "a_b", "a.b", "-", &"x".repeat(60)] {
-            assert!(parse(name).is_err(), "{name}");
+            let error = identity(name).unwrap_err().to_string();
+            assert!(error.starts_with(MEMBER_CLUSTER_NAME), "{error}");
         }
     }
 }

@@ -9,7 +9,8 @@ use member_agent::args::Args;
 #[tokio::main]
 async fn main() -> ExitCode {
     app::run(Args::parse()).await.unwrap_or_else(|error| {
-        eprintln!("member-agent: {error:#}");
+        // Every error says all of it in one line.
+        eprintln!("member-agent: {error}");
         ExitCode::FAILURE
     })
 }

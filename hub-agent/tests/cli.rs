@@ -1,0 +1,80 @@
+//! The program `hub-agent` as its users start it, without a cluster.
+
+use std::net::TcpListener;
+use std::process::{Command, Output};
+
+use clap::CommandFactory;
+use hub_agent::args::Args;
+
+/// Runs the program in an environment that names no cluster.
+fn hub_agent(arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hub-agent"));
+    command.args(arguments).env_clear().output().expect("the program starts")
+}
+
+/// What it said, without its log.
+fn complaint(output: &Output) -> String {
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    errors.lines().filter(|line| !line.starts_with('{')).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn a_taken_port_is_one_line_that_names_the_flag() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    for (flag, other) in [
+        ("--metrics-bind-address", "--health-probe-bind-address"),
+        ("--health-probe-bind-address", "--metrics-bind-address"),
+    ] {
+        let output = hub_agent(&[flag, &address, other, "0"]);
+        assert_eq!(output.status.code(), Some(1));
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(
+            said,
+            format!("hub-agent: cannot listen on {address} ({flag}): address already in use\n")
+        );
+    }
+}
+
+#[test]
+fn an_address_that_is_none_is_one_line() {
+    let output = hub_agent(&["--metrics-bind-address", "everywhere"]);
+    assert_eq!(output.status.code(), Some(1));
+    let said = complaint(&output);
+    assert_eq!(said.lines().count(), 1, "{said}");
+    assert!(said.contains("--metrics-bind-address") && said.contains("everywhere"), "{said}");
+}
+
+#[test]
+fn no_cluster_is_one_line_that_names_the_variable() {
+    let off = ["--metrics-bind-address", "0", "--health-probe-bind-address", "0"];
+    let output = hub_agent(&off);
+    assert_eq!(output.status.code(), Some(1));
+    let said = complaint(&output);
+    assert_eq!(said.lines().count(), 1, "{said}");
+    assert!(said.contains("KUBECONFIG"), "{said}");
+}
+
+#[test]
+fn help_lists_every_flag_with_its_variable() {
+    let output = hub_agent(&["--help"]);
+    assert!(output.status.success());
+    let help = String::from_utf8(output.stdout).unwrap();
+    let command = Args::command();
+    let flags = command.get_arguments().filter(|flag| flag.get_long().is_some());
+    for flag in flags.filter(|flag| !["help", "version"].contains(&flag.get_id().as_str())) {
+        let name = flag.get_long().unwrap();
+        assert!(help.contains(&format!("--{name}")), "--{name} is not in\n{help}");
+        let variable = flag.get_env().unwrap_or_else(|| panic!("--{name} has no variable"));
+        let variable = variable.to_str().unwrap();
+        assert!(help.contains(&format!("[env: {variable}=")), "{variable} is not in\n{help}");
+    }
+    assert!(help.contains("KUBECONFIG"));
+}
+
+#[test]
+fn an_unknown_flag_is_refused() {
+    let output = hub_agent(&["--no-such-flag"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(complaint(&output).contains("--no-such-flag"));
+}
