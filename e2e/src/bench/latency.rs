@@ -15,8 +15,8 @@ use crate::fleet::Fleet;
 use crate::testbed::agents::{Agent, Agents};
 use crate::wait::wait_until;
 
-/// Changes of one kind before the other's turn.
-const BLOCK: usize = 50;
+/// Changes of one kind before the other's turn: so few that others at work on the machine disturb all kinds alike.
+const BLOCK: usize = 10;
 /// Pause after each change, in which agents and servers come to rest.
 const REST: Duration = Duration::from_millis(15);
 /// The Service whose endpoints the agents carry.
