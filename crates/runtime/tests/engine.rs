@@ -199,7 +199,7 @@ async fn a_throttled_key_stays_away_as_long_as_asked() {
 async fn a_refused_object_waits_for_a_change() {
     let world = World::new();
     let running = world.start();
-    world.answer_next(failure(403, "Forbidden", "a"));
+    world.answer_next(failure(422, "Invalid", "a"));
     world.wish("a", "1");
     world.until(|world| world.requests().len() == 1).await;
     sleep(Duration::from_secs(30)).await;
@@ -208,6 +208,19 @@ async fn a_refused_object_waits_for_a_change() {
     world.wish("a", "2");
     world.until(World::is_granted).await;
     assert!(start.elapsed() < Duration::from_millis(20));
+    running.stop().await;
+}
+
+/// An API server that has just started forbids everything until it has read its roles.
+#[tokio::test(start_paused = true)]
+async fn a_forbidden_write_is_tried_again_soon() {
+    let world = World::new();
+    let running = world.start();
+    world.answer_next(failure(403, "Forbidden", "a"));
+    let start = Instant::now();
+    world.wish("a", "1");
+    world.until(World::is_granted).await;
+    assert!(start.elapsed() < Duration::from_secs(1));
     running.stop().await;
 }
 

@@ -16,7 +16,7 @@ pub(super) fn verdict(failures: &[Failure], view: View) -> Verdict {
         Verdict::Settled
     } else if all(Class::is_stale_view) {
         Verdict::Again
-    } else if all(Class::is_hopeless) {
+    } else if all(|class| class == Class::Invalid) {
         Verdict::Slow
     } else {
         Verdict::Failed
@@ -44,7 +44,10 @@ mod tests {
         for (classes, expected) in [
             (&[][..], Verdict::Settled),
             (&[Class::Conflict, Class::AlreadyExists, Class::NotFound], Verdict::Again),
-            (&[Class::Invalid, Class::Forbidden], Verdict::Slow),
+            (&[Class::Invalid, Class::Invalid], Verdict::Slow),
+            // An API server that has just started forbids everything until it has read its roles.
+            (&[Class::Forbidden], Verdict::Failed),
+            (&[Class::Invalid, Class::Forbidden], Verdict::Failed),
             (&[Class::Transient], Verdict::Failed),
             (&[Class::Unauthorized], Verdict::Failed),
             (&[Class::NamespaceMissing], Verdict::Failed),
