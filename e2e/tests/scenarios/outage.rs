@@ -2,13 +2,18 @@
 
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use fleet_api::kinds;
-use fleet_e2e::observer::{Observation, Observer};
+use fleet_api::names::SYSTEM_NAMESPACE;
+use fleet_e2e::observer::{Observer, What};
 use fleet_e2e::testbed::agents::{Agent, Agents};
 use fleet_e2e::testbed::cluster::Cluster;
+use fleet_e2e::testbed::rbac;
 use fleet_e2e::wait::wait_until;
 use futures::future::try_join_all;
+use k8s_openapi::api::rbac::v1::RoleBinding;
+use kube::Api;
+use kube::api::DeleteParams;
 
 use crate::scrape::Scrape;
 use crate::stage::{Crossing, DEADLINE, EXPORTER, IMPORTER, SECOND_IMPORTER, Stage, accepted};
@@ -25,6 +30,7 @@ pub(crate) fn add(tests: &mut Tests) {
     tests.alone("outage::traffic_survives_the_hub", traffic_survives_the_hub);
     tests.alone("outage::an_importer_catches_up", an_importer_catches_up);
     tests.alone("outage::an_exporter_catches_up", an_exporter_catches_up);
+    tests.alone("outage::a_right_is_taken_and_given_back", a_right_is_taken_and_given_back);
 }
 
 async fn crossings<'a>(stage: &'a Stage, namespace: &str) -> Result<Vec<Crossing<'a>>> {
@@ -81,15 +87,7 @@ async fn traffic_survives_the_hub(stage: &Stage, agents: &mut Agents) -> Result<
         stage.hub().start_apiserver().await?;
         arrive(&format!("the hub is back (killed: {kill})"), &crossings).await?;
 
-        // While the hub was away nobody told the importers anything; what they saw was the change, once.
-        let gone = observer.take().into_iter().find(|seen| {
-            seen.what == fleet_e2e::observer::What::Gone && seen.name().contains(&namespace)
-        });
-        ensure!(
-            gone.is_none(),
-            "it went and came: {}",
-            gone.as_ref().map_or_else(String::new, show)
-        );
+        nothing_went(&mut observer, &namespace)?;
     }
     for crossing in &crossings {
         accepted(stage, crossing.key()).await?;
@@ -97,16 +95,23 @@ async fn traffic_survives_the_hub(stage: &Stage, agents: &mut Agents) -> Result<
     end(stage, &namespace, crossings).await
 }
 
-fn show(seen: &Observation) -> String {
-    seen.to_string()
+/// What was imported has changed in place: traffic was never without endpoints.
+fn nothing_went(observer: &mut Observer, namespace: &str) -> Result<()> {
+    let gone = observer
+        .take()
+        .into_iter()
+        .find(|seen| seen.what == What::Gone && seen.name().contains(namespace));
+    gone.map_or(Ok(()), |gone| bail!("it went and came: {gone}"))
 }
 
+/// Not one write.
 fn nothing_happened(observer: &mut Observer) -> Result<()> {
     let seen: Vec<String> = observer.take().iter().map(ToString::to_string).collect();
-    ensure!(seen.is_empty(), "without the hub:\n{}", seen.join("\n"));
+    ensure!(seen.is_empty(), "meanwhile:\n{}", seen.join("\n"));
     Ok(())
 }
 
+/// Ends the API server as an update does, or as a crash.
 async fn take_away(cluster: &Cluster, kill: bool) -> Result<()> {
     if kill { cluster.kill_apiserver().await } else { cluster.stop_apiserver().await }
 }
@@ -114,24 +119,22 @@ async fn take_away(cluster: &Cluster, kill: bool) -> Result<()> {
 async fn an_importer_catches_up(stage: &Stage, agents: &mut Agents) -> Result<()> {
     let namespace = stage.namespace("noimp").await?;
     let mut crossings = crossings(stage, &namespace).await?;
-    for kill in [false, true] {
-        let before = failures(agents, Agent::Member(IMPORTER)).await?;
-        take_away(stage.importer(), kill).await?;
-        for crossing in &mut crossings {
-            crossing.change(2).await?;
-        }
-        tries_in_vain(agents, Agent::Member(IMPORTER), before).await?;
-        // The other importer does not notice.
-        let other = stage.member(SECOND_IMPORTER);
-        for crossing in &crossings {
-            let (namespace, name) = crossing.key();
-            let wanted = &crossing.addresses;
-            fleet_e2e::exchange::wait_imported(other, namespace, name, wanted, DEADLINE).await?;
-        }
-        agents.check_alive()?;
-        stage.importer().start_apiserver().await?;
-        arrive(&format!("the importer is back (killed: {kill})"), &crossings).await?;
+    let before = failures(agents, Agent::Member(IMPORTER)).await?;
+    take_away(stage.importer(), true).await?;
+    for crossing in &mut crossings {
+        crossing.change(2).await?;
     }
+    tries_in_vain(agents, Agent::Member(IMPORTER), before).await?;
+    // The other importer does not notice.
+    let other = stage.member(SECOND_IMPORTER);
+    for crossing in &crossings {
+        let (namespace, name) = crossing.key();
+        let wanted = &crossing.addresses;
+        fleet_e2e::exchange::wait_imported(other, namespace, name, wanted, DEADLINE).await?;
+    }
+    agents.check_alive()?;
+    stage.importer().start_apiserver().await?;
+    arrive("the importer is back", &crossings).await?;
     end(stage, &namespace, crossings).await
 }
 
@@ -139,26 +142,39 @@ async fn an_importer_catches_up(stage: &Stage, agents: &mut Agents) -> Result<()
 async fn an_exporter_catches_up(stage: &Stage, agents: &mut Agents) -> Result<()> {
     let namespace = stage.namespace("noexp").await?;
     let mut crossings = crossings(stage, &namespace).await?;
-    for kill in [false, true] {
-        let mut observer = Observer::start_for([
-            (stage.hub(), kinds::ENDPOINT_SLICE_EXPORT),
-            (stage.importer(), kinds::ENDPOINT_SLICE),
-        ])
-        .await?;
-        take_away(stage.exporter(), kill).await?;
-        agents.check_alive()?;
-        stage.exporter().start_apiserver().await?;
-        for crossing in &mut crossings {
-            crossing.change(2).await?;
-        }
-        arrive(&format!("the exporter is back (killed: {kill})"), &crossings).await?;
-        let gone =
-            observer.take().into_iter().find(|seen| seen.what == fleet_e2e::observer::What::Gone);
-        ensure!(
-            gone.is_none(),
-            "it went and came: {}",
-            gone.as_ref().map_or_else(String::new, show)
-        );
+    let mut observer = Observer::start_for([
+        (stage.hub(), kinds::ENDPOINT_SLICE_EXPORT),
+        (stage.importer(), kinds::ENDPOINT_SLICE),
+    ])
+    .await?;
+    take_away(stage.exporter(), false).await?;
+    agents.check_alive()?;
+    stage.exporter().start_apiserver().await?;
+    for crossing in &mut crossings {
+        crossing.change(2).await?;
     }
+    arrive("the exporter is back", &crossings).await?;
+    nothing_went(&mut observer, &namespace)?;
+    end(stage, &namespace, crossings).await
+}
+
+/// The importer's agent may not write slices for a while. What is imported stays, and follows as soon as it may again.
+async fn a_right_is_taken_and_given_back(stage: &Stage, agents: &mut Agents) -> Result<()> {
+    let namespace = stage.namespace("norights").await?;
+    let mut crossings = crossings(stage, &namespace).await?;
+    let importer = stage.importer();
+    let mut observer = Observer::start_for([(importer, kinds::ENDPOINT_SLICE)]).await?;
+    let before = failures(agents, Agent::Member(IMPORTER)).await?;
+    let bindings: Api<RoleBinding> = Api::namespaced(importer.client(), SYSTEM_NAMESPACE);
+    bindings.delete("member-agent", &DeleteParams::default()).await?;
+    for crossing in &mut crossings {
+        crossing.change(2).await?;
+    }
+    tries_in_vain(agents, Agent::Member(IMPORTER), before).await?;
+    agents.check_alive()?;
+    nothing_happened(&mut observer)?;
+    rbac::member_agent().apply(&importer.client()).await?;
+    arrive("the right is back", &crossings).await?;
+    nothing_went(&mut observer, &namespace)?;
     end(stage, &namespace, crossings).await
 }

@@ -15,9 +15,9 @@ const QUIET: Duration = Duration::from_secs(2);
 const REST: Duration = Duration::from_mins(1);
 const SERVICES: usize = 5;
 
-pub(crate) fn add_beside(tests: &mut Tests) {
+pub(crate) fn add_first(tests: &mut Tests) {
     if on_own_testbed() {
-        tests.beside("silence::at_rest_nothing_is_written", at_rest_nothing_is_written);
+        tests.throughout("silence::at_rest_nothing_is_written", at_rest_nothing_is_written);
     }
 }
 
@@ -32,7 +32,7 @@ fn on_own_testbed() -> bool {
     std::env::var_os(fleet_e2e::fleet::HUB_KUBECONFIG).is_none()
 }
 
-/// Services that others' changes, all the other scenarios in this minute, do not touch.
+/// Services that the other scenarios do not touch, whatever these do to agents and servers in this minute.
 async fn at_rest_nothing_is_written(stage: &Stage) -> Result<()> {
     let namespace = stage.namespace("rest").await?;
     let mut meter = WriteMeter::start(stage)?.about(&namespace);

@@ -74,6 +74,15 @@ impl Tests {
         });
     }
 
+    /// Adds a scenario that all others may run beside, those too that must be alone otherwise.
+    pub(crate) fn throughout(
+        &mut self,
+        name: &'static str,
+        scenario: impl AsyncFnOnce(&Stage) -> Result<()> + Send + 'static,
+    ) {
+        self.add(name, async move |shared: &Shared| shared.perform(name, scenario).await);
+    }
+
     /// Adds a scenario that must be alone with the fleet, and gets hold of the agents.
     pub(crate) fn alone(
         &mut self,
