@@ -29,13 +29,14 @@ const WARM_UP: usize = 20;
 pub(super) struct Series {
     whole: Histogram<u64>,
     hops: [Histogram<u64>; STATIONS],
+    slowest: (Duration, [Option<Duration>; STATIONS]),
 }
 
 impl Series {
     pub(super) fn new() -> Result<Self> {
         let histogram = || Histogram::<u64>::new(3).context("three digits are valid");
         let hops = [histogram()?, histogram()?, histogram()?, histogram()?];
-        Ok(Self { whole: histogram()?, hops })
+        Ok(Self { whole: histogram()?, hops, slowest: Default::default() })
     }
 
     /// How many changes were timed.
@@ -53,9 +54,18 @@ impl Series {
         millis(&self.hops[station as usize], percentile)
     }
 
+    /// The hops of the slowest change, in milliseconds: where it was held up.
+    pub(super) fn slowest(&self) -> [Option<f64>; STATIONS] {
+        self.slowest.1.map(|hop| hop.map(|time| time.as_secs_f64() * 1e3))
+    }
+
     fn add(&mut self, begin: Instant, way: &Way, last: Station) -> Result<()> {
         let end = way.at(last).context("a change arrived nowhere")?;
-        self.whole.record(micros(end.saturating_duration_since(begin)))?;
+        let whole = end.saturating_duration_since(begin);
+        self.whole.record(micros(whole))?;
+        if whole > self.slowest.0 {
+            self.slowest = (whole, way.hops(begin));
+        }
         for (histogram, hop) in self.hops.iter_mut().zip(way.hops(begin)) {
             if let Some(hop) = hop {
                 histogram.record(micros(hop))?;
@@ -220,6 +230,7 @@ mod tests {
         let mut series = Series::new().unwrap();
         series.add(begin, &way, Station::Target).unwrap();
         assert_eq!(series.len(), 1);
+        assert_eq!(series.slowest()[3].map(f64::round), Some(5.0));
         // Three digits of precision.
         assert!((series.percentile(50.0) - 14.0).abs() < 0.02);
         assert!((series.hop(Station::Import, 50.0) - 4.0).abs() < 0.01);

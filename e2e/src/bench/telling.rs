@@ -46,6 +46,17 @@ pub(super) fn latency(latency: &Latency, work: &Scrape, fleet: &Fleet, report: &
         let steady = hop(latency.steady.as_ref(), station);
         report.notes.push(format!("  {name:<32} {chain}   {steady}").trim_end().to_owned());
     }
+    let slowest = [("chain", Some(&latency.chain)), ("steady", latency.steady.as_ref())];
+    for (name, series) in slowest {
+        let Some(series) = series else { continue };
+        let hop =
+            |hop: Option<f64>| hop.map_or_else(|| "?".to_owned(), |millis| format!("{millis:.1}"));
+        let hops = series.slowest().map(hop).join(" ");
+        report.notes.push(format!("the slowest of {name}, hops in ms: {hops}"));
+    }
+    if latency.steady.is_some() {
+        report.notes.push(format!("agents in all turns: {work}"));
+    }
     for (stage, millis, ran) in work.stages() {
         report.notes.push(format!("agents' stage {stage:<12} mean {millis:.2} ms, {ran:.0} times"));
     }
