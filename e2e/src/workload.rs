@@ -19,7 +19,7 @@ use crate::testbed::cluster::Cluster;
 use crate::wait::{wait_for, wait_until};
 
 /// The node that all Pods are bound to; the EndpointSlice controller skips Pods whose node does not exist.
-const NODE: &str = "fleet-testbed";
+pub const NODE: &str = "fleet-testbed";
 const IN_FLIGHT: usize = 16;
 const DEADLINE: Duration = Duration::from_secs(30);
 

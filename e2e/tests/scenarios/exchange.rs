@@ -181,9 +181,11 @@ async fn an_import_waits_for_its_export(stage: &Stage) -> Result<()> {
 /// hub and derived Services are called.
 async fn services_side_by_side_do_not_mix(stage: &Stage) -> Result<()> {
     let short = stage.namespace("side").await?;
-    let long = format!("{short}-by");
-    stage.user_namespace(&long).await?;
-    let pairs = [(&short, "side"), (&long, "side"), (&short, "by-side")];
+    let long = stage.namespace(&short).await?;
+    let rest =
+        long.strip_prefix(&format!("{short}-")).context("the names have a beginning in common")?;
+    let twin = format!("{rest}-side");
+    let pairs = [(&short, "side"), (&long, "side"), (&short, &twin)];
     let mut crossings = Vec::new();
     for (namespace, name) in pairs {
         crossings.push(stage.crossing_in(namespace, name, &[IMPORTER]).await?);

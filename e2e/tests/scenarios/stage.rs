@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::ops::Deref;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
@@ -14,9 +13,12 @@ use fleet_e2e::testbed::Options;
 use fleet_e2e::testbed::agents::{AgentOptions, Agents};
 use fleet_e2e::testbed::cluster::Cluster;
 use fleet_e2e::wait::{wait_for, wait_until};
-use fleet_e2e::workload::{ManualService, ServiceSpec, next_address};
+use fleet_e2e::workload::{ManualService, NODE, ServiceSpec, next_address};
 use futures::future::try_join_all;
-use kube::api::DynamicObject;
+use k8s_openapi::api::core::v1::{Namespace, Node, Pod};
+use kube::Api;
+use kube::api::{DeleteParams, DynamicObject, ListParams};
+use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::sync::RwLock;
 
@@ -35,7 +37,8 @@ pub(crate) struct Stage {
     // Dropped first: agents without servers only complain.
     agents: RwLock<Agents>,
     fleet: Fleet,
-    namespaces: AtomicUsize,
+    /// Names of the user namespaces that were made.
+    namespaces: Mutex<Vec<String>>,
 }
 
 impl Deref for Stage {
@@ -51,7 +54,7 @@ impl Stage {
         let fleet = Fleet::from_env_or_testbed(Options::members(3)).await?;
         let agents = Agents::start(&fleet, &AgentOptions::default()).await;
         let agents = RwLock::new(fleet.explain_as("start", agents).await?);
-        Ok(Self { agents, fleet, namespaces: AtomicUsize::new(0) })
+        Ok(Self { agents, fleet, namespaces: Mutex::default() })
     }
 
     pub(crate) fn fleet(&self) -> &Fleet {
@@ -95,8 +98,38 @@ impl Stage {
 
     /// A name that no other scenario and no earlier run has.
     pub(crate) fn namespace_name(&self, what: &str) -> String {
-        let number = self.namespaces.fetch_add(1, Ordering::Relaxed);
-        format!("{what}-{:06}x{number:03}", std::process::id())
+        let mut namespaces = self.namespaces.lock();
+        let name = format!("{what}-p{:06}x{:03}", std::process::id(), namespaces.len());
+        namespaces.push(name.clone());
+        name
+    }
+
+    /// Leaves clusters that stay as they were: deletes the user namespaces and waits until they are gone, which the
+    /// agents have to allow.
+    pub(crate) async fn clean(&self) -> Result<()> {
+        let names = std::mem::take(&mut *self.namespaces.lock());
+        let theirs = self.clusters().filter(|cluster| cluster.control_plane().is_none());
+        try_join_all(theirs.map(async |cluster| {
+            let all: Api<Namespace> = Api::all(cluster.client());
+            let nodes: Api<Node> = Api::all(cluster.client());
+            // Not every scenario needs these everywhere.
+            let _ = nodes.delete(NODE, &DeleteParams::default()).await;
+            for name in &names {
+                // Their node has no kubelet that could end them.
+                let pods: Api<Pod> = Api::namespaced(cluster.client(), name);
+                let at_once = DeleteParams::default().grace_period(0);
+                let _ = pods.delete_collection(&at_once, &ListParams::default()).await;
+                let _ = all.delete(name, &DeleteParams::default()).await;
+            }
+            for name in &names {
+                let what = format!("the namespace {name} on {} is gone", cluster.name());
+                wait_until(&what, DEADLINE, async || Ok(all.get_opt(name).await?.is_none()))
+                    .await?;
+            }
+            anyhow::Ok(())
+        }))
+        .await?;
+        Ok(())
     }
 
     /// Makes a Service with one slice of one address in a new namespace, exports it and imports it into these members.

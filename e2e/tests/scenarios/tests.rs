@@ -122,10 +122,17 @@ impl Tests {
             eprintln!("{:7.1} s  {name}", duration.as_secs_f64());
         }
         // Nothing else holds it: all scenarios have ended.
+        let mut code = conclusion.exit_code();
         if let Some(Shared { stage, runtime, .. }) = Arc::into_inner(self.shared) {
-            runtime.block_on(async { drop(stage) });
+            runtime.block_on(async {
+                let Some(Ok(stage)) = stage.into_inner() else { return };
+                if let Err(error) = stage.clean().await {
+                    eprintln!("the clusters are not as they were: {error:#}");
+                    code = ExitCode::FAILURE;
+                }
+            });
         }
-        conclusion.exit_code()
+        code
     }
 }
 
