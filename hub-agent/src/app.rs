@@ -26,6 +26,6 @@ pub async fn run(args: Args) -> anyhow::Result<ExitCode> {
         .source(HubSnapshot::slice_imports(), everywhere())
         .source(HubSnapshot::namespaces(), everywhere());
     let mut agent = agent.connect(&[(ClusterId::Hub, hub.clone())], sources)?;
-    agent.room(ServiceRoom);
+    agent.room(ServiceRoom::default());
     Ok(agent.run().await)
 }

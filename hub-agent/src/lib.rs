@@ -16,4 +16,7 @@
 pub mod app;
 pub mod args;
 pub mod service;
+mod settings;
 pub mod snapshot;
+
+pub use settings::Settings;

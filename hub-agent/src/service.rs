@@ -20,11 +20,15 @@ use jiff::Timestamp;
 pub use fleet::Fleet;
 pub use keys::Key;
 
+use crate::Settings;
 use crate::snapshot::HubSnapshot;
 
 /// Resolves, claims and distributes the Services of the fleet.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct ServiceRoom;
+#[derive(Clone, Debug, Default)]
+pub struct ServiceRoom {
+    /// What its plans depend on beside the snapshot.
+    pub settings: Settings,
+}
 
 impl Room for ServiceRoom {
     type Snapshot = HubSnapshot;
@@ -44,15 +48,20 @@ impl Room for ServiceRoom {
 
     fn plan(&self, key: &Key, snapshot: &HubSnapshot, now: Timestamp) -> Plan {
         match key {
-            Key::Service(service) => plan(service, snapshot, now),
+            Key::Service(service) => plan(&self.settings, service, snapshot, now),
             Key::Stray(kind, name) => stray::plan(*kind, name, snapshot),
         }
     }
 }
 
 /// All writes that one Service of the fleet still misses on the hub.
-pub fn plan(service: &ObjectName, snapshot: &HubSnapshot, now: Timestamp) -> Plan {
-    let fleet = Fleet::of(service, snapshot);
+pub fn plan(
+    settings: &Settings,
+    service: &ObjectName,
+    snapshot: &HubSnapshot,
+    now: Timestamp,
+) -> Plan {
+    let fleet = Fleet::of(settings, service, snapshot);
     let mut plan = Plan::default();
     match resolve::verdict(&fleet) {
         Some(verdict) if !fleet.import_is_terminating() => {

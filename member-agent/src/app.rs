@@ -22,18 +22,18 @@ const HUB_WATCH_SECONDS: u32 = 45;
 /// # Errors
 /// What keeps it from starting, in one line.
 pub async fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let identity = args.identity()?;
+    let settings = args.settings()?;
     let hub = HubSettings::from_env()?;
     let agent = Agent::start("member-agent", env!("CARGO_PKG_VERSION"), args.runtime).await?;
     let export = ExportMetrics::register(agent.registry())?;
-    let import = ImportMetrics::register(agent.registry(), identity.cluster.as_str())?;
+    let import = ImportMetrics::register(agent.registry(), settings.identity.cluster.as_str())?;
 
     let own = clients::local().await?;
     let hub = clients::hub_from_env(hub).await?;
-    let sources = sources(&identity, &own, &hub);
+    let sources = sources(&settings.identity, &own, &hub);
     let mut agent = agent.connect(&[(ClusterId::Local, own), (ClusterId::Hub, hub)], sources)?;
-    agent.room(ExportRoom::new(identity.clone(), export));
-    agent.room(ImportRoom::new(identity, import));
+    agent.room(ExportRoom::new(settings.clone(), export));
+    agent.room(ImportRoom::new(settings, import));
     Ok(agent.run().await)
 }
 

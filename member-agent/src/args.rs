@@ -5,7 +5,7 @@ use clap::Parser;
 use fleet_api::names;
 use fleet_runtime::args::RuntimeArgs;
 
-use crate::Identity;
+use crate::{Identity, Settings};
 
 /// Variable with the name of this cluster, as the original's agents know it.
 const MEMBER_CLUSTER_NAME: &str = "MEMBER_CLUSTER_NAME";
@@ -39,6 +39,14 @@ pub struct Args {
 }
 
 impl Args {
+    /// What the rooms have to know.
+    ///
+    /// # Errors
+    /// One line that names the variable.
+    pub fn settings(&self) -> anyhow::Result<Settings> {
+        Ok(Settings { identity: self.identity()? })
+    }
+
     /// Who this member is.
     ///
     /// # Errors

@@ -19,21 +19,21 @@ use jiff::Timestamp;
 pub use keys::Key;
 use subject::{Eligibility, Subject};
 
-use crate::Identity;
+use crate::Settings;
 use crate::metrics::ExportMetrics;
 use crate::snapshot::MemberSnapshot;
 
 /// Exports Services and their slices to the hub.
 #[derive(Debug)]
 pub struct ExportRoom {
-    identity: Identity,
+    settings: Settings,
     metrics: ExportMetrics,
 }
 
 impl ExportRoom {
     /// The export room of one member.
-    pub fn new(identity: Identity, metrics: ExportMetrics) -> Self {
-        Self { identity, metrics }
+    pub fn new(settings: Settings, metrics: ExportMetrics) -> Self {
+        Self { settings, metrics }
     }
 }
 
@@ -63,7 +63,7 @@ impl Room for ExportRoom {
 
     fn plan(&self, key: &Key, snapshot: &MemberSnapshot, now: Timestamp) -> Plan {
         match key {
-            Key::Service(service) => plan(&self.identity, service, snapshot, now),
+            Key::Service(service) => plan(&self.settings, service, snapshot, now),
             Key::Stray(kind, name) => keys::stray(*kind, name, snapshot),
         }
     }
@@ -75,12 +75,12 @@ impl Room for ExportRoom {
 
 /// All writes that the export of one Service still misses.
 pub fn plan(
-    identity: &Identity,
+    settings: &Settings,
     service: &ObjectName,
     snapshot: &MemberSnapshot,
     now: Timestamp,
 ) -> Plan {
-    let subject = Subject::of(identity, service, snapshot, now);
+    let subject = Subject::of(settings, service, snapshot, now);
     let mut plan = Plan::default();
     match (subject.export, subject.eligibility()) {
         (None, _) => {

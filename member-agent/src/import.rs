@@ -21,21 +21,21 @@ use jiff::Timestamp;
 pub use keys::Key;
 use subject::Subject;
 
-use crate::Identity;
+use crate::Settings;
 use crate::metrics::ImportMetrics;
 use crate::snapshot::MemberSnapshot;
 
 /// Imports Services of the fleet and binds their slices.
 #[derive(Debug)]
 pub struct ImportRoom {
-    identity: Identity,
+    settings: Settings,
     metrics: ImportMetrics,
 }
 
 impl ImportRoom {
     /// The import room of one member.
-    pub fn new(identity: Identity, metrics: ImportMetrics) -> Self {
-        Self { identity, metrics }
+    pub fn new(settings: Settings, metrics: ImportMetrics) -> Self {
+        Self { settings, metrics }
     }
 }
 
@@ -61,13 +61,13 @@ impl Room for ImportRoom {
     }
 
     fn dirty(&self, old: &MemberSnapshot, new: &MemberSnapshot, mark: &mut dyn FnMut(Key)) {
-        keys::dirty(&self.identity, old, new, mark);
+        keys::dirty(&self.settings.identity, old, new, mark);
     }
 
     fn plan(&self, key: &Key, snapshot: &MemberSnapshot, now: Timestamp) -> Plan {
         match key {
-            Key::Service(service) => plan(&self.identity, service, snapshot, now),
-            Key::Wish(name) => wish::plan(&self.identity, name, snapshot, now),
+            Key::Service(service) => plan(&self.settings, service, snapshot, now),
+            Key::Wish(name) => wish::plan(&self.settings.identity, name, snapshot, now),
             Key::Stray(kind, name) => keys::stray(*kind, name, snapshot),
         }
     }
@@ -79,12 +79,12 @@ impl Room for ImportRoom {
 
 /// All writes that the import of one Service still misses.
 pub fn plan(
-    identity: &Identity,
+    settings: &Settings,
     service: &ObjectName,
     snapshot: &MemberSnapshot,
     now: Timestamp,
 ) -> Plan {
-    let subject = Subject::of(identity, service, snapshot, now);
+    let subject = Subject::of(settings, service, snapshot, now);
     let mut plan = Plan::default();
     let holder = choose::holder(&subject);
     let prepared = holder.map(|holder| wish::prepare(&subject, holder, &mut plan));

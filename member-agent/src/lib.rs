@@ -18,6 +18,8 @@ pub mod export;
 mod identity;
 pub mod import;
 pub mod metrics;
+mod settings;
 pub mod snapshot;
 
 pub use identity::Identity;
+pub use settings::Settings;

@@ -9,11 +9,11 @@ use fleet_runtime::room::Room;
 use fleet_runtime::testing::{ModelServer, Refusal, Write, execute};
 use hub_agent::service::ServiceRoom;
 use hub_agent::snapshot::HubSnapshot;
-use member_agent::Identity;
 use member_agent::export::ExportRoom;
 use member_agent::import::ImportRoom;
 use member_agent::metrics::{ExportMetrics, ImportMetrics};
 use member_agent::snapshot::MemberSnapshot;
+use member_agent::{Identity, Settings};
 use serde_json::{Value, json};
 
 /// One member: its API server, and the rooms of its agent.
@@ -28,6 +28,7 @@ pub(crate) struct Member {
 pub(crate) struct Fleet {
     pub(crate) hub: ModelServer,
     pub(crate) members: Vec<Member>,
+    room: ServiceRoom,
     random: Random,
     /// Whether "later" steps are due: time passes only when nothing else is left to do.
     patient: bool,
@@ -51,7 +52,7 @@ impl Fleet {
             hub.create(kinds::NAMESPACE, &name, json!({})).unwrap();
         }
         let members = members.iter().map(|name| Member::new(name)).collect();
-        Self { hub, members, random: Random(seed), patient: false }
+        Self { hub, members, room: ServiceRoom::default(), random: Random(seed), patient: false }
     }
 
     pub(crate) fn member(&mut self, at: usize) -> &mut ModelServer {
@@ -119,11 +120,11 @@ impl Fleet {
     }
 
     fn run_hub(&mut self, budget: &mut Option<&mut usize>) -> bool {
-        let mut keys = keys(&ServiceRoom, &self.hub_snapshot());
+        let mut keys = keys(&self.room, &self.hub_snapshot());
         self.random.shuffle(&mut keys);
         let mut acted = false;
         for key in keys {
-            let plan = ServiceRoom.plan(&key, &self.hub_snapshot(), self.hub.now());
+            let plan = self.room.plan(&key, &self.hub_snapshot(), self.hub.now());
             acted |= send(plan, self.patient, &mut [&mut self.hub], budget);
         }
         acted
@@ -166,15 +167,15 @@ impl Fleet {
 impl Member {
     fn new(name: &str) -> Self {
         let registry = prometheus::Registry::new();
-        let identity = Identity::new(name);
+        let settings = Settings::new(name);
         Self {
             server: ModelServer::new(ClusterId::Local),
-            export: ExportRoom::new(identity.clone(), ExportMetrics::register(&registry).unwrap()),
+            export: ExportRoom::new(settings.clone(), ExportMetrics::register(&registry).unwrap()),
             import: ImportRoom::new(
-                identity.clone(),
+                settings.clone(),
                 ImportMetrics::register(&registry, name).unwrap(),
             ),
-            identity,
+            identity: settings.identity,
         }
     }
 }

@@ -10,6 +10,7 @@ use fleet_model::records::{
 };
 
 use super::keys::{FromMember, member_of};
+use crate::Settings;
 use crate::snapshot::HubSnapshot;
 
 /// An object, and the member in whose namespace it lies.
@@ -34,6 +35,8 @@ impl<T> Copy for Owned<'_, T> {}
 /// not in it.
 #[derive(Debug)]
 pub struct Fleet<'a> {
+    /// What the agent was told at start.
+    pub settings: &'a Settings,
     /// Namespace and name, the same in all clusters.
     pub service: &'a ObjectName,
     /// The resolved Service.
@@ -51,9 +54,10 @@ pub struct Fleet<'a> {
 
 impl<'a> Fleet<'a> {
     /// Gathers a Service from a snapshot; cost follows the Service, not the fleet.
-    pub fn of(service: &'a ObjectName, snapshot: &'a HubSnapshot) -> Self {
+    pub fn of(settings: &'a Settings, service: &'a ObjectName, snapshot: &'a HubSnapshot) -> Self {
         let import = snapshot.service_imports.get(service);
         Self {
+            settings,
             service,
             // On a hub that is also a member, an import made for a MultiClusterService is not ours.
             import: import.filter(|import| import.meta.controller_owner().is_none()),

@@ -12,6 +12,7 @@ use crate::snapshot::HubSnapshot;
 
 struct World {
     hub: ModelServer,
+    room: ServiceRoom,
 }
 
 fn shop() -> ObjectName {
@@ -40,7 +41,7 @@ impl World {
         for name in ["team", "fleet-member-a", "fleet-member-b", "fleet-member-c"] {
             hub.create(kinds::NAMESPACE, &ObjectName::cluster(name), json!({})).unwrap();
         }
-        Self { hub }
+        Self { hub, room: ServiceRoom::default() }
     }
 
     /// "a" exports shop with one slice and "b" imports it.
@@ -93,7 +94,7 @@ impl World {
     }
 
     fn plan(&self) -> Plan {
-        plan(&shop(), &self.snapshot(), self.hub.now())
+        plan(&self.room.settings, &shop(), &self.snapshot(), self.hub.now())
     }
 
     fn settle(&mut self) {
@@ -378,14 +379,14 @@ fn a_member_cannot_speak_for_another() {
     assert_eq!(world.clusters(), ["a"]);
 
     let mut keys = Vec::new();
-    ServiceRoom.dirty(&HubSnapshot::default(), &world.snapshot(), &mut |key| keys.push(key));
+    world.room.dirty(&HubSnapshot::default(), &world.snapshot(), &mut |key| keys.push(key));
     let stray = Key::Stray(kinds::INTERNAL_SERVICE_EXPORT, name.clone());
     assert!(keys.contains(&stray));
-    let plan = ServiceRoom.plan(&stray, &world.snapshot(), world.hub.now());
+    let plan = world.room.plan(&stray, &world.snapshot(), world.hub.now());
     assert_eq!((plan.steps.len(), plan.events.len()), (0, 1));
 
     world.hub.delete(kinds::INTERNAL_SERVICE_EXPORT, &name).unwrap();
-    let plan = ServiceRoom.plan(&stray, &world.snapshot(), world.hub.now());
+    let plan = world.room.plan(&stray, &world.snapshot(), world.hub.now());
     execute(&plan, &mut [&mut world.hub]);
     assert!(
         world.hub.get(kinds::INTERNAL_SERVICE_EXPORT, &name).is_none(),

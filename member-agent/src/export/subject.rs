@@ -8,8 +8,8 @@ use fleet_model::records::{
 };
 use jiff::Timestamp;
 
-use crate::Identity;
 use crate::snapshot::MemberSnapshot;
+use crate::{Identity, Settings};
 
 /// Everything the export of one Service depends on.
 #[derive(Debug)]
@@ -41,13 +41,13 @@ pub(super) enum Eligibility<'a> {
 
 impl<'a> Subject<'a> {
     pub(super) fn of(
-        identity: &'a Identity,
+        settings: &'a Settings,
         name: &'a ObjectName,
         snapshot: &'a MemberSnapshot,
         now: Timestamp,
     ) -> Self {
         Self {
-            identity,
+            identity: &settings.identity,
             name,
             snapshot,
             now,

@@ -7,14 +7,14 @@ use fleet_runtime::testing::{ModelServer, execute};
 use serde_json::{Value, json};
 
 use super::plan;
-use crate::Identity;
+use crate::Settings;
 use crate::snapshot::MemberSnapshot;
 
 /// Member "a": its own API server and the hub's.
 struct World {
     own: ModelServer,
     hub: ModelServer,
-    identity: Identity,
+    settings: Settings,
 }
 
 fn shop() -> ObjectName {
@@ -45,7 +45,7 @@ impl World {
         Self {
             own: ModelServer::new(ClusterId::Local),
             hub: ModelServer::new(ClusterId::Hub),
-            identity: Identity::new("a"),
+            settings: Settings::new("a"),
         }
     }
 
@@ -96,11 +96,11 @@ impl World {
     }
 
     fn snapshot(&self) -> MemberSnapshot {
-        MemberSnapshot::of(&self.identity, &self.own, &self.hub)
+        MemberSnapshot::of(&self.settings.identity, &self.own, &self.hub)
     }
 
     fn plan(&self) -> Plan {
-        plan(&self.identity, &shop(), &self.snapshot(), self.own.now())
+        plan(&self.settings, &shop(), &self.snapshot(), self.own.now())
     }
 
     fn settle(&mut self) {

@@ -8,8 +8,8 @@ use fleet_model::records::{
 };
 use jiff::Timestamp;
 
-use crate::Identity;
 use crate::snapshot::MemberSnapshot;
+use crate::{Identity, Settings};
 
 /// A user's wish to import: a MultiClusterService.
 pub(super) type Wish = Record<MultiClusterServiceRecord>;
@@ -33,7 +33,7 @@ pub(super) struct Subject<'a> {
 
 impl<'a> Subject<'a> {
     pub(super) fn of(
-        identity: &'a Identity,
+        settings: &'a Settings,
         service: &'a ObjectName,
         snapshot: &'a MemberSnapshot,
         now: Timestamp,
@@ -41,7 +41,7 @@ impl<'a> Subject<'a> {
         let mut wishes: Vec<_> = snapshot.multi_cluster_services.by(service).collect();
         wishes.sort_by(|a, b| (a.meta.created, &a.name).cmp(&(b.meta.created, &b.name)));
         Self {
-            identity,
+            identity: &settings.identity,
             service,
             snapshot,
             now,

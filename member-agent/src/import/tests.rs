@@ -7,7 +7,7 @@ use fleet_runtime::testing::{ModelServer, execute};
 use serde_json::{Value, json};
 
 use super::plan;
-use crate::Identity;
+use crate::Settings;
 use crate::snapshot::MemberSnapshot;
 
 const COPY: &str = "a-team-shop-x1-abc";
@@ -16,7 +16,7 @@ const COPY: &str = "a-team-shop-x1-abc";
 struct World {
     own: ModelServer,
     hub: ModelServer,
-    identity: Identity,
+    settings: Settings,
 }
 
 fn shop() -> ObjectName {
@@ -52,7 +52,7 @@ impl World {
         Self {
             own: ModelServer::new(ClusterId::Local),
             hub: ModelServer::new(ClusterId::Hub),
-            identity: Identity::new("b"),
+            settings: Settings::new("b"),
         }
     }
 
@@ -91,11 +91,11 @@ impl World {
     }
 
     fn snapshot(&self) -> MemberSnapshot {
-        MemberSnapshot::of(&self.identity, &self.own, &self.hub)
+        MemberSnapshot::of(&self.settings.identity, &self.own, &self.hub)
     }
 
     fn plan(&self) -> Plan {
-        plan(&self.identity, &shop(), &self.snapshot(), self.own.now())
+        plan(&self.settings, &shop(), &self.snapshot(), self.own.now())
     }
 
     /// Plans and writes until nothing is left to do but to wait.
