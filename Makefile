@@ -3,7 +3,7 @@
 # the same features, and nothing is compiled twice.
 
 .DEFAULT_GOAL := help
-.PHONY: help build fmt lint test demo bench crds ci clean
+.PHONY: help build fmt lint test coverage demo bench crds ci clean
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 
@@ -16,7 +16,7 @@ target := $(or $(CARGO_TARGET_DIR),target)
 help: ## List the targets
 	@echo 'make TARGET, where TARGET is one of'
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) \
-		| while IFS='|' read -r name text; do printf '  %-7s %s\n' "$$name" "$$text"; done
+		| while IFS='|' read -r name text; do printf '  %-8s %s\n' "$$name" "$$text"; done
 
 build: ## Build the agents and tools, release profile
 	@.ci/need rust
@@ -39,6 +39,10 @@ test: ## Run all tests, unit to scenario, the latter on real control planes
 	@.ci/need rust control-plane
 	$(CARGO) build --workspace --all-targets --locked
 	$(CARGO) test --workspace --locked
+
+coverage: ## Show how much of the plans the cluster-free tests cover; fails below 95 %
+	@.ci/need rust
+	@.ci/coverage
 
 demo: ## Show a Service crossing from member to member (KEEP=1 leaves it running)
 	@.ci/need rust control-plane
