@@ -30,5 +30,7 @@ pub const NO_EXPORTED_SERVICE: &str = "NoExportedService";
 /// Warning on a MultiClusterService: its `derived-service` label was changed by somebody else and
 /// is rewritten.
 pub const DERIVED_SERVICE_LABEL_REWRITTEN: &str = "DerivedServiceLabelRewritten";
+/// Warning on a ServiceExport or MultiClusterService: the agent cannot read what it needs for it.
+pub const HELD_UP: &str = "HeldUp";
 /// Warning on an object whose reference cannot be read or contradicts where the object is.
 pub const REFERENCE_REFUSED: &str = "ReferenceRefused";

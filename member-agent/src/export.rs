@@ -12,7 +12,7 @@ mod tests;
 use fleet_accumulator::SourceSet;
 use fleet_api::{ObjectName, finalizers};
 use fleet_model::steps::{LOCAL, add_finalizer, remove_finalizer};
-use fleet_runtime::plan::{Plan, Sample, StepId};
+use fleet_runtime::plan::{Event, Plan, Sample, StepId};
 use fleet_runtime::room::Room;
 use jiff::Timestamp;
 
@@ -20,6 +20,7 @@ pub use keys::Key;
 use subject::{Eligibility, Subject};
 
 use crate::Settings;
+use crate::held_up::held_up;
 use crate::metrics::ExportMetrics;
 use crate::snapshot::MemberSnapshot;
 
@@ -66,6 +67,10 @@ impl Room for ExportRoom {
             Key::Service(service) => plan(&self.settings, service, snapshot, now),
             Key::Stray(kind, name) => keys::stray(*kind, name, snapshot),
         }
+    }
+
+    fn held_up(&self, snapshot: &MemberSnapshot, reason: &str) -> Vec<Event> {
+        snapshot.service_exports.iter().map(|wish| held_up(wish, reason)).collect()
     }
 
     fn acknowledged(&self, sample: &Sample, now: Timestamp) {

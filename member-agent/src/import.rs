@@ -14,7 +14,7 @@ mod tests;
 
 use fleet_accumulator::SourceSet;
 use fleet_api::ObjectName;
-use fleet_runtime::plan::{Plan, Sample};
+use fleet_runtime::plan::{Event, Plan, Sample};
 use fleet_runtime::room::Room;
 use jiff::Timestamp;
 
@@ -22,6 +22,7 @@ pub use keys::Key;
 use subject::Subject;
 
 use crate::Settings;
+use crate::held_up::held_up;
 use crate::metrics::ImportMetrics;
 use crate::snapshot::MemberSnapshot;
 
@@ -70,6 +71,10 @@ impl Room for ImportRoom {
             Key::Wish(name) => wish::plan(&self.settings.identity, name, snapshot, now),
             Key::Stray(kind, name) => keys::stray(*kind, name, snapshot),
         }
+    }
+
+    fn held_up(&self, snapshot: &MemberSnapshot, reason: &str) -> Vec<Event> {
+        snapshot.multi_cluster_services.iter().map(|wish| held_up(wish, reason)).collect()
     }
 
     fn acknowledged(&self, sample: &Sample, now: Timestamp) {

@@ -15,6 +15,7 @@
 pub mod app;
 pub mod args;
 pub mod export;
+mod held_up;
 mod identity;
 pub mod import;
 pub mod metrics;

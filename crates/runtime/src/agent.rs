@@ -18,6 +18,7 @@ use crate::clients::ClientSet;
 use crate::clock::Clock;
 use crate::engine::run_room;
 use crate::events::EventSink;
+use crate::held_up;
 use crate::lifecycle::{Lifecycle, LogError, init_logging};
 use crate::metrics::Metrics;
 use crate::room::Room;
@@ -140,8 +141,16 @@ impl<S: Snapshot> Connected<S> {
         *required = required.union(room.required());
         drop(required);
         let name = room.name();
+        let room = Arc::new(room);
+        let reporter = held_up::report(
+            Arc::clone(&room),
+            self.accumulator.clone(),
+            self.events.clone(),
+            self.agent.life.token(),
+        );
+        self.agent.life.spawn("held-up reporter", reporter);
         let task = run_room(
-            Arc::new(room),
+            room,
             self.accumulator.clone(),
             self.writer.clone(),
             self.events.clone(),

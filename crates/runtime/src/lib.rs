@@ -19,6 +19,7 @@ pub mod clients;
 pub mod clock;
 pub mod engine;
 pub mod events;
+mod held_up;
 pub mod lifecycle;
 pub mod metrics;
 pub mod plan;

@@ -6,7 +6,7 @@ use std::hash::Hash;
 use fleet_accumulator::{Snapshot, SourceSet};
 use jiff::Timestamp;
 
-use crate::plan::{Plan, Sample};
+use crate::plan::{Event, Plan, Sample};
 
 /// One decision-making unit of an agent. [`run_room`](crate::engine::run_room) drives it.
 ///
@@ -30,6 +30,12 @@ pub trait Room: Send + Sync + 'static {
 
     /// What `key` still misses. Pure: the same arguments give the same plan.
     fn plan(&self, key: &Self::Key, snapshot: &Self::Snapshot, now: Timestamp) -> Plan;
+
+    /// Events for the users whose objects have to wait, because of `reason`: sources of this room cannot be read.
+    fn held_up(&self, snapshot: &Self::Snapshot, reason: &str) -> Vec<Event> {
+        let _ = (snapshot, reason);
+        Vec::new()
+    }
 
     /// A step that carried `sample` was acknowledged at `now`.
     fn acknowledged(&self, sample: &Sample, now: Timestamp) {

@@ -133,6 +133,11 @@ impl Account {
         format!("system:serviceaccount:{}:{}", self.namespace, self.name)
     }
 
+    /// The name of its bindings: what to delete to take its rights away.
+    pub fn binding(&self) -> &str {
+        &self.binding
+    }
+
     /// Makes the account, its roles and bindings; its namespace must exist. Repeating it changes nothing.
     pub async fn apply(&self, client: &Client) -> Result<()> {
         let subject = json!([{

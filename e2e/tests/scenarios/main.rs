@@ -7,6 +7,7 @@
 
 mod changes;
 mod exchange;
+mod held_up;
 mod kill;
 mod latency;
 mod outage;
@@ -45,6 +46,7 @@ fn main() -> ExitCode {
     termination::add(&mut tests);
     silence::add_alone(&mut tests);
     outage::add(&mut tests);
+    held_up::add(&mut tests);
     kill::add(&mut tests);
 
     tests.run(&arguments)

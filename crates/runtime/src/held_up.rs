@@ -1,0 +1,35 @@
+//! Tells users why nothing happens: a room that cannot read one of its sources plans nothing new, and without a word
+//! that looks like an agent that is not there.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use fleet_accumulator::Accumulator;
+use tokio_util::sync::CancellationToken;
+
+use crate::events::EventSink;
+use crate::room::Room;
+
+/// How often to look. What lasts from one look to the next is worth an Event; a start is over by then.
+const EVERY: Duration = Duration::from_secs(5);
+/// Objects that are told. Whoever has more of them finds one that was.
+const TOLD: usize = 50;
+
+/// Reports what holds up `room`, until `cancel`. The sink keeps it from saying the same again and again.
+pub(crate) async fn report<R: Room>(
+    room: Arc<R>,
+    accumulator: Accumulator<R::Snapshot>,
+    events: EventSink,
+    cancel: CancellationToken,
+) {
+    let mut before = Vec::new();
+    while cancel.run_until_cancelled(tokio::time::sleep(EVERY)).await.is_some() {
+        let reasons = accumulator.blocking(room.required());
+        if !reasons.is_empty() && reasons == before {
+            tracing::debug!(room = room.name(), ?reasons, "Held up");
+            let told = room.held_up(&accumulator.snapshot(), &reasons.join("; "));
+            told.into_iter().take(TOLD).for_each(|event| events.emit(event));
+        }
+        before = reasons;
+    }
+}
