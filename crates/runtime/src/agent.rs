@@ -16,7 +16,7 @@ use crate::admin::{AdminError, AdminServer};
 use crate::args::RuntimeArgs;
 use crate::clients::ClientSet;
 use crate::clock::Clock;
-use crate::engine::run_room;
+use crate::engine::{Replan, Wiring, run_room};
 use crate::events::EventSink;
 use crate::held_up;
 use crate::lifecycle::{Lifecycle, LogError, init_logging};
@@ -120,7 +120,8 @@ impl Agent {
         let blocking = Box::new(move || view.blocking(*asked.lock()));
         // Set once: an agent connects once.
         let _ = self.readiness.0.set(blocking);
-        Ok(Connected { agent: self, accumulator, writer, events, clock, required })
+        let replan = Replan::new();
+        Ok(Connected { agent: self, accumulator, writer, events, clock, required, replan })
     }
 }
 
@@ -132,6 +133,7 @@ pub struct Connected<S> {
     events: EventSink,
     clock: Clock,
     required: Arc<Mutex<SourceSet>>,
+    replan: Replan,
 }
 
 impl<S: Snapshot> Connected<S> {
@@ -149,16 +151,22 @@ impl<S: Snapshot> Connected<S> {
             self.agent.life.token(),
         );
         self.agent.life.spawn("held-up reporter", reporter);
-        let task = run_room(
-            room,
-            self.accumulator.clone(),
-            self.writer.clone(),
-            self.events.clone(),
-            self.clock.clone(),
-            self.agent.metrics.room(name),
-            self.agent.life.token(),
-        );
+        let wiring = Wiring {
+            accumulator: self.accumulator.clone(),
+            writer: self.writer.clone(),
+            events: self.events.clone(),
+            clock: self.clock.clone(),
+            metrics: self.agent.metrics.room(name),
+            replan: self.replan.clone(),
+            cancel: self.agent.life.token(),
+        };
+        let task = run_room(room, wiring);
         self.agent.life.spawn(name, task);
+    }
+
+    /// Makes all rooms plan everything anew; see [`Replan`].
+    pub fn replan(&self) -> Replan {
+        self.replan.clone()
     }
 
     /// Runs until a signal or until a task ends.

@@ -5,6 +5,7 @@
 //! task to task between an event and the request it causes.
 
 mod later;
+mod replan;
 mod settle;
 mod verdict;
 
@@ -27,23 +28,40 @@ use crate::writer::{Outcome, Writer};
 use later::Postponed;
 use settle::View;
 
+pub use replan::Replan;
+
 /// Keys with writes in flight per room. More would only wait in the writer's lanes.
 const KEYS_IN_FLIGHT: usize = 256;
 /// Plans in a row before others on this thread get their turn: at start every key is ready.
 const PLANS_IN_A_ROW: usize = 64;
 
-/// Runs `room` until `cancel` or until the accumulator ends. Returns when the requests on their way
-/// are answered.
-pub async fn run_room<R: Room>(
-    room: Arc<R>,
-    accumulator: Accumulator<R::Snapshot>,
-    writer: Writer,
-    events: EventSink,
-    clock: Clock,
-    metrics: Arc<RoomMetrics>,
-    cancel: CancellationToken,
-) {
+/// What a room is connected to.
+#[derive(Clone)]
+pub struct Wiring<S> {
+    /// Where its snapshots come from.
+    pub accumulator: Accumulator<S>,
+    /// Where its writes go.
+    pub writer: Writer,
+    /// Where its Events go.
+    pub events: EventSink,
+    /// The time that its plans get.
+    pub clock: Clock,
+    /// What it is measured with.
+    pub metrics: Arc<RoomMetrics>,
+    /// Who may ask for everything anew.
+    pub replan: Replan,
+    /// Ends it.
+    pub cancel: CancellationToken,
+}
+
+/// Runs `room` until it is cancelled or until the accumulator ends. Returns when the requests on
+/// their way are answered.
+pub async fn run_room<R: Room>(room: Arc<R>, wiring: Wiring<R::Snapshot>) {
+    let Wiring { accumulator, writer, events, clock, metrics, replan, cancel } = wiring;
     let mut cursor = accumulator.cursor_over(room.required(), room.required());
+    let mut asked = replan.subscribe();
+    // The first step marks everything anyway, and before it there is nothing to plan on.
+    let mut started = false;
     let seed = u64::from(clock.now().subsec_nanosecond().unsigned_abs());
     let mut engine = Engine {
         shared: Arc::new(Shared { room, accumulator, writer, clock, metrics, cancel }),
@@ -62,15 +80,17 @@ pub async fn run_room<R: Room>(
             () = shared.cancel.cancelled() => break,
             step = cursor.next() => {
                 let Some(step) = step else { break };
-                let arrived = now();
-                shared.room.dirty(&step.old, &step.new, &mut |key| {
-                    engine.queue.mark(key, step.received, arrived);
-                });
+                engine.mark(&step.old, &step.new, step.received);
                 if recovered(&*step.old, &*step.new) {
-                    engine.queue.hurry(arrived);
+                    engine.queue.hurry(now());
                 }
                 cursor.commit(step);
+                started = true;
             }
+            () = asked.next() => if started {
+                let newest = shared.accumulator.snapshot();
+                engine.mark(&R::Snapshot::default(), &newest, now());
+            },
             Some(end) = engine.running.next(), if !engine.running.is_empty() => {
                 engine.queue.done(&end.key, end.verdict, end.wake, now());
             }
@@ -108,6 +128,12 @@ struct End<K> {
 }
 
 impl<R: Room> Engine<R> {
+    /// Marks the keys whose plan may differ between two snapshots.
+    fn mark(&mut self, old: &R::Snapshot, new: &R::Snapshot, received: Instant) {
+        let (room, queue, arrived) = (&self.shared.room, &mut self.queue, now());
+        room.dirty(old, new, &mut |key| queue.mark(key, received, arrived));
+    }
+
     /// Plans keys that are ready. True if there are more that could start at once.
     fn start_ready(&mut self) -> bool {
         for _ in 0..PLANS_IN_A_ROW {

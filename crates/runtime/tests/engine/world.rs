@@ -12,7 +12,7 @@ use fleet_accumulator::{
 use fleet_api::{ObjectName, ResourceKind, kinds};
 use fleet_runtime::Room;
 use fleet_runtime::clock::Clock;
-use fleet_runtime::engine::run_room;
+use fleet_runtime::engine::{Replan, Wiring, run_room};
 use fleet_runtime::events::EventSink;
 use fleet_runtime::metrics::Metrics;
 use fleet_runtime::plan::{Action, Plan, Precondition, Sample, Step};
@@ -439,16 +439,18 @@ impl World {
         let clients = [(ClusterId::Hub, self.client())];
         let settings = WriterSettings::new("test");
         let writer = Writer::new(clients, settings, WriteGate::open(), metrics.writer());
-        let room = run_room(
-            Arc::new(CopyRoom { world: self.clone() }),
+        let replan = Replan::new();
+        let wiring = Wiring {
             accumulator,
             writer,
-            EventSink::disabled(),
-            Clock::fixed(Timestamp::UNIX_EPOCH),
-            metrics.room("copy"),
-            cancel.clone(),
-        );
-        Running { cancel, metrics, room: tokio::spawn(room) }
+            events: EventSink::disabled(),
+            clock: Clock::fixed(Timestamp::UNIX_EPOCH),
+            metrics: metrics.room("copy"),
+            replan: replan.clone(),
+            cancel: cancel.clone(),
+        };
+        let room = run_room(Arc::new(CopyRoom { world: self.clone() }), wiring);
+        Running { cancel, metrics, replan, room: tokio::spawn(room) }
     }
 }
 
@@ -456,6 +458,7 @@ impl World {
 pub struct Running {
     pub cancel: CancellationToken,
     pub metrics: Metrics,
+    pub replan: Replan,
     pub room: tokio::task::JoinHandle<()>,
 }
 
