@@ -62,15 +62,19 @@ pub fn derived_service_candidates(mcs: &ObjectName) -> impl Iterator<Item = Stri
     Some(plain).filter(|name| is_dns1035_label(name)).into_iter().chain(hashed)
 }
 
-/// Name of the `EndpointSliceExport` of one incarnation of an EndpointSlice.
+/// Names for the `EndpointSliceExport` of one incarnation of an EndpointSlice, best first.
 ///
 /// Its `EndpointSliceImports` and the imported EndpointSlices carry the same name, so it has to be
 /// unique in the whole fleet.
-pub fn slice_export_name(cluster: &str, namespace: &str, slice: &str, uid: &str) -> String {
+pub fn slice_export_candidates(
+    cluster: &str,
+    namespace: &str,
+    slice: &str,
+    uid: &str,
+) -> impl Iterator<Item = String> + use<> {
     let whole = format!("{cluster}-{namespace}-{slice}");
     let prefix = subdomain_prefix(&whole, SUBDOMAIN_LIMIT - LONG_HASH - 1);
-    let hash = hash([cluster, namespace, slice, uid], LONG_HASH);
-    format!("{prefix}-{hash}")
+    attempts(prefix, [cluster, namespace, slice, uid], LONG_HASH)
 }
 
 fn join(name: &ObjectName) -> String {
@@ -85,14 +89,20 @@ fn subdomain_candidates(name: &ObjectName) -> impl Iterator<Item = String> + use
 }
 
 fn hashed(prefix: String, name: &ObjectName) -> impl Iterator<Item = String> + use<> {
-    let name = name.clone();
+    attempts(prefix, [&*name.namespace, &*name.name], SHORT_HASH)
+}
+
+/// Hashed candidates. From the second on their number is hashed, too.
+fn attempts<const N: usize>(
+    prefix: String,
+    parts: [&str; N],
+    length: usize,
+) -> impl Iterator<Item = String> + use<N> {
+    let parts = parts.map(str::to_owned);
     (0..HASHED_CANDIDATES).map(move |attempt| {
-        let parts = [&*name.namespace, &*name.name];
-        let hash = match attempt {
-            0 => hash(parts, SHORT_HASH),
-            _ => hash(parts.into_iter().chain([&*attempt.to_string()]), SHORT_HASH),
-        };
-        format!("{prefix}-{hash}")
+        let number = (attempt > 0).then(|| attempt.to_string());
+        let parts = parts.iter().map(String::as_str).chain(number.as_deref());
+        format!("{prefix}-{}", hash(parts, length))
     })
 }
 

@@ -5,6 +5,7 @@ mod keys;
 mod slices;
 mod status;
 mod subject;
+mod wish;
 
 #[cfg(test)]
 mod tests;
@@ -17,7 +18,7 @@ use fleet_runtime::room::Room;
 use jiff::Timestamp;
 
 pub use keys::Key;
-use subject::{Eligibility, Subject};
+use subject::Subject;
 
 use crate::Settings;
 use crate::held_up::held_up;
@@ -87,14 +88,15 @@ pub fn plan(
 ) -> Plan {
     let subject = Subject::of(settings, service, snapshot, now);
     let mut plan = Plan::default();
-    match (subject.export, subject.eligibility()) {
-        (None, _) => {
+    match subject.export {
+        None => {
             withdraw(&subject, &mut plan);
         }
-        (Some(export), _) if export.meta.is_terminating() => unexport(&subject, &mut plan),
-        (Some(_), Eligibility::Exportable(_)) => export(&subject, &mut plan),
-        (Some(_), _) => {
-            if status::write(&subject, None, &mut plan) {
+        Some(export) if export.meta.is_terminating() => unexport(&subject, &mut plan),
+        Some(_) if subject.exported().is_some() => self::export(&subject, &mut plan),
+        // One write to the ServiceExport at a time: the user reads why before it is let go.
+        Some(export) => {
+            if status::write(&subject, export, None, &mut plan) {
                 withdraw(&subject, &mut plan);
             } else {
                 unexport(&subject, &mut plan);
@@ -112,7 +114,7 @@ fn export(subject: &Subject<'_>, plan: &mut Plan) {
     let verdict = internal::sync(subject, guarded, plan);
     slices::sync(subject, verdict, plan);
     if guarded.is_none() {
-        status::write(subject, internal::conflict(subject), plan);
+        status::write(subject, export, internal::conflict(subject), plan);
     }
 }
 

@@ -17,6 +17,10 @@ fn derived(namespace: &str, name: &str) -> Vec<String> {
     derived_service_candidates(&ObjectName::new(namespace, name)).collect()
 }
 
+fn slice_export_name(cluster: &str, namespace: &str, slice: &str, uid: &str) -> String {
+    slice_export_candidates(cluster, namespace, slice, uid).next().unwrap()
+}
+
 #[test]
 fn a_member_is_known_by_its_namespace() {
     assert_eq!(member_namespace("east"), "fleet-member-east");
@@ -210,4 +214,13 @@ proptest! {
             slice_export_name(&right.0, &right.1, &right.2, &right.3)
         );
     }
+}
+
+#[test]
+fn the_next_name_of_a_slice_differs_in_its_hash_only() {
+    let names: Vec<_> = slice_export_candidates("east", "team", "shop-x7k2p", UID).collect();
+    assert_eq!(names.len(), 2);
+    assert_ne!(names[0], names[1]);
+    assert!(names.iter().all(|name| name.starts_with("east-team-shop-x7k2p-")), "{names:?}");
+    assert!(names.iter().all(|name| is_dns1123_subdomain(name)), "{names:?}");
 }

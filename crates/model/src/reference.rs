@@ -34,3 +34,15 @@ pub fn export_of<T: Tracked>(
         exported_since: Some(Time(since)),
     }
 }
+
+/// Whether a reference names `record` of this cluster in all that says which object it is. Versions
+/// and times are left aside: they change without the object becoming another.
+pub fn refers<T: Tracked>(
+    reference: &ExportedObjectReference,
+    cluster: &str,
+    record: &Record<T>,
+) -> bool {
+    reference.cluster_id == cluster
+        && reference.uid == record.uid.to_string()
+        && reference.object().as_ref() == Some(&record.name)
+}

@@ -158,11 +158,11 @@ impl<R: Room> Engine<R> {
         metrics.plan_duration.observe(planned.duration_since(started).as_secs_f64());
 
         let Plan { mut steps, later, wake_after, events } = plan;
-        for event in events {
+        let (ripe, ripens) = self.postponed.sort(&job.key, later, planned);
+        for event in events.into_iter().chain(ripe.iter().flat_map(|later| later.events.clone())) {
             self.events.emit(event);
         }
-        let (ripe, ripens) = self.postponed.sort(&job.key, later, planned);
-        steps.extend(ripe);
+        steps.extend(ripe.into_iter().map(|later| later.step));
         let wake = [ripens, wake_after.map(|after| planned + after)].into_iter().flatten().min();
         tracing::debug!(
             room = self.shared.room.name(), key = %job.key, attempt = job.failures,

@@ -183,6 +183,8 @@ pub struct Later {
     pub purpose: &'static str,
     /// The step; it has no dependencies.
     pub step: Step,
+    /// Events to emit when it is sent.
+    pub events: Vec<Event>,
 }
 
 /// All writes a key still misses. An empty plan means that nothing is left to do.
@@ -209,7 +211,7 @@ impl Plan {
 
     /// Adds a step that is sent once plans have asked for it during `delay`.
     pub fn push_later(&mut self, delay: Duration, purpose: &'static str, step: Step) {
-        self.later.push(Later { delay, purpose, step });
+        self.later.push(Later { delay, purpose, step, events: Vec::new() });
     }
 
     /// Whether there is nothing to write, now or later.

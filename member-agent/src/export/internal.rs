@@ -1,24 +1,25 @@
 //! The Service on its way to the hub: its InternalServiceExport.
 
+use std::slice;
+
 use fleet_accumulator::Record;
 use fleet_api::v1alpha1::InternalServiceExportSpec;
-use fleet_api::{ObjectName, conditions, finalizers, names};
+use fleet_api::{ObjectName, ServicePort, conditions, finalizers, names};
 use fleet_model::conditions::find;
 use fleet_model::records::{InternalServiceExportRecord, ServiceRecord};
-use fleet_model::reference;
 use fleet_model::steps::{HUB, add, to_json};
-use fleet_runtime::plan::{Plan, Step, StepId};
+use fleet_model::{ports, reference};
+use fleet_runtime::plan::{Plan, Sample, Step, StepId};
+use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use serde_json::json;
 
 use super::slices::Verdict;
-use super::subject::{Eligibility, Subject};
+use super::subject::Subject;
 
 /// Brings the hub's copy of the Service in line, and tells what the hub thinks of it.
 pub(super) fn sync(subject: &Subject<'_>, guarded: Option<StepId>, plan: &mut Plan) -> Verdict {
-    let Eligibility::Exportable(service) = subject.eligibility() else {
-        return Verdict::Undecided;
-    };
+    let Some(service) = subject.exported() else { return Verdict::Undecided };
     let Some(current) = current(subject, service) else {
         // What is there belongs to an earlier Service of the name, and blocks its successor.
         withdraw(subject, plan);
@@ -32,9 +33,7 @@ pub(super) fn sync(subject: &Subject<'_>, guarded: Option<StepId>, plan: &mut Pl
             plan.push(HUB.delete(extra));
         }
     }
-    if current.spec.ports != service.ports {
-        plan.push(update(subject, current, service).after(guarded));
-    }
+    plan.steps.extend(update(subject, current, service).map(|step| step.after(guarded)));
     match find(&current.conditions, conditions::CONFLICT) {
         Some(conflict) if conflict.status == conditions::FALSE => Verdict::Accepted,
         Some(conflict) if conflict.status == conditions::TRUE => Verdict::Refused,
@@ -46,8 +45,7 @@ pub(super) fn sync(subject: &Subject<'_>, guarded: Option<StepId>, plan: &mut Pl
 pub(super) fn conflict<'a>(
     subject: &Subject<'a>,
 ) -> Option<(&'a Record<InternalServiceExportRecord>, &'a Condition)> {
-    let Eligibility::Exportable(service) = subject.eligibility() else { return None };
-    let current = current(subject, service)?;
+    let current = current(subject, subject.exported()?)?;
     Some((current, find(&current.object.conditions, conditions::CONFLICT)?))
 }
 
@@ -57,6 +55,11 @@ pub(super) fn withdraw(subject: &Subject<'_>, plan: &mut Plan) -> Vec<StepId> {
     live.map(|export| plan.push(HUB.delete(export))).collect()
 }
 
+/// Whether other objects have every name that this Service's export could have.
+pub(super) fn is_crowded_out(subject: &Subject<'_>) -> bool {
+    subject.internal_exports.is_empty() && free_name(subject).is_none()
+}
+
 /// Asks the hub whether really nothing lies where this Service would be exported to.
 pub(super) fn confirm_absent(subject: &Subject<'_>, plan: &mut Plan) -> Option<StepId> {
     let name = free_name(subject)?;
@@ -64,7 +67,7 @@ pub(super) fn confirm_absent(subject: &Subject<'_>, plan: &mut Plan) -> Option<S
 }
 
 /// The export of this very Service, under whatever name.
-fn current<'a>(
+pub(super) fn current<'a>(
     subject: &Subject<'a>,
     service: &Record<ServiceRecord>,
 ) -> Option<&'a Record<InternalServiceExportRecord>> {
@@ -77,7 +80,7 @@ fn current<'a>(
 }
 
 fn create(subject: &Subject<'_>, service: &Record<ServiceRecord>) -> Option<Step> {
-    let spec = spec(subject, service);
+    let spec = spec(subject, service, subject.now);
     let body = json!({
         "metadata": { "finalizers": [finalizers::INTERNAL_SERVICE_EXPORT] },
         "spec": to_json(&spec),
@@ -86,29 +89,62 @@ fn create(subject: &Subject<'_>, service: &Record<ServiceRecord>) -> Option<Step
 }
 
 /// The object is shared with the hub, so only our part of it is patched.
+///
+/// Other changes of the Service (its status, a label) export nothing else and are not sent.
 fn update(
     subject: &Subject<'_>,
     current: &Record<InternalServiceExportRecord>,
     service: &Record<ServiceRecord>,
-) -> Step {
-    let spec = spec(subject, service);
+) -> Option<Step> {
+    let same_ports = same_in_order(&current.spec.ports, &service.ports);
+    let seen = &current.spec.service_reference;
+    if same_ports && reference::refers(seen, &subject.identity.cluster, service) {
+        return None;
+    }
+    // The same ports, repaired, are exported since they were first.
+    let known = seen.exported_since.as_ref().filter(|_| same_ports);
+    let since = known.map_or(subject.now, |since| since.0);
+    let spec = spec(subject, service, since);
     let operations = vec![
         add(&["spec", "ports"], to_json(&spec.ports)),
         add(&["spec", "serviceReference"], to_json(&spec.service_reference)),
     ];
-    HUB.patch(current, operations)
+    let sample = (!same_ports && told(subject)).then(|| sample(subject, since));
+    Some(HUB.patch(current, operations).sample(sample))
 }
 
-fn spec(subject: &Subject<'_>, service: &Record<ServiceRecord>) -> InternalServiceExportSpec {
+/// A Go hub takes the same ports in another order for other ports, so the order is exported too.
+fn same_in_order(exported: &[ServicePort], wanted: &[ServicePort]) -> bool {
+    let same = |(a, b)| ports::same(slice::from_ref(a), slice::from_ref(b));
+    exported.len() == wanted.len() && exported.iter().zip(wanted).all(same)
+}
+
+/// Whether the user has read a verdict of the hub.
+fn told(subject: &Subject<'_>) -> bool {
+    let conflict = subject.export.and_then(|export| find(&export.conditions, conditions::CONFLICT));
+    conflict.is_some_and(|conflict| conflict.status != conditions::UNKNOWN)
+}
+
+/// Measures an export that was seen at `since`.
+pub(super) fn sample(subject: &Subject<'_>, since: Timestamp) -> Sample {
+    Sample { origin: subject.identity.cluster.clone(), since, first: true }
+}
+
+fn spec(
+    subject: &Subject<'_>,
+    service: &Record<ServiceRecord>,
+    since: Timestamp,
+) -> InternalServiceExportSpec {
     let cluster = &subject.identity.cluster;
     let generation = service.meta.generation;
     InternalServiceExportSpec {
         ports: service.ports.clone(),
-        service_reference: reference::export_of(cluster, service, generation, subject.now),
+        service_reference: reference::export_of(cluster, service, generation, since),
         ..InternalServiceExportSpec::default()
     }
 }
 
+/// The first name on the hub that nothing has.
 fn free_name(subject: &Subject<'_>) -> Option<ObjectName> {
     names::internal_export_candidates(subject.name)
         .map(|name| subject.on_hub(&name))

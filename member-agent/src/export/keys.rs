@@ -2,10 +2,11 @@
 
 use std::fmt;
 
-use fleet_api::{ObjectName, ResourceKind, kinds};
+use fleet_accumulator::{ClusterId, Record, Tracked};
+use fleet_api::{ObjectName, ResourceKind, events, kinds};
 use fleet_model::changes::each_touched;
 use fleet_model::steps::HUB;
-use fleet_runtime::plan::Plan;
+use fleet_runtime::plan::{Event, EventType, Plan};
 
 use crate::snapshot::MemberSnapshot;
 
@@ -61,12 +62,29 @@ pub(super) fn stray(kind: ResourceKind, name: &ObjectName, snapshot: &MemberSnap
         let stray = snapshot.internal_exports.get(name).filter(|export| {
             export.spec.service_reference.object().is_none() && !export.meta.is_terminating()
         });
-        plan.steps.extend(stray.map(|export| HUB.delete(export)));
+        if let Some(export) = stray {
+            remove(export, &mut plan);
+        }
     } else {
         let stray = snapshot.slice_exports.get(name).filter(|slice| {
             slice.spec.owner_service_reference.object().is_none() && !slice.meta.is_terminating()
         });
-        plan.steps.extend(stray.map(|slice| HUB.delete(slice)));
+        if let Some(slice) = stray {
+            remove(slice, &mut plan);
+        }
     }
     plan
+}
+
+fn remove<T: Tracked>(stray: &Record<T>, plan: &mut Plan) {
+    plan.push(HUB.delete(stray));
+    plan.events.push(Event {
+        cluster: ClusterId::Hub,
+        kind: T::KIND,
+        name: stray.name.clone(),
+        uid: stray.uid.clone(),
+        event_type: EventType::Warning,
+        reason: events::REFERENCE_REFUSED,
+        note: "removed: its reference names no Service".to_owned(),
+    });
 }

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use fleet_accumulator::Record;
-use fleet_api::{AddressType, ExportedSliceSpec, finalizers, names};
+use fleet_api::{AddressType, ExportedSliceSpec, ObjectName, annotations, finalizers, names};
+use fleet_model::ports::same_in_slices;
 use fleet_model::records::{EndpointSliceExportRecord, EndpointSliceRecord};
 use fleet_model::reference;
 use fleet_model::steps::{HUB, to_json};
@@ -32,7 +33,7 @@ pub(super) fn sync(subject: &Subject<'_>, verdict: Verdict, plan: &mut Plan) {
     }
     let mut wanted: BTreeMap<String, &Record<EndpointSliceRecord>> =
         exportable(subject).map(|slice| (slice.uid.to_string(), slice)).collect();
-    for copy in &subject.slice_exports {
+    for copy in in_order(subject) {
         // The first copy of a slice serves it; later ones are surplus.
         match wanted.remove(&copy.spec.endpoint_slice_reference.uid) {
             Some(_) if copy.meta.is_terminating() => {} // It blocks its successor.
@@ -41,10 +42,23 @@ pub(super) fn sync(subject: &Subject<'_>, verdict: Verdict, plan: &mut Plan) {
         }
     }
     if verdict == Verdict::Accepted {
-        for slice in wanted.into_values() {
-            plan.push(create(subject, slice));
-        }
+        plan.steps.extend(wanted.into_values().filter_map(|slice| create(subject, slice)));
     }
+}
+
+/// Copies in the order of preference for their slices. A live one comes before one that is going,
+/// which only blocks its successor; the one that a Go agent noted on the slice before others.
+fn in_order<'a>(subject: &Subject<'a>) -> Vec<&'a Record<EndpointSliceExportRecord>> {
+    let noted = |copy: &Record<EndpointSliceExportRecord>| {
+        let uid = &copy.spec.endpoint_slice_reference.uid;
+        subject.slices.iter().any(|slice| {
+            slice.meta.annotation(annotations::FLEET_UNIQUE_NAME) == Some(&*copy.name.name)
+                && slice.uid.to_string() == *uid
+        })
+    };
+    let mut copies = subject.slice_exports.clone();
+    copies.sort_by_key(|copy| (copy.meta.is_terminating(), !noted(copy)));
+    copies
 }
 
 /// Deletes every copy that is not going already.
@@ -66,19 +80,27 @@ fn delete(copy: &Record<EndpointSliceExportRecord>) -> Option<Step> {
     (!copy.meta.is_terminating()).then(|| HUB.delete(copy).urgent())
 }
 
-fn create(subject: &Subject<'_>, slice: &Record<EndpointSliceRecord>) -> Step {
-    let source = &slice.name;
-    let name = names::slice_export_name(
-        &subject.identity.cluster,
-        &source.namespace,
-        &source.name,
-        &slice.uid.to_string(),
-    );
+fn create(subject: &Subject<'_>, slice: &Record<EndpointSliceRecord>) -> Option<Step> {
     let body = json!({
         "metadata": { "finalizers": [finalizers::ENDPOINT_SLICE_EXPORT] },
         "spec": to_json(&spec(subject, slice, subject.now)),
     });
-    HUB.create::<EndpointSliceExportRecord>(subject.on_hub(&name), body).stage("export")
+    let name = free_name(subject, slice)?;
+    Some(HUB.create::<EndpointSliceExportRecord>(name, body).stage("export"))
+}
+
+/// The first name on the hub that nothing has. The hash makes the first one free, unless a copy of
+/// this very slice was spoilt by hand and still blocks it.
+fn free_name(subject: &Subject<'_>, slice: &Record<EndpointSliceRecord>) -> Option<ObjectName> {
+    let source = &slice.name;
+    names::slice_export_candidates(
+        &subject.identity.cluster,
+        &source.namespace,
+        &source.name,
+        &slice.uid.to_string(),
+    )
+    .map(|name| subject.on_hub(&name))
+    .find(|name| subject.snapshot.slice_exports.get(name).is_none())
 }
 
 /// A change that exports nothing else (another generation, a label) is not worth a write: it would
@@ -89,8 +111,9 @@ fn update(
     slice: &Record<EndpointSliceRecord>,
 ) -> Option<Step> {
     let same = copy.spec.endpoints == slice.ready
-        && copy.spec.ports == slice.ports
-        && copy.spec.address_type == slice.address_type;
+        && same_in_slices(&copy.spec.ports, &slice.ports)
+        && copy.spec.address_type == slice.address_type
+        && reference::refers(&copy.spec.endpoint_slice_reference, &subject.identity.cluster, slice);
     if same {
         return None;
     }

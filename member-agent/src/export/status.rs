@@ -4,87 +4,140 @@ use std::time::Duration;
 
 use fleet_accumulator::{ClusterId, Record};
 use fleet_api::conditions::{self, reasons};
-use fleet_api::{events, kinds};
-use fleet_model::conditions::{Wanted, apply, find, is};
+use fleet_api::{ObjectName, events, kinds};
+use fleet_model::conditions::{Wanted, apply, find};
 use fleet_model::records::{InternalServiceExportRecord, ServiceExportRecord};
 use fleet_model::steps::LOCAL;
-use fleet_runtime::plan::{Event, EventType, Plan, Sample};
+use fleet_runtime::plan::{Event, EventType, Later, Plan, Sample};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use serde_json::json;
 
-use super::subject::{Eligibility, Subject};
+use super::internal;
+use super::subject::Subject;
+use super::wish::Wish;
 
 /// "Waiting" is written only after it has lasted this long (design 3a).
 const PATIENCE: Duration = Duration::from_millis(500);
 
+type Export = Record<ServiceExportRecord>;
+
 /// The hub's verdict, and where it stands.
 type Verdict<'a> = (&'a Record<InternalServiceExportRecord>, &'a Condition);
 
+/// A condition, and the Event that goes with a change of it.
+struct Told {
+    condition: Wanted,
+    event: (EventType, &'static str),
+}
+
 /// Plans the status; true if it is written at once.
-pub(super) fn write(subject: &Subject<'_>, verdict: Option<Verdict<'_>>, plan: &mut Plan) -> bool {
-    let Some(export) = subject.export else { return false };
-    let valid = valid(subject, export);
-    let conflict = conflict(subject, export, verdict);
-    let waits = conflict.as_ref().is_some_and(|wanted| wanted.status == conditions::UNKNOWN)
-        && valid.status == conditions::TRUE;
-    let told = told(export, &valid, conflict.as_ref());
-    let wanted = [Some(valid), conflict].into_iter().flatten();
+pub(super) fn write(
+    subject: &Subject<'_>,
+    export: &Export,
+    verdict: Option<Verdict<'_>>,
+    plan: &mut Plan,
+) -> bool {
+    let news: Vec<_> = [Some(valid(subject, export)), conflict(subject, export, verdict)]
+        .into_iter()
+        .flatten()
+        .filter(|told| !is_told(subject.name, export, &told.condition))
+        .collect();
+    let events: Vec<_> = news.iter().map(|told| event(export, told)).collect();
+    let waits = subject.exported().is_some() && verdict.is_none_or(|(_, on)| is_open(on));
+    let wanted = news.into_iter().map(|told| told.condition);
     let Some(conditions) = apply(&export.conditions, wanted, subject.now) else {
         return false;
     };
     let step = LOCAL.status(export, &json!({ "conditions": conditions }));
     if waits {
-        plan.push_later(PATIENCE, "waiting for the hub", step);
+        let (delay, purpose) = (PATIENCE, "waiting for the hub");
+        plan.later.push(Later { delay, purpose, step, events });
         return false;
     }
     plan.push(step.sample(sample(subject, export, verdict)));
-    plan.events.extend(told);
+    plan.events.extend(events);
     true
 }
 
-fn valid(subject: &Subject<'_>, export: &Record<ServiceExportRecord>) -> Wanted {
+fn valid(subject: &Subject<'_>, export: &Export) -> Told {
+    use conditions::{FALSE, TRUE};
     let service = subject.name;
-    let (status, reason, message) = match subject.eligibility() {
-        Eligibility::Exportable(_) => {
-            let message = format!("service {service} is valid for export");
-            (conditions::TRUE, reasons::SERVICE_IS_VALID, message)
-        }
-        Eligibility::NotFound => {
-            let message = format!("service {service} is not found or in the deleting state");
-            (conditions::FALSE, reasons::SERVICE_NOT_FOUND, message)
-        }
-        Eligibility::Ineligible => {
-            let message = format!(
+    let (status, reason, message, event) = match subject.wish(export) {
+        Wish::Export(_) => (
+            TRUE,
+            reasons::SERVICE_IS_VALID,
+            format!("service {service} is valid for export"),
+            (EventType::Normal, events::VALID_SERVICE_EXPORT),
+        ),
+        Wish::Pause => (
+            TRUE,
+            reasons::SERVICE_IS_VALID,
+            format!("service {service} is exported with weight 0, which keeps it out of the fleet"),
+            (EventType::Normal, events::SERVICE_WEIGHT_ZERO),
+        ),
+        Wish::Hold(_, problem) => (
+            FALSE,
+            reasons::INVALID_WEIGHT,
+            format!("the weight annotation is invalid, the export stays as it was: {problem}"),
+            (EventType::Warning, events::INVALID_WEIGHT),
+        ),
+        Wish::NotFound => (
+            FALSE,
+            reasons::SERVICE_NOT_FOUND,
+            format!("service {service} is not found or in the deleting state"),
+            (EventType::Warning, events::SERVICE_NOT_FOUND),
+        ),
+        Wish::Ineligible => (
+            FALSE,
+            reasons::SERVICE_INELIGIBLE,
+            format!(
                 "service {service} is not eligible for export; it is headless or of type ExternalName"
-            );
-            (conditions::FALSE, reasons::SERVICE_INELIGIBLE, message)
-        }
+            ),
+            (EventType::Warning, events::SERVICE_NOT_ELIGIBLE),
+        ),
+        Wish::SystemNamespace => (
+            FALSE,
+            reasons::SERVICE_INELIGIBLE,
+            format!(
+                "service {service} is not eligible for export; its namespace holds what is imported"
+            ),
+            (EventType::Warning, events::SERVICE_NOT_ELIGIBLE),
+        ),
     };
-    wanted(export, conditions::VALID, status, reason, message)
+    Told { condition: wanted(export, conditions::VALID, status, reason, message), event }
 }
 
 /// The hub's verdict as it stands there; "unknown" while there is none.
-fn conflict(
-    subject: &Subject<'_>,
-    export: &Record<ServiceExportRecord>,
-    verdict: Option<Verdict<'_>>,
-) -> Option<Wanted> {
+fn conflict(subject: &Subject<'_>, export: &Export, verdict: Option<Verdict<'_>>) -> Option<Told> {
+    let wanted = |status: &str, reason: &str, message| {
+        wanted(export, conditions::CONFLICT, status, reason, message)
+    };
+    let pending = (EventType::Normal, events::PENDING_EXPORT_CONFLICT_RESOLUTION);
     if let Some((_, verdict)) = verdict {
-        let (reason, message) = (verdict.reason.as_str(), verdict.message.clone());
-        return Some(wanted(export, conditions::CONFLICT, &verdict.status, reason, message));
+        let event = match verdict.status.as_str() {
+            conditions::TRUE => (EventType::Warning, events::SERVICE_EXPORT_CONFLICT_FOUND),
+            conditions::FALSE => (EventType::Normal, events::NO_SERVICE_EXPORT_CONFLICT_FOUND),
+            _ => pending,
+        };
+        let condition = wanted(&verdict.status, &verdict.reason, verdict.message.clone());
+        return Some(Told { condition, event });
     }
-    let known = find(&export.conditions, conditions::CONFLICT).is_some();
-    let exportable = matches!(subject.eligibility(), Eligibility::Exportable(_));
+    let exported = subject.exported().is_some();
+    if !exported && find(&export.conditions, conditions::CONFLICT).is_none() {
+        return None;
+    }
     // A verdict on an earlier export says nothing about the next one.
-    (known || exportable).then(|| {
-        let message = format!("service {} is pending export conflict resolution", subject.name);
-        let reason = reasons::PENDING_CONFLICT_RESOLUTION;
-        wanted(export, conditions::CONFLICT, conditions::UNKNOWN, reason, message)
-    })
+    let message = if exported && internal::is_crowded_out(subject) {
+        format!("every name that service {} could have on the hub is taken", subject.name)
+    } else {
+        format!("service {} is pending export conflict resolution", subject.name)
+    };
+    let reason = reasons::PENDING_CONFLICT_RESOLUTION;
+    Some(Told { condition: wanted(conditions::UNKNOWN, reason, message), event: pending })
 }
 
 fn wanted(
-    export: &Record<ServiceExportRecord>,
+    export: &Export,
     type_: &'static str,
     status: &str,
     reason: &str,
@@ -94,54 +147,53 @@ fn wanted(
     Wanted { type_, status, reason, message, generation: export.meta.generation }
 }
 
-/// A verdict that the user reads for the first time ends the export of the Service.
-fn sample(
-    subject: &Subject<'_>,
-    export: &Record<ServiceExportRecord>,
-    verdict: Option<Verdict<'_>>,
-) -> Option<Sample> {
+/// Whether the user reads this already, in these or in other words: a Go agent's.
+fn is_told(service: &ObjectName, export: &Export, wanted: &Wanted) -> bool {
+    find(&export.conditions, wanted.type_).is_some_and(|seen| {
+        (&seen.status, &seen.reason) == (&wanted.status, &wanted.reason)
+            && seen.observed_generation == Some(wanted.generation)
+            && says_the_same(service, &seen.message, wanted)
+    })
+}
+
+/// Messages are sentences for people and matter where they say more than the reason does.
+fn says_the_same(service: &ObjectName, seen: &str, wanted: &Wanted) -> bool {
+    // The name of the Service might contain the word.
+    let speaks_of_weight = |text: &str| text.replace(&service.to_string(), "").contains("weight");
+    match wanted.reason.as_str() {
+        reasons::SERVICE_IS_VALID => speaks_of_weight(seen) == speaks_of_weight(&wanted.message),
+        reasons::SERVICE_NOT_FOUND | reasons::SERVICE_INELIGIBLE => true,
+        _ => seen == wanted.message,
+    }
+}
+
+/// A verdict that the user reads for the first time ends the export of the Service. What it says
+/// later, because of other exporters, is about the same export; an export that changes is measured
+/// where it is [sent](internal::sync).
+fn sample(subject: &Subject<'_>, export: &Export, verdict: Option<Verdict<'_>>) -> Option<Sample> {
     let (internal, verdict) = verdict?;
-    if is(&export.conditions, conditions::CONFLICT, &verdict.status) {
+    let seen = find(&export.conditions, conditions::CONFLICT);
+    if is_open(verdict) || seen.is_some_and(|seen| !is_open(seen)) {
         return None;
     }
     let since = internal.spec.service_reference.exported_since.as_ref()?.0;
-    Some(Sample { origin: subject.identity.cluster.clone(), since, first: true })
+    Some(internal::sample(subject, since))
 }
 
-/// Events go with a condition that flips.
-fn told(
-    export: &Record<ServiceExportRecord>,
-    valid: &Wanted,
-    conflict: Option<&Wanted>,
-) -> Vec<Event> {
-    let flipped = |wanted: &&Wanted| {
-        find(&export.conditions, wanted.type_)
-            .is_none_or(|seen| seen.status != wanted.status || seen.reason != wanted.reason)
-    };
-    [Some(valid), conflict]
-        .into_iter()
-        .flatten()
-        .filter(flipped)
-        .filter_map(|wanted| event(export, wanted))
-        .collect()
+/// Whether the question of conflict is not answered.
+fn is_open(conflict: &Condition) -> bool {
+    conflict.status == conditions::UNKNOWN
 }
 
-fn event(export: &Record<ServiceExportRecord>, wanted: &Wanted) -> Option<Event> {
-    let (event_type, reason) = match wanted.reason.as_str() {
-        reasons::SERVICE_IS_VALID => (EventType::Normal, events::VALID_SERVICE_EXPORT),
-        reasons::SERVICE_NOT_FOUND => (EventType::Warning, events::SERVICE_NOT_FOUND),
-        reasons::SERVICE_INELIGIBLE => (EventType::Warning, events::SERVICE_NOT_ELIGIBLE),
-        reasons::NO_CONFLICT_FOUND => (EventType::Normal, events::NO_SERVICE_EXPORT_CONFLICT_FOUND),
-        reasons::CONFLICT_FOUND => (EventType::Warning, events::SERVICE_EXPORT_CONFLICT_FOUND),
-        _ => return None,
-    };
-    Some(Event {
+fn event(export: &Export, told: &Told) -> Event {
+    let (event_type, reason) = told.event;
+    Event {
         cluster: ClusterId::Local,
         kind: kinds::SERVICE_EXPORT,
         name: export.name.clone(),
         uid: export.uid.clone(),
         event_type,
         reason,
-        note: wanted.message.clone(),
-    })
+        note: told.condition.message.clone(),
+    }
 }

@@ -29,16 +29,6 @@ pub(super) struct Subject<'a> {
     pub(super) slice_exports: Vec<&'a Record<EndpointSliceExportRecord>>,
 }
 
-/// Whether a Service can be exported (spec section 5).
-#[derive(Debug)]
-pub(super) enum Eligibility<'a> {
-    Exportable(&'a Record<ServiceRecord>),
-    /// Absent or being deleted.
-    NotFound,
-    /// Headless or `ExternalName`.
-    Ineligible,
-}
-
 impl<'a> Subject<'a> {
     pub(super) fn of(
         settings: &'a Settings,
@@ -56,19 +46,6 @@ impl<'a> Subject<'a> {
             slices: snapshot.endpoint_slices.by(&SliceIndex::Backs(name.clone())).collect(),
             internal_exports: snapshot.internal_exports.by(name).collect(),
             slice_exports: snapshot.slice_exports.by(name).collect(),
-        }
-    }
-
-    pub(super) fn eligibility(&self) -> Eligibility<'a> {
-        match self.service {
-            Some(service) if !service.meta.is_terminating() => {
-                if service.headless || service.service_type == "ExternalName" {
-                    Eligibility::Ineligible
-                } else {
-                    Eligibility::Exportable(service)
-                }
-            }
-            _ => Eligibility::NotFound,
         }
     }
 

@@ -7,7 +7,7 @@ use std::time::Instant;
 use fleet_accumulator::ClusterId;
 use fleet_api::{ObjectName, ResourceKind};
 
-use crate::plan::{Later, Step};
+use crate::plan::Later;
 
 /// Since when each key has been asking for what, without interruption.
 #[derive(Debug)]
@@ -35,28 +35,29 @@ impl<K: Clone + Eq + Hash> Postponed<K> {
         Self { asked: HashMap::new() }
     }
 
-    /// Takes what the newest plan of `key` asks for. Returns the steps whose delay has passed, and
-    /// when to plan again for the others. What the plan no longer asks for is forgotten.
+    /// Takes what the newest plan of `key` asks for. Returns what has waited long enough, and when
+    /// to plan again for the rest. What the plan no longer asks for is forgotten.
     pub(super) fn sort(
         &mut self,
         key: &K,
         later: Vec<Later>,
         now: Instant,
-    ) -> (Vec<Step>, Option<Instant>) {
+    ) -> (Vec<Later>, Option<Instant>) {
         if later.is_empty() {
             self.asked.remove(key);
             return (Vec::new(), None);
         }
         let before = self.asked.remove(key).unwrap_or_default();
         let (mut ripe, mut wake, mut asked) = (Vec::new(), None, Vec::new());
-        for Later { delay, purpose, step } in later {
+        for item in later {
+            let Later { delay, purpose, step, .. } = &item;
             let (cluster, kind, name) = (step.cluster, step.kind, step.name.clone());
             let identity = Identity { purpose, cluster, kind, name };
             let earlier = before.iter().find(|asked| asked.identity == identity);
             let since = earlier.map_or(now, |asked| asked.since);
-            let due = since + delay;
+            let due = since + *delay;
             if due <= now {
-                ripe.push(step);
+                ripe.push(item);
             } else {
                 wake = Some(wake.map_or(due, |at: Instant| at.min(due)));
             }
@@ -74,14 +75,14 @@ mod tests {
     use fleet_api::kinds;
 
     use super::*;
-    use crate::plan::Action;
+    use crate::plan::{Action, Step};
 
     const DELAY: Duration = Duration::from_millis(500);
 
     fn later(purpose: &'static str, name: &str) -> Later {
         let name = ObjectName::new("team", name);
         let step = Step::new(ClusterId::Local, kinds::SERVICE, name, Action::ConfirmAbsent);
-        Later { delay: DELAY, purpose, step }
+        Later { delay: DELAY, purpose, step, events: Vec::new() }
     }
 
     #[test]
@@ -119,7 +120,7 @@ mod tests {
         let all = vec![later("waiting", "shop"), later("waiting", "other"), later("why", "shop")];
         let (ripe, wake) = postponed.sort(&"key", all, start + DELAY);
         assert_eq!((ripe.len(), wake), (1, Some(start + 2 * DELAY)));
-        assert_eq!(&*ripe[0].name.name, "shop");
+        assert_eq!(&*ripe[0].step.name.name, "shop");
         let (ripe, _) = postponed.sort(&"other", vec![later("waiting", "shop")], start + DELAY);
         assert_eq!(ripe.len(), 0);
     }

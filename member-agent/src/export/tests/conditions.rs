@@ -1,0 +1,141 @@
+//! What the user reads of the hub's verdict.
+
+use fleet_api::kinds;
+use serde_json::{Value, json};
+
+use super::world::{World, on_hub, pair, shop};
+
+/// MISE-2: no verdict yet. The user reads "unknown", and no sample is taken.
+#[test]
+fn without_a_verdict_the_user_reads_unknown() {
+    let mut world = World::pending();
+    let plan = world.plan();
+    assert!(plan.steps.is_empty());
+    assert_eq!(plan.later.len(), 1, "only if it stays so for a while");
+    world.settle_patiently();
+    assert_eq!(world.condition("Conflict"), pair("Unknown", "ServicePendingConflictResolution"));
+    assert_eq!(world.samples, []);
+}
+
+/// MISE-3: no conflict.
+#[test]
+fn acceptance_is_copied_with_the_generation_of_the_export() {
+    let mut world = World::pending();
+    world.respec("ports", json!([{ "protocol": "TCP", "port": 81 }]));
+    world.settle();
+    world.judge("False");
+    assert_eq!(
+        world.internal().unwrap()["status"]["conditions"][0]["observedGeneration"],
+        json!(2)
+    );
+    world.rest();
+    world.settle();
+    let conflict = world.whole_condition("Conflict");
+    assert_eq!(world.condition("Conflict"), pair("False", "NoConflictFound"));
+    assert_eq!(conflict["message"], "as decided");
+    assert_eq!(conflict["observedGeneration"], json!(1), "that of the ServiceExport");
+    assert_eq!(world.told(), ["Normal ValidServiceExport", "Normal NoServiceExportConflictFound"]);
+}
+
+/// MISE-4: a conflict.
+#[test]
+fn a_conflict_is_copied() {
+    let mut world = World::exported();
+    world.judge("True");
+    world.settle();
+    assert_eq!(world.condition("Conflict"), pair("True", "ConflictFound"));
+    assert_eq!(world.told(), ["Warning ServiceExportConflictFound"]);
+    assert!(world.is_on_hub(), "it may win later");
+}
+
+/// MISE-5: the export on the hub is being deleted, with a verdict.
+#[test]
+fn the_verdict_on_a_terminating_export_is_not_copied() {
+    let mut world = World::exported();
+    world.judge("True");
+    world.hub.delete(kinds::INTERNAL_SERVICE_EXPORT, &on_hub()).unwrap();
+    world.settle();
+    assert_eq!(world.condition("Conflict").0, "False");
+}
+
+/// MISE-6: the ServiceExport says so already. Nothing is left to report; the original writes again
+/// once the export has a second generation.
+#[test]
+fn a_verdict_that_was_told_takes_no_write() {
+    let mut world = World::exported();
+    world.respec("ports", json!([{ "protocol": "TCP", "port": 81 }]));
+    world.settle();
+    world.judge("False");
+    world.rest();
+    assert!(world.plan().is_empty());
+    assert_eq!(world.told(), Vec::<String>::new());
+}
+
+#[test]
+fn what_the_hub_adds_to_its_verdict_reaches_the_user() {
+    let mut world = World::exported();
+    let reword = |export: &mut Value| {
+        export["status"]["conditions"][0]["message"] = json!("port 80 differs from cluster b's");
+    };
+    world.hub.edit(kinds::INTERNAL_SERVICE_EXPORT, &on_hub(), reword).unwrap();
+    world.settle();
+    let told = world.whole_condition("Conflict")["message"].clone();
+    assert_eq!(told, "port 80 differs from cluster b's");
+}
+
+/// After a verdict "unknown" is written only if the hub says so.
+#[test]
+fn a_verdict_once_told_does_not_become_unknown_by_a_change() {
+    let mut world = World::exported();
+    world.respec("ports", json!([{ "protocol": "TCP", "port": 81 }]));
+    world.settle_patiently();
+    assert_eq!(world.condition("Conflict").0, "False");
+    world.judge("Unknown");
+    world.settle_patiently();
+    assert_eq!(world.condition("Conflict").0, "Unknown");
+    assert_eq!(world.copies().len(), 1, "what travels goes on");
+}
+
+/// MSE-17: a ServiceExport that is new, had no Service, was ineligible: written. One that is valid
+/// and pending, or valid and resolved: untouched. One whose message says something else: rewritten.
+#[test]
+fn validity_is_written_when_it_changes() {
+    let now = "2026-01-01T00:00:00Z";
+    let condition = |type_: &str, status: &str, reason: &str, message: &str| {
+        json!({ "type": type_, "status": status, "reason": reason, "message": message,
+            "lastTransitionTime": now, "observedGeneration": 1 })
+    };
+    let valid =
+        condition("Valid", "True", "ServiceIsValid", "service team/shop is valid for export");
+    let pending = condition(
+        "Conflict",
+        "Unknown",
+        "ServicePendingConflictResolution",
+        "service team/shop is pending export conflict resolution",
+    );
+    let resolved = condition("Conflict", "False", "NoConflictFound", "as decided");
+    let paused =
+        condition("Valid", "True", "ServiceIsValid", "exported service team/shop with 0 weight");
+    let gone = condition("Valid", "False", "ServiceNotFound", "service team/shop is not found");
+    let headless = condition("Valid", "False", "ServiceIneligible", "not eligible for export");
+    for (conditions, judged, written) in [
+        (json!([]), false, true),
+        (json!([gone]), false, true),
+        (json!([headless]), false, true),
+        (json!([valid, pending]), false, false),
+        (json!([valid, resolved]), true, false),
+        (json!([paused, resolved]), true, true),
+    ] {
+        let mut world = World::pending();
+        if judged {
+            world.judge("False");
+        }
+        let set = |export: &mut Value| export["status"]["conditions"] = conditions.clone();
+        world.own.edit(kinds::SERVICE_EXPORT, &shop(), set).unwrap();
+        world.rest();
+        world.settle_patiently();
+        let writes = world.own.take_writes();
+        assert_eq!(writes.len(), usize::from(written), "{conditions}");
+        assert_eq!(world.condition("Valid"), pair("True", "ServiceIsValid"));
+    }
+}
