@@ -35,3 +35,6 @@ pub const SERVICE_AZURE_LOAD_BALANCER_INTERNAL: &str =
 pub const FLEET_SERVICE: &str = "networking.fleet.azure.com/fleet-service";
 /// On a derived Service: uid of the MultiClusterService it was made for.
 pub const MULTI_CLUSTER_SERVICE_UID: &str = "networking.fleet.azure.com/multi-cluster-service-uid";
+/// On an `InternalServiceImport` that waits because one member at a time may import: name of the
+/// cluster that does.
+pub const IMPORT_HELD_BY: &str = "networking.fleet.azure.com/import-held-by";

@@ -1,7 +1,8 @@
 //! Condition types, statuses and reasons. All are shared with the Go agents, and users' tooling
 //! reads them.
 
-/// Type on ServiceExport and MultiClusterService: whether the object can take effect.
+/// Type on ServiceExport and MultiClusterService: whether the object can take effect. On an
+/// `InternalServiceExport` only while it is refused.
 pub const VALID: &str = "Valid";
 /// Type on ServiceExport and `InternalServiceExport`: whether the ports differ from the fleet's.
 pub const CONFLICT: &str = "Conflict";
@@ -31,6 +32,9 @@ pub mod reasons {
     pub const NO_CONFLICT_FOUND: &str = "NoConflictFound";
     /// ServiceExport and `InternalServiceExport` `Conflict=True`: the fleet uses other ports.
     pub const CONFLICT_FOUND: &str = "ConflictFound";
+
+    /// `InternalServiceExport` `Valid=False`: its reference cannot be read or contradicts its place.
+    pub const REFERENCE_REFUSED: &str = "ReferenceRefused";
 
     /// MultiClusterService `Valid=True`: resolved, derived Service in place.
     pub const FOUND_SERVICE_IMPORT: &str = "FoundServiceImport";

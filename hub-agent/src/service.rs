@@ -1,6 +1,7 @@
-//! The room of the hub agent: everything about one Service of the fleet.
+//! The room of everything about one Service of the fleet.
 
 mod claim;
+mod conflict;
 mod distribute;
 mod fleet;
 mod keys;
@@ -11,8 +12,9 @@ mod withdraw;
 #[cfg(test)]
 mod tests;
 
-use fleet_accumulator::{Snapshot as _, SourceSet};
+use fleet_accumulator::{Record, SourceSet};
 use fleet_api::ObjectName;
+use fleet_model::records::ServiceImportRecord;
 use fleet_runtime::plan::Plan;
 use fleet_runtime::room::Room;
 use jiff::Timestamp;
@@ -39,7 +41,14 @@ impl Room for ServiceRoom {
     }
 
     fn required(&self) -> SourceSet {
-        HubSnapshot::sources().iter().map(|source| source.id).collect()
+        SourceSet::from([
+            HubSnapshot::internal_exports(),
+            HubSnapshot::internal_imports(),
+            HubSnapshot::service_imports(),
+            HubSnapshot::slice_exports(),
+            HubSnapshot::slice_imports(),
+            HubSnapshot::namespaces(),
+        ])
     }
 
     fn dirty(&self, old: &HubSnapshot, new: &HubSnapshot, mark: &mut dyn FnMut(Key)) {
@@ -49,7 +58,7 @@ impl Room for ServiceRoom {
     fn plan(&self, key: &Key, snapshot: &HubSnapshot, now: Timestamp) -> Plan {
         match key {
             Key::Service(service) => plan(&self.settings, service, snapshot, now),
-            Key::Stray(kind, name) => stray::plan(*kind, name, snapshot),
+            Key::Stray(kind, name) => stray::plan(*kind, name, snapshot, now),
         }
     }
 }
@@ -63,19 +72,40 @@ pub fn plan(
 ) -> Plan {
     let fleet = Fleet::of(settings, service, snapshot);
     let mut plan = Plan::default();
-    match resolve::verdict(&fleet) {
-        Some(verdict) if !fleet.import_is_terminating() => {
-            serve(&fleet, &verdict, now, &mut plan);
+    let Some(verdict) = resolve::verdict(&fleet) else {
+        withdraw::withdraw(&fleet, &mut plan);
+        return plan;
+    };
+    match fleet.import.filter(|import| !import.meta.is_terminating()) {
+        Some(import) => serve(&fleet, import, &verdict, now, &mut plan),
+        None if !fleet.has_home() => {
+            withdraw::withdraw(&fleet, &mut plan);
+            resolve::report_homeless(&fleet, &verdict, now, &mut plan);
         }
-        _ => withdraw::withdraw(&fleet, &mut plan),
+        None => replace(&fleet, &mut plan),
     }
     plan
 }
 
-fn serve(fleet: &Fleet<'_>, verdict: &resolve::Verdict<'_>, now: Timestamp, plan: &mut Plan) {
-    let Some(resolved) = resolve::resolve(fleet, verdict, now, plan) else {
-        return; // The ServiceImport is not there yet; its arrival plans this key again.
-    };
+/// The Service is exported, and its ServiceImport is there.
+fn serve<'a>(
+    fleet: &Fleet<'a>,
+    import: &'a Record<ServiceImportRecord>,
+    verdict: &resolve::Verdict<'a>,
+    now: Timestamp,
+    plan: &mut Plan,
+) {
+    let resolved = resolve::resolve(fleet, import, verdict, now, plan);
     let importers = claim::claim(fleet, verdict, &resolved, plan);
     distribute::distribute(fleet, &resolved, &importers, plan);
+}
+
+/// The Service is exported, and its ServiceImport is not there yet or on its way out.
+fn replace(fleet: &Fleet<'_>, plan: &mut Plan) {
+    match (fleet.import, fleet.import_to_let_go()) {
+        (None, _) => resolve::create_import(fleet, plan),
+        (Some(_), Some(import)) => withdraw::let_go(import, plan),
+        // Nobody knows how long somebody else holds it.
+        (Some(_), None) => withdraw::withdraw(fleet, plan),
+    }
 }

@@ -9,12 +9,13 @@ use fleet_model::steps::{HUB, add_finalizer, remove_finalizer, to_json};
 use fleet_runtime::plan::{Plan, Step, StepId};
 use serde_json::json;
 
-use super::claim::Importers;
+use super::claim::{Grant, Importers};
 use super::fleet::{Fleet, Owned};
 use super::resolve::Resolved;
 
-/// Copies of exported slices by where they belong, each with what it waits for.
-type Wanted<'a> = BTreeMap<ObjectName, (Owned<'a, EndpointSliceExportRecord>, Vec<StepId>)>;
+/// Copies of exported slices by where they belong, each with what it waits for; `None` where it may
+/// stay, but not be written.
+type Wanted<'a> = BTreeMap<ObjectName, (Owned<'a, EndpointSliceExportRecord>, Option<Vec<StepId>>)>;
 
 /// Brings the importers' copies in line with what accepted members export.
 pub(super) fn distribute(
@@ -27,7 +28,7 @@ pub(super) fn distribute(
     let mut withdrawn = Vec::new();
     for copy in &fleet.slice_imports {
         match wanted.remove(&copy.name) {
-            Some((slice, after)) if !copy.meta.is_terminating() => {
+            Some((slice, Some(after))) if !copy.meta.is_terminating() => {
                 update(copy, &slice, after, plan);
             }
             Some(_) => {} // A terminating copy blocks its successor.
@@ -35,7 +36,7 @@ pub(super) fn distribute(
         }
     }
     for (name, (slice, after)) in wanted {
-        if fleet.takes_objects(&name.namespace) {
+        if let Some(after) = after.filter(|_| fleet.takes_objects(&name.namespace)) {
             plan.push(create(name, &slice).after(after));
         }
     }
@@ -65,10 +66,12 @@ fn wanted<'a>(
             continue;
         };
         let guarded = guard(slice).map(|step| plan.push(step));
-        for (namespace, claimed) in importers {
+        for (namespace, grant) in importers {
             let name = ObjectName::new(*namespace, slice.record.name.name.clone());
-            let needs = [resolved.status_write, *judged, *claimed, guarded];
+            let claimed = if let Grant::GainedBy(step) = grant { Some(*step) } else { None };
+            let needs = [resolved.status_write, *judged, claimed, guarded];
             let after = needs.into_iter().flatten().collect();
+            let after = Some(after).filter(|_| *grant != Grant::Pending);
             // Two members whose slices share a name: the older slice keeps it.
             wanted.entry(name).or_insert((*slice, after));
         }

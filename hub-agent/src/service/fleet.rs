@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use fleet_accumulator::{Record, View};
-use fleet_api::ObjectName;
+use fleet_api::{ObjectName, finalizers};
 use fleet_model::records::{
     EndpointSliceExportRecord, EndpointSliceImportRecord, HasMeta, InternalServiceExportRecord,
     InternalServiceImportRecord, NamespaceRecord, ServiceImportRecord,
 };
 
-use super::keys::{FromMember, member_of};
+use super::keys::{FromMember, owner_of};
 use crate::Settings;
 use crate::snapshot::HubSnapshot;
 
@@ -31,8 +31,7 @@ impl<T> Clone for Owned<'_, T> {
 
 impl<T> Copy for Owned<'_, T> {}
 
-/// Everything about one Service of the fleet. Objects that claim another member's identity are
-/// not in it.
+/// Everything about one Service of the fleet. Objects whose references are refused are not in it.
 #[derive(Debug)]
 pub struct Fleet<'a> {
     /// What the agent was told at start.
@@ -43,7 +42,7 @@ pub struct Fleet<'a> {
     pub import: Option<&'a Record<ServiceImportRecord>>,
     /// Exports, oldest first.
     pub exports: Vec<Owned<'a, InternalServiceExportRecord>>,
-    /// Requests of importers.
+    /// Requests of importers, oldest first.
     pub requests: Vec<Owned<'a, InternalServiceImportRecord>>,
     /// Exported slices, oldest first.
     pub slice_exports: Vec<Owned<'a, EndpointSliceExportRecord>>,
@@ -69,14 +68,31 @@ impl<'a> Fleet<'a> {
         }
     }
 
-    /// Whether a previous withdrawal of the Service is still under way.
-    pub fn import_is_terminating(&self) -> bool {
-        self.import.is_some_and(|import| import.meta.is_terminating())
+    /// The resolved Service, if it is on its way out and nobody else holds it back.
+    pub fn import_to_let_go(&self) -> Option<&'a Record<ServiceImportRecord>> {
+        let import = self.import.filter(|import| import.meta.is_terminating());
+        import.filter(|import| {
+            import
+                .meta
+                .finalizers
+                .iter()
+                .all(|finalizer| **finalizer == *finalizers::SERVICE_IMPORT)
+        })
+    }
+
+    /// Whether the namespace of the Service can take new objects.
+    pub fn has_home(&self) -> bool {
+        self.takes_objects(&self.service.namespace)
     }
 
     /// Exports that are not being deleted, oldest first.
     pub fn live_exports(&self) -> impl Iterator<Item = Owned<'a, InternalServiceExportRecord>> {
         self.exports.iter().copied().filter(|export| !export.record.meta.is_terminating())
+    }
+
+    /// Requests that are not being deleted, oldest first.
+    pub fn live_requests(&self) -> impl Iterator<Item = Owned<'a, InternalServiceImportRecord>> {
+        self.requests.iter().copied().filter(|request| !request.record.meta.is_terminating())
     }
 
     /// Whether new objects can be made in a namespace.
@@ -90,8 +106,8 @@ impl<'a> Fleet<'a> {
 fn owned<'a, T: FromMember + HasMeta>(
     records: impl Iterator<Item = &'a Record<T>>,
 ) -> Vec<Owned<'a, T>> {
-    let mut owned: Vec<_> =
-        records.filter_map(|record| Some(Owned { member: member_of(record)?, record })).collect();
+    let owned = |record| owner_of(record).map(|member| Owned { member, record });
+    let mut owned: Vec<_> = records.filter_map(owned).collect();
     owned.sort_by(|a, b| {
         let age = |owned: &Owned<'a, T>| (owned.record.meta().created, owned.member);
         age(a).cmp(&age(b)).then_with(|| a.record.uid.cmp(&b.record.uid))

@@ -7,7 +7,8 @@ use fleet_api::names::member_of_namespace;
 use fleet_api::{ExportedObjectReference, ObjectName, ResourceKind, kinds};
 use fleet_model::changes::each_touched;
 use fleet_model::records::{
-    EndpointSliceExportRecord, InternalServiceExportRecord, InternalServiceImportRecord,
+    EndpointSliceExportRecord, EndpointSliceImportRecord, InternalServiceExportRecord,
+    InternalServiceImportRecord,
 };
 
 use crate::snapshot::HubSnapshot;
@@ -60,15 +61,23 @@ impl FromMember for EndpointSliceExportRecord {
     fn origin(&self) -> &ExportedObjectReference {
         &self.spec.endpoint_slice_reference
     }
+    /// A slice backs a Service of its own namespace and of no other.
     fn service(&self) -> Option<ObjectName> {
-        self.spec.owner_service_reference.object()
+        let slice = self.spec.endpoint_slice_reference.object()?;
+        let service = self.spec.owner_service_reference.object()?;
+        (slice.namespace == service.namespace).then_some(service)
     }
 }
 
-/// The member that an object belongs to; `None` if it claims to be another's.
-pub(super) fn member_of<T: FromMember>(record: &Record<T>) -> Option<&str> {
+/// The member that an object lies with; `None` if it claims to be another's.
+fn member_of<T: FromMember>(record: &Record<T>) -> Option<&str> {
     member_of_namespace(&record.name.namespace)
         .filter(|member| *member == record.origin().cluster_id)
+}
+
+/// The member that an object belongs to, if all it says can be true.
+pub(super) fn owner_of<T: FromMember>(record: &Record<T>) -> Option<&str> {
+    member_of(record).filter(|_| record.service().is_some())
 }
 
 /// The key that owns an object of a member.
@@ -76,6 +85,14 @@ pub(super) fn key_of<T: FromMember>(record: &Record<T>) -> Key {
     match (member_of(record), record.service()) {
         (Some(_), Some(service)) => Key::Service(service),
         _ => Key::Stray(T::KIND, record.name.clone()),
+    }
+}
+
+/// The key that owns a copy of a slice.
+pub(super) fn key_of_copy(copy: &Record<EndpointSliceImportRecord>) -> Key {
+    match copy.spec.owner_service_reference.object() {
+        Some(service) => Key::Service(service),
+        None => Key::Stray(kinds::ENDPOINT_SLICE_IMPORT, copy.name.clone()),
     }
 }
 
@@ -87,12 +104,7 @@ pub(super) fn dirty(old: &HubSnapshot, new: &HubSnapshot, mark: &mut dyn FnMut(K
     each_touched(&old.service_imports, &new.service_imports, |import| {
         mark(Key::Service(import.name.clone()));
     });
-    each_touched(&old.slice_imports, &new.slice_imports, |slice| {
-        mark(match slice.spec.owner_service_reference.object() {
-            Some(service) => Key::Service(service),
-            None => Key::Stray(kinds::ENDPOINT_SLICE_IMPORT, slice.name.clone()),
-        });
-    });
+    each_touched(&old.slice_imports, &new.slice_imports, |copy| mark(key_of_copy(copy)));
     each_touched(&old.namespaces, &new.namespaces, |namespace| {
         in_namespace(new, &namespace.name.name, mark);
     });

@@ -5,7 +5,7 @@ use std::time::Duration;
 use fleet_accumulator::Record;
 use fleet_api::conditions::{self, reasons};
 use fleet_api::{ClusterStatus, ServiceImportStatus, ServiceImportType, ServicePort, finalizers};
-use fleet_model::conditions::{Wanted, apply};
+use fleet_model::conditions::{Wanted, apply, find};
 use fleet_model::ports;
 use fleet_model::records::{InternalServiceExportRecord, ServiceImportRecord};
 use fleet_model::steps::{HUB, add_finalizer, remove_finalizer};
@@ -13,40 +13,29 @@ use fleet_runtime::plan::{Plan, Step, StepId};
 use jiff::Timestamp;
 use serde_json::json;
 
+use super::conflict;
 use super::fleet::{Fleet, Owned};
 use super::withdraw;
 
 /// "Waiting" is written only after it has lasted this long (design 3a).
 pub(super) const PATIENCE: Duration = Duration::from_millis(500);
 
+/// An export, and whose it is.
+pub(super) type Export<'a> = Owned<'a, InternalServiceExportRecord>;
+
 /// The decision: whose ports are in force, and who has them.
 #[derive(Debug)]
 pub(super) struct Verdict<'a> {
     /// Ports in force.
     pub(super) ports: &'a [ServicePort],
-    /// Oldest exporter that has them.
-    pub(super) winner: &'a str,
+    /// Oldest export that has them.
+    pub(super) winner: Export<'a>,
     /// Live exports with these ports, oldest first.
-    pub(super) accepted: Vec<Owned<'a, InternalServiceExportRecord>>,
+    pub(super) accepted: Vec<Export<'a>>,
     /// Live exports with other ports.
-    pub(super) conflicting: Vec<Owned<'a, InternalServiceExportRecord>>,
-}
-
-impl Verdict<'_> {
-    /// What the ServiceImport says.
-    pub(super) fn status(&self) -> ServiceImportStatus {
-        let mut clusters: Vec<_> = self.accepted.iter().map(|export| export.member).collect();
-        clusters.sort_unstable();
-        ServiceImportStatus {
-            type_: Some(ServiceImportType::ClusterSetIP),
-            ports: self.ports.to_vec(),
-            clusters: clusters
-                .into_iter()
-                .map(|cluster| ClusterStatus { cluster: cluster.to_owned() })
-                .collect(),
-            ..ServiceImportStatus::default()
-        }
-    }
+    pub(super) conflicting: Vec<Export<'a>>,
+    /// What the ServiceImport is to say.
+    pub(super) status: ServiceImportStatus,
 }
 
 /// Decides; `None` where nobody exports the Service.
@@ -56,15 +45,37 @@ impl Verdict<'_> {
 pub(super) fn verdict<'a>(fleet: &Fleet<'a>) -> Option<Verdict<'a>> {
     let in_force = fleet.import.map(|import| import.object.status.ports.as_slice());
     let in_force = in_force.filter(|ports| !ports.is_empty());
-    let has = |export: &Owned<'a, InternalServiceExportRecord>, wanted: &[ServicePort]| {
-        ports::same(&export.record.spec.ports, wanted)
-    };
+    let has = |export: &Export<'a>, wanted| ports::same(&export.record.object.spec.ports, wanted);
     let kept = in_force.filter(|ports| fleet.live_exports().any(|export| has(&export, ports)));
     let oldest = fleet.live_exports().next()?;
     let ports = kept.unwrap_or(&oldest.record.object.spec.ports);
     let (accepted, conflicting): (Vec<_>, Vec<_>) =
         fleet.live_exports().partition(|export| has(export, ports));
-    Some(Verdict { ports, winner: accepted.first()?.member, accepted, conflicting })
+    let status = status(fleet, ports, &accepted);
+    Some(Verdict { ports, winner: *accepted.first()?, accepted, conflicting, status })
+}
+
+/// Clusters that are listed already keep their places, as with the Go hub: taking over from one
+/// changes nothing.
+fn status(
+    fleet: &Fleet<'_>,
+    ports: &[ServicePort],
+    accepted: &[Export<'_>],
+) -> ServiceImportStatus {
+    let listed = fleet.import.map(|import| import.object.status.clusters.as_slice());
+    let place = |member: &str| {
+        listed.unwrap_or_default().iter().position(|listed| listed.cluster == member)
+    };
+    let mut clusters: Vec<_> = accepted.iter().map(|export| export.member).collect();
+    clusters.sort_by_key(|member| (place(member).unwrap_or(usize::MAX), *member));
+    let clusters =
+        clusters.into_iter().map(|cluster| ClusterStatus { cluster: cluster.to_owned() });
+    ServiceImportStatus {
+        type_: Some(ServiceImportType::ClusterSetIP),
+        ports: ports.to_vec(),
+        clusters: clusters.collect(),
+        ..ServiceImportStatus::default()
+    }
 }
 
 /// A ServiceImport that exists, and what must have been written before its status is in force.
@@ -77,42 +88,47 @@ pub(super) struct Resolved<'a> {
     pub(super) accepted: Vec<(&'a str, Option<StepId>)>,
 }
 
-/// Brings the ServiceImport and the exports' verdicts in line. `None` until the ServiceImport
-/// exists.
+/// Brings the ServiceImport and the exports' verdicts in line.
 pub(super) fn resolve<'a>(
     fleet: &Fleet<'a>,
+    import: &'a Record<ServiceImportRecord>,
     verdict: &Verdict<'a>,
     now: Timestamp,
     plan: &mut Plan,
-) -> Option<Resolved<'a>> {
-    let Some(import) = fleet.import else {
-        withdraw::release_leaving(fleet, plan);
-        create_import(fleet, verdict, now, plan);
-        return None;
-    };
+) -> Resolved<'a> {
     let guards = guard_exports(verdict, plan);
-    let wanted = verdict.status();
-    let status_write = (import.status != wanted)
-        .then(|| plan.push(HUB.status(import, &wanted).after(guards.clone()).stage("resolve")));
+    let status_write = (import.status != verdict.status)
+        .then(|| plan.push(HUB.status(import, &verdict.status).after(guards).stage("resolve")));
     let accepted = verdict
         .accepted
         .iter()
-        .map(|export| (export.member, judge(export, accepted_text(fleet), status_write, now, plan)))
+        .map(|export| {
+            let wanted = as_worded(export, conflict::accepted(fleet));
+            (export.member, judge(export, wanted, status_write, now, plan))
+        })
         .collect();
     for export in &verdict.conflicting {
-        judge(export, conflict_text(fleet, verdict), status_write, now, plan);
+        judge(export, conflict::refused(fleet, export, verdict), status_write, now, plan);
     }
     release_leaving(fleet, status_write, plan);
-    Some(Resolved { import, status_write, accepted })
+    Resolved { import, status_write, accepted }
 }
 
-fn create_import(fleet: &Fleet<'_>, verdict: &Verdict<'_>, now: Timestamp, plan: &mut Plan) {
-    if fleet.takes_objects(&fleet.service.namespace) {
-        plan.push(HUB.create::<ServiceImportRecord>(fleet.service.clone(), json!({})));
-        return;
-    }
+/// Makes the ServiceImport; its arrival plans the Service again.
+pub(super) fn create_import(fleet: &Fleet<'_>, plan: &mut Plan) {
+    withdraw::release_leaving(fleet, plan);
+    plan.push(HUB.create::<ServiceImportRecord>(fleet.service.clone(), json!({})));
+}
+
+/// The hub has no namespace for the ServiceImport: tells the exports.
+pub(super) fn report_homeless(
+    fleet: &Fleet<'_>,
+    verdict: &Verdict<'_>,
+    now: Timestamp,
+    plan: &mut Plan,
+) {
     for export in verdict.accepted.iter().chain(&verdict.conflicting) {
-        if let Some(step) = verdict_step(export, namespace_text(fleet), now) {
+        if let Some(step) = verdict_step(export, conflict::homeless(fleet), now) {
             plan.push_later(PATIENCE, "namespace missing", step);
         }
     }
@@ -120,7 +136,7 @@ fn create_import(fleet: &Fleet<'_>, verdict: &Verdict<'_>, now: Timestamp, plan:
 
 /// An export made by a Go member carries no finalizer of the hub yet; it gets one before it counts.
 fn guard_exports(verdict: &Verdict<'_>, plan: &mut Plan) -> Vec<StepId> {
-    let guard = |export: &Owned<'_, InternalServiceExportRecord>| {
+    let guard = |export: &Export<'_>| {
         let operations = add_finalizer(&export.record.meta, finalizers::INTERNAL_SERVICE_EXPORT);
         (!operations.is_empty()).then(|| HUB.patch(export.record, operations))
     };
@@ -138,14 +154,14 @@ fn release_leaving(fleet: &Fleet<'_>, status_write: Option<StepId>, plan: &mut P
 }
 
 /// Takes the hub's finalizer off an export.
-pub(super) fn release(export: &Owned<'_, InternalServiceExportRecord>) -> Option<Step> {
+pub(super) fn release(export: &Export<'_>) -> Option<Step> {
     let operations = remove_finalizer(&export.record.meta, finalizers::INTERNAL_SERVICE_EXPORT);
     (!operations.is_empty()).then(|| HUB.patch(export.record, operations))
 }
 
 /// Writes the verdict on one export, if it does not stand there yet.
 fn judge(
-    export: &Owned<'_, InternalServiceExportRecord>,
+    export: &Export<'_>,
     wanted: Wanted,
     after: Option<StepId>,
     now: Timestamp,
@@ -154,36 +170,22 @@ fn judge(
     Some(plan.push(verdict_step(export, wanted, now)?.after(after)))
 }
 
-fn verdict_step(
-    export: &Owned<'_, InternalServiceExportRecord>,
-    wanted: Wanted,
-    now: Timestamp,
-) -> Option<Step> {
+/// Good news need no particular words: those of the Go hub stay.
+fn as_worded(export: &Export<'_>, wanted: Wanted) -> Wanted {
+    let told = find(&export.record.conditions, wanted.type_);
+    let told = told.filter(|told| told.status == wanted.status && told.reason == wanted.reason);
+    let message = told.map_or(wanted.message, |told| told.message.clone());
+    Wanted { message, ..wanted }
+}
+
+fn verdict_step(export: &Export<'_>, wanted: Wanted, now: Timestamp) -> Option<Step> {
+    let told = &export.record.conditions;
     let wanted = Wanted { generation: export.record.meta.generation, ..wanted };
-    let conditions = apply(&export.record.conditions, [wanted], now)?;
-    Some(HUB.status(export.record, &json!({ "conditions": conditions })))
-}
-
-fn accepted_text(fleet: &Fleet<'_>) -> Wanted {
-    let message = format!("service {} is exported without conflict", fleet.service);
-    conflict(conditions::FALSE, reasons::NO_CONFLICT_FOUND, message)
-}
-
-fn conflict_text(fleet: &Fleet<'_>, verdict: &Verdict<'_>) -> Wanted {
-    let message = format!(
-        "ports of service {} differ from those that cluster {} exports",
-        fleet.service, verdict.winner
-    );
-    conflict(conditions::TRUE, reasons::CONFLICT_FOUND, message)
-}
-
-fn namespace_text(fleet: &Fleet<'_>) -> Wanted {
-    let namespace = &fleet.service.namespace;
-    let message = format!("namespace {namespace} does not exist on the hub or is being deleted");
-    conflict(conditions::UNKNOWN, reasons::PENDING_CONFLICT_RESOLUTION, message)
-}
-
-fn conflict(status: &str, reason: &str, message: String) -> Wanted {
-    let (status, reason) = (status.to_owned(), reason.to_owned());
-    Wanted { type_: conditions::CONFLICT, status, reason, message, generation: 0 }
+    let mut conditions = apply(told, [wanted], now).unwrap_or_else(|| told.clone());
+    // It was refused once, and has been corrected.
+    conditions.retain(|told| {
+        (told.type_.as_str(), told.reason.as_str())
+            != (conditions::VALID, reasons::REFERENCE_REFUSED)
+    });
+    (conditions != *told).then(|| HUB.status(export.record, &json!({ "conditions": conditions })))
 }

@@ -1,46 +1,108 @@
 //! Objects that belong to no Service: refused, reported, and let go.
 
 use fleet_accumulator::{ClusterId, Record, View};
+use fleet_api::conditions::{self, reasons};
+use fleet_api::names::member_of_namespace;
 use fleet_api::{ObjectName, ResourceKind, events, finalizers, kinds};
+use fleet_model::conditions::{Wanted, apply};
 use fleet_model::records::HasMeta;
 use fleet_model::steps::{HUB, remove_finalizer};
 use fleet_runtime::plan::{Event, EventType, Plan};
+use jiff::Timestamp;
+use serde_json::json;
 
-use super::keys::{FromMember, Key, key_of};
+use super::keys::{FromMember, Key, key_of, key_of_copy};
 use crate::snapshot::HubSnapshot;
 
-/// Reports an object whose reference is refused; a deletion of it gets through.
-pub(super) fn plan(kind: ResourceKind, name: &ObjectName, snapshot: &HubSnapshot) -> Plan {
-    if kind == kinds::INTERNAL_SERVICE_EXPORT {
-        refuse(&snapshot.internal_exports, name, finalizers::INTERNAL_SERVICE_EXPORT)
-    } else if kind == kinds::INTERNAL_SERVICE_IMPORT {
-        refuse(&snapshot.internal_imports, name, finalizers::INTERNAL_SERVICE_IMPORT)
-    } else if kind == kinds::ENDPOINT_SLICE_EXPORT {
-        refuse(&snapshot.slice_exports, name, finalizers::ENDPOINT_SLICE_EXPORT)
-    } else {
-        Plan::default() // The hub holds no finalizer on anything else.
-    }
-}
+/// Longest claim that is repeated, in bytes.
+const CLAIM: usize = 128;
 
-fn refuse<T: FromMember + HasMeta>(view: &View<T>, name: &ObjectName, finalizer: &str) -> Plan {
+/// Reports an object whose reference is refused; a deletion of it gets through.
+pub(super) fn plan(
+    kind: ResourceKind,
+    name: &ObjectName,
+    snapshot: &HubSnapshot,
+    now: Timestamp,
+) -> Plan {
     let mut plan = Plan::default();
-    let stray = view.get(name).filter(|record| matches!(key_of(record), Key::Stray(..)));
-    let Some(record) = stray else {
-        return plan; // Gone, or its reference has become readable.
-    };
-    if record.meta().is_terminating() {
-        let operations = remove_finalizer(record.meta(), finalizer);
-        if !operations.is_empty() {
-            plan.push(HUB.patch(record, operations));
-        }
-        return plan;
+    if kind == kinds::INTERNAL_SERVICE_EXPORT {
+        refuse(&snapshot.internal_exports, name, finalizers::INTERNAL_SERVICE_EXPORT, &mut plan);
+        mark(name, snapshot, now, &mut plan);
+    } else if kind == kinds::INTERNAL_SERVICE_IMPORT {
+        refuse(&snapshot.internal_imports, name, finalizers::INTERNAL_SERVICE_IMPORT, &mut plan);
+    } else if kind == kinds::ENDPOINT_SLICE_EXPORT {
+        refuse(&snapshot.slice_exports, name, finalizers::ENDPOINT_SLICE_EXPORT, &mut plan);
+    } else {
+        remove_copy(name, snapshot, &mut plan);
     }
-    plan.events.push(report(record));
     plan
 }
 
-fn report<T: FromMember>(record: &Record<T>) -> Event {
-    let origin = record.origin();
+fn refuse<T: FromMember + HasMeta>(
+    view: &View<T>,
+    name: &ObjectName,
+    finalizer: &str,
+    plan: &mut Plan,
+) {
+    let stray = view.get(name).filter(|record| matches!(key_of(record), Key::Stray(..)));
+    let Some(record) = stray else {
+        return; // Gone, or its reference has become readable.
+    };
+    if !record.meta().is_terminating() {
+        let origin = record.origin();
+        let note = format!(
+            "ignored: it refers to {:?} of cluster {:?}, which does not fit its own place {name}",
+            cut(&origin.namespaced_name),
+            cut(&origin.cluster_id),
+        );
+        plan.events.push(event(record, note));
+        return;
+    }
+    let operations = remove_finalizer(record.meta(), finalizer);
+    if !operations.is_empty() {
+        plan.push(HUB.patch(record, operations));
+    }
+}
+
+/// An export has conditions, so its owner can read there, too, that it is refused. Other kinds have
+/// none.
+fn mark(name: &ObjectName, snapshot: &HubSnapshot, now: Timestamp, plan: &mut Plan) {
+    let Some(event) = plan.events.first() else { return };
+    let Some(export) = snapshot.internal_exports.get(name) else { return };
+    let wanted = Wanted {
+        type_: conditions::VALID,
+        status: conditions::FALSE.to_owned(),
+        reason: reasons::REFERENCE_REFUSED.to_owned(),
+        message: event.note.clone(),
+        generation: export.meta.generation,
+    };
+    // What was said of it as part of a Service is true no more.
+    let mut told = export.conditions.clone();
+    told.retain(|told| told.type_ != conditions::CONFLICT);
+    let conditions = apply(&told, [wanted], now).unwrap_or(told);
+    if conditions != export.conditions {
+        plan.push(HUB.status(export, &json!({ "conditions": conditions })));
+    }
+}
+
+/// A copy that names no Service has been altered: only the hub makes copies. One of a slice that is
+/// still exported is that slice's Service to restore; of any other nobody knows what it was.
+fn remove_copy(name: &ObjectName, snapshot: &HubSnapshot, plan: &mut Plan) {
+    let copy = snapshot.slice_imports.get(name);
+    let copy = copy.filter(|_| member_of_namespace(&name.namespace).is_some());
+    let Some(copy) = copy.filter(|copy| matches!(key_of_copy(copy), Key::Stray(..))) else {
+        return;
+    };
+    if snapshot.slice_exports.iter().any(|slice| slice.name.name == name.name) {
+        return;
+    }
+    if !copy.meta.is_terminating() {
+        plan.events.push(event(copy, "deleted: it names no Service".to_owned()));
+        plan.push(HUB.delete(copy).urgent());
+    }
+}
+
+fn event<T: fleet_accumulator::Tracked>(record: &Record<T>, note: String) -> Event {
     Event {
         cluster: ClusterId::Hub,
         kind: T::KIND,
@@ -48,9 +110,11 @@ fn report<T: FromMember>(record: &Record<T>) -> Event {
         uid: record.uid.clone(),
         event_type: EventType::Warning,
         reason: events::REFERENCE_REFUSED,
-        note: format!(
-            "ignored: it refers to {} of cluster {:?}, which does not fit its own place {}",
-            origin.namespaced_name, origin.cluster_id, record.name
-        ),
+        note,
     }
+}
+
+/// What a member says may be of any length.
+fn cut(text: &str) -> &str {
+    &text[..text.floor_char_boundary(CLAIM)]
 }

@@ -1,4 +1,5 @@
-//! Nobody exports the Service any more: everything made for it goes, in the order of design 3a.
+//! Nobody exports the Service any more, or the hub has no place for it: everything made for it goes,
+//! in the order of design 3a.
 //!
 //! Grants and copies first, then the claim with the ServiceImport, the exports' finalizers last.
 
@@ -22,10 +23,11 @@ enum Import {
 /// Plans the withdrawal.
 pub(super) fn withdraw(fleet: &Fleet<'_>, plan: &mut Plan) {
     distribute::withdraw_all(fleet, plan);
+    let clear = |request| claim::clear(request).or_else(|| claim::tell(request, None));
     let cleared: Vec<_> = fleet
         .requests
         .iter()
-        .filter_map(|request| claim::clear(*request))
+        .filter_map(|request| clear(*request))
         .map(|step| plan.push(step))
         .collect();
     match fleet.import {
@@ -35,6 +37,15 @@ pub(super) fn withdraw(fleet: &Fleet<'_>, plan: &mut Plan) {
                 release(fleet, gone, plan);
             }
         }
+    }
+}
+
+/// Somebody has deleted the ServiceImport of a Service that is exported: it is let go, to be made
+/// anew. Grants and copies stay meanwhile.
+pub(super) fn let_go(import: &Record<ServiceImportRecord>, plan: &mut Plan) {
+    let operations = claim::unclaim_operations(&import.meta);
+    if !operations.is_empty() {
+        plan.push(HUB.patch(import, operations));
     }
 }
 

@@ -1,0 +1,187 @@
+//! Conflicts are sticky, explained, and end without a gap.
+
+use fleet_api::kinds;
+use serde_json::{Value, json};
+
+use super::world::{World, of_shop, port};
+
+const SINCE_2026: &str = "cluster c, which exports it since 2026-01-01T00:00:00Z";
+
+/// What "a" is told if "c" was first.
+fn told(c: &Value, a: &Value) -> String {
+    let mut world = World::new();
+    world.export_ports("c", c.clone());
+    world.export_ports("a", a.clone());
+    world.settle();
+    assert_eq!(world.clusters(), ["c"]);
+    let message = world.message("a");
+    assert!(message.contains(SINCE_2026), "{message}");
+    message.rsplit_once(": ").unwrap().1.to_owned()
+}
+
+#[test]
+fn the_loser_reads_which_field_differs_from_whom_and_since_when() {
+    let with = |field: &str, value: Value| {
+        let mut ports = port(80);
+        ports[0][field] = value;
+        ports
+    };
+    for (ports, text) in [
+        (with("name", json!("http")), r#"port TCP/80 has name "http" here and "web" there"#),
+        (
+            with("appProtocol", json!("h2c")),
+            r#"port TCP/80 has appProtocol "h2c" here and none there"#,
+        ),
+        (with("targetPort", json!(8080)), "port TCP/80 has targetPort 8080 here and 80 there"),
+        (
+            with("targetPort", json!("http")),
+            r#"port TCP/80 has targetPort "http" here and 80 there"#,
+        ),
+        (
+            with("protocol", json!("UDP")),
+            "port TCP/80 is exported there only, port UDP/80 is exported here only",
+        ),
+        (port(81), "port TCP/80 is exported there only, port TCP/81 is exported here only"),
+    ] {
+        assert_eq!(told(&port(80), &ports), text);
+    }
+}
+
+#[test]
+fn many_or_long_differences_are_cut() {
+    let many = |from: i32| (from..from + 20).map(|number| json!({ "port": number })).collect();
+    let text = told(&many(100), &many(200));
+    assert!(text.ends_with("port TCP/104 is exported there only, and 35 more"), "{text}");
+    let mut long = port(80);
+    long[0]["appProtocol"] = json!("ä".repeat(40_000));
+    assert!(told(&port(80), &long).len() < 300);
+    let twice = json!([{ "port": 1 }, { "port": 1 }]);
+    assert_eq!(told(&json!([{ "port": 1 }]), &twice), "a port is listed twice");
+}
+
+#[test]
+fn the_order_of_ports_says_nothing() {
+    let mut world = World::new();
+    let (one, two) = (json!({ "name": "a", "port": 1 }), json!({ "name": "b", "port": 2 }));
+    world.export_ports("a", json!([one, two]));
+    world.export_ports("c", json!([two, one]));
+    world.settle();
+    assert_eq!(world.clusters(), ["a", "c"]);
+}
+
+#[test]
+fn nothing_is_written_again_while_nothing_changes() {
+    let mut world = World::shared();
+    world.export("c", 81);
+    world.settle();
+    world.hub.advance(3600);
+    assert!(world.plan().is_empty(), "{:#?}", world.plan());
+    // A third one has no part in the text of the second.
+    world.export("d", 80);
+    world.hub.take_writes();
+    world.settle();
+    let rewritten = world.hub.take_writes().into_iter().any(|write| write.name == of_shop("c"));
+    assert!(!rewritten, "{}", world.message("c"));
+}
+
+#[test]
+fn an_older_export_does_not_take_over() {
+    let mut world = World::new();
+    world.export("c", 81);
+    world.export("a", 80);
+    world.settle();
+    // Where "a" is in force, say because "c" once had other ports, it stays in force.
+    world.set_ports("c", port(80));
+    world.settle();
+    world.set_ports("c", port(81));
+    world.settle();
+    assert_eq!(world.clusters(), ["a"]);
+    assert_eq!((world.conflict("a"), world.conflict("c")), ("False", "True"));
+    assert!(world.message("c").contains("cluster a"), "{}", world.message("c"));
+}
+
+#[test]
+fn the_next_takes_over_without_a_gap_when_the_winner_goes() {
+    let mut world = World::shared();
+    world.export("c", 81);
+    world.export("d", 81);
+    // A Go member that was slow to withdraw has its slice here still.
+    world.slice("c", "s2", "10.3.0.1");
+    world.settle();
+    world.delete_export("a");
+    world.settle_watched(|world| {
+        assert!(!world.clusters().is_empty());
+        assert_eq!(world.granted(), ["b"]);
+        assert_eq!(world.holders(), ["b"]);
+    });
+    assert_eq!(world.clusters(), ["c", "d"]);
+    assert_eq!((world.conflict("c"), world.conflict("d")), ("False", "False"));
+    assert_eq!(world.status_of_request("b")["ports"], port(81));
+    assert_eq!(world.copies(), ["fleet-member-b/c-s2"]);
+}
+
+#[test]
+fn a_winner_that_leaves_its_group_takes_only_its_own_slices_along() {
+    let mut world = World::shared();
+    world.export("c", 80);
+    world.slice("c", "s2", "10.3.0.1");
+    world.settle();
+    for change in [true, false] {
+        if change {
+            world.set_ports("a", port(81));
+        } else {
+            world.delete_export("a");
+        }
+        world.settle_watched(|world| {
+            assert!(world.clusters().contains(&"c"));
+            assert!(world.copies().contains(&"fleet-member-b/c-s2".to_owned()));
+        });
+    }
+    assert_eq!(world.clusters(), ["c"]);
+}
+
+/// A port change that is rolled through the exporters: each that has changed is out until the last
+/// one follows, whose change turns the ports of all in one write. At no moment is there nobody.
+#[test]
+fn a_port_change_rolls_through_the_exporters() {
+    let mut world = World::shared();
+    for (member, address) in [("c", "10.3.0.1"), ("d", "10.4.0.1")] {
+        world.export(member, 80);
+        world.slice(member, "s", address);
+    }
+    world.settle();
+    let mut serving = Vec::new();
+    for member in ["a", "c", "d"] {
+        world.set_ports(member, port(81));
+        world.settle_watched(|world| {
+            assert!(!world.clusters().is_empty() && !world.copies().is_empty());
+        });
+        let ports = world.import().unwrap()["status"]["ports"][0]["port"].clone();
+        serving.push((ports, world.clusters().join(" "), world.copies().len()));
+        world.release_copies();
+    }
+    world.settle();
+    assert_eq!(serving[0], (json!(80), "c d".to_owned(), 2));
+    assert_eq!(serving[1], (json!(80), "d".to_owned(), 1));
+    let (ports, clusters, _) = &serving[2];
+    assert_eq!((ports, clusters.as_str()), (&json!(81), "d a c"));
+    assert_eq!(world.copies().len(), 3);
+}
+
+/// The verdict is a function of what the hub stores: another hub agent comes to the same.
+#[test]
+fn a_restart_moves_nobody() {
+    let mut world = World::new();
+    for (member, number) in [("d", 80), ("a", 81), ("c", 81), ("b", 80)] {
+        world.export(member, number);
+    }
+    world.settle();
+    assert_eq!(world.clusters(), ["b", "d"]);
+    world.delete(kinds::INTERNAL_SERVICE_EXPORT, &of_shop("d"));
+    world.settle();
+    assert_eq!(world.clusters(), ["b"], "ports in force stay, though \"a\" is older");
+    world.hub.take_writes();
+    let mut restarted = World::new();
+    restarted.hub = world.hub.clone();
+    assert!(restarted.plan().is_empty());
+}
