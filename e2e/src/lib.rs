@@ -5,6 +5,7 @@
 //! - [`workload`] and [`exchange`] do what users do and look at what users see;
 //! - [`objects`] finds leftovers and dumps everything; [`observer`] watches what happens and when;
 //! - [`proxy`] does to connections what networks do;
+//! - [`oracle`] records a run and judges it;
 //! - [`audit`] counts the agents' writes; [`bench`] is `fleet-bench`;
 //! - [`wait`] waits for conditions; [`command`] is `fleet-testbed`, [`demo`] is `fleet-demo`.
 
@@ -16,6 +17,7 @@ pub mod exchange;
 pub mod fleet;
 pub mod objects;
 pub mod observer;
+pub mod oracle;
 pub mod plain_http;
 pub mod proxy;
 pub mod testbed;

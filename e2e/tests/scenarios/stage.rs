@@ -9,6 +9,7 @@ use fleet_api::{ResourceKind, kinds};
 use fleet_e2e::exchange;
 use fleet_e2e::fleet::Fleet;
 use fleet_e2e::objects::find;
+use fleet_e2e::oracle::{self, recorder::Recorder};
 use fleet_e2e::testbed::Options;
 use fleet_e2e::testbed::agents::{AgentOptions, Agents};
 use fleet_e2e::testbed::cluster::Cluster;
@@ -36,6 +37,8 @@ pub(crate) const SECOND_IMPORTER: usize = 2;
 pub(crate) struct Stage {
     // Dropped first: agents without servers only complain.
     agents: RwLock<Agents>,
+    /// What the oracle judges in the end; not on clusters of others, which show no audit logs.
+    recorder: Option<Recorder>,
     fleet: Fleet,
     /// Names of the user namespaces that were made.
     namespaces: Mutex<Vec<String>>,
@@ -52,9 +55,13 @@ impl Deref for Stage {
 impl Stage {
     pub(crate) async fn start() -> Result<Self> {
         let fleet = Fleet::from_env_or_testbed(Options::members(3)).await?;
+        let recorder = match fleet.hub().audit_log_path() {
+            Some(_) => Some(Recorder::start(&fleet).await?),
+            None => None,
+        };
         let agents = Agents::start(&fleet, &AgentOptions::default()).await;
         let agents = RwLock::new(fleet.explain_as("start", agents).await?);
-        Ok(Self { agents, fleet, namespaces: Mutex::default() })
+        Ok(Self { agents, recorder, fleet, namespaces: Mutex::default() })
     }
 
     pub(crate) fn fleet(&self) -> &Fleet {
@@ -79,6 +86,25 @@ impl Stage {
             agents.launch(agent)?;
         }
         agents.wait_ready().await
+    }
+
+    /// Tells the oracle about something that no cluster shows.
+    pub(crate) fn mark(&self, mark: impl Into<String>) {
+        if let Some(recorder) = &self.recorder {
+            recorder.mark(mark);
+        }
+    }
+
+    /// Ends the record of the run, and keeps it where `FLEET_KEEP_RECORD` says.
+    pub(crate) async fn judge(self) -> Result<()> {
+        let Self { agents, recorder, fleet, .. } = self;
+        drop(agents);
+        let Some(recorder) = recorder else { return Ok(()) };
+        recorder.stop().await?;
+        match std::env::var_os("FLEET_KEEP_RECORD") {
+            Some(target) => oracle::recorder::keep(fleet.run_path(), target.as_ref()),
+            None => Ok(()),
+        }
     }
 
     pub(crate) fn exporter(&self) -> &Cluster {

@@ -98,9 +98,11 @@ impl Tests {
             let mut agents = shared.stage().await?.agents().write().await;
             shared
                 .perform(name, async |stage: &Stage| {
+                    stage.mark(format!("begin {name}"));
                     let result = scenario(stage, &mut agents).await;
                     // What it ended is there again for the next one.
                     stage.restore(&mut agents).await?;
+                    stage.mark(format!("end {name}"));
                     result
                 })
                 .await
@@ -133,6 +135,10 @@ impl Tests {
                 let Some(Ok(stage)) = stage.into_inner() else { return };
                 if let Err(error) = stage.clean().await {
                     eprintln!("the clusters are not as they were: {error:#}");
+                    code = ExitCode::FAILURE;
+                }
+                if let Err(error) = stage.judge().await {
+                    eprintln!("{error:#}");
                     code = ExitCode::FAILURE;
                 }
             });

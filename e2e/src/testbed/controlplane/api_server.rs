@@ -17,12 +17,23 @@ use super::{
 pub(super) const AUDIT_LOG: &str = "audit.jsonl";
 const AUDIT_POLICY: &str = "audit-policy.yaml";
 
-/// Who did what to which object, without the objects themselves; one line per request, when it is answered.
+/// Who did what to which object; one line per request, when it is answered. Of writes to what the fleet is made of the
+/// bodies too: the oracle judges preconditions, and finds out by whom each version of an object was written.
 const POLICY: &str = "\
 apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived]
+omitManagedFields: true
 rules:
+- level: RequestResponse
+  verbs: [create, update, patch, delete]
+  resources:
+  - group: networking.fleet.azure.com
+  - group: cluster.kubernetes-fleet.io
+  - group: discovery.k8s.io
+    resources: [endpointslices]
+  - group: ''
+    resources: [services, services/status]
 - level: Metadata
 ";
 

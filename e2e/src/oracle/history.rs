@@ -1,0 +1,311 @@
+//! The versions of every object, by whom each was written and when, and what was alive at a moment.
+
+use std::collections::{BTreeMap, HashMap};
+
+use fleet_api::ResourceKind;
+use serde_json::Value;
+
+use super::Recording;
+use super::object::{name, namespace, subject, terminating, text};
+use super::record::{Event, Micros, What};
+use super::requests::{Author, Request};
+
+/// How much later than its cause something may be seen by the recorder: its watches lag behind those of the agents.
+pub const LAG: Micros = 2_000_000;
+
+/// One version of an object.
+#[derive(Debug)]
+pub struct Version<'a> {
+    /// What the watch told.
+    pub event: &'a Event,
+    /// The request that wrote it, where the audit log has it.
+    pub request: Option<&'a Request>,
+    /// No earlier than this was it written: when the request was received, else when the recorder saw it.
+    pub when: Micros,
+}
+
+impl Version<'_> {
+    /// Who wrote it.
+    pub fn author(&self) -> &Author {
+        self.request.map_or(&Author::Other, |request| &request.author)
+    }
+
+    /// The object.
+    pub fn object(&self) -> &Value {
+        &self.event.object
+    }
+
+    /// Whether this is the removal.
+    pub fn is_end(&self) -> bool {
+        self.event.what == What::Gone
+    }
+
+    /// The resource version.
+    pub fn version(&self) -> u64 {
+        self.event.version()
+    }
+}
+
+/// One incarnation of an object, from its making to its removal.
+#[derive(Debug)]
+pub struct Life<'a> {
+    /// Where.
+    pub cluster: &'a str,
+    /// What.
+    pub kind: &'a str,
+    /// Its versions in order; the last is the removal if it is gone.
+    pub versions: Vec<Version<'a>>,
+}
+
+/// Until when: in another cluster only time tells, in the same one the version does.
+#[derive(Clone, Copy, Debug)]
+pub enum Until {
+    /// Including this time.
+    Time(Micros),
+    /// Including this version.
+    Version(u64),
+}
+
+impl<'a> Life<'a> {
+    /// Its uid.
+    pub fn uid(&self) -> &'a str {
+        self.versions.first().map_or("", |version| version.event.uid())
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &'a str {
+        self.versions.first().map_or("", |version| name(&version.event.object))
+    }
+
+    /// Its namespace.
+    pub fn namespace(&self) -> &'a str {
+        self.versions.first().map_or("", |version| namespace(&version.event.object))
+    }
+
+    /// `Kind namespace/name`.
+    pub fn title(&self) -> String {
+        format!("{} {}/{}", self.kind, self.namespace(), self.name())
+    }
+
+    /// Its versions up to a moment, the removal too.
+    pub fn until(&self, until: Until) -> &[Version<'a>] {
+        let end = self.versions.partition_point(|version| match until {
+            Until::Time(time) => version.when <= time,
+            Until::Version(number) => version.version() <= number,
+        });
+        &self.versions[..end]
+    }
+
+    /// The object as it was at a moment; `None` before it was made and after it went.
+    pub fn at(&self, until: Until) -> Option<&'a Value> {
+        let last = self.until(until).last()?;
+        (!last.is_end()).then_some(&last.event.object)
+    }
+
+    /// Whether it was there and not being deleted.
+    pub fn alive(&self, until: Until) -> bool {
+        self.at(until).is_some_and(|object| !terminating(object))
+    }
+
+    /// Every version but the first, with the one before it.
+    pub fn changes(&self) -> impl Iterator<Item = (&Version<'a>, &Version<'a>)> {
+        self.versions.windows(2).map(|pair| (&pair[0], &pair[1]))
+    }
+
+    /// The versions that are not the removal.
+    pub fn states(&self) -> impl Iterator<Item = &Version<'a>> {
+        self.versions.iter().filter(|version| !version.is_end())
+    }
+
+    /// Every Service of the fleet that it was ever about.
+    fn subjects(&self) -> Vec<String> {
+        let mut subjects: Vec<String> = self
+            .versions
+            .iter()
+            .filter_map(|version| subject(self.kind, version.object()))
+            .collect();
+        subjects.sort();
+        subjects.dedup();
+        subjects
+    }
+}
+
+/// A recording, indexed.
+#[derive(Debug)]
+pub struct History<'a> {
+    /// What it was made from.
+    pub recording: &'a Recording,
+    /// Every incarnation of every object.
+    pub lives: Vec<Life<'a>>,
+    by_name: HashMap<(&'a str, &'a str, &'a str, &'a str), Vec<usize>>,
+    by_subject: HashMap<(&'a str, &'a str, String), Vec<usize>>,
+    by_kind: HashMap<(&'a str, &'a str), Vec<usize>>,
+}
+
+impl<'a> History<'a> {
+    /// Indexes a recording.
+    pub fn new(recording: &'a Recording) -> Self {
+        let authors = Authors::of(recording);
+        let mut lives: BTreeMap<(&str, &str, &str), Life<'a>> = BTreeMap::new();
+        let mut events: Vec<&Event> = recording.events.iter().collect();
+        events.sort_by_key(|event| (event.cluster.as_str(), event.version()));
+        for event in events {
+            let (cluster, kind) = (event.cluster.as_str(), event.kind.as_str());
+            let request = authors.find(event);
+            let mut when = request.map_or(event.at, |request| request.received.min(event.at));
+            let life = lives.entry((cluster, kind, event.uid())).or_insert_with(|| Life {
+                cluster,
+                kind,
+                versions: Vec::new(),
+            });
+            // Versions are in order, so are their times.
+            when = when.max(life.versions.last().map_or(when, |version| version.when));
+            life.versions.push(Version { event, request, when });
+        }
+        let lives: Vec<Life<'a>> = lives.into_values().collect();
+        let mut history = Self {
+            recording,
+            by_name: HashMap::new(),
+            by_subject: HashMap::new(),
+            by_kind: HashMap::new(),
+            lives: Vec::new(),
+        };
+        for (at, life) in lives.iter().enumerate() {
+            let key = (life.cluster, life.kind, life.namespace(), life.name());
+            history.by_name.entry(key).or_default().push(at);
+            history.by_kind.entry((life.cluster, life.kind)).or_default().push(at);
+            for subject in life.subjects() {
+                let key = (life.cluster, life.kind, subject);
+                history.by_subject.entry(key).or_default().push(at);
+            }
+        }
+        Self { lives, ..history }
+    }
+
+    fn pick(&self, found: Option<&Vec<usize>>) -> impl Iterator<Item = &Life<'a>> {
+        let found = found.cloned().unwrap_or_default();
+        found.into_iter().map(|at| &self.lives[at])
+    }
+
+    /// Incarnations of a name.
+    pub fn named(
+        &self,
+        cluster: &'a str,
+        kind: ResourceKind,
+        (namespace, name): (&'a str, &'a str),
+    ) -> impl Iterator<Item = &Life<'a>> {
+        self.pick(self.by_name.get(&(cluster, kind.kind, namespace, name)))
+    }
+
+    /// Objects that were ever about a Service of the fleet.
+    pub fn about(
+        &self,
+        cluster: &'a str,
+        kind: ResourceKind,
+        subject: &str,
+    ) -> impl Iterator<Item = &Life<'a>> {
+        self.pick(self.by_subject.get(&(cluster, kind.kind, subject.to_owned())))
+    }
+
+    /// All objects of a kind in a cluster.
+    pub fn of_kind(&self, cluster: &'a str, kind: ResourceKind) -> impl Iterator<Item = &Life<'a>> {
+        self.pick(self.by_kind.get(&(cluster, kind.kind)))
+    }
+
+    /// All objects of a kind in all clusters.
+    pub fn of_kind_anywhere(&self, kind: ResourceKind) -> impl Iterator<Item = &Life<'a>> {
+        self.lives.iter().filter(move |life| life.kind == kind.kind)
+    }
+
+    /// Names of the recorded members.
+    pub fn members(&self) -> Vec<&'a str> {
+        let mut members: Vec<&str> =
+            self.by_kind.keys().map(|(cluster, _)| *cluster).filter(|name| *name != HUB).collect();
+        members.sort_unstable();
+        members.dedup();
+        members
+    }
+
+    /// Whether this cluster was recorded.
+    pub fn knows(&self, cluster: &str) -> bool {
+        self.by_kind.keys().any(|(known, _)| *known == cluster)
+    }
+
+    /// Requests of agents.
+    pub fn agent_requests(&self) -> impl Iterator<Item = &'a Request> {
+        self.recording.requests.iter().filter(|request| request.author.is_agent())
+    }
+}
+
+/// Name of the hub among the clusters.
+pub const HUB: &str = "hub";
+
+/// Which request wrote which version.
+struct Authors<'a> {
+    /// By cluster, uid and version.
+    writes: HashMap<(&'a str, &'a str, u64), &'a Request>,
+    /// What may have removed an object, by cluster, plural, namespace and name; in order.
+    removals: HashMap<(&'a str, &'a str, &'a str, &'a str), Vec<&'a Request>>,
+}
+
+impl<'a> Authors<'a> {
+    fn of(recording: &'a Recording) -> Self {
+        let mut authors = Self { writes: HashMap::new(), removals: HashMap::new() };
+        for request in recording.requests.iter().filter(|request| request.is_write()) {
+            if !request.succeeded() {
+                continue;
+            }
+            let uid = text(&request.response, "/metadata/uid");
+            let version = text(&request.response, "/metadata/resourceVersion").parse();
+            if let (false, Ok(version)) = (uid.is_empty(), version) {
+                let key = (request.cluster.as_str(), uid, version);
+                // An answer without a change repeats the version of the write before it.
+                let first = authors.writes.entry(key).or_insert(request);
+                if request.received < first.received {
+                    *first = request;
+                }
+            }
+            let Request { cluster, resource, namespace, name, .. } = request;
+            let key = (cluster.as_str(), resource.as_str(), namespace.as_str(), name.as_str());
+            authors.removals.entry(key).or_default().push(request);
+        }
+        authors
+    }
+
+    fn find(&self, event: &Event) -> Option<&'a Request> {
+        let cluster = event.cluster.as_str();
+        if let Some(&request) = self.writes.get(&(cluster, event.uid(), event.version())) {
+            return Some(request);
+        }
+        if event.what != What::Gone {
+            return None;
+        }
+        // The answer to what removes an object shows the version before, or none.
+        let plural = plural(&event.kind);
+        let key = (cluster, plural, namespace(&event.object), name(&event.object));
+        let candidates = self.removals.get(&key)?.iter();
+        candidates
+            .filter(|request| request.received <= event.at)
+            .max_by_key(|one| one.received)
+            .copied()
+    }
+}
+
+fn plural(kind: &str) -> &'static str {
+    use fleet_api::kinds;
+    let all = [
+        kinds::SERVICE,
+        kinds::NAMESPACE,
+        kinds::ENDPOINT_SLICE,
+        kinds::SERVICE_EXPORT,
+        kinds::SERVICE_IMPORT,
+        kinds::MULTI_CLUSTER_SERVICE,
+        kinds::INTERNAL_SERVICE_EXPORT,
+        kinds::INTERNAL_SERVICE_IMPORT,
+        kinds::ENDPOINT_SLICE_EXPORT,
+        kinds::ENDPOINT_SLICE_IMPORT,
+        kinds::INTERNAL_MEMBER_CLUSTER,
+        kinds::MEMBER_CLUSTER,
+    ];
+    all.iter().find(|known| known.kind == kind).map_or("", |known| known.plural)
+}

@@ -1,0 +1,195 @@
+//! The requests of an audit log: who asked for what, when, with what body, and what the answer was.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use fleet_api::names::{SYSTEM_NAMESPACE, member_of_namespace};
+use jiff::Timestamp;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::record::Micros;
+
+/// Who wrote.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Author {
+    /// The hub agent.
+    Hub,
+    /// That member's agent, in its own cluster or on the hub.
+    Member(String),
+    /// Users, and the controllers of Kubernetes.
+    Other,
+}
+
+impl Author {
+    /// The author behind a user name of a cluster.
+    pub fn of(cluster: &str, user: &str) -> Self {
+        let Some((namespace, account)) =
+            user.strip_prefix("system:serviceaccount:").and_then(|user| user.split_once(':'))
+        else {
+            return Self::Other;
+        };
+        match (account, member_of_namespace(namespace)) {
+            ("hub-agent", None) if namespace == SYSTEM_NAMESPACE => Self::Hub,
+            ("member-agent", None) if namespace == SYSTEM_NAMESPACE => {
+                Self::Member(cluster.to_owned())
+            }
+            ("member-agent", Some(member)) => Self::Member(member.to_owned()),
+            _ => Self::Other,
+        }
+    }
+
+    /// Whether it is one of ours.
+    pub fn is_agent(&self) -> bool {
+        *self != Self::Other
+    }
+}
+
+/// One answered request.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Request {
+    /// `hub`, or the member's name.
+    pub cluster: String,
+    /// The user name.
+    pub user: String,
+    /// Who that is.
+    pub author: Author,
+    /// `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, ...
+    pub verb: String,
+    /// API group; empty for the core group.
+    pub group: String,
+    /// Plural of the kind; empty for paths that are no resources.
+    pub resource: String,
+    /// Subresource, or empty.
+    pub subresource: String,
+    /// Namespace, or empty.
+    pub namespace: String,
+    /// Name; empty for collections.
+    pub name: String,
+    /// Path and query.
+    pub uri: String,
+    /// HTTP status code of the answer; 0 if there was none.
+    pub code: u16,
+    /// What a refusal says.
+    pub message: String,
+    /// When the server received it.
+    pub received: Micros,
+    /// When the server had answered it.
+    pub answered: Micros,
+    /// The body, where the log has it.
+    pub body: Value,
+    /// The answer's body, where the log has it.
+    pub response: Value,
+}
+
+impl Request {
+    /// Whether it asks for a change.
+    pub fn is_write(&self) -> bool {
+        matches!(self.verb.as_str(), "create" | "update" | "patch" | "delete" | "deletecollection")
+    }
+
+    /// Whether the server did what was asked.
+    pub fn succeeded(&self) -> bool {
+        (200..300).contains(&self.code)
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct AuditEvent {
+    stage: String,
+    verb: String,
+    #[serde(rename = "requestURI")]
+    request_uri: String,
+    user: User,
+    object_ref: ObjectRef,
+    response_status: ResponseStatus,
+    request_object: Value,
+    response_object: Value,
+    request_received_timestamp: Option<Timestamp>,
+    stage_timestamp: Option<Timestamp>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct User {
+    username: String,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct ObjectRef {
+    api_group: String,
+    resource: String,
+    subresource: String,
+    namespace: String,
+    name: String,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct ResponseStatus {
+    code: u16,
+    message: String,
+}
+
+impl Default for AuditEvent {
+    fn default() -> Self {
+        Self {
+            stage: String::new(),
+            verb: String::new(),
+            request_uri: String::new(),
+            user: User::default(),
+            object_ref: ObjectRef::default(),
+            response_status: ResponseStatus::default(),
+            request_object: Value::Null,
+            response_object: Value::Null,
+            request_received_timestamp: None,
+            stage_timestamp: None,
+        }
+    }
+}
+
+/// Reads the audit log of a cluster. A watch is there once, by its end or, while it runs, by its begin.
+pub fn read(cluster: &str, path: &Path) -> Result<Vec<Request>> {
+    let file = std::fs::File::open(path)
+        .with_context(|| format!("there is no audit log at {}", path.display()))?;
+    let mut requests = Vec::new();
+    for line in BufReader::new(file).lines() {
+        match serde_json::from_str(&line?) {
+            Ok(event) => requests.extend(request(cluster, event)),
+            Err(error) if error.is_eof() => break,
+            Err(error) => return Err(error).context("an audit line is not an audit event"),
+        }
+    }
+    requests.sort_by_key(|request| request.received);
+    Ok(requests)
+}
+
+fn request(cluster: &str, event: AuditEvent) -> Option<Request> {
+    let begun = event.verb == "watch" && event.stage == "ResponseStarted";
+    if event.stage != "ResponseComplete" && !begun {
+        return None;
+    }
+    let micros = |time: Option<Timestamp>| time.map_or(0, Timestamp::as_microsecond);
+    let ObjectRef { api_group, resource, subresource, namespace, name } = event.object_ref;
+    Some(Request {
+        cluster: cluster.to_owned(),
+        author: Author::of(cluster, &event.user.username),
+        user: event.user.username,
+        verb: event.verb,
+        group: api_group,
+        resource,
+        subresource,
+        namespace,
+        name,
+        uri: event.request_uri,
+        code: event.response_status.code,
+        message: event.response_status.message,
+        received: micros(event.request_received_timestamp),
+        answered: micros(event.stage_timestamp),
+        body: event.request_object,
+        response: event.response_object,
+    })
+}
