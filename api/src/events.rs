@@ -32,5 +32,13 @@ pub const NO_EXPORTED_SERVICE: &str = "NoExportedService";
 pub const DERIVED_SERVICE_LABEL_REWRITTEN: &str = "DerivedServiceLabelRewritten";
 /// Warning on a ServiceExport or MultiClusterService: the agent cannot read what it needs for it.
 pub const HELD_UP: &str = "HeldUp";
+/// Warning on a MultiClusterService: nothing is imported into its namespace.
+pub const IMPORT_REFUSED: &str = "ImportRefused";
+/// Warning on a MultiClusterService: its ServiceImport exists and belongs to somebody else.
+pub const SERVICE_IMPORT_NOT_OURS: &str = "ServiceImportNotOurs";
+/// Warning on a MultiClusterService: the namespace of derived Services cannot take any.
+pub const SYSTEM_NAMESPACE_UNAVAILABLE: &str = "SystemNamespaceUnavailable";
+/// Warning on a MultiClusterService: every name that its derived Service could have is taken.
+pub const NO_FREE_NAME: &str = "NoFreeName";
 /// Warning on an object whose reference cannot be read or contradicts where the object is.
 pub const REFERENCE_REFUSED: &str = "ReferenceRefused";

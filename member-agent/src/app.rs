@@ -50,6 +50,7 @@ fn sources(identity: &Identity, own: &ClientSet, hub: &ClientSet) -> Builder<Mem
         .source(MemberSnapshot::endpoint_slices(), everywhere())
         .source(MemberSnapshot::multi_cluster_services(), everywhere())
         .source(MemberSnapshot::service_imports(), everywhere())
+        .source(MemberSnapshot::namespaces(), everywhere())
         .source(MemberSnapshot::internal_exports(), on_hub())
         .source(MemberSnapshot::slice_exports(), on_hub())
         .source(MemberSnapshot::internal_imports(), on_hub())

@@ -1,9 +1,12 @@
 //! Flags and environment of the member agent.
 
+use std::time::Duration;
+
 use anyhow::{Context, bail};
 use clap::Parser;
 use fleet_api::names;
 use fleet_runtime::args::RuntimeArgs;
+use jiff::SignedDuration;
 
 use crate::{Identity, Settings};
 
@@ -36,6 +39,16 @@ pub struct Args {
         value_name = "NAMESPACE"
     )]
     pub fleet_system_namespace: String,
+
+    /// How long a derived Service, and with it its address, outlives its last exporter.
+    #[arg(
+        long,
+        env = "DERIVED_SERVICE_GRACE_PERIOD",
+        default_value = "60s",
+        value_name = "DURATION",
+        value_parser = duration
+    )]
+    pub derived_service_grace_period: Duration,
 }
 
 impl Args {
@@ -44,7 +57,10 @@ impl Args {
     /// # Errors
     /// One line that names the variable.
     pub fn settings(&self) -> anyhow::Result<Settings> {
-        Ok(Settings { identity: self.identity()? })
+        Ok(Settings {
+            identity: self.identity()?,
+            derived_service_grace: self.derived_service_grace_period,
+        })
     }
 
     /// Who this member is.
@@ -64,6 +80,12 @@ impl Args {
     }
 }
 
+/// Reads `90s`, `1m30s` or `0s`.
+fn duration(text: &str) -> Result<Duration, String> {
+    let duration: SignedDuration = text.parse().map_err(|error| format!("{error}"))?;
+    Duration::try_from(duration).map_err(|_| "it is negative".to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -77,6 +99,21 @@ mod tests {
         let identity = identity("east-1").unwrap();
         assert_eq!(identity.hub_namespace, "fleet-member-east-1");
         assert_eq!(identity.system_namespace, "fleet-system");
+    }
+
+    #[test]
+    fn the_grace_period_is_a_duration() {
+        let grace = |text: &str| {
+            let flags = ["member-agent", "--derived-service-grace-period", text];
+            Args::try_parse_from(flags).map(|args| args.derived_service_grace_period)
+        };
+        assert_eq!(grace("0s").unwrap(), Duration::ZERO);
+        assert_eq!(grace("1m30s").unwrap(), Duration::from_secs(90));
+        let args = Args::try_parse_from(["member-agent"]).unwrap();
+        assert_eq!(args.derived_service_grace_period, crate::settings::DERIVED_SERVICE_GRACE);
+        for wrong in ["soon", "60", "-5s", ""] {
+            assert!(grace(wrong).is_err(), "{wrong:?}");
+        }
     }
 
     #[test]

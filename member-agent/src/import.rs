@@ -2,7 +2,11 @@
 
 mod choose;
 mod derived;
+mod grace;
 mod keys;
+mod landing;
+mod latency;
+mod refusal;
 mod request;
 mod slices;
 mod status;
@@ -19,6 +23,7 @@ use fleet_runtime::room::Room;
 use jiff::Timestamp;
 
 pub use keys::Key;
+use refusal::Refusal;
 use subject::Subject;
 
 use crate::Settings;
@@ -56,6 +61,7 @@ impl Room for ImportRoom {
             MemberSnapshot::service_imports(),
             MemberSnapshot::internal_imports(),
             MemberSnapshot::slice_imports(),
+            MemberSnapshot::namespaces(),
         ]
         .into_iter()
         .collect()
@@ -99,5 +105,9 @@ pub fn plan(
     }
     wish::withdraw_others(&subject, holder, &import, &mut plan);
     slices::sync(&subject, prepared.as_ref(), &mut plan);
+    if subject.refusal == Some(Refusal::Terminating) {
+        // Events are created in the namespace of what they are about.
+        plan.events.clear();
+    }
     plan
 }

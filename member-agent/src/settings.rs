@@ -1,17 +1,24 @@
 //! What the member agent was told at start, as its rooms see it.
 
+use std::time::Duration;
+
 use crate::Identity;
+
+/// How long a derived Service outlives its last exporter unless a flag says otherwise.
+pub(crate) const DERIVED_SERVICE_GRACE: Duration = Duration::from_mins(1);
 
 /// Settings of the rooms. Plans are functions of these and of a snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// Which member this is.
     pub identity: Identity,
+    /// How long a derived Service, and with it its address, outlives its last exporter.
+    pub derived_service_grace: Duration,
 }
 
 impl Settings {
     /// The member `cluster` with everything else as the flags' defaults have it.
     pub fn new(cluster: impl Into<String>) -> Self {
-        Self { identity: Identity::new(cluster) }
+        Self { identity: Identity::new(cluster), derived_service_grace: DERIVED_SERVICE_GRACE }
     }
 }

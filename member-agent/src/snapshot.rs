@@ -4,7 +4,7 @@ use fleet_accumulator::views;
 use fleet_model::records::{
     EndpointSliceExportRecord, EndpointSliceImportRecord, EndpointSliceRecord,
     InternalServiceExportRecord, InternalServiceImportRecord, MultiClusterServiceRecord,
-    ServiceExportRecord, ServiceImportRecord, ServiceRecord,
+    NamespaceRecord, ServiceExportRecord, ServiceImportRecord, ServiceRecord,
 };
 
 views! {
@@ -20,6 +20,8 @@ views! {
         local multi_cluster_services: MultiClusterServiceRecord,
         /// Imports made for the MultiClusterServices.
         local service_imports: ServiceImportRecord,
+        /// All namespaces, to know which can take objects.
+        local namespaces: NamespaceRecord,
         /// Our exports on the hub.
         hub internal_exports: InternalServiceExportRecord,
         /// Our exported slices on the hub.
@@ -47,6 +49,7 @@ impl MemberSnapshot {
             endpoint_slices: own.view(None),
             multi_cluster_services: own.view(None),
             service_imports: own.view(None),
+            namespaces: own.view(None),
             internal_exports: hub.view(namespace),
             slice_exports: hub.view(namespace),
             internal_imports: hub.view(namespace),

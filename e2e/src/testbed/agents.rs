@@ -21,6 +21,9 @@ use crate::wait::{wait_for, wait_until};
 /// Folder of the agents' programs, if they are not beside the running program.
 pub const AGENTS_FOLDER: &str = "FLEET_AGENTS_DIR";
 
+/// How long derived Services outlive their exporters.
+pub const GRACE_PERIOD: &str = "DERIVED_SERVICE_GRACE_PERIOD";
+
 const READY_DEADLINE: Duration = Duration::from_secs(30);
 const STOP_PATIENCE: Duration = Duration::from_secs(15);
 
@@ -94,6 +97,7 @@ impl Agents {
             ];
             let arguments = addresses.into_iter().chain(options.arguments.iter().cloned());
             let mut environment = fleet.agent_env(agent);
+            environment.extend(at_once());
             environment.extend(options.environment.iter().cloned());
             let launch = Launch {
                 program: program(&programs, agent)?,
@@ -255,6 +259,11 @@ impl Usage {
         let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
         Some(Self { cpu, peak_rss_bytes: kibibytes * 1024 })
     }
+}
+
+/// Nothing lingers: who watches or counts wants the end now. Options may say otherwise.
+fn at_once() -> impl Iterator<Item = (String, String)> {
+    std::iter::once((GRACE_PERIOD.to_owned(), "0s".to_owned()))
 }
 
 /// `FLEET_AGENTS_DIR`, else the folder of the running program, or the one above it for a test in `deps/`.

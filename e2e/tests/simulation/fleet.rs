@@ -1,6 +1,7 @@
 //! A fleet in memory: model API servers, and the agents' plans run against them.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use fleet_accumulator::ClusterId;
 use fleet_api::{ObjectName, ResourceKind, kinds};
@@ -167,9 +168,12 @@ impl Fleet {
 impl Member {
     fn new(name: &str) -> Self {
         let registry = prometheus::Registry::new();
-        let settings = Settings::new(name);
+        let settings = Settings { derived_service_grace: Duration::ZERO, ..Settings::new(name) };
+        let mut server = ModelServer::new(ClusterId::Local);
+        let system = ObjectName::cluster(settings.identity.system_namespace.as_str());
+        server.create(kinds::NAMESPACE, &system, json!({})).unwrap();
         Self {
-            server: ModelServer::new(ClusterId::Local),
+            server,
             export: ExportRoom::new(settings.clone(), ExportMetrics::register(&registry).unwrap()),
             import: ImportRoom::new(
                 settings.clone(),

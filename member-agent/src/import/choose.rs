@@ -1,26 +1,25 @@
 //! Choices: which MultiClusterService holds the import, and what its derived Service is called.
 
-use fleet_accumulator::Uid;
 use fleet_api::{ObjectName, labels, names};
 
 use super::subject::{Subject, Wish};
 
 /// The MultiClusterService that holds the import: the one the ServiceImport belongs to, else the
-/// oldest. `None` while the ServiceImport still belongs to one that let go of it.
+/// oldest. `None` while the ServiceImport still belongs to one that let go of it, or to somebody
+/// else altogether.
 pub(super) fn holder<'a>(subject: &Subject<'a>) -> Option<&'a Wish> {
-    match subject.import {
-        None => subject.live_wishes().next(),
-        Some(import) => {
-            let owner = Uid::from(import.object.meta.controller_owner()?.uid.as_str());
-            subject.live_wishes().find(|wish| wish.uid == owner)
-        }
+    if subject.import.is_none() {
+        return subject.live_wishes().next();
     }
+    let owner = subject.import_owner()?;
+    subject.live_wishes().find(|wish| wish.uid == owner)
 }
 
-/// Name of the derived Service: the one it has, else the first free candidate (design rule 6).
+/// Name of the derived Service: the one it has, else the candidate that the label names, if it is
+/// free, else the first free candidate (design rule 6).
 ///
-/// The label is followed only to a Service that points back to the MultiClusterService; whatever
-/// else it names is nobody's business of ours.
+/// The label is followed to no Service but one that is proven to be the MultiClusterService's own;
+/// whatever else it names is nobody's business of ours.
 pub(super) fn derived_name(subject: &Subject<'_>, wish: &Wish) -> Option<ObjectName> {
     let ours = subject.derived_of(wish);
     let label = wish.meta.label(labels::DERIVED_SERVICE);
@@ -28,7 +27,10 @@ pub(super) fn derived_name(subject: &Subject<'_>, wish: &Wish) -> Option<ObjectN
     if let Some(kept) = labelled.or_else(|| ours.first()) {
         return Some(kept.name.clone());
     }
-    names::derived_service_candidates(&wish.name)
-        .map(|name| subject.in_system(&name))
-        .find(|name| subject.snapshot.services.get(name).is_none())
+    let free = || {
+        names::derived_service_candidates(&wish.name)
+            .map(|name| subject.in_system(&name))
+            .filter(|name| subject.snapshot.services.get(name).is_none())
+    };
+    free().find(|name| Some(&*name.name) == label).or_else(|| free().next())
 }

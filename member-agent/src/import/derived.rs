@@ -1,5 +1,7 @@
 //! The derived Service, through which clients in this cluster reach the import.
 
+use std::time::Duration;
+
 use fleet_accumulator::Record;
 use fleet_api::{ObjectName, ServiceImportStatus, annotations, labels};
 use fleet_model::ports;
@@ -10,11 +12,13 @@ use k8s_openapi::api::core::v1::ServicePort;
 use serde_json::{Value, json};
 
 use super::request::Import;
-use super::status;
 use super::subject::{Subject, Wish};
 use super::wish::Prepared;
+use super::{grace, landing, status};
 
 const LOAD_BALANCER: &str = "LoadBalancer";
+/// A grace period without end must not overflow a timer.
+const LONGEST_SLEEP: Duration = Duration::from_hours(24);
 
 /// Brings the derived Service of the holder in line with what the hub granted, and reports it.
 pub(super) fn sync(
@@ -24,8 +28,12 @@ pub(super) fn sync(
     import: &Import,
     plan: &mut Plan,
 ) {
+    // Its status is told on the version that this plan's write, if any, makes.
+    let told = prepared.write.is_none();
     let Some(name) = &prepared.derived else {
-        status::no_name(subject, holder, plan);
+        if told {
+            status::no_name(subject, holder, plan);
+        }
         return;
     };
     let current = subject.snapshot.services.get(name);
@@ -35,23 +43,58 @@ pub(super) fn sync(
         }
     }
     let Some(granted) = &import.granted else {
-        let live = current.filter(|current| !current.meta.is_terminating());
-        plan.steps.extend(live.map(|current| LOCAL.delete(current).urgent()));
-        status::unresolved(subject, holder, prepared, plan);
-        return;
+        return lost(subject, holder, current, told, plan);
     };
     let written = match current {
         None => {
+            if let Some(obstacle) = landing::obstacle(subject.identity, subject.snapshot) {
+                if told {
+                    status::no_landing(subject, holder, obstacle, plan);
+                }
+                return;
+            }
             let step = create(subject, holder, name, granted).after(prepared.write);
             Some(plan.push(step))
         }
         // It blocks its successor.
-        Some(current) if current.meta.is_terminating() => return,
+        Some(current) if current.meta.is_terminating() => {
+            if told {
+                status::blocked(subject, holder, current, plan);
+            }
+            return;
+        }
         Some(current) => update(subject, holder, current, granted)
             .map(|step| plan.push(step.after(prepared.write))),
     };
-    if prepared.write.is_none() {
+    if told {
         status::resolved(subject, holder, current, written, plan);
+    }
+}
+
+/// Without a grant the derived Service goes, at once or when its grace period is over.
+fn lost(
+    subject: &Subject<'_>,
+    holder: &Wish,
+    current: Option<&Record<ServiceRecord>>,
+    told: bool,
+    plan: &mut Plan,
+) {
+    let live = current.filter(|current| !current.meta.is_terminating());
+    let end = live.and_then(|live| Some((live, grace::end(subject, holder, live)?)));
+    if let Some((live, end)) = end {
+        let left = Duration::try_from(end.duration_since(subject.now)).unwrap_or_default();
+        plan.wake_after = Some(left.min(LONGEST_SLEEP));
+        if told {
+            status::leaving(subject, holder, live, end, plan);
+        }
+        return;
+    }
+    if let Some(live) = live {
+        plan.push(LOCAL.delete(live).urgent());
+        plan.events.push(status::unimported(holder, format!("{} goes", live.name)));
+    }
+    if told {
+        status::unresolved(subject, holder, plan);
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use fleet_accumulator::Record;
-use fleet_api::{ObjectName, ResourceKind, finalizers, kinds};
+use fleet_api::{ObjectName, ResourceKind, finalizers, kinds, names};
 use fleet_model::changes::each_touched;
 use fleet_model::records::{
     EndpointSliceRecord, InternalServiceImportRecord, MultiClusterServiceRecord, ServiceRecord,
@@ -61,6 +61,14 @@ pub(super) fn dirty(
             mark(Key::Service(import.name.clone()));
         });
     });
+    each_touched(&old.namespaces, &new.namespaces, |namespace| {
+        let name = &namespace.name.name;
+        let wishes = &new.multi_cluster_services;
+        if **name == *identity.system_namespace {
+            wishes.iter().for_each(|wish| mark(of_wish(wish)));
+        }
+        wishes.in_namespace(name).for_each(|wish| mark(of_wish(wish)));
+    });
     each_touched(&old.service_imports, &new.service_imports, |import| {
         mark(Key::Service(import.name.clone()));
         // A wish goes only when none of its imports is left.
@@ -71,6 +79,9 @@ pub(super) fn dirty(
     });
     each_touched(&old.services, &new.services, |service| {
         of_derived(identity, service, new).for_each(&mut *mark);
+        if is_freed(identity, service, new) {
+            each_named(&service.name.name, new, mark);
+        }
     });
     each_touched(&old.endpoint_slices, &new.endpoint_slices, |slice| {
         if let Some(service) = of_imported(identity, slice, new) {
@@ -98,6 +109,26 @@ fn of_derived<'a>(
     let wish = service.derived_for().filter(|_| derived);
     let wish = wish.and_then(|wish| snapshot.multi_cluster_services.get(&wish));
     named.into_iter().chain(wish.map(of_wish))
+}
+
+/// Whether somebody else's Service is gone from where derived Services have theirs.
+fn is_freed(
+    identity: &Identity,
+    service: &Record<ServiceRecord>,
+    snapshot: &MemberSnapshot,
+) -> bool {
+    *service.name.namespace == *identity.system_namespace
+        && service.derived_for().is_none()
+        && snapshot.services.get(&service.name).is_none()
+}
+
+/// Marks wishes whose derived Service could have `name`. Looks at all of them, which is only for
+/// what happens rarely.
+fn each_named(name: &str, snapshot: &MemberSnapshot, mark: &mut dyn FnMut(Key)) {
+    let could = |wish: &&Record<MultiClusterServiceRecord>| {
+        names::derived_service_candidates(&wish.name).any(|candidate| candidate == name)
+    };
+    snapshot.multi_cluster_services.iter().filter(could).for_each(|wish| mark(of_wish(wish)));
 }
 
 /// An imported slice says itself what it belongs to; one that a Go agent made has the name of the

@@ -1,6 +1,6 @@
 //! The ServiceImport of the holder, and the request for it on the hub.
 
-use fleet_accumulator::{Record, Uid};
+use fleet_accumulator::Record;
 use fleet_api::v1alpha1::InternalServiceImportSpec;
 use fleet_api::{ObjectName, ServiceImportStatus, finalizers, names};
 use fleet_model::records::{InternalServiceImportRecord, ServiceImportRecord};
@@ -72,19 +72,18 @@ fn request(subject: &Subject<'_>, import: &Record<ServiceImportRecord>, plan: &m
     Import { granted, gone: None }
 }
 
-/// The import belongs to a MultiClusterService that let go of it, or is being deleted.
+/// The import belongs to a MultiClusterService that let go of it, or is being deleted, or is none
+/// of ours: then it stays, and nothing is asked of the hub for it.
 fn withdraw(
     subject: &Subject<'_>,
     import: &Record<ServiceImportRecord>,
     plan: &mut Plan,
 ) -> Import {
-    let Some(owner) = import.meta.controller_owner() else {
-        return Import::default(); // Not made for a MultiClusterService: not ours to touch.
-    };
     let mut undone = withdraw_requests(subject, plan);
     if !import.meta.is_terminating() {
-        debug_assert!(!subject.is_live_wish(&Uid::from(owner.uid.as_str())));
-        plan.push(LOCAL.delete(import));
+        if subject.import_owner().is_some() {
+            plan.push(LOCAL.delete(import));
+        }
         return Import::default();
     }
     let operations = remove_finalizer(&import.meta, finalizers::SERVICE_IMPORT);

@@ -8,9 +8,11 @@ use fleet_api::{ObjectName, annotations, finalizers, labels, names};
 use fleet_model::ports;
 use fleet_model::records::{EndpointSliceImportRecord, EndpointSliceRecord};
 use fleet_model::steps::{HUB, LOCAL, add_finalizer, remove_finalizer, to_json};
-use fleet_runtime::plan::{Plan, Sample, Step, StepId};
+use fleet_runtime::plan::{Plan, Step, StepId};
 use serde_json::{Value, json};
 
+use super::landing;
+use super::latency;
 use super::subject::Subject;
 use super::wish::Prepared;
 
@@ -69,6 +71,7 @@ fn import(
 ) {
     let current = subject.snapshot.endpoint_slices.get(&name);
     let step = match current {
+        None if landing::obstacle(subject.identity, subject.snapshot).is_some() => None,
         None => Some(LOCAL.create::<EndpointSliceRecord>(name, body(subject, copy, derived))),
         // It blocks its successor; or somebody else's slice has the name.
         Some(current) if current.meta.is_terminating() || !current.is_imported() => None,
@@ -82,7 +85,7 @@ fn import(
     // A copy made by a Go hub carries no finalizer of ours yet; it gets one before the effect.
     let operations = add_finalizer(&copy.meta, finalizers::ENDPOINT_SLICE_IMPORT);
     let guarded = (!operations.is_empty()).then(|| plan.push(HUB.patch(copy, operations)));
-    plan.push(step.after(guarded).stage("import").sample(sample(copy, current)));
+    plan.push(step.after(guarded).stage("import").sample(latency::sample(copy, current)));
 }
 
 /// The imported slice goes, then our finalizer.
@@ -151,23 +154,4 @@ fn body(
         "endpoints": to_json(&copy.spec.endpoints),
         "ports": to_json(&copy.spec.ports),
     })
-}
-
-/// One sample per generation; the mark on the imported slice tells which was counted last. A copy
-/// that a Go agent counted says so itself.
-fn sample(
-    copy: &Record<EndpointSliceImportRecord>,
-    current: Option<&Record<EndpointSliceRecord>>,
-) -> Option<Sample> {
-    let reference = &copy.spec.endpoint_slice_reference;
-    let generation = reference.generation.to_string();
-    let mark = current
-        .and_then(|current| current.object.meta.annotation(annotations::LAST_OBSERVED_GENERATION));
-    let adopted = copy.meta.annotation(annotations::LAST_OBSERVED_GENERATION);
-    if mark.or(adopted) == Some(generation.as_str()) {
-        return None;
-    }
-    let since = reference.exported_since.as_ref()?.0;
-    let first = current.is_none() && adopted.is_none();
-    Some(Sample { origin: reference.cluster_id.clone(), since, first })
 }

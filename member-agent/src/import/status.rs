@@ -1,4 +1,7 @@
 //! What the user reads on the MultiClusterService.
+//!
+//! `Valid` is `True` while the import is live and `Unknown` otherwise, never `False`: the original
+//! knows no other values. The message says why.
 
 use std::time::Duration;
 
@@ -13,8 +16,8 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::LoadBalancerStatus;
 use serde_json::json;
 
+use super::landing::NoLanding;
 use super::subject::{Subject, Wish};
-use super::wish::Prepared;
 
 /// "Waiting" is written only after it has lasted this long (design 3a).
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -29,37 +32,44 @@ pub(super) fn resolved(
 ) {
     let addresses = derived.map(|derived| derived.load_balancer.clone()).unwrap_or_default();
     let message = format!("service {} is imported", subject.service);
-    let wanted = valid(wish, conditions::TRUE, reasons::FOUND_SERVICE_IMPORT, message);
+    let wanted = valid(wish, conditions::TRUE, reasons::FOUND_SERVICE_IMPORT, message.clone());
     let Some(step) = step(wish, wanted, &addresses, subject.now) else { return };
     plan.push(step.after(written));
-    if !is(&wish.conditions, conditions::VALID, conditions::TRUE) {
-        let note = format!("service {} is imported", subject.service);
-        plan.events.push(event(wish, EventType::Normal, events::FOUND_VALID_SERVICE, note));
-    }
+    let reason = if is(&wish.conditions, conditions::VALID, conditions::TRUE) {
+        events::SUCCESSFUL_UPDATE_STATUS
+    } else {
+        events::FOUND_VALID_SERVICE
+    };
+    plan.events.push(event(wish, EventType::Normal, reason, message));
 }
 
-/// Nobody exports the Service yet, or any more.
-pub(super) fn unresolved(subject: &Subject<'_>, wish: &Wish, prepared: &Prepared, plan: &mut Plan) {
-    if prepared.write.is_none() {
-        let message = format!("service {} is not exported to this cluster", subject.service);
-        later(wish, message, subject.now, plan);
-    }
+/// Nobody exports the Service yet, or any more, or another cluster keeps it for itself.
+pub(super) fn unresolved(subject: &Subject<'_>, wish: &Wish, plan: &mut Plan) {
+    later(wish, not_available(subject), &LoadBalancerStatus::default(), subject.now, plan);
 }
 
-/// Another MultiClusterService of this cluster holds the import.
-pub(super) fn held_elsewhere(
+/// As [`unresolved`], but the derived Service stays for a while.
+pub(super) fn leaving(
     subject: &Subject<'_>,
     wish: &Wish,
-    holder: Option<&Wish>,
+    derived: &Record<ServiceRecord>,
+    end: Timestamp,
     plan: &mut Plan,
 ) {
-    let message = match holder {
-        Some(holder) => {
-            format!("service {} is imported by {} already", subject.service, holder.name)
-        }
-        None => format!("a previous import of service {} is being withdrawn", subject.service),
-    };
-    later(wish, message, subject.now, plan);
+    let why = not_available(subject);
+    let message = format!("{why}; its derived service {} stays until {end}", derived.name);
+    later(wish, message, &derived.load_balancer, subject.now, plan);
+}
+
+/// The derived Service is being deleted, by somebody else, and in the way of the next one.
+pub(super) fn blocked(
+    subject: &Subject<'_>,
+    wish: &Wish,
+    derived: &Record<ServiceRecord>,
+    plan: &mut Plan,
+) {
+    let message = format!("derived service {} is being deleted; another follows it", derived.name);
+    later(wish, message, &derived.load_balancer, subject.now, plan);
 }
 
 /// Every name that its derived Service could have is taken by somebody else.
@@ -68,18 +78,76 @@ pub(super) fn no_name(subject: &Subject<'_>, wish: &Wish, plan: &mut Plan) {
         "no free name for its derived service in namespace {}",
         subject.identity.system_namespace
     );
-    later(wish, message, subject.now, plan);
+    warn(wish, events::NO_FREE_NAME, &message, plan);
+    later(wish, message, &LoadBalancerStatus::default(), subject.now, plan);
+}
+
+/// No derived Service can be created.
+pub(super) fn no_landing(subject: &Subject<'_>, wish: &Wish, obstacle: NoLanding, plan: &mut Plan) {
+    let namespace = &subject.identity.system_namespace;
+    let message = format!("namespace {namespace}, which holds derived services, {obstacle}");
+    warn(wish, events::SYSTEM_NAMESPACE_UNAVAILABLE, &message, plan);
+    later(wish, message, &LoadBalancerStatus::default(), subject.now, plan);
+}
+
+/// It does not hold the import of the Service that it names.
+pub(super) fn idle(subject: &Subject<'_>, wish: &Wish, holder: Option<&Wish>, plan: &mut Plan) {
+    let service = subject.service;
+    let message = if let Some(refusal) = subject.refusal {
+        let message = refusal.to_string();
+        if let Some(reason) = refusal.event() {
+            warn(wish, reason, &message, plan);
+        }
+        message
+    } else if let Some(holder) = holder {
+        format!("service {service} is imported by {} already", holder.name)
+    } else if subject.import.is_some() && subject.import_owner().is_none() {
+        let message = foreign_import(subject);
+        warn(wish, events::SERVICE_IMPORT_NOT_OURS, &message, plan);
+        message
+    } else {
+        format!("a previous import of service {service} is being withdrawn")
+    };
+    later(wish, message, &LoadBalancerStatus::default(), subject.now, plan);
 }
 
 /// It asks for no Service.
 pub(super) fn names_nothing(wish: &Wish, now: Timestamp, plan: &mut Plan) {
-    later(wish, "spec.serviceImport names no service".to_owned(), now, plan);
+    let message = "spec.serviceImport names no service".to_owned();
+    later(wish, message, &LoadBalancerStatus::default(), now, plan);
 }
 
-fn later(wish: &Wish, message: String, now: Timestamp, plan: &mut Plan) {
+/// The wish has let go of what was imported for it.
+pub(super) fn unimported(wish: &Wish, what: impl Into<String>) -> Event {
+    event(wish, EventType::Normal, events::UNIMPORTED_SERVICE, what.into())
+}
+
+fn not_available(subject: &Subject<'_>) -> String {
+    format!(
+        "service {} is not available here: nobody exports it, or another cluster holds its import",
+        subject.service
+    )
+}
+
+fn foreign_import(subject: &Subject<'_>) -> String {
+    let owner = subject.import.and_then(|import| import.object.meta.controller_owner());
+    let owner = owner.map_or_else(
+        || "no MultiClusterService".to_owned(),
+        |owner| format!("{} {}", owner.kind, owner.name),
+    );
+    format!("ServiceImport {} exists and belongs to {owner}", subject.service)
+}
+
+fn later(
+    wish: &Wish,
+    message: String,
+    load_balancer: &LoadBalancerStatus,
+    now: Timestamp,
+    plan: &mut Plan,
+) {
     let reason = reasons::UNKNOWN_SERVICE_IMPORT;
     let wanted = valid(wish, conditions::UNKNOWN, reason, message);
-    if let Some(step) = step(wish, wanted, &LoadBalancerStatus::default(), now) {
+    if let Some(step) = step(wish, wanted, load_balancer, now) {
         plan.push_later(PATIENCE, "not imported", step);
     }
 }
@@ -103,6 +171,10 @@ fn step(
     let conditions = changed.unwrap_or_else(|| wish.conditions.clone());
     let status = json!({ "loadBalancer": to_json(load_balancer), "conditions": conditions });
     Some(LOCAL.status(wish, &status))
+}
+
+fn warn(wish: &Wish, reason: &'static str, message: &str, plan: &mut Plan) {
+    plan.events.push(event(wish, EventType::Warning, reason, message.to_owned()));
 }
 
 fn event(wish: &Wish, event_type: EventType, reason: &'static str, note: String) -> Event {

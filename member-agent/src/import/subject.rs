@@ -1,13 +1,15 @@
 //! One Service of the fleet, as this member imports it.
 
 use fleet_accumulator::{Record, Uid};
-use fleet_api::ObjectName;
+use fleet_api::{ObjectName, annotations, kinds};
 use fleet_model::records::{
     EndpointSliceImportRecord, EndpointSliceRecord, InternalServiceImportRecord,
     MultiClusterServiceRecord, ServiceImportRecord, ServiceIndex, ServiceRecord, SliceIndex,
 };
 use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
+use super::refusal::{self, Refusal};
 use crate::snapshot::MemberSnapshot;
 use crate::{Identity, Settings};
 
@@ -17,10 +19,13 @@ pub(super) type Wish = Record<MultiClusterServiceRecord>;
 /// Everything the import of one Service depends on.
 #[derive(Debug)]
 pub(super) struct Subject<'a> {
+    pub(super) settings: &'a Settings,
     pub(super) identity: &'a Identity,
     pub(super) service: &'a ObjectName,
     pub(super) snapshot: &'a MemberSnapshot,
     pub(super) now: Timestamp,
+    /// Why nothing is imported into the namespace, whoever wishes it.
+    pub(super) refusal: Option<Refusal>,
     /// MultiClusterServices that name the Service, oldest first.
     pub(super) wishes: Vec<&'a Wish>,
     /// The import made for one of them.
@@ -41,7 +46,9 @@ impl<'a> Subject<'a> {
         let mut wishes: Vec<_> = snapshot.multi_cluster_services.by(service).collect();
         wishes.sort_by(|a, b| (a.meta.created, &a.name).cmp(&(b.meta.created, &b.name)));
         Self {
+            settings,
             identity: &settings.identity,
+            refusal: refusal::of(&settings.identity, &service.namespace, snapshot),
             service,
             snapshot,
             now,
@@ -52,9 +59,16 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// Wishes that are not being deleted, oldest first.
+    /// Wishes that are to be served, oldest first.
     pub(super) fn live_wishes(&self) -> impl Iterator<Item = &'a Wish> {
-        self.wishes.iter().copied().filter(|wish| !wish.meta.is_terminating())
+        let served = self.refusal.is_none();
+        self.wishes.iter().copied().filter(move |wish| served && !wish.meta.is_terminating())
+    }
+
+    /// The MultiClusterService that the ServiceImport was made for.
+    pub(super) fn import_owner(&self) -> Option<Uid> {
+        let owner = self.import?.object.meta.controller_owner()?;
+        is_wish(owner).then(|| Uid::from(owner.uid.as_str()))
     }
 
     /// Slices in the system namespace that were imported for this Service.
@@ -72,9 +86,29 @@ impl<'a> Subject<'a> {
         services.filter(|service| self.is_in_system(&service.name)).collect()
     }
 
-    /// Derived Services of one MultiClusterService; ownership is proven by labels and uid.
+    /// Derived Services of one MultiClusterService: those that point back to it, and those of this
+    /// import that carry its uid, whatever became of their labels.
     pub(super) fn derived_of(&self, wish: &Wish) -> Vec<&'a Record<ServiceRecord>> {
-        derived_of(self.identity, wish, self.snapshot)
+        let mut services = derived_of(self.identity, wish, self.snapshot);
+        let marked =
+            self.derived().into_iter().filter(|service| mark(service).as_ref() == Some(&wish.uid));
+        services.extend(marked);
+        services.sort_by(|a, b| a.name.cmp(&b.name));
+        services.dedup_by(|a, b| a.name == b.name);
+        services
+    }
+
+    /// Derived Services made for a MultiClusterService that is no more and did not take them along.
+    pub(super) fn orphans(&self) -> Vec<&'a Record<ServiceRecord>> {
+        let exists = |service: &Record<ServiceRecord>, uid: &Uid| {
+            let named = service.derived_for();
+            let named = named.and_then(|name| self.snapshot.multi_cluster_services.get(&name));
+            self.wishes.iter().copied().chain(named).any(|wish| wish.uid == *uid)
+        };
+        let orphan = |service: &&Record<ServiceRecord>| {
+            mark(service).is_some_and(|uid| !exists(service, &uid))
+        };
+        self.derived().into_iter().filter(orphan).collect()
     }
 
     /// Whether a name lies in the system namespace.
@@ -85,11 +119,6 @@ impl<'a> Subject<'a> {
     /// Where an object of this name lies in the system namespace.
     pub(super) fn in_system(&self, name: &str) -> ObjectName {
         ObjectName::new(self.identity.system_namespace.as_str(), name)
-    }
-
-    /// Whether a uid is that of a live wish for this Service.
-    pub(super) fn is_live_wish(&self, uid: &Uid) -> bool {
-        self.live_wishes().any(|wish| wish.uid == *uid)
     }
 }
 
@@ -105,12 +134,18 @@ pub(super) fn derived_of<'a>(
     services
         .into_iter()
         .filter(|service| *service.name.namespace == *identity.system_namespace)
-        .filter(|service| is_marked_for(service, &wish.uid))
+        .filter(|service| mark(service).is_none_or(|mark| mark == wish.uid))
         .collect()
 }
 
-/// Whether the uid mark of a derived Service is absent (a Go agent made it) or as given.
-fn is_marked_for(service: &Record<ServiceRecord>, uid: &Uid) -> bool {
-    let mark = service.meta.annotation(fleet_api::annotations::MULTI_CLUSTER_SERVICE_UID);
-    mark.is_none_or(|mark| *mark == uid.to_string())
+/// The MultiClusterService that a derived Service was made for; a Go agent does not note it.
+fn mark(service: &Record<ServiceRecord>) -> Option<Uid> {
+    service.meta.annotation(annotations::MULTI_CLUSTER_SERVICE_UID).map(Uid::from)
+}
+
+/// Whether an owner is a MultiClusterService, of whatever version.
+fn is_wish(owner: &OwnerReference) -> bool {
+    let kind = kinds::MULTI_CLUSTER_SERVICE;
+    let group = owner.api_version.split_once('/').map(|(group, _)| group);
+    owner.kind == kind.kind && group == Some(kind.group)
 }

@@ -1,5 +1,7 @@
 //! The import room against model API servers. Names in brackets are scenarios of the specification.
 
+use std::time::Duration;
+
 use fleet_accumulator::ClusterId;
 use fleet_api::{ObjectName, ResourceKind, annotations, finalizers, kinds, labels};
 use fleet_runtime::plan::{Plan, Sample};
@@ -49,11 +51,10 @@ fn granted() -> Value {
 
 impl World {
     fn new() -> Self {
-        Self {
-            own: ModelServer::new(ClusterId::Local),
-            hub: ModelServer::new(ClusterId::Hub),
-            settings: Settings::new("b"),
-        }
+        let mut own = ModelServer::new(ClusterId::Local);
+        own.create(kinds::NAMESPACE, &ObjectName::cluster("fleet-system"), json!({})).unwrap();
+        let settings = Settings { derived_service_grace: Duration::ZERO, ..Settings::new("b") };
+        Self { own, hub: ModelServer::new(ClusterId::Hub), settings }
     }
 
     /// A member at rest that imports shop from cluster "a".

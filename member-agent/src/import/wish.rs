@@ -66,26 +66,10 @@ pub(super) fn withdraw_others(
         if wish.meta.is_terminating() {
             release(subject.identity, wish, subject.snapshot, deleted, import.gone, plan);
         } else {
-            status::held_elsewhere(subject, wish, holder, plan);
+            status::idle(subject, wish, holder, plan);
         }
     }
-    delete_orphans(subject, plan);
-}
-
-/// Derived Services whose MultiClusterService is gone without having taken them along.
-fn delete_orphans(subject: &Subject<'_>, plan: &mut Plan) {
-    let orphans: Vec<_> = subject
-        .derived()
-        .into_iter()
-        .filter(|service| {
-            let wish = service.derived_for();
-            let wish = wish.and_then(|wish| subject.snapshot.multi_cluster_services.get(&wish));
-            wish.is_none_or(|wish| {
-                !subject.derived_of(wish).iter().any(|derived| derived.uid == service.uid)
-            })
-        })
-        .collect();
-    delete_derived(&orphans, plan);
+    delete_derived(&subject.orphans(), plan);
 }
 
 /// Plans a MultiClusterService that names no Service.
@@ -152,6 +136,7 @@ fn release(
         );
     }
     plan.push(LOCAL.patch(wish, operations).after(undone).after(import_gone));
+    plan.events.push(status::unimported(wish, "everything made for it is gone"));
 }
 
 fn confirm_derived_absent(

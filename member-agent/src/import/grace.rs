@@ -1,0 +1,33 @@
+//! How long a derived Service outlives the last exporter, so that its address survives a redeploy.
+
+use fleet_accumulator::Record;
+use fleet_api::{conditions, labels};
+use fleet_model::conditions::find;
+use fleet_model::records::ServiceRecord;
+use jiff::Timestamp;
+
+use super::subject::{Subject, Wish};
+
+/// Until when the derived Service of a wish that has lost its import stays. `None` if it goes now.
+///
+/// Counted from the transition of the wish's `Valid` condition, so that a restart does not start
+/// it anew. Only the Service of this import stays: one of an earlier import of a re-pointed wish
+/// has an address that stood for something else.
+pub(super) fn end(
+    subject: &Subject<'_>,
+    wish: &Wish,
+    derived: &Record<ServiceRecord>,
+) -> Option<Timestamp> {
+    let of_this_import = match derived.imports() {
+        Some(service) => service == *subject.service,
+        // Made by a Go agent, which notes the import on the wish.
+        None => wish.meta.label(labels::SERVICE_IMPORT) == Some(&subject.service.name),
+    };
+    let lost = find(&wish.conditions, conditions::VALID)
+        .filter(|valid| valid.status != conditions::TRUE)
+        .map_or(subject.now, |valid| valid.last_transition_time.0);
+    // Conditions have whole seconds: what the wish will say is what is counted from.
+    let lost = Timestamp::from_second(lost.as_second()).unwrap_or(lost);
+    let end = lost.checked_add(subject.settings.derived_service_grace).unwrap_or(Timestamp::MAX);
+    (of_this_import && end > subject.now).then_some(end)
+}
