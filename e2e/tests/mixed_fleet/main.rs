@@ -1,0 +1,12 @@
+//! Fleets of Go agents and ours: one takes over what the other has made, on the side of members.
+//!
+//! Objects of Go agents are written from the tables of the specification ([`shapes`]); their
+//! controllers are a small model of its rules ([`go`]).
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod go;
+mod member;
+mod shapes;
+mod to_go;
+mod to_rust;
