@@ -15,6 +15,7 @@ use crate::snapshot::HubSnapshot;
 /// # Errors
 /// What keeps it from starting, in one line.
 pub async fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let settings = args.settings();
     let agent = Agent::start("hub-agent", env!("CARGO_PKG_VERSION"), args.runtime).await?;
     let hub = clients::local().await?;
     let everywhere = || SourceSpec::new(hub.watch.clone());
@@ -26,6 +27,6 @@ pub async fn run(args: Args) -> anyhow::Result<ExitCode> {
         .source(HubSnapshot::slice_imports(), everywhere())
         .source(HubSnapshot::namespaces(), everywhere());
     let mut agent = agent.connect(&[(ClusterId::Hub, hub.clone())], sources)?;
-    agent.room(ServiceRoom::default());
+    agent.room(ServiceRoom { settings });
     Ok(agent.run().await)
 }

@@ -107,7 +107,8 @@ impl Agent {
         let settings = WriterSettings { in_flight, ..WriterSettings::new(self.name) };
         let writer = Writer::new(write(), settings, WriteGate::open(), self.metrics.writer());
         let clock = Clock::system();
-        let (events, reporter) = EventSink::new(write(), self.name, clock.clone());
+        let (events, reporter) =
+            EventSink::new(write(), self.name, clock.clone(), self.metrics.events());
         self.life.spawn("events", reporter.run(token.clone()));
         self.life.spawn("watches", async move {
             token.cancelled().await;

@@ -16,6 +16,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta};
 use kube::Client;
 use kube::api::{Api, PostParams};
 use parking_lot::Mutex;
+use prometheus::IntCounterVec;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -46,6 +47,7 @@ pub struct EventSink(Option<Arc<Inner>>);
 struct Inner {
     sender: mpsc::Sender<Event>,
     said: Mutex<Said>,
+    count: IntCounterVec,
 }
 
 /// Sends what goes into an [`EventSink`].
@@ -64,11 +66,12 @@ struct Reporter {
 
 impl EventSink {
     /// A sink, and the task that empties it. `controller` is who reports; the Pod's name is added
-    /// where `HOSTNAME` has it.
+    /// where `HOSTNAME` has it. `count` counts what is said, by type and reason.
     pub fn new(
         clients: impl IntoIterator<Item = (ClusterId, Client)>,
         controller: &str,
         clock: Clock,
+        count: IntCounterVec,
     ) -> (Self, EventTask) {
         let (sender, receiver) = mpsc::channel(WAITING);
         let host = std::env::var("HOSTNAME").ok().filter(|host| !host.is_empty());
@@ -77,7 +80,7 @@ impl EventSink {
             instance: host.unwrap_or_else(|| controller.to_owned()),
         };
         let clients = clients.into_iter().collect();
-        let sink = Self(Some(Arc::new(Inner { sender, said: Mutex::default() })));
+        let sink = Self(Some(Arc::new(Inner { sender, said: Mutex::default(), count })));
         (sink, EventTask { receiver, clients, reporter, clock })
     }
 
@@ -86,13 +89,35 @@ impl EventSink {
         Self(None)
     }
 
-    /// Sends `event` unless the same was said recently.
+    /// Sends, counts and logs `event` unless the same was said recently.
     pub fn emit(&self, event: Event) {
         let Some(inner) = &self.0 else { return };
-        if inner.said.lock().is_news(&event, Instant::now())
-            && let Err(error) = inner.sender.try_send(event)
-        {
+        if !inner.said.lock().is_news(&event, Instant::now()) {
+            return;
+        }
+        inner.count.with_label_values(&[severity(event.event_type), event.reason]).inc();
+        log(&event);
+        if let Err(error) = inner.sender.try_send(event) {
             tracing::debug!(%error, "Event dropped");
+        }
+    }
+}
+
+fn severity(event_type: EventType) -> &'static str {
+    match event_type {
+        EventType::Normal => "Normal",
+        EventType::Warning => "Warning",
+    }
+}
+
+fn log(event: &Event) {
+    let Event { kind, name, reason, note, .. } = event;
+    match event.event_type {
+        EventType::Normal => {
+            tracing::info!(kind = kind.kind, object = %name, reason, note, "Event");
+        }
+        EventType::Warning => {
+            tracing::warn!(kind = kind.kind, object = %name, reason, note, "Event");
         }
     }
 }
@@ -166,10 +191,6 @@ fn build(event: &Event, reporter: &Reporter, now: Timestamp) -> KubeEvent {
         uid: Some(event.uid.to_string()),
         ..ObjectReference::default()
     };
-    let severity = match event.event_type {
-        EventType::Normal => "Normal",
-        EventType::Warning => "Warning",
-    };
     KubeEvent {
         metadata: ObjectMeta {
             name: Some(name),
@@ -182,7 +203,7 @@ fn build(event: &Event, reporter: &Reporter, now: Timestamp) -> KubeEvent {
         action: Some("Reconcile".to_owned()),
         reason: Some(event.reason.to_owned()),
         note: Some(cut(&event.note, NOTE).to_owned()),
-        type_: Some(severity.to_owned()),
+        type_: Some(severity(event.event_type).to_owned()),
         regarding: Some(regarding),
         ..KubeEvent::default()
     }
@@ -202,6 +223,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::metrics::Metrics;
 
     fn event(note: &str) -> Event {
         Event {
@@ -261,13 +283,17 @@ mod tests {
         let (service, mut server) = tower_test::mock::pair::<Request<Body>, Response<Body>>();
         let clock = Clock::fixed(Timestamp::from_second(1_800_000_000).unwrap());
         let client = Client::new(service, "default");
-        let (sink, task) = EventSink::new([(ClusterId::Local, client)], "agent", clock);
+        let metrics = Metrics::new("agent", "1").unwrap();
+        let (sink, task) =
+            EventSink::new([(ClusterId::Local, client)], "agent", clock, metrics.events());
         let cancel = CancellationToken::new();
         let task = tokio::spawn(task.run(cancel.clone()));
 
         sink.emit(event("first"));
         sink.emit(event("first"));
         sink.emit(event("second"));
+        let count = metrics.events();
+        assert_eq!(count.with_label_values(&["Warning", "ServiceNotFound"]).get(), 2);
         let (_, reply) = server.next_request().await.unwrap();
         reply.send_response(Response::builder().status(403).body(Body::empty()).unwrap());
         let (request, reply) = server.next_request().await.unwrap();

@@ -23,6 +23,7 @@ pub struct Metrics {
     registry: Registry,
     rooms: RoomVecs,
     writer: Arc<WriterMetrics>,
+    events: IntCounterVec,
 }
 
 impl Metrics {
@@ -34,6 +35,12 @@ impl Metrics {
         let registry = Registry::new();
         let rooms = RoomVecs::register(&registry)?;
         let writer = Arc::new(WriterMetrics::register(&registry)?);
+        let events = Opts::new(
+            "fleet_runtime_events_total",
+            "Kubernetes Events about objects, by type and reason; refusals are Warnings.",
+        );
+        let events = IntCounterVec::new(events, &["type", "reason"])?;
+        registry.register(Box::new(events.clone()))?;
         registry.register(Box::new(ProcessCollector::for_self()))?;
 
         let opts = Opts::new("fleet_build_info", "Always 1; says what runs.")
@@ -42,7 +49,7 @@ impl Metrics {
         let build = Gauge::with_opts(opts)?;
         build.set(1.0);
         registry.register(Box::new(build))?;
-        Ok(Self { registry, rooms, writer })
+        Ok(Self { registry, rooms, writer, events })
     }
 
     /// For the admin server, and for metrics of others.
@@ -53,6 +60,11 @@ impl Metrics {
     /// The metrics of one room.
     pub fn room(&self, name: &'static str) -> Arc<RoomMetrics> {
         Arc::new(self.rooms.room(name))
+    }
+
+    /// Counts Events by type and reason.
+    pub fn events(&self) -> IntCounterVec {
+        self.events.clone()
     }
 
     /// The metrics of the writer.
