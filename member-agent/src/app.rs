@@ -10,7 +10,8 @@ use crate::Identity;
 use crate::args::Args;
 use crate::export::ExportRoom;
 use crate::import::ImportRoom;
-use crate::metrics::{ExportMetrics, ImportMetrics};
+use crate::membership::MembershipRoom;
+use crate::metrics::{ExportMetrics, ImportMetrics, MembershipMetrics};
 use crate::snapshot::MemberSnapshot;
 
 /// The link to the hub may cross a WAN: a dead connection is noticed this many seconds (and 5 more)
@@ -26,6 +27,7 @@ pub async fn run(args: Args) -> anyhow::Result<ExitCode> {
     let hub = HubSettings::from_env()?;
     let agent = Agent::start("member-agent", env!("CARGO_PKG_VERSION"), args.runtime).await?;
     let export = ExportMetrics::register(agent.registry())?;
+    let membership = MembershipMetrics::register(agent.registry())?;
     let import = ImportMetrics::register(agent.registry(), settings.identity.cluster.as_str())?;
 
     let own = clients::local().await?;
@@ -33,7 +35,8 @@ pub async fn run(args: Args) -> anyhow::Result<ExitCode> {
     let sources = sources(&settings.identity, &own, &hub);
     let mut agent = agent.connect(&[(ClusterId::Local, own), (ClusterId::Hub, hub)], sources)?;
     agent.room(ExportRoom::new(settings.clone(), export));
-    agent.room(ImportRoom::new(settings, import));
+    agent.room(ImportRoom::new(settings.clone(), import));
+    agent.room(MembershipRoom::new(settings, membership));
     Ok(agent.run().await)
 }
 
@@ -55,4 +58,5 @@ fn sources(identity: &Identity, own: &ClientSet, hub: &ClientSet) -> Builder<Mem
         .source(MemberSnapshot::slice_exports(), on_hub())
         .source(MemberSnapshot::internal_imports(), on_hub())
         .source(MemberSnapshot::slice_imports(), on_hub())
+        .source(MemberSnapshot::memberships(), on_hub())
 }

@@ -54,6 +54,7 @@ impl Room for ExportRoom {
             MemberSnapshot::endpoint_slices(),
             MemberSnapshot::internal_exports(),
             MemberSnapshot::slice_exports(),
+            MemberSnapshot::memberships(),
         ]
         .into_iter()
         .collect()

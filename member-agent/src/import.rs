@@ -62,6 +62,7 @@ impl Room for ImportRoom {
             MemberSnapshot::internal_imports(),
             MemberSnapshot::slice_imports(),
             MemberSnapshot::namespaces(),
+            MemberSnapshot::memberships(),
         ]
         .into_iter()
         .collect()

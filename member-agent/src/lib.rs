@@ -9,8 +9,8 @@
 //!          imported EndpointSlice ◀───────────────────── EndpointSliceImport
 //! ```
 //!
-//! Both clusters are watched into one [`snapshot`]; [`export`] and [`import`] are the rooms that
-//! decide; [`app`] is the wiring and the only place that spawns.
+//! Both clusters are watched into one [`snapshot`]; [`export`], [`import`] and [`membership`] are
+//! the rooms that decide; [`app`] is the wiring and the only place that spawns.
 
 pub mod app;
 pub mod args;
@@ -18,6 +18,7 @@ pub mod export;
 mod held_up;
 mod identity;
 pub mod import;
+pub mod membership;
 pub mod metrics;
 mod settings;
 pub mod snapshot;

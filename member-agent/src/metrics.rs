@@ -3,7 +3,9 @@
 
 use fleet_runtime::plan::Sample;
 use jiff::Timestamp;
-use prometheus::{HistogramOpts, HistogramVec, Registry};
+use prometheus::{HistogramOpts, HistogramVec, IntGauge, IntGaugeVec, Opts, Registry};
+
+use crate::membership::Phase;
 
 /// Upper bounds in milliseconds.
 const BUCKETS: [f64; 6] = [1000.0, 2500.0, 5000.0, 10_000.0, 25_000.0, 50_000.0];
@@ -64,6 +66,41 @@ impl ImportMetrics {
         self.durations
             .with_label_values(&[sample.origin.as_str(), self.destination.as_str(), first])
             .observe(recorded(sample.since, now));
+    }
+}
+
+/// What the hub was told of this member.
+#[derive(Clone, Debug)]
+pub struct MembershipMetrics {
+    phase: IntGaugeVec,
+    last_heartbeat: IntGauge,
+}
+
+impl MembershipMetrics {
+    /// Registers the gauges.
+    pub fn register(registry: &Registry) -> Result<Self, prometheus::Error> {
+        let phase = IntGaugeVec::new(
+            Opts::new("fleet_membership_phase", "1 for how far this member is, 0 for all others"),
+            &["phase"],
+        )?;
+        let last_heartbeat = IntGauge::new(
+            "fleet_membership_last_heartbeat_timestamp_seconds",
+            "Time of the last heartbeat that the hub has of this member; 0 while there is none",
+        )?;
+        registry.register(Box::new(phase.clone()))?;
+        registry.register(Box::new(last_heartbeat.clone()))?;
+        let metrics = Self { phase, last_heartbeat };
+        metrics.show(Phase::Member, None);
+        Ok(metrics)
+    }
+
+    /// Shows how far the member is, and its last heartbeat.
+    pub fn show(&self, phase: Phase, heartbeat: Option<Timestamp>) {
+        for known in Phase::ALL {
+            let value = i64::from(known == phase);
+            self.phase.with_label_values(&[known.as_str()]).set(value);
+        }
+        self.last_heartbeat.set(heartbeat.map_or(0, Timestamp::as_second));
     }
 }
 

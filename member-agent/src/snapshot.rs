@@ -3,8 +3,9 @@
 use fleet_accumulator::views;
 use fleet_model::records::{
     EndpointSliceExportRecord, EndpointSliceImportRecord, EndpointSliceRecord,
-    InternalServiceExportRecord, InternalServiceImportRecord, MultiClusterServiceRecord,
-    NamespaceRecord, ServiceExportRecord, ServiceImportRecord, ServiceRecord,
+    InternalMemberClusterRecord, InternalServiceExportRecord, InternalServiceImportRecord,
+    MultiClusterServiceRecord, NamespaceRecord, ServiceExportRecord, ServiceImportRecord,
+    ServiceRecord,
 };
 
 views! {
@@ -30,6 +31,8 @@ views! {
         hub internal_imports: InternalServiceImportRecord,
         /// Slices that the hub distributed to us.
         hub slice_imports: EndpointSliceImportRecord,
+        /// What the hub wants of this member. A hub without KubeFleet does not serve it.
+        hub optional memberships: InternalMemberClusterRecord,
     }
 }
 
@@ -54,6 +57,7 @@ impl MemberSnapshot {
             slice_exports: hub.view(namespace),
             internal_imports: hub.view(namespace),
             slice_imports: hub.view(namespace),
+            memberships: hub.view(namespace),
         }
     }
 }

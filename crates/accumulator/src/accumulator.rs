@@ -232,10 +232,12 @@ fn blocking<S: Snapshot>(snapshot: &S, required: SourceSet) -> Vec<String> {
         let Some(view) = snapshot.view(source.id) else { continue };
         let what = format!("{} of the {} cluster", source.kind.plural, source.cluster);
         let sentence = match view.state() {
+            SourceState::Missing { .. } | SourceState::Forbidden { .. } if source.optional => {
+                continue;
+            }
             SourceState::Forbidden { verb, message, .. } => {
                 format!("{what}: {verb} is forbidden ({message})")
             }
-            SourceState::Missing { .. } if source.optional => continue,
             SourceState::Missing { .. } => format!("{what}: the kind is not served"),
             _ if view.bootstrapped() => continue,
             _ => match view.trouble() {

@@ -28,7 +28,7 @@ pub use crate::wire::Cut;
 ///     pub struct AgentSnapshot {
 ///         /// Services of the own cluster.
 ///         local services: ServiceRecord,
-///         /// May be missing on the hub.
+///         /// May be missing or forbidden on the hub.
 ///         hub optional hub_services: ServiceRecord,
 ///     }
 /// }

@@ -86,7 +86,7 @@ pub struct SourceInfo {
     pub cluster: ClusterId,
     /// Kind it reads.
     pub kind: ResourceKind,
-    /// Whether the agent works where the API server does not serve the kind.
+    /// Whether the agent works where the API server does not serve the kind, or forbids it.
     pub optional: bool,
 }
 
@@ -191,12 +191,15 @@ pub trait Snapshot: Clone + Default + Send + Sync + 'static {
         self.view(id).map_or(&SourceState::Pending, AnyView::state)
     }
 
-    /// Whether every source of `required` has listed once, or is optional and not served.
+    /// Whether every source of `required` has listed once, or is optional and known not to be had:
+    /// not served, or forbidden.
     fn complete(&self, required: SourceSet) -> bool {
         Self::sources().iter().filter(|source| required.contains(source.id)).all(|source| {
-            let missing = matches!(self.state(source.id), SourceState::Missing { .. });
+            let state = self.state(source.id);
+            let refused =
+                matches!(state, SourceState::Missing { .. } | SourceState::Forbidden { .. });
             let bootstrapped = self.view(source.id).is_some_and(AnyView::bootstrapped);
-            bootstrapped || (source.optional && missing)
+            bootstrapped || (source.optional && refused)
         })
     }
 

@@ -65,6 +65,6 @@ fn fresh(wanted: Wanted, now: Timestamp) -> Condition {
 }
 
 /// The server keeps seconds only; a finer time would differ from what comes back.
-fn whole_seconds(now: Timestamp) -> Time {
+pub fn whole_seconds(now: Timestamp) -> Time {
     Time(Timestamp::from_second(now.as_second()).unwrap_or(now))
 }

@@ -2,6 +2,7 @@
 
 mod exports;
 mod imports;
+mod membership;
 mod namespace;
 mod service;
 mod slice;
@@ -13,6 +14,9 @@ pub use exports::{
 pub use imports::{
     InternalServiceImportRecord, InternalServiceImportWire, MultiClusterServiceRecord,
     MultiClusterServiceWire, ServiceImportRecord, ServiceImportWire,
+};
+pub use membership::{
+    InternalMemberClusterRecord, InternalMemberClusterWire, NETWORKING_AGENTS, Report, ReportList,
 };
 pub use namespace::{NamespaceRecord, NamespaceWire};
 pub use service::{ServiceIndex, ServiceRecord, ServiceWire};

@@ -64,7 +64,8 @@ impl Target {
         self.step::<T>(name, Action::ConfirmAbsent)
     }
 
-    fn step<T: Tracked>(self, name: ObjectName, action: Action) -> Step {
+    /// Any action on one object.
+    pub fn step<T: Tracked>(self, name: ObjectName, action: Action) -> Step {
         Step::new(self.cluster, T::KIND, name, action)
     }
 }
@@ -111,6 +112,13 @@ fn merge<'a>(
 /// JSON patch: sets a value, whether or not there was one.
 pub fn add(path: &[&str], value: Value) -> Value {
     let mut operation = json!({ "op": "add", "path": pointer(path) });
+    operation["value"] = value;
+    operation
+}
+
+/// JSON patch: replaces a value that is there, an element of a list above all.
+pub fn replace(path: &[&str], value: Value) -> Value {
+    let mut operation = json!({ "op": "replace", "path": pointer(path) });
     operation["value"] = value;
     operation
 }

@@ -58,7 +58,7 @@ pub struct Wiring<S> {
 /// their way are answered.
 pub async fn run_room<R: Room>(room: Arc<R>, wiring: Wiring<R::Snapshot>) {
     let Wiring { accumulator, writer, events, clock, metrics, replan, cancel } = wiring;
-    let mut cursor = accumulator.cursor_over(room.required(), room.required());
+    let mut cursor = accumulator.cursor_over(room.required(), room.reads());
     let mut asked = replan.subscribe();
     // The first step marks everything anyway, and before it there is nothing to plan on.
     let mut started = false;

@@ -20,9 +20,13 @@ pub trait Room: Send + Sync + 'static {
     /// Label in metrics and logs.
     fn name(&self) -> &'static str;
 
-    /// All that the room reads. They have to have listed once before anything is planned, and only
-    /// their changes wake it.
+    /// What has to have listed once before anything is planned.
     fn required(&self) -> SourceSet;
+
+    /// All that the room reads: only these wake it. By default what it requires.
+    fn reads(&self) -> SourceSet {
+        self.required()
+    }
 
     /// Marks every key whose plan may differ between the two snapshots, including those that only
     /// the older one shows. Costs what changed, not what exists.

@@ -123,6 +123,28 @@ async fn an_optional_kind_that_is_missing_opens_the_gate_and_appears_later() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_optional_kind_that_is_forbidden_opens_the_gate_and_is_read_once_granted() {
+    let mut rig = Rig::new();
+    let required = local().with(World::extras());
+    let mut cursor = rig.accumulator.cursor(required);
+    rig.things.tap().await.list([]);
+    assert!(timeout(Duration::from_hours(1), cursor.next()).await.is_err(), "nothing is known yet");
+    let extras = rig.extras.tap().await;
+    extras.event(Event::Init);
+    extras.fail(Error::InitialListFailed(refusal(403)));
+    let step = cursor.next().await.unwrap();
+    assert_eq!(state(&step.new, World::extras()), "forbidden");
+    assert!(!step.new.extras.bootstrapped());
+    cursor.commit(step);
+    assert!(rig.accumulator.blocking(required).is_empty());
+
+    rig.extras.tap().await.list([thing("e", "1", 1, "x")]);
+    rig.until(|world| world.extras.len() == 1).await;
+    let step = cursor.next().await.unwrap();
+    assert_eq!(step.diff(|world| &world.extras).count(), 1);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_required_kind_that_is_missing_keeps_the_gate_closed() {
     let mut rig = Rig::new();
     let mut cursor = rig.accumulator.cursor(local());

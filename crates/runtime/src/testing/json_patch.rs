@@ -1,4 +1,4 @@
-//! The operations of RFC 6902 that plans use: `add` and `remove`.
+//! The operations of RFC 6902 that plans use: `add`, `replace` and `remove`.
 
 use serde_json::Value;
 
@@ -11,6 +11,10 @@ pub(super) fn apply(document: &mut Value, operations: &[Value]) -> Option<()> {
         match operation["op"].as_str()? {
             "add" => add(parent, &key, operation["value"].clone())?,
             "remove" => remove(parent, &key)?,
+            "replace" => {
+                remove(parent, &key)?;
+                add(parent, &key, operation["value"].clone())?;
+            }
             _ => return None,
         }
     }

@@ -1,0 +1,105 @@
+//! The room that reports to the hub: joined, alive, left.
+//!
+//! KubeFleet tells a member what is wanted of it in an `InternalMemberCluster` and reads there what
+//! the agents of the member report. Where there is none, the agent works and reports nothing.
+
+mod heartbeat;
+mod phase;
+mod report;
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+
+use fleet_accumulator::{Record, SourceSet};
+use fleet_api::ObjectName;
+use fleet_api::membership::ClusterState;
+use fleet_model::changes::each_touched;
+use fleet_model::records::InternalMemberClusterRecord;
+use fleet_runtime::plan::Plan;
+use fleet_runtime::room::Room;
+use jiff::Timestamp;
+
+pub use phase::{Phase, phase};
+
+use crate::metrics::MembershipMetrics;
+use crate::snapshot::MemberSnapshot;
+use crate::{Identity, Settings};
+
+/// Reports to the hub.
+#[derive(Debug)]
+pub struct MembershipRoom {
+    settings: Settings,
+    metrics: MembershipMetrics,
+}
+
+impl MembershipRoom {
+    /// The membership room of one member.
+    pub fn new(settings: Settings, metrics: MembershipMetrics) -> Self {
+        Self { settings, metrics }
+    }
+}
+
+/// The only unit of the room's work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Member;
+
+impl fmt::Display for Member {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Member")
+    }
+}
+
+impl Room for MembershipRoom {
+    type Snapshot = MemberSnapshot;
+    type Key = Member;
+
+    fn name(&self) -> &'static str {
+        "membership"
+    }
+
+    fn required(&self) -> SourceSet {
+        SourceSet::from([MemberSnapshot::memberships()])
+    }
+
+    fn dirty(&self, old: &MemberSnapshot, new: &MemberSnapshot, mark: &mut dyn FnMut(Member)) {
+        each_touched(&old.memberships, &new.memberships, |_| mark(Member));
+    }
+
+    fn plan(&self, _: &Member, snapshot: &MemberSnapshot, now: Timestamp) -> Plan {
+        let identity = &self.settings.identity;
+        let last = cluster(identity, snapshot).and_then(|cluster| heartbeat::last(cluster));
+        self.metrics.show(phase(identity, snapshot), last);
+        plan(&self.settings, snapshot, now)
+    }
+}
+
+/// All writes that the report still misses.
+pub fn plan(settings: &Settings, snapshot: &MemberSnapshot, now: Timestamp) -> Plan {
+    let mut plan = Plan::default();
+    let Some(cluster) = cluster(&settings.identity, snapshot) else { return plan };
+    if cluster.state == ClusterState::Join {
+        join(cluster, now, &mut plan);
+    }
+    plan
+}
+
+/// A report that is right is repeated as a heartbeat, when it is time.
+fn join(cluster: &Record<InternalMemberClusterRecord>, now: Timestamp, plan: &mut Plan) {
+    let rest = heartbeat::rest(cluster, now);
+    if report::stands(cluster, report::JOINED) && !rest.is_zero() {
+        plan.wake_after = Some(rest);
+    } else {
+        plan.push(report::write(cluster, report::JOINED, now));
+    }
+}
+
+/// The object that speaks of this member, whatever else lies in its namespace.
+fn cluster<'a>(
+    identity: &Identity,
+    snapshot: &'a MemberSnapshot,
+) -> Option<&'a Record<InternalMemberClusterRecord>> {
+    let name = ObjectName::new(identity.hub_namespace.as_str(), identity.cluster.as_str());
+    snapshot.memberships.get(&name)
+}
