@@ -4,8 +4,8 @@
 //! - [`testbed`] starts control planes and agents; [`fleet`] joins clusters, its own or existing ones;
 //! - [`workload`] and [`exchange`] do what users do and look at what users see;
 //! - [`objects`] finds leftovers and dumps everything; [`observer`] watches what happens and when;
-//! - [`proxy`] does to connections what networks do;
-//! - [`oracle`] records a run and judges it;
+//! - [`oracle`] records a run and judges it; [`mirror`] compares the outcome of one run with that of another;
+//! - [`proxy`] does to connections what networks do, [`fault_proxy`] to single requests;
 //! - [`audit`] counts the agents' writes; [`bench`] is `fleet-bench`;
 //! - [`wait`] waits for conditions; [`command`] is `fleet-testbed`, [`demo`] is `fleet-demo`.
 
@@ -14,7 +14,9 @@ pub mod bench;
 pub mod command;
 pub mod demo;
 pub mod exchange;
+pub mod fault_proxy;
 pub mod fleet;
+pub mod mirror;
 pub mod objects;
 pub mod observer;
 pub mod oracle;

@@ -242,13 +242,18 @@ impl ManualService {
         spec: &ServiceSpec,
         addresses: &[String],
     ) -> Result<Self> {
-        let services: Api<Service> = Api::namespaced(cluster.client(), &spec.namespace);
-        let slices: Api<EndpointSlice> = Api::namespaced(cluster.client(), &spec.namespace);
-        let service = serde_json::from_value(spec.manifest(None))?;
-        services.create(&PostParams::default(), &service).await?;
-        let service = Self { spec: spec.clone(), slices, services };
+        let service = Self::existing(cluster, spec);
+        let object = serde_json::from_value(spec.manifest(None))?;
+        service.services.create(&PostParams::default(), &object).await?;
         service.add_slice(&spec.name, addresses).await?;
         Ok(service)
+    }
+
+    /// A Service that was deployed before.
+    pub fn existing(cluster: &Cluster, spec: &ServiceSpec) -> Self {
+        let services = Api::namespaced(cluster.client(), &spec.namespace);
+        let slices = Api::namespaced(cluster.client(), &spec.namespace);
+        Self { spec: spec.clone(), slices, services }
     }
 
     /// Makes a further slice.

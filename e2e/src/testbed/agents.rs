@@ -55,6 +55,8 @@ pub struct AgentOptions {
     pub arguments: Vec<String>,
     /// Further variables of every agent, for example `RUST_LOG`.
     pub environment: Vec<(String, String)>,
+    /// Variables of single agents, which win over all others.
+    pub of_agents: BTreeMap<Agent, Vec<(String, String)>>,
 }
 
 /// The agents of a fleet. Dropping it kills them.
@@ -99,6 +101,7 @@ impl Agents {
             let mut environment = fleet.agent_env(agent);
             environment.extend(at_once());
             environment.extend(options.environment.iter().cloned());
+            environment.extend(options.of_agents.get(&agent).into_iter().flatten().cloned());
             let launch = Launch {
                 program: program(&programs, agent)?,
                 arguments: arguments.map(Into::into).collect(),

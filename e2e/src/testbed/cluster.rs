@@ -60,6 +60,11 @@ impl Cluster {
         Ok(Client::try_from(self.config.clone())?)
     }
 
+    /// How the admin's clients reach the API server.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
     /// The admin's kubeconfig file, for `kubectl` and for people.
     pub fn kubeconfig_path(&self) -> &Path {
         &self.kubeconfig

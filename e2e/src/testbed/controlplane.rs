@@ -18,7 +18,7 @@ use tracing::subscriber::NoSubscriber;
 use super::binaries::Binaries;
 use super::cluster::client_from_file;
 use super::kubeconfig::{self, Credential};
-use super::pki::{self, Authority};
+use super::pki::{self, Authority, Identity};
 use super::process::{Launch, Server};
 use super::state::RunDir;
 use api_server::ApiServer;
@@ -105,6 +105,15 @@ impl ControlPlane {
     /// The certificate of the cluster's authority, PEM.
     pub fn ca_pem(&self) -> &str {
         &self.ca_pem
+    }
+
+    /// What the API server shows its clients, for a proxy that stands in for it.
+    pub fn server_identity(&self) -> Result<Identity> {
+        let read = |name: &str| {
+            let path = self.folder.join(name);
+            std::fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))
+        };
+        Ok(Identity { certificate: read(SERVER_CERTIFICATE)?, key: read(SERVER_KEY)? })
     }
 
     /// The audit log, one JSON event a line; the file does not exist where auditing is off.

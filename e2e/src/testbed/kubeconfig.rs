@@ -50,6 +50,16 @@ pub fn render(
     })
 }
 
+/// Writes a copy whose clusters are reached at another address.
+pub fn copy_for(path: &Path, copy: &Path, server: &str) -> Result<()> {
+    let text = std::fs::read_to_string(path).with_context(|| format!("read {}", path.display()))?;
+    let mut value: Value = serde_saphyr::from_str(&text).context("read a kubeconfig")?;
+    for cluster in value["clusters"].as_array_mut().into_iter().flatten() {
+        cluster["cluster"]["server"] = server.into();
+    }
+    write(copy, &value)
+}
+
 /// Writes a kubeconfig as YAML.
 pub fn write(path: &Path, kubeconfig: &Value) -> Result<()> {
     write_secret(path, &serde_saphyr::to_string(kubeconfig).context("render a kubeconfig")?)

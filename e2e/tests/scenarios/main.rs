@@ -6,6 +6,8 @@
 //! of the testbed; scenarios that need what those do not offer (audit logs, a server to stop) are then left out.
 
 mod changes;
+mod crash;
+mod disturbed;
 mod exchange;
 mod held_up;
 mod kill;
@@ -15,6 +17,7 @@ mod random;
 mod scrape;
 mod silence;
 mod stage;
+mod story;
 mod tampering;
 mod termination;
 mod tests;
@@ -48,6 +51,7 @@ fn main() -> ExitCode {
     outage::add(&mut tests);
     held_up::add(&mut tests);
     kill::add(&mut tests);
+    crash::add(&mut tests);
 
     tests.run(&arguments)
 }

@@ -52,6 +52,11 @@ impl Deref for Stage {
     }
 }
 
+/// How the agents of all scenarios are started.
+pub(crate) fn agent_options() -> AgentOptions {
+    AgentOptions::default()
+}
+
 impl Stage {
     pub(crate) async fn start() -> Result<Self> {
         let fleet = Fleet::from_env_or_testbed(Options::members(3)).await?;
@@ -59,7 +64,7 @@ impl Stage {
             Some(_) => Some(Recorder::start(&fleet).await?),
             None => None,
         };
-        let agents = Agents::start(&fleet, &AgentOptions::default()).await;
+        let agents = Agents::start(&fleet, &agent_options()).await;
         let agents = RwLock::new(fleet.explain_as("start", agents).await?);
         Ok(Self { agents, recorder, fleet, namespaces: Mutex::default() })
     }
