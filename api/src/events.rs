@@ -42,3 +42,8 @@ pub const SYSTEM_NAMESPACE_UNAVAILABLE: &str = "SystemNamespaceUnavailable";
 pub const NO_FREE_NAME: &str = "NoFreeName";
 /// Warning on an object whose reference cannot be read or contradicts where the object is.
 pub const REFERENCE_REFUSED: &str = "ReferenceRefused";
+/// Warning on a `MemberCluster`: it was deleted and has not left in time; the hub let go of what its
+/// agent held.
+pub const MEMBER_FORCE_DELETED: &str = "MemberForceDeleted";
+/// Warning on an `InternalMemberCluster`: its networking agents have not been heard of for too long.
+pub const MEMBER_SILENT: &str = "MemberSilent";

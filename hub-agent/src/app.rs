@@ -5,8 +5,10 @@ use std::process::ExitCode;
 use fleet_accumulator::{Accumulator, ClusterId, Config, SourceSpec};
 use fleet_runtime::agent::Agent;
 use fleet_runtime::clients;
+use fleet_runtime::clock::Clock;
 
 use crate::args::Args;
+use crate::member::{HeartbeatMetrics, MemberRoom};
 use crate::service::ServiceRoom;
 use crate::snapshot::HubSnapshot;
 
@@ -25,8 +27,14 @@ pub async fn run(args: Args) -> anyhow::Result<ExitCode> {
         .source(HubSnapshot::service_imports(), everywhere())
         .source(HubSnapshot::slice_exports(), everywhere())
         .source(HubSnapshot::slice_imports(), everywhere())
-        .source(HubSnapshot::namespaces(), everywhere());
+        .source(HubSnapshot::namespaces(), everywhere())
+        .source(HubSnapshot::member_clusters(), everywhere())
+        .source(HubSnapshot::internal_members(), everywhere());
     let mut agent = agent.connect(&[(ClusterId::Hub, hub.clone())], sources)?;
-    agent.room(ServiceRoom { settings });
+    let heartbeats =
+        HeartbeatMetrics::new(agent.accumulator().clone(), settings.clone(), Clock::system())?;
+    agent.registry().register(Box::new(heartbeats))?;
+    agent.room(ServiceRoom { settings: settings.clone() });
+    agent.room(MemberRoom { settings });
     Ok(agent.run().await)
 }

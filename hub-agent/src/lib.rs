@@ -10,11 +10,13 @@
 //! ```
 //!
 //! - [`snapshot`]: what is watched.
-//! - [`service`]: the one room of this agent: everything about one Service of the fleet.
+//! - [`service`]: the room of everything about one Service of the fleet.
+//! - [`member`]: the room of leaving, vanished and silent members.
 //! - [`app`]: wiring; the only place that spawns.
 
 pub mod app;
 pub mod args;
+pub mod member;
 pub mod service;
 mod settings;
 pub mod snapshot;

@@ -2,8 +2,9 @@
 
 use fleet_accumulator::views;
 use fleet_model::records::{
-    EndpointSliceExportRecord, EndpointSliceImportRecord, InternalServiceExportRecord,
-    InternalServiceImportRecord, NamespaceRecord, ServiceImportRecord,
+    EndpointSliceExportRecord, EndpointSliceImportRecord, InternalMemberClusterRecord,
+    InternalServiceExportRecord, InternalServiceImportRecord, MemberClusterRecord, NamespaceRecord,
+    ServiceImportRecord,
 };
 
 views! {
@@ -21,6 +22,10 @@ views! {
         hub slice_imports: EndpointSliceImportRecord,
         /// All namespaces, to know which can take objects.
         hub namespaces: NamespaceRecord,
+        /// Members as their administrators see them.
+        hub optional member_clusters: MemberClusterRecord,
+        /// What members report.
+        hub optional internal_members: InternalMemberClusterRecord,
     }
 }
 
@@ -36,6 +41,8 @@ impl HubSnapshot {
             slice_exports: hub.view(None),
             slice_imports: hub.view(None),
             namespaces: hub.view(None),
+            member_clusters: hub.view(None),
+            internal_members: hub.view(None),
         }
     }
 }

@@ -5,8 +5,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use clap::Parser;
 use fleet_api::names;
-use fleet_runtime::args::RuntimeArgs;
-use jiff::SignedDuration;
+use fleet_runtime::args::{RuntimeArgs, duration};
 
 use crate::{Identity, Settings};
 
@@ -78,12 +77,6 @@ impl Args {
         let system_namespace = self.fleet_system_namespace.clone();
         Ok(Identity { system_namespace, ..Identity::new(name) })
     }
-}
-
-/// Reads `90s`, `1m30s` or `0s`.
-fn duration(text: &str) -> Result<Duration, String> {
-    let duration: SignedDuration = text.parse().map_err(|error| format!("{error}"))?;
-    Duration::try_from(duration).map_err(|_| "it is negative".to_owned())
 }
 
 #[cfg(test)]

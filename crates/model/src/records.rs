@@ -2,6 +2,7 @@
 
 mod exports;
 mod imports;
+mod member_cluster;
 mod membership;
 mod namespace;
 mod service;
@@ -15,6 +16,7 @@ pub use imports::{
     InternalServiceImportRecord, InternalServiceImportWire, MultiClusterServiceRecord,
     MultiClusterServiceWire, ServiceImportRecord, ServiceImportWire,
 };
+pub use member_cluster::{MemberClusterRecord, MemberClusterWire};
 pub use membership::{
     InternalMemberClusterRecord, InternalMemberClusterWire, NETWORKING_AGENTS, Report, ReportList,
 };

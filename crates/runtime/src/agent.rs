@@ -165,6 +165,16 @@ impl<S: Snapshot> Connected<S> {
         self.agent.life.spawn(name, task);
     }
 
+    /// What the agent sees of its clusters.
+    pub fn accumulator(&self) -> &Accumulator<S> {
+        &self.accumulator
+    }
+
+    /// Where the agent registers metrics of its own.
+    pub fn registry(&self) -> &Registry {
+        self.agent.registry()
+    }
+
     /// Makes all rooms plan everything anew; see [`Replan`].
     pub fn replan(&self) -> Replan {
         self.replan.clone()

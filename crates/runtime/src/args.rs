@@ -1,6 +1,9 @@
 //! Flags that both agents share.
 
+use std::time::Duration;
+
 use clap::Args;
+use jiff::SignedDuration;
 
 /// Flags of the process itself; flatten them into an agent's own.
 #[derive(Args, Clone, Debug, PartialEq, Eq)]
@@ -32,6 +35,15 @@ pub struct RuntimeArgs {
         value_parser = clap::value_parser!(u16).range(1..=1024)
     )]
     pub writes_in_flight: u16,
+}
+
+/// Reads `90s`, `1m30s`, `15m0s` or `0s`; for flags.
+///
+/// # Errors
+/// What is wrong with the text.
+pub fn duration(text: &str) -> Result<Duration, String> {
+    let duration: SignedDuration = text.parse().map_err(|error| format!("{error}"))?;
+    Duration::try_from(duration).map_err(|_| "it is negative".to_owned())
 }
 
 #[cfg(test)]

@@ -1,0 +1,60 @@
+//! The room of leaving, vanished and silent members.
+//!
+//! Slices that a member imported carry its finalizer, and only its agent takes that off. If the agent
+//! is gone for good, they would keep the member's namespace on the hub forever. Everything else in
+//! there is held by the hub's own finalizers, which the room of the Services releases.
+
+mod force_delete;
+mod heartbeat;
+mod keys;
+mod metrics;
+
+#[cfg(test)]
+mod tests;
+
+use fleet_accumulator::SourceSet;
+use fleet_runtime::plan::Plan;
+use fleet_runtime::room::Room;
+use jiff::Timestamp;
+
+pub use keys::Member;
+pub use metrics::HeartbeatMetrics;
+
+use crate::Settings;
+use crate::snapshot::HubSnapshot;
+
+/// Lets go of what members cannot release themselves any more, and tells who has fallen silent.
+#[derive(Clone, Debug, Default)]
+pub struct MemberRoom {
+    /// What its plans depend on beside the snapshot.
+    pub settings: Settings,
+}
+
+impl Room for MemberRoom {
+    type Snapshot = HubSnapshot;
+    type Key = Member;
+
+    fn name(&self) -> &'static str {
+        "member"
+    }
+
+    fn required(&self) -> SourceSet {
+        SourceSet::from([
+            HubSnapshot::member_clusters(),
+            HubSnapshot::internal_members(),
+            HubSnapshot::slice_imports(),
+        ])
+    }
+
+    fn dirty(&self, old: &HubSnapshot, new: &HubSnapshot, mark: &mut dyn FnMut(Member)) {
+        keys::dirty(old, new, mark);
+    }
+
+    fn plan(&self, member: &Member, snapshot: &HubSnapshot, now: Timestamp) -> Plan {
+        let mut plan = Plan::default();
+        let due = force_delete::plan(&self.settings, member, snapshot, now, &mut plan);
+        let silent = heartbeat::plan(&self.settings, member, snapshot, now, &mut plan);
+        plan.wake_after = due.into_iter().chain(silent).min();
+        plan
+    }
+}

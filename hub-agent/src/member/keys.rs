@@ -1,0 +1,66 @@
+//! Which members a change concerns.
+
+use std::fmt;
+use std::sync::Arc;
+
+use fleet_api::ObjectName;
+use fleet_api::names::{member_namespace, member_of_namespace};
+use fleet_model::changes::each_touched;
+
+use crate::snapshot::HubSnapshot;
+
+/// A member, by name.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Member(pub Arc<str>);
+
+impl Member {
+    /// The member that a namespace belongs to.
+    pub fn of_namespace(namespace: &str) -> Option<Self> {
+        member_of_namespace(namespace).map(|name| Self(name.into()))
+    }
+
+    /// Its namespace on the hub.
+    pub fn namespace(&self) -> String {
+        member_namespace(&self.0)
+    }
+
+    /// Name of its `MemberCluster`.
+    pub fn cluster(&self) -> ObjectName {
+        ObjectName::cluster(Arc::clone(&self.0))
+    }
+
+    /// Name of its `InternalMemberCluster`.
+    pub fn internal(&self) -> ObjectName {
+        ObjectName::new(self.namespace(), Arc::clone(&self.0))
+    }
+}
+
+impl fmt::Display for Member {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Marks the members whose plan may differ.
+pub(super) fn dirty(old: &HubSnapshot, new: &HubSnapshot, mark: &mut dyn FnMut(Member)) {
+    each_touched(&old.member_clusters, &new.member_clusters, |cluster| {
+        mark(Member(Arc::clone(&cluster.name.name)));
+    });
+    // What was no evidence a moment ago is now.
+    if !old.member_clusters.state().is_live() && new.member_clusters.state().is_live() {
+        let leaving = new.member_clusters.iter().filter(|cluster| cluster.deleted.is_some());
+        leaving.for_each(|cluster| mark(Member(Arc::clone(&cluster.name.name))));
+    }
+    each_touched(&old.internal_members, &new.internal_members, |member| {
+        Member::of_namespace(&member.name.namespace).into_iter().for_each(&mut *mark);
+    });
+    each_touched(&old.slice_imports, &new.slice_imports, |copy| {
+        let member = Member::of_namespace(&copy.name.namespace);
+        // Copies change all the time; those of members that stay concern nobody here.
+        let leaves = |member: &Member| {
+            let cluster = new.member_clusters.get(&member.cluster());
+            cluster.is_some_and(|cluster| cluster.deleted.is_some())
+        };
+        member.filter(leaves).into_iter().for_each(&mut *mark);
+    });
+}

@@ -1,0 +1,90 @@
+//! How long ago each member was heard of, computed when somebody asks: nothing has to be removed
+//! when a member goes.
+
+use std::fmt;
+
+use fleet_accumulator::Accumulator;
+use fleet_runtime::clock::Clock;
+use jiff::Timestamp;
+use prometheus::core::{Collector, Desc};
+use prometheus::proto::MetricFamily;
+use prometheus::{GaugeVec, IntGaugeVec, Opts};
+
+use super::heartbeat::{last_heard, patience};
+use super::keys::Member;
+use crate::Settings;
+use crate::snapshot::HubSnapshot;
+
+/// The age of each member's last heartbeat, and whether it is too old.
+///
+/// The one label whose values are names: a fleet has few members, and the series go with them.
+pub struct HeartbeatMetrics {
+    accumulator: Accumulator<HubSnapshot>,
+    clock: Clock,
+    settings: Settings,
+    descriptions: Vec<Desc>,
+}
+
+impl fmt::Debug for HeartbeatMetrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HeartbeatMetrics").finish_non_exhaustive()
+    }
+}
+
+impl HeartbeatMetrics {
+    /// Metrics of what `accumulator` shows.
+    ///
+    /// # Errors
+    /// If a name or a label is not allowed, which only a change of this file can cause.
+    pub fn new(
+        accumulator: Accumulator<HubSnapshot>,
+        settings: Settings,
+        clock: Clock,
+    ) -> Result<Self, prometheus::Error> {
+        let (age, stale) = gauges()?;
+        let descriptions = [age.desc(), stale.desc()].concat().into_iter().cloned().collect();
+        Ok(Self { accumulator, clock, settings, descriptions })
+    }
+}
+
+impl Collector for HeartbeatMetrics {
+    fn desc(&self) -> Vec<&Desc> {
+        self.descriptions.iter().collect()
+    }
+
+    fn collect(&self) -> Vec<MetricFamily> {
+        families(&self.settings, &self.accumulator.snapshot(), self.clock.now()).unwrap_or_default()
+    }
+}
+
+fn gauges() -> Result<(GaugeVec, IntGaugeVec), prometheus::Error> {
+    let age = Opts::new(
+        "fleet_networking_member_heartbeat_age_seconds",
+        "Time since the networking agents of a member that has joined were heard of.",
+    );
+    let stale = Opts::new(
+        "fleet_networking_member_heartbeat_stale",
+        "1 for a member that was not heard of for too long; its endpoints are kept.",
+    );
+    Ok((GaugeVec::new(age, &["member"])?, IntGaugeVec::new(stale, &["member"])?))
+}
+
+pub(super) fn families(
+    settings: &Settings,
+    snapshot: &HubSnapshot,
+    now: Timestamp,
+) -> Result<Vec<MetricFamily>, prometheus::Error> {
+    let (age, stale) = gauges()?;
+    for record in snapshot.internal_members.iter() {
+        let member = Member::of_namespace(&record.name.namespace);
+        let member = member.filter(|member| member.internal() == record.name);
+        let (Some(Member(member)), Some(heard)) = (member, last_heard(record)) else { continue };
+        let silent = now.duration_since(heard);
+        age.with_label_values(&[&member]).set(silent.as_secs_f64().max(0.0));
+        let too_long = silent >= patience(settings, record);
+        stale.with_label_values(&[&member]).set(i64::from(too_long));
+    }
+    let mut families = [age.collect(), stale.collect()].concat();
+    families.retain(|family| !family.get_metric().is_empty());
+    Ok(families)
+}

@@ -1,0 +1,312 @@
+//! Members that were told to go and do not.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use fleet_accumulator::{ClusterId, SourceState};
+use fleet_api::{ObjectName, ResourceKind, finalizers, kinds};
+use fleet_runtime::plan::Plan;
+use fleet_runtime::room::Room;
+use fleet_runtime::testing::{ModelServer, execute};
+use serde_json::{Value, json};
+
+use crate::member::{Member, MemberRoom};
+use crate::service::ServiceRoom;
+use crate::snapshot::HubSnapshot;
+
+const MINUTE: i64 = 60;
+
+fn member_b() -> Member {
+    Member("b".into())
+}
+
+fn in_member(member: &str, name: &str) -> ObjectName {
+    ObjectName::new(format!("fleet-member-{member}"), name)
+}
+
+/// "a" and "b" export "team/shop" with a slice each, and both import it.
+struct World {
+    hub: ModelServer,
+    room: MemberRoom,
+}
+
+fn reference(member: &str, kind: &str, name: &str) -> Value {
+    json!({ "clusterId": member, "kind": kind, "namespace": "team", "name": name,
+        "namespacedName": format!("team/{name}"), "resourceVersion": "1", "generation": 1,
+        "uid": format!("{member}-{name}") })
+}
+
+impl World {
+    fn new() -> Self {
+        let mut world = Self { hub: ModelServer::new(ClusterId::Hub), room: MemberRoom::default() };
+        let team = ObjectName::cluster("team");
+        world.hub.create(kinds::NAMESPACE, &team, json!({})).unwrap();
+        for member in ["a", "b"] {
+            world.join(member);
+        }
+        world.settle();
+        world
+    }
+
+    fn join(&mut self, member: &str) {
+        let namespace = ObjectName::cluster(format!("fleet-member-{member}"));
+        self.hub.create(kinds::NAMESPACE, &namespace, json!({})).unwrap();
+        let cluster = json!({ "metadata": { "finalizers": ["kubefleet/hold"] } });
+        self.hub.create(kinds::MEMBER_CLUSTER, &ObjectName::cluster(member), cluster).unwrap();
+        let mut make = |kind: ResourceKind, name: &str, finalizer: &str, spec: Value| {
+            let object = json!({ "metadata": { "finalizers": [finalizer] }, "spec": spec });
+            self.hub.create(kind, &in_member(member, name), object).unwrap();
+        };
+        make(
+            kinds::INTERNAL_SERVICE_EXPORT,
+            "team-shop",
+            finalizers::INTERNAL_SERVICE_EXPORT,
+            json!({ "ports": [{ "port": 80 }], "serviceReference": reference(member, "Service", "shop") }),
+        );
+        make(
+            kinds::INTERNAL_SERVICE_IMPORT,
+            "team-shop",
+            finalizers::INTERNAL_SERVICE_IMPORT,
+            json!({ "serviceImportReference": reference(member, "ServiceImport", "shop") }),
+        );
+        make(
+            kinds::ENDPOINT_SLICE_EXPORT,
+            &format!("{member}-s"),
+            finalizers::ENDPOINT_SLICE_EXPORT,
+            json!({ "addressType": "IPv4", "endpoints": [{ "addresses": ["10.0.0.1"] }],
+                "endpointSliceReference": reference(member, "EndpointSlice", "s"),
+                "ownerServiceReference":
+                    { "namespace": "team", "name": "shop", "namespacedName": "team/shop" } }),
+        );
+    }
+
+    fn snapshot(&self) -> HubSnapshot {
+        HubSnapshot::of(&self.hub)
+    }
+
+    fn plan(&self) -> Plan {
+        self.room.plan(&member_b(), &self.snapshot(), self.hub.now())
+    }
+
+    /// An administrator wants "b" gone.
+    fn delete_member(&mut self) {
+        self.hub.delete(kinds::MEMBER_CLUSTER, &ObjectName::cluster("b")).unwrap();
+    }
+
+    /// What KubeFleet and the API server do in the end: everything in the namespace is deleted, and the
+    /// namespace goes once it is empty.
+    fn delete_namespace(&mut self) {
+        let namespace = ObjectName::cluster("fleet-member-b");
+        let hold = |object: &mut Value| object["metadata"]["finalizers"] = json!(["kubernetes"]);
+        self.hub.edit(kinds::NAMESPACE, &namespace, hold).unwrap();
+        self.hub.delete(kinds::NAMESPACE, &namespace).unwrap();
+        for (kind, name) in self.left() {
+            self.hub.delete(kind, &name).unwrap();
+        }
+    }
+
+    /// What is in the namespace of "b".
+    fn left(&self) -> Vec<(ResourceKind, ObjectName)> {
+        let kinds = [
+            kinds::INTERNAL_SERVICE_EXPORT,
+            kinds::INTERNAL_SERVICE_IMPORT,
+            kinds::ENDPOINT_SLICE_EXPORT,
+            kinds::ENDPOINT_SLICE_IMPORT,
+        ];
+        let all = kinds
+            .into_iter()
+            .flat_map(|kind| self.hub.names(kind).into_iter().map(move |name| (kind, name)));
+        all.filter(|(_, name)| &*name.namespace == "fleet-member-b").collect()
+    }
+
+    /// Both rooms do all they have to.
+    fn settle(&mut self) {
+        for _ in 0..30 {
+            let snapshot = self.snapshot();
+            let mut plans = plans(&ServiceRoom::default(), &snapshot, &self.hub);
+            plans.extend(plans_of(&self.room, &snapshot, &self.hub));
+            plans.retain(|plan| !plan.steps.is_empty());
+            if plans.is_empty() {
+                return;
+            }
+            for plan in plans {
+                execute(&plan, &mut [&mut self.hub]);
+            }
+        }
+        panic!("no rest");
+    }
+
+    fn copies(&self, member: &str) -> Vec<Value> {
+        let names = self.hub.names(kinds::ENDPOINT_SLICE_IMPORT).into_iter();
+        let names = names.filter(|name| *name.namespace == format!("fleet-member-{member}"));
+        names
+            .map(|name| self.hub.get(kinds::ENDPOINT_SLICE_IMPORT, &name).unwrap().clone())
+            .collect()
+    }
+}
+
+fn plans(room: &ServiceRoom, snapshot: &HubSnapshot, hub: &ModelServer) -> Vec<Plan> {
+    plans_of(room, snapshot, hub)
+}
+
+fn plans_of<R: Room<Snapshot = HubSnapshot>>(
+    room: &R,
+    snapshot: &HubSnapshot,
+    hub: &ModelServer,
+) -> Vec<Plan> {
+    let mut keys = BTreeSet::new();
+    room.dirty(&HubSnapshot::default(), snapshot, &mut |key| {
+        keys.insert(key);
+    });
+    keys.iter().map(|key| room.plan(key, snapshot, hub.now())).collect()
+}
+
+/// HMC-1: there is no such `MemberCluster`. That says nothing: it may be unknown here, or not served.
+#[test]
+fn an_absent_member_cluster_says_nothing() {
+    let mut world = World::new();
+    let free = |cluster: &mut Value| cluster["metadata"]["finalizers"] = json!([]);
+    world.hub.edit(kinds::MEMBER_CLUSTER, &ObjectName::cluster("b"), free).unwrap();
+    world.delete_member();
+    assert!(world.hub.get(kinds::MEMBER_CLUSTER, &ObjectName::cluster("b")).is_none());
+    world.hub.advance(60 * MINUTE);
+    assert_eq!(world.plan(), Plan::default());
+}
+
+/// HMC-2: the `MemberCluster` cannot be read. Where the original returns the error, a view that is not
+/// live is no evidence, and what becomes live again is looked at.
+#[test]
+fn a_view_that_is_not_live_is_no_evidence() {
+    let mut world = World::new();
+    world.delete_member();
+    world.hub.advance(60 * MINUTE);
+    assert!(!world.plan().is_empty());
+    let since = Instant::now();
+    let message: std::sync::Arc<str> = "refused".into();
+    for state in [
+        SourceState::Resyncing,
+        SourceState::Stale { since, message: message.clone() },
+        SourceState::Forbidden { since, verb: "watch", message },
+        SourceState::Missing { since },
+    ] {
+        let live = world.snapshot();
+        let mut dead = live.clone();
+        dead.member_clusters = dead.member_clusters.in_state(state.clone());
+        let plan = world.room.plan(&member_b(), &dead, world.hub.now());
+        assert_eq!(plan, Plan::default(), "{state}");
+        let mut marked = Vec::new();
+        world.room.dirty(&dead, &live, &mut |member| marked.push(member));
+        assert_eq!(marked, [member_b()], "{state}");
+    }
+}
+
+/// HMC-3: a member that stays concerns nobody.
+#[test]
+fn a_member_that_stays_is_left_alone() {
+    let mut world = World::new();
+    world.hub.advance(60 * MINUTE);
+    assert_eq!(world.plan(), Plan::default());
+    // Not even its copies, which change all the time.
+    let (old, mut marked) = (world.snapshot(), Vec::new());
+    let change = |copy: &mut Value| copy["spec"]["endpoints"] = json!([]);
+    world.hub.edit(kinds::ENDPOINT_SLICE_IMPORT, &in_member("b", "a-s"), change).unwrap();
+    let new = HubSnapshot { slice_imports: world.hub.view(None), ..old.clone() };
+    world.room.dirty(&old, &new, &mut |member| marked.push(member));
+    assert_eq!(marked, []);
+}
+
+/// HMC-4: a member that was told to go has time to do so; it is looked at when that is over.
+#[test]
+fn a_member_has_time_to_leave() {
+    let mut world = World::new();
+    world.delete_member();
+    world.hub.advance(5 * MINUTE);
+    let plan = world.plan();
+    assert!(plan.steps.is_empty());
+    assert_eq!(plan.wake_after, Some(Duration::from_mins(10)));
+}
+
+/// HMC-5: time is up: every copy in its namespace loses our finalizer and no other (the original takes
+/// them all, F42). Nothing is deleted here.
+#[test]
+fn a_member_that_does_not_leave_is_let_go() {
+    let mut world = World::new();
+    let hold = |copy: &mut Value| {
+        copy["metadata"]["finalizers"] = json!(["their/own", finalizers::ENDPOINT_SLICE_IMPORT]);
+    };
+    world.hub.edit(kinds::ENDPOINT_SLICE_IMPORT, &in_member("b", "a-s"), hold).unwrap();
+    world.delete_member();
+    world.hub.advance(15 * MINUTE);
+    let plan = world.plan();
+    assert_eq!((plan.steps.len(), plan.wake_after), (2, None));
+    assert_eq!(plan.events[0].reason, "MemberForceDeleted");
+    world.settle();
+    let left: Vec<_> = world
+        .copies("b")
+        .iter()
+        .map(|copy| {
+            assert!(copy["metadata"]["deletionTimestamp"].is_null());
+            copy["metadata"]["finalizers"].clone()
+        })
+        .collect();
+    assert_eq!(left, [json!(["their/own"]), json!([])]);
+    let others = &world.copies("a")[0]["metadata"]["finalizers"];
+    assert_eq!(others, &json!([finalizers::ENDPOINT_SLICE_IMPORT]), "those of other members stay");
+    assert_eq!(world.plan(), Plan::default(), "done once");
+}
+
+/// HMC-6: a write fails: the others stand, and a fresh plan has what is missing.
+#[test]
+fn a_write_that_fails_is_planned_again() {
+    let mut world = World::new();
+    world.delete_member();
+    world.hub.advance(15 * MINUTE);
+    let plan = world.plan();
+    let change = |copy: &mut Value| copy["metadata"]["labels"] = json!({ "a": "b" });
+    world.hub.edit(kinds::ENDPOINT_SLICE_IMPORT, &in_member("b", "a-s"), change).unwrap();
+    assert_eq!(execute(&plan, &mut [&mut world.hub]).len(), 1);
+    assert_eq!(world.plan().steps.len(), 1);
+    world.settle();
+    assert_eq!(world.plan(), Plan::default());
+}
+
+/// F42: the member is gone for good and its namespace is deleted: nothing of it is left, and the others
+/// lose its endpoints and keep theirs. The room of the Services releases what the hub itself held.
+#[test]
+fn the_namespace_of_a_vanished_member_empties() {
+    let mut world = World::new();
+    world.delete_member();
+    world.delete_namespace();
+    world.settle();
+    let held: Vec<_> = world.left().into_iter().map(|(kind, _)| kind.kind).collect();
+    assert_eq!(held, ["EndpointSliceImport"; 2], "before the time is up its agent may still come");
+    world.hub.advance(15 * MINUTE);
+    world.settle();
+    assert_eq!(world.left(), []);
+    let other = world.copies("a");
+    let live: Vec<_> =
+        other.iter().filter(|copy| copy["metadata"]["deletionTimestamp"].is_null()).collect();
+    assert_eq!(live.len(), 1);
+    assert_eq!(live[0]["metadata"]["name"], "a-s");
+    let import = world.hub.get(kinds::SERVICE_IMPORT, &ObjectName::new("team", "shop")).unwrap();
+    assert_eq!(import["status"]["clusters"], json!([{ "cluster": "a" }]));
+}
+
+/// L6: a member that comes again under the same name starts clean, and is not let go at once.
+#[test]
+fn a_member_of_the_same_name_starts_clean() {
+    let mut world = World::new();
+    world.delete_member();
+    world.delete_namespace();
+    world.hub.advance(15 * MINUTE);
+    world.settle();
+    for (kind, name) in [(kinds::MEMBER_CLUSTER, "b"), (kinds::NAMESPACE, "fleet-member-b")] {
+        let free = |object: &mut Value| object["metadata"]["finalizers"] = json!([]);
+        world.hub.edit(kind, &ObjectName::cluster(name), free).unwrap();
+    }
+    world.join("b");
+    world.settle();
+    assert_eq!(world.plan(), Plan::default());
+    let held = world.copies("b").into_iter().map(|copy| copy["metadata"]["finalizers"].clone());
+    assert_eq!(held.collect::<Vec<_>>(), vec![json!([finalizers::ENDPOINT_SLICE_IMPORT]); 2]);
+}

@@ -1,0 +1,142 @@
+//! S32: whose heartbeat is too old can be seen, and its endpoints stay.
+
+use std::time::Duration;
+
+use fleet_accumulator::ClusterId;
+use fleet_api::{ObjectName, kinds};
+use fleet_runtime::plan::Plan;
+use fleet_runtime::room::Room;
+use fleet_runtime::testing::ModelServer;
+use prometheus::TextEncoder;
+use serde_json::{Value, json};
+
+use crate::Settings;
+use crate::member::metrics::families;
+use crate::member::{Member, MemberRoom};
+use crate::snapshot::HubSnapshot;
+
+struct World {
+    hub: ModelServer,
+    room: MemberRoom,
+}
+
+fn internal() -> ObjectName {
+    ObjectName::new("fleet-member-b", "b")
+}
+
+/// A report of an agent that was heard of at the start of 2026, plus so many seconds.
+fn report(agent: &str, joined: &str, second: i64) -> Value {
+    let at = jiff::Timestamp::from_second(1_767_225_600 + second).unwrap();
+    json!({ "type": agent, "lastReceivedHeartbeat": at.to_string(), "conditions": [{
+        "type": "Joined", "status": joined, "reason": "x", "message": "",
+        "lastTransitionTime": "2026-01-01T00:00:00Z" }] })
+}
+
+impl World {
+    fn new(period: i64, reports: &[Value]) -> Self {
+        let mut hub = ModelServer::new(ClusterId::Hub);
+        let spec = json!({ "spec": { "state": "Join", "heartbeatPeriodSeconds": period } });
+        hub.create(kinds::INTERNAL_MEMBER_CLUSTER, &internal(), spec).unwrap();
+        let mut world = Self { hub, room: MemberRoom::default() };
+        world.report(reports);
+        world
+    }
+
+    fn report(&mut self, reports: &[Value]) {
+        let status = |member: &mut Value| member["status"] = json!({ "agentStatus": reports });
+        self.hub.edit(kinds::INTERNAL_MEMBER_CLUSTER, &internal(), status).unwrap();
+    }
+
+    fn plan(&self) -> Plan {
+        self.room.plan(&Member("b".into()), &HubSnapshot::of(&self.hub), self.hub.now())
+    }
+
+    fn metrics(&self) -> String {
+        let snapshot = HubSnapshot::of(&self.hub);
+        let families = families(&self.room.settings, &snapshot, self.hub.now()).unwrap();
+        TextEncoder::new().encode_to_string(&families).unwrap()
+    }
+}
+
+const IMPORTS: &str = "MultiClusterServiceAgent";
+const EXPORTS: &str = "ServiceExportImportAgent";
+
+#[test]
+fn a_member_that_falls_silent_is_reported() {
+    let mut world = World::new(60, &[report(IMPORTS, "True", 0), report(EXPORTS, "True", 10)]);
+    world.hub.advance(100);
+    let plan = world.plan();
+    assert!(plan.events.is_empty());
+    assert_eq!(plan.wake_after, Some(Duration::from_secs(200)), "the older report counts");
+    assert!(world.metrics().contains(r#"heartbeat_age_seconds{member="b"} 100"#));
+    assert!(world.metrics().contains(r#"heartbeat_stale{member="b"} 0"#));
+
+    world.hub.advance(200);
+    let plan = world.plan();
+    assert_eq!((plan.is_empty(), plan.wake_after), (true, None), "its endpoints stay");
+    let event = &plan.events[0];
+    assert_eq!((event.kind, &event.name), (kinds::INTERNAL_MEMBER_CLUSTER, &internal()));
+    assert_eq!(event.reason, "MemberSilent");
+    assert!(event.note.contains("2026-01-01T00:00:00Z"), "{}", event.note);
+    assert!(world.metrics().contains(r#"heartbeat_stale{member="b"} 1"#));
+    world.hub.advance(1000);
+    assert_eq!(world.plan().events, plan.events, "the text does not change");
+
+    world.report(&[report(IMPORTS, "True", 1300), report(EXPORTS, "True", 1300)]);
+    assert!(world.plan().events.is_empty());
+    assert!(world.metrics().contains(r#"heartbeat_stale{member="b"} 0"#));
+}
+
+#[test]
+fn patience_is_five_heartbeats_a_minute_at_least_or_what_the_flag_says() {
+    for (period, ttl, patience) in
+        [(1, None, 60), (12, None, 60), (600, None, 3000), (60, Some(7), 7), (60, Some(9000), 9000)]
+    {
+        let mut world = World::new(period, &[report(EXPORTS, "True", 0)]);
+        let heartbeat_ttl = ttl.map(Duration::from_secs);
+        world.room.settings = Settings { heartbeat_ttl, ..Settings::default() };
+        assert_eq!(world.plan().wake_after, Some(Duration::from_secs(patience)));
+    }
+}
+
+#[test]
+fn who_has_not_joined_or_has_left_is_not_silent() {
+    let left = report(IMPORTS, "False", 0);
+    let mut foreign = report("MemberAgent", "True", 0);
+    for reports in [vec![], vec![left.clone()], vec![foreign.take()]] {
+        let mut world = World::new(60, &reports);
+        world.hub.advance(100_000);
+        assert_eq!(world.plan(), Plan::default(), "{reports:?}");
+        assert_eq!(world.metrics(), "");
+    }
+    // Of a pair of which one has left the other counts.
+    let mut world = World::new(60, &[left, report(EXPORTS, "True", 0)]);
+    world.hub.advance(1000);
+    assert_eq!(world.plan().events.len(), 1);
+}
+
+#[test]
+fn the_metrics_go_with_the_member_and_come_from_its_own_object() {
+    let mut world = World::new(60, &[report(EXPORTS, "True", 0)]);
+    let other = ObjectName::new("fleet-member-b", "impostor");
+    let spec = json!({ "spec": { "state": "Join" } });
+    world.hub.create(kinds::INTERNAL_MEMBER_CLUSTER, &other, spec).unwrap();
+    let status = |member: &mut Value| {
+        member["status"] = json!({ "agentStatus": [report(EXPORTS, "True", -500)] });
+    };
+    world.hub.edit(kinds::INTERNAL_MEMBER_CLUSTER, &other, status).unwrap();
+    assert!(world.metrics().contains(r#"heartbeat_age_seconds{member="b"} 0"#));
+    world.hub.delete(kinds::INTERNAL_MEMBER_CLUSTER, &internal()).unwrap();
+    assert_eq!(world.metrics(), "");
+}
+
+#[test]
+fn every_heartbeat_is_looked_at() {
+    let mut world = World::new(60, &[report(EXPORTS, "True", 0)]);
+    let old = HubSnapshot::of(&world.hub);
+    world.report(&[report(EXPORTS, "True", 60)]);
+    let mut marked = Vec::new();
+    world.room.dirty(&old, &HubSnapshot::of(&world.hub), &mut |member| marked.push(member));
+    marked.dedup();
+    assert_eq!(marked, [Member("b".into())]);
+}
