@@ -12,6 +12,7 @@ use crate::export::ExportRoom;
 use crate::import::ImportRoom;
 use crate::membership::MembershipRoom;
 use crate::metrics::{ExportMetrics, ImportMetrics, MembershipMetrics};
+use crate::rollback;
 use crate::snapshot::MemberSnapshot;
 
 /// The link to the hub may cross a WAN: a dead connection is noticed this many seconds (and 5 more)
@@ -25,6 +26,9 @@ const HUB_WATCH_SECONDS: u32 = 45;
 pub async fn run(args: Args) -> anyhow::Result<ExitCode> {
     let settings = args.settings()?;
     let hub = HubSettings::from_env()?;
+    if args.prepare_rollback {
+        return rollback::run(&settings, hub).await;
+    }
     let agent = Agent::start("member-agent", env!("CARGO_PKG_VERSION"), args.runtime).await?;
     let export = ExportMetrics::register(agent.registry())?;
     let membership = MembershipMetrics::register(agent.registry())?;

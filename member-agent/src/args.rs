@@ -48,6 +48,16 @@ pub struct Args {
         value_parser = duration
     )]
     pub derived_service_grace_period: Duration,
+
+    /// Prepares this member for the Go agents and exits.
+    ///
+    /// Writes the annotation networking.fleet.azure.com/fleet-unique-name on each exported
+    /// EndpointSlice, which keeps a Go agent from deleting and remaking what is exported. To be
+    /// run after the last member agent has ended and before the first Go agent starts, with the
+    /// right to patch EndpointSlices of all namespaces, which the agent itself does not have.
+    // No variable: something that is done once must not stay behind in a Pod's environment.
+    #[arg(long)]
+    pub prepare_rollback: bool,
 }
 
 impl Args {

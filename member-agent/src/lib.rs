@@ -20,6 +20,7 @@ mod identity;
 pub mod import;
 pub mod membership;
 pub mod metrics;
+pub mod rollback;
 mod settings;
 pub mod snapshot;
 

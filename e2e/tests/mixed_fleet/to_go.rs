@@ -1,11 +1,13 @@
 //! Go agents take over a member from ours.
 
-use fleet_api::{ObjectName, kinds};
+use fleet_api::{ObjectName, ResourceKind, kinds};
+use fleet_runtime::testing::ModelServer;
+use member_agent::rollback::annotate;
 use serde_json::{Value, json};
 
 use crate::go::{Agents, Class, classify, is_leftover};
 use crate::member::{Member, field, shop, user_slice};
-use crate::shapes::desk;
+use crate::shapes::{EXPORTED, desk, exported};
 
 /// A check of the model: what it has exported itself stays, and what lost its reason goes.
 #[test]
@@ -86,4 +88,66 @@ fn an_import_keeps_its_request() {
     Agents::of(&mut member).settle();
     let after = field(&member.hub, kinds::INTERNAL_SERVICE_IMPORT, &request, "/metadata/uid");
     assert_eq!(after, uid);
+}
+
+/// What `member-agent --prepare-rollback` does to a member.
+fn prepare(member: &mut Member) -> usize {
+    fn all<T: serde::de::DeserializeOwned>(server: &ModelServer, kind: ResourceKind) -> Vec<T> {
+        let names = server.names(kind).into_iter();
+        let objects = names.map(|name| server.get(kind, &name).unwrap().clone());
+        objects.map(|object| serde_json::from_value(object).unwrap()).collect()
+    }
+    let slices = all(&member.own, kinds::ENDPOINT_SLICE);
+    let copies = all(&member.hub, kinds::ENDPOINT_SLICE_EXPORT);
+    let steps = annotate(&slices, &copies);
+    for step in &steps {
+        member.own.execute(step).unwrap();
+    }
+    steps.len()
+}
+
+/// Once prepared, the copies are the Go agents' as they are.
+#[test]
+fn prepared_no_copy_is_deleted() {
+    let mut member = Member::exporting();
+    let second = ObjectName::new("team", "shop-x2");
+    member.own.create(kinds::ENDPOINT_SLICE, &second, user_slice()).unwrap();
+    member.settle();
+    let before = member.copies();
+    assert_eq!(before.len(), 2);
+    assert_eq!(prepare(&mut member), 2);
+    assert_eq!(prepare(&mut member), 0, "once");
+
+    let writes = Agents::of(&mut member).settle();
+    assert_eq!(member.copies(), before);
+    assert!(writes.iter().all(|write| !write.starts_with("delete")), "{writes:#?}");
+    assert!(writes.iter().all(|write| !write.starts_with("create")), "{writes:#?}");
+
+    // The Go agents go on with them.
+    let change = |slice: &mut Value| slice["endpoints"] = json!([{ "addresses": ["10.1.0.9"] }]);
+    member.own.edit(kinds::ENDPOINT_SLICE, &second, change).unwrap();
+    Agents::of(&mut member).settle();
+    assert_eq!(member.copies(), before);
+}
+
+/// There and back again: our agent finds its own copies as it left them.
+#[test]
+fn a_member_that_comes_back_is_adopted_again() {
+    let mut member = Member::exporting();
+    let before = member.copies();
+    prepare(&mut member);
+    Agents::of(&mut member).settle();
+    assert_eq!(member.settle(), Vec::<String>::new());
+    assert_eq!(member.copies(), before);
+}
+
+/// The annotations of what Go agents exported are still there: nothing has to be prepared.
+#[test]
+fn adopted_copies_need_no_preparation() {
+    let mut member = Member::new();
+    exported(&mut member);
+    member.settle();
+    assert_eq!(prepare(&mut member), 0);
+    Agents::of(&mut member).settle();
+    assert_eq!(member.copies(), [EXPORTED.to_owned()].into());
 }
