@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use fleet_accumulator::{ClusterId, Record};
 use fleet_api::conditions::{self, reasons};
-use fleet_api::{events, kinds};
+use fleet_api::{annotations, events, kinds};
 use fleet_model::conditions::{Wanted, apply, is};
-use fleet_model::records::ServiceRecord;
+use fleet_model::records::{InternalServiceImportRecord, ServiceRecord};
 use fleet_model::steps::{LOCAL, to_json};
 use fleet_runtime::plan::{Event, EventType, Plan, Step, StepId};
 use jiff::Timestamp;
@@ -123,10 +123,18 @@ pub(super) fn unimported(wish: &Wish, what: impl Into<String>) -> Event {
 }
 
 fn not_available(subject: &Subject<'_>) -> String {
-    format!(
-        "service {} is not available here: nobody exports it, or another cluster holds its import",
-        subject.service
-    )
+    let service = subject.service;
+    let held = |request: &&Record<InternalServiceImportRecord>| {
+        request.object.meta.annotation(annotations::IMPORT_HELD_BY).map(str::to_owned)
+    };
+    match subject.requests.iter().find_map(held) {
+        Some(cluster) => format!("service {service} is imported by cluster {cluster} alone"),
+        // A Go hub does not tell which of both it is.
+        None => format!(
+            "service {service} is not available here: nobody exports it, or another cluster holds \
+             its import"
+        ),
+    }
 }
 
 fn foreign_import(subject: &Subject<'_>) -> String {

@@ -1,0 +1,157 @@
+//! The life of a MultiClusterService: made, granted, re-pointed, deleted (spec 3.14).
+
+use fleet_api::{ObjectName, events, finalizers, kinds, labels};
+use serde_json::{Value, json};
+
+use super::{World, derived, granted, request, shop};
+
+/// MCS-1: a new MultiClusterService gets finalizer, label and a ServiceImport of its own, says
+/// Unknown, and has no derived Service. It holds without an answer of the hub. Here the
+/// `derived-service` label comes with the finalizer (design 3a).
+#[test]
+fn a_new_wish_asks_and_waits() {
+    let mut world = World::new();
+    world.wish(&shop(), "shop");
+    let first = world.plan();
+    assert_eq!(first.steps[0].kind, kinds::MULTI_CLUSTER_SERVICE);
+    assert_eq!(first.steps[1].kind, kinds::SERVICE_IMPORT);
+    assert_eq!(first.steps[1].after.len(), 1, "finalizer before effect");
+    world.settle();
+    let waiting = world.plan();
+    assert!(waiting.steps.is_empty());
+    assert_eq!(waiting.later.len(), 1, "waiting is told only after a while");
+    world.rest();
+
+    let mcs = world.mcs(&shop()).unwrap();
+    assert_eq!(mcs["metadata"]["finalizers"], json!([finalizers::MULTI_CLUSTER_SERVICE]));
+    assert_eq!(mcs["metadata"]["labels"][labels::SERVICE_IMPORT], "shop");
+    let owner = &world.import().unwrap()["metadata"]["ownerReferences"][0];
+    assert_eq!(owner["uid"], mcs["metadata"]["uid"]);
+    assert_eq!((&owner["controller"], &owner["blockOwnerDeletion"]), (&json!(true), &json!(true)));
+    assert_eq!(world.valid(&shop()).0, "Unknown");
+    assert!(world.derived().is_none());
+}
+
+/// MCS-2: with ports and clusters granted the derived Service comes, and the wish is Valid.
+#[test]
+fn a_granted_wish_has_a_derived_service() {
+    let mut world = World::waiting();
+    world.grant(granted());
+    assert_eq!(world.reasons(), [events::FOUND_VALID_SERVICE]);
+    world.settle();
+    let service = world.derived().expect("derived");
+    assert_eq!(service["spec"]["type"], "LoadBalancer");
+    assert!(service["spec"]["selector"].is_null());
+    assert_eq!(service["spec"]["ports"][0]["port"], 80);
+    let labels = &service["metadata"]["labels"];
+    assert_eq!(labels[labels::MULTI_CLUSTER_SERVICE_NAMESPACE], "team");
+    assert_eq!(labels[labels::MULTI_CLUSTER_SERVICE_NAME], "shop");
+    assert_eq!(world.valid(&shop()).0, "True");
+    assert_eq!(world.import().unwrap()["status"], granted());
+}
+
+/// MCS-4: re-pointed to a Service that nobody exports, the wish lets go of import, derived Service
+/// and address at once, and owns the new import.
+#[test]
+fn a_re_pointed_wish_lets_go_of_everything() {
+    let mut world = World::importing();
+    // No grace for a Service of an earlier import.
+    world.settings.derived_service_grace = std::time::Duration::from_mins(10);
+    let ingress = json!({ "ingress": [{ "ip": "192.0.2.1" }] });
+    world.edit(kinds::SERVICE, &derived(), |service| {
+        service["status"] = json!({ "loadBalancer": ingress });
+    });
+    world.settle();
+    world.point(&shop(), "desk");
+    let desk = ObjectName::new("team", "desk");
+    let both = [desk.clone(), shop()];
+    assert_eq!(world.plan_for(&desk).wake_after, None);
+    world.rest_for(&both);
+    world.let_go();
+    world.rest_for(&both);
+
+    assert!(world.derived().is_none());
+    assert!(world.slice().is_none(), "nobody here imports shop any more");
+    assert_eq!(world.own.names(kinds::SERVICE_IMPORT), std::slice::from_ref(&desk));
+    let mcs = world.mcs(&shop()).unwrap();
+    assert_eq!(mcs["metadata"]["labels"][labels::SERVICE_IMPORT], "desk");
+    assert_eq!(mcs["status"]["loadBalancer"], json!({}));
+    let owner = &world.own.get(kinds::SERVICE_IMPORT, &desk).unwrap()["metadata"];
+    assert_eq!(owner["ownerReferences"][0]["uid"], mcs["metadata"]["uid"]);
+    assert_eq!(world.valid(&shop()).0, "Unknown");
+}
+
+/// MCS-5: a deleted MultiClusterService takes along whatever exists of derived Service and import,
+/// and goes.
+#[test]
+fn a_deleted_wish_takes_everything_along() {
+    let missing: [&[fleet_api::ResourceKind]; 4] = [
+        &[],
+        &[kinds::SERVICE],
+        &[kinds::SERVICE_IMPORT],
+        &[kinds::SERVICE, kinds::SERVICE_IMPORT],
+    ];
+    for missing in missing {
+        for kept in [labels::SERVICE_IMPORT, labels::DERIVED_SERVICE, ""] {
+            let mut world = World::importing();
+            for kind in missing {
+                let name = if *kind == kinds::SERVICE { derived() } else { shop() };
+                let free = |object: &mut Value| object["metadata"]["finalizers"] = json!([]);
+                world.edit(*kind, &name, free);
+                world.own.delete(*kind, &name).unwrap();
+            }
+            world.edit(kinds::MULTI_CLUSTER_SERVICE, &shop(), |mcs| {
+                let labels = mcs["metadata"]["labels"].as_object_mut().unwrap();
+                labels.retain(|key, _| kept.is_empty() || key == kept);
+            });
+            world.unwish(&shop());
+            world.settle();
+            assert!(world.own.names(kinds::MULTI_CLUSTER_SERVICE).is_empty(), "{missing:?} {kept}");
+            assert!(world.own.names(kinds::SERVICE_IMPORT).is_empty(), "{missing:?} {kept}");
+            assert!(world.own.names(kinds::SERVICE).is_empty(), "{missing:?} {kept}");
+            assert!(world.own.names(kinds::ENDPOINT_SLICE).is_empty(), "{missing:?} {kept}");
+            let request = world.hub.get(kinds::INTERNAL_SERVICE_IMPORT, &request()).unwrap();
+            assert!(!request["metadata"]["deletionTimestamp"].is_null(), "the hub holds it");
+        }
+    }
+}
+
+/// The Event of a deleted wish, with the write that lets it go.
+#[test]
+fn letting_go_is_told() {
+    let mut world = World::waiting();
+    world.unwish(&shop());
+    let mut told = Vec::new();
+    while world.mcs(&shop()).is_some() {
+        let plan = world.plan();
+        told.extend(plan.events.iter().map(|event| event.reason));
+        fleet_runtime::testing::execute(&plan, &mut [&mut world.own, &mut world.hub]);
+    }
+    assert_eq!(told, [events::UNIMPORTED_SERVICE]);
+}
+
+/// A MultiClusterService that names no Service says so, has nothing, and goes when deleted.
+#[test]
+fn a_wish_that_names_nothing() {
+    let mut world = World::importing();
+    let clear = |mcs: &mut Value| mcs["spec"] = json!({});
+    world.edit(kinds::MULTI_CLUSTER_SERVICE, &shop(), clear);
+    world.settle();
+    let identity = world.settings.identity.clone();
+    let plan = |world: &World| {
+        super::super::wish::plan(&identity, &shop(), &world.snapshot(), world.own.now())
+    };
+    let steps = plan(&world);
+    let later = &steps.later[0].step;
+    let text = format!("{:?}", later.action);
+    assert!(text.contains("names no service"), "{text}");
+    fleet_runtime::testing::execute(&steps, &mut [&mut world.own, &mut world.hub]);
+    assert!(world.derived().is_none());
+    world.unwish(&shop());
+    for _ in 0..3 {
+        world.settle();
+        let steps = plan(&world);
+        fleet_runtime::testing::execute(&steps, &mut [&mut world.own, &mut world.hub]);
+    }
+    assert!(world.mcs(&shop()).is_none());
+}
