@@ -38,3 +38,12 @@ pub const MULTI_CLUSTER_SERVICE_UID: &str = "networking.fleet.azure.com/multi-cl
 /// On an `InternalServiceImport` that waits because one member at a time may import: name of the
 /// cluster that does.
 pub const IMPORT_HELD_BY: &str = "networking.fleet.azure.com/import-held-by";
+
+/// On an `EndpointSliceImport`, written by the hub alone: namespace of the `EndpointSliceExport` it
+/// copies, which proves whose endpoints these are.
+pub const ORIGIN_NAMESPACE: &str = "networking.fleet.azure.com/origin-namespace";
+/// On an imported EndpointSlice: the member cluster whose endpoints these are.
+pub const ORIGIN_CLUSTER: &str = "networking.fleet.azure.com/origin-cluster";
+/// On an `EndpointSliceImport` and on an imported EndpointSlice: uid of the `EndpointSliceExport`
+/// they come from.
+pub const SLICE_EXPORT_UID: &str = "networking.fleet.azure.com/endpointsliceexport-uid";

@@ -47,3 +47,8 @@ pub const REFERENCE_REFUSED: &str = "ReferenceRefused";
 pub const MEMBER_FORCE_DELETED: &str = "MemberForceDeleted";
 /// Warning on an `InternalMemberCluster`: its networking agents have not been heard of for too long.
 pub const MEMBER_SILENT: &str = "MemberSilent";
+/// Warning on an `EndpointSliceExport`: another slice of its name is distributed already.
+pub const NAME_TAKEN: &str = "NameTaken";
+/// Warning on a MultiClusterService: parts of a slice from the hub are not imported, for no cluster
+/// should take them.
+pub const ENDPOINTS_REFUSED: &str = "EndpointsRefused";

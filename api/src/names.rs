@@ -9,7 +9,7 @@ mod validate;
 
 use sha2::{Digest, Sha256};
 
-pub use validate::{is_dns1035_label, is_dns1123_label, is_dns1123_subdomain};
+pub use validate::{is_dns1035_label, is_dns1123_label, is_dns1123_subdomain, is_qualified_name};
 
 use crate::ObjectName;
 

@@ -12,6 +12,8 @@ pub enum AddressType {
     /// IPv4 addresses.
     #[default]
     IPv4,
+    /// IPv6 addresses. The original's definition of the kinds knows no such slices.
+    IPv6,
     /// A kind this version does not carry. Kept, so that one such object does not fail a list.
     #[serde(untagged)]
     #[schemars(skip)]
@@ -23,6 +25,7 @@ impl AddressType {
     pub fn as_str(&self) -> &str {
         match self {
             Self::IPv4 => "IPv4",
+            Self::IPv6 => "IPv6",
             Self::Other(text) => text,
         }
     }
@@ -32,12 +35,13 @@ impl From<&str> for AddressType {
     fn from(text: &str) -> Self {
         match text {
             "IPv4" => Self::IPv4,
+            "IPv6" => Self::IPv6,
             other => Self::Other(other.to_owned()),
         }
     }
 }
 
-/// One ready backend.
+/// One backend.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Endpoint {
     /// Its addresses, all of one backend.
@@ -96,6 +100,11 @@ pub struct ExportedSliceSpec {
     /// Ready endpoints; may be empty.
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub endpoints: Vec<Endpoint>,
+    /// Endpoints that are being terminated and still serve: for traffic that nothing ready could
+    /// take. The original's definition of the kinds knows no such list.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
+    pub draining_endpoints: Vec<Endpoint>,
     /// Ports that every endpoint offers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
@@ -116,6 +125,7 @@ mod tests {
         assert_eq!(sent["addressType"], "IPv4");
         assert_eq!(sent["endpoints"], serde_json::json!([]));
         assert!(sent.get("ports").is_none());
+        assert!(sent.get("drainingEndpoints").is_none());
     }
 
     #[test]
@@ -132,9 +142,18 @@ mod tests {
     }
 
     #[test]
+    fn address_types_read_as_they_are_written() {
+        for known in [AddressType::IPv4, AddressType::IPv6] {
+            assert_eq!(AddressType::from(known.as_str()), known);
+            assert_eq!(serde_json::to_value(&known).unwrap(), known.as_str());
+            assert_eq!(AddressType::deserialize(serde_json::json!(known.as_str())).unwrap(), known);
+        }
+    }
+
+    #[test]
     fn an_unknown_address_type_is_kept() {
-        let read: AddressType = serde_json::from_str(r#""IPv6""#).unwrap();
-        assert_eq!(read, AddressType::from("IPv6"));
-        assert_eq!(serde_json::to_string(&read).unwrap(), r#""IPv6""#);
+        let read: AddressType = serde_json::from_str(r#""FQDN""#).unwrap();
+        assert_eq!(read, AddressType::Other("FQDN".to_owned()));
+        assert_eq!(serde_json::to_string(&read).unwrap(), r#""FQDN""#);
     }
 }

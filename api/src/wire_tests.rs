@@ -164,6 +164,23 @@ fn endpoint_slices_of_both_directions() {
     assert_eq!(owner.object(), Some(ObjectName::new("team", "shop")));
 }
 
+/// Not the original's: what our definitions add to both kinds.
+#[test]
+fn draining_endpoints_and_ipv6() {
+    let spec = json!({
+        "addressType": "IPv6",
+        "endpoints": [],
+        "drainingEndpoints": [{"addresses": ["2001:db8::1"]}],
+        "endpointSliceReference": reference("EndpointSlice", "shop-x7k2p"),
+        "ownerServiceReference": {
+            "namespace": "team", "name": "shop", "namespacedName": "team/shop",
+        },
+    });
+    let export: v1alpha1::EndpointSliceExport =
+        round_trip(&object("v1alpha1", "EndpointSliceExport", json!({"spec": spec})));
+    assert_eq!(export.spec.0.draining_endpoints.len(), 1);
+}
+
 #[test]
 fn internal_member_cluster() {
     let mut object = object(

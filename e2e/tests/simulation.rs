@@ -8,7 +8,8 @@ mod fleet;
 
 use fleet::{Counted, Fleet, bound, endpoints, export, import, leftovers, service, slice};
 use fleet_api::{ObjectName, kinds};
-use serde_json::json;
+use fleet_runtime::testing::ModelServer;
+use serde_json::{Value, json};
 
 fn shop() -> ObjectName {
     ObjectName::new("team", "shop")
@@ -71,7 +72,7 @@ fn an_endpoint_change_takes_one_write_and_two_per_importer() {
     for importers in [&["b"][..], &["b", "c", "d"]] {
         let mut fleet = imported(importers);
         let name = ObjectName::new("team", "shop-x1");
-        let change = |slice: &mut serde_json::Value| {
+        let change = |slice: &mut Value| {
             slice["endpoints"] = endpoints(&["10.1.0.1", "10.1.0.2"]);
         };
         fleet.member(0).edit(kinds::ENDPOINT_SLICE, &name, change).unwrap();
@@ -82,13 +83,53 @@ fn an_endpoint_change_takes_one_write_and_two_per_importer() {
     }
 }
 
+/// An endpoint that drains costs a change when it begins and one when it ends.
+#[test]
+fn a_draining_endpoint_moves_and_goes_at_the_price_of_two_changes() {
+    let mut fleet = imported(&["b", "c"]);
+    let name = ObjectName::new("team", "shop-x1");
+    let drained = json!({ "ready": false, "serving": true, "terminating": true });
+    let ended = json!({ "ready": false, "serving": false, "terminating": true });
+    for (conditions, expected) in [
+        (&drained, json!([{ "addresses": ["10.1.0.1"], "conditions": drained }])),
+        (&ended, json!([])),
+    ] {
+        let change = |slice: &mut Value| slice["endpoints"][0]["conditions"] = conditions.clone();
+        fleet.member(0).edit(kinds::ENDPOINT_SLICE, &name, change).unwrap();
+        assert_count(&fleet.settle(), 1 + 2 * 2);
+        for at in [1, 2] {
+            assert_eq!(imported_endpoints(fleet.member(at)), expected);
+        }
+    }
+}
+
+#[test]
+fn a_dual_stack_service_arrives_with_both_kinds_of_addresses() {
+    let mut fleet = imported(&["b"]);
+    slice(&shop(), "x6", fleet.member(0), &["2001:db8::1"]);
+    let name = ObjectName::new("team", "shop-x6");
+    // The model does not mind; a real server would want a new slice.
+    let family = |slice: &mut Value| slice["addressType"] = json!("IPv6");
+    fleet.member(0).edit(kinds::ENDPOINT_SLICE, &name, family).unwrap();
+    fleet.settle();
+    assert_eq!(bound(fleet.member(1), "team-shop"), ["10.1.0.1", "2001:db8::1"]);
+    assert_count(&fleet.settle(), 0);
+}
+
+/// Endpoints of the only imported slice.
+fn imported_endpoints(server: &ModelServer) -> Value {
+    let names = server.names(kinds::ENDPOINT_SLICE);
+    assert_eq!(names.len(), 1, "{names:?}");
+    server.get(kinds::ENDPOINT_SLICE, &names[0]).unwrap()["endpoints"].clone()
+}
+
 #[test]
 fn a_change_that_exports_nothing_else_takes_no_write() {
     let mut fleet = imported(&["b"]);
     let name = ObjectName::new("team", "shop-x1");
-    let label = |slice: &mut serde_json::Value| slice["metadata"]["labels"]["note"] = json!("x");
+    let label = |slice: &mut Value| slice["metadata"]["labels"]["note"] = json!("x");
     fleet.member(0).edit(kinds::ENDPOINT_SLICE, &name, label).unwrap();
-    let unready = |slice: &mut serde_json::Value| {
+    let unready = |slice: &mut Value| {
         let unready = json!({ "addresses": ["10.1.0.9"], "conditions": { "ready": false } });
         slice["endpoints"].as_array_mut().unwrap().push(unready);
     };
@@ -151,7 +192,7 @@ fn a_new_slice_and_a_deleted_slice_arrive() {
 #[test]
 fn a_port_change_reaches_the_derived_service() {
     let mut fleet = imported(&["b"]);
-    let change = |service: &mut serde_json::Value| service["spec"]["ports"][0]["port"] = json!(81);
+    let change = |service: &mut Value| service["spec"]["ports"][0]["port"] = json!(81);
     fleet.member(0).edit(kinds::SERVICE, &shop(), change).unwrap();
     fleet.settle();
     let derived = ObjectName::new("fleet-system", "team-shop");
@@ -179,7 +220,7 @@ fn a_re_pointed_import_switches() {
     slice(&desk, "z1", fleet.member(0), &["10.2.0.1"]);
     export(&desk, fleet.member(0));
     fleet.settle();
-    let point = |mcs: &mut serde_json::Value| mcs["spec"]["serviceImport"]["name"] = json!("desk");
+    let point = |mcs: &mut Value| mcs["spec"]["serviceImport"]["name"] = json!("desk");
     fleet.member(1).edit(kinds::MULTI_CLUSTER_SERVICE, &shop(), point).unwrap();
     fleet.settle();
     assert_eq!(bound(fleet.member(1), "team-shop"), ["10.2.0.1"]);
@@ -232,7 +273,7 @@ fn a_crash_at_any_write_heals_in_any_order() {
 fn story(fleet: &mut Fleet, crash: usize) -> bool {
     let crashed = crash != usize::MAX && fleet.run_until_crash(crash);
     let name = ObjectName::new("team", "shop-x1");
-    let change = |slice: &mut serde_json::Value| {
+    let change = |slice: &mut Value| {
         slice["endpoints"] = endpoints(&["10.1.0.3", "10.1.0.4"]);
     };
     fleet.member(0).edit(kinds::ENDPOINT_SLICE, &name, change).unwrap();

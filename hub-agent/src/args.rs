@@ -59,6 +59,7 @@ impl Args {
             exclusive_imports: self.exclusive_imports,
             force_delete_wait: self.force_delete_wait_time,
             heartbeat_ttl: self.member_heartbeat_ttl,
+            served: None,
         }
     }
 }

@@ -5,6 +5,7 @@ mod conflict;
 mod distribute;
 mod fleet;
 mod keys;
+mod origin;
 mod resolve;
 mod stray;
 mod withdraw;

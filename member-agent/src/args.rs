@@ -69,6 +69,7 @@ impl Args {
         Ok(Settings {
             identity: self.identity()?,
             derived_service_grace: self.derived_service_grace_period,
+            served: None,
         })
     }
 

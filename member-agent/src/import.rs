@@ -1,6 +1,8 @@
 //! The room that decides what enters the cluster, and where it binds.
 
+mod admit;
 mod choose;
+mod content;
 mod derived;
 mod grace;
 mod keys;
@@ -105,7 +107,7 @@ pub fn plan(
         derived::sync(&subject, holder, prepared, &import, &mut plan);
     }
     wish::withdraw_others(&subject, holder, &import, &mut plan);
-    slices::sync(&subject, prepared.as_ref(), &mut plan);
+    slices::sync(&subject, holder, prepared.as_ref(), &mut plan);
     if subject.refusal == Some(Refusal::Terminating) {
         // Events are created in the namespace of what they are about.
         plan.events.clear();

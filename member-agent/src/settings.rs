@@ -1,6 +1,8 @@
-//! What the member agent was told at start, as its rooms see it.
+//! What the member agent was told, as its rooms see it.
 
 use std::time::Duration;
+
+use fleet_model::served::Served;
 
 use crate::Identity;
 
@@ -14,11 +16,17 @@ pub struct Settings {
     pub identity: Identity,
     /// How long a derived Service, and with it its address, outlives its last exporter.
     pub derived_service_grace: Duration,
+    /// What slices can carry on the hub; `None` until that is known.
+    pub served: Option<Served>,
 }
 
 impl Settings {
     /// The member `cluster` with everything else as the flags' defaults have it.
     pub fn new(cluster: impl Into<String>) -> Self {
-        Self { identity: Identity::new(cluster), derived_service_grace: DERIVED_SERVICE_GRACE }
+        Self {
+            identity: Identity::new(cluster),
+            derived_service_grace: DERIVED_SERVICE_GRACE,
+            served: None,
+        }
     }
 }

@@ -6,13 +6,17 @@
 //! - [`changes`]: which objects differ between two views.
 //! - [`conditions`]: setting a condition without changing what did not change.
 //! - [`ports`]: when two lists of Service ports mean the same.
+//! - [`endpoints`]: which endpoints a change takes away.
+//! - [`served`]: which of our additions to the original's kinds a hub serves.
 //! - [`reference`]: references between objects and which Service they name.
 //!
 //! Pure: no client, no clock.
 
 pub mod changes;
 pub mod conditions;
+pub mod endpoints;
 pub mod ports;
 pub mod records;
 pub mod reference;
+pub mod served;
 pub mod steps;

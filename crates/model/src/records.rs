@@ -22,10 +22,10 @@ pub use membership::{
 };
 pub use namespace::{NamespaceRecord, NamespaceWire};
 pub use service::{ServiceIndex, ServiceRecord, ServiceWire};
-pub use slice::{EndpointSliceRecord, EndpointSliceWire, SliceIndex};
+pub use slice::{EndpointSliceRecord, EndpointSliceWire, SliceIndex, imported_endpoints};
 pub use slices::{
     EndpointSliceExportRecord, EndpointSliceExportWire, EndpointSliceImportRecord,
-    EndpointSliceImportWire,
+    EndpointSliceImportWire, named,
 };
 
 /// Records that carry metadata.

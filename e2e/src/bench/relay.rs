@@ -140,6 +140,7 @@ fn exported(slice: EndpointSliceWire) -> Result<ExportedSliceSpec> {
             .into_iter()
             .map(|endpoint| Endpoint { addresses: endpoint.addresses })
             .collect(),
+        draining_endpoints: Vec::new(),
         ports: slice.ports.unwrap_or_default().iter().map(EndpointPort::from).collect(),
         endpoint_slice_reference: ExportedObjectReference {
             cluster_id: EXPORTER.to_owned(),

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use fleet_accumulator::ClusterId;
 use fleet_api::{ObjectName, ResourceKind, kinds};
+use fleet_model::served::Served;
 use fleet_runtime::plan::{Action, Plan, Step};
 use fleet_runtime::room::Room;
 use fleet_runtime::testing::{ModelServer, Refusal, Write, execute};
@@ -53,7 +54,9 @@ impl Fleet {
             hub.create(kinds::NAMESPACE, &name, json!({})).unwrap();
         }
         let members = members.iter().map(|name| Member::new(name)).collect();
-        Self { hub, members, room: ServiceRoom::default(), random: Random(seed), patient: false }
+        let mut room = ServiceRoom::default();
+        room.settings.served = Some(Served::OURS);
+        Self { hub, members, room, random: Random(seed), patient: false }
     }
 
     pub(crate) fn member(&mut self, at: usize) -> &mut ModelServer {
@@ -168,7 +171,11 @@ impl Fleet {
 impl Member {
     fn new(name: &str) -> Self {
         let registry = prometheus::Registry::new();
-        let settings = Settings { derived_service_grace: Duration::ZERO, ..Settings::new(name) };
+        let settings = Settings {
+            derived_service_grace: Duration::ZERO,
+            served: Some(Served::OURS),
+            ..Settings::new(name)
+        };
         let mut server = ModelServer::new(ClusterId::Local);
         let system = ObjectName::cluster(settings.identity.system_namespace.as_str());
         server.create(kinds::NAMESPACE, &system, json!({})).unwrap();

@@ -2,20 +2,33 @@
 
 use std::collections::BTreeMap;
 
-use fleet_accumulator::Record;
-use fleet_api::{ObjectName, finalizers};
+use fleet_accumulator::{ClusterId, Record};
+use fleet_api::{Endpoint, ExportedSliceSpec, ObjectName, events, finalizers, kinds};
+use fleet_model::endpoints::loses;
 use fleet_model::records::{EndpointSliceExportRecord, EndpointSliceImportRecord};
+use fleet_model::served;
 use fleet_model::steps::{HUB, add_finalizer, remove_finalizer, to_json};
-use fleet_runtime::plan::{Plan, Step, StepId};
-use serde_json::json;
+use fleet_runtime::plan::{Event, EventType, Plan, Step, StepId};
+use serde_json::{Value, json};
 
 use super::claim::{Grant, Importers};
 use super::fleet::{Fleet, Owned};
+use super::keys::FromMember;
+use super::origin;
 use super::resolve::Resolved;
 
-/// Copies of exported slices by where they belong, each with what it waits for; `None` where it may
-/// stay, but not be written.
-type Wanted<'a> = BTreeMap<ObjectName, (Owned<'a, EndpointSliceExportRecord>, Option<Vec<StepId>>)>;
+type Copy = Record<EndpointSliceImportRecord>;
+type Slice<'a> = Owned<'a, EndpointSliceExportRecord>;
+
+/// A slice that an importer should get.
+struct Offer<'a> {
+    slice: Slice<'a>,
+    /// What its copy waits for; `None` where it may stay, but not be written.
+    after: Option<Vec<StepId>>,
+}
+
+/// What should lie where. Two members may offer slices of one name; the older slice comes first.
+type Wanted<'a> = BTreeMap<ObjectName, Vec<Offer<'a>>>;
 
 /// Brings the importers' copies in line with what accepted members export.
 pub(super) fn distribute(
@@ -27,17 +40,14 @@ pub(super) fn distribute(
     let mut wanted = wanted(fleet, resolved, importers, plan);
     let mut withdrawn = Vec::new();
     for copy in &fleet.slice_imports {
-        match wanted.remove(&copy.name) {
-            Some((slice, Some(after))) if !copy.meta.is_terminating() => {
-                update(copy, &slice, after, plan);
-            }
-            Some(_) => {} // A terminating copy blocks its successor.
-            None => withdrawn.extend(withdraw_copy(copy, plan)),
+        let offers = wanted.remove(&copy.name).unwrap_or_default();
+        if !keep(fleet, copy, &offers, plan) {
+            withdrawn.extend(withdraw_copy(fleet, copy, plan));
         }
     }
-    for (name, (slice, after)) in wanted {
-        if let Some(after) = after.filter(|_| fleet.takes_objects(&name.namespace)) {
-            plan.push(create(name, &slice).after(after));
+    for (name, offers) in wanted {
+        if fleet.takes_objects(&name.namespace) {
+            begin(fleet, name, &offers, plan);
         }
     }
     release_leaving(fleet, &withdrawn, plan);
@@ -46,7 +56,7 @@ pub(super) fn distribute(
 /// No importer keeps a copy of anything.
 pub(super) fn withdraw_all(fleet: &Fleet<'_>, plan: &mut Plan) {
     let withdrawn: Vec<_> =
-        fleet.slice_imports.iter().filter_map(|copy| withdraw_copy(copy, plan)).collect();
+        fleet.slice_imports.iter().filter_map(|copy| withdraw_copy(fleet, copy, plan)).collect();
     release_leaving(fleet, &withdrawn, plan);
 }
 
@@ -62,7 +72,8 @@ fn wanted<'a>(
     }
     for slice in &fleet.slice_exports {
         let accepted = resolved.accepted.iter().find(|(member, _)| *member == slice.member);
-        let Some((_, judged)) = accepted.filter(|_| !slice.record.meta.is_terminating()) else {
+        let travels = !slice.record.meta.is_terminating() && carries(fleet, slice) != Some(false);
+        let Some((_, judged)) = accepted.filter(|_| travels) else {
             continue;
         };
         let guarded = guard(slice).map(|step| plan.push(step));
@@ -72,51 +83,105 @@ fn wanted<'a>(
             let needs = [resolved.status_write, *judged, claimed, guarded];
             let after = needs.into_iter().flatten().collect();
             let after = Some(after).filter(|_| *grant != Grant::Pending);
-            // Two members whose slices share a name: the older slice keeps it.
-            wanted.entry(name).or_insert((*slice, after));
+            wanted.entry(name).or_default().push(Offer { slice: *slice, after });
         }
     }
     wanted
 }
 
+fn carries(fleet: &Fleet<'_>, slice: &Slice<'_>) -> Option<bool> {
+    served::carries(fleet.settings.served, &slice.record.spec.address_type)
+}
+
 /// A slice exported by a Go member carries no finalizer of the hub yet; it gets one before a copy.
-fn guard(slice: &Owned<'_, EndpointSliceExportRecord>) -> Option<Step> {
+fn guard(slice: &Slice<'_>) -> Option<Step> {
     let operations = add_finalizer(&slice.record.meta, finalizers::ENDPOINT_SLICE_EXPORT);
     (!operations.is_empty()).then(|| HUB.patch(slice.record, operations))
 }
 
-fn create(name: ObjectName, slice: &Owned<'_, EndpointSliceExportRecord>) -> Step {
-    let body = json!({
-        "metadata": { "finalizers": [finalizers::ENDPOINT_SLICE_IMPORT] },
-        "spec": to_json(&slice.record.spec),
-    });
-    HUB.create::<EndpointSliceImportRecord>(name, body).stage("distribute")
+/// Brings a copy in line with the slice it was made from; false if that is none of `offers`.
+fn keep(fleet: &Fleet<'_>, copy: &Copy, offers: &[Offer<'_>], plan: &mut Plan) -> bool {
+    let (own, others): (Vec<_>, Vec<_>) =
+        offers.iter().partition(|offer| origin::is_from(copy, &offer.slice));
+    report_taken(others, plan);
+    // A terminating copy blocks its successor.
+    if let Some(offer) = own.first().filter(|_| !copy.meta.is_terminating()) {
+        update(fleet, copy, offer, plan);
+    }
+    !own.is_empty()
 }
 
-fn update(
-    copy: &Record<EndpointSliceImportRecord>,
-    slice: &Owned<'_, EndpointSliceExportRecord>,
-    after: Vec<StepId>,
-    plan: &mut Plan,
-) {
-    if copy.spec == slice.record.spec {
+/// Makes a copy where this Service has none. One that is there says that it is of another Service,
+/// which is true or somebody's work.
+fn begin(fleet: &Fleet<'_>, name: ObjectName, offers: &[Offer<'_>], plan: &mut Plan) {
+    if let Some(there) = fleet.copies_named(&name.name).find(|copy| copy.name == name) {
+        keep(fleet, there, offers, plan);
         return;
     }
-    let body = json!({ "spec": to_json(&slice.record.spec) });
+    let Some((first, others)) = offers.split_first() else { return };
+    report_taken(others, plan);
+    let after = first.after.clone().filter(|_| carries(fleet, &first.slice) == Some(true));
+    if let Some(after) = after {
+        let step = HUB.create::<EndpointSliceImportRecord>(name, body(fleet, &first.slice, &[]));
+        plan.push(step.after(after).stage("distribute"));
+    }
+}
+
+fn update(fleet: &Fleet<'_>, copy: &Copy, offer: &Offer<'_>, plan: &mut Plan) {
+    let carried = &copy.spec.draining_endpoints;
+    let wanted = spec(fleet, &offer.slice, carried);
+    let is_right = copy.spec == wanted && origin::is_right(copy, &offer.slice);
+    let Some(after) = offer.after.clone().filter(|_| !is_right) else { return };
+    let mut body = body(fleet, &offer.slice, carried);
+    if let Some(metadata) = body["metadata"].as_object_mut() {
+        metadata.remove("finalizers"); // They are the importer's; what is there stays.
+    }
     let step = HUB.replace(copy, body).after(after).stage("distribute");
-    plan.push(if loses_endpoints(copy, slice) { step.urgent() } else { step });
+    plan.push(if loses(&copy.spec, &wanted) { step.urgent() } else { step });
 }
 
-/// Whether an address of the copy is no longer exported: traffic to it fails until it is gone.
-fn loses_endpoints(
-    copy: &Record<EndpointSliceImportRecord>,
-    slice: &Owned<'_, EndpointSliceExportRecord>,
-) -> bool {
-    copy.spec.endpoints.iter().any(|endpoint| !slice.record.spec.endpoints.contains(endpoint))
+fn body(fleet: &Fleet<'_>, slice: &Slice<'_>, carried: &[Endpoint]) -> Value {
+    json!({
+        "metadata": {
+            "annotations": origin::annotations(slice),
+            "finalizers": [finalizers::ENDPOINT_SLICE_IMPORT],
+        },
+        "spec": to_json(&spec(fleet, slice, carried)),
+    })
 }
 
-fn withdraw_copy(copy: &Record<EndpointSliceImportRecord>, plan: &mut Plan) -> Option<Withdrawn> {
-    if copy.meta.is_terminating() {
+/// What a copy has of a slice; it may carry draining endpoints already.
+fn spec(fleet: &Fleet<'_>, slice: &Slice<'_>, carried: &[Endpoint]) -> ExportedSliceSpec {
+    let mut spec = slice.record.spec.clone();
+    let draining = served::draining(fleet.settings.served, &spec.draining_endpoints, carried);
+    if draining.is_empty() {
+        spec.draining_endpoints.clear();
+    }
+    spec
+}
+
+fn report_taken<'a, 'f: 'a>(offers: impl IntoIterator<Item = &'a Offer<'f>>, plan: &mut Plan) {
+    for Offer { slice, .. } in offers {
+        plan.events.push(Event {
+            cluster: ClusterId::Hub,
+            kind: kinds::ENDPOINT_SLICE_EXPORT,
+            name: slice.record.name.clone(),
+            uid: slice.record.uid.clone(),
+            event_type: EventType::Warning,
+            reason: events::NAME_TAKEN,
+            note: "not distributed: an importer has a slice of this name from elsewhere".to_owned(),
+        });
+    }
+}
+
+/// A copy whose origin belongs to another Service is left to that one: somebody altered the copy.
+fn withdraw_copy(fleet: &Fleet<'_>, copy: &Copy, plan: &mut Plan) -> Option<Withdrawn> {
+    let elsewhere = |slice: &Slice<'_>| {
+        slice.record.service().as_ref() != Some(fleet.service) && origin::is_from(copy, slice)
+    };
+    if copy.meta.is_terminating()
+        || fleet.slices_named(&copy.name.name).any(|slice| elsewhere(&slice))
+    {
         return None;
     }
     let step = plan.push(HUB.delete(copy).urgent());
@@ -140,10 +205,15 @@ fn release_leaving(fleet: &Fleet<'_>, withdrawn: &[Withdrawn], plan: &mut Plan) 
             continue;
         }
         let name = &slice.record.name.name;
-        let mut undone: Vec<_> =
-            withdrawn.iter().filter(|copy| copy.name.name == *name).map(|copy| copy.step).collect();
-        let known = fleet.slice_imports.iter().any(|copy| copy.name.name == *name);
-        if undone.is_empty() && !known {
+        let (ours, others): (Vec<_>, Vec<_>) =
+            fleet.copies_named(name).partition(|copy| origin::is_from(copy, slice));
+        let mut undone = Vec::new();
+        for copy in ours.iter().filter(|copy| !copy.meta.is_terminating()) {
+            let gone = withdrawn.iter().find(|gone| gone.name == copy.name).map(|gone| gone.step);
+            undone.push(gone.unwrap_or_else(|| plan.push(HUB.delete(copy).urgent())));
+        }
+        // Where a namesake of another member is distributed, the question has no useful answer.
+        if ours.is_empty() && others.is_empty() {
             let anywhere = ObjectName::cluster(name.clone());
             undone.push(plan.push(HUB.confirm_absent::<EndpointSliceImportRecord>(anywhere)));
         }

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use fleet_accumulator::{Record, View};
+use fleet_accumulator::Record;
 use fleet_api::{ObjectName, finalizers};
 use fleet_model::records::{
     EndpointSliceExportRecord, EndpointSliceImportRecord, HasMeta, InternalServiceExportRecord,
-    InternalServiceImportRecord, NamespaceRecord, ServiceImportRecord,
+    InternalServiceImportRecord, ServiceImportRecord, named,
 };
 
 use super::keys::{FromMember, owner_of};
@@ -48,7 +48,7 @@ pub struct Fleet<'a> {
     pub slice_exports: Vec<Owned<'a, EndpointSliceExportRecord>>,
     /// Distributed slices.
     pub slice_imports: Vec<&'a Record<EndpointSliceImportRecord>>,
-    namespaces: &'a View<NamespaceRecord>,
+    snapshot: &'a HubSnapshot,
 }
 
 impl<'a> Fleet<'a> {
@@ -64,7 +64,7 @@ impl<'a> Fleet<'a> {
             requests: owned(snapshot.internal_imports.by(service)),
             slice_exports: owned(snapshot.slice_exports.by(service)),
             slice_imports: snapshot.slice_imports.by(service).collect(),
-            namespaces: &snapshot.namespaces,
+            snapshot,
         }
     }
 
@@ -95,10 +95,27 @@ impl<'a> Fleet<'a> {
         self.requests.iter().copied().filter(|request| !request.record.meta.is_terminating())
     }
 
+    /// Distributed slices of a name in all namespaces, whatever Service they say they are of.
+    pub fn copies_named(
+        &self,
+        name: &Arc<str>,
+    ) -> impl Iterator<Item = &'a Record<EndpointSliceImportRecord>> + use<'a> {
+        self.snapshot.slice_imports.by(&named(name))
+    }
+
+    /// Exported slices of a name in all namespaces, whatever Service they are of.
+    pub fn slices_named(
+        &self,
+        name: &Arc<str>,
+    ) -> impl Iterator<Item = Owned<'a, EndpointSliceExportRecord>> + use<'a> {
+        let slices = self.snapshot.slice_exports.by(&named(name));
+        slices.filter_map(|record| Some(Owned { member: owner_of(record)?, record }))
+    }
+
     /// Whether new objects can be made in a namespace.
     pub fn takes_objects(&self, namespace: &str) -> bool {
         let name = ObjectName::cluster(Arc::<str>::from(namespace));
-        self.namespaces.get(&name).is_some_and(|namespace| !namespace.terminating)
+        self.snapshot.namespaces.get(&name).is_some_and(|namespace| !namespace.terminating)
     }
 }
 

@@ -8,7 +8,7 @@ use fleet_api::{ExportedObjectReference, ObjectName, ResourceKind, kinds};
 use fleet_model::changes::each_touched;
 use fleet_model::records::{
     EndpointSliceExportRecord, EndpointSliceImportRecord, InternalServiceExportRecord,
-    InternalServiceImportRecord,
+    InternalServiceImportRecord, named,
 };
 
 use crate::snapshot::HubSnapshot;
@@ -104,7 +104,11 @@ pub(super) fn dirty(old: &HubSnapshot, new: &HubSnapshot, mark: &mut dyn FnMut(K
     each_touched(&old.service_imports, &new.service_imports, |import| {
         mark(Key::Service(import.name.clone()));
     });
-    each_touched(&old.slice_imports, &new.slice_imports, |copy| mark(key_of_copy(copy)));
+    each_touched(&old.slice_imports, &new.slice_imports, |copy| {
+        mark(key_of_copy(copy));
+        // What it says may have been altered; its name still tells what it is a copy of.
+        new.slice_exports.by(&named(&copy.name.name)).for_each(|slice| mark(key_of(slice)));
+    });
     each_touched(&old.namespaces, &new.namespaces, |namespace| {
         in_namespace(new, &namespace.name.name, mark);
     });

@@ -3,6 +3,7 @@
 
 mod adoption;
 mod conflicts;
+mod copies;
 mod exclusive;
 mod exports;
 mod healing;

@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 
 use fleet_accumulator::Record;
-use fleet_api::{AddressType, ExportedSliceSpec, ObjectName, annotations, finalizers, names};
+use fleet_api::{Endpoint, ExportedSliceSpec, ObjectName, annotations, finalizers, names};
+use fleet_model::endpoints::loses;
 use fleet_model::ports::same_in_slices;
 use fleet_model::records::{EndpointSliceExportRecord, EndpointSliceRecord};
 use fleet_model::reference;
+use fleet_model::served;
 use fleet_model::steps::{HUB, to_json};
 use fleet_runtime::plan::{Plan, Step, StepId};
 use jiff::Timestamp;
@@ -42,7 +44,8 @@ pub(super) fn sync(subject: &Subject<'_>, verdict: Verdict, plan: &mut Plan) {
         }
     }
     if verdict == Verdict::Accepted {
-        plan.steps.extend(wanted.into_values().filter_map(|slice| create(subject, slice)));
+        let new = wanted.into_values().filter(|slice| travels(subject, slice) == Some(true));
+        plan.steps.extend(new.filter_map(|slice| create(subject, slice)));
     }
 }
 
@@ -67,13 +70,17 @@ pub(super) fn withdraw(subject: &Subject<'_>, plan: &mut Plan) -> Vec<StepId> {
     deletes.into_iter().map(|step| plan.push(step)).collect()
 }
 
-/// Only IPv4 slices travel, and imported ones never leave again (spec section 5).
+/// Slices that the hub carries, or may carry. Imported ones never leave again (spec section 5).
 fn exportable<'a>(subject: &Subject<'a>) -> impl Iterator<Item = &'a Record<EndpointSliceRecord>> {
     subject.slices.iter().copied().filter(|slice| {
-        slice.address_type == AddressType::IPv4
-            && !slice.meta.is_terminating()
+        !slice.meta.is_terminating()
             && !slice.is_imported()
+            && travels(subject, slice) != Some(false)
     })
+}
+
+fn travels(subject: &Subject<'_>, slice: &EndpointSliceRecord) -> Option<bool> {
+    served::carries(subject.served, &slice.address_type)
 }
 
 fn delete(copy: &Record<EndpointSliceExportRecord>) -> Option<Step> {
@@ -83,7 +90,7 @@ fn delete(copy: &Record<EndpointSliceExportRecord>) -> Option<Step> {
 fn create(subject: &Subject<'_>, slice: &Record<EndpointSliceRecord>) -> Option<Step> {
     let body = json!({
         "metadata": { "finalizers": [finalizers::ENDPOINT_SLICE_EXPORT] },
-        "spec": to_json(&spec(subject, slice, subject.now)),
+        "spec": to_json(&spec(subject, slice, &[], subject.now)),
     });
     let name = free_name(subject, slice)?;
     Some(HUB.create::<EndpointSliceExportRecord>(name, body).stage("export"))
@@ -110,17 +117,18 @@ fn update(
     copy: &Record<EndpointSliceExportRecord>,
     slice: &Record<EndpointSliceRecord>,
 ) -> Option<Step> {
-    let same = copy.spec.endpoints == slice.ready
-        && same_in_slices(&copy.spec.ports, &slice.ports)
-        && copy.spec.address_type == slice.address_type
+    let carried = &copy.spec.draining_endpoints;
+    let wanted = spec(subject, slice, carried, since(subject, copy, slice));
+    let same = copy.spec.endpoints == wanted.endpoints
+        && *carried == wanted.draining_endpoints
+        && same_in_slices(&copy.spec.ports, &wanted.ports)
+        && copy.spec.address_type == wanted.address_type
         && reference::refers(&copy.spec.endpoint_slice_reference, &subject.identity.cluster, slice);
     if same {
         return None;
     }
-    let body = json!({ "spec": to_json(&spec(subject, slice, since(subject, copy, slice))) });
-    let step = HUB.replace(copy, body).stage("export");
-    let loses = copy.spec.endpoints.iter().any(|endpoint| !slice.ready.contains(endpoint));
-    Some(if loses { step.urgent() } else { step })
+    let step = HUB.replace(copy, json!({ "spec": to_json(&wanted) })).stage("export");
+    Some(if loses(&copy.spec, &wanted) { step.urgent() } else { step })
 }
 
 /// A generation is exported since it was first seen.
@@ -134,22 +142,21 @@ fn since(
     known.map_or(subject.now, |since| since.0)
 }
 
+/// What is exported of a slice whose copy, if there is one, carries draining endpoints already.
 fn spec(
     subject: &Subject<'_>,
     slice: &Record<EndpointSliceRecord>,
+    carried: &[Endpoint],
     since: Timestamp,
 ) -> ExportedSliceSpec {
     let cluster = &subject.identity.cluster;
+    let generation = slice.meta.generation;
     ExportedSliceSpec {
         address_type: slice.address_type.clone(),
         endpoints: slice.ready.clone(),
+        draining_endpoints: served::draining(subject.served, &slice.draining, carried).to_vec(),
         ports: slice.ports.clone(),
-        endpoint_slice_reference: reference::export_of(
-            cluster,
-            slice,
-            slice.meta.generation,
-            since,
-        ),
+        endpoint_slice_reference: reference::export_of(cluster, slice, generation, since),
         owner_service_reference: reference::owner(subject.name),
     }
 }

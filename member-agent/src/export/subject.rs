@@ -6,6 +6,7 @@ use fleet_model::records::{
     EndpointSliceExportRecord, EndpointSliceRecord, InternalServiceExportRecord,
     ServiceExportRecord, ServiceRecord, SliceIndex,
 };
+use fleet_model::served::Served;
 use jiff::Timestamp;
 
 use crate::snapshot::MemberSnapshot;
@@ -18,6 +19,8 @@ pub(super) struct Subject<'a> {
     pub(super) name: &'a ObjectName,
     pub(super) snapshot: &'a MemberSnapshot,
     pub(super) now: Timestamp,
+    /// What slices can carry on the hub.
+    pub(super) served: Option<Served>,
     /// The user's wish.
     pub(super) export: Option<&'a Record<ServiceExportRecord>>,
     pub(super) service: Option<&'a Record<ServiceRecord>>,
@@ -41,6 +44,7 @@ impl<'a> Subject<'a> {
             name,
             snapshot,
             now,
+            served: settings.served,
             export: snapshot.service_exports.get(name),
             service: snapshot.services.get(name),
             slices: snapshot.endpoint_slices.by(&SliceIndex::Backs(name.clone())).collect(),

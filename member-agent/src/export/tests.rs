@@ -10,6 +10,7 @@ mod content;
 mod leftovers;
 mod names;
 mod samples;
+mod served;
 mod service;
 mod slices;
 mod tampering;

@@ -8,6 +8,8 @@ use fleet_api::annotations::LAST_OBSERVED_GENERATION;
 use fleet_model::records::{EndpointSliceImportRecord, EndpointSliceRecord};
 use fleet_runtime::plan::Sample;
 
+use super::content;
+
 /// What to measure once `copy` is written over `current`: one sample per generation.
 pub(super) fn sample(
     copy: &Record<EndpointSliceImportRecord>,
@@ -22,5 +24,5 @@ pub(super) fn sample(
     }
     let since = reference.exported_since.as_ref()?.0;
     let first = current.is_none() && adopted.is_none();
-    Some(Sample { origin: reference.cluster_id.clone(), since, first })
+    Some(Sample { origin: content::origin(copy).to_owned(), since, first })
 }

@@ -3,23 +3,30 @@
 
 use std::collections::BTreeMap;
 
-use fleet_accumulator::Record;
-use fleet_api::{ObjectName, annotations, finalizers, labels, names};
-use fleet_model::ports;
+use fleet_accumulator::{ClusterId, Record};
+use fleet_api::{ObjectName, events, finalizers, kinds, names};
 use fleet_model::records::{EndpointSliceImportRecord, EndpointSliceRecord};
-use fleet_model::steps::{HUB, LOCAL, add_finalizer, remove_finalizer, to_json};
-use fleet_runtime::plan::{Plan, Step, StepId};
-use serde_json::{Value, json};
+use fleet_model::steps::{HUB, LOCAL, add_finalizer, remove_finalizer};
+use fleet_runtime::plan::{Event, EventType, Plan, Step, StepId};
 
+use super::admit::{Admitted, admit};
+use super::content;
 use super::landing;
 use super::latency;
-use super::subject::Subject;
+use super::subject::{Subject, Wish};
 use super::wish::Prepared;
 
+/// A derived Service, and the wish it was made for.
+#[derive(Clone, Copy)]
+struct Bound<'a> {
+    derived: &'a ObjectName,
+    holder: &'a Wish,
+}
+
 /// Where imported slices go.
-enum Binding {
+enum Binding<'a> {
     /// To this derived Service.
-    Bound(ObjectName),
+    Bound(Bound<'a>),
     /// To a derived Service that is about to come: what is imported stays, nothing new is.
     Waiting,
     /// Nowhere: nobody here imports the Service.
@@ -27,8 +34,13 @@ enum Binding {
 }
 
 /// Brings the imported slices in line with what the hub distributed.
-pub(super) fn sync(subject: &Subject<'_>, prepared: Option<&Prepared>, plan: &mut Plan) {
-    let binding = binding(subject, prepared);
+pub(super) fn sync(
+    subject: &Subject<'_>,
+    holder: Option<&Wish>,
+    prepared: Option<&Prepared>,
+    plan: &mut Plan,
+) {
+    let binding = binding(subject, holder.zip(prepared));
     let mut surplus: BTreeMap<_, _> =
         subject.imported().map(|slice| (slice.name.clone(), slice)).collect();
     for copy in &subject.copies {
@@ -40,7 +52,7 @@ pub(super) fn sync(subject: &Subject<'_>, prepared: Option<&Prepared>, plan: &mu
             continue;
         }
         match &binding {
-            Binding::Bound(derived) => import(subject, copy, name, derived, plan),
+            Binding::Bound(to) => import(subject, copy, name, *to, plan),
             Binding::Waiting => {}
             Binding::Unbound => plan.steps.extend(slice.and_then(delete)),
         }
@@ -50,13 +62,13 @@ pub(super) fn sync(subject: &Subject<'_>, prepared: Option<&Prepared>, plan: &mu
 
 /// The guards of spec 3.8 rows 4 and 5. The label is right when nothing has to be written to the
 /// MultiClusterService; until then the next plan binds.
-fn binding(subject: &Subject<'_>, prepared: Option<&Prepared>) -> Binding {
-    let Some(prepared) = prepared else { return Binding::Unbound };
+fn binding<'a>(subject: &Subject<'_>, prepared: Option<(&'a Wish, &'a Prepared)>) -> Binding<'a> {
+    let Some((holder, prepared)) = prepared else { return Binding::Unbound };
     let Some(name) = &prepared.derived else { return Binding::Waiting };
     let derived = subject.snapshot.services.get(name);
     let live = derived.is_some_and(|derived| !derived.meta.is_terminating());
     if live && prepared.write.is_none() && names::is_dns1035_label(&name.name) {
-        Binding::Bound(name.clone())
+        Binding::Bound(Bound { derived: name, holder })
     } else {
         Binding::Waiting
     }
@@ -66,26 +78,61 @@ fn import(
     subject: &Subject<'_>,
     copy: &Record<EndpointSliceImportRecord>,
     name: ObjectName,
-    derived: &ObjectName,
+    to: Bound<'_>,
     plan: &mut Plan,
 ) {
+    let service = subject.service;
     let current = subject.snapshot.endpoint_slices.get(&name);
+    let is_current = |content: &Admitted<'_>| {
+        current.is_some_and(|now| content::is_current(service, copy, content, now, to.derived))
+    };
+    if is_current(&Admitted::as_it_came(&copy.spec)) {
+        return; // It was admitted when it was imported.
+    }
+    let Some(admitted) = admit(&copy.spec) else {
+        plan.events.push(refused(to.holder, copy, copy.spec.address_type.as_str()));
+        plan.steps.extend(current.filter(|slice| slice.is_imported()).and_then(delete));
+        return;
+    };
+    let left_out = admitted.refused(&copy.spec);
+    plan.events.extend(left_out.map(|left_out| refused(to.holder, copy, &left_out)));
+    let body = || content::body(service, copy, &admitted, to.derived);
     let step = match current {
         None if landing::obstacle(subject.identity, subject.snapshot).is_some() => None,
-        None => Some(LOCAL.create::<EndpointSliceRecord>(name, body(subject, copy, derived))),
+        None => Some(LOCAL.create::<EndpointSliceRecord>(name, body())),
         // It blocks its successor; or somebody else's slice has the name.
         Some(current) if current.meta.is_terminating() || !current.is_imported() => None,
-        Some(current) if is_current(subject, copy, current, derived) => None,
+        Some(_) if is_current(&admitted) => None,
+        // This cannot be changed, so a successor has to take its place.
+        Some(current) if current.address_type != *admitted.address_type => delete(current),
         Some(current) => {
-            let step = LOCAL.replace(current, body(subject, copy, derived));
-            Some(if loses_endpoints(copy, current) { step.urgent() } else { step })
+            let step = LOCAL.replace(current, body());
+            Some(if content::loses(&admitted, current) { step.urgent() } else { step })
         }
     };
     let Some(step) = step else { return };
     // A copy made by a Go hub carries no finalizer of ours yet; it gets one before the effect.
     let operations = add_finalizer(&copy.meta, finalizers::ENDPOINT_SLICE_IMPORT);
     let guarded = (!operations.is_empty()).then(|| plan.push(HUB.patch(copy, operations)));
-    plan.push(step.after(guarded).stage("import").sample(latency::sample(copy, current)));
+    let sample = latency::sample(copy, current).filter(|_| step.action.verb() != "delete");
+    plan.push(step.after(guarded).stage("import").sample(sample));
+}
+
+/// Tells the user what of a slice is not imported.
+fn refused(holder: &Wish, copy: &Record<EndpointSliceImportRecord>, what: &str) -> Event {
+    let (slice, cluster) = (&copy.name.name, content::origin(copy));
+    Event {
+        cluster: ClusterId::Local,
+        kind: kinds::MULTI_CLUSTER_SERVICE,
+        name: holder.name.clone(),
+        uid: holder.uid.clone(),
+        event_type: EventType::Warning,
+        reason: events::ENDPOINTS_REFUSED,
+        note: format!(
+            "slice {slice} of cluster {cluster:?} has what no cluster should take, which is not \
+             imported ({what})"
+        ),
+    }
 }
 
 /// The imported slice goes, then our finalizer.
@@ -109,49 +156,4 @@ fn unimport(
 
 fn delete(slice: &Record<EndpointSliceRecord>) -> Option<Step> {
     (!slice.meta.is_terminating()).then(|| LOCAL.delete(slice).urgent())
-}
-
-fn is_current(
-    subject: &Subject<'_>,
-    copy: &Record<EndpointSliceImportRecord>,
-    current: &Record<EndpointSliceRecord>,
-    derived: &ObjectName,
-) -> bool {
-    current.plain
-        && current.ready == copy.spec.endpoints
-        && ports::same_in_slices(&current.ports, &copy.spec.ports)
-        && current.meta.label(labels::SERVICE_NAME) == Some(&derived.name)
-        && current.meta.label(labels::MANAGED_BY) == Some(labels::MANAGED_BY_IMPORT)
-        && current.imported_for().as_ref() == Some(subject.service)
-}
-
-fn loses_endpoints(
-    copy: &Record<EndpointSliceImportRecord>,
-    current: &Record<EndpointSliceRecord>,
-) -> bool {
-    current.ready.iter().any(|endpoint| !copy.spec.endpoints.contains(endpoint))
-}
-
-/// The whole slice: labels, addresses only, and the mark of the generation it carries.
-fn body(
-    subject: &Subject<'_>,
-    copy: &Record<EndpointSliceImportRecord>,
-    derived: &ObjectName,
-) -> Value {
-    let generation = copy.spec.endpoint_slice_reference.generation.to_string();
-    json!({
-        "metadata": {
-            "labels": {
-                labels::SERVICE_NAME: derived.name,
-                labels::MANAGED_BY: labels::MANAGED_BY_IMPORT,
-            },
-            "annotations": {
-                annotations::FLEET_SERVICE: subject.service.to_string(),
-                annotations::LAST_OBSERVED_GENERATION: generation,
-            },
-        },
-        "addressType": copy.spec.address_type,
-        "endpoints": to_json(&copy.spec.endpoints),
-        "ports": to_json(&copy.spec.ports),
-    })
 }

@@ -2,6 +2,7 @@
 //! specification begin with its number.
 
 mod binding;
+mod content;
 mod derived;
 mod grace;
 mod handover;

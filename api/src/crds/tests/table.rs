@@ -42,7 +42,11 @@ const CONDITIONS: &[&str] =
 
 const SLICE: &[&str] = &[
     "spec! object",
-    "spec.addressType! string IPv4 default IPv4",
+    "spec.addressType! string IPv4|IPv6 default IPv4", // IPv6 is ours
+    "spec.drainingEndpoints array atomic",             // ours
+    "spec.drainingEndpoints[] object",
+    "spec.drainingEndpoints[].addresses! array",
+    "spec.drainingEndpoints[].addresses[] string",
     "spec.endpointSliceReference! ExportedObjectReference",
     "spec.endpoints! array atomic",
     "spec.endpoints[] object",

@@ -4,7 +4,7 @@ use fleet_accumulator::{Meta, Tracked, wire};
 use fleet_api::{
     AddressType, Endpoint, EndpointPort, ObjectName, ResourceKind, annotations, kinds, labels,
 };
-use k8s_openapi::api::discovery::v1::{self as discovery, EndpointSlice};
+use k8s_openapi::api::discovery::v1::{self as discovery, EndpointConditions, EndpointSlice};
 
 wire! {
     /// An EndpointSlice on the wire; the kind has no spec.
@@ -24,7 +24,10 @@ pub struct EndpointSliceRecord {
     pub address_type: AddressType,
     /// The ready endpoints (`ready` true or absent), addresses only, in their order.
     pub ready: Vec<Endpoint>,
-    /// Whether every endpoint is ready and carries nothing but addresses, as we write them.
+    /// The endpoints that are being terminated and still serve, likewise.
+    pub draining: Vec<Endpoint>,
+    /// Whether the endpoints are those two lists and nothing else, as [`imported_endpoints`] writes
+    /// them.
     pub plain: bool,
     /// Ports, verbatim.
     pub ports: Vec<EndpointPort>,
@@ -65,15 +68,22 @@ impl Tracked for EndpointSliceRecord {
 
     fn project(wire: EndpointSliceWire) -> Result<Self, String> {
         let endpoints = wire.endpoints.unwrap_or_default();
+        let plain = endpoints.iter().all(is_plain) && endpoints.iter().map(State::of).is_sorted();
+        let (mut ready, mut draining) = (Vec::new(), Vec::new());
+        for endpoint in endpoints {
+            let list = match State::of(&endpoint) {
+                State::Ready => &mut ready,
+                State::Draining => &mut draining,
+                State::Out => continue,
+            };
+            list.push(Endpoint { addresses: endpoint.addresses });
+        }
         Ok(Self {
             meta: Meta::from_object(&wire.metadata),
             address_type: AddressType::from(wire.address_type.as_str()),
-            plain: endpoints.iter().all(is_plain),
-            ready: endpoints
-                .into_iter()
-                .filter(is_ready)
-                .map(|endpoint| Endpoint { addresses: endpoint.addresses })
-                .collect(),
+            ready,
+            draining,
+            plain,
             ports: wire.ports.unwrap_or_default().iter().map(EndpointPort::from).collect(),
         })
     }
@@ -84,14 +94,136 @@ impl Tracked for EndpointSliceRecord {
     }
 }
 
-/// An unset `ready` means ready (EndpointSlice API).
-fn is_ready(endpoint: &discovery::Endpoint) -> bool {
-    endpoint.conditions.as_ref().and_then(|conditions| conditions.ready).unwrap_or(true)
+/// What an endpoint is good for, in the order in which imported slices list them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum State {
+    /// Takes traffic. An unset `ready` means so (EndpointSlice API).
+    Ready,
+    /// Takes traffic if nothing ready is left. Unset, `serving` means what `ready` says and
+    /// `terminating` means no: only an endpoint that says both is draining.
+    Draining,
+    /// Takes none.
+    Out,
 }
 
+impl State {
+    fn of(endpoint: &discovery::Endpoint) -> Self {
+        let Some(conditions) = &endpoint.conditions else { return Self::Ready };
+        if conditions.ready.unwrap_or(true) {
+            Self::Ready
+        } else if *conditions == draining() {
+            Self::Draining
+        } else {
+            Self::Out
+        }
+    }
+}
+
+fn draining() -> EndpointConditions {
+    let (ready, serving, terminating) = (Some(false), Some(true), Some(true));
+    EndpointConditions { ready, serving, terminating }
+}
+
+/// Endpoints of an imported slice: ready ones carry no conditions, as the Go agents write them.
+pub fn imported_endpoints(ready: &[Endpoint], draining: &[Endpoint]) -> Vec<discovery::Endpoint> {
+    let endpoint = |endpoint: &Endpoint, conditions| discovery::Endpoint {
+        addresses: endpoint.addresses.clone(),
+        conditions,
+        ..discovery::Endpoint::default()
+    };
+    let ready = ready.iter().map(|ready| endpoint(ready, None));
+    let draining = draining.iter().map(|last| endpoint(last, Some(self::draining())));
+    ready.chain(draining).collect()
+}
+
+/// Whether an endpoint is one that [`imported_endpoints`] could have written. The server fills in
+/// empty conditions.
 fn is_plain(endpoint: &discovery::Endpoint) -> bool {
-    let addresses = endpoint.addresses.clone();
-    let bare = discovery::Endpoint { addresses, ..Default::default() };
-    let unset = discovery::EndpointConditions::default();
-    *endpoint == bare || *endpoint == discovery::Endpoint { conditions: Some(unset), ..bare }
+    let discovery::Endpoint {
+        addresses: _,
+        conditions,
+        deprecated_topology: None,
+        hints: None,
+        hostname: None,
+        node_name: None,
+        target_ref: None,
+        zone: None,
+    } = endpoint
+    else {
+        return false;
+    };
+    let conditions = conditions.clone().unwrap_or_default();
+    conditions == EndpointConditions::default() || conditions == draining()
+}
+
+#[cfg(test)]
+mod tests {
+    use fleet_accumulator::Tracked;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn project(endpoints: &Value) -> EndpointSliceRecord {
+        let slice = json!({
+            "metadata": { "name": "s", "namespace": "n" },
+            "addressType": "IPv4",
+            "endpoints": endpoints,
+        });
+        EndpointSliceRecord::project(serde_json::from_value(slice).unwrap()).unwrap()
+    }
+
+    /// MES-19 with the conditions that the original ignores; serving endpoints travel apart.
+    #[test]
+    fn conditions_decide_which_list_an_endpoint_is_in() {
+        let table = [
+            (json!(null), "ready"),
+            (json!({}), "ready"),
+            (json!({ "ready": true }), "ready"),
+            (json!({ "ready": true, "serving": true, "terminating": true }), "ready"),
+            (json!({ "ready": false }), "out"),
+            (json!({ "ready": false, "serving": true }), "out"),
+            (json!({ "ready": false, "terminating": true }), "out"),
+            (json!({ "ready": false, "serving": false, "terminating": true }), "out"),
+            (json!({ "ready": false, "serving": true, "terminating": false }), "out"),
+            (json!({ "ready": false, "serving": true, "terminating": true }), "draining"),
+        ];
+        for (conditions, expected) in table {
+            let slice =
+                project(&json!([{ "addresses": ["10.0.0.1"], "conditions": conditions.clone() }]));
+            let list = match (slice.ready.len(), slice.draining.len()) {
+                (1, 0) => "ready",
+                (0, 1) => "draining",
+                _ => "out",
+            };
+            assert_eq!(list, expected, "{conditions}");
+        }
+    }
+
+    #[test]
+    fn what_we_write_is_plain_and_nothing_else_is() {
+        let endpoint = |last: &str| Endpoint { addresses: vec![format!("10.0.0.{last}")] };
+        let written = imported_endpoints(&[endpoint("1"), endpoint("2")], &[endpoint("3")]);
+        let written = serde_json::to_value(written).unwrap();
+        let slice = project(&written);
+        assert!(slice.plain);
+        assert_eq!(slice.ready, [endpoint("1"), endpoint("2")]);
+        assert_eq!(slice.draining, [endpoint("3")]);
+
+        let mut filled = written.clone();
+        filled[0]["conditions"] = json!({});
+        assert!(project(&filled).plain, "the server fills in empty conditions");
+
+        let edits: [fn(&mut Value); 5] = [
+            |list| list[0]["nodeName"] = json!("node"),
+            |list| list[0]["conditions"] = json!({ "ready": true }),
+            |list| list[0]["conditions"] = json!({ "ready": false }),
+            |list| list[2]["hostname"] = json!("host"),
+            |list| list.as_array_mut().unwrap().reverse(),
+        ];
+        for (at, edit) in edits.into_iter().enumerate() {
+            let mut edited = written.clone();
+            edit(&mut edited);
+            assert!(!project(&edited).plain, "edit {at}");
+        }
+    }
 }

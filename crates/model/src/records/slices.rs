@@ -1,5 +1,7 @@
 //! EndpointSliceExport and EndpointSliceImport.
 
+use std::sync::Arc;
+
 use fleet_accumulator::{Meta, Tracked, wire};
 use fleet_api::{ExportedSliceSpec, ObjectName, ResourceKind, kinds};
 
@@ -35,6 +37,12 @@ pub struct EndpointSliceImportRecord {
     pub spec: ExportedSliceSpec,
 }
 
+/// Index of all slices of one name, in whatever namespace. It names no namespace, as every Service
+/// does.
+pub fn named(name: &Arc<str>) -> ObjectName {
+    ObjectName::cluster(Arc::clone(name))
+}
+
 macro_rules! tracked_slice {
     ($record:ident, $wire:ident, $kind:expr) => {
         impl Tracked for $record {
@@ -47,9 +55,10 @@ macro_rules! tracked_slice {
                 Ok(Self { meta: Meta::from_object(&wire.metadata), spec })
             }
 
-            /// By the Service whose endpoints it carries.
-            fn index(&self, _: &ObjectName) -> Vec<ObjectName> {
-                self.spec.owner_service_reference.object().into_iter().collect()
+            /// By the Service whose endpoints it carries, and by [`named`].
+            fn index(&self, name: &ObjectName) -> Vec<ObjectName> {
+                let service = self.spec.owner_service_reference.object();
+                service.into_iter().chain([named(&name.name)]).collect()
             }
         }
     };

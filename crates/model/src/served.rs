@@ -1,0 +1,161 @@
+//! Which of the fields that we add to the original's kinds a hub serves.
+//!
+//! A hub may run with the original's definitions. A server prunes an unknown field, so that a writer
+//! who insists on it writes for ever, and refuses an unknown value. So agents send and compare only
+//! what is served, and look at the `OpenAPI` document to know: everybody may read it, while reading
+//! the definitions themselves takes a right that members do not have.
+
+use fleet_api::{AddressType, Endpoint};
+use serde_json::Value;
+
+/// The group and version whose `OpenAPI` document [`Served::of`] reads.
+pub const GROUP_VERSION: &str = "networking.fleet.azure.com/v1alpha1";
+
+/// Both kinds that carry slices have to have a field, for agents write one and read the other.
+const KINDS: [&str; 2] = ["EndpointSliceExport", "EndpointSliceImport"];
+
+/// What slices can carry on a hub beside what the original's do.
+///
+/// Plans get an `Option` of it: until it is known, nothing is sent that was not sent before, and
+/// nothing is withdrawn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Served {
+    /// Endpoints that drain, in a list of their own.
+    pub draining_endpoints: bool,
+    /// IPv6 addresses.
+    pub ipv6: bool,
+}
+
+impl Served {
+    /// Our own definitions.
+    pub const OURS: Self = Self { draining_endpoints: true, ipv6: true };
+    /// The original's.
+    pub const ORIGINAL: Self = Self { draining_endpoints: false, ipv6: false };
+
+    /// Reads the `OpenAPI` (version 3) document of [`GROUP_VERSION`]; `None` if it lacks the kinds.
+    pub fn of(document: &Value) -> Option<Self> {
+        let schemas = document["components"]["schemas"].as_object()?;
+        let of_kind = |kind: &str| schemas.values().find(|schema| is_of_kind(schema, kind));
+        let mut served = Self::OURS;
+        for kind in KINDS {
+            let spec = &of_kind(kind)?["properties"]["spec"];
+            served.draining_endpoints &= has(spec, "drainingEndpoints");
+            served.ipv6 &= allows(&spec["properties"]["addressType"], AddressType::IPv6.as_str());
+        }
+        Some(served)
+    }
+}
+
+fn is_of_kind(schema: &Value, kind: &str) -> bool {
+    let kinds = schema["x-kubernetes-group-version-kind"].as_array();
+    kinds.is_some_and(|kinds| kinds.iter().any(|of| of["kind"] == kind))
+}
+
+fn has(schema: &Value, property: &str) -> bool {
+    let open = schema["x-kubernetes-preserve-unknown-fields"] == Value::Bool(true);
+    open || schema["properties"].get(property).is_some()
+}
+
+fn allows(schema: &Value, value: &str) -> bool {
+    schema["enum"].as_array().is_none_or(|values| values.iter().any(|allowed| allowed == value))
+}
+
+/// Whether slices of this kind of addresses travel; `None` if that is not known yet.
+pub fn carries(served: Option<Served>, address_type: &AddressType) -> Option<bool> {
+    match address_type {
+        AddressType::IPv4 => Some(true),
+        AddressType::IPv6 => served.map(|served| served.ipv6),
+        AddressType::Other(_) => Some(false),
+    }
+}
+
+/// The draining endpoints that a copy can carry. Where it is not known what is served, one that
+/// carries some proves that it can.
+pub fn draining<'a>(
+    served: Option<Served>,
+    wanted: &'a [Endpoint],
+    carried: &[Endpoint],
+) -> &'a [Endpoint] {
+    let served = served.map_or(!carried.is_empty(), |served| served.draining_endpoints);
+    if served { wanted } else { &[] }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn kind(name: &str, spec: &Value) -> Value {
+        json!({
+            "type": "object",
+            "properties": { "spec": spec },
+            "x-kubernetes-group-version-kind": [{ "group": "g", "kind": name, "version": "v" }],
+        })
+    }
+
+    fn document(export: &Value, import: &Value) -> Value {
+        json!({ "components": { "schemas": {
+            "io.k8s.ObjectMeta": { "type": "object" },
+            "a": kind("EndpointSliceExport", export),
+            "b": kind("EndpointSliceImport", import),
+        }}})
+    }
+
+    fn original() -> Value {
+        json!({ "properties": { "addressType": { "enum": ["IPv4"] }, "endpoints": {} } })
+    }
+
+    fn ours() -> Value {
+        json!({ "properties": {
+            "addressType": { "enum": ["IPv4", "IPv6"] }, "endpoints": {}, "drainingEndpoints": {},
+        }})
+    }
+
+    #[test]
+    fn the_definitions_tell_what_is_served() {
+        assert_eq!(Served::of(&document(&ours(), &ours())), Some(Served::OURS));
+        assert_eq!(Served::of(&document(&original(), &original())), Some(Served::ORIGINAL));
+    }
+
+    #[test]
+    fn a_field_counts_once_both_kinds_have_it() {
+        assert_eq!(Served::of(&document(&ours(), &original())), Some(Served::ORIGINAL));
+        assert_eq!(Served::of(&document(&original(), &ours())), Some(Served::ORIGINAL));
+    }
+
+    #[test]
+    fn an_open_schema_takes_everything() {
+        let open = json!({ "x-kubernetes-preserve-unknown-fields": true });
+        assert_eq!(Served::of(&document(&open, &open)), Some(Served::OURS));
+    }
+
+    #[test]
+    fn without_the_kinds_nothing_is_known() {
+        assert_eq!(Served::of(&json!({})), None);
+        let lacking = json!({ "components": { "schemas": {
+            "a": kind("EndpointSliceExport", &ours()),
+        }}});
+        assert_eq!(Served::of(&lacking), None);
+    }
+
+    #[test]
+    fn ipv4_always_travels_and_names_never_do() {
+        for served in [None, Some(Served::ORIGINAL), Some(Served::OURS)] {
+            assert_eq!(carries(served, &AddressType::IPv4), Some(true));
+            assert_eq!(carries(served, &AddressType::from("FQDN")), Some(false));
+        }
+        assert_eq!(carries(None, &AddressType::IPv6), None);
+        assert_eq!(carries(Some(Served::ORIGINAL), &AddressType::IPv6), Some(false));
+        assert_eq!(carries(Some(Served::OURS), &AddressType::IPv6), Some(true));
+    }
+
+    #[test]
+    fn draining_endpoints_travel_where_they_are_served_or_were_seen() {
+        let wanted = [Endpoint { addresses: vec!["10.0.0.1".to_owned()] }];
+        assert_eq!(draining(None, &wanted, &[]), []);
+        assert_eq!(draining(None, &wanted, &wanted), wanted);
+        assert_eq!(draining(Some(Served::ORIGINAL), &wanted, &wanted), []);
+        assert_eq!(draining(Some(Served::OURS), &wanted, &[]), wanted);
+    }
+}

@@ -1,0 +1,248 @@
+//! What is taken over of a slice that the hub distributed.
+//!
+//! Whoever exported it is another cluster, and the hub may pass on anything. What the API server
+//! would refuse must not hold up the rest of a slice, and addresses that lead back into this
+//! cluster's nodes or to everybody must not become endpoints (reliability C6, S25): they are left
+//! out, the user is told, the rest is imported.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+use fleet_api::{AddressType, Endpoint, EndpointPort, ExportedSliceSpec, names};
+
+/// Limits of the EndpointSlice API.
+const ENDPOINTS: usize = 1000;
+const ADDRESSES: usize = 100;
+/// Our own; the API takes more.
+const PORTS: usize = 100;
+
+const PROTOCOLS: [&str; 3] = ["TCP", "UDP", "SCTP"];
+
+/// A slice as it is imported.
+#[derive(Debug, PartialEq)]
+pub(super) struct Admitted<'a> {
+    pub(super) address_type: &'a AddressType,
+    pub(super) ready: Cow<'a, [Endpoint]>,
+    pub(super) draining: Cow<'a, [Endpoint]>,
+    pub(super) ports: Cow<'a, [EndpointPort]>,
+}
+
+impl<'a> Admitted<'a> {
+    /// A slice as it came, unchecked: to compare with one that was imported.
+    pub(super) fn as_it_came(spec: &'a ExportedSliceSpec) -> Self {
+        Self {
+            address_type: &spec.address_type,
+            ready: Cow::Borrowed(&spec.endpoints),
+            draining: Cow::Borrowed(&spec.draining_endpoints),
+            ports: Cow::Borrowed(&spec.ports),
+        }
+    }
+
+    /// What of a slice is not imported, in words.
+    pub(super) fn refused(&self, spec: &ExportedSliceSpec) -> Option<String> {
+        let endpoints = spec.endpoints.len() + spec.draining_endpoints.len();
+        let endpoints = endpoints - self.ready.len() - self.draining.len();
+        let ports = spec.ports.len() - self.ports.len();
+        (endpoints + ports > 0).then(|| format!("endpoints: {endpoints}, ports: {ports}"))
+    }
+}
+
+/// Everything of a slice that a cluster should take; `None` if it carries no addresses at all.
+pub(super) fn admit(spec: &ExportedSliceSpec) -> Option<Admitted<'_>> {
+    let is_allowed = match &spec.address_type {
+        AddressType::IPv4 => is_ipv4,
+        AddressType::IPv6 => is_ipv6,
+        AddressType::Other(_) => return None,
+    };
+    let is_usable = |endpoint: &Endpoint| {
+        let count = endpoint.addresses.len();
+        (1..=ADDRESSES).contains(&count) && endpoint.addresses.iter().all(|ip| is_allowed(ip))
+    };
+    let ready = first(&spec.endpoints, ENDPOINTS, is_usable);
+    let draining = first(&spec.draining_endpoints, ENDPOINTS - ready.len(), is_usable);
+    let mut names = HashSet::new();
+    let ports = first(&spec.ports, PORTS, |port| {
+        is_port(port) && names.insert(port.name.clone().unwrap_or_default())
+    });
+    Some(Admitted { address_type: &spec.address_type, ready, draining, ports })
+}
+
+/// The usable ones, at most that many; nothing is copied if those are all.
+fn first<T: Clone>(list: &[T], limit: usize, is_usable: impl FnMut(&T) -> bool) -> Cow<'_, [T]> {
+    let usable: Vec<_> = list.iter().map(is_usable).collect();
+    if list.len() <= limit && usable.iter().all(|usable| *usable) {
+        return Cow::Borrowed(list);
+    }
+    let usable = list.iter().zip(usable).filter_map(|(item, usable)| usable.then_some(item));
+    usable.take(limit).cloned().collect()
+}
+
+/// The rules of the API server, and numbers that exist: it takes any.
+fn is_port(port: &EndpointPort) -> bool {
+    port.name.as_deref().is_none_or(|name| name.is_empty() || names::is_dns1123_label(name))
+        && port.protocol.as_deref().is_none_or(|protocol| PROTOCOLS.contains(&protocol))
+        && port.port.is_none_or(|number| (1..=65535).contains(&number))
+        && port.app_protocol.as_deref().is_none_or(names::is_qualified_name)
+}
+
+/// Rust reads canonical IPv4 text only.
+fn is_ipv4(text: &str) -> bool {
+    let Ok(address) = text.parse::<Ipv4Addr>() else { return false };
+    let [first, second, ..] = address.octets();
+    // "This network", loopback, link-local, multicast, and what is reserved with the broadcast.
+    !matches!((first, second), (0 | 127 | 224.., _) | (169, 254))
+}
+
+fn is_ipv6(text: &str) -> bool {
+    let Ok(address) = text.parse::<Ipv6Addr>() else { return false };
+    let special = address.is_unspecified()
+        || address.is_loopback()
+        || address.is_multicast()
+        || address.is_unicast_link_local()
+        || address.to_ipv4_mapped().is_some();
+    !special && address.to_string() == text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn slice(address_type: &str, addresses: &[&str]) -> ExportedSliceSpec {
+        let endpoint = |address: &&str| Endpoint { addresses: vec![(*address).to_owned()] };
+        ExportedSliceSpec {
+            address_type: address_type.into(),
+            endpoints: addresses.iter().map(endpoint).collect(),
+            ..ExportedSliceSpec::default()
+        }
+    }
+
+    fn left<'a>(admitted: &'a Admitted<'_>) -> Vec<&'a str> {
+        admitted.ready.iter().flat_map(|endpoint| &endpoint.addresses).map(String::as_str).collect()
+    }
+
+    #[test]
+    fn ordinary_addresses_are_taken() {
+        let v4 = ["10.0.0.1", "100.64.0.1", "169.253.0.1", "172.16.0.1", "223.255.255.254"];
+        let spec = slice("IPv4", &v4);
+        assert_eq!(admit(&spec), Some(Admitted::as_it_came(&spec)));
+        let v6 = ["2001:db8::1", "fd00::5", "64:ff9b::a00:1"];
+        let spec = slice("IPv6", &v6);
+        let admitted = admit(&spec).unwrap();
+        assert_eq!((left(&admitted), admitted.refused(&spec)), (v6.to_vec(), None));
+    }
+
+    /// The addresses of the malicious corpus of fault F45.
+    #[test]
+    fn addresses_that_no_cluster_should_take_are_left_out() {
+        let v4 = [
+            "",
+            " ",
+            "0.0.0.0",
+            "0.1.2.3",
+            "127.0.0.1",
+            "127.255.255.255",
+            "169.254.169.254",
+            "224.0.0.1",
+            "239.1.1.1",
+            "240.0.0.1",
+            "255.255.255.255",
+            "010.0.0.1",
+            "10.0.0.01",
+            "10.0.0",
+            "10.0.0.256",
+            "10.0.0.1/32",
+            " 10.0.0.1",
+            "10.0.0.1 ",
+            "10.0.0.1:80",
+            "1",
+            "example.com",
+            "::ffff:10.0.0.1",
+            "2001:db8::1",
+            "0x0a000001",
+            "10.0.0.1\n",
+        ];
+        let v6 = [
+            "",
+            "::",
+            "::1",
+            "fe80::1",
+            "febf::1",
+            "ff02::1",
+            "::ffff:10.0.0.1",
+            "::ffff:a00:1",
+            "2001:DB8::1",
+            "2001:db8:0:0:0:0:0:1",
+            "2001:0db8::1",
+            "[2001:db8::1]",
+            "2001:db8::1/64",
+            "fe80::1%eth0",
+            "2001:db8::1%eth0",
+            "10.0.0.1",
+            "example.com",
+        ];
+        for (address_type, good, bad) in
+            [("IPv4", "10.9.9.9", v4.as_slice()), ("IPv6", "2001:db8::9", v6.as_slice())]
+        {
+            for bad in bad {
+                let spec = slice(address_type, &[bad, good]);
+                let admitted = admit(&spec).unwrap();
+                assert_eq!(left(&admitted), [good], "{bad:?}");
+                let refused = admitted.refused(&spec);
+                assert_eq!(refused.as_deref(), Some("endpoints: 1, ports: 0"));
+            }
+        }
+    }
+
+    #[test]
+    fn one_bad_address_makes_its_endpoint_bad() {
+        let mut spec = slice("IPv4", &["10.0.0.1"]);
+        spec.endpoints[0].addresses.push("127.0.0.1".to_owned());
+        spec.endpoints.push(Endpoint::default());
+        spec.endpoints.push(Endpoint { addresses: vec!["10.0.0.2".to_owned(); 101] });
+        assert!(admit(&spec).unwrap().ready.is_empty());
+    }
+
+    #[test]
+    fn the_limits_of_the_api_hold_with_ready_endpoints_first() {
+        let many: Vec<_> = (0..1200).map(|at| format!("10.0.{}.{}", at / 250, at % 250)).collect();
+        let many: Vec<_> = many.iter().map(String::as_str).collect();
+        let mut spec = slice("IPv4", &many[..990]);
+        spec.draining_endpoints = slice("IPv4", &many[990..]).endpoints;
+        let admitted = admit(&spec).unwrap();
+        assert_eq!((admitted.ready.len(), admitted.draining.len()), (990, 10));
+        assert_eq!(admitted.refused(&spec).as_deref(), Some("endpoints: 200, ports: 0"));
+    }
+
+    #[test]
+    fn other_kinds_of_addresses_are_not_imported() {
+        assert_eq!(admit(&slice("FQDN", &["example.com"])), None);
+    }
+
+    #[test]
+    fn ports_that_cannot_be_are_left_out() {
+        let good = EndpointPort { port: Some(80), ..EndpointPort::default() };
+        let named = |name: &str| EndpointPort { name: Some(name.to_owned()), ..good.clone() };
+        let bad = [
+            EndpointPort { port: Some(0), ..named("a") },
+            EndpointPort { port: Some(-1), ..named("b") },
+            EndpointPort { port: Some(65536), ..named("c") },
+            EndpointPort { protocol: Some("tcp".to_owned()), ..named("d") },
+            EndpointPort { app_protocol: Some("a b".to_owned()), ..named("e") },
+            named("Upper"),
+            named(&"x".repeat(70)),
+            named(""), // The unnamed one comes first.
+        ];
+        let any = EndpointPort { port: None, ..named("any") };
+        let mut spec = slice("IPv4", &["10.0.0.1"]);
+        spec.ports.push(good.clone());
+        spec.ports.extend(bad);
+        spec.ports.push(any.clone());
+        let admitted = admit(&spec).unwrap();
+        assert_eq!(*admitted.ports, [good.clone(), any]);
+        assert_eq!(admitted.refused(&spec).as_deref(), Some("endpoints: 0, ports: 8"));
+
+        spec.ports = (0..150).map(|at| named(&format!("p{at}"))).collect();
+        assert_eq!(admit(&spec).unwrap().ports.len(), PORTS);
+    }
+}

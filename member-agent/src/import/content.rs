@@ -1,0 +1,85 @@
+//! What an imported slice looks like.
+
+use fleet_accumulator::Record;
+use fleet_api::{ObjectName, annotations, labels, names};
+use fleet_model::endpoints::lacks;
+use fleet_model::ports;
+use fleet_model::records::{EndpointSliceImportRecord, EndpointSliceRecord, imported_endpoints};
+use fleet_model::steps::to_json;
+use serde_json::{Value, json};
+
+use super::admit::Admitted;
+
+type Copy = Record<EndpointSliceImportRecord>;
+
+/// The member whose endpoints a copy carries. The hub records it; of a Go hub's copy only its own
+/// claim is known.
+pub(super) fn origin(copy: &Copy) -> &str {
+    let recorded = copy.meta.annotation(annotations::ORIGIN_NAMESPACE);
+    let recorded = recorded.and_then(names::member_of_namespace);
+    recorded.unwrap_or(&copy.spec.endpoint_slice_reference.cluster_id)
+}
+
+/// Whether a slice that carries `content` of a copy is as [`body`] would have it.
+pub(super) fn is_current(
+    service: &ObjectName,
+    copy: &Copy,
+    content: &Admitted<'_>,
+    current: &EndpointSliceRecord,
+    derived: &ObjectName,
+) -> bool {
+    current.plain
+        && current.address_type == *content.address_type
+        && current.ready == *content.ready
+        && current.draining == *content.draining
+        && ports::same_in_slices(&current.ports, &content.ports)
+        && current.meta.label(labels::SERVICE_NAME) == Some(&derived.name)
+        && current.meta.label(labels::MANAGED_BY) == Some(labels::MANAGED_BY_IMPORT)
+        && current.imported_for().as_ref() == Some(service)
+        && has_right_origin(copy, current)
+}
+
+/// A slice that a Go agent made says nothing of its origin, and is not rewritten for that.
+fn has_right_origin(copy: &Copy, current: &EndpointSliceRecord) -> bool {
+    let cluster = current.meta.annotation(annotations::ORIGIN_CLUSTER);
+    let uid = current.meta.annotation(annotations::SLICE_EXPORT_UID);
+    let recorded = copy.meta.annotation(annotations::SLICE_EXPORT_UID);
+    (cluster, uid) == (None, None)
+        || (cluster == Some(origin(copy)) && (recorded.is_none() || uid == recorded))
+}
+
+/// Whether an endpoint of the slice goes: traffic to it may fail until it is gone.
+pub(super) fn loses(content: &Admitted<'_>, current: &EndpointSliceRecord) -> bool {
+    lacks(&content.ready, &current.ready) || lacks(&content.draining, &current.draining)
+}
+
+/// The whole slice: labels, addresses, where they come from, and the mark of the generation it
+/// carries.
+pub(super) fn body(
+    service: &ObjectName,
+    copy: &Copy,
+    content: &Admitted<'_>,
+    derived: &ObjectName,
+) -> Value {
+    let generation = copy.spec.endpoint_slice_reference.generation.to_string();
+    let mut marks = json!({
+        annotations::FLEET_SERVICE: service.to_string(),
+        annotations::LAST_OBSERVED_GENERATION: generation,
+        annotations::ORIGIN_CLUSTER: origin(copy),
+    });
+    if let Some(uid) = copy.meta.annotation(annotations::SLICE_EXPORT_UID) {
+        marks[annotations::SLICE_EXPORT_UID] = json!(uid);
+    }
+    json!({
+        "metadata": {
+            "labels": {
+                labels::SERVICE_NAME: derived.name,
+                labels::MANAGED_BY: labels::MANAGED_BY_IMPORT,
+            },
+            "annotations": marks,
+        },
+        "addressType": content.address_type,
+        "endpoints": to_json(&imported_endpoints(&content.ready, &content.draining)),
+        "ports": to_json(&content.ports),
+    })
+}
