@@ -148,6 +148,14 @@ impl Agents {
         wait_for(&what, STOP_PATIENCE, async || Ok(server.exited())).await
     }
 
+    /// Sets a variable of one agent, from its next start on.
+    pub fn set_variable(&mut self, agent: Agent, name: &str, value: &str) -> Result<()> {
+        let environment = &mut self.process_mut(agent)?.launch.environment;
+        environment.retain(|(known, _)| known != name);
+        environment.push((name.to_owned(), value.to_owned()));
+        Ok(())
+    }
+
     /// SIGKILL, a new start, and a wait until it is ready.
     pub async fn restart(&mut self, agent: Agent) -> Result<()> {
         self.process_mut(agent)?.server = None;

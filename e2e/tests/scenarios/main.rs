@@ -9,9 +9,13 @@ mod changes;
 mod crash;
 mod disturbed;
 mod exchange;
+mod exporters;
+mod grace;
+mod handover;
 mod held_up;
 mod kill;
 mod latency;
+mod namespaces;
 mod outage;
 mod random;
 mod scrape;
@@ -43,6 +47,9 @@ fn main() -> ExitCode {
     changes::add(&mut tests);
     tampering::add(&mut tests);
     withdrawal::add(&mut tests);
+    handover::add(&mut tests);
+    exporters::add(&mut tests);
+    namespaces::add(&mut tests);
 
     writes::add(&mut tests);
     latency::add(&mut tests);
@@ -50,6 +57,7 @@ fn main() -> ExitCode {
     silence::add_alone(&mut tests);
     outage::add(&mut tests);
     held_up::add(&mut tests);
+    grace::add(&mut tests);
     kill::add(&mut tests);
     crash::add(&mut tests);
 
