@@ -26,6 +26,8 @@ pub mod reasons {
     pub const SERVICE_INELIGIBLE: &str = "ServiceIneligible";
     /// ServiceExport `Valid=False`: the weight annotation is not an integer from 0 to 1000.
     pub const INVALID_WEIGHT: &str = "ServiceExportInvalidWeightAnnotation";
+    /// ServiceExport `Valid=False`: the member has left the fleet.
+    pub const MEMBER_LEFT: &str = "MemberLeft";
     /// ServiceExport `Conflict=Unknown`: the hub has not answered yet.
     pub const PENDING_CONFLICT_RESOLUTION: &str = "ServicePendingConflictResolution";
     /// ServiceExport and `InternalServiceExport` `Conflict=False`: the hub accepted the ports.

@@ -40,6 +40,8 @@ pub const SERVICE_IMPORT_NOT_OURS: &str = "ServiceImportNotOurs";
 pub const SYSTEM_NAMESPACE_UNAVAILABLE: &str = "SystemNamespaceUnavailable";
 /// Warning on a MultiClusterService: every name that its derived Service could have is taken.
 pub const NO_FREE_NAME: &str = "NoFreeName";
+/// Warning on a ServiceExport or MultiClusterService: the member has left the fleet.
+pub const MEMBER_LEFT: &str = "MemberLeft";
 /// Warning on an object whose reference cannot be read or contradicts where the object is.
 pub const REFERENCE_REFUSED: &str = "ReferenceRefused";
 /// Warning on a `MemberCluster`: it was deleted and has not left in time; the hub let go of what its

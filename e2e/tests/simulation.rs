@@ -5,6 +5,8 @@
 
 #[path = "simulation/fleet.rs"]
 mod fleet;
+#[path = "simulation/leave.rs"]
+mod leave;
 
 use fleet::{Counted, Fleet, bound, endpoints, export, import, leftovers, service, slice};
 use fleet_api::{ObjectName, kinds};

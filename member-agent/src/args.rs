@@ -70,6 +70,7 @@ impl Args {
             identity: self.identity()?,
             derived_service_grace: self.derived_service_grace_period,
             served: None,
+            networking: true,
         })
     }
 

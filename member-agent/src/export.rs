@@ -22,6 +22,7 @@ use subject::Subject;
 
 use crate::Settings;
 use crate::held_up::held_up;
+use crate::membership::{self, Phase};
 use crate::metrics::ExportMetrics;
 use crate::snapshot::MemberSnapshot;
 
@@ -62,6 +63,9 @@ impl Room for ExportRoom {
 
     fn dirty(&self, old: &MemberSnapshot, new: &MemberSnapshot, mark: &mut dyn FnMut(Key)) {
         keys::dirty(old, new, mark);
+        if membership::phase_changed(&self.settings.identity, old, new) {
+            keys::dirty(&MemberSnapshot::default(), new, mark);
+        }
     }
 
     fn plan(&self, key: &Key, snapshot: &MemberSnapshot, now: Timestamp) -> Plan {
@@ -94,6 +98,11 @@ pub fn plan(
             withdraw(&subject, &mut plan);
         }
         Some(export) if export.meta.is_terminating() => unexport(&subject, &mut plan),
+        // As the original does; what the user makes after that waits for the next join.
+        Some(export) if subject.phase == Phase::Leaving => {
+            withdraw(&subject, &mut plan);
+            plan.push(LOCAL.delete(export));
+        }
         Some(_) if subject.exported().is_some() => self::export(&subject, &mut plan),
         // One write to the ServiceExport at a time: the user reads why before it is let go.
         Some(export) => {

@@ -30,6 +30,7 @@ use subject::Subject;
 
 use crate::Settings;
 use crate::held_up::held_up;
+use crate::membership;
 use crate::metrics::ImportMetrics;
 use crate::snapshot::MemberSnapshot;
 
@@ -71,7 +72,11 @@ impl Room for ImportRoom {
     }
 
     fn dirty(&self, old: &MemberSnapshot, new: &MemberSnapshot, mark: &mut dyn FnMut(Key)) {
-        keys::dirty(&self.settings.identity, old, new, mark);
+        let identity = &self.settings.identity;
+        keys::dirty(identity, old, new, mark);
+        if membership::phase_changed(identity, old, new) {
+            keys::dirty(identity, &MemberSnapshot::default(), new, mark);
+        }
     }
 
     fn plan(&self, key: &Key, snapshot: &MemberSnapshot, now: Timestamp) -> Plan {

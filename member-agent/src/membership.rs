@@ -5,6 +5,7 @@
 
 mod heartbeat;
 mod phase;
+mod remains;
 mod report;
 
 #[cfg(test)]
@@ -12,7 +13,7 @@ mod tests;
 
 use std::fmt;
 
-use fleet_accumulator::{Record, SourceSet};
+use fleet_accumulator::{Record, Snapshot as _, SourceSet};
 use fleet_api::ObjectName;
 use fleet_api::membership::ClusterState;
 use fleet_model::changes::each_touched;
@@ -21,7 +22,7 @@ use fleet_runtime::plan::Plan;
 use fleet_runtime::room::Room;
 use jiff::Timestamp;
 
-pub use phase::{Phase, phase};
+pub use phase::{Phase, phase, phase_changed};
 
 use crate::metrics::MembershipMetrics;
 use crate::snapshot::MemberSnapshot;
@@ -63,8 +64,16 @@ impl Room for MembershipRoom {
         SourceSet::from([MemberSnapshot::memberships()])
     }
 
+    fn reads(&self) -> SourceSet {
+        MemberSnapshot::sources().iter().map(|source| source.id).collect()
+    }
+
     fn dirty(&self, old: &MemberSnapshot, new: &MemberSnapshot, mark: &mut dyn FnMut(Member)) {
         each_touched(&old.memberships, &new.memberships, |_| mark(Member));
+        // Whatever goes may have been the last.
+        if !phase(&self.settings.identity, new).is_member() {
+            mark(Member);
+        }
     }
 
     fn plan(&self, _: &Member, snapshot: &MemberSnapshot, now: Timestamp) -> Plan {
@@ -79,8 +88,10 @@ impl Room for MembershipRoom {
 pub fn plan(settings: &Settings, snapshot: &MemberSnapshot, now: Timestamp) -> Plan {
     let mut plan = Plan::default();
     let Some(cluster) = cluster(&settings.identity, snapshot) else { return plan };
-    if cluster.state == ClusterState::Join {
-        join(cluster, now, &mut plan);
+    match cluster.state {
+        ClusterState::Join => join(cluster, now, &mut plan),
+        ClusterState::Leave => leave(settings, cluster, snapshot, now, &mut plan),
+        ClusterState::Other(_) => {}
     }
     plan
 }
@@ -93,6 +104,29 @@ fn join(cluster: &Record<InternalMemberClusterRecord>, now: Timestamp, plan: &mu
     } else {
         plan.push(report::write(cluster, report::JOINED, now));
     }
+}
+
+/// The other rooms withdraw and delete; this one watches until nothing is left, and says so.
+fn leave(
+    settings: &Settings,
+    cluster: &Record<InternalMemberClusterRecord>,
+    snapshot: &MemberSnapshot,
+    now: Timestamp,
+    plan: &mut Plan,
+) {
+    if report::stands(cluster, report::LEFT) {
+        return;
+    }
+    let mut empty = Vec::new();
+    if settings.networking {
+        let identity = &settings.identity;
+        if !remains::is_nothing(identity, phase(identity, snapshot), snapshot) {
+            remains::sweep(identity, snapshot, plan);
+            return;
+        }
+        empty.extend(remains::confirm(identity, plan));
+    }
+    plan.push(report::write(cluster, report::LEFT, now).after(empty));
 }
 
 /// The object that speaks of this member, whatever else lies in its namespace.

@@ -18,6 +18,9 @@ pub struct Settings {
     pub derived_service_grace: Duration,
     /// What slices can carry on the hub; `None` until that is known.
     pub served: Option<Served>,
+    /// Whether anything is exported and imported. Without, the agent only reports to the hub, and
+    /// leaves a fleet without looking for what others may have left.
+    pub networking: bool,
 }
 
 impl Settings {
@@ -27,6 +30,7 @@ impl Settings {
             identity: Identity::new(cluster),
             derived_service_grace: DERIVED_SERVICE_GRACE,
             served: None,
+            networking: true,
         }
     }
 }

@@ -64,6 +64,11 @@ impl Target {
         self.step::<T>(name, Action::ConfirmAbsent)
     }
 
+    /// Asks the server whether a namespace really holds no object of kind `T`.
+    pub fn confirm_none<T: Tracked>(self, namespace: &str) -> Step {
+        self.step::<T>(ObjectName::new(namespace, ""), Action::ConfirmAbsent)
+    }
+
     /// Any action on one object.
     pub fn step<T: Tracked>(self, name: ObjectName, action: Action) -> Step {
         Step::new(self.cluster, T::KIND, name, action)

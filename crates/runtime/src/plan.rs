@@ -59,7 +59,8 @@ pub enum Action {
     /// GET that must answer "not found": the view says absent, and something is about to be
     /// released because of it, so a consistent read has to agree. Where the step names no namespace
     /// for a namespaced kind, no namespace may hold an object of that name (a LIST over all
-    /// namespaces with the field selector `metadata.name`).
+    /// namespaces with the field selector `metadata.name`); where it names no object, its namespace
+    /// may hold none of the kind (a LIST of at most one).
     ConfirmAbsent,
 }
 

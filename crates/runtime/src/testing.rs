@@ -44,6 +44,8 @@ pub struct Write {
 #[derive(Clone, Debug)]
 pub struct ModelServer {
     cluster: ClusterId,
+    /// A second role: the hub may be a member of its own fleet.
+    also: Option<ClusterId>,
     objects: BTreeMap<(ResourceKind, ObjectName), Value>,
     version: u64,
     uids: u64,
@@ -56,12 +58,21 @@ impl ModelServer {
     pub fn new(cluster: ClusterId) -> Self {
         let now = Timestamp::from_second(1_767_225_600).expect("a time within range");
         let (objects, writes) = (BTreeMap::new(), Vec::new());
-        Self { cluster, objects, version: 100, uids: 0, now, writes }
+        Self { cluster, also: None, objects, version: 100, uids: 0, now, writes }
     }
 
     /// The cluster it serves.
     pub fn cluster(&self) -> ClusterId {
         self.cluster
+    }
+
+    /// Lets it serve another cluster, too.
+    pub fn also(&mut self, cluster: ClusterId) {
+        self.also = Some(cluster);
+    }
+
+    fn serves(&self, cluster: ClusterId) -> bool {
+        self.cluster == cluster || self.also == Some(cluster)
     }
 
     /// The server's time.
@@ -151,7 +162,7 @@ impl ModelServer {
     /// # Errors
     /// As the API server would refuse it.
     pub fn execute(&mut self, step: &Step) -> Result<(), Refusal> {
-        assert_eq!(step.cluster, self.cluster, "{step:?} is for another server");
+        assert!(self.serves(step.cluster), "{step:?} is for another server");
         let before = self.version;
         let result = self.dispatch(step);
         if self.version != before {
@@ -186,8 +197,11 @@ impl ModelServer {
             },
             Action::ConfirmAbsent => {
                 let anywhere = kind.namespaced && name.namespace.is_empty();
+                let any = name.name.is_empty();
                 let mut same = self.objects.keys().filter(|(of, seen)| {
-                    *of == kind && seen.name == name.name && (anywhere || seen == name)
+                    *of == kind
+                        && (any || seen.name == name.name)
+                        && (anywhere || seen.namespace == name.namespace)
                 });
                 same.next().map_or(Ok(()), |_| Err(Refusal::Conflict))
             }
@@ -322,7 +336,7 @@ pub fn execute(plan: &Plan, servers: &mut [&mut ModelServer]) -> Vec<(Step, Refu
         if !step.after.iter().all(|id| done[id.index()]) {
             continue;
         }
-        let server = servers.iter_mut().find(|server| server.cluster == step.cluster);
+        let server = servers.iter_mut().find(|server| server.serves(step.cluster));
         match server.expect("a server for every cluster").execute(step) {
             Ok(()) => done[at] = true,
             Err(refusal) => refused.push((step.clone(), refusal)),

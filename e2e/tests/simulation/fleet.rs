@@ -13,7 +13,8 @@ use hub_agent::service::ServiceRoom;
 use hub_agent::snapshot::HubSnapshot;
 use member_agent::export::ExportRoom;
 use member_agent::import::ImportRoom;
-use member_agent::metrics::{ExportMetrics, ImportMetrics};
+use member_agent::membership::MembershipRoom;
+use member_agent::metrics::{ExportMetrics, ImportMetrics, MembershipMetrics};
 use member_agent::snapshot::MemberSnapshot;
 use member_agent::{Identity, Settings};
 use serde_json::{Value, json};
@@ -21,9 +22,11 @@ use serde_json::{Value, json};
 /// One member: its API server, and the rooms of its agent.
 pub(crate) struct Member {
     pub(crate) identity: Identity,
-    pub(crate) server: ModelServer,
+    /// None of its own if it is the hub.
+    pub(crate) server: Option<ModelServer>,
     export: ExportRoom,
     import: ImportRoom,
+    membership: MembershipRoom,
 }
 
 /// Hub and members.
@@ -59,8 +62,44 @@ impl Fleet {
         Self { hub, members, room, random: Random(seed), patient: false }
     }
 
+    /// Makes a member of the hub's own cluster; it has no API server beside the hub's.
+    pub(crate) fn join_hub(&mut self, name: &str) {
+        self.hub.also(ClusterId::Local);
+        for namespace in ["fleet-system".to_owned(), format!("fleet-member-{name}")] {
+            let namespace = ObjectName::cluster(namespace);
+            self.hub.create(kinds::NAMESPACE, &namespace, json!({})).unwrap();
+        }
+        self.members.push(Member { server: None, ..Member::new(name) });
+    }
+
+    /// Tells a member to join or to leave.
+    pub(crate) fn tell(&mut self, at: usize, state: &str) {
+        let identity = &self.members[at].identity;
+        let name = ObjectName::new(identity.hub_namespace.as_str(), identity.cluster.as_str());
+        let kind = kinds::INTERNAL_MEMBER_CLUSTER;
+        let told = |object: &mut Value| object["spec"]["state"] = json!(state);
+        if self.hub.edit(kind, &name, told).is_err() {
+            self.hub.create(kind, &name, json!({ "spec": { "state": state } })).unwrap();
+        }
+    }
+
+    /// What both entries of a member's report say: the status of `Joined`.
+    pub(crate) fn reported(&self, at: usize) -> Option<&str> {
+        let identity = &self.members[at].identity;
+        let name = ObjectName::new(identity.hub_namespace.as_str(), identity.cluster.as_str());
+        let object = self.hub.get(kinds::INTERNAL_MEMBER_CLUSTER, &name)?;
+        let reports = object["status"]["agentStatus"].as_array()?;
+        let mut said = reports.iter().map(|report| {
+            assert_eq!(report["conditions"][0]["type"], "Joined");
+            report["conditions"][0]["status"].as_str()
+        });
+        let first = said.next()??;
+        assert_eq!((said.next()??, reports.len()), (first, 2));
+        Some(first)
+    }
+
     pub(crate) fn member(&mut self, at: usize) -> &mut ModelServer {
-        &mut self.members[at].server
+        self.members[at].server.as_mut().unwrap_or(&mut self.hub)
     }
 
     /// Runs all agents until nobody has anything left to write, and returns what was written.
@@ -93,7 +132,8 @@ impl Fleet {
         all.extend(self.hub.take_writes().into_iter().map(|write| ("hub".to_owned(), write)));
         for member in &mut self.members {
             let name = member.identity.cluster.clone();
-            all.extend(member.server.take_writes().into_iter().map(|write| (name.clone(), write)));
+            let Some(server) = &mut member.server else { continue };
+            all.extend(server.take_writes().into_iter().map(|write| (name.clone(), write)));
         }
         all
     }
@@ -135,24 +175,29 @@ impl Fleet {
     }
 
     fn run_member(&mut self, at: usize, budget: &mut Option<&mut usize>) -> bool {
+        let exports = self.run_room(at, |member| &member.export, budget);
+        let imports = self.run_room(at, |member| &member.import, budget);
+        let membership = self.run_room(at, |member| &member.membership, budget);
+        exports || imports || membership
+    }
+
+    fn run_room<R: Room<Snapshot = MemberSnapshot>>(
+        &mut self,
+        at: usize,
+        room: fn(&Member) -> &R,
+        budget: &mut Option<&mut usize>,
+    ) -> bool {
+        let mut keys = keys(room(&self.members[at]), &self.member_snapshot(at));
+        self.random.shuffle(&mut keys);
         let mut acted = false;
-        let snapshot = self.member_snapshot(at);
-        let mut exports = keys(&self.members[at].export, &snapshot);
-        let mut imports = keys(&self.members[at].import, &snapshot);
-        self.random.shuffle(&mut exports);
-        self.random.shuffle(&mut imports);
-        for key in exports {
+        for key in keys {
             let snapshot = self.member_snapshot(at);
             let member = &mut self.members[at];
-            let plan = member.export.plan(&key, &snapshot, member.server.now());
-            let servers = &mut [&mut member.server, &mut self.hub];
-            acted |= send(plan, self.patient, servers, budget);
-        }
-        for key in imports {
-            let snapshot = self.member_snapshot(at);
-            let member = &mut self.members[at];
-            let plan = member.import.plan(&key, &snapshot, member.server.now());
-            let servers = &mut [&mut member.server, &mut self.hub];
+            let plan = room(member).plan(&key, &snapshot, self.hub.now());
+            let servers: &mut [&mut ModelServer] = match &mut member.server {
+                Some(server) => &mut [server, &mut self.hub],
+                None => &mut [&mut self.hub],
+            };
             acted |= send(plan, self.patient, servers, budget);
         }
         acted
@@ -164,7 +209,8 @@ impl Fleet {
 
     fn member_snapshot(&self, at: usize) -> MemberSnapshot {
         let member = &self.members[at];
-        MemberSnapshot::of(&member.identity, &member.server, &self.hub)
+        let own = member.server.as_ref().unwrap_or(&self.hub);
+        MemberSnapshot::of(&member.identity, own, &self.hub)
     }
 }
 
@@ -180,7 +226,11 @@ impl Member {
         let system = ObjectName::cluster(settings.identity.system_namespace.as_str());
         server.create(kinds::NAMESPACE, &system, json!({})).unwrap();
         Self {
-            server,
+            server: Some(server),
+            membership: MembershipRoom::new(
+                settings.clone(),
+                MembershipMetrics::register(&registry).unwrap(),
+            ),
             export: ExportRoom::new(settings.clone(), ExportMetrics::register(&registry).unwrap()),
             import: ImportRoom::new(
                 settings.clone(),
@@ -322,12 +372,13 @@ pub(crate) fn leftovers(fleet: &Fleet, kept: &[ResourceKind]) -> Vec<String> {
     for kind in ours.iter().filter(|kind| !kept.contains(kind)) {
         add("hub", &fleet.hub, *kind);
         for member in &fleet.members {
-            add(&member.identity.cluster, &member.server, *kind);
+            let Some(server) = &member.server else { continue };
+            add(&member.identity.cluster, server, *kind);
         }
     }
     for member in &fleet.members {
         for kind in [kinds::SERVICE, kinds::ENDPOINT_SLICE] {
-            let system = member.server.names(kind).into_iter();
+            let system = member.server.as_ref().unwrap_or(&fleet.hub).names(kind).into_iter();
             let system = system.filter(|name| *name.namespace == *"fleet-system");
             let cluster = &member.identity.cluster;
             left.extend(system.map(|name| format!("{cluster}: {} {name}", kind.kind)));

@@ -95,6 +95,12 @@ fn valid(subject: &Subject<'_>, export: &Export) -> Told {
             ),
             (EventType::Warning, events::SERVICE_NOT_ELIGIBLE),
         ),
+        Wish::NoMember => (
+            FALSE,
+            reasons::MEMBER_LEFT,
+            format!("service {service} is not exported; this cluster has left the fleet"),
+            (EventType::Warning, events::MEMBER_LEFT),
+        ),
         Wish::SystemNamespace => (
             FALSE,
             reasons::SERVICE_INELIGIBLE,

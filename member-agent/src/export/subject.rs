@@ -9,6 +9,7 @@ use fleet_model::records::{
 use fleet_model::served::Served;
 use jiff::Timestamp;
 
+use crate::membership::{self, Phase};
 use crate::snapshot::MemberSnapshot;
 use crate::{Identity, Settings};
 
@@ -21,6 +22,8 @@ pub(super) struct Subject<'a> {
     pub(super) now: Timestamp,
     /// What slices can carry on the hub.
     pub(super) served: Option<Served>,
+    /// How far this member is with leaving.
+    pub(super) phase: Phase,
     /// The user's wish.
     pub(super) export: Option<&'a Record<ServiceExportRecord>>,
     pub(super) service: Option<&'a Record<ServiceRecord>>,
@@ -45,6 +48,7 @@ impl<'a> Subject<'a> {
             snapshot,
             now,
             served: settings.served,
+            phase: membership::phase(&settings.identity, snapshot),
             export: snapshot.service_exports.get(name),
             service: snapshot.services.get(name),
             slices: snapshot.endpoint_slices.by(&SliceIndex::Backs(name.clone())).collect(),

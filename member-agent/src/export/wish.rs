@@ -29,6 +29,8 @@ pub(super) enum Wish<'a> {
     NotFound,
     /// The Service is headless or an `ExternalName`.
     Ineligible,
+    /// The member is leaving the fleet, or has left.
+    NoMember,
     /// The namespace is the agents' own. Exporting from it would send imported slices back.
     SystemNamespace,
 }
@@ -36,6 +38,9 @@ pub(super) enum Wish<'a> {
 impl<'a> Subject<'a> {
     /// What `export`, which is not being deleted, comes to.
     pub(super) fn wish(&self, export: &Record<ServiceExportRecord>) -> Wish<'a> {
+        if !self.phase.is_member() {
+            return Wish::NoMember;
+        }
         if *self.name.namespace == self.identity.system_namespace {
             return Wish::SystemNamespace;
         }
@@ -58,7 +63,11 @@ impl<'a> Subject<'a> {
         match self.wish(export) {
             Wish::Export(service) => Some(service),
             Wish::Hold(service, _) => internal::current(self, service).map(|_| service),
-            Wish::Pause | Wish::NotFound | Wish::Ineligible | Wish::SystemNamespace => None,
+            Wish::NoMember
+            | Wish::Pause
+            | Wish::NotFound
+            | Wish::Ineligible
+            | Wish::SystemNamespace => None,
         }
     }
 }

@@ -5,11 +5,16 @@ use std::fmt;
 use fleet_api::{ObjectName, events};
 
 use crate::Identity;
+use crate::membership::{self, Phase};
 use crate::snapshot::MemberSnapshot;
 
 /// Why no MultiClusterService of a namespace is served. What was imported before is withdrawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Refusal {
+    /// The member is told to leave the fleet: MultiClusterServices are deleted.
+    Leaving,
+    /// The member has left the fleet: MultiClusterServices wait until it joins again.
+    Left,
     /// It holds derived Services and imported slices: an import of those could feed itself.
     SystemNamespace,
     /// It is being deleted: nothing can be created in it, and what is there goes.
@@ -17,11 +22,12 @@ pub(super) enum Refusal {
 }
 
 impl Refusal {
-    /// Reason of the Event; none where the namespace takes no Events either.
+    /// Reason of the Event; none where there is nobody to tell or the namespace takes no Events.
     pub(super) fn event(self) -> Option<&'static str> {
         match self {
+            Self::Left => Some(events::MEMBER_LEFT),
             Self::SystemNamespace => Some(events::IMPORT_REFUSED),
-            Self::Terminating => None,
+            Self::Leaving | Self::Terminating => None,
         }
     }
 }
@@ -29,6 +35,8 @@ impl Refusal {
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Self::Leaving => "this cluster is leaving the fleet",
+            Self::Left => "this cluster has left the fleet",
             Self::SystemNamespace => "nothing is imported into the namespace of derived services",
             Self::Terminating => "its namespace is being deleted",
         })
@@ -41,9 +49,15 @@ pub(super) fn of(
     namespace: &str,
     snapshot: &MemberSnapshot,
 ) -> Option<Refusal> {
-    if *namespace == *identity.system_namespace {
-        return Some(Refusal::SystemNamespace);
-    }
     let record = snapshot.namespaces.get(&ObjectName::cluster(namespace));
-    record.filter(|namespace| namespace.terminating).map(|_| Refusal::Terminating)
+    if record.is_some_and(|namespace| namespace.terminating) {
+        return Some(Refusal::Terminating);
+    }
+    match membership::phase(identity, snapshot) {
+        Phase::Leaving => Some(Refusal::Leaving),
+        Phase::Left => Some(Refusal::Left),
+        Phase::Member => {
+            (*namespace == *identity.system_namespace).then_some(Refusal::SystemNamespace)
+        }
+    }
 }

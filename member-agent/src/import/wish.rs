@@ -7,10 +7,12 @@ use fleet_model::steps::{LOCAL, add_finalizer, remove_finalizer, set_entries};
 use fleet_runtime::plan::{Event, EventType, Plan, StepId};
 use jiff::Timestamp;
 
+use super::refusal::Refusal;
 use super::request::Import;
 use super::subject::{Subject, Wish, derived_of};
 use super::{choose, status};
 use crate::Identity;
+use crate::membership::{self, Phase};
 use crate::snapshot::MemberSnapshot;
 
 /// The holder of an import, ready for effects.
@@ -63,9 +65,12 @@ pub(super) fn withdraw_others(
             continue;
         }
         let deleted = delete_derived(&subject.derived_of(wish), plan);
-        if wish.meta.is_terminating() {
+        if wish.meta.is_terminating() || subject.refusal == Some(Refusal::Left) {
             release(subject.identity, wish, subject.snapshot, deleted, import.gone, plan);
-        } else {
+        }
+        if subject.refusal == Some(Refusal::Leaving) {
+            delete(wish, plan);
+        } else if !wish.meta.is_terminating() {
             status::idle(subject, wish, holder, plan);
         }
     }
@@ -85,12 +90,22 @@ pub(super) fn plan(
         return plan;
     };
     let deleted = delete_derived(&derived_of(identity, wish, snapshot), &mut plan);
+    let phase = membership::phase(identity, snapshot);
     if wish.meta.is_terminating() {
         release(identity, wish, snapshot, deleted, None, &mut plan);
+    } else if phase == Phase::Leaving {
+        delete(wish, &mut plan);
     } else {
         status::names_nothing(wish, now, &mut plan);
     }
     plan
+}
+
+/// The member leaves: as the original does, it takes its users' wishes along.
+fn delete(wish: &Wish, plan: &mut Plan) {
+    if !wish.meta.is_terminating() {
+        plan.push(LOCAL.delete(wish));
+    }
 }
 
 fn delete_derived(

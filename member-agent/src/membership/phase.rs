@@ -51,3 +51,8 @@ pub fn phase(identity: &Identity, snapshot: &MemberSnapshot) -> Phase {
         ClusterState::Leave | ClusterState::Other(_) => Phase::Left,
     }
 }
+
+/// Whether all plans differ because of it.
+pub fn phase_changed(identity: &Identity, old: &MemberSnapshot, new: &MemberSnapshot) -> bool {
+    phase(identity, old) != phase(identity, new)
+}

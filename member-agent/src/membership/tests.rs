@@ -1,6 +1,7 @@
 //! The membership room against model API servers.
 
 mod join;
+mod leave;
 
 use fleet_accumulator::ClusterId;
 use fleet_api::{ObjectName, kinds};

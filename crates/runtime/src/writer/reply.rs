@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::outcome::Class;
-use super::request::everywhere;
+use super::request::{any, everywhere};
 use crate::plan::{Action, Precondition, Step};
 
 /// Pause when the server asks for one without saying how long.
@@ -56,6 +56,7 @@ struct Item {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct Metadata {
+    name: String,
     namespace: String,
     uid: String,
     resource_version: String,
@@ -150,7 +151,7 @@ fn success(step: &Step, body: &Body) -> Result<Option<Expectation>, Refusal> {
 
 /// Reads the answer to a GET, or to a LIST over all namespaces.
 fn absent(step: &Step, body: &Body) -> Result<Option<Expectation>, Refusal> {
-    let found = if everywhere(step) {
+    let found = if everywhere(step) || any(step) {
         body.items.first().map(|item| &item.metadata)
     } else {
         Some(&body.metadata)
@@ -159,6 +160,9 @@ fn absent(step: &Step, body: &Body) -> Result<Option<Expectation>, Refusal> {
     let Precondition { uid, version } = identity(found);
     let mut expectation = expect(step, Until::AtLeast { uid, version });
     expectation.name.namespace = found.namespace.as_str().into();
+    if any(step) {
+        expectation.name.name = found.name.as_str().into();
+    }
     let message = "the object exists, the view was behind";
     let refusal = Refusal::new(Class::Conflict, message);
     Err(Refusal { expectation: Some(Box::new(expectation)), ..refusal })
@@ -228,6 +232,7 @@ fn class(step: &Step, status: StatusCode, body: &Body, paused: bool) -> Class {
 fn is_about(body: &Body, step: &Step) -> bool {
     !matches!(step.action, Action::Create(_))
         && !everywhere(step)
+        && !any(step)
         && body.details.name == *step.name.name
 }
 

@@ -38,6 +38,7 @@ pub(super) fn build(step: &Step, manager: &str) -> Result<Request<Vec<u8>>, Requ
         }
         Action::Delete { at } => (Method::DELETE, JSON, encode(&delete_options(at))),
         Action::ConfirmAbsent if everywhere(step) => return list(&step.kind, &step.name),
+        Action::ConfirmAbsent if any(step) => return first(&step.kind, &step.name),
         Action::ConfirmAbsent => return get(&step.kind, &step.name),
     };
     let named = !matches!(step.action, Action::Create(_));
@@ -71,6 +72,16 @@ pub(super) fn everywhere(step: &Step) -> bool {
     matches!(step.action, Action::ConfirmAbsent)
         && step.kind.namespaced
         && step.name.namespace.is_empty()
+}
+
+/// Whether the step asks about all objects of its namespace.
+pub(super) fn any(step: &Step) -> bool {
+    matches!(step.action, Action::ConfirmAbsent) && step.name.name.is_empty()
+}
+
+/// Lists at most one object of a namespace.
+fn first(kind: &ResourceKind, name: &ObjectName) -> Result<Request<Vec<u8>>, RequestError> {
+    read(path(kind, name, false)? + "?limit=1", name)
 }
 
 /// Lists the objects of one name in all namespaces.

@@ -151,6 +151,32 @@ async fn confirm_absent_without_namespace_lists_all() {
 }
 
 #[tokio::test]
+async fn confirm_absent_without_name_looks_whether_the_namespace_holds_any() {
+    let mut bench = Bench::new();
+    let any = || Step { name: ObjectName::new("team", ""), ..confirm() };
+    let outcome = bench.start(vec![any()]);
+    let request = bench.receive().await;
+    assert_eq!(request.method, Method::GET);
+    assert_eq!(request.uri, "/api/v1/namespaces/team/services?limit=1");
+    request.answer(200, &json!({"kind": "ServiceList", "metadata": {}, "items": []}));
+    assert_eq!(outcome.await.unwrap().acknowledged.len(), 1);
+
+    let metadata = json!({
+        "namespace": "team", "name": "shop", "uid": UID, "resourceVersion": "9",
+    });
+    let body = json!({"kind": "ServiceList", "metadata": {}, "items": [{"metadata": metadata}]});
+    let mut outcome = bench.exchange(any(), 200, body).await;
+    assert_eq!(outcome.failures[0].class, Class::Conflict);
+    assert_eq!(outcome.expectations.remove(0).name, name());
+
+    for (status, class) in [(401, Class::Unauthorized), (403, Class::Forbidden)] {
+        let refused = failure(status, "No", &json!({}));
+        let outcome = bench.exchange(any(), status, refused).await;
+        assert_eq!(outcome.failures[0].class, class);
+    }
+}
+
+#[tokio::test]
 async fn objects_of_a_cluster_have_no_namespace_in_their_path() {
     let mut bench = Bench::new();
     let name = ObjectName::cluster("member-1");
