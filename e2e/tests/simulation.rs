@@ -5,6 +5,8 @@
 
 #[path = "simulation/fleet.rs"]
 mod fleet;
+#[path = "simulation/in_hub.rs"]
+mod in_hub;
 #[path = "simulation/leave.rs"]
 mod leave;
 

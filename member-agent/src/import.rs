@@ -74,7 +74,8 @@ impl Room for ImportRoom {
     fn dirty(&self, old: &MemberSnapshot, new: &MemberSnapshot, mark: &mut dyn FnMut(Key)) {
         let identity = &self.settings.identity;
         keys::dirty(identity, old, new, mark);
-        if membership::phase_changed(identity, old, new) {
+        let moved = subject::in_hub(identity, old) != subject::in_hub(identity, new);
+        if moved || membership::phase_changed(identity, old, new) {
             keys::dirty(identity, &MemberSnapshot::default(), new, mark);
         }
     }

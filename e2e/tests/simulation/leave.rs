@@ -62,8 +62,8 @@ fn what_a_leaving_member_exports_and_imports_goes() {
 /// No order of events and no crash makes a member report too early, or never.
 #[test]
 fn left_is_reported_last_whatever_happens() {
-    for seed in 1..20 {
-        for crash in [1, 3, 5, 8, 12, 18, 25] {
+    for seed in 1..6 {
+        for crash in [1, 4, 9, 16, 25] {
             let mut fleet = Fleet::with_seed(&["a", "b"], seed * 6151);
             expose(&mut fleet);
             import(&shop(), "shop", fleet.member(1));

@@ -1,5 +1,6 @@
 //! Choices: which MultiClusterService holds the import, and what its derived Service is called.
 
+use fleet_accumulator::Uid;
 use fleet_api::{ObjectName, labels, names};
 
 use super::subject::{Subject, Wish};
@@ -9,7 +10,14 @@ use super::subject::{Subject, Wish};
 /// else altogether.
 pub(super) fn holder<'a>(subject: &Subject<'a>) -> Option<&'a Wish> {
     if subject.import.is_none() {
-        return subject.live_wishes().next();
+        let asked = |wish: &&Wish| {
+            let mut requests = subject.requests.iter();
+            subject.in_hub
+                && requests.any(|request| {
+                    wish.uid == Uid::from(request.spec.service_import_reference.uid.as_str())
+                })
+        };
+        return subject.live_wishes().find(asked).or_else(|| subject.live_wishes().next());
     }
     let owner = subject.import_owner()?;
     subject.live_wishes().find(|wish| wish.uid == owner)

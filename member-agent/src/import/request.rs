@@ -2,7 +2,9 @@
 
 use fleet_accumulator::Record;
 use fleet_api::v1alpha1::InternalServiceImportSpec;
-use fleet_api::{ObjectName, ServiceImportStatus, finalizers, names};
+use fleet_api::{
+    ExportedObjectReference, ObjectName, ServiceImportStatus, finalizers, kinds, names,
+};
 use fleet_model::records::{InternalServiceImportRecord, ServiceImportRecord};
 use fleet_model::reference;
 use fleet_model::steps::{
@@ -21,6 +23,9 @@ pub(super) struct Import {
     pub(super) granted: Option<ServiceImportStatus>,
     /// The write of this plan after which the ServiceImport does not exist any more.
     pub(super) gone: Option<StepId>,
+    /// Steps of this plan after which the hub is not asked any more, where no ServiceImport is held
+    /// until then.
+    pub(super) unasked: Vec<StepId>,
 }
 
 /// Brings ServiceImport and request in line with the wish of the holder, if there is one.
@@ -31,6 +36,15 @@ pub(super) fn sync(
     plan: &mut Plan,
 ) -> Import {
     match (subject.import, holder) {
+        (None, Some(holder)) if subject.in_hub => {
+            let guarded = prepared.and_then(|prepared| prepared.write);
+            let answer = ask(subject, for_wish(subject, holder), guarded, plan);
+            let granted = answer.filter(|answer| answer.is_resolved()).cloned();
+            Import { granted, ..Import::default() }
+        }
+        (None, None) if subject.in_hub => {
+            Import { unasked: unask(subject, plan), ..Import::default() }
+        }
         (None, Some(holder)) => {
             let after = prepared.and_then(|prepared| prepared.write);
             plan.push(create_import(subject, holder).after(after));
@@ -50,26 +64,40 @@ pub(super) fn sync(
 fn request(subject: &Subject<'_>, import: &Record<ServiceImportRecord>, plan: &mut Plan) -> Import {
     let operations = add_finalizer(&import.meta, finalizers::SERVICE_IMPORT);
     let guarded = (!operations.is_empty()).then(|| plan.push(LOCAL.patch(import, operations)));
-    let uid = import.uid.to_string();
+    let Some(answer) = ask(subject, for_import(subject, import), guarded, plan) else {
+        return Import::default();
+    };
+    if guarded.is_none() && import.status != *answer {
+        plan.push(LOCAL.status(import, answer));
+    }
+    let granted = Some(answer).filter(|answer| answer.is_resolved()).cloned();
+    Import { granted, ..Import::default() }
+}
+
+/// Asks the hub for the Service in the name of the object that `reference` names, once it is
+/// `guarded` by its finalizer. Returns the answer, if there is a request that can have one.
+fn ask<'a>(
+    subject: &Subject<'a>,
+    reference: ExportedObjectReference,
+    guarded: Option<StepId>,
+    plan: &mut Plan,
+) -> Option<&'a ServiceImportStatus> {
     let mut live = subject.requests.iter().filter(|request| !request.meta.is_terminating());
     let Some(current) = live.next() else {
         if subject.requests.is_empty() {
-            plan.steps.extend(create_request(subject, import).map(|step| step.after(guarded)));
+            plan.steps.extend(create_request(subject, reference).map(|step| step.after(guarded)));
         }
-        return Import::default(); // A terminating request blocks its successor.
+        return None; // A terminating request blocks its successor.
     };
     for surplus in live {
         plan.push(HUB.delete(surplus));
     }
-    if current.spec.service_import_reference.uid != uid {
-        let body = json!({ "spec": to_json(&spec(subject, import)) });
+    if current.spec.service_import_reference.uid != reference.uid {
+        let spec = InternalServiceImportSpec { service_import_reference: reference };
+        let body = json!({ "spec": to_json(&spec) });
         plan.push(HUB.replace(current, body).after(guarded));
     }
-    if guarded.is_none() && import.status != current.status {
-        plan.push(LOCAL.status(import, &current.status));
-    }
-    let granted = Some(current.status.clone()).filter(ServiceImportStatus::is_resolved);
-    Import { granted, gone: None }
+    Some(&current.object.status)
 }
 
 /// The import belongs to a MultiClusterService that let go of it, or is being deleted, or is none
@@ -90,15 +118,30 @@ fn withdraw(
     if operations.is_empty() {
         return Import::default();
     }
-    if subject.requests.is_empty() {
-        let name = free_name(subject);
-        undone.extend(
-            name.map(|name| plan.push(HUB.confirm_absent::<InternalServiceImportRecord>(name))),
-        );
-    }
+    undone.extend(confirm_unasked(subject, plan));
     let released = plan.push(LOCAL.patch(import, operations).after(undone));
     let gone = (import.meta.finalizers.len() == 1).then_some(released);
-    Import { granted: None, gone }
+    Import { gone, ..Import::default() }
+}
+
+/// Takes the request back that no ServiceImport stands for.
+fn unask(subject: &Subject<'_>, plan: &mut Plan) -> Vec<StepId> {
+    let mut undone = withdraw_requests(subject, plan);
+    // Only for those who wait for it.
+    if subject.wishes.iter().any(|wish| wish.meta.has_finalizer(finalizers::MULTI_CLUSTER_SERVICE))
+    {
+        undone.extend(confirm_unasked(subject, plan));
+    }
+    undone
+}
+
+/// The view says that the hub is not asked for the Service; the hub has to agree.
+fn confirm_unasked(subject: &Subject<'_>, plan: &mut Plan) -> Option<StepId> {
+    if !subject.requests.is_empty() {
+        return None;
+    }
+    let name = free_name(subject)?;
+    Some(plan.push(HUB.confirm_absent::<InternalServiceImportRecord>(name)))
 }
 
 fn withdraw_requests(subject: &Subject<'_>, plan: &mut Plan) -> Vec<StepId> {
@@ -116,19 +159,34 @@ fn create_import(subject: &Subject<'_>, holder: &Wish) -> Step {
     LOCAL.create::<ServiceImportRecord>(subject.service.clone(), body)
 }
 
-fn create_request(subject: &Subject<'_>, import: &Record<ServiceImportRecord>) -> Option<Step> {
+fn create_request(subject: &Subject<'_>, reference: ExportedObjectReference) -> Option<Step> {
+    let spec = InternalServiceImportSpec { service_import_reference: reference };
     let body = json!({
         "metadata": { "finalizers": [finalizers::INTERNAL_SERVICE_IMPORT] },
-        "spec": to_json(&spec(subject, import)),
+        "spec": to_json(&spec),
     });
     Some(HUB.create::<InternalServiceImportRecord>(free_name(subject)?, body))
 }
 
-fn spec(subject: &Subject<'_>, import: &Record<ServiceImportRecord>) -> InternalServiceImportSpec {
+fn for_import(
+    subject: &Subject<'_>,
+    import: &Record<ServiceImportRecord>,
+) -> ExportedObjectReference {
     let since = import.meta.created.unwrap_or(subject.now);
-    let (cluster, generation) = (&subject.identity.cluster, import.meta.generation);
-    InternalServiceImportSpec {
-        service_import_reference: reference::export_of(cluster, import, generation, since),
+    reference::export_of(&subject.identity.cluster, import, import.meta.generation, since)
+}
+
+/// In the hub's own cluster the ServiceImport of that name is the hub's. The MultiClusterService
+/// stands in its place: the hub reads the name and this member the uid.
+fn for_wish(subject: &Subject<'_>, wish: &Wish) -> ExportedObjectReference {
+    let since = wish.meta.created.unwrap_or(subject.now);
+    let service = subject.service;
+    ExportedObjectReference {
+        api_version: Some(kinds::SERVICE_IMPORT.api_version()),
+        kind: kinds::SERVICE_IMPORT.kind.to_owned(),
+        name: service.name.to_string(),
+        namespaced_name: service.to_string(),
+        ..reference::export_of(&subject.identity.cluster, wish, wish.meta.generation, since)
     }
 }
 

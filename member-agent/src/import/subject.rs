@@ -26,6 +26,9 @@ pub(super) struct Subject<'a> {
     pub(super) now: Timestamp,
     /// Why nothing is imported into the namespace, whoever wishes it.
     pub(super) refusal: Option<Refusal>,
+    /// Whether this cluster is the hub, too: a ServiceImport that no MultiClusterService owns is then
+    /// the hub's, and none is made beside it.
+    pub(super) in_hub: bool,
     /// MultiClusterServices that name the Service, oldest first.
     pub(super) wishes: Vec<&'a Wish>,
     /// The import made for one of them.
@@ -45,6 +48,11 @@ impl<'a> Subject<'a> {
     ) -> Self {
         let mut wishes: Vec<_> = snapshot.multi_cluster_services.by(service).collect();
         wishes.sort_by(|a, b| (a.meta.created, &a.name).cmp(&(b.meta.created, &b.name)));
+        let in_hub = in_hub(&settings.identity, snapshot);
+        let import = snapshot.service_imports.get(service);
+        let of_hub = |import: &&Record<ServiceImportRecord>| {
+            in_hub && import.object.meta.controller_owner().is_none()
+        };
         Self {
             settings,
             identity: &settings.identity,
@@ -53,7 +61,8 @@ impl<'a> Subject<'a> {
             snapshot,
             now,
             wishes,
-            import: snapshot.service_imports.get(service),
+            in_hub,
+            import: import.filter(|import| !of_hub(import)),
             requests: snapshot.internal_imports.by(service).collect(),
             copies: snapshot.slice_imports.by(service).collect(),
         }
@@ -120,6 +129,14 @@ impl<'a> Subject<'a> {
     pub(super) fn in_system(&self, name: &str) -> ObjectName {
         ObjectName::new(self.identity.system_namespace.as_str(), name)
     }
+}
+
+/// Whether this member is the hub's own cluster: its namespace on the hub is here.
+///
+/// Nothing is lost if that is an accident. Imports work the same then, without a ServiceImport.
+pub(super) fn in_hub(identity: &Identity, snapshot: &MemberSnapshot) -> bool {
+    let namespace = ObjectName::cluster(identity.hub_namespace.as_str());
+    snapshot.namespaces.get(&namespace).is_some()
 }
 
 /// Services in the system namespace whose labels point back to a MultiClusterService, and whose

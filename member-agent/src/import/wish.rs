@@ -66,7 +66,7 @@ pub(super) fn withdraw_others(
         }
         let deleted = delete_derived(&subject.derived_of(wish), plan);
         if wish.meta.is_terminating() || subject.refusal == Some(Refusal::Left) {
-            release(subject.identity, wish, subject.snapshot, deleted, import.gone, plan);
+            release(subject.identity, wish, subject.snapshot, deleted, import, plan);
         }
         if subject.refusal == Some(Refusal::Leaving) {
             delete(wish, plan);
@@ -92,7 +92,7 @@ pub(super) fn plan(
     let deleted = delete_derived(&derived_of(identity, wish, snapshot), &mut plan);
     let phase = membership::phase(identity, snapshot);
     if wish.meta.is_terminating() {
-        release(identity, wish, snapshot, deleted, None, &mut plan);
+        release(identity, wish, snapshot, deleted, &Import::default(), &mut plan);
     } else if phase == Phase::Leaving {
         delete(wish, &mut plan);
     } else {
@@ -118,18 +118,17 @@ fn delete_derived(
 
 /// The finalizer goes once derived Services are deleted and no ServiceImport is controlled by it.
 ///
-/// `import_gone` is the write of this plan after which its ServiceImport does not exist any more.
 fn release(
     identity: &Identity,
     wish: &Wish,
     snapshot: &MemberSnapshot,
     deleted: Vec<StepId>,
-    import_gone: Option<StepId>,
+    import: &Import,
     plan: &mut Plan,
 ) {
     let operations = remove_finalizer(&wish.meta, finalizers::MULTI_CLUSTER_SERVICE);
     let imports: Vec<_> = snapshot.service_imports.by(&wish.uid).collect();
-    let held = match (imports.as_slice(), import_gone) {
+    let held = match (imports.as_slice(), import.gone) {
         ([], _) => false,
         ([import], Some(_)) => wish.imports(&wish.name.namespace).as_ref() != Some(&import.name),
         _ => true,
@@ -150,7 +149,13 @@ fn release(
             absent.map(|name| plan.push(LOCAL.confirm_absent::<ServiceImportRecord>(name))),
         );
     }
-    plan.push(LOCAL.patch(wish, operations).after(undone).after(import_gone));
+    plan.push(
+        LOCAL
+            .patch(wish, operations)
+            .after(undone)
+            .after(import.gone)
+            .after(import.unasked.clone()),
+    );
     plan.events.push(status::unimported(wish, "everything made for it is gone"));
 }
 
