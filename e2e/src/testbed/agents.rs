@@ -163,6 +163,17 @@ impl Agents {
         self.wait_ready_of(agent).await
     }
 
+    /// [`Self::restart`] with further arguments, which hold until the next start.
+    pub async fn restart_with(&mut self, agent: Agent, arguments: &[&str]) -> Result<()> {
+        let run = Arc::clone(&self.run);
+        let process = self.process_mut(agent)?;
+        process.server = None;
+        let mut launch = process.launch.clone();
+        launch.arguments.extend(arguments.iter().map(Into::into));
+        process.server = Some(Server::start(&launch, &run)?);
+        self.wait_ready_of(agent).await
+    }
+
     /// Waits until every running agent answers `/readyz` with 200.
     pub async fn wait_ready(&mut self) -> Result<()> {
         let running = self.processes.values_mut().filter(|process| process.server.is_some());

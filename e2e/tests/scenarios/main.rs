@@ -6,9 +6,11 @@
 //! of the testbed; scenarios that need what those do not offer (audit logs, a server to stop) are then left out.
 
 mod changes;
+mod conflict;
 mod crash;
 mod disturbed;
 mod exchange;
+mod exclusive;
 mod exporters;
 mod grace;
 mod handover;
@@ -25,6 +27,7 @@ mod story;
 mod tampering;
 mod termination;
 mod tests;
+mod vanished;
 mod withdrawal;
 mod writes;
 
@@ -45,6 +48,7 @@ fn main() -> ExitCode {
     silence::add_first(&mut tests);
     exchange::add(&mut tests);
     changes::add(&mut tests);
+    conflict::add(&mut tests);
     tampering::add(&mut tests);
     withdrawal::add(&mut tests);
     handover::add(&mut tests);
@@ -58,6 +62,8 @@ fn main() -> ExitCode {
     outage::add(&mut tests);
     held_up::add(&mut tests);
     grace::add(&mut tests);
+    exclusive::add(&mut tests);
+    vanished::add(&mut tests);
     kill::add(&mut tests);
     crash::add(&mut tests);
 
