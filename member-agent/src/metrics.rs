@@ -1,8 +1,13 @@
 //! The two latency histograms of the original, with its names, labels, buckets and cap (spec
 //! section 6). Everything finer is in the runtime's stage histogram.
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use fleet_accumulator::Uid;
 use fleet_runtime::plan::Sample;
 use jiff::Timestamp;
+use parking_lot::Mutex;
 use prometheus::{HistogramOpts, HistogramVec, IntGauge, IntGaugeVec, Opts, Registry};
 
 use crate::membership::Phase;
@@ -13,6 +18,8 @@ const BUCKETS: [f64; 6] = [1000.0, 2500.0, 5000.0, 10_000.0, 25_000.0, 50_000.0]
 const CAP: f64 = 100_000.0;
 /// Times of zero or less, which clock skew between clusters can give, are recorded as this.
 const FLOOR: f64 = 1000.0;
+/// Objects of which it is remembered what was counted; beyond it all are forgotten.
+const REMEMBERED: usize = 1 << 16;
 
 /// How long exports of Services take, from being seen to the user reading the hub's verdict.
 #[derive(Clone, Debug)]
@@ -43,6 +50,9 @@ impl ExportMetrics {
 pub struct ImportMetrics {
     durations: HistogramVec,
     destination: String,
+    /// The last generation of each object that was counted: an imported slice that somebody
+    /// deletes takes its mark along, and comes again.
+    counted: Arc<Mutex<HashMap<Uid, i64>>>,
 }
 
 impl ImportMetrics {
@@ -57,15 +67,31 @@ impl ImportMetrics {
             "The duration of an endpointslice export",
             &["origin_cluster_id", "destination_cluster_id", "is_first_import"],
         )?;
-        Ok(Self { durations, destination: destination.into() })
+        Ok(Self { durations, destination: destination.into(), counted: Arc::default() })
     }
 
-    /// Records one import that is over at `now`.
+    /// Records one import that is over at `now`, unless it was recorded before.
     pub fn observe(&self, sample: &Sample, now: Timestamp) {
-        let first = if sample.first { "true" } else { "false" };
+        let Some(first) = self.count(sample) else { return };
+        let first = if first { "true" } else { "false" };
         self.durations
             .with_label_values(&[sample.origin.as_str(), self.destination.as_str(), first])
             .observe(recorded(sample.since, now));
+    }
+
+    /// Whether it is the first of its object; `None` if this generation was counted already.
+    fn count(&self, sample: &Sample) -> Option<bool> {
+        let Some((uid, generation)) = &sample.once else { return Some(sample.first) };
+        let mut counted = self.counted.lock();
+        let before = counted.get(uid).copied();
+        if before >= Some(*generation) {
+            return None;
+        }
+        if counted.len() >= REMEMBERED {
+            counted.clear();
+        }
+        counted.insert(uid.clone(), *generation);
+        Some(sample.first && before.is_none())
     }
 }
 
@@ -148,11 +174,25 @@ mod tests {
     }
 
     #[test]
+    fn a_generation_is_recorded_once_and_only_the_first_is_first() {
+        let import = ImportMetrics::register(&Registry::new(), "b").unwrap();
+        let sample = |uid: &str, generation| Sample {
+            origin: "a".to_owned(),
+            since: at(0),
+            first: true,
+            once: Some((Uid::from(uid), generation)),
+        };
+        let seen = [("x", 1), ("x", 1), ("x", 2), ("x", 1), ("x", 2), ("y", 2)];
+        let counted = seen.map(|(uid, generation)| import.count(&sample(uid, generation)));
+        assert_eq!(counted, [Some(true), None, Some(false), None, None, Some(true)]);
+    }
+
+    #[test]
     fn names_labels_and_buckets_are_the_originals() {
         let registry = Registry::new();
         let import = ImportMetrics::register(&registry, "b").unwrap();
         let export = ExportMetrics::register(&registry).unwrap();
-        let sample = Sample { origin: "a".to_owned(), since: at(0), first: true };
+        let sample = Sample { origin: "a".to_owned(), since: at(0), first: true, once: None };
         import.observe(&sample, at(2000));
         export.observe(&sample, at(2000));
         let mut text = String::new();

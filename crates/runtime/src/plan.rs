@@ -87,6 +87,9 @@ pub struct Sample {
     pub since: Timestamp,
     /// Whether this is the first time the object arrives here.
     pub first: bool,
+    /// The incarnation and generation that is measured, where it counts once only, however often
+    /// it has to be written.
+    pub once: Option<(Uid, i64)>,
 }
 
 /// One request, and what it waits for.

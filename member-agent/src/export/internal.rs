@@ -127,7 +127,7 @@ fn told(subject: &Subject<'_>) -> bool {
 
 /// Measures an export that was seen at `since`.
 pub(super) fn sample(subject: &Subject<'_>, since: Timestamp) -> Sample {
-    Sample { origin: subject.identity.cluster.clone(), since, first: true }
+    Sample { origin: subject.identity.cluster.clone(), since, first: true, once: None }
 }
 
 fn spec(

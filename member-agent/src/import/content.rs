@@ -9,6 +9,7 @@ use fleet_model::steps::to_json;
 use serde_json::{Value, json};
 
 use super::admit::Admitted;
+use super::latency;
 
 type Copy = Record<EndpointSliceImportRecord>;
 
@@ -28,15 +29,21 @@ pub(super) fn is_current(
     current: &EndpointSliceRecord,
     derived: &ObjectName,
 ) -> bool {
+    carries(content, current)
+        && current.meta.label(labels::SERVICE_NAME) == Some(&derived.name)
+        && current.meta.label(labels::MANAGED_BY) == Some(labels::MANAGED_BY_IMPORT)
+        && current.imported_for().as_ref() == Some(service)
+        && has_right_origin(copy, current)
+        && latency::is_marked(copy, current)
+}
+
+/// Whether the slice has the endpoints and ports, whatever its labels and annotations say.
+pub(super) fn carries(content: &Admitted<'_>, current: &EndpointSliceRecord) -> bool {
     current.plain
         && current.address_type == *content.address_type
         && current.ready == *content.ready
         && current.draining == *content.draining
         && ports::same_in_slices(&current.ports, &content.ports)
-        && current.meta.label(labels::SERVICE_NAME) == Some(&derived.name)
-        && current.meta.label(labels::MANAGED_BY) == Some(labels::MANAGED_BY_IMPORT)
-        && current.imported_for().as_ref() == Some(service)
-        && has_right_origin(copy, current)
 }
 
 /// A slice that a Go agent made says nothing of its origin, and is not rewritten for that.

@@ -114,7 +114,10 @@ fn import(
     // A copy made by a Go hub carries no finalizer of ours yet; it gets one before the effect.
     let operations = add_finalizer(&copy.meta, finalizers::ENDPOINT_SLICE_IMPORT);
     let guarded = (!operations.is_empty()).then(|| plan.push(HUB.patch(copy, operations)));
-    let sample = latency::sample(copy, current).filter(|_| step.action.verb() != "delete");
+    // Endpoints that are here already did not arrive now.
+    let arrives = step.action.verb() != "delete"
+        && !current.is_some_and(|current| content::carries(&admitted, current));
+    let sample = latency::sample(copy, current).filter(|_| arrives);
     plan.push(step.after(guarded).stage("import").sample(sample));
 }
 

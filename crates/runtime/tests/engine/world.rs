@@ -129,7 +129,7 @@ impl Room for CopyRoom {
         }
         let Some(action) = action else { return plan };
         let since = Timestamp::UNIX_EPOCH;
-        let sample = Sample { origin: key.clone(), since, first: false };
+        let sample = Sample { origin: key.clone(), since, first: false, once: None };
         let step = Step::new(ClusterId::Hub, kinds::SERVICE, name, action)
             .stage("export")
             .sample(Some(sample));
