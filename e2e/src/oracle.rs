@@ -4,19 +4,40 @@
 //! logs of the API servers. From these it computes who wrote each version of each object, and then asks one question
 //! after the other, a file per group. It looks into no agent, and shares no code with what the agents decide.
 
+mod bounds;
+pub mod calm;
+mod content;
+mod exactness;
+mod finalizers;
 pub mod history;
+mod membership;
 pub mod object;
+mod orphans;
+mod protocol;
+mod provenance;
 pub mod record;
 pub mod recorder;
 pub mod requests;
+pub mod rights;
+mod tenancy;
+#[cfg(test)]
+mod tests;
+mod truth;
+mod violation;
 
-use std::path::Path;
+use std::fmt;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 use anyhow::{Context, Result};
+use clap::Parser;
 
-use record::{Event, Mark};
+use history::History;
+use record::{Event, Mark, What};
 use recorder::{AUDIT_LOG, HISTORY};
 use requests::Request;
+pub use violation::Violation;
 
 /// A recorded run.
 #[derive(Clone, Debug, Default)]
@@ -27,6 +48,8 @@ pub struct Recording {
     pub marks: Vec<Mark>,
     /// The requests to all clusters.
     pub requests: Vec<Request>,
+    /// Versions that the answers to writes tell of: after a server has forgotten the past, no watch does.
+    pub answered: Vec<Event>,
 }
 
 impl Recording {
@@ -42,6 +65,106 @@ impl Recording {
                 requests.extend(requests::read(&cluster, &log)?);
             }
         }
-        Ok(Self { events, marks, requests })
+        Ok(Self { events, marks, requests, ..Self::default() }.with_answers())
+    }
+}
+
+impl Recording {
+    /// Fills in what the answers to writes tell.
+    #[must_use]
+    pub fn with_answers(mut self) -> Self {
+        let answers = self.requests.iter().filter(|request| {
+            // What is removed at once is answered with its last state.
+            let removal =
+                request.verb == "delete" && object::finalizers(&request.response).is_empty();
+            let whole = !removal && !object::text(&request.response, "/metadata/uid").is_empty();
+            request.is_write() && request.succeeded() && whole
+        });
+        let event = |request: &Request| Event {
+            at: request.answered,
+            cluster: request.cluster.clone(),
+            kind: object::text(&request.response, "/kind").to_owned(),
+            what: if request.verb == "create" { What::Added } else { What::Changed },
+            object: request.response.clone(),
+        };
+        self.answered = answers.map(event).collect();
+        self
+    }
+}
+
+/// What the oracle found, and in how much.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Verdict {
+    /// Every violation, in order of the invariants.
+    pub violations: Vec<Violation>,
+    /// Versions of objects that were looked at.
+    pub versions: usize,
+    /// Requests of agents that were looked at.
+    pub requests: usize,
+    /// Calm moments at which everything had to be in its place.
+    pub moments: usize,
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { violations, versions, requests, moments } = self;
+        for violation in violations {
+            writeln!(f, "{violation}")?;
+        }
+        write!(
+            f,
+            "{} violations in {versions} versions, {requests} requests of agents and {moments} calm moments",
+            violations.len()
+        )
+    }
+}
+
+/// Judges a recorded run.
+pub fn judge(recording: &Recording) -> Verdict {
+    let history = History::new(recording);
+    let checks = [
+        bounds::check,
+        content::check,
+        exactness::check,
+        finalizers::check,
+        membership::check,
+        orphans::check,
+        protocol::check,
+        provenance::check,
+        tenancy::check,
+        truth::check,
+    ];
+    let mut violations: Vec<Violation> =
+        checks.into_iter().flat_map(|check| check(&history)).collect();
+    violations.sort();
+    violations.dedup();
+    Verdict {
+        violations,
+        versions: history.lives.iter().map(|life| life.versions.len()).sum(),
+        requests: history.agent_requests().count(),
+        moments: calm::moments(&history).len(),
+    }
+}
+
+/// Judges the record of a run.
+#[derive(Debug, Parser)]
+#[command(name = "fleet-oracle", version)]
+struct CommandLine {
+    /// Folder with `history.jsonl`, and a folder with `audit.jsonl` per cluster.
+    record: PathBuf,
+}
+
+/// The command `fleet-oracle`: prints every violation, and fails if there is one.
+pub fn main() -> ExitCode {
+    match Recording::read(&CommandLine::parse().record) {
+        Ok(recording) => {
+            let verdict = judge(&recording);
+            let _ = writeln!(std::io::stdout(), "{verdict}");
+            if verdict.violations.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+        }
+        Err(error) => {
+            let _ = writeln!(std::io::stderr(), "fleet-oracle: {error:#}");
+            ExitCode::FAILURE
+        }
     }
 }

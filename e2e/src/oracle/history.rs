@@ -1,12 +1,12 @@
 //! The versions of every object, by whom each was written and when, and what was alive at a moment.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use fleet_api::ResourceKind;
 use serde_json::Value;
 
 use super::Recording;
-use super::object::{name, namespace, subject, terminating, text};
+use super::object::{finalizers, name, namespace, subject, terminating, text};
 use super::record::{Event, Micros, What};
 use super::requests::{Author, Request};
 
@@ -22,7 +22,12 @@ pub struct Version<'a> {
     pub request: Option<&'a Request>,
     /// No earlier than this was it written: when the request was received, else when the recorder saw it.
     pub when: Micros,
+    /// The resource version; [`UNKNOWN`] for a removal that only a new list has shown.
+    number: u64,
 }
+
+/// Later than every version.
+const UNKNOWN: u64 = u64::MAX;
 
 impl Version<'_> {
     /// Who wrote it.
@@ -43,6 +48,11 @@ impl Version<'_> {
     /// The resource version.
     pub fn version(&self) -> u64 {
         self.event.version()
+    }
+
+    /// The moment at which it came to be, in its own cluster.
+    pub fn here(&self) -> Until {
+        if self.number == UNKNOWN { Until::Time(self.when) } else { Until::Version(self.number) }
     }
 }
 
@@ -91,7 +101,7 @@ impl<'a> Life<'a> {
     pub fn until(&self, until: Until) -> &[Version<'a>] {
         let end = self.versions.partition_point(|version| match until {
             Until::Time(time) => version.when <= time,
-            Until::Version(number) => version.version() <= number,
+            Until::Version(number) => version.number <= number,
         });
         &self.versions[..end]
     }
@@ -140,6 +150,7 @@ pub struct History<'a> {
     by_name: HashMap<(&'a str, &'a str, &'a str, &'a str), Vec<usize>>,
     by_subject: HashMap<(&'a str, &'a str, String), Vec<usize>>,
     by_kind: HashMap<(&'a str, &'a str), Vec<usize>>,
+    services: BTreeMap<String, BTreeSet<String>>,
 }
 
 impl<'a> History<'a> {
@@ -148,10 +159,21 @@ impl<'a> History<'a> {
         let authors = Authors::of(recording);
         let mut lives: BTreeMap<(&str, &str, &str), Life<'a>> = BTreeMap::new();
         let mut events: Vec<&Event> = recording.events.iter().collect();
-        events.sort_by_key(|event| (event.cluster.as_str(), event.version()));
+        // Those that no watch has shown come last, and are skipped where one has. A removal is the end, also where a
+        // new list showed it, which knows no version of it.
+        events.extend(&recording.answered);
+        events.sort_by_key(|event| (event.what == What::Gone, event.version()));
         for event in events {
             let (cluster, kind) = (event.cluster.as_str(), event.kind.as_str());
             let request = authors.find(event);
+            let life = lives.get(&(cluster, kind, event.uid()));
+            let last = life.and_then(|life| life.versions.last());
+            let end = event.what == What::Gone;
+            if last.is_some_and(|last| last.is_end() || (!end && last.number == event.version())) {
+                continue;
+            }
+            let before = last.map_or(0, |last| last.number);
+            let number = if end && event.version() <= before { UNKNOWN } else { event.version() };
             let mut when = request.map_or(event.at, |request| request.received.min(event.at));
             let life = lives.entry((cluster, kind, event.uid())).or_insert_with(|| Life {
                 cluster,
@@ -160,7 +182,7 @@ impl<'a> History<'a> {
             });
             // Versions are in order, so are their times.
             when = when.max(life.versions.last().map_or(when, |version| version.when));
-            life.versions.push(Version { event, request, when });
+            life.versions.push(Version { event, request, when, number });
         }
         let lives: Vec<Life<'a>> = lives.into_values().collect();
         let mut history = Self {
@@ -168,6 +190,7 @@ impl<'a> History<'a> {
             by_name: HashMap::new(),
             by_subject: HashMap::new(),
             by_kind: HashMap::new(),
+            services: BTreeMap::new(),
             lives: Vec::new(),
         };
         for (at, life) in lives.iter().enumerate() {
@@ -175,6 +198,10 @@ impl<'a> History<'a> {
             history.by_name.entry(key).or_default().push(at);
             history.by_kind.entry((life.cluster, life.kind)).or_default().push(at);
             for subject in life.subjects() {
+                if let Some((namespace, _)) = subject.split_once('/') {
+                    let services = history.services.entry(namespace.to_owned()).or_default();
+                    services.insert(subject.clone());
+                }
                 let key = (life.cluster, life.kind, subject);
                 history.by_subject.entry(key).or_default().push(at);
             }
@@ -182,39 +209,46 @@ impl<'a> History<'a> {
         Self { lives, ..history }
     }
 
-    fn pick(&self, found: Option<&Vec<usize>>) -> impl Iterator<Item = &Life<'a>> {
+    fn pick<'b>(
+        &'b self,
+        found: Option<&Vec<usize>>,
+    ) -> impl Iterator<Item = &'b Life<'a>> + use<'a, 'b> {
         let found = found.cloned().unwrap_or_default();
         found.into_iter().map(|at| &self.lives[at])
     }
 
     /// Incarnations of a name.
-    pub fn named(
-        &self,
-        cluster: &'a str,
+    pub fn named<'b>(
+        &'b self,
+        cluster: &'b str,
         kind: ResourceKind,
-        (namespace, name): (&'a str, &'a str),
-    ) -> impl Iterator<Item = &Life<'a>> {
+        (namespace, name): (&'b str, &'b str),
+    ) -> impl Iterator<Item = &'b Life<'a>> + use<'a, 'b> {
         self.pick(self.by_name.get(&(cluster, kind.kind, namespace, name)))
     }
 
     /// Objects that were ever about a Service of the fleet.
-    pub fn about(
-        &self,
-        cluster: &'a str,
+    pub fn about<'b>(
+        &'b self,
+        cluster: &'b str,
         kind: ResourceKind,
         subject: &str,
-    ) -> impl Iterator<Item = &Life<'a>> {
+    ) -> impl Iterator<Item = &'b Life<'a>> + use<'a, 'b> {
         self.pick(self.by_subject.get(&(cluster, kind.kind, subject.to_owned())))
     }
 
     /// All objects of a kind in a cluster.
-    pub fn of_kind(&self, cluster: &'a str, kind: ResourceKind) -> impl Iterator<Item = &Life<'a>> {
+    pub fn of_kind<'b>(
+        &'b self,
+        cluster: &'b str,
+        kind: ResourceKind,
+    ) -> impl Iterator<Item = &'b Life<'a>> + use<'a, 'b> {
         self.pick(self.by_kind.get(&(cluster, kind.kind)))
     }
 
-    /// All objects of a kind in all clusters.
-    pub fn of_kind_anywhere(&self, kind: ResourceKind) -> impl Iterator<Item = &Life<'a>> {
-        self.lives.iter().filter(move |life| life.kind == kind.kind)
+    /// Services of the fleet that anything in a namespace was ever about.
+    pub fn services(&self, namespace: &str) -> impl Iterator<Item = &String> {
+        self.services.get(namespace).into_iter().flatten()
     }
 
     /// Names of the recorded members.
@@ -244,20 +278,18 @@ pub const HUB: &str = "hub";
 struct Authors<'a> {
     /// By cluster, uid and version.
     writes: HashMap<(&'a str, &'a str, u64), &'a Request>,
-    /// What may have removed an object, by cluster, plural, namespace and name; in order.
-    removals: HashMap<(&'a str, &'a str, &'a str, &'a str), Vec<&'a Request>>,
+    /// Writes whose answer does not show what they did, by cluster, plural, namespace and name: they removed the
+    /// object, or failed after they were done.
+    others: HashMap<(&'a str, &'a str, &'a str, &'a str), Vec<&'a Request>>,
 }
 
 impl<'a> Authors<'a> {
     fn of(recording: &'a Recording) -> Self {
-        let mut authors = Self { writes: HashMap::new(), removals: HashMap::new() };
+        let mut authors = Self { writes: HashMap::new(), others: HashMap::new() };
         for request in recording.requests.iter().filter(|request| request.is_write()) {
-            if !request.succeeded() {
-                continue;
-            }
             let uid = text(&request.response, "/metadata/uid");
             let version = text(&request.response, "/metadata/resourceVersion").parse();
-            if let (false, Ok(version)) = (uid.is_empty(), version) {
+            if let (true, false, Ok(version)) = (request.succeeded(), uid.is_empty(), version) {
                 let key = (request.cluster.as_str(), uid, version);
                 // An answer without a change repeats the version of the write before it.
                 let first = authors.writes.entry(key).or_insert(request);
@@ -265,30 +297,39 @@ impl<'a> Authors<'a> {
                     *first = request;
                 }
             }
-            let Request { cluster, resource, namespace, name, .. } = request;
-            let key = (cluster.as_str(), resource.as_str(), namespace.as_str(), name.as_str());
-            authors.removals.entry(key).or_default().push(request);
+            if request.succeeded() || request.code == 0 || request.code >= 500 {
+                let Request { cluster, resource, namespace, .. } = request;
+                let key = (cluster.as_str(), resource.as_str(), namespace.as_str(), named(request));
+                authors.others.entry(key).or_default().push(request);
+            }
         }
         authors
     }
 
     fn find(&self, event: &Event) -> Option<&'a Request> {
         let cluster = event.cluster.as_str();
-        if let Some(&request) = self.writes.get(&(cluster, event.uid(), event.version())) {
+        let version = (cluster, event.uid(), event.version());
+        if let Some(&request) = self.writes.get(&version).filter(|_| event.what != What::Gone) {
             return Some(request);
         }
-        if event.what != What::Gone {
-            return None;
-        }
-        // The answer to what removes an object shows the version before, or none.
-        let plural = plural(&event.kind);
-        let key = (cluster, plural, namespace(&event.object), name(&event.object));
-        let candidates = self.removals.get(&key)?.iter();
-        candidates
-            .filter(|request| request.received <= event.at)
-            .max_by_key(|one| one.received)
-            .copied()
+        let held = !finalizers(&event.object).is_empty();
+        let fits = |request: &&&Request| {
+            let removes = (request.verb == "delete") != held;
+            let fits = if event.what == What::Gone { removes } else { !request.succeeded() };
+            fits && (event.at - LOST..=event.at).contains(&request.received)
+        };
+        let key = (cluster, plural(&event.kind), namespace(&event.object), name(&event.object));
+        let candidates = self.others.get(&key)?.iter();
+        candidates.filter(fits).max_by_key(|request| request.received).copied()
     }
+}
+
+/// How long before it was seen something may have been written by a request whose answer does not show it.
+const LOST: Micros = 10_000_000;
+
+/// The name of the object that a request is about; that of a POST is in its body.
+fn named(request: &Request) -> &str {
+    if request.name.is_empty() { name(&request.body) } else { &request.name }
 }
 
 fn plural(kind: &str) -> &'static str {

@@ -18,6 +18,7 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, JoinSet};
 
+use super::calm::END;
 use super::record::{Event, Line, Mark, What};
 use crate::fleet::Fleet;
 use crate::objects::{api, kinds_of_hub, kinds_of_member};
@@ -84,6 +85,7 @@ impl Recorder {
     /// Stops watching, and returns where the whole history is.
     pub async fn stop(mut self) -> Result<PathBuf> {
         self.watches.shutdown().await;
+        self.mark(END);
         drop(self.lines);
         self.file.await.context("the history's writer")??;
         Ok(self.path)

@@ -49,6 +49,8 @@ async fn the_flag_and_a_hand_over(stage: &Stage, agents: &mut Agents) -> Result<
     condition(second, mcs, key, ("Valid", "Unknown")).await?;
     held_by(stage, key, first.name()).await?;
     crossing.arrived().await?;
+    // From here on the oracle, too, allows one at a time.
+    stage.mark("exclusive imports on");
 
     let watched = [kinds::SERVICE_IMPORT, kinds::INTERNAL_SERVICE_IMPORT];
     let mut observer = Observer::start_for(watched.map(|kind| (stage.hub(), kind))).await?;
@@ -64,6 +66,7 @@ async fn the_flag_and_a_hand_over(stage: &Stage, agents: &mut Agents) -> Result<
     wait_imported(second, &namespace, &name, &crossing.addresses, DEADLINE).await?;
     held_by(stage, key, second.name()).await?;
 
+    stage.mark("exclusive imports off");
     agents.restart(Agent::Hub).await?;
     crossing.arrived().await?;
     unimport(second, &namespace, &name).await?;

@@ -4,12 +4,14 @@ use std::collections::BTreeSet;
 use std::ops::Deref;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use fleet_api::{ResourceKind, kinds};
+use fleet_e2e::audit::WriteMeter;
 use fleet_e2e::exchange;
 use fleet_e2e::fleet::Fleet;
 use fleet_e2e::objects::find;
-use fleet_e2e::oracle::{self, recorder::Recorder};
+use fleet_e2e::oracle::recorder::Recorder;
+use fleet_e2e::oracle::{self, Recording};
 use fleet_e2e::testbed::Options;
 use fleet_e2e::testbed::agents::{AgentOptions, Agents};
 use fleet_e2e::testbed::cluster::Cluster;
@@ -25,6 +27,9 @@ use tokio::sync::RwLock;
 
 /// Longest time that anything may take which takes milliseconds on an idle machine.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(30);
+
+/// How long nothing is written before the record ends: long enough for the oracle to call it calm.
+const CALM: Duration = Duration::from_secs(2);
 
 /// Position of the member that exports.
 pub(crate) const EXPORTER: usize = 0;
@@ -100,16 +105,28 @@ impl Stage {
         }
     }
 
-    /// Ends the record of the run, and keeps it where `FLEET_KEEP_RECORD` says.
-    pub(crate) async fn judge(self) -> Result<()> {
+    /// Ends the record of the run when nothing moves any more, and fails if the oracle finds anything in it. Whether
+    /// every right was used is a question only where all scenarios ran.
+    pub(crate) async fn judge(self, all: bool) -> Result<()> {
         let Self { agents, recorder, fleet, .. } = self;
-        drop(agents);
         let Some(recorder) = recorder else { return Ok(()) };
+        WriteMeter::start(&fleet)?.wait_quiet(CALM, DEADLINE).await?;
+        drop(agents);
         recorder.stop().await?;
-        match std::env::var_os("FLEET_KEEP_RECORD") {
-            Some(target) => oracle::recorder::keep(fleet.run_path(), target.as_ref()),
-            None => Ok(()),
+        if let Some(target) = std::env::var_os("FLEET_KEEP_RECORD") {
+            oracle::recorder::keep(fleet.run_path(), target.as_ref())?;
         }
+        let recording = Recording::read(fleet.run_path())?;
+        let verdict = oracle::judge(&recording);
+        let mut wrong: Vec<String> =
+            oracle::rights::refused(&recording).iter().map(ToString::to_string).collect();
+        if all {
+            let unused: Vec<String> = oracle::rights::unused(&recording)?;
+            wrong = [wrong, unused].concat();
+        }
+        eprintln!("the oracle: {verdict}");
+        ensure!(verdict.violations.is_empty() && wrong.is_empty(), "{}", wrong.join("\n"));
+        Ok(())
     }
 
     pub(crate) fn exporter(&self) -> &Cluster {

@@ -1,0 +1,119 @@
+//! What agents write: S24 (only allow-listed fields cross a cluster border), S25 (valid output), S26 (what is refused is
+//! not tried again and again).
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use fleet_api::names::SYSTEM_NAMESPACE;
+use fleet_api::{annotations, kinds, labels};
+use serde_json::Value;
+
+use super::history::History;
+use super::object::{keys, list, text};
+use super::requests::Request;
+use super::violation::Violation;
+
+/// Start of every label and annotation of the fleet.
+const OURS: &str = "networking.fleet.azure.com/";
+
+/// All of them.
+pub(super) fn check(history: &History<'_>) -> Vec<Violation> {
+    let mut found = Vec::new();
+    let mut refused: BTreeMap<(&str, &str, &str, String), usize> = BTreeMap::new();
+    for request in history.agent_requests().filter(|request| request.is_write()) {
+        if request.succeeded() && matches!(request.verb.as_str(), "create" | "update") {
+            found.extend(foreign_fields(request));
+            found.extend(forbidden_addresses(request));
+        }
+        if is_invalid(request) {
+            found.push(Violation::of_request("S25", request, &request.message));
+            let body = format!("{} {} {}", request.name, request.subresource, request.body);
+            let key = (&*request.cluster, &*request.user, &*request.resource, body);
+            let times = refused.entry(key).or_default();
+            *times += 1;
+            if *times == 2 {
+                found.push(Violation::of_request("S26", request, "what was invalid is sent again"));
+            }
+        }
+    }
+    found
+}
+
+/// Refused for its content. A JSON patch whose tests fail is answered with the same code: that is a conflict.
+fn is_invalid(request: &Request) -> bool {
+    let conflict = request.verb == "patch" && !request.message.contains("is invalid");
+    matches!(request.code, 400 | 413 | 422) && !conflict
+}
+
+fn foreign_fields(request: &Request) -> Vec<Violation> {
+    let body = &request.body;
+    let resource = request.resource.as_str();
+    let crossing = [
+        kinds::INTERNAL_SERVICE_EXPORT.plural,
+        kinds::INTERNAL_SERVICE_IMPORT.plural,
+        kinds::ENDPOINT_SLICE_EXPORT.plural,
+        kinds::ENDPOINT_SLICE_IMPORT.plural,
+        kinds::SERVICE_IMPORT.plural,
+        kinds::SERVICE.plural,
+        kinds::ENDPOINT_SLICE.plural,
+    ];
+    if !crossing.contains(&resource) || !request.subresource.is_empty() {
+        return Vec::new();
+    }
+    let mut fields: Vec<String> = Vec::new();
+    let foreign = |key: &&str| {
+        let known = [
+            labels::SERVICE_NAME,
+            labels::MANAGED_BY,
+            annotations::SERVICE_AZURE_LOAD_BALANCER_INTERNAL,
+        ];
+        !key.starts_with(OURS) && !known.contains(key)
+    };
+    fields.extend(keys(body, "/metadata/labels").filter(foreign).map(str::to_owned));
+    fields.extend(keys(body, "/metadata/annotations").filter(foreign).map(str::to_owned));
+    let owned = list(body, "/metadata/ownerReferences").next().is_some();
+    if owned && resource != kinds::SERVICE_IMPORT.plural {
+        fields.push("ownerReferences".to_owned());
+    }
+    let (endpoints, allowed): (&str, &[&str]) = match resource {
+        "endpointslices" => ("/endpoints", &["addresses", "conditions"]),
+        _ => ("/spec/endpoints", &["addresses"]),
+    };
+    for endpoint in list(body, endpoints).chain(list(body, "/spec/drainingEndpoints")) {
+        fields.extend(keys(endpoint, "").filter(|key| !allowed.contains(key)).map(str::to_owned));
+    }
+    if resource == kinds::SERVICE.plural {
+        let dangerous = ["selector", "externalIPs", "loadBalancerIP", "externalName", "clusterIP"];
+        fields.extend(
+            keys(body, "/spec")
+                .filter(|key| request.verb == "create" && dangerous.contains(key))
+                .map(str::to_owned),
+        );
+    }
+    fields.sort();
+    fields.dedup();
+    let say = |field| Violation::of_request("S24", request, format!("{field} crosses the border"));
+    fields.into_iter().map(say).collect()
+}
+
+fn forbidden_addresses(request: &Request) -> Vec<Violation> {
+    let imported = request.resource == kinds::ENDPOINT_SLICE.plural
+        && request.namespace == SYSTEM_NAMESPACE
+        && text(&request.body, "/addressType") != "FQDN";
+    let addresses = list(&request.body, "/endpoints")
+        .filter(|_| imported)
+        .flat_map(|endpoint| list(endpoint, "/addresses"))
+        .filter_map(Value::as_str);
+    let wrong = addresses.filter(|address| address.parse().map_or(true, is_special));
+    wrong
+        .map(|address| Violation::of_request("S25", request, format!("{address} takes no traffic")))
+        .collect()
+}
+
+fn is_special(address: IpAddr) -> bool {
+    let link_local = match address {
+        IpAddr::V4(address) => address.is_link_local() || address.is_broadcast(),
+        IpAddr::V6(address) => address.is_unicast_link_local(),
+    };
+    address.is_unspecified() || address.is_loopback() || address.is_multicast() || link_local
+}

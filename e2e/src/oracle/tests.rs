@@ -1,0 +1,44 @@
+//! The oracle can fail: a clean story has no violation, and each seeded one is found under its own name.
+
+mod seeds;
+mod story;
+
+use std::collections::BTreeSet;
+
+use super::judge;
+use story::Story;
+
+/// What the oracle answers for.
+const INVARIANTS: [&str; 30] = [
+    "S01", "S02", "S03", "S04", "S05", "S06", "S07", "S08", "S09", "S10", "S11", "S12", "S13",
+    "S14", "S15", "S16", "S17", "S22", "S23", "S24", "S25", "S26", "S31", "L1", "L2", "L3", "L5",
+    "L6", "L8", "L9",
+];
+
+#[test]
+fn a_clean_story_has_no_violation() {
+    let mut story = Story::exchange();
+    story.change();
+    story.withdraw();
+    let verdict = judge(&story.end());
+    assert_eq!(verdict.violations, [], "{verdict}");
+    assert!(verdict.moments >= 3, "{verdict}");
+}
+
+#[test]
+fn every_seeded_violation_is_found() {
+    for (invariant, what, seed) in seeds::SEEDS.into_iter().chain(seeds::UNTRUTHS) {
+        let mut story = Story::exchange();
+        seed(&mut story);
+        let verdict = judge(&story.end());
+        let found = verdict.violations.iter().any(|violation| violation.invariant == invariant);
+        assert!(found, "{invariant}, {what}:\n{verdict}");
+    }
+}
+
+#[test]
+fn every_invariant_has_a_seed() {
+    let seeds = seeds::SEEDS.iter().chain(&seeds::UNTRUTHS);
+    let seeded: BTreeSet<&str> = seeds.map(|(invariant, ..)| *invariant).collect();
+    assert_eq!(seeded, BTreeSet::from(INVARIANTS));
+}
