@@ -8,6 +8,7 @@
 
 mod connect;
 mod error;
+mod gated;
 mod token;
 
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! The only place that reads wall time.
+//! The only place that reads wall time, and the clock of the lease.
 //!
 //! Plans get the time as a value, so that they stay pure; durations inside the process are
 //! measured with [`std::time::Instant`], which no administrator can move.
@@ -53,6 +53,55 @@ pub(crate) fn monotonic() -> Instant {
     tokio::time::Instant::now().into_std()
 }
 
+/// Time since the machine was started, the time that it or this process stood still included, and
+/// free of what administrators do to the date. For deadlines that others rely on.
+#[derive(Clone, Debug)]
+pub struct BootClock(BootSource);
+
+#[derive(Clone, Debug)]
+enum BootSource {
+    System,
+    Timers(Instant),
+    Hand(Arc<Mutex<Duration>>),
+}
+
+impl BootClock {
+    /// The machine's clock.
+    pub fn system() -> Self {
+        Self(BootSource::System)
+    }
+
+    /// A clock that starts at zero now and follows the timers of the runtime, paused or not.
+    pub fn of_timers() -> Self {
+        Self(BootSource::Timers(monotonic()))
+    }
+
+    /// A clock that stands still at zero until it is moved. Clones move together.
+    pub fn by_hand() -> Self {
+        Self(BootSource::Hand(Arc::default()))
+    }
+
+    /// The time since the start.
+    pub fn now(&self) -> Duration {
+        match &self.0 {
+            BootSource::System => {
+                let time = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
+                let seconds = u64::try_from(time.tv_sec).unwrap_or_default();
+                Duration::new(seconds, u32::try_from(time.tv_nsec).unwrap_or_default())
+            }
+            BootSource::Timers(start) => monotonic().duration_since(*start),
+            BootSource::Hand(time) => *time.lock(),
+        }
+    }
+
+    /// Moves a clock that is moved by hand.
+    pub fn advance(&self, by: Duration) {
+        if let BootSource::Hand(time) = &self.0 {
+            *time.lock() += by;
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -64,6 +113,14 @@ mod tests {
         assert_eq!(clock.now(), Timestamp::UNIX_EPOCH);
         clone.advance(Duration::from_secs(2));
         assert_eq!(clock.now().as_second(), 2);
+    }
+
+    #[test]
+    fn the_clock_since_boot_runs() {
+        let clock = BootClock::system();
+        clock.advance(Duration::from_hours(1000));
+        let first = clock.now();
+        assert!(first > Duration::ZERO && clock.now() >= first);
     }
 
     #[test]

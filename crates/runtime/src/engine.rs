@@ -56,30 +56,49 @@ pub struct Wiring<S> {
 
 /// Runs `room` until it is cancelled or until the accumulator ends. Returns when the requests on
 /// their way are answered.
+///
+/// It plans only in the terms in which this process may write. Each begins with everything: who
+/// wrote meanwhile, and how far they got, is not known.
 pub async fn run_room<R: Room>(room: Arc<R>, wiring: Wiring<R::Snapshot>) {
-    let Wiring { accumulator, writer, events, clock, metrics, replan, cancel } = wiring;
-    let mut cursor = accumulator.cursor_over(room.required(), room.reads());
-    let mut asked = replan.subscribe();
+    tracing::info!(room = room.name(), "Room started");
+    let mut terms = wiring.writer.terms();
+    while let Some(term) = wiring.cancel.run_until_cancelled(terms.begin()).await {
+        let term_ends = terms.end(term);
+        if run_term(&room, &wiring, term_ends).await == End::OfTheRoom {
+            break;
+        }
+    }
+    tracing::info!(room = room.name(), "Room stopped");
+}
+
+/// What has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    OfTheTerm,
+    OfTheRoom,
+}
+
+async fn run_term<R: Room>(
+    room: &Arc<R>,
+    wiring: &Wiring<R::Snapshot>,
+    term_ends: impl Future<Output = ()>,
+) -> End {
+    let mut term_ends = std::pin::pin!(term_ends);
+    let mut cursor = wiring.accumulator.cursor_over(room.required(), room.reads());
+    let mut asked = wiring.replan.subscribe();
     // The first step marks everything anyway, and before it there is nothing to plan on.
     let mut started = false;
-    let seed = u64::from(clock.now().subsec_nanosecond().unsigned_abs());
-    let mut engine = Engine {
-        shared: Arc::new(Shared { room, accumulator, writer, clock, metrics, cancel }),
-        events,
-        queue: Queue::new(seed),
-        postponed: Postponed::new(),
-        running: FuturesUnordered::new(),
-    };
+    let mut engine = Engine::new(Arc::clone(room), wiring.clone());
     let shared = Arc::clone(&engine.shared);
-    tracing::info!(room = shared.room.name(), "Room started");
 
-    loop {
+    let end = loop {
         let more = engine.start_ready();
         engine.show();
         tokio::select! {
-            () = shared.cancel.cancelled() => break,
+            () = shared.cancel.cancelled() => break End::OfTheRoom,
+            () = &mut term_ends => break End::OfTheTerm,
             step = cursor.next() => {
-                let Some(step) = step else { break };
+                let Some(step) = step else { break End::OfTheRoom };
                 engine.mark(&step.old, &step.new, step.received);
                 if recovered(&*step.old, &*step.new) {
                     engine.queue.hurry(now());
@@ -91,15 +110,16 @@ pub async fn run_room<R: Room>(room: Arc<R>, wiring: Wiring<R::Snapshot>) {
                 let newest = shared.accumulator.snapshot();
                 engine.mark(&R::Snapshot::default(), &newest, now());
             },
-            Some(end) = engine.running.next(), if !engine.running.is_empty() => {
-                engine.queue.done(&end.key, end.verdict, end.wake, now());
+            Some(run) = engine.running.next(), if !engine.running.is_empty() => {
+                engine.queue.done(&run.key, run.verdict, run.wake, now());
             }
             () = until(engine.queue.next_timer()) => engine.queue.advance(now()),
             () = tokio::task::yield_now(), if more => {}
         }
-    }
-    while engine.running.next().await.is_some() {}
-    tracing::info!(room = shared.room.name(), "Room stopped");
+    };
+    shared.cancel.cancel();
+    engine.drain().await;
+    end
 }
 
 /// What the runs of all keys share.
@@ -109,6 +129,7 @@ struct Shared<R: Room> {
     writer: Writer,
     clock: Clock,
     metrics: Arc<RoomMetrics>,
+    /// Ends this term.
     cancel: CancellationToken,
 }
 
@@ -117,17 +138,37 @@ struct Engine<R: Room> {
     events: EventSink,
     queue: Queue<R::Key>,
     postponed: Postponed<R::Key>,
-    running: FuturesUnordered<BoxFuture<'static, End<R::Key>>>,
+    running: FuturesUnordered<BoxFuture<'static, Run<R::Key>>>,
 }
 
-/// The end of a run.
-struct End<K> {
+/// A run that has ended.
+struct Run<K> {
     key: K,
     verdict: Verdict,
     wake: Option<Instant>,
 }
 
 impl<R: Room> Engine<R> {
+    fn new(room: Arc<R>, wiring: Wiring<R::Snapshot>) -> Self {
+        let Wiring { accumulator, writer, events, clock, metrics, cancel, .. } = wiring;
+        let seed = u64::from(clock.now().subsec_nanosecond().unsigned_abs());
+        let cancel = cancel.child_token();
+        Self {
+            shared: Arc::new(Shared { room, accumulator, writer, clock, metrics, cancel }),
+            events,
+            queue: Queue::new(seed),
+            postponed: Postponed::new(),
+            running: FuturesUnordered::new(),
+        }
+    }
+
+    /// Waits for the answers to what was sent, and forgets the rest.
+    async fn drain(mut self) {
+        while self.running.next().await.is_some() {}
+        self.queue = Queue::new(0);
+        self.show();
+    }
+
     /// Marks the keys whose plan may differ between two snapshots.
     fn mark(&mut self, old: &R::Snapshot, new: &R::Snapshot, received: Instant) {
         let (room, queue, arrived) = (&self.shared.room, &mut self.queue, now());
@@ -177,7 +218,7 @@ impl<R: Room> Engine<R> {
             let shared = Arc::clone(&self.shared);
             self.running.push(Box::pin(async move {
                 let verdict = shared.write(&job, &steps).await;
-                End { key: job.key, verdict, wake }
+                Run { key: job.key, verdict, wake }
             }));
         }
     }

@@ -10,6 +10,7 @@
 //! - [`engine`]: drives a room; [`queue`]: which key is next; [`writer`]: sends plans.
 //! - [`clients`]: connections and credentials; [`events`]: Kubernetes Events.
 //! - [`agent`]: all of it put together.
+//! - [`lease`]: which of several processes writes.
 //! - [`lifecycle`], [`admin`], [`metrics`], [`args`], [`clock`]: the process around it.
 
 pub mod admin;
@@ -20,6 +21,7 @@ pub mod clock;
 pub mod engine;
 pub mod events;
 mod held_up;
+pub mod lease;
 pub mod lifecycle;
 pub mod metrics;
 pub mod plan;

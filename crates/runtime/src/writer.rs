@@ -36,6 +36,7 @@ use crate::plan::{Action, Precondition, Step};
 use lanes::Lanes;
 use reply::Refusal;
 
+pub(crate) use gate::Terms;
 pub use gate::{NotLeader, WriteGate};
 pub use outcome::{Class, Failure, Outcome};
 
@@ -133,6 +134,11 @@ impl Writer {
         outcome
     }
 
+    /// The times in which this process may write.
+    pub(crate) fn terms(&self) -> Terms {
+        self.0.gate.terms()
+    }
+
     /// Reads what is there now; `None` if nothing. Goes past the lanes: it is asked for where the
     /// view cannot be trusted, which is rare.
     ///
@@ -187,10 +193,16 @@ impl Inner {
             slot
         };
         let _slot = cancel.run_until_cancelled(slot).await.ok_or_else(stopping)?;
-        self.gate.check().map_err(|error| Refusal::new(Class::NotLeader, error.to_string()))?;
+        let gated = |error: NotLeader| Refusal::new(Class::NotLeader, error.to_string());
+        self.gate.check().map_err(gated)?;
 
         let label = [step.cluster.as_str(), step.action.verb(), step.kind.kind];
-        let answer = self.send(&cluster.client, request, label).await?;
+        let mut request = request;
+        // For the end of the stack: connecting may take a while.
+        request.extensions_mut().insert(self.gate.clone());
+        let answer = self.send(&cluster.client, request, label).await;
+        // A request that the gate has cut off looks like a broken connection.
+        let answer = answer.map_err(|refusal| self.gate.check().err().map_or(refusal, gated))?;
         reply::read(step, answer.status, &answer.headers, &answer.bytes)
     }
 

@@ -10,10 +10,11 @@ use http::header::USER_AGENT;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use kube::Client;
-use kube::client::{Body, ConfigExt};
+use kube::client::ConfigExt;
 use kube::config::Config;
 use tower::{BoxError, ServiceBuilder, ServiceExt};
 
+use super::gated::Gated;
 use super::token::{TokenFile, TokenLayer};
 
 /// Limit of DNS, TCP and TLS together: a server that accepts and then says nothing would hold a
@@ -61,7 +62,8 @@ pub(super) fn client(
     let http = hyper_util::client::legacy::Client::builder(TokioExecutor::new())
         .pool_idle_timeout(IDLE_TIMEOUT)
         .pool_timer(TokioTimer::new())
-        .build::<_, Body>(tls);
+        .build::<_, Gated>(tls)
+        .map_request(Gated::request);
 
     let mut agent = config.clone();
     // Headers that users want on each request of the hub belong here too.

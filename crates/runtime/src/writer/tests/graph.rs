@@ -164,11 +164,11 @@ async fn urgent_steps_overtake_waiting_ones() {
 #[tokio::test]
 async fn a_closed_gate_lets_nothing_through() {
     let mut bench = Bench::new();
-    bench.gate.set(false);
+    bench.gate.close();
     let outcome = bench.writer.execute(&[named("a")], &bench.cancel).await;
     assert_eq!(outcome.failures[0].class, Class::NotLeader);
     assert!(bench.is_idle());
-    bench.gate.set(true);
+    bench.gate.open_until(Duration::MAX);
     let outcome = bench.start(vec![named("a")]);
     succeed(bench.receive().await);
     assert_eq!(outcome.await.unwrap().failures, []);
@@ -179,7 +179,7 @@ async fn the_gate_is_asked_after_waiting_for_a_slot() {
     let mut bench = Bench::with_slots(1);
     let outcome = bench.start(vec![named("a"), named("b")]);
     let request = bench.receive().await;
-    bench.gate.set(false);
+    bench.gate.close();
     succeed(request);
     let outcome = outcome.await.unwrap();
     assert_eq!((outcome.acknowledged.len(), outcome.failures[0].class), (1, Class::NotLeader));

@@ -1,0 +1,243 @@
+//! Which of several processes of the same agent writes: the one that holds the Lease.
+//!
+//! The [elector] decides, without clock and client; this is the thin loop around it. What it decides
+//! becomes a deadline of the [`WriteGate`], which the writer looks at before each request. A process
+//! that does not hold the lease plans nothing, watches on, and is a candidate.
+
+mod elector;
+mod server;
+mod timing;
+
+#[cfg(test)]
+mod tests;
+
+use std::hash::{BuildHasher, RandomState};
+use std::time::Duration;
+
+use kube::Client;
+use prometheus::{IntCounter, IntCounterVec, IntGauge, Opts, Registry};
+use tokio_util::sync::CancellationToken;
+
+use crate::clock::{BootClock, Clock};
+use crate::writer::WriteGate;
+use elector::{Elector, Found, Record, Step};
+use server::{Failure, LeaseServer};
+
+pub use timing::{Timing, TimingError};
+
+/// What an election is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeaseSettings {
+    /// Name of the Lease.
+    pub name: &'static str,
+    /// Its namespace in the agent's own cluster.
+    pub namespace: String,
+    /// How long things take.
+    pub timing: Timing,
+}
+
+/// This process in an election.
+pub struct Candidate {
+    elector: Elector,
+    server: LeaseServer,
+    timing: Timing,
+    identity: String,
+    gate: WriteGate,
+    clock: BootClock,
+    wall: Clock,
+    metrics: LeaseMetrics,
+    leads: bool,
+    complained: bool,
+}
+
+/// Metrics of the election.
+#[derive(Clone, Debug)]
+pub struct LeaseMetrics {
+    leads: IntGauge,
+    gained: IntCounter,
+    lost: IntCounter,
+}
+
+impl LeaseMetrics {
+    /// Registers the metrics. A process that stands in no election leads all the time.
+    ///
+    /// # Errors
+    /// When they are in `registry` already.
+    pub fn register(registry: &Registry) -> Result<Self, prometheus::Error> {
+        let leads = IntGauge::new(
+            "fleet_runtime_is_leader",
+            "1 while this process may write, 0 while it stands by.",
+        )?;
+        let changes = IntCounterVec::new(
+            Opts::new(
+                "fleet_runtime_leader_changes_total",
+                "How often this process got the lease, and how often it lost it.",
+            ),
+            &["change"],
+        )?;
+        registry.register(Box::new(leads.clone()))?;
+        registry.register(Box::new(changes.clone()))?;
+        leads.set(1);
+        let [gained, lost] = ["gained", "lost"].map(|change| changes.with_label_values(&[change]));
+        Ok(Self { leads, gained, lost })
+    }
+}
+
+/// A name that no other process has: that of the Pod or machine, and a random number.
+fn identity() -> String {
+    let host = std::env::var("HOSTNAME").ok().filter(|host| !host.is_empty());
+    let host =
+        host.unwrap_or_else(|| rustix::system::uname().nodename().to_string_lossy().into_owned());
+    format!("{host}_{:016x}", random())
+}
+
+fn random() -> u64 {
+    // Seeded by the system.
+    RandomState::new().hash_one(std::process::id())
+}
+
+impl Candidate {
+    /// A candidate that opens and closes `gate`. `client` must not retry by itself.
+    pub fn new(
+        settings: &LeaseSettings,
+        client: Client,
+        gate: WriteGate,
+        clock: BootClock,
+        metrics: LeaseMetrics,
+    ) -> Self {
+        let LeaseSettings { name, namespace, timing } = settings;
+        let identity = identity();
+        metrics.leads.set(0);
+        Self {
+            elector: Elector::new(identity.clone(), *timing),
+            server: LeaseServer::new(client, namespace, name, name),
+            timing: *timing,
+            identity,
+            gate,
+            clock,
+            wall: Clock::system(),
+            metrics,
+            leads: false,
+            complained: false,
+        }
+    }
+
+    /// Stands for election until `cancel`. Then waits for `written`, which is when the last write
+    /// was answered, and gives the lease back.
+    pub async fn run(mut self, cancel: CancellationToken, written: impl Future<Output = ()>) {
+        tracing::info!(identity = self.identity, "Candidate");
+        while !cancel.is_cancelled() {
+            let pause = self.turn().await;
+            if cancel.run_until_cancelled(self.pause(pause)).await.is_none() {
+                break;
+            }
+        }
+        written.await;
+        self.give_back().await;
+    }
+
+    /// Does what is to be done now. Returns how long to wait then.
+    async fn turn(&mut self) -> Duration {
+        let retry = self.timing.retry_period;
+        // A holder whose renewal is refused looks at once who was there; a candidate has lost a race.
+        let mut may_look_again = self.leads;
+        loop {
+            self.show();
+            let sent = self.clock.now();
+            match self.elector.decide(sent, self.wall.now()) {
+                Step::Wait => {
+                    self.elector.forget();
+                    return self.timing.pause(fraction());
+                }
+                Step::Read => match self.server.read(self.timing.request_timeout()).await {
+                    Ok(found) => self.elector.read(self.clock.now(), found),
+                    Err(failure) => {
+                        self.complain(&failure);
+                        return retry;
+                    }
+                },
+                Step::Write { at, record } => match self.write(at, &record).await {
+                    Ok(found) => {
+                        self.complained = false;
+                        self.elector.wrote(sent, found);
+                        self.show();
+                        return retry;
+                    }
+                    Err(failure) => {
+                        self.elector.forget();
+                        if failure != Failure::Conflict || !std::mem::take(&mut may_look_again) {
+                            self.complain(&failure);
+                            return retry;
+                        }
+                    }
+                },
+            }
+        }
+    }
+
+    async fn write(&self, at: Option<String>, record: &Record) -> Result<Found, Failure> {
+        self.server.write(at, record, self.timing.request_timeout()).await
+    }
+
+    /// Waits, but shows it when the gate closes meanwhile.
+    async fn pause(&mut self, pause: Duration) {
+        let left = self.elector.leads_until().saturating_sub(self.clock.now());
+        if self.leads && left < pause {
+            tokio::time::sleep(left).await;
+            self.show();
+            tokio::time::sleep(pause - left).await;
+        } else {
+            tokio::time::sleep(pause).await;
+        }
+    }
+
+    /// Makes the gate, the metrics and the log say what the elector says.
+    fn show(&mut self) {
+        let until = self.elector.leads_until();
+        let leads = self.clock.now() < until;
+        // It may have been lost and got again while this process stood still.
+        if self.leads && !(leads && self.gate.check().is_ok()) {
+            self.leads = false;
+            self.metrics.lost.inc();
+            self.metrics.leads.set(0);
+            tracing::warn!(holder = self.elector.holder(), "Not leading any more");
+        }
+        if leads {
+            self.gate.open_until(until);
+        } else {
+            self.gate.close();
+        }
+        if leads && !self.leads {
+            self.leads = true;
+            self.metrics.gained.inc();
+            self.metrics.leads.set(1);
+            tracing::info!(identity = self.identity, "Leading");
+        }
+    }
+
+    async fn give_back(&mut self) {
+        let released = self.elector.release(self.clock.now(), self.wall.now());
+        self.gate.close();
+        self.metrics.leads.set(0);
+        let Some(Step::Write { at, record }) = released else { return };
+        match self.write(at, &record).await {
+            Ok(_) => tracing::info!(identity = self.identity, "Gave the lease back"),
+            Err(failure) => self.complain(&failure),
+        }
+    }
+
+    /// Once until the next success.
+    fn complain(&mut self, failure: &Failure) {
+        if std::mem::replace(&mut self.complained, true) {
+            tracing::debug!(error = %failure, "No answer about the lease");
+        } else {
+            tracing::warn!(error = %failure, leading = self.leads, "No answer about the lease");
+        }
+    }
+}
+
+/// A random number from 0 to 1.
+fn fraction() -> f64 {
+    let random = u32::try_from(random() >> 32).unwrap_or_default();
+    f64::from(random) / f64::from(u32::MAX)
+}

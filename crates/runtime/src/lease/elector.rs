@@ -1,0 +1,175 @@
+//! What to do about the lease next. No clock, no client: time comes in as a value.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use super::timing::{LONGEST, Timing};
+
+/// What a Lease says.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Record {
+    /// Who has it; empty for nobody.
+    pub(super) holder: String,
+    /// For how long they ask to be left alone after each change.
+    pub(super) duration: Duration,
+    /// When they got it, by their own clock. For people.
+    pub(super) acquired: Option<Timestamp>,
+    /// When they last renewed it, by their own clock. That it changes counts, not what it says.
+    pub(super) renewed: Option<Timestamp>,
+    /// How often it went from one to another.
+    pub(super) transitions: i32,
+}
+
+/// A Lease as the server has it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Found {
+    pub(super) version: String,
+    pub(super) record: Record,
+}
+
+/// What to do next.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Step {
+    /// Ask the server.
+    Read,
+    /// Put this in the place of that version, or create it.
+    Write { at: Option<String>, record: Record },
+    /// Another process has it: look again later.
+    Wait,
+}
+
+/// One process that wants to lead.
+///
+/// Safe because the holder counts from *before* it sent its last renewal, everybody else from
+/// *after* they saw it, each on a clock of their own, and no write replaces anything but the version
+/// that was read. Clocks of different machines are never compared.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Elector {
+    me: String,
+    timing: Timing,
+    /// What the lease last said. Stays when the lease is gone: that it was deleted does not mean
+    /// that its holder has noticed.
+    remembered: Record,
+    /// Whether it is gone.
+    gone: bool,
+    /// When that, or that it is gone, was first seen.
+    seen_at: Duration,
+    /// The last answer, unless it may be outdated: what the server has, if anything.
+    current: Option<Option<Found>>,
+    /// Until when we may write.
+    until: Duration,
+}
+
+impl Elector {
+    /// A process that knows nothing yet. `me` must be like no other's.
+    pub(super) fn new(me: String, timing: Timing) -> Self {
+        Self {
+            me,
+            timing,
+            remembered: Record::default(),
+            gone: false,
+            seen_at: Duration::ZERO,
+            current: None,
+            until: Duration::ZERO,
+        }
+    }
+
+    /// What to do at `now`; `wall` is only written down.
+    pub(super) fn decide(&self, now: Duration, wall: Timestamp) -> Step {
+        match &self.current {
+            None => Step::Read,
+            Some(_) if self.is_taken(now) => Step::Wait,
+            Some(found) => Step::Write {
+                at: found.as_ref().map(|found| found.version.clone()),
+                record: self.claim(wall),
+            },
+        }
+    }
+
+    /// Until when this process may write: a time of the clock that `now` comes from.
+    pub(super) fn leads_until(&self) -> Duration {
+        self.until
+    }
+
+    /// Who has the lease, as far as known; empty for nobody.
+    pub(super) fn holder(&self) -> &str {
+        &self.remembered.holder
+    }
+
+    /// The server was asked and has this.
+    pub(super) fn read(&mut self, now: Duration, found: Option<Found>) {
+        if let Some(found) = &found {
+            self.remember(now, &found.record);
+            if self.is_others(&found.record) {
+                self.until = Duration::ZERO;
+            }
+        } else if !std::mem::replace(&mut self.gone, true) {
+            // Its holder may have renewed it, unseen by us, until it was deleted.
+            self.seen_at = now;
+        }
+        self.current = Some(found);
+    }
+
+    /// The server has acknowledged our claim, which was sent at `sent`.
+    pub(super) fn wrote(&mut self, sent: Duration, found: Found) {
+        self.remember(sent, &found.record);
+        self.until = sent + self.timing.renew_deadline;
+        self.current = Some(Some(found));
+    }
+
+    /// What the server has may be something else by now.
+    pub(super) fn forget(&mut self) {
+        self.current = None;
+    }
+
+    /// What to write to give the lease back, once the last write was answered. `None` if it is
+    /// not ours.
+    pub(super) fn release(&mut self, now: Duration, wall: Timestamp) -> Option<Step> {
+        let ours = now < std::mem::take(&mut self.until);
+        let found = self.current.take().flatten()?;
+        let record = Record {
+            holder: String::new(),
+            // For those who believe in nothing but time, as the Go library writes it.
+            duration: Duration::from_secs(1),
+            renewed: Some(wall),
+            ..found.record
+        };
+        ours.then_some(Step::Write { at: Some(found.version), record })
+    }
+
+    fn remember(&mut self, now: Duration, record: &Record) {
+        if std::mem::take(&mut self.gone) || self.remembered != *record {
+            self.remembered = record.clone();
+            self.seen_at = now;
+        }
+    }
+
+    fn is_others(&self, record: &Record) -> bool {
+        !record.holder.is_empty() && record.holder != self.me
+    }
+
+    /// Whether another process may still be writing.
+    fn is_taken(&self, now: Duration) -> bool {
+        let asked = self.remembered.duration.max(self.timing.duration).min(LONGEST);
+        self.is_others(&self.remembered) && now < self.seen_at + asked
+    }
+
+    fn claim(&self, wall: Timestamp) -> Record {
+        let before = &self.remembered;
+        let ours = before.holder == self.me;
+        let first = *before == Record::default();
+        Record {
+            holder: self.me.clone(),
+            duration: self.timing.duration,
+            acquired: before.acquired.filter(|_| ours).or(Some(wall)),
+            renewed: Some(wall),
+            transitions: before.transitions.saturating_add(i32::from(!ours && !first)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod model;
+#[cfg(test)]
+mod tests;

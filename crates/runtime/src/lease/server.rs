@@ -1,0 +1,124 @@
+//! The Lease object.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta};
+use kube::Client;
+use kube::api::{Api, PostParams};
+
+use super::elector::{Found, Record};
+use crate::clients::one_line;
+
+/// One Lease, as the election sees it.
+pub(super) struct LeaseServer {
+    api: Api<Lease>,
+    namespace: String,
+    name: &'static str,
+    params: PostParams,
+}
+
+/// Why a request had no effect that is known.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Failure {
+    /// The server has another version, or has one already.
+    #[error("somebody else was faster")]
+    Conflict,
+    /// Nothing is known.
+    #[error("{0}")]
+    Other(String),
+}
+
+impl LeaseServer {
+    /// Writes are marked with `manager`.
+    pub(super) fn new(client: Client, namespace: &str, name: &'static str, manager: &str) -> Self {
+        let params =
+            PostParams { field_manager: Some(manager.to_owned()), ..PostParams::default() };
+        Self {
+            api: Api::namespaced(client, namespace),
+            namespace: namespace.to_owned(),
+            name,
+            params,
+        }
+    }
+
+    /// What the server has.
+    pub(super) async fn read(&self, timeout: Duration) -> Result<Option<Found>, Failure> {
+        let lease = answer(timeout, self.api.get_opt(self.name)).await?;
+        Ok(lease.map(found))
+    }
+
+    /// Puts `record` in the place of version `at`, or creates it.
+    pub(super) async fn write(
+        &self,
+        at: Option<String>,
+        record: &Record,
+        timeout: Duration,
+    ) -> Result<Found, Failure> {
+        let lease = Lease {
+            metadata: ObjectMeta {
+                name: Some(self.name.to_owned()),
+                namespace: Some(self.namespace.clone()),
+                resource_version: at.clone(),
+                ..ObjectMeta::default()
+            },
+            spec: Some(spec(record)),
+        };
+        let written = if at.is_some() {
+            answer(timeout, self.api.replace(self.name, &self.params, &lease)).await
+        } else {
+            answer(timeout, self.api.create(&self.params, &lease)).await
+        };
+        Ok(found(written?))
+    }
+}
+
+async fn answer<T>(
+    timeout: Duration,
+    request: impl Future<Output = kube::Result<T>>,
+) -> Result<T, Failure> {
+    match tokio::time::timeout(timeout, request).await {
+        Ok(Ok(answer)) => Ok(answer),
+        // A lease that was deleted is one of another version.
+        Ok(Err(kube::Error::Api(status)))
+            if matches!(status.code, 404 | 409) && !is_namespace(&status) =>
+        {
+            Err(Failure::Conflict)
+        }
+        Ok(Err(error)) => Err(Failure::Other(one_line(&error))),
+        Err(_) => Err(Failure::Other(format!("no answer within {timeout:?}"))),
+    }
+}
+
+/// Whether it is the namespace that is missing.
+fn is_namespace(status: &kube::core::Status) -> bool {
+    status.details.as_ref().is_some_and(|details| details.kind == "namespaces")
+}
+
+fn found(lease: Lease) -> Found {
+    let spec = lease.spec.unwrap_or_default();
+    let seconds = spec.lease_duration_seconds.and_then(|seconds| u64::try_from(seconds).ok());
+    Found {
+        version: lease.metadata.resource_version.unwrap_or_default(),
+        record: Record {
+            holder: spec.holder_identity.unwrap_or_default(),
+            duration: Duration::from_secs(seconds.unwrap_or_default()),
+            acquired: spec.acquire_time.map(|time| time.0),
+            renewed: spec.renew_time.map(|time| time.0),
+            transitions: spec.lease_transitions.unwrap_or_default(),
+        },
+    }
+}
+
+fn spec(record: &Record) -> LeaseSpec {
+    let micro = |time: Option<Timestamp>| time.map(MicroTime);
+    LeaseSpec {
+        holder_identity: Some(record.holder.clone()),
+        lease_duration_seconds: i32::try_from(record.duration.as_secs()).ok(),
+        acquire_time: micro(record.acquired),
+        renew_time: micro(record.renewed),
+        lease_transitions: Some(record.transitions),
+        ..LeaseSpec::default()
+    }
+}

@@ -1,0 +1,302 @@
+//! Candidates and a server with one Lease, in paused time.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use futures::FutureExt;
+use http::{Method, Request, Response};
+use http_body_util::BodyExt;
+use kube::client::Body;
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep};
+
+use super::*;
+
+const NAME: &str = "agent.example.com";
+/// More than enough for a candidate to look at the lease.
+const SOON: Duration = Duration::from_secs(5);
+
+/// A server that knows one object.
+#[derive(Clone, Default)]
+struct Server(Arc<Mutex<Stored>>);
+
+#[derive(Default)]
+struct Stored {
+    lease: Option<Value>,
+    version: u64,
+    writes: Vec<(Method, String)>,
+}
+
+/// How requests of one client fare.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Road {
+    Open,
+    /// Nothing arrives.
+    Cut,
+    /// Everything arrives, no answer comes back.
+    OneWay,
+}
+
+impl Server {
+    fn client(&self, road: &Arc<Mutex<Road>>) -> Client {
+        let (server, road) = (self.clone(), Arc::clone(road));
+        let service = tower::service_fn(move |request: Request<Body>| {
+            let (server, road) = (server.clone(), *road.lock());
+            async move {
+                if road == Road::Cut {
+                    return std::future::pending().await;
+                }
+                let answer = server.serve(request).await;
+                if road == Road::OneWay {
+                    return std::future::pending().await;
+                }
+                Ok::<_, Infallible>(answer)
+            }
+        });
+        Client::new(service, "default")
+    }
+
+    async fn serve(&self, request: Request<Body>) -> Response<Body> {
+        let (head, body) = request.into_parts();
+        let bytes = body.collect().await.unwrap().to_bytes();
+        let (code, body) = self.0.lock().answer(&head.method, serde_json::from_slice(&bytes).ok());
+        Response::builder().status(code).body(Body::from(body.to_string().into_bytes())).unwrap()
+    }
+
+    fn holder(&self) -> String {
+        let stored = self.0.lock();
+        let holder = stored.lease.as_ref().map(|lease| lease["spec"]["holderIdentity"].clone());
+        holder.and_then(|holder| holder.as_str().map(str::to_owned)).unwrap_or_default()
+    }
+
+    fn writes(&self) -> usize {
+        self.0.lock().writes.len()
+    }
+}
+
+impl Stored {
+    fn answer(&mut self, method: &Method, body: Option<Value>) -> (u16, Value) {
+        let failure = |code: u16, reason: &str| {
+            let status = json!({
+                "kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code,
+                "reason": reason, "message": reason,
+            });
+            (code, status)
+        };
+        let body = match (method, body) {
+            (&Method::GET, _) => {
+                let missing = failure(404, "NotFound");
+                return self.lease.clone().map_or(missing, |lease| (200, lease));
+            }
+            (_, body) => body.unwrap(),
+        };
+        let current = self.lease.as_ref().map(|lease| &lease["metadata"]["resourceVersion"]);
+        match (method, current) {
+            (&Method::POST, Some(_)) => return failure(409, "AlreadyExists"),
+            (&Method::PUT, None) => return failure(404, "NotFound"),
+            (&Method::PUT, Some(version)) if *version != body["metadata"]["resourceVersion"] => {
+                return failure(409, "Conflict");
+            }
+            _ => {}
+        }
+        let mut body = body;
+        self.version += 1;
+        body["metadata"]["resourceVersion"] = json!(self.version.to_string());
+        let holder = body["spec"]["holderIdentity"].as_str().unwrap_or_default().to_owned();
+        self.writes.push((method.clone(), holder));
+        self.lease = Some(body.clone());
+        (200, body)
+    }
+}
+
+/// A running candidate.
+struct Running {
+    identity: String,
+    gate: WriteGate,
+    clock: BootClock,
+    road: Arc<Mutex<Road>>,
+    metrics: LeaseMetrics,
+    cancel: CancellationToken,
+    /// Its last write was answered.
+    written: Option<oneshot::Sender<()>>,
+    task: JoinHandle<()>,
+}
+
+impl Running {
+    fn start(server: &Server) -> Self {
+        Self::with_clock(server, BootClock::of_timers())
+    }
+
+    fn with_clock(server: &Server, clock: BootClock) -> Self {
+        let settings = LeaseSettings {
+            name: NAME,
+            namespace: "fleet-system".to_owned(),
+            timing: Timing::default(),
+        };
+        let gate = WriteGate::closed(clock.clone());
+        let road = Arc::new(Mutex::new(Road::Open));
+        let metrics = LeaseMetrics::register(&Registry::new()).unwrap();
+        let client = server.client(&road);
+        let candidate =
+            Candidate::new(&settings, client, gate.clone(), clock.clone(), metrics.clone());
+        let identity = candidate.identity.clone();
+        let cancel = CancellationToken::new();
+        let (sender, written) = oneshot::channel();
+        let task = tokio::spawn(candidate.run(cancel.clone(), written.map(drop)));
+        Self { identity, gate, clock, road, metrics, cancel, written: Some(sender), task }
+    }
+
+    fn leads(&self) -> bool {
+        self.gate.check().is_ok()
+    }
+
+    fn is_on(&self, road: Road) {
+        *self.road.lock() = road;
+    }
+
+    async fn until_it_leads(&self) -> Duration {
+        let start = Instant::now();
+        while !self.leads() {
+            sleep(Duration::from_millis(50)).await;
+        }
+        start.elapsed()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_first_one_leads_and_the_second_one_waits() {
+    let server = Server::default();
+    let first = Running::start(&server);
+    first.until_it_leads().await;
+    let second = Running::start(&server);
+    sleep(Duration::from_mins(5)).await;
+    assert!(first.leads() && !second.leads());
+    assert_eq!(server.holder(), first.identity);
+    assert!(server.0.lock().writes.iter().all(|(_, holder)| *holder == first.identity));
+    assert_eq!((first.metrics.leads.get(), second.metrics.leads.get()), (1, 0));
+    assert_eq!((first.metrics.gained.get(), first.metrics.lost.get()), (1, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_cannot_renew_stops_in_time_and_the_other_takes_over() {
+    let server = Server::default();
+    let first = Running::start(&server);
+    first.until_it_leads().await;
+    let second = Running::start(&server);
+    sleep(SOON).await;
+    for road in [Road::Cut, Road::OneWay] {
+        let (old, new) = if first.leads() { (&first, &second) } else { (&second, &first) };
+        old.is_on(road);
+        let took = new.until_it_leads().await;
+        assert!(!old.leads());
+        // Never before the lease, and soon after it.
+        assert!(took >= Duration::from_secs(20) && took < Duration::from_secs(45), "{took:?}");
+        old.is_on(Road::Open);
+        sleep(SOON).await;
+        assert!(new.leads() && !old.leads());
+    }
+    assert_eq!(first.metrics.lost.get() + second.metrics.lost.get(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_stood_still_does_not_write_before_it_has_asked() {
+    let server = Server::default();
+    let clock = BootClock::by_hand();
+    let first = Running::with_clock(&server, clock.clone());
+    first.until_it_leads().await;
+    let mut terms = first.gate.terms();
+    let term = terms.begin().await;
+    // Nothing of this process runs, and it does not know how much time has passed.
+    first.clock.advance(Duration::from_mins(1));
+    assert!(!first.leads());
+    // It was nobody else's meanwhile: a new term, not the old one.
+    first.until_it_leads().await;
+    assert!(terms.end(term).now_or_never().is_some());
+    assert_eq!((first.metrics.gained.get(), first.metrics.lost.get()), (2, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lease_is_given_back_after_the_last_write() {
+    let server = Server::default();
+    let mut first = Running::start(&server);
+    first.until_it_leads().await;
+    let second = Running::start(&server);
+    sleep(SOON).await;
+    first.cancel.cancel();
+    sleep(SOON).await;
+    assert_eq!(server.holder(), first.identity);
+    assert!(!second.leads());
+    first.written.take().unwrap().send(()).unwrap();
+    first.task.await.unwrap();
+    assert!(!first.gate.check().is_ok());
+    let took = second.until_it_leads().await;
+    assert!(took < SOON, "{took:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_standby_gives_nothing_back() {
+    let server = Server::default();
+    let first = Running::start(&server);
+    first.until_it_leads().await;
+    let mut second = Running::start(&server);
+    sleep(SOON).await;
+    second.cancel.cancel();
+    second.written.take().unwrap().send(()).unwrap();
+    second.task.await.unwrap();
+    assert_eq!(server.holder(), first.identity);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lease_that_was_deleted_or_labelled_stays_with_its_holder() {
+    let server = Server::default();
+    let first = Running::start(&server);
+    first.until_it_leads().await;
+    let second = Running::start(&server);
+    sleep(SOON).await;
+    server.0.lock().lease = None;
+    sleep(SOON).await;
+    assert_eq!(server.holder(), first.identity);
+    {
+        let mut stored = server.0.lock();
+        stored.version += 1;
+        let version = stored.version.to_string();
+        let lease = stored.lease.as_mut().unwrap();
+        lease["metadata"]["resourceVersion"] = json!(version);
+    }
+    let writes = server.writes();
+    sleep(SOON).await;
+    assert!(server.writes() > writes);
+    assert!(first.leads() && !second.leads());
+    assert_eq!((first.metrics.gained.get(), first.metrics.lost.get()), (1, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lease_in_another_name_ends_the_term() {
+    let server = Server::default();
+    let first = Running::start(&server);
+    first.until_it_leads().await;
+    {
+        let mut stored = server.0.lock();
+        stored.version += 1;
+        let version = stored.version.to_string();
+        let lease = stored.lease.as_mut().unwrap();
+        lease["metadata"]["resourceVersion"] = json!(version);
+        lease["spec"]["holderIdentity"] = json!("somebody");
+        // Far in the future, by whatever clock.
+        lease["spec"]["renewTime"] = json!("2999-01-01T00:00:00.000000Z");
+    }
+    sleep(SOON).await;
+    assert!(!first.leads());
+    // Nobody is there, and nothing in the record changes.
+    let took = first.until_it_leads().await;
+    assert!(took < Duration::from_secs(40), "{took:?}");
+}
+
+#[test]
+fn no_two_processes_have_the_same_name() {
+    assert_ne!(identity(), identity());
+    assert!(identity().contains('_'));
+}
