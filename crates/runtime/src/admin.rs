@@ -20,7 +20,6 @@ use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-use crate::args::RuntimeArgs;
 use address::Address;
 use routes::Routes;
 
@@ -35,8 +34,14 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// How long answers may take to finish at shutdown.
 const DRAIN: Duration = Duration::from_secs(1);
 
-const METRICS_FLAG: &str = "--metrics-bind-address";
-const HEALTH_FLAG: &str = "--health-probe-bind-address";
+/// Where to listen: the flag that says so, and what it says. Several may say the same.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Addresses {
+    /// Where `/metrics` is to be.
+    pub metrics: Vec<(&'static str, String)>,
+    /// Where the probes are to be.
+    pub health: Vec<(&'static str, String)>,
+}
 
 /// Why the server cannot listen, in one line.
 #[derive(Debug, thiserror::Error)]
@@ -79,36 +84,39 @@ pub struct AdminServer {
 }
 
 impl AdminServer {
-    /// Takes the addresses of `args`. `blocking` says why the agent is not ready, one sentence
-    /// each; it is called on each request of `/readyz` and has to be cheap.
+    /// Takes the addresses. `blocking` says why the agent is not ready, one sentence each; it is
+    /// called on each request of `/readyz` and has to be cheap.
     ///
     /// # Errors
     /// One line that names the flag.
     pub async fn bind(
-        args: &RuntimeArgs,
+        addresses: &Addresses,
         registry: Registry,
         blocking: impl Fn() -> Vec<String> + Send + Sync + 'static,
     ) -> Result<Self, AdminError> {
-        let metrics = Address::parse(METRICS_FLAG, &args.metrics_bind_address)?;
-        let health = Address::parse(HEALTH_FLAG, &args.health_probe_bind_address)?;
-        let none = Routes { registry: None, blocking: None };
-        let for_metrics = Routes { registry: Some(registry), ..none.clone() };
-        let for_health = Routes { blocking: Some(Arc::new(blocking)), ..none };
-
-        let mut server = Self { metrics: None, health: None, listeners: Vec::new() };
-        match (metrics, health) {
-            (Some(metrics), Some(health)) if metrics == health && !metrics.any_port() => {
-                let both = Routes { registry: for_metrics.registry, ..for_health };
-                let address = server.listen(&metrics, both).await?;
-                (server.metrics, server.health) = (Some(address), Some(address));
+        let metrics = Routes { registry: Some(registry), blocking: None };
+        let health = Routes { registry: None, blocking: Some(Arc::new(blocking)) };
+        let mut wanted: Vec<(Address, Routes)> = Vec::new();
+        for (flags, routes) in [(&addresses.metrics, metrics), (&addresses.health, health)] {
+            for (flag, text) in flags {
+                let Some(address) = Address::parse(flag, text)? else { continue };
+                let same =
+                    |(other, _): &&mut (Address, Routes)| *other == address && !address.any_port();
+                match wanted.iter_mut().find(same) {
+                    Some((_, all)) => all.join(&routes),
+                    None => wanted.push((address, routes.clone())),
+                }
             }
-            (metrics, health) => {
-                if let Some(metrics) = metrics {
-                    server.metrics = Some(server.listen(&metrics, for_metrics).await?);
-                }
-                if let Some(health) = health {
-                    server.health = Some(server.listen(&health, for_health).await?);
-                }
+        }
+        let mut server = Self { metrics: None, health: None, listeners: Vec::new() };
+        for (address, routes) in wanted {
+            let (metrics, health) = (routes.registry.is_some(), routes.blocking.is_some());
+            let bound = server.listen(&address, routes).await?;
+            if metrics {
+                server.metrics.get_or_insert(bound);
+            }
+            if health {
+                server.health.get_or_insert(bound);
             }
         }
         Ok(server)
@@ -125,12 +133,12 @@ impl AdminServer {
         Ok(bound)
     }
 
-    /// Where `/metrics` is; `None` if switched off.
+    /// Where `/metrics` is, first of all; `None` if switched off.
     pub fn metrics_address(&self) -> Option<SocketAddr> {
         self.metrics
     }
 
-    /// Where the probes are; `None` if switched off.
+    /// Where the probes are, first of all; `None` if switched off.
     pub fn health_address(&self) -> Option<SocketAddr> {
         self.health
     }

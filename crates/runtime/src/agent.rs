@@ -13,12 +13,13 @@ use prometheus::Registry;
 use tokio_util::task::TaskTracker;
 
 use crate::admin::{AdminError, AdminServer};
-use crate::args::RuntimeArgs;
+use crate::args::{LeaseArgs, RuntimeArgs};
 use crate::clients::ClientSet;
-use crate::clock::Clock;
+use crate::clock::{BootClock, Clock};
 use crate::engine::{Replan, Wiring, run_room};
 use crate::events::EventSink;
 use crate::held_up;
+use crate::lease::{Candidate, LeaseMetrics, LeaseSettings, TimingError};
 use crate::lifecycle::{Lifecycle, LogError, init_logging};
 use crate::metrics::Metrics;
 use crate::room::Room;
@@ -33,6 +34,9 @@ pub enum StartError {
     /// The addresses of the admin server.
     #[error(transparent)]
     Admin(#[from] AdminError),
+    /// The times of the leader election.
+    #[error(transparent)]
+    Timing(#[from] TimingError),
     /// Metrics that exist twice.
     #[error("metrics: {0}")]
     Metrics(#[from] prometheus::Error),
@@ -58,6 +62,9 @@ pub struct Agent {
     life: Lifecycle,
     metrics: Metrics,
     readiness: Readiness,
+    lease: Option<LeaseSettings>,
+    /// The rooms; the last write was answered when they have ended.
+    rooms: TaskTracker,
 }
 
 impl Agent {
@@ -70,17 +77,20 @@ impl Agent {
         version: &str,
         args: RuntimeArgs,
     ) -> Result<Self, StartError> {
+        let lease = lease_settings(name, &args.lease)?;
         init_logging(args.log_level.as_deref())?;
         let metrics = Metrics::new(name, version)?;
         let readiness = Readiness::default();
         let asked = readiness.clone();
         let registry = metrics.registry().clone();
-        let admin = AdminServer::bind(&args, registry, move || asked.blocking()).await?;
+        let addresses = args.addresses();
+        let admin = AdminServer::bind(&addresses, registry, move || asked.blocking()).await?;
         tracing::info!(agent = name, version, settings = ?args, "Started");
         let mut life = Lifecycle::new();
         let token = life.token();
         life.spawn("admin server", admin.run(token));
-        Ok(Self { name, args, life, metrics, readiness })
+        let rooms = TaskTracker::new();
+        Ok(Self { name, args, life, metrics, readiness, lease, rooms })
     }
 
     /// Where the agent registers metrics of its own.
@@ -88,7 +98,7 @@ impl Agent {
         self.metrics.registry()
     }
 
-    /// Starts the watches and the writer.
+    /// Starts the watches, the election and the writer. The first cluster is the agent's own.
     ///
     /// # Errors
     /// If metrics exist twice.
@@ -103,9 +113,13 @@ impl Agent {
         accumulator.register_metrics(self.registry())?;
 
         let write = || clients.iter().map(|(cluster, set)| (*cluster, set.write.clone()));
-        let in_flight = usize::from(self.args.writes_in_flight);
-        let settings = WriterSettings { in_flight, ..WriterSettings::new(self.name) };
-        let writer = Writer::new(write(), settings, WriteGate::open(), self.metrics.writer());
+        let settings = WriterSettings {
+            in_flight: usize::from(self.args.writes_in_flight),
+            timeout: self.args.lease.write_timeout,
+            ..WriterSettings::new(self.name)
+        };
+        let gate = self.stand_for_election(clients.first().map(|(_, own)| own))?;
+        let writer = Writer::new(write(), settings, gate, self.metrics.writer());
         let clock = Clock::system();
         let (events, reporter) =
             EventSink::new(write(), self.name, clock.clone(), self.metrics.events());
@@ -124,6 +138,32 @@ impl Agent {
         let replan = Replan::new();
         Ok(Connected { agent: self, accumulator, writer, events, clock, required, replan })
     }
+
+    /// A gate that is open while this process leads, or always if there is no election.
+    fn stand_for_election(&mut self, own: Option<&ClientSet>) -> Result<WriteGate, StartError> {
+        let metrics = LeaseMetrics::register(self.registry())?;
+        let (Some(settings), Some(own)) = (&self.lease, own) else { return Ok(WriteGate::open()) };
+        let clock = BootClock::system();
+        let gate = WriteGate::closed(clock.clone());
+        let candidate = Candidate::new(settings, own.lease.clone(), gate.clone(), clock, metrics);
+        let (rooms, token) = (self.rooms.clone(), self.life.token());
+        let written = async move {
+            rooms.close();
+            rooms.wait().await;
+        };
+        self.life.spawn("lease", candidate.run(token, written));
+        Ok(gate)
+    }
+}
+
+/// What to stand for; `None` without an election.
+fn lease_settings(
+    agent: &'static str,
+    args: &LeaseArgs,
+) -> Result<Option<LeaseSettings>, TimingError> {
+    let namespace = args.leader_election_namespace.clone();
+    let settings = |timing| LeaseSettings { agent, namespace, timing };
+    Ok(args.timing()?.map(settings))
 }
 
 /// An agent that watches its clusters; rooms can be added.
@@ -148,6 +188,7 @@ impl<S: Snapshot> Connected<S> {
         let reporter = held_up::report(
             Arc::clone(&room),
             self.accumulator.clone(),
+            self.writer.clone(),
             self.events.clone(),
             self.agent.life.token(),
         );
@@ -161,7 +202,7 @@ impl<S: Snapshot> Connected<S> {
             replan: self.replan.clone(),
             cancel: self.agent.life.token(),
         };
-        let task = run_room(room, wiring);
+        let task = self.agent.rooms.track_future(run_room(room, wiring));
         self.agent.life.spawn(name, task);
     }
 

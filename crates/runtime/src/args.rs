@@ -1,9 +1,14 @@
 //! Flags that both agents share.
 
+mod lease;
+
 use std::time::Duration;
 
 use clap::Args;
 use jiff::SignedDuration;
+
+use crate::admin::Addresses;
+pub use lease::LeaseArgs;
 
 /// Flags of the process itself; flatten them into an agent's own.
 #[derive(Args, Clone, Debug, PartialEq, Eq)]
@@ -35,6 +40,25 @@ pub struct RuntimeArgs {
         value_parser = clap::value_parser!(u16).range(1..=1024)
     )]
     pub writes_in_flight: u16,
+
+    /// The leader election.
+    #[command(flatten)]
+    pub lease: LeaseArgs,
+
+    /// Addresses of an agent's own flags.
+    #[arg(skip)]
+    pub also: Addresses,
+}
+
+impl RuntimeArgs {
+    /// Where to listen.
+    pub fn addresses(&self) -> Addresses {
+        let mut addresses = self.also.clone();
+        addresses.metrics.insert(0, ("--metrics-bind-address", self.metrics_bind_address.clone()));
+        let health = ("--health-probe-bind-address", self.health_probe_bind_address.clone());
+        addresses.health.insert(0, health);
+        addresses
+    }
 }
 
 /// Reads `90s`, `1m30s`, `15m0s` or `0s`; for flags.

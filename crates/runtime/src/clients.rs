@@ -42,6 +42,8 @@ pub struct ClientSet {
     pub watch: Client,
     /// For the writer: nothing long-lived stands in its way.
     pub write: Client,
+    /// For the lease: a crowd of writes does not hold up its renewal.
+    pub lease: Client,
     /// The server, for messages.
     pub url: String,
 }
@@ -57,7 +59,7 @@ impl ClientSet {
             connect::client(config, token)
                 .map_err(|error| ClientError::Settings { cluster, reason: one_line(&error) })
         };
-        Ok(Self { watch: build()?, write: build()?, url })
+        Ok(Self { watch: build()?, write: build()?, lease: build()?, url })
     }
 
     /// Asks the server for its version: the first request that shows a wrong address, a wrong CA or

@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::events::EventSink;
 use crate::room::Room;
+use crate::writer::Writer;
 
 /// How often to look. What lasts from one look to the next is worth an Event; a start is over by then.
 const EVERY: Duration = Duration::from_secs(5);
@@ -19,13 +20,15 @@ const TOLD: usize = 50;
 pub(crate) async fn report<R: Room>(
     room: Arc<R>,
     accumulator: Accumulator<R::Snapshot>,
+    writer: Writer,
     events: EventSink,
     cancel: CancellationToken,
 ) {
     let mut before = Vec::new();
     while cancel.run_until_cancelled(tokio::time::sleep(EVERY)).await.is_some() {
         let reasons = accumulator.blocking(room.required());
-        if !reasons.is_empty() && reasons == before {
+        // A standby leaves it to the process that leads.
+        if !reasons.is_empty() && reasons == before && writer.may_write() {
             tracing::debug!(room = room.name(), ?reasons, "Held up");
             let told = room.held_up(&accumulator.snapshot(), &reasons.join("; "));
             told.into_iter().take(TOLD).for_each(|event| events.emit(event));

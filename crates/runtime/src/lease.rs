@@ -25,11 +25,14 @@ use server::{Failure, LeaseServer};
 
 pub use timing::{Timing, TimingError};
 
+/// The end of the names of Leases. Each agent has its own, so that a hub may be a member as well.
+const GROUP: &str = "networking.fleet.azure.com";
+
 /// What an election is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeaseSettings {
-    /// Name of the Lease.
-    pub name: &'static str,
+    /// Which agent; its Lease is `<agent>.networking.fleet.azure.com`.
+    pub agent: &'static str,
     /// Its namespace in the agent's own cluster.
     pub namespace: String,
     /// How long things take.
@@ -105,12 +108,13 @@ impl Candidate {
         clock: BootClock,
         metrics: LeaseMetrics,
     ) -> Self {
-        let LeaseSettings { name, namespace, timing } = settings;
+        let LeaseSettings { agent, namespace, timing } = settings;
+        let name = format!("{agent}.{GROUP}");
         let identity = identity();
         metrics.leads.set(0);
         Self {
             elector: Elector::new(identity.clone(), *timing),
-            server: LeaseServer::new(client, namespace, name, name),
+            server: LeaseServer::new(client, namespace, name, agent),
             timing: *timing,
             identity,
             gate,
@@ -185,7 +189,7 @@ impl Candidate {
         if self.leads && left < pause {
             tokio::time::sleep(left).await;
             self.show();
-            tokio::time::sleep(pause - left).await;
+            tokio::time::sleep(pause.saturating_sub(left)).await;
         } else {
             tokio::time::sleep(pause).await;
         }

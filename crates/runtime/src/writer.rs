@@ -134,6 +134,11 @@ impl Writer {
         outcome
     }
 
+    /// Whether this process may write now.
+    pub(crate) fn may_write(&self) -> bool {
+        self.0.gate.check().is_ok()
+    }
+
     /// The times in which this process may write.
     pub(crate) fn terms(&self) -> Terms {
         self.0.gate.terms()

@@ -77,6 +77,41 @@ async fn nothing_is_planned_anew_before_everything_is_known() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_standby_plans_nothing_and_then_everything() {
+    let world = World::new();
+    let running = world.start();
+    world.wish("a", "1");
+    world.until(World::is_granted).await;
+    running.gate.close();
+    sleep(Duration::from_secs(1)).await;
+    let plans = world.plans();
+    world.wish("b", "1");
+    world.unwish("a");
+    sleep(LONG).await;
+    assert_eq!((world.plans(), world.requests().len()), (plans, 1));
+    running.gate.open_until(Duration::MAX);
+    world.until(World::is_granted).await;
+    assert_eq!(world.requests().len(), 3);
+    running.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_lost_lease_left_undone_is_done_when_it_is_back() {
+    let world = World::new();
+    let running = world.start();
+    // A key that waits for a retry when the term ends.
+    world.answer_next(failure(500, "InternalError", "a"));
+    world.wish("a", "1");
+    world.until(|world| world.requests().len() == 1).await;
+    running.gate.close();
+    sleep(LONG).await;
+    assert_eq!(world.requests().len(), 1);
+    running.gate.open_until(Duration::MAX);
+    world.until(World::is_granted).await;
+    running.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn at_rest_nothing_is_planned_or_written() {
     let world = World::new();
     let running = world.start();

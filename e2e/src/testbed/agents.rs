@@ -99,6 +99,8 @@ impl Agents {
             ];
             let arguments = addresses.into_iter().chain(options.arguments.iter().cloned());
             let mut environment = fleet.agent_env(agent);
+            // Whoever is killed and started again would wait for its own lease to expire.
+            environment.push(("LEADER_ELECT".to_owned(), "false".to_owned()));
             environment.extend(at_once());
             environment.extend(options.environment.iter().cloned());
             environment.extend(options.of_agents.get(&agent).into_iter().flatten().cloned());

@@ -29,6 +29,12 @@ impl fmt::Debug for Routes {
 }
 
 impl Routes {
+    /// Serves what `other` serves, too.
+    pub(super) fn join(&mut self, other: &Self) {
+        self.registry = self.registry.take().or_else(|| other.registry.clone());
+        self.blocking = self.blocking.take().or_else(|| other.blocking.clone());
+    }
+
     pub(super) fn answer<B>(&self, request: &Request<B>) -> Response<Full<Bytes>> {
         if !matches!(*request.method(), Method::GET | Method::HEAD) {
             return text(StatusCode::METHOD_NOT_ALLOWED, "only GET\n");

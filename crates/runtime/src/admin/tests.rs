@@ -5,17 +5,15 @@ use tokio::net::TcpStream;
 
 use super::*;
 
-fn args(metrics: &str, health: &str) -> RuntimeArgs {
-    RuntimeArgs {
-        metrics_bind_address: metrics.to_owned(),
-        health_probe_bind_address: health.to_owned(),
-        log_level: None,
-        writes_in_flight: 16,
+fn args(metrics: &str, health: &str) -> Addresses {
+    Addresses {
+        metrics: vec![("--metrics-bind-address", metrics.to_owned())],
+        health: vec![("--health-probe-bind-address", health.to_owned())],
     }
 }
 
-async fn bind(args: &RuntimeArgs) -> Result<AdminServer, AdminError> {
-    AdminServer::bind(args, Registry::new(), Vec::new).await
+async fn bind(addresses: &Addresses) -> Result<AdminServer, AdminError> {
+    AdminServer::bind(addresses, Registry::new(), Vec::new).await
 }
 
 /// Status line and body of one request.
@@ -131,4 +129,25 @@ async fn a_peer_that_sends_no_headers_is_dropped() {
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer).await.unwrap();
     assert!(!answer.starts_with(b"HTTP/1.1 200"));
+}
+
+#[tokio::test]
+async fn several_flags_may_name_the_same_address_and_others() {
+    let (first, second) =
+        (format!("127.0.0.1:{}", free_port()), format!("127.0.0.1:{}", free_port()));
+    let mut addresses = args(&first, "0");
+    for (flag, text) in
+        [("--hub-metrics-bind-address", &first), ("--member-metrics-bind-address", &second)]
+    {
+        addresses.metrics.push((flag, text.clone()));
+    }
+    let server = bind(&addresses).await.unwrap();
+    assert_eq!(server.metrics_address().unwrap().to_string(), first);
+    let cancel = CancellationToken::new();
+    let task = tokio::spawn(server.run(cancel.clone()));
+    for address in [first, second] {
+        assert_eq!(ask(address.parse().unwrap(), "GET /metrics").await.0, "HTTP/1.1 200 OK");
+    }
+    cancel.cancel();
+    task.await.unwrap();
 }

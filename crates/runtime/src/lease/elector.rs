@@ -28,6 +28,15 @@ pub(super) struct Found {
     pub(super) record: Record,
 }
 
+/// What the server has, as far as its last answer tells.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Current {
+    /// It may have changed since.
+    Unknown,
+    None,
+    Lease(Found),
+}
+
 /// What to do next.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Step {
@@ -55,8 +64,8 @@ pub(super) struct Elector {
     gone: bool,
     /// When that, or that it is gone, was first seen.
     seen_at: Duration,
-    /// The last answer, unless it may be outdated: what the server has, if anything.
-    current: Option<Option<Found>>,
+    /// What the server has.
+    current: Current,
     /// Until when we may write.
     until: Duration,
 }
@@ -70,21 +79,20 @@ impl Elector {
             remembered: Record::default(),
             gone: false,
             seen_at: Duration::ZERO,
-            current: None,
+            current: Current::Unknown,
             until: Duration::ZERO,
         }
     }
 
     /// What to do at `now`; `wall` is only written down.
     pub(super) fn decide(&self, now: Duration, wall: Timestamp) -> Step {
-        match &self.current {
-            None => Step::Read,
-            Some(_) if self.is_taken(now) => Step::Wait,
-            Some(found) => Step::Write {
-                at: found.as_ref().map(|found| found.version.clone()),
-                record: self.claim(wall),
-            },
-        }
+        let at = match &self.current {
+            Current::Unknown => return Step::Read,
+            _ if self.is_taken(now) => return Step::Wait,
+            Current::None => None,
+            Current::Lease(found) => Some(found.version.clone()),
+        };
+        Step::Write { at, record: self.claim(wall) }
     }
 
     /// Until when this process may write: a time of the clock that `now` comes from.
@@ -108,26 +116,27 @@ impl Elector {
             // Its holder may have renewed it, unseen by us, until it was deleted.
             self.seen_at = now;
         }
-        self.current = Some(found);
+        self.current = found.map_or(Current::None, Current::Lease);
     }
 
     /// The server has acknowledged our claim, which was sent at `sent`.
     pub(super) fn wrote(&mut self, sent: Duration, found: Found) {
         self.remember(sent, &found.record);
         self.until = sent + self.timing.renew_deadline;
-        self.current = Some(Some(found));
+        self.current = Current::Lease(found);
     }
 
     /// What the server has may be something else by now.
     pub(super) fn forget(&mut self) {
-        self.current = None;
+        self.current = Current::Unknown;
     }
 
     /// What to write to give the lease back, once the last write was answered. `None` if it is
     /// not ours.
     pub(super) fn release(&mut self, now: Duration, wall: Timestamp) -> Option<Step> {
         let ours = now < std::mem::take(&mut self.until);
-        let found = self.current.take().flatten()?;
+        let before = std::mem::replace(&mut self.current, Current::Unknown);
+        let Current::Lease(found) = before else { return None };
         let record = Record {
             holder: String::new(),
             // For those who believe in nothing but time, as the Go library writes it.
@@ -152,7 +161,9 @@ impl Elector {
     /// Whether another process may still be writing.
     fn is_taken(&self, now: Duration) -> bool {
         let asked = self.remembered.duration.max(self.timing.duration).min(LONGEST);
-        self.is_others(&self.remembered) && now < self.seen_at + asked
+        // What is gone may have been another's after it was ours, unless it still is.
+        let lost = self.gone && self.remembered.holder == self.me && self.until <= now;
+        (lost || self.is_others(&self.remembered)) && now < self.seen_at + asked
     }
 
     fn claim(&self, wall: Timestamp) -> Record {

@@ -15,7 +15,7 @@ use crate::clients::one_line;
 pub(super) struct LeaseServer {
     api: Api<Lease>,
     namespace: String,
-    name: &'static str,
+    name: String,
     params: PostParams,
 }
 
@@ -32,7 +32,7 @@ pub(super) enum Failure {
 
 impl LeaseServer {
     /// Writes are marked with `manager`.
-    pub(super) fn new(client: Client, namespace: &str, name: &'static str, manager: &str) -> Self {
+    pub(super) fn new(client: Client, namespace: &str, name: String, manager: &str) -> Self {
         let params =
             PostParams { field_manager: Some(manager.to_owned()), ..PostParams::default() };
         Self {
@@ -45,7 +45,7 @@ impl LeaseServer {
 
     /// What the server has.
     pub(super) async fn read(&self, timeout: Duration) -> Result<Option<Found>, Failure> {
-        let lease = answer(timeout, self.api.get_opt(self.name)).await?;
+        let lease = answer(timeout, self.api.get_opt(&self.name)).await?;
         Ok(lease.map(found))
     }
 
@@ -58,7 +58,7 @@ impl LeaseServer {
     ) -> Result<Found, Failure> {
         let lease = Lease {
             metadata: ObjectMeta {
-                name: Some(self.name.to_owned()),
+                name: Some(self.name.clone()),
                 namespace: Some(self.namespace.clone()),
                 resource_version: at.clone(),
                 ..ObjectMeta::default()
@@ -66,7 +66,7 @@ impl LeaseServer {
             spec: Some(spec(record)),
         };
         let written = if at.is_some() {
-            answer(timeout, self.api.replace(self.name, &self.params, &lease)).await
+            answer(timeout, self.api.replace(&self.name, &self.params, &lease)).await
         } else {
             answer(timeout, self.api.create(&self.params, &lease)).await
         };

@@ -15,7 +15,7 @@ use tokio::time::{Instant, sleep};
 
 use super::*;
 
-const NAME: &str = "agent.example.com";
+const AGENT: &str = "member-agent";
 /// More than enough for a candidate to look at the lease.
 const SOON: Duration = Duration::from_secs(5);
 
@@ -132,7 +132,7 @@ impl Running {
 
     fn with_clock(server: &Server, clock: BootClock) -> Self {
         let settings = LeaseSettings {
-            name: NAME,
+            agent: AGENT,
             namespace: "fleet-system".to_owned(),
             timing: Timing::default(),
         };
@@ -231,7 +231,7 @@ async fn a_lease_is_given_back_after_the_last_write() {
     assert!(!second.leads());
     first.written.take().unwrap().send(()).unwrap();
     first.task.await.unwrap();
-    assert!(!first.gate.check().is_ok());
+    assert!(first.gate.check().is_err());
     let took = second.until_it_leads().await;
     assert!(took < SOON, "{took:?}");
 }

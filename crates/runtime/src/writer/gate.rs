@@ -119,7 +119,7 @@ impl Terms {
         let over = |term: &Term| !term.open || term.number != number;
         let over = self.term.wait_for(over).await.is_ok();
         if !over {
-            std::future::pending().await
+            std::future::pending::<()>().await;
         }
     }
 }
@@ -174,7 +174,7 @@ mod tests {
         let mut terms = gate.terms();
         gate.open_until(Duration::from_secs(10));
         let first = terms.begin().now_or_never().unwrap();
-        clock.advance(Duration::from_secs(60));
+        clock.advance(Duration::from_mins(1));
         gate.open_until(Duration::from_secs(70));
         assert!(terms.end(first).now_or_never().is_some());
         assert_eq!(terms.begin().now_or_never(), Some(first + 1));

@@ -438,7 +438,8 @@ impl World {
         let metrics = Metrics::new("test", "0").unwrap();
         let clients = [(ClusterId::Hub, self.client())];
         let settings = WriterSettings::new("test");
-        let writer = Writer::new(clients, settings, WriteGate::open(), metrics.writer());
+        let gate = WriteGate::open();
+        let writer = Writer::new(clients, settings, gate.clone(), metrics.writer());
         let replan = Replan::new();
         let wiring = Wiring {
             accumulator,
@@ -450,7 +451,7 @@ impl World {
             cancel: cancel.clone(),
         };
         let room = run_room(Arc::new(CopyRoom { world: self.clone() }), wiring);
-        Running { cancel, metrics, replan, room: tokio::spawn(room) }
+        Running { cancel, metrics, gate, replan, room: tokio::spawn(room) }
     }
 }
 
@@ -458,6 +459,7 @@ impl World {
 pub struct Running {
     pub cancel: CancellationToken,
     pub metrics: Metrics,
+    pub gate: WriteGate,
     pub replan: Replan,
     pub room: tokio::task::JoinHandle<()>,
 }

@@ -98,6 +98,10 @@ fn a_deleted_lease_of_ours_is_made_again() {
     elector.read(at(2), None);
     assert_eq!(writes(&elector, 2).0, "");
     assert_eq!(elector.leads_until(), at(10));
+    // Once it has expired, somebody else may have had it since.
+    assert_eq!(elector.decide(at(10), WALL), Step::Wait);
+    assert_eq!(elector.decide(at(31), WALL), Step::Wait);
+    assert_eq!(writes(&elector, 32).0, "");
 }
 
 #[test]
