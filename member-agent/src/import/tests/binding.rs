@@ -136,6 +136,32 @@ fn marks_of_a_derived_service_heal_one_at_a_time() {
     }
 }
 
+/// Reliability F33: each mark on the wish, removed or altered, heals, and nothing is made anew.
+#[test]
+fn marks_of_a_wish_heal_one_at_a_time() {
+    type Change = fn(&mut Value);
+    let tamper: [Change; 4] = [
+        |mcs| mcs["metadata"]["labels"] = json!({}),
+        |mcs| mcs["metadata"]["labels"][labels::SERVICE_IMPORT] = json!("elsewhere"),
+        |mcs| mcs["metadata"]["finalizers"] = json!([]),
+        |mcs| mcs["status"] = json!({}),
+    ];
+    for change in tamper {
+        let mut world = World::importing();
+        let (mcs, service) = (world.mcs(&shop()).cloned(), world.derived().cloned());
+        let import = world.import().cloned();
+        world.edit(kinds::MULTI_CLUSTER_SERVICE, &shop(), change);
+        world.settle();
+        let (before, after) = (mcs.unwrap(), world.mcs(&shop()).unwrap());
+        for field in ["labels", "finalizers"] {
+            assert_eq!(after["metadata"][field], before["metadata"][field]);
+        }
+        assert_eq!(after["status"], before["status"]);
+        assert_eq!(world.derived().cloned(), service);
+        assert_eq!(world.import().cloned(), import);
+    }
+}
+
 /// A derived Service that carries the uid of another incarnation is replaced.
 #[test]
 fn a_derived_service_of_an_earlier_wish_is_replaced() {
