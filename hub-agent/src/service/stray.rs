@@ -5,7 +5,7 @@ use fleet_api::conditions::{self, reasons};
 use fleet_api::names::member_of_namespace;
 use fleet_api::{ObjectName, ResourceKind, events, finalizers, kinds};
 use fleet_model::conditions::{Wanted, apply};
-use fleet_model::records::HasMeta;
+use fleet_model::records::{HasMeta, named};
 use fleet_model::steps::{HUB, remove_finalizer};
 use fleet_runtime::plan::{Event, EventType, Plan};
 use jiff::Timestamp;
@@ -93,7 +93,7 @@ fn remove_copy(name: &ObjectName, snapshot: &HubSnapshot, plan: &mut Plan) {
     let Some(copy) = copy.filter(|copy| matches!(key_of_copy(copy), Key::Stray(..))) else {
         return;
     };
-    if snapshot.slice_exports.iter().any(|slice| slice.name.name == name.name) {
+    if snapshot.slice_exports.by(&named(&name.name)).next().is_some() {
         return;
     }
     if !copy.meta.is_terminating() {

@@ -4,6 +4,7 @@
 //! deleted (design 3a). It lets any of those that wait take over; here it is the oldest.
 
 use fleet_api::{annotations, finalizers, kinds};
+use fleet_runtime::testing::execute;
 use serde_json::{Value, json};
 
 use super::world::{World, of_shop, port, shop};
@@ -218,6 +219,22 @@ fn a_lost_claim_is_not_up_for_grabs() {
             (vec!["d".to_owned()], vec!["d".to_owned()])
         );
     }
+}
+
+/// A grant that could not be emptied keeps the claim where it is.
+#[test]
+fn the_claim_waits_for_the_grants() {
+    let mut world = World::shared();
+    world.request("c");
+    world.settle();
+    let mut world = exclusive(world);
+    let plan = world.plan();
+    let touch = |request: &mut Value| request["metadata"]["labels"] = json!({ "a": "b" });
+    world.hub.edit(kinds::INTERNAL_SERVICE_IMPORT, &of_shop("c"), touch).unwrap();
+    assert!(!execute(&plan, &mut [&mut world.hub]).is_empty());
+    assert_eq!((world.holders().len(), world.granted().len()), (2, 2));
+    world.settle();
+    assert_eq!((world.holders(), world.granted()), (vec!["b".to_owned()], vec!["b".to_owned()]));
 }
 
 /// Switched on with several holders: the oldest keeps it. The others lose their grants and copies
