@@ -17,6 +17,7 @@ mod handover;
 mod held_up;
 mod kill;
 mod latency;
+mod leaving;
 mod namespaces;
 mod outage;
 mod random;
@@ -66,6 +67,7 @@ fn main() -> ExitCode {
     vanished::add(&mut tests);
     kill::add(&mut tests);
     crash::add(&mut tests);
+    leaving::add(&mut tests);
 
     tests.run(&arguments)
 }

@@ -34,6 +34,7 @@ fn on_own_testbed() -> bool {
 
 /// Services that the other scenarios do not touch, whatever these do to agents and servers in this minute.
 async fn at_rest_nothing_is_written(stage: &Stage) -> Result<()> {
+    let _all_stay = stage.everybody().read().await;
     let namespace = stage.namespace("rest").await?;
     let mut meter = WriteMeter::start(stage)?.about(&namespace);
     for number in 0..SERVICES {

@@ -45,6 +45,8 @@ pub(crate) struct Stage {
     /// What the oracle judges in the end; not on clusters of others, which show no audit logs.
     recorder: Option<Recorder>,
     fleet: Fleet,
+    /// Whether all members have to stay.
+    everybody: RwLock<()>,
     /// Names of the user namespaces that were made.
     namespaces: Mutex<Vec<String>>,
 }
@@ -71,7 +73,8 @@ impl Stage {
         };
         let agents = Agents::start(&fleet, &agent_options()).await;
         let agents = RwLock::new(fleet.explain_as("start", agents).await?);
-        Ok(Self { agents, recorder, fleet, namespaces: Mutex::default() })
+        let (everybody, namespaces) = (RwLock::default(), Mutex::default());
+        Ok(Self { agents, recorder, fleet, everybody, namespaces })
     }
 
     pub(crate) fn fleet(&self) -> &Fleet {
@@ -81,6 +84,12 @@ impl Stage {
     /// The agents: a scenario reads them, one that must be alone writes.
     pub(crate) fn agents(&self) -> &RwLock<Agents> {
         &self.agents
+    }
+
+    /// Read by a scenario that lasts through others and needs every member in the fleet, written by one that lets a
+    /// member go.
+    pub(crate) fn everybody(&self) -> &RwLock<()> {
+        &self.everybody
     }
 
     /// Starts again what a scenario has ended and, because it failed, not started.
