@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use fleet_accumulator::{Accumulator, ClusterId, Config, SourceSpec};
+use fleet_model::served::{GROUP_VERSION, Served};
 use fleet_runtime::agent::Agent;
 use fleet_runtime::clients;
 use fleet_runtime::clock::Clock;
@@ -34,6 +35,8 @@ pub async fn run(args: Args) -> anyhow::Result<ExitCode> {
     let heartbeats =
         HeartbeatMetrics::new(agent.accumulator().clone(), settings.clone(), Clock::system())?;
     agent.registry().register(Box::new(heartbeats))?;
+    let served = settings.served.clone();
+    agent.follow_schema(hub.write, GROUP_VERSION, served, |document| Served::of(document?));
     agent.room(ServiceRoom { settings: settings.clone() });
     agent.room(MemberRoom { settings });
     Ok(agent.run().await)

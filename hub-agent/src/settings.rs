@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use fleet_model::served::Served;
+use fleet_runtime::live::Live;
 
 /// How long a member that was deleted may take to leave unless a flag says otherwise.
 pub(crate) const FORCE_DELETE_WAIT: Duration = Duration::from_mins(15);
@@ -17,7 +18,7 @@ pub struct Settings {
     /// How long a member may be silent; `None` for some heartbeats.
     pub heartbeat_ttl: Option<Duration>,
     /// What slices can carry on the hub; `None` until that is known.
-    pub served: Option<Served>,
+    pub served: Live<Option<Served>>,
 }
 
 impl Default for Settings {
@@ -27,7 +28,7 @@ impl Default for Settings {
             exclusive_imports: false,
             force_delete_wait: FORCE_DELETE_WAIT,
             heartbeat_ttl: None,
-            served: None,
+            served: Live::default(),
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use fleet_accumulator::{Accumulator, Builder, ClusterId, Config, SourceSpec};
+use fleet_model::served::{GROUP_VERSION, Served};
 use fleet_runtime::agent::Agent;
 use fleet_runtime::clients::{self, ClientSet, HubSettings};
 
@@ -37,7 +38,10 @@ pub async fn run(args: Args) -> anyhow::Result<ExitCode> {
     let own = clients::local().await?;
     let hub = clients::hub_from_env(hub).await?;
     let sources = sources(&settings.identity, &own, &hub);
+    let schema = hub.write.clone();
     let mut agent = agent.connect(&[(ClusterId::Local, own), (ClusterId::Hub, hub)], sources)?;
+    let served = settings.served.clone();
+    agent.follow_schema(schema, GROUP_VERSION, served, |document| Served::of(document?));
     agent.room(ExportRoom::new(settings.clone(), export));
     agent.room(ImportRoom::new(settings.clone(), import));
     agent.room(MembershipRoom::new(settings, membership));

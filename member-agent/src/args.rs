@@ -6,6 +6,7 @@ use anyhow::{Context, bail};
 use clap::Parser;
 use fleet_api::names;
 use fleet_runtime::args::{RuntimeArgs, duration};
+use fleet_runtime::live::Live;
 
 use crate::{Identity, Settings};
 
@@ -69,8 +70,8 @@ impl Args {
         Ok(Settings {
             identity: self.identity()?,
             derived_service_grace: self.derived_service_grace_period,
-            served: None,
             networking: true,
+            served: Live::default(),
         })
     }
 

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use fleet_model::served::Served;
+use fleet_runtime::live::Live;
 
 use crate::Identity;
 
@@ -16,11 +17,11 @@ pub struct Settings {
     pub identity: Identity,
     /// How long a derived Service, and with it its address, outlives its last exporter.
     pub derived_service_grace: Duration,
-    /// What slices can carry on the hub; `None` until that is known.
-    pub served: Option<Served>,
     /// Whether anything is exported and imported. Without, the agent only reports to the hub, and
     /// leaves a fleet without looking for what others may have left.
     pub networking: bool,
+    /// What slices can carry on the hub; `None` until that is known.
+    pub served: Live<Option<Served>>,
 }
 
 impl Settings {
@@ -29,8 +30,8 @@ impl Settings {
         Self {
             identity: Identity::new(cluster),
             derived_service_grace: DERIVED_SERVICE_GRACE,
-            served: None,
             networking: true,
+            served: Live::default(),
         }
     }
 }

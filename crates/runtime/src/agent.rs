@@ -4,10 +4,12 @@
 //! credentials are missing or no API server can be reached. Then the clients, the watches, the
 //! writer, and one task per room.
 
+use std::fmt::Debug;
 use std::process::ExitCode;
 use std::sync::{Arc, OnceLock};
 
 use fleet_accumulator::{Accumulator, Builder, ClusterId, Snapshot, SourceSet};
+use kube::Client;
 use parking_lot::Mutex;
 use prometheus::Registry;
 use tokio_util::task::TaskTracker;
@@ -21,8 +23,10 @@ use crate::events::EventSink;
 use crate::held_up;
 use crate::lease::{Candidate, LeaseMetrics, LeaseSettings, TimingError};
 use crate::lifecycle::{Lifecycle, LogError, init_logging};
+use crate::live::Live;
 use crate::metrics::Metrics;
 use crate::room::Room;
+use crate::schema;
 use crate::writer::{WriteGate, Writer, WriterSettings};
 
 /// Why an agent cannot start, in one line.
@@ -214,6 +218,29 @@ impl<S: Snapshot> Connected<S> {
     /// Where the agent registers metrics of its own.
     pub fn registry(&self) -> &Registry {
         self.agent.registry()
+    }
+
+    /// Keeps `value` at what `read` makes of the server's `OpenAPI` document of a group and version;
+    /// rooms plan anew when that becomes another value.
+    pub fn follow_schema<T>(
+        &mut self,
+        client: Client,
+        group_version: &'static str,
+        value: Live<T>,
+        read: impl Fn(Option<&serde_json::Value>) -> T + Send + 'static,
+    ) where
+        T: Copy + PartialEq + Debug + Send + 'static,
+    {
+        let replan = self.replan.clone();
+        let changed = move |document: Option<&serde_json::Value>| {
+            let served = read(document);
+            if value.set(served) {
+                tracing::info!(group_version, ?served, "The schema is another one");
+                replan.all();
+            }
+        };
+        let task = schema::follow(client, group_version, self.agent.life.token(), changed);
+        self.agent.life.spawn("schema", task);
     }
 
     /// Makes all rooms plan everything anew; see [`Replan`].

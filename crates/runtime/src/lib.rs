@@ -11,6 +11,7 @@
 //! - [`clients`]: connections and credentials; [`events`]: Kubernetes Events.
 //! - [`agent`]: all of it put together.
 //! - [`lease`]: which of several processes writes.
+//! - [`live`]: what plans depend on beside the snapshot.
 //! - [`lifecycle`], [`admin`], [`metrics`], [`args`], [`clock`]: the process around it.
 
 pub mod admin;
@@ -23,10 +24,12 @@ pub mod events;
 mod held_up;
 pub mod lease;
 pub mod lifecycle;
+pub mod live;
 pub mod metrics;
 pub mod plan;
 pub mod queue;
 pub mod room;
+mod schema;
 #[cfg(feature = "testing")]
 pub mod testing;
 pub mod writer;

@@ -9,6 +9,7 @@ mod changes;
 mod conflict;
 mod crash;
 mod disturbed;
+mod endpoints;
 mod exchange;
 mod exclusive;
 mod exporters;
@@ -50,6 +51,7 @@ fn main() -> ExitCode {
     exchange::add(&mut tests);
     changes::add(&mut tests);
     conflict::add(&mut tests);
+    endpoints::add(&mut tests);
     tampering::add(&mut tests);
     withdrawal::add(&mut tests);
     handover::add(&mut tests);
@@ -65,6 +67,7 @@ fn main() -> ExitCode {
     grace::add(&mut tests);
     exclusive::add(&mut tests);
     vanished::add(&mut tests);
+    endpoints::add_alone(&mut tests);
     kill::add(&mut tests);
     crash::add(&mut tests);
     leaving::add(&mut tests);

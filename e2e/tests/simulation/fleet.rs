@@ -6,6 +6,7 @@ use std::time::Duration;
 use fleet_accumulator::ClusterId;
 use fleet_api::{ObjectName, ResourceKind, kinds};
 use fleet_model::served::Served;
+use fleet_runtime::live::Live;
 use fleet_runtime::plan::{Action, Plan, Step};
 use fleet_runtime::room::Room;
 use fleet_runtime::testing::{ModelServer, Refusal, Write, execute};
@@ -57,8 +58,8 @@ impl Fleet {
             hub.create(kinds::NAMESPACE, &name, json!({})).unwrap();
         }
         let members = members.iter().map(|name| Member::new(name)).collect();
-        let mut room = ServiceRoom::default();
-        room.settings.served = Some(Served::OURS);
+        let room = ServiceRoom::default();
+        room.settings.served.set(Some(Served::OURS));
         Self { hub, members, room, random: Random(seed), patient: false }
     }
 
@@ -219,7 +220,7 @@ impl Member {
         let registry = prometheus::Registry::new();
         let settings = Settings {
             derived_service_grace: Duration::ZERO,
-            served: Some(Served::OURS),
+            served: Live::new(Some(Served::OURS)),
             ..Settings::new(name)
         };
         let mut server = ModelServer::new(ClusterId::Local);

@@ -90,7 +90,7 @@ fn wanted<'a>(
 }
 
 fn carries(fleet: &Fleet<'_>, slice: &Slice<'_>) -> Option<bool> {
-    served::carries(fleet.settings.served, &slice.record.spec.address_type)
+    served::carries(fleet.served, &slice.record.spec.address_type)
 }
 
 /// A slice exported by a Go member carries no finalizer of the hub yet; it gets one before a copy.
@@ -153,7 +153,7 @@ fn body(fleet: &Fleet<'_>, slice: &Slice<'_>, carried: &[Endpoint]) -> Value {
 /// What a copy has of a slice; it may carry draining endpoints already.
 fn spec(fleet: &Fleet<'_>, slice: &Slice<'_>, carried: &[Endpoint]) -> ExportedSliceSpec {
     let mut spec = slice.record.spec.clone();
-    let draining = served::draining(fleet.settings.served, &spec.draining_endpoints, carried);
+    let draining = served::draining(fleet.served, &spec.draining_endpoints, carried);
     if draining.is_empty() {
         spec.draining_endpoints.clear();
     }

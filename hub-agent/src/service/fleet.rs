@@ -8,6 +8,7 @@ use fleet_model::records::{
     EndpointSliceExportRecord, EndpointSliceImportRecord, HasMeta, InternalServiceExportRecord,
     InternalServiceImportRecord, ServiceImportRecord, named,
 };
+use fleet_model::served::Served;
 
 use super::keys::{FromMember, owner_of};
 use crate::Settings;
@@ -36,6 +37,8 @@ impl<T> Copy for Owned<'_, T> {}
 pub struct Fleet<'a> {
     /// What the agent was told at start.
     pub settings: &'a Settings,
+    /// What slices can carry.
+    pub served: Option<Served>,
     /// Namespace and name, the same in all clusters.
     pub service: &'a ObjectName,
     /// The resolved Service.
@@ -57,6 +60,7 @@ impl<'a> Fleet<'a> {
         let import = snapshot.service_imports.get(service);
         Self {
             settings,
+            served: settings.served.get(),
             service,
             // On a hub that is also a member, an import made for a MultiClusterService is not ours.
             import: import.filter(|import| import.meta.controller_owner().is_none()),

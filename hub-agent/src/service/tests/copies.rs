@@ -53,7 +53,7 @@ fn draining_endpoints_are_copied_where_they_are_served() {
         [(Some(Served::OURS), true), (Some(Served::ORIGINAL), false), (None, false)]
     {
         let mut world = World::shared();
-        world.room.settings.served = served;
+        world.room.settings.served.set(served);
         edit_slice(&mut world, drain);
         world.settle();
         let spec = &copy(&world)["spec"];
@@ -65,10 +65,10 @@ fn draining_endpoints_are_copied_where_they_are_served() {
 #[test]
 fn what_drains_stays_while_nobody_knows_what_is_served() {
     let mut world = World::shared();
-    world.room.settings.served = Some(Served::OURS);
+    world.room.settings.served.set(Some(Served::OURS));
     edit_slice(&mut world, drain);
     world.settle();
-    world.room.settings.served = None;
+    world.room.settings.served.set(None);
     assert!(world.plan().is_empty());
     edit_slice(&mut world, |slice| {
         slice["spec"]["drainingEndpoints"] = json!([{ "addresses": ["10.1.0.2"] }]);
@@ -92,7 +92,7 @@ fn ipv6_begins_when_it_is_served_and_ends_when_it_is_not() {
         (None, 1),
         (Some(Served::ORIGINAL), 0),
     ] {
-        world.room.settings.served = served;
+        world.room.settings.served.set(served);
         world.settle();
         assert_eq!(world.copies().len(), copies, "{served:?}");
     }
@@ -101,7 +101,7 @@ fn ipv6_begins_when_it_is_served_and_ends_when_it_is_not() {
 #[test]
 fn slices_of_names_never_travel() {
     let mut world = World::new();
-    world.room.settings.served = Some(Served::OURS);
+    world.room.settings.served.set(Some(Served::OURS));
     world.export("a", 80);
     world.slice("a", "s1", "example.com");
     edit_slice(&mut world, |slice| slice["spec"]["addressType"] = json!("FQDN"));

@@ -38,7 +38,7 @@ fn with_slice(address_type: &str) -> World {
 #[test]
 fn a_draining_endpoint_moves_to_its_own_list_and_goes() {
     let mut world = World::exported();
-    world.settings.served = Some(Served::OURS);
+    world.settings.served.set(Some(Served::OURS));
     assert!(world.plan().is_empty(), "nothing drains yet");
     terminate(&mut world, 0);
     let plan = world.plan();
@@ -59,7 +59,7 @@ fn what_is_not_ready_leaves_at_once_whatever_is_served() {
     for served in SERVED {
         for serving in [true, false] {
             let mut world = World::exported();
-            world.settings.served = served;
+            world.settings.served.set(served);
             let ended = json!({ "ready": false, "serving": serving, "terminating": true });
             conditions(&mut world, 0, ended);
             world.settle();
@@ -72,7 +72,7 @@ fn what_is_not_ready_leaves_at_once_whatever_is_served() {
 fn the_originals_definition_gets_no_draining_endpoints_and_no_writes() {
     for served in [None, Some(Served::ORIGINAL)] {
         let mut world = World::exported();
-        world.settings.served = served;
+        world.settings.served.set(served);
         terminate(&mut world, 0);
         world.settle();
         assert!(world.copies()[0]["spec"].get("drainingEndpoints").is_none(), "{served:?}");
@@ -86,10 +86,10 @@ fn what_drains_is_sent_once_it_is_served_and_stays_while_that_is_unknown() {
     let mut world = World::exported();
     terminate(&mut world, 0);
     world.settle();
-    world.settings.served = Some(Served::OURS);
+    world.settings.served.set(Some(Served::OURS));
     world.settle();
     assert_eq!(addresses(&world, "drainingEndpoints"), ["10.1.0.1"]);
-    world.settings.served = None;
+    world.settings.served.set(None);
     assert!(world.plan().is_empty());
     terminate(&mut world, 1);
     world.settle();
@@ -107,7 +107,7 @@ fn ipv6_slices_travel_where_they_are_served() {
         (None, 1),
         (Some(Served::ORIGINAL), 0),
     ] {
-        world.settings.served = served;
+        world.settings.served.set(served);
         world.settle();
         assert_eq!(world.copies().len(), copies, "{served:?}");
     }
@@ -117,7 +117,7 @@ fn ipv6_slices_travel_where_they_are_served() {
 fn slices_of_names_never_travel() {
     for served in SERVED {
         let mut world = with_slice("FQDN");
-        world.settings.served = served;
+        world.settings.served.set(served);
         world.settle();
         assert!(world.copies().is_empty(), "{served:?}");
     }
