@@ -60,11 +60,11 @@ async fn a_member_leaves_and_comes_back(stage: &Stage, _: &mut Agents) -> Result
 }
 
 /// What KubeFleet does when an administrator lets the member go or takes it back.
-async fn tell(stage: &Stage, state: &str) -> Result<()> {
+async fn tell(stage: &Stage, wish: &str) -> Result<()> {
     let member = stage.member(SECOND_IMPORTER).name();
     let key = (&*member_namespace(member), member);
-    let wish = json!({ "spec": { "state": state } });
-    edit(stage.hub(), kinds::INTERNAL_MEMBER_CLUSTER, key, wish).await?;
+    let spec = json!({ "spec": { "state": wish } });
+    edit(stage.hub(), kinds::INTERNAL_MEMBER_CLUSTER, key, spec).await?;
     Ok(())
 }
 
