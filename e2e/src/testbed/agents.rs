@@ -220,6 +220,11 @@ impl Agents {
         self.processes.get(&agent)?.server.as_ref().map(Server::pid)
     }
 
+    /// The agent's program, for a run of its own.
+    pub fn program(&self, agent: Agent) -> Result<&Path> {
+        Ok(&self.process(agent)?.launch.program)
+    }
+
     /// The agent's log file; restarts append to it.
     pub fn log(&self, agent: Agent) -> Result<&Path> {
         Ok(&self.process(agent)?.launch.log)

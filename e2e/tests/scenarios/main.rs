@@ -22,6 +22,7 @@ mod leaving;
 mod namespaces;
 mod outage;
 mod random;
+mod rollback;
 mod scrape;
 mod silence;
 mod stage;
@@ -30,6 +31,7 @@ mod tampering;
 mod termination;
 mod tests;
 mod vanished;
+mod weight;
 mod withdrawal;
 mod writes;
 
@@ -57,6 +59,7 @@ fn main() -> ExitCode {
     handover::add(&mut tests);
     exporters::add(&mut tests);
     namespaces::add(&mut tests);
+    weight::add(&mut tests);
 
     writes::add(&mut tests);
     latency::add(&mut tests);
@@ -68,6 +71,7 @@ fn main() -> ExitCode {
     exclusive::add(&mut tests);
     vanished::add(&mut tests);
     endpoints::add_alone(&mut tests);
+    rollback::add(&mut tests);
     kill::add(&mut tests);
     crash::add(&mut tests);
     leaving::add(&mut tests);
