@@ -5,6 +5,7 @@
 //! garbage collection of owned objects. It is synchronous and has no clock of its own.
 
 mod json_patch;
+mod rules;
 
 use std::collections::BTreeMap;
 
@@ -15,6 +16,7 @@ use kube::ResourceExt;
 use serde_json::{Value, json};
 
 use crate::plan::{Action, Plan, Precondition, Step};
+use rules::{body, drop_empty, finalizers, has_status, next_generation, replaced, with_status};
 
 /// Why the server refused a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +28,8 @@ pub enum Refusal {
     /// The object is another or newer one than the request was meant for.
     Conflict,
     /// The patch does not fit the object.
+    Misfit,
+    /// The object may never become this.
     Invalid,
 }
 
@@ -152,6 +156,8 @@ impl ModelServer {
         let mut object = self.get(kind, name).ok_or(Refusal::NotFound)?.clone();
         if object["metadata"]["deletionTimestamp"].is_null() {
             object["metadata"]["deletionTimestamp"] = json!(seconds(self.now));
+            // The wish to delete is part of what is wished for.
+            next_generation(&mut object);
         }
         self.update(kind, name, object);
         Ok(())
@@ -179,16 +185,18 @@ impl ModelServer {
             Action::Replace { body, at } => {
                 let current = self.checked(kind, name, at)?;
                 let object = replaced(kind, current, body.clone());
-                self.update(kind, name, object);
-                Ok(())
+                self.write(kind, name, object)
             }
             Action::Patch { operations, status, at } => {
                 let current = self.checked(kind, name, at)?;
                 let mut patched = current.clone();
-                json_patch::apply(&mut patched, operations).ok_or(Refusal::Invalid)?;
-                let object = if *status { with_status(current, &patched) } else { patched };
-                self.update(kind, name, object);
-                Ok(())
+                json_patch::apply(&mut patched, operations).ok_or(Refusal::Misfit)?;
+                let object = match (*status, has_status(kind)) {
+                    (true, _) => with_status(current, &patched),
+                    (false, true) => with_status(&patched, current),
+                    (false, false) => patched,
+                };
+                self.write(kind, name, object)
             }
             Action::Delete { at } => match self.checked(kind, name, at) {
                 Err(Refusal::NotFound) => Ok(()),
@@ -221,15 +229,32 @@ impl ModelServer {
         if same { Ok(object) } else { Err(Refusal::Conflict) }
     }
 
+    /// Stores what a plan has changed, if the server would.
+    fn write(
+        &mut self,
+        kind: ResourceKind,
+        name: &ObjectName,
+        object: Value,
+    ) -> Result<(), Refusal> {
+        let current = self.get(kind, name).ok_or(Refusal::NotFound)?;
+        let held = finalizers(current);
+        let added = finalizers(&object).into_iter().any(|finalizer| !held.contains(&finalizer));
+        if !current["metadata"]["deletionTimestamp"].is_null() && added {
+            return Err(Refusal::Invalid);
+        }
+        self.update(kind, name, object);
+        Ok(())
+    }
+
     /// Stores a changed object; one without finalizers that is being deleted goes.
     fn update(&mut self, kind: ResourceKind, name: &ObjectName, mut object: Value) {
         let Some(current) = self.get(kind, name) else { return };
+        drop_empty(&mut object);
         if *current == object {
             return; // The server answers such a write without storing anything.
         }
-        if body(current) != body(&object) {
-            let generation = current["metadata"]["generation"].as_i64().unwrap_or(0) + 1;
-            object["metadata"]["generation"] = json!(generation);
+        if body(kind, current) != body(kind, &object) {
+            next_generation(&mut object);
         }
         let held = object["metadata"]["finalizers"].as_array().is_some_and(|list| !list.is_empty());
         if object["metadata"]["deletionTimestamp"].is_null() || held {
@@ -240,6 +265,7 @@ impl ModelServer {
     }
 
     fn store(&mut self, kind: ResourceKind, name: &ObjectName, mut object: Value) {
+        drop_empty(&mut object);
         self.version += 1;
         object["metadata"]["resourceVersion"] = json!(self.version.to_string());
         self.objects.insert((kind, name.clone()), object);
@@ -282,43 +308,6 @@ fn record<T: Tracked>(name: &ObjectName, object: &Value) -> Record<T> {
     let version = ResourceVersion::from(wire.resource_version().unwrap_or_default().as_str());
     let content = T::project(wire).expect("what was stored is complete");
     Record::new(name.clone(), uid, version, content)
-}
-
-/// Everything whose change makes a new generation.
-fn body(object: &Value) -> Value {
-    let mut body = object.clone();
-    if let Some(body) = body.as_object_mut() {
-        body.remove("metadata");
-        body.remove("status");
-    }
-    body
-}
-
-/// A PUT keeps what only the server sets, and the status where that is a subresource.
-fn replaced(kind: ResourceKind, current: &Value, mut object: Value) -> Value {
-    for field in ["uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp"]
-    {
-        if !current["metadata"][field].is_null() {
-            object["metadata"][field] = current["metadata"][field].clone();
-        }
-    }
-    if has_status(kind) { with_status(&object, current) } else { object }
-}
-
-fn with_status(object: &Value, source: &Value) -> Value {
-    let mut object = object.clone();
-    if source["status"].is_null() {
-        if let Some(object) = object.as_object_mut() {
-            object.remove("status");
-        }
-    } else {
-        object["status"] = source["status"].clone();
-    }
-    object
-}
-
-fn has_status(kind: ResourceKind) -> bool {
-    !matches!(kind.kind, "EndpointSlice" | "EndpointSliceImport")
 }
 
 /// The server stores times in whole seconds.
