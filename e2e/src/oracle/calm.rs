@@ -12,7 +12,7 @@ use super::object::subject;
 use super::record::Micros;
 
 /// How long nothing must have changed.
-const CALM: Micros = 1_000_000;
+const CALM: Micros = 2_000_000;
 
 /// The last mark of a record: what is calm then stays so.
 pub const END: &str = "end of the record";

@@ -202,7 +202,8 @@ fn still_bound(history: &History<'_>, life: &Life<'_>, after: &Version<'_>, memb
         return !memberships
             .any(|one| one.name() == member && one.at(until).is_some_and(terminating));
     }
-    let time = Until::Time(after.when);
+    let answered = after.request.map_or(after.when, |request| request.answered.max(after.when));
+    let time = Until::Time(answered);
     let key = (SYSTEM_NAMESPACE, life.name());
     history.named(member, kinds::ENDPOINT_SLICE, key).any(|slice| slice.alive(time))
 }

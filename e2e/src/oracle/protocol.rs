@@ -71,7 +71,10 @@ fn ends(history: &History<'_>, request: &Request) -> bool {
             imports.any(|one| one.uid() == uid && one.at(until).is_some_and(terminating))
         })
     };
-    namespaces.any(|one| one.at(until).is_some_and(terminating)) || owned_by_the_dying()
+    // One of the same name may have taken its place.
+    let now = Until::Time(request.received);
+    namespaces.any(|one| one.at(until).is_some_and(terminating) && one.at(now).is_some())
+        || owned_by_the_dying()
 }
 
 /// L2: the answer shows a version that was there before.

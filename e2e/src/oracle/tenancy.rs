@@ -7,6 +7,7 @@ use fleet_api::names::{SYSTEM_NAMESPACE, member_namespace};
 use fleet_api::{ServiceInUseBy, annotations, kinds};
 use serde_json::Value;
 
+use super::calm::disturbances;
 use super::history::{HUB, History, LAG, Life, Until, Version};
 use super::object::{annotation, back_pointer, exporters, subject, terminating, text};
 use super::requests::{Author, Request};
@@ -107,7 +108,11 @@ fn withdrawn(history: &History<'_>, life: &Life<'_>) -> Option<Violation> {
     let groundless = moments
         .into_iter()
         .all(|until| exported(until) && accepted(until) && wanted(until) && asked(until));
-    groundless.then(|| Violation::of("S07", life, deleted, "deleted, though nothing is gone"))
+    // An agent that was told to allow one importer only takes the others' slices away.
+    let told = disturbances(history);
+    let told = told.iter().any(|(begin, end)| (*begin..=*end).contains(&deleted.when));
+    (groundless && !told)
+        .then(|| Violation::of("S07", life, deleted, "deleted, though nothing is gone"))
 }
 
 /// S08: on the hub a member has its own namespace, and nothing else.

@@ -29,7 +29,7 @@ use tokio::sync::RwLock;
 pub(crate) const DEADLINE: Duration = Duration::from_secs(30);
 
 /// How long nothing is written before the record ends: long enough for the oracle to call it calm.
-const CALM: Duration = Duration::from_secs(2);
+const CALM: Duration = Duration::from_secs(3);
 
 /// Position of the member that exports.
 pub(crate) const EXPORTER: usize = 0;
