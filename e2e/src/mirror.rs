@@ -47,30 +47,31 @@ impl Mirror {
         meant.map(|one| normal::form(&one.found, name)).collect()
     }
 
-    /// Takes the next event in; waits for it.
-    async fn take(&mut self) -> Result<()> {
-        let next = self.observer.next().await?;
-        self.reflect(next);
-        Ok(())
+    /// Everything that mentions `name`, with its place in normal form.
+    pub fn objects(&self, name: &str) -> impl Iterator<Item = (String, &Found)> {
+        let meant = self.objects.values().filter(move |one| one.text.contains(name));
+        meant.map(move |one| (normal::place(&one.found, name), &one.found))
     }
 
-    fn reflect(&mut self, observation: Observation) {
+    /// Takes an event in; what it said of the object.
+    fn reflect(&mut self, observation: Observation) -> String {
         let name = observation.name();
         let Observation { cluster, kind, what, object, .. } = observation;
+        let text = serde_json::to_string(&object).unwrap_or_default();
         let key = (cluster.clone(), kind.kind, name);
         if what == What::Gone {
             self.objects.remove(&key);
-            return;
+        } else {
+            let found = Found { cluster, kind, object };
+            self.objects.insert(key, Reflection { found, text: text.clone() });
         }
-        let text = serde_json::to_string(&object).unwrap_or_default();
-        self.objects.insert(key, Reflection { found: Found { cluster, kind, object }, text });
+        text
     }
 
-    /// Takes in what has arrived.
-    pub fn catch_up(&mut self) {
-        for observation in self.observer.take() {
-            self.reflect(observation);
-        }
+    /// Takes in what has arrived; what that said.
+    pub fn catch_up(&mut self) -> Vec<String> {
+        let arrived = self.observer.take();
+        arrived.into_iter().map(|observation| self.reflect(observation)).collect()
     }
 
     /// Waits until the normal form of each name is `wanted`. The failure names the first that is not, and how it
@@ -82,19 +83,21 @@ impl Mirror {
         deadline: Duration,
     ) -> Result<()> {
         let begin = Instant::now();
+        self.catch_up();
         let mut missing: BTreeSet<&String> = names.iter().collect();
-        loop {
-            self.catch_up();
-            missing.retain(|name| self.normal(name) != *wanted);
-            let Some(first) = missing.first() else { return Ok(()) };
+        missing.retain(|name| self.normal(name) != *wanted);
+        while let Some(first) = missing.first() {
             let left = deadline.saturating_sub(begin.elapsed());
-            if let Ok(taken) = tokio::time::timeout(left, self.take()).await {
-                taken?;
-                continue;
-            }
-            let (count, differences) = (missing.len(), difference(wanted, &self.normal(first)));
-            bail!("{count} are not as wanted after {deadline:?}; {first}:\n{differences}");
+            let Ok(next) = tokio::time::timeout(left, self.observer.next()).await else {
+                let (count, differences) = (missing.len(), difference(wanted, &self.normal(first)));
+                bail!("{count} are not as wanted after {deadline:?}; {first}:\n{differences}");
+            };
+            let mut said = vec![self.reflect(next?)];
+            said.extend(self.catch_up());
+            let touched = |name: &String| said.iter().any(|text| text.contains(name));
+            missing.retain(|name| !touched(name) || self.normal(name) != *wanted);
         }
+        Ok(())
     }
 }
 

@@ -22,12 +22,17 @@ const MASKED: [&str; 10] = [
     "managedFields",
 ];
 
-/// An object's place, and the object.
-pub(super) fn form(found: &Found, name: &str) -> (String, Value) {
+/// Where an object is, and what it is.
+pub(super) fn place(found: &Found, name: &str) -> String {
     let metadata = &found.object.metadata;
     let place = [metadata.namespace.as_deref(), metadata.name.as_deref()];
     let place = place.map(Option::unwrap_or_default).join("/");
-    let key = format!("{}: {} {}", found.cluster, found.kind.kind, text(&place, name));
+    format!("{}: {} {}", found.cluster, found.kind.kind, text(&place, name))
+}
+
+/// An object's place, and the object.
+pub(super) fn form(found: &Found, name: &str) -> (String, Value) {
+    let key = place(found, name);
     let mut object = serde_json::to_value(&found.object).unwrap_or(Value::Null);
     // Further writes of the same content do not change it, but an outcome may be reached in more steps.
     if let Some(metadata) = object["metadata"].as_object_mut() {

@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 
 use anyhow::{Context, Result};
 use fleet_api::names::{SYSTEM_NAMESPACE, member_namespace};
-use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
-use k8s_openapi::api::core::v1::ServiceAccount;
+use k8s_openapi::api::authentication::v1::{BoundObjectReference, TokenRequest, TokenRequestSpec};
+use k8s_openapi::api::core::v1::{Secret, ServiceAccount};
 use kube::api::PostParams;
 use kube::{Api, Client};
 use serde_json::Value;
@@ -130,10 +130,30 @@ impl Account {
 
     /// A token of the account, good for weeks.
     pub async fn token(&self, client: &Client) -> Result<String> {
+        self.request_token(client, None).await
+    }
+
+    /// A token of the account that is good as long as a Secret of its namespace exists.
+    pub async fn token_bound_to(&self, client: &Client, secret: &Secret) -> Result<String> {
+        let bound = BoundObjectReference {
+            api_version: Some("v1".to_owned()),
+            kind: Some("Secret".to_owned()),
+            name: secret.metadata.name.clone(),
+            uid: secret.metadata.uid.clone(),
+        };
+        self.request_token(client, Some(bound)).await
+    }
+
+    async fn request_token(
+        &self,
+        client: &Client,
+        bound: Option<BoundObjectReference>,
+    ) -> Result<String> {
         let accounts: Api<ServiceAccount> = Api::namespaced(client.clone(), &self.namespace);
         let request = TokenRequest {
             spec: TokenRequestSpec {
                 expiration_seconds: Some(TOKEN_SECONDS),
+                bound_object_ref: bound,
                 ..TokenRequestSpec::default()
             },
             ..TokenRequest::default()

@@ -10,15 +10,18 @@ mod conflict;
 mod crash;
 mod disturbed;
 mod endpoints;
+mod doubles;
 mod exchange;
 mod exclusive;
 mod exporters;
+mod faults;
 mod grace;
 mod handover;
 mod held_up;
 mod kill;
 mod latency;
 mod leaving;
+mod marks;
 mod namespaces;
 mod outage;
 mod random;
@@ -28,8 +31,10 @@ mod silence;
 mod stage;
 mod story;
 mod tampering;
+mod terminating;
 mod termination;
 mod tests;
+mod tokens;
 mod vanished;
 mod weight;
 mod withdrawal;
@@ -60,6 +65,7 @@ fn main() -> ExitCode {
     exporters::add(&mut tests);
     namespaces::add(&mut tests);
     weight::add(&mut tests);
+    terminating::add(&mut tests);
 
     writes::add(&mut tests);
     latency::add(&mut tests);
@@ -75,6 +81,10 @@ fn main() -> ExitCode {
     kill::add(&mut tests);
     crash::add(&mut tests);
     leaving::add(&mut tests);
+    faults::add(&mut tests);
+    marks::add(&mut tests);
+    doubles::add(&mut tests);
+    tokens::add(&mut tests);
 
     tests.run(&arguments)
 }

@@ -10,14 +10,18 @@ use fleet_e2e::exchange::{export, import, unexport, wait_condition, wait_gone, w
 use fleet_e2e::fault_proxy::{Entry, Link, Verb};
 use fleet_e2e::mirror::Normal;
 use fleet_e2e::workload::{ManualService, ServiceSpec};
+use futures::{StreamExt, TryStreamExt};
 
 use crate::disturbed::Disturbed;
 use crate::stage::{DEADLINE, Stage};
 
 /// Longer than the half second after which "waiting" is written.
-const QUIET: Duration = Duration::from_millis(700);
+pub(crate) const QUIET: Duration = Duration::from_millis(700);
 /// What is written in each of so many calm runs is written in every run.
 const CALM_RUNS: usize = 3;
+
+/// Users at the same time.
+const IN_FLIGHT: usize = 8;
 
 const BEFORE: [&str; 1] = ["192.0.2.1"];
 const AFTER: [&str; 2] = ["192.0.2.2", "192.0.2.3"];
@@ -125,6 +129,17 @@ impl Story {
             }
             Act::Unexport => unexport(exporter, namespace, name).await,
         }
+    }
+
+    /// [`Self::perform`] of many, a few at a time.
+    pub(crate) async fn perform_all(
+        &self,
+        stage: &Stage,
+        names: &[String],
+        act: Act,
+    ) -> Result<()> {
+        let all = futures::stream::iter(names).map(|name| self.perform(stage, name, act));
+        all.buffer_unordered(IN_FLIGHT).try_collect().await
     }
 
     /// Waits until users see the effect.

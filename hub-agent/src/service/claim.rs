@@ -139,11 +139,12 @@ fn write_claim(
         (request.record.name.namespace.to_string(), request.member.to_owned())
     };
     let wanted: ServiceInUseBy = chosen.iter().map(claim).collect();
+    // Also of those that hold the claim already: somebody may have taken theirs away.
+    let guards: Vec<_> = chosen.iter().filter_map(guard).map(|step| plan.push(step)).collect();
     let operations = claim_operations(resolved, holders, &wanted);
     if operations.is_empty() {
         return None;
     }
-    let guards: Vec<_> = chosen.iter().filter_map(guard).map(|step| plan.push(step)).collect();
     let after = guards.into_iter().chain(revoked.iter().copied());
     Some(plan.push(HUB.patch(resolved.import, operations).after(after)))
 }

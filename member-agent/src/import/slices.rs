@@ -87,7 +87,9 @@ fn import(
         current.is_some_and(|now| content::is_current(service, copy, content, now, to.derived))
     };
     if is_current(&Admitted::as_it_came(&copy.spec)) {
-        return; // It was admitted when it was imported.
+        // It was admitted when it was imported. The copy must not go before what was made of it.
+        plan.steps.extend(guard(copy));
+        return;
     }
     let Some(admitted) = admit(&copy.spec) else {
         plan.events.push(refused(to.holder, copy, copy.spec.address_type.as_str()));
@@ -102,7 +104,7 @@ fn import(
         None => Some(LOCAL.create::<EndpointSliceRecord>(name, body())),
         // It blocks its successor; or somebody else's slice has the name.
         Some(current) if current.meta.is_terminating() || !current.is_imported() => None,
-        Some(_) if is_current(&admitted) => None,
+        Some(_) if is_current(&admitted) => return plan.steps.extend(guard(copy)),
         // This cannot be changed, so a successor has to take its place.
         Some(current) if current.address_type != *admitted.address_type => delete(current),
         Some(current) => {
@@ -111,14 +113,18 @@ fn import(
         }
     };
     let Some(step) = step else { return };
-    // A copy made by a Go hub carries no finalizer of ours yet; it gets one before the effect.
-    let operations = add_finalizer(&copy.meta, finalizers::ENDPOINT_SLICE_IMPORT);
-    let guarded = (!operations.is_empty()).then(|| plan.push(HUB.patch(copy, operations)));
+    let guarded = guard(copy).map(|step| plan.push(step));
     // Endpoints that are here already did not arrive now.
     let arrives = step.action.verb() != "delete"
         && !current.is_some_and(|current| content::carries(&admitted, current));
     let sample = latency::sample(copy, current).filter(|_| arrives);
     plan.push(step.after(guarded).stage("import").sample(sample));
+}
+
+/// Our finalizer, before the effect, where a copy lacks it: a Go hub sets none, and somebody may take it away.
+fn guard(copy: &Record<EndpointSliceImportRecord>) -> Option<Step> {
+    let operations = add_finalizer(&copy.meta, finalizers::ENDPOINT_SLICE_IMPORT);
+    (!operations.is_empty()).then(|| HUB.patch(copy, operations))
 }
 
 /// Tells the user what of a slice is not imported.

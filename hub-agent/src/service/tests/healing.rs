@@ -149,3 +149,15 @@ fn finalizers_that_somebody_took_off_come_back() {
         assert_eq!(after, &before, "{}", kind.kind);
     }
 }
+
+/// F32: the finalizer of a request that holds the claim is taken off by hand.
+#[test]
+fn a_request_gets_its_finalizer_back() {
+    let mut world = World::shared();
+    let name = of_shop("b");
+    let tamper = |request: &mut Value| request["metadata"]["finalizers"] = json!([]);
+    world.hub.edit(kinds::INTERNAL_SERVICE_IMPORT, &name, tamper).unwrap();
+    world.settle_watched(|world| assert_eq!(world.copies(), ["fleet-member-b/a-s1"]));
+    let again = world.hub.get(kinds::INTERNAL_SERVICE_IMPORT, &name).unwrap();
+    assert_eq!(again["metadata"]["finalizers"], json!([finalizers::INTERNAL_SERVICE_IMPORT]));
+}

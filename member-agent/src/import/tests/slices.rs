@@ -18,6 +18,17 @@ fn a_deleted_copy_takes_the_slice_along() {
     assert!(world.hub.get(kinds::ENDPOINT_SLICE_IMPORT, &copy()).is_none());
 }
 
+/// F32: somebody took the finalizer off the copy, which then could go before what was made of it.
+#[test]
+fn a_copy_gets_its_finalizer_back() {
+    let mut world = World::importing();
+    world.change_copy(|copy| copy["metadata"]["finalizers"] = json!([]));
+    world.settle();
+    let again = world.hub.get(kinds::ENDPOINT_SLICE_IMPORT, &copy()).unwrap();
+    assert_eq!(again["metadata"]["finalizers"], json!([finalizers::ENDPOINT_SLICE_IMPORT]));
+    assert!(world.own.take_writes().is_empty(), "the slice is as it has to be");
+}
+
 /// MESI-2: without a MultiClusterService for the Service nothing is imported.
 #[test]
 fn nothing_is_imported_that_nobody_asked_for() {

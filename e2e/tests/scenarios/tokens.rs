@@ -1,0 +1,91 @@
+//! A member's token for the hub is emptied, half written, revoked and replaced.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use fleet_api::kinds;
+use fleet_api::names::member_namespace;
+use fleet_e2e::observer::{Observer, What};
+use fleet_e2e::testbed::agents::{Agent, Agents};
+use fleet_e2e::testbed::{kubeconfig, rbac};
+use fleet_e2e::wait::wait_until;
+use k8s_openapi::api::core::v1::Secret;
+use kube::Api;
+use kube::api::{DeleteParams, PostParams};
+use serde_json::json;
+
+use crate::scrape::Scrape;
+use crate::stage::{DEADLINE, EXPORTER, IMPORTER, Stage, accepted};
+use crate::tests::Tests;
+
+pub(crate) fn add(tests: &mut Tests) {
+    if std::env::var_os(fleet_e2e::fleet::HUB_KUBECONFIG).is_some() {
+        return; // How fast a token is forgotten is the API server's setting.
+    }
+    tests.alone("tokens::emptied_revoked_and_replaced", emptied_revoked_and_replaced);
+}
+
+/// F09, F10: nothing is withdrawn, and nobody has to restart anything.
+async fn emptied_revoked_and_replaced(stage: &Stage, agents: &mut Agents) -> Result<()> {
+    let path = stage.hub_token_path(EXPORTER).to_owned();
+    let good = std::fs::read_to_string(&path)?;
+    let result = tokens_come_and_go(stage, agents, &path, &good).await;
+    // Others need it too.
+    kubeconfig::write_secret(&path, &good)?;
+    result
+}
+
+async fn tokens_come_and_go(
+    stage: &Stage,
+    agents: &mut Agents,
+    path: &Path,
+    good: &str,
+) -> Result<()> {
+    let mut crossing = stage.crossing("tokens", &[IMPORTER]).await?;
+    let slices =
+        [(stage.importer(), kinds::ENDPOINT_SLICE), (stage.hub(), kinds::ENDPOINT_SLICE_EXPORT)];
+    let mut observer = Observer::start_for(slices).await?;
+
+    // Whoever writes the file has only begun: the last token stays in force.
+    kubeconfig::write_secret(path, "")?;
+    crossing.change(2).await?;
+    crossing.arrived().await.context("with an empty file")?;
+
+    // A token that ends with a Secret, which is deleted.
+    let (hub, namespace) = (stage.hub().client(), member_namespace(stage.exporter().name()));
+    let secrets: Api<Secret> = Api::namespaced(hub.clone(), &namespace);
+    let secret = serde_json::from_value(json!({ "metadata": { "name": "ticket" } }))?;
+    let secret = secrets.create(&PostParams::default(), &secret).await?;
+    let account = rbac::member_on_hub(stage.exporter().name());
+    let short = account.token_bound_to(&hub, &secret).await?;
+    kubeconfig::write_secret(path, &short)?;
+    crossing.change(1).await?;
+    crossing.arrived().await.context("with another token")?;
+    secrets.delete("ticket", &DeleteParams::default()).await?;
+    let refused = async || {
+        let scrape = Scrape::of(agents, Agent::Member(EXPORTER)).await?;
+        anyhow::Ok(scrape.sum("fleet_runtime_failures_total", &[("class", "unauthorized")]))
+    };
+    let before = refused().await?;
+    // The API server remembers tokens for some seconds: changes go through until it has forgotten this one.
+    wait_until("the token is refused", DEADLINE, async || {
+        crossing.change(2).await?;
+        Ok(refused().await? > before)
+    })
+    .await?;
+
+    // Half of the next one is no better. The whole of it is taken up without a restart.
+    kubeconfig::write_secret(path, &good[..good.len() / 2])?;
+    let before = refused().await?;
+    wait_until("half a token is refused", DEADLINE, async || Ok(refused().await? > before)).await?;
+    kubeconfig::write_secret(path, good)?;
+    crossing.arrived().await.context("with a good token again")?;
+    accepted(stage, crossing.key()).await?;
+    agents.check_alive()?;
+    let gone = observer
+        .take()
+        .into_iter()
+        .find(|seen| seen.what == What::Gone && seen.name().contains(&crossing.namespace));
+    anyhow::ensure!(gone.is_none(), "withdrawn: {gone:?}");
+    crossing.withdraw().await
+}
