@@ -15,8 +15,9 @@ use crate::clients::one_line;
 
 /// How often to look. Definitions change when somebody installs others.
 const EVERY: Duration = Duration::from_secs(30);
-/// How soon to look again while no look has succeeded.
-const AT_FIRST: Duration = Duration::from_secs(5);
+/// How soon to look again after a look that failed. One that comes just after a change does: the index
+/// still names the document that was, and the server answers with a redirection.
+const AGAIN: Duration = Duration::from_secs(5);
 /// Limit of one look.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -31,15 +32,15 @@ pub(crate) async fn follow(
     let mut follower = Follower { client, entry: format!("apis/{group_version}"), seen: None };
     loop {
         let look = tokio::time::timeout(TIMEOUT, follower.look(&mut changed));
-        match cancel.run_until_cancelled(look).await {
+        let pause = match cancel.run_until_cancelled(look).await {
             None => return,
-            Some(Ok(Ok(()))) => {}
+            Some(Ok(Ok(()))) => EVERY,
             Some(Ok(Err(error))) => {
                 tracing::debug!(group_version, error = one_line(&error), "Cannot read the schema");
+                AGAIN
             }
-            Some(Err(_)) => tracing::debug!(group_version, "No answer about the schema"),
-        }
-        let pause = if follower.seen.is_some() { EVERY } else { AT_FIRST };
+            Some(Err(_)) => AGAIN,
+        };
         if cancel.run_until_cancelled(tokio::time::sleep(pause)).await.is_none() {
             return;
         }
