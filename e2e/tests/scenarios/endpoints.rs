@@ -217,9 +217,14 @@ fn as_the_original(spec: &mut JSONSchemaProps) {
 
 async fn wait_served(hub: &Cluster, wanted: Served) -> Result<()> {
     let client = hub.client();
+    let get = async |path: &str| -> Result<Value> {
+        Ok(client.request(http::Request::get(path).body(Vec::new())?).await?)
+    };
     wait_until("the hub serves other definitions", DEADLINE, async || {
-        let path = format!("/openapi/v3/apis/{GROUP_VERSION}");
-        let document: Value = client.request(http::Request::get(path).body(Vec::new())?).await?;
+        // The index lags behind, and it is what agents look at first.
+        let index = get("/openapi/v3").await?;
+        let entry = &index["paths"][format!("apis/{GROUP_VERSION}")]["serverRelativeURL"];
+        let document = get(entry.as_str().context("the index names the group")?).await?;
         Ok(Served::of(&document) == Some(wanted))
     })
     .await
