@@ -156,8 +156,8 @@ impl Operation {
                 None => patch(false, Vec::new()),
             },
             Verb::Misfit => {
-                let path = format!("/metadata/labels/{LABEL}-that-never-was");
-                patch(false, vec![json!({ "op": "remove", "path": path })])
+                let nowhere = format!("/metadata/labels/{LABEL}-that-never-was");
+                patch(false, vec![json!({ "op": "remove", "path": nowhere })])
             }
             Verb::Delete => Action::Delete { at },
             Verb::ConfirmAbsent => Action::ConfirmAbsent,
