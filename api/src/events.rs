@@ -30,7 +30,11 @@ pub const NO_EXPORTED_SERVICE: &str = "NoExportedService";
 /// Warning on a MultiClusterService: its `derived-service` label was changed by somebody else and
 /// is rewritten.
 pub const DERIVED_SERVICE_LABEL_REWRITTEN: &str = "DerivedServiceLabelRewritten";
-/// Warning on a ServiceExport or MultiClusterService: the agent cannot read what it needs for it.
+/// Warning on a MultiClusterService: a Service whose labels say that it was derived for it bears the uid
+/// of another.
+pub const DERIVED_SERVICE_NOT_OURS: &str = "DerivedServiceNotOurs";
+/// Warning on a ServiceExport, MultiClusterService or InternalServiceExport: the agent cannot read what
+/// it needs for it.
 pub const HELD_UP: &str = "HeldUp";
 /// Warning on a MultiClusterService: nothing is imported into its namespace.
 pub const IMPORT_REFUSED: &str = "ImportRefused";

@@ -4,6 +4,7 @@ mod claim;
 mod conflict;
 mod distribute;
 mod fleet;
+mod held_up;
 mod keys;
 mod origin;
 mod resolve;
@@ -16,7 +17,7 @@ mod tests;
 use fleet_accumulator::{Record, SourceSet};
 use fleet_api::ObjectName;
 use fleet_model::records::ServiceImportRecord;
-use fleet_runtime::plan::Plan;
+use fleet_runtime::plan::{Event, Plan};
 use fleet_runtime::room::Room;
 use jiff::Timestamp;
 
@@ -61,6 +62,10 @@ impl Room for ServiceRoom {
             Key::Service(service) => plan(&self.settings, service, snapshot, now),
             Key::Stray(kind, name) => stray::plan(*kind, name, snapshot, now),
         }
+    }
+
+    fn held_up(&self, snapshot: &HubSnapshot, reason: &str) -> Vec<Event> {
+        snapshot.internal_exports.iter().map(|export| held_up::event(export, reason)).collect()
     }
 }
 

@@ -92,7 +92,9 @@ async fn tell(fleet: &mut Disturbed<'_>, story: &Story, names: &[String]) -> Res
     Ok(())
 }
 
-/// What bears the mark of another import belongs to nobody here: not this story's business.
+/// A Service that bears another uid cannot both heal and be safe: nothing tells it from somebody else's Service, which
+/// no agent may touch. It is left alone and the import gets a Service under another name, so that what comes
+/// out is not what was there.
 fn is_given_away(one: &Tampering) -> bool {
     !one.removed && one.mark == Mark::Annotation(annotations::MULTI_CLUSTER_SERVICE_UID.to_owned())
 }

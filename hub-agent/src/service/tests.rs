@@ -7,6 +7,7 @@ mod copies;
 mod exclusive;
 mod exports;
 mod healing;
+mod held_up;
 mod imports;
 mod slices;
 mod strays;

@@ -5,8 +5,8 @@ use fleet_api::{ObjectName, labels, names};
 
 use super::subject::{Subject, Wish};
 
-/// The MultiClusterService that holds the import: the one the ServiceImport belongs to, else the
-/// oldest. `None` while the ServiceImport still belongs to one that let go of it, or to somebody
+/// The MultiClusterService that holds the import: the one the ServiceImport belongs to or was
+/// taken from, else the oldest. `None` while the ServiceImport still belongs to one that let go of it, or to somebody
 /// else altogether.
 pub(super) fn holder<'a>(subject: &Subject<'a>) -> Option<&'a Wish> {
     if subject.import.is_none() {
@@ -19,7 +19,7 @@ pub(super) fn holder<'a>(subject: &Subject<'a>) -> Option<&'a Wish> {
         };
         return subject.live_wishes().find(asked).or_else(|| subject.live_wishes().next());
     }
-    let owner = subject.import_owner()?;
+    let Some(owner) = subject.import_owner() else { return subject.disowned() };
     subject.live_wishes().find(|wish| wish.uid == owner)
 }
 

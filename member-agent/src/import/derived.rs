@@ -36,6 +36,7 @@ pub(super) fn sync(
         }
         return;
     };
+    status::estranged(subject, holder, plan);
     let current = subject.snapshot.services.get(name);
     for surplus in subject.derived_of(holder) {
         if surplus.name != *name && !surplus.meta.is_terminating() {

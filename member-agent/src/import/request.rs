@@ -1,6 +1,6 @@
 //! The ServiceImport of the holder, and the request for it on the hub.
 
-use fleet_accumulator::Record;
+use fleet_accumulator::{Record, Uid};
 use fleet_api::v1alpha1::InternalServiceImportSpec;
 use fleet_api::{
     ExportedObjectReference, ObjectName, ServiceImportStatus, finalizers, kinds, names,
@@ -8,10 +8,10 @@ use fleet_api::{
 use fleet_model::records::{InternalServiceImportRecord, ServiceImportRecord};
 use fleet_model::reference;
 use fleet_model::steps::{
-    HUB, LOCAL, add_finalizer, controller_reference, remove_finalizer, to_json,
+    HUB, LOCAL, add, add_finalizer, controller_reference, remove_finalizer, to_json,
 };
 use fleet_runtime::plan::{Plan, Step, StepId};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::subject::{Subject, Wish};
 use super::wish::Prepared;
@@ -51,7 +51,9 @@ pub(super) fn sync(
             withdraw_requests(subject, plan);
             Import::default()
         }
-        (Some(import), Some(_)) if !import.meta.is_terminating() => request(subject, import, plan),
+        (Some(import), Some(holder)) if !import.meta.is_terminating() => {
+            request(subject, holder, import, plan)
+        }
         (Some(import), _) => withdraw(subject, import, plan),
         (None, None) => {
             withdraw_requests(subject, plan);
@@ -61,8 +63,14 @@ pub(super) fn sync(
 }
 
 /// The import's finalizer is set before the request (design rule 1).
-fn request(subject: &Subject<'_>, import: &Record<ServiceImportRecord>, plan: &mut Plan) -> Import {
-    let operations = add_finalizer(&import.meta, finalizers::SERVICE_IMPORT);
+fn request(
+    subject: &Subject<'_>,
+    holder: &Wish,
+    import: &Record<ServiceImportRecord>,
+    plan: &mut Plan,
+) -> Import {
+    let mut operations = add_finalizer(&import.meta, finalizers::SERVICE_IMPORT);
+    operations.extend(restore_owner(import, holder));
     let guarded = (!operations.is_empty()).then(|| plan.push(LOCAL.patch(import, operations)));
     let Some(answer) = ask(subject, for_import(subject, import), guarded, plan) else {
         return Import::default();
@@ -72,6 +80,17 @@ fn request(subject: &Subject<'_>, import: &Record<ServiceImportRecord>, plan: &m
     }
     let granted = Some(answer).filter(|answer| answer.is_resolved()).cloned();
     Import { granted, ..Import::default() }
+}
+
+/// Makes the holder the controller again of an import that somebody took from it.
+fn restore_owner(import: &Record<ServiceImportRecord>, holder: &Wish) -> Option<Value> {
+    let meta = &import.object.meta;
+    if meta.controller_owner().is_some() {
+        return None;
+    }
+    let others = meta.owners.iter().filter(|owner| holder.uid != Uid::from(owner.uid.as_str()));
+    let owners: Vec<_> = others.cloned().chain([controller_reference(holder)]).collect();
+    Some(add(&["metadata", "ownerReferences"], to_json(&owners)))
 }
 
 /// Asks the hub for the Service in the name of the object that `reference` names, once it is

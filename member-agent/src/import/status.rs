@@ -82,6 +82,18 @@ pub(super) fn no_name(subject: &Subject<'_>, wish: &Wish, plan: &mut Plan) {
     later(wish, message, &LoadBalancerStatus::default(), subject.now, plan);
 }
 
+/// Services that say they are its own and bear another's mark are left alone.
+pub(super) fn estranged(subject: &Subject<'_>, wish: &Wish, plan: &mut Plan) {
+    for service in subject.estranged_from(wish) {
+        let key = annotations::MULTI_CLUSTER_SERVICE_UID;
+        let message = format!(
+            "service {} is left alone: its annotation {key} is not the uid of this object",
+            service.name
+        );
+        warn(wish, events::DERIVED_SERVICE_NOT_OURS, &message, plan);
+    }
+}
+
 /// No derived Service can be created.
 pub(super) fn no_landing(subject: &Subject<'_>, wish: &Wish, obstacle: NoLanding, plan: &mut Plan) {
     let namespace = &subject.identity.system_namespace;

@@ -1,7 +1,7 @@
 //! One Service of the fleet, as this member imports it.
 
 use fleet_accumulator::{Record, Uid};
-use fleet_api::{ObjectName, annotations, kinds};
+use fleet_api::{ObjectName, annotations, finalizers, kinds, labels};
 use fleet_model::records::{
     EndpointSliceImportRecord, EndpointSliceRecord, InternalServiceImportRecord,
     MultiClusterServiceRecord, ServiceImportRecord, ServiceIndex, ServiceRecord, SliceIndex,
@@ -80,6 +80,24 @@ impl<'a> Subject<'a> {
         is_wish(owner).then(|| Uid::from(owner.uid.as_str()))
     }
 
+    /// The MultiClusterService that held the ServiceImport before somebody took the owner away.
+    ///
+    /// That the ServiceImport was made here is proven by our finalizer and by our request, which
+    /// carries its uid; who held it, by the label that only holders get.
+    pub(super) fn disowned(&self) -> Option<&'a Wish> {
+        let import = self.import?;
+        let asked = |request: &&Record<InternalServiceImportRecord>| {
+            import.uid == Uid::from(request.spec.service_import_reference.uid.as_str())
+        };
+        let ours = import.object.meta.controller_owner().is_none()
+            && !import.meta.is_terminating()
+            && import.meta.has_finalizer(finalizers::SERVICE_IMPORT)
+            && self.requests.iter().any(asked);
+        let held =
+            |wish: &&Wish| wish.meta.label(labels::SERVICE_IMPORT) == Some(&*self.service.name);
+        self.live_wishes().find(held).filter(|_| ours)
+    }
+
     /// Slices in the system namespace that were imported for this Service.
     pub(super) fn imported(&self) -> impl Iterator<Item = &'a Record<EndpointSliceRecord>> {
         let system = self.identity.system_namespace.as_str();
@@ -109,15 +127,33 @@ impl<'a> Subject<'a> {
 
     /// Derived Services made for a MultiClusterService that is no more and did not take them along.
     pub(super) fn orphans(&self) -> Vec<&'a Record<ServiceRecord>> {
-        let exists = |service: &Record<ServiceRecord>, uid: &Uid| {
-            let named = service.derived_for();
-            let named = named.and_then(|name| self.snapshot.multi_cluster_services.get(&name));
-            self.wishes.iter().copied().chain(named).any(|wish| wish.uid == *uid)
-        };
-        let orphan = |service: &&Record<ServiceRecord>| {
-            mark(service).is_some_and(|uid| !exists(service, &uid))
-        };
-        self.derived().into_iter().filter(orphan).collect()
+        self.derived().into_iter().filter(|service| self.is_orphan(service)).collect()
+    }
+
+    /// Services whose labels point back to a MultiClusterService and whose mark is another's. They are
+    /// left alone (design 3a).
+    pub(super) fn estranged_from(&self, wish: &Wish) -> Vec<&'a Record<ServiceRecord>> {
+        let index = ServiceIndex::DerivedFor(wish.name.clone());
+        let services = self.snapshot.services.by(&index);
+        services
+            .filter(|service| self.is_in_system(&service.name) && !service.meta.is_terminating())
+            .filter(|service| mark(service).is_some_and(|mark| mark != wish.uid))
+            .filter(|service| !self.is_orphan(service))
+            .collect()
+    }
+
+    /// Whether the mark proves that whom the Service was made for is gone.
+    ///
+    /// Where a MultiClusterService of the name that it points back to exists under another uid, the
+    /// Service is an earlier one's only if it is the older of the two. Otherwise it was made in the
+    /// time of the one that is there, and somebody altered the mark since: who owns it cannot be
+    /// told, so it stays for as long as that MultiClusterService does.
+    fn is_orphan(&self, service: &Record<ServiceRecord>) -> bool {
+        let Some(mark) = mark(service) else { return false };
+        let named = service.derived_for();
+        let named = named.and_then(|name| self.snapshot.multi_cluster_services.get(&name));
+        let exists = self.wishes.iter().copied().chain(named).any(|wish| wish.uid == mark);
+        !exists && named.is_none_or(|wish| service.meta.created < wish.meta.created)
     }
 
     /// Whether a name lies in the system namespace.

@@ -162,20 +162,63 @@ fn marks_of_a_wish_heal_one_at_a_time() {
     }
 }
 
-/// A derived Service that carries the uid of another incarnation is replaced.
+/// Reliability S11: a derived Service whose uid was altered is nobody's to change or delete. The
+/// import goes on under the next name, the user is told, and what is left goes with the wish (S17).
+#[test]
+fn a_derived_service_with_an_altered_uid_is_left_alone() {
+    let mut world = World::importing();
+    alter_uid(&mut world);
+    let altered = world.derived().cloned();
+    world.settle();
+    assert_eq!(world.derived().cloned(), altered);
+    assert_eq!(world.own.names(kinds::SERVICE).len(), 2);
+    let name = labelled(&world).as_str().unwrap();
+    assert_ne!(name, &*derived().name);
+    assert!(world.own.get(kinds::SERVICE, &system(name)).is_some());
+    assert_eq!(world.slice().unwrap()["metadata"]["labels"][labels::SERVICE_NAME], name);
+    assert_eq!(world.valid(&shop()).0, "True");
+    let [event] = world.plan().events.try_into().unwrap();
+    assert_eq!(event.reason, events::DERIVED_SERVICE_NOT_OURS);
+    assert!(event.note.contains("fleet-system/team-shop"), "{}", event.note);
+
+    world.unwish(&shop());
+    world.settle();
+    world.let_go();
+    world.settle();
+    assert!(world.mcs(&shop()).is_none());
+    assert!(world.own.names(kinds::SERVICE).is_empty());
+}
+
+/// One that is older than the wish it points back to was made for an earlier wish of the name, which
+/// went without taking it along: it is replaced (reliability S17).
 #[test]
 fn a_derived_service_of_an_earlier_wish_is_replaced() {
     let mut world = World::importing();
-    world.edit(kinds::SERVICE, &derived(), |service| {
-        let uid = json!("00000000-0000-4000-8000-ffffffffffff");
-        service["metadata"]["annotations"][annotations::MULTI_CLUSTER_SERVICE_UID] = uid;
+    world.edit(kinds::MULTI_CLUSTER_SERVICE, &shop(), |mcs| {
+        mcs["metadata"]["finalizers"] = json!([]);
     });
+    world.own.delete(kinds::MULTI_CLUSTER_SERVICE, &shop()).unwrap();
+    world.own.advance(1);
+    world.wish(&shop(), "shop");
+    world.rest();
+    world.let_go();
+    world.rest();
+    world.grant(granted());
     world.settle();
     let services = world.own.names(kinds::SERVICE);
     assert_eq!(services.len(), 1, "{services:?}");
     assert_eq!(labelled(&world), &json!(services[0].name));
-    let slice = world.slice().unwrap();
-    assert_eq!(slice["metadata"]["labels"][labels::SERVICE_NAME], json!(services[0].name));
+    let uid = &world.mcs(&shop()).unwrap()["metadata"]["uid"];
+    let service = world.own.get(kinds::SERVICE, &services[0]).unwrap();
+    let marks = &service["metadata"]["annotations"];
+    assert_eq!(&marks[annotations::MULTI_CLUSTER_SERVICE_UID], uid);
+}
+
+fn alter_uid(world: &mut World) {
+    world.edit(kinds::SERVICE, &derived(), |service| {
+        let uid = json!("00000000-0000-4000-8000-ffffffffffff");
+        service["metadata"]["annotations"][annotations::MULTI_CLUSTER_SERVICE_UID] = uid;
+    });
 }
 
 /// A Service whose annotation alone names the import is nobody's to delete (reliability S11).

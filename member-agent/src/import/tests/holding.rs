@@ -70,17 +70,54 @@ fn a_foreign_import_is_not_taken() {
     }
 }
 
-/// An import that loses its owner reference is nobody's: withdrawn from the hub, but not deleted.
+/// Reliability F33: an import that loses its owner reference gets it back, and nothing is withdrawn.
+/// References of others stay.
 #[test]
-fn an_import_whose_owner_was_removed_is_left_alone() {
-    let mut world = World::importing();
-    let disown = |import: &mut Value| import["metadata"]["ownerReferences"] = json!([]);
-    world.edit(kinds::SERVICE_IMPORT, &shop(), disown);
-    world.rest();
-    assert!(world.import().is_some());
-    assert_eq!(world.valid(&shop()).0, "Unknown");
-    let request = world.hub.get(kinds::INTERNAL_SERVICE_IMPORT, &request()).unwrap();
-    assert!(!request["metadata"]["deletionTimestamp"].is_null());
+fn an_import_whose_owner_was_removed_is_owned_again() {
+    let note = json!({ "apiVersion": "v1", "kind": "ConfigMap", "name": "note", "uid": "n" });
+    for others in [vec![], vec![note]] {
+        let mut world = World::importing();
+        let owner = world.import().unwrap()["metadata"]["ownerReferences"][0].clone();
+        disown(&mut world, &json!(others));
+        world.settle();
+        let mut owners = others;
+        owners.push(owner);
+        assert_eq!(world.import().unwrap()["metadata"]["ownerReferences"], json!(owners));
+        assert_eq!(world.valid(&shop()).0, "True");
+        assert!(world.hub.take_writes().is_empty());
+        assert!(world.derived().is_some() && world.slice().is_some());
+    }
+}
+
+/// One that nothing proves to be ours, or that another has taken, is withdrawn from the hub, but
+/// neither changed nor deleted.
+#[test]
+fn an_import_whose_owner_was_removed_may_be_anybodys() {
+    let taken = json!([{
+        "apiVersion": "apps/v1", "kind": "Deployment", "name": "theirs", "uid": "d",
+        "controller": true,
+    }]);
+    for (owners, finalizers) in
+        [(json!([]), json!([])), (taken, json!([finalizers::SERVICE_IMPORT]))]
+    {
+        let mut world = World::importing();
+        world.edit(kinds::SERVICE_IMPORT, &shop(), |import| {
+            import["metadata"]["finalizers"] = finalizers;
+        });
+        disown(&mut world, &owners);
+        let before = world.import().cloned();
+        world.rest();
+        assert_eq!(world.import().cloned(), before);
+        assert_eq!(world.valid(&shop()).0, "Unknown");
+        let request = world.hub.get(kinds::INTERNAL_SERVICE_IMPORT, &request()).unwrap();
+        assert!(!request["metadata"]["deletionTimestamp"].is_null());
+    }
+}
+
+fn disown(world: &mut World, owners: &Value) {
+    world.edit(kinds::SERVICE_IMPORT, &shop(), |import| {
+        import["metadata"]["ownerReferences"] = owners.clone();
+    });
 }
 
 /// MCS-12: another cluster holds the import (a Go hub grants it to one at a time): the wish says
