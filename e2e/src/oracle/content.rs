@@ -12,6 +12,7 @@ use super::history::History;
 use super::object::{keys, list, text};
 use super::requests::Request;
 use super::violation::Violation;
+use crate::fault_proxy::RACED;
 
 /// Start of every label and annotation of the fleet.
 const OURS: &str = "networking.fleet.azure.com/";
@@ -61,13 +62,14 @@ fn foreign_fields(request: &Request) -> Vec<Violation> {
         return Vec::new();
     }
     let mut fields: Vec<String> = Vec::new();
+    // The fault proxy's other writer marks an object where it lies; a replacement keeps what it finds there.
     let foreign = |key: &&str| {
         let known = [
             labels::SERVICE_NAME,
             labels::MANAGED_BY,
             annotations::SERVICE_AZURE_LOAD_BALANCER_INTERNAL,
         ];
-        !key.starts_with(OURS) && !known.contains(key)
+        !key.starts_with(OURS) && !key.starts_with(RACED) && !known.contains(key)
     };
     fields.extend(keys(body, "/metadata/labels").filter(foreign).map(str::to_owned));
     fields.extend(keys(body, "/metadata/annotations").filter(foreign).map(str::to_owned));

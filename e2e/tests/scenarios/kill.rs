@@ -12,7 +12,7 @@ use crate::stage::{Crossing, EXPORTER, IMPORTER, SECOND_IMPORTER, Stage};
 use crate::tests::Tests;
 
 const SERVICES: usize = 20;
-const ROUNDS: usize = 10;
+const ROUNDS: usize = 6;
 /// About as many events as one round brings; the kill comes after a random number of them.
 const EVENTS_OF_A_BURST: usize = SERVICES * 30;
 const EVENTS_OF_A_WITHDRAWAL: usize = SERVICES * 20;
