@@ -47,17 +47,11 @@ pub async fn prepare_hub(hub: &Cluster, folder: &Path) -> Result<HubAccess> {
 
 /// Installs what a member agent needs in its own cluster, and joins the member to the hub.
 pub async fn join_member(hub: &Cluster, member: &Cluster, folder: &Path) -> Result<MemberAccess> {
-    let client = member.client();
-    namespace(&client, SYSTEM_NAMESPACE).await?;
-    let account = rbac::member_agent();
-    account.apply(&client).await?;
-    let kubeconfig = folder.join(format!("{}-agent.kubeconfig", member.name()));
-    write_access(member, &account, &kubeconfig).await?;
-
+    namespace(&member.client(), SYSTEM_NAMESPACE).await?;
     let client = hub.client();
     namespace(&client, &member_namespace(member.name())).await?;
-    let account = rbac::member_on_hub(member.name());
-    account.apply(&client).await?;
+    let accounts = [rbac::member_agent(), rbac::member_on_hub(member.name())];
+    let access = member_access(hub, member, &accounts, folder).await?;
     apply(
         &client,
         json!({
@@ -68,8 +62,28 @@ pub async fn join_member(hub: &Cluster, member: &Cluster, folder: &Path) -> Resu
         }),
     )
     .await?;
-    let hub_token = folder.join(format!("{}-hub-token", member.name()));
-    kubeconfig::write_secret(&hub_token, &account.token(&client).await?)?;
+    Ok(access)
+}
+
+/// Accounts of their own for a second agent of a member that has joined.
+pub async fn join_twin(hub: &Cluster, member: &Cluster, folder: &Path) -> Result<MemberAccess> {
+    let accounts = [rbac::member_agent(), rbac::member_on_hub(member.name())];
+    member_access(hub, member, &accounts.map(|account| account.twin()), folder).await
+}
+
+async fn member_access(
+    hub: &Cluster,
+    member: &Cluster,
+    [own, on_hub]: &[Account; 2],
+    folder: &Path,
+) -> Result<MemberAccess> {
+    let (name, account) = (member.name(), &own.name);
+    own.apply(&member.client()).await?;
+    let kubeconfig = folder.join(format!("{name}-{account}.kubeconfig"));
+    write_access(member, own, &kubeconfig).await?;
+    on_hub.apply(&hub.client()).await?;
+    let hub_token = folder.join(format!("{name}-{account}-hub-token"));
+    kubeconfig::write_secret(&hub_token, &on_hub.token(&hub.client()).await?)?;
     Ok(MemberAccess { kubeconfig, hub_token })
 }
 

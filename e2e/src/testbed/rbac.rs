@@ -22,6 +22,9 @@ const MEMBER_AGENT: &str = include_str!("../../../charts/member-agent/rbac.yaml"
 /// What stands for the member's name in the file of its rights on the hub.
 const MEMBER: &str = "${MEMBER}";
 
+/// The end of a twin's names.
+const TWIN: &str = "-twin";
+
 /// Longer than anybody keeps a testbed running; a real member's token is renewed by whoever writes its file.
 const TOKEN_SECONDS: i64 = 30 * 24 * 3600;
 
@@ -88,6 +91,22 @@ impl Account {
     /// The name of its bindings: what to delete to take its rights away.
     pub fn binding(&self) -> &str {
         &self.binding
+    }
+
+    /// An account of another name with the same rights, for a second process of the same agent: audit logs tell the two
+    /// apart.
+    pub fn twin(&self) -> Self {
+        let own = [&self.name, &self.binding].map(|name| format!("name: {name}"));
+        let rename = |line: &str| {
+            let ours = own.iter().any(|own| line.ends_with(own.as_str()));
+            format!("{line}{}\n", if ours { TWIN } else { "" })
+        };
+        Self {
+            namespace: self.namespace.clone(),
+            name: format!("{}{TWIN}", self.name),
+            binding: format!("{}{TWIN}", self.binding),
+            manifests: self.manifests.lines().map(rename).collect(),
+        }
     }
 
     fn objects(&self) -> Result<Vec<Value>> {
@@ -190,8 +209,18 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_granted_wholesale_and_every_binding_names_its_account() {
+    fn a_twin_has_the_same_rights() {
         for account in [hub_agent(), member_agent(), member_on_hub("a")] {
+            let twin = account.twin();
+            assert_ne!((twin.user(), twin.binding()), (account.user(), account.binding()));
+            assert_eq!(twin.grants().unwrap(), account.grants().unwrap());
+        }
+    }
+
+    #[test]
+    fn nothing_is_granted_wholesale_and_every_binding_names_its_account() {
+        let accounts = [hub_agent(), member_agent(), member_on_hub("a")];
+        for account in accounts.iter().flat_map(|account| [account.clone(), account.twin()]) {
             for grant in account.grants().unwrap() {
                 let parts = [&grant.group, &grant.resource, &grant.verb];
                 assert!(parts.iter().all(|part| !part.contains('*')), "{grant:?}");
