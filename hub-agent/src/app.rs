@@ -5,7 +5,6 @@ use std::process::ExitCode;
 use fleet_accumulator::{Accumulator, ClusterId, Config, SourceSpec};
 use fleet_model::served::{GROUP_VERSION, Served};
 use fleet_runtime::agent::Agent;
-use fleet_runtime::clients;
 use fleet_runtime::clock::Clock;
 
 use crate::args::Args;
@@ -20,7 +19,7 @@ use crate::snapshot::HubSnapshot;
 pub async fn run(args: Args) -> anyhow::Result<ExitCode> {
     let settings = args.settings();
     let agent = Agent::start("hub-agent", env!("CARGO_PKG_VERSION"), args.runtime).await?;
-    let hub = clients::local().await?;
+    let hub = agent.own_cluster().await?;
     let everywhere = || SourceSpec::new(hub.watch.clone());
     let sources = Accumulator::<HubSnapshot>::builder(Config::default())
         .source(HubSnapshot::internal_exports(), everywhere())

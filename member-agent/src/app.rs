@@ -7,6 +7,8 @@ use fleet_model::served::{GROUP_VERSION, Served};
 use fleet_runtime::agent::Agent;
 use fleet_runtime::clients::{self, ClientSet, HubSettings};
 
+use prometheus::{IntGauge, Registry};
+
 use crate::Identity;
 use crate::args::Args;
 use crate::export::ExportRoom;
@@ -26,26 +28,43 @@ const HUB_WATCH_SECONDS: u32 = 45;
 /// What keeps it from starting, in one line.
 pub async fn run(args: Args) -> anyhow::Result<ExitCode> {
     let settings = args.settings()?;
-    let hub = HubSettings::from_env()?;
+    let hub = HubSettings { insecure: args.tls_insecure, ..HubSettings::from_env()? };
     if args.prepare_rollback {
         return rollback::run(&settings, hub).await;
     }
-    let agent = Agent::start("member-agent", env!("CARGO_PKG_VERSION"), args.runtime).await?;
+    let agent = Agent::start("member-agent", env!("CARGO_PKG_VERSION"), args.runtime()).await?;
+    warn_of_insecure_link(hub.insecure, agent.registry())?;
     let export = ExportMetrics::register(agent.registry())?;
     let membership = MembershipMetrics::register(agent.registry())?;
     let import = ImportMetrics::register(agent.registry(), settings.identity.cluster.as_str())?;
 
-    let own = clients::local().await?;
+    let own = agent.own_cluster().await?;
     let hub = clients::hub_from_env(hub).await?;
     let sources = sources(&settings.identity, &own, &hub);
     let schema = hub.write.clone();
     let mut agent = agent.connect(&[(ClusterId::Local, own), (ClusterId::Hub, hub)], sources)?;
     let served = settings.served.clone();
     agent.follow_schema(schema, GROUP_VERSION, served, |document| Served::of(document?));
-    agent.room(ExportRoom::new(settings.clone(), export));
-    agent.room(ImportRoom::new(settings.clone(), import));
+    if args.enable_networking_features {
+        agent.room(ExportRoom::new(settings.clone(), export));
+        agent.room(ImportRoom::new(settings.clone(), import));
+    }
     agent.room(MembershipRoom::new(settings, membership));
     Ok(agent.run().await)
+}
+
+/// Says what everybody should know of a link that anybody can listen to.
+fn warn_of_insecure_link(insecure: bool, registry: &Registry) -> Result<(), prometheus::Error> {
+    let gauge = IntGauge::new(
+        "fleet_hub_tls_insecure",
+        "1 if the hub's certificate is not verified (--tls-insecure).",
+    )?;
+    gauge.set(i64::from(insecure));
+    registry.register(Box::new(gauge))?;
+    if insecure {
+        tracing::warn!("--tls-insecure: the hub's certificate is not verified");
+    }
+    Ok(())
 }
 
 fn sources(identity: &Identity, own: &ClientSet, hub: &ClientSet) -> Builder<MemberSnapshot> {

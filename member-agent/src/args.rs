@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use clap::Parser;
+use clap::{ArgAction, Parser};
 use fleet_api::names;
+use fleet_runtime::admin::Addresses;
 use fleet_runtime::args::{RuntimeArgs, duration};
 use fleet_runtime::live::Live;
 
@@ -50,6 +51,36 @@ pub struct Args {
     )]
     pub derived_service_grace_period: Duration,
 
+    /// Do not verify the hub's certificate.
+    #[arg(
+        long,
+        env = "TLS_INSECURE",
+        value_name = "BOOL",
+        action = ArgAction::Set,
+        num_args = 0..=1,
+        require_equals = true,
+        default_value_t = false,
+        default_missing_value = "true"
+    )]
+    pub tls_insecure: bool,
+
+    /// Export and import Services. Without it the agent only reports that this member is there.
+    #[arg(
+        long,
+        env = "ENABLE_NETWORKING_FEATURES",
+        value_name = "BOOL",
+        action = ArgAction::Set,
+        num_args = 0..=1,
+        require_equals = true,
+        default_value_t = true,
+        default_missing_value = "true"
+    )]
+    pub enable_networking_features: bool,
+
+    /// Further addresses of the original.
+    #[command(flatten)]
+    pub addresses: OriginalAddresses,
+
     /// Prepares this member for the Go agents and exits.
     ///
     /// Writes the annotation networking.fleet.azure.com/fleet-unique-name on each exported
@@ -61,7 +92,47 @@ pub struct Args {
     pub prepare_rollback: bool,
 }
 
+/// Addresses of the original, which ran two managers in a process. All serve the same.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub struct OriginalAddresses {
+    /// Another address that serves /metrics.
+    #[arg(long, env = "HUB_METRICS_BIND_ADDRESS", value_name = "ADDRESS")]
+    pub hub_metrics_bind_address: Option<String>,
+
+    /// Another address that serves /livez and /readyz.
+    #[arg(long, env = "HUB_HEALTH_PROBE_BIND_ADDRESS", value_name = "ADDRESS")]
+    pub hub_health_probe_bind_address: Option<String>,
+
+    /// Another address that serves /metrics.
+    #[arg(long, env = "MEMBER_METRICS_BIND_ADDRESS", value_name = "ADDRESS")]
+    pub member_metrics_bind_address: Option<String>,
+
+    /// Another address that serves /livez and /readyz.
+    #[arg(long, env = "MEMBER_HEALTH_PROBE_BIND_ADDRESS", value_name = "ADDRESS")]
+    pub member_health_probe_bind_address: Option<String>,
+}
+
 impl Args {
+    /// The flags of the process, with the addresses of this agent's own.
+    pub fn runtime(&self) -> RuntimeArgs {
+        let also = |flags: [(&'static str, &Option<String>); 2]| {
+            let given = flags.into_iter().filter_map(|(flag, text)| Some((flag, text.clone()?)));
+            given.collect()
+        };
+        let own = &self.addresses;
+        let also = Addresses {
+            metrics: also([
+                ("--hub-metrics-bind-address", &own.hub_metrics_bind_address),
+                ("--member-metrics-bind-address", &own.member_metrics_bind_address),
+            ]),
+            health: also([
+                ("--hub-health-probe-bind-address", &own.hub_health_probe_bind_address),
+                ("--member-health-probe-bind-address", &own.member_health_probe_bind_address),
+            ]),
+        };
+        RuntimeArgs { also, ..self.runtime.clone() }
+    }
+
     /// What the rooms have to know.
     ///
     /// # Errors
@@ -70,7 +141,7 @@ impl Args {
         Ok(Settings {
             identity: self.identity()?,
             derived_service_grace: self.derived_service_grace_period,
-            networking: true,
+            networking: self.enable_networking_features,
             served: Live::default(),
         })
     }
@@ -120,6 +191,28 @@ mod tests {
         for wrong in ["soon", "60", "-5s", ""] {
             assert!(grace(wrong).is_err(), "{wrong:?}");
         }
+    }
+
+    #[test]
+    fn the_arguments_of_the_original_chart_are_taken() {
+        let args = Args::try_parse_from([
+            "member-agent",
+            "--leader-election-namespace=fleet-system",
+            "--fleet-system-namespace=fleet-system",
+            "--v=2",
+            "--add_dir_header",
+            "--tls-insecure=true",
+            "--enable-traffic-manager-feature=false",
+            "--enable-networking-features=true",
+            "--member-health-probe-bind-address=:8091",
+        ]);
+        let args = args.unwrap();
+        assert!(args.tls_insecure && args.enable_networking_features);
+        let health = args.runtime().addresses().health;
+        let flags: Vec<_> = health.iter().map(|(flag, text)| (*flag, text.as_str())).collect();
+        let second = ("--member-health-probe-bind-address", ":8091");
+        assert_eq!(flags, [("--health-probe-bind-address", ":8081"), second]);
+        assert!(!Args::try_parse_from(["member-agent"]).unwrap().tls_insecure);
     }
 
     #[test]

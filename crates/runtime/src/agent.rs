@@ -15,8 +15,8 @@ use prometheus::Registry;
 use tokio_util::task::TaskTracker;
 
 use crate::admin::{AdminError, AdminServer};
-use crate::args::{LeaseArgs, RuntimeArgs};
-use crate::clients::ClientSet;
+use crate::args::{LeaseArgs, RuntimeArgs, Unsupported};
+use crate::clients::{self, ClientError, ClientSet};
 use crate::clock::{BootClock, Clock};
 use crate::engine::{Replan, Wiring, run_room};
 use crate::events::EventSink;
@@ -38,6 +38,9 @@ pub enum StartError {
     /// The addresses of the admin server.
     #[error(transparent)]
     Admin(#[from] AdminError),
+    /// A flag of the original that asks for too much.
+    #[error(transparent)]
+    Unsupported(#[from] Unsupported),
     /// The times of the leader election.
     #[error(transparent)]
     Timing(#[from] TimingError),
@@ -82,6 +85,7 @@ impl Agent {
         args: RuntimeArgs,
     ) -> Result<Self, StartError> {
         let lease = lease_settings(name, &args.lease)?;
+        let without_effect = args.former.without_effect()?;
         init_logging(args.log_level.as_deref())?;
         let metrics = Metrics::new(name, version)?;
         let readiness = Readiness::default();
@@ -90,11 +94,25 @@ impl Agent {
         let addresses = args.addresses();
         let admin = AdminServer::bind(&addresses, registry, move || asked.blocking()).await?;
         tracing::info!(agent = name, version, settings = ?args, "Started");
+        if !without_effect.is_empty() {
+            tracing::warn!(flags = ?without_effect, "Flags without effect");
+        }
         let mut life = Lifecycle::new();
         let token = life.token();
         life.spawn("admin server", admin.run(token));
         let rooms = TaskTracker::new();
         Ok(Self { name, args, life, metrics, readiness, lease, rooms })
+    }
+
+    /// Clients for the agent's own cluster.
+    ///
+    /// # Errors
+    /// One line that names what was tried.
+    pub async fn own_cluster(&self) -> Result<ClientSet, ClientError> {
+        match &self.args.kubeconfig {
+            Some(path) => clients::from_kubeconfig("own", "--kubeconfig", path).await,
+            None => clients::local().await,
+        }
     }
 
     /// Where the agent registers metrics of its own.

@@ -1,13 +1,16 @@
 //! Flags that both agents share.
 
+mod former;
 mod lease;
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
 use jiff::SignedDuration;
 
 use crate::admin::Addresses;
+pub use former::{FormerArgs, Unsupported};
 pub use lease::LeaseArgs;
 
 /// Flags of the process itself; flatten them into an agent's own.
@@ -44,6 +47,14 @@ pub struct RuntimeArgs {
     /// The leader election.
     #[command(flatten)]
     pub lease: LeaseArgs,
+
+    /// Flags that are taken for the sake of the original's arguments.
+    #[command(flatten)]
+    pub former: FormerArgs,
+
+    /// Kubeconfig of the agent's own cluster. Without it KUBECONFIG, else the Pod's service account.
+    #[arg(long, env = "OWN_KUBECONFIG", value_name = "PATH")]
+    pub kubeconfig: Option<PathBuf>,
 
     /// Addresses of an agent's own flags.
     #[arg(skip)]
@@ -99,7 +110,10 @@ mod tests {
     #[test]
     fn every_flag_is_an_environment_variable_too() {
         use clap::CommandFactory;
-        for flag in Agent::command().get_arguments().filter(|arg| arg.get_id() != "help") {
+        for flag in Agent::command()
+            .get_arguments()
+            .filter(|arg| arg.get_id() != "help" && !arg.is_hide_set())
+        {
             assert!(flag.get_env().is_some(), "{}", flag.get_id());
         }
     }

@@ -9,6 +9,7 @@
 mod connect;
 mod error;
 mod gated;
+mod headers;
 mod token;
 
 use std::path::{Path, PathBuf};
@@ -17,8 +18,9 @@ use std::time::Duration;
 
 use base64::Engine;
 use http::Uri;
+use http::header::{HeaderName, HeaderValue};
 use kube::Client;
-use kube::config::{Config, KubeConfigOptions};
+use kube::config::{Config, KubeConfigOptions, Kubeconfig};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 
@@ -31,6 +33,8 @@ pub const HUB_SERVER_URL: &str = "HUB_SERVER_URL";
 pub const CONFIG_PATH: &str = "CONFIG_PATH";
 /// Environment variable with the hub's CA: PEM, then base64. System roots if absent.
 pub const HUB_CERTIFICATE_AUTHORITY: &str = "HUB_CERTIFICATE_AUTHORITY";
+/// Environment variable with header lines for each request to the hub.
+pub const HUB_KUBE_HEADER: &str = "HUB_KUBE_HEADER";
 
 /// How long [`ClientSet::check`] waits for an answer.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(10);
@@ -86,6 +90,10 @@ pub struct HubSettings {
     pub token_path: PathBuf,
     /// CA as base64 of PEM; system roots if absent.
     pub ca_pem_base64: Option<String>,
+    /// Headers of each request.
+    pub headers: Vec<(HeaderName, HeaderValue)>,
+    /// Believe whoever answers; the CA does not matter then.
+    pub insecure: bool,
 }
 
 impl HubSettings {
@@ -100,7 +108,11 @@ impl HubSettings {
     fn from_lookup(lookup: impl Fn(&str) -> Option<String>) -> Result<Self, ClientError> {
         let get = |name: &str| lookup(name).filter(|value| !value.trim().is_empty());
         let required = |variable| get(variable).ok_or(ClientError::Missing { variable });
+        let headers = headers::parse(&lookup(HUB_KUBE_HEADER).unwrap_or_default());
+        let invalid = |reason| ClientError::Invalid { variable: HUB_KUBE_HEADER, reason };
         Ok(Self {
+            headers: headers.map_err(invalid)?,
+            insecure: false,
             url: required(HUB_SERVER_URL)?,
             token_path: required(CONFIG_PATH)?.into(),
             ca_pem_base64: get(HUB_CERTIFICATE_AUTHORITY),
@@ -116,7 +128,9 @@ impl HubSettings {
             return Err(invalid(HUB_SERVER_URL, reason));
         }
         let mut config = Config::new(url);
-        if let Some(encoded) = &self.ca_pem_base64 {
+        config.headers.clone_from(&self.headers);
+        config.accept_invalid_certs = self.insecure;
+        if let Some(encoded) = self.ca_pem_base64.as_ref().filter(|_| !self.insecure) {
             let roots =
                 roots(encoded).map_err(|reason| invalid(HUB_CERTIFICATE_AUTHORITY, reason))?;
             config.root_cert = Some(roots);
@@ -139,6 +153,22 @@ fn roots(encoded: &str) -> Result<Vec<Vec<u8>>, String> {
         return Err("no certificate in it".to_owned());
     }
     Ok(roots)
+}
+
+/// Clients from a kubeconfig file that `flag` names.
+///
+/// # Errors
+/// One line that names the flag and the reason.
+pub async fn from_kubeconfig(
+    cluster: &'static str,
+    flag: &'static str,
+    path: &Path,
+) -> Result<ClientSet, ClientError> {
+    let invalid = |reason| ClientError::Invalid { variable: flag, reason };
+    let file = Kubeconfig::read_from(path)
+        .map_err(|error| invalid(format!("{}: {}", path.display(), one_line(&error))))?;
+    let config = Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await;
+    from_config(cluster, config.map_err(|error| invalid(one_line(&error)))?).await
 }
 
 /// Clients for the own cluster: `KUBECONFIG`, else the Pod's service account, else `~/.kube/config`.
@@ -199,7 +229,32 @@ mod tests {
             url: url.to_owned(),
             token_path: "/nonexistent".into(),
             ca_pem_base64: ca.map(str::to_owned),
+            headers: Vec::new(),
+            insecure: false,
         }
+    }
+
+    #[test]
+    fn headers_are_read_from_their_variable() {
+        let env = |header: &'static str| {
+            move |name: &str| match name {
+                HUB_KUBE_HEADER => Some(header.to_owned()),
+                HUB_CERTIFICATE_AUTHORITY => None,
+                _ => Some("https://hub".to_owned()),
+            }
+        };
+        let settings = HubSettings::from_lookup(env("X-Gateway: east")).unwrap();
+        assert_eq!(settings.config().unwrap().headers.len(), 1);
+        let error = HubSettings::from_lookup(env("X-Gateway")).unwrap_err().to_string();
+        assert!(error.starts_with("HUB_KUBE_HEADER: "), "{error}");
+    }
+
+    #[test]
+    fn an_insecure_link_asks_for_no_ca() {
+        let insecure = HubSettings { insecure: true, ..settings("https://hub", Some("%%%")) };
+        let config = insecure.config().unwrap();
+        assert!(config.accept_invalid_certs && config.root_cert.is_none());
+        assert!(!settings("https://hub", None).config().unwrap().accept_invalid_certs);
     }
 
     #[test]
