@@ -95,6 +95,7 @@ impl Account {
 
     /// An account of another name with the same rights, for a second process of the same agent: audit logs tell the two
     /// apart.
+    #[must_use]
     pub fn twin(&self) -> Self {
         let own = [&self.name, &self.binding].map(|name| format!("name: {name}"));
         let rename = |line: &str| {
