@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use fleet_accumulator::{Accumulator, Builder, ClusterId, Config, SourceSpec};
 use fleet_model::served::{GROUP_VERSION, Served};
 use fleet_runtime::agent::Agent;
-use fleet_runtime::clients::{self, ClientSet, HubSettings};
+use fleet_runtime::clients::{ClientSet, HubAccess};
 
 use prometheus::{IntGauge, Registry};
 
@@ -28,18 +28,18 @@ const HUB_WATCH_SECONDS: u32 = 45;
 /// What keeps it from starting, in one line.
 pub async fn run(args: Args) -> anyhow::Result<ExitCode> {
     let settings = args.settings()?;
-    let hub = HubSettings { insecure: args.tls_insecure, ..HubSettings::from_env()? };
+    let hub = HubAccess::new(args.hub_kubeconfig.clone(), args.tls_insecure)?;
     if args.prepare_rollback {
-        return rollback::run(&settings, hub).await;
+        return rollback::run(&settings, args.runtime.kubeconfig.as_deref(), hub).await;
     }
     let agent = Agent::start("member-agent", env!("CARGO_PKG_VERSION"), args.runtime()).await?;
-    warn_of_insecure_link(hub.insecure, agent.registry())?;
+    warn_of_insecure_link(hub.insecure(), agent.registry())?;
     let export = ExportMetrics::register(agent.registry())?;
     let membership = MembershipMetrics::register(agent.registry())?;
     let import = ImportMetrics::register(agent.registry(), settings.identity.cluster.as_str())?;
 
     let own = agent.own_cluster().await?;
-    let hub = clients::hub_from_env(hub).await?;
+    let hub = hub.connect().await?;
     let sources = sources(&settings.identity, &own, &hub);
     let schema = hub.write.clone();
     let mut agent = agent.connect(&[(ClusterId::Local, own), (ClusterId::Hub, hub)], sources)?;

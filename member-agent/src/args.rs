@@ -1,5 +1,6 @@
 //! Flags and environment of the member agent.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
@@ -50,6 +51,10 @@ pub struct Args {
         value_parser = duration
     )]
     pub derived_service_grace_period: Duration,
+
+    /// Kubeconfig for the hub, in place of HUB_SERVER_URL and CONFIG_PATH.
+    #[arg(long, env = "HUB_KUBECONFIG", value_name = "PATH")]
+    pub hub_kubeconfig: Option<PathBuf>,
 
     /// Do not verify the hub's certificate.
     #[arg(

@@ -6,6 +6,7 @@
 //! annotation is written once, between the end of our agent and the start of the other.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
@@ -13,7 +14,7 @@ use fleet_accumulator::ClusterId;
 use fleet_api::v1alpha1::EndpointSliceExport;
 use fleet_api::{ObjectName, annotations, kinds};
 use fleet_model::steps::add;
-use fleet_runtime::clients::{self, ClientSet, HubSettings};
+use fleet_runtime::clients::{self, ClientSet, HubAccess};
 use fleet_runtime::metrics::Metrics;
 use fleet_runtime::plan::{Action, Precondition, Step};
 use fleet_runtime::writer::{Failure, WriteGate, Writer, WriterSettings};
@@ -32,9 +33,13 @@ const ROUNDS: usize = 10;
 ///
 /// # Errors
 /// One line; what was written stays, and the command can be repeated.
-pub async fn run(settings: &Settings, hub: HubSettings) -> anyhow::Result<ExitCode> {
-    let own = clients::local().await?;
-    let hub = clients::hub_from_env(hub).await?;
+pub async fn run(
+    settings: &Settings,
+    kubeconfig: Option<&Path>,
+    hub: HubAccess,
+) -> anyhow::Result<ExitCode> {
+    let own = clients::own(kubeconfig).await?;
+    let hub = hub.connect().await?;
     let metrics = Metrics::new("member-agent", env!("CARGO_PKG_VERSION"))?;
     let target = [(ClusterId::Local, own.write.clone())];
     let limits = WriterSettings::new("member-agent");

@@ -87,6 +87,22 @@ fn a_variable_that_makes_no_sense_is_named_in_one_line() {
 }
 
 #[test]
+fn one_way_to_the_hub_is_enough() {
+    let kubeconfig = ("HUB_KUBECONFIG", "/nonexistent/hub");
+    for arguments in [&NO_PORTS[..], &[&NO_PORTS[..], &["--prepare-rollback"]].concat()] {
+        for other in [HUB_SERVER_URL, CONFIG_PATH] {
+            let said =
+                one_line(&member_agent(arguments, &[MEMBER_CLUSTER_NAME, kubeconfig, other]));
+            assert!(said.contains("HUB_KUBECONFIG") && said.contains(other.0), "{said}");
+        }
+        // A command that ends reads the same flags.
+        let own = [arguments, &["--kubeconfig", "/nonexistent/own"]].concat();
+        let said = one_line(&member_agent(&own, &[MEMBER_CLUSTER_NAME, kubeconfig]));
+        assert!(said.contains("--kubeconfig: /nonexistent/own"), "{said}");
+    }
+}
+
+#[test]
 fn help_lists_every_flag_with_its_variable() {
     let output = member_agent(&["--help"], &[]);
     assert!(output.status.success());

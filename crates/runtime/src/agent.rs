@@ -109,10 +109,7 @@ impl Agent {
     /// # Errors
     /// One line that names what was tried.
     pub async fn own_cluster(&self) -> Result<ClientSet, ClientError> {
-        match &self.args.kubeconfig {
-            Some(path) => clients::from_kubeconfig("own", "--kubeconfig", path).await,
-            None => clients::local().await,
-        }
+        clients::own(self.args.kubeconfig.as_deref()).await
     }
 
     /// Where the agent registers metrics of its own.

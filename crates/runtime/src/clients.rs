@@ -6,6 +6,7 @@
 //! read timeout (it kills idle watches; the [writer](crate::writer) bounds each request itself),
 //! and a token file is re-read when it changes and when the server refuses the token.
 
+mod access;
 mod connect;
 mod error;
 mod gated;
@@ -24,6 +25,7 @@ use kube::config::{Config, KubeConfigOptions, Kubeconfig};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 
+pub use access::HubAccess;
 pub use error::{ClientError, one_line};
 pub use token::TokenFile;
 
@@ -97,21 +99,11 @@ pub struct HubSettings {
 }
 
 impl HubSettings {
-    /// Reads the environment of the original's member agents.
-    ///
-    /// # Errors
-    /// Names the variable that is missing.
-    pub fn from_env() -> Result<Self, ClientError> {
-        Self::from_lookup(|name| std::env::var(name).ok())
-    }
-
     fn from_lookup(lookup: impl Fn(&str) -> Option<String>) -> Result<Self, ClientError> {
         let get = |name: &str| lookup(name).filter(|value| !value.trim().is_empty());
         let required = |variable| get(variable).ok_or(ClientError::Missing { variable });
-        let headers = headers::parse(&lookup(HUB_KUBE_HEADER).unwrap_or_default());
-        let invalid = |reason| ClientError::Invalid { variable: HUB_KUBE_HEADER, reason };
         Ok(Self {
-            headers: headers.map_err(invalid)?,
+            headers: user_headers(&lookup)?,
             insecure: false,
             url: required(HUB_SERVER_URL)?,
             token_path: required(CONFIG_PATH)?.into(),
@@ -139,6 +131,14 @@ impl HubSettings {
     }
 }
 
+/// The headers in `HUB_KUBE_HEADER`.
+fn user_headers(
+    lookup: impl Fn(&str) -> Option<String>,
+) -> Result<Vec<(HeaderName, HeaderValue)>, ClientError> {
+    let invalid = |reason| ClientError::Invalid { variable: HUB_KUBE_HEADER, reason };
+    headers::parse(&lookup(HUB_KUBE_HEADER).unwrap_or_default()).map_err(invalid)
+}
+
 /// The DER certificates in base64 of PEM.
 fn roots(encoded: &str) -> Result<Vec<Vec<u8>>, String> {
     let compact: String = encoded.split_whitespace().collect();
@@ -155,20 +155,17 @@ fn roots(encoded: &str) -> Result<Vec<Vec<u8>>, String> {
     Ok(roots)
 }
 
-/// Clients from a kubeconfig file that `flag` names.
+/// Clients for the own cluster: `kubeconfig` (the flag), else as [`local`].
 ///
 /// # Errors
-/// One line that names the flag and the reason.
-pub async fn from_kubeconfig(
-    cluster: &'static str,
-    flag: &'static str,
-    path: &Path,
-) -> Result<ClientSet, ClientError> {
-    let invalid = |reason| ClientError::Invalid { variable: flag, reason };
+/// One line that names what was tried.
+pub async fn own(kubeconfig: Option<&Path>) -> Result<ClientSet, ClientError> {
+    let Some(path) = kubeconfig else { return local().await };
+    let invalid = |reason| ClientError::Invalid { variable: "--kubeconfig", reason };
     let file = Kubeconfig::read_from(path)
         .map_err(|error| invalid(format!("{}: {}", path.display(), one_line(&error))))?;
     let config = Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await;
-    from_config(cluster, config.map_err(|error| invalid(one_line(&error)))?).await
+    from_config("own", config.map_err(|error| invalid(one_line(&error)))?).await
 }
 
 /// Clients for the own cluster: `KUBECONFIG`, else the Pod's service account, else `~/.kube/config`.
@@ -197,7 +194,7 @@ pub async fn local() -> Result<ClientSet, ClientError> {
 ///
 /// # Errors
 /// One line that names the variable and the reason.
-pub async fn hub_from_env(settings: HubSettings) -> Result<ClientSet, ClientError> {
+async fn hub_from_env(settings: HubSettings) -> Result<ClientSet, ClientError> {
     let config = settings.config()?;
     let token = TokenFile::open(&settings.token_path).await;
     ClientSet::new("hub", &config, Some(&token))

@@ -19,6 +19,14 @@ pub enum ClientError {
         /// What is wrong with it.
         reason: String,
     },
+    /// Two settings of which one is enough.
+    #[error("{variable} and {other} are both set: take one")]
+    Twice {
+        /// One.
+        variable: &'static str,
+        /// The other.
+        other: &'static str,
+    },
     /// No own cluster was found.
     #[error("no cluster: set KUBECONFIG or run in a Pod ({reason})")]
     NoCluster {

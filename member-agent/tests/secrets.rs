@@ -1,0 +1,132 @@
+//! What the program says to anybody who reads its log or its metrics.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+const SECRETS: [&str; 4] =
+    ["canary-hub-token", "canary-own-token", "canary-header", "Y2FuYXJ5LWtleQ=="];
+
+fn own(user: &str) -> String {
+    format!(
+        "{{apiVersion: v1, kind: Config, current-context: own,
+          contexts: [{{name: own, context: {{cluster: own, user: own}}}}],
+          clusters: [{{name: own, cluster: {{server: 'http://127.0.0.1:1'}}}}],
+          users: [{{name: own, user: {{{user}}}}}]}}"
+    )
+}
+
+fn file(name: &str, content: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::write(&path, content).unwrap();
+    path
+}
+
+/// A hub that refuses every request and passes on what was asked.
+fn hub() -> (String, Receiver<String>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let (send, asked) = channel();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().map_while(Result::ok) {
+            let mut head = Vec::new();
+            let mut part = [0; 4096];
+            while !head.windows(4).any(|end| end == b"\r\n\r\n") {
+                match stream.read(&mut part) {
+                    Ok(length @ 1..) => head.extend_from_slice(&part[..length]),
+                    _ => break,
+                }
+            }
+            let refusal = "HTTP/1.1 401 Unauthorized\r\ncontent-length: 0\r\nconnection: close\r\n";
+            let _ = write!(stream, "{refusal}\r\n");
+            let _ = send.send(String::from_utf8_lossy(&head).into_owned());
+        }
+    });
+    (url, asked)
+}
+
+/// Ends the program, however the test ends.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn metrics(address: &str) -> String {
+    let mut stream = TcpStream::connect(address).unwrap();
+    write!(stream, "GET /metrics HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).unwrap();
+    assert!(text.contains("fleet_hub_tls_insecure"), "{text}");
+    text
+}
+
+#[track_caller]
+fn tells_no_secret(text: &str) {
+    for secret in SECRETS {
+        assert!(!text.contains(secret), "{secret} is in\n{text}");
+    }
+}
+
+/// S30: what is sent to the hub stays out of the log and the metrics.
+#[test]
+fn credentials_are_sent_and_never_told() {
+    let (url, asked) = hub();
+    let kubeconfig = file("secrets-own", &own("token: canary-own-token"));
+    let token = file("secrets-token", "canary-hub-token");
+    let output = file("secrets-output", "");
+    let free = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = free.local_addr().unwrap().to_string();
+    drop(free);
+
+    let log = File::create(&output).unwrap();
+    let running = Running(
+        Command::new(env!("CARGO_BIN_EXE_member-agent"))
+            .env_clear()
+            .args(["--metrics-bind-address", &address, "--health-probe-bind-address", "0"])
+            .args(["--log-level", "debug", "--kubeconfig"])
+            .arg(&kubeconfig)
+            .envs([("HUB_SERVER_URL", url.as_str()), ("HUB_KUBE_HEADER", "X-Key: canary-header")])
+            .envs([("CONFIG_PATH", token.to_str().unwrap()), ("MEMBER_CLUSTER_NAME", "east")])
+            .stdout(log.try_clone().unwrap())
+            .stderr(log)
+            .spawn()
+            .unwrap(),
+    );
+    let request = asked.recv_timeout(Duration::from_secs(60)).expect("the hub is asked");
+    assert!(request.contains("canary-hub-token") && request.contains("canary-header"), "{request}");
+    // The second request comes after the refusal of the first was seen and told.
+    asked.recv_timeout(Duration::from_secs(60)).expect("the hub is asked again");
+    tells_no_secret(&metrics(&address));
+    drop(running);
+    let said = std::fs::read_to_string(&output).unwrap();
+    assert!(said.contains("Started"), "{said}");
+    tells_no_secret(&said);
+}
+
+/// S30: a key that cannot be read is not shown either.
+#[test]
+fn a_bad_key_is_not_told() {
+    let user = "client-certificate-data: Y2FuYXJ5LWtleQ==, client-key-data: Y2FuYXJ5LWtleQ==";
+    let kubeconfig = file("secrets-key", &own(user).replace("http:", "https:"));
+    let output = Command::new(env!("CARGO_BIN_EXE_member-agent"))
+        .env_clear()
+        .args(["--metrics-bind-address=0", "--health-probe-bind-address=0", "--kubeconfig"])
+        .arg(&kubeconfig)
+        .envs([("HUB_SERVER_URL", "http://127.0.0.1:1"), ("CONFIG_PATH", "/nonexistent")])
+        .env("MEMBER_CLUSTER_NAME", "east")
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("member-agent: "), "{said}");
+    tells_no_secret(&said);
+    assert!(!said.contains("canary-key"), "{said}");
+}
