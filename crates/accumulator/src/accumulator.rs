@@ -11,6 +11,7 @@ use tokio_util::task::TaskTracker;
 use crate::config::Config;
 use crate::metrics::{Metrics, SourceMetrics};
 use crate::owner::{Arrival, Owner, Published, Wait};
+use crate::silence::silent;
 use crate::snapshot::{Field, FieldVisitor};
 use crate::source::Update;
 use crate::source::feed::{Feed, KubeFeed, SourceSpec};
@@ -222,6 +223,12 @@ impl<S: Snapshot> Accumulator<S> {
     /// nothing does. For readiness.
     pub fn blocking(&self, required: SourceSet) -> Vec<String> {
         blocking(&*self.snapshot(), required)
+    }
+
+    /// Which clusters none of their sources in `asked` has got through to for `limit`, one sentence
+    /// per cluster. For readiness.
+    pub fn silent(&self, asked: SourceSet, limit: Duration) -> Vec<String> {
+        silent(&*self.snapshot(), asked, now(), limit)
     }
 }
 

@@ -29,6 +29,7 @@ mod meta;
 mod metrics;
 mod owner;
 mod record;
+mod silence;
 mod snapshot;
 mod source;
 mod state;

@@ -23,6 +23,8 @@ use tokio_util::sync::CancellationToken;
 use address::Address;
 use routes::Routes;
 
+pub use routes::Probes;
+
 /// A probe sends its few headers in one packet.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(5);
 /// Smallest buffer that hyper allows; requests here have no body.
@@ -84,18 +86,17 @@ pub struct AdminServer {
 }
 
 impl AdminServer {
-    /// Takes the addresses. `blocking` says why the agent is not ready, one sentence each; it is
-    /// called on each request of `/readyz` and has to be cheap.
+    /// Takes the addresses.
     ///
     /// # Errors
     /// One line that names the flag.
     pub async fn bind(
         addresses: &Addresses,
         registry: Registry,
-        blocking: impl Fn() -> Vec<String> + Send + Sync + 'static,
+        probes: Probes,
     ) -> Result<Self, AdminError> {
-        let metrics = Routes { registry: Some(registry), blocking: None };
-        let health = Routes { registry: None, blocking: Some(Arc::new(blocking)) };
+        let metrics = Routes { registry: Some(registry), probes: None };
+        let health = Routes { registry: None, probes: Some(probes) };
         let mut wanted: Vec<(Address, Routes)> = Vec::new();
         for (flags, routes) in [(&addresses.metrics, metrics), (&addresses.health, health)] {
             for (flag, text) in flags {
@@ -110,7 +111,7 @@ impl AdminServer {
         }
         let mut server = Self { metrics: None, health: None, listeners: Vec::new() };
         for (address, routes) in wanted {
-            let (metrics, health) = (routes.registry.is_some(), routes.blocking.is_some());
+            let (metrics, health) = (routes.registry.is_some(), routes.probes.is_some());
             let bound = server.listen(&address, routes).await?;
             if metrics {
                 server.metrics.get_or_insert(bound);

@@ -7,6 +7,7 @@
 use std::fmt::Debug;
 use std::process::ExitCode;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use fleet_accumulator::{Accumulator, Builder, ClusterId, Snapshot, SourceSet};
 use kube::Client;
@@ -14,7 +15,7 @@ use parking_lot::Mutex;
 use prometheus::Registry;
 use tokio_util::task::TaskTracker;
 
-use crate::admin::{AdminError, AdminServer};
+use crate::admin::{AdminError, AdminServer, Probes};
 use crate::args::{LeaseArgs, RuntimeArgs, Unsupported};
 use crate::clients::{self, ClientError, ClientSet};
 use crate::clock::{BootClock, Clock};
@@ -48,6 +49,9 @@ pub enum StartError {
     #[error("metrics: {0}")]
     Metrics(#[from] prometheus::Error),
 }
+
+/// How long a cluster may not answer before the agent says that it is not ready.
+const SILENCE: Duration = Duration::from_mins(1);
 
 type Blocking = Box<dyn Fn() -> Vec<String> + Send + Sync>;
 
@@ -92,12 +96,14 @@ impl Agent {
         let asked = readiness.clone();
         let registry = metrics.registry().clone();
         let addresses = args.addresses();
-        let admin = AdminServer::bind(&addresses, registry, move || asked.blocking()).await?;
+        let mut life = Lifecycle::new();
+        let pulses = life.pulses();
+        let probes = Probes::new(move || asked.blocking(), move || pulses.wedged());
+        let admin = AdminServer::bind(&addresses, registry, probes).await?;
         tracing::info!(agent = name, version, settings = ?args, "Started");
         if !without_effect.is_empty() {
             tracing::warn!(flags = ?without_effect, "Flags without effect");
         }
-        let mut life = Lifecycle::new();
         let token = life.token();
         life.spawn("admin server", admin.run(token));
         let rooms = TaskTracker::new();
@@ -151,7 +157,10 @@ impl Agent {
 
         let required = Arc::new(Mutex::new(SourceSet::EMPTY));
         let (asked, view) = (Arc::clone(&required), accumulator.clone());
-        let blocking = Box::new(move || view.blocking(*asked.lock()));
+        let blocking = Box::new(move || {
+            let asked = *asked.lock();
+            [view.blocking(asked), view.silent(asked, SILENCE)].concat()
+        });
         // Set once: an agent connects once.
         let _ = self.readiness.0.set(blocking);
         let replan = Replan::new();

@@ -12,7 +12,7 @@
 //! - [`agent`]: all of it put together.
 //! - [`lease`]: which of several processes writes.
 //! - [`live`]: what plans depend on beside the snapshot.
-//! - [`lifecycle`], [`admin`], [`metrics`], [`args`], [`clock`]: the process around it.
+//! - [`lifecycle`], [`pulse`], [`admin`], [`metrics`], [`args`], [`clock`]: the process around it.
 
 pub mod admin;
 pub mod agent;
@@ -27,6 +27,7 @@ pub mod lifecycle;
 pub mod live;
 pub mod metrics;
 pub mod plan;
+pub mod pulse;
 pub mod queue;
 pub mod room;
 mod schema;

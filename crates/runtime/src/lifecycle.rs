@@ -12,6 +12,8 @@ use tokio::task::{Id, JoinSet};
 use tokio_util::sync::CancellationToken;
 use tracing_subscriber::EnvFilter;
 
+use crate::pulse::Pulses;
+
 /// How long tasks may take to finish what they have begun.
 const DRAIN: Duration = Duration::from_secs(10);
 
@@ -57,13 +59,19 @@ pub struct Lifecycle {
     cancel: CancellationToken,
     tasks: JoinSet<()>,
     names: HashMap<Id, &'static str>,
+    pulses: Pulses,
 }
 
 impl Lifecycle {
     /// No tasks yet.
     #[expect(clippy::new_without_default, reason = "it is made once and on purpose")]
     pub fn new() -> Self {
-        Self { cancel: CancellationToken::new(), tasks: JoinSet::new(), names: HashMap::new() }
+        Self {
+            cancel: CancellationToken::new(),
+            tasks: JoinSet::new(),
+            names: HashMap::new(),
+            pulses: Pulses::default(),
+        }
     }
 
     /// Cancelled when the process has to end; tasks finish what they have begun and return.
@@ -71,9 +79,14 @@ impl Lifecycle {
         self.cancel.clone()
     }
 
+    /// Whether the tasks get their turn.
+    pub fn pulses(&self) -> Pulses {
+        self.pulses.clone()
+    }
+
     /// Adds a task that runs until the [token](Self::token) is cancelled.
     pub fn spawn(&mut self, name: &'static str, task: impl Future<Output = ()> + Send + 'static) {
-        let id = self.tasks.spawn(task).id();
+        let id = self.tasks.spawn(self.pulses.clone().supervise(name, task)).id();
         self.names.insert(id, name);
     }
 

@@ -123,6 +123,31 @@ async fn failures_in_a_row_make_a_source_stale_and_a_fresh_list_makes_it_live() 
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_cluster_that_does_not_answer_is_named_after_a_while() {
+    const LIMIT: Duration = Duration::from_mins(1);
+    let mut rig = Rig::new();
+    let (things, imports) = (rig.things.tap().await, rig.imports.tap().await);
+    things.list([]);
+    imports.list([]);
+    let away = || Error::WatchFailed(kube::Error::Service("connection refused".into()));
+    let began = Instant::now();
+    while state(&rig.accumulator.snapshot(), World::imports()) != "stale" {
+        assert!(rig.accumulator.silent(both(), LIMIT).is_empty());
+        imports.fail(away());
+        tokio::time::sleep(Duration::from_secs(2)).await;
+    }
+    while rig.accumulator.silent(both(), LIMIT).is_empty() {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+    let after = began.elapsed();
+    assert!((60..=62).contains(&after.as_secs()), "after {after:?}");
+    let silent = rig.accumulator.silent(both(), LIMIT);
+    assert_eq!(silent, ["the hub cluster has not answered for 60s"]);
+    assert!(rig.accumulator.silent(local(), LIMIT).is_empty(), "nobody has asked");
+    assert!(rig.accumulator.blocking(both()).is_empty(), "it works on with what it knows");
+}
+
+#[tokio::test(start_paused = true)]
 async fn silence_makes_a_source_stale_in_time_and_a_list_is_waited_for() {
     let (mut rig, tap) = live().await;
     let began = Instant::now();

@@ -12,8 +12,12 @@ fn args(metrics: &str, health: &str) -> Addresses {
     }
 }
 
+fn well() -> Probes {
+    Probes::new(Vec::new, Vec::new)
+}
+
 async fn bind(addresses: &Addresses) -> Result<AdminServer, AdminError> {
-    AdminServer::bind(addresses, Registry::new(), Vec::new).await
+    AdminServer::bind(addresses, Registry::new(), well()).await
 }
 
 /// Status line and body of one request.
@@ -37,7 +41,7 @@ async fn probes_and_metrics_have_an_address_each() {
     let gauge = prometheus::IntGauge::new("apples", "Apples.").unwrap();
     registry.register(Box::new(gauge)).unwrap();
     let args = args("127.0.0.1:0", "127.0.0.1:0");
-    let server = AdminServer::bind(&args, registry, Vec::new).await.unwrap();
+    let server = AdminServer::bind(&args, registry, well()).await.unwrap();
     let metrics = server.metrics_address().unwrap();
     let health = server.health_address().unwrap();
     let cancel = CancellationToken::new();
@@ -57,6 +61,23 @@ async fn probes_and_metrics_have_an_address_each() {
 }
 
 #[tokio::test]
+async fn whoever_is_wedged_is_not_alive_and_whoever_waits_is() {
+    let stuck = || vec!["exports: no turn".to_owned()];
+    for (probes, livez, readyz) in [
+        (Probes::new(Vec::new, stuck), "HTTP/1.1 503 Service Unavailable", "HTTP/1.1 200 OK"),
+        (Probes::new(stuck, Vec::new), "HTTP/1.1 200 OK", "HTTP/1.1 503 Service Unavailable"),
+    ] {
+        let args = args("0", "127.0.0.1:0");
+        let server = AdminServer::bind(&args, Registry::new(), probes).await.unwrap();
+        let health = server.health_address().unwrap();
+        tokio::spawn(server.run(CancellationToken::new()));
+        assert_eq!(ask(health, "GET /livez").await.0, livez);
+        assert_eq!(ask(health, "GET /healthz").await.0, livez);
+        assert_eq!(ask(health, "GET /readyz").await.0, readyz);
+    }
+}
+
+#[tokio::test]
 async fn readiness_says_what_is_waited_for() {
     let ready = Arc::new(AtomicBool::new(false));
     let args = args("0", "127.0.0.1:0");
@@ -67,7 +88,8 @@ async fn readiness_says_what_is_waited_for() {
             if ready.load(Ordering::Relaxed) { Vec::new() } else { reasons.to_vec() }
         }
     };
-    let server = AdminServer::bind(&args, Registry::new(), blocking).await.unwrap();
+    let server =
+        AdminServer::bind(&args, Registry::new(), Probes::new(blocking, Vec::new)).await.unwrap();
     assert_eq!(server.metrics_address(), None);
     let health = server.health_address().unwrap();
     tokio::spawn(server.run(CancellationToken::new()));
