@@ -21,6 +21,8 @@ pub mod import;
 pub mod membership;
 pub mod metrics;
 pub mod rollback;
+#[cfg(test)]
+mod rooms_tests;
 mod settings;
 pub mod snapshot;
 
