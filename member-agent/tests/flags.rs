@@ -13,13 +13,14 @@ fn text(flag: &Arg) -> String {
 fn rows(command: &Command, document: &mut String) {
     let own = |flag: &&Arg| !["help", "version"].contains(&flag.get_id().as_str());
     for flag in command.get_arguments().filter(own).filter(|flag| !flag.is_hide_set()) {
-        let name = flag.get_long().unwrap();
+        let name = flag.get_long().expect("every flag has a long name");
         let variable = flag.get_env().and_then(|name| name.to_str());
         let variable = variable.map(|name| format!("`{name}`")).unwrap_or_default();
         let default = flag.get_default_values().first().and_then(|value| value.to_str());
         let default = default.map(|value| format!("`{value}`")).unwrap_or_default();
         let meaning = text(flag);
-        writeln!(document, "| `--{name}` | {variable} | {default} | {meaning} |").unwrap();
+        writeln!(document, "| `--{name}` | {variable} | {default} | {meaning} |")
+            .expect("a String takes all");
     }
 }
 
@@ -30,7 +31,8 @@ fn document() -> String {
     let member = member_agent::args::Args::command();
     for command in [&hub_agent::args::Args::command(), &member] {
         let name = command.get_name();
-        write!(document, "\n## {name}\n\n| flag | variable | default | meaning |\n").unwrap();
+        write!(document, "\n## {name}\n\n| flag | variable | default | meaning |\n")
+            .expect("a String takes all");
         document.push_str("|---|---|---|---|\n");
         rows(command, &mut document);
     }
@@ -46,8 +48,10 @@ fn document() -> String {
         refused.\n\n",
     );
     let hidden = member.get_arguments().filter(|flag| flag.is_hide_set());
-    let hidden: Vec<_> = hidden.map(|flag| format!("`--{}`", flag.get_long().unwrap())).collect();
-    writeln!(document, "{}", hidden.join(", ")).unwrap();
+    let hidden: Vec<_> = hidden
+        .map(|flag| format!("`--{}`", flag.get_long().expect("every flag has a long name")))
+        .collect();
+    writeln!(document, "{}", hidden.join(", ")).expect("a String takes all");
     document
 }
 
