@@ -1,4 +1,5 @@
 //! What the program says to anybody who reads its log or its metrics.
+#![expect(clippy::unwrap_used, reason = "helpers of one test")]
 
 use std::fs::File;
 use std::io::{Read, Write};
