@@ -12,6 +12,7 @@ mod report;
 mod tests;
 
 use std::fmt;
+use std::time::Duration;
 
 use fleet_accumulator::{Record, Snapshot as _, SourceSet};
 use fleet_api::ObjectName;
@@ -27,6 +28,9 @@ pub use phase::{Phase, phase, phase_changed};
 use crate::metrics::MembershipMetrics;
 use crate::snapshot::MemberSnapshot;
 use crate::{Identity, Settings};
+
+/// The shortest period of heartbeats, which are told to the second.
+const AGAIN: Duration = Duration::from_secs(1);
 
 /// Reports to the hub.
 #[derive(Debug)]
@@ -103,6 +107,8 @@ fn join(cluster: &Record<InternalMemberClusterRecord>, now: Timestamp, plan: &mu
         plan.wake_after = Some(rest);
     } else {
         plan.push(report::write(cluster, report::JOINED, now));
+        // Within the same second it changes nothing, so that no event comes back.
+        plan.wake_after = Some(AGAIN);
     }
 }
 
