@@ -134,7 +134,13 @@ fn import_effects(history: &History<'_>, life: &Life<'_>) -> Vec<Violation> {
 /// What an agent's write has taken off an object. The removal shows the object as it was before it.
 fn released<'b>(before: &'b Version<'_>, after: &'b Version<'_>) -> BTreeSet<&'b str> {
     let before = held(before.object());
-    if after.is_end() { before } else { &before - &held(after.object()) }
+    // A deletion takes no finalizer off: whoever did that is hidden behind it.
+    let by_deletion = after.request.is_some_and(|request| request.verb == "delete");
+    match after.is_end() {
+        true if by_deletion => BTreeSet::new(),
+        true => before,
+        false => &before - &held(after.object()),
+    }
 }
 
 /// S14: what a finalizer guards is gone, or asked to go, before the finalizer is.
@@ -214,7 +220,11 @@ fn still_bound(history: &History<'_>, life: &Life<'_>, after: &Version<'_>, memb
     let answered = after.request.map_or(after.when, |request| request.answered.max(after.when));
     let time = Until::Time(answered);
     let key = (SYSTEM_NAMESPACE, life.name());
-    history.named(member, kinds::ENDPOINT_SLICE, key).any(|slice| slice.alive(time))
+    // One that was made later is a successor's.
+    let older =
+        |slice: &Life<'_>| slice.versions.first().is_some_and(|made| made.when < after.when);
+    let mut slices = history.named(member, kinds::ENDPOINT_SLICE, key);
+    slices.any(|slice| slice.alive(time) && older(slice))
 }
 
 /// S15: after its making an agent adds and removes only its own finalizers.
