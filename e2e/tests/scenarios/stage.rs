@@ -74,7 +74,10 @@ impl Stage {
         let agents = Agents::start(&fleet, &agent_options()).await;
         let agents = RwLock::new(fleet.explain_as("start", agents).await?);
         let (everybody, namespaces) = (RwLock::default(), Mutex::default());
-        Ok(Self { agents, recorder, fleet, everybody, namespaces })
+        let stage = Self { agents, recorder, fleet, everybody, namespaces };
+        // An API server keeps the first objects of a young kind waiting: no scenario is to begin with that.
+        stage.crossing("warmup", &[IMPORTER, SECOND_IMPORTER]).await?.withdraw().await?;
+        Ok(stage)
     }
 
     pub(crate) fn fleet(&self) -> &Fleet {
