@@ -312,15 +312,34 @@ impl<'a> Authors<'a> {
         if let Some(&request) = self.writes.get(&version).filter(|_| event.what != What::Gone) {
             return Some(request);
         }
-        let held = !finalizers(&event.object).is_empty();
         let fits = |request: &&&Request| {
-            let removes = (request.verb == "delete") != held;
-            let fits = if event.what == What::Gone { removes } else { !request.succeeded() };
+            let fits = if event.what == What::Gone {
+                could_remove(request, event)
+            } else {
+                !request.succeeded()
+            };
             fits && (event.at - LOST..=event.at).contains(&request.received)
         };
         let key = (cluster, plural(&event.kind), namespace(&event.object), name(&event.object));
         let candidates = self.others.get(&key)?.iter();
         candidates.filter(fits).max_by_key(|request| request.received).copied()
+    }
+}
+
+/// Whether a request may be the one that removed the object: a deletion where nothing held it, else the write that took
+/// off the last finalizer. Requests about a successor of the same name are none of its own.
+fn could_remove(request: &Request, event: &Event) -> bool {
+    let held = !finalizers(&event.object).is_empty();
+    let answer = &request.response;
+    let about_another = match text(answer, "/metadata/uid") {
+        "" => false,
+        uid => uid != event.uid(),
+    };
+    match request.verb.as_str() {
+        "create" => false,
+        _ if about_another => false,
+        "delete" => !held,
+        _ => held && finalizers(answer).is_empty(),
     }
 }
 

@@ -5,6 +5,8 @@ mod story;
 
 use std::collections::BTreeSet;
 
+use fleet_api::kinds;
+
 use super::judge;
 use story::Story;
 
@@ -23,6 +25,18 @@ fn a_clean_story_has_no_violation() {
     let verdict = judge(&story.end());
     assert_eq!(verdict.violations, [], "{verdict}");
     assert!(verdict.moments >= 3, "{verdict}");
+}
+
+/// The audit log does not say which write removed an object; the making of the next one of that name did not.
+#[test]
+fn a_successor_does_not_answer_for_the_removal() {
+    let mut story = Story::exchange();
+    story.withdraw();
+    story.export();
+    // Later than the making, earlier than the next write.
+    story.saw_late(kinds::INTERNAL_SERVICE_EXPORT, 70_000);
+    let verdict = judge(&story.end());
+    assert_eq!(verdict.violations, [], "{verdict}");
 }
 
 #[test]

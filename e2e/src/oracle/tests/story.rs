@@ -61,7 +61,7 @@ impl Story {
         story
     }
 
-    fn export(&mut self) {
+    pub(super) fn export(&mut self) {
         let spec = json!({ "clusterIP": "10.0.0.1", "ports": [{ "port": 80 }] });
         self.put(&USER, "a", kinds::SERVICE, json!({ "metadata": own(), "spec": spec }));
         self.put(&USER, "a", kinds::ENDPOINT_SLICE, slice(1, &["10.1.0.1"]));
@@ -219,6 +219,13 @@ impl Story {
 
     pub(super) fn mark(&mut self, mark: &str) {
         self.recording.marks.push(Mark { at: self.now, mark: mark.to_owned() });
+    }
+
+    /// The recorder sees the last removal of a kind later than it was.
+    pub(super) fn saw_late(&mut self, kind: ResourceKind, by: Micros) {
+        let mut events = self.recording.events.iter_mut();
+        let gone = events.rfind(|event| event.kind == kind.kind && event.what == What::Gone);
+        gone.unwrap().at += by;
     }
 
     pub(super) fn pause(&mut self) {
