@@ -322,7 +322,10 @@ impl<'a> Authors<'a> {
         };
         let key = (cluster, plural(&event.kind), namespace(&event.object), name(&event.object));
         let candidates = self.others.get(&key)?.iter();
-        candidates.filter(fits).max_by_key(|request| request.received).copied()
+        candidates
+            .filter(fits)
+            .max_by_key(|request| (request.succeeded(), request.received))
+            .copied()
     }
 }
 
