@@ -4,7 +4,6 @@ mod claim;
 mod conflict;
 mod distribute;
 mod fleet;
-mod held_up;
 mod keys;
 mod origin;
 mod resolve;
@@ -17,6 +16,7 @@ mod tests;
 use fleet_accumulator::{Record, SourceSet};
 use fleet_api::ObjectName;
 use fleet_model::records::ServiceImportRecord;
+use fleet_model::steps::HUB;
 use fleet_runtime::plan::{Event, Plan};
 use fleet_runtime::room::Room;
 use jiff::Timestamp;
@@ -65,7 +65,7 @@ impl Room for ServiceRoom {
     }
 
     fn held_up(&self, snapshot: &HubSnapshot, reason: &str) -> Vec<Event> {
-        snapshot.internal_exports.iter().map(|export| held_up::event(export, reason)).collect()
+        snapshot.internal_exports.iter().map(|export| HUB.held_up(export, reason)).collect()
     }
 }
 

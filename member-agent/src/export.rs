@@ -21,7 +21,6 @@ pub use keys::Key;
 use subject::Subject;
 
 use crate::Settings;
-use crate::held_up::held_up;
 use crate::membership::{self, Phase};
 use crate::metrics::ExportMetrics;
 use crate::snapshot::MemberSnapshot;
@@ -76,7 +75,7 @@ impl Room for ExportRoom {
     }
 
     fn held_up(&self, snapshot: &MemberSnapshot, reason: &str) -> Vec<Event> {
-        snapshot.service_exports.iter().map(|wish| held_up(wish, reason)).collect()
+        snapshot.service_exports.iter().map(|wish| LOCAL.held_up(wish, reason)).collect()
     }
 
     fn acknowledged(&self, sample: &Sample, now: Timestamp) {

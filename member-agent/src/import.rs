@@ -20,6 +20,7 @@ mod tests;
 
 use fleet_accumulator::SourceSet;
 use fleet_api::ObjectName;
+use fleet_model::steps::LOCAL;
 use fleet_runtime::plan::{Event, Plan, Sample};
 use fleet_runtime::room::Room;
 use jiff::Timestamp;
@@ -29,7 +30,6 @@ use refusal::Refusal;
 use subject::Subject;
 
 use crate::Settings;
-use crate::held_up::held_up;
 use crate::membership;
 use crate::metrics::ImportMetrics;
 use crate::snapshot::MemberSnapshot;
@@ -89,7 +89,7 @@ impl Room for ImportRoom {
     }
 
     fn held_up(&self, snapshot: &MemberSnapshot, reason: &str) -> Vec<Event> {
-        snapshot.multi_cluster_services.iter().map(|wish| held_up(wish, reason)).collect()
+        snapshot.multi_cluster_services.iter().map(|wish| LOCAL.held_up(wish, reason)).collect()
     }
 
     fn acknowledged(&self, sample: &Sample, now: Timestamp) {

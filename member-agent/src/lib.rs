@@ -15,16 +15,15 @@
 pub mod app;
 pub mod args;
 pub mod export;
-mod held_up;
 mod identity;
 pub mod import;
 pub mod membership;
 pub mod metrics;
 pub mod rollback;
-#[cfg(test)]
-mod rooms_tests;
 mod settings;
 pub mod snapshot;
+#[cfg(test)]
+mod tests;
 
 pub use identity::Identity;
 pub use settings::Settings;

@@ -3,6 +3,7 @@
 //! - [`records`]: what the agents keep of each watched kind. Compact, without managed fields, and
 //!   with the index that finds an object by the Service of the fleet it belongs to.
 //! - [`steps`]: the writes that every plan is made of (finalizers, statuses, deletions …).
+//! - [`events`]: what users are told about an object.
 //! - [`changes`]: which objects differ between two views.
 //! - [`conditions`]: setting a condition without changing what did not change.
 //! - [`ports`]: when two lists of Service ports mean the same.
@@ -15,6 +16,7 @@
 pub mod changes;
 pub mod conditions;
 pub mod endpoints;
+pub mod events;
 pub mod ports;
 pub mod records;
 pub mod reference;

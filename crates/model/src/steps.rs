@@ -14,10 +14,10 @@ pub fn at<T>(record: &Record<T>) -> Precondition {
     Precondition { uid: record.uid.clone(), version: record.version.clone() }
 }
 
-/// Builds the writes to one kind on one cluster.
+/// Builds the writes to one cluster, and what is told about its objects.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
-    cluster: ClusterId,
+    pub(crate) cluster: ClusterId,
 }
 
 /// Writes to the agent's own cluster.

@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
-use fleet_accumulator::ClusterId;
-use fleet_api::{events, finalizers, kinds};
+use fleet_api::{events, finalizers};
 use fleet_model::steps::{HUB, remove_finalizer};
-use fleet_runtime::plan::{Event, EventType, Plan};
+use fleet_runtime::plan::Plan;
 use jiff::{SignedDuration, Timestamp};
 
 use super::keys::Member;
@@ -38,16 +37,8 @@ pub(super) fn plan(
         }
     }
     if !plan.steps.is_empty() {
-        plan.events.push(Event {
-            cluster: ClusterId::Hub,
-            kind: kinds::MEMBER_CLUSTER,
-            name: cluster.name.clone(),
-            uid: cluster.uid.clone(),
-            event_type: EventType::Warning,
-            reason: events::MEMBER_FORCE_DELETED,
-            note: "it did not leave in time: slices that it imported are let go without its agent"
-                .to_owned(),
-        });
+        let note = "it did not leave in time: slices that it imported are let go without its agent";
+        plan.events.push(HUB.warning(cluster, events::MEMBER_FORCE_DELETED, note));
     }
     None
 }

@@ -3,12 +3,13 @@
 
 use std::time::Duration;
 
-use fleet_accumulator::{ClusterId, Record};
+use fleet_accumulator::Record;
 use fleet_api::membership::AgentStatus;
-use fleet_api::{conditions, events, kinds};
+use fleet_api::{conditions, events};
 use fleet_model::conditions::is;
 use fleet_model::records::InternalMemberClusterRecord;
-use fleet_runtime::plan::{Event, EventType, Plan};
+use fleet_model::steps::HUB;
+use fleet_runtime::plan::{Event, Plan};
 use jiff::{SignedDuration, Timestamp};
 
 use super::keys::Member;
@@ -59,15 +60,7 @@ pub(super) fn patience(
 }
 
 fn report(record: &Record<InternalMemberClusterRecord>, heard: Timestamp) -> Event {
-    Event {
-        cluster: ClusterId::Hub,
-        kind: kinds::INTERNAL_MEMBER_CLUSTER,
-        name: record.name.clone(),
-        uid: record.uid.clone(),
-        event_type: EventType::Warning,
-        reason: events::MEMBER_SILENT,
-        note: format!(
-            "its networking agents were heard of last at {heard}; its endpoints are kept"
-        ),
-    }
+    let note =
+        format!("its networking agents were heard of last at {heard}; its endpoints are kept");
+    HUB.warning(record, events::MEMBER_SILENT, note)
 }

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use fleet_accumulator::{ClusterId, Record};
-use fleet_api::{Endpoint, ExportedSliceSpec, ObjectName, events, finalizers, kinds};
+use fleet_accumulator::Record;
+use fleet_api::{Endpoint, ExportedSliceSpec, ObjectName, events, finalizers};
 use fleet_model::endpoints::loses;
 use fleet_model::records::{EndpointSliceExportRecord, EndpointSliceImportRecord};
 use fleet_model::served;
 use fleet_model::steps::{HUB, add_finalizer, remove_finalizer, to_json};
-use fleet_runtime::plan::{Event, EventType, Plan, Step, StepId};
+use fleet_runtime::plan::{Plan, Step, StepId};
 use serde_json::{Value, json};
 
 use super::claim::{Grant, Importers};
@@ -162,15 +162,8 @@ fn spec(fleet: &Fleet<'_>, slice: &Slice<'_>, carried: &[Endpoint]) -> ExportedS
 
 fn report_taken<'a, 'f: 'a>(offers: impl IntoIterator<Item = &'a Offer<'f>>, plan: &mut Plan) {
     for Offer { slice, .. } in offers {
-        plan.events.push(Event {
-            cluster: ClusterId::Hub,
-            kind: kinds::ENDPOINT_SLICE_EXPORT,
-            name: slice.record.name.clone(),
-            uid: slice.record.uid.clone(),
-            event_type: EventType::Warning,
-            reason: events::NAME_TAKEN,
-            note: "not distributed: an importer has a slice of this name from elsewhere".to_owned(),
-        });
+        let note = "not distributed: an importer has a slice of this name from elsewhere";
+        plan.events.push(HUB.warning(slice.record, events::NAME_TAKEN, note));
     }
 }
 

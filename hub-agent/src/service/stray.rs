@@ -1,13 +1,13 @@
 //! Objects that belong to no Service: refused, reported, and let go.
 
-use fleet_accumulator::{ClusterId, Record, View};
+use fleet_accumulator::View;
 use fleet_api::conditions::{self, reasons};
 use fleet_api::names::member_of_namespace;
 use fleet_api::{ObjectName, ResourceKind, events, finalizers, kinds};
 use fleet_model::conditions::{Wanted, apply};
 use fleet_model::records::{HasMeta, named};
 use fleet_model::steps::{HUB, remove_finalizer};
-use fleet_runtime::plan::{Event, EventType, Plan};
+use fleet_runtime::plan::Plan;
 use jiff::Timestamp;
 use serde_json::json;
 
@@ -55,7 +55,7 @@ fn refuse<T: FromMember + HasMeta>(
             cut(&origin.namespaced_name),
             cut(&origin.cluster_id),
         );
-        plan.events.push(event(record, note));
+        plan.events.push(HUB.warning(record, events::REFERENCE_REFUSED, note));
         return;
     }
     let operations = remove_finalizer(record.meta(), finalizer);
@@ -97,20 +97,9 @@ fn remove_copy(name: &ObjectName, snapshot: &HubSnapshot, plan: &mut Plan) {
         return;
     }
     if !copy.meta.is_terminating() {
-        plan.events.push(event(copy, "deleted: it names no Service".to_owned()));
+        let note = "deleted: it names no Service";
+        plan.events.push(HUB.warning(copy, events::REFERENCE_REFUSED, note));
         plan.push(HUB.delete(copy).urgent());
-    }
-}
-
-fn event<T: fleet_accumulator::Tracked>(record: &Record<T>, note: String) -> Event {
-    Event {
-        cluster: ClusterId::Hub,
-        kind: T::KIND,
-        name: record.name.clone(),
-        uid: record.uid.clone(),
-        event_type: EventType::Warning,
-        reason: events::REFERENCE_REFUSED,
-        note,
     }
 }
 

@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-use fleet_accumulator::{ClusterId, Record, Tracked};
+use fleet_accumulator::{Record, Tracked};
 use fleet_api::{ObjectName, ResourceKind, events, kinds};
 use fleet_model::changes::each_touched;
 use fleet_model::steps::HUB;
-use fleet_runtime::plan::{Event, EventType, Plan};
+use fleet_runtime::plan::Plan;
 
 use crate::snapshot::MemberSnapshot;
 
@@ -78,13 +78,6 @@ pub(super) fn stray(kind: ResourceKind, name: &ObjectName, snapshot: &MemberSnap
 
 fn remove<T: Tracked>(stray: &Record<T>, plan: &mut Plan) {
     plan.push(HUB.delete(stray));
-    plan.events.push(Event {
-        cluster: ClusterId::Hub,
-        kind: T::KIND,
-        name: stray.name.clone(),
-        uid: stray.uid.clone(),
-        event_type: EventType::Warning,
-        reason: events::REFERENCE_REFUSED,
-        note: "removed: its reference names no Service".to_owned(),
-    });
+    let note = "removed: its reference names no Service";
+    plan.events.push(HUB.warning(stray, events::REFERENCE_REFUSED, note));
 }

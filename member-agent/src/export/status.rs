@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use fleet_accumulator::{ClusterId, Record};
+use fleet_accumulator::Record;
 use fleet_api::conditions::{self, reasons};
-use fleet_api::{ObjectName, events, kinds};
+use fleet_api::{ObjectName, events};
 use fleet_model::conditions::{Wanted, apply, find};
 use fleet_model::records::{InternalServiceExportRecord, ServiceExportRecord};
 use fleet_model::steps::LOCAL;
@@ -193,13 +193,5 @@ fn is_open(conflict: &Condition) -> bool {
 
 fn event(export: &Export, told: &Told) -> Event {
     let (event_type, reason) = told.event;
-    Event {
-        cluster: ClusterId::Local,
-        kind: kinds::SERVICE_EXPORT,
-        name: export.name.clone(),
-        uid: export.uid.clone(),
-        event_type,
-        reason,
-        note: told.condition.message.clone(),
-    }
+    LOCAL.event(export, event_type, reason, &*told.condition.message)
 }

@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use fleet_accumulator::{ClusterId, Record};
-use fleet_api::{ObjectName, events, finalizers, kinds, names};
+use fleet_accumulator::Record;
+use fleet_api::{ObjectName, events, finalizers, names};
 use fleet_model::records::{EndpointSliceImportRecord, EndpointSliceRecord};
 use fleet_model::steps::{HUB, LOCAL, add_finalizer, remove_finalizer};
-use fleet_runtime::plan::{Event, EventType, Plan, Step, StepId};
+use fleet_runtime::plan::{Event, Plan, Step, StepId};
 
 use super::admit::{Admitted, admit};
 use super::content;
@@ -130,18 +130,11 @@ fn guard(copy: &Record<EndpointSliceImportRecord>) -> Option<Step> {
 /// Tells the user what of a slice is not imported.
 fn refused(holder: &Wish, copy: &Record<EndpointSliceImportRecord>, what: &str) -> Event {
     let (slice, cluster) = (&copy.name.name, content::origin(copy));
-    Event {
-        cluster: ClusterId::Local,
-        kind: kinds::MULTI_CLUSTER_SERVICE,
-        name: holder.name.clone(),
-        uid: holder.uid.clone(),
-        event_type: EventType::Warning,
-        reason: events::ENDPOINTS_REFUSED,
-        note: format!(
-            "slice {slice} of cluster {cluster:?} has what no cluster should take, which is not \
-             imported ({what})"
-        ),
-    }
+    let note = format!(
+        "slice {slice} of cluster {cluster:?} has what no cluster should take, which is not \
+         imported ({what})"
+    );
+    LOCAL.warning(holder, events::ENDPOINTS_REFUSED, note)
 }
 
 /// The imported slice goes, then our finalizer.

@@ -5,13 +5,13 @@
 
 use std::time::Duration;
 
-use fleet_accumulator::{ClusterId, Record};
+use fleet_accumulator::Record;
 use fleet_api::conditions::{self, reasons};
-use fleet_api::{annotations, events, kinds};
+use fleet_api::{annotations, events};
 use fleet_model::conditions::{Wanted, apply, is};
 use fleet_model::records::{InternalServiceImportRecord, ServiceRecord};
 use fleet_model::steps::{LOCAL, to_json};
-use fleet_runtime::plan::{Event, EventType, Plan, Step, StepId};
+use fleet_runtime::plan::{Event, Plan, Step, StepId};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::LoadBalancerStatus;
 use serde_json::json;
@@ -40,7 +40,7 @@ pub(super) fn resolved(
     } else {
         events::FOUND_VALID_SERVICE
     };
-    plan.events.push(event(wish, EventType::Normal, reason, message));
+    plan.events.push(LOCAL.normal(wish, reason, message));
 }
 
 /// Nobody exports the Service yet, or any more, or another cluster keeps it for itself.
@@ -131,7 +131,7 @@ pub(super) fn names_nothing(wish: &Wish, now: Timestamp, plan: &mut Plan) {
 
 /// The wish has let go of what was imported for it.
 pub(super) fn unimported(wish: &Wish, what: impl Into<String>) -> Event {
-    event(wish, EventType::Normal, events::UNIMPORTED_SERVICE, what.into())
+    LOCAL.normal(wish, events::UNIMPORTED_SERVICE, what)
 }
 
 fn not_available(subject: &Subject<'_>) -> String {
@@ -194,17 +194,5 @@ fn step(
 }
 
 fn warn(wish: &Wish, reason: &'static str, message: &str, plan: &mut Plan) {
-    plan.events.push(event(wish, EventType::Warning, reason, message.to_owned()));
-}
-
-fn event(wish: &Wish, event_type: EventType, reason: &'static str, note: String) -> Event {
-    Event {
-        cluster: ClusterId::Local,
-        kind: kinds::MULTI_CLUSTER_SERVICE,
-        name: wish.name.clone(),
-        uid: wish.uid.clone(),
-        event_type,
-        reason,
-        note,
-    }
+    plan.events.push(LOCAL.warning(wish, reason, message));
 }

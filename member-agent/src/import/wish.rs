@@ -1,10 +1,9 @@
 //! The MultiClusterServices themselves: finalizer, labels, and letting go.
 
-use fleet_accumulator::ClusterId;
-use fleet_api::{ObjectName, events, finalizers, kinds, labels};
+use fleet_api::{ObjectName, events, finalizers, labels};
 use fleet_model::records::{HasMeta, ServiceImportRecord, ServiceRecord};
 use fleet_model::steps::{LOCAL, add_finalizer, remove_finalizer, set_entries};
-use fleet_runtime::plan::{Event, EventType, Plan, StepId};
+use fleet_runtime::plan::{Event, Plan, StepId};
 use jiff::Timestamp;
 
 use super::refusal::Refusal;
@@ -42,15 +41,8 @@ pub(super) fn prepare(subject: &Subject<'_>, holder: &Wish, plan: &mut Plan) -> 
 }
 
 fn label_rewritten(holder: &Wish, seen: &str) -> Event {
-    Event {
-        cluster: ClusterId::Local,
-        kind: kinds::MULTI_CLUSTER_SERVICE,
-        name: holder.name.clone(),
-        uid: holder.uid.clone(),
-        event_type: EventType::Warning,
-        reason: events::DERIVED_SERVICE_LABEL_REWRITTEN,
-        note: format!("label {} named {seen:?}, which is not its own", labels::DERIVED_SERVICE),
-    }
+    let note = format!("label {} named {seen:?}, which is not its own", labels::DERIVED_SERVICE);
+    LOCAL.warning(holder, events::DERIVED_SERVICE_LABEL_REWRITTEN, note)
 }
 
 /// All MultiClusterServices that name the Service but do not hold it have nothing of it.
@@ -117,7 +109,6 @@ fn delete_derived(
 }
 
 /// The finalizer goes once derived Services are deleted and no ServiceImport is controlled by it.
-///
 fn release(
     identity: &Identity,
     wish: &Wish,

@@ -1,0 +1,43 @@
+//! What users are told while the agent cannot work for them.
+
+use fleet_accumulator::ClusterId;
+use fleet_api::{ObjectName, events, kinds};
+use fleet_runtime::plan::{Event, EventType};
+use fleet_runtime::room::Room;
+use fleet_runtime::testing::ModelServer;
+use prometheus::Registry;
+use serde_json::json;
+
+use crate::Settings;
+use crate::export::ExportRoom;
+use crate::import::ImportRoom;
+use crate::metrics::{ExportMetrics, ImportMetrics};
+use crate::snapshot::MemberSnapshot;
+
+const REASON: &str = "endpointsliceexports of the hub cluster: the kind is not served";
+
+/// Both rooms, and a member whose user exports "shop" and imports "web".
+fn told() -> [Vec<Event>; 2] {
+    let settings = Settings::new("a");
+    let (mut own, hub) = (ModelServer::new(ClusterId::Local), ModelServer::new(ClusterId::Hub));
+    own.create(kinds::SERVICE_EXPORT, &ObjectName::new("team", "shop"), json!({})).unwrap();
+    let wish = json!({ "spec": { "serviceImport": { "name": "web" } } });
+    own.create(kinds::MULTI_CLUSTER_SERVICE, &ObjectName::new("team", "web"), wish).unwrap();
+    let snapshot = MemberSnapshot::of(&settings.identity, &own, &hub);
+    let registry = Registry::new();
+    let export = ExportRoom::new(settings.clone(), ExportMetrics::register(&registry).unwrap());
+    let import =
+        ImportRoom::new(settings.clone(), ImportMetrics::register(&registry, "a").unwrap());
+    [export.held_up(&snapshot, REASON), import.held_up(&snapshot, REASON)]
+}
+
+#[test]
+fn users_are_told_on_their_own_objects() {
+    let expected = [(kinds::SERVICE_EXPORT, "shop"), (kinds::MULTI_CLUSTER_SERVICE, "web")];
+    for (events, (kind, name)) in told().iter().zip(expected) {
+        let [event] = events.as_slice() else { panic!("{events:?}") };
+        assert_eq!((event.kind, &*event.name.name), (kind, name));
+        assert_eq!((event.event_type, event.reason), (EventType::Warning, events::HELD_UP));
+        assert!(event.note.ends_with(REASON), "{}", event.note);
+    }
+}
