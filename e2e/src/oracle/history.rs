@@ -22,12 +22,11 @@ pub struct Version<'a> {
     pub request: Option<&'a Request>,
     /// No earlier than this was it written: when the request was received, else when the recorder saw it.
     pub when: Micros,
-    /// The resource version; [`UNKNOWN`] for a removal that only a new list has shown.
+    /// The resource version. Of a removal that only a new list has shown it is that of the last write known before it.
     number: u64,
+    /// Whether the watch told the resource version.
+    exact: bool,
 }
-
-/// Later than every version.
-const UNKNOWN: u64 = u64::MAX;
 
 impl Version<'_> {
     /// Who wrote it.
@@ -52,7 +51,7 @@ impl Version<'_> {
 
     /// The moment at which it came to be, in its own cluster.
     pub fn here(&self) -> Until {
-        if self.number == UNKNOWN { Until::Time(self.when) } else { Until::Version(self.number) }
+        if self.exact { Until::Version(self.number) } else { Until::Time(self.when) }
     }
 }
 
@@ -157,6 +156,7 @@ impl<'a> History<'a> {
     /// Indexes a recording.
     pub fn new(recording: &'a Recording) -> Self {
         let authors = Authors::of(recording);
+        let clocks = Clocks::of(recording);
         let mut lives: BTreeMap<(&str, &str, &str), Life<'a>> = BTreeMap::new();
         let mut events: Vec<&Event> = recording.events.iter().collect();
         // Those that no watch has shown come last, and are skipped where one has. A removal is the end, also where a
@@ -173,8 +173,10 @@ impl<'a> History<'a> {
                 continue;
             }
             let before = last.map_or(0, |last| last.number);
-            let number = if end && event.version() <= before { UNKNOWN } else { event.version() };
             let mut when = request.map_or(event.at, |request| request.received.min(event.at));
+            let exact = !end || event.version() > before;
+            let number =
+                if exact { event.version() } else { clocks.version(cluster, when).max(before) };
             let life = lives.entry((cluster, kind, event.uid())).or_insert_with(|| Life {
                 cluster,
                 kind,
@@ -182,7 +184,7 @@ impl<'a> History<'a> {
             });
             // Versions are in order, so are their times.
             when = when.max(life.versions.last().map_or(when, |version| version.when));
-            life.versions.push(Version { event, request, when, number });
+            life.versions.push(Version { event, request, when, number, exact });
         }
         let lives: Vec<Life<'a>> = lives.into_values().collect();
         let mut history = Self {
@@ -273,6 +275,38 @@ impl<'a> History<'a> {
 
 /// Name of the hub among the clusters.
 pub const HUB: &str = "hub";
+
+/// How far the versions of each cluster had come, by time.
+struct Clocks<'a>(HashMap<&'a str, Vec<(Micros, u64)>>);
+
+impl<'a> Clocks<'a> {
+    fn of(recording: &'a Recording) -> Self {
+        let mut clocks: HashMap<&str, Vec<(Micros, u64)>> = HashMap::new();
+        for request in recording.requests.iter().filter(|request| request.is_write()) {
+            let version = text(&request.response, "/metadata/resourceVersion").parse();
+            if let (true, Ok(version)) = (request.succeeded(), version) {
+                let clock = clocks.entry(&request.cluster).or_default();
+                clock.push((request.answered, version));
+            }
+        }
+        for clock in clocks.values_mut() {
+            clock.sort_unstable();
+            let mut newest = 0;
+            for (_, version) in clock {
+                newest = newest.max(*version);
+                *version = newest;
+            }
+        }
+        Self(clocks)
+    }
+
+    /// The newest version that was written before a time; 0 if there is none.
+    fn version(&self, cluster: &str, time: Micros) -> u64 {
+        let clock = self.0.get(cluster).map_or(&[][..], Vec::as_slice);
+        let before = clock.partition_point(|(answered, _)| *answered <= time);
+        clock[..before].last().map_or(0, |(_, version)| *version)
+    }
+}
 
 /// Which request wrote which version.
 struct Authors<'a> {

@@ -39,6 +39,18 @@ fn a_successor_does_not_answer_for_the_removal() {
     assert_eq!(verdict.violations, [], "{verdict}");
 }
 
+/// While a server is away its watches are, too. What a later list lacks went before what was written after it.
+#[test]
+fn a_removal_that_only_a_list_has_shown_has_its_place_in_the_order() {
+    let mut story = Story::exchange();
+    story.withdraw();
+    story.missed(kinds::ENDPOINT_SLICE_IMPORT);
+    story.pause();
+    story.leave("b");
+    let verdict = judge(&story.end());
+    assert_eq!(verdict.violations, [], "{verdict}");
+}
+
 #[test]
 fn every_seeded_violation_is_found() {
     for (invariant, what, seed) in seeds::SEEDS.into_iter().chain(seeds::UNTRUTHS) {

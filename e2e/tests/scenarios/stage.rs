@@ -76,7 +76,9 @@ impl Stage {
         let (everybody, namespaces) = (RwLock::default(), Mutex::default());
         let stage = Self { agents, recorder, fleet, everybody, namespaces };
         // An API server keeps the first objects of a young kind waiting: no scenario is to begin with that.
+        stage.mark("begin start");
         stage.crossing("warmup", &[IMPORTER, SECOND_IMPORTER]).await?.withdraw().await?;
+        stage.mark("end start");
         Ok(stage)
     }
 

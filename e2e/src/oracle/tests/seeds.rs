@@ -5,8 +5,8 @@ use fleet_api::names::SYSTEM_NAMESPACE;
 use serde_json::json;
 
 use super::story::{
-    DERIVED, HUB, SLICE, Story, TEAM, USER, WEB, agent, at, claim, condition, imported_slice,
-    internal_export, own, slice,
+    DERIVED, HUB, SLICE, Story, TEAM, USER, WEB, agent, at, claim, imported_slice, internal_export,
+    own, slice,
 };
 
 /// Name of the invariant, what is wrong, and how it comes about.
@@ -211,19 +211,7 @@ pub(super) const SEEDS: [Seed; 41] = [
     ("L5", "a deletion without end", |story| {
         story.delete(&USER, "b", kinds::MULTI_CLUSTER_SERVICE, SERVICE);
     }),
-    ("L6", "a member that says it has left", |story| {
-        story.edit(
-            &agent("a"),
-            "hub",
-            kinds::INTERNAL_MEMBER_CLUSTER,
-            ("fleet-member-a", "a"),
-            |membership| {
-                let conditions = [condition("Joined", "False")];
-                let agent = json!({ "type": "ServiceExportImportAgent", "conditions": conditions });
-                membership["status"] = json!({ "agentStatus": [agent] });
-            },
-        );
-    }),
+    ("L6", "a member that says it has left", |story| story.leave("a")),
     ("L8", "an export that nobody looks at", |story| {
         let mut other = own();
         other["name"] = json!("other");

@@ -228,6 +228,26 @@ impl Story {
         gone.unwrap().at += by;
     }
 
+    /// The recorder learns of the last removal of a kind by a list: there the object is as it was seen last.
+    pub(super) fn missed(&mut self, kind: ResourceKind) {
+        let of_kind = |event: &&mut Event| event.kind == kind.kind;
+        let mut events = self.recording.events.iter_mut().filter(of_kind).rev();
+        let gone = events.find(|event| event.what == What::Gone).unwrap();
+        gone.object = events.next().unwrap().object.clone();
+        gone.at += PAUSE;
+    }
+
+    /// A member says that it has left.
+    pub(super) fn leave(&mut self, member: &str) {
+        let name = (&*member_namespace(member), member);
+        let edit = |membership: &mut Value| {
+            let conditions = [condition("Joined", "False")];
+            let agent = json!({ "type": "ServiceExportImportAgent", "conditions": conditions });
+            membership["status"] = json!({ "agentStatus": [agent] });
+        };
+        self.edit(&agent(member), "hub", kinds::INTERNAL_MEMBER_CLUSTER, name, edit);
+    }
+
     pub(super) fn pause(&mut self) {
         self.now += PAUSE;
     }
