@@ -65,10 +65,15 @@ pub async fn join_member(hub: &Cluster, member: &Cluster, folder: &Path) -> Resu
     Ok(access)
 }
 
-/// Accounts of their own for a second agent of a member that has joined.
-pub async fn join_twin(hub: &Cluster, member: &Cluster, folder: &Path) -> Result<MemberAccess> {
+/// Accounts of their own for a further agent of a member that has joined.
+pub async fn join_replica(
+    hub: &Cluster,
+    member: &Cluster,
+    number: usize,
+    folder: &Path,
+) -> Result<MemberAccess> {
     let accounts = [rbac::member_agent(), rbac::member_on_hub(member.name())];
-    member_access(hub, member, &accounts.map(|account| account.twin()), folder).await
+    member_access(hub, member, &accounts.map(|account| account.replica(number)), folder).await
 }
 
 async fn member_access(

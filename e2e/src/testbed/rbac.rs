@@ -22,9 +22,6 @@ const MEMBER_AGENT: &str = include_str!("../../../charts/member-agent/rbac.yaml"
 /// What stands for the member's name in the file of its rights on the hub.
 const MEMBER: &str = "${MEMBER}";
 
-/// The end of a twin's names.
-const TWIN: &str = "-twin";
-
 /// Longer than anybody keeps a testbed running; a real member's token is renewed by whoever writes its file.
 const TOKEN_SECONDS: i64 = 30 * 24 * 3600;
 
@@ -93,19 +90,20 @@ impl Account {
         &self.binding
     }
 
-    /// An account of another name with the same rights, for a second process of the same agent: audit logs tell the two
-    /// apart.
+    /// An account of another name with the same rights, for a further process of the same agent: audit logs tell them
+    /// apart. Number 0 is the account itself.
     #[must_use]
-    pub fn twin(&self) -> Self {
+    pub fn replica(&self, number: usize) -> Self {
+        let suffix = if number == 0 { String::new() } else { format!("-{number}") };
         let own = [&self.name, &self.binding].map(|name| format!("name: {name}"));
         let rename = |line: &str| {
             let ours = own.iter().any(|own| line.ends_with(own.as_str()));
-            format!("{line}{}\n", if ours { TWIN } else { "" })
+            format!("{line}{}\n", if ours { suffix.as_str() } else { "" })
         };
         Self {
             namespace: self.namespace.clone(),
-            name: format!("{}{TWIN}", self.name),
-            binding: format!("{}{TWIN}", self.binding),
+            name: format!("{}{suffix}", self.name),
+            binding: format!("{}{suffix}", self.binding),
             manifests: self.manifests.lines().map(rename).collect(),
         }
     }
@@ -210,18 +208,18 @@ mod tests {
     }
 
     #[test]
-    fn a_twin_has_the_same_rights() {
+    fn a_replica_has_the_same_rights() {
         for account in [hub_agent(), member_agent(), member_on_hub("a")] {
-            let twin = account.twin();
-            assert_ne!((twin.user(), twin.binding()), (account.user(), account.binding()));
-            assert_eq!(twin.grants().unwrap(), account.grants().unwrap());
+            let other = account.replica(1);
+            assert_ne!((other.user(), other.binding()), (account.user(), account.binding()));
+            assert_eq!(other.grants().unwrap(), account.grants().unwrap());
         }
     }
 
     #[test]
     fn nothing_is_granted_wholesale_and_every_binding_names_its_account() {
         let accounts = [hub_agent(), member_agent(), member_on_hub("a")];
-        for account in accounts.iter().flat_map(|account| [account.clone(), account.twin()]) {
+        for account in accounts.iter().flat_map(|account| [account.clone(), account.replica(1)]) {
             for grant in account.grants().unwrap() {
                 let parts = [&grant.group, &grant.resource, &grant.verb];
                 assert!(parts.iter().all(|part| !part.contains('*')), "{grant:?}");

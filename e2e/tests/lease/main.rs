@@ -1,4 +1,4 @@
-//! Two agents of one member, of which one writes at a time, on real control planes.
+//! Three agents of one member, of which one writes at a time, on real control planes.
 //!
 //! A testbed of its own, since nobody else may write meanwhile. What is waited for is never the passing of time: the
 //! lease ends by the agents' own clocks.
@@ -10,14 +10,16 @@
 )]
 
 mod audit;
-mod pair;
+mod replicas;
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use fleet_api::names::SYSTEM_NAMESPACE;
+use fleet_api::names::{SYSTEM_NAMESPACE, internal_export_candidates, member_namespace};
+use fleet_api::{ObjectName, kinds};
 use fleet_e2e::exchange::{export, import, wait_imported};
+use fleet_e2e::objects::remove;
 use fleet_e2e::testbed::cluster::Cluster;
 use fleet_e2e::testbed::{Options, Testbed};
 use fleet_e2e::workload::{ManualService, ServiceSpec, next_address};
@@ -25,7 +27,7 @@ use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use kube::Api;
 
 use audit::Audit;
-use pair::Pair;
+use replicas::Replicas;
 
 const DEADLINE: Duration = Duration::from_mins(1);
 const TEAM: &str = "team";
@@ -33,81 +35,96 @@ const WEB: &str = "web";
 const LEASE: &str = "member-agent.networking.fleet.azure.com";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_of_two_writes() {
+async fn one_of_three_writes() {
     let testbed = Testbed::start(Options::members(1)).await.unwrap();
     let result = story(&testbed).await;
     testbed.explain(result).await.unwrap();
 }
 
-/// The chapters build on each other: each needs the pair that the one before has left.
+/// The chapters build on each other: each needs the leader that the one before has left, and leaves all running.
 async fn story(testbed: &Testbed) -> Result<()> {
     testbed.user_namespace(TEAM).await?;
     let mut audit = Audit::start(testbed)?;
-    let mut pair = Pair::start(testbed).await?;
-    let (leader, standby) = pair.roles().await?;
+    let mut replicas = Replicas::start(testbed).await?;
+    let leader = replicas.leader().await?;
     let web = Web::cross(testbed.member(0)).await?;
+    audit.ensure_only(leader)?;
 
-    the_standby_is_ready_and_silent(&pair, &mut audit, (leader, standby)).await?;
-    whoever_is_killed_is_followed(&mut pair, &web, (leader, standby)).await?;
-    whoever_stood_still_writes_no_more(testbed, &pair, &web, (standby, leader)).await?;
-    whoever_is_stopped_hands_over(testbed, &mut pair, &web, (leader, standby)).await
-}
-
-async fn the_standby_is_ready_and_silent(
-    pair: &Pair,
-    audit: &mut Audit,
-    (leader, standby): (usize, usize),
-) -> Result<()> {
-    pair.ensure_ready(standby).await?;
-    audit.ensure_only(leader, standby)
+    let leader = whoever_is_killed_is_followed(&mut replicas, &web, leader).await?;
+    let leader = whoever_stood_still_writes_no_more(testbed, &mut replicas, &web, leader).await?;
+    let leader = whoever_is_cut_off_writes_no_more(testbed, &mut replicas, &web, leader).await?;
+    whoever_is_stopped_hands_over(testbed, &mut replicas, &web, leader).await
 }
 
 /// SIGKILL.
 async fn whoever_is_killed_is_followed(
-    pair: &mut Pair,
+    replicas: &mut Replicas,
     web: &Web<'_>,
-    (leader, standby): (usize, usize),
-) -> Result<()> {
-    pair.kill(leader)?;
+    leader: usize,
+) -> Result<usize> {
+    replicas.kill(leader)?;
     let addresses = web.change().await?;
-    pair.wait_leads(standby).await?;
+    let next = replicas.leader().await?;
     web.arrive(&addresses).await?;
-    pair.launch(leader).await?;
-    ensure!(pair.roles().await? == (standby, leader), "who comes back stands by");
-    Ok(())
+    replicas.launch(leader).await?;
+    ensure!(replicas.leader().await? == next, "who comes back stands by");
+    Ok(next)
 }
 
 /// F37: SIGSTOP for longer than the lease. What it wakes up to find changed is not its own to write any more.
 async fn whoever_stood_still_writes_no_more(
     testbed: &Testbed,
-    pair: &Pair,
+    replicas: &mut Replicas,
     web: &Web<'_>,
-    (leader, standby): (usize, usize),
-) -> Result<()> {
-    pair.freeze(leader)?;
+    leader: usize,
+) -> Result<usize> {
+    replicas.freeze(leader)?;
     let addresses = web.change().await?;
-    pair.wait_leads(standby).await?;
+    let next = replicas.follower_of(leader).await?;
     let mut audit = Audit::start(testbed)?;
-    pair.thaw(leader)?;
-    pair.wait_lost(leader).await?;
+    replicas.thaw(leader)?;
+    replicas.wait_lost(leader).await?;
     web.arrive(&addresses).await?;
     let addresses = web.change().await?;
     web.arrive(&addresses).await?;
-    pair.ensure_ready(leader).await?;
-    audit.ensure_only(standby, leader)
+    replicas.wait_ready(leader).await?;
+    audit.ensure_only(next)?;
+    Ok(next)
 }
 
-/// F49: SIGTERM. The other would not take a lease that is not given back before the test is over.
+/// Its own API server, which has the Lease, is out of reach, and the hub is not: what changes there is not its own to
+/// answer any more.
+async fn whoever_is_cut_off_writes_no_more(
+    testbed: &Testbed,
+    replicas: &mut Replicas,
+    web: &Web<'_>,
+    leader: usize,
+) -> Result<usize> {
+    replicas.cut_off(leader);
+    replicas.wait_lost(leader).await?;
+    let next = replicas.follower_of(leader).await?;
+    let mut audit = Audit::start(testbed)?;
+    web.unexport_on_the_hub(testbed.hub()).await?;
+    let addresses = web.change().await?;
+    web.arrive(&addresses).await?;
+    replicas.reconnect(leader);
+    replicas.wait_ready(leader).await?;
+    ensure!(replicas.leader().await? == next, "who comes back stands by");
+    audit.ensure_only(next)?;
+    Ok(next)
+}
+
+/// F49: SIGTERM. The others would not take a lease that is not given back before the test is over.
 async fn whoever_is_stopped_hands_over(
     testbed: &Testbed,
-    pair: &mut Pair,
+    replicas: &mut Replicas,
     web: &Web<'_>,
-    (leader, standby): (usize, usize),
+    leader: usize,
 ) -> Result<()> {
-    pair.make_patient(standby).await?;
+    replicas.make_patient_but(leader).await?;
     let before = lease(testbed.member(0)).await?;
-    pair.stop(leader).await?;
-    pair.wait_leads(standby).await?;
+    replicas.stop(leader).await?;
+    replicas.follower_of(leader).await?;
     let after = lease(testbed.member(0)).await?;
     ensure!(after.holder_identity != before.holder_identity, "{after:?}");
     let transitions = |lease: &LeaseSpec| lease.lease_transitions.unwrap_or_default();
@@ -144,6 +161,14 @@ impl<'a> Web<'a> {
         let addresses = [next_address()];
         self.service.set_addresses(&addresses).await?;
         Ok(addresses.into())
+    }
+
+    /// Somebody removes the export of it from the hub.
+    async fn unexport_on_the_hub(&self, hub: &Cluster) -> Result<()> {
+        let namespace = member_namespace(self.member.name());
+        let name = internal_export_candidates(&ObjectName::new(TEAM, WEB)).next();
+        let name = name.context("an export has a name")?;
+        remove(hub, kinds::INTERNAL_SERVICE_EXPORT, (&namespace, &name)).await
     }
 
     /// Waits until the addresses have gone to the hub and come back.
