@@ -15,6 +15,7 @@ pub mod ports;
 pub mod process;
 pub mod rbac;
 pub mod state;
+mod token;
 
 use std::ops::Deref;
 use std::sync::Arc;

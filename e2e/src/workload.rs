@@ -285,7 +285,7 @@ impl ManualService {
     }
 
     /// Deletes all slices and the Service.
-    pub async fn delete(self) -> Result<()> {
+    pub async fn delete(&self) -> Result<()> {
         let of_service = format!("{}={}", labels::SERVICE_NAME, self.spec.name);
         let all = ListParams::default().labels(&of_service);
         self.slices.delete_collection(&DeleteParams::default(), &all).await?;

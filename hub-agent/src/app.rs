@@ -18,10 +18,12 @@ use crate::snapshot::HubSnapshot;
 /// What keeps it from starting, in one line.
 pub async fn run(args: Args) -> anyhow::Result<ExitCode> {
     let settings = args.settings();
+    let (watch_timeout, relist_every) = (args.runtime.watch_timeout, args.runtime.relist_interval);
     let agent = Agent::start("hub-agent", env!("CARGO_PKG_VERSION"), args.runtime).await?;
     let hub = agent.own_cluster().await?;
-    let everywhere = || SourceSpec::new(hub.watch.clone());
-    let sources = Accumulator::<HubSnapshot>::builder(Config::default())
+    let everywhere = || SourceSpec::new(hub.watch.clone()).watch_timeout(watch_timeout);
+    let config = Config { relist_every, ..Config::default() };
+    let sources = Accumulator::<HubSnapshot>::builder(config)
         .source(HubSnapshot::internal_exports(), everywhere())
         .source(HubSnapshot::internal_imports(), everywhere())
         .source(HubSnapshot::service_imports(), everywhere())

@@ -18,10 +18,6 @@ use crate::metrics::{ExportMetrics, ImportMetrics, MembershipMetrics};
 use crate::rollback;
 use crate::snapshot::MemberSnapshot;
 
-/// The link to the hub may cross a WAN: a dead connection is noticed this many seconds (and 5 more)
-/// after it died, at the cost of one cheap reconnect per kind.
-const HUB_WATCH_SECONDS: u32 = 45;
-
 /// Runs the agent until it is told to end.
 ///
 /// # Errors
@@ -40,7 +36,7 @@ pub async fn run(args: Args) -> anyhow::Result<ExitCode> {
 
     let own = agent.own_cluster().await?;
     let hub = hub.connect().await?;
-    let sources = sources(&settings.identity, &own, &hub);
+    let sources = sources(&args, &settings.identity, &own, &hub);
     let schema = hub.write.clone();
     let mut agent = agent.connect(&[(ClusterId::Local, own), (ClusterId::Hub, hub)], sources)?;
     let served = settings.served.clone();
@@ -67,14 +63,21 @@ fn warn_of_insecure_link(insecure: bool, registry: &Registry) -> Result<(), prom
     Ok(())
 }
 
-fn sources(identity: &Identity, own: &ClientSet, hub: &ClientSet) -> Builder<MemberSnapshot> {
-    let everywhere = || SourceSpec::new(own.watch.clone());
+fn sources(
+    args: &Args,
+    identity: &Identity,
+    own: &ClientSet,
+    hub: &ClientSet,
+) -> Builder<MemberSnapshot> {
+    let everywhere =
+        || SourceSpec::new(own.watch.clone()).watch_timeout(args.runtime.watch_timeout);
     let on_hub = || {
         SourceSpec::new(hub.watch.clone())
             .namespace(identity.hub_namespace.as_str())
-            .watch_timeout(HUB_WATCH_SECONDS)
+            .watch_timeout(args.hub_watch_timeout)
     };
-    Accumulator::builder(Config::default())
+    let relist_every = args.runtime.relist_interval;
+    Accumulator::builder(Config { relist_every, ..Config::default() })
         .source(MemberSnapshot::services(), everywhere())
         .source(MemberSnapshot::service_exports(), everywhere())
         .source(MemberSnapshot::endpoint_slices(), everywhere())

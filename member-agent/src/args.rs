@@ -7,7 +7,7 @@ use anyhow::{Context, bail};
 use clap::{ArgAction, Parser};
 use fleet_api::names;
 use fleet_runtime::admin::Addresses;
-use fleet_runtime::args::{RuntimeArgs, duration};
+use fleet_runtime::args::{RuntimeArgs, duration, watch_seconds};
 use fleet_runtime::live::Live;
 
 use crate::{Identity, Settings};
@@ -55,6 +55,17 @@ pub struct Args {
     /// Kubeconfig for the hub, in place of HUB_SERVER_URL and CONFIG_PATH.
     #[arg(long, env = "HUB_KUBECONFIG", value_name = "PATH")]
     pub hub_kubeconfig: Option<PathBuf>,
+
+    /// After how long the hub's API server is to end a watch, at most 290s. The way there may be
+    /// long: a connection that died without a word is noticed 5 s later.
+    #[arg(
+        long,
+        env = "HUB_WATCH_TIMEOUT",
+        default_value = "45s",
+        value_name = "DURATION",
+        value_parser = watch_seconds
+    )]
+    pub hub_watch_timeout: u32,
 
     /// Do not verify the hub's certificate.
     #[arg(

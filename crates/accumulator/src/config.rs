@@ -18,6 +18,9 @@ pub struct Config {
     pub recheck_required: Duration,
     /// How often to look for an optional kind that was never served, give or take a fifth.
     pub recheck_optional: Duration,
+    /// How often a source that is well is listed again, give or take a fifth: what heals an event
+    /// that was lost on its way.
+    pub relist_every: Duration,
     /// Changes that wait for the owner task at most; beyond that the watches are not read.
     pub inbox: usize,
     /// Changes that the owner task puts into one snapshot at most.
@@ -33,6 +36,7 @@ impl Default for Config {
             max_backoff: Duration::from_secs(5),
             recheck_required: Duration::from_secs(5),
             recheck_optional: Duration::from_mins(1),
+            relist_every: Duration::from_mins(30),
             inbox: 1024,
             batch: 256,
         }
@@ -47,6 +51,9 @@ impl Config {
         }
         if self.inbox == 0 || self.batch == 0 {
             return Err("inbox and batch must not be zero".to_owned());
+        }
+        if self.relist_every.is_zero() {
+            return Err("there must be a pause between two lists".to_owned());
         }
         if !(0.0..=1.0).contains(&self.brake.fraction) {
             return Err("the fraction of the delete brake must be between 0 and 1".to_owned());
@@ -109,6 +116,8 @@ mod tests {
         assert_eq!(Config::default().validate(), Ok(()));
         assert!(Config { page_size: 0, ..Config::default() }.validate().is_err());
         assert!(Config { batch: 0, ..Config::default() }.validate().is_err());
+        let relist_every = Duration::ZERO;
+        assert!(Config { relist_every, ..Config::default() }.validate().is_err());
         let brake = Brake { fraction: 1.5, ..Brake::default() };
         assert!(Config { brake, ..Config::default() }.validate().is_err());
     }

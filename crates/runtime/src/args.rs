@@ -44,6 +44,27 @@ pub struct RuntimeArgs {
     )]
     pub writes_in_flight: u16,
 
+    /// After how long the agent's own API server is to end a watch, at most 290s. A connection that
+    /// died without a word is noticed 5 s later.
+    #[arg(
+        long,
+        env = "WATCH_TIMEOUT",
+        default_value = "290s",
+        value_name = "DURATION",
+        value_parser = watch_seconds
+    )]
+    pub watch_timeout: u32,
+
+    /// How often everything is listed again, in case an event was lost on its way.
+    #[arg(
+        long,
+        env = "RELIST_INTERVAL",
+        default_value = "30m",
+        value_name = "DURATION",
+        value_parser = interval
+    )]
+    pub relist_interval: Duration,
+
     /// The leader election.
     #[command(flatten)]
     pub lease: LeaseArgs,
@@ -81,6 +102,29 @@ pub fn duration(text: &str) -> Result<Duration, String> {
     Duration::try_from(duration).map_err(|_| "it is negative".to_owned())
 }
 
+/// [`duration`] that is not nothing; for flags.
+///
+/// # Errors
+/// What is wrong with the text.
+pub fn interval(text: &str) -> Result<Duration, String> {
+    let interval = duration(text)?;
+    if interval.is_zero() { Err("it is zero".to_owned()) } else { Ok(interval) }
+}
+
+/// Reads how long a watch may last, in whole seconds; for flags. What is longer, the API server or a
+/// load balancer would end first.
+///
+/// # Errors
+/// What is wrong with the text.
+pub fn watch_seconds(text: &str) -> Result<u32, String> {
+    let duration = duration(text)?;
+    let seconds = u32::try_from(duration.as_secs()).unwrap_or(u32::MAX);
+    match (seconds, duration.subsec_nanos()) {
+        (1..=290, 0) => Ok(seconds),
+        _ => Err("it must be whole seconds, at least 1 and at most 290".to_owned()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use clap::Parser;
@@ -100,6 +144,17 @@ mod tests {
         assert_eq!(agent.runtime.health_probe_bind_address, ":8081");
         assert_eq!(agent.runtime.writes_in_flight, 16);
         assert_eq!(agent.runtime.log_level, None);
+    }
+
+    #[test]
+    fn watches_and_lists_have_sensible_times() {
+        assert_eq!(watch_seconds("45s"), Ok(45));
+        assert_eq!(watch_seconds("4m50s"), Ok(290));
+        for wrong in ["0s", "291s", "1500ms", "45", ""] {
+            assert!(watch_seconds(wrong).is_err(), "{wrong:?}");
+        }
+        assert_eq!(interval("30m"), Ok(Duration::from_mins(30)));
+        assert!(interval("0s").is_err());
     }
 
     #[test]

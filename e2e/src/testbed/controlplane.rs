@@ -21,6 +21,7 @@ use super::kubeconfig::{self, Credential};
 use super::pki::{self, Authority, Identity};
 use super::process::{Launch, Server};
 use super::state::RunDir;
+use super::token;
 use api_server::ApiServer;
 
 /// How long one server may take to become ready before the start fails. Ready machines need under 4 s for all.
@@ -109,11 +110,18 @@ impl ControlPlane {
 
     /// What the API server shows its clients, for a proxy that stands in for it.
     pub fn server_identity(&self) -> Result<Identity> {
-        let read = |name: &str| {
-            let path = self.folder.join(name);
-            std::fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))
-        };
-        Ok(Identity { certificate: read(SERVER_CERTIFICATE)?, key: read(SERVER_KEY)? })
+        Ok(Identity { certificate: self.read(SERVER_CERTIFICATE)?, key: self.read(SERVER_KEY)? })
+    }
+
+    /// A service account token of this cluster with another end, in seconds since 1970: the API server itself makes
+    /// none that lasts less than ten minutes.
+    pub fn token_ending_at(&self, token: &str, end: i64) -> Result<String> {
+        token::ending_at(token, &self.read(TOKEN_KEY)?, end)
+    }
+
+    fn read(&self, name: &str) -> Result<String> {
+        let path = self.folder.join(name);
+        std::fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))
     }
 
     /// The audit log, one JSON event a line; the file does not exist where auditing is off.

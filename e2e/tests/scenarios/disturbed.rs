@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use fleet_e2e::fault_proxy::{Link, Links};
 use fleet_e2e::mirror::Mirror;
-use fleet_e2e::testbed::agents::Agents;
+use fleet_e2e::testbed::agents::{AgentOptions, Agents};
 
 use crate::stage::{Stage, agent_options};
 
@@ -22,11 +22,20 @@ impl<'a> Disturbed<'a> {
     /// Stops the stage's agents and starts others that take the ways of proxies. The stage's come back with
     /// [`Stage::restore`].
     pub(crate) async fn start(stage: &'a Stage, others: &mut Agents) -> Result<Self> {
+        Self::start_with(stage, others, agent_options()).await
+    }
+
+    /// [`Self::start`] with agents of these options.
+    pub(crate) async fn start_with(
+        stage: &'a Stage,
+        others: &mut Agents,
+        options: AgentOptions,
+    ) -> Result<Self> {
         for agent in stage.fleet().agents() {
             others.stop(agent).await?;
         }
         let links = Links::of(stage).await?;
-        let options = links.agent_options(stage, agent_options())?;
+        let options = links.agent_options(stage, options)?;
         let agents = Agents::start(stage, &options).await.context("start the agents")?;
         let mirror = Mirror::start(stage).await?;
         Ok(Self { agents, links, mirror, stage })

@@ -8,6 +8,7 @@
 mod changes;
 mod conflict;
 mod crash;
+mod crossing;
 mod disturbed;
 mod doubles;
 mod endpoints;
@@ -36,6 +37,7 @@ mod termination;
 mod tests;
 mod tokens;
 mod vanished;
+mod watches;
 mod weight;
 mod withdrawal;
 mod writes;
@@ -85,6 +87,7 @@ fn main() -> ExitCode {
     marks::add(&mut tests);
     doubles::add(&mut tests);
     tokens::add(&mut tests);
+    watches::add(&mut tests);
 
     tests.run(&arguments)
 }

@@ -1,10 +1,12 @@
 //! API servers go away for a while.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
-use fleet_api::kinds;
 use fleet_api::names::SYSTEM_NAMESPACE;
+use fleet_api::{ResourceKind, kinds, labels};
+use fleet_e2e::exchange::{imported_slices, wait_gone, wait_imported};
 use fleet_e2e::observer::{Observer, What};
 use fleet_e2e::testbed::agents::{Agent, Agents};
 use fleet_e2e::testbed::cluster::Cluster;
@@ -28,6 +30,7 @@ pub(crate) fn add(tests: &mut Tests) {
         return; // Nobody else's API servers are ours to stop.
     }
     tests.alone("outage::traffic_survives_the_hub", traffic_survives_the_hub);
+    tests.alone("outage::both_sides_go_on_without_the_hub", both_sides_go_on_without_the_hub);
     tests.alone("outage::an_importer_catches_up", an_importer_catches_up);
     tests.alone("outage::an_exporter_catches_up", an_exporter_catches_up);
     tests.alone("outage::a_right_is_taken_and_given_back", a_right_is_taken_and_given_back);
@@ -67,32 +70,84 @@ async fn tries_in_vain(agents: &Agents, agent: Agent, before: f64) -> Result<()>
     wait_until(&what, DEADLINE, async || Ok(failures(agents, agent).await? >= before + 15.0)).await
 }
 
-/// Imported slices and derived Services stay as they are; changes made meanwhile arrive afterwards.
+/// F24: imported slices and derived Services stay as they are; changes made meanwhile arrive afterwards.
 async fn traffic_survives_the_hub(stage: &Stage, agents: &mut Agents) -> Result<()> {
     let namespace = stage.namespace("nohub").await?;
     let mut crossings = crossings(stage, &namespace).await?;
-    let importers = [stage.importer(), stage.member(SECOND_IMPORTER)];
-    for kill in [false, true] {
-        let kinds = [kinds::ENDPOINT_SLICE, kinds::SERVICE];
-        let targets = importers.iter().flat_map(|&cluster| kinds.map(|kind| (cluster, kind)));
-        let mut observer = Observer::start_for(targets).await?;
-        let before = failures(agents, Agent::Member(EXPORTER)).await?;
-        take_away(stage.hub(), kill).await?;
-        for crossing in &mut crossings {
-            crossing.change(2).await?;
-        }
-        tries_in_vain(agents, Agent::Member(EXPORTER), before).await?;
-        agents.check_alive()?;
-        nothing_happened(&mut observer)?;
-        stage.hub().start_apiserver().await?;
-        arrive(&format!("the hub is back (killed: {kill})"), &crossings).await?;
-
-        nothing_went(&mut observer, &namespace)?;
+    let mut observer = on_importers(stage, &[kinds::ENDPOINT_SLICE, kinds::SERVICE]).await?;
+    let before = failures(agents, Agent::Member(EXPORTER)).await?;
+    take_away(stage.hub(), false).await?;
+    for crossing in &mut crossings {
+        crossing.change(2).await?;
     }
+    tries_in_vain(agents, Agent::Member(EXPORTER), before).await?;
+    agents.check_alive()?;
+    nothing_happened(&mut observer)?;
+    stage.hub().start_apiserver().await?;
+    arrive("the hub is back", &crossings).await?;
+    nothing_went(&mut observer, &namespace)?;
     for crossing in &crossings {
         accepted(stage, crossing.key()).await?;
     }
     end(stage, &namespace, crossings).await
+}
+
+/// F24: the hub has crashed. Meanwhile users of both sides change, end and begin exports and imports; afterwards every
+/// importer has exactly what it asks for of what is exported, and what nobody touched was never away.
+async fn both_sides_go_on_without_the_hub(stage: &Stage, agents: &mut Agents) -> Result<()> {
+    let namespace = stage.namespace("bothsides").await?;
+    let both = [IMPORTER, SECOND_IMPORTER];
+    let mut kept = stage.crossing_in(&namespace, "kept", &both).await?;
+    let mut closed = stage.crossing_in(&namespace, "closed", &both).await?;
+    let mut left = stage.crossing_in(&namespace, "left", &both).await?;
+    let mut entered = stage.crossing_in(&namespace, "entered", &[SECOND_IMPORTER]).await?;
+    let unused = left.derived(IMPORTER).await?;
+    let mut observer = on_importers(stage, &[kinds::ENDPOINT_SLICE]).await?;
+
+    let victims = [EXPORTER, IMPORTER].map(Agent::Member);
+    let before = try_join_all(victims.map(|agent| failures(agents, agent))).await?;
+    take_away(stage.hub(), true).await?;
+    for crossing in [&mut kept, &mut left, &mut entered] {
+        crossing.change(2).await?;
+    }
+    closed.close().await?;
+    let made = stage.departing(&namespace, "made", &both).await?;
+    left.leave(IMPORTER).await?;
+    entered.enter(IMPORTER).await?;
+    for (agent, before) in victims.into_iter().zip(before) {
+        tries_in_vain(agents, agent, before).await?;
+    }
+    agents.check_alive()?;
+    // Who imports no more may let go; nobody else notices anything.
+    let touched = observer.take().into_iter().find(|seen| {
+        let labels = seen.object.metadata.labels.as_ref();
+        let service = labels.and_then(|labels| labels.get(labels::SERVICE_NAME));
+        seen.name().contains(&namespace) && service != Some(&unused)
+    });
+    ensure!(touched.is_none(), "meanwhile: {touched:?}");
+
+    stage.hub().start_apiserver().await?;
+    let crossings = [kept, left, entered, made];
+    arrive("the crashed hub is back", &crossings).await?;
+    for importer in both {
+        let nothing = BTreeSet::new();
+        wait_imported(stage.member(importer), &namespace, "closed", &nothing, DEADLINE).await?;
+    }
+    let kind = kinds::MULTI_CLUSTER_SERVICE;
+    wait_gone(stage.importer(), kind, &namespace, "left", DEADLINE).await?;
+    let slices = imported_slices(stage.importer(), &unused).await?;
+    ensure!(slices.is_empty(), "still imported: {slices:?}");
+    for importer in both {
+        closed.leave(importer).await?;
+    }
+    end(stage, &namespace, crossings.into()).await
+}
+
+async fn on_importers(stage: &Stage, kinds: &[ResourceKind]) -> Result<Observer> {
+    let importers = [stage.importer(), stage.member(SECOND_IMPORTER)];
+    let targets =
+        importers.iter().flat_map(|&cluster| kinds.iter().map(move |&kind| (cluster, kind)));
+    Observer::start_for(targets).await
 }
 
 /// What was imported has changed in place: traffic was never without endpoints.
@@ -130,7 +185,7 @@ async fn an_importer_catches_up(stage: &Stage, agents: &mut Agents) -> Result<()
     for crossing in &crossings {
         let (namespace, name) = crossing.key();
         let wanted = &crossing.addresses;
-        fleet_e2e::exchange::wait_imported(other, namespace, name, wanted, DEADLINE).await?;
+        wait_imported(other, namespace, name, wanted, DEADLINE).await?;
     }
     agents.check_alive()?;
     stage.importer().start_apiserver().await?;

@@ -1,13 +1,11 @@
 //! The fleet that the scenarios play in, and what most of them begin with.
 
-use std::collections::BTreeSet;
 use std::ops::Deref;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use fleet_api::{ResourceKind, kinds};
 use fleet_e2e::audit::WriteMeter;
-use fleet_e2e::exchange;
 use fleet_e2e::fleet::Fleet;
 use fleet_e2e::objects::find;
 use fleet_e2e::oracle::recorder::Recorder;
@@ -16,7 +14,7 @@ use fleet_e2e::testbed::Options;
 use fleet_e2e::testbed::agents::{AgentOptions, Agents};
 use fleet_e2e::testbed::cluster::Cluster;
 use fleet_e2e::wait::{wait_for, wait_until};
-use fleet_e2e::workload::{ManualService, NODE, ServiceSpec, next_address};
+use fleet_e2e::workload::NODE;
 use futures::future::try_join_all;
 use k8s_openapi::api::core::v1::{Namespace, Node, Pod};
 use kube::Api;
@@ -24,6 +22,8 @@ use kube::api::{DeleteParams, DynamicObject, ListParams};
 use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::sync::RwLock;
+
+pub(crate) use crate::crossing::Crossing;
 
 /// Longest time that anything may take which takes milliseconds on an idle machine.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(30);
@@ -194,56 +194,6 @@ impl Stage {
         Ok(())
     }
 
-    /// Makes a Service with one slice of one address in a new namespace, exports it and imports it into these members.
-    pub(crate) async fn crossing(&self, what: &str, importers: &[usize]) -> Result<Crossing<'_>> {
-        let namespace = self.namespace(what).await?;
-        self.crossing_in(&namespace, "web", importers).await
-    }
-
-    /// [`Self::crossing`] under a name in a namespace that exists.
-    pub(crate) async fn crossing_in(
-        &self,
-        namespace: &str,
-        name: &str,
-        importers: &[usize],
-    ) -> Result<Crossing<'_>> {
-        let crossing = self.departing(namespace, name, importers).await?;
-        crossing.arrived().await?;
-        Ok(crossing)
-    }
-
-    /// [`Self::crossing_in`] that does not wait for the effect.
-    pub(crate) async fn departing(
-        &self,
-        namespace: &str,
-        name: &str,
-        importers: &[usize],
-    ) -> Result<Crossing<'_>> {
-        let crossing = self.exported(namespace, name).await?;
-        let imports = importers.iter().map(|&importer| {
-            let cluster = self.member(importer);
-            exchange::import(cluster, namespace, name, name)
-        });
-        try_join_all(imports).await?;
-        Ok(Crossing { importers: importers.to_vec(), ..crossing })
-    }
-
-    /// Makes a Service with one slice of one address, and exports it.
-    pub(crate) async fn exported(&self, namespace: &str, name: &str) -> Result<Crossing<'_>> {
-        let addresses = [next_address()];
-        let spec = ServiceSpec::http(namespace, name);
-        let service = ManualService::deploy(self.exporter(), &spec, &addresses).await?;
-        exchange::export(self.exporter(), namespace, name).await?;
-        Ok(Crossing {
-            stage: self,
-            namespace: namespace.to_owned(),
-            name: name.to_owned(),
-            service,
-            addresses: addresses.into(),
-            importers: Vec::new(),
-        })
-    }
-
     /// Waits until nothing is left in any cluster of what was made for a user namespace, Services and slices of the
     /// user aside.
     pub(crate) async fn nothing_left(&self, namespace: &str) -> Result<()> {
@@ -258,66 +208,6 @@ impl Stage {
             let left: Vec<String> = left.iter().map(ToString::to_string).collect();
             format!("left:\n{}", left.join("\n"))
         })
-    }
-}
-
-/// A Service on its way from the exporter to importers, where it has the same name.
-pub(crate) struct Crossing<'a> {
-    stage: &'a Stage,
-    pub(crate) namespace: String,
-    pub(crate) name: String,
-    pub(crate) service: ManualService,
-    /// What importers have to see.
-    pub(crate) addresses: BTreeSet<String>,
-    importers: Vec<usize>,
-}
-
-impl Crossing<'_> {
-    /// Namespace and name, the same for Service, ServiceExport and MultiClusterService.
-    pub(crate) fn key(&self) -> (&str, &str) {
-        (&self.namespace, &self.name)
-    }
-
-    /// Gives the Service other addresses, and does not wait for the effect.
-    pub(crate) async fn change(&mut self, count: usize) -> Result<()> {
-        let addresses: Vec<String> = (0..count).map(|_| next_address()).collect();
-        self.service.set_addresses(&addresses).await?;
-        self.addresses = addresses.into_iter().collect();
-        Ok(())
-    }
-
-    /// Waits until every importer has exactly the Service's addresses.
-    pub(crate) async fn arrived(&self) -> Result<()> {
-        try_join_all(self.importers.iter().map(|&importer| {
-            let cluster = self.stage.member(importer);
-            exchange::wait_imported(cluster, &self.namespace, &self.name, &self.addresses, DEADLINE)
-        }))
-        .await?;
-        Ok(())
-    }
-
-    /// The derived Service of an importer.
-    pub(crate) async fn derived(&self, importer: usize) -> Result<String> {
-        let cluster = self.stage.member(importer);
-        let derived = exchange::derived_service(cluster, &self.namespace, &self.name).await?;
-        derived.context("the MultiClusterService has no derived Service")
-    }
-
-    /// Withdraws export and imports and deletes the Service, and does not wait for the effect.
-    pub(crate) async fn end(self) -> Result<()> {
-        exchange::unexport(self.stage.exporter(), &self.namespace, &self.name).await?;
-        try_join_all(self.importers.iter().map(|&importer| {
-            exchange::unimport(self.stage.member(importer), &self.namespace, &self.name)
-        }))
-        .await?;
-        self.service.delete().await
-    }
-
-    /// [`Self::end`] of the last Service of a namespace, of which then nothing may be left.
-    pub(crate) async fn withdraw(self) -> Result<()> {
-        let (stage, namespace) = (self.stage, self.namespace.clone());
-        self.end().await?;
-        stage.nothing_left(&namespace).await
     }
 }
 

@@ -1,4 +1,4 @@
-//! A member's token for the hub is emptied, half written, revoked and replaced.
+//! A member's token for the hub is emptied, half written, revoked, replaced, and ends by itself.
 
 use std::path::Path;
 
@@ -9,24 +9,30 @@ use fleet_e2e::observer::{Observer, What};
 use fleet_e2e::testbed::agents::{Agent, Agents};
 use fleet_e2e::testbed::{kubeconfig, rbac};
 use fleet_e2e::wait::wait_until;
+use fleet_runtime::clock::Clock;
 use k8s_openapi::api::core::v1::Secret;
 use kube::Api;
 use kube::api::{DeleteParams, PostParams};
 use serde_json::json;
 
 use crate::scrape::Scrape;
-use crate::stage::{DEADLINE, EXPORTER, IMPORTER, Stage, accepted};
+use crate::stage::{Crossing, DEADLINE, EXPORTER, IMPORTER, Stage, accepted};
 use crate::tests::Tests;
+
+/// For how many seconds after its end an API server still takes a token, for the sake of clocks that differ.
+const LENIENCE: i64 = 60;
+/// For how many seconds the token that ends is good.
+const LASTS: i64 = 8;
 
 pub(crate) fn add(tests: &mut Tests) {
     if std::env::var_os(fleet_e2e::fleet::HUB_KUBECONFIG).is_some() {
         return; // How fast a token is forgotten is the API server's setting.
     }
-    tests.alone("tokens::emptied_revoked_and_replaced", emptied_revoked_and_replaced);
+    tests.alone("tokens::tokens_come_and_go", tokens_of_an_exporter);
 }
 
 /// F09, F10: nothing is withdrawn, and nobody has to restart anything.
-async fn emptied_revoked_and_replaced(stage: &Stage, agents: &mut Agents) -> Result<()> {
+async fn tokens_of_an_exporter(stage: &Stage, agents: &mut Agents) -> Result<()> {
     let path = stage.hub_token_path(EXPORTER).to_owned();
     let good = std::fs::read_to_string(&path)?;
     let result = tokens_come_and_go(stage, agents, &path, &good).await;
@@ -62,22 +68,19 @@ async fn tokens_come_and_go(
     crossing.change(1).await?;
     crossing.arrived().await.context("with another token")?;
     secrets.delete("ticket", &DeleteParams::default()).await?;
-    let refused = async || {
-        let scrape = Scrape::of(agents, Agent::Member(EXPORTER)).await?;
-        anyhow::Ok(scrape.sum("fleet_runtime_failures_total", &[("class", "unauthorized")]))
-    };
-    let before = refused().await?;
-    // The API server remembers tokens for some seconds: changes go through until it has forgotten this one.
-    wait_until("the token is refused", DEADLINE, async || {
-        crossing.change(2).await?;
-        Ok(refused().await? > before)
-    })
-    .await?;
+    refused(agents, &mut crossing).await.context("with a revoked token")?;
 
     // Half of the next one is no better. The whole of it is taken up without a restart.
     kubeconfig::write_secret(path, &good[..good.len() / 2])?;
-    let before = refused().await?;
-    wait_until("half a token is refused", DEADLINE, async || Ok(refused().await? > before)).await?;
+    refused(agents, &mut crossing).await.context("with half a token")?;
+    let plane = stage.hub().control_plane().context("the hub is the testbed's")?;
+    let ending =
+        plane.token_ending_at(good, Clock::system().now().as_second() - LENIENCE + LASTS)?;
+    kubeconfig::write_secret(path, &ending)?;
+    crossing.arrived().await.context("with a token that ends soon")?;
+
+    // It ends, and the next one is taken up.
+    refused(agents, &mut crossing).await.context("after the token's end")?;
     kubeconfig::write_secret(path, good)?;
     crossing.arrived().await.context("with a good token again")?;
     accepted(stage, crossing.key()).await?;
@@ -88,4 +91,21 @@ async fn tokens_come_and_go(
         .find(|seen| seen.what == What::Gone && seen.name().contains(&crossing.namespace));
     anyhow::ensure!(gone.is_none(), "withdrawn: {gone:?}");
     crossing.withdraw().await
+}
+
+/// Lets the Service change until the hub refuses the exporter: it remembers tokens for some seconds, and lets changes
+/// through until it has forgotten this one.
+async fn refused(agents: &Agents, crossing: &mut Crossing<'_>) -> Result<()> {
+    let refusals = async || {
+        let scrape = Scrape::of(agents, Agent::Member(EXPORTER)).await?;
+        anyhow::Ok(scrape.sum("fleet_runtime_failures_total", &[("class", "unauthorized")]))
+    };
+    let before = refusals().await?;
+    let mut count = 1;
+    wait_until("the token is refused", DEADLINE, async || {
+        crossing.change(count).await?;
+        count = 3 - count;
+        Ok(refusals().await? > before)
+    })
+    .await
 }

@@ -142,7 +142,9 @@ impl<S: Snapshot, T: Tracked> Task<S, T> {
     /// Reads one stream to the point where another one is needed.
     async fn follow(&mut self) -> Result<Command, Closed> {
         let mut events = self.feed.open();
+        let relist_at = now() + jittered(self.config.relist_every);
         loop {
+            let is_live = self.machine.view().state().is_live();
             let list_by = self.machine.is_listing().then(|| now() + LIST_WITHIN);
             let heard = tokio::select! {
                 biased;
@@ -155,6 +157,8 @@ impl<S: Snapshot, T: Tracked> Task<S, T> {
                     }
                     return Ok(Command::Relist);
                 }
+                // Nobody tells of an event that was lost.
+                () = at(is_live.then_some(relist_at)) => return Ok(Command::Relist),
                 () = at(list_by) => {
                     let seconds = LIST_WITHIN.as_secs();
                     let message = format!("the list has made no progress for {seconds} s").into();
