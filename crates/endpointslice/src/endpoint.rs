@@ -1,0 +1,127 @@
+//! An endpoint as it should be, borrowed from what it is made of: most endpoints are as they should be, and nothing has
+//! to be built to see that.
+
+use std::borrow::Cow;
+
+use k8s_openapi::api::core::v1::ObjectReference;
+use k8s_openapi::api::discovery::v1::{Endpoint, EndpointConditions};
+
+/// What an endpoint stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Target<'a> {
+    /// Its kind.
+    pub kind: &'a str,
+    /// Its namespace.
+    pub namespace: &'a str,
+    /// Its name.
+    pub name: &'a str,
+    /// Its uid.
+    pub uid: &'a str,
+}
+
+/// An endpoint as it should be. Addresses, hostname, and namespace and name of the target are its identity.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Desired<'a> {
+    /// At least one address, sorted.
+    pub addresses: Vec<Cow<'a, str>>,
+    /// Condition `ready`.
+    pub ready: bool,
+    /// Condition `serving`.
+    pub serving: bool,
+    /// Condition `terminating`.
+    pub terminating: bool,
+    /// Host name, not empty.
+    pub hostname: Option<&'a str>,
+    /// The node it runs on.
+    pub node_name: Option<&'a str>,
+    /// The zone it is in.
+    pub zone: Option<&'a str>,
+    /// What it stands for.
+    pub target: Target<'a>,
+}
+
+impl Desired<'_> {
+    /// Whether `existing` is this endpoint, in whatever state.
+    pub(crate) fn is(&self, existing: &Endpoint) -> bool {
+        let target = existing.target_ref.as_ref();
+        text(target.and_then(|target| target.name.as_deref())) == self.target.name
+            && text(target.and_then(|target| target.namespace.as_deref())) == self.target.namespace
+            && text(existing.hostname.as_deref()) == text(self.hostname)
+            && same_addresses(&self.addresses, &existing.addresses)
+    }
+
+    /// Whether `existing`, the same endpoint, is in another state. Hints do not count.
+    pub(crate) fn differs_from(&self, existing: &Endpoint) -> bool {
+        let conditions = existing.conditions.as_ref();
+        let [ready, serving, terminating] = conditions.map_or([None; 3], |conditions| {
+            [conditions.ready, conditions.serving, conditions.terminating]
+        });
+        self.node_name != existing.node_name.as_deref()
+            || self.zone != existing.zone.as_deref()
+            || Some(self.ready) != ready
+            || Some(self.serving) != serving
+            || Some(self.terminating) != terminating
+            || existing.target_ref.as_ref().is_none_or(|target| !self.target.equals(target))
+    }
+
+    pub(crate) fn build(&self) -> Endpoint {
+        Endpoint {
+            addresses: self.addresses.iter().map(|address| address.clone().into_owned()).collect(),
+            conditions: Some(EndpointConditions {
+                ready: Some(self.ready),
+                serving: Some(self.serving),
+                terminating: Some(self.terminating),
+            }),
+            hostname: self.hostname.map(str::to_owned),
+            node_name: self.node_name.map(str::to_owned),
+            zone: self.zone.map(str::to_owned),
+            target_ref: Some(self.target.build()),
+            ..Endpoint::default()
+        }
+    }
+}
+
+impl Target<'_> {
+    /// The resource version of a reference says when it was made, not what it means.
+    fn equals(&self, reference: &ObjectReference) -> bool {
+        text(reference.kind.as_deref()) == self.kind
+            && text(reference.namespace.as_deref()) == self.namespace
+            && text(reference.name.as_deref()) == self.name
+            && text(reference.uid.as_deref()) == self.uid
+            && text(reference.api_version.as_deref()).is_empty()
+            && text(reference.field_path.as_deref()).is_empty()
+    }
+
+    fn build(&self) -> ObjectReference {
+        let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+        ObjectReference {
+            kind: some(self.kind),
+            namespace: some(self.namespace),
+            name: some(self.name),
+            uid: some(self.uid),
+            ..ObjectReference::default()
+        }
+    }
+}
+
+/// Whether consumers may use the endpoint; an absent condition counts as no.
+pub(crate) fn is_ready(endpoint: &Endpoint) -> bool {
+    endpoint.conditions.as_ref().and_then(|conditions| conditions.ready) == Some(true)
+}
+
+/// Absent and empty are the same in an identity.
+pub(crate) fn text(value: Option<&str>) -> &str {
+    value.unwrap_or_default()
+}
+
+fn same_addresses(sorted: &[Cow<'_, str>], existing: &[String]) -> bool {
+    if sorted.len() != existing.len() {
+        return false;
+    }
+    if sorted.iter().zip(existing).all(|(ours, theirs)| ours == theirs) {
+        return true;
+    }
+    let mut existing: Vec<&str> = existing.iter().map(String::as_str).collect();
+    existing.sort_unstable();
+    sorted.iter().zip(existing).all(|(ours, theirs)| *ours == theirs)
+}

@@ -1,0 +1,61 @@
+//! Hints from the Service's traffic distribution: each ready endpoint is for its own zone, or its own node.
+
+use k8s_openapi::api::discovery::v1::{Endpoint, EndpointHints};
+
+use crate::endpoint::is_ready;
+use crate::packing::Packed;
+
+use super::{each_written, for_node, for_zone, hinted_nodes, hinted_zones, rewrite};
+
+/// The distributions that are understood.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Distribution {
+    Close,
+    SameZone,
+    SameNode,
+}
+
+impl Distribution {
+    pub(super) fn parse(value: &str) -> Option<Self> {
+        [Self::Close, Self::SameZone, Self::SameNode]
+            .into_iter()
+            .find(|known| known.as_str() == value)
+    }
+
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::Close => "PreferClose",
+            Self::SameZone => "PreferSameZone",
+            Self::SameNode => "PreferSameNode",
+        }
+    }
+
+    /// Endpoints that are not ready are left alone: nobody uses them.
+    pub(super) fn apply(self, packed: &mut Packed<'_>) {
+        rewrite(packed, |endpoint| is_ready(endpoint) && !self.is_right(endpoint));
+        each_written(packed, |endpoint| {
+            if is_ready(endpoint) && !self.is_right(endpoint) {
+                endpoint.hints = self.hints(endpoint);
+            }
+        });
+    }
+
+    fn is_right(self, endpoint: &Endpoint) -> bool {
+        let zones = hinted_zones(endpoint).iter().map(|zone| zone.name.as_str());
+        let nodes = hinted_nodes(endpoint).iter().map(|node| node.name.as_str());
+        zones.eq(endpoint.zone.as_deref()) && nodes.eq(self.node(endpoint))
+    }
+
+    fn hints(self, endpoint: &Endpoint) -> Option<EndpointHints> {
+        let zone = endpoint.zone.as_deref().map(for_zone);
+        let node = self.node(endpoint).map(for_node);
+        if zone.is_none() && node.is_none() {
+            return None;
+        }
+        Some(EndpointHints { for_nodes: node, ..zone.unwrap_or_default() })
+    }
+
+    fn node(self, endpoint: &Endpoint) -> Option<&str> {
+        endpoint.node_name.as_deref().filter(|_| self == Self::SameNode)
+    }
+}

@@ -1,0 +1,180 @@
+//! How the capacity of the nodes is spread over zones, and which Services count on it.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::Node;
+
+use crate::AddressType;
+use crate::names::{CONTROL_PLANE, ZONE};
+
+use super::Counts;
+use super::allocation::least;
+
+/// Each zone's share of the capacity.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Zones {
+    /// Not known: some node has no zone or no capacity, or there are fewer than two zones.
+    Unknown,
+    /// The shares, which add up to 1. Empty before the first look at the nodes.
+    Shares(BTreeMap<String, f64>),
+}
+
+impl Default for Zones {
+    fn default() -> Self {
+        Self::Shares(BTreeMap::new())
+    }
+}
+
+impl Zones {
+    /// The shares that `nodes` make. Control planes and nodes that are not ready have none.
+    pub fn of<'a>(nodes: impl IntoIterator<Item = &'a Node>) -> Self {
+        let mut capacity: BTreeMap<String, i64> = BTreeMap::new();
+        for node in nodes.into_iter().filter(|node| is_worker(node) && is_ready(node)) {
+            let (Some(zone), Some(cpu)) = (zone(node), cpu(node)) else { return Self::Unknown };
+            *capacity.entry(zone.to_owned()).or_default() += cpu;
+        }
+        let total: i64 = capacity.values().sum();
+        if total == 0 || capacity.len() < 2 {
+            return Self::Unknown;
+        }
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "thousandths of a CPU; the original does the same"
+        )]
+        let share = |cpu: i64| cpu as f64 / total as f64;
+        Self::Shares(capacity.into_iter().map(|(zone, cpu)| (zone, share(cpu))).collect())
+    }
+}
+
+/// How many endpoints of a Service each zone is hinted, per address type.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ServiceHints(BTreeMap<AddressType, Counts>);
+
+impl ServiceHints {
+    /// Notes the counts of an address type.
+    pub fn set(&mut self, address_type: AddressType, counts: BTreeMap<String, usize>) {
+        self.0.insert(address_type, counts);
+    }
+
+    /// Whether the endpoints of this type have hints.
+    pub fn has(&self, address_type: AddressType) -> bool {
+        self.0.contains_key(&address_type)
+    }
+
+    pub(crate) fn forget(&mut self, address_type: AddressType) -> bool {
+        self.0.remove(&address_type).is_some()
+    }
+
+    fn is_overloaded(&self, zones: &Zones) -> bool {
+        let mut counted = self.0.values().filter(|counts| !counts.is_empty());
+        match zones {
+            Zones::Unknown => counted.next().is_some(),
+            Zones::Shares(shares) => counted.any(|counts| {
+                let total = counts.values().sum();
+                let short = |(zone, share): (&String, &f64)| {
+                    counts.get(zone).is_none_or(|count| *count < least(*share, total))
+                };
+                shares.iter().any(short)
+            }),
+        }
+    }
+}
+
+/// What one reconcile sees of a [`TopologyCache`].
+#[derive(Clone, Copy, Debug)]
+pub struct Overview<'a> {
+    /// The zones.
+    pub zones: &'a Zones,
+    /// What is known of the Service.
+    pub service: &'a ServiceHints,
+}
+
+/// The zones of a cluster and the hints of its Services. Keys are `namespace/name`.
+#[derive(Clone, Debug, Default)]
+pub struct TopologyCache {
+    zones: Zones,
+    services: BTreeMap<String, ServiceHints>,
+}
+
+impl TopologyCache {
+    /// Looks at the nodes anew.
+    pub fn set_nodes<'a>(&mut self, nodes: impl IntoIterator<Item = &'a Node>) {
+        self.zones = Zones::of(nodes);
+    }
+
+    /// For a reconcile of one Service.
+    pub fn overview<'a>(&'a self, service: &str) -> Overview<'a> {
+        static NOTHING: ServiceHints = ServiceHints(BTreeMap::new());
+        Overview { zones: &self.zones, service: self.services.get(service).unwrap_or(&NOTHING) }
+    }
+
+    /// Keeps what a reconcile came to.
+    pub fn set_hints(&mut self, service: &str, hints: ServiceHints) {
+        if hints.0.is_empty() {
+            self.services.remove(service);
+        } else {
+            self.services.insert(service.to_owned(), hints);
+        }
+    }
+
+    /// Forgets a Service.
+    pub fn remove(&mut self, service: &str) {
+        self.services.remove(service);
+    }
+
+    /// The Services whose hints no longer fit the zones.
+    pub fn overloaded(&self) -> impl Iterator<Item = &str> {
+        let overloaded = self.services.iter().filter(|(_, hints)| hints.is_overloaded(&self.zones));
+        overloaded.map(|(service, _)| service.as_str())
+    }
+}
+
+fn is_worker(node: &Node) -> bool {
+    let labels = node.metadata.labels.as_ref();
+    !CONTROL_PLANE.iter().any(|label| labels.is_some_and(|labels| labels.contains_key(*label)))
+}
+
+fn is_ready(node: &Node) -> bool {
+    let conditions = node.status.iter().flat_map(|status| status.conditions.iter().flatten());
+    conditions
+        .filter(|condition| condition.type_ == "Ready")
+        .any(|condition| condition.status == "True")
+}
+
+fn zone(node: &Node) -> Option<&str> {
+    let zone = node.metadata.labels.as_ref()?.get(ZONE)?;
+    (!zone.is_empty()).then_some(zone)
+}
+
+/// Thousandths of a CPU, rounded up; none if there is no CPU at all.
+fn cpu(node: &Node) -> Option<i64> {
+    let quantity = node.status.as_ref()?.allocatable.as_ref()?.get("cpu")?;
+    thousandths(&quantity.0).filter(|cpu| *cpu > 0)
+}
+
+/// Reads a quantity: digits with an optional point, and a suffix that scales them.
+fn thousandths(quantity: &str) -> Option<i64> {
+    let split = quantity.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(quantity.len());
+    let (digits, suffix) = quantity.split_at(split);
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let places = i32::try_from(fraction.len()).ok()?;
+    let number: i128 = format!("{whole}{fraction}").parse().ok()?;
+    let binary = ["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"].iter().position(|known| *known == suffix);
+    let (factor, exponent) = match (binary, suffix) {
+        (Some(power), _) => (1024_i128.checked_pow(u32::try_from(power).ok()? + 1)?, 3),
+        (None, "n") => (1, -6),
+        (None, "u") => (1, -3),
+        (None, "m") => (1, 0),
+        (None, "") => (1, 3),
+        (None, "k") => (1, 6),
+        (None, "M") => (1, 9),
+        (None, "G") => (1, 12),
+        (None, other) => (1, other.strip_prefix(['e', 'E'])?.parse::<i32>().ok()?.checked_add(3)?),
+    };
+    let scaled = number.checked_mul(factor)?;
+    let exponent = exponent.checked_sub(places)?;
+    let power = 10_i128.checked_pow(exponent.unsigned_abs())?;
+    let value =
+        if exponent >= 0 { scaled.checked_mul(power)? } else { (scaled + power - 1) / power };
+    i64::try_from(value).ok()
+}

@@ -1,0 +1,37 @@
+//! Labels of slices: those of the Service, and three of our own.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::Service;
+use k8s_openapi::api::discovery::v1::EndpointSlice;
+
+use crate::Config;
+use crate::names::{HEADLESS, MANAGED_BY, SERVICE_NAME};
+
+type Labels = BTreeMap<String, String>;
+
+/// The labels that a slice of the Service should carry.
+pub(crate) fn proper(service: &Service, config: &Config) -> Labels {
+    let mut labels: Labels = mirrored(service.metadata.labels.as_ref())
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect();
+    let name = service.metadata.name.clone().unwrap_or_default();
+    labels.insert(SERVICE_NAME.to_owned(), name);
+    labels.insert(MANAGED_BY.to_owned(), config.manager.clone());
+    if config.is_headless(service) {
+        labels.insert(HEADLESS.to_owned(), String::new());
+    }
+    labels
+}
+
+/// Whether the slice must be written because of its labels. Differences in the reserved ones alone wait for another
+/// reason.
+pub(crate) fn changed(slice: &EndpointSlice, service: &Service) -> bool {
+    let (slice, service) = (slice.metadata.labels.as_ref(), service.metadata.labels.as_ref());
+    !mirrored(slice).eq(mirrored(service))
+}
+
+fn mirrored(labels: Option<&Labels>) -> impl Iterator<Item = (&String, &String)> {
+    let reserved = |key: &str| [SERVICE_NAME, MANAGED_BY, HEADLESS].contains(&key);
+    labels.into_iter().flatten().filter(move |(key, _)| !reserved(key))
+}

@@ -1,0 +1,15 @@
+//! Which slices belong to a Service.
+
+use k8s_openapi::api::core::v1::Service;
+use k8s_openapi::api::discovery::v1::EndpointSlice;
+
+/// Whether the Service owns the slice. One left by an earlier Service of the name is not owned.
+pub(crate) fn owns(service: &Service, slice: &EndpointSlice) -> bool {
+    let uid = service.metadata.uid.as_deref().unwrap_or_default();
+    slice
+        .metadata
+        .owner_references
+        .iter()
+        .flatten()
+        .any(|owner| owner.uid == uid && owner.kind == "Service" && owner.api_version == "v1")
+}

@@ -1,0 +1,141 @@
+//! Distributes the endpoints of one port group over slices.
+//!
+//! Few writes matter more than few slices: a slice that must be written anyway is filled first, one more is touched
+//! only if it takes all that is left, otherwise new slices are made.
+
+use std::cmp::Reverse;
+
+use k8s_openapi::api::discovery::v1::{Endpoint, EndpointPort, EndpointSlice};
+
+use crate::desired::DesiredSet;
+use crate::labels;
+use crate::reconcile::Update;
+use crate::slice::Mould;
+
+/// What becomes of the slices of one address type.
+#[derive(Debug, Default)]
+pub(crate) struct Packed<'a> {
+    pub(crate) creates: Vec<EndpointSlice>,
+    pub(crate) updates: Vec<Update<'a>>,
+    pub(crate) deletes: Vec<&'a EndpointSlice>,
+    pub(crate) unchanged: Vec<&'a EndpointSlice>,
+    pub(crate) added: usize,
+    pub(crate) removed: usize,
+}
+
+impl Packed<'_> {
+    /// How many endpoints the slices that stay or come hold.
+    pub(crate) fn endpoints(&self) -> usize {
+        let updated = self.updates.iter().map(|update| &update.slice);
+        let slices = self.creates.iter().chain(updated).chain(self.unchanged.iter().copied());
+        slices.map(|slice| slice.endpoints.len()).sum()
+    }
+
+    /// Adds what becomes of another group's slices.
+    pub(crate) fn extend(&mut self, other: Self) {
+        self.creates.extend(other.creates);
+        self.updates.extend(other.updates);
+        self.deletes.extend(other.deletes);
+        self.unchanged.extend(other.unchanged);
+        self.added += other.added;
+        self.removed += other.removed;
+    }
+}
+
+/// Packs one port group: its existing slices in the given order, and the endpoints it should have.
+pub(crate) fn pack<'a>(
+    mould: &Mould<'_>,
+    ports: &[EndpointPort],
+    existing: &[&'a EndpointSlice],
+    mut desired: DesiredSet<'a>,
+) -> Packed<'a> {
+    let mut packed = Packed::default();
+    for &slice in existing {
+        keep(mould, slice, &mut desired, &mut packed);
+    }
+    packed.added = desired.len();
+    let limit = mould.config.limit.max(1);
+    fill_updates(&mut packed, &mut desired, limit);
+    while !desired.is_empty() {
+        if let Some(at) = tightest(&packed.unchanged, desired.len(), limit) {
+            let of = packed.unchanged.remove(at);
+            let mut update = copy(mould, of, of.endpoints.clone());
+            fill(&mut update.slice, &mut desired, limit);
+            packed.updates.push(update);
+        } else {
+            let mut slice = mould.empty(ports.to_vec());
+            fill(&mut slice, &mut desired, limit);
+            packed.creates.push(slice);
+        }
+    }
+    packed
+}
+
+/// Decides on one existing slice by itself.
+fn keep<'a>(
+    mould: &Mould<'_>,
+    slice: &'a EndpointSlice,
+    desired: &mut DesiredSet<'a>,
+    packed: &mut Packed<'a>,
+) {
+    let mut changed = false;
+    let mut kept = Vec::with_capacity(slice.endpoints.len());
+    for existing in &slice.endpoints {
+        if let Some(wanted) = desired.take(existing) {
+            changed |= wanted.differs_from(existing);
+            kept.push(wanted);
+        }
+    }
+    let dropped = slice.endpoints.len() - kept.len();
+    packed.removed += dropped;
+    if changed || dropped > 0 {
+        if kept.is_empty() {
+            packed.deletes.push(slice);
+        } else {
+            let endpoints = kept.iter().map(crate::Desired::build).collect();
+            packed.updates.push(copy(mould, slice, endpoints));
+        }
+    } else if labels::changed(slice, mould.service) {
+        packed.updates.push(copy(mould, slice, slice.endpoints.clone()));
+    } else {
+        packed.unchanged.push(slice);
+    }
+}
+
+/// A copy of `of` with other endpoints and the proper labels.
+fn copy<'a>(mould: &Mould<'_>, of: &'a EndpointSlice, endpoints: Vec<Endpoint>) -> Update<'a> {
+    let mut slice = EndpointSlice {
+        address_type: of.address_type.clone(),
+        metadata: of.metadata.clone(),
+        ports: of.ports.clone(),
+        endpoints,
+    };
+    slice.metadata.labels = Some(mould.labels.clone());
+    Update { slice, of, recycled: false }
+}
+
+/// Fullest first, so that the fewest slices stay half full.
+fn fill_updates(packed: &mut Packed<'_>, desired: &mut DesiredSet<'_>, limit: usize) {
+    if desired.is_empty() {
+        return;
+    }
+    packed.updates.sort_by_key(|update| Reverse(update.slice.endpoints.len()));
+    for update in &mut packed.updates {
+        fill(&mut update.slice, desired, limit);
+    }
+}
+
+fn fill(slice: &mut EndpointSlice, desired: &mut DesiredSet<'_>, limit: usize) {
+    let room = limit.saturating_sub(slice.endpoints.len());
+    slice.endpoints.extend(desired.take_first(room).iter().map(crate::Desired::build));
+}
+
+/// The unchanged slice that takes all of them and is fullest afterwards.
+fn tightest(unchanged: &[&EndpointSlice], count: usize, limit: usize) -> Option<usize> {
+    if count >= limit {
+        return None;
+    }
+    let sizes = unchanged.iter().map(|slice| slice.endpoints.len()).enumerate();
+    let fitting = sizes.filter(|(_, size)| size + count <= limit);
+    fitting.max_by_key(|&(at, size)| (size, Reverse(at))).map(|(at, _)| at)
+}
