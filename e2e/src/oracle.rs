@@ -13,6 +13,7 @@ pub mod history;
 mod membership;
 pub mod object;
 mod orphans;
+mod oscillation;
 mod protocol;
 mod provenance;
 pub mod record;
@@ -129,6 +130,7 @@ pub fn judge(recording: &Recording) -> Verdict {
         finalizers::check,
         membership::check,
         orphans::check,
+        oscillation::check,
         protocol::check,
         provenance::check,
         tenancy::check,

@@ -9,6 +9,10 @@ mod fleet;
 mod in_hub;
 #[path = "simulation/leave.rs"]
 mod leave;
+#[path = "simulation/oscillation.rs"]
+mod oscillation;
+#[path = "simulation/trace.rs"]
+mod trace;
 
 use fleet::{Counted, Fleet, bound, endpoints, export, import, leftovers, service, slice};
 use fleet_api::{ObjectName, kinds};

@@ -2,14 +2,15 @@
 
 use std::process::ExitCode;
 
-use fleet_accumulator::{Accumulator, Builder, ClusterId, Config, SourceSpec};
+use fleet_accumulator::{Accumulator, Builder, ClusterId, Config, SourceInfo, SourceSpec};
+use fleet_accumulator::{Snapshot as _, SourceSet};
 use fleet_model::served::{GROUP_VERSION, Served};
 use fleet_runtime::agent::Agent;
 use fleet_runtime::clients::{ClientSet, HubAccess};
 
 use prometheus::{IntGauge, Registry};
 
-use crate::Identity;
+use crate::Settings;
 use crate::args::Args;
 use crate::export::ExportRoom;
 use crate::import::ImportRoom;
@@ -36,12 +37,12 @@ pub async fn run(args: Args) -> anyhow::Result<ExitCode> {
 
     let own = agent.own_cluster().await?;
     let hub = hub.connect().await?;
-    let sources = sources(&args, &settings.identity, &own, &hub);
+    let sources = sources(&args, &settings, &own, &hub);
     let schema = hub.write.clone();
     let mut agent = agent.connect(&[(ClusterId::Local, own), (ClusterId::Hub, hub)], sources)?;
-    let served = settings.served.clone();
-    agent.follow_schema(schema, GROUP_VERSION, served, |document| Served::of(document?));
-    if args.enable_networking_features {
+    if settings.networking {
+        let served = settings.served.clone();
+        agent.follow_schema(schema, GROUP_VERSION, served, |document| Served::of(document?));
         agent.room(ExportRoom::new(settings.clone(), export));
         agent.room(ImportRoom::new(settings.clone(), import));
     }
@@ -63,30 +64,54 @@ fn warn_of_insecure_link(insecure: bool, registry: &Registry) -> Result<(), prom
     Ok(())
 }
 
+/// The watches of an agent with these settings. What no room reads is not watched.
 fn sources(
     args: &Args,
-    identity: &Identity,
+    settings: &Settings,
     own: &ClientSet,
     hub: &ClientSet,
 ) -> Builder<MemberSnapshot> {
-    let everywhere =
-        || SourceSpec::new(own.watch.clone()).watch_timeout(args.runtime.watch_timeout);
-    let on_hub = || {
-        SourceSpec::new(hub.watch.clone())
-            .namespace(identity.hub_namespace.as_str())
-            .watch_timeout(args.hub_watch_timeout)
+    let watched = watched(settings);
+    let watched = MemberSnapshot::sources().iter().filter(|source| watched.contains(source.id));
+    let spec = |source: &SourceInfo| match source.cluster {
+        ClusterId::Local => {
+            SourceSpec::new(own.watch.clone()).watch_timeout(args.runtime.watch_timeout)
+        }
+        ClusterId::Hub => SourceSpec::new(hub.watch.clone())
+            .namespace(settings.identity.hub_namespace.as_str())
+            .watch_timeout(args.hub_watch_timeout),
     };
-    let relist_every = args.runtime.relist_interval;
-    Accumulator::builder(Config { relist_every, ..Config::default() })
-        .source(MemberSnapshot::services(), everywhere())
-        .source(MemberSnapshot::service_exports(), everywhere())
-        .source(MemberSnapshot::endpoint_slices(), everywhere())
-        .source(MemberSnapshot::multi_cluster_services(), everywhere())
-        .source(MemberSnapshot::service_imports(), everywhere())
-        .source(MemberSnapshot::namespaces(), everywhere())
-        .source(MemberSnapshot::internal_exports(), on_hub())
-        .source(MemberSnapshot::slice_exports(), on_hub())
-        .source(MemberSnapshot::internal_imports(), on_hub())
-        .source(MemberSnapshot::slice_imports(), on_hub())
-        .source(MemberSnapshot::memberships(), on_hub())
+    let config = Config { relist_every: args.runtime.relist_interval, ..Config::default() };
+    watched.fold(Accumulator::builder(config), |builder, source| {
+        builder.source(source.id, spec(source))
+    })
+}
+
+/// What the rooms of an agent with these settings read. Without networking features that is the
+/// membership alone: the kinds of the fleet need not even exist.
+fn watched(settings: &Settings) -> SourceSet {
+    if settings.networking {
+        MemberSnapshot::sources().iter().map(|source| source.id).collect()
+    } else {
+        SourceSet::from([MemberSnapshot::memberships()])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fields(networking: bool) -> Vec<&'static str> {
+        let watched = watched(&Settings { networking, ..Settings::new("a") });
+        let sources = MemberSnapshot::sources().iter();
+        sources.filter(|source| watched.contains(source.id)).map(|source| source.field).collect()
+    }
+
+    /// MIMC-6: networking features off: nothing but the membership is watched, so that the other
+    /// kinds may be absent.
+    #[test]
+    fn without_networking_features_only_the_membership_is_watched() {
+        assert_eq!(fields(false), ["memberships"]);
+        assert_eq!(fields(true).len(), MemberSnapshot::sources().len());
+    }
 }

@@ -3,6 +3,7 @@
 mod internal;
 mod keys;
 mod slices;
+mod stamp;
 mod status;
 mod subject;
 mod wish;

@@ -157,6 +157,7 @@ mod tests {
         Timestamp::from_millisecond(1_700_000_000_000 + milliseconds).unwrap()
     }
 
+    /// M5: within floor and cap.
     #[test]
     fn a_duration_within_bounds_is_recorded_as_it_is() {
         assert!((recorded(at(0), at(1234)) - 1234.0).abs() < f64::EPSILON);
@@ -171,6 +172,18 @@ mod tests {
     #[test]
     fn an_overlong_duration_is_capped() {
         assert!((recorded(at(0), at(3_600_000)) - CAP).abs() < f64::EPSILON);
+    }
+
+    /// M8: what is counted twice would be registered twice, and that is refused.
+    #[test]
+    fn each_metric_is_registered_once() {
+        let registry = Registry::new();
+        ImportMetrics::register(&registry, "b").unwrap();
+        ExportMetrics::register(&registry).unwrap();
+        MembershipMetrics::register(&registry).unwrap();
+        assert!(ImportMetrics::register(&registry, "b").is_err());
+        assert!(ExportMetrics::register(&registry).is_err());
+        assert!(MembershipMetrics::register(&registry).is_err());
     }
 
     #[test]

@@ -38,6 +38,7 @@ fn plain_names_come_first() {
     assert_eq!(derived("team", "shop"), expected);
 }
 
+/// S19: `a-b/c` and `a/b-c` share the plain name, and no other.
 #[test]
 fn colliding_plain_names_have_distinct_hashed_ones() {
     assert_eq!(exports("a-b", "c"), ["a-b-c", "a-b-c-dvatzem5g5", "a-b-c-3la67ez47j"]);
@@ -46,18 +47,21 @@ fn colliding_plain_names_have_distinct_hashed_ones() {
     assert_eq!(slice_export_name("a", "b-c", "d", UID), "a-b-c-d-5r4fs2zszaxbxwcjch6l3gab3z");
 }
 
+/// S19: digits in front.
 #[test]
 fn a_name_that_starts_with_a_digit_is_fine_unless_it_names_a_service() {
     assert_eq!(exports("1team", "shop")[0], "1team-shop");
     assert_eq!(derived("1team", "shop"), ["ns1team-shop-rr4j6qi3s5", "ns1team-shop-cmxx4artys"]);
 }
 
+/// S19: dots.
 #[test]
 fn a_dot_is_fine_unless_it_names_a_service() {
     assert_eq!(exports("team", "shop.v1")[0], "team-shop.v1");
     assert_eq!(derived("team", "shop.v1"), ["team-shop-v1-223p2df5oe", "team-shop-v1-ulnsvh34w7"]);
 }
 
+/// S19: the limits of 63 and 253 characters, from below.
 #[test]
 fn the_longest_plain_names_stay_plain() {
     let (namespace, name) = ("n".repeat(31), "s".repeat(31));
@@ -72,6 +76,7 @@ fn the_longest_plain_names_stay_plain() {
     assert_eq!(exports(&namespace, &format!("{name}s")).len(), 2);
 }
 
+/// S19: the limits of 63 and 253 characters, from above.
 #[test]
 fn longer_names_are_cut_before_the_hash() {
     let (namespace, name) = ("n".repeat(63), "s".repeat(63));
@@ -111,6 +116,7 @@ fn a_slice_is_named_after_cluster_namespace_and_name() {
     assert!(longest.ends_with("-awtbrpzzvyoeoydwq6suvyshlk"));
 }
 
+/// S19: another source, another name, be it of the same name.
 #[test]
 fn a_new_incarnation_of_a_slice_has_a_new_name() {
     assert_ne!(
@@ -162,6 +168,7 @@ fn colliding() -> impl Strategy<Value = ObjectName> {
 }
 
 proptest! {
+    /// S19: whatever the API server admits as names.
     #[test]
     fn candidates_are_valid_and_distinct(namespace in label(), name in subdomain()) {
         let exports = exports(&namespace, &name);
@@ -173,6 +180,24 @@ proptest! {
         prop_assert_eq!(derived.iter().collect::<HashSet<_>>().len(), derived.len());
 
         prop_assert!((2..=3).contains(&exports.len()) && (2..=3).contains(&derived.len()));
+    }
+
+    /// S19: names that are cut to the same beginning still differ, because the hash is of the whole.
+    #[test]
+    fn long_names_differ_in_what_is_cut_off(
+        name in "[a-z]{190,200}", left in "[a-z0-9]{1,40}", right in "[a-z0-9]{1,40}",
+    ) {
+        prop_assume!(left != right);
+        let namespace = "n".repeat(63);
+        let of = |end: &str| ObjectName::new(namespace.as_str(), format!("{name}{end}"));
+        let names = |object: &ObjectName| -> HashSet<String> {
+            let slices = slice_export_candidates("a", &object.namespace, &object.name, UID);
+            internal_export_candidates(object)
+                .chain(derived_service_candidates(object))
+                .chain(slices)
+                .collect()
+        };
+        prop_assert!(names(&of(&left)).is_disjoint(&names(&of(&right))));
     }
 
     #[test]
@@ -191,6 +216,7 @@ proptest! {
         prop_assert!(is_dns1123_subdomain(&slice), "{slice}");
     }
 
+    /// S19: different sources never meet beyond their plain names, also where all parts have the same letters.
     #[test]
     fn different_objects_share_no_hashed_name(left in colliding(), right in colliding()) {
         prop_assume!(left != right);
@@ -203,6 +229,7 @@ proptest! {
         prop_assert!(hashed(&left).is_disjoint(&hashed(&right)));
     }
 
+    /// S19: different slices never meet.
     #[test]
     fn different_slices_have_different_names(
         left in ("[ab](-?[ab]){0,2}", "[ab](-?[ab]){0,2}", "[ab](-?[ab]){0,2}", "[12]"),

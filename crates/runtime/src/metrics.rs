@@ -274,6 +274,17 @@ mod tests {
         assert!(text.contains("process_resident_memory_bytes"));
     }
 
+    /// M8: counters go down only with a process, whose start is shown beside them; a name that is
+    /// registered twice is an error, which ends the start of an agent.
+    #[test]
+    fn a_name_is_registered_once_and_counters_belong_to_a_process() {
+        let metrics = Metrics::new("member-agent", "1").unwrap();
+        assert!(RoomVecs::register(metrics.registry()).is_err());
+        assert!(WriterMetrics::register(metrics.registry()).is_err());
+        let text = TextEncoder::new().encode_to_string(&metrics.registry().gather()).unwrap();
+        assert!(text.contains("process_start_time_seconds "), "{text}");
+    }
+
     #[test]
     fn rooms_share_a_registry() {
         let metrics = Metrics::new("member-agent", "1").unwrap();

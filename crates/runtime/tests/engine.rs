@@ -1,5 +1,7 @@
 //! The engine with a toy room between two toy clusters.
 
+#[path = "engine/fairness.rs"]
+mod fairness;
 #[cfg(test)] // Says to clippy what is obvious here.
 #[path = "engine/world.rs"]
 mod world;

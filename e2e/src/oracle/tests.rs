@@ -11,10 +11,10 @@ use super::judge;
 use story::Story;
 
 /// What the oracle answers for.
-const INVARIANTS: [&str; 30] = [
+const INVARIANTS: [&str; 31] = [
     "S01", "S02", "S03", "S04", "S05", "S06", "S07", "S08", "S09", "S10", "S11", "S12", "S13",
-    "S14", "S15", "S16", "S17", "S22", "S23", "S24", "S25", "S26", "S31", "L1", "L2", "L3", "L5",
-    "L6", "L8", "L9",
+    "S14", "S15", "S16", "S17", "S22", "S23", "S24", "S25", "S26", "S31", "L1", "L2", "L3", "L4",
+    "L5", "L6", "L8", "L9",
 ];
 
 #[test]
@@ -47,6 +47,15 @@ fn a_removal_that_only_a_list_has_shown_has_its_place_in_the_order() {
     story.missed(kinds::ENDPOINT_SLICE_IMPORT);
     story.pause();
     story.leave("b");
+    let verdict = judge(&story.end());
+    assert_eq!(verdict.violations, [], "{verdict}");
+}
+
+/// What goes to and fro because a user does is no oscillation of L4.
+#[test]
+fn what_users_bring_back_may_come_back() {
+    let mut story = Story::exchange();
+    story.go_to_and_fro();
     let verdict = judge(&story.end());
     assert_eq!(verdict.violations, [], "{verdict}");
 }

@@ -20,6 +20,8 @@ use member_agent::snapshot::MemberSnapshot;
 use member_agent::{Identity, Settings};
 use serde_json::{Value, json};
 
+use crate::trace::Trace;
+
 /// One member: its API server, and the rooms of its agent.
 pub(crate) struct Member {
     pub(crate) identity: Identity,
@@ -38,6 +40,8 @@ pub(crate) struct Fleet {
     random: Random,
     /// Whether "later" steps are due: time passes only when nothing else is left to do.
     patient: bool,
+    /// What became of every object, where somebody wants to know.
+    trace: Option<Trace>,
 }
 
 /// A write, and the cluster it went to ("hub" or the member's name).
@@ -60,7 +64,29 @@ impl Fleet {
         let members = members.iter().map(|name| Member::new(name)).collect();
         let room = ServiceRoom::default();
         room.settings.served.set(Some(Served::OURS));
-        Self { hub, members, room, random: Random(seed), patient: false }
+        Self { hub, members, room, random: Random::new(seed), patient: false, trace: None }
+    }
+
+    /// From now on the contents of all objects are noted.
+    pub(crate) fn begin_trace(&mut self) {
+        self.trace.get_or_insert_default().clear();
+        self.look();
+    }
+
+    /// Notes them as they are.
+    pub(crate) fn look(&mut self) {
+        let Some(trace) = &mut self.trace else { return };
+        trace.look("hub", &self.hub);
+        for member in &self.members {
+            if let Some(server) = &member.server {
+                trace.look(&member.identity.cluster, server);
+            }
+        }
+    }
+
+    /// An object that came back to what it was before.
+    pub(crate) fn oscillation(&self) -> Option<String> {
+        self.trace.as_ref()?.oscillation()
     }
 
     /// Makes a member of the hub's own cluster; it has no API server beside the hub's.
@@ -170,7 +196,10 @@ impl Fleet {
         let mut acted = false;
         for key in keys {
             let plan = self.room.plan(&key, &self.hub_snapshot(), self.hub.now());
-            acted |= send(plan, self.patient, &mut [&mut self.hub], budget);
+            if send(plan, self.patient, &mut [&mut self.hub], budget) {
+                acted = true;
+                self.look();
+            }
         }
         acted
     }
@@ -199,7 +228,10 @@ impl Fleet {
                 Some(server) => &mut [server, &mut self.hub],
                 None => &mut [&mut self.hub],
             };
-            acted |= send(plan, self.patient, servers, budget);
+            if send(plan, self.patient, servers, budget) {
+                acted = true;
+                self.look();
+            }
         }
         acted
     }
@@ -280,9 +312,18 @@ fn is_write(step: &Step) -> bool {
 }
 
 /// A small generator, so that a failing run can be repeated from its seed (xorshift64*).
-struct Random(u64);
+pub(crate) struct Random(u64);
 
 impl Random {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// A number from 0 to `end`, without `end`.
+    pub(crate) fn below(&mut self, end: usize) -> usize {
+        usize::try_from((self.next() >> 33) % end as u64).unwrap()
+    }
+
     fn next(&mut self) -> u64 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;

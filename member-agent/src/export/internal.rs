@@ -15,6 +15,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use serde_json::json;
 
 use super::slices::Verdict;
+use super::stamp;
 use super::subject::Subject;
 
 /// Brings the hub's copy of the Service in line, and tells what the hub thinks of it.
@@ -102,8 +103,7 @@ fn update(
         return None;
     }
     // The same ports, repaired, are exported since they were first.
-    let known = seen.exported_since.as_ref().filter(|_| same_ports);
-    let since = known.map_or(subject.now, |since| since.0);
+    let since = stamp::since(seen.exported_since.as_ref(), same_ports, subject.now);
     let spec = spec(subject, service, since);
     let operations = vec![
         add(&["spec", "ports"], to_json(&spec.ports)),

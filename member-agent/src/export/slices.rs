@@ -14,6 +14,7 @@ use fleet_runtime::plan::{Plan, Step, StepId};
 use jiff::Timestamp;
 use serde_json::json;
 
+use super::stamp;
 use super::subject::Subject;
 
 /// What the hub thinks of the exported Service.
@@ -138,8 +139,8 @@ fn since(
     slice: &Record<EndpointSliceRecord>,
 ) -> Timestamp {
     let seen = &copy.spec.endpoint_slice_reference;
-    let known = seen.exported_since.as_ref().filter(|_| seen.generation == slice.meta.generation);
-    known.map_or(subject.now, |since| since.0)
+    let same = seen.generation == slice.meta.generation;
+    stamp::since(seen.exported_since.as_ref(), same, subject.now)
 }
 
 /// What is exported of a slice whose copy, if there is one, carries draining endpoints already.

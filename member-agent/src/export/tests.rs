@@ -13,6 +13,7 @@ mod samples;
 mod served;
 mod service;
 mod slices;
+mod stamps;
 mod tampering;
 mod unexport;
 mod weight;

@@ -171,6 +171,8 @@ struct State {
     /// Hub events that wait until the test lets them go.
     held: Option<Vec<Event<ToyWire>>>,
     answers: VecDeque<(u16, Value)>,
+    /// Every request for this one fails.
+    broken: Option<String>,
     requests: Vec<(Method, String)>,
     in_flight: BTreeSet<String>,
     plans: usize,
@@ -251,6 +253,9 @@ impl State {
     }
 
     fn answer(&mut self, method: &Method, name: &str, body: &Value) -> (u16, Value) {
+        if self.broken.as_deref() == Some(name) {
+            return failure(500, "InternalError", name);
+        }
         if let Some(answer) = self.answers.pop_front() {
             return answer;
         }
@@ -322,6 +327,11 @@ impl World {
         self.0.state.lock().hub.get(name).map(|object| object.value.clone())
     }
 
+    /// How many copies there are.
+    pub fn copies(&self) -> usize {
+        self.0.state.lock().hub.len()
+    }
+
     /// Whether the hub has what was wished for.
     pub fn is_granted(&self) -> bool {
         let state = self.0.state.lock();
@@ -334,6 +344,17 @@ impl World {
     /// The next request gets this answer instead of the true one.
     pub fn answer_next(&self, answer: (u16, Value)) {
         self.0.state.lock().answers.push_back(answer);
+    }
+
+    /// From now on every request for this name fails.
+    pub fn break_down(&self, name: &str) {
+        self.0.state.lock().broken = Some(name.to_owned());
+    }
+
+    /// How many requests there were for a name.
+    pub fn requests_for(&self, name: &str) -> usize {
+        let state = self.0.state.lock();
+        state.requests.iter().filter(|(_, about)| about == name).count()
     }
 
     /// Keeps the events of the hub back, or lets them go.

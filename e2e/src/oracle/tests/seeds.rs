@@ -16,7 +16,7 @@ const EXPORT: (&str, &str) = ("fleet-member-a", SLICE);
 const COPY: (&str, &str) = ("fleet-member-b", SLICE);
 const SERVICE: (&str, &str) = (TEAM, WEB);
 
-pub(super) const SEEDS: [Seed; 41] = [
+pub(super) const SEEDS: [Seed; 43] = [
     ("S01", "an exported address that is nobody's", |story| {
         story.edit(&agent("a"), "hub", kinds::ENDPOINT_SLICE_EXPORT, EXPORT, |export| {
             export["spec"]["endpoints"][0]["addresses"] = json!(["10.9.9.9"]);
@@ -206,6 +206,23 @@ pub(super) const SEEDS: [Seed; 41] = [
     ("L3", "writes without end", |story| {
         for _ in 0..300 {
             story.edit(&HUB, "hub", kinds::SERVICE_IMPORT, SERVICE, |_| ());
+        }
+    }),
+    ("L4", "two agents that disagree", |story| {
+        (0..4).for_each(|_| story.pause());
+        for owner in ["x", "y", "x"] {
+            story.edit(&HUB, "hub", kinds::SERVICE_IMPORT, SERVICE, |import| {
+                import["metadata"]["annotations"]["example.com/owner"] = json!(owner);
+            });
+        }
+    }),
+    ("L4", "an object that is made again and again", |story| {
+        (0..4).for_each(|_| story.pause());
+        let copy = story.get("hub", kinds::ENDPOINT_SLICE_IMPORT, COPY);
+        for _ in 0..2 {
+            story.free(&agent("b"), "hub", kinds::ENDPOINT_SLICE_IMPORT, COPY);
+            story.delete(&HUB, "hub", kinds::ENDPOINT_SLICE_IMPORT, COPY);
+            story.put(&HUB, "hub", kinds::ENDPOINT_SLICE_IMPORT, copy.clone());
         }
     }),
     ("L5", "a deletion without end", |story| {

@@ -169,8 +169,21 @@ impl Story {
 
     /// Another endpoint, all the way.
     pub(super) fn change(&mut self) {
-        let both = ["10.1.0.1", "10.1.0.2"];
-        self.put(&USER, "a", kinds::ENDPOINT_SLICE, slice(2, &both));
+        self.carry(2, &["10.1.0.1", "10.1.0.2"]);
+    }
+
+    /// A user takes an endpoint away and gives it back, again and again.
+    pub(super) fn go_to_and_fro(&mut self) {
+        (0..4).for_each(|_| self.pause());
+        for generation in 2..6 {
+            let both = ["10.1.0.1", "10.1.0.2"];
+            self.carry(generation, if generation % 2 == 0 { &both } else { &both[..1] });
+        }
+    }
+
+    /// Other endpoints, all the way.
+    fn carry(&mut self, generation: i64, addresses: &[&str]) {
+        self.put(&USER, "a", kinds::ENDPOINT_SLICE, slice(generation, addresses));
         let spec = self.slice_export()["spec"].clone();
         let copies = [
             (agent("a"), kinds::ENDPOINT_SLICE_EXPORT, "fleet-member-a"),
@@ -179,7 +192,7 @@ impl Story {
         for (author, kind, namespace) in copies {
             self.edit(&author, "hub", kind, (namespace, SLICE), |copy| copy["spec"] = spec.clone());
         }
-        self.put(&agent("b"), "b", kinds::ENDPOINT_SLICE, imported_slice(&both));
+        self.put(&agent("b"), "b", kinds::ENDPOINT_SLICE, imported_slice(addresses));
         self.pause();
     }
 

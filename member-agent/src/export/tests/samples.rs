@@ -81,3 +81,15 @@ fn what_was_settled_before_and_what_has_no_time_is_not_measured() {
     assert_eq!(world.samples, []);
     assert_eq!(world.condition("Conflict").0, "False");
 }
+
+/// M7: the origin is the member's own name, whatever somebody writes into its export.
+#[test]
+fn the_origin_is_no_claim() {
+    let mut world = World::pending();
+    let claim = |export: &mut Value| export["spec"]["serviceReference"]["clusterId"] = json!("z");
+    world.hub.edit(kinds::INTERNAL_SERVICE_EXPORT, &on_hub(), claim).unwrap();
+    world.judge("False");
+    world.settle();
+    let origins: Vec<_> = world.samples.iter().map(|sample| sample.origin.as_str()).collect();
+    assert_eq!(origins, ["a"]);
+}

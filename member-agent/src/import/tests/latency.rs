@@ -1,4 +1,4 @@
-//! Samples of the latency histogram (spec 6.2, reliability M1 to M6).
+//! Samples of the latency histogram (spec 6.2, reliability M1 to M7).
 
 use fleet_api::{annotations, kinds};
 use fleet_runtime::testing::execute;
@@ -216,4 +216,29 @@ fn a_copy_made_anew_is_a_first_one() {
     agent.settle();
     assert_eq!(agent.counted(), [(2, 4000.0), (0, 0.0)]);
     assert_eq!(agent.world.valid(&shop()).0, "True");
+}
+
+/// M7: origins are those that the hub has recorded. Whatever a member writes into its exports, it
+/// adds no series: there is one for first imports and one for others.
+#[test]
+fn a_member_adds_no_series_by_what_it_claims() {
+    let mut agent = Measuring::new();
+    for generation in 2..20 {
+        agent.world.change_copy(|copy| {
+            copy["metadata"]["annotations"] =
+                json!({ annotations::ORIGIN_NAMESPACE: "fleet-member-a" });
+            let reference = &mut copy["spec"]["endpointSliceReference"];
+            reference["clusterId"] = json!(format!("claim-{generation}"));
+            reference["uid"] = json!(format!("uid-{generation}"));
+        });
+        agent.change(generation, &lately());
+    }
+    assert_eq!(agent.counted(), [(0, 0.0), (18, 36000.0)]);
+    let families = agent.registry.gather();
+    let series = families.iter().flat_map(prometheus::proto::MetricFamily::get_metric);
+    for labels in series.map(prometheus::proto::Metric::get_label) {
+        let value = |name| labels.iter().find(|label| label.name() == name).unwrap().value();
+        assert_eq!((value("origin_cluster_id"), value("destination_cluster_id")), ("a", "b"));
+        assert_eq!(labels.len(), 3);
+    }
 }

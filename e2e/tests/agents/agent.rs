@@ -1,0 +1,178 @@
+//! Agents whose clusters are in memory: everything of them runs but connections and elections.
+
+use std::collections::BTreeMap;
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::time::Duration;
+
+use fleet_accumulator::macros::{Field, FieldVisitor};
+use fleet_accumulator::{Accumulator, Builder, ClusterId, Config, Snapshot, SourceId, Tracked};
+use fleet_model::served::Served;
+use fleet_runtime::Room;
+use fleet_runtime::clock::Clock;
+use fleet_runtime::engine::{Replan, Wiring, run_room};
+use fleet_runtime::events::EventSink;
+use fleet_runtime::live::Live;
+use fleet_runtime::metrics::Metrics;
+use fleet_runtime::testing::ModelServer;
+use fleet_runtime::writer::{WriteGate, Writer, WriterSettings};
+use hub_agent::member::MemberRoom;
+use hub_agent::service::ServiceRoom;
+use hub_agent::snapshot::HubSnapshot;
+use member_agent::Settings;
+use member_agent::export::ExportRoom;
+use member_agent::import::ImportRoom;
+use member_agent::membership::MembershipRoom;
+use member_agent::metrics::{ExportMetrics, ImportMetrics, MembershipMetrics};
+use member_agent::snapshot::MemberSnapshot;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::api::{Api, server};
+use crate::feed::{ModelFeed, Valve};
+
+/// The valves of an agent's watches, by the fields of its snapshot.
+pub(crate) type Valves = BTreeMap<&'static str, watch::Sender<Valve>>;
+
+/// A running agent.
+pub(crate) struct Agent {
+    pub(crate) name: String,
+    pub(crate) valves: Valves,
+    metrics: Metrics,
+    rooms: TaskTracker,
+    cancel: CancellationToken,
+}
+
+/// Watches that behave.
+pub(crate) fn valves<S: Snapshot>() -> Valves {
+    S::sources().iter().map(|source| (source.field, watch::Sender::default())).collect()
+}
+
+/// What an agent is made of before it starts.
+struct Parts<S> {
+    wiring: Wiring<S>,
+    metrics: Metrics,
+    rooms: TaskTracker,
+}
+
+impl<S: Snapshot> Parts<S> {
+    /// Connects an agent to its servers; `namespace` is where it watches the hub.
+    fn new(name: &str, own: &Api, hub: &Api, namespace: Option<&str>, valves: &Valves) -> Self {
+        let (cancel, tasks) = (CancellationToken::new(), TaskTracker::new());
+        let watches = S::sources().iter().fold(
+            Accumulator::<S>::builder(Config::default()),
+            |builder, source| {
+                let on_hub = source.cluster == ClusterId::Hub;
+                let attach = Attach {
+                    builder,
+                    id: source.id,
+                    api: server(own, hub, source.cluster).clone(),
+                    namespace: namespace.filter(|_| on_hub).map(str::to_owned),
+                    valve: valves[source.field].subscribe(),
+                };
+                S::visit(source.id, attach).expect("a source of this snapshot")
+            },
+        );
+        let accumulator = watches.start(&cancel, &tasks);
+        let metrics = Metrics::new(name, "0").unwrap();
+        accumulator.register_metrics(metrics.registry()).unwrap();
+        let clients = [ClusterId::Local, ClusterId::Hub]
+            .map(|cluster| (cluster, server(own, hub, cluster).client(name)));
+        let settings = WriterSettings::new(name);
+        let writer = Writer::new(clients, settings, WriteGate::open(), metrics.writer());
+        let wiring = Wiring {
+            accumulator,
+            writer,
+            events: EventSink::disabled(),
+            clock: Clock::fixed(hub.read(ModelServer::now)),
+            metrics: metrics.room("none"),
+            replan: Replan::new(),
+            cancel,
+        };
+        Self { wiring, metrics, rooms: TaskTracker::new() }
+    }
+
+    fn room<R: Room<Snapshot = S>>(&self, room: R) {
+        let metrics = self.metrics.room(room.name());
+        let wiring = Wiring { metrics, ..self.wiring.clone() };
+        self.rooms.spawn(run_room(Arc::new(room), wiring));
+    }
+
+    fn run(self, name: &str, valves: Valves) -> Agent {
+        let Self { wiring, metrics, rooms } = self;
+        rooms.close();
+        Agent { name: name.to_owned(), valves, metrics, rooms, cancel: wiring.cancel }
+    }
+}
+
+impl Agent {
+    /// The hub agent.
+    pub(crate) fn hub(hub: &Api, valves: Valves) -> Self {
+        let parts = Parts::<HubSnapshot>::new("hub", hub, hub, None, &valves);
+        let room = ServiceRoom::default();
+        room.settings.served.set(Some(Served::OURS));
+        parts.room(MemberRoom { settings: room.settings.clone() });
+        parts.room(room);
+        parts.run("hub", valves)
+    }
+
+    /// The agent of a member.
+    pub(crate) fn member(name: &str, own: &Api, hub: &Api, valves: Valves) -> Self {
+        let settings = Settings {
+            derived_service_grace: Duration::ZERO,
+            served: Live::new(Some(Served::OURS)),
+            ..Settings::new(name)
+        };
+        let namespace = settings.identity.hub_namespace.clone();
+        let parts = Parts::<MemberSnapshot>::new(name, own, hub, Some(&namespace), &valves);
+        let registry = parts.metrics.registry();
+        let export = ExportMetrics::register(registry).unwrap();
+        let import = ImportMetrics::register(registry, name).unwrap();
+        let membership = MembershipMetrics::register(registry).unwrap();
+        parts.room(ExportRoom::new(settings.clone(), export));
+        parts.room(ImportRoom::new(settings.clone(), import));
+        parts.room(MembershipRoom::new(settings, membership));
+        parts.run(name, valves)
+    }
+
+    /// Changes how one of its watches behaves.
+    pub(crate) fn set(&self, field: &str, change: impl FnOnce(&mut Valve)) {
+        self.valves[field].send_modify(change);
+    }
+
+    /// How many objects a watch does not show any more and that wait for a second list.
+    pub(crate) fn held(&self, field: &str) -> usize {
+        let families = self.metrics.registry().gather();
+        let text = prometheus::TextEncoder::new().encode_to_string(&families).unwrap();
+        let source = format!("source=\"{field}\"");
+        let mut held = text.lines().filter(|line| {
+            line.starts_with("fleet_accumulator_fuse_open{") && line.contains(&source)
+        });
+        held.next().unwrap().rsplit(' ').next().unwrap().parse().unwrap()
+    }
+
+    /// Ends it, after the requests on their way.
+    pub(crate) async fn stop(self) {
+        self.cancel.cancel();
+        self.rooms.wait().await;
+    }
+}
+
+/// Adds the watch of a source whose type only the snapshot knows.
+struct Attach<S> {
+    builder: Builder<S>,
+    id: SourceId,
+    api: Api,
+    namespace: Option<String>,
+    valve: watch::Receiver<Valve>,
+}
+
+impl<S: Snapshot> FieldVisitor<S> for Attach<S> {
+    type Out = Builder<S>;
+
+    fn visit<T: Tracked>(self, _: Field<S, T>) -> Builder<S> {
+        let Self { builder, id, api, namespace, valve } = self;
+        builder.feed::<T>(id, ModelFeed { api, namespace, valve, content: PhantomData })
+    }
+}

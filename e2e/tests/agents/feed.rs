@@ -1,0 +1,147 @@
+//! The watches of an agent, each with a valve by which a test makes it slow, or forgetful.
+
+use std::collections::BTreeMap;
+use std::marker::PhantomData;
+
+use fleet_accumulator::{Events, Feed, Heard, Served, Tracked};
+use fleet_api::ObjectName;
+use futures::future::BoxFuture;
+use futures::stream::{self, StreamExt};
+use kube::runtime::watcher::Event;
+use serde_json::Value;
+use tokio::sync::{mpsc, watch};
+
+use crate::api::Api;
+
+/// How a watch behaves.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Valve {
+    /// A list gets stuck half-way.
+    pub(crate) list_stuck: bool,
+    /// Changes do not come through.
+    pub(crate) changes_stuck: bool,
+    /// So many objects are missing in lists.
+    pub(crate) omitted: usize,
+    /// Lists that were asked for beside those that the agent makes itself.
+    pub(crate) lists: u32,
+}
+
+/// Watches one kind of an [`Api`].
+pub(crate) struct ModelFeed<T> {
+    pub(crate) api: Api,
+    pub(crate) namespace: Option<String>,
+    pub(crate) valve: watch::Receiver<Valve>,
+    pub(crate) content: PhantomData<fn() -> T>,
+}
+
+type Objects = BTreeMap<ObjectName, Value>;
+
+impl<T: Tracked> Feed<T> for ModelFeed<T> {
+    fn open(&mut self) -> Events<T::Wire> {
+        let (sender, receiver) = mpsc::unbounded_channel();
+        let watching = Watching::<T> {
+            api: self.api.clone(),
+            namespace: self.namespace.clone(),
+            valve: self.valve.clone(),
+            known: Objects::new(),
+            sender,
+        };
+        tokio::spawn(watching.run());
+        let events = stream::unfold(receiver, |mut receiver| async move {
+            receiver.recv().await.map(|event| (Heard::Event(Ok(event)), receiver))
+        });
+        events.boxed()
+    }
+
+    fn served(&mut self) -> BoxFuture<'_, kube::Result<Served>> {
+        Box::pin(std::future::ready(Ok(Served::Yes)))
+    }
+}
+
+struct Watching<T: Tracked> {
+    api: Api,
+    namespace: Option<String>,
+    valve: watch::Receiver<Valve>,
+    /// What the agent has been told.
+    known: Objects,
+    sender: mpsc::UnboundedSender<Event<T::Wire>>,
+}
+
+impl<T: Tracked> Watching<T> {
+    /// Ends when nobody listens any more, or the agent is gone with its valves.
+    async fn run(mut self) {
+        let mut changes = self.api.changes();
+        while let Some(lists) = self.list().await {
+            while self.valve.borrow().lists == lists {
+                if !self.valve.borrow().changes_stuck {
+                    self.tell_changes();
+                }
+                let sender = self.sender.clone();
+                tokio::select! {
+                    _ = changes.changed() => {}
+                    open = self.valve.changed() => if open.is_err() { return },
+                    () = sender.closed() => return,
+                }
+            }
+        }
+    }
+
+    /// A whole list; returns the number of lists that were asked for by then.
+    async fn list(&mut self) -> Option<u32> {
+        self.tell(Event::Init);
+        // A server that has forgotten objects does not remember them in its watch either.
+        self.known.clear();
+        self.known = self.changed();
+        let listed = self.known.len() - self.valve.borrow().omitted.min(self.known.len());
+        let objects: Vec<Value> = self.known.values().take(listed).cloned().collect();
+        for (at, object) in objects.iter().enumerate() {
+            if at == listed / 2 {
+                self.valve.wait_for(|valve| !valve.list_stuck).await.ok()?;
+            }
+            self.tell(Event::InitApply(wire::<T>(object)));
+        }
+        let lists = self.valve.wait_for(|valve| !valve.list_stuck).await.ok()?.lists;
+        self.tell(Event::InitDone);
+        Some(lists)
+    }
+
+    fn tell_changes(&mut self) {
+        for (name, object) in self.changed() {
+            self.tell(Event::Apply(wire::<T>(&object)));
+            self.known.insert(name, object);
+        }
+        let gone: Vec<ObjectName> = self.api.read(|model| {
+            let gone = |name: &&ObjectName| model.get(T::KIND, name).is_none();
+            self.known.keys().filter(gone).cloned().collect()
+        });
+        for name in gone {
+            if let Some(last) = self.known.remove(&name) {
+                self.tell(Event::Delete(wire::<T>(&last)));
+            }
+        }
+    }
+
+    /// Objects of which the agent has not been told, or not this version.
+    fn changed(&self) -> Objects {
+        let version = |object: &Value| object["metadata"]["resourceVersion"].clone();
+        self.api.read(|model| {
+            let names = model.names(T::KIND).into_iter().filter(|name| {
+                self.namespace.as_ref().is_none_or(|namespace| *name.namespace == **namespace)
+            });
+            let objects = names.map(|name| (name.clone(), model.get(T::KIND, &name).unwrap()));
+            objects
+                .filter(|(name, object)| self.known.get(name).map(version) != Some(version(object)))
+                .map(|(name, object)| (name, object.clone()))
+                .collect()
+        })
+    }
+
+    fn tell(&self, event: Event<T::Wire>) {
+        // Nobody listens to a stream that was replaced by another.
+        self.sender.send(event).ok();
+    }
+}
+
+fn wire<T: Tracked>(object: &Value) -> T::Wire {
+    serde_json::from_value(object.clone()).unwrap()
+}
