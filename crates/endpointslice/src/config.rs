@@ -2,7 +2,7 @@
 
 use k8s_openapi::api::core::v1::Service;
 
-use crate::names::MANAGER;
+use crate::names::{MANAGER, SERVICE_NAME};
 
 /// When a Service counts as headless, for the label of its slices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +29,9 @@ pub enum Hints {
 pub struct Config {
     /// Value of the manager label: whose slices these are.
     pub manager: String,
+    /// The label with the Service's name. Under another one than the usual, consumers in the cluster do not find the
+    /// slices.
+    pub service_label: &'static str,
     /// What names of new slices begin with, before the name of the Service.
     pub name_prefix: &'static str,
     /// Most endpoints of a slice, at least 1. Fuller slices stay as they are.
@@ -48,6 +51,7 @@ impl Config {
     pub fn pods() -> Self {
         Self {
             manager: MANAGER.to_owned(),
+            service_label: SERVICE_NAME,
             name_prefix: "",
             limit: 100,
             headless: Headless::WithoutClusterIp,

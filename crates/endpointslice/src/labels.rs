@@ -12,11 +12,11 @@ type Labels = BTreeMap<String, String>;
 
 /// The labels that a slice of the Service should carry.
 pub(crate) fn proper(service: &Service, config: &Config) -> Labels {
-    let mut labels: Labels = mirrored(service.metadata.labels.as_ref())
+    let mut labels: Labels = mirrored(service.metadata.labels.as_ref(), config)
         .map(|(key, value)| (key.clone(), value.clone()))
         .collect();
     let name = service.metadata.name.clone().unwrap_or_default();
-    labels.insert(SERVICE_NAME.to_owned(), name);
+    labels.insert(config.service_label.to_owned(), name);
     labels.insert(MANAGED_BY.to_owned(), config.manager.clone());
     if config.is_headless(service) {
         labels.insert(HEADLESS.to_owned(), String::new());
@@ -26,12 +26,16 @@ pub(crate) fn proper(service: &Service, config: &Config) -> Labels {
 
 /// Whether the slice must be written because of its labels. Differences in the reserved ones alone wait for another
 /// reason.
-pub(crate) fn changed(slice: &EndpointSlice, service: &Service) -> bool {
+pub(crate) fn changed(slice: &EndpointSlice, service: &Service, config: &Config) -> bool {
     let (slice, service) = (slice.metadata.labels.as_ref(), service.metadata.labels.as_ref());
-    !mirrored(slice).eq(mirrored(service))
+    !mirrored(slice, config).eq(mirrored(service, config))
 }
 
-fn mirrored(labels: Option<&Labels>) -> impl Iterator<Item = (&String, &String)> {
-    let reserved = |key: &str| [SERVICE_NAME, MANAGED_BY, HEADLESS].contains(&key);
+fn mirrored<'a>(
+    labels: Option<&'a Labels>,
+    config: &Config,
+) -> impl Iterator<Item = (&'a String, &'a String)> {
+    let reserved = [SERVICE_NAME, config.service_label, MANAGED_BY, HEADLESS];
+    let reserved = move |key: &str| reserved.contains(&key);
     labels.into_iter().flatten().filter(move |(key, _)| !reserved(key))
 }

@@ -95,7 +95,7 @@ fn keep<'a>(
             let endpoints = kept.iter().map(crate::Desired::build).collect();
             packed.updates.push(copy(mould, slice, endpoints));
         }
-    } else if labels::changed(slice, mould.service) {
+    } else if labels::changed(slice, mould.service, mould.config) {
         packed.updates.push(copy(mould, slice, slice.endpoints.clone()));
     } else {
         packed.unchanged.push(slice);

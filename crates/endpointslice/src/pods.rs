@@ -5,45 +5,31 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use k8s_openapi::api::core::v1::{Pod, Service};
 
-use crate::names::ZONE;
 use crate::source::{Candidate, Numbers, Problem, Source};
 use crate::{AddressType, Desired, Target};
 
 mod events;
 mod port;
+mod view;
 
 pub use events::{PodChange, affected_services, change_of};
 pub use port::find_port;
-
-/// What is to be known of a node.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct NodeView<'a> {
-    /// Its zone.
-    pub zone: Option<&'a str>,
-}
+pub use view::{NodeView, PodView, named_ports};
 
 /// Gives the addresses of a pod on some network.
-pub type Addresses<'a> = &'a dyn Fn(&'a Pod) -> Vec<&'a str>;
+pub type Addresses<'a, P = Pod> = &'a dyn Fn(&'a P) -> Vec<&'a str>;
 
 /// The pods that a Service selects.
-pub struct Pods<'a> {
+pub struct Pods<'a, P = Pod> {
     /// The pods.
-    pub pods: &'a [&'a Pod],
+    pub pods: &'a [&'a P],
     /// Finds a node by name.
     pub node: &'a dyn Fn(&str) -> Option<NodeView<'a>>,
     /// Their addresses where not those of the cluster's network.
-    pub addresses: Option<Addresses<'a>>,
+    pub addresses: Option<Addresses<'a, P>>,
 }
 
-impl<'a> NodeView<'a> {
-    /// The view of a Node, given its labels.
-    pub fn of(node: &'a k8s_openapi::api::core::v1::Node) -> Self {
-        let zone = node.metadata.labels.as_ref().and_then(|labels| labels.get(ZONE));
-        Self { zone: zone.map(String::as_str).filter(|zone| !zone.is_empty()) }
-    }
-}
-
-impl Source for Pods<'_> {
+impl<P: PodView> Source for Pods<'_, P> {
     fn candidates<'a>(
         &'a self,
         service: &'a Service,
@@ -51,7 +37,7 @@ impl Source for Pods<'_> {
     ) -> impl Iterator<Item = Candidate<'a>> {
         let published = publishes_not_ready(service);
         let mut last: Option<Numbers> = None;
-        self.pods.iter().copied().filter(|pod| may_serve(pod) && has_address(pod)).map(move |pod| {
+        self.pods.iter().copied().filter(|pod| is_candidate(*pod, true)).map(move |pod| {
             let ports = numbers(service, pod, last.take());
             last = Some(ports.clone());
             let endpoint = self.node_of(pod, published).map(|node| {
@@ -63,25 +49,21 @@ impl Source for Pods<'_> {
     }
 }
 
-impl<'a> Pods<'a> {
+impl<'a, P: PodView> Pods<'a, P> {
     /// The pod's node. A pod whose node is unknown has no zone yet, so it waits, unless all are to be published.
-    fn node_of(&self, pod: &Pod, published: bool) -> Result<Option<NodeView<'a>>, Problem> {
-        let name = pod.spec.as_ref().and_then(|spec| spec.node_name.as_deref()).unwrap_or_default();
+    fn node_of(&self, pod: &P, published: bool) -> Result<Option<NodeView<'a>>, Problem> {
+        let name = pod.node_name().unwrap_or_default();
         match (self.node)(name).filter(|_| !name.is_empty()) {
-            None if !published => Err(Problem::MissingNode {
-                pod: pod.metadata.name.clone().unwrap_or_default(),
-                node: name.to_owned(),
-            }),
+            None if !published => {
+                Err(Problem::MissingNode { pod: pod.name().to_owned(), node: name.to_owned() })
+            }
             node => Ok(node),
         }
     }
 
-    fn addresses(&self, pod: &'a Pod, address_type: AddressType) -> Vec<Cow<'a, str>> {
+    fn addresses(&self, pod: &'a P, address_type: AddressType) -> Vec<Cow<'a, str>> {
         let mut addresses: Vec<Cow<'a, str>> = match self.addresses {
-            None => {
-                let ips = pod.status.iter().flat_map(|status| status.pod_ips.iter().flatten());
-                ips.filter_map(|ip| canonical(&ip.ip, address_type)).collect()
-            }
+            None => pod.addresses().filter_map(|ip| canonical(ip, address_type)).collect(),
             Some(of) => of(pod).into_iter().filter_map(|ip| canonical(ip, address_type)).collect(),
         };
         addresses.sort_unstable();
@@ -89,28 +71,13 @@ impl<'a> Pods<'a> {
     }
 }
 
-/// Whether a pod that ran to its end is not meant. Terminating pods still are.
-fn may_serve(pod: &Pod) -> bool {
-    let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
-    !matches!(phase, Some("Failed" | "Succeeded"))
-}
-
-fn has_address(pod: &Pod) -> bool {
-    pod.status.as_ref().is_some_and(|status| {
-        status.pod_ip.as_deref().is_some_and(|ip| !ip.is_empty())
-            || status.pod_ips.as_ref().is_some_and(|ips| !ips.is_empty())
-    })
-}
-
 /// Whether the pod can be an endpoint at all.
-pub fn is_candidate(pod: &Pod, with_terminating: bool) -> bool {
-    may_serve(pod)
-        && has_address(pod)
-        && (with_terminating || pod.metadata.deletion_timestamp.is_none())
+pub fn is_candidate(pod: &impl PodView, with_terminating: bool) -> bool {
+    !pod.is_finished() && pod.has_address() && (with_terminating || !pod.is_terminating())
 }
 
 /// The numbers of the Service's ports on this pod; `like` itself if they are the same.
-fn numbers(service: &Service, pod: &Pod, like: Option<Numbers>) -> Numbers {
+fn numbers(service: &Service, pod: &impl PodView, like: Option<Numbers>) -> Numbers {
     let ports = service.spec.as_ref().and_then(|spec| spec.ports.as_deref()).unwrap_or_default();
     let same = |like: &Numbers| {
         ports.iter().zip(like.iter()).all(|(port, number)| find_port(pod, port) == *number)
@@ -118,49 +85,38 @@ fn numbers(service: &Service, pod: &Pod, like: Option<Numbers>) -> Numbers {
     like.filter(same).unwrap_or_else(|| ports.iter().map(|port| find_port(pod, port)).collect())
 }
 
-fn desired<'a>(
+fn desired<'a, P: PodView>(
     service: &Service,
-    pod: &'a Pod,
+    pod: &'a P,
     node: Option<NodeView<'a>>,
     addresses: Vec<Cow<'a, str>>,
     published: bool,
 ) -> Desired<'a> {
-    let serving = is_ready(pod);
-    let terminating = pod.metadata.deletion_timestamp.is_some();
-    let spec = pod.spec.as_ref();
-    let text = |value: &'a Option<String>| value.as_deref().unwrap_or_default();
+    let (serving, terminating) = (pod.is_ready(), pod.is_terminating());
     Desired {
         addresses,
         serving,
         terminating,
         ready: published || (serving && !terminating),
         hostname: hostname(service, pod),
-        node_name: spec.and_then(|spec| spec.node_name.as_deref()).filter(|name| !name.is_empty()),
+        node_name: pod.node_name().filter(|name| !name.is_empty()),
         zone: node.and_then(|node| node.zone).filter(|zone| !zone.is_empty()),
         target: Target {
             kind: "Pod",
-            namespace: text(&pod.metadata.namespace),
-            name: text(&pod.metadata.name),
-            uid: text(&pod.metadata.uid),
+            namespace: pod.namespace(),
+            name: pod.name(),
+            uid: pod.uid(),
         },
     }
 }
 
 /// The name that DNS answers for this pod behind a headless Service.
-pub fn hostname<'a>(service: &Service, pod: &'a Pod) -> Option<&'a str> {
-    let spec = pod.spec.as_ref()?;
-    let hostname = spec.hostname.as_deref().filter(|name| !name.is_empty())?;
-    let named = spec.subdomain == service.metadata.name
-        && pod.metadata.namespace == service.metadata.namespace;
+pub fn hostname<'a>(service: &Service, pod: &'a impl PodView) -> Option<&'a str> {
+    let (hostname, subdomain) = pod.host();
+    let hostname = hostname.filter(|name| !name.is_empty())?;
+    let named = subdomain == service.metadata.name.as_deref()
+        && Some(pod.namespace()) == service.metadata.namespace.as_deref();
     named.then_some(hostname)
-}
-
-/// Whether the pod's condition `Ready` is true.
-pub fn is_ready(pod: &Pod) -> bool {
-    let conditions = pod.status.iter().flat_map(|status| status.conditions.iter().flatten());
-    conditions
-        .filter(|condition| condition.type_ == "Ready")
-        .any(|condition| condition.status == "True")
 }
 
 fn publishes_not_ready(service: &Service) -> bool {

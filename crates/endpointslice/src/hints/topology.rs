@@ -26,11 +26,16 @@ impl Default for Zones {
 }
 
 impl Zones {
-    /// The shares that `nodes` make. Control planes and nodes that are not ready have none.
+    /// The shares that `nodes` make.
     pub fn of<'a>(nodes: impl IntoIterator<Item = &'a Node>) -> Self {
+        Self::of_capacities(nodes.into_iter().filter_map(Capacity::of))
+    }
+
+    /// The shares that nodes make which count.
+    pub fn of_capacities<'a>(nodes: impl IntoIterator<Item = Capacity<'a>>) -> Self {
         let mut capacity: BTreeMap<String, i64> = BTreeMap::new();
-        for node in nodes.into_iter().filter(|node| is_worker(node) && is_ready(node)) {
-            let (Some(zone), Some(cpu)) = (zone(node), cpu(node)) else { return Self::Unknown };
+        for node in nodes {
+            let (Some(zone), Some(cpu)) = (node.zone, node.cpu) else { return Self::Unknown };
             *capacity.entry(zone.to_owned()).or_default() += cpu;
         }
         let total: i64 = capacity.values().sum();
@@ -43,6 +48,22 @@ impl Zones {
         )]
         let share = |cpu: i64| cpu as f64 / total as f64;
         Self::Shares(capacity.into_iter().map(|(zone, cpu)| (zone, share(cpu))).collect())
+    }
+}
+
+/// What a node adds to its zone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Capacity<'a> {
+    /// The zone.
+    pub zone: Option<&'a str>,
+    /// Thousandths of a CPU, more than zero.
+    pub cpu: Option<i64>,
+}
+
+impl<'a> Capacity<'a> {
+    /// That of a Node. Control planes and nodes that are not ready do not count.
+    pub fn of(node: &'a Node) -> Option<Self> {
+        (is_worker(node) && is_ready(node)).then(|| Self { zone: zone(node), cpu: cpu(node) })
     }
 }
 

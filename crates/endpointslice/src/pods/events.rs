@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{Pod, Service};
 
-use super::is_ready;
+use super::PodView;
 
 type Labels = BTreeMap<String, String>;
 
@@ -23,8 +23,8 @@ pub fn change_of(old: &Pod, new: &Pod) -> PodChange {
         |pod: &Pod| pod.spec.as_ref().map(|spec| (spec.hostname.clone(), spec.subdomain.clone()));
     PodChange {
         endpoint: old.metadata.deletion_timestamp != new.metadata.deletion_timestamp
-            || is_ready(old) != is_ready(new)
-            || !addresses(old).eq(addresses(new)),
+            || old.is_ready() != new.is_ready()
+            || !old.addresses().eq(new.addresses()),
         membership: labels(old) != labels(new) || name(old) != name(new),
     }
 }
@@ -64,8 +64,4 @@ fn selects(service: &Service, pod: &Pod) -> bool {
 
 fn labels(pod: &Pod) -> Option<&Labels> {
     pod.metadata.labels.as_ref().filter(|labels| !labels.is_empty())
-}
-
-fn addresses(pod: &Pod) -> impl Iterator<Item = &str> {
-    pod.status.iter().flat_map(|status| status.pod_ips.iter().flatten()).map(|ip| ip.ip.as_str())
 }
