@@ -1,7 +1,9 @@
-//! A model of the original's member controllers: sections 3.6, 3.7, 3.10, 3.12 (its export path) and
-//! 3.13 of the specification, as far as objects show them.
+//! A model of the original's member controllers: sections 3.6, 3.7, 3.10 and 3.12 (its export path)
+//! of the specification, and beside them those of imports, as far as objects show them.
 //!
 //! What to do is decided by pure functions; [`Agents`] does it until nothing is left to do.
+
+mod imports;
 
 use fleet_api::names::is_dns1123_subdomain;
 use fleet_api::{ObjectName, ResourceKind, kinds};
@@ -16,7 +18,6 @@ const SEEN_GENERATION: &str = "networking.fleet.azure.com/last-seen-generation";
 const SEEN_TIME: &str = "networking.fleet.azure.com/last-seen-timestamp";
 const OBSERVED_VERSION: &str = "networking.fleet.azure.com/last-observed-resource-version";
 const EXPORT_FINALIZER: &str = "networking.fleet.azure.com/svc-export-cleanup";
-const IMPORT_FINALIZER: &str = "networking.fleet.azure.com/serviceimport-cleanup";
 
 /// What 3.6 does with a slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,6 +97,9 @@ impl<'a> Agents<'a> {
             self.export_services();
             self.export_slices();
             self.request_imports();
+            self.report_grants();
+            self.bind_imports();
+            self.import_slices();
             if self.written.len() == before {
                 return self.written;
             }
@@ -244,31 +248,6 @@ impl<'a> Agents<'a> {
                 internal["spec"]["ports"] = service["spec"]["ports"].clone();
                 refresh(&mut internal["spec"]["serviceReference"], &wanted);
             });
-        }
-    }
-
-    /// 3.13
-    fn request_imports(&mut self) {
-        for (name, import) in all(self.own, kinds::SERVICE_IMPORT) {
-            if is_terminating(&import) {
-                continue;
-            }
-            if !has_finalizer(&import, IMPORT_FINALIZER) {
-                self.change_own(kinds::SERVICE_IMPORT, &name, |import| {
-                    add_finalizer(import, IMPORT_FINALIZER);
-                });
-            }
-            let on_hub =
-                ObjectName::new("fleet-member-a", format!("{}-{}", name.namespace, name.name));
-            let wanted = reference(kinds::SERVICE_IMPORT, &name, &import);
-            if self.hub.get(kinds::INTERNAL_SERVICE_IMPORT, &on_hub).is_none() {
-                let request = json!({ "spec": { "serviceImportReference": wanted } });
-                self.create_on_hub(kinds::INTERNAL_SERVICE_IMPORT, &on_hub, request);
-            } else {
-                self.change_on_hub(kinds::INTERNAL_SERVICE_IMPORT, &on_hub, |request| {
-                    refresh(&mut request["spec"]["serviceImportReference"], &wanted);
-                });
-            }
         }
     }
 

@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod go;
+mod imports;
 mod member;
 mod shapes;
 mod to_go;
