@@ -36,6 +36,9 @@ pub const DERIVED_SERVICE_NOT_OURS: &str = "DerivedServiceNotOurs";
 /// Warning on a ServiceExport, MultiClusterService or InternalServiceExport: the agent cannot read what
 /// it needs for it.
 pub const HELD_UP: &str = "HeldUp";
+/// Warning on a MultiClusterService: the hub has lost what its endpoints came from, and that of many
+/// others; they are kept.
+pub const IMPORTS_KEPT: &str = "ImportsKept";
 /// Warning on a MultiClusterService: nothing is imported into its namespace.
 pub const IMPORT_REFUSED: &str = "ImportRefused";
 /// Warning on a MultiClusterService: its ServiceImport exists and belongs to somebody else.

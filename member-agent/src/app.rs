@@ -13,7 +13,7 @@ use prometheus::{IntGauge, Registry};
 use crate::Settings;
 use crate::args::Args;
 use crate::export::ExportRoom;
-use crate::import::ImportRoom;
+use crate::import::{ImportRoom, KeptMetrics};
 use crate::membership::MembershipRoom;
 use crate::metrics::{ExportMetrics, ImportMetrics, MembershipMetrics};
 use crate::rollback;
@@ -43,6 +43,8 @@ pub async fn run(args: Args) -> anyhow::Result<ExitCode> {
     if settings.networking {
         let served = settings.served.clone();
         agent.follow_schema(schema, GROUP_VERSION, served, |document| Served::of(document?));
+        let kept = KeptMetrics::new(agent.accumulator().clone(), settings.identity.clone())?;
+        agent.registry().register(Box::new(kept))?;
         agent.room(ExportRoom::new(settings.clone(), export));
         agent.room(ImportRoom::new(settings.clone(), import));
     }

@@ -8,6 +8,7 @@ mod grace;
 mod keys;
 mod landing;
 mod latency;
+mod orphans;
 mod refusal;
 mod request;
 mod slices;
@@ -26,6 +27,7 @@ use fleet_runtime::room::Room;
 use jiff::Timestamp;
 
 pub use keys::Key;
+pub use orphans::KeptMetrics;
 use refusal::Refusal;
 use subject::Subject;
 

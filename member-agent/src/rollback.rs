@@ -5,13 +5,15 @@
 //! delete the copy and export the slice anew under another name, a gap for every importer. So the
 //! annotation is written once, between the end of our agent and the start of the other.
 
+mod unknown;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use fleet_accumulator::ClusterId;
-use fleet_api::v1alpha1::EndpointSliceExport;
+use fleet_api::v1alpha1::{EndpointSliceExport, InternalServiceExport, InternalServiceImport};
 use fleet_api::{ObjectName, annotations, kinds};
 use fleet_model::steps::add;
 use fleet_runtime::clients::{self, ClientSet, HubAccess};
@@ -25,6 +27,8 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use crate::Settings;
+
+pub use unknown::unknown;
 
 /// How often the slices are looked at again because they change meanwhile.
 const ROUNDS: usize = 10;
@@ -55,6 +59,7 @@ pub async fn run(
         }
         if outcome.failures.is_empty() {
             tell(&format!("{copies} exported slices are ready for a Go agent"));
+            strangers(settings, &hub).await?.iter().for_each(|sentence| tell(sentence));
             return Ok(ExitCode::SUCCESS);
         }
     }
@@ -74,6 +79,16 @@ async fn look(
     let slices: Api<EndpointSlice> = Api::all(own.watch.clone());
     let slices = slices.list(&all).await.context("list EndpointSlices")?.items;
     Ok((copies.len(), annotate(&slices, &copies)))
+}
+
+/// What a Go agent will not find on the hub.
+async fn strangers(settings: &Settings, hub: &ClientSet) -> anyhow::Result<Vec<String>> {
+    let (all, namespace) = (ListParams::default(), settings.identity.hub_namespace.as_str());
+    let exports: Api<InternalServiceExport> = Api::namespaced(hub.watch.clone(), namespace);
+    let exports = exports.list(&all).await.context("list InternalServiceExports on the hub")?;
+    let requests: Api<InternalServiceImport> = Api::namespaced(hub.watch.clone(), namespace);
+    let requests = requests.list(&all).await.context("list InternalServiceImports on the hub")?;
+    Ok(unknown(&exports.items, &requests.items))
 }
 
 /// Somebody changed the slice in between; the next look shows how.

@@ -92,7 +92,7 @@ impl Default for Brake {
 impl Brake {
     /// Whether `lost` of `total` objects are too many to believe at once.
     #[allow(clippy::cast_precision_loss, reason = "a limit; nobody has 2^52 objects of a kind")]
-    pub(crate) fn stops(&self, lost: usize, total: usize) -> bool {
+    pub fn stops(&self, lost: usize, total: usize) -> bool {
         self.fraction > 0.0 && lost > self.floor && lost as f64 > self.fraction * total as f64
     }
 }

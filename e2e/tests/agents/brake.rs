@@ -71,3 +71,20 @@ async fn a_list_that_lacks_little_is_believed() {
         agent.stop().await;
     }
 }
+
+/// S21: imported slices are kept even if the second list agrees, because our finalizers keep their copies from going
+/// unseen. When the copies are shown again, nothing is left to do.
+#[tokio::test(start_paused = true)]
+async fn imported_slices_outlive_the_memory_of_the_hub() {
+    let world = World::exchanged(ALL).await.fork();
+    let agent = world.start("b");
+    rest().await;
+    relist(&agent, "slice_imports", MANY);
+    rest().await;
+    assert_eq!(agent.held("slice_imports"), 0, "the second list has agreed");
+    assert_eq!((world.taken(), world.bound()), (Vec::new(), ALL));
+    relist(&agent, "slice_imports", 0);
+    rest().await;
+    assert_eq!(world.sent(), []);
+    agent.stop().await;
+}

@@ -13,6 +13,7 @@ use super::admit::{Admitted, admit};
 use super::content;
 use super::landing;
 use super::latency;
+use super::orphans;
 use super::subject::{Subject, Wish};
 use super::wish::Prepared;
 
@@ -57,7 +58,10 @@ pub(super) fn sync(
             Binding::Unbound => plan.steps.extend(slice.and_then(delete)),
         }
     }
-    plan.steps.extend(surplus.into_values().filter_map(delete));
+    let kept = holder.is_some_and(|holder| orphans::keep(subject, holder, surplus.len(), plan));
+    if !kept {
+        plan.steps.extend(surplus.into_values().filter_map(delete));
+    }
 }
 
 /// The guards of spec 3.8 rows 4 and 5. The label is right when nothing has to be written to the

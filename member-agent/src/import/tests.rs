@@ -9,6 +9,7 @@ mod handover;
 mod holding;
 mod latency;
 mod namespaces;
+mod orphans;
 mod requests;
 mod slices;
 mod wishes;

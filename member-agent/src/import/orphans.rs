@@ -1,0 +1,102 @@
+//! Imported slices that the hub knows nothing of any more.
+//!
+//! A copy on the hub carries our finalizer until its imported slice is gone, so one that vanishes
+//! before is an accident. A few are cleaned up; many at once mean that the hub has lost its memory,
+//! and then traffic goes on: the slices are kept until their copies return, until nobody imports the
+//! Service any more, or until an operator deletes them.
+
+use std::fmt;
+use std::time::Duration;
+
+use fleet_accumulator::{Accumulator, Brake, ClusterId, Snapshot as _};
+use fleet_api::{ObjectName, events, kinds};
+use fleet_model::records::HasMeta;
+use fleet_runtime::plan::{Event, EventType, Plan};
+use prometheus::IntGauge;
+use prometheus::core::{Collector, Desc};
+use prometheus::proto::MetricFamily;
+
+use super::subject::{Subject, Wish};
+use crate::Identity;
+use crate::snapshot::MemberSnapshot;
+
+/// How often to look whether there are few again: slices of other Services do not wake this one.
+const AGAIN: Duration = Duration::from_mins(1);
+
+/// How many imported slices are kept although their copies are gone; 0 where those are few. Looks at
+/// all imported slices, so it is asked only when a Service has such a slice.
+fn kept(identity: &Identity, snapshot: &MemberSnapshot) -> usize {
+    let (mut all, mut lost) = (0, 0);
+    let slices = snapshot.endpoint_slices.in_namespace(&identity.system_namespace);
+    for slice in slices.filter(|slice| slice.is_imported() && !slice.meta().is_terminating()) {
+        let copy = ObjectName::new(identity.hub_namespace.as_str(), slice.name.name.clone());
+        all += 1;
+        lost += usize::from(snapshot.slice_imports.get(&copy).is_none());
+    }
+    if Brake::default().stops(lost, all) { lost } else { 0 }
+}
+
+/// Whether the slices of a Service whose copies are gone stay; the user is told.
+pub(super) fn keep(subject: &Subject<'_>, holder: &Wish, count: usize, plan: &mut Plan) -> bool {
+    let kept = if count == 0 { 0 } else { kept(subject.identity, subject.snapshot) };
+    if kept == 0 {
+        return false;
+    }
+    plan.wake_after = Some(plan.wake_after.map_or(AGAIN, |wake| wake.min(AGAIN)));
+    plan.events.push(Event {
+        cluster: ClusterId::Local,
+        kind: kinds::MULTI_CLUSTER_SERVICE,
+        name: holder.name.clone(),
+        uid: holder.uid.clone(),
+        event_type: EventType::Warning,
+        reason: events::IMPORTS_KEPT,
+        note: "the hub does not know any more where its endpoints come from, nor those of many \
+               other imports; they are kept until it does, or until somebody deletes the slices"
+            .to_owned(),
+    });
+    true
+}
+
+/// How many imported slices are kept although the hub has lost what they came from.
+pub struct KeptMetrics {
+    accumulator: Accumulator<MemberSnapshot>,
+    identity: Identity,
+    gauge: IntGauge,
+}
+
+impl fmt::Debug for KeptMetrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KeptMetrics").finish_non_exhaustive()
+    }
+}
+
+impl KeptMetrics {
+    /// A gauge of what `accumulator` shows.
+    ///
+    /// # Errors
+    /// If the name is not allowed, which only a change of this file can cause.
+    pub fn new(
+        accumulator: Accumulator<MemberSnapshot>,
+        identity: Identity,
+    ) -> Result<Self, prometheus::Error> {
+        let gauge = IntGauge::new(
+            "fleet_networking_imported_slices_kept",
+            "Imported slices that are kept although the hub has lost what they came from.",
+        )?;
+        Ok(Self { accumulator, identity, gauge })
+    }
+}
+
+impl Collector for KeptMetrics {
+    fn desc(&self) -> Vec<&Desc> {
+        self.gauge.desc()
+    }
+
+    fn collect(&self) -> Vec<MetricFamily> {
+        let snapshot = self.accumulator.snapshot();
+        let listed = snapshot.state(MemberSnapshot::slice_imports()).is_live();
+        let kept = if listed { kept(&self.identity, &snapshot) } else { 0 };
+        self.gauge.set(i64::try_from(kept).unwrap_or(i64::MAX));
+        self.gauge.collect()
+    }
+}

@@ -1,0 +1,86 @@
+//! Imported slices whose copies on the hub vanish without a word (reliability S21).
+
+use fleet_api::{ObjectName, events, kinds};
+use serde_json::{Value, json};
+
+use super::{World, shop};
+
+/// An import of so many slices.
+fn of_many(count: usize) -> World {
+    let mut world = World::waiting();
+    world.grant(super::granted());
+    for number in 0..count {
+        let copy = ObjectName::new("fleet-member-b", format!("a-team-shop-{number:02}"));
+        world.distribute_as(&copy, &[&format!("10.1.0.{number}")]);
+    }
+    world.settle();
+    assert_eq!(slices(&world), count);
+    world
+}
+
+fn slices(world: &World) -> usize {
+    world.own.names(kinds::ENDPOINT_SLICE).len()
+}
+
+/// Somebody takes our finalizers off copies, and deletes them.
+fn lose(world: &mut World, count: usize) -> Vec<(ObjectName, Value)> {
+    let names = world.hub.names(kinds::ENDPOINT_SLICE_IMPORT).into_iter().take(count);
+    let take_away = |name: ObjectName| {
+        let copy = world.hub.get(kinds::ENDPOINT_SLICE_IMPORT, &name).unwrap().clone();
+        let bare = |copy: &mut Value| copy["metadata"]["finalizers"] = json!([]);
+        world.hub.edit(kinds::ENDPOINT_SLICE_IMPORT, &name, bare).unwrap();
+        world.hub.delete(kinds::ENDPOINT_SLICE_IMPORT, &name).unwrap();
+        (name, copy)
+    };
+    names.map(take_away).collect()
+}
+
+/// S21: above 20 and above 30 % they are kept, the user is told, and nothing is left to do when
+/// the copies return.
+#[test]
+fn many_orphans_are_kept_until_their_copies_return() {
+    let mut world = of_many(30);
+    let lost = lose(&mut world, 21);
+    let plan = world.plan();
+    assert!(plan.steps.is_empty(), "{plan:#?}");
+    assert!(plan.wake_after.is_some());
+    assert_eq!(world.reasons(), [events::IMPORTS_KEPT]);
+    for (name, copy) in lost {
+        world.hub.create(kinds::ENDPOINT_SLICE_IMPORT, &name, copy).unwrap();
+    }
+    world.settle();
+    assert_eq!((slices(&world), world.reasons().len()), (30, 0));
+}
+
+/// S21, from below: up to 20, or up to 30 %, are an accident that is cleaned up.
+#[test]
+fn few_orphans_go() {
+    for (all, lost) in [(20, 20), (30, 20), (80, 24)] {
+        let mut world = of_many(all);
+        lose(&mut world, lost);
+        world.settle();
+        assert_eq!(slices(&world), all - lost, "{lost} of {all}");
+    }
+}
+
+/// An operator confirms by deleting slices; then there are few.
+#[test]
+fn what_an_operator_deletes_stays_away() {
+    let mut world = of_many(30);
+    lose(&mut world, 25);
+    for name in world.own.names(kinds::ENDPOINT_SLICE).drain(..5) {
+        world.own.delete(kinds::ENDPOINT_SLICE, &name).unwrap();
+    }
+    world.settle();
+    assert_eq!(slices(&world), 5);
+}
+
+/// Who does not import any more keeps nothing.
+#[test]
+fn orphans_go_with_the_wish() {
+    let mut world = of_many(30);
+    lose(&mut world, 30);
+    world.unwish(&shop());
+    world.settle();
+    assert_eq!(slices(&world), 0);
+}
