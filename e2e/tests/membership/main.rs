@@ -10,6 +10,7 @@
 
 mod book;
 mod home;
+mod system_namespace;
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -59,7 +60,9 @@ async fn story(testbed: &Testbed) -> Result<()> {
     a_member_leaves_with_everything(hub, member).await?;
     what_comes_later_waits(hub, member, &mut agents).await?;
     a_member_comes_back(hub, member, &web, &desk).await?;
-    the_hub_leaves_and_stays_hub(hub, member).await
+    the_hub_leaves_and_stays_hub(hub, member).await?;
+    system_namespace::goes_and_comes_back(member, &mut agents, &web).await?;
+    system_namespace::nothing_else_is_watched(&mut agents).await
 }
 
 /// MIMC-1 on real API servers.

@@ -1,13 +1,24 @@
 //! The histograms: the original's two, one sample per generation, and the stages of our own.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
 use anyhow::{Context, Result, ensure};
-use fleet_api::kinds;
 use fleet_api::names::SYSTEM_NAMESPACE;
+use fleet_api::{annotations, kinds};
 use fleet_e2e::exchange::imported_slices;
 use fleet_e2e::objects::{edit, remove};
 use fleet_e2e::testbed::agents::{Agent, Agents};
+use fleet_e2e::testbed::cluster::Cluster;
 use fleet_e2e::wait::wait_until;
+use futures::StreamExt;
+use k8s_openapi::api::discovery::v1::EndpointSlice;
+use kube::runtime::watcher;
+use kube::{Api, ResourceExt};
+use parking_lot::Mutex;
 use serde_json::json;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
 
 use crate::scrape::Scrape;
 use crate::stage::{DEADLINE, EXPORTER, IMPORTER, Stage, accepted, condition, name_of};
@@ -73,8 +84,12 @@ impl Expected<'_> {
     }
 }
 
+/// M1: over two lives of the importer, as many samples as there were generations whose slice was written, by the watch
+/// of those slices. M8: counters go down with a process only.
 async fn every_generation_counts_once(stage: &Stage, agents: &mut Agents) -> Result<()> {
     let samples = Samples::read(stage, agents).await?;
+    let importer_before = Scrape::of(agents, Agent::Member(IMPORTER)).await?;
+    let written = Written::watch(stage.importer()).await?;
     let mut expected = Expected { stage, samples };
     let mut crossing = stage.crossing("latency", &[IMPORTER]).await?;
     accepted(stage, crossing.key()).await?;
@@ -105,6 +120,13 @@ async fn every_generation_counts_once(stage: &Stage, agents: &mut Agents) -> Res
 
     stages_are_measured(agents).await?;
 
+    let first_life =
+        expected.samples.first + expected.samples.later - samples.first - samples.later;
+    let importer_after = Scrape::of(agents, Agent::Member(IMPORTER)).await?;
+    let fell = importer_before.fell(&importer_after);
+    ensure!(fell.is_empty(), "{fell:#?}");
+    let started = |scrape: &Scrape| scrape.sum("process_start_time_seconds", &[]);
+
     // Restarted, an agent counts nothing that was settled before.
     agents.restart(Agent::Member(IMPORTER)).await?;
     agents.restart(Agent::Member(EXPORTER)).await?;
@@ -124,7 +146,65 @@ async fn every_generation_counts_once(stage: &Stage, agents: &mut Agents) -> Res
     let name = name_of(slices[0].metadata.name.as_ref())?.to_owned();
     remove(importer, kinds::ENDPOINT_SLICE, (SYSTEM_NAMESPACE, &name)).await?;
     crossing.arrived().await?;
+
+    let second = Scrape::of(agents, Agent::Member(IMPORTER)).await?;
+    let times = (started(&importer_after), started(&second));
+    ensure!(times.0 > 0.0 && times.0 <= times.1, "{times:?}");
+    let second_life = Samples::read(stage, agents).await?;
+    let counted = first_life + second_life.first + second_life.later;
+    #[expect(clippy::cast_precision_loss, reason = "a handful")]
+    let generations = written.generations(&crossing.namespace).len() as f64;
+    ensure!((counted - generations).abs() < 0.5, "{counted} samples of {generations} generations");
     crossing.withdraw().await
+}
+
+/// What a watch has shown of imported slices. Dropping it ends the watch.
+struct Written {
+    seen: Arc<Mutex<Vec<EndpointSlice>>>,
+    task: JoinHandle<()>,
+}
+
+impl Drop for Written {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Written {
+    async fn watch(importer: &Cluster) -> Result<Self> {
+        let slices: Api<EndpointSlice> = Api::namespaced(importer.client(), SYSTEM_NAMESPACE);
+        let seen = Arc::<Mutex<Vec<EndpointSlice>>>::default();
+        let (note, (ready, listed)) = (Arc::clone(&seen), oneshot::channel());
+        let task = tokio::spawn(async move {
+            let mut events = std::pin::pin!(watcher(slices, watcher::Config::default()));
+            let mut ready = Some(ready);
+            while let Some(event) = events.next().await {
+                match event {
+                    Ok(watcher::Event::InitDone) => drop(ready.take().map(|ready| ready.send(()))),
+                    Ok(watcher::Event::Apply(slice)) => note.lock().push(slice),
+                    _ => {}
+                }
+            }
+        });
+        listed.await?;
+        Ok(Self { seen, task })
+    }
+
+    /// Exported slice and generation of every version about a user namespace.
+    fn generations(&self, namespace: &str) -> BTreeSet<(String, String)> {
+        let seen = self.seen.lock();
+        let noted = seen.iter().filter_map(|slice| {
+            let noted = |key: &str| slice.annotations().get(key).cloned();
+            let service = noted(annotations::FLEET_SERVICE)?;
+            let ours = service.starts_with(&format!("{namespace}/"));
+            let pair = (
+                noted(annotations::SLICE_EXPORT_UID)?,
+                noted(annotations::LAST_OBSERVED_GENERATION)?,
+            );
+            ours.then_some(pair)
+        });
+        noted.collect()
+    }
 }
 
 async fn stages_are_measured(agents: &Agents) -> Result<()> {
