@@ -125,3 +125,6 @@ fn same_addresses(sorted: &[Cow<'_, str>], existing: &[String]) -> bool {
     existing.sort_unstable();
     sorted.iter().zip(existing).all(|(ours, theirs)| *ours == theirs)
 }
+
+#[cfg(test)]
+mod tests;

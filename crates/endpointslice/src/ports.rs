@@ -30,6 +30,12 @@ impl<'a> PortKey<'a> {
         Self(key)
     }
 
+    /// The ports in the order in which they are written.
+    pub fn order(mut ports: Vec<EndpointPort>) -> Vec<EndpointPort> {
+        hash::sort(&mut ports);
+        ports
+    }
+
     /// The text under which the original knows the set.
     pub fn hash(ports: &[EndpointPort]) -> String {
         hash::list(ports)
@@ -59,3 +65,6 @@ pub(crate) fn resolved(
     hash::sort(&mut resolved);
     resolved
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,4 +1,4 @@
-//! Finds or builds the programs of a control plane.
+//! Finds or builds the programs that are not ours: those of a control plane, and the oracle for EndpointSlices.
 
 use std::fs::{self, OpenOptions};
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-use super::go_module::{self, PROGRAMS, Program};
+use super::go_module::{self, PROGRAMS, Program, SLICE_ORACLE};
 use super::process::{find_in_path, spawn_bound};
 
 /// How often a long build says that it is still alive.
@@ -37,7 +37,7 @@ impl Binaries {
         if let Some(built) = Self::complete(|name| existing(&folder.join(name))) {
             return Ok(built);
         }
-        build_all(&folder)?;
+        build_missing(&folder, PROGRAMS.iter())?;
         Self::complete(|name| existing(&folder.join(name))).with_context(|| {
             format!("a program is missing in {} after the build", folder.display())
         })
@@ -60,6 +60,19 @@ impl Binaries {
     }
 }
 
+/// The oracle for EndpointSlices, built first if need be: seconds after a control plane was built here, else a minute or
+/// two, once per content.
+///
+/// Blocks; call it where that is allowed.
+pub fn slice_oracle() -> Result<PathBuf> {
+    let folder = cache_root()?.join(go_module::oracle_folder_name()?);
+    let program = folder.join(SLICE_ORACLE.name);
+    if !program.is_file() {
+        build_missing(&folder, std::iter::once(&SLICE_ORACLE))?;
+    }
+    Ok(program)
+}
+
 fn existing(path: &Path) -> Option<PathBuf> {
     path.is_file().then(|| path.to_owned())
 }
@@ -77,7 +90,7 @@ fn cache_root() -> Result<PathBuf> {
 }
 
 /// Builds what is missing in `folder`. One process at a time does so; others wait for it.
-fn build_all(folder: &Path) -> Result<()> {
+fn build_missing(folder: &Path, programs: impl Iterator<Item = &'static Program>) -> Result<()> {
     fs::create_dir_all(folder).with_context(|| format!("make {}", folder.display()))?;
     let lock = OpenOptions::new()
         .create(true)
@@ -86,19 +99,16 @@ fn build_all(folder: &Path) -> Result<()> {
         .open(folder.join(".lock"))
         .context("open the build lock")?;
     if lock.try_lock().is_err() {
-        eprintln!("Another process builds the control plane; waiting for it");
+        eprintln!("Another process builds what is missing; waiting for it");
         lock.lock().context("wait for the build lock")?;
     }
     let missing: Vec<&Program> =
-        PROGRAMS.iter().filter(|program| !folder.join(program.name).is_file()).collect();
+        programs.filter(|program| !folder.join(program.name).is_file()).collect();
     if missing.is_empty() {
         return Ok(());
     }
-    let go = find_in_path("go").with_context(missing_go)?;
-    eprintln!(
-        "Building the control plane from its Go modules into {}: some minutes, only this once",
-        folder.display()
-    );
+    let go = find_in_path("go").with_context(|| missing_go(&missing))?;
+    eprintln!("Building from Go modules into {}: some minutes, only this once", folder.display());
     for (position, program) in missing.iter().enumerate() {
         let step = format!(
             "[{}/{}] {} {}",
@@ -112,11 +122,17 @@ fn build_all(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-fn missing_go() -> String {
+fn missing_go(programs: &[&Program]) -> String {
+    let names: Vec<&str> = programs.iter().map(|program| program.name).collect();
+    let advice = if names.contains(&SLICE_ORACLE.name) {
+        ""
+    } else {
+        " (or point KUBEBUILDER_ASSETS at a folder that has all of a control plane)"
+    };
     format!(
-        "Go {} or newer is not on PATH; it is needed once, to build etcd, kube-apiserver and kube-controller-manager \
-         (or point KUBEBUILDER_ASSETS at a folder that has all three)",
-        go_module::go_version()
+        "Go {} or newer is not on PATH; it is needed once, to build {}{advice}",
+        go_module::go_version(),
+        names.join(", ")
     )
 }
 
@@ -129,6 +145,9 @@ fn build(go: &Path, program: &Program, folder: &Path, step: &str) -> Result<()> 
     fs::create_dir_all(&module)?;
     fs::write(module.join("go.mod"), program.module.go_mod)?;
     fs::write(module.join("go.sum"), program.module.go_sum)?;
+    for (name, text) in program.module.sources {
+        fs::write(module.join(name), text)?;
+    }
     let partial = folder.join(format!(".{}.partial", program.name));
     let log_path = folder.join(format!(".{}.log", program.name));
     let log = fs::File::create(&log_path)?;
@@ -185,7 +204,8 @@ mod tests {
 
     #[test]
     fn a_missing_go_is_one_sentence() {
-        assert!(!missing_go().contains('\n'));
-        assert!(missing_go().contains("KUBEBUILDER_ASSETS"));
+        let control_plane = missing_go(&PROGRAMS.iter().collect::<Vec<_>>());
+        assert!(!control_plane.contains('\n') && control_plane.contains("KUBEBUILDER_ASSETS"));
+        assert!(missing_go(&[&SLICE_ORACLE]).ends_with("to build endpointslice-oracle"));
     }
 }

@@ -1,4 +1,6 @@
-//! The pinned Go modules that the control plane is built from. Versions are read from their `go.mod`, never repeated.
+//! The pinned Go modules that programs are built from. Versions are read from their `go.mod`, never repeated.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use anyhow::{Context, Result};
 
@@ -22,6 +24,8 @@ pub struct Module {
     pub go_mod: &'static str,
     /// Its `go.sum`.
     pub go_sum: &'static str,
+    /// Names and texts of its own source files.
+    pub sources: &'static [(&'static str, &'static str)],
     /// The required module whose version is the programs' version.
     requirement: &'static str,
 }
@@ -30,6 +34,7 @@ static ETCD: Module = Module {
     name: "etcd",
     go_mod: include_str!("../../controlplane/etcd/go.mod"),
     go_sum: include_str!("../../controlplane/etcd/go.sum"),
+    sources: &[],
     requirement: "go.etcd.io/etcd/server/v3",
 };
 
@@ -37,8 +42,29 @@ static KUBERNETES: Module = Module {
     name: "kubernetes",
     go_mod: include_str!("../../controlplane/kubernetes/go.mod"),
     go_sum: include_str!("../../controlplane/kubernetes/go.sum"),
+    sources: &[],
     requirement: "k8s.io/kubernetes",
 };
+
+static ENDPOINTSLICE_ORACLE: Module = Module {
+    name: "endpointslice-oracle",
+    go_mod: include_str!("../../endpointslice-oracle/go.mod"),
+    go_sum: include_str!("../../endpointslice-oracle/go.sum"),
+    sources: &[
+        ("canonical.go", include_str!("../../endpointslice-oracle/canonical.go")),
+        ("extras.go", include_str!("../../endpointslice-oracle/extras.go")),
+        ("gen.go", include_str!("../../endpointslice-oracle/gen.go")),
+        ("main.go", include_str!("../../endpointslice-oracle/main.go")),
+        ("metrics.go", include_str!("../../endpointslice-oracle/metrics.go")),
+        ("reconcile.go", include_str!("../../endpointslice-oracle/reconcile.go")),
+        ("store.go", include_str!("../../endpointslice-oracle/store.go")),
+    ],
+    requirement: "k8s.io/endpointslice",
+};
+
+/// Says what Kubernetes' own reconciler of EndpointSlices does.
+pub static SLICE_ORACLE: Program =
+    Program { name: "endpointslice-oracle", package: ".", module: &ENDPOINTSLICE_ORACLE };
 
 /// The programs of a control plane, in the order they are built.
 pub static PROGRAMS: [Program; 3] = [
@@ -63,6 +89,15 @@ impl Module {
     }
 }
 
+impl Module {
+    /// Changes with every byte the module consists of.
+    fn digest(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        (self.go_mod, self.go_sum, self.sources).hash(&mut hasher);
+        hasher.finish()
+    }
+}
+
 impl Program {
     /// Arguments of `go` that build the program into `output`.
     pub fn build_arguments(&self, output: &str) -> Result<Vec<String>> {
@@ -77,6 +112,13 @@ pub fn cache_folder_name() -> Result<String> {
     let kubernetes = KUBERNETES.version()?.trim_start_matches('v');
     let etcd = ETCD.version()?.trim_start_matches('v');
     Ok(format!("bin-k{kubernetes}-e{etcd}"))
+}
+
+/// Folder name of the oracle's cache: it changes when its version or its text changes.
+pub fn oracle_folder_name() -> Result<String> {
+    let module = SLICE_ORACLE.module;
+    let version = module.version()?.trim_start_matches('v');
+    Ok(format!("{}-{version}-{:016x}", SLICE_ORACLE.name, module.digest()))
 }
 
 /// The Go version that the modules ask for, for messages.
@@ -127,6 +169,7 @@ mod tests {
             assert!(program.module.version().unwrap().starts_with('v'), "{}", program.name);
         }
         assert!(cache_folder_name().unwrap().starts_with("bin-k1."));
+        assert!(oracle_folder_name().unwrap().starts_with("endpointslice-oracle-0."));
         assert!(go_version().starts_with("1."));
     }
 

@@ -72,13 +72,11 @@ impl<'a> Capacity<'a> {
 pub struct ServiceHints(BTreeMap<AddressType, Counts>);
 
 impl ServiceHints {
-    /// Notes the counts of an address type.
-    pub fn set(&mut self, address_type: AddressType, counts: BTreeMap<String, usize>) {
+    pub(crate) fn set(&mut self, address_type: AddressType, counts: BTreeMap<String, usize>) {
         self.0.insert(address_type, counts);
     }
 
-    /// Whether the endpoints of this type have hints.
-    pub fn has(&self, address_type: AddressType) -> bool {
+    pub(crate) fn has(&self, address_type: AddressType) -> bool {
         self.0.contains_key(&address_type)
     }
 
@@ -98,6 +96,15 @@ impl ServiceHints {
                 shares.iter().any(short)
             }),
         }
+    }
+}
+
+impl Extend<(AddressType, BTreeMap<String, usize>)> for ServiceHints {
+    fn extend<I: IntoIterator<Item = (AddressType, BTreeMap<String, usize>)>>(
+        &mut self,
+        counts: I,
+    ) {
+        self.0.extend(counts);
     }
 }
 

@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::{Node, Pod, Service};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use serde_json::{Value, json};
 
-use crate::{Config, Input, NodeView, Outcome, Pods, TopologyCache, reconcile};
+use crate::{Config, Input, Measures, NodeView, Outcome, Pods, TopologyCache, reconcile};
 
 /// Everything a reconcile looks at, with the slices as the API server holds them.
 pub(crate) struct World {
@@ -164,6 +164,14 @@ impl World {
         let mut sizes: Vec<usize> = self.slices.iter().map(|slice| slice.endpoints.len()).collect();
         sizes.sort_unstable_by(|a, b| b.cmp(a));
         sizes
+    }
+
+    /// What the last reconcile measured, from a reconcile that sees everything anew.
+    pub(crate) fn measured(&mut self) -> (Vec<Measures>, Counts) {
+        self.run(|outcome| {
+            let measures = outcome.changes.iter().map(|changes| changes.measures.clone());
+            (measures.collect(), counts(outcome))
+        })
     }
 
     /// The only slice.
