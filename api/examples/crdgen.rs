@@ -37,10 +37,11 @@ fn charts() -> PathBuf {
 }
 
 /// Folders below `charts/` that hold nothing but generated definitions, and what is in each.
-fn folders() -> [(&'static str, Vec<CustomResourceDefinition>); 3] {
+fn folders() -> [(&'static str, Vec<CustomResourceDefinition>); 4] {
     [
         ("hub-agent/crds", crds::networking()),
         ("member-agent/crds", crds::user_facing()),
+        ("member-agent/external-workloads-crds", crds::external_workloads()),
         ("kubefleet-crds", crds::membership()),
     ]
 }

@@ -9,7 +9,7 @@ use kube::core::crd::merge_crds;
 
 pub use finish::finish;
 
-use crate::{membership, v1alpha1, v1beta1};
+use crate::{membership, v1alpha1, v1beta1, workload};
 
 /// Limits names to what still fits into a label, for kinds whose names become Service names.
 pub(crate) fn name_rule() -> Rule {
@@ -44,6 +44,11 @@ pub fn user_facing() -> Vec<CustomResourceDefinition> {
 /// The membership kinds, which KubeFleet owns and installs; for clusters without KubeFleet.
 pub fn membership() -> Vec<CustomResourceDefinition> {
     [membership::InternalMemberCluster::crd(), membership::MemberCluster::crd()].map(finish).into()
+}
+
+/// The kind of external workloads, which Linkerd owns and installs; for clusters without Linkerd.
+pub fn external_workloads() -> Vec<CustomResourceDefinition> {
+    vec![finish(workload::ExternalWorkload::crd())]
 }
 
 #[cfg(test)]

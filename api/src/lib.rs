@@ -22,6 +22,7 @@ pub mod v1alpha1;
 pub mod v1beta1;
 #[cfg(test)]
 mod wire_tests;
+pub mod workload;
 
 pub use export_status::ServiceExportStatus;
 pub use import_status::{ClusterStatus, ServiceImportStatus, ServiceImportType};

@@ -79,6 +79,11 @@ pub mod kinds {
     /// `InternalMemberCluster` of KubeFleet.
     pub const INTERNAL_MEMBER_CLUSTER: ResourceKind =
         namespaced(CLUSTER, "v1beta1", "InternalMemberCluster", "internalmemberclusters");
+    /// ExternalWorkload of Linkerd.
+    pub const EXTERNAL_WORKLOAD: ResourceKind =
+        namespaced("workload.linkerd.io", "v1beta1", "ExternalWorkload", "externalworkloads");
+    /// Lease of the coordination group.
+    pub const LEASE: ResourceKind = namespaced("coordination.k8s.io", "v1", "Lease", "leases");
     /// `MemberCluster` of KubeFleet; cluster-scoped.
     pub const MEMBER_CLUSTER: ResourceKind = ResourceKind {
         group: CLUSTER,

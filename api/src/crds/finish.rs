@@ -48,6 +48,9 @@ fn finish_schema(schema: &mut JSONSchemaProps) {
     if is_condition(schema) {
         limit_condition(schema);
     }
+    if is_workload_condition(schema) {
+        limit_workload_condition(schema);
+    }
     for (name, property) in schema.properties.iter_mut().flatten() {
         finish_schema(property);
         if name == "loadBalancer" {
@@ -116,6 +119,20 @@ fn limit_condition(condition: &mut JSONSchemaProps) {
     }
     if let Some(type_) = property(condition, "type") {
         limit_qualified_name(type_);
+    }
+}
+
+/// Conditions of external workloads are of a type of their own, with the time of a probe.
+fn is_workload_condition(schema: &JSONSchemaProps) -> bool {
+    schema.properties.iter().flatten().any(|(name, _)| name == "lastProbeTime")
+}
+
+fn limit_workload_condition(condition: &mut JSONSchemaProps) {
+    if let Some(type_) = property(condition, "type") {
+        limit_qualified_name(type_);
+    }
+    if let Some(reason) = property(condition, "reason") {
+        reason.pattern = Some(REASON.to_owned());
     }
 }
 

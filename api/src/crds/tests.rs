@@ -5,6 +5,7 @@
 //! - `spec` of an `InternalServiceExport` is required; nobody ever made one without.
 //! - An int-or-string is marked as one, without the redundant alternatives beside the mark.
 //! - `apiVersion`, `kind` and `metadata` are not listed: the API server knows them.
+//! - External workloads have the version alone that is stored.
 //! - The membership kinds have one version, name only what the agents use and keep all else.
 
 mod outline;
@@ -21,7 +22,7 @@ use super::*;
 use crate::{ResourceKind, kinds};
 
 fn all() -> Vec<CustomResourceDefinition> {
-    networking().into_iter().chain(membership()).collect()
+    networking().into_iter().chain(membership()).chain(external_workloads()).collect()
 }
 
 #[test]
@@ -116,6 +117,7 @@ fn types_and_constants_name_the_same_kinds() {
         (of::<v1alpha1::EndpointSliceImport>(), kinds::ENDPOINT_SLICE_IMPORT),
         (of::<membership::InternalMemberCluster>(), kinds::INTERNAL_MEMBER_CLUSTER),
         (of::<membership::MemberCluster>(), kinds::MEMBER_CLUSTER),
+        (of::<workload::ExternalWorkload>(), kinds::EXTERNAL_WORKLOAD),
     ];
     for (typed, constant) in pairs {
         let ResourceKind { group, version, kind, plural, namespaced: _ } = constant;

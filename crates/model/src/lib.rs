@@ -8,6 +8,7 @@
 //! - [`conditions`]: setting a condition without changing what did not change.
 //! - [`ports`]: when two lists of Service ports mean the same.
 //! - [`endpoints`]: which endpoints a change takes away.
+//! - [`selection`]: which Services select what.
 //! - [`served`]: which of our additions to the original's kinds a hub serves.
 //! - [`reference`]: references between objects and which Service they name.
 //!
@@ -20,5 +21,6 @@ pub mod events;
 pub mod ports;
 pub mod records;
 pub mod reference;
+pub mod selection;
 pub mod served;
 pub mod steps;

@@ -1,7 +1,10 @@
 //! What the agents keep of each watched kind.
 
 mod exports;
+mod external_workload;
 mod imports;
+mod lease;
+mod managed_slice;
 mod member_cluster;
 mod membership;
 mod namespace;
@@ -12,10 +15,13 @@ mod slices;
 pub use exports::{
     InternalServiceExportRecord, InternalServiceExportWire, ServiceExportRecord, ServiceExportWire,
 };
+pub use external_workload::{ExternalWorkloadRecord, ExternalWorkloadWire, WorkloadSpecWire};
 pub use imports::{
     InternalServiceImportRecord, InternalServiceImportWire, MultiClusterServiceRecord,
     MultiClusterServiceWire, ServiceImportRecord, ServiceImportWire,
 };
+pub use lease::{LeaseRecord, LeaseWire};
+pub use managed_slice::{ManagedIndex, ManagedSliceRecord};
 pub use member_cluster::{MemberClusterRecord, MemberClusterWire};
 pub use membership::{
     InternalMemberClusterRecord, InternalMemberClusterWire, NETWORKING_AGENTS, Report, ReportList,

@@ -47,7 +47,7 @@ impl<'a> Subject<'a> {
         let Some(service) = self.service.filter(|service| !service.meta.is_terminating()) else {
             return Wish::NotFound;
         };
-        if service.headless || service.service_type == "ExternalName" {
+        if service.is_headless() || service.service_type == "ExternalName" {
             return Wish::Ineligible;
         }
         match weight(export.meta.annotation(annotations::WEIGHT)) {

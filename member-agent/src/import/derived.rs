@@ -135,7 +135,7 @@ fn update(
     if !ports::same(&current.ports, &granted.ports) {
         operations.push(add(&["spec", "ports"], core_ports(granted)));
     }
-    if current.selects {
+    if !current.selector.is_empty() {
         operations.push(remove(&["spec", "selector"]));
     }
     (!operations.is_empty()).then(|| LOCAL.patch(current, operations))

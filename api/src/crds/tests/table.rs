@@ -65,7 +65,7 @@ const SLICE: &[&str] = &[
 ];
 
 /// Every kind, in the order of [`networking`](super::networking), then the membership kinds.
-pub(super) const EXPECTED: [Expected; 9] = [
+pub(super) const EXPECTED: [Expected; 10] = [
     Expected {
         kind: kinds::SERVICE_EXPORT,
         short: Some("svcexport"),
@@ -209,5 +209,37 @@ pub(super) const EXPECTED: [Expected; 9] = [
         columns: &[AGE],
         names_limited: true,
         schema: &[&["spec! object open", "status object open"]],
+    },
+    Expected {
+        kind: kinds::EXTERNAL_WORKLOAD,
+        short: None,
+        categories: &["external"],
+        versions: &["v1beta1"],
+        status_subresource: true,
+        columns: &["Identity string .spec.meshTLS.identity", AGE],
+        names_limited: false,
+        schema: &[&[
+            "spec! object",
+            "spec.meshTLS! object",
+            "spec.meshTLS.identity! string length 1..253",
+            "spec.meshTLS.serverName! string length 1..253",
+            "spec.ports array",
+            "spec.ports[] object",
+            "spec.ports[].name string",
+            "spec.ports[].port! integer int32 1..65535",
+            "spec.ports[].protocol string default TCP",
+            "spec.workloadIPs array max 2",
+            "spec.workloadIPs[] object",
+            "spec.workloadIPs[].ip string",
+            "status object",
+            "status.conditions array",
+            "status.conditions[] object",
+            "status.conditions[].lastProbeTime string date-time",
+            "status.conditions[].lastTransitionTime string date-time",
+            "status.conditions[].message string length ..32768",
+            "status.conditions[].reason string length 1..1024 ^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$",
+            "status.conditions[].status string True|False|Unknown",
+            "status.conditions[].type string length ..316 QUALIFIED",
+        ]],
     },
 ];

@@ -1,0 +1,60 @@
+//! EndpointSlices that the agent makes out of what Services select, whole.
+
+use std::sync::Arc;
+
+use fleet_accumulator::Tracked;
+use fleet_api::{ObjectName, ResourceKind, kinds, labels};
+use k8s_openapi::api::discovery::v1::EndpointSlice;
+
+use super::EndpointSliceWire;
+
+/// An EndpointSlice as a reconciler looks at it: everything but its version.
+///
+/// Beside [`EndpointSliceRecord`](super::EndpointSliceRecord), which holds the little that exporting
+/// and importing need of every slice of the cluster, for the few that the agent itself manages.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ManagedSliceRecord {
+    /// The slice, without resource version.
+    pub slice: EndpointSlice,
+}
+
+/// By who manages a slice and by the Service that it backs.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ManagedIndex {
+    /// Name of the manager.
+    pub manager: Arc<str>,
+    /// The Service.
+    pub service: ObjectName,
+}
+
+impl ManagedSliceRecord {
+    /// Who manages it, and which Service of `namespace` it backs.
+    pub fn managed(&self, namespace: &Arc<str>) -> Option<ManagedIndex> {
+        let label =
+            |key| self.slice.metadata.labels.as_ref()?.get(key).filter(|text| !text.is_empty());
+        let service = ObjectName::new(namespace.clone(), label(labels::SERVICE_NAME)?.as_str());
+        Some(ManagedIndex { manager: label(labels::MANAGED_BY)?.as_str().into(), service })
+    }
+
+    /// Whether its deletion was asked for.
+    pub fn is_terminating(&self) -> bool {
+        self.slice.metadata.deletion_timestamp.is_some()
+    }
+}
+
+impl Tracked for ManagedSliceRecord {
+    const KIND: ResourceKind = kinds::ENDPOINT_SLICE;
+    type Wire = EndpointSliceWire;
+    type Index = ManagedIndex;
+
+    fn project(wire: EndpointSliceWire) -> Result<Self, String> {
+        let EndpointSliceWire { mut metadata, address_type, endpoints, ports } = wire;
+        metadata.resource_version = None;
+        let endpoints = endpoints.unwrap_or_default();
+        Ok(Self { slice: EndpointSlice { metadata, address_type, endpoints, ports } })
+    }
+
+    fn index(&self, name: &ObjectName) -> Vec<ManagedIndex> {
+        self.managed(&name.namespace).into_iter().collect()
+    }
+}

@@ -1,0 +1,92 @@
+//! Which Services select an object by its labels, and which objects a Service selects.
+//!
+//! A selector matches if all its pairs are among the labels. So every match is found under the first
+//! pair: Services are filed under that of their selector, what they select under each of its labels,
+//! and looking costs what is found there.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use fleet_accumulator::{Record, Tracked, View};
+
+use crate::records::{ServiceIndex, ServiceRecord};
+
+/// Labels, or a selector.
+pub type Labels = BTreeMap<Arc<str>, Arc<str>>;
+
+/// One label in one namespace.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct LabelIndex {
+    namespace: Arc<str>,
+    key: Arc<str>,
+    value: Arc<str>,
+}
+
+/// Records that Services select.
+pub trait Selectable: Tracked<Index = LabelIndex> {
+    /// Their labels.
+    fn labels(&self) -> &Labels;
+}
+
+impl LabelIndex {
+    /// The keys under which an object with these labels is filed.
+    pub fn all(namespace: &Arc<str>, labels: &Labels) -> Vec<Self> {
+        labels.iter().map(|pair| Self::of(namespace, pair)).collect()
+    }
+
+    /// The key under which a selector is filed; none for one that selects nothing.
+    pub fn first(namespace: &Arc<str>, selector: &Labels) -> Option<Self> {
+        selector.first_key_value().map(|pair| Self::of(namespace, pair))
+    }
+
+    fn of(namespace: &Arc<str>, (key, value): (&Arc<str>, &Arc<str>)) -> Self {
+        Self { namespace: namespace.clone(), key: key.clone(), value: value.clone() }
+    }
+}
+
+/// Whether a selector matches. One without pairs matches nothing, as the API server stores none.
+pub fn selects(selector: &Labels, labels: &Labels) -> bool {
+    !selector.is_empty() && selector.iter().all(|(key, value)| labels.get(key) == Some(value))
+}
+
+/// The Services of a namespace that select an object with these labels.
+pub fn services<'a>(
+    view: &'a View<ServiceRecord>,
+    namespace: &Arc<str>,
+    labels: &'a Labels,
+) -> impl Iterator<Item = &'a Record<ServiceRecord>> {
+    let keys = LabelIndex::all(namespace, labels).into_iter().map(ServiceIndex::Selects);
+    keys.flat_map(|key| view.by(&key)).filter(|service| selects(&service.selector, labels))
+}
+
+/// The objects of a namespace that a selector matches, ordered by name.
+pub fn selected<'a, T: Selectable>(
+    view: &'a View<T>,
+    namespace: &Arc<str>,
+    selector: &'a Labels,
+) -> impl Iterator<Item = &'a Record<T>> {
+    let first = LabelIndex::first(namespace, selector);
+    first
+        .into_iter()
+        .flat_map(|first| view.by(&first))
+        .filter(|record| selects(selector, record.labels()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn labels(pairs: &[(&str, &str)]) -> Labels {
+        pairs.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect()
+    }
+
+    #[test]
+    fn every_pair_has_to_match_and_no_pair_matches_nothing() {
+        let machine = labels(&[("app", "shop"), ("env", "prod")]);
+        assert!(selects(&labels(&[("env", "prod")]), &machine));
+        assert!(selects(&machine, &machine));
+        assert!(!selects(&labels(&[("app", "shop"), ("env", "staging")]), &machine));
+        assert!(!selects(&labels(&[("tier", "1")]), &machine));
+        assert!(!selects(&labels(&[]), &machine));
+    }
+}
