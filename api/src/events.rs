@@ -58,6 +58,10 @@ pub const MEMBER_FORCE_DELETED: &str = "MemberForceDeleted";
 pub const MEMBER_SILENT: &str = "MemberSilent";
 /// Warning on an `EndpointSliceExport`: another slice of its name is distributed already.
 pub const NAME_TAKEN: &str = "NameTaken";
+/// Warning on a Service: Linkerd makes the slices of its external workloads.
+pub const LEFT_TO_LINKERD: &str = "LeftToLinkerd";
+/// Warning on an ExternalWorkload: no endpoint can have one of its addresses.
+pub const ADDRESS_IGNORED: &str = "AddressIgnored";
 /// Warning on a MultiClusterService: parts of a slice from the hub are not imported, for no cluster
 /// should take them.
 pub const ENDPOINTS_REFUSED: &str = "EndpointsRefused";

@@ -77,6 +77,21 @@ pub fn slice_export_candidates(
     attempts(prefix, [cluster, namespace, slice, uid], LONG_HASH)
 }
 
+/// Names for the EndpointSlices that an agent makes of what one incarnation of a Service selects, in order. There
+/// is always another one: a Service may have any number of slices.
+///
+/// Whoever plans on an old view finds the name of its next slice taken, rather than making a second one.
+pub fn made_slice_candidates(
+    prefix: &str,
+    service_uid: &str,
+) -> impl Iterator<Item = String> + use<> {
+    let prefix = subdomain_prefix(prefix, LABEL_LIMIT - SHORT_HASH - 1);
+    let uid = service_uid.to_owned();
+    (0_u32..).map(move |count| {
+        format!("{prefix}-{}", hash([uid.as_str(), &count.to_string()], SHORT_HASH))
+    })
+}
+
 fn join(name: &ObjectName) -> String {
     format!("{}-{}", name.namespace, name.name)
 }

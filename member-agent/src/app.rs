@@ -2,8 +2,11 @@
 
 use std::process::ExitCode;
 
-use fleet_accumulator::{Accumulator, Builder, ClusterId, Config, SourceInfo, SourceSpec};
-use fleet_accumulator::{Snapshot as _, SourceSet};
+use fleet_accumulator::{
+    Accumulator, Builder, ClusterId, Config, Snapshot as _, SourceId, SourceInfo, SourceSet,
+    SourceSpec,
+};
+use fleet_api::labels;
 use fleet_model::served::{GROUP_VERSION, Served};
 use fleet_runtime::agent::Agent;
 use fleet_runtime::clients::{ClientSet, HubAccess};
@@ -13,9 +16,10 @@ use prometheus::{IntGauge, Registry};
 use crate::Settings;
 use crate::args::Args;
 use crate::export::ExportRoom;
+use crate::external_workloads::{self, ExternalWorkloadRoom};
 use crate::import::{ImportRoom, KeptMetrics};
 use crate::membership::MembershipRoom;
-use crate::metrics::{ExportMetrics, ImportMetrics, MembershipMetrics};
+use crate::metrics::{ExportMetrics, ExternalWorkloadMetrics, ImportMetrics, MembershipMetrics};
 use crate::rollback;
 use crate::snapshot::MemberSnapshot;
 
@@ -48,6 +52,10 @@ pub async fn run(args: Args) -> anyhow::Result<ExitCode> {
         agent.room(ExportRoom::new(settings.clone(), export));
         agent.room(ImportRoom::new(settings.clone(), import));
     }
+    if settings.external_workloads {
+        let metrics = ExternalWorkloadMetrics::register(agent.registry())?;
+        agent.room(ExternalWorkloadRoom::new(metrics));
+    }
     agent.room(MembershipRoom::new(settings, membership));
     Ok(agent.run().await)
 }
@@ -76,9 +84,8 @@ fn sources(
     let watched = watched(settings);
     let watched = MemberSnapshot::sources().iter().filter(|source| watched.contains(source.id));
     let spec = |source: &SourceInfo| match source.cluster {
-        ClusterId::Local => {
-            SourceSpec::new(own.watch.clone()).watch_timeout(args.runtime.watch_timeout)
-        }
+        ClusterId::Local => narrow(source.id, SourceSpec::new(own.watch.clone()))
+            .watch_timeout(args.runtime.watch_timeout),
         ClusterId::Hub => SourceSpec::new(hub.watch.clone())
             .namespace(settings.identity.hub_namespace.as_str())
             .watch_timeout(args.hub_watch_timeout),
@@ -89,22 +96,37 @@ fn sources(
     })
 }
 
+/// Of some kinds only few objects are of interest.
+fn narrow(source: SourceId, spec: SourceSpec) -> SourceSpec {
+    if source == MemberSnapshot::managed_slices() {
+        spec.labels(format!("{}={}", labels::MANAGED_BY, external_workloads::MANAGER))
+    } else if source == MemberSnapshot::linkerd_leases() {
+        spec.fields(format!("metadata.name={}", external_workloads::LINKERD_LEASE))
+    } else {
+        spec
+    }
+}
+
 /// What the rooms of an agent with these settings read. Without networking features that is the
 /// membership alone: the kinds of the fleet need not even exist.
 fn watched(settings: &Settings) -> SourceSet {
+    let mut watched = SourceSet::from([MemberSnapshot::memberships()]);
     if settings.networking {
-        MemberSnapshot::sources().iter().map(|source| source.id).collect()
-    } else {
-        SourceSet::from([MemberSnapshot::memberships()])
+        watched = watched.union(MemberSnapshot::networking());
     }
+    if settings.external_workloads {
+        watched = watched.union(ExternalWorkloadRoom::sources());
+    }
+    watched
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn fields(networking: bool) -> Vec<&'static str> {
-        let watched = watched(&Settings { networking, ..Settings::new("a") });
+    fn fields(networking: bool, external_workloads: bool) -> Vec<&'static str> {
+        let settings = Settings { networking, external_workloads, ..Settings::new("a") };
+        let watched = watched(&settings);
         let sources = MemberSnapshot::sources().iter();
         sources.filter(|source| watched.contains(source.id)).map(|source| source.field).collect()
     }
@@ -113,7 +135,16 @@ mod tests {
     /// kinds may be absent.
     #[test]
     fn without_networking_features_only_the_membership_is_watched() {
-        assert_eq!(fields(false), ["memberships"]);
-        assert_eq!(fields(true).len(), MemberSnapshot::sources().len());
+        assert_eq!(fields(false, false), ["memberships"]);
+    }
+
+    #[test]
+    fn external_workloads_are_watched_where_they_are_asked_for() {
+        let own = ["managed_slices", "external_workloads", "linkerd_leases"];
+        assert!(fields(true, false).iter().all(|field| !own.contains(field)));
+        assert_eq!(fields(true, true).len(), MemberSnapshot::sources().len());
+        let alone = fields(false, true);
+        assert!(own.iter().all(|field| alone.contains(field)));
+        assert!(!alone.contains(&"internal_exports"));
     }
 }

@@ -22,6 +22,10 @@ const MEMBER_CLUSTER_NAME: &str = "MEMBER_CLUSTER_NAME";
 /// HUB_CERTIFICATE_AUTHORITY (base64 of PEM; without it the system's roots).
 #[derive(Clone, Debug, Parser)]
 #[command(name = "member-agent", version)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "switches that have nothing to do with each other"
+)]
 pub struct Args {
     /// Flags of the process.
     #[command(flatten)]
@@ -93,6 +97,20 @@ pub struct Args {
     )]
     pub enable_networking_features: bool,
 
+    /// Make EndpointSlices of ExternalWorkloads, the kind of Linkerd for machines outside of
+    /// Kubernetes, where it is served and no controller of Linkerd does so.
+    #[arg(
+        long,
+        env = "EXTERNAL_WORKLOADS",
+        value_name = "BOOL",
+        action = ArgAction::Set,
+        num_args = 0..=1,
+        require_equals = true,
+        default_value_t = false,
+        default_missing_value = "true"
+    )]
+    pub external_workloads: bool,
+
     /// Further addresses of the original.
     #[command(flatten)]
     pub addresses: OriginalAddresses,
@@ -158,6 +176,7 @@ impl Args {
             identity: self.identity()?,
             derived_service_grace: self.derived_service_grace_period,
             networking: self.enable_networking_features,
+            external_workloads: self.external_workloads,
             served: Live::default(),
         })
     }

@@ -10,17 +10,20 @@
 //! ```
 //!
 //! Both clusters are watched into one [`snapshot`]; [`export`], [`import`] and [`membership`] are
-//! the rooms that decide; [`app`] is the wiring and the only place that spawns.
+//! the rooms that decide, and where a flag says so [`external_workloads`], in the own cluster alone;
+//! [`app`] is the wiring and the only place that spawns.
 
 pub mod app;
 pub mod args;
 pub mod export;
+pub mod external_workloads;
 mod identity;
 pub mod import;
 pub mod membership;
 pub mod metrics;
 pub mod rollback;
 mod settings;
+mod slicing;
 pub mod snapshot;
 #[cfg(test)]
 mod tests;

@@ -14,7 +14,7 @@ mod tests;
 use std::fmt;
 use std::time::Duration;
 
-use fleet_accumulator::{Record, Snapshot as _, SourceSet};
+use fleet_accumulator::{Record, SourceSet};
 use fleet_api::ObjectName;
 use fleet_api::membership::ClusterState;
 use fleet_model::changes::each_touched;
@@ -69,7 +69,7 @@ impl Room for MembershipRoom {
     }
 
     fn reads(&self) -> SourceSet {
-        MemberSnapshot::sources().iter().map(|source| source.id).collect()
+        MemberSnapshot::networking()
     }
 
     fn dirty(&self, old: &MemberSnapshot, new: &MemberSnapshot, mark: &mut dyn FnMut(Member)) {

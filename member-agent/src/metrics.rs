@@ -130,6 +130,36 @@ impl MembershipMetrics {
     }
 }
 
+/// What is known of external workloads.
+#[derive(Clone, Debug)]
+pub struct ExternalWorkloadMetrics {
+    cached: IntGauge,
+    left_to_linkerd: IntGauge,
+}
+
+impl ExternalWorkloadMetrics {
+    /// Registers the gauges. The first has the name of Linkerd's, which means the same.
+    pub fn register(registry: &Registry) -> Result<Self, prometheus::Error> {
+        let cached =
+            Opts::new("externalworkload_cache_size", "ExternalWorkloads that the agent knows")
+                .const_label("cluster", "local");
+        let cached = IntGauge::with_opts(cached)?;
+        let left_to_linkerd = IntGauge::new(
+            "fleet_external_workloads_left_to_linkerd",
+            "1 while Linkerd's controller is at work, so that this one makes no slices",
+        )?;
+        registry.register(Box::new(cached.clone()))?;
+        registry.register(Box::new(left_to_linkerd.clone()))?;
+        Ok(Self { cached, left_to_linkerd })
+    }
+
+    /// Shows how many there are, and who works for them.
+    pub fn show(&self, count: usize, left_to_linkerd: bool) {
+        self.cached.set(i64::try_from(count).unwrap_or(i64::MAX));
+        self.left_to_linkerd.set(i64::from(left_to_linkerd));
+    }
+}
+
 fn histogram(
     registry: &Registry,
     name: &str,

@@ -20,6 +20,8 @@ pub struct Settings {
     /// Whether anything is exported and imported. Without, the agent only reports to the hub, and
     /// leaves a fleet without looking for what others may have left.
     pub networking: bool,
+    /// Whether Services get endpoints from ExternalWorkloads, where that kind is served.
+    pub external_workloads: bool,
     /// What slices can carry on the hub; `None` until that is known.
     pub served: Live<Option<Served>>,
 }
@@ -31,6 +33,7 @@ impl Settings {
             identity: Identity::new(cluster),
             derived_service_grace: DERIVED_SERVICE_GRACE,
             networking: true,
+            external_workloads: false,
             served: Live::default(),
         }
     }

@@ -1,11 +1,11 @@
 //! What the member agent watches: its own cluster, and its namespace on the hub.
 
-use fleet_accumulator::views;
+use fleet_accumulator::{SourceSet, views};
 use fleet_model::records::{
     EndpointSliceExportRecord, EndpointSliceImportRecord, EndpointSliceRecord,
-    InternalMemberClusterRecord, InternalServiceExportRecord, InternalServiceImportRecord,
-    MultiClusterServiceRecord, NamespaceRecord, ServiceExportRecord, ServiceImportRecord,
-    ServiceRecord,
+    ExternalWorkloadRecord, InternalMemberClusterRecord, InternalServiceExportRecord,
+    InternalServiceImportRecord, LeaseRecord, ManagedSliceRecord, MultiClusterServiceRecord,
+    NamespaceRecord, ServiceExportRecord, ServiceImportRecord, ServiceRecord,
 };
 
 views! {
@@ -33,6 +33,31 @@ views! {
         hub slice_imports: EndpointSliceImportRecord,
         /// What the hub wants of this member. A hub without KubeFleet does not serve it.
         hub optional memberships: InternalMemberClusterRecord,
+        /// Slices that rooms of ours make of what Services select, whole. Watched by their managers.
+        local managed_slices: ManagedSliceRecord,
+        /// Machines outside of Kubernetes.
+        local optional external_workloads: ExternalWorkloadRecord,
+        /// The Lease of Linkerd's controller of external workloads.
+        local optional linkerd_leases: LeaseRecord,
+    }
+}
+
+impl MemberSnapshot {
+    /// What being a member of a fleet takes: everything that exporting and importing read.
+    pub fn networking() -> SourceSet {
+        SourceSet::from([
+            Self::services(),
+            Self::service_exports(),
+            Self::endpoint_slices(),
+            Self::multi_cluster_services(),
+            Self::service_imports(),
+            Self::namespaces(),
+            Self::internal_exports(),
+            Self::slice_exports(),
+            Self::internal_imports(),
+            Self::slice_imports(),
+            Self::memberships(),
+        ])
     }
 }
 
@@ -58,6 +83,22 @@ impl MemberSnapshot {
             internal_imports: hub.view(namespace),
             slice_imports: hub.view(namespace),
             memberships: hub.view(namespace),
+            managed_slices: managed(own),
+            external_workloads: own.view(None),
+            linkerd_leases: own.view(None),
         }
     }
+}
+
+/// What a watch of our managers' slices shows.
+#[cfg(any(test, feature = "testing"))]
+fn managed(
+    own: &fleet_runtime::testing::ModelServer,
+) -> fleet_accumulator::View<ManagedSliceRecord> {
+    let all = own.view::<ManagedSliceRecord>(None);
+    let ours = all.iter().filter(|slice| {
+        let managed = slice.managed(&slice.name.namespace);
+        managed.is_some_and(|managed| *managed.manager == *crate::external_workloads::MANAGER)
+    });
+    fleet_accumulator::View::of(ours.cloned())
 }

@@ -1,6 +1,6 @@
 //! What is left of a member that is told to leave.
 
-use fleet_accumulator::{Record, Snapshot as _};
+use fleet_accumulator::{Record, Snapshot as _, SourceInfo};
 use fleet_api::{ObjectName, annotations, finalizers};
 use fleet_model::records::{
     EndpointSliceExportRecord, EndpointSliceImportRecord, EndpointSliceRecord, HasMeta,
@@ -43,7 +43,9 @@ pub(super) fn is_nothing(identity: &Identity, phase: Phase, snapshot: &MemberSna
 }
 
 fn watched(snapshot: &MemberSnapshot) -> bool {
-    MemberSnapshot::sources().iter().all(|source| snapshot.state(source.id).is_live())
+    let watched = |source: &&SourceInfo| MemberSnapshot::networking().contains(source.id);
+    let mut sources = MemberSnapshot::sources().iter().filter(watched);
+    sources.all(|source| snapshot.state(source.id).is_live())
 }
 
 /// While the member leaves, whatever users wished for goes. Once it has left, wishes may wait for

@@ -1,0 +1,179 @@
+//! The room that makes EndpointSlices of ExternalWorkloads: machines outside of Kubernetes become
+//! endpoints of the Services that select them, and travel to the fleet like any others.
+//!
+//! It reads and writes the own cluster only. Where Linkerd's controller does the same work this room
+//! stays out of it.
+
+mod keys;
+mod source;
+
+#[cfg(test)]
+mod tests;
+
+use fleet_accumulator::{Record, Snapshot as _, SourceSet};
+use fleet_api::{ObjectName, events};
+use fleet_endpointslice::{Config, Input, reconcile};
+use fleet_model::records::{ExternalWorkloadRecord, ManagedSliceRecord, ServiceRecord, SliceIndex};
+use fleet_model::selection;
+use fleet_model::steps::LOCAL;
+use fleet_runtime::plan::{Event, Plan};
+use fleet_runtime::room::Room;
+use jiff::Timestamp;
+
+use crate::metrics::ExternalWorkloadMetrics;
+use crate::slicing;
+use crate::snapshot::MemberSnapshot;
+use source::Machines;
+
+/// Who manages the slices of this room.
+pub const MANAGER: &str = "external-workloads-controller.networking.fleet.azure.com";
+/// Who manages those of Linkerd's controller.
+pub const LINKERD: &str = "linkerd-external-workloads-controller";
+/// The Lease that Linkerd's controller holds while it is at work, in the namespace of its control plane.
+pub const LINKERD_LEASE: &str = "linkerd-destination-endpoint-write";
+
+/// Name of the room, of its stage in the metrics too.
+const NAME: &str = "external_workloads";
+
+/// Makes the slices of external workloads.
+#[derive(Debug)]
+pub struct ExternalWorkloadRoom {
+    metrics: ExternalWorkloadMetrics,
+}
+
+impl ExternalWorkloadRoom {
+    /// The room of one cluster.
+    pub fn new(metrics: ExternalWorkloadMetrics) -> Self {
+        Self { metrics }
+    }
+
+    /// What the room reads: the own cluster alone.
+    pub fn sources() -> SourceSet {
+        SourceSet::from([
+            MemberSnapshot::services(),
+            MemberSnapshot::endpoint_slices(),
+            MemberSnapshot::namespaces(),
+            MemberSnapshot::managed_slices(),
+            MemberSnapshot::external_workloads(),
+            MemberSnapshot::linkerd_leases(),
+        ])
+    }
+}
+
+impl Room for ExternalWorkloadRoom {
+    type Snapshot = MemberSnapshot;
+    /// A Service.
+    type Key = ObjectName;
+
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn required(&self) -> SourceSet {
+        Self::sources()
+    }
+
+    fn dirty(&self, old: &MemberSnapshot, new: &MemberSnapshot, mark: &mut dyn FnMut(ObjectName)) {
+        self.metrics.show(new.external_workloads.len(), linkerd_is_at_work(new));
+        keys::dirty(old, new, mark);
+    }
+
+    fn plan(&self, key: &ObjectName, snapshot: &MemberSnapshot, _: Timestamp) -> Plan {
+        plan(key, snapshot)
+    }
+
+    fn held_up(&self, snapshot: &MemberSnapshot, reason: &str) -> Vec<Event> {
+        snapshot.external_workloads.iter().map(|one| LOCAL.held_up(one, reason)).collect()
+    }
+}
+
+/// Whether Linkerd's controller is at work in this cluster.
+pub(crate) fn linkerd_is_at_work(snapshot: &MemberSnapshot) -> bool {
+    snapshot.linkerd_leases.iter().any(|lease| lease.held)
+}
+
+/// All writes that the slices of one Service still miss.
+///
+/// A kind that is not served, or not followed at the moment, is no evidence: all stays as it is, and
+/// all keys are looked at once it is.
+pub fn plan(service: &ObjectName, snapshot: &MemberSnapshot) -> Plan {
+    let mut plan = Plan::default();
+    let followed = [MemberSnapshot::services(), MemberSnapshot::external_workloads()];
+    let is_followed = followed.into_iter().all(|source| snapshot.state(source).is_live());
+    if !is_followed || slicing::is_behind(snapshot, MANAGER, service) {
+        return plan;
+    }
+    let ours = slicing::managed(snapshot, MANAGER, service);
+    match snapshot.services.get(service).filter(|service| selects(service)) {
+        // Other than the original, which leaves slices behind that nobody maintains any more.
+        None => slicing::delete_all(&ours, &mut plan),
+        Some(record) => sync(snapshot, record, &ours, &mut plan),
+    }
+    plan
+}
+
+/// Whether somebody else but a user fills the Service.
+fn selects(service: &ServiceRecord) -> bool {
+    service.service_type != "ExternalName" && !service.selector.is_empty()
+}
+
+fn sync(
+    snapshot: &MemberSnapshot,
+    service: &Record<ServiceRecord>,
+    ours: &[&Record<ManagedSliceRecord>],
+    plan: &mut Plan,
+) {
+    let namespace = &service.name.namespace;
+    let workloads: Vec<_> =
+        selection::selected(&snapshot.external_workloads, namespace, &service.selector).collect();
+    plan.events.extend(workloads.iter().filter_map(|workload| ignored(workload)));
+    let theirs = is_linkerds(snapshot, &service.name);
+    if (theirs || linkerd_is_at_work(snapshot)) && !workloads.is_empty() {
+        plan.events.push(left_to_linkerd(service));
+    }
+    if theirs {
+        slicing::delete_all(ours, plan);
+        return;
+    }
+    let existing: Vec<_> =
+        ours.iter().filter(|slice| !slice.is_terminating()).map(|one| &one.slice).collect();
+    let input = Input {
+        service: &slicing::service(service),
+        source: &Machines::of(&workloads),
+        existing: &existing,
+        trigger_time: None,
+        topology: None,
+        config: &config(),
+    };
+    // Until Linkerd's slices are there, ours are kept right, so that nothing is missing in between.
+    let creates = !linkerd_is_at_work(snapshot) && takes_objects(snapshot, namespace);
+    slicing::write(snapshot, service, reconcile(&input), creates, NAME, plan);
+}
+
+fn config() -> Config {
+    let (manager, name_prefix) = (MANAGER.to_owned(), "external-");
+    Config { manager, name_prefix, ..Config::external_workloads() }
+}
+
+/// Whether Linkerd's controller has slices for the Service.
+fn is_linkerds(snapshot: &MemberSnapshot, service: &ObjectName) -> bool {
+    let mut slices = snapshot.endpoint_slices.by(&SliceIndex::Backs(service.clone()));
+    slices.any(|slice| slicing::manager(slice) == Some(LINKERD) && !slice.meta.is_terminating())
+}
+
+fn takes_objects(snapshot: &MemberSnapshot, namespace: &str) -> bool {
+    let namespace = snapshot.namespaces.get(&ObjectName::cluster(namespace));
+    namespace.is_some_and(|namespace| !namespace.terminating)
+}
+
+fn left_to_linkerd(service: &Record<ServiceRecord>) -> Event {
+    let note = "its external workloads are left to Linkerd, whose controller holds the Lease \
+        linkerd-destination-endpoint-write or has slices for it; delete both where Linkerd is gone";
+    LOCAL.warning(service, events::LEFT_TO_LINKERD, note)
+}
+
+fn ignored(workload: &Record<ExternalWorkloadRecord>) -> Option<Event> {
+    let unusable = source::unusable(workload);
+    let note = || format!("no endpoint can have these addresses: {}", unusable.join(", "));
+    (!unusable.is_empty()).then(|| LOCAL.warning(workload, events::ADDRESS_IGNORED, note()))
+}

@@ -1,0 +1,75 @@
+//! Which Services a change touches.
+
+use fleet_accumulator::{Change, Record, Snapshot as _, SourceId, diff};
+use fleet_api::ObjectName;
+use fleet_model::changes::each_touched;
+use fleet_model::records::ExternalWorkloadRecord;
+use fleet_model::selection;
+
+use super::{LINKERD, MANAGER, linkerd_is_at_work};
+use crate::slicing;
+use crate::snapshot::MemberSnapshot;
+
+/// Services of this namespace are looked at only because of workloads or slices.
+const KUBE_SYSTEM: &str = "kube-system";
+
+/// Marks the Services that own what changed, before and after the change.
+pub(super) fn dirty(old: &MemberSnapshot, new: &MemberSnapshot, mark: &mut dyn FnMut(ObjectName)) {
+    let recovered = |id: SourceId| !old.state(id).is_live() && new.state(id).is_live();
+    let everything = recovered(MemberSnapshot::external_workloads())
+        || recovered(MemberSnapshot::services())
+        || linkerd_is_at_work(old) != linkerd_is_at_work(new);
+    let nothing = MemberSnapshot::default();
+    let old = if everything { &nothing } else { old };
+    each_touched(&old.services, &new.services, |service| {
+        if &*service.name.namespace != KUBE_SYSTEM {
+            mark(service.name.clone());
+        }
+    });
+    for change in diff(&old.external_workloads, &new.external_workloads) {
+        each_member(&change, new, mark);
+    }
+    each_touched(&old.managed_slices, &new.managed_slices, |slice| {
+        let managed = slice.managed(&slice.name.namespace);
+        if let Some(managed) = managed.filter(|managed| &*managed.manager == MANAGER) {
+            mark(managed.service);
+        }
+    });
+    each_touched(&old.endpoint_slices, &new.endpoint_slices, |slice| {
+        let ours = [Some(MANAGER), Some(LINKERD)].contains(&slicing::manager(slice));
+        if let Some(service) = slice.backs(&slice.name.namespace).filter(|_| ours) {
+            mark(service);
+        }
+    });
+}
+
+/// Marks the Services that select a workload. One that selected it before and still does has to
+/// look only if more than labels changed.
+fn each_member(
+    change: &Change<'_, ExternalWorkloadRecord>,
+    snapshot: &MemberSnapshot,
+    mark: &mut dyn FnMut(ObjectName),
+) {
+    let (old, new) = (change.old(), change.new());
+    let stays_same = match (old, new) {
+        (Some(old), Some(new)) => old.uid == new.uid && same_endpoint(old, new),
+        _ => false,
+    };
+    let selects = |record: Option<&Record<ExternalWorkloadRecord>>, selector| {
+        record.is_some_and(|record| selection::selects(selector, &record.labels))
+    };
+    for record in old.into_iter().chain(new) {
+        let namespace = &record.name.namespace;
+        for service in selection::services(&snapshot.services, namespace, &record.labels) {
+            let stays = selects(old, &service.selector) && selects(new, &service.selector);
+            if !(stays && stays_same) {
+                mark(service.name.clone());
+            }
+        }
+    }
+}
+
+/// Whether the endpoint is the same. The zone is a label, but part of the endpoint.
+fn same_endpoint(old: &ExternalWorkloadRecord, new: &ExternalWorkloadRecord) -> bool {
+    (old.ready, &old.ips, &old.ports, old.zone()) == (new.ready, &new.ips, &new.ports, new.zone())
+}

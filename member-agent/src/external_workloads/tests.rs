@@ -1,0 +1,13 @@
+//! External workloads against a model API server, a file per behaviour.
+//!
+//! Doc comments begin with the scenario of the specification that a test shows (EW-1 to EW-39).
+
+mod absence;
+mod dirty;
+mod endpoints;
+mod entry;
+mod linkerd;
+mod order;
+mod packing;
+mod ports;
+mod world;

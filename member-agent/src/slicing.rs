@@ -1,0 +1,45 @@
+//! What rooms share that make the EndpointSlices of Services: from records to the input of
+//! [`fleet_endpointslice::reconcile`], and from its outcome to a plan.
+//!
+//! A slice is found by its manager and its Service, and only the room of that manager writes it. The
+//! memory that the original needs of its own writes is the engine's here: a key waits until they have
+//! come back, updates and deletes name the version they were planned on, and a slice that an old view
+//! does not show is not made twice, because its name is taken.
+
+mod service;
+mod writes;
+
+use std::sync::Arc;
+
+use fleet_accumulator::Record;
+use fleet_api::{ObjectName, labels};
+use fleet_model::records::{EndpointSliceRecord, ManagedIndex, ManagedSliceRecord, SliceIndex};
+
+use crate::snapshot::MemberSnapshot;
+
+pub(crate) use service::service;
+pub(crate) use writes::{delete_all, write};
+
+/// The slices of a manager that back a Service, ordered by name.
+pub(crate) fn managed<'a>(
+    snapshot: &'a MemberSnapshot,
+    manager: &str,
+    service: &ObjectName,
+) -> Vec<&'a Record<ManagedSliceRecord>> {
+    let index = ManagedIndex { manager: Arc::from(manager), service: service.clone() };
+    snapshot.managed_slices.by(&index).collect()
+}
+
+/// Who manages a slice.
+pub(crate) fn manager(slice: &EndpointSliceRecord) -> Option<&str> {
+    slice.meta.label(labels::MANAGED_BY)
+}
+
+/// Whether the whole slices are behind: two watches read the kind, and an own write is known to have
+/// come back when one of them shows it. Their event wakes the key again.
+pub(crate) fn is_behind(snapshot: &MemberSnapshot, name: &str, service: &ObjectName) -> bool {
+    let mut slices = snapshot.endpoint_slices.by(&SliceIndex::Backs(service.clone()));
+    slices.any(|slice| {
+        manager(slice) == Some(name) && snapshot.managed_slices.get(&slice.name).is_none()
+    })
+}

@@ -1,0 +1,54 @@
+//! A Service as a reconciler reads it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use fleet_accumulator::Record;
+use fleet_api as api;
+use fleet_model::records::ServiceRecord;
+use k8s_openapi::api::core::v1::{Service, ServicePort, ServiceSpec};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
+
+/// The parts of a Service that its slices depend on.
+pub(crate) fn service(record: &Record<ServiceRecord>) -> Service {
+    let meta = &record.meta;
+    Service {
+        metadata: ObjectMeta {
+            name: Some(record.name.name.to_string()),
+            namespace: Some(record.name.namespace.to_string()),
+            uid: Some(record.uid.to_string()),
+            generation: Some(meta.generation),
+            creation_timestamp: meta.created.map(Time),
+            deletion_timestamp: meta.deleted.map(Time),
+            labels: Some(owned(&meta.labels)),
+            annotations: Some(owned(&meta.annotations)),
+            ..ObjectMeta::default()
+        },
+        spec: Some(ServiceSpec {
+            type_: Some(record.service_type.clone()),
+            cluster_ip: record.cluster_ip.clone(),
+            ip_families: Some(record.ip_families.clone()),
+            ports: Some(record.ports.iter().map(port).collect()),
+            selector: Some(owned(&record.selector)),
+            publish_not_ready_addresses: Some(record.publish_not_ready),
+            traffic_distribution: record.traffic_distribution.clone(),
+            ..ServiceSpec::default()
+        }),
+        status: None,
+    }
+}
+
+fn owned(map: &BTreeMap<Arc<str>, Arc<str>>) -> BTreeMap<String, String> {
+    map.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect()
+}
+
+fn port(port: &api::ServicePort) -> ServicePort {
+    ServicePort {
+        name: port.name.clone(),
+        protocol: Some(port.protocol.as_str().to_owned()),
+        app_protocol: port.app_protocol.clone(),
+        port: port.port,
+        target_port: port.target_port.clone(),
+        node_port: None,
+    }
+}

@@ -1,0 +1,133 @@
+//! From the outcome of a reconcile to the steps of a plan.
+
+use std::collections::HashSet;
+
+use fleet_accumulator::Record;
+use fleet_api::{ObjectName, names};
+use fleet_endpointslice::{Outcome, Update};
+use fleet_model::records::{ManagedSliceRecord, ServiceRecord};
+use fleet_model::steps::{LOCAL, at, to_json};
+use fleet_runtime::plan::{Action, Plan, Step, StepId};
+use k8s_openapi::api::discovery::v1::EndpointSlice;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use serde_json::Value;
+
+use crate::snapshot::MemberSnapshot;
+
+/// Adds the writes of a reconcile. Without `creates`, no new slice is made.
+///
+/// An address that moves to a new slice leaves the old one only after the new one is there. Nothing
+/// else waits: what no longer serves goes at once.
+pub(crate) fn write(
+    snapshot: &MemberSnapshot,
+    service: &Record<ServiceRecord>,
+    outcome: Outcome<'_>,
+    creates: bool,
+    stage: &'static str,
+    plan: &mut Plan,
+) {
+    let uid = service.uid.to_string();
+    let mut free = None;
+    for changes in outcome.changes {
+        let mut arrivals = Vec::new();
+        for slice in changes.creates.into_iter().filter(|_| creates) {
+            let prefix = slice.metadata.generate_name.as_deref().unwrap_or_default();
+            let names = free.get_or_insert_with(|| names::made_slice_candidates(prefix, &uid));
+            let namespace = &service.name.namespace;
+            let mut names = names.map(|name| ObjectName::new(namespace.clone(), name));
+            let Some(name) = names.find(|name| is_free(snapshot, name)) else { continue };
+            let gained = addresses(&slice).map(str::to_owned).collect();
+            arrivals.push((plan.push(create(name, slice).stage(stage)), gained));
+        }
+        for update in changes.updates {
+            if let Some(old) = record(snapshot, update.of) {
+                let step = replace(old, &update).after(takers(&arrivals, &lost(&update)));
+                plan.push(step.stage(stage));
+            }
+        }
+        for doomed in changes.deletes {
+            if let Some(old) = record(snapshot, doomed) {
+                let lost: HashSet<_> = addresses(doomed).collect();
+                plan.push(LOCAL.delete(old).urgent().after(takers(&arrivals, &lost)));
+            }
+        }
+    }
+    let unsupported: Vec<_> =
+        outcome.unsupported.into_iter().filter_map(|slice| record(snapshot, slice)).collect();
+    delete_all(&unsupported, plan);
+}
+
+/// Deletes slices that are not going already.
+pub(crate) fn delete_all(slices: &[&Record<ManagedSliceRecord>], plan: &mut Plan) {
+    for slice in slices.iter().filter(|slice| !slice.is_terminating()) {
+        plan.push(LOCAL.delete(slice).urgent());
+    }
+}
+
+fn record<'a>(
+    snapshot: &'a MemberSnapshot,
+    slice: &EndpointSlice,
+) -> Option<&'a Record<ManagedSliceRecord>> {
+    let metadata = &slice.metadata;
+    let name = ObjectName::new(metadata.namespace.as_deref()?, metadata.name.as_deref()?);
+    snapshot.managed_slices.get(&name)
+}
+
+fn is_free(snapshot: &MemberSnapshot, name: &ObjectName) -> bool {
+    snapshot.managed_slices.get(name).is_none() && snapshot.endpoint_slices.get(name).is_none()
+}
+
+fn create(name: ObjectName, slice: EndpointSlice) -> Step {
+    let body = body(&name, slice);
+    LOCAL.step::<ManagedSliceRecord>(name, Action::Create(body))
+}
+
+fn replace(old: &Record<ManagedSliceRecord>, update: &Update<'_>) -> Step {
+    let body = body(&old.name, update.slice.clone());
+    let action = Action::Replace { body, at: at(old) };
+    let step = LOCAL.step::<ManagedSliceRecord>(old.name.clone(), action);
+    let loses = update.recycled || loses(&update.slice, update.of);
+    if loses { step.urgent() } else { step }
+}
+
+/// The object without what the server keeps of it by itself.
+fn body(name: &ObjectName, slice: EndpointSlice) -> Value {
+    let metadata = ObjectMeta {
+        name: Some(name.name.to_string()),
+        namespace: Some(name.namespace.to_string()),
+        labels: slice.metadata.labels,
+        annotations: slice.metadata.annotations,
+        owner_references: slice.metadata.owner_references,
+        finalizers: slice.metadata.finalizers,
+        ..ObjectMeta::default()
+    };
+    to_json(&EndpointSlice { metadata, ..slice })
+}
+
+/// Whether an address takes less traffic afterwards.
+fn loses(new: &EndpointSlice, old: &EndpointSlice) -> bool {
+    let ready: HashSet<_> = ready(new).collect();
+    self::ready(old).any(|address| !ready.contains(address))
+}
+
+fn lost<'a>(update: &'a Update<'_>) -> HashSet<&'a str> {
+    let kept: HashSet<_> = addresses(&update.slice).collect();
+    addresses(update.of).filter(|address| !kept.contains(address)).collect()
+}
+
+/// The steps that bring addresses of `lost` elsewhere.
+fn takers(arrivals: &[(StepId, HashSet<String>)], lost: &HashSet<&str>) -> Vec<StepId> {
+    let takes = |gained: &HashSet<String>| lost.iter().any(|address| gained.contains(*address));
+    arrivals.iter().filter(|(_, gained)| takes(gained)).map(|(step, _)| *step).collect()
+}
+
+fn addresses(slice: &EndpointSlice) -> impl Iterator<Item = &str> {
+    slice.endpoints.iter().flat_map(|endpoint| &endpoint.addresses).map(String::as_str)
+}
+
+fn ready(slice: &EndpointSlice) -> impl Iterator<Item = &str> {
+    let ready = slice.endpoints.iter().filter(|endpoint| {
+        endpoint.conditions.as_ref().is_none_or(|conditions| conditions.ready != Some(false))
+    });
+    ready.flat_map(|endpoint| &endpoint.addresses).map(String::as_str)
+}
