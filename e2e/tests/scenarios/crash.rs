@@ -15,7 +15,7 @@ pub(crate) fn add(tests: &mut Tests) {
     if std::env::var_os(fleet_e2e::fleet::HUB_KUBECONFIG).is_some() {
         return; // The proxy shows certificates of the testbed.
     }
-    tests.alone("crash::before_and_after_each_write", before_and_after_each_write);
+    tests.apart("crash::before_and_after_each_write", before_and_after_each_write);
 }
 
 /// F01, F02: a crash before or after any write heals, and comes to the same as no crash.

@@ -14,7 +14,7 @@ pub(crate) fn add(tests: &mut Tests) {
     if std::env::var_os(fleet_e2e::fleet::HUB_KUBECONFIG).is_some() {
         return; // The proxy shows certificates of the testbed.
     }
-    tests.alone("doubles::two_of_each_agent_come_to_the_same", two_of_each_agent);
+    tests.apart("doubles::two_of_each_agent_come_to_the_same", two_of_each_agent);
 }
 
 /// F38: what they come to is what one alone comes to; who is late finds it done.

@@ -22,7 +22,7 @@ pub(crate) fn add(tests: &mut Tests) {
     if std::env::var_os(fleet_e2e::fleet::HUB_KUBECONFIG).is_some() {
         return; // The proxy shows certificates of the testbed.
     }
-    tests.alone("faults::each_answer_to_each_write", each_answer_to_each_write);
+    tests.apart("faults::each_answer_to_each_write", each_answer_to_each_write);
 }
 
 fn answer(code: StatusCode) -> Answer {

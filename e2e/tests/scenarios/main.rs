@@ -1,14 +1,17 @@
 //! What the agents promise, on real control planes; a file per behaviour.
 //!
-//! All scenarios share one testbed of three members, whose start is the slow part, and each works in user namespaces of
-//! its own. Most run side by side; those that end agents or servers, or that look at everything the agents do, run
-//! alone, after the others. `FLEET_HUB_KUBECONFIG` and `FLEET_MEMBER_KUBECONFIGS` put clusters that exist in the place
-//! of the testbed; scenarios that need what those do not offer (audit logs, a server to stop) are then left out.
+//! Most scenarios share one testbed of three members, whose start is the slow part, and each works in user namespaces of
+//! its own. Many run side by side; those that end agents or servers, or that look at everything the agents do, run
+//! alone, after the others. Some that take long and need two members only take turns on a testbed apart meanwhile.
+//!
+//! `FLEET_HUB_KUBECONFIG` and `FLEET_MEMBER_KUBECONFIGS` put clusters that exist in the place of the testbed; scenarios
+//! that need what those do not offer (audit logs, a server to stop) are then left out.
 
 mod changes;
 mod conflict;
 mod crash;
 mod crossing;
+mod definitions;
 mod disturbed;
 mod doubles;
 mod endpoints;
@@ -19,11 +22,11 @@ mod faults;
 mod grace;
 mod handover;
 mod held_up;
+mod home;
 mod kill;
 mod latency;
 mod leaving;
 mod marks;
-mod namespaces;
 mod outage;
 mod random;
 mod rollback;
@@ -51,12 +54,21 @@ use tests::Tests;
 const SIDE_BY_SIDE: usize = 8;
 
 fn main() -> ExitCode {
-    let mut arguments = Arguments::from_args();
-    arguments.test_threads.get_or_insert(SIDE_BY_SIDE);
+    let arguments = Arguments::from_args();
     let mut tests = Tests::new();
 
-    // It takes a minute in which all the others may run.
+    // These take long, while all the others may run.
     silence::add_first(&mut tests);
+    faults::add(&mut tests);
+    crash::add(&mut tests);
+    marks::add(&mut tests);
+    endpoints::add_apart(&mut tests);
+    doubles::add(&mut tests);
+    tokens::add(&mut tests);
+    watches::add(&mut tests);
+    home::add(&mut tests);
+    definitions::add(&mut tests);
+
     exchange::add(&mut tests);
     changes::add(&mut tests);
     conflict::add(&mut tests);
@@ -65,7 +77,6 @@ fn main() -> ExitCode {
     withdrawal::add(&mut tests);
     handover::add(&mut tests);
     exporters::add(&mut tests);
-    namespaces::add(&mut tests);
     weight::add(&mut tests);
     terminating::add(&mut tests);
 
@@ -78,16 +89,9 @@ fn main() -> ExitCode {
     grace::add(&mut tests);
     exclusive::add(&mut tests);
     vanished::add(&mut tests);
-    endpoints::add_alone(&mut tests);
     rollback::add(&mut tests);
     kill::add(&mut tests);
-    crash::add(&mut tests);
     leaving::add(&mut tests);
-    faults::add(&mut tests);
-    marks::add(&mut tests);
-    doubles::add(&mut tests);
-    tokens::add(&mut tests);
-    watches::add(&mut tests);
 
-    tests.run(&arguments)
+    tests.run(arguments, SIDE_BY_SIDE)
 }

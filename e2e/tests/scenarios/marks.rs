@@ -31,7 +31,7 @@ pub(crate) fn add(tests: &mut Tests) {
     if std::env::var_os(fleet_e2e::fleet::HUB_KUBECONFIG).is_some() {
         return; // Who is quiet is seen at the testbed's proxies.
     }
-    tests.alone("marks::each_one_heals", each_one_heals);
+    tests.apart("marks::each_one_heals", each_one_heals);
 }
 
 /// Something of ours on an object.

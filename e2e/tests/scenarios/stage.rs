@@ -1,6 +1,7 @@
 //! The fleet that the scenarios play in, and what most of them begin with.
 
 use std::ops::Deref;
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -65,8 +66,8 @@ pub(crate) fn agent_options() -> AgentOptions {
 }
 
 impl Stage {
-    pub(crate) async fn start() -> Result<Self> {
-        let fleet = Fleet::from_env_or_testbed(Options::members(3)).await?;
+    pub(crate) async fn start(members: usize) -> Result<Self> {
+        let fleet = Fleet::from_env_or_testbed(Options::members(members)).await?;
         let recorder = match fleet.hub().audit_log_path() {
             Some(_) => Some(Recorder::start(&fleet).await?),
             None => None,
@@ -77,7 +78,8 @@ impl Stage {
         let stage = Self { agents, recorder, fleet, everybody, namespaces };
         // An API server keeps the first objects of a young kind waiting: no scenario is to begin with that.
         stage.mark("begin start");
-        stage.crossing("warmup", &[IMPORTER, SECOND_IMPORTER]).await?.withdraw().await?;
+        let importers: Vec<usize> = (IMPORTER..members).collect();
+        stage.crossing("warmup", &importers).await?.withdraw().await?;
         stage.mark("end start");
         Ok(stage)
     }
@@ -119,28 +121,25 @@ impl Stage {
         }
     }
 
-    /// Ends the record of the run when nothing moves any more, and fails if the oracle finds anything in it. Whether
-    /// every right was used is a question only where all scenarios ran.
-    pub(crate) async fn judge(self, all: bool) -> Result<()> {
+    /// Ends the record of the run when nothing moves any more, and fails if the oracle finds anything in it. A record
+    /// that is kept is kept under this name.
+    pub(crate) async fn judge(self, name: &str) -> Result<Option<Recording>> {
         let Self { agents, recorder, fleet, .. } = self;
-        let Some(recorder) = recorder else { return Ok(()) };
+        let Some(recorder) = recorder else { return Ok(None) };
         WriteMeter::start(&fleet)?.wait_quiet(CALM, DEADLINE).await?;
         drop(agents);
         recorder.stop().await?;
         if let Some(target) = std::env::var_os("FLEET_KEEP_RECORD") {
-            oracle::recorder::keep(fleet.run_path(), target.as_ref())?;
+            oracle::recorder::keep(fleet.run_path(), &Path::new(&target).join(name))?;
         }
         let recording = Recording::read(fleet.run_path())?;
         let verdict = oracle::judge(&recording);
-        let mut wrong: Vec<String> =
+        eprintln!("the oracle, of {name}: {verdict}");
+        ensure!(verdict.violations.is_empty(), "it found violations");
+        let refused: Vec<String> =
             oracle::rights::refused(&recording).iter().map(ToString::to_string).collect();
-        if all {
-            let unused: Vec<String> = oracle::rights::unused(&recording)?;
-            wrong = [wrong, unused].concat();
-        }
-        eprintln!("the oracle: {verdict}");
-        ensure!(verdict.violations.is_empty() && wrong.is_empty(), "{}", wrong.join("\n"));
-        Ok(())
+        ensure!(refused.is_empty(), "{}", refused.join("\n"));
+        Ok(Some(recording))
     }
 
     pub(crate) fn exporter(&self) -> &Cluster {

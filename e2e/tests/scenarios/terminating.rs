@@ -4,8 +4,10 @@ use std::collections::BTreeSet;
 
 use anyhow::{Result, ensure};
 use fleet_api::kinds;
+use fleet_api::names::member_namespace;
 use fleet_e2e::audit::WriteMeter;
 use fleet_e2e::exchange::{self, wait_imported};
+use fleet_e2e::objects::Found;
 use fleet_e2e::testbed::cluster::Cluster;
 use fleet_e2e::testbed::join;
 use fleet_e2e::wait::wait_until;
@@ -74,10 +76,12 @@ async fn the_importers_goes_and_comes(stage: &Stage) -> Result<()> {
     let (namespace, importer) = (crossing.namespace.clone(), stage.importer());
     let meter = meter(stage, &namespace)?;
     delete(importer, &namespace).await?;
-    let what = "nothing is left where the namespace was";
+    let home = member_namespace(importer.name());
+    let what = "nothing is left of it where the namespace was, nor on the hub";
     wait_until(what, DEADLINE, async || {
         let left = stage.leftovers_of(&namespace).await?;
-        Ok(left.iter().all(|one| one.cluster != importer.name()))
+        let at_home = |one: &Found| one.object.metadata.namespace.as_deref() == Some(&*home);
+        Ok(left.iter().all(|one| one.cluster != importer.name() && !at_home(one)))
     })
     .await?;
     crossing.change(2).await?;

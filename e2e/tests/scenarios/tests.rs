@@ -5,9 +5,11 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, anyhow};
+use anyhow::{Context, Result, anyhow, ensure};
+use fleet_e2e::oracle::{self, Recording};
 use fleet_e2e::testbed::agents::Agents;
 use futures::FutureExt;
+use futures::future::join_all;
 use libtest_mimic::{Arguments, Failed, Trial};
 use parking_lot::Mutex;
 use tokio::runtime::Runtime;
@@ -15,29 +17,49 @@ use tokio::sync::OnceCell;
 
 use crate::stage::Stage;
 
-/// What the scenarios share: one runtime, because the clusters' clients belong to it, and the fleet, which is started
-/// by the first scenario that needs it, so that `--list` needs none.
+/// A fleet that is started by the first scenario that needs it, so that `--list` needs none.
+struct House {
+    name: &'static str,
+    members: usize,
+    stage: OnceCell<Result<Stage, String>>,
+}
+
+impl House {
+    fn new(name: &'static str, members: usize) -> Self {
+        Self { name, members, stage: OnceCell::new() }
+    }
+
+    async fn stage(&self) -> Result<&Stage> {
+        let start = async || Stage::start(self.members).await.map_err(|error| format!("{error:#}"));
+        let stage = self.stage.get_or_init(start).await;
+        stage.as_ref().map_err(|error| anyhow!("the fleet could not be started: {error}"))
+    }
+
+    /// Leaves the clusters as they were, and judges what was recorded of them.
+    async fn close(self) -> Result<Option<Recording>> {
+        let Some(Ok(stage)) = self.stage.into_inner() else { return Ok(None) };
+        stage.clean().await.context("the clusters are not as they were")?;
+        stage.judge(self.name).await.with_context(|| format!("the oracle, of {}", self.name))
+    }
+}
+
+/// What the scenarios share: one runtime, because the clusters' clients belong to it, and the fleets.
 struct Shared {
     // Dropped before the runtime: its connections are tasks there.
-    stage: OnceCell<Result<Stage, String>>,
+    common: House,
+    apart: House,
     durations: Mutex<Vec<(String, Duration)>>,
     runtime: Runtime,
 }
 
 impl Shared {
-    async fn stage(&self) -> Result<&Stage> {
-        let start = async || Stage::start().await.map_err(|error| format!("{error:#}"));
-        let stage = self.stage.get_or_init(start).await;
-        stage.as_ref().map_err(|error| anyhow!("the fleet could not be started: {error}"))
-    }
-
     /// Runs one scenario; a failure comes with everything that is there to look at.
     async fn perform(
         &self,
+        stage: &Stage,
         name: &str,
         scenario: impl AsyncFnOnce(&Stage) -> Result<()>,
     ) -> Result<()> {
-        let stage = self.stage().await?;
         let begin = Instant::now();
         // A failed assertion is a failure like any other.
         let result = AssertUnwindSafe(scenario(stage)).catch_unwind().await;
@@ -45,19 +67,42 @@ impl Shared {
         self.durations.lock().push((name.to_owned(), begin.elapsed()));
         stage.explain_as(&name.replace("::", "."), result).await
     }
+
+    /// [`Self::perform`] with nobody else in the house.
+    async fn perform_alone(
+        &self,
+        house: &House,
+        name: &str,
+        scenario: impl AsyncFnOnce(&Stage, &mut Agents) -> Result<()>,
+    ) -> Result<()> {
+        let stage = house.stage().await?;
+        let mut agents = stage.agents().write().await;
+        self.perform(stage, name, async |stage: &Stage| {
+            stage.mark(format!("begin {name}"));
+            let result = scenario(stage, &mut agents).await;
+            // What it ended is there again for the next one.
+            stage.restore(&mut agents).await?;
+            stage.mark(format!("end {name}"));
+            result
+        })
+        .await
+    }
 }
 
 /// The scenarios to run.
 pub(crate) struct Tests {
     shared: Arc<Shared>,
     trials: Vec<Trial>,
+    /// How many scenarios play apart; all but one of them wait.
+    apart: usize,
 }
 
 impl Tests {
     pub(crate) fn new() -> Self {
         let runtime = Runtime::new().expect("threads can be started");
-        let (stage, durations) = (OnceCell::new(), Mutex::default());
-        Self { shared: Arc::new(Shared { stage, durations, runtime }), trials: Vec::new() }
+        let (common, apart) = (House::new("common", 3), House::new("apart", 2));
+        let shared = Shared { common, apart, durations: Mutex::default(), runtime };
+        Self { shared: Arc::new(shared), trials: Vec::new(), apart: 0 }
     }
 
     /// Adds a scenario that others may run beside.
@@ -67,9 +112,10 @@ impl Tests {
         scenario: impl AsyncFnOnce(&Stage) -> Result<()> + Send + 'static,
     ) {
         self.add(name, async move |shared: &Shared| {
-            let _others_too = shared.stage().await?.agents().read().await;
+            let stage = shared.common.stage().await?;
+            let _others_too = stage.agents().read().await;
             shared
-                .perform(name, async |stage: &Stage| {
+                .perform(stage, name, async |stage: &Stage| {
                     let result = scenario(stage).await;
                     // A server that has ended is a better answer than what came of it.
                     stage.check_alive().await?;
@@ -85,7 +131,10 @@ impl Tests {
         name: &'static str,
         scenario: impl AsyncFnOnce(&Stage) -> Result<()> + Send + 'static,
     ) {
-        self.add(name, async move |shared: &Shared| shared.perform(name, scenario).await);
+        self.add(name, async move |shared: &Shared| {
+            let stage = shared.common.stage().await?;
+            shared.perform(stage, name, scenario).await
+        });
     }
 
     /// Adds a scenario that must be alone with the fleet, and gets hold of the agents.
@@ -95,17 +144,20 @@ impl Tests {
         scenario: impl AsyncFnOnce(&Stage, &mut Agents) -> Result<()> + Send + 'static,
     ) {
         self.add(name, async move |shared: &Shared| {
-            let mut agents = shared.stage().await?.agents().write().await;
-            shared
-                .perform(name, async |stage: &Stage| {
-                    stage.mark(format!("begin {name}"));
-                    let result = scenario(stage, &mut agents).await;
-                    // What it ended is there again for the next one.
-                    stage.restore(&mut agents).await?;
-                    stage.mark(format!("end {name}"));
-                    result
-                })
-                .await
+            shared.perform_alone(&shared.common, name, scenario).await
+        });
+    }
+
+    /// Adds a scenario that must be alone with a fleet, which is another one of two members: those that do this take
+    /// turns, while the others play.
+    pub(crate) fn apart(
+        &mut self,
+        name: &'static str,
+        scenario: impl AsyncFnOnce(&Stage, &mut Agents) -> Result<()> + Send + 'static,
+    ) {
+        self.apart += 1;
+        self.add(name, async move |shared: &Shared| {
+            shared.perform_alone(&shared.apart, name, scenario).await
         });
     }
 
@@ -122,30 +174,39 @@ impl Tests {
         self.trials.push(Trial::test(name, run));
     }
 
-    /// Runs what the arguments ask for, stops the fleet, and says how long each scenario took.
-    pub(crate) fn run(self, arguments: &Arguments) -> ExitCode {
-        let conclusion = libtest_mimic::run(arguments, self.trials);
+    /// Runs what the arguments ask for, `side_by_side` at a time unless they say otherwise, stops the fleets, and says
+    /// how long each scenario took.
+    pub(crate) fn run(self, mut arguments: Arguments, side_by_side: usize) -> ExitCode {
+        arguments.test_threads.get_or_insert(side_by_side + self.apart);
+        let conclusion = libtest_mimic::run(&arguments, self.trials);
         let all = conclusion.num_filtered_out == 0 && conclusion.num_passed > 0;
         for (name, duration) in self.shared.durations.lock().iter() {
             eprintln!("{:7.1} s  {name}", duration.as_secs_f64());
         }
         // Nothing else holds it: all scenarios have ended.
-        let mut code = conclusion.exit_code();
-        if let Some(Shared { stage, runtime, .. }) = Arc::into_inner(self.shared) {
-            runtime.block_on(async {
-                let Some(Ok(stage)) = stage.into_inner() else { return };
-                if let Err(error) = stage.clean().await {
-                    eprintln!("the clusters are not as they were: {error:#}");
-                    code = ExitCode::FAILURE;
-                }
-                if let Err(error) = stage.judge(all).await {
-                    eprintln!("{error:#}");
-                    code = ExitCode::FAILURE;
-                }
-            });
+        let Some(shared) = Arc::into_inner(self.shared) else { return ExitCode::FAILURE };
+        let Shared { common, apart, runtime, .. } = shared;
+        match runtime.block_on(close([common, apart], all)) {
+            Ok(()) => conclusion.exit_code(),
+            Err(error) => {
+                eprintln!("{error:#}");
+                ExitCode::FAILURE
+            }
         }
-        code
     }
+}
+
+/// Closes the houses, all of them. Whether every right was used is a question only where all scenarios ran.
+async fn close(houses: [House; 2], all: bool) -> Result<()> {
+    let mut seen = Recording::default();
+    for result in join_all(houses.map(House::close)).await {
+        seen.requests.extend(result?.into_iter().flat_map(|recording| recording.requests));
+    }
+    if all && !seen.requests.is_empty() {
+        let unused = oracle::rights::unused(&seen)?;
+        ensure!(unused.is_empty(), "{}", unused.join("\n"));
+    }
+    Ok(())
 }
 
 /// What a panic says.

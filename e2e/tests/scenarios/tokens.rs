@@ -28,7 +28,7 @@ pub(crate) fn add(tests: &mut Tests) {
     if std::env::var_os(fleet_e2e::fleet::HUB_KUBECONFIG).is_some() {
         return; // How fast a token is forgotten is the API server's setting.
     }
-    tests.alone("tokens::tokens_come_and_go", tokens_of_an_exporter);
+    tests.apart("tokens::tokens_come_and_go", tokens_of_an_exporter);
 }
 
 /// F09, F10: nothing is withdrawn, and nobody has to restart anything.

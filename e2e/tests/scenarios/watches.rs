@@ -14,7 +14,7 @@ pub(crate) fn add(tests: &mut Tests) {
     if std::env::var_os(fleet_e2e::fleet::HUB_KUBECONFIG).is_some() {
         return; // The proxy shows certificates of the testbed.
     }
-    tests.alone("watches::silence_and_losses_are_noticed", silence_and_losses_are_noticed);
+    tests.apart("watches::silence_and_losses_are_noticed", silence_and_losses_are_noticed);
 }
 
 /// The ways that an endpoint takes, and the kind that it is on each.
