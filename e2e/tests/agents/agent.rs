@@ -21,7 +21,7 @@ use hub_agent::service::ServiceRoom;
 use hub_agent::snapshot::HubSnapshot;
 use member_agent::Settings;
 use member_agent::export::ExportRoom;
-use member_agent::import::ImportRoom;
+use member_agent::import::{ImportRoom, KeptMetrics};
 use member_agent::membership::MembershipRoom;
 use member_agent::metrics::{ExportMetrics, ImportMetrics, MembershipMetrics};
 use member_agent::snapshot::MemberSnapshot;
@@ -130,6 +130,9 @@ impl Agent {
         let export = ExportMetrics::register(registry).unwrap();
         let import = ImportMetrics::register(registry, name).unwrap();
         let membership = MembershipMetrics::register(registry).unwrap();
+        let accumulator = parts.wiring.accumulator.clone();
+        let kept = KeptMetrics::new(accumulator, settings.identity.clone()).unwrap();
+        registry.register(Box::new(kept)).unwrap();
         parts.room(ExportRoom::new(settings.clone(), export));
         parts.room(ImportRoom::new(settings.clone(), import));
         parts.room(MembershipRoom::new(settings, membership));
@@ -143,13 +146,20 @@ impl Agent {
 
     /// How many objects a watch does not show any more and that wait for a second list.
     pub(crate) fn held(&self, field: &str) -> usize {
+        self.metric("fleet_accumulator_fuse_open{", &format!("source=\"{field}\""))
+    }
+
+    /// How many imported slices it keeps although the hub does not show their copies.
+    pub(crate) fn kept(&self) -> usize {
+        self.metric("fleet_networking_imported_slices_kept ", "")
+    }
+
+    /// The value of the first series that starts and continues like this.
+    fn metric(&self, name: &str, label: &str) -> usize {
         let families = self.metrics.registry().gather();
         let text = prometheus::TextEncoder::new().encode_to_string(&families).unwrap();
-        let source = format!("source=\"{field}\"");
-        let mut held = text.lines().filter(|line| {
-            line.starts_with("fleet_accumulator_fuse_open{") && line.contains(&source)
-        });
-        held.next().unwrap().rsplit(' ').next().unwrap().parse().unwrap()
+        let mut series = text.lines().filter(|line| line.starts_with(name) && line.contains(label));
+        series.next().unwrap().rsplit(' ').next().unwrap().parse().unwrap()
     }
 
     /// Ends it, after the requests on their way.

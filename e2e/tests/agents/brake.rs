@@ -83,8 +83,9 @@ async fn imported_slices_outlive_the_memory_of_the_hub() {
     rest().await;
     assert_eq!(agent.held("slice_imports"), 0, "the second list has agreed");
     assert_eq!((world.taken(), world.bound()), (Vec::new(), ALL));
+    assert_eq!(agent.kept(), MANY, "the metric says so");
     relist(&agent, "slice_imports", 0);
     rest().await;
-    assert_eq!(world.sent(), []);
+    assert_eq!((world.sent(), agent.kept()), (Vec::new(), 0));
     agent.stop().await;
 }

@@ -61,6 +61,7 @@ impl World {
 const IMPORTS: &str = "MultiClusterServiceAgent";
 const EXPORTS: &str = "ServiceExportImportAgent";
 
+/// S32: an Event and the metrics tell it, and nothing is withdrawn.
 #[test]
 fn a_member_that_falls_silent_is_reported() {
     let mut world = World::new(60, &[report(IMPORTS, "True", 0), report(EXPORTS, "True", 10)]);

@@ -13,7 +13,7 @@ fn foreign_export(service: &ObjectName) -> Value {
     json!({ "spec": { "ports": [], "serviceReference": reference } })
 }
 
-/// Spec section 9, row 24: both want the name `a-b-c`.
+/// S19, spec section 9, row 24: both want the name `a-b-c`; who was first keeps it.
 #[test]
 fn services_whose_names_collide_are_both_exported() {
     let mut world = World::new();
@@ -89,6 +89,7 @@ fn a_slice_that_changes_its_service_travels_under_the_next_name() {
     assert!(world.plan_of(&desk).steps.is_empty(), "it stays under its name");
 }
 
+/// S19: another source, another name.
 #[test]
 fn a_recreated_slice_travels_under_another_name() {
     let mut world = World::exported();
