@@ -51,6 +51,21 @@ fn one_family_gives_one_slice() {
     );
 }
 
+/// 91: one slice for all ports of the Service, in the order of the original.
+#[test]
+fn all_ports_stand_in_one_slice() {
+    let ports = json!([
+        {"name": "tcp-example", "protocol": "TCP", "port": 80, "targetPort": 80},
+        {"name": "udp-example", "protocol": "UDP", "port": 161, "targetPort": 161},
+        {"name": "sctp-example", "protocol": "SCTP", "port": 3456, "targetPort": 3456},
+    ]);
+    let mut world = World::new(with(&service(), "/spec/ports", ports), vec![dual(), pod(2, true)]);
+    assert_eq!(world.counts(), (1, 0, 0));
+    assert_eq!(world.only().endpoints.len(), 2);
+    let names = world.only().ports.iter().flatten().map(|port| port.name.clone().unwrap());
+    assert_eq!(names.collect::<Vec<_>>(), ["udp-example", "tcp-example", "sctp-example"]);
+}
+
 /// 9: both families, a slice of each.
 #[test]
 fn two_families_give_two_slices() {

@@ -100,6 +100,25 @@ fn hints_go_with_the_annotation() {
     assert_eq!(world.run(|outcome| (counts(outcome), outcome.events.len())), ((0, 0, 0), 0));
 }
 
+/// 102: nodes that have no zone yet refuse hints; when they get one, hints begin.
+#[test]
+fn hints_begin_when_nodes_get_zones() {
+    let mut world = world(Some("auto"), &[spread(0, [2, 2, 0])], true);
+    let cause = |world: &mut World| world.run(|outcome| outcome.events[0].cause);
+    for (zones, expected) in
+        [([None; 2], Cause::NodeInfo), ([Some("zone-a"), Some("zone-b")], Cause::Enabled)]
+    {
+        world.nodes = ["node-a", "node-b"]
+            .into_iter()
+            .zip(zones)
+            .map(|(name, zone)| node(name, zone, "1"))
+            .collect();
+        world.topology.as_mut().unwrap().set_nodes(&world.nodes);
+        assert_eq!(cause(&mut world), expected);
+    }
+    assert_eq!(zones(&world).0, [("zone-a", 2), ("zone-b", 2)].into());
+}
+
 /// The original sends a slice again at every look when one of its endpoints has no zone.
 #[test]
 fn an_endpoint_without_zone_costs_no_writes() {

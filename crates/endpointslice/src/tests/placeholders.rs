@@ -36,7 +36,7 @@ fn a_placeholder_of_an_earlier_service_is_replaced() {
     assert_eq!(world.counts(), (0, 0, 0));
 }
 
-/// Scaling to zero empties one slice and deletes the others; scaling up again uses it.
+/// 89: scaling to zero empties one slice and deletes the others; scaling up again uses it.
 #[test]
 fn the_last_pods_leave_a_placeholder() {
     let all = pods(4);
