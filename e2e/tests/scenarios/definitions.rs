@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use anyhow::{Result, ensure};
-use fleet_api::{ResourceKind, kinds, labels};
-use fleet_e2e::exchange::{export, imported_addresses};
+use fleet_api::{ResourceKind, kinds};
+use fleet_e2e::exchange::export;
 use fleet_e2e::objects::{api, edit};
 use fleet_e2e::observer::{Observer, What};
 use fleet_e2e::testbed::agents::{Agent, Agents};
@@ -43,14 +43,11 @@ async fn the_hubs_goes_and_comes(stage: &Stage, agents: &mut Agents) -> Result<(
     for agent in [Agent::Hub, Agent::Member(IMPORTER)] {
         missing(agents, agent).await?;
     }
-    let kept = kept(stage, &crossings).await?;
-    ensure!(kept.len() >= SERVICES - FLOOR, "{} of {SERVICES} are left", kept.len());
-    eprintln!("{} of {SERVICES} imports are left without the hub's kind", kept.len());
     let_go(hub, &kinds).await?;
     install(hub, &crds::HUB, &kinds).await?;
     try_join_all(crossings.iter().map(Crossing::arrived)).await?;
     agents.check_alive()?;
-    nothing_went(&mut observer, &kept)?;
+    few_went(&mut observer, &namespace)?;
     end(stage, &namespace, crossings).await
 }
 
@@ -62,11 +59,8 @@ async fn a_members_goes_and_comes(stage: &Stage, agents: &mut Agents) -> Result<
     let mut observer = Observer::start_for([(stage.importer(), kinds::ENDPOINT_SLICE)]).await?;
     delete(exporter, &kinds).await?;
     missing(agents, Agent::Member(EXPORTER)).await?;
-    let kept = kept(stage, &crossings).await?;
-    ensure!(kept.len() >= SERVICES - FLOOR, "{} of {SERVICES} are left", kept.len());
-    eprintln!("{} of {SERVICES} imports are left without the exporter's kind", kept.len());
     let_go(exporter, &kinds).await?;
-    nothing_went(&mut observer, &kept)?;
+    few_went(&mut observer, &namespace)?;
     install(exporter, &crds::MEMBER, &kinds).await?;
     try_join_all(crossings.iter().map(|one| export(exporter, &namespace, &one.name))).await?;
     try_join_all(crossings.iter().map(Crossing::arrived)).await?;
@@ -114,27 +108,13 @@ async fn missing(agents: &Agents, agent: Agent) -> Result<()> {
     .await
 }
 
-/// The derived Services that have all their endpoints.
-async fn kept(stage: &Stage, crossings: &[Crossing<'_>]) -> Result<BTreeSet<String>> {
-    let mut kept = BTreeSet::new();
-    for crossing in crossings {
-        let (namespace, name) = crossing.key();
-        let now = imported_addresses(stage.importer(), namespace, name).await?;
-        if now == crossing.addresses {
-            kept.insert(crossing.derived(IMPORTER).await?);
-        }
-    }
-    Ok(kept)
-}
-
-/// Of these derived Services no endpoint was ever away.
-fn nothing_went(observer: &mut Observer, kept: &BTreeSet<String>) -> Result<()> {
-    let gone = observer.take().into_iter().find(|seen| {
-        let labels = seen.object.metadata.labels.as_ref();
-        let service = labels.and_then(|labels| labels.get(labels::SERVICE_NAME));
-        seen.what == What::Gone && service.is_some_and(|service| kept.contains(service))
-    });
-    ensure!(gone.is_none(), "it went and came: {gone:?}");
+/// Most Services were never without endpoints.
+fn few_went(observer: &mut Observer, namespace: &str) -> Result<()> {
+    let seen = observer.take().into_iter();
+    let gone = seen.filter(|seen| seen.what == What::Gone && seen.name().contains(namespace));
+    let gone: BTreeSet<String> = gone.map(|seen| seen.name()).collect();
+    eprintln!("{} of {SERVICES} imported slices went", gone.len());
+    ensure!(gone.len() <= FLOOR, "more than {FLOOR} went: {gone:?}");
     Ok(())
 }
 
