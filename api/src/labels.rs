@@ -18,3 +18,8 @@ pub const MANAGED_BY: &str = "endpointslice.kubernetes.io/managed-by";
 /// Value of [`MANAGED_BY`] on imported EndpointSlices; the Go agents' value, kept so that either
 /// side adopts the other's slices.
 pub const MANAGED_BY_IMPORT: &str = "endpointsliceimport-controller.networking.fleet.azure.com";
+/// Value of [`MANAGED_BY`] on EndpointSlices that the member agent makes of ExternalWorkloads.
+pub const MANAGED_BY_EXTERNAL_WORKLOADS: &str =
+    "external-workloads-controller.networking.fleet.azure.com";
+/// Value of [`MANAGED_BY`] on those of Linkerd's controller.
+pub const MANAGED_BY_LINKERD: &str = "linkerd-external-workloads-controller";

@@ -10,6 +10,7 @@ mod content;
 mod exactness;
 mod finalizers;
 pub mod history;
+mod made;
 mod membership;
 pub mod object;
 mod orphans;
@@ -128,6 +129,7 @@ pub fn judge(recording: &Recording) -> Verdict {
         content::check,
         exactness::check,
         finalizers::check,
+        made::check,
         membership::check,
         orphans::check,
         oscillation::check,

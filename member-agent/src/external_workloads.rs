@@ -11,7 +11,7 @@ mod source;
 mod tests;
 
 use fleet_accumulator::{Record, Snapshot as _, SourceSet};
-use fleet_api::{ObjectName, events};
+use fleet_api::{ObjectName, events, labels};
 use fleet_endpointslice::{Config, Input, reconcile};
 use fleet_model::records::{ExternalWorkloadRecord, ManagedSliceRecord, ServiceRecord, SliceIndex};
 use fleet_model::selection;
@@ -26,9 +26,9 @@ use crate::snapshot::MemberSnapshot;
 use source::Machines;
 
 /// Who manages the slices of this room.
-pub const MANAGER: &str = "external-workloads-controller.networking.fleet.azure.com";
+pub const MANAGER: &str = labels::MANAGED_BY_EXTERNAL_WORKLOADS;
 /// Who manages those of Linkerd's controller.
-pub const LINKERD: &str = "linkerd-external-workloads-controller";
+pub const LINKERD: &str = labels::MANAGED_BY_LINKERD;
 /// The Lease that Linkerd's controller holds while it is at work, in the namespace of its control plane.
 pub const LINKERD_LEASE: &str = "linkerd-destination-endpoint-write";
 

@@ -90,6 +90,14 @@ impl Default for Brake {
 }
 
 impl Brake {
+    /// For kinds that agents can do without, and whose definition may therefore go at any time: every
+    /// deletion counts.
+    #[must_use]
+    pub(crate) fn at_once(self) -> Self {
+        let fraction = if self.fraction > 0.0 { f64::MIN_POSITIVE } else { 0.0 };
+        Self { fraction, floor: 0, ..self }
+    }
+
     /// Whether `lost` of `total` objects are too many to believe at once.
     #[allow(clippy::cast_precision_loss, reason = "a limit; nobody has 2^52 objects of a kind")]
     pub fn stops(&self, lost: usize, total: usize) -> bool {

@@ -9,7 +9,7 @@ use fleet_api::{annotations, kinds, labels};
 use serde_json::Value;
 
 use super::history::History;
-use super::object::{keys, list, text};
+use super::object::{is_made_slice, keys, list, text};
 use super::requests::Request;
 use super::violation::Violation;
 use crate::fault_proxy::RACED;
@@ -58,7 +58,8 @@ fn foreign_fields(request: &Request) -> Vec<Violation> {
         kinds::SERVICE.plural,
         kinds::ENDPOINT_SLICE.plural,
     ];
-    if !crossing.contains(&resource) || !request.subresource.is_empty() {
+    let at_home = resource == kinds::ENDPOINT_SLICE.plural && is_made_slice(body);
+    if at_home || !crossing.contains(&resource) || !request.subresource.is_empty() {
         return Vec::new();
     }
     let mut fields: Vec<String> = Vec::new();

@@ -7,7 +7,9 @@ use fleet_api::{ResourceKind, annotations, finalizers, kinds};
 use serde_json::Value;
 
 use super::history::{HUB, History, Life, Until, Version};
-use super::object::{annotation, exporters, finalizers as held, list, subject, terminating, text};
+use super::object::{
+    annotation, exporters, finalizers as held, is_made_slice, list, subject, terminating, text,
+};
 use super::requests::Author;
 use super::tenancy::claimants;
 use super::violation::Violation;
@@ -82,7 +84,7 @@ fn effect_too_early(history: &History<'_>, life: &Life<'_>) -> Option<Violation>
         let home = member_namespace(text(object, "/spec/endpointSliceReference/clusterId"));
         let exports = history.named(HUB, kinds::ENDPOINT_SLICE_EXPORT, (&home, life.name()));
         guarded(exports.collect::<Vec<_>>(), finalizers::ENDPOINT_SLICE_EXPORT, version)
-    } else if is(kinds::ENDPOINT_SLICE) {
+    } else if is(kinds::ENDPOINT_SLICE) && !is_made_slice(object) {
         let home = member_namespace(life.cluster);
         let copies = history.named(HUB, kinds::ENDPOINT_SLICE_IMPORT, (&home, life.name()));
         guarded(copies.collect::<Vec<_>>(), finalizers::ENDPOINT_SLICE_IMPORT, time)

@@ -73,6 +73,11 @@ pub fn is_imported_slice(slice: &Value) -> bool {
         && label(slice, labels::MANAGED_BY) == labels::MANAGED_BY_IMPORT
 }
 
+/// Whether a member agent makes it of what a Service of its own cluster selects.
+pub fn is_made_slice(slice: &Value) -> bool {
+    label(slice, labels::MANAGED_BY) == labels::MANAGED_BY_EXTERNAL_WORKLOADS
+}
+
 /// `namespace/name` of the MultiClusterService that a derived Service names.
 pub fn back_pointer(service: &Value) -> Option<String> {
     let namespace = label(service, labels::MULTI_CLUSTER_SERVICE_NAMESPACE);

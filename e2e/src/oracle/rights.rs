@@ -36,15 +36,20 @@ pub fn unused(recording: &Recording) -> Result<Vec<String>> {
     let accounts = [
         ("hub agent", rbac::hub_agent()),
         ("member agent", rbac::member_agent()),
+        ("member agent", rbac::external_workloads()),
         ("member agent on the hub", rbac::member_on_hub(member)),
     ];
     let used = used(&recording.requests, member);
-    let mut unused = Vec::new();
+    let mut granted: BTreeMap<_, BTreeSet<Grant>> = BTreeMap::new();
     for (who, account) in accounts {
-        let grants = account.grants()?;
+        granted.entry(who).or_default().extend(account.grants()?);
+    }
+    let mut unused = Vec::new();
+    for (who, grants) in granted {
         let used = used.get(who).cloned().unwrap_or_default();
-        for grant in grants.iter().filter(|grant| !is_used(grant, &used) && !spared(grant, &grants))
-        {
+        let unused_one =
+            |grant: &&Grant| !is_used(grant, &grants, &used) && !spared(grant, &grants);
+        for grant in grants.iter().filter(unused_one) {
             let Grant { group, resource, verb, .. } = grant;
             unused.push(format!(
                 "RBAC the {who} never uses its right to {verb} {resource} of {group:?}"
@@ -81,9 +86,13 @@ fn used(requests: &[Request], member: &str) -> BTreeMap<&'static str, BTreeSet<G
     used
 }
 
-fn is_used(grant: &Grant, used: &BTreeSet<Grant>) -> bool {
+/// A right that is granted everywhere and in one namespace, too, is used where it is used elsewhere.
+fn is_used(grant: &Grant, grants: &BTreeSet<Grant>, used: &BTreeSet<Grant>) -> bool {
     used.iter().any(|one| {
-        let there = grant.namespace.is_none() || grant.namespace == one.namespace;
+        let there = match &grant.namespace {
+            None => !grants.contains(one),
+            namespace => *namespace == one.namespace,
+        };
         let what = (&one.group, &one.resource, &one.verb);
         there && what == (&grant.group, &grant.resource, &grant.verb)
     })
@@ -140,6 +149,7 @@ mod tests {
         let accounts = [
             ("hub", rbac::hub_agent()),
             ("member-1", rbac::member_agent()),
+            ("member-1", rbac::external_workloads()),
             ("hub", rbac::member_on_hub("member-1")),
         ];
         for (cluster, account) in accounts {

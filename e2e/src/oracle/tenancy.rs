@@ -9,7 +9,9 @@ use serde_json::Value;
 
 use super::calm::disturbances;
 use super::history::{HUB, History, LAG, Life, Until, Version};
-use super::object::{annotation, back_pointer, exporters, subject, terminating, text};
+use super::object::{
+    annotation, back_pointer, exporters, is_made_slice, subject, terminating, text,
+};
 use super::requests::{Author, Request};
 use super::violation::Violation;
 
@@ -161,7 +163,8 @@ fn landing(history: &History<'_>, request: &Request) -> Option<Violation> {
             resource,
             "internalserviceexports" | "internalserviceimports" | "endpointsliceexports"
         ),
-        (Author::Member(_), "services" | "endpointslices") => at_home,
+        (Author::Member(_), "endpointslices") => at_home || is_made_slice(&request.body),
+        (Author::Member(_), "services") => at_home,
         (Author::Member(member), "serviceimports") => {
             let mut imports = history.of_kind(member, kinds::MULTI_CLUSTER_SERVICE);
             imports.any(|import| import.namespace() == request.namespace)

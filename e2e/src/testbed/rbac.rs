@@ -18,6 +18,8 @@ use super::apply::apply;
 const HUB_AGENT: &str = include_str!("../../../charts/hub-agent/rbac.yaml");
 const MEMBER_ON_HUB: &str = include_str!("../../../charts/hub-agent/member-rbac.yaml");
 const MEMBER_AGENT: &str = include_str!("../../../charts/member-agent/rbac.yaml");
+const EXTERNAL_WORKLOADS: &str =
+    include_str!("../../../charts/member-agent/external-workloads-rbac.yaml");
 
 /// What stands for the member's name in the file of its rights on the hub.
 const MEMBER: &str = "${MEMBER}";
@@ -66,6 +68,15 @@ pub fn member_agent() -> Account {
         name: "member-agent".to_owned(),
         binding: "member-agent".to_owned(),
         manifests: MEMBER_AGENT.to_owned(),
+    }
+}
+
+/// What a member agent may do beside that for external workloads.
+pub fn external_workloads() -> Account {
+    Account {
+        binding: "member-agent-external-workloads".to_owned(),
+        manifests: EXTERNAL_WORKLOADS.to_owned(),
+        ..member_agent()
     }
 }
 
@@ -209,7 +220,7 @@ mod tests {
 
     #[test]
     fn a_replica_has_the_same_rights() {
-        for account in [hub_agent(), member_agent(), member_on_hub("a")] {
+        for account in [hub_agent(), member_agent(), external_workloads(), member_on_hub("a")] {
             let other = account.replica(1);
             assert_ne!((other.user(), other.binding()), (account.user(), account.binding()));
             assert_eq!(other.grants().unwrap(), account.grants().unwrap());
@@ -218,7 +229,7 @@ mod tests {
 
     #[test]
     fn nothing_is_granted_wholesale_and_every_binding_names_its_account() {
-        let accounts = [hub_agent(), member_agent(), member_on_hub("a")];
+        let accounts = [hub_agent(), member_agent(), external_workloads(), member_on_hub("a")];
         for account in accounts.iter().flat_map(|account| [account.clone(), account.replica(1)]) {
             for grant in account.grants().unwrap() {
                 let parts = [&grant.group, &grant.resource, &grant.verb];

@@ -18,6 +18,7 @@ mod endpoints;
 mod exchange;
 mod exclusive;
 mod exporters;
+mod external_workloads;
 mod faults;
 mod grace;
 mod handover;
@@ -79,6 +80,7 @@ fn main() -> ExitCode {
     exporters::add(&mut tests);
     weight::add(&mut tests);
     terminating::add(&mut tests);
+    external_workloads::add(&mut tests);
 
     writes::add(&mut tests);
     latency::add(&mut tests);

@@ -12,7 +12,7 @@ use fleet_e2e::objects::find;
 use fleet_e2e::oracle::recorder::Recorder;
 use fleet_e2e::oracle::{self, Recording};
 use fleet_e2e::testbed::Options;
-use fleet_e2e::testbed::agents::{AgentOptions, Agents};
+use fleet_e2e::testbed::agents::{Agent, AgentOptions, Agents};
 use fleet_e2e::testbed::cluster::Cluster;
 use fleet_e2e::wait::{wait_for, wait_until};
 use fleet_e2e::workload::NODE;
@@ -25,6 +25,7 @@ use serde_json::Value;
 use tokio::sync::RwLock;
 
 pub(crate) use crate::crossing::Crossing;
+use crate::external_workloads;
 
 /// Longest time that anything may take which takes milliseconds on an idle machine.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(30);
@@ -62,7 +63,10 @@ impl Deref for Stage {
 
 /// How the agents of all scenarios are started.
 pub(crate) fn agent_options() -> AgentOptions {
-    AgentOptions::default()
+    // Of one member, so that those without are shown to need nothing of it.
+    let machines = vec![("EXTERNAL_WORKLOADS".to_owned(), "true".to_owned())];
+    let of_agents = [(Agent::Member(EXPORTER), machines)].into();
+    AgentOptions { of_agents, ..AgentOptions::default() }
 }
 
 impl Stage {
@@ -72,6 +76,7 @@ impl Stage {
             Some(_) => Some(Recorder::start(&fleet).await?),
             None => None,
         };
+        external_workloads::prepare(fleet.member(EXPORTER)).await?;
         let agents = Agents::start(&fleet, &agent_options()).await;
         let agents = RwLock::new(fleet.explain_as("start", agents).await?);
         let (everybody, namespaces) = (RwLock::default(), Mutex::default());

@@ -73,9 +73,10 @@ pub(crate) struct Machine<T: Tracked> {
 }
 
 impl<T: Tracked> Machine<T> {
-    pub(crate) fn new(config: Config, metrics: SourceMetrics) -> Self {
+    pub(crate) fn new(config: Config, metrics: SourceMetrics, optional: bool) -> Self {
+        let brake = if optional { config.brake.at_once() } else { config.brake };
         Self {
-            brake: DeleteBrake::new(config.brake),
+            brake: DeleteBrake::new(brake),
             config,
             metrics,
             view: View::default(),

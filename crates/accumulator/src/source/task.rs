@@ -96,7 +96,7 @@ impl<S: Snapshot, T: Tracked> Task<S, T> {
         outbox: mpsc::Sender<Update<S>>,
     ) -> Self {
         Self {
-            machine: Machine::new(config.clone(), metrics.clone()),
+            machine: Machine::new(config.clone(), metrics.clone(), info.optional),
             field,
             info,
             backoff: backoff(&config),

@@ -117,3 +117,21 @@ async fn deletion_marks_count_like_deletions() {
     let marked = world.things.iter().filter(|thing| thing.version == version).count();
     assert_eq!((marked, world.things.len()), (30, 100));
 }
+
+/// The definition of a kind that agents can do without may go at any time, and with it few objects.
+#[tokio::test(start_paused = true)]
+async fn of_an_optional_kind_every_deletion_is_asked_about() {
+    let mut rig = Rig::new();
+    let tap = rig.extras.tap().await;
+    tap.list(many(3));
+    rig.until(|world| world.extras.len() == 3).await;
+    tap.delete(many(3).next().unwrap());
+    rig.until(|world| world.extras.len() == 2).await;
+    assert_eq!(rig.extras.asked.load(Ordering::Relaxed), 1);
+
+    tokio::time::advance(Duration::from_mins(1)).await;
+    rig.extras.served.store(false, Ordering::Relaxed);
+    many(3).skip(1).for_each(|thing| tap.delete(thing));
+    let world = rig.until(|world| state(world, World::extras()) == "missing").await;
+    assert_eq!(world.extras.len(), 2, "nothing was believed");
+}
