@@ -3,13 +3,15 @@
 # the same features, and nothing is compiled twice.
 
 .DEFAULT_GOAL := help
-.PHONY: help build fmt lint test coverage demo bench crds ci clean
+.PHONY: help build fmt lint test coverage demo bench soak crds ci clean
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 
 CARGO ?= cargo
 # `make demo KEEP=1`: leave it running.
 KEEP ?=
+# `make soak STEPS=10000`: a longer one.
+STEPS ?= 3000
 keep := $(if $(filter-out 0 no false,$(KEEP)),--keep)
 target := $(or $(CARGO_TARGET_DIR),target)
 
@@ -53,6 +55,13 @@ bench: ## Measure latencies, bulk operations, API writes and memory (minutes)
 	@.ci/need rust control-plane
 	$(CARGO) build --release --locked --bin hub-agent --bin member-agent --bin fleet-bench
 	@$(CARGO) run --quiet --release --locked --bin fleet-bench
+
+# The agent as users run it: the table compares CPU time.
+soak: ## Compare with kube-controller-manager over thousands of random steps (minutes)
+	@.ci/need rust control-plane
+	$(CARGO) build --release --locked --bin hub-agent --bin member-agent
+	FLEET_AGENTS_DIR=$(abspath $(target))/release FLEET_CHURN_STEPS=$(STEPS) \
+		$(CARGO) test --release --locked --test endpointslice_churn
 
 crds: ## Write the CRDs of api/ as YAML under charts/
 	$(CARGO) run --quiet --locked --example crdgen

@@ -47,3 +47,8 @@ pub const ORIGIN_CLUSTER: &str = "networking.fleet.azure.com/origin-cluster";
 /// On an `EndpointSliceImport` and on an imported EndpointSlice: uid of the `EndpointSliceExport`
 /// they come from.
 pub const SLICE_EXPORT_UID: &str = "networking.fleet.azure.com/endpointsliceexport-uid";
+
+/// On a Service: name of the secondary network on which its endpoints are, in place of the cluster's.
+pub const ENDPOINT_NETWORK: &str = "networking.fleet.azure.com/endpoint-network";
+/// On a Pod: its networks and its addresses on them, written by whoever attached it.
+pub const NETWORK_STATUS: &str = "k8s.v1.cni.cncf.io/network-status";

@@ -6,6 +6,9 @@
 pub const VALID: &str = "Valid";
 /// Type on ServiceExport and `InternalServiceExport`: whether the ports differ from the fleet's.
 pub const CONFLICT: &str = "Conflict";
+/// Type on ServiceExport: whether all endpoints are on the network that the Service asks for. Only
+/// while it asks for one.
+pub const ENDPOINTS_ON_NETWORK: &str = "EndpointsOnNetwork";
 /// Type in an agent's entry of `InternalMemberCluster` status.
 pub const JOINED: &str = "Joined";
 
@@ -30,6 +33,10 @@ pub mod reasons {
     pub const MEMBER_LEFT: &str = "MemberLeft";
     /// ServiceExport `Conflict=Unknown`: the hub has not answered yet.
     pub const PENDING_CONFLICT_RESOLUTION: &str = "ServicePendingConflictResolution";
+    /// ServiceExport `EndpointsOnNetwork=True`.
+    pub const ON_NETWORK: &str = "AllEndpointsOnNetwork";
+    /// ServiceExport `EndpointsOnNetwork=False`: endpoints without an address there are left out.
+    pub const OFF_NETWORK: &str = "EndpointsRefused";
     /// ServiceExport and `InternalServiceExport` `Conflict=False`: the hub accepted the ports.
     pub const NO_CONFLICT_FOUND: &str = "NoConflictFound";
     /// ServiceExport and `InternalServiceExport` `Conflict=True`: the fleet uses other ports.

@@ -60,6 +60,13 @@ pub const MEMBER_SILENT: &str = "MemberSilent";
 pub const NAME_TAKEN: &str = "NameTaken";
 /// Warning on a Service: Linkerd makes the slices of its external workloads.
 pub const LEFT_TO_LINKERD: &str = "LeftToLinkerd";
+/// Warning on a Service or ServiceExport: pods without an address on the network that the Service
+/// asks for.
+pub const ENDPOINTS_OFF_NETWORK: &str = "EndpointsOffNetwork";
+/// Warning on a Service, as the built-in controller says it: some endpoints could not be made.
+pub const FAILED_TO_UPDATE_ENDPOINT_SLICES: &str = "FailedToUpdateEndpointSlices";
+/// Normal on a ServiceExport: all pods are on the network that the Service asks for.
+pub const ENDPOINTS_ON_NETWORK: &str = "EndpointsOnNetwork";
 /// Warning on an ExternalWorkload: no endpoint can have one of its addresses.
 pub const ADDRESS_IGNORED: &str = "AddressIgnored";
 /// Warning on a MultiClusterService: parts of a slice from the hub are not imported, for no cluster

@@ -23,3 +23,15 @@ pub const MANAGED_BY_EXTERNAL_WORKLOADS: &str =
     "external-workloads-controller.networking.fleet.azure.com";
 /// Value of [`MANAGED_BY`] on those of Linkerd's controller.
 pub const MANAGED_BY_LINKERD: &str = "linkerd-external-workloads-controller";
+/// Value of [`MANAGED_BY`] on EndpointSlices with addresses on a secondary network.
+pub const MANAGED_BY_NETWORK: &str = "endpoint-network-controller.networking.fleet.azure.com";
+/// On those, in place of [`SERVICE_NAME`]: they are for other clusters, and whoever balances traffic
+/// in this one must not find them.
+pub const NETWORK_SERVICE: &str = "networking.fleet.azure.com/endpoint-network-of";
+
+/// The Service that an EndpointSlice with these labels backs, in the slice's namespace.
+pub fn backed_service<'a>(label: impl Fn(&str) -> Option<&'a str>) -> Option<&'a str> {
+    let manager = label(MANAGED_BY);
+    let key = if manager == Some(MANAGED_BY_NETWORK) { NETWORK_SERVICE } else { SERVICE_NAME };
+    label(key).filter(|name| !name.is_empty())
+}

@@ -52,6 +52,11 @@ pub mod kinds {
         plural: "namespaces",
         namespaced: false,
     };
+    /// Core Pod.
+    pub const POD: ResourceKind = namespaced("", "v1", "Pod", "pods");
+    /// Core Node.
+    pub const NODE: ResourceKind =
+        ResourceKind { group: "", version: "v1", kind: "Node", plural: "nodes", namespaced: false };
     /// EndpointSlice of the discovery group.
     pub const ENDPOINT_SLICE: ResourceKind =
         namespaced("discovery.k8s.io", "v1", "EndpointSlice", "endpointslices");

@@ -45,11 +45,19 @@ pub struct Options {
     pub audit: bool,
     /// Further arguments of every kube-apiserver.
     pub apiserver_arguments: Vec<String>,
+    /// Whether kube-controller-manager makes EndpointSlices of pods.
+    pub slice_controller: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { name: None, members: 2, audit: true, apiserver_arguments: Vec::new() }
+        Self {
+            name: None,
+            members: 2,
+            audit: true,
+            apiserver_arguments: Vec::new(),
+            slice_controller: true,
+        }
     }
 }
 
@@ -135,7 +143,7 @@ async fn start_cluster(
             join::install_member_crds(&cluster).await?;
         }
         if let Some(plane) = cluster.control_plane() {
-            plane.start_controllers().await?;
+            plane.start_controllers(options.slice_controller).await?;
         }
         anyhow::Ok(cluster)
     };

@@ -342,7 +342,7 @@ async fn ensure_node(client: &Client) -> Result<()> {
 }
 
 /// Pods are refused until a controller has made the namespace's default service account.
-async fn wait_for_default_account(client: &Client, namespace: &str) -> Result<()> {
+pub async fn wait_for_default_account(client: &Client, namespace: &str) -> Result<()> {
     let accounts: Api<ServiceAccount> = Api::namespaced(client.clone(), namespace);
     let what = format!("the default service account of {namespace}");
     wait_for(&what, DEADLINE, async || Ok(accounts.get_opt("default").await?)).await?;

@@ -15,6 +15,7 @@ use prometheus::{IntGauge, Registry};
 
 use crate::Settings;
 use crate::args::Args;
+use crate::endpointslices::{EndpointSliceRoom, Mode, SliceMetrics};
 use crate::export::ExportRoom;
 use crate::external_workloads::{self, ExternalWorkloadRoom};
 use crate::import::{ImportRoom, KeptMetrics};
@@ -56,6 +57,10 @@ pub async fn run(args: Args) -> anyhow::Result<ExitCode> {
         let metrics = ExternalWorkloadMetrics::register(agent.registry())?;
         agent.room(ExternalWorkloadRoom::new(metrics));
     }
+    if settings.endpointslices != Mode::Off {
+        let metrics = SliceMetrics::register(agent.registry())?;
+        agent.room(EndpointSliceRoom::new(settings.clone(), metrics));
+    }
     agent.room(MembershipRoom::new(settings, membership));
     Ok(agent.run().await)
 }
@@ -84,7 +89,7 @@ fn sources(
     let watched = watched(settings);
     let watched = MemberSnapshot::sources().iter().filter(|source| watched.contains(source.id));
     let spec = |source: &SourceInfo| match source.cluster {
-        ClusterId::Local => narrow(source.id, SourceSpec::new(own.watch.clone()))
+        ClusterId::Local => narrow(settings, source.id, SourceSpec::new(own.watch.clone()))
             .watch_timeout(args.runtime.watch_timeout),
         ClusterId::Hub => SourceSpec::new(hub.watch.clone())
             .namespace(settings.identity.hub_namespace.as_str())
@@ -97,9 +102,12 @@ fn sources(
 }
 
 /// Of some kinds only few objects are of interest.
-fn narrow(source: SourceId, spec: SourceSpec) -> SourceSpec {
+fn narrow(settings: &Settings, source: SourceId, spec: SourceSpec) -> SourceSpec {
     if source == MemberSnapshot::managed_slices() {
-        spec.labels(format!("{}={}", labels::MANAGED_BY, external_workloads::MANAGER))
+        let machines = settings.external_workloads.then_some(external_workloads::MANAGER);
+        let pods = settings.endpointslices.managers();
+        let managers: Vec<_> = machines.into_iter().chain(pods.iter().copied()).collect();
+        spec.labels(format!("{} in ({})", labels::MANAGED_BY, managers.join(",")))
     } else if source == MemberSnapshot::linkerd_leases() {
         spec.fields(format!("metadata.name={}", external_workloads::LINKERD_LEASE))
     } else {
@@ -116,6 +124,9 @@ fn watched(settings: &Settings) -> SourceSet {
     }
     if settings.external_workloads {
         watched = watched.union(ExternalWorkloadRoom::sources());
+    }
+    if settings.endpointslices != Mode::Off {
+        watched = watched.union(EndpointSliceRoom::sources());
     }
     watched
 }
@@ -139,10 +150,21 @@ mod tests {
     }
 
     #[test]
+    fn pods_and_nodes_are_watched_where_slices_are_made_of_them() {
+        for (endpointslices, expected) in [(Mode::Off, 0), (Mode::OptIn, 3), (Mode::All, 3)] {
+            let watched = watched(&Settings { endpointslices, ..Settings::new("a") });
+            let own =
+                [MemberSnapshot::pods(), MemberSnapshot::nodes(), MemberSnapshot::managed_slices()];
+            let found = own.into_iter().filter(|source| watched.contains(*source)).count();
+            assert_eq!(found, expected, "{endpointslices:?}");
+        }
+    }
+
+    #[test]
     fn external_workloads_are_watched_where_they_are_asked_for() {
         let own = ["managed_slices", "external_workloads", "linkerd_leases"];
         assert!(fields(true, false).iter().all(|field| !own.contains(field)));
-        assert_eq!(fields(true, true).len(), MemberSnapshot::sources().len());
+        assert!(own.iter().all(|field| fields(true, true).contains(field)));
         let alone = fields(false, true);
         assert!(own.iter().all(|field| alone.contains(field)));
         assert!(!alone.contains(&"internal_exports"));

@@ -10,6 +10,7 @@ use fleet_runtime::admin::Addresses;
 use fleet_runtime::args::{RuntimeArgs, duration, watch_seconds};
 use fleet_runtime::live::Live;
 
+use crate::endpointslices::Mode;
 use crate::{Identity, Settings};
 
 /// Variable with the name of this cluster, as the original's agents know it.
@@ -111,6 +112,22 @@ pub struct Args {
     )]
     pub external_workloads: bool,
 
+    /// Make EndpointSlices of pods: of no Service; of those with the annotation
+    /// networking.fleet.azure.com/endpoint-network, from the addresses on that network; or of all,
+    /// in the place of kube-controller-manager's endpointslice-controller.
+    #[arg(long, env = "ENDPOINTSLICES", value_name = "MODE", value_enum, default_value_t)]
+    pub endpointslices: Mode,
+
+    /// Most endpoints of an EndpointSlice that this agent makes, 1 to 1000.
+    #[arg(
+        long,
+        env = "MAX_ENDPOINTS_PER_SLICE",
+        value_name = "NUMBER",
+        default_value_t = 100,
+        value_parser = clap::value_parser!(u16).range(1..=1000)
+    )]
+    pub max_endpoints_per_slice: u16,
+
     /// Further addresses of the original.
     #[command(flatten)]
     pub addresses: OriginalAddresses,
@@ -177,6 +194,8 @@ impl Args {
             derived_service_grace: self.derived_service_grace_period,
             networking: self.enable_networking_features,
             external_workloads: self.external_workloads,
+            endpointslices: self.endpointslices,
+            max_endpoints_per_slice: usize::from(self.max_endpoints_per_slice),
             served: Live::default(),
         })
     }

@@ -22,6 +22,7 @@ pub use keys::Key;
 use subject::Subject;
 
 use crate::Settings;
+use crate::endpointslices;
 use crate::membership::{self, Phase};
 use crate::metrics::ExportMetrics;
 use crate::snapshot::MemberSnapshot;
@@ -49,20 +50,24 @@ impl Room for ExportRoom {
     }
 
     fn required(&self) -> SourceSet {
-        [
+        let pods = self.settings.endpointslices.serves_networks();
+        let pods = if pods { SourceSet::from([MemberSnapshot::pods()]) } else { SourceSet::EMPTY };
+        SourceSet::from([
             MemberSnapshot::services(),
             MemberSnapshot::service_exports(),
             MemberSnapshot::endpoint_slices(),
             MemberSnapshot::internal_exports(),
             MemberSnapshot::slice_exports(),
             MemberSnapshot::memberships(),
-        ]
-        .into_iter()
-        .collect()
+        ])
+        .union(pods)
     }
 
     fn dirty(&self, old: &MemberSnapshot, new: &MemberSnapshot, mark: &mut dyn FnMut(Key)) {
         keys::dirty(old, new, mark);
+        if self.settings.endpointslices.serves_networks() {
+            endpointslices::each_on_network(old, new, &mut |name| mark(Key::Service(name)));
+        }
         if membership::phase_changed(&self.settings.identity, old, new) {
             keys::dirty(&MemberSnapshot::default(), new, mark);
         }

@@ -146,7 +146,7 @@ fn sync(
         config: &config(),
     };
     // Until Linkerd's slices are there, ours are kept right, so that nothing is missing in between.
-    let creates = !linkerd_is_at_work(snapshot) && takes_objects(snapshot, namespace);
+    let creates = !linkerd_is_at_work(snapshot) && slicing::takes_objects(snapshot, namespace);
     slicing::write(snapshot, service, reconcile(&input), creates, NAME, plan);
 }
 
@@ -159,11 +159,6 @@ fn config() -> Config {
 fn is_linkerds(snapshot: &MemberSnapshot, service: &ObjectName) -> bool {
     let mut slices = snapshot.endpoint_slices.by(&SliceIndex::Backs(service.clone()));
     slices.any(|slice| slicing::manager(slice) == Some(LINKERD) && !slice.meta.is_terminating())
-}
-
-fn takes_objects(snapshot: &MemberSnapshot, namespace: &str) -> bool {
-    let namespace = snapshot.namespaces.get(&ObjectName::cluster(namespace));
-    namespace.is_some_and(|namespace| !namespace.terminating)
 }
 
 fn left_to_linkerd(service: &Record<ServiceRecord>) -> Event {

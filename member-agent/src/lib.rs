@@ -10,11 +10,12 @@
 //! ```
 //!
 //! Both clusters are watched into one [`snapshot`]; [`export`], [`import`] and [`membership`] are
-//! the rooms that decide, and where a flag says so [`external_workloads`], in the own cluster alone;
-//! [`app`] is the wiring and the only place that spawns.
+//! the rooms that decide, and where flags say so [`external_workloads`] and [`endpointslices`], in
+//! the own cluster alone; [`app`] is the wiring and the only place that spawns.
 
 pub mod app;
 pub mod args;
+pub mod endpointslices;
 pub mod export;
 pub mod external_workloads;
 mod identity;

@@ -6,9 +6,13 @@ use fleet_model::served::Served;
 use fleet_runtime::live::Live;
 
 use crate::Identity;
+use crate::endpointslices::Mode;
 
 /// How long a derived Service outlives its last exporter unless a flag says otherwise.
 pub(crate) const DERIVED_SERVICE_GRACE: Duration = Duration::from_mins(1);
+
+/// Most endpoints of a slice unless a flag says otherwise, as the built-in controller has it.
+pub(crate) const MAX_ENDPOINTS_PER_SLICE: usize = 100;
 
 /// Settings of the rooms. Plans are functions of these and of a snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,6 +26,10 @@ pub struct Settings {
     pub networking: bool,
     /// Whether Services get endpoints from ExternalWorkloads, where that kind is served.
     pub external_workloads: bool,
+    /// Of which Services EndpointSlices are made.
+    pub endpointslices: Mode,
+    /// Most endpoints of such a slice.
+    pub max_endpoints_per_slice: usize,
     /// What slices can carry on the hub; `None` until that is known.
     pub served: Live<Option<Served>>,
 }
@@ -34,6 +42,8 @@ impl Settings {
             derived_service_grace: DERIVED_SERVICE_GRACE,
             networking: true,
             external_workloads: false,
+            endpointslices: Mode::Off,
+            max_endpoints_per_slice: MAX_ENDPOINTS_PER_SLICE,
             served: Live::default(),
         }
     }

@@ -5,7 +5,8 @@ use fleet_model::records::{
     EndpointSliceExportRecord, EndpointSliceImportRecord, EndpointSliceRecord,
     ExternalWorkloadRecord, InternalMemberClusterRecord, InternalServiceExportRecord,
     InternalServiceImportRecord, LeaseRecord, ManagedSliceRecord, MultiClusterServiceRecord,
-    NamespaceRecord, ServiceExportRecord, ServiceImportRecord, ServiceRecord,
+    NamespaceRecord, NodeRecord, PodRecord, ServiceExportRecord, ServiceImportRecord,
+    ServiceRecord,
 };
 
 views! {
@@ -35,6 +36,10 @@ views! {
         hub optional memberships: InternalMemberClusterRecord,
         /// Slices that rooms of ours make of what Services select, whole. Watched by their managers.
         local managed_slices: ManagedSliceRecord,
+        /// Pods, as endpoints.
+        local pods: PodRecord,
+        /// Nodes, for zones and capacity.
+        local nodes: NodeRecord,
         /// Machines outside of Kubernetes.
         local optional external_workloads: ExternalWorkloadRecord,
         /// The Lease of Linkerd's controller of external workloads.
@@ -84,6 +89,8 @@ impl MemberSnapshot {
             slice_imports: hub.view(namespace),
             memberships: hub.view(namespace),
             managed_slices: managed(own),
+            pods: own.view(None),
+            nodes: own.view(None),
             external_workloads: own.view(None),
             linkerd_leases: own.view(None),
         }
@@ -95,10 +102,12 @@ impl MemberSnapshot {
 fn managed(
     own: &fleet_runtime::testing::ModelServer,
 ) -> fleet_accumulator::View<ManagedSliceRecord> {
+    let pods = crate::endpointslices::Mode::All.managers();
+    let managers = [pods, &[crate::external_workloads::MANAGER]].concat();
     let all = own.view::<ManagedSliceRecord>(None);
     let ours = all.iter().filter(|slice| {
         let managed = slice.managed(&slice.name.namespace);
-        managed.is_some_and(|managed| *managed.manager == *crate::external_workloads::MANAGER)
+        managed.is_some_and(|managed| managers.contains(&&*managed.manager))
     });
     fleet_accumulator::View::of(ours.cloned())
 }

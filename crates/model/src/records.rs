@@ -8,6 +8,8 @@ mod managed_slice;
 mod member_cluster;
 mod membership;
 mod namespace;
+mod node;
+mod pod;
 mod service;
 mod slice;
 mod slices;
@@ -27,6 +29,8 @@ pub use membership::{
     InternalMemberClusterRecord, InternalMemberClusterWire, NETWORKING_AGENTS, Report, ReportList,
 };
 pub use namespace::{NamespaceRecord, NamespaceWire};
+pub use node::{NodeRecord, NodeStatusWire, NodeWire};
+pub use pod::{NamedPort, PodRecord, PodSpecWire, PodStatusWire, PodWire};
 pub use service::{ServiceIndex, ServiceRecord, ServiceWire};
 pub use slice::{EndpointSliceRecord, EndpointSliceWire, SliceIndex, imported_endpoints};
 pub use slices::{

@@ -28,16 +28,18 @@ use api_server::ApiServer;
 const READY_DEADLINE: Duration = Duration::from_mins(1);
 const POLL: Duration = Duration::from_millis(25);
 
-/// Controllers that the fleet depends on: the makers of slices and of default service accounts, and those that finish
-/// deletions. There is no scheduler, no kubelet and no aggregation of `ClusterRole`s.
-const CONTROLLERS: [&str; 6] = [
-    "endpointslice-controller",
+/// Controllers that the fleet depends on, beside the [maker of slices](SLICE_CONTROLLER): the maker of default service
+/// accounts, and those that finish deletions. There is no scheduler, no kubelet and no aggregation of `ClusterRole`s.
+const CONTROLLERS: [&str; 5] = [
     "garbage-collector-controller",
     "namespace-controller",
     "serviceaccount-controller",
     "serviceaccount-token-controller",
     "root-ca-certificate-publisher-controller",
 ];
+
+/// Makes EndpointSlices of pods.
+const SLICE_CONTROLLER: &str = "endpointslice-controller";
 
 /// A running control plane. Dropping it kills its servers.
 #[derive(Debug)]
@@ -54,7 +56,7 @@ pub struct ControlPlane {
 /// Dropped in this order: an API server whose etcd is gone hangs on its way out.
 #[derive(Debug)]
 struct Servers {
-    controller_manager: Option<Server>,
+    controller_managers: Vec<Server>,
     api_server: ApiServer,
     _etcd: Server,
 }
@@ -79,7 +81,7 @@ impl ControlPlane {
             .start_on_free_port(&run, |url| write_kubeconfigs(&folder, name, url, &authority))
             .await?;
         let api_server_url = api_server.url();
-        let servers = Servers { controller_manager: None, api_server, _etcd: etcd_server };
+        let servers = Servers { controller_managers: Vec::new(), api_server, _etcd: etcd_server };
         let plane = Self {
             ca_pem: authority.pem().to_owned(),
             servers: Mutex::new(servers),
@@ -139,12 +141,30 @@ impl ControlPlane {
         &self.folder
     }
 
-    /// Starts kube-controller-manager. It is at work when the first default service account exists.
-    pub async fn start_controllers(&self) -> Result<()> {
+    /// Starts kube-controller-manager. It is at work when the first default service account exists. `slices` tells
+    /// whether it makes EndpointSlices; where it does not, [`Self::start_slice_controller`] may.
+    pub async fn start_controllers(&self, slices: bool) -> Result<()> {
+        let slices = slices.then_some(SLICE_CONTROLLER);
+        let controllers: Vec<_> = CONTROLLERS.into_iter().chain(slices).collect();
+        self.start_controller_manager("kube-controller-manager", &controllers, &[]).await?;
+        Ok(())
+    }
+
+    /// Starts a kube-controller-manager that makes EndpointSlices of pods and nothing else; its process id.
+    pub async fn start_slice_controller(&self, arguments: &[String]) -> Result<u32> {
+        self.start_controller_manager(SLICE_CONTROLLER, &[SLICE_CONTROLLER], arguments).await
+    }
+
+    async fn start_controller_manager(
+        &self,
+        name: &str,
+        controllers: &[&str],
+        further: &[String],
+    ) -> Result<u32> {
         let file = |name: &str| self.folder.join(name).display().to_string();
         let arguments = [
             format!("--kubeconfig={}", file("controller-manager.kubeconfig")),
-            format!("--controllers={}", CONTROLLERS.join(",")),
+            format!("--controllers={}", controllers.join(",")),
             format!("--service-account-private-key-file={}", file(TOKEN_KEY)),
             format!("--root-ca-file={}", file(CA)),
             "--use-service-account-credentials=true".to_owned(),
@@ -155,23 +175,24 @@ impl ControlPlane {
             "--kube-api-burst=2000".to_owned(),
         ];
         let launch = Launch {
-            name: "kube-controller-manager".to_owned(),
+            name: name.to_owned(),
             program: self.binaries.controller_manager.clone(),
-            arguments: arguments.into_iter().map(Into::into).collect(),
+            arguments: arguments.iter().chain(further).map(Into::into).collect(),
             environment: Vec::new(),
             without: Vec::new(),
-            log: self.folder.join("kube-controller-manager.log"),
+            log: self.folder.join(format!("{name}.log")),
         };
         let server = Server::start(&launch, &self.run)?;
-        self.servers.lock().await.controller_manager = Some(server);
-        Ok(())
+        let pid = server.pid();
+        self.servers.lock().await.controller_managers.push(server);
+        Ok(pid)
     }
 
     /// An error with the end of its log if a server has ended by itself.
     pub async fn check_alive(&self) -> Result<()> {
         let mut servers = self.servers.lock().await;
         servers.api_server.check_alive()?;
-        servers.controller_manager.as_mut().map_or(Ok(()), Server::check_alive)
+        servers.controller_managers.iter_mut().try_for_each(Server::check_alive)
     }
 
     /// Ends the API server as a rolling update would: SIGTERM, then SIGKILL if it takes long. Its port stays reserved.

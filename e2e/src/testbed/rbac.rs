@@ -20,6 +20,7 @@ const MEMBER_ON_HUB: &str = include_str!("../../../charts/hub-agent/member-rbac.
 const MEMBER_AGENT: &str = include_str!("../../../charts/member-agent/rbac.yaml");
 const EXTERNAL_WORKLOADS: &str =
     include_str!("../../../charts/member-agent/external-workloads-rbac.yaml");
+const ENDPOINTSLICES: &str = include_str!("../../../charts/member-agent/endpointslices-rbac.yaml");
 
 /// What stands for the member's name in the file of its rights on the hub.
 const MEMBER: &str = "${MEMBER}";
@@ -88,6 +89,11 @@ pub fn member_on_hub(member: &str) -> Account {
         binding: format!("fleet-rolebinding-{member}"),
         manifests: MEMBER_ON_HUB.replace(MEMBER, member),
     }
+}
+
+/// What a member agent that makes EndpointSlices of pods may do beside the rights of [`member_agent`].
+pub fn endpointslices() -> Account {
+    Account { manifests: ENDPOINTSLICES.to_owned(), ..member_agent() }
 }
 
 impl Account {

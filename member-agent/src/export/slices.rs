@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use fleet_accumulator::Record;
-use fleet_api::{Endpoint, ExportedSliceSpec, ObjectName, annotations, finalizers, names};
+use fleet_api::{Endpoint, ExportedSliceSpec, ObjectName, annotations, finalizers, labels, names};
 use fleet_model::endpoints::loses;
 use fleet_model::ports::same_in_slices;
 use fleet_model::records::{EndpointSliceExportRecord, EndpointSliceRecord};
@@ -16,6 +16,7 @@ use serde_json::json;
 
 use super::stamp;
 use super::subject::Subject;
+use crate::slicing;
 
 /// What the hub thinks of the exported Service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,11 +72,13 @@ pub(super) fn withdraw(subject: &Subject<'_>, plan: &mut Plan) -> Vec<StepId> {
     deletes.into_iter().map(|step| plan.push(step)).collect()
 }
 
-/// Slices that the hub carries, or may carry. Imported ones never leave again (spec section 5).
+/// Slices that the hub carries, or may carry. Imported ones never leave again (spec section 5). Of a
+/// Service with endpoints on a secondary network, those on it and no others.
 fn exportable<'a>(subject: &Subject<'a>) -> impl Iterator<Item = &'a Record<EndpointSliceRecord>> {
     subject.slices.iter().copied().filter(|slice| {
         !slice.meta.is_terminating()
             && !slice.is_imported()
+            && (slicing::manager(slice) == Some(labels::MANAGED_BY_NETWORK)) == subject.on_network
             && travels(subject, slice) != Some(false)
     })
 }

@@ -15,6 +15,7 @@ use serde_json::json;
 use super::internal;
 use super::subject::Subject;
 use super::wish::Wish;
+use crate::endpointslices;
 
 /// "Waiting" is written only after it has lasted this long (design 3a).
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -37,15 +38,23 @@ pub(super) fn write(
     verdict: Option<Verdict<'_>>,
     plan: &mut Plan,
 ) -> bool {
-    let news: Vec<_> = [Some(valid(subject, export)), conflict(subject, export, verdict)]
+    let told = [valid(subject, export).into(), conflict(subject, export, verdict)];
+    let news: Vec<_> = told
         .into_iter()
+        .chain([on_network(subject, export)])
         .flatten()
         .filter(|told| !is_told(subject.name, export, &told.condition))
         .collect();
     let events: Vec<_> = news.iter().map(|told| event(export, told)).collect();
     let waits = subject.exported().is_some() && verdict.is_none_or(|(_, on)| is_open(on));
     let wanted = news.into_iter().map(|told| told.condition);
-    let Some(conditions) = apply(&export.conditions, wanted, subject.now) else {
+    let stay = |condition: &&Condition| {
+        subject.on_network || condition.type_ != conditions::ENDPOINTS_ON_NETWORK
+    };
+    let kept: Vec<_> = export.conditions.iter().filter(stay).cloned().collect();
+    let dropped = kept.len() < export.conditions.len();
+    let Some(conditions) = apply(&kept, wanted, subject.now).or_else(|| dropped.then_some(kept))
+    else {
         return false;
     };
     let step = LOCAL.status(export, &json!({ "conditions": conditions }));
@@ -140,6 +149,29 @@ fn conflict(subject: &Subject<'_>, export: &Export, verdict: Option<Verdict<'_>>
     };
     let reason = reasons::PENDING_CONFLICT_RESOLUTION;
     Some(Told { condition: wanted(conditions::UNKNOWN, reason, message), event: pending })
+}
+
+/// Which endpoints are refused because they are not where the Service wants them.
+fn on_network(subject: &Subject<'_>, export: &Export) -> Option<Told> {
+    use conditions::{FALSE, TRUE};
+    let service = subject.service.filter(|_| subject.on_network)?;
+    let (status, reason, message, event) = match endpointslices::refused(subject.snapshot, service)
+    {
+        None => (
+            TRUE,
+            reasons::ON_NETWORK,
+            format!("all endpoints of service {} are on its network", subject.name),
+            (EventType::Normal, events::ENDPOINTS_ON_NETWORK),
+        ),
+        Some(refused) => (
+            FALSE,
+            reasons::OFF_NETWORK,
+            refused,
+            (EventType::Warning, events::ENDPOINTS_OFF_NETWORK),
+        ),
+    };
+    let type_ = conditions::ENDPOINTS_ON_NETWORK;
+    Some(Told { condition: wanted(export, type_, status, reason, message), event })
 }
 
 fn wanted(

@@ -9,6 +9,7 @@ use fleet_model::records::{
 use fleet_model::served::Served;
 use jiff::Timestamp;
 
+use crate::endpointslices;
 use crate::membership::{self, Phase};
 use crate::snapshot::MemberSnapshot;
 use crate::{Identity, Settings};
@@ -27,6 +28,8 @@ pub(super) struct Subject<'a> {
     /// The user's wish.
     pub(super) export: Option<&'a Record<ServiceExportRecord>>,
     pub(super) service: Option<&'a Record<ServiceRecord>>,
+    /// Whether the Service's endpoints are those on a secondary network.
+    pub(super) on_network: bool,
     /// Slices that back the Service.
     pub(super) slices: Vec<&'a Record<EndpointSliceRecord>>,
     /// What the hub has of the Service.
@@ -42,7 +45,10 @@ impl<'a> Subject<'a> {
         snapshot: &'a MemberSnapshot,
         now: Timestamp,
     ) -> Self {
+        let service = snapshot.services.get(name);
+        let asks = service.is_some_and(|service| endpointslices::wanted(service).is_some());
         Self {
+            on_network: asks && settings.endpointslices.serves_networks(),
             identity: &settings.identity,
             name,
             snapshot,
@@ -50,7 +56,7 @@ impl<'a> Subject<'a> {
             phase: membership::phase(&settings.identity, snapshot),
             served: settings.served.get(),
             export: snapshot.service_exports.get(name),
-            service: snapshot.services.get(name),
+            service,
             slices: snapshot.endpoint_slices.by(&SliceIndex::Backs(name.clone())).collect(),
             internal_exports: snapshot.internal_exports.by(name).collect(),
             slice_exports: snapshot.slice_exports.by(name).collect(),

@@ -9,6 +9,7 @@ mod conditions;
 mod content;
 mod leftovers;
 mod names;
+mod networks;
 mod samples;
 mod served;
 mod service;

@@ -72,7 +72,8 @@ impl<'a> Capacity<'a> {
 pub struct ServiceHints(BTreeMap<AddressType, Counts>);
 
 impl ServiceHints {
-    pub(crate) fn set(&mut self, address_type: AddressType, counts: BTreeMap<String, usize>) {
+    /// Notes the counts of an address type.
+    pub fn set(&mut self, address_type: AddressType, counts: BTreeMap<String, usize>) {
         self.0.insert(address_type, counts);
     }
 

@@ -30,10 +30,11 @@ pub struct ManagedIndex {
 impl ManagedSliceRecord {
     /// Who manages it, and which Service of `namespace` it backs.
     pub fn managed(&self, namespace: &Arc<str>) -> Option<ManagedIndex> {
-        let label =
-            |key| self.slice.metadata.labels.as_ref()?.get(key).filter(|text| !text.is_empty());
-        let service = ObjectName::new(namespace.clone(), label(labels::SERVICE_NAME)?.as_str());
-        Some(ManagedIndex { manager: label(labels::MANAGED_BY)?.as_str().into(), service })
+        let labels = self.slice.metadata.labels.as_ref()?;
+        let label = |key: &str| labels.get(key).map(String::as_str);
+        let service = ObjectName::new(namespace.clone(), labels::backed_service(label)?);
+        let manager = label(labels::MANAGED_BY).filter(|name| !name.is_empty())?;
+        Some(ManagedIndex { manager: manager.into(), service })
     }
 
     /// Whether its deletion was asked for.

@@ -45,7 +45,7 @@ pub enum SliceIndex {
 impl EndpointSliceRecord {
     /// The Service of its own cluster that a slice of `namespace` backs.
     pub fn backs(&self, namespace: &str) -> Option<ObjectName> {
-        let service = self.meta.label(labels::SERVICE_NAME).filter(|name| !name.is_empty())?;
+        let service = labels::backed_service(|key| self.meta.label(key))?;
         Some(ObjectName::new(namespace, service))
     }
 

@@ -1,0 +1,310 @@
+//! The room that makes EndpointSlices of pods, in its own cluster alone: in the place of the built-in controller, or
+//! beside it for Services whose endpoints are to be the pods' addresses on a secondary network.
+
+mod keys;
+mod metrics;
+mod network;
+mod source;
+#[cfg(test)]
+mod tests;
+mod topology;
+mod trigger;
+
+use fleet_accumulator::{ClusterId, Record, SourceSet};
+use fleet_api::{ObjectName, events, kinds, labels};
+use fleet_endpointslice::{Config, Input, MANAGER, Outcome, Overview, Pods, Problem, reconcile};
+use fleet_model::changes::each_touched;
+use fleet_model::records::ServiceRecord;
+use fleet_model::steps::LOCAL;
+use fleet_runtime::plan::{Event, EventType, Plan};
+use fleet_runtime::room::Room;
+use jiff::Timestamp;
+use k8s_openapi::api::discovery::v1::EndpointSlice;
+
+pub use metrics::SliceMetrics;
+pub(crate) use network::{Refusal, wanted};
+
+use crate::Settings;
+use crate::slicing;
+use crate::snapshot::MemberSnapshot;
+use network::{OnNetwork, Sorted};
+use source::Selected;
+
+/// Name of the room, of its stage in the metrics too.
+const NAME: &str = "endpointslices";
+
+/// Of which Services slices are made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Mode {
+    /// Of none.
+    #[default]
+    Off,
+    /// Of those with the annotation networking.fleet.azure.com/endpoint-network, from the pods'
+    /// addresses on that network.
+    OptIn,
+    /// Of all, in the place of kube-controller-manager's endpointslice-controller, and of those
+    /// with the annotation as before.
+    All,
+}
+
+impl Mode {
+    /// The managers of the slices that are made.
+    pub(crate) fn managers(self) -> &'static [&'static str] {
+        match self {
+            Self::Off => &[],
+            Self::OptIn => &[labels::MANAGED_BY_NETWORK],
+            Self::All => &[MANAGER, labels::MANAGED_BY_NETWORK],
+        }
+    }
+
+    /// Whether Services can ask for endpoints on a network.
+    pub(crate) fn serves_networks(self) -> bool {
+        self != Self::Off
+    }
+}
+
+/// Makes the slices of pods.
+#[derive(Debug)]
+pub struct EndpointSliceRoom {
+    settings: Settings,
+    metrics: SliceMetrics,
+}
+
+impl EndpointSliceRoom {
+    /// The room of one cluster.
+    pub fn new(settings: Settings, metrics: SliceMetrics) -> Self {
+        Self { settings, metrics }
+    }
+
+    /// What the room reads: the own cluster alone.
+    pub fn sources() -> SourceSet {
+        SourceSet::from([
+            MemberSnapshot::services(),
+            MemberSnapshot::namespaces(),
+            MemberSnapshot::managed_slices(),
+            MemberSnapshot::pods(),
+            MemberSnapshot::nodes(),
+        ])
+    }
+}
+
+impl Room for EndpointSliceRoom {
+    type Snapshot = MemberSnapshot;
+    /// A Service.
+    type Key = ObjectName;
+
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn required(&self) -> SourceSet {
+        Self::sources()
+    }
+
+    fn reads(&self) -> SourceSet {
+        Self::sources().with(MemberSnapshot::endpoint_slices())
+    }
+
+    fn dirty(&self, old: &MemberSnapshot, new: &MemberSnapshot, mark: &mut dyn FnMut(ObjectName)) {
+        self.metrics.written(old, new);
+        keys::dirty(old, new, mark);
+    }
+
+    fn plan(&self, key: &ObjectName, snapshot: &MemberSnapshot, _: Timestamp) -> Plan {
+        let Planned { plan, measures, problems } = planned(&self.settings, key, snapshot);
+        self.metrics.synced(key, &measures, problems, self.settings.max_endpoints_per_slice);
+        plan
+    }
+
+    fn held_up(&self, snapshot: &MemberSnapshot, reason: &str) -> Vec<Event> {
+        let asked = snapshot.services.iter().filter(|service| wanted(service).is_some());
+        asked.map(|service| LOCAL.held_up(service, reason)).collect()
+    }
+}
+
+/// A plan, and what the original measures about it.
+#[derive(Default)]
+struct Planned {
+    plan: Plan,
+    measures: Vec<fleet_endpointslice::Measures>,
+    problems: bool,
+}
+
+/// All writes that the slices of one Service still miss.
+pub fn plan(settings: &Settings, service: &ObjectName, snapshot: &MemberSnapshot) -> Plan {
+    planned(settings, service, snapshot).plan
+}
+
+fn planned(settings: &Settings, name: &ObjectName, snapshot: &MemberSnapshot) -> Planned {
+    let mut planned = Planned::default();
+    // What a Service leaves behind that is gone, its owner references remove.
+    let Some(service) = snapshot.services.get(name) else { return planned };
+    let whole = settings.endpointslices == Mode::All && is_served(service);
+    let networks = wanted(service).is_some()
+        || !slicing::managed(snapshot, labels::MANAGED_BY_NETWORK, name).is_empty();
+    if whole || networks {
+        let subject = Subject::of(settings, service, snapshot);
+        if whole {
+            subject.all(&mut planned);
+        }
+        if networks {
+            subject.on_network(&mut planned);
+        }
+    }
+    planned
+}
+
+/// Whether somebody else but a user fills the Service.
+fn is_served(service: &ServiceRecord) -> bool {
+    service.service_type != "ExternalName" && !service.selector.is_empty()
+}
+
+/// Everything that the slices of one Service depend on.
+struct Subject<'a> {
+    service: &'a Record<ServiceRecord>,
+    snapshot: &'a MemberSnapshot,
+    limit: usize,
+    pods: Vec<Selected<'a>>,
+}
+
+impl<'a> Subject<'a> {
+    fn of(
+        settings: &Settings,
+        service: &'a Record<ServiceRecord>,
+        snapshot: &'a MemberSnapshot,
+    ) -> Self {
+        let pods = source::pods(snapshot, service);
+        Self { service, snapshot, limit: settings.max_endpoints_per_slice, pods }
+    }
+
+    /// As the built-in controller does.
+    fn all(&self, planned: &mut Planned) {
+        let existing = self.existing(MANAGER);
+        let Some(existing) = existing.as_deref() else { return };
+        let node = |name: &str| source::node(self.snapshot, name);
+        let pods: Vec<_> = self.pods.iter().collect();
+        let (zones, hints) = if topology::is_asked_for(self.service) {
+            (topology::zones(self.snapshot), topology::hints(existing))
+        } else {
+            Default::default()
+        };
+        let input = Input {
+            service: &slicing::service(self.service),
+            source: &Pods { pods: &pods, node: &node, addresses: None },
+            existing,
+            trigger_time: None,
+            topology: Some(Overview { zones: &zones, service: &hints }),
+            config: &Config { limit: self.limit, ..Config::pods() },
+        };
+        let outcome = reconcile(&input);
+        planned.measures = outcome.changes.iter().map(|changes| changes.measures.clone()).collect();
+        self.finish(outcome, existing, planned);
+    }
+
+    /// The pods' addresses on the network that the Service asks for.
+    fn on_network(&self, planned: &mut Planned) {
+        let existing = self.existing(labels::MANAGED_BY_NETWORK);
+        let Some(existing) = existing.as_deref() else { return };
+        let network = wanted(self.service).filter(|_| is_served(self.service));
+        let Sorted { found, refused } =
+            network.map_or_else(Sorted::default, |network| network::sort(&self.pods, network));
+        if let (Some(network), false) = (network, refused.is_empty()) {
+            let note = refusal_note(network, &refused);
+            planned.plan.events.push(LOCAL.warning(
+                self.service,
+                events::ENDPOINTS_OFF_NETWORK,
+                note,
+            ));
+        }
+        let addresses = |pod: &Selected<'_>| {
+            let ips = found.get(&*pod.record.name.name);
+            ips.into_iter().flatten().map(String::as_str).collect()
+        };
+        let node = |name: &str| source::node(self.snapshot, name);
+        let on_it = |pod: &&Selected<'_>| found.contains_key(&*pod.record.name.name);
+        let pods: Vec<_> = self.pods.iter().filter(on_it).collect();
+        let input = Input {
+            service: &slicing::service(self.service),
+            source: &OnNetwork(Pods { pods: &pods, node: &node, addresses: Some(&addresses) }),
+            existing,
+            trigger_time: None,
+            topology: None,
+            config: &network::config(self.limit),
+        };
+        let outcome = reconcile(&input);
+        self.finish(outcome, existing, planned);
+    }
+
+    /// The slices of a manager; none while the view is behind.
+    fn existing(&self, manager: &str) -> Option<Vec<&'a EndpointSlice>> {
+        let name = &self.service.name;
+        if slicing::is_behind(self.snapshot, manager, name) {
+            return None;
+        }
+        let slices = slicing::managed(self.snapshot, manager, name).into_iter();
+        Some(slices.filter(|slice| !slice.is_terminating()).map(|one| &one.object.slice).collect())
+    }
+
+    fn finish(&self, mut outcome: Outcome<'_>, existing: &[&EndpointSlice], planned: &mut Planned) {
+        trigger::date(&mut outcome, self.service, &self.pods, existing);
+        planned.problems |= !outcome.problems.is_empty();
+        let events = &mut planned.plan.events;
+        events.extend(outcome.events.iter().map(|event| self.told(event)));
+        events.extend(outcome.problems.first().map(|problem| self.complaint(problem)));
+        let creates = slicing::takes_objects(self.snapshot, &self.service.name.namespace);
+        slicing::write(self.snapshot, self.service, outcome, creates, NAME, &mut planned.plan);
+    }
+
+    fn told(&self, event: &fleet_endpointslice::Event) -> Event {
+        Event {
+            cluster: ClusterId::Local,
+            kind: kinds::SERVICE,
+            name: self.service.name.clone(),
+            uid: self.service.uid.clone(),
+            event_type: if event.is_warning() { EventType::Warning } else { EventType::Normal },
+            reason: event.reason(),
+            note: event.to_string(),
+        }
+    }
+
+    fn complaint(&self, problem: &Problem) -> Event {
+        LOCAL.warning(self.service, events::FAILED_TO_UPDATE_ENDPOINT_SLICES, problem.to_string())
+    }
+}
+
+/// The pods of a Service that are not on the network that it asks for, with the reasons.
+pub(crate) fn refused(
+    snapshot: &MemberSnapshot,
+    service: &Record<ServiceRecord>,
+) -> Option<String> {
+    let network = wanted(service)?;
+    let Sorted { refused, .. } = network::sort(&source::pods(snapshot, service), network);
+    (!refused.is_empty()).then(|| refusal_note(network, &refused))
+}
+
+/// How many pods are named in a message.
+const NAMED: usize = 5;
+
+fn refusal_note(network: &str, refused: &[(&str, Refusal)]) -> String {
+    let named = refused.iter().take(NAMED).map(|(pod, why)| format!("{pod} {}", why.sentence()));
+    let named: Vec<_> = named.collect();
+    let more = match refused.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(", and {more} more"),
+    };
+    format!("pods without an address on network {network} are left out: {}{more}", named.join(", "))
+}
+
+/// Shows the Services with endpoints on a network whose pods differ between two snapshots.
+pub(crate) fn each_on_network(
+    old: &MemberSnapshot,
+    new: &MemberSnapshot,
+    mark: &mut dyn FnMut(ObjectName),
+) {
+    let mut if_asked = |name: ObjectName| {
+        if new.services.get(&name).is_some_and(|service| wanted(service).is_some()) {
+            mark(name);
+        }
+    };
+    each_touched(&old.pods, &new.pods, |pod| keys::each_selecting(pod, new, &mut if_asked));
+}

@@ -1,0 +1,73 @@
+//! Which Services a change touches.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use fleet_accumulator::{Change, Record, View, diff};
+use fleet_api::ObjectName;
+use fleet_model::changes::each_touched;
+use fleet_model::records::{NodeRecord, PodRecord};
+use fleet_model::selection;
+
+use super::{network, topology};
+use crate::slicing;
+use crate::snapshot::MemberSnapshot;
+
+/// Marks the Services that own what changed, before and after the change.
+pub(super) fn dirty(old: &MemberSnapshot, new: &MemberSnapshot, mark: &mut dyn FnMut(ObjectName)) {
+    each_touched(&old.services, &new.services, |service| mark(service.name.clone()));
+    each_touched(&old.managed_slices, &new.managed_slices, |slice| {
+        let managed = slice.managed(&slice.name.namespace);
+        if let Some(managed) = managed.filter(|managed| network::is_manager(&managed.manager)) {
+            mark(managed.service);
+        }
+    });
+    // Whoever was found to be behind is so until the other watch of slices shows the end of one, too.
+    for change in diff(&old.endpoint_slices, &new.endpoint_slices) {
+        let Change::Removed(slice) = change else { continue };
+        let ours = slicing::manager(slice).is_some_and(network::is_manager);
+        if let Some(service) = slice.backs(&slice.name.namespace).filter(|_| ours) {
+            mark(service);
+        }
+    }
+    each_touched(&old.pods, &new.pods, |pod| each_selecting(pod, new, mark));
+    each_touched(&old.namespaces, &new.namespaces, |namespace| {
+        let services = new.services.in_namespace(&namespace.name.name);
+        services.for_each(|service| mark(service.name.clone()));
+    });
+    nodes(&old.nodes, new, mark);
+}
+
+/// Marks the Services that select a pod.
+pub(super) fn each_selecting(
+    pod: &Record<PodRecord>,
+    snapshot: &MemberSnapshot,
+    mark: &mut dyn FnMut(ObjectName),
+) {
+    let services = selection::services(&snapshot.services, &pod.name.namespace, &pod.labels);
+    services.for_each(|service| mark(service.name.clone()));
+}
+
+/// A node that comes, goes or moves touches the endpoints on it; any change of capacity touches the Services whose
+/// traffic follows it. Both are rare, so pods and Services need no further index.
+fn nodes(old: &View<NodeRecord>, new: &MemberSnapshot, mark: &mut dyn FnMut(ObjectName)) {
+    let changes: Vec<_> = diff(old, &new.nodes).collect();
+    if changes.is_empty() {
+        return;
+    }
+    let moved: BTreeSet<&Arc<str>> = changes.iter().filter_map(moved).collect();
+    let on_them =
+        |pod: &&Record<PodRecord>| pod.node.as_ref().is_some_and(|node| moved.contains(node));
+    if !moved.is_empty() {
+        new.pods.iter().filter(on_them).for_each(|pod| each_selecting(pod, new, mark));
+    }
+    let followers = new.services.iter().filter(|service| topology::is_asked_for(service));
+    followers.for_each(|service| mark(service.name.clone()));
+}
+
+/// The name of a node that gives its pods another zone.
+fn moved<'a>(change: &Change<'a, NodeRecord>) -> Option<&'a Arc<str>> {
+    let zone = |record: Option<&'a Record<NodeRecord>>| record.map(|record| &record.object.zone);
+    let (old, new) = (change.old(), change.new());
+    (zone(old) != zone(new)).then(|| old.or(new).map(|record| &record.name.name)).flatten()
+}

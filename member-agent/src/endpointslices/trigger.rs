@@ -1,0 +1,56 @@
+//! When the change happened that a write answers, by which others measure how long it took to take effect.
+//!
+//! The original remembers what each Service looked like. What is written down in the slices is enough: a pod that is not
+//! in them, or is there in another state, has changed since they were written, also if another process wrote them.
+
+use std::collections::HashMap;
+
+use fleet_accumulator::Record;
+use fleet_endpointslice::{Outcome, PodView, trigger_time_annotation};
+use fleet_model::records::ServiceRecord;
+use jiff::Timestamp;
+use k8s_openapi::api::discovery::v1::EndpointSlice;
+
+use super::source::Selected;
+
+const TRIGGER_TIME: &str = "endpoints.kubernetes.io/last-change-trigger-time";
+
+/// Notes the time on everything that is written.
+pub(super) fn date(
+    outcome: &mut Outcome<'_>,
+    service: &Record<ServiceRecord>,
+    pods: &[Selected<'_>],
+    slices: &[&EndpointSlice],
+) {
+    if outcome.is_settled() {
+        return;
+    }
+    let Some(time) = trigger_time(service, pods, slices) else { return };
+    let text = trigger_time_annotation(time);
+    for changes in &mut outcome.changes {
+        let updated = changes.updates.iter_mut().map(|update| &mut update.slice);
+        for slice in changes.creates.iter_mut().chain(updated) {
+            let annotations = slice.metadata.annotations.get_or_insert_default();
+            annotations.insert(TRIGGER_TIME.to_owned(), text.clone());
+        }
+    }
+}
+
+/// The making of the Service, or the earliest turn of a pod that no slice shows yet.
+fn trigger_time(
+    service: &Record<ServiceRecord>,
+    pods: &[Selected<'_>],
+    slices: &[&EndpointSlice],
+) -> Option<Timestamp> {
+    if slices.is_empty() {
+        return service.meta.created;
+    }
+    let mut shown = HashMap::new();
+    for endpoint in slices.iter().flat_map(|slice| &slice.endpoints) {
+        let uid = endpoint.target_ref.as_ref().and_then(|target| target.uid.as_deref());
+        let serving = endpoint.conditions.as_ref().and_then(|conditions| conditions.serving);
+        shown.extend(uid.map(|uid| (uid, serving)));
+    }
+    let news = pods.iter().filter(|pod| shown.get(pod.uid()) != Some(&Some(pod.is_ready())));
+    news.filter_map(|pod| pod.record.ready_since).min()
+}
