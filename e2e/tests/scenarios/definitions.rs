@@ -91,7 +91,7 @@ fn definition_of(kind: ResourceKind) -> String {
     format!("{}.{}", kind.plural, kind.group)
 }
 
-async fn delete(cluster: &Cluster, kinds: &[ResourceKind]) -> Result<()> {
+pub(crate) async fn delete(cluster: &Cluster, kinds: &[ResourceKind]) -> Result<()> {
     for kind in kinds {
         definitions(cluster).delete(&definition_of(*kind), &DeleteParams::default()).await?;
     }
@@ -119,7 +119,7 @@ fn few_went(observer: &mut Observer, namespace: &str) -> Result<()> {
 }
 
 /// What an administrator does who wants the kinds back: lets go of what holds up the end of the old ones.
-async fn let_go(cluster: &Cluster, kinds: &[ResourceKind]) -> Result<()> {
+pub(crate) async fn let_go(cluster: &Cluster, kinds: &[ResourceKind]) -> Result<()> {
     for kind in kinds {
         let name = definition_of(*kind);
         wait_until(&format!("the definition {name} is gone"), DEADLINE, async || {
@@ -143,7 +143,11 @@ async fn let_go(cluster: &Cluster, kinds: &[ResourceKind]) -> Result<()> {
 }
 
 /// Installs them again.
-async fn install(cluster: &Cluster, folders: &[&str], kinds: &[ResourceKind]) -> Result<()> {
+pub(crate) async fn install(
+    cluster: &Cluster,
+    folders: &[&str],
+    kinds: &[ResourceKind],
+) -> Result<()> {
     let mut wanted = crds::load(folders)?;
     let names: BTreeSet<String> = kinds.iter().copied().map(definition_of).collect();
     wanted.retain(|one| one.metadata.name.as_ref().is_some_and(|name| names.contains(name)));

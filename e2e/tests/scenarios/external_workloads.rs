@@ -2,10 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use fleet_api::{kinds, labels};
 use fleet_e2e::exchange;
 use fleet_e2e::objects::{api, remove};
+use fleet_e2e::observer::Observer;
+use fleet_e2e::testbed::agents::{Agent, Agents};
 use fleet_e2e::testbed::cluster::Cluster;
 use fleet_e2e::testbed::{crds, rbac};
 use fleet_e2e::wait::wait_until;
@@ -13,7 +15,9 @@ use fleet_e2e::workload::{ServiceSpec, Workload, next_address};
 use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
 use serde_json::json;
 
-use crate::stage::{DEADLINE, IMPORTER, Stage};
+use crate::definitions;
+use crate::scrape::Scrape;
+use crate::stage::{DEADLINE, EXPORTER, IMPORTER, Stage};
 use crate::tests::Tests;
 
 /// Folder of the definition, for clusters without Linkerd.
@@ -21,6 +25,10 @@ const DEFINITION: &str = "member-agent/external-workloads-crds";
 
 pub(crate) fn add(tests: &mut Tests) {
     tests.beside("external_workloads::a_machine_crosses", a_machine_crosses);
+    if std::env::var_os(fleet_e2e::fleet::HUB_KUBECONFIG).is_none() {
+        // Nobody else's definitions are ours to delete.
+        tests.apart("external_workloads::their_definition_goes_and_comes", they_go_and_come);
+    }
 }
 
 /// What a user does before an agent is started with `--external-workloads`.
@@ -61,10 +69,50 @@ async fn a_machine_crosses(stage: &Stage) -> Result<()> {
     })
     .await?;
 
-    exchange::unexport(exporter, &namespace, "web").await?;
-    exchange::unimport(stage.member(IMPORTER), &namespace, "web").await?;
+    end(stage, &namespace, service).await
+}
+
+/// F27: the definition of the kind is deleted, and with it a single machine. No slice of ours goes for that, and no
+/// agent is started again when kind and machine are back.
+async fn they_go_and_come(stage: &Stage, agents: &mut Agents) -> Result<()> {
+    let namespace = stage.namespace("machinekinds").await?;
+    let (exporter, machine) = (stage.exporter(), (namespace.as_str(), "vm-1"));
+    let service = Workload::deploy(exporter, ServiceSpec::http(&namespace, "web"), 0).await?;
+    let addresses = [next_address()];
+    add_machine(exporter, machine, &addresses[0]).await?;
+    set_ready(exporter, machine, true).await?;
+    exchange::export(exporter, &namespace, "web").await?;
+    exchange::import(stage.importer(), &namespace, "web", "web").await?;
+    arrived(stage, &namespace, &addresses).await?;
+
+    let mut observer = Observer::start_for([(exporter, kinds::ENDPOINT_SLICE)]).await?;
+    definitions::delete(exporter, &[kinds::EXTERNAL_WORKLOAD]).await?;
+    definitions::let_go(exporter, &[kinds::EXTERNAL_WORKLOAD]).await?;
+    let missing = [("source", "external_workloads"), ("state", "missing")];
+    wait_until("the agent knows that the kind is not served", DEADLINE, async || {
+        let scrape = Scrape::of(agents, Agent::Member(EXPORTER)).await?;
+        Ok(scrape.sum("fleet_accumulator_source_state", &missing) > 0.0)
+    })
+    .await?;
+    let seen = observer.take();
+    let touched = seen.iter().any(|seen| seen.name().contains("external-web-"));
+    ensure!(!touched, "the slice was written: {seen:?}");
+    arrived(stage, &namespace, &addresses).await?;
+
+    prepare(exporter).await?;
+    let moved = [next_address()];
+    add_machine(exporter, machine, &moved[0]).await?;
+    set_ready(exporter, machine, true).await?;
+    arrived(stage, &namespace, &moved).await.context("the machine is back elsewhere")?;
+    remove(exporter, kinds::EXTERNAL_WORKLOAD, machine).await?;
+    end(stage, &namespace, service).await
+}
+
+async fn end(stage: &Stage, namespace: &str, service: Workload) -> Result<()> {
+    exchange::unexport(stage.exporter(), namespace, "web").await?;
+    exchange::unimport(stage.member(IMPORTER), namespace, "web").await?;
     service.delete().await?;
-    stage.nothing_left(&namespace).await
+    stage.nothing_left(namespace).await
 }
 
 async fn arrived(stage: &Stage, namespace: &str, addresses: &[String]) -> Result<()> {
