@@ -1,0 +1,109 @@
+//! What it costs to look at one Service: nothing changed, one endpoint, all endpoints, the port.
+
+use std::hint::black_box;
+
+use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
+use fleet_endpointslice::{Config, Input, NodeView, Outcome, Pods, reconcile};
+use k8s_openapi::api::core::v1::{Pod, Service};
+use k8s_openapi::api::discovery::v1::EndpointSlice;
+use serde_json::{Value, json};
+
+const SIZES: [usize; 3] = [10, 1_000, 10_000];
+
+fn object<T: serde::de::DeserializeOwned>(value: Value) -> T {
+    serde_json::from_value(value).expect("it is of that kind")
+}
+
+fn service(port: u16) -> Service {
+    object(json!({
+        "metadata": { "namespace": "team", "name": "web", "uid": "web-uid" },
+        "spec": {
+            "selector": { "app": "web" },
+            "ipFamilies": ["IPv4"],
+            "ports": [{ "name": "http", "protocol": "TCP", "port": 80, "targetPort": port }],
+        },
+    }))
+}
+
+fn pod(number: usize, ready: bool) -> Pod {
+    let ip = format!("10.{}.{}.{}", number / 65_536, number / 256 % 256, number % 256);
+    object(json!({
+        "metadata": {
+            "namespace": "team", "name": format!("web-{number}"), "uid": format!("uid-{number}"),
+            "labels": { "app": "web" },
+        },
+        "spec": { "nodeName": format!("node-{}", number % 100), "containers": [{ "name": "web" }] },
+        "status": {
+            "phase": "Running",
+            "podIP": ip,
+            "podIPs": [{ "ip": ip }],
+            "conditions": [{ "type": "Ready", "status": if ready { "True" } else { "False" } }],
+        },
+    }))
+}
+
+/// Calls `then` with the writes that are missing.
+fn run(service: &Service, pods: &[Pod], slices: &[EndpointSlice], then: impl FnOnce(Outcome<'_>)) {
+    let pods: Vec<&Pod> = pods.iter().collect();
+    let existing: Vec<&EndpointSlice> = slices.iter().collect();
+    let node = |_: &str| Some(NodeView { zone: Some("zone-a") });
+    let source = Pods { pods: &pods, node: &node, addresses: None };
+    let config = Config::pods();
+    then(reconcile(&Input {
+        service,
+        source: &source,
+        existing: &existing,
+        trigger_time: None,
+        topology: None,
+        config: &config,
+    }));
+}
+
+/// The slices as an API server would hold them.
+fn stored(service: &Service, pods: &[Pod]) -> Vec<EndpointSlice> {
+    let mut slices = Vec::new();
+    run(service, pods, &[], |outcome| {
+        slices.extend(outcome.changes.into_iter().flat_map(|changes| changes.creates));
+    });
+    for (number, slice) in slices.iter_mut().enumerate() {
+        slice.metadata.name = Some(format!("web-{number}"));
+        slice.metadata.uid = Some(format!("slice-{number}"));
+        slice.metadata.resource_version = Some("1".to_owned());
+    }
+    slices
+}
+
+fn writes(outcome: &Outcome<'_>) -> usize {
+    let of = outcome.changes.iter();
+    of.map(|one| one.creates.len() + one.updates.len() + one.deletes.len()).sum()
+}
+
+fn benches(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("reconcile");
+    for size in SIZES {
+        let before: Vec<Pod> = (0..size).map(|number| pod(number, true)).collect();
+        let mut one = before.clone();
+        one[size / 2] = pod(size / 2, false);
+        let all: Vec<Pod> = (0..size).map(|number| pod(number, false)).collect();
+        let slices = stored(&service(8080), &before);
+        let count = slices.len();
+        for (what, port, pods, expected) in [
+            ("no change", 8080, &before, 0),
+            ("one endpoint", 8080, &one, 1),
+            ("all endpoints", 8080, &all, count),
+            ("port", 9090, &before, count),
+        ] {
+            let service = service(port);
+            run(&service, pods, &slices, |outcome| {
+                assert_eq!(writes(&outcome), expected, "{what}")
+            });
+            group.bench_function(BenchmarkId::new(what, size), |bencher| {
+                bencher.iter(|| run(&service, pods, &slices, |outcome| drop(black_box(outcome))));
+            });
+        }
+    }
+    group.finish();
+}
+
+criterion_group! { name = all; config = Criterion::default().without_plots(); targets = benches }
+criterion_main!(all);
