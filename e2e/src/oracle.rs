@@ -4,6 +4,7 @@
 //! logs of the API servers. From these it computes who wrote each version of each object, and then asks one question
 //! after the other, a file per group. It looks into no agent, and shares no code with what the agents decide.
 
+mod answers;
 mod bounds;
 pub mod calm;
 mod content;
@@ -36,7 +37,7 @@ use anyhow::{Context, Result};
 use clap::Parser;
 
 use history::History;
-use record::{Event, Mark, What};
+use record::{Event, Mark};
 use recorder::{AUDIT_LOG, HISTORY};
 use requests::Request;
 pub use violation::Violation;
@@ -50,8 +51,9 @@ pub struct Recording {
     pub marks: Vec<Mark>,
     /// The requests to all clusters.
     pub requests: Vec<Request>,
-    /// Versions that the answers to writes tell of: after a server has forgotten the past, no watch does.
-    pub answered: Vec<Event>,
+    /// What the answers to writes tell of, with the position of the request: after a server has forgotten the past, no
+    /// watch does.
+    pub answered: Vec<(usize, Event)>,
 }
 
 impl Recording {
@@ -75,21 +77,10 @@ impl Recording {
     /// Fills in what the answers to writes tell.
     #[must_use]
     pub fn with_answers(mut self) -> Self {
-        let answers = self.requests.iter().filter(|request| {
-            // What is removed at once is answered with its last state.
-            let removal =
-                request.verb == "delete" && object::finalizers(&request.response).is_empty();
-            let whole = !removal && !object::text(&request.response, "/metadata/uid").is_empty();
-            request.is_write() && request.succeeded() && whole
-        });
-        let event = |request: &Request| Event {
-            at: request.answered,
-            cluster: request.cluster.clone(),
-            kind: object::text(&request.response, "/kind").to_owned(),
-            what: if request.verb == "create" { What::Added } else { What::Changed },
-            object: request.response.clone(),
-        };
-        self.answered = answers.map(event).collect();
+        let requests = self.requests.iter().enumerate();
+        let answers = requests.filter(|(_, request)| request.is_write() && request.succeeded());
+        self.answered =
+            answers.filter_map(|(at, request)| Some((at, answers::told(request)?))).collect();
         self
     }
 }

@@ -10,8 +10,8 @@ mod tests;
 mod topology;
 mod trigger;
 
-use fleet_accumulator::{ClusterId, Record, SourceSet};
-use fleet_api::{ObjectName, events, kinds, labels};
+use fleet_accumulator::{Record, SourceSet};
+use fleet_api::{ObjectName, events, labels};
 use fleet_endpointslice::{Config, Input, MANAGER, Outcome, Overview, Pods, Problem, reconcile};
 use fleet_model::changes::each_touched;
 use fleet_model::records::ServiceRecord;
@@ -256,15 +256,8 @@ impl<'a> Subject<'a> {
     }
 
     fn told(&self, event: &fleet_endpointslice::Event) -> Event {
-        Event {
-            cluster: ClusterId::Local,
-            kind: kinds::SERVICE,
-            name: self.service.name.clone(),
-            uid: self.service.uid.clone(),
-            event_type: if event.is_warning() { EventType::Warning } else { EventType::Normal },
-            reason: event.reason(),
-            note: event.to_string(),
-        }
+        let event_type = if event.is_warning() { EventType::Warning } else { EventType::Normal };
+        LOCAL.event(self.service, event_type, event.reason(), event.to_string())
     }
 
     fn complaint(&self, problem: &Problem) -> Event {

@@ -158,14 +158,20 @@ impl<'a> History<'a> {
         let authors = Authors::of(recording);
         let clocks = Clocks::of(recording);
         let mut lives: BTreeMap<(&str, &str, &str), Life<'a>> = BTreeMap::new();
-        let mut events: Vec<&Event> = recording.events.iter().collect();
+        let seen = recording.events.iter().map(|event| (event, None));
+        let answers = recording.answered.iter();
+        let told = answers.map(|(at, event)| (event, Some(&recording.requests[*at])));
+        let mut events: Vec<(&Event, Option<&Request>)> = seen.chain(told).collect();
         // Those that no watch has shown come last, and are skipped where one has. A removal is the end, also where a
         // new list showed it, which knows no version of it.
-        events.extend(&recording.answered);
-        events.sort_by_key(|event| (event.what == What::Gone, event.version()));
-        for event in events {
+        events.sort_by_key(|(event, told)| {
+            let end = event.what == What::Gone;
+            (end, end && told.is_some(), event.version())
+        });
+        for (event, told) in events {
             let (cluster, kind) = (event.cluster.as_str(), event.kind.as_str());
-            let request = authors.find(event);
+            let request = told.filter(|_| event.what == What::Gone);
+            let request = request.or_else(|| authors.find(event));
             let life = lives.get(&(cluster, kind, event.uid()));
             let last = life.and_then(|life| life.versions.last());
             let end = event.what == What::Gone;
@@ -389,8 +395,17 @@ fn named(request: &Request) -> &str {
 }
 
 fn plural(kind: &str) -> &'static str {
+    RECORDED.iter().find(|known| known.kind == kind).map_or("", |known| known.plural)
+}
+
+/// The recorded kind of a plural.
+pub(super) fn kind(plural: &str) -> Option<&'static ResourceKind> {
+    RECORDED.iter().find(|known| known.plural == plural)
+}
+
+const RECORDED: [ResourceKind; 12] = {
     use fleet_api::kinds;
-    let all = [
+    [
         kinds::SERVICE,
         kinds::NAMESPACE,
         kinds::ENDPOINT_SLICE,
@@ -403,6 +418,5 @@ fn plural(kind: &str) -> &'static str {
         kinds::ENDPOINT_SLICE_IMPORT,
         kinds::INTERNAL_MEMBER_CLUSTER,
         kinds::MEMBER_CLUSTER,
-    ];
-    all.iter().find(|known| known.kind == kind).map_or("", |known| known.plural)
-}
+    ]
+};

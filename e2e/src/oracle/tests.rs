@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 
 use fleet_api::kinds;
 
+use super::history::History;
 use super::judge;
 use story::{Story, agent};
 
@@ -68,6 +69,20 @@ fn what_users_bring_back_may_come_back() {
     let mut story = Story::exchange();
     story.go_to_and_fro();
     let verdict = judge(&story.end());
+    assert_eq!(verdict.violations, [], "{verdict}");
+}
+
+/// What came and went between two lists of the recorder is known from the answers alone, its end too.
+#[test]
+fn what_only_answers_tell_of_ends_with_them() {
+    let mut story = Story::exchange();
+    story.withdraw();
+    story.blind("a", kinds::SERVICE_EXPORT);
+    let recording = story.end().with_answers();
+    let history = History::new(&recording);
+    let mut exports = history.of_kind("a", kinds::SERVICE_EXPORT);
+    assert!(exports.next().unwrap().versions.last().unwrap().is_end());
+    let verdict = judge(&recording);
     assert_eq!(verdict.violations, [], "{verdict}");
 }
 

@@ -250,6 +250,12 @@ impl Story {
         gone.at += PAUSE;
     }
 
+    /// The recorder sees nothing of a kind any more: all went while a server was away.
+    pub(super) fn blind(&mut self, cluster: &str, kind: ResourceKind) {
+        let events = &mut self.recording.events;
+        events.retain(|event| event.cluster != cluster || event.kind != kind.kind);
+    }
+
     /// A member says that it has left.
     pub(super) fn leave(&mut self, member: &str) {
         let name = (&*member_namespace(member), member);
@@ -314,6 +320,7 @@ impl Story {
         if what == What::Gone {
             // The server answers with the version before, and the watch shows the object before.
             request.response["metadata"]["resourceVersion"] = json!("");
+            request.response["kind"] = json!(kind.kind);
             object["metadata"]["finalizers"] = known.unwrap()["metadata"]["finalizers"].clone();
             self.objects.remove(&key);
         } else {

@@ -1,0 +1,45 @@
+//! What the answer to a write tells of the object.
+
+use serde_json::{Value, json};
+
+use super::object::{finalizers, terminating, text};
+use super::record::{Event, What};
+use super::requests::Request;
+
+/// The event that a watch would show of a write that was done. `None` if the answer does not say.
+pub(super) fn told(request: &Request) -> Option<Event> {
+    let answer = &request.response;
+    let (what, kind, object) = if text(answer, "/kind") == "Status" {
+        (What::Gone, text(answer, "/details/kind"), removed(request)?)
+    } else if text(answer, "/metadata/uid").is_empty() {
+        return None;
+    } else {
+        (change(request), text(answer, "/kind"), answer.clone())
+    };
+    let (cluster, kind) = (request.cluster.clone(), kind_of(request, kind));
+    Some(Event { at: request.answered, cluster, kind, what, object })
+}
+
+fn change(request: &Request) -> What {
+    let held = !finalizers(&request.response).is_empty();
+    match request.verb.as_str() {
+        "create" => What::Added,
+        // What nothing holds is removed with the request, and answered with its last state.
+        "delete" if !held => What::Gone,
+        _ if terminating(&request.response) && !held => What::Gone,
+        _ => What::Changed,
+    }
+}
+
+/// What a deletion that was done at once says of the object.
+fn removed(request: &Request) -> Option<Value> {
+    let uid = text(&request.response, "/details/uid");
+    let metadata = json!({ "namespace": request.namespace, "name": request.name, "uid": uid });
+    (request.verb == "delete" && !uid.is_empty()).then(|| json!({ "metadata": metadata }))
+}
+
+/// A Status names the plural.
+fn kind_of(request: &Request, named: &str) -> String {
+    let kind = super::history::kind(&request.resource);
+    kind.map_or(named, |known| known.kind).to_owned()
+}
