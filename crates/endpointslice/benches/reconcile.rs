@@ -95,7 +95,7 @@ fn benches(criterion: &mut Criterion) {
         ] {
             let service = service(port);
             run(&service, pods, &slices, |outcome| {
-                assert_eq!(writes(&outcome), expected, "{what}")
+                assert_eq!(writes(&outcome), expected, "{what}");
             });
             group.bench_function(BenchmarkId::new(what, size), |bencher| {
                 bencher.iter(|| run(&service, pods, &slices, |outcome| drop(black_box(outcome))));
