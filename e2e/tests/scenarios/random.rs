@@ -11,9 +11,14 @@ pub(crate) struct Random(u64);
 impl Random {
     /// From the seed in the environment, else from a new one. Returns the seed too, to be told.
     pub(crate) fn from_env() -> (Self, u64) {
-        let given = std::env::var(SEED).ok().and_then(|seed| seed.parse().ok());
         // The standard library seeds its hash maps from the operating system.
-        let seed = given.unwrap_or_else(|| RandomState::new().hash_one(0_u8) >> 1);
+        Self::from_env_or(RandomState::new().hash_one(0_u8) >> 1)
+    }
+
+    /// [`Self::from_env`], where without one in the environment the seed is this.
+    pub(crate) fn from_env_or(usual: u64) -> (Self, u64) {
+        let given = std::env::var(SEED).ok().and_then(|seed| seed.parse().ok());
+        let seed = given.unwrap_or(usual);
         (Self(seed.max(1)), seed)
     }
 
