@@ -18,12 +18,13 @@ const NODES: usize = 6;
 /// The state that all clusters should have.
 pub(crate) struct World {
     random: Random,
-    nodes: BTreeMap<String, Value>,
+    /// Whether each is ready.
+    nodes: BTreeMap<String, bool>,
     services: BTreeMap<String, Value>,
     pods: BTreeMap<String, Pod>,
     made: usize,
     touches: usize,
-    /// Nodes changed since the last look at all Services.
+    /// Nodes changed since all Services were touched.
     nodes_changed: bool,
 }
 
@@ -80,16 +81,18 @@ impl World {
         changes
     }
 
-    /// What makes a controller look at everything that changed: the original looks at nodes only when it looks at a
-    /// Service anyway.
+    /// What makes a controller look at every Service, and changes nothing.
     pub(crate) fn touch(&mut self) -> Vec<Change> {
         self.touches += 1;
-        if !std::mem::take(&mut self.nodes_changed) {
-            return Vec::new();
-        }
+        self.nodes_changed = false;
         let touch = json!({ "metadata": { "annotations": { "touch": self.touches.to_string() } } });
         let names = self.services.keys().cloned();
         names.map(|name| Change::patch(kinds::SERVICE, name, touch.clone())).collect()
+    }
+
+    /// Whether nodes changed since [`Self::touch`].
+    pub(crate) fn nodes_changed(&self) -> bool {
+        self.nodes_changed
     }
 
     /// A random number from 0 to `end`, without `end`.
@@ -123,6 +126,7 @@ impl World {
 /// Nodes.
 impl World {
     fn add_node(&mut self, changes: &mut Vec<Change>) {
+        self.nodes_changed = true;
         let name = self.name("node");
         let zone = self.one_of(&ZONES);
         let mut labels = json!({ "topology.kubernetes.io/zone": zone });
@@ -130,22 +134,23 @@ impl World {
             labels["node-role.kubernetes.io/control-plane"] = json!("");
         }
         let node = json!({ "metadata": { "name": name, "labels": labels } });
-        let status = self.node_status();
-        self.nodes.insert(name.clone(), node.clone());
-        self.nodes_changed = true;
+        let ready = self.chance(90);
+        let status = self.node_status(ready);
+        self.nodes.insert(name.clone(), ready);
         changes.push(Change::create(kinds::NODE, name.clone(), node));
         changes.push(Change::status(kinds::NODE, name, &status));
     }
 
-    fn node_status(&mut self) -> Value {
+    fn node_status(&mut self, ready: bool) -> Value {
         let cpu = self.one_of(&["1", "2", "2500m", "4"]);
-        let ready = if self.chance(90) { "True" } else { "False" };
+        let ready = if ready { "True" } else { "False" };
         json!({
             "capacity": { "cpu": cpu }, "allocatable": { "cpu": cpu },
             "conditions": [{ "type": "Ready", "status": ready }],
         })
     }
 
+    /// Another zone, or another readiness and capacity: to the capacity alone the original does not listen.
     fn change_node(&mut self, changes: &mut Vec<Change>) {
         let Some(name) = Self::any(&mut self.random, &self.nodes) else { return };
         self.nodes_changed = true;
@@ -155,7 +160,9 @@ impl World {
                 json!({ "metadata": { "labels": { "topology.kubernetes.io/zone": zone } } });
             changes.push(Change::patch(kinds::NODE, name, patch));
         } else {
-            let status = self.node_status();
+            let ready = self.nodes.get(&name) != Some(&true);
+            let status = self.node_status(ready);
+            self.nodes.insert(name.clone(), ready);
             changes.push(Change::status(kinds::NODE, name, &status));
         }
     }
