@@ -39,10 +39,10 @@ fn charts() -> PathBuf {
 /// Folders below `charts/` that hold nothing but generated definitions, and what is in each.
 fn folders() -> [(&'static str, Vec<CustomResourceDefinition>); 4] {
     [
-        ("hub-agent/crds", crds::networking()),
-        ("member-agent/crds", crds::user_facing()),
-        ("member-agent/external-workloads-crds", crds::external_workloads()),
-        ("kubefleet-crds", crds::membership()),
+        ("hub-agent/files/crds", crds::networking()),
+        ("member-agent/files/crds", crds::user_facing()),
+        ("member-agent/files/external-workloads-crds", crds::external_workloads()),
+        ("hub-agent/files/membership-crds", crds::membership()),
     ]
 }
 

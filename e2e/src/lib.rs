@@ -7,6 +7,7 @@
 //! - [`oracle`] records a run and judges it; [`mirror`] compares the outcome of one run with that of another;
 //! - [`proxy`] does to connections what networks do, [`fault_proxy`] to single requests;
 //! - [`audit`] counts the agents' writes; [`bench`] is `fleet-bench`;
+//! - [`helm`] is what users install the charts with;
 //! - [`wait`] waits for conditions; [`command`] is `fleet-testbed`, [`demo`] is `fleet-demo`.
 
 pub mod audit;
@@ -16,6 +17,7 @@ pub mod demo;
 pub mod exchange;
 pub mod fault_proxy;
 pub mod fleet;
+pub mod helm;
 pub mod mirror;
 pub mod objects;
 pub mod observer;

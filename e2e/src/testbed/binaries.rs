@@ -1,4 +1,4 @@
-//! Finds or builds the programs that are not ours: those of a control plane, and the oracle for EndpointSlices.
+//! Finds or builds the programs that are not ours: those of a control plane, Helm, and the oracle for EndpointSlices.
 
 use std::fs::{self, OpenOptions};
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-use super::go_module::{self, PROGRAMS, Program, SLICE_ORACLE};
+use super::go_module::{self, PROGRAMS, Program};
 use super::process::{find_in_path, spawn_bound};
 
 /// How often a long build says that it is still alive.
@@ -60,17 +60,17 @@ impl Binaries {
     }
 }
 
-/// The oracle for EndpointSlices, built first if need be: seconds after a control plane was built here, else a minute or
-/// two, once per content.
+/// A program beside those of a control plane ([`go_module::SLICE_ORACLE`], [`go_module::HELMS`]), built first if need be:
+/// a minute or two, once per content.
 ///
 /// Blocks; call it where that is allowed.
-pub fn slice_oracle() -> Result<PathBuf> {
-    let folder = cache_root()?.join(go_module::oracle_folder_name()?);
-    let program = folder.join(SLICE_ORACLE.name);
-    if !program.is_file() {
-        build_missing(&folder, std::iter::once(&SLICE_ORACLE))?;
+pub fn own(program: &'static Program) -> Result<PathBuf> {
+    let folder = cache_root()?.join(go_module::own_folder_name(program)?);
+    let path = folder.join(program.name);
+    if !path.is_file() {
+        build_missing(&folder, std::iter::once(program))?;
     }
-    Ok(program)
+    Ok(path)
 }
 
 fn existing(path: &Path) -> Option<PathBuf> {
@@ -124,10 +124,10 @@ fn build_missing(folder: &Path, programs: impl Iterator<Item = &'static Program>
 
 fn missing_go(programs: &[&Program]) -> String {
     let names: Vec<&str> = programs.iter().map(|program| program.name).collect();
-    let advice = if names.contains(&SLICE_ORACLE.name) {
-        ""
-    } else {
+    let advice = if programs.iter().all(|program| PROGRAMS.contains(program)) {
         " (or point KUBEBUILDER_ASSETS at a folder that has all of a control plane)"
+    } else {
+        ""
     };
     format!(
         "Go {} or newer is not on PATH; it is needed once, to build {}{advice}",
@@ -206,6 +206,6 @@ mod tests {
     fn a_missing_go_is_one_sentence() {
         let control_plane = missing_go(&PROGRAMS.iter().collect::<Vec<_>>());
         assert!(!control_plane.contains('\n') && control_plane.contains("KUBEBUILDER_ASSETS"));
-        assert!(missing_go(&[&SLICE_ORACLE]).ends_with("to build endpointslice-oracle"));
+        assert!(missing_go(&[&go_module::SLICE_ORACLE]).ends_with("to build endpointslice-oracle"));
     }
 }

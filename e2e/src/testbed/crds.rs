@@ -12,12 +12,12 @@ use kube::{Api, Client};
 use crate::wait::wait_until;
 
 /// The folders, relative to `charts/`, whose CRDs a hub needs.
-pub const HUB: [&str; 2] = ["hub-agent/crds", "kubefleet-crds"];
+pub const HUB: [&str; 2] = ["hub-agent/files/crds", "hub-agent/files/membership-crds"];
 /// The folders, relative to `charts/`, whose CRDs a member needs.
-pub const MEMBER: [&str; 1] = ["member-agent/crds"];
+pub const MEMBER: [&str; 1] = ["member-agent/files/crds"];
 
-/// The charts of this checkout; `FLEET_CHARTS` names others.
-fn charts() -> PathBuf {
+/// Folder of the charts: those of this checkout; `FLEET_CHARTS` names others.
+pub fn charts() -> PathBuf {
     std::env::var_os("FLEET_CHARTS")
         .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../charts"), PathBuf::from)
 }

@@ -62,6 +62,28 @@ static ENDPOINTSLICE_ORACLE: Module = Module {
     requirement: "k8s.io/endpointslice",
 };
 
+static HELM3: Module = Module {
+    name: "helm3",
+    go_mod: include_str!("../../controlplane/helm3/go.mod"),
+    go_sum: include_str!("../../controlplane/helm3/go.sum"),
+    sources: &[],
+    requirement: "helm.sh/helm/v3",
+};
+
+static HELM4: Module = Module {
+    name: "helm4",
+    go_mod: include_str!("../../controlplane/helm4/go.mod"),
+    go_sum: include_str!("../../controlplane/helm4/go.sum"),
+    sources: &[],
+    requirement: "helm.sh/helm/v4",
+};
+
+/// Helm in both major versions that the charts are for.
+pub static HELMS: [Program; 2] = [
+    Program { name: "helm3", package: "helm.sh/helm/v3/cmd/helm", module: &HELM3 },
+    Program { name: "helm4", package: "helm.sh/helm/v4/cmd/helm", module: &HELM4 },
+];
+
 /// Says what Kubernetes' own reconciler of EndpointSlices does.
 pub static SLICE_ORACLE: Program =
     Program { name: "endpointslice-oracle", package: ".", module: &ENDPOINTSLICE_ORACLE };
@@ -101,7 +123,7 @@ impl Module {
 impl Program {
     /// Arguments of `go` that build the program into `output`.
     pub fn build_arguments(&self, output: &str) -> Result<Vec<String>> {
-        let flags = linker_flags(self.module.requirement, self.module.version()?);
+        let flags = linker_flags(self.module)?;
         let fixed = ["build", "-mod=readonly", "-trimpath", "-ldflags", &flags, "-o", output];
         Ok(fixed.into_iter().chain([self.package]).map(str::to_owned).collect())
     }
@@ -114,11 +136,11 @@ pub fn cache_folder_name() -> Result<String> {
     Ok(format!("bin-k{kubernetes}-e{etcd}"))
 }
 
-/// Folder name of the oracle's cache: it changes when its version or its text changes.
-pub fn oracle_folder_name() -> Result<String> {
-    let module = SLICE_ORACLE.module;
-    let version = module.version()?.trim_start_matches('v');
-    Ok(format!("{}-{version}-{:016x}", SLICE_ORACLE.name, module.digest()))
+/// Folder name of the cache of a program that is not part of a control plane: it changes when the program's version or
+/// its text changes.
+pub fn own_folder_name(program: &Program) -> Result<String> {
+    let version = program.module.version()?.trim_start_matches('v');
+    Ok(format!("{}-{version}-{:016x}", program.name, program.module.digest()))
 }
 
 /// The Go version that the modules ask for, for messages.
@@ -126,20 +148,34 @@ pub fn go_version() -> &'static str {
     KUBERNETES.go_mod.lines().find_map(|line| line.strip_prefix("go ")).unwrap_or("1.26").trim()
 }
 
-/// Kubernetes programs report a version only if the linker is told; without it clients see `v0.0.0-master`.
-fn linker_flags(requirement: &str, version: &str) -> String {
-    let mut flags = "-s -w".to_owned();
-    if requirement == "k8s.io/kubernetes" {
-        let mut numbers = version.trim_start_matches('v').split('.');
-        let (major, minor) = (numbers.next().unwrap_or("1"), numbers.next().unwrap_or("0"));
-        for (name, value) in [("gitVersion", version), ("gitMajor", major), ("gitMinor", minor)] {
-            flags.push_str(" -X k8s.io/component-base/version.");
-            flags.push_str(name);
-            flags.push('=');
-            flags.push_str(value);
+/// Kubernetes' programs and Helm report a version only if the linker is told; without it clients see `v0.0.0-master`.
+/// Helm 3 takes the version of Kubernetes that templates see without a cluster in the same way.
+fn linker_flags(module: &Module) -> Result<String> {
+    let version = module.version()?;
+    let kubernetes = |package: &str, names: [&str; 2], version: &str| {
+        let mut numbers = version.trim_start_matches('v').split('.').skip(1);
+        let minor = numbers.next().unwrap_or("0");
+        let [major_name, minor_name] = names;
+        format!(" -X {package}.{major_name}=1 -X {package}.{minor_name}={minor}")
+    };
+    let flags = match module.requirement {
+        "k8s.io/kubernetes" => {
+            let package = "k8s.io/component-base/version";
+            let numbers = kubernetes(package, ["gitMajor", "gitMinor"], version);
+            format!(" -X {package}.gitVersion={version}{numbers}")
         }
-    }
-    flags
+        "helm.sh/helm/v3" => {
+            let library = required_version(module.go_mod, "k8s.io/client-go").unwrap_or(version);
+            let names = ["k8sVersionMajor", "k8sVersionMinor"];
+            let packages = ["pkg/chartutil", "pkg/lint/rules"];
+            let numbers = packages
+                .map(|package| kubernetes(&format!("helm.sh/helm/v3/{package}"), names, library));
+            format!(" -X helm.sh/helm/v3/internal/version.version={version}{}", numbers.concat())
+        }
+        "helm.sh/helm/v4" => format!(" -X helm.sh/helm/v4/internal/version.version={version}"),
+        _ => String::new(),
+    };
+    Ok(format!("-s -w{flags}"))
 }
 
 /// The version in the line `<module> <version>` of a `go.mod`, alone or in a `require` block.
@@ -169,15 +205,24 @@ mod tests {
             assert!(program.module.version().unwrap().starts_with('v'), "{}", program.name);
         }
         assert!(cache_folder_name().unwrap().starts_with("bin-k1."));
-        assert!(oracle_folder_name().unwrap().starts_with("endpointslice-oracle-0."));
+        let own = |program| own_folder_name(program).unwrap();
+        assert!(own(&SLICE_ORACLE).starts_with("endpointslice-oracle-0."));
+        assert!(own(&HELMS[0]).starts_with("helm3-3.") && own(&HELMS[1]).starts_with("helm4-4."));
         assert!(go_version().starts_with("1."));
     }
 
     #[test]
-    fn kubernetes_programs_are_told_their_version() {
-        let flags = linker_flags("k8s.io/kubernetes", "v1.36.1");
-        assert!(flags.contains("version.gitVersion=v1.36.1"));
-        assert!(flags.ends_with("version.gitMinor=36"));
-        assert_eq!(linker_flags("go.etcd.io/etcd/server/v3", "v3.6.8"), "-s -w");
+    fn programs_are_told_their_version() {
+        let flags = linker_flags(&KUBERNETES).unwrap();
+        let version = KUBERNETES.version().unwrap();
+        assert!(flags.contains(&format!("version.gitVersion={version} ")));
+        assert!(
+            flags.contains(&format!("version.gitMinor={}", version.split('.').nth(1).unwrap()))
+        );
+        assert_eq!(linker_flags(&ETCD).unwrap(), "-s -w");
+        // A chart may ask for a recent Kubernetes; without the flags Helm 3 takes it to be 1.20.
+        let helm = linker_flags(&HELM3).unwrap();
+        let minor = helm.rsplit("k8sVersionMinor=").next().unwrap();
+        assert!(minor.parse::<u32>().unwrap() >= 36, "{helm}");
     }
 }

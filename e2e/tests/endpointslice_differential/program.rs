@@ -6,17 +6,22 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use fleet_e2e::testbed::binaries::slice_oracle;
+use fleet_e2e::testbed::binaries;
+use fleet_e2e::testbed::go_module::SLICE_ORACLE;
 
 /// Random scenarios; a seed always gives the same.
 pub(crate) fn generate(count: usize, seed: u64) -> Vec<Value> {
     let arguments = ["-gen", &count.to_string(), "-seed", &seed.to_string()];
-    run(slice_oracle().unwrap(), &arguments, &[])
+    run(oracle(), &arguments, &[])
+}
+
+fn oracle() -> PathBuf {
+    binaries::own(&SLICE_ORACLE).unwrap()
 }
 
 /// What the original answers.
 pub(crate) fn ask_oracle(arguments: &[&str], scenarios: &[Value]) -> Vec<Value> {
-    answers(slice_oracle().unwrap(), arguments, scenarios)
+    answers(oracle(), arguments, scenarios)
 }
 
 /// What ours answers.
