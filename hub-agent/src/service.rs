@@ -4,6 +4,7 @@ mod claim;
 mod conflict;
 mod distribute;
 mod fleet;
+mod handover;
 mod keys;
 mod origin;
 mod resolve;
@@ -103,7 +104,7 @@ fn serve<'a>(
 ) {
     let resolved = resolve::resolve(fleet, import, verdict, now, plan);
     let importers = claim::claim(fleet, verdict, &resolved, plan);
-    distribute::distribute(fleet, &resolved, &importers, plan);
+    distribute::distribute(fleet, verdict, &resolved, &importers, now, plan);
 }
 
 /// The Service is exported, and its ServiceImport is not there yet or on its way out.

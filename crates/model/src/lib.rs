@@ -11,6 +11,7 @@
 //! - [`selection`]: which Services select what.
 //! - [`served`]: which of our additions to the original's kinds a hub serves.
 //! - [`reference`]: references between objects and which Service they name.
+//! - [`term`]: what is left of a time that an object carries the begin of.
 //!
 //! Pure: no client, no clock.
 
@@ -24,3 +25,4 @@ pub mod reference;
 pub mod selection;
 pub mod served;
 pub mod steps;
+pub mod term;

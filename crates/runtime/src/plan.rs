@@ -218,6 +218,11 @@ impl Plan {
         self.later.push(Later { delay, purpose, step, events: Vec::new() });
     }
 
+    /// Plans again after this long, or earlier if the plan asks for that already.
+    pub fn wake_within(&mut self, after: Duration) {
+        self.wake_after = Some(self.wake_after.map_or(after, |wake| wake.min(after)));
+    }
+
     /// Whether there is nothing to write, now or later.
     pub fn is_empty(&self) -> bool {
         self.steps.is_empty() && self.later.is_empty()

@@ -42,7 +42,7 @@ async fn export_second(
 }
 
 /// The second one's other target port is named, with the winner; when that one leaves, the import stays what it is and
-/// serves the second one's endpoints.
+/// serves the second one's endpoints, without a moment with none.
 async fn the_loser_is_told_and_takes_over(stage: &Stage) -> Result<()> {
     let first = stage.crossing("conflict", &[IMPORTER]).await?;
     let importer = stage.importer();
@@ -57,6 +57,7 @@ async fn the_loser_is_told_and_takes_over(stage: &Stage) -> Result<()> {
     let derived = first.derived(IMPORTER).await?;
     let watched = [kinds::MULTI_CLUSTER_SERVICE, kinds::SERVICE].map(|kind| (importer, kind));
     let mut observer = Observer::start_for(watched).await?;
+    let mut serving = Serving::start(importer, &derived).await?;
     let (namespace, name) = first.key();
     unexport(stage.exporter(), namespace, name).await?;
     wait_imported(importer, namespace, name, &addresses, DEADLINE).await?;
@@ -66,6 +67,7 @@ async fn the_loser_is_told_and_takes_over(stage: &Stage) -> Result<()> {
         Ok(service.is_some_and(|service| service.data["spec"]["ports"][0]["targetPort"] == 9090))
     };
     wait_until("the derived Service has the second one's port", DEADLINE, port).await?;
+    serving.check("nobody serves", |serving| !serving.is_empty())?;
     for seen in observer.take() {
         let object = &seen.object;
         let ours = object.metadata.name.as_deref() == Some(name)
@@ -90,29 +92,47 @@ async fn an_equal_one_leaves_without_a_gap(stage: &Stage) -> Result<()> {
     wait_imported(importer, namespace, name, &both, DEADLINE).await?;
 
     let derived = first.derived(IMPORTER).await?;
-    let mut observer = Observer::start_for([(importer, kinds::ENDPOINT_SLICE)]).await?;
-    let mut slices = BTreeMap::new();
-    for slice in imported_slices(importer, &derived).await? {
-        slices.insert(slice.metadata.name.clone(), slice);
-    }
+    let mut serving = Serving::start(importer, &derived).await?;
     unexport(stage.exporter(), namespace, name).await?;
     wait_imported(importer, namespace, name, &addresses, DEADLINE).await?;
-    for seen in observer.take() {
-        let bound = seen.object.metadata.labels.as_ref();
-        let bound = bound.and_then(|labels| labels.get(labels::SERVICE_NAME));
-        if bound != Some(&derived) {
-            continue;
-        }
-        let slice: EndpointSlice = serde_json::from_value(serde_json::to_value(&seen.object)?)?;
-        if seen.what == What::Gone {
-            slices.remove(&slice.metadata.name);
-        } else {
-            slices.insert(slice.metadata.name.clone(), slice);
-        }
-        let serving = ready_addresses(&slices.values().cloned().collect::<Vec<_>>());
-        ensure!(serving.is_superset(&addresses), "{seen}: {serving:?}");
-    }
+    serving.check("the second one's are missing", |serving| serving.is_superset(&addresses))?;
     end(stage, first, service).await
+}
+
+/// What a derived Service's clients reach, from moment to moment.
+struct Serving {
+    derived: String,
+    slices: BTreeMap<Option<String>, EndpointSlice>,
+    observer: Observer,
+}
+
+impl Serving {
+    async fn start(importer: &Cluster, derived: &str) -> Result<Self> {
+        let observer = Observer::start_for([(importer, kinds::ENDPOINT_SLICE)]).await?;
+        let slices = imported_slices(importer, derived).await?;
+        let slices = slices.into_iter().map(|slice| (slice.metadata.name.clone(), slice)).collect();
+        Ok(Self { derived: derived.to_owned(), slices, observer })
+    }
+
+    /// Whether it was right after every change so far.
+    fn check(&mut self, wrong: &str, is_right: impl Fn(&BTreeSet<String>) -> bool) -> Result<()> {
+        for seen in self.observer.take() {
+            let slice: EndpointSlice = serde_json::from_value(serde_json::to_value(&seen.object)?)?;
+            let bound = slice.metadata.labels.iter().flatten();
+            let mut bound = bound.filter(|(label, _)| **label == *labels::SERVICE_NAME);
+            if bound.next().is_none_or(|(_, service)| *service != self.derived) {
+                continue;
+            }
+            if seen.what == What::Gone {
+                self.slices.remove(&slice.metadata.name);
+            } else {
+                self.slices.insert(slice.metadata.name.clone(), slice);
+            }
+            let serving = ready_addresses(&self.slices.values().cloned().collect::<Vec<_>>());
+            ensure!(is_right(&serving), "{wrong} after {seen}: {serving:?}");
+        }
+        Ok(())
+    }
 }
 
 /// Withdraws what is left.

@@ -1,6 +1,7 @@
 //! Which slices go to which importer.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use fleet_accumulator::Record;
 use fleet_api::{Endpoint, ExportedSliceSpec, ObjectName, events, finalizers};
@@ -9,13 +10,15 @@ use fleet_model::records::{EndpointSliceExportRecord, EndpointSliceImportRecord}
 use fleet_model::served;
 use fleet_model::steps::{HUB, add_finalizer, remove_finalizer, to_json};
 use fleet_runtime::plan::{Plan, Step, StepId};
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::claim::{Grant, Importers};
 use super::fleet::{Fleet, Owned};
+use super::handover::{Handover, Parting};
 use super::keys::FromMember;
 use super::origin;
-use super::resolve::Resolved;
+use super::resolve::{Resolved, Verdict};
 
 type Copy = Record<EndpointSliceImportRecord>;
 type Slice<'a> = Owned<'a, EndpointSliceExportRecord>;
@@ -27,37 +30,71 @@ struct Offer<'a> {
     after: Option<Vec<StepId>>,
 }
 
+/// New copies of each importer.
+type Begun = BTreeMap<Arc<str>, Vec<StepId>>;
+
 /// What should lie where. Two members may offer slices of one name; the older slice comes first.
 type Wanted<'a> = BTreeMap<ObjectName, Vec<Offer<'a>>>;
 
 /// Brings the importers' copies in line with what accepted members export.
 pub(super) fn distribute(
     fleet: &Fleet<'_>,
+    verdict: &Verdict<'_>,
     resolved: &Resolved<'_>,
     importers: &Importers<'_>,
+    now: Timestamp,
     plan: &mut Plan,
 ) {
     let mut wanted = wanted(fleet, resolved, importers, plan);
-    let mut withdrawn = Vec::new();
+    let handover = Handover::of(fleet, verdict, importers, !wanted.is_empty(), now);
+    let mut unwanted = Vec::new();
     for copy in &fleet.slice_imports {
         let offers = wanted.remove(&copy.name).unwrap_or_default();
         if !keep(fleet, copy, &offers, plan) {
-            withdrawn.extend(withdraw_copy(fleet, copy, plan));
+            unwanted.push(*copy);
         }
     }
+    let mut begun = Begun::new();
     for (name, offers) in wanted {
         if fleet.takes_objects(&name.namespace) {
-            begin(fleet, name, &offers, plan);
+            let importer = Arc::clone(&name.namespace);
+            begun.entry(importer).or_default().extend(begin(fleet, name, &offers, plan));
         }
     }
-    release_leaving(fleet, &withdrawn, plan);
+    let parted = part(fleet, &handover, unwanted, &begun, plan);
+    release_leaving(fleet, &parted, plan);
+}
+
+/// Takes copies away that nothing is offered for, each when its time has come.
+fn part<'a>(
+    fleet: &Fleet<'_>,
+    handover: &Handover<'_>,
+    unwanted: Vec<&'a Copy>,
+    begun: &Begun,
+    plan: &mut Plan,
+) -> Parted<'a> {
+    let mut parted = Parted::default();
+    for copy in unwanted {
+        let successors = match handover.parting(copy) {
+            Parting::Stays(left) => {
+                parted.kept.push(&copy.name);
+                plan.wake_within(left);
+                continue;
+            }
+            Parting::AfterSuccessor => begun.get(&copy.name.namespace),
+            Parting::Now => None,
+        };
+        let successors = successors.into_iter().flatten().copied();
+        parted.withdrawn.extend(withdraw_copy(fleet, copy, successors, plan));
+    }
+    parted
 }
 
 /// No importer keeps a copy of anything.
 pub(super) fn withdraw_all(fleet: &Fleet<'_>, plan: &mut Plan) {
-    let withdrawn: Vec<_> =
-        fleet.slice_imports.iter().filter_map(|copy| withdraw_copy(fleet, copy, plan)).collect();
-    release_leaving(fleet, &withdrawn, plan);
+    let copies = fleet.slice_imports.iter();
+    let withdrawn = copies.filter_map(|copy| withdraw_copy(fleet, copy, [], plan)).collect();
+    release_leaving(fleet, &Parted { withdrawn, kept: Vec::new() }, plan);
 }
 
 fn wanted<'a>(
@@ -113,18 +150,21 @@ fn keep(fleet: &Fleet<'_>, copy: &Copy, offers: &[Offer<'_>], plan: &mut Plan) -
 
 /// Makes a copy where this Service has none. One that is there says that it is of another Service,
 /// which is true or somebody's work.
-fn begin(fleet: &Fleet<'_>, name: ObjectName, offers: &[Offer<'_>], plan: &mut Plan) {
+fn begin(
+    fleet: &Fleet<'_>,
+    name: ObjectName,
+    offers: &[Offer<'_>],
+    plan: &mut Plan,
+) -> Option<StepId> {
     if let Some(there) = fleet.copies_named(&name.name).find(|copy| copy.name == name) {
         keep(fleet, there, offers, plan);
-        return;
+        return None;
     }
-    let Some((first, others)) = offers.split_first() else { return };
+    let (first, others) = offers.split_first()?;
     report_taken(others, plan);
-    let after = first.after.clone().filter(|_| carries(fleet, &first.slice) == Some(true));
-    if let Some(after) = after {
-        let step = HUB.create::<EndpointSliceImportRecord>(name, body(fleet, &first.slice, &[]));
-        plan.push(step.after(after).stage("distribute"));
-    }
+    let after = first.after.clone().filter(|_| carries(fleet, &first.slice) == Some(true))?;
+    let step = HUB.create::<EndpointSliceImportRecord>(name, body(fleet, &first.slice, &[]));
+    Some(plan.push(step.after(after).stage("distribute")))
 }
 
 fn update(fleet: &Fleet<'_>, copy: &Copy, offer: &Offer<'_>, plan: &mut Plan) {
@@ -168,7 +208,12 @@ fn report_taken<'a, 'f: 'a>(offers: impl IntoIterator<Item = &'a Offer<'f>>, pla
 }
 
 /// A copy whose origin belongs to another Service is left to that one: somebody altered the copy.
-fn withdraw_copy(fleet: &Fleet<'_>, copy: &Copy, plan: &mut Plan) -> Option<Withdrawn> {
+fn withdraw_copy(
+    fleet: &Fleet<'_>,
+    copy: &Copy,
+    after: impl IntoIterator<Item = StepId>,
+    plan: &mut Plan,
+) -> Option<Withdrawn> {
     let elsewhere = |slice: &Slice<'_>| {
         slice.record.service().as_ref() != Some(fleet.service) && origin::is_from(copy, slice)
     };
@@ -177,7 +222,7 @@ fn withdraw_copy(fleet: &Fleet<'_>, copy: &Copy, plan: &mut Plan) -> Option<With
     {
         return None;
     }
-    let step = plan.push(HUB.delete(copy).urgent());
+    let step = plan.push(HUB.delete(copy).after(after).urgent());
     Some(Withdrawn { name: copy.name.clone(), step })
 }
 
@@ -187,11 +232,19 @@ struct Withdrawn {
     step: StepId,
 }
 
+/// What became of copies that nothing is offered for.
+#[derive(Default)]
+struct Parted<'a> {
+    withdrawn: Vec<Withdrawn>,
+    /// They stay for now, and so do the slices they were made from.
+    kept: Vec<&'a ObjectName>,
+}
+
 /// A slice goes once no importer has a copy of it.
 ///
 /// Copies this plan deletes, or that the importers are already letting go, count as undone; that
 /// there is none at all has to be confirmed by the server.
-fn release_leaving(fleet: &Fleet<'_>, withdrawn: &[Withdrawn], plan: &mut Plan) {
+fn release_leaving(fleet: &Fleet<'_>, parted: &Parted<'_>, plan: &mut Plan) {
     for slice in fleet.slice_exports.iter().filter(|slice| slice.record.meta.is_terminating()) {
         let operations = remove_finalizer(&slice.record.meta, finalizers::ENDPOINT_SLICE_EXPORT);
         if operations.is_empty() {
@@ -200,9 +253,13 @@ fn release_leaving(fleet: &Fleet<'_>, withdrawn: &[Withdrawn], plan: &mut Plan) 
         let name = &slice.record.name.name;
         let (ours, others): (Vec<_>, Vec<_>) =
             fleet.copies_named(name).partition(|copy| origin::is_from(copy, slice));
+        if ours.iter().any(|copy| parted.kept.contains(&&copy.name)) {
+            continue;
+        }
         let mut undone = Vec::new();
         for copy in ours.iter().filter(|copy| !copy.meta.is_terminating()) {
-            let gone = withdrawn.iter().find(|gone| gone.name == copy.name).map(|gone| gone.step);
+            let mut withdrawn = parted.withdrawn.iter();
+            let gone = withdrawn.find(|gone| gone.name == copy.name).map(|gone| gone.step);
             undone.push(gone.unwrap_or_else(|| plan.push(HUB.delete(copy).urgent())));
         }
         // Where a namesake of another member is distributed, the question has no useful answer.

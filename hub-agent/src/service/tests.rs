@@ -6,6 +6,7 @@ mod conflicts;
 mod copies;
 mod exclusive;
 mod exports;
+mod handover;
 mod healing;
 mod held_up;
 mod imports;

@@ -1,7 +1,7 @@
 //! What an imported slice looks like.
 
 use fleet_accumulator::Record;
-use fleet_api::{ObjectName, annotations, labels, names};
+use fleet_api::{ObjectName, annotations, labels};
 use fleet_model::endpoints::lacks;
 use fleet_model::ports;
 use fleet_model::records::{EndpointSliceImportRecord, EndpointSliceRecord, imported_endpoints};
@@ -12,14 +12,6 @@ use super::admit::Admitted;
 use super::latency;
 
 type Copy = Record<EndpointSliceImportRecord>;
-
-/// The member whose endpoints a copy carries. The hub records it; of a Go hub's copy only its own
-/// claim is known.
-pub(super) fn origin(copy: &Copy) -> &str {
-    let recorded = copy.meta.annotation(annotations::ORIGIN_NAMESPACE);
-    let recorded = recorded.and_then(names::member_of_namespace);
-    recorded.unwrap_or(&copy.spec.endpoint_slice_reference.cluster_id)
-}
 
 /// Whether a slice that carries `content` of a copy is as [`body`] would have it.
 pub(super) fn is_current(
@@ -52,7 +44,7 @@ fn has_right_origin(copy: &Copy, current: &EndpointSliceRecord) -> bool {
     let uid = current.meta.annotation(annotations::SLICE_EXPORT_UID);
     let recorded = copy.meta.annotation(annotations::SLICE_EXPORT_UID);
     (cluster, uid) == (None, None)
-        || (cluster == Some(origin(copy)) && (recorded.is_none() || uid == recorded))
+        || (cluster == Some(copy.origin()) && (recorded.is_none() || uid == recorded))
 }
 
 /// Whether an endpoint of the slice goes: traffic to it may fail until it is gone.
@@ -72,7 +64,7 @@ pub(super) fn body(
     let mut marks = json!({
         annotations::FLEET_SERVICE: service.to_string(),
         annotations::LAST_OBSERVED_GENERATION: generation,
-        annotations::ORIGIN_CLUSTER: origin(copy),
+        annotations::ORIGIN_CLUSTER: copy.origin(),
     });
     if let Some(uid) = copy.meta.annotation(annotations::SLICE_EXPORT_UID) {
         marks[annotations::SLICE_EXPORT_UID] = json!(uid);

@@ -8,8 +8,6 @@ use fleet_api::annotations::LAST_OBSERVED_GENERATION;
 use fleet_model::records::{EndpointSliceImportRecord, EndpointSliceRecord};
 use fleet_runtime::plan::Sample;
 
-use super::content;
-
 /// What to measure once `copy` is written over `current`, of which it differs in content: one
 /// sample per generation.
 pub(super) fn sample(
@@ -23,7 +21,7 @@ pub(super) fn sample(
         return None;
     }
     Some(Sample {
-        origin: content::origin(copy).to_owned(),
+        origin: copy.origin().to_owned(),
         since: reference.exported_since.as_ref()?.0,
         first: current.is_none() && adopted.is_none(),
         once: Some((copy.uid.clone(), reference.generation)),

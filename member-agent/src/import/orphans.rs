@@ -8,10 +8,11 @@
 use std::fmt;
 use std::time::Duration;
 
-use fleet_accumulator::{Accumulator, Brake, ClusterId, Snapshot as _};
-use fleet_api::{ObjectName, events, kinds};
+use fleet_accumulator::{Accumulator, Brake, Snapshot as _};
+use fleet_api::{ObjectName, events};
 use fleet_model::records::HasMeta;
-use fleet_runtime::plan::{Event, EventType, Plan};
+use fleet_model::steps::LOCAL;
+use fleet_runtime::plan::Plan;
 use prometheus::IntGauge;
 use prometheus::core::{Collector, Desc};
 use prometheus::proto::MetricFamily;
@@ -42,18 +43,10 @@ pub(super) fn keep(subject: &Subject<'_>, holder: &Wish, count: usize, plan: &mu
     if kept == 0 {
         return false;
     }
-    plan.wake_after = Some(plan.wake_after.map_or(AGAIN, |wake| wake.min(AGAIN)));
-    plan.events.push(Event {
-        cluster: ClusterId::Local,
-        kind: kinds::MULTI_CLUSTER_SERVICE,
-        name: holder.name.clone(),
-        uid: holder.uid.clone(),
-        event_type: EventType::Warning,
-        reason: events::IMPORTS_KEPT,
-        note: "the hub does not know any more where its endpoints come from, nor those of many \
-               other imports; they are kept until it does, or until somebody deletes the slices"
-            .to_owned(),
-    });
+    plan.wake_within(AGAIN);
+    let note = "the hub does not know any more where its endpoints come from, nor those of many \
+                other imports; they are kept until it does, or until somebody deletes the slices";
+    plan.events.push(LOCAL.warning(holder, events::IMPORTS_KEPT, note));
     true
 }
 

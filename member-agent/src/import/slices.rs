@@ -2,11 +2,13 @@
 //! Service (spec 3.8 and 6.2).
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use fleet_accumulator::Record;
 use fleet_api::{ObjectName, events, finalizers, names};
 use fleet_model::records::{EndpointSliceImportRecord, EndpointSliceRecord};
 use fleet_model::steps::{HUB, LOCAL, add_finalizer, remove_finalizer};
+use fleet_model::term;
 use fleet_runtime::plan::{Event, Plan, Step, StepId};
 
 use super::admit::{Admitted, admit};
@@ -16,6 +18,11 @@ use super::latency;
 use super::orphans;
 use super::subject::{Subject, Wish};
 use super::wish::Prepared;
+
+/// How long a slice that goes may wait for its successors.
+pub(super) const HANDOVER: Duration = Duration::from_secs(5);
+
+type Copy = Record<EndpointSliceImportRecord>;
 
 /// A derived Service, and the wish it was made for.
 #[derive(Clone, Copy)]
@@ -44,19 +51,28 @@ pub(super) fn sync(
     let binding = binding(subject, holder.zip(prepared));
     let mut surplus: BTreeMap<_, _> =
         subject.imported().map(|slice| (slice.name.clone(), slice)).collect();
-    for copy in &subject.copies {
+    let (leaving, staying): (Vec<&Copy>, Vec<&Copy>) =
+        subject.copies.iter().partition(|copy| copy.meta.is_terminating());
+    let mut successors = Vec::new();
+    let mut others_serve = false;
+    for copy in staying {
         let name = subject.in_system(&copy.name.name);
         surplus.remove(&name);
         let slice = subject.snapshot.endpoint_slices.get(&name);
-        if copy.meta.is_terminating() {
-            unimport(copy, name, slice, plan);
-            continue;
-        }
+        others_serve |= slice.is_some_and(|slice| !slice.meta.is_terminating());
         match &binding {
-            Binding::Bound(to) => import(subject, copy, name, *to, plan),
+            Binding::Bound(to) => successors.extend(import(subject, copy, name, *to, plan)),
             Binding::Waiting => {}
             Binding::Unbound => plan.steps.extend(slice.and_then(delete)),
         }
+    }
+    if others_serve {
+        successors.clear();
+    }
+    for copy in leaving {
+        let name = subject.in_system(&copy.name.name);
+        surplus.remove(&name);
+        unimport(subject, copy, name, &successors, plan);
     }
     let kept = holder.is_some_and(|holder| orphans::keep(subject, holder, surplus.len(), plan));
     if !kept {
@@ -80,11 +96,11 @@ fn binding<'a>(subject: &Subject<'_>, prepared: Option<(&'a Wish, &'a Prepared)>
 
 fn import(
     subject: &Subject<'_>,
-    copy: &Record<EndpointSliceImportRecord>,
+    copy: &Copy,
     name: ObjectName,
     to: Bound<'_>,
     plan: &mut Plan,
-) {
+) -> Option<StepId> {
     let service = subject.service;
     let current = subject.snapshot.endpoint_slices.get(&name);
     let is_current = |content: &Admitted<'_>| {
@@ -93,12 +109,12 @@ fn import(
     if is_current(&Admitted::as_it_came(&copy.spec)) {
         // It was admitted when it was imported. The copy must not go before what was made of it.
         plan.steps.extend(guard(copy));
-        return;
+        return None;
     }
     let Some(admitted) = admit(&copy.spec) else {
         plan.events.push(refused(to.holder, copy, copy.spec.address_type.as_str()));
         plan.steps.extend(current.filter(|slice| slice.is_imported()).and_then(delete));
-        return;
+        return None;
     };
     let left_out = admitted.refused(&copy.spec);
     plan.events.extend(left_out.map(|left_out| refused(to.holder, copy, &left_out)));
@@ -108,7 +124,10 @@ fn import(
         None => Some(LOCAL.create::<EndpointSliceRecord>(name, body())),
         // It blocks its successor; or somebody else's slice has the name.
         Some(current) if current.meta.is_terminating() || !current.is_imported() => None,
-        Some(_) if is_current(&admitted) => return plan.steps.extend(guard(copy)),
+        Some(_) if is_current(&admitted) => {
+            plan.steps.extend(guard(copy));
+            return None;
+        }
         // This cannot be changed, so a successor has to take its place.
         Some(current) if current.address_type != *admitted.address_type => delete(current),
         Some(current) => {
@@ -116,24 +135,24 @@ fn import(
             Some(if content::loses(&admitted, current) { step.urgent() } else { step })
         }
     };
-    let Some(step) = step else { return };
+    let step = step?;
     let guarded = guard(copy).map(|step| plan.push(step));
     // Endpoints that are here already did not arrive now.
     let arrives = step.action.verb() != "delete"
         && !current.is_some_and(|current| content::carries(&admitted, current));
     let sample = latency::sample(copy, current).filter(|_| arrives);
-    plan.push(step.after(guarded).stage("import").sample(sample));
+    Some(plan.push(step.after(guarded).stage("import").sample(sample)))
 }
 
 /// Our finalizer, before the effect, where a copy lacks it: a Go hub sets none, and somebody may take it away.
-fn guard(copy: &Record<EndpointSliceImportRecord>) -> Option<Step> {
+fn guard(copy: &Copy) -> Option<Step> {
     let operations = add_finalizer(&copy.meta, finalizers::ENDPOINT_SLICE_IMPORT);
     (!operations.is_empty()).then(|| HUB.patch(copy, operations))
 }
 
 /// Tells the user what of a slice is not imported.
-fn refused(holder: &Wish, copy: &Record<EndpointSliceImportRecord>, what: &str) -> Event {
-    let (slice, cluster) = (&copy.name.name, content::origin(copy));
+fn refused(holder: &Wish, copy: &Copy, what: &str) -> Event {
+    let (slice, cluster) = (&copy.name.name, copy.origin());
     let note = format!(
         "slice {slice} of cluster {cluster:?} has what no cluster should take, which is not \
          imported ({what})"
@@ -142,15 +161,22 @@ fn refused(holder: &Wish, copy: &Record<EndpointSliceImportRecord>, what: &str) 
 }
 
 /// The imported slice goes, then our finalizer.
+///
+/// Where nothing else serves, the slice goes after its `successors`, so that clients always have an
+/// endpoint; but a successor that cannot be made does not keep it for long.
 fn unimport(
-    copy: &Record<EndpointSliceImportRecord>,
+    subject: &Subject<'_>,
+    copy: &Copy,
     name: ObjectName,
-    slice: Option<&Record<EndpointSliceRecord>>,
+    successors: &[StepId],
     plan: &mut Plan,
 ) {
+    let slice = subject.snapshot.endpoint_slices.get(&name);
+    let waits = copy.meta.deleted.and_then(|since| term::left(since, HANDOVER, subject.now));
+    let successors = waits.map_or(&[][..], |_| successors);
     let operations = remove_finalizer(&copy.meta, finalizers::ENDPOINT_SLICE_IMPORT);
     let undone: Option<StepId> = match slice.filter(|slice| slice.is_imported()) {
-        Some(slice) => delete(slice).map(|step| plan.push(step)),
+        Some(slice) => delete(slice).map(|step| plan.push(step.after(successors.iter().copied()))),
         None if operations.is_empty() => None,
         None if slice.is_some() => None, // Somebody else's slice has the name.
         None => Some(plan.push(LOCAL.confirm_absent::<EndpointSliceRecord>(name))),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fleet_accumulator::{Meta, Tracked, wire};
-use fleet_api::{ExportedSliceSpec, ObjectName, ResourceKind, kinds};
+use fleet_api::{ExportedSliceSpec, ObjectName, ResourceKind, annotations, kinds, names};
 
 wire! {
     /// An EndpointSliceExport on the wire.
@@ -65,4 +65,14 @@ macro_rules! tracked_slice {
 }
 
 tracked_slice!(EndpointSliceExportRecord, EndpointSliceExportWire, kinds::ENDPOINT_SLICE_EXPORT);
+impl EndpointSliceImportRecord {
+    /// The member whose endpoints the copy carries. The hub records its namespace; of a Go hub's copy
+    /// only its own claim is known.
+    pub fn origin(&self) -> &str {
+        let recorded = self.meta.annotation(annotations::ORIGIN_NAMESPACE);
+        let recorded = recorded.and_then(names::member_of_namespace);
+        recorded.unwrap_or(&self.spec.endpoint_slice_reference.cluster_id)
+    }
+}
+
 tracked_slice!(EndpointSliceImportRecord, EndpointSliceImportWire, kinds::ENDPOINT_SLICE_IMPORT);

@@ -236,3 +236,34 @@ fn the_slices_of_one_exporter_leave_alone() {
     assert_eq!(world.derived(), Some(&service));
     assert_eq!(world.valid(&shop()).0, "True");
 }
+
+/// The winner of a conflict has gone, and the slices of the next one come: clients always have an
+/// endpoint. Where another slice serves, or the next one's cannot be made for long, nothing waits.
+#[test]
+fn the_last_slice_leaves_after_its_successor_has_come() {
+    let next = "c-team-shop-z9-def";
+    for (another_serves, late, waits) in
+        [(false, false, true), (true, false, false), (false, true, false)]
+    {
+        let mut world = World::importing();
+        if another_serves {
+            world.distribute_as(&on_hub("d-team-shop-y8-ghi"), &["10.4.0.1"]);
+            world.settle();
+        }
+        world.hub.delete(kinds::ENDPOINT_SLICE_IMPORT, &copy()).unwrap();
+        world.distribute_as(&on_hub(next), &["10.3.0.1"]);
+        if late {
+            world.own.advance(super::super::slices::HANDOVER.as_secs().try_into().unwrap());
+        }
+        let plan = world.plan();
+        let delete = plan.steps.iter().find(|step| step.name == imported()).unwrap();
+        let successors: Vec<_> =
+            delete.after.iter().map(|step| &*plan.steps[step.index()].name.name).collect();
+        let expected = if waits { vec![next] } else { Vec::new() };
+        assert_eq!(successors, expected);
+        world.settle();
+        assert!(world.slice().is_none());
+        assert!(world.own.get(kinds::ENDPOINT_SLICE, &system(next)).is_some());
+        assert!(world.plan().is_empty());
+    }
+}

@@ -1,0 +1,96 @@
+//! The winner of a conflict goes, and the next one takes over without a gap in service.
+//!
+//! A loser's slices are not on the hub (spec section 4): it publishes them once it reads that it is
+//! accepted. Until they are there, importers keep the endpoints they have, for a short time: a
+//! successor that never comes must not keep a black hole alive. The time is counted from what the
+//! hub stores, so a restart does not start it anew.
+
+use std::time::Duration;
+
+use fleet_accumulator::Record;
+use fleet_api::conditions;
+use fleet_model::conditions::find;
+use fleet_model::records::EndpointSliceImportRecord;
+use fleet_model::term;
+use jiff::Timestamp;
+
+use super::claim::Importers;
+use super::fleet::Fleet;
+use super::origin;
+use super::resolve::{Export, Verdict};
+
+/// How long a member that was accepted just now may take to publish its slices. A Go member does it
+/// within its next passes.
+pub(super) const PUBLISHING: Duration = Duration::from_secs(5);
+/// How long after a winner's slice its export may follow: the two are deleted side by side, and
+/// their watches have no common order. Deletion times have whole seconds.
+pub(super) const LEAVING: Duration = Duration::from_secs(2);
+
+/// What becomes of a copy that nothing is offered for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Parting {
+    /// It goes.
+    Now,
+    /// It goes once this importer has the successor's.
+    AfterSuccessor,
+    /// It stays, for this long at most.
+    Stays(Duration),
+}
+
+/// A handover between exporters, if there is one.
+#[derive(Debug)]
+pub(super) struct Handover<'a> {
+    fleet: &'a Fleet<'a>,
+    verdict: &'a Verdict<'a>,
+    importers: &'a Importers<'a>,
+    now: Timestamp,
+    /// How much time the accepted members have left to publish their slices.
+    publishing: Option<Duration>,
+    /// Whether one of them has published one.
+    published: bool,
+}
+
+impl<'a> Handover<'a> {
+    pub(super) fn of(
+        fleet: &'a Fleet<'a>,
+        verdict: &'a Verdict<'a>,
+        importers: &'a Importers<'a>,
+        published: bool,
+        now: Timestamp,
+    ) -> Self {
+        let left = |export| term::left(accepted_since(export).unwrap_or(now), PUBLISHING, now);
+        let publishing = verdict.accepted.iter().filter_map(left).max();
+        Self { fleet, verdict, importers, now, publishing, published }
+    }
+
+    /// Decides about a copy.
+    pub(super) fn parting(&self, copy: &Record<EndpointSliceImportRecord>) -> Parting {
+        if !self.importers.contains_key(&*copy.name.namespace) {
+            return Parting::Now;
+        }
+        let mut accepted = self.verdict.accepted.iter();
+        let accepted = accepted.any(|export| export.member == copy.origin());
+        match (accepted, self.published) {
+            (false, true) if self.publishing.is_some() => Parting::AfterSuccessor,
+            (false, false) => self.publishing.map_or(Parting::Now, Parting::Stays),
+            (true, false) => self.leaving(copy).map_or(Parting::Now, Parting::Stays),
+            (_, true) => Parting::Now,
+        }
+    }
+
+    /// The winner withdraws its last slice: where somebody waits to succeed it, its export may
+    /// follow.
+    fn leaving(&self, copy: &Record<EndpointSliceImportRecord>) -> Option<Duration> {
+        if self.verdict.conflicting.is_empty() {
+            return None;
+        }
+        let slice = self.fleet.slice_exports.iter().find(|slice| origin::is_from(copy, slice))?;
+        term::left(slice.record.meta.deleted?, LEAVING, self.now)
+    }
+}
+
+/// Since when the hub accepts an export; `None` while it does not say so.
+fn accepted_since(export: &Export<'_>) -> Option<Timestamp> {
+    let verdict = find(&export.record.conditions, conditions::CONFLICT)?;
+    (verdict.status == conditions::FALSE).then_some(verdict.last_transition_time.0)
+}

@@ -1,0 +1,149 @@
+//! The winner of a conflict goes: importers keep its endpoints until the next one's are there.
+
+use std::time::Duration;
+
+use fleet_api::kinds;
+use serde_json::{Value, json};
+
+use super::world::{World, in_member, port};
+use crate::service::handover::{LEAVING, PUBLISHING};
+
+const OF_WINNER: &str = "fleet-member-b/a-s1";
+const OF_NEXT: &str = "fleet-member-b/c-s2";
+
+/// "a" is imported by "b", and "c" waits with other ports. Its slices are not on the hub, as spec
+/// section 4 has it.
+fn conflict() -> World {
+    let mut world = World::shared();
+    world.export("c", 81);
+    world.settle();
+    assert_eq!(world.conflict("c"), "True");
+    // The conflict is no news any more.
+    world.hub.advance(3600);
+    world
+}
+
+fn let_pass(world: &mut World, time: Duration) {
+    world.hub.advance(time.as_secs().try_into().unwrap());
+}
+
+fn delete_slice(world: &mut World) {
+    world.delete(kinds::ENDPOINT_SLICE_EXPORT, &in_member("a", "a-s1"));
+}
+
+fn slice_of_winner_is_held(world: &World) -> bool {
+    world.exists(kinds::ENDPOINT_SLICE_EXPORT, &in_member("a", "a-s1"))
+}
+
+/// Importers have copies at every moment; returns whose in the end.
+fn settle_without_a_gap(world: &mut World) -> Vec<String> {
+    world.settle_watched(|world| assert!(!world.copies().is_empty()));
+    world.copies()
+}
+
+#[test]
+fn copies_stay_until_the_next_one_has_published() {
+    // A member deletes its export and its slices side by side; either may be seen first.
+    for slice_first in [true, false] {
+        let mut world = conflict();
+        for slice in [slice_first, !slice_first] {
+            if slice {
+                delete_slice(&mut world);
+            } else {
+                world.delete_export("a");
+            }
+            assert_eq!(settle_without_a_gap(&mut world), [OF_WINNER]);
+        }
+        assert_eq!(world.clusters(), ["c"]);
+        assert!(slice_of_winner_is_held(&world), "it goes after its copies");
+        assert!(world.plan().wake_after.is_some_and(|wake| wake <= PUBLISHING));
+
+        world.slice("c", "s2", "10.3.0.1");
+        assert_eq!(settle_without_a_gap(&mut world), [OF_NEXT]);
+        world.release_copies();
+        world.settle();
+        assert!(!slice_of_winner_is_held(&world));
+        assert_eq!(world.plan().wake_after, None);
+    }
+}
+
+/// One that leaves without its agent has no slices left to hold back.
+#[test]
+fn copies_stay_where_the_slices_are_gone_already() {
+    let mut world = conflict();
+    let release = |slice: &mut Value| slice["metadata"]["finalizers"] = json!([]);
+    world.hub.edit(kinds::ENDPOINT_SLICE_EXPORT, &in_member("a", "a-s1"), release).unwrap();
+    delete_slice(&mut world);
+    world.delete_export("a");
+    assert_eq!(settle_without_a_gap(&mut world), [OF_WINNER]);
+    world.slice("c", "s2", "10.3.0.1");
+    assert_eq!(settle_without_a_gap(&mut world), [OF_NEXT]);
+}
+
+#[test]
+fn a_successor_that_never_publishes_is_not_waited_for_long() {
+    let mut world = conflict();
+    world.delete_export("a");
+    delete_slice(&mut world);
+    assert_eq!(settle_without_a_gap(&mut world), [OF_WINNER]);
+    let_pass(&mut world, PUBLISHING);
+    world.settle();
+    assert!(world.copies().is_empty());
+    assert!(!slice_of_winner_is_held(&world));
+}
+
+/// Who has a conflict and withdraws a slice may do just that.
+#[test]
+fn a_winner_that_stays_withdraws_its_slice_soon() {
+    let mut world = conflict();
+    delete_slice(&mut world);
+    assert_eq!(settle_without_a_gap(&mut world), [OF_WINNER]);
+    assert!(world.plan().wake_after.is_some_and(|wake| wake <= LEAVING));
+    let_pass(&mut world, LEAVING);
+    world.settle();
+    assert!(world.copies().is_empty());
+    assert_eq!(world.clusters(), ["a"]);
+}
+
+/// A lone winner changes its ports, and an older loser comes to win.
+#[test]
+fn a_winner_that_loses_keeps_serving_until_then() {
+    let mut world = World::new();
+    world.export("c", 81);
+    world.export("a", 80);
+    world.set_ports("c", port(80));
+    world.settle();
+    world.set_ports("c", port(81));
+    world.slice("a", "s1", "10.1.0.1");
+    world.request("b");
+    world.settle();
+    world.hub.advance(3600);
+    assert_eq!((world.clusters(), world.copies()), (vec!["a"], vec![OF_WINNER.to_owned()]));
+    world.set_ports("a", port(82));
+    assert_eq!(settle_without_a_gap(&mut world), [OF_WINNER]);
+    assert_eq!(world.clusters(), ["c"]);
+    delete_slice(&mut world);
+    world.slice("c", "s2", "10.3.0.1");
+    assert_eq!(settle_without_a_gap(&mut world), [OF_NEXT]);
+}
+
+/// Only importers are waited for, and only where there is somebody to wait for.
+#[test]
+fn what_nobody_is_to_have_goes_at_once() {
+    let mut world = conflict();
+    world.delete_export("a");
+    world.settle();
+    world.delete_request("b");
+    world.settle();
+    assert!(world.copies().is_empty());
+
+    let mut world = conflict();
+    world.delete_export("c");
+    world.settle();
+    world.hub.advance(1);
+    delete_slice(&mut world);
+    let plan = world.plan();
+    assert!(plan.steps[0].urgent && plan.steps[0].after.is_empty());
+    world.settle();
+    assert!(world.copies().is_empty());
+}
