@@ -32,18 +32,65 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end -}}
 {{- end -}}
 
+{{- define "agent.image" -}}
+{{- with .Values.image -}}
+{{- if .digest -}}
+{{ .repository }}@{{ .digest }}
+{{- else -}}
+{{ .repository }}:{{ .tag | default $.Chart.AppVersion }}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
 {{/*
 Rules of a role in one of the files of rights, which are the only place where rights are written down.
-Takes: root, file, kind (ClusterRole or Role).
+Takes: root, file, kind (ClusterRole or Role); resource: only the rules that name it; without: only those that do not.
 */}}
 {{- define "agent.rules" -}}
-{{- $kind := .kind -}}
-{{- $found := dict -}}
+{{- $call := . -}}
+{{- $rules := list -}}
 {{- range splitList "\n---\n" (.root.Files.Get .file) -}}
 {{- $object := fromYaml . -}}
-{{- if eq (get $object "kind") $kind -}}
-{{- $_ := set $found "rules" (get $object "rules") -}}
+{{- if eq (get $object "kind") $call.kind -}}
+{{- range get $object "rules" -}}
+{{- if and (or (not $call.resource) (has $call.resource .resources)) (not (has (default "" $call.without) .resources)) -}}
+{{- $rules = append $rules . -}}
 {{- end -}}
 {{- end -}}
-{{- toYaml (required (printf "there is no %s in %s" $kind .file) $found.rules) -}}
+{{- end -}}
+{{- end -}}
+{{- toYaml $rules -}}
+{{- end -}}
+
+{{/* A ClusterRole or, in a namespace, a Role, and its binding. Takes: root, name, namespace, rules. */}}
+{{- define "agent.role" -}}
+{{- $prefix := empty .namespace | ternary "Cluster" "" }}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: {{ $prefix }}Role
+metadata:
+  name: {{ .name }}
+  {{- with .namespace }}
+  namespace: {{ . }}
+  {{- end }}
+  labels: {{- include "agent.labels" .root | nindent 4 }}
+rules:
+{{ .rules }}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: {{ $prefix }}RoleBinding
+metadata:
+  name: {{ .name }}
+  {{- with .namespace }}
+  namespace: {{ . }}
+  {{- end }}
+  labels: {{- include "agent.labels" .root | nindent 4 }}
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: {{ $prefix }}Role
+  name: {{ .name }}
+subjects:
+- kind: ServiceAccount
+  name: {{ include "agent.serviceAccountName" .root }}
+  namespace: {{ .root.Release.Namespace }}
 {{- end -}}

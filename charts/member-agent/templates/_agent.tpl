@@ -1,0 +1,69 @@
+{{/* What has to be said about the hub, in one sentence each. */}}
+{{- define "agent.checkConfig" -}}
+{{- with .Values.config -}}
+{{- $_ := required "config.memberClusterName is not set: it is this cluster's name in the fleet, the end of its namespace fleet-member-<name> on the hub" .memberClusterName -}}
+{{- if ne .provider "kubeconfig" -}}
+{{- $_ := required "config.hubURL is not set: it is the address of the hub's API server, https://..." .hubURL -}}
+{{- else if or .hubURL .hubCA -}}
+{{- fail "config.hubURL and config.hubCA have no effect with the provider kubeconfig: the kubeconfig has both" -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Flags of this agent beside those that both have. */}}
+{{- define "agent.args" -}}
+{{- include "agent.checkConfig" . -}}
+- --fleet-system-namespace={{ .Values.fleetSystemNamespace }}
+- --tls-insecure={{ .Values.tlsClientInsecure }}
+- --enable-networking-features={{ .Values.enableNetworkingFeatures }}
+- --derived-service-grace-period={{ .Values.derivedServiceGracePeriod }}
+- --external-workloads={{ .Values.externalWorkloads.enabled }}
+- --endpointslices={{ .Values.endpointslices.mode }}
+- --max-endpoints-per-slice={{ .Values.endpointslices.maxEndpointsPerSlice }}
+{{- end -}}
+
+{{/* Variables of this agent. */}}
+{{- define "agent.env" -}}
+{{- with .Values.config -}}
+- {name: MEMBER_CLUSTER_NAME, value: {{ quote .memberClusterName }}}
+{{- if eq .provider "kubeconfig" }}
+- {name: HUB_KUBECONFIG, value: /var/run/fleet/hub/kubeconfig}
+{{- else }}
+- {name: HUB_SERVER_URL, value: {{ quote .hubURL }}}
+- {name: CONFIG_PATH, value: /var/run/fleet/hub/token}
+{{- end }}
+{{- with .hubCA }}
+- {name: HUB_CERTIFICATE_AUTHORITY, value: {{ quote . }}}
+{{- end }}
+{{- with .hubHeaders }}
+- {name: HUB_KUBE_HEADER, value: {{ quote . }}}
+{{- end }}
+{{- end -}}
+{{- end -}}
+
+{{/* The volume with credentials for the hub. */}}
+{{- define "agent.volume" -}}
+{{- $file := eq .Values.config.provider "kubeconfig" | ternary "kubeconfig" "token" -}}
+name: hub
+{{- if eq .Values.config.provider "projected" }}
+projected:
+  sources:
+  - serviceAccountToken:
+      audience: {{ .Values.projected.audience }}
+      expirationSeconds: {{ .Values.projected.expirationSeconds }}
+      path: token
+{{- else }}
+secret:
+  secretName: {{ .Values.secret.name }}
+  # For the group of the Pod.
+  defaultMode: 0440
+  items:
+  - {key: {{ .Values.secret.key | default $file }}, path: {{ $file }}}
+{{- end }}
+{{- end -}}
+
+{{/* Ports of the hub's API server that this agent reaches beside its own cluster's. */}}
+{{- define "agent.hubPorts" -}}
+{{- $port := regexFind ":[0-9]+" (.Values.config.hubURL | trimPrefix "https://" | splitList "/" | first) | trimPrefix ":" -}}
+[{{ $port | default "443" }}]
+{{- end -}}
