@@ -11,9 +11,11 @@ mod content;
 mod exactness;
 mod finalizers;
 pub mod history;
+pub mod leadership;
 mod made;
 mod membership;
 pub mod object;
+mod one_to_one;
 mod orphans;
 mod oscillation;
 mod protocol;
@@ -120,8 +122,10 @@ pub fn judge(recording: &Recording) -> Verdict {
         content::check,
         exactness::check,
         finalizers::check,
+        |history: &History<'_>| leadership::check(&history.recording.requests),
         made::check,
         membership::check,
+        one_to_one::check,
         orphans::check,
         oscillation::check,
         protocol::check,

@@ -8,6 +8,9 @@ use super::requests::Request;
 
 /// The event that a watch would show of a write that was done. `None` if the answer does not say.
 pub(super) fn told(request: &Request) -> Option<Event> {
+    if request.resource == fleet_api::kinds::LEASE.plural {
+        return None; // Nobody asks what became of a Lease, but who wrote it when.
+    }
     let answer = &request.response;
     let (what, kind, object) = if text(answer, "/kind") == "Status" {
         (What::Gone, text(answer, "/details/kind"), removed(request)?)

@@ -403,7 +403,7 @@ pub(super) fn kind(plural: &str) -> Option<&'static ResourceKind> {
     RECORDED.iter().find(|known| known.plural == plural)
 }
 
-const RECORDED: [ResourceKind; 12] = {
+const RECORDED: [ResourceKind; 13] = {
     use fleet_api::kinds;
     [
         kinds::SERVICE,
@@ -418,5 +418,6 @@ const RECORDED: [ResourceKind; 12] = {
         kinds::ENDPOINT_SLICE_IMPORT,
         kinds::INTERNAL_MEMBER_CLUSTER,
         kinds::MEMBER_CLUSTER,
+        kinds::EXTERNAL_WORKLOAD,
     ]
 };

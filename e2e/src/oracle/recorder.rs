@@ -31,6 +31,9 @@ pub const AUDIT_LOG: &str = "audit.jsonl";
 /// Pause before a watch is tried again.
 const PAUSE: Duration = Duration::from_millis(100);
 
+/// The same where the kind is not served: not every member knows external workloads.
+const ABSENCE: Duration = Duration::from_secs(1);
+
 /// Kinds beside those that the agents make, on the hub.
 const MEMBERSHIP: [ResourceKind; 3] =
     [kinds::INTERNAL_MEMBER_CLUSTER, kinds::MEMBER_CLUSTER, kinds::NAMESPACE];
@@ -56,7 +59,8 @@ impl Recorder {
         let hub = kinds_of_hub().chain(MEMBERSHIP).map(|kind| (fleet.hub(), kind));
         let members = fleet.members().iter();
         let members = members.flat_map(|member| {
-            kinds_of_member().chain([kinds::NAMESPACE]).map(move |kind| (member, kind))
+            let further = [kinds::NAMESPACE, kinds::EXTERNAL_WORKLOAD];
+            kinds_of_member().chain(further).map(move |kind| (member, kind))
         });
         for (cluster, kind) in hub.chain(members) {
             let watch = Watch {
@@ -137,15 +141,17 @@ impl Watch {
     async fn run(mut self, listed: mpsc::UnboundedSender<()>) {
         let mut first = true;
         loop {
-            if let Ok(list) = self.api.list(&ListParams::default()).await {
+            let list = self.api.list(&ListParams::default()).await;
+            let absent = matches!(&list, Err(kube::Error::Api(status)) if status.code == 404);
+            if let Ok(list) = list {
                 let version = list.metadata.resource_version.unwrap_or_default();
-                self.take_list(list.items, first);
-                if std::mem::take(&mut first) {
-                    let _ = listed.send(());
-                }
+                self.take_list(list.items, std::mem::take(&mut first));
+                let _ = listed.send(());
                 self.follow(version).await;
+            } else if absent && std::mem::take(&mut first) {
+                let _ = listed.send(());
             }
-            tokio::time::sleep(PAUSE).await;
+            tokio::time::sleep(if absent { ABSENCE } else { PAUSE }).await;
         }
     }
 

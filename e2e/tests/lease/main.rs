@@ -20,6 +20,8 @@ use fleet_api::names::{SYSTEM_NAMESPACE, internal_export_candidates, member_name
 use fleet_api::{ObjectName, kinds};
 use fleet_e2e::exchange::{export, import, wait_imported};
 use fleet_e2e::objects::remove;
+use fleet_e2e::oracle::object::text;
+use fleet_e2e::oracle::{leadership, requests};
 use fleet_e2e::testbed::cluster::Cluster;
 use fleet_e2e::testbed::{Options, Testbed};
 use fleet_e2e::workload::{ManualService, ServiceSpec, next_address};
@@ -53,7 +55,24 @@ async fn story(testbed: &Testbed) -> Result<()> {
     let leader = whoever_is_killed_is_followed(&mut replicas, &web, leader).await?;
     let leader = whoever_stood_still_writes_no_more(testbed, &mut replicas, &web, leader).await?;
     let leader = whoever_is_cut_off_writes_no_more(testbed, &mut replicas, &web, leader).await?;
-    whoever_is_stopped_hands_over(testbed, &mut replicas, &web, leader).await
+    whoever_is_stopped_hands_over(testbed, &mut replicas, &web, leader).await?;
+    nobody_wrote_without_the_lease(testbed)
+}
+
+/// S27, of all that was ever written.
+fn nobody_wrote_without_the_lease(testbed: &Testbed) -> Result<()> {
+    let mut requests = Vec::new();
+    for cluster in testbed.clusters() {
+        let log = cluster.audit_log_path().context("an audit log is written")?;
+        requests.extend(requests::read(cluster.name(), &log)?);
+    }
+    let leases = requests.iter().filter(|request| request.resource == "leases");
+    let holders: BTreeSet<_> =
+        leases.map(|request| text(&request.response, "/spec/holderIdentity")).collect();
+    ensure!(holders.len() > 2, "the log does not say who held the Lease: {holders:?}");
+    let found = leadership::check(&requests);
+    ensure!(found.is_empty(), "{found:#?}");
+    Ok(())
 }
 
 /// SIGKILL.

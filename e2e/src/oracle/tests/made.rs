@@ -4,10 +4,28 @@ use fleet_api::{kinds, labels};
 use serde_json::{Value, json};
 
 use super::seeds::Seed;
-use super::story::{Story, TEAM, WEB, agent};
+use super::story::{Story, TEAM, USER, WEB, agent};
 
-/// A slice as it should be; its address is that of the user's own.
-pub(super) fn made(story: &Story) -> Value {
+const MACHINE: (&str, &str) = (TEAM, "vm");
+
+/// A machine, and a slice of it as it should be.
+pub(super) fn make(story: &mut Story) {
+    make_otherwise(story, |_| {});
+}
+
+fn make_otherwise(story: &mut Story, change: fn(&mut Value)) {
+    let machine = json!({
+        "metadata": { "namespace": TEAM, "name": "vm", "labels": { "app": WEB } },
+        "spec": { "workloadIPs": [{ "ip": "10.1.0.9" }] },
+    });
+    story.put(&USER, "a", kinds::EXTERNAL_WORKLOAD, machine);
+    let mut slice = slice(story);
+    change(&mut slice);
+    story.put(&agent("a"), "a", kinds::ENDPOINT_SLICE, slice);
+    story.pause();
+}
+
+fn slice(story: &Story) -> Value {
     let uid = story.uid("a", kinds::SERVICE, (TEAM, WEB));
     json!({
         "metadata": {
@@ -28,25 +46,71 @@ pub(super) fn made(story: &Story) -> Value {
     })
 }
 
-fn put(story: &mut Story, change: fn(&mut Value)) {
-    let mut slice = made(story);
-    change(&mut slice);
-    story.put(&agent("a"), "a", kinds::ENDPOINT_SLICE, slice);
+/// What is in its place until a user does this.
+fn outlive(story: &mut Story, change: impl FnOnce(&mut Story)) {
+    make(story);
+    change(story);
 }
 
-pub(super) const SEEDS: [Seed; 4] = [
+fn edit_service(story: &mut Story, change: impl FnOnce(&mut Value)) {
+    story.edit(&USER, "a", kinds::SERVICE, (TEAM, WEB), change);
+}
+
+fn edit_machine(story: &mut Story, change: impl FnOnce(&mut Value)) {
+    story.edit(&USER, "a", kinds::EXTERNAL_WORKLOAD, MACHINE, change);
+}
+
+pub(super) const SEEDS: [Seed; 13] = [
+    ("S18", "an endpoint in two slices", |story| {
+        make(story);
+        make_otherwise(story, |slice| slice["metadata"]["name"] = json!("external-web-2"));
+    }),
     ("S28", "a slice without owner", |story| {
-        put(story, |slice| slice["metadata"]["ownerReferences"] = json!([]));
+        make_otherwise(story, |slice| slice["metadata"]["ownerReferences"] = json!([]));
     }),
     ("S28", "a slice of an earlier Service", |story| {
-        put(story, |slice| slice["metadata"]["ownerReferences"][0]["uid"] = json!("earlier"));
+        make_otherwise(story, |slice| {
+            slice["metadata"]["ownerReferences"][0]["uid"] = json!("earlier");
+        });
     }),
     ("S28", "a slice that is too big", |story| {
-        put(story, |slice| {
+        make_otherwise(story, |slice| {
             slice["endpoints"] = (0..101).map(|_| slice["endpoints"][0].clone()).collect();
         });
     }),
     ("S28", "a slice that was the user's", |story| {
-        put(story, |slice| slice["metadata"]["name"] = json!(WEB));
+        make_otherwise(story, |slice| slice["metadata"]["name"] = json!(WEB));
+    }),
+    ("S29", "a slice of a Service that is gone", |story| {
+        outlive(story, |story| story.delete(&USER, "a", kinds::SERVICE, (TEAM, WEB)));
+    }),
+    ("S29", "a slice of a Service without selector", |story| {
+        outlive(story, |story| {
+            edit_service(story, |service| service["spec"]["selector"] = Value::Null);
+        });
+    }),
+    ("S29", "a slice of an ExternalName", |story| {
+        outlive(story, |story| {
+            edit_service(story, |service| service["spec"]["type"] = json!("ExternalName"));
+        });
+    }),
+    ("S29", "a slice of a machine that is gone", |story| {
+        outlive(story, |story| story.delete(&USER, "a", kinds::EXTERNAL_WORKLOAD, MACHINE));
+    }),
+    ("S29", "a slice of a machine that is somebody else's", |story| {
+        outlive(story, |story| {
+            edit_machine(story, |machine| machine["metadata"]["labels"] = json!({ "app": "x" }));
+        });
+    }),
+    ("S29", "a slice of a machine without address", |story| {
+        outlive(story, |story| {
+            edit_machine(story, |machine| machine["spec"]["workloadIPs"] = json!([]));
+        });
+    }),
+    ("S29", "a slice that says ready of a machine that is not", |story| {
+        make_otherwise(story, |slice| slice["endpoints"][0]["conditions"] = json!({}));
+    }),
+    ("S29", "a slice without endpoints", |story| {
+        make_otherwise(story, |slice| slice["endpoints"] = json!([]));
     }),
 ];

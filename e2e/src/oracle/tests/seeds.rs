@@ -16,7 +16,7 @@ const EXPORT: (&str, &str) = ("fleet-member-a", SLICE);
 const COPY: (&str, &str) = ("fleet-member-b", SLICE);
 const SERVICE: (&str, &str) = (TEAM, WEB);
 
-pub(super) const SEEDS: [Seed; 43] = [
+pub(super) const SEEDS: [Seed; 45] = [
     ("S01", "an exported address that is nobody's", |story| {
         story.edit(&agent("a"), "hub", kinds::ENDPOINT_SLICE_EXPORT, EXPORT, |export| {
             export["spec"]["endpoints"][0]["addresses"] = json!(["10.9.9.9"]);
@@ -158,6 +158,16 @@ pub(super) const SEEDS: [Seed; 43] = [
     ("S17", "an export that nobody wants", |story| {
         story.free(&USER, "a", kinds::SERVICE_EXPORT, SERVICE);
         story.delete(&USER, "a", kinds::SERVICE_EXPORT, SERVICE);
+    }),
+    ("S18", "a slice that is exported twice", |story| story.export_again("second")),
+    ("S18", "a slice that is exported over and over", |story| {
+        story.export_again("second");
+        story.export_again("third");
+        let user = &USER;
+        for name in ["second", "third"] {
+            story.delete(user, "hub", kinds::ENDPOINT_SLICE_EXPORT, ("fleet-member-a", name));
+            story.free(user, "hub", kinds::ENDPOINT_SLICE_EXPORT, ("fleet-member-a", name));
+        }
     }),
     ("S22", "whichever incarnation", |story| {
         story.withdraw();

@@ -62,7 +62,9 @@ impl Story {
     }
 
     pub(super) fn export(&mut self) {
-        let spec = json!({ "clusterIP": "10.0.0.1", "ports": [{ "port": 80 }] });
+        let spec = json!({
+            "clusterIP": "10.0.0.1", "ports": [{ "port": 80 }], "selector": { "app": WEB },
+        });
         self.put(&USER, "a", kinds::SERVICE, json!({ "metadata": own(), "spec": spec }));
         self.put(&USER, "a", kinds::ENDPOINT_SLICE, slice(1, &["10.1.0.1"]));
         self.put(&USER, "a", kinds::SERVICE_EXPORT, json!({ "metadata": own() }));
@@ -155,6 +157,13 @@ impl Story {
                 "ownerServiceReference": own(),
             },
         })
+    }
+
+    /// The same slice once more, under another name.
+    pub(super) fn export_again(&mut self, name: &str) {
+        let mut export = self.slice_export();
+        export["metadata"]["name"] = json!(name);
+        self.put(&agent("a"), "hub", kinds::ENDPOINT_SLICE_EXPORT, export);
     }
 
     /// The hub agent gives a member the slice.
