@@ -63,7 +63,9 @@ fn terms(requests: &[Request]) -> BTreeMap<Author, Vec<Term<'_>>> {
             lasts: seconds * 1_000_000,
         });
     }
-    terms.values_mut().for_each(|terms| terms.sort_by_key(|term| term.answered));
+    for terms in terms.values_mut() {
+        terms.sort_by_key(|term| term.answered);
+    }
     terms
 }
 
