@@ -17,6 +17,7 @@ use fleet_runtime::plan::Plan;
 use fleet_runtime::room::Room;
 use jiff::Timestamp;
 
+pub use heartbeat::{last_heard, patience};
 pub use keys::Member;
 pub use metrics::HeartbeatMetrics;
 

@@ -22,8 +22,9 @@ use fleet_runtime::plan::{Event, Plan};
 use fleet_runtime::room::Room;
 use jiff::Timestamp;
 
-pub use fleet::Fleet;
+pub use fleet::{Fleet, Owned};
 pub use keys::Key;
+pub use resolve::{Export, Verdict, verdict};
 
 use crate::Settings;
 use crate::snapshot::HubSnapshot;
@@ -68,6 +69,11 @@ impl Room for ServiceRoom {
     fn held_up(&self, snapshot: &HubSnapshot, reason: &str) -> Vec<Event> {
         snapshot.internal_exports.iter().map(|export| HUB.held_up(export, reason)).collect()
     }
+}
+
+/// Why an export is refused, in one sentence: where its ports differ from those in force, whose those are, and since when.
+pub fn conflict(fleet: &Fleet<'_>, export: &Export<'_>, verdict: &Verdict<'_>) -> String {
+    conflict::refused(fleet, export, verdict).message
 }
 
 /// All writes that one Service of the fleet still misses on the hub.

@@ -20,6 +20,7 @@ use jiff::Timestamp;
 
 pub use keys::Key;
 use subject::Subject;
+pub use wish::Wish;
 
 use crate::Settings;
 use crate::endpointslices;
@@ -87,6 +88,18 @@ impl Room for ExportRoom {
     fn acknowledged(&self, sample: &Sample, now: Timestamp) {
         self.metrics.observe(sample, now);
     }
+}
+
+/// What the ServiceExport of a name comes to; `None` where there is none, or one that is being deleted.
+pub fn wish<'a>(
+    settings: &'a Settings,
+    service: &'a ObjectName,
+    snapshot: &'a MemberSnapshot,
+    now: Timestamp,
+) -> Option<Wish<'a>> {
+    let subject = Subject::of(settings, service, snapshot, now);
+    let export = subject.export.filter(|export| !export.meta.is_terminating())?;
+    Some(subject.wish(export))
 }
 
 /// All writes that the export of one Service still misses.

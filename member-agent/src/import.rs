@@ -12,6 +12,7 @@ mod orphans;
 mod refusal;
 mod request;
 mod slices;
+mod standing;
 mod status;
 mod subject;
 mod wish;
@@ -27,8 +28,10 @@ use fleet_runtime::room::Room;
 use jiff::Timestamp;
 
 pub use keys::Key;
+pub use landing::NoLanding;
 pub use orphans::KeptMetrics;
-use refusal::Refusal;
+pub use refusal::Refusal;
+pub use standing::{Standing, standings};
 use subject::Subject;
 
 use crate::Settings;

@@ -11,6 +11,7 @@
 //! - [`clients`]: connections and credentials; [`events`]: Kubernetes Events.
 //! - [`agent`]: all of it put together.
 //! - [`lease`]: which of several processes writes.
+//! - [`schema`]: what an API server serves.
 //! - [`live`]: what plans depend on beside the snapshot.
 //! - [`lifecycle`], [`pulse`], [`admin`], [`metrics`], [`args`], [`clock`]: the process around it.
 
@@ -30,7 +31,7 @@ pub mod plan;
 pub mod pulse;
 pub mod queue;
 pub mod room;
-mod schema;
+pub mod schema;
 #[cfg(feature = "testing")]
 pub mod testing;
 pub mod writer;

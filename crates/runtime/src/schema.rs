@@ -47,6 +47,17 @@ pub(crate) async fn follow(
     }
 }
 
+/// The document of a group and version (`group/version`) as it is now; `None` where the server has none.
+///
+/// # Errors
+/// If the server does not answer.
+pub async fn read(client: Client, group_version: &str) -> Result<Option<Value>, kube::Error> {
+    let mut follower = Follower { client, entry: format!("apis/{group_version}"), seen: None };
+    let mut found = None;
+    follower.look(&mut |document| found = document.cloned()).await?;
+    Ok(found)
+}
+
 struct Follower {
     client: Client,
     /// The document's name in the index.

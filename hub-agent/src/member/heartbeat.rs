@@ -42,7 +42,7 @@ pub(super) fn plan(
 
 /// When the member was heard of last: the older report, if it has several agents. `None` for one that
 /// has not joined or has left.
-pub(super) fn last_heard(record: &InternalMemberClusterRecord) -> Option<Timestamp> {
+pub fn last_heard(record: &InternalMemberClusterRecord) -> Option<Timestamp> {
     let joined =
         |status: &&AgentStatus| is(&status.conditions, conditions::JOINED, conditions::TRUE);
     let reports = record.reports.iter().map(|report| &report.status).filter(joined);
@@ -50,10 +50,7 @@ pub(super) fn last_heard(record: &InternalMemberClusterRecord) -> Option<Timesta
 }
 
 /// How long a member may be silent.
-pub(super) fn patience(
-    settings: &Settings,
-    record: &InternalMemberClusterRecord,
-) -> SignedDuration {
+pub fn patience(settings: &Settings, record: &InternalMemberClusterRecord) -> SignedDuration {
     let usual = SignedDuration::from_secs((MISSING_BEATS * record.heartbeat_seconds).max(SHORTEST));
     let asked = settings.heartbeat_ttl.and_then(|ttl| SignedDuration::try_from(ttl).ok());
     asked.unwrap_or(usual)

@@ -21,28 +21,28 @@ use super::withdraw;
 pub(super) const PATIENCE: Duration = Duration::from_millis(500);
 
 /// An export, and whose it is.
-pub(super) type Export<'a> = Owned<'a, InternalServiceExportRecord>;
+pub type Export<'a> = Owned<'a, InternalServiceExportRecord>;
 
 /// The decision: whose ports are in force, and who has them.
 #[derive(Debug)]
-pub(super) struct Verdict<'a> {
+pub struct Verdict<'a> {
     /// Ports in force.
-    pub(super) ports: &'a [ServicePort],
+    pub ports: &'a [ServicePort],
     /// Oldest export that has them.
-    pub(super) winner: Export<'a>,
+    pub winner: Export<'a>,
     /// Live exports with these ports, oldest first.
-    pub(super) accepted: Vec<Export<'a>>,
+    pub accepted: Vec<Export<'a>>,
     /// Live exports with other ports.
-    pub(super) conflicting: Vec<Export<'a>>,
+    pub conflicting: Vec<Export<'a>>,
     /// What the ServiceImport is to say.
-    pub(super) status: ServiceImportStatus,
+    pub status: ServiceImportStatus,
 }
 
 /// Decides; `None` where nobody exports the Service.
 ///
 /// The ports in force stay as long as a live export has them; otherwise the oldest export decides
 /// (design rule 13).
-pub(super) fn verdict<'a>(fleet: &Fleet<'a>) -> Option<Verdict<'a>> {
+pub fn verdict<'a>(fleet: &Fleet<'a>) -> Option<Verdict<'a>> {
     let in_force = fleet.import.map(|import| import.object.status.ports.as_slice());
     let in_force = in_force.filter(|ports| !ports.is_empty());
     let has = |export: &Export<'a>, wanted| ports::same(&export.record.object.spec.ports, wanted);

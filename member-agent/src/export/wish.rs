@@ -17,7 +17,7 @@ const MAX_WEIGHT: u32 = 1000;
 
 /// What a live ServiceExport comes to.
 #[derive(Debug)]
-pub(super) enum Wish<'a> {
+pub enum Wish<'a> {
     /// The Service is exported.
     Export(&'a Record<ServiceRecord>),
     /// The weight cannot be read: what is exported stays so, nothing else starts. A typing error

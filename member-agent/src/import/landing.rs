@@ -9,7 +9,7 @@ use crate::snapshot::MemberSnapshot;
 
 /// Why nothing can be created in the system namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum NoLanding {
+pub enum NoLanding {
     /// There is none.
     Missing,
     /// It is being deleted.

@@ -10,7 +10,7 @@ use crate::snapshot::MemberSnapshot;
 
 /// Why no MultiClusterService of a namespace is served. What was imported before is withdrawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Refusal {
+pub enum Refusal {
     /// The member is told to leave the fleet: MultiClusterServices are deleted.
     Leaving,
     /// The member has left the fleet: MultiClusterServices wait until it joins again.

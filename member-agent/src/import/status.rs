@@ -149,7 +149,7 @@ fn not_available(subject: &Subject<'_>) -> String {
     }
 }
 
-fn foreign_import(subject: &Subject<'_>) -> String {
+pub(super) fn foreign_import(subject: &Subject<'_>) -> String {
     let owner = subject.import.and_then(|import| import.object.meta.controller_owner());
     let owner = owner.map_or_else(
         || "no MultiClusterService".to_owned(),

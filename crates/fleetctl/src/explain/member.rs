@@ -1,0 +1,67 @@
+//! Whether a member takes part at all.
+
+use fleet_api::ObjectName;
+use hub_agent::member::{last_heard, patience};
+use member_agent::membership::{self, Phase};
+
+use super::age;
+use crate::picture::{Member, Picture};
+use crate::story::{Cause, Hop};
+
+const OBJECT: &str = "member agent";
+
+/// The member's place on the hub, and when its agent was heard of.
+pub(super) fn hops(picture: &Picture, name: &str, member: &Member) -> Vec<Hop> {
+    let identity = &member.settings.identity;
+    let home = ObjectName::cluster(identity.hub_namespace.as_str());
+    if picture.hub.namespaces.get(&home).is_none() {
+        return vec![Hop::stop(
+            name,
+            OBJECT,
+            Cause::MemberHomeMissing,
+            format!("the hub has no namespace {} for it", identity.hub_namespace),
+            format!("fleetctl join {name}"),
+        )];
+    }
+    match membership::phase(identity, &member.snapshot) {
+        Phase::Leaving => vec![Hop::stop(
+            name,
+            OBJECT,
+            Cause::MemberLeaving,
+            "it is told to leave the fleet, and withdraws what it exports and imports",
+            format!("wait until it has left, or have it stay: fleetctl join {name}"),
+        )],
+        Phase::Left => vec![Hop::stop(
+            name,
+            OBJECT,
+            Cause::MemberLeft,
+            "it has left the fleet",
+            format!("fleetctl join {name}"),
+        )],
+        Phase::Member => heartbeat(picture, name, member).into_iter().collect(),
+    }
+}
+
+fn heartbeat(picture: &Picture, name: &str, member: &Member) -> Option<Hop> {
+    let identity = &member.settings.identity;
+    let record = ObjectName::new(identity.hub_namespace.as_str(), name);
+    let record = picture.hub.internal_members.get(&record)?;
+    let look = format!(
+        "see whether the agent runs and what it logs: {} -n {} get pods, and logs",
+        picture.kubectl(name),
+        identity.system_namespace
+    );
+    let Some(heard) = last_heard(record) else {
+        let says = "its agent has never reported to the hub";
+        return Some(Hop::stop(name, OBJECT, Cause::MemberSilent, says, look));
+    };
+    let silence = picture.now.duration_since(heard);
+    if silence < patience(&picture.settings, record) {
+        return Some(Hop::ok(name, OBJECT, format!("heard of {} ago", age(silence))));
+    }
+    let says = format!(
+        "its agent was heard of last {} ago ({heard}); its endpoints stay, but no change travels",
+        age(silence)
+    );
+    Some(Hop::stop(name, OBJECT, Cause::MemberSilent, says, look))
+}

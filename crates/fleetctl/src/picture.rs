@@ -1,0 +1,127 @@
+//! What the clusters of a fleet showed at one moment: the input of everything that answers a question. Pure.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use fleet_accumulator::{Snapshot as _, Tracked, View};
+use fleet_api::{annotations, names};
+use fleet_model::served::Served;
+use fleet_runtime::live::Live;
+use hub_agent::snapshot::HubSnapshot;
+use jiff::Timestamp;
+use member_agent::snapshot::MemberSnapshot;
+
+/// A fleet as its agents would see it.
+#[derive(Clone, Debug)]
+pub struct Picture {
+    /// When it was taken.
+    pub now: Timestamp,
+    /// Context of the hub, for the commands that are proposed.
+    pub hub_context: Option<String>,
+    /// The hub agent's settings, as far as the hub tells them.
+    pub settings: hub_agent::Settings,
+    /// The hub.
+    pub hub: HubSnapshot,
+    /// The members, by name.
+    pub members: BTreeMap<String, Member>,
+}
+
+/// One member of a fleet.
+#[derive(Clone, Debug)]
+pub struct Member {
+    /// Context of its cluster.
+    pub context: Option<String>,
+    /// The member agent's settings: all that is told of them is its name.
+    pub settings: member_agent::Settings,
+    /// Its cluster, and its namespace on the hub.
+    pub snapshot: MemberSnapshot,
+    /// Why its cluster is not seen, in which case the snapshot shows the hub alone.
+    pub blind: Option<String>,
+}
+
+/// What is known of a member's own cluster.
+#[derive(Clone, Debug)]
+pub struct Own {
+    /// Its context.
+    pub context: Option<String>,
+    /// What it showed, or why it showed nothing.
+    pub seen: Result<MemberSnapshot, String>,
+}
+
+impl Picture {
+    /// Puts together what the hub and the members' own clusters showed.
+    pub fn new(
+        now: Timestamp,
+        hub: HubSnapshot,
+        served: Option<Served>,
+        own: BTreeMap<String, Own>,
+    ) -> Self {
+        let served = Live::new(served);
+        let held =
+            |meta: &fleet_accumulator::Meta| meta.annotation(annotations::IMPORT_HELD_BY).is_some();
+        let settings = hub_agent::Settings {
+            // The hub agent does not say how it was started, but whom it lets wait.
+            exclusive_imports: hub.internal_imports.iter().any(|request| held(&request.meta)),
+            served: served.clone(),
+            ..hub_agent::Settings::default()
+        };
+        let mut own = own;
+        let known = members_on(&hub).chain(own.keys().cloned()).collect::<BTreeSet<_>>();
+        let members = known.into_iter().map(|name| {
+            let own = own.remove(&name);
+            let settings = member_agent::Settings {
+                served: served.clone(),
+                ..member_agent::Settings::new(name.as_str())
+            };
+            (name, Member::new(settings, own, &hub))
+        });
+        let members = members.collect();
+        Self { now, hub_context: None, settings, hub, members }
+    }
+
+    /// How to call kubectl for a cluster of the fleet.
+    pub fn kubectl(&self, cluster: &str) -> String {
+        let member = self.members.get(cluster);
+        let context = member.map_or(&self.hub_context, |member| &member.context);
+        format!("kubectl --context {}", context.as_deref().unwrap_or(cluster))
+    }
+}
+
+impl Member {
+    fn new(settings: member_agent::Settings, own: Option<Own>, hub: &HubSnapshot) -> Self {
+        let own = own.unwrap_or_else(|| Own { context: None, seen: Err(no_context(&settings)) });
+        let (snapshot, blind) = match own.seen {
+            Ok(snapshot) => (snapshot, None),
+            Err(reason) => (MemberSnapshot::default(), Some(reason)),
+        };
+        let snapshot = with_hub(snapshot, hub, &settings.identity.hub_namespace);
+        Self { context: own.context, settings, snapshot, blind }
+    }
+}
+
+fn no_context(settings: &member_agent::Settings) -> String {
+    let name = &settings.identity.cluster;
+    format!("no context is known for it: add --member {name}=CONTEXT")
+}
+
+/// The members that the hub knows.
+fn members_on(hub: &HubSnapshot) -> impl Iterator<Item = String> {
+    let homes = hub.namespaces.iter().map(|namespace| &namespace.name.name);
+    homes.filter_map(|name| names::member_of_namespace(name)).map(str::to_owned)
+}
+
+/// What the member's own watches of the hub would show. Nothing is listed twice.
+fn with_hub(own: MemberSnapshot, hub: &HubSnapshot, namespace: &str) -> MemberSnapshot {
+    MemberSnapshot {
+        seq: hub.seq() + own.seq,
+        internal_exports: part(&hub.internal_exports, namespace),
+        slice_exports: part(&hub.slice_exports, namespace),
+        internal_imports: part(&hub.internal_imports, namespace),
+        slice_imports: part(&hub.slice_imports, namespace),
+        memberships: part(&hub.internal_members, namespace),
+        ..own
+    }
+}
+
+fn part<T: Tracked>(view: &View<T>, namespace: &str) -> View<T> {
+    View::of(view.in_namespace(namespace).cloned()).in_state(view.state().clone())
+}

@@ -1,0 +1,73 @@
+//! What could not be read, and why. Nothing is said about objects that were not seen.
+
+use fleet_accumulator::{ClusterId, Snapshot, SourceSet, SourceState};
+use fleet_api::ResourceKind;
+use hub_agent::snapshot::HubSnapshot;
+use member_agent::snapshot::MemberSnapshot;
+
+use crate::story::{Cause, Hop};
+
+/// A kind that could not be read.
+struct Unread {
+    kind: ResourceKind,
+    cause: Cause,
+    reason: String,
+}
+
+/// What cannot be read of a hub.
+pub(crate) fn of_hub(hub: &HubSnapshot) -> Vec<Hop> {
+    let all = HubSnapshot::sources().iter().map(|source| source.id).collect();
+    unread(hub, ClusterId::Hub, all).map(|unread| hop("hub", &unread)).collect()
+}
+
+/// What cannot be read of a member's own cluster.
+pub(crate) fn of_member(name: &str, member: &MemberSnapshot) -> Vec<Hop> {
+    let unread = unread(member, ClusterId::Local, MemberSnapshot::networking());
+    unread.map(|unread| hop(name, &unread)).collect()
+}
+
+fn unread<S: Snapshot>(
+    snapshot: &S,
+    cluster: ClusterId,
+    asked: SourceSet,
+) -> impl Iterator<Item = Unread> {
+    let sources = S::sources().iter();
+    let asked = sources
+        .filter(move |source| asked.contains(source.id) && source.cluster == cluster)
+        .filter(|source| !source.optional);
+    asked.filter_map(move |source| {
+        let view = snapshot.view(source.id)?;
+        let (cause, reason) = match view.state() {
+            SourceState::Forbidden { message, .. } => (Cause::NoRight, message.to_string()),
+            SourceState::Missing { .. } => {
+                (Cause::DefinitionMissing, "the API server does not serve the kind".to_owned())
+            }
+            _ if view.bootstrapped() => return None,
+            _ => (Cause::NotRead, view.trouble().unwrap_or("no answer in time").to_owned()),
+        };
+        Some(Unread { kind: source.kind, cause, reason })
+    })
+}
+
+fn hop(cluster: &str, unread: &Unread) -> Hop {
+    let Unread { kind, cause, reason } = unread;
+    let (says, advice) = match cause {
+        Cause::NoRight => (
+            format!("you may not list {}: {reason}", kind.plural),
+            format!("ask for the right to list and watch {}", kind.plural),
+        ),
+        Cause::DefinitionMissing => (
+            format!("{} are not served, so no agent can work with them", kind.plural),
+            format!("install the definitions of the {} chart", chart(cluster)),
+        ),
+        _ => (
+            format!("{} could not be read: {reason}", kind.plural),
+            "try again, or give it more time with --timeout".to_owned(),
+        ),
+    };
+    Hop::stop(cluster, kind.kind, *cause, says, advice)
+}
+
+fn chart(cluster: &str) -> &'static str {
+    if cluster == "hub" { "hub-agent" } else { "member-agent" }
+}

@@ -1,0 +1,4 @@
+//! Tests on a fleet in memory.
+
+mod explain;
+mod world;

@@ -1,0 +1,192 @@
+//! A hub and the members east and west in memory. Agents run only when a test lets them.
+
+use std::collections::BTreeMap;
+
+use fleet_accumulator::ClusterId;
+use fleet_api::{ObjectName, ResourceKind, kinds};
+use fleet_model::served::Served;
+use fleet_runtime::plan::Step;
+use fleet_runtime::testing::ModelServer;
+use hub_agent::snapshot::HubSnapshot;
+use jiff::Timestamp;
+use member_agent::Identity;
+use member_agent::snapshot::MemberSnapshot;
+use serde_json::{Value, json};
+
+use crate::pending::{Pending, pending};
+use crate::picture::{Own, Picture};
+use crate::story::Story;
+
+pub(crate) struct World {
+    pub(crate) hub: ModelServer,
+    pub(crate) members: BTreeMap<String, ModelServer>,
+    /// Whose own cluster is not seen.
+    pub(crate) blind: Option<&'static str>,
+    pub(crate) exclusive: bool,
+}
+
+pub(crate) fn web() -> ObjectName {
+    ObjectName::new("shop", "web")
+}
+
+pub(crate) fn home(member: &str) -> String {
+    format!("fleet-member-{member}")
+}
+
+pub(crate) fn namespace(name: &str) -> ObjectName {
+    ObjectName::cluster(name)
+}
+
+impl World {
+    /// Namespaces and memberships, and nothing else.
+    pub(crate) fn new() -> Self {
+        let mut hub = ModelServer::new(ClusterId::Hub);
+        let mut members = BTreeMap::new();
+        add_namespace(&mut hub, "shop");
+        for name in ["east", "west"] {
+            add_namespace(&mut hub, &home(name));
+            let member = json!({ "spec": { "state": "Join", "heartbeatPeriodSeconds": 60 } });
+            let at = ObjectName::new(home(name), name);
+            hub.create(kinds::INTERNAL_MEMBER_CLUSTER, &at, member).unwrap();
+            let mut own = ModelServer::new(ClusterId::Local);
+            add_namespace(&mut own, "shop");
+            add_namespace(&mut own, "fleet-system");
+            members.insert(name.to_owned(), own);
+        }
+        Self { hub, members, blind: None, exclusive: false }
+    }
+
+    /// East exports web.
+    pub(crate) fn exported() -> Self {
+        let mut world = Self::new();
+        world.serve("east", 80, "10.1.0.1");
+        world.export("east");
+        world.settle();
+        world
+    }
+
+    /// East exports web, west imports it.
+    pub(crate) fn shared() -> Self {
+        let mut world = Self::exported();
+        world.import("west");
+        world.settle();
+        world
+    }
+
+    /// A Service with one slice.
+    pub(crate) fn serve(&mut self, member: &str, port: i32, address: &str) {
+        let service = json!({ "spec": {
+            "type": "ClusterIP", "clusterIP": "10.0.0.1",
+            "ports": [{ "name": "http", "protocol": "TCP", "port": port, "targetPort": 8080 }],
+        }});
+        self.own(member).create(kinds::SERVICE, &web(), service).unwrap();
+        let slice = json!({
+            "metadata": { "labels": { "kubernetes.io/service-name": "web" } },
+            "addressType": "IPv4",
+            "endpoints": [{ "addresses": [address] }],
+            "ports": [{ "name": "http", "protocol": "TCP", "port": 8080 }],
+        });
+        let name = ObjectName::new("shop", "web-1");
+        self.own(member).create(kinds::ENDPOINT_SLICE, &name, slice).unwrap();
+    }
+
+    pub(crate) fn export(&mut self, member: &str) {
+        self.own(member).create(kinds::SERVICE_EXPORT, &web(), json!({})).unwrap();
+        self.hub.advance(1);
+    }
+
+    pub(crate) fn import(&mut self, member: &str) {
+        self.import_as(member, "web");
+    }
+
+    pub(crate) fn import_as(&mut self, member: &str, name: &str) {
+        let wish = json!({ "spec": { "serviceImport": { "name": "web" } } });
+        let name = ObjectName::new("shop", name);
+        self.own(member).create(kinds::MULTI_CLUSTER_SERVICE, &name, wish).unwrap();
+        for server in self.members.values_mut() {
+            server.advance(1);
+        }
+    }
+
+    pub(crate) fn own(&mut self, member: &str) -> &mut ModelServer {
+        self.members.get_mut(member).unwrap()
+    }
+
+    pub(crate) fn edit(
+        &mut self,
+        cluster: &str,
+        kind: ResourceKind,
+        name: &ObjectName,
+        change: impl FnOnce(&mut Value),
+    ) {
+        let server = if cluster == "hub" { &mut self.hub } else { self.own(cluster) };
+        server.edit(kind, name, change).unwrap();
+    }
+
+    /// The newest time of all servers.
+    pub(crate) fn now(&self) -> Timestamp {
+        self.members.values().map(ModelServer::now).chain([self.hub.now()]).max().unwrap()
+    }
+
+    pub(crate) fn picture(&self) -> Picture {
+        let own = self.members.iter().map(|(name, server)| {
+            let seen = if self.blind == Some(name.as_str()) {
+                Err("no context".to_owned())
+            } else {
+                // Only its own side: the picture adds the hub's.
+                let nothing = ModelServer::new(ClusterId::Hub);
+                Ok(MemberSnapshot::of(&Identity::new(name.as_str()), server, &nothing))
+            };
+            (name.clone(), Own { context: Some(name.clone()), seen })
+        });
+        let hub = HubSnapshot::of(&self.hub);
+        let mut picture = Picture::new(self.now(), hub, Some(Served::OURS), own.collect());
+        picture.settings.exclusive_imports |= self.exclusive;
+        picture
+    }
+
+    /// What the agents would write.
+    pub(crate) fn pending(&self) -> Vec<Pending> {
+        pending(&self.picture()).unwrap().0
+    }
+
+    /// Lets all agents work until none has anything left to write.
+    pub(crate) fn settle(&mut self) {
+        self.settle_all_but("nobody");
+    }
+
+    /// Lets all agents but one work until none of them has anything left to write.
+    pub(crate) fn settle_all_but(&mut self, stopped: &str) {
+        for _ in 0..50 {
+            let mut found = self.pending();
+            found.retain(|pending| pending.agent != stopped);
+            if found.is_empty() {
+                return;
+            }
+            for pending in found {
+                let later = pending.plan.later.iter().map(|later| later.step.clone());
+                for step in pending.plan.steps.iter().cloned().chain(later) {
+                    self.execute(&pending.agent, &step);
+                }
+            }
+        }
+        panic!("the agents do not come to rest: {:?}", self.pending());
+    }
+
+    /// What does not fit any more is planned again.
+    fn execute(&mut self, agent: &str, step: &Step) {
+        let server = match step.cluster {
+            ClusterId::Hub => &mut self.hub,
+            ClusterId::Local => self.members.get_mut(agent).unwrap(),
+        };
+        server.execute(step).ok();
+    }
+
+    pub(crate) fn explain(&self) -> Story {
+        crate::explain(&self.picture(), &web())
+    }
+}
+
+fn add_namespace(server: &mut ModelServer, name: &str) {
+    server.create(kinds::NAMESPACE, &namespace(name), json!({})).unwrap();
+}
