@@ -1,14 +1,30 @@
 //! The command line tool of the fleet: joins members, and says what goes on.
 //!
-//! - [`picture`]: what the clusters showed at one moment. Everything that answers a question is a function of it.
+//! - [`picture`]: what the clusters showed at one moment; [`gather`] takes it. Everything that answers a question is a
+//!   function of it.
 //! - [`explain()`]: where one Service stops; [`story`]: how that is told.
-//! - [`pending`]: what the agents would write now.
+//! - [`pending`]: what the agents would write now; [`status`]: the fleet at a glance.
+//! - [`run`]: from the command line ([`args`]) to an answer ([`render`]) and an exit code.
 
+pub mod access;
+pub mod args;
+mod credentials;
+mod diff;
 pub mod explain;
+pub mod gather;
+mod join;
+mod json_diff;
+mod leave;
+mod member_objects;
+mod objects;
 pub mod pending;
 pub mod picture;
 mod reading;
+pub mod render;
+pub mod run;
+pub mod status;
 pub mod story;
+mod trace;
 
 pub use explain::explain;
 

@@ -52,13 +52,12 @@ pub fn pending(picture: &Picture) -> anyhow::Result<(Vec<Pending>, Vec<Hop>)> {
     }
     let mut found = of_hub(picture);
     for (name, member) in &picture.members {
-        match &member.blind {
-            Some(reason) => unread.push(Hop::unseen(name, "cluster", reason)),
-            None => {
-                unread.extend(reading::of_member(name, &member.snapshot));
-                found.extend(of_member(name, member, picture.now)?);
-            }
+        if let Some(reason) = &member.blind {
+            unread.push(Hop::unseen(name, "cluster", reason));
+            continue;
         }
+        unread.extend(reading::of_member(name, &member.snapshot));
+        found.extend(of_member(name, member, picture.now)?);
     }
     found.retain(|pending| pending.writes().next().is_some());
     Ok((found, unread))

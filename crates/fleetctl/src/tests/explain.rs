@@ -7,6 +7,9 @@ use serde_json::{Value, json};
 use super::world::{World, home, namespace, web};
 use crate::story::{Cause, State, Story};
 
+/// Something that goes wrong.
+type Act = Box<dyn FnOnce(&mut World)>;
+
 /// What is told of a fleet in which one thing was done.
 fn told(mut world: World, act: impl FnOnce(&mut World)) -> Story {
     act(&mut world);
@@ -66,7 +69,6 @@ fn the_exporter_stops_it() {
     let edit_service = |change: fn(&mut Value)| {
         move |world: &mut World| world.edit("east", kinds::SERVICE, &web(), change)
     };
-    type Act = Box<dyn FnOnce(&mut World)>;
     let table: Vec<(Act, Cause, &[&str])> = vec![
         (Box::new(weigh("0")), Cause::WeightZero, &["in east", "weight is 0"]),
         (Box::new(weigh("much")), Cause::WeightInvalid, &["in east", "much"]),

@@ -1,0 +1,111 @@
+//! Which clusters there are, and clients for them.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail};
+use clap::Args;
+use fleet_runtime::clients::{self, ClientSet, one_line};
+use kube::config::{Config, KubeConfigOptions, Kubeconfig};
+
+/// How the clusters are reached.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Clusters")]
+pub struct Access {
+    /// File with the contexts of hub and members. Without it, the files in KUBECONFIG, or ~/.kube/config
+    #[arg(long, global = true, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+    /// Context of the hub. Without it, the context named `hub`, or the current one
+    #[arg(long, global = true, value_name = "CONTEXT", env = "FLEET_HUB_CONTEXT")]
+    pub hub_context: Option<String>,
+    /// Context of a member's own cluster, once per member. Without it, the context with the member's name, if there is one
+    #[arg(long = "member", global = true, value_name = "NAME=CONTEXT", value_parser = pair)]
+    pub members: Vec<(String, String)>,
+    /// How long to wait for a cluster, in seconds
+    #[arg(long, global = true, value_name = "SECONDS", default_value_t = 10)]
+    pub timeout: u64,
+}
+
+fn pair(text: &str) -> Result<(String, String), String> {
+    let (name, context) = text.split_once('=').unwrap_or_default();
+    if name.is_empty() || context.is_empty() {
+        return Err("write the member's name and its context as NAME=CONTEXT".to_owned());
+    }
+    Ok((name.to_owned(), context.to_owned()))
+}
+
+/// The contexts of a kubeconfig, and which of them is whose.
+#[derive(Debug)]
+pub struct Contexts {
+    file: Kubeconfig,
+    /// The hub's.
+    pub hub: String,
+    given: BTreeMap<String, String>,
+}
+
+impl Access {
+    /// Reads the kubeconfig and finds the hub in it.
+    ///
+    /// # Errors
+    /// Says what is missing, and how to give it.
+    pub fn contexts(&self) -> Result<Contexts> {
+        let file = match &self.kubeconfig {
+            Some(path) => Kubeconfig::read_from(path),
+            None => Kubeconfig::read(),
+        };
+        let file = file.map_err(|error| anyhow::anyhow!(one_line(&error)));
+        let file = file.context("no kubeconfig: give --kubeconfig, or set KUBECONFIG")?;
+        let has = |name: &str| file.contexts.iter().any(|context| context.name == name);
+        let given: BTreeMap<_, _> = self.members.iter().cloned().collect();
+        let usual =
+            || has("hub").then(|| "hub".to_owned()).or_else(|| file.current_context.clone());
+        let hub = self.hub_context.clone().or_else(usual);
+        let hub = hub.context("which context is the hub's? give --hub-context")?;
+        if let Some(unknown) = given.values().chain([&hub]).find(|name| !has(name)) {
+            let known: Vec<_> = file.contexts.iter().map(|context| context.name.as_str()).collect();
+            bail!("the kubeconfig has no context {unknown:?}; it has {}", known.join(", "));
+        }
+        Ok(Contexts { file, hub, given })
+    }
+
+    /// How long to wait for a cluster.
+    pub fn patience(&self) -> Duration {
+        Duration::from_secs(self.timeout)
+    }
+}
+
+impl Contexts {
+    /// The context of a member, if one is known.
+    pub fn of_member(&self, name: &str) -> Option<&str> {
+        let usual =
+            || self.file.contexts.iter().map(|known| &known.name).find(|known| *known == name);
+        self.given.get(name).or_else(usual).map(String::as_str)
+    }
+
+    /// Members that were named on the command line.
+    pub fn named(&self) -> impl Iterator<Item = &String> {
+        self.given.keys()
+    }
+
+    /// Clients for a context, tried out.
+    ///
+    /// # Errors
+    /// One line with the reason.
+    pub async fn connect(&self, context: &str) -> Result<ClientSet> {
+        let set = clients::from_config("chosen", self.config(context).await?).await?;
+        set.check().await.with_context(|| format!("context {context}"))?;
+        Ok(set)
+    }
+
+    /// How a context reaches its cluster.
+    ///
+    /// # Errors
+    /// One line with the reason.
+    pub async fn config(&self, context: &str) -> Result<Config> {
+        let options =
+            KubeConfigOptions { context: Some(context.to_owned()), ..KubeConfigOptions::default() };
+        let config = Config::from_custom_kubeconfig(self.file.clone(), &options).await;
+        config.map_err(|error| anyhow::anyhow!("context {context}: {}", one_line(&error)))
+    }
+}

@@ -1,0 +1,148 @@
+//! The command line.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+use fleet_api::ObjectName;
+
+use crate::access::Access;
+use crate::join::JoinArgs;
+use crate::leave::LeaveArgs;
+
+/// Joins clusters into a fleet, and says what goes on in it.
+///
+/// A Service of one member becomes usable in the others by way of the hub: a ServiceExport offers it, and a
+/// MultiClusterService in another member asks for it, which then has a derived Service with the same endpoints.
+///
+/// fleetctl looks at hub and members with your own credentials, as the agents see them, and asks the agents' own code
+/// what they make of it. It only reads, except for join and leave. Installed as kubectl-fleet (a link will do) it is
+/// `kubectl fleet`.
+///
+/// Exit codes: 0 all is well or done; 1 something stops, differs or did not happen, as the output says; 2 the question
+/// could not be asked: wrong arguments, no cluster, no right.
+#[derive(Parser, Debug)]
+#[command(name = "fleetctl", version, propagate_version = true)]
+pub struct Cli {
+    /// How the clusters are reached.
+    #[command(flatten)]
+    pub access: Access,
+    /// How answers are printed.
+    #[command(flatten)]
+    pub output: Output,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// How answers are printed.
+#[derive(Args, Clone, Copy, Debug)]
+#[command(next_help_heading = "Output")]
+pub struct Output {
+    /// How to print an answer
+    #[arg(short = 'o', long = "output", global = true, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+    /// Whether to colour text; `auto` does on a terminal, unless `NO_COLOR` is set
+    #[arg(long, global = true, value_enum, default_value_t = Colour::Auto)]
+    pub color: Colour,
+}
+
+/// The form of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people
+    Text,
+    /// For people who want to know more
+    Wide,
+    /// For programs
+    Json,
+    /// For programs and people
+    Yaml,
+}
+
+/// When to colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Colour {
+    /// On a terminal
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+/// What to do.
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// Make a cluster a member: namespace, rights and credentials on the hub, and what the member chart needs
+    ///
+    /// On the hub it creates the namespace fleet-member-NAME, a service account with rights in there alone, and an
+    /// InternalMemberCluster that asks the member to join (where that kind is served). It prints values for the
+    /// member-agent chart, or with --secret keeps the token in a Secret of the member's own cluster. Doing it again
+    /// changes nothing but the token, which is how to renew it.
+    Join(JoinArgs),
+    /// Take a member out of the fleet: it cleans up, and then what join made is removed
+    ///
+    /// The member's agent withdraws all exports and imports, deletes the users' ServiceExports and MultiClusterServices
+    /// of that cluster, and reports that it has left; then its namespace on the hub goes. If the cluster is gone for
+    /// good, --force removes it without waiting for its agent.
+    Leave(LeaveArgs),
+    /// Show members, heartbeats, exports, imports, conflicts and what is late
+    ///
+    /// LAG counts EndpointSlices that have yet to be written, by the agents' own plans: the member's to the hub, the
+    /// hub's copies for the member, and what the member binds of them; with `-o wide` also how long ago the exporter saw
+    /// the oldest of these changes. Of a member whose own cluster is not seen, only the hub's part is counted. 0 means
+    /// that all has arrived.
+    Status,
+    /// Follow a Service through the fleet, and say where it stops and what to do
+    #[command(subcommand)]
+    Explain(Explain),
+    /// Watch endpoint changes of a Service travel, hop by hop, with times
+    ///
+    /// Change something (scale the Deployment), and see when the change arrives: in the exporter's EndpointSlice, on the
+    /// hub, in the hub's copy for each importer, and in the importer's own slice. Times are taken at this computer, when
+    /// the watch event arrives here.
+    Trace(TraceArgs),
+    /// Show what the agents would write now, by their own plans
+    ///
+    /// Prints nothing and exits 0 if nothing is to be written, as in a fleet at rest; exits 1 if something is. What the
+    /// agents write within two seconds is not shown. Heartbeats, leases, and EndpointSlices that the agents make of
+    /// machines or Pods are left out.
+    Diff,
+    /// Print a script that completes commands in a shell
+    ///
+    /// For bash: source <(fleetctl completion bash)
+    Completion {
+        /// Which shell
+        shell: Shell,
+    },
+}
+
+/// What to explain.
+#[derive(Subcommand, Debug)]
+pub enum Explain {
+    /// One Service: every hop, and in one sentence where it stops and what to do
+    ///
+    /// Exits 1 if it stops anywhere. The field `cause` of -o json is one of a closed set.
+    Service {
+        /// Namespace and name, which are the same in all clusters
+        #[arg(value_name = "NAMESPACE/NAME", value_parser = service)]
+        service: ObjectName,
+    },
+}
+
+/// What to trace.
+#[derive(Args, Debug)]
+pub struct TraceArgs {
+    /// Namespace and name, which are the same in all clusters
+    #[arg(value_name = "NAMESPACE/NAME", value_parser = service)]
+    pub service: ObjectName,
+    /// How many changes to wait for; 0 for all until Ctrl-C
+    #[arg(long, default_value_t = 1)]
+    pub count: usize,
+    /// How long to wait for a change to arrive everywhere, in seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    pub deadline: u64,
+}
+
+fn service(text: &str) -> Result<ObjectName, String> {
+    ObjectName::parse(text).ok_or_else(|| "write the Service as NAMESPACE/NAME".to_owned())
+}

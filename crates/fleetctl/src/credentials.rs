@@ -1,0 +1,121 @@
+//! What a member's agent has to know of the hub, in the forms in which it is taken. Pure.
+
+use anyhow::Result;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+
+/// Characters per line of PEM (RFC 7468).
+const LINE: usize = 64;
+
+/// Where the hub is, and who the member is there.
+#[derive(Clone, Debug)]
+pub(crate) struct Credentials {
+    pub(crate) member: String,
+    pub(crate) url: String,
+    /// Certificates of the hub, PEM; none if the system's roots do.
+    pub(crate) authority: Option<String>,
+    pub(crate) token: String,
+    pub(crate) secret: String,
+    pub(crate) secret_namespace: String,
+}
+
+impl Credentials {
+    /// Values for the member-agent chart. The token is not among them.
+    pub(crate) fn values(&self) -> Result<String> {
+        let authority = self.authority.as_ref().map(|pem| STANDARD.encode(pem)).unwrap_or_default();
+        yaml(&json!({
+            "config": {
+                "memberClusterName": self.member,
+                "hubURL": self.url,
+                "hubCA": authority,
+                "provider": "secret",
+            },
+            "secret": { "name": self.secret },
+        }))
+    }
+
+    /// A Secret for the member's own cluster.
+    pub(crate) fn secret(&self) -> Value {
+        json!({
+            "apiVersion": "v1", "kind": "Secret", "type": "Opaque",
+            "metadata": { "name": self.secret, "namespace": self.secret_namespace },
+            "stringData": { "token": self.token },
+        })
+    }
+
+    /// A kubeconfig that stands alone.
+    pub(crate) fn kubeconfig(&self) -> Value {
+        let mut cluster = json!({ "server": self.url });
+        if let Some(pem) = &self.authority {
+            cluster["certificate-authority-data"] = STANDARD.encode(pem).into();
+        }
+        json!({
+            "apiVersion": "v1", "kind": "Config", "current-context": "hub",
+            "clusters": [{ "name": "hub", "cluster": cluster }],
+            "users": [{ "name": self.member, "user": { "token": self.token } }],
+            "contexts": [{ "name": "hub", "context": { "cluster": "hub", "user": self.member } }],
+        })
+    }
+}
+
+/// As YAML.
+pub(crate) fn yaml(value: &Value) -> Result<String> {
+    Ok(serde_saphyr::to_string(value)?)
+}
+
+/// DER certificates as PEM.
+pub(crate) fn pem(certificates: &[Vec<u8>]) -> String {
+    let mut text = String::new();
+    for der in certificates {
+        text.push_str("-----BEGIN CERTIFICATE-----\n");
+        let encoded = STANDARD.encode(der);
+        let mut rest = encoded.as_str();
+        while !rest.is_empty() {
+            let (line, after) = rest.split_at(rest.len().min(LINE));
+            text.push_str(line);
+            text.push('\n');
+            rest = after;
+        }
+        text.push_str("-----END CERTIFICATE-----\n");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use kube::config::Kubeconfig;
+
+    use super::*;
+
+    fn credentials() -> Credentials {
+        Credentials {
+            member: "east".to_owned(),
+            url: "https://hub:6443".to_owned(),
+            authority: Some(pem(&[vec![0; 60]])),
+            token: "t0k3n".to_owned(),
+            secret: "hub".to_owned(),
+            secret_namespace: "fleet-system".to_owned(),
+        }
+    }
+
+    #[test]
+    fn the_kubeconfig_is_read_back() {
+        let text = yaml(&credentials().kubeconfig()).unwrap();
+        let file = Kubeconfig::from_yaml(&text).unwrap();
+        assert_eq!(file.current_context.as_deref(), Some("hub"));
+        let data = file.clusters[0].cluster.as_ref().unwrap().certificate_authority_data.clone();
+        let pem = STANDARD.decode(data.unwrap()).unwrap();
+        let lines: Vec<_> = std::str::from_utf8(&pem).unwrap().lines().map(str::len).collect();
+        assert_eq!(lines, [27, 64, 16, 25]);
+    }
+
+    #[test]
+    fn values_hold_no_token() {
+        let values = credentials().values().unwrap();
+        assert!(!values.contains("t0k3n"), "{values}");
+        let read: Value = serde_saphyr::from_str(&values).unwrap();
+        assert_eq!(read["config"]["memberClusterName"], "east");
+        assert_eq!(read["secret"]["name"], "hub");
+    }
+}

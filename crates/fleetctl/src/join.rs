@@ -1,0 +1,250 @@
+//! `fleetctl join`: a member's place on the hub, and what its agent has to know.
+
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result, bail};
+use clap::{Args, ValueEnum};
+use fleet_api::{kinds, names};
+use fleet_model::served::GROUP_VERSION;
+use fleet_runtime::clients::{ClientSet, one_line};
+use fleet_runtime::schema;
+use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
+use k8s_openapi::api::core::v1::ServiceAccount;
+use kube::api::{Patch, PatchParams, PostParams};
+use kube::{Api, Client};
+use serde_json::{Value, json};
+
+use crate::access::Contexts;
+use crate::args::Cli;
+use crate::credentials::{Credentials, pem, yaml};
+use crate::member_objects::{check_name, membership, namespace, rights, title};
+use crate::objects::{api, apply, find};
+use crate::run::print;
+
+/// Seconds of an hour.
+const HOUR: i64 = 3600;
+
+/// How to join.
+#[derive(Args, Debug)]
+pub struct JoinArgs {
+    /// The member's name in the fleet
+    pub name: String,
+    /// Say what would be made, and make nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// What to print
+    #[arg(long, value_enum, default_value_t = Print::Values)]
+    pub print: Print,
+    /// Keep the token in a Secret of the member's own cluster (and make its namespace, if there is none)
+    #[arg(long)]
+    pub secret: bool,
+    /// Name of that Secret
+    #[arg(long, value_name = "NAME", default_value = "hub-kubeconfig-secret")]
+    pub secret_name: String,
+    /// Namespace of that Secret: that of the member chart
+    #[arg(long, value_name = "NAMESPACE", default_value = names::SYSTEM_NAMESPACE)]
+    pub secret_namespace: String,
+    /// Address at which the member reaches the hub's API server, if it is another than in your kubeconfig
+    #[arg(long, value_name = "URL")]
+    pub hub_url: Option<String>,
+    /// How long the token is good for, in hours; the API server may shorten it
+    #[arg(long, value_name = "HOURS", default_value_t = 8760)]
+    pub token_hours: u32,
+}
+
+/// What joining prints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Print {
+    /// Values for the member-agent chart, without the token
+    Values,
+    /// A Secret with the token, to be applied in the member's own cluster
+    Secret,
+    /// A kubeconfig with the token
+    Kubeconfig,
+    /// The token alone
+    Token,
+    /// Nothing
+    Nothing,
+}
+
+/// Joins.
+pub(crate) async fn run(cli: &Cli, args: &JoinArgs) -> Result<ExitCode> {
+    check_name(&args.name)?;
+    let contexts = cli.access.contexts()?;
+    let hub = contexts.connect(&contexts.hub).await?;
+    let client = &hub.write;
+    check_hub(client, &args.name).await?;
+    let account = place(client, args).await?;
+    if args.dry_run {
+        say("Nothing was changed (--dry-run).");
+        return Ok(ExitCode::SUCCESS);
+    }
+    let token = token(client, &account, args.token_hours).await?;
+    let credentials = credentials(&contexts, &hub, args, token).await?;
+    if args.secret {
+        keep(&contexts, args, &credentials).await?;
+    }
+    match args.print {
+        Print::Values => print(&credentials.values()?)?,
+        Print::Secret => print(&yaml(&credentials.secret())?)?,
+        Print::Kubeconfig => print(&yaml(&credentials.kubeconfig())?)?,
+        Print::Token => print(&format!("{}\n", credentials.token))?,
+        Print::Nothing => {}
+    }
+    if args.print == Print::Values {
+        next(args);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Progress goes where it does not disturb what is printed.
+pub(crate) fn say(text: &str) {
+    eprintln!("{text}");
+}
+
+fn next(args: &JoinArgs) {
+    let name = &args.name;
+    if !args.secret {
+        say(&format!(
+            "Next, the token: fleetctl join {name} --print secret | kubectl --context {name} apply -f -"
+        ));
+    }
+    say(&format!(
+        "Next, the agent, with the values above in {name}.yaml: helm install member-agent charts/member-agent \
+         --kube-context {name} -n {} --create-namespace -f {name}.yaml",
+        args.secret_namespace
+    ));
+}
+
+async fn check_hub(client: &Client, name: &str) -> Result<()> {
+    if !is_served(client, GROUP_VERSION).await? {
+        bail!("the hub does not serve {GROUP_VERSION}: install the hub-agent chart first");
+    }
+    if find(client, kinds::MEMBER_CLUSTER, None, name).await?.is_some() {
+        bail!(
+            "KubeFleet manages {name} (there is a MemberCluster of that name), and makes its place on the hub and its \
+             credentials: there is nothing to join"
+        );
+    }
+    Ok(())
+}
+
+/// Whether an API server serves a group and version.
+pub(crate) async fn is_served(client: &Client, group_version: &str) -> Result<bool> {
+    let document = schema::read(client.clone(), group_version).await;
+    let document =
+        document.map_err(|error| anyhow::anyhow!("ask what is served: {}", one_line(&error)))?;
+    Ok(document.is_some())
+}
+
+/// Makes everything on the hub. Returns the agent's account.
+async fn place(client: &Client, args: &JoinArgs) -> Result<Value> {
+    let name = &args.name;
+    let home = names::member_namespace(name);
+    if find(client, kinds::NAMESPACE, None, &home).await?.is_none() {
+        make(client, &namespace(name), args.dry_run).await?;
+    }
+    let rights = rights(name)?;
+    for object in &rights {
+        make(client, object, args.dry_run).await?;
+    }
+    if is_served(client, &kinds::INTERNAL_MEMBER_CLUSTER.api_version()).await? {
+        ask_to_join(client, name, args.dry_run).await?;
+    } else {
+        say(
+            "The hub serves no InternalMemberCluster: members are in the fleet as long as their namespace is there.",
+        );
+    }
+    let account = rights.into_iter().find(|object| object["kind"] == "ServiceAccount");
+    account.context("the file of rights names no ServiceAccount")
+}
+
+async fn make(client: &Client, object: &Value, dry_run: bool) -> Result<()> {
+    let changed = apply(client, object, dry_run).await?;
+    let done = match (changed, dry_run) {
+        (true, true) => "Would make",
+        (true, false) => "Made",
+        (false, true) => "Would bring in line",
+        (false, false) => "Is as it should be:",
+    };
+    say(&format!("{done} {}", title(object)));
+    Ok(())
+}
+
+/// An InternalMemberCluster that is there keeps all but its state.
+async fn ask_to_join(client: &Client, name: &str, dry_run: bool) -> Result<()> {
+    let (kind, home) = (kinds::INTERNAL_MEMBER_CLUSTER, names::member_namespace(name));
+    let Some(record) = find(client, kind, Some(&home), name).await? else {
+        return make(client, &membership(name), dry_run).await;
+    };
+    let joins = record.data["spec"]["state"] == "Join";
+    if joins || dry_run {
+        let state = if joins { "is asked to join" } else { "would be asked to join again" };
+        say(&format!("Member {name} {state}"));
+        return Ok(());
+    }
+    set_state(client, name, "Join").await?;
+    say(&format!("Asked member {name} to join again"));
+    Ok(())
+}
+
+/// Tells a member to join or to leave.
+pub(crate) async fn set_state(client: &Client, name: &str, state: &str) -> Result<()> {
+    let home = names::member_namespace(name);
+    let patch = Patch::Merge(json!({ "spec": { "state": state } }));
+    let records = api(client.clone(), kinds::INTERNAL_MEMBER_CLUSTER, Some(&home));
+    let patched = records.patch(name, &PatchParams::default(), &patch).await;
+    patched.map_err(|error| anyhow::anyhow!("tell {name} to {state}: {}", one_line(&error)))?;
+    Ok(())
+}
+
+async fn token(client: &Client, account: &Value, hours: u32) -> Result<String> {
+    let text = |field: &str| account["metadata"][field].as_str().unwrap_or_default().to_owned();
+    let accounts: Api<ServiceAccount> = Api::namespaced(client.clone(), &text("namespace"));
+    let expiration_seconds = Some(i64::from(hours) * HOUR);
+    let spec = TokenRequestSpec { expiration_seconds, ..TokenRequestSpec::default() };
+    let request = TokenRequest { spec, ..TokenRequest::default() };
+    let answer =
+        accounts.create_token_request(&text("name"), &PostParams::default(), &request).await;
+    let answer = answer.map_err(|error| anyhow::anyhow!("get a token: {}", one_line(&error)))?;
+    let status = answer.status.context("the API server gave no token")?;
+    say(&format!(
+        "The token is good until {}; joining again renews it",
+        status.expiration_timestamp.0
+    ));
+    Ok(status.token)
+}
+
+async fn credentials(
+    contexts: &Contexts,
+    hub: &ClientSet,
+    args: &JoinArgs,
+    token: String,
+) -> Result<Credentials> {
+    let config = contexts.config(&contexts.hub).await?;
+    let url = args.hub_url.clone().unwrap_or_else(|| hub.url.clone());
+    Ok(Credentials {
+        member: args.name.clone(),
+        url: url.trim_end_matches('/').to_owned(),
+        authority: config.root_cert.as_deref().map(pem),
+        token,
+        secret: args.secret_name.clone(),
+        secret_namespace: args.secret_namespace.clone(),
+    })
+}
+
+/// Puts the token into the member's own cluster.
+async fn keep(contexts: &Contexts, args: &JoinArgs, credentials: &Credentials) -> Result<()> {
+    let name = &args.name;
+    let context = contexts.of_member(name);
+    let context = context
+        .with_context(|| format!("which context is {name}'s? give --member {name}=CONTEXT"))?;
+    let own = contexts.connect(context).await?;
+    let namespace = &args.secret_namespace;
+    if find(&own.write, kinds::NAMESPACE, None, namespace).await?.is_none() {
+        let object =
+            json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": namespace } });
+        make(&own.write, &object, false).await?;
+    }
+    make(&own.write, &credentials.secret(), false).await
+}

@@ -1,0 +1,77 @@
+//! Reading, applying and deleting objects of any kind.
+
+use anyhow::{Context as _, Result};
+use fleet_api::ResourceKind;
+use fleet_runtime::clients::one_line;
+use kube::api::{ApiResource, DeleteParams, DynamicObject, Patch, PatchParams};
+use kube::core::GroupVersionKind;
+use kube::{Api, Client};
+use serde_json::Value;
+
+/// Whose fields those are that are applied here.
+const MANAGER: &str = "fleetctl";
+
+/// An API for one kind.
+pub(crate) fn api(
+    client: Client,
+    kind: ResourceKind,
+    namespace: Option<&str>,
+) -> Api<DynamicObject> {
+    let resource = ApiResource {
+        group: kind.group.to_owned(),
+        version: kind.version.to_owned(),
+        api_version: kind.api_version(),
+        kind: kind.kind.to_owned(),
+        plural: kind.plural.to_owned(),
+    };
+    match namespace.filter(|_| kind.namespaced) {
+        Some(namespace) => Api::namespaced_with(client, namespace, &resource),
+        None => Api::all_with(client, &resource),
+    }
+}
+
+/// An object, if the server has it.
+pub(crate) async fn find(
+    client: &Client,
+    kind: ResourceKind,
+    namespace: Option<&str>,
+    name: &str,
+) -> Result<Option<DynamicObject>> {
+    let found = api(client.clone(), kind, namespace).get_opt(name).await;
+    found.map_err(|error| anyhow::anyhow!("read {} {name}: {}", kind.kind, one_line(&error)))
+}
+
+/// Makes an object be as the manifest says, in the way of `kubectl apply --server-side`. True if that changed anything.
+pub(crate) async fn apply(client: &Client, manifest: &Value, dry_run: bool) -> Result<bool> {
+    let object: DynamicObject = serde_json::from_value(manifest.clone())?;
+    let types = object.types.clone().context("the manifest has no kind")?;
+    let resource = ApiResource::from_gvk(&GroupVersionKind::try_from(&types)?);
+    let api: Api<DynamicObject> = match &object.metadata.namespace {
+        Some(namespace) => Api::namespaced_with(client.clone(), namespace, &resource),
+        None => Api::all_with(client.clone(), &resource),
+    };
+    let name = object.metadata.name.clone().context("the manifest has no name")?;
+    let failed = |error| anyhow::anyhow!("apply {} {name}: {}", types.kind, one_line(&error));
+    let before = api.get_opt(&name).await.map_err(failed)?;
+    let version = |object: &DynamicObject| object.metadata.resource_version.clone();
+    if dry_run {
+        return Ok(before.is_none());
+    }
+    let params = PatchParams::apply(MANAGER).force();
+    let after = api.patch(&name, &params, &Patch::Apply(&object)).await.map_err(failed)?;
+    Ok(before.as_ref().and_then(version) != version(&after))
+}
+
+/// Deletes an object. True if there was one.
+pub(crate) async fn delete(
+    client: &Client,
+    kind: ResourceKind,
+    namespace: Option<&str>,
+    name: &str,
+) -> Result<bool> {
+    match api(client.clone(), kind, namespace).delete(name, &DeleteParams::default()).await {
+        Ok(_) => Ok(true),
+        Err(kube::Error::Api(status)) if status.code == 404 => Ok(false),
+        Err(error) => anyhow::bail!("delete {} {name}: {}", kind.kind, one_line(&error)),
+    }
+}

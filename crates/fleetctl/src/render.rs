@@ -1,0 +1,171 @@
+//! Answers as text. Pure.
+
+use std::fmt::Write as _;
+
+use anyhow::Result;
+use serde::Serialize;
+
+use crate::args::Format;
+use crate::explain::age;
+use crate::status::{MemberStatus, ServiceStatus, Status};
+use crate::story::{State, Story};
+
+/// Colours text, or does not.
+#[derive(Clone, Copy, Debug)]
+pub struct Paint(pub bool);
+
+impl Paint {
+    fn ansi(self, code: &str, text: &str) -> String {
+        if self.0 { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+    }
+
+    /// All is well.
+    pub fn good(self, text: &str) -> String {
+        self.ansi("32", text)
+    }
+
+    /// Something is wrong.
+    pub fn bad(self, text: &str) -> String {
+        self.ansi("31", text)
+    }
+
+    /// Somebody should look.
+    pub fn odd(self, text: &str) -> String {
+        self.ansi("33", text)
+    }
+
+    /// A heading.
+    pub fn bold(self, text: &str) -> String {
+        self.ansi("1", text)
+    }
+
+    fn state(self, state: State, text: &str) -> String {
+        match state {
+            State::Ok => self.good(text),
+            State::Unseen => self.odd(text),
+            State::Stops => self.bad(text),
+        }
+    }
+}
+
+/// An answer for programs; `None` if it is asked for as text.
+///
+/// # Errors
+/// Never: answers have text keys.
+pub fn data(format: Format, answer: &impl Serialize) -> Result<Option<String>> {
+    Ok(match format {
+        Format::Json => Some(serde_json::to_string_pretty(answer)? + "\n"),
+        Format::Yaml => Some(serde_saphyr::to_string(answer)?),
+        Format::Text | Format::Wide => None,
+    })
+}
+
+/// The story of one Service: the verdict, what to do, and every hop.
+pub fn story(story: &Story, paint: Paint) -> String {
+    let verdict = &story.verdict;
+    let mut text = if story.stops() { paint.bad(verdict) } else { paint.good(verdict) };
+    text.push('\n');
+    if let Some(advice) = &story.advice {
+        let _ = writeln!(text, "{} {advice}", paint.bold("What to do:"));
+    }
+    text.push('\n');
+    let width = |of: fn(&crate::story::Hop) -> &str| {
+        story.hops.iter().map(|hop| of(hop).chars().count()).max().unwrap_or_default()
+    };
+    let (clusters, objects) = (width(|hop| &hop.cluster), width(|hop| &hop.object));
+    for hop in &story.hops {
+        let state = paint.state(hop.state, &format!("{:6}", hop.state));
+        let (cluster, object) = (&hop.cluster, &hop.object);
+        let _ = writeln!(text, "  {cluster:clusters$}  {object:objects$}  {state}  {}", hop.says);
+    }
+    let others = story.hops.iter().filter(|hop| hop.stops()).skip(1);
+    for hop in others {
+        let advice = hop.advice.as_deref().unwrap_or_default();
+        let _ = writeln!(text, "\n{} {}: {}", paint.bold("Also in"), hop.cluster, hop.says);
+        let _ = writeln!(text, "  {advice}");
+    }
+    text
+}
+
+/// The fleet at a glance.
+pub fn status(status: &Status, wide: bool, paint: Paint) -> String {
+    let mut head = vec!["MEMBER", "STATE", "HEARTBEAT", "EXPORTS", "CONFLICTS", "IMPORTS", "LAG"];
+    if wide {
+        head.extend(["OLDEST", "CONTEXT"]);
+    }
+    let rows: Vec<_> = status.members.iter().map(|member| row(member, wide)).collect();
+    let mut text = table(&head, &rows, paint);
+    if status.members.is_empty() {
+        "No member has joined. The first: fleetctl join NAME\n".clone_into(&mut text);
+    }
+    if wide && !status.services.is_empty() {
+        let head = ["SERVICE", "EXPORTED BY", "CONFLICTS", "IMPORTED BY", "WAITING", "ENDPOINTS"];
+        text.push('\n');
+        let rows: Vec<_> = status.services.iter().map(service_row).collect();
+        text += &table(&head, &rows, paint);
+    }
+    for hop in &status.unread {
+        let _ = writeln!(text, "{}", paint.bad(&format!("{}: {}", hop.cluster, hop.says)));
+    }
+    let unseen =
+        status.members.iter().filter_map(|member| Some((&member.name, member.unseen.as_ref()?)));
+    for (name, reason) in unseen {
+        let _ = writeln!(text, "{}", paint.odd(&format!("{name} is not seen: {reason}")));
+    }
+    text
+}
+
+fn row(member: &MemberStatus, wide: bool) -> Vec<String> {
+    let seconds = |seconds: Option<i64>| {
+        seconds.map_or_else(|| "-".to_owned(), |it| age(jiff::SignedDuration::from_secs(it)))
+    };
+    let mut row = vec![
+        member.name.clone(),
+        member.state.to_owned(),
+        seconds(member.heartbeat_seconds),
+        member.exports.to_string(),
+        member.conflicts.to_string(),
+        format!("{}/{}", member.granted, member.imports),
+        member.lag.slices.to_string(),
+    ];
+    if wide {
+        row.push(seconds(member.lag.oldest_seconds));
+        row.push(member.context.clone().unwrap_or_else(|| "-".to_owned()));
+    }
+    row
+}
+
+fn service_row(service: &ServiceStatus) -> Vec<String> {
+    let list = |members: &[String]| {
+        if members.is_empty() { "-".to_owned() } else { members.join(",") }
+    };
+    vec![
+        service.name.clone(),
+        list(&service.exporters),
+        list(&service.conflicts),
+        list(&service.importers),
+        list(&service.waiting),
+        service.endpoints.to_string(),
+    ]
+}
+
+/// Columns as wide as they have to be.
+pub fn table(head: &[&str], rows: &[Vec<String>], paint: Paint) -> String {
+    let head: Vec<_> = head.iter().map(|&cell| cell.to_owned()).collect();
+    let width = |at: usize| {
+        let cells = rows.iter().chain([&head]).filter_map(|row| row.get(at));
+        cells.map(|cell| cell.chars().count()).max().unwrap_or_default()
+    };
+    let widths: Vec<_> = (0..head.len()).map(width).collect();
+    let line = |row: &[String]| {
+        let cells: Vec<_> =
+            row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
+        cells.join("  ").trim_end().to_owned()
+    };
+    let mut text = paint.bold(&line(&head)) + "\n";
+    for row in rows {
+        text += &line(row);
+        text.push('\n');
+    }
+    text
+}

@@ -1,0 +1,99 @@
+//! From the command line to an answer and an exit code.
+
+use std::io::{self, IsTerminal as _, Write as _};
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::CommandFactory as _;
+use fleet_api::ObjectName;
+
+use crate::args::{Cli, Colour, Command, Explain, Format};
+use crate::explain::explain;
+use crate::gather::Watched;
+use crate::render::{self, Paint};
+use crate::story::Cause;
+use crate::{diff, join, leave, status, trace};
+
+/// Something stops, differs or did not happen.
+pub(crate) const NO: u8 = 1;
+/// The question could not be asked.
+pub const UNASKED: u8 = 2;
+
+/// Does what was asked for.
+///
+/// # Errors
+/// In one line, what keeps the question from being asked.
+pub async fn run(cli: Cli) -> Result<ExitCode> {
+    match &cli.command {
+        Command::Join(args) => join::run(&cli, args).await,
+        Command::Leave(args) => leave::run(&cli, args).await,
+        Command::Status => show_status(&cli).await,
+        Command::Explain(Explain::Service { service }) => tell(&cli, service).await,
+        Command::Trace(args) => trace::run(&cli, args).await,
+        Command::Diff => diff::run(&cli).await,
+        Command::Completion { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(*shell, &mut Cli::command(), "fleetctl", &mut script);
+            print(&String::from_utf8(script)?)?;
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}
+
+async fn tell(cli: &Cli, service: &ObjectName) -> Result<ExitCode> {
+    let watched = Watched::start(&cli.access).await?;
+    let passing = [
+        Cause::AgentBehind,
+        Cause::HubAgentBehind,
+        Cause::NotGranted,
+        Cause::DerivedServiceMissing,
+    ];
+    let story = watched.ask(
+        |picture| explain(picture, service),
+        |story| {
+            !story.hops.iter().any(|hop| hop.cause.is_some_and(|cause| passing.contains(&cause)))
+        },
+    );
+    let story = story.await;
+    let text = render::data(cli.output.format, &story)?;
+    print(&text.unwrap_or_else(|| render::story(&story, paint(cli))))?;
+    Ok(answer(!story.stops()))
+}
+
+async fn show_status(cli: &Cli) -> Result<ExitCode> {
+    let watched = Watched::start(&cli.access).await?;
+    let calm = |answer: &Result<status::Status>| {
+        answer
+            .as_ref()
+            .is_ok_and(|status| status.members.iter().all(|member| member.lag.slices == 0))
+    };
+    let status = watched.ask(status::status, calm).await?;
+    let text = render::data(cli.output.format, &status)?;
+    let wide = cli.output.format == Format::Wide;
+    print(&text.unwrap_or_else(|| render::status(&status, wide, paint(cli))))?;
+    Ok(if status.unread.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(UNASKED) })
+}
+
+/// 0 for yes.
+pub(crate) fn answer(yes: bool) -> ExitCode {
+    if yes { ExitCode::SUCCESS } else { ExitCode::from(NO) }
+}
+
+/// Colours as asked for.
+pub(crate) fn paint(cli: &Cli) -> Paint {
+    let wished = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    Paint(match cli.output.color {
+        Colour::Always => true,
+        Colour::Never => false,
+        Colour::Auto => wished && io::stdout().is_terminal(),
+    })
+}
+
+/// Prints to a reader who may have gone.
+pub(crate) fn print(text: &str) -> Result<()> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        result => Ok(result?),
+    }
+}

@@ -1,0 +1,210 @@
+//! From single sightings to journeys: one change of one slice, seen at every stage of its way. Pure.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::time::{Duration, Instant};
+
+use fleet_api::ObjectName;
+
+/// A stage of the way.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Stage {
+    /// The exporter's own slice.
+    Origin,
+    /// The EndpointSliceExport.
+    Published,
+    /// The EndpointSliceImport for a member.
+    Copied(String),
+    /// A member's imported slice.
+    Arrived(String),
+}
+
+impl fmt::Display for Stage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Origin => f.write_str("changed in the exporter's EndpointSlice"),
+            Self::Published => f.write_str("published on the hub, as EndpointSliceExport"),
+            Self::Copied(member) => write!(f, "copied for {member}, as EndpointSliceImport"),
+            Self::Arrived(_) => f.write_str("bound to the derived Service"),
+        }
+    }
+}
+
+/// Which slice: the exporting member, and the slice's name there.
+pub(super) type Slice = (String, ObjectName);
+
+/// Ready addresses; `None` if the object is gone.
+pub(super) type Addresses = Option<Vec<String>>;
+
+/// One object as it was seen at one moment.
+#[derive(Clone, Debug)]
+pub(super) struct Sighting {
+    pub(super) at: Instant,
+    /// Where: a member, or `hub`.
+    pub(super) cluster: String,
+    pub(super) stage: Stage,
+    pub(super) slice: Slice,
+    pub(super) addresses: Addresses,
+    /// It was there before anything was watched.
+    pub(super) known: bool,
+}
+
+/// What is told of a sighting that belongs to a journey.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Hop {
+    pub(super) cluster: String,
+    pub(super) stage: Stage,
+    pub(super) slice: Slice,
+    pub(super) addresses: Addresses,
+    /// Since the journey began.
+    pub(super) since: Duration,
+    /// Since the hop before it.
+    pub(super) step: Duration,
+    /// Whether this was the last one.
+    pub(super) last: bool,
+}
+
+/// Puts sightings together.
+#[derive(Debug)]
+pub(super) struct Tracker {
+    wanted: BTreeSet<Stage>,
+    seen: BTreeMap<(Stage, Slice), Addresses>,
+    journeys: BTreeMap<Slice, Journey>,
+}
+
+#[derive(Debug)]
+struct Journey {
+    began: Instant,
+    before: Instant,
+    addresses: Addresses,
+    missing: BTreeSet<Stage>,
+}
+
+impl Tracker {
+    /// A journey is at its end when it was seen at all of these stages.
+    pub(super) fn new(wanted: BTreeSet<Stage>) -> Self {
+        Self { wanted, seen: BTreeMap::new(), journeys: BTreeMap::new() }
+    }
+
+    /// Takes a sighting in. `None` if it is no hop of a journey: nothing changed, or something older arrived.
+    pub(super) fn take(&mut self, sighting: Sighting) -> Option<Hop> {
+        let Sighting { at, cluster, stage, slice, addresses, known } = sighting;
+        let before = self.seen.insert((stage.clone(), slice.clone()), addresses.clone());
+        if known || before.unwrap_or_default() == addresses {
+            return None;
+        }
+        if matches!(stage, Stage::Origin | Stage::Published) {
+            self.begin(&slice, at, &addresses);
+        }
+        let journey = self.journeys.get_mut(&slice)?;
+        if journey.addresses != addresses {
+            return None;
+        }
+        journey.missing.remove(&stage);
+        let since = at.saturating_duration_since(journey.began);
+        let step = at.saturating_duration_since(journey.before);
+        journey.before = journey.before.max(at);
+        let last = journey.missing.is_empty();
+        if last {
+            self.journeys.remove(&slice);
+        }
+        Some(Hop { cluster, stage, slice, addresses, since, step, last })
+    }
+
+    /// What an unfinished journey still has to be seen at.
+    pub(super) fn missing(&self) -> BTreeSet<&Stage> {
+        self.journeys.values().flat_map(|journey| &journey.missing).collect()
+    }
+
+    /// The first to show new addresses begins; a change on the way takes the place of an older one.
+    fn begin(&mut self, slice: &Slice, at: Instant, addresses: &Addresses) {
+        if self.journeys.get(slice).is_none_or(|journey| journey.addresses != *addresses) {
+            let (addresses, missing) = (addresses.clone(), self.wanted.clone());
+            let journey = Journey { began: at, before: at, addresses, missing };
+            self.journeys.insert(slice.clone(), journey);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Watch {
+        tracker: Tracker,
+        begin: Instant,
+    }
+
+    impl Watch {
+        fn new() -> Self {
+            let west = || "west".to_owned();
+            let wanted =
+                [Stage::Origin, Stage::Published, Stage::Copied(west()), Stage::Arrived(west())];
+            Self { tracker: Tracker::new(wanted.into()), begin: Instant::now() }
+        }
+
+        fn see(
+            &mut self,
+            stage: Stage,
+            millis: u64,
+            address: Option<&str>,
+            known: bool,
+        ) -> Option<Hop> {
+            self.tracker.take(Sighting {
+                at: self.begin + Duration::from_millis(millis),
+                cluster: "c".to_owned(),
+                stage,
+                slice: ("east".to_owned(), ObjectName::new("shop", "web-1")),
+                addresses: address.map(|address| vec![address.to_owned()]),
+                known,
+            })
+        }
+    }
+
+    fn stages() -> [Stage; 4] {
+        let west = || "west".to_owned();
+        [Stage::Origin, Stage::Published, Stage::Copied(west()), Stage::Arrived(west())]
+    }
+
+    #[test]
+    fn a_change_is_followed_from_its_origin_to_the_last_importer() {
+        let mut watch = Watch::new();
+        for stage in stages() {
+            assert_eq!(watch.see(stage, 0, Some("old"), true), None);
+        }
+        let mut told = Vec::new();
+        for (at, stage) in stages().into_iter().enumerate() {
+            let hop = watch.see(stage, 10 + 5 * at as u64, Some("new"), false).unwrap();
+            told.push((hop.since.as_millis(), hop.step.as_millis(), hop.last));
+        }
+        assert_eq!(told, [(0, 0, false), (5, 5, false), (10, 5, false), (15, 5, true)]);
+        assert!(watch.tracker.missing().is_empty());
+    }
+
+    #[test]
+    fn what_did_not_change_and_what_is_older_is_no_hop() {
+        let [origin, published, copied, _] = stages();
+        let mut watch = Watch::new();
+        watch.see(origin.clone(), 0, Some("a"), true);
+        assert_eq!(watch.see(origin.clone(), 1, Some("a"), false), None);
+        assert!(watch.see(origin.clone(), 2, Some("b"), false).is_some());
+        assert!(watch.see(origin, 3, Some("c"), false).is_some());
+        assert_eq!(watch.see(copied.clone(), 4, Some("b"), false), None);
+        assert!(watch.see(published, 5, Some("c"), false).is_some());
+        assert_eq!(
+            watch.tracker.missing().into_iter().collect::<Vec<_>>(),
+            [&copied, &stages()[3]]
+        );
+    }
+
+    #[test]
+    fn a_slice_that_goes_travels_too() {
+        let mut watch = Watch::new();
+        for stage in stages() {
+            watch.see(stage, 0, Some("a"), true);
+        }
+        let hops: Vec<_> =
+            stages().into_iter().map(|stage| watch.see(stage, 1, None, false)).collect();
+        assert!(hops[3].as_ref().unwrap().last, "{hops:?}");
+    }
+}

@@ -1,0 +1,86 @@
+//! The program as its users start it, without a cluster.
+
+#![allow(clippy::unwrap_used, reason = "clippy takes only #[test] functions for tests")]
+
+use std::process::{Command, Output};
+
+/// Of clusters that are not there.
+const KUBECONFIG: &str = "\
+apiVersion: v1
+kind: Config
+current-context: hub
+contexts: [{ name: hub, context: { cluster: hub, user: me } }]
+clusters: [{ name: hub, cluster: { server: 'http://127.0.0.1:1' } }]
+users: [{ name: me, user: { token: none } }]
+";
+
+fn fleetctl(arguments: &[&str], kubeconfig: Option<&str>) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fleetctl"));
+    command.args(arguments).env_clear();
+    let file = kubeconfig.map(|text| {
+        let name =
+            format!("fleetctl-{}-{}", std::process::id(), arguments.join("-").replace('/', "_"));
+        let path = std::env::temp_dir().join(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    });
+    if let Some(path) = &file {
+        command.env("KUBECONFIG", path);
+    }
+    let output = command.output().expect("the program starts");
+    file.map(std::fs::remove_file).transpose().unwrap();
+    output
+}
+
+/// Exit code 2, nothing on standard output, and one line that holds all of `words`.
+#[track_caller]
+fn refuses(output: &Output, words: &[&str]) {
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{told}");
+    assert!(output.stdout.is_empty());
+    for word in words {
+        assert!(told.contains(word), "{word:?} is not in: {told}");
+    }
+}
+
+#[test]
+fn without_a_kubeconfig_it_says_what_to_give() {
+    let output = fleetctl(&["status", "--kubeconfig", "/nonexistent"], None);
+    refuses(&output, &["fleetctl: no kubeconfig: give --kubeconfig, or set KUBECONFIG"]);
+    assert_eq!(String::from_utf8_lossy(&output.stderr).lines().count(), 1);
+}
+
+#[test]
+fn an_unknown_context_is_named_with_those_that_are_known() {
+    let output = fleetctl(&["status", "--hub-context", "moon"], Some(KUBECONFIG));
+    refuses(&output, &["no context \"moon\"", "it has hub"]);
+    let output = fleetctl(&["status", "--member", "east=mars"], Some(KUBECONFIG));
+    refuses(&output, &["no context \"mars\""]);
+}
+
+#[test]
+fn a_hub_that_does_not_answer_is_named() {
+    let output = fleetctl(&["explain", "service", "shop/web"], Some(KUBECONFIG));
+    refuses(&output, &["context hub", "http://127.0.0.1:1", "refused"]);
+}
+
+#[test]
+fn names_are_checked_before_anything_is_done() {
+    refuses(&fleetctl(&["explain", "service", "web"], None), &["NAMESPACE/NAME"]);
+    refuses(&fleetctl(&["status", "--member", "east"], None), &["NAME=CONTEXT"]);
+    refuses(
+        &fleetctl(&["join", "East"], Some(KUBECONFIG)),
+        &["\"East\" cannot be a member's name"],
+    );
+    refuses(&fleetctl(&["leave", "a/b"], Some(KUBECONFIG)), &["cannot be a member's name"]);
+}
+
+#[test]
+fn completion_knows_the_commands() {
+    for shell in ["bash", "zsh", "fish"] {
+        let output = fleetctl(&["completion", shell], None);
+        assert!(output.status.success());
+        let script = String::from_utf8(output.stdout).unwrap();
+        assert!(["explain", "trace", "diff"].iter().all(|word| script.contains(word)), "{shell}");
+    }
+}
