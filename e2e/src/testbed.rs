@@ -11,6 +11,7 @@ pub mod go_module;
 pub mod join;
 pub mod kubeconfig;
 pub mod pki;
+pub mod policies;
 pub mod ports;
 pub mod process;
 pub mod rbac;
@@ -23,6 +24,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use fleet_api::names::member_namespace;
 use futures::future::try_join_all;
 use k8s_openapi::api::core::v1::ServiceAccount;
 use kube::Api;
@@ -47,6 +49,8 @@ pub struct Options {
     pub apiserver_arguments: Vec<String>,
     /// Whether kube-controller-manager makes EndpointSlices of pods.
     pub slice_controller: bool,
+    /// Whether the hub has the admission policies of its chart.
+    pub policies: bool,
 }
 
 impl Default for Options {
@@ -57,6 +61,7 @@ impl Default for Options {
             audit: true,
             apiserver_arguments: Vec::new(),
             slice_controller: true,
+            policies: false,
         }
     }
 }
@@ -65,6 +70,12 @@ impl Options {
     /// A fleet of this many members, with audit logs.
     pub fn members(members: usize) -> Self {
         Self { members, ..Self::default() }
+    }
+
+    /// With the admission policies of the hub's chart.
+    #[must_use]
+    pub fn with_policies(self) -> Self {
+        Self { policies: true, ..self }
     }
 
     /// Without audit logs.
@@ -110,6 +121,10 @@ impl Testbed {
         let fleet = Fleet::join(hub, clusters, run).await?;
         let clusters = std::iter::once(fleet.hub()).chain(fleet.members());
         try_join_all(clusters.map(wait_for_controllers)).await?;
+        if options.policies {
+            let member = fleet.members().first().context("policies are about members")?;
+            policies::install(fleet.hub(), &member_namespace(member.name())).await?;
+        }
         Ok(Self { fleet })
     }
 }

@@ -29,13 +29,15 @@ const READY_DEADLINE: Duration = Duration::from_mins(1);
 const POLL: Duration = Duration::from_millis(25);
 
 /// Controllers that the fleet depends on, beside the [maker of slices](SLICE_CONTROLLER): the maker of default service
-/// accounts, and those that finish deletions. There is no scheduler, no kubelet and no aggregation of `ClusterRole`s.
-const CONTROLLERS: [&str; 5] = [
+/// accounts, those that finish deletions, and the one that checks types in admission policies. There is no scheduler, no
+/// kubelet and no aggregation of `ClusterRole`s.
+const CONTROLLERS: [&str; 6] = [
     "garbage-collector-controller",
     "namespace-controller",
     "serviceaccount-controller",
     "serviceaccount-token-controller",
     "root-ca-certificate-publisher-controller",
+    "validatingadmissionpolicy-status-controller",
 ];
 
 /// Makes EndpointSlices of pods.

@@ -1,0 +1,70 @@
+//! The admission policies of the hub's chart.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use fleet_api::names::SYSTEM_NAMESPACE;
+use futures::future::try_join_all;
+use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::Api;
+use kube::api::PostParams;
+use serde_json::{Value, json};
+
+use super::apply::apply;
+use super::cluster::Cluster;
+use super::rbac;
+use crate::helm::{Helm, chart};
+use crate::wait::wait_until;
+
+/// Kinds of the objects that policies are made of.
+const KINDS: [&str; 2] = ["ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"];
+
+/// Longest time in which an API server takes note of a policy.
+const DEADLINE: Duration = Duration::from_secs(20);
+
+/// Accounts of further hub agents that tests start.
+const REPLICAS: usize = 3;
+
+/// The original's hub agent.
+pub const ORIGINAL_HUB_AGENT: &str =
+    "system:serviceaccount:fleet-system:hub-net-controller-manager-sa";
+
+/// The policies as a hub gets them whose chart has these values under `policies`.
+pub async fn render(policies: &Value) -> Result<Vec<Value>> {
+    let values = json!({ "policies": policies });
+    let place = (SYSTEM_NAMESPACE, "hub-agent");
+    let objects = Helm::v4().await?.template(&chart("hub-agent"), place, &values).await?;
+    let policies = objects.into_iter();
+    let policies: Vec<_> =
+        policies.filter(|object| KINDS.iter().any(|kind| object["kind"] == *kind)).collect();
+    ensure!(!policies.is_empty(), "the hub's chart has no policies");
+    Ok(policies)
+}
+
+/// Installs the policies as they come, and waits until they are in force. `home` is the namespace of some member.
+pub async fn install(hub: &Cluster, home: &str) -> Result<()> {
+    let accounts = (0..=REPLICAS).map(|number| rbac::hub_agent().replica(number).user());
+    let accounts: Vec<_> = accounts.chain([ORIGINAL_HUB_AGENT.to_owned()]).collect();
+    let policies = render(&json!({ "hubUsers": accounts })).await?;
+    let client = hub.client();
+    try_join_all(policies.into_iter().map(|object| apply(&client, object))).await?;
+    wait_in_force(hub, home).await
+}
+
+/// Tries what is refused even to admins, and changes nothing.
+async fn wait_in_force(hub: &Cluster, home: &str) -> Result<()> {
+    let maps: Api<ConfigMap> = Api::namespaced(hub.client(), home);
+    let name = Some("member-policy".to_owned());
+    let metadata = ObjectMeta { name, ..ObjectMeta::default() };
+    let empty = ConfigMap { metadata, ..ConfigMap::default() };
+    let params = PostParams { dry_run: true, ..PostParams::default() };
+    wait_until("the policies are in force", DEADLINE, async || {
+        match maps.create(&params, &empty).await {
+            Ok(_) => Ok(false),
+            Err(kube::Error::Api(status)) => Ok(status.message.contains("P13:")),
+            Err(error) => Err(error).context("try a member policy without keys"),
+        }
+    })
+    .await
+}

@@ -1,0 +1,282 @@
+//! P5, P6 and P13: what a member may say is written down where it cannot change it.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use fleet_api::names::member_namespace;
+use fleet_api::{ResourceKind, kinds};
+use fleet_e2e::testbed::apply::apply;
+use fleet_e2e::testbed::policies;
+use fleet_e2e::wait::wait_until;
+use kube::Client;
+use serde_json::{Value, json};
+
+use crate::Tests;
+use crate::objects::{EXPORTED, object, slice};
+use crate::ways::{
+    REMOVING, WAYS, Way, change, create, create_by_apply, delete, passed, refused, refused_by_all,
+};
+use crate::world::World;
+
+/// For the API server to take note of a policy or of its parameters.
+const DEADLINE: Duration = Duration::from_secs(20);
+
+const CONFIG_MAP: ResourceKind = ResourceKind {
+    group: "",
+    version: "v1",
+    kind: "ConfigMap",
+    plural: "configmaps",
+    namespaced: true,
+};
+
+pub(crate) fn add(tests: &mut Tests) {
+    tests.add("P5::endpoints_are_the_members_own", endpoints_are_the_members_own);
+    tests.add("P6::services_are_the_members_own", services_are_the_members_own);
+    tests.add("P6::strict_needs_a_member_policy", strict_needs_a_member_policy);
+    tests.add("P13::members_do_not_write_their_policy", members_do_not_write_their_policy);
+    tests.add("P13::a_member_policy_says_what_it_means", a_member_policy_says_what_it_means);
+}
+
+fn policy(member: &str, cidrs: &str, exports: &str, imports: &str) -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": { "name": "member-policy", "namespace": member_namespace(member) },
+        "data": { "cidrs": cidrs, "exports": exports, "imports": imports },
+    })
+}
+
+/// Writes a member's policy and waits until an object that breaks it is refused.
+async fn enforce(
+    world: &World,
+    (member, client): (&str, &Client),
+    policy: &Value,
+    broken: (ResourceKind, &Value, &str),
+) -> Result<()> {
+    passed("by an admin", create(&world.admin, CONFIG_MAP, policy).await?)?;
+    let (kind, object, rule) = broken;
+    wait_until(&format!("the policy of {member} is in force"), DEADLINE, async || {
+        let answer = create(client, kind, object).await?;
+        if answer.is_ok() {
+            // It was made under no policy.
+            let strip = |object: &mut Value| object["metadata"]["finalizers"] = json!([]);
+            change(&world.admin, kind, object, Way::MergePatch, strip).await??;
+            delete(&world.admin, kind, object).await??;
+            return Ok(false);
+        }
+        refused("the first", answer, rule)?;
+        Ok(true)
+    })
+    .await
+}
+
+/// C3.
+async fn endpoints_are_the_members_own(world: &World) -> Result<()> {
+    const KIND: ResourceKind = kinds::ENDPOINT_SLICE_EXPORT;
+    const NORTH: &str = "north";
+    let north = world.join(NORTH).await?;
+    let of = |family: &str, addresses: &[&str]| slice(NORTH, "p5", family, addresses);
+    let foreign = [
+        ("IPv4", "10.2.0.1"),
+        ("IPv4", "10.0.255.255"),
+        ("IPv4", "10.96.0.1"),
+        ("IPv4", "192.168.1.10"),
+        ("IPv4", "8.8.8.8"),
+        ("IPv6", "fd00:2::1"),
+        ("IPv6", "fd00::1"),
+    ];
+    // Until then everything that is an endpoint passes: those that KubeFleet joined keep working.
+    let outside = of("IPv4", &[foreign[0].1]);
+    let policy = policy(NORTH, "10.1.0.0/16, 10.77.1.0/24,fd00:1::/32", "*", "*");
+    enforce(world, (NORTH, &north), &policy, (KIND, &outside, "P5")).await?;
+
+    for (family, address) in foreign {
+        let alone = of(family, &[address]);
+        refused(address, create(&north, KIND, &alone).await?, "P5")?;
+        refused(address, create_by_apply(&north, KIND, &alone).await?, "P5")?;
+    }
+    let mut draining = of("IPv4", &["10.1.0.1"]);
+    draining["spec"]["drainingEndpoints"] = json!([{ "addresses": ["10.2.0.1"] }]);
+    refused("draining", create(&north, KIND, &draining).await?, "P5")?;
+
+    let mine = of("IPv4", &["10.1.0.1", "10.1.255.254", "10.77.1.9"]);
+    passed("its own", create(&north, KIND, &mine).await?)?;
+    let v6 = slice(NORTH, "p5-v6", "IPv6", &["fd00:1::7"]);
+    passed("its own IPv6", create(&north, KIND, &v6).await?)?;
+    let spoil = |object: &mut Value| {
+        object["spec"]["endpoints"][2]["addresses"] = json!(["10.77.1.9", "10.77.2.1"]);
+    };
+    refused_by_all(("changed", &WAYS), &north, KIND, &mine, spoil, "P5").await?;
+    let fewer = |object: &mut Value| {
+        object["spec"]["endpoints"] = json!([]);
+    };
+    passed("withdrawn", change(&north, KIND, &mine, Way::Put, fewer).await?)?;
+    Ok(())
+}
+
+/// C4.
+async fn services_are_the_members_own(world: &World) -> Result<()> {
+    const SOUTH: &str = "south";
+    let south = world.join(SOUTH).await?;
+    let of = |kind: ResourceKind, reference: &str, name: &str, service: (&str, &str)| {
+        let mut object = object(kind, SOUTH, name);
+        let (namespace, name) = service;
+        let field = match kind {
+            kinds::ENDPOINT_SLICE_EXPORT => "ownerServiceReference",
+            _ => reference,
+        };
+        // A slice is beside its Service.
+        let of = &mut object["spec"][reference];
+        of["namespacedName"] = json!(format!("{namespace}/{}", of["name"].as_str().unwrap()));
+        of["namespace"] = json!(namespace);
+        object["spec"][field]["namespace"] = json!(namespace);
+        object["spec"][field]["name"] = json!(name);
+        object["spec"][field]["namespacedName"] = json!(format!("{namespace}/{name}"));
+        object
+    };
+    let exported = EXPORTED[0];
+    let first = of(exported.0, exported.1, "p6", ("kube-system", "dns"));
+    let policy = policy(SOUTH, "10.0.0.0/8", "shop/*, team/web", "data/db");
+    enforce(world, (SOUTH, &south), &policy, (exported.0, &first, "P6")).await?;
+
+    for (kind, reference) in EXPORTED {
+        let imports = kind == kinds::INTERNAL_SERVICE_IMPORT;
+        let (fine, others): (&[_], &[_]) = if imports {
+            (&[("data", "db")], &[("data", "db2"), ("shop", "web"), ("team", "web")])
+        } else {
+            let others =
+                &[("kube-system", "dns"), ("team", "web2"), ("shop2", "a"), ("data", "db")];
+            (&[("team", "web"), ("shop", "a"), ("shop", "b")], others)
+        };
+        for (number, service) in fine.iter().enumerate() {
+            let mine = of(kind, reference, &format!("p6-{number}"), *service);
+            passed("listed", create(&south, kind, &mine).await?).context(kind.kind)?;
+        }
+        for service in others {
+            let other = of(kind, reference, "p6-other", *service);
+            let what = format!("{} of {service:?}", kind.kind);
+            refused(&what, create(&south, kind, &other).await?, "P6")?;
+            refused(&what, create_by_apply(&south, kind, &other).await?, "P6")?;
+        }
+    }
+    Ok(())
+}
+
+/// The same policies as `strict` renders them, for one namespace: without a member policy nothing passes.
+async fn strict_needs_a_member_policy(world: &World) -> Result<()> {
+    const STRICT: &str = "strict";
+    let strict = world.join(STRICT).await?;
+    let label = json!({ "metadata": { "labels": { STRICT: "yes" } } });
+    let namespace = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": {
+        "name": member_namespace(STRICT), "labels": label["metadata"]["labels"],
+    } });
+    apply(&world.admin, namespace).await?;
+    for mut object in policies::render(&json!({ "strict": true })).await? {
+        let name = object["metadata"]["name"].as_str().context("a name")?;
+        if !name.starts_with("member-") || name.starts_with("member-policy") {
+            continue;
+        }
+        let name = format!("{STRICT}-{name}");
+        object["metadata"]["name"] = json!(name);
+        if object["kind"] == "ValidatingAdmissionPolicyBinding" {
+            object["spec"]["policyName"] = json!(name);
+            object["spec"]["matchResources"] =
+                json!({ "namespaceSelector": { "matchLabels": { STRICT: "yes" } } });
+        }
+        apply(&world.admin, object).await?;
+    }
+    for (kind, _) in EXPORTED {
+        let mine = object(kind, STRICT, "p6");
+        wait_until(&format!("no {} passes", kind.kind), DEADLINE, async || {
+            match create(&strict, kind, &mine).await? {
+                Ok(_) => {
+                    let strip = |object: &mut Value| object["metadata"]["finalizers"] = json!([]);
+                    change(&world.admin, kind, &mine, Way::MergePatch, strip).await??;
+                    delete(&world.admin, kind, &mine).await??;
+                    Ok(false)
+                }
+                Err(kube::Error::Api(status)) if status.message.contains("no params found") => {
+                    Ok(true)
+                }
+                Err(error) => Err(error.into()),
+            }
+        })
+        .await?;
+    }
+    let policy = policy(STRICT, "10.0.0.0/8", "team/*", "team/*");
+    passed("a policy", create(&world.admin, CONFIG_MAP, &policy).await?)?;
+    for (kind, _) in EXPORTED {
+        let mine = object(kind, STRICT, "p6");
+        wait_until(&format!("{} passes", kind.kind), DEADLINE, async || {
+            Ok(create(&strict, kind, &mine).await?.map(|_| true)?)
+        })
+        .await?;
+    }
+    Ok(())
+}
+
+async fn members_do_not_write_their_policy(world: &World) -> Result<()> {
+    const MEMBER: &str = "p13";
+    let member = world.join(MEMBER).await?;
+    let wide = policy(MEMBER, "10.0.0.0/8", "*", "*");
+    refused("made", create(&member, CONFIG_MAP, &wide).await?, "P13")?;
+    refused("applied", create_by_apply(&member, CONFIG_MAP, &wide).await?, "P13")?;
+    passed("by an admin", create(&world.admin, CONFIG_MAP, &wide).await?)?;
+    let widen = |object: &mut Value| {
+        object["data"] = json!({ "cidrs": "", "exports": "*", "imports": "*" });
+    };
+    refused_by_all(("widened", &WAYS), &member, CONFIG_MAP, &wide, widen, "P13").await?;
+    let label = |object: &mut Value| object["metadata"]["labels"] = json!({ "a": "b" });
+    refused_by_all(("labelled", &REMOVING), &member, CONFIG_MAP, &wide, label, "P13").await?;
+    refused("deleted", delete(&member, CONFIG_MAP, &wide).await?, "P13")?;
+    // Other ConfigMaps are none of our business.
+    let mut other = wide.clone();
+    other["metadata"]["name"] = json!("other");
+    passed("another ConfigMap", create(&member, CONFIG_MAP, &other).await?)?;
+    passed("by an admin", delete(&world.admin, CONFIG_MAP, &wide).await?)
+}
+
+/// Admins make mistakes.
+async fn a_member_policy_says_what_it_means(world: &World) -> Result<()> {
+    const MEMBER: &str = "typo";
+    world.join(MEMBER).await?;
+    for cidrs in [
+        "10.1.0.0",
+        "10.1.0.0/33",
+        "10.1.0.1/16",
+        "10.1.0.0/16;10.2.0.0/16",
+        "fd00::1/64",
+        "pods",
+        "0.0.0.0/0",
+        "::/0",
+        "127.0.0.0/8",
+        "127.1.0.0/16",
+        "169.254.0.0/16",
+        "224.0.0.0/4",
+        "240.0.0.0/5",
+        "192.0.0.0/2",
+        "fe80::/64",
+        "10.1.0.0/16,ff00::/8",
+    ] {
+        let typo = policy(MEMBER, cidrs, "*", "*");
+        refused(cidrs, create(&world.admin, CONFIG_MAP, &typo).await?, "P13")?;
+    }
+    for services in
+        ["shop", "shop/", "/web", "shop/web/x", "*/web", "Shop/web", "shop/*,team", "**", "shop/w*"]
+    {
+        let typo = policy(MEMBER, "10.1.0.0/16", services, "");
+        refused(services, create(&world.admin, CONFIG_MAP, &typo).await?, "P13")?;
+        let typo = policy(MEMBER, "10.1.0.0/16", "", services);
+        refused(services, create(&world.admin, CONFIG_MAP, &typo).await?, "P13")?;
+    }
+    for key in ["cidrs", "exports", "imports"] {
+        let mut less = policy(MEMBER, "10.1.0.0/16", "*", "*");
+        let Some(data) = less["data"].as_object_mut() else { bail!("data") };
+        data.remove(key);
+        refused(key, create(&world.admin, CONFIG_MAP, &less).await?, "P13")?;
+    }
+    let mut fine = policy(MEMBER, " 10.1.0.0/16 ,2001:db8::/32", "shop/*, team/web-1", "");
+    passed("a fine one", create(&world.admin, CONFIG_MAP, &fine).await?)?;
+    fine["data"]["cidrs"] = json!("");
+    passed("nothing exported", create_by_apply(&world.admin, CONFIG_MAP, &fine).await?)?;
+    Ok(())
+}

@@ -1,0 +1,123 @@
+//! The hub, and those who write to it.
+
+use anyhow::{Context, Result};
+use fleet_api::names::{SYSTEM_NAMESPACE, member_namespace};
+use fleet_e2e::testbed::apply::apply;
+use fleet_e2e::testbed::cluster::Cluster;
+use fleet_e2e::testbed::{Options, Testbed, join, policies, rbac};
+use k8s_openapi::api::authentication::v1::TokenRequest;
+use k8s_openapi::api::core::v1::ServiceAccount;
+use kube::api::PostParams;
+use kube::config::AuthInfo;
+use kube::{Api, Client};
+use serde_json::{Value, json};
+
+/// A member with all the rights that KubeFleet grants.
+pub(crate) const EAST: &str = "east";
+/// A member with the rights of the chart.
+pub(crate) const WEST: &str = "west";
+/// A namespace of users on the hub.
+pub(crate) const TEAM: &str = "team";
+
+const MEMBER_AGENT: &str = "member-agent";
+const USER: &str = "user";
+const ORIGINAL: &str = "hub-net-controller-manager-sa";
+
+/// A hub with its policies.
+pub(crate) struct World {
+    /// The hub's admin.
+    pub(crate) admin: Client,
+    /// The agent of [`EAST`].
+    pub(crate) east: Client,
+    /// The agent of [`WEST`].
+    pub(crate) west: Client,
+    /// The hub agent.
+    pub(crate) agent: Client,
+    /// The original's hub agent.
+    pub(crate) original: Client,
+    /// Somebody who may do everything in [`TEAM`].
+    pub(crate) user: Client,
+    testbed: Testbed,
+}
+
+impl World {
+    pub(crate) async fn start() -> Result<Self> {
+        let testbed = Testbed::start(Options::members(0)).await?;
+        let hub = testbed.hub();
+        let admin = hub.client();
+        let west = member_namespace(WEST);
+        for namespace in [&west, TEAM] {
+            join::namespace(&admin, namespace).await?;
+        }
+        rbac::member_on_hub(WEST).apply(&admin).await?;
+        grant(&admin, Some(TEAM), USER).await?;
+        grant(&admin, None, ORIGINAL).await?;
+        policies::install(hub, &west).await?;
+        Ok(Self {
+            east: join_as_kubefleet_does(hub, EAST).await?,
+            west: client(hub, &west, MEMBER_AGENT).await?,
+            agent: client(hub, SYSTEM_NAMESPACE, "hub-agent").await?,
+            original: client(hub, SYSTEM_NAMESPACE, ORIGINAL).await?,
+            user: client(hub, TEAM, USER).await?,
+            admin,
+            testbed,
+        })
+    }
+
+    /// The agent of a further member, with all the rights that KubeFleet grants.
+    pub(crate) async fn join(&self, member: &str) -> Result<Client> {
+        join_as_kubefleet_does(self.testbed.hub(), member).await
+    }
+}
+
+async fn join_as_kubefleet_does(hub: &Cluster, member: &str) -> Result<Client> {
+    let namespace = member_namespace(member);
+    join::namespace(&hub.client(), &namespace).await?;
+    grant(&hub.client(), Some(&namespace), MEMBER_AGENT).await?;
+    client(hub, &namespace, MEMBER_AGENT).await
+}
+
+/// Everything that can be done with the fleet's kinds, in one namespace or in all; with `ConfigMap`s too, which KubeFleet
+/// does not grant.
+async fn grant(admin: &Client, namespace: Option<&str>, account: &str) -> Result<()> {
+    let (role, binding) = match namespace {
+        Some(_) => ("Role", "RoleBinding"),
+        None => ("ClusterRole", "ClusterRoleBinding"),
+    };
+    let home = namespace.unwrap_or(SYSTEM_NAMESPACE);
+    let name = format!("all-to-{account}");
+    let object = |kind: &str, more: Value| {
+        let mut object = json!({
+            "apiVersion": "rbac.authorization.k8s.io/v1", "kind": kind,
+            "metadata": { "name": name, "namespace": namespace },
+        });
+        for (key, value) in more.as_object().into_iter().flatten() {
+            object[key] = value.clone();
+        }
+        object
+    };
+    let account = json!({ "kind": "ServiceAccount", "name": account, "namespace": home });
+    let mut made = json!({ "apiVersion": "v1", "metadata": account.clone() });
+    made["kind"] = json!("ServiceAccount");
+    apply(admin, made).await?;
+    let groups = ["networking.fleet.azure.com", "cluster.kubernetes-fleet.io"];
+    let rules = json!([
+        { "apiGroups": groups, "resources": ["*"], "verbs": ["*"] },
+        { "apiGroups": [""], "resources": ["configmaps"], "verbs": ["*"] },
+    ]);
+    apply(admin, object(role, json!({ "rules": rules }))).await?;
+    let reference = json!({ "apiGroup": "rbac.authorization.k8s.io", "kind": role, "name": name });
+    apply(admin, object(binding, json!({ "roleRef": reference, "subjects": [account] }))).await
+}
+
+/// A client with a token of a service account.
+async fn client(hub: &Cluster, namespace: &str, name: &str) -> Result<Client> {
+    let accounts: Api<ServiceAccount> = Api::namespaced(hub.client(), namespace);
+    let request = TokenRequest::default();
+    let answer = accounts.create_token_request(name, &PostParams::default(), &request).await;
+    let answer = answer.with_context(|| format!("get a token of {namespace}/{name}"))?;
+    let token = answer.status.context("the token request has no status")?.token;
+    let mut config = hub.config().clone();
+    config.auth_info = AuthInfo { token: Some(token.into()), ..AuthInfo::default() };
+    Ok(Client::try_from(config)?)
+}
