@@ -42,7 +42,7 @@ const MEMBERS_KINDS: [ResourceKind; 4] = [
 
 #[tokio::test(flavor = "multi_thread")]
 async fn members_come_and_go() {
-    let testbed = Testbed::start(Options::members(1)).await.unwrap();
+    let testbed = Testbed::start(Options::members(1).with_policies()).await.unwrap();
     let result = story(&testbed).await;
     testbed.explain(result).await.unwrap();
 }

@@ -71,7 +71,7 @@ pub(crate) fn agent_options() -> AgentOptions {
 
 impl Stage {
     pub(crate) async fn start(members: usize) -> Result<Self> {
-        let fleet = Fleet::from_env_or_testbed(Options::members(members)).await?;
+        let fleet = Fleet::from_env_or_testbed(Options::members(members).with_policies()).await?;
         let recorder = match fleet.hub().audit_log_path() {
             Some(_) => Some(Recorder::start(&fleet).await?),
             None => None,
