@@ -107,6 +107,39 @@ impl From<Testbed> for Fleet {
     }
 }
 
+/// Control planes with nothing of a fleet in them, for tests that install one.
+///
+/// Dropping it ends every server and removes every file.
+#[derive(Debug)]
+pub struct Bare {
+    clusters: Vec<Cluster>,
+    // Last, so that the folder goes after the servers that write into it.
+    run: Arc<RunDir>,
+}
+
+impl Bare {
+    /// Starts clusters of these names.
+    pub async fn start(names: &[&str]) -> Result<Self> {
+        let options = Options::default();
+        let binaries = tokio::task::spawn_blocking(Binaries::ensure).await??;
+        let run = Arc::new(RunDir::create(&options.run_name())?);
+        let start = names.iter().map(|name| start_cluster(name, &binaries, &run, &options, false));
+        let clusters = try_join_all(start).await?;
+        try_join_all(clusters.iter().map(wait_for_controllers)).await?;
+        Ok(Self { clusters, run })
+    }
+
+    /// The clusters, in the order of their names.
+    pub fn clusters(&self) -> &[Cluster] {
+        &self.clusters
+    }
+
+    /// The folder of this run, for files and logs of programs that the test starts.
+    pub fn run(&self) -> &Arc<RunDir> {
+        &self.run
+    }
+}
+
 impl Testbed {
     /// Finds or builds the programs, cleans what killed runs left, starts all control planes at once and joins them.
     pub async fn start(options: Options) -> Result<Self> {
@@ -114,9 +147,10 @@ impl Testbed {
         let run = Arc::new(RunDir::create(&options.run_name())?);
         let members = (1..=options.members).map(|number| format!("member-{number}"));
         let names: Vec<String> = std::iter::once("hub".to_owned()).chain(members).collect();
-        let mut clusters =
-            try_join_all(names.iter().map(|name| start_cluster(name, &binaries, &run, &options)))
-                .await?;
+        let mut clusters = try_join_all(
+            names.iter().map(|name| start_cluster(name, &binaries, &run, &options, true)),
+        )
+        .await?;
         let hub = clusters.remove(0);
         let fleet = Fleet::join(hub, clusters, run).await?;
         let clusters = std::iter::once(fleet.hub()).chain(fleet.members());
@@ -144,6 +178,7 @@ async fn start_cluster(
     binaries: &Binaries,
     run: &Arc<RunDir>,
     options: &Options,
+    with_crds: bool,
 ) -> Result<Cluster> {
     let settings =
         ApiServerSettings { audit: options.audit, arguments: options.apiserver_arguments.clone() };
@@ -152,10 +187,10 @@ async fn start_cluster(
         let plane =
             ControlPlane::start(name, folder, binaries.clone(), Arc::clone(run), settings).await?;
         let cluster = Cluster::own(name, plane).await?;
-        if name == "hub" {
-            join::install_hub_crds(&cluster).await?;
-        } else {
-            join::install_member_crds(&cluster).await?;
+        match name {
+            _ if !with_crds => {}
+            "hub" => join::install_hub_crds(&cluster).await?,
+            _ => join::install_member_crds(&cluster).await?,
         }
         if let Some(plane) = cluster.control_plane() {
             plane.start_controllers(options.slice_controller).await?;

@@ -27,8 +27,8 @@ pub const GRACE_PERIOD: &str = "DERIVED_SERVICE_GRACE_PERIOD";
 const READY_DEADLINE: Duration = Duration::from_secs(30);
 const STOP_PATIENCE: Duration = Duration::from_secs(15);
 
-/// Variables of the caller that would make an agent talk to another cluster.
-const FOREIGN: [&str; 6] = [
+/// Variables of the caller that would make an agent talk to another cluster; agents are started without them.
+pub const FOREIGN: [&str; 6] = [
     "KUBECONFIG",
     "HUB_SERVER_URL",
     "CONFIG_PATH",
@@ -313,6 +313,15 @@ fn program(folder: &Path, agent: Agent) -> Result<PathBuf> {
         Agent::Hub => "hub-agent",
         Agent::Member(_) => "member-agent",
     };
+    program_in(folder, name)
+}
+
+/// The program `hub-agent` or `member-agent`, in [`AGENTS_FOLDER`] or beside the running program.
+pub fn find_program(name: &str) -> Result<PathBuf> {
+    program_in(&programs_folder()?, name)
+}
+
+fn program_in(folder: &Path, name: &str) -> Result<PathBuf> {
     let path = folder.join(name);
     if !path.is_file() {
         bail!(

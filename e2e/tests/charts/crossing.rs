@@ -1,0 +1,91 @@
+//! The whole life of a fleet made by the charts: installed, at work, upgraded, rolled back, uninstalled.
+
+use std::collections::BTreeSet;
+
+use anyhow::{Result, ensure};
+use fleet_e2e::exchange::{export, import, wait_imported};
+use fleet_e2e::testbed::join::namespace;
+use fleet_e2e::workload::{ManualService, ServiceSpec, next_address};
+use serde_json::json;
+
+use crate::fleet::{DEADLINE, Fleet};
+use crate::pod::{Running, is_admitted};
+use crate::{definitions, life};
+
+pub(crate) const SHOP: &str = "shop";
+pub(crate) const WEB: &str = "web";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn charts_carry_a_fleet_from_install_to_uninstall() {
+    let fleet = Fleet::start().await.unwrap();
+    let result = story(&fleet).await;
+    if result.is_err() {
+        eprintln!("logs are kept in {}", fleet.bare().run().keep_logs().display());
+    }
+    result.unwrap();
+}
+
+/// The chapters build on each other: each needs what the one before has left.
+async fn story(fleet: &Fleet) -> Result<()> {
+    definitions::installed_by_others_are_left_alone(fleet).await?;
+    install(fleet).await?;
+    let mut agents = Agents::start(fleet).await?;
+    let web = services_cross(fleet).await?;
+    life::upgrade_and_rollback(fleet).await?;
+    definitions::are_upgraded_with_the_chart(fleet).await?;
+    definitions::are_shared_by_two_charts(fleet).await?;
+    definitions::are_taken_over_on_demand(fleet).await?;
+    life::an_importer_is_uninstalled_and_comes_back(fleet, &mut agents, &web).await?;
+    fleet.nothing_was_refused()?;
+    life::everything_is_uninstalled(fleet, agents).await
+}
+
+/// The processes of the three Deployments.
+pub(crate) struct Agents {
+    pub(crate) hub: Running,
+    pub(crate) east: Running,
+    pub(crate) west: Option<Running>,
+}
+
+impl Agents {
+    async fn start(fleet: &Fleet) -> Result<Self> {
+        let run = fleet.bare().run();
+        Ok(Self {
+            hub: Running::start(fleet.hub(), "hub-agent", run).await?,
+            east: Running::start(fleet.east(), "member-agent", run).await?,
+            west: Some(Running::start(fleet.west(), "member-agent", run).await?),
+        })
+    }
+}
+
+async fn install(fleet: &Fleet) -> Result<()> {
+    let members = json!({ "members": [{ "name": "east" }, { "name": "west" }] });
+    let notes = fleet.release(fleet.hub(), "hub-agent").install(&members, &[]).await?;
+    ensure!(
+        notes.contains("kubectl -n fleet-member-east get secret member-agent-token"),
+        "{notes}"
+    );
+    is_admitted(fleet.hub(), "hub-agent").await?;
+    for member in [fleet.east(), fleet.west()] {
+        let release = fleet.release(member, "member-agent");
+        let notes = release.install(&fleet.member_values(member)?, &[]).await?;
+        ensure!(notes.contains("There is no such Secret yet"), "{notes}");
+        fleet.hand_token_over(member).await?;
+        is_admitted(member, "member-agent").await?;
+    }
+    Ok(())
+}
+
+/// A Service of east is used in west.
+async fn services_cross(fleet: &Fleet) -> Result<ManualService> {
+    for cluster in fleet.bare().clusters() {
+        namespace(&cluster.client(), SHOP).await?;
+    }
+    let address = next_address();
+    let spec = ServiceSpec::http(SHOP, WEB);
+    let web = ManualService::deploy(fleet.east(), &spec, std::slice::from_ref(&address)).await?;
+    export(fleet.east(), SHOP, WEB).await?;
+    import(fleet.west(), SHOP, WEB, WEB).await?;
+    wait_imported(fleet.west(), SHOP, WEB, &BTreeSet::from([address]), DEADLINE).await?;
+    Ok(web)
+}

@@ -1,0 +1,110 @@
+//! A fleet of three clusters that has nothing but the charts in it: a hub, east and west.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use fleet_e2e::helm::{Helm, Release, chart};
+use fleet_e2e::testbed::Bare;
+use fleet_e2e::testbed::apply::apply;
+use fleet_e2e::testbed::cluster::Cluster;
+use fleet_e2e::wait::wait_for;
+use k8s_openapi::api::core::v1::Secret;
+use kube::Api;
+use serde_json::{Value, json};
+
+use crate::pod::{NAMESPACE, restricted_namespace};
+
+pub(crate) const DEADLINE: Duration = Duration::from_mins(1);
+
+/// The clusters, and the Helm of each: hub and west have Helm 4, east has Helm 3.
+pub(crate) struct Fleet {
+    bare: Bare,
+    helm3: Helm,
+    helm4: Helm,
+}
+
+impl Fleet {
+    pub(crate) async fn start() -> Result<Self> {
+        let bare = Bare::start(&["hub", "east", "west"]).await?;
+        for cluster in bare.clusters() {
+            apply(&cluster.client(), restricted_namespace()).await?;
+        }
+        Ok(Self { bare, helm3: Helm::v3().await?, helm4: Helm::v4().await? })
+    }
+
+    pub(crate) fn bare(&self) -> &Bare {
+        &self.bare
+    }
+
+    pub(crate) fn hub(&self) -> &Cluster {
+        &self.bare.clusters()[0]
+    }
+
+    pub(crate) fn east(&self) -> &Cluster {
+        &self.bare.clusters()[1]
+    }
+
+    pub(crate) fn west(&self) -> &Cluster {
+        &self.bare.clusters()[2]
+    }
+
+    /// The release of a chart, named like it.
+    pub(crate) fn release<'a>(&'a self, cluster: &'a Cluster, name: &'a str) -> Release<'a> {
+        let helm = if cluster.name() == "east" { &self.helm3 } else { &self.helm4 };
+        helm.release(cluster.kubeconfig_path(), (NAMESPACE, name), chart(name))
+    }
+
+    /// What the member's chart is told.
+    pub(crate) fn member_values(&self, member: &Cluster) -> Result<Value> {
+        let authority = self.hub().ca_pem().context("the hub has an authority of its own")?;
+        Ok(json!({
+            "config": {
+                "memberClusterName": member.name(),
+                "hubURL": self.hub().server_url(),
+                "hubCA": STANDARD.encode(authority),
+            },
+            "derivedServiceGracePeriod": "0s",
+        }))
+    }
+
+    /// Carries the token that the hub's chart has made over to the member, as the hub chart's notes say.
+    pub(crate) async fn hand_token_over(&self, member: &Cluster) -> Result<()> {
+        let home = format!("fleet-member-{}", member.name());
+        let api: Api<Secret> = Api::namespaced(self.hub().client(), &home);
+        let token = wait_for("a token", DEADLINE, async || {
+            let data = api.get("member-agent-token").await?.data.unwrap_or_default();
+            Ok(data.get("token").map(|token| STANDARD.encode(&token.0)))
+        });
+        apply(
+            &member.client(),
+            json!({
+                "apiVersion": "v1", "kind": "Secret",
+                "metadata": { "name": "hub-kubeconfig-secret", "namespace": NAMESPACE },
+                "data": { "token": token.await? },
+            }),
+        )
+        .await
+    }
+
+    /// The API servers have refused the agents nothing: the charts' rights suffice.
+    pub(crate) fn nothing_was_refused(&self) -> Result<()> {
+        let mut asked = 0;
+        for cluster in self.bare.clusters() {
+            let log = cluster.audit_log_path().context("an audit log")?;
+            for line in std::fs::read_to_string(log)?.lines() {
+                // The last line may be half written.
+                let Ok(event) = serde_json::from_str::<Value>(line) else { continue };
+                let user = event["user"]["username"].as_str().unwrap_or_default();
+                if !user.starts_with("system:serviceaccount:fleet-") {
+                    continue;
+                }
+                asked += 1;
+                ensure!(event["responseStatus"]["code"] != 403, "{}: {event}", cluster.name());
+            }
+        }
+        ensure!(asked > 0, "the agents asked for nothing");
+        Ok(())
+    }
+}

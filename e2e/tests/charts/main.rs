@@ -1,0 +1,63 @@
+//! The Helm charts, with Helm 3 and Helm 4: what they render and refuse, and what becomes of them on real API servers.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "clippy takes only #[test] functions for tests"
+)]
+
+mod crossing;
+mod definitions;
+mod fleet;
+mod golden;
+mod life;
+mod options;
+mod pod;
+mod refusals;
+mod values;
+
+use fleet_e2e::helm::Helm;
+use serde_json::{Value, json};
+
+const CHARTS: [&str; 2] = ["hub-agent", "member-agent"];
+
+async fn both_helms() -> [Helm; 2] {
+    [Helm::v3().await.unwrap(), Helm::v4().await.unwrap()]
+}
+
+/// The least that a chart needs to be told.
+fn needed(chart: &str) -> Value {
+    match chart {
+        "member-agent" => json!({
+            "config": { "memberClusterName": "east", "hubURL": "https://hub.example:6443" },
+        }),
+        _ => json!({}),
+    }
+}
+
+/// `more` laid over `values`.
+fn with(mut values: Value, more: &Value) -> Value {
+    merge(&mut values, more);
+    values
+}
+
+fn merge(values: &mut Value, more: &Value) {
+    match (values, more) {
+        (Value::Object(values), Value::Object(more)) => {
+            for (key, value) in more {
+                merge(values.entry(key.clone()).or_insert(Value::Null), value);
+            }
+        }
+        (values, more) => *values = more.clone(),
+    }
+}
+
+/// The object of a kind and name.
+fn find<'a>(objects: &'a [Value], kind: &str, name: &str) -> Option<&'a Value> {
+    objects.iter().find(|object| object["kind"] == kind && object["metadata"]["name"] == name)
+}
+
+/// All objects of a kind.
+fn of_kind<'a>(objects: &'a [Value], kind: &str) -> Vec<&'a Value> {
+    objects.iter().filter(|object| object["kind"] == kind).collect()
+}

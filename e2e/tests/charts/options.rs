@@ -1,0 +1,210 @@
+//! What options change in what is rendered.
+
+use std::collections::BTreeSet;
+
+use fleet_e2e::helm::{Helm, chart};
+use serde_json::{Value, json};
+
+use crate::{CHARTS, find, needed, of_kind, with};
+
+async fn render(name: &str, values: &Value) -> Vec<Value> {
+    let helm = Helm::v4().await.unwrap();
+    let values = with(needed(name), values);
+    helm.template(&chart(name), ("fleet-system", name), &values).await.unwrap()
+}
+
+fn pod(objects: &[Value]) -> &Value {
+    &of_kind(objects, "Deployment")[0]["spec"]["template"]["spec"]
+}
+
+fn arguments(objects: &[Value]) -> Vec<&str> {
+    let arguments = pod(objects)["containers"][0]["args"].as_array().unwrap();
+    arguments.iter().map(|argument| argument.as_str().unwrap()).collect()
+}
+
+fn variable<'a>(objects: &'a [Value], name: &str) -> Option<&'a str> {
+    let variables = pod(objects)["containers"][0]["env"].as_array()?;
+    variables.iter().find(|variable| variable["name"] == name)?["value"].as_str()
+}
+
+#[tokio::test]
+async fn monitoring_is_there_if_wanted() {
+    for name in CHARTS {
+        let plain = render(name, &json!({})).await;
+        for kind in ["ServiceMonitor", "PodMonitor", "PrometheusRule", "ConfigMap", "NetworkPolicy"]
+        {
+            assert!(of_kind(&plain, kind).is_empty(), "{name} has a {kind}");
+        }
+        let wanted = json!({
+            "serviceMonitor": { "enabled": true, "interval": "15s", "labels": { "release": "kps" } },
+            "prometheusRule": { "enabled": true },
+            "dashboards": { "enabled": true },
+            "networkPolicy": { "enabled": true },
+        });
+        let objects = render(name, &wanted).await;
+        let monitor = find(&objects, "ServiceMonitor", name).unwrap();
+        assert_eq!(
+            monitor["spec"]["endpoints"][0],
+            json!({ "port": "metrics", "interval": "15s" })
+        );
+        assert_eq!(monitor["metadata"]["labels"]["release"], "kps");
+        let service = find(&objects, "Service", &format!("{name}-metrics")).unwrap();
+        assert_eq!(service["spec"]["ports"][0]["name"], "metrics");
+        for label in ["app.kubernetes.io/name", "app.kubernetes.io/instance"] {
+            let selected = &monitor["spec"]["selector"]["matchLabels"][label];
+            assert_eq!(selected, &service["metadata"]["labels"][label], "{label}");
+        }
+        let rules = &find(&objects, "PrometheusRule", name).unwrap()["spec"]["groups"][0]["rules"];
+        assert!(rules.as_array().unwrap().len() > 4);
+        // Placeholders of Prometheus and Grafana are not Helm's.
+        assert!(rules.to_string().contains("{{ $labels."));
+        let dashboards = find(&objects, "ConfigMap", &format!("{name}-dashboards")).unwrap();
+        let dashboard = dashboards["data"][format!("{name}.json")].as_str().unwrap();
+        let dashboard: Value = serde_json::from_str(dashboard).unwrap();
+        assert!(dashboard["panels"].as_array().unwrap().len() > 4);
+
+        let pods = render(name, &json!({ "podMonitor": { "enabled": true } })).await;
+        let monitor = find(&pods, "PodMonitor", name).unwrap();
+        assert_eq!(monitor["spec"]["podMetricsEndpoints"][0]["port"], "metrics");
+        assert!(of_kind(&pods, "Service").is_empty());
+    }
+}
+
+#[tokio::test]
+async fn a_network_policy_lets_the_agent_reach_the_hub() {
+    let values = json!({
+        "networkPolicy": { "enabled": true },
+        "config": { "hubURL": "https://hub.example:8443/path" },
+    });
+    let objects = render("member-agent", &values).await;
+    let egress = &find(&objects, "NetworkPolicy", "member-agent").unwrap()["spec"]["egress"];
+    let ports = egress[1]["ports"].as_array().unwrap();
+    let ports: Vec<_> = ports.iter().map(|port| port["port"].as_u64().unwrap()).collect();
+    assert_eq!(ports, [443, 6443, 8443]);
+}
+
+#[tokio::test]
+async fn each_provider_mounts_its_credentials() {
+    let secret = render("member-agent", &json!({ "secret": { "name": "hub", "key": "t" } })).await;
+    assert_eq!(
+        pod(&secret)["volumes"][0]["secret"]["items"],
+        json!([{ "key": "t", "path": "token" }])
+    );
+    assert_eq!(variable(&secret, "CONFIG_PATH"), Some("/var/run/fleet/hub/token"));
+    assert_eq!(variable(&secret, "HUB_SERVER_URL"), Some("https://hub.example:6443"));
+
+    let values =
+        json!({ "config": { "provider": "projected" }, "projected": { "audience": "hub" } });
+    let projected = render("member-agent", &values).await;
+    let token = &pod(&projected)["volumes"][0]["projected"]["sources"][0]["serviceAccountToken"];
+    assert_eq!(token["audience"], "hub");
+    assert_eq!(variable(&projected, "CONFIG_PATH"), Some("/var/run/fleet/hub/token"));
+
+    let values = json!({ "config": { "provider": "kubeconfig", "hubURL": "" } });
+    let kubeconfig = render("member-agent", &values).await;
+    assert_eq!(variable(&kubeconfig, "HUB_KUBECONFIG"), Some("/var/run/fleet/hub/kubeconfig"));
+    assert_eq!(variable(&kubeconfig, "HUB_SERVER_URL"), None);
+    let items = &pod(&kubeconfig)["volumes"][0]["secret"]["items"];
+    assert_eq!(items, &json!([{ "key": "kubeconfig", "path": "kubeconfig" }]));
+}
+
+#[tokio::test]
+async fn further_work_brings_further_rights() {
+    let names = |objects: &[Value]| -> Vec<String> {
+        let roles = of_kind(objects, "ClusterRole");
+        let names = roles.iter().map(|role| role["metadata"]["name"].as_str().unwrap().to_owned());
+        names.collect::<BTreeSet<_>>().into_iter().collect()
+    };
+    let plain = render("member-agent", &json!({})).await;
+    assert_eq!(names(&plain), ["member-agent"]);
+    let values = json!({
+        "externalWorkloads": { "enabled": true },
+        "endpointslices": { "mode": "opt-in", "maxEndpointsPerSlice": 50 },
+    });
+    let more = render("member-agent", &values).await;
+    assert_eq!(
+        names(&more),
+        ["member-agent", "member-agent-endpointslices", "member-agent-external-workloads"]
+    );
+    for flag in
+        ["--external-workloads=true", "--endpointslices=opt-in", "--max-endpoints-per-slice=50"]
+    {
+        assert!(arguments(&more).contains(&flag), "{flag}");
+    }
+    let none = render("member-agent", &json!({ "rbac": { "create": false } })).await;
+    assert!(
+        ["Role", "ClusterRole", "RoleBinding"].iter().all(|kind| of_kind(&none, kind).is_empty())
+    );
+}
+
+#[tokio::test]
+async fn the_lease_may_live_in_another_namespace() {
+    let objects = render("member-agent", &json!({ "leaderElectionNamespace": "leases" })).await;
+    let all = of_kind(&objects, "Role");
+    let rights = |namespace: &str| -> Vec<String> {
+        let role = all.iter().find(|role| role["metadata"]["namespace"] == namespace).unwrap();
+        let rules = role["rules"].as_array().unwrap();
+        rules.iter().map(|rule| rule["resources"][0].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(rights("leases"), ["leases"]);
+    assert_eq!(rights("fleet-system"), ["services", "endpointslices"]);
+}
+
+#[tokio::test]
+async fn a_member_of_the_hub_chart_gets_rights_in_its_namespace_alone() {
+    let values = json!({ "members": [
+        { "name": "east" },
+        { "name": "west", "subjects": [{ "kind": "User", "name": "west" }] },
+    ] });
+    let objects = render("hub-agent", &values).await;
+    for member in ["east", "west"] {
+        let namespace = format!("fleet-member-{member}");
+        let made = find(&objects, "Namespace", &namespace).unwrap();
+        assert_eq!(made["metadata"]["annotations"]["helm.sh/resource-policy"], "keep");
+        let role = find(&objects, "Role", &format!("fleet-role-{member}")).unwrap();
+        assert_eq!(role["metadata"]["namespace"], namespace.as_str());
+    }
+    let secrets = of_kind(&objects, "Secret");
+    assert_eq!(secrets.len(), 1, "who comes with an identity needs no token");
+    assert_eq!(secrets[0]["metadata"]["namespace"], "fleet-member-east");
+    let binding = find(&objects, "RoleBinding", "fleet-rolebinding-west").unwrap();
+    assert_eq!(binding["subjects"], json!([{ "kind": "User", "name": "west" }]));
+    assert!(of_kind(&render("hub-agent", &json!({})).await, "Namespace").is_empty());
+}
+
+#[tokio::test]
+async fn the_definitions_are_kept_and_can_be_left_out() {
+    for (name, count) in [("hub-agent", 7), ("member-agent", 3)] {
+        let objects = render(name, &json!({})).await;
+        let definitions = of_kind(&objects, "CustomResourceDefinition");
+        assert_eq!(definitions.len(), count, "{name}");
+        for definition in definitions {
+            assert_eq!(definition["metadata"]["annotations"]["helm.sh/resource-policy"], "keep");
+        }
+        let none = render(name, &json!({ "crds": { "install": false } })).await;
+        assert!(of_kind(&none, "CustomResourceDefinition").is_empty());
+    }
+    let all = render("hub-agent", &json!({ "crds": { "membership": true } })).await;
+    assert!(
+        find(&all, "CustomResourceDefinition", "memberclusters.cluster.kubernetes-fleet.io")
+            .is_some()
+    );
+}
+
+#[tokio::test]
+async fn an_image_is_named_by_tag_or_digest() {
+    let image = |objects: &[Value]| pod(objects)["containers"][0]["image"].clone();
+    let tag = json!({ "image": { "repository": "registry.example/hub", "tag": "1.2.3" } });
+    assert_eq!(image(&render("hub-agent", &tag).await), "registry.example/hub:1.2.3");
+    let digest = format!("sha256:{}", "0".repeat(64));
+    let both = with(tag, &json!({ "image": { "digest": digest } }));
+    assert_eq!(image(&render("hub-agent", &both).await), format!("registry.example/hub@{digest}"));
+}
+
+#[tokio::test]
+async fn one_replica_has_no_disruption_budget() {
+    let objects = render("hub-agent", &json!({})).await;
+    assert_eq!(of_kind(&objects, "PodDisruptionBudget").len(), 1);
+    let objects = render("hub-agent", &json!({ "replicaCount": 1 })).await;
+    assert!(of_kind(&objects, "PodDisruptionBudget").is_empty(), "it would block every drain");
+}

@@ -1,0 +1,67 @@
+//! Wrong values are refused, with a message that names them.
+
+use fleet_e2e::helm::chart;
+use serde_json::json;
+
+use crate::{CHARTS, both_helms, needed, with};
+
+#[tokio::test]
+async fn wrong_values_of_either_chart() {
+    let cases = [
+        (json!({ "replicas": 3 }), "additional properties 'replicas' not allowed"),
+        (json!({ "image": { "pullPolicy": "Sometimes" } }), "'/image/pullPolicy'"),
+        (json!({ "image": { "digest": "latest" } }), "'/image/digest'"),
+        (json!({ "replicaCount": "two" }), "'/replicaCount': got string, want integer"),
+        (json!({ "leaderElectionNamespace": "Fleet_System" }), "'/leaderElectionNamespace'"),
+        (json!({ "networkPolicy": { "apiServerPorts": [70000] } }), "maximum: got 70,000"),
+        (json!({ "extraArgs": ["v=2"] }), "'/extraArgs/0'"),
+        (
+            json!({ "podMonitor": { "enabled": true }, "serviceMonitor": { "enabled": true } }),
+            "choose one",
+        ),
+    ];
+    for name in CHARTS {
+        for (values, said) in &cases {
+            refused(name, &with(needed(name), values), said).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn wrong_values_of_the_hub_chart() {
+    for (values, said) in [
+        (json!({ "forceDeleteWaitTime": "15" }), "'/forceDeleteWaitTime'"),
+        (json!({ "members": [{ "name": "East" }] }), "'/members/0/name'"),
+        (json!({ "members": [{ "nam": "east" }] }), "missing property 'name'"),
+        (json!({ "crds": { "enabled": true } }), "additional properties 'enabled'"),
+    ] {
+        refused("hub-agent", &values, said).await;
+    }
+}
+
+#[tokio::test]
+async fn wrong_values_of_the_member_chart() {
+    let right = needed("member-agent");
+    for (values, said) in [
+        (json!({ "config": { "memberClusterName": "" } }), "config.memberClusterName is not set"),
+        (json!({ "config": { "hubURL": "" } }), "config.hubURL is not set"),
+        (json!({ "config": { "hubURL": "http://hub" } }), "'/config/hubURL'"),
+        (json!({ "config": { "hubCA": "-----BEGIN CERTIFICATE-----" } }), "'/config/hubCA'"),
+        (json!({ "config": { "provider": "azure" } }), "'/config/provider'"),
+        (json!({ "config": { "provider": "kubeconfig" } }), "the kubeconfig has both"),
+        (json!({ "endpointslices": { "mode": "some" } }), "'/endpointslices/mode'"),
+        (json!({ "endpointslices": { "maxEndpointsPerSlice": 1001 } }), "maximum: got 1,001"),
+        (json!({ "projected": { "expirationSeconds": 60 } }), "'/projected/expirationSeconds'"),
+    ] {
+        refused("member-agent", &with(right.clone(), &values), said).await;
+    }
+}
+
+async fn refused(name: &str, values: &serde_json::Value, said: &str) {
+    for helm in both_helms().await {
+        let result = helm.template(&chart(name), ("fleet-system", name), values).await;
+        let Err(error) = result else { panic!("{name} takes {values}") };
+        let error = format!("{error:#}");
+        assert!(error.contains(said), "{name}: {values}: {error}");
+    }
+}

@@ -1,0 +1,75 @@
+//! `docs/charts.md` says what `values.yaml` of the charts says.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use fleet_e2e::helm::chart;
+
+use crate::CHARTS;
+
+const BEGIN: &str = "<!-- values: made by e2e/tests/charts/values.rs -->\n";
+
+/// `WRITE_GOLDEN=1 cargo test -p fleet-e2e --test charts values` writes the tables.
+#[test]
+fn the_table_of_values_is_up_to_date() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/charts.md");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let (own, _) = text.split_once(BEGIN).expect("docs/charts.md has a place for the tables");
+    let current = format!("{own}{BEGIN}{}", tables());
+    if std::env::var_os("WRITE_GOLDEN").is_some() {
+        std::fs::write(&path, &current).unwrap();
+    }
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), current, "docs/charts.md is stale");
+}
+
+fn tables() -> String {
+    let mut tables = String::new();
+    for name in CHARTS {
+        let text = std::fs::read_to_string(chart(name).join("values.yaml")).unwrap();
+        write!(tables, "\n### {name}\n\n| value | default | meaning |\n|---|---|---|\n").unwrap();
+        for (path, default, meaning) in values(&text) {
+            let default = default.replace('|', "\\|");
+            writeln!(tables, "| `{path}` | `{default}` | {meaning} |").unwrap();
+        }
+    }
+    tables
+}
+
+/// Path, default and meaning of every value that a comment `# --` describes.
+fn values(text: &str) -> Vec<(String, String, String)> {
+    let mut found = Vec::new();
+    let mut above: Vec<(usize, &str)> = Vec::new();
+    let mut meaning = String::new();
+    for line in text.lines() {
+        let content = line.trim_start();
+        let indent = line.len() - content.len();
+        if let Some(said) = content.strip_prefix("# -- ") {
+            said.clone_into(&mut meaning);
+        } else if let (Some(said), false) = (content.strip_prefix("# "), meaning.is_empty()) {
+            meaning = format!("{meaning} {said}");
+        } else if let Some((key, default)) =
+            content.split_once(':').filter(|_| !content.starts_with('#'))
+        {
+            above.retain(|(of, _)| *of < indent);
+            above.push((indent, key));
+            if !meaning.is_empty() {
+                let path: Vec<_> = above.iter().map(|(_, key)| *key).collect();
+                let default = default.trim();
+                let default = if default.is_empty() { "see values.yaml" } else { default };
+                found.push((path.join("."), default.to_owned(), std::mem::take(&mut meaning)));
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn values_are_found_with_their_paths() {
+    let text = "# A file.\n\na:\n  # -- One\n  # two\n  b: \"x\"\n  c:\n    # -- Three\n    d: []\n# -- Four\ne: 1\n";
+    let text = values(text);
+    let short: Vec<_> =
+        text.iter().map(|(path, default, meaning)| [path, default, meaning]).collect();
+    assert_eq!(short[0], ["a.b", "\"x\"", "One two"]);
+    assert_eq!(short[1], ["a.c.d", "[]", "Three"]);
+    assert_eq!(short[2], ["e", "1", "Four"]);
+}
