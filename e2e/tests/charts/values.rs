@@ -19,7 +19,11 @@ fn the_table_of_values_is_up_to_date() {
     if std::env::var_os("WRITE_GOLDEN").is_some() {
         std::fs::write(&path, &current).unwrap();
     }
-    assert_eq!(std::fs::read_to_string(&path).unwrap(), current, "docs/charts.md is stale");
+    assert_eq!(
+        std::fs::read_to_string(&path).unwrap(),
+        current,
+        "docs/charts.md is stale; WRITE_GOLDEN=1 writes it"
+    );
 }
 
 fn tables() -> String {
