@@ -42,6 +42,7 @@ pub struct Contexts {
     /// The hub's.
     pub hub: String,
     given: BTreeMap<String, String>,
+    patience: Duration,
 }
 
 impl Access {
@@ -66,7 +67,7 @@ impl Access {
             let known: Vec<_> = file.contexts.iter().map(|context| context.name.as_str()).collect();
             bail!("the kubeconfig has no context {unknown:?}; it has {}", known.join(", "));
         }
-        Ok(Contexts { file, hub, given })
+        Ok(Contexts { file, hub, given, patience: self.patience() })
     }
 
     /// How long to wait for a cluster.
@@ -94,7 +95,10 @@ impl Contexts {
     /// One line with the reason.
     pub async fn connect(&self, context: &str) -> Result<ClientSet> {
         let set = clients::from_config("chosen", self.config(context).await?).await?;
-        set.check().await.with_context(|| format!("context {context}"))?;
+        let checked = tokio::time::timeout(self.patience, set.check()).await;
+        let seconds = self.patience.as_secs();
+        let checked = checked.with_context(|| format!("no answer within {seconds} s"));
+        checked.and_then(|checked| Ok(checked?)).with_context(|| format!("context {context}"))?;
         Ok(set)
     }
 

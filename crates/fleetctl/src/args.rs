@@ -104,7 +104,7 @@ pub enum Command {
     /// Show what the agents would write now, by their own plans
     ///
     /// Prints nothing and exits 0 if nothing is to be written, as in a fleet at rest; exits 1 if something is. What the
-    /// agents write within two seconds is not shown. Heartbeats, leases, and EndpointSlices that the agents make of
+    /// agents write within a second is not shown. Heartbeats, leases, and EndpointSlices that the agents make of
     /// machines or Pods are left out.
     Diff,
     /// Print a script that completes commands in a shell

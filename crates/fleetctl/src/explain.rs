@@ -85,7 +85,11 @@ fn nobody(picture: &Picture, service: &ObjectName) -> Option<Hop> {
             "fleet",
             "MultiClusterService",
             Cause::NotImported,
-            format!("it is exported, and {}", nobody_seen(picture, "imports it")),
+            format!(
+                "it is exported, and {}{}",
+                nobody_seen(picture, "imports it"),
+                lacking(picture, namespace)
+            ),
             format!(
                 "create a MultiClusterService in namespace {namespace} of the member that needs it, with \
                  spec.serviceImport.name: {name}"
@@ -122,6 +126,18 @@ fn not_exported(picture: &Picture, service: &ObjectName, imported: bool) -> Hop 
              {{name: {name}, namespace: {namespace}}}\\n' | {kubectl} apply -f -"
         ),
     )
+}
+
+/// Who could not even ask for it.
+fn lacking(picture: &Picture, namespace: &str) -> String {
+    let home = ObjectName::cluster(namespace);
+    let seen = picture.members.iter().filter(|(_, member)| member.blind.is_none());
+    let lacking = seen.filter(|(_, member)| member.snapshot.namespaces.get(&home).is_none());
+    let lacking: Vec<_> = lacking.map(|(name, _)| name.as_str()).collect();
+    if lacking.is_empty() {
+        return String::new();
+    }
+    format!("; there is no namespace {namespace} in {}", lacking.join(", "))
 }
 
 /// Members that were not looked at could still.

@@ -23,7 +23,7 @@ use crate::access::{Access, Contexts};
 use crate::picture::{Own, Picture};
 
 /// How long an answer has to stand: a fleet at work is between two writes most of the time.
-const CALM: Duration = Duration::from_secs(2);
+const CALM: Duration = Duration::from_secs(1);
 /// Pause between two looks.
 const LOOK: Duration = Duration::from_millis(100);
 

@@ -1,4 +1,6 @@
 //! Tests on a fleet in memory.
 
 mod explain;
+mod pending;
+mod status;
 mod world;

@@ -54,6 +54,10 @@ fn before_the_agents_do_anything() {
     stops(&story, Cause::NotExported, &["it is imported, but no member has"]);
     let story = World::exported().explain();
     stops(&story, Cause::NotImported, &["exported, and no member imports it"]);
+    let story = told(World::exported(), |world| {
+        world.own("west").delete(kinds::NAMESPACE, &namespace("shop")).unwrap();
+    });
+    stops(&story, Cause::NotImported, &["there is no namespace shop in west"]);
 }
 
 /// The export in east is spoiled in one way each.

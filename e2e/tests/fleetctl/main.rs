@@ -1,0 +1,313 @@
+//! The command line tool on real control planes: it joins a member, whose agent runs with the credentials that it made,
+//! says what goes on while things work and while they do not, and takes the member out again.
+//!
+//! A testbed of its own: one member is joined by the testbed, the other cluster by the tool, as `west`.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "clippy takes only #[test] functions for tests"
+)]
+
+mod tool;
+
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use fleet_api::kinds;
+use fleet_api::names::SYSTEM_NAMESPACE;
+use fleet_e2e::exchange::{export, import, unexport, wait_condition, wait_imported};
+use fleet_e2e::objects::{edit, find, remove};
+use fleet_e2e::testbed::agents::{Agent, AgentOptions, Agents};
+use fleet_e2e::testbed::join::namespace;
+use fleet_e2e::testbed::kubeconfig::write_secret;
+use fleet_e2e::testbed::{Options, Testbed};
+use fleet_e2e::workload::{ManualService, ServiceSpec, next_address};
+use k8s_openapi::api::core::v1::{Namespace, Secret};
+use kube::Api;
+use serde_json::{Value, json};
+
+use tool::Tool;
+
+const DEADLINE: Duration = Duration::from_mins(1);
+const TEAM: &str = "team";
+const WEB: &str = "web";
+const SERVICE: &str = "team/web";
+/// The testbed's second cluster.
+const WEST: Agent = Agent::Member(1);
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fleet_is_made_watched_and_explained() {
+    let testbed = Testbed::start(Options::members(2).without_audit()).await.unwrap();
+    let result = story(&testbed).await;
+    testbed.explain(result).await.unwrap();
+}
+
+/// The chapters build on each other.
+async fn story(testbed: &Testbed) -> Result<()> {
+    let mut agents = Agents::prepare(testbed, &AgentOptions::default())?;
+    agents.launch(Agent::Hub)?;
+    agents.launch(Agent::Member(0))?;
+    let tool = Tool::new(testbed, agents.program(Agent::Hub)?)?;
+    testbed.user_namespace(TEAM).await?;
+
+    joining_is_safe_to_repeat(testbed, &tool).await?;
+    the_agent_runs_with_what_joining_made(testbed, &tool, &mut agents).await?;
+    let web = a_service_is_followed_until_it_crosses(testbed, &tool).await?;
+    a_fleet_at_rest_is_told(&tool).await?;
+    who_may_not_look_is_told_so(&tool).await?;
+    a_change_is_traced(&tool, &web).await?;
+    what_the_user_breaks_is_explained(testbed, &tool).await?;
+    what_an_agent_owes_is_told(testbed, &tool, &mut agents, &web).await?;
+    a_member_leaves(testbed, &tool).await?;
+    a_vanished_member_is_removed(testbed, &tool, &mut agents).await
+}
+
+async fn home_of(testbed: &Testbed, member: &str) -> Result<Option<Namespace>> {
+    let namespaces: Api<Namespace> = Api::all(testbed.hub().client());
+    Ok(namespaces.get_opt(&format!("fleet-member-{member}")).await?)
+}
+
+async fn joining_is_safe_to_repeat(testbed: &Testbed, tool: &Tool) -> Result<()> {
+    let said = tool.run(&["join", "west", "--dry-run"]).await?.succeeds()?;
+    said.tells(&["Would make Namespace fleet-member-west", "Would make Role fleet-role-west"])?;
+    ensure!(home_of(testbed, "west").await?.is_none(), "a dry run changes nothing");
+
+    let join = ["join", "west", "--secret", "--print", "nothing"];
+    let said = tool.run(&join).await?.succeeds()?;
+    said.tells(&[
+        "Made Namespace fleet-member-west",
+        "Made InternalMemberCluster west",
+        "Made Secret",
+    ])?;
+    let said = tool.run(&join).await?.succeeds()?;
+    said.tells(&["Is as it should be: Role fleet-role-west", "Member west is asked to join"])?;
+    let again = said.err.lines().filter(|line| line.starts_with("Made")).collect::<Vec<_>>();
+    ensure!(again == ["Made Secret hub-kubeconfig-secret"], "only the token is new: {again:?}");
+    tool.run(&["status"]).await?.succeeds()?.tells(&["west", "Joining"])
+}
+
+/// The token comes from the Secret in the member's own cluster, everything else from the chart's values.
+async fn the_agent_runs_with_what_joining_made(
+    testbed: &Testbed,
+    tool: &Tool,
+    agents: &mut Agents,
+) -> Result<()> {
+    let said = tool.run(&["join", "west"]).await?.succeeds()?;
+    let values: Value = serde_saphyr::from_str(&said.out).context("values are YAML")?;
+    let config = |field: &str| values["config"][field].as_str().unwrap_or_default().to_owned();
+    ensure!(config("provider") == "secret" && !said.out.contains("token"), "{}", said.out);
+    let name = values["secret"]["name"].as_str().context("a name")?;
+    let secrets: Api<Secret> = Api::namespaced(testbed.member(1).client(), SYSTEM_NAMESPACE);
+    let token = secrets.get(name).await?.data.and_then(|mut data| data.remove("token"));
+    let token = String::from_utf8(token.context("the Secret has a token")?.0)?;
+    let path = tool.folder().join("west-token");
+    write_secret(&path, &token)?;
+    for (variable, value) in [
+        ("MEMBER_CLUSTER_NAME", config("memberClusterName")),
+        ("HUB_SERVER_URL", config("hubURL")),
+        ("HUB_CERTIFICATE_AUTHORITY", config("hubCA")),
+        ("CONFIG_PATH", path.display().to_string()),
+    ] {
+        agents.set_variable(WEST, variable, &value)?;
+    }
+    agents.launch(WEST)?;
+    agents.wait_ready().await
+}
+
+async fn a_service_is_followed_until_it_crosses(
+    testbed: &Testbed,
+    tool: &Tool,
+) -> Result<ManualService> {
+    let (east, west) = (testbed.member(0), testbed.member(1));
+    tool.stops("NotExported", "no member that is seen has a Service of that name").await?;
+    let spec = ServiceSpec::http(TEAM, WEB);
+    let addresses = [next_address()];
+    let web = ManualService::deploy(east, &spec, &addresses).await?;
+    tool.stops("NotExported", "there is no ServiceExport for the Service in member-1").await?;
+    export(east, TEAM, WEB).await?;
+    wait_condition(east, kinds::SERVICE_EXPORT, (TEAM, WEB), ("Conflict", "False"), DEADLINE)
+        .await?;
+    tool.stops("NotImported", "it is exported, and no member that is seen imports it").await?;
+    import(west, TEAM, WEB, WEB).await?;
+    wait_imported(west, TEAM, WEB, &addresses.into(), DEADLINE).await?;
+    let story = tool.explain().await?.succeeds()?;
+    story.tells(&[
+        "team/web crosses from member-1 to west",
+        "bound to Service fleet-system/team-web",
+    ])?;
+    Ok(web)
+}
+
+async fn a_fleet_at_rest_is_told(tool: &Tool) -> Result<()> {
+    let said = tool.run(&["diff"]).await?.succeeds()?;
+    ensure!(said.out.is_empty(), "{}", said.out);
+    let status = tool.run(&["status", "-o", "json"]).await?.succeeds()?.json()?;
+    let member = |name: &str| {
+        let mut members = status["members"].as_array().into_iter().flatten();
+        members.find(|member| member["name"] == name).cloned().unwrap_or_default()
+    };
+    let fields = ["state", "exports", "conflicts", "imports", "granted"];
+    for (name, expected) in [
+        ("member-1", json!(["Joined", 1, 0, 0, 0])),
+        ("west", json!(["Joined", 0, 0, 1, 1])),
+        ("member-2", json!(["Joining", 0, 0, 0, 0])),
+    ] {
+        let found = fields.map(|field| member(name)[field].clone());
+        ensure!(json!(found) == expected, "{name}: {found:?}");
+        ensure!(member(name)["lag"]["slices"] == 0, "{status}");
+    }
+    ensure!(status["services"][0]["importers"] == json!(["west"]), "{status}");
+    let wide = tool.run(&["status", "-o", "wide", "--color", "always"]).await?.succeeds()?;
+    wide.tells(&["\u{1b}[1mMEMBER", "SERVICE", "team/web"])?;
+    // No terminal: no colour.
+    ensure!(!tool.run(&["status"]).await?.out.contains('\u{1b}'), "colours");
+    let yaml = tool.run(&["status", "-o", "yaml"]).await?.succeeds()?;
+    ensure!(
+        serde_saphyr::from_str::<Value>(&yaml.out)? == status_like(&status, &yaml.out)?,
+        "{}",
+        yaml.out
+    );
+    Ok(())
+}
+
+/// A member's own credentials are good for its own namespace alone.
+async fn who_may_not_look_is_told_so(tool: &Tool) -> Result<()> {
+    let said = tool.run(&["join", "west", "--print", "kubeconfig"]).await?.succeeds()?;
+    let path = tool.folder().join("west.kubeconfig");
+    write_secret(&path, &said.out)?;
+    let path = path.display().to_string();
+    let said = tool.run(&["explain", "service", SERVICE, "--kubeconfig", &path]).await?.exits(1)?;
+    said.tells(&[
+        "team/web stops on the hub: you may not list",
+        "ask for the right to list and watch",
+    ])?;
+    tool.run(&["diff", "--kubeconfig", &path]).await?.exits(2)?.tells(&["not all is told"])
+}
+
+/// Heartbeats grow older between two calls.
+fn status_like(json: &Value, yaml: &str) -> Result<Value> {
+    let read: Value = serde_saphyr::from_str(yaml)?;
+    let mut json = json.clone();
+    for (at, member) in read["members"].as_array().into_iter().flatten().enumerate() {
+        json["members"][at]["heartbeatSeconds"] = member["heartbeatSeconds"].clone();
+    }
+    Ok(json)
+}
+
+async fn a_change_is_traced(tool: &Tool, web: &ManualService) -> Result<()> {
+    let trace = tool.start(&["trace", SERVICE, "-o", "json"])?;
+    let trace = trace.until("change its endpoints now").await?;
+    web.set_addresses(&[next_address(), next_address()]).await?;
+    let said = trace.end().await?.succeeds()?;
+    let hops: Vec<Value> = said.out.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
+    let clusters: Vec<_> =
+        hops.iter().map(|hop| hop["cluster"].as_str().unwrap_or_default()).collect();
+    let mut sorted = clusters.clone();
+    sorted.sort_unstable();
+    ensure!(sorted == ["hub", "hub", "member-1", "west"], "{}", said.out);
+    ensure!(hops.last().is_some_and(|hop| hop["last"] == true), "{}", said.out);
+    ensure!(
+        hops.iter().all(|hop| hop["addresses"].as_array().map(Vec::len) == Some(2)),
+        "{}",
+        said.out
+    );
+
+    let said = tool.run(&["trace", SERVICE, "--deadline", "1"]).await?;
+    said.exits(1)?.tells(&["No endpoint of team/web changed within 1 s"])
+}
+
+async fn what_the_user_breaks_is_explained(testbed: &Testbed, tool: &Tool) -> Result<()> {
+    let (east, west) = (testbed.member(0), testbed.member(1));
+    let weight = |value: Value| json!({ "metadata": { "annotations": { "networking.fleet.azure.com/weight": value } } });
+    edit(east, kinds::SERVICE_EXPORT, (TEAM, WEB), weight(json!("0"))).await?;
+    tool.stops("WeightZero", "stops in member-1: its weight is 0").await?;
+    edit(east, kinds::SERVICE_EXPORT, (TEAM, WEB), weight(Value::Null)).await?;
+    tool.crosses().await?;
+
+    // Another port than the fleet's.
+    let other = ServiceSpec::new(TEAM, WEB).port("http", "TCP", 81, 8080);
+    let rival = ManualService::deploy(west, &other, &[next_address()]).await?;
+    export(west, TEAM, WEB).await?;
+    wait_condition(west, kinds::SERVICE_EXPORT, (TEAM, WEB), ("Conflict", "True"), DEADLINE)
+        .await?;
+    let wanted = "crosses from member-1 to west, but stops in west: ports of service team/web differ from those of \
+                  cluster member-1, which exports it since ";
+    tool.stops("Conflict", wanted).await?;
+    let status = tool.run(&["status", "-o", "json"]).await?.succeeds()?.json()?;
+    ensure!(status["services"][0]["conflicts"] == json!(["west"]), "{status}");
+    unexport(west, TEAM, WEB).await?;
+    rival.delete().await?;
+    tool.crosses().await?;
+
+    // A namespace that the hub lacks.
+    namespace(&east.client(), "island").await?;
+    ManualService::deploy(east, &ServiceSpec::http("island", WEB), &[next_address()]).await?;
+    export(east, "island", WEB).await?;
+    let said =
+        tool.run(&["explain", "service", "island/web", "-o", "json"]).await?.exits(1)?.json()?;
+    let verdict = said["verdict"].as_str().unwrap_or_default();
+    ensure!(verdict.contains("stops on the hub: the hub has no namespace island"), "{verdict}");
+    ensure!(said["advice"] == "kubectl --context hub create namespace island", "{said}");
+    unexport(east, "island", WEB).await
+}
+
+/// An agent that does not run is seen by what it has not written.
+async fn what_an_agent_owes_is_told(
+    testbed: &Testbed,
+    tool: &Tool,
+    agents: &mut Agents,
+    web: &ManualService,
+) -> Result<()> {
+    let west = testbed.member(1);
+    agents.kill(WEST)?;
+    let address = next_address();
+    web.set_addresses(std::slice::from_ref(&address)).await?;
+    tool.stops("AgentBehind", "stops in west: its agent has yet to update EndpointSlice").await?;
+    let diff = tool.run(&["diff"]).await?.exits(1)?;
+    diff.tells(&[
+        "update EndpointSlice fleet-system/",
+        "on west, by west's agent (import team/web)",
+        &address,
+    ])?;
+    let status = tool.run(&["status", "-o", "json"]).await?.succeeds()?.json()?;
+    let late = status["members"].as_array().into_iter().flatten().find(|it| it["name"] == "west");
+    ensure!(late.is_some_and(|late| late["lag"]["slices"] == 1), "{status}");
+    remove(west, kinds::SERVICE, (SYSTEM_NAMESPACE, "team-web")).await?;
+    tool.stops("DerivedServiceMissing", "its derived Service fleet-system/team-web is missing")
+        .await?;
+    agents.launch(WEST)?;
+    wait_imported(west, TEAM, WEB, &[address].into(), DEADLINE).await?;
+    tool.crosses().await?;
+    agents.kill(Agent::Hub)?;
+    remove(testbed.hub(), kinds::SERVICE_IMPORT, (TEAM, WEB)).await?;
+    tool.stops("HubAgentBehind", "stops on the hub: the hub agent has yet to").await?;
+    agents.launch(Agent::Hub)?;
+    tool.crosses().await
+}
+
+async fn a_member_leaves(testbed: &Testbed, tool: &Tool) -> Result<()> {
+    let said = tool.run(&["leave", "west", "--dry-run"]).await?.succeeds()?;
+    said.tells(&["Would delete Namespace fleet-member-west", "Nothing was changed"])?;
+    let said = tool.run(&["leave", "west"]).await?.succeeds()?;
+    said.tells(&["Told west to leave", "west has left", "west is no member any more"])?;
+    ensure!(home_of(testbed, "west").await?.is_none(), "its namespace is gone");
+    let wish = find(testbed.member(1), kinds::MULTI_CLUSTER_SERVICE, (TEAM, WEB)).await?;
+    ensure!(wish.is_none(), "its users' imports are gone");
+    tool.run(&["leave", "west"]).await?.succeeds()?.tells(&["west is not a member"])
+}
+
+/// Its agent is gone. The testbed made its namespace, which stays.
+async fn a_vanished_member_is_removed(
+    testbed: &Testbed,
+    tool: &Tool,
+    agents: &mut Agents,
+) -> Result<()> {
+    agents.kill(Agent::Member(0))?;
+    let said = tool.run(&["leave", "member-1", "--deadline", "1"]).await?.exits(1)?;
+    said.tells(&["member-1 has not left within 1 s", "was heard of last at", "--force"])?;
+    let said = tool.run(&["leave", "member-1", "--force"]).await?.succeeds()?;
+    said.tells(&["Kept namespace fleet-member-member-1", "member-1 is no member any more"])?;
+    ensure!(home_of(testbed, "member-1").await?.is_some(), "its namespace is not ours to delete");
+    tool.stops("AgentBehind", "stops in member-1").await
+}
