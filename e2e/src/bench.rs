@@ -11,6 +11,7 @@ mod arrivals;
 mod bulk;
 mod latency;
 mod mix;
+mod policies;
 mod relay;
 mod report;
 mod road;
@@ -69,6 +70,8 @@ enum Part {
     Chain,
     /// The agents' endpoint change, with floor and bare relays in turns.
     Steady,
+    /// The agents' endpoint change with and without the hub's admission policies.
+    Policies,
     /// 100 Services at once.
     Bulk,
     /// What the API servers can do.
@@ -112,7 +115,7 @@ async fn run(command: &CommandLine) -> Result<()> {
     if cfg!(debug_assertions) {
         report.notes.push("A debug build: the times mean nothing.".to_owned());
     }
-    let timed = [Part::Chain, Part::Steady, Part::Bulk, Part::Mix];
+    let timed = [Part::Chain, Part::Steady, Part::Policies, Part::Bulk, Part::Mix];
     if timed.into_iter().any(|part| command.wants(part)) {
         times(command, &mut report).await?;
     }
@@ -172,13 +175,13 @@ async fn with_agents(
         report.notes.push(telling::series_note("chain, no agent running", &alone));
         chain = Some(courses);
     }
-    if command.wants(Part::Steady) || command.wants(Part::Bulk) {
+    if [Part::Steady, Part::Policies, Part::Bulk].into_iter().any(|part| command.wants(part)) {
         *agents = Some(Agents::start(fleet, &AgentOptions::default()).await?);
     }
     if let Some((floor, chain)) = chain {
         let steady = match agents {
             Some(_) if command.wants(Part::Steady) => {
-                Some(Course::steady(road, fleet, NAMESPACE).await?)
+                Some(Course::steady(road, fleet, (NAMESPACE, latency::STEADY)).await?)
             }
             _ => None,
         };
@@ -190,10 +193,16 @@ async fn with_agents(
         let work = scrape(fleet, agents.as_ref()).await?.since(&before);
         telling::latency(&latency, &work, fleet, report);
         if latency.steady.is_some() {
-            latency::withdraw_steady(fleet, NAMESPACE).await?;
+            latency::withdraw(fleet, (NAMESPACE, &[latency::STEADY])).await?;
         }
     }
     let Some(agents) = agents else { return Ok(()) };
+    if command.wants(Part::Policies) {
+        progress("Single endpoint changes, with admission policies and without");
+        let changes = command.samples().div_ceil(4);
+        let comparison = policies::compare(road, fleet, NAMESPACE, changes).await?;
+        telling::policies(&comparison, report);
+    }
     if command.wants(Part::Bulk) {
         progress("100 Services at once");
         let mut services = Services::make(road, NAMESPACE, SERVICES).await?;

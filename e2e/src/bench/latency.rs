@@ -20,7 +20,7 @@ const BLOCK: usize = 10;
 /// Pause after each change, in which agents and servers come to rest.
 const REST: Duration = Duration::from_millis(15);
 /// The Service whose endpoints the agents carry.
-const STEADY: &str = "steady";
+pub(super) const STEADY: &str = "steady";
 /// How many changes go ahead unmeasured: connections open, caches fill.
 const WARM_UP: usize = 20;
 
@@ -109,11 +109,15 @@ impl Course {
     }
 
     /// The agents: exports and imports a new Service and waits until it is bound.
-    pub(super) async fn steady(road: &Road, fleet: &Fleet, namespace: &str) -> Result<Self> {
-        let slice = Slice::of_service(&road.exporter, namespace, STEADY).await?;
+    pub(super) async fn steady(
+        road: &Road,
+        fleet: &Fleet,
+        (namespace, name): (&str, &str),
+    ) -> Result<Self> {
+        let slice = Slice::of_service(&road.exporter, namespace, name).await?;
         let arrival = road.arrivals.expect(slice.address(), Station::Target);
-        exchange::export(fleet.member(EXPORTER), namespace, STEADY).await?;
-        exchange::import(fleet.member(IMPORTER), namespace, STEADY, STEADY).await?;
+        exchange::export(fleet.member(EXPORTER), namespace, name).await?;
+        exchange::import(fleet.member(IMPORTER), namespace, name, name).await?;
         arrival.wait().await.context("the first import")?;
         Self::new(slice, Station::Target)
     }
@@ -153,12 +157,14 @@ impl Course {
     }
 }
 
-/// Withdraws what [`Course::steady`] made, and waits until nothing of it is left.
-pub(super) async fn withdraw_steady(fleet: &Fleet, namespace: &str) -> Result<()> {
-    exchange::unexport(fleet.member(EXPORTER), namespace, STEADY).await?;
-    exchange::unimport(fleet.member(IMPORTER), namespace, STEADY).await?;
+/// Withdraws what [`Course::steady`] made, all of a namespace, and waits until nothing of it is left.
+pub(super) async fn withdraw(fleet: &Fleet, (namespace, names): (&str, &[&str])) -> Result<()> {
+    for name in names {
+        exchange::unexport(fleet.member(EXPORTER), namespace, name).await?;
+        exchange::unimport(fleet.member(IMPORTER), namespace, name).await?;
+    }
     let deadline = Duration::from_secs(30);
-    wait_until("the steady Service is withdrawn", deadline, async || {
+    wait_until("the steady Services are withdrawn", deadline, async || {
         Ok(fleet.leftovers_of(namespace).await?.is_empty())
     })
     .await

@@ -18,6 +18,8 @@ pub(super) struct Report {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) steady_ms: Option<Percentiles>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) policies_ms: Option<Checked>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) burst100_s: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) import100_s: Option<f64>,
@@ -43,6 +45,13 @@ pub(super) struct Median {
 pub(super) struct Percentiles {
     pub(super) p50: f64,
     pub(super) p99: f64,
+}
+
+/// Medians of a steady change without and with the hub's admission policies.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(super) struct Checked {
+    pub(super) without: f64,
+    pub(super) with: f64,
 }
 
 /// API writes per operation.
@@ -124,6 +133,10 @@ impl Report {
                     .original(original::STEADY),
                 );
             }
+        }
+        if let Some(Checked { without, with }) = self.policies_ms {
+            let name = "policies: steady p50, with / without";
+            rows.push(Row::new(name, format!("{} / {}", millis(with), millis(without))));
         }
         let bulk = [
             (
@@ -239,6 +252,7 @@ mod tests {
             chain_ms: Some(Percentiles { p50: 10.0, p99: 20.0 }),
             mix_rate: Some(700.0),
             steady_ms: Some(Percentiles { p50: 15.0, p99: 51.0 }),
+            policies_ms: Some(Checked { without: 15.0, with: 15.5 }),
             burst100_s: Some(1.0),
             import100_s: Some(4.0),
             withdraw100_s: Some(4.0),
@@ -256,6 +270,7 @@ mod tests {
             "chain_ms": { "p50": 10.0, "p99": 20.0 },
             "mix_rate": 700.0,
             "steady_ms": { "p50": 15.0, "p99": 51.0 },
+            "policies_ms": { "without": 15.0, "with": 15.5 },
             "burst100_s": 1.0,
             "import100_s": 4.0,
             "withdraw100_s": 4.0,

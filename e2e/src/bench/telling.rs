@@ -7,7 +7,8 @@ use anyhow::Result;
 use super::arrivals::{STATIONS, Station};
 use super::bulk::Round;
 use super::latency::{Latency, Series};
-use super::report::{Median, PerAgent, Percentiles, Report, WriteNumbers, rounded};
+use super::policies::Comparison;
+use super::report::{Checked, Median, PerAgent, Percentiles, Report, WriteNumbers, rounded};
 use super::road;
 use super::scrape::Scrape;
 use super::writes::Writes;
@@ -64,6 +65,14 @@ pub(super) fn latency(latency: &Latency, work: &Scrape, fleet: &Fleet, report: &
         let (name, millis) = (fleet.agent_name(*agent), cpu.as_secs_f64() * 1e3);
         report.notes.push(format!("CPU per steady change, {name}: {millis:.2} ms"));
     }
+}
+
+pub(super) fn policies(comparison: &Comparison, report: &mut Report) {
+    let p50 = |series: &Series| rounded(series.percentile(50.0));
+    let (without, with) = (p50(&comparison.without), p50(&comparison.with));
+    report.policies_ms = Some(Checked { without, with });
+    report.notes.push(series_note("steady without policies", &comparison.without));
+    report.notes.push(series_note("steady with policies", &comparison.with));
 }
 
 pub(super) fn bulk(rounds: &[Round], report: &mut Report) {

@@ -5,10 +5,13 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use fleet_api::names::SYSTEM_NAMESPACE;
 use futures::future::try_join_all;
+use k8s_openapi::api::admissionregistration::v1::{
+    ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding,
+};
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Api;
-use kube::api::PostParams;
+use kube::api::{DeleteParams, ListParams, PostParams};
 use serde_json::{Value, json};
 
 use super::apply::apply;
@@ -52,19 +55,31 @@ pub async fn install(hub: &Cluster, home: &str) -> Result<()> {
     wait_in_force(hub, home).await
 }
 
-/// Tries what is refused even to admins, and changes nothing.
+/// Takes away what [`install`] has made, and waits until that is so.
+pub async fn remove(hub: &Cluster, home: &str) -> Result<()> {
+    let labelled = ListParams::default().labels("app.kubernetes.io/instance=hub-agent");
+    let at_once = DeleteParams::default();
+    let bindings: Api<ValidatingAdmissionPolicyBinding> = Api::all(hub.client());
+    bindings.delete_collection(&at_once, &labelled).await.context("delete the bindings")?;
+    let policies: Api<ValidatingAdmissionPolicy> = Api::all(hub.client());
+    policies.delete_collection(&at_once, &labelled).await.context("delete the policies")?;
+    wait_until("the policies are gone", DEADLINE, async || Ok(!in_force(hub, home).await?)).await
+}
+
 async fn wait_in_force(hub: &Cluster, home: &str) -> Result<()> {
+    wait_until("the policies are in force", DEADLINE, async || in_force(hub, home).await).await
+}
+
+/// Tries what is refused even to admins, and changes nothing.
+async fn in_force(hub: &Cluster, home: &str) -> Result<bool> {
     let maps: Api<ConfigMap> = Api::namespaced(hub.client(), home);
     let name = Some("member-policy".to_owned());
     let metadata = ObjectMeta { name, ..ObjectMeta::default() };
     let empty = ConfigMap { metadata, ..ConfigMap::default() };
     let params = PostParams { dry_run: true, ..PostParams::default() };
-    wait_until("the policies are in force", DEADLINE, async || {
-        match maps.create(&params, &empty).await {
-            Ok(_) => Ok(false),
-            Err(kube::Error::Api(status)) => Ok(status.message.contains("P13:")),
-            Err(error) => Err(error).context("try a member policy without keys"),
-        }
-    })
-    .await
+    match maps.create(&params, &empty).await {
+        Ok(_) => Ok(false),
+        Err(kube::Error::Api(status)) if status.message.contains("P13:") => Ok(true),
+        Err(error) => Err(error).context("try a member policy without keys"),
+    }
 }
