@@ -37,3 +37,8 @@ pub mod testing;
 pub mod writer;
 
 pub use room::Room;
+
+/// The allocator of whatever is linked statically, as in the image.
+#[cfg(target_env = "musl")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

@@ -1,0 +1,93 @@
+//! Makes the image of the agents and the CLI, and its bill of materials, from programs that are built already.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use cargo_metadata::MetadataCommand;
+use clap::Parser;
+use fleet_image::layer::{File, Layer};
+use fleet_image::oci::{self, About, CERTIFICATES, Image};
+use fleet_image::sbom;
+
+/// The programs of the image.
+const PROGRAMS: [&str; 3] = ["hub-agent", "member-agent", "fleetctl"];
+
+/// Puts the agents and the CLI into an OCI image, without a container daemon.
+#[derive(Debug, Parser)]
+struct Args {
+    /// Programs by architecture: `amd64=FOLDER`; may be repeated.
+    #[arg(long = "programs", value_parser = by_architecture, required = true)]
+    programs: Vec<(String, PathBuf)>,
+    /// Name and tag of the image.
+    #[arg(long, default_value_t = concat!("localhost/fleet-networking:", env!("CARGO_PKG_VERSION")).to_owned())]
+    reference: String,
+    /// Certificates that servers are verified with where an agent is told none.
+    #[arg(long, default_value = CERTIFICATES)]
+    certificates: PathBuf,
+    /// Folder for `image.tar` and `sbom.cdx.json`.
+    #[arg(long, default_value = "target/image")]
+    out: PathBuf,
+}
+
+fn by_architecture(text: &str) -> Result<(String, PathBuf), String> {
+    let (architecture, folder) = text.split_once('=').ok_or("write it as amd64=FOLDER")?;
+    Ok((architecture.to_owned(), folder.into()))
+}
+
+fn main() -> ExitCode {
+    match run(&Args::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("fleet-image: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(args: &Args) -> Result<()> {
+    let certificates = read(&args.certificates).context("install the package ca-certificates")?;
+    let mut images = Vec::new();
+    for (architecture, folder) in &args.programs {
+        let mut files = vec![File {
+            path: CERTIFICATES.to_owned(),
+            bytes: certificates.clone(),
+            executable: false,
+        }];
+        for program in PROGRAMS {
+            let bytes = read(&folder.join(program))?;
+            eprintln!("{architecture}: {program} {}", megabytes(bytes.len()));
+            files.push(File { path: format!("/{program}"), bytes, executable: true });
+        }
+        let layer = Layer::pack(&files)?;
+        eprintln!("{architecture}: image {} compressed", megabytes(layer.bytes.len()));
+        images.push(Image { architecture: architecture.clone(), layer });
+    }
+    let metadata = MetadataCommand::new().other_options(vec!["--locked".to_owned()]).exec()?;
+    let bill = sbom::of(&PROGRAMS, &metadata)?;
+    let about = About {
+        reference: args.reference.clone(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        licenses: env!("CARGO_PKG_LICENSE").to_owned(),
+    };
+    fs::create_dir_all(&args.out).with_context(|| format!("making {}", args.out.display()))?;
+    write(args, "image.tar", &oci::archive(&about, &images)?)?;
+    write(args, "sbom.cdx.json", format!("{bill:#}\n").as_bytes())
+}
+
+fn read(path: &PathBuf) -> Result<Vec<u8>> {
+    fs::read(path).with_context(|| format!("reading {}", path.display()))
+}
+
+fn write(args: &Args, name: &str, bytes: &[u8]) -> Result<()> {
+    let path = args.out.join(name);
+    fs::write(&path, bytes).with_context(|| format!("writing {}", path.display()))?;
+    eprintln!("{} {}", path.display(), megabytes(bytes.len()));
+    Ok(())
+}
+
+#[expect(clippy::cast_precision_loss, reason = "for a person")]
+fn megabytes(bytes: usize) -> String {
+    format!("{:.1} MB", bytes as f64 / 1e6)
+}

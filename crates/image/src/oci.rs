@@ -1,0 +1,198 @@
+//! Image configuration, manifest and index (OCI Image Format Specification 1.1), as one tar.
+
+use std::collections::BTreeMap;
+
+use anyhow::Result;
+use serde_json::{Value, json};
+use tar::{EntryType, Header};
+
+use crate::layer::Layer;
+use crate::sha256;
+
+/// User and group of the programs: nobody that the node knows.
+pub const USER: &str = "65532:65532";
+
+/// Where programs look for the certificates of the system.
+pub const CERTIFICATES: &str = "/etc/ssl/certs/ca-certificates.crt";
+
+/// The image for one architecture.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Image {
+    /// As the specification names it: `amd64`, `arm64`.
+    pub architecture: String,
+    /// Its file system.
+    pub layer: Layer,
+}
+
+/// What is said about the image.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct About {
+    /// Name with tag, as it is pulled.
+    pub reference: String,
+    /// Version of the programs.
+    pub version: String,
+    /// SPDX expression.
+    pub licenses: String,
+}
+
+/// An image layout with one image, for as many architectures as there are.
+///
+/// # Errors
+/// If the archive cannot be written, which only too large numbers can cause.
+pub fn archive(about: &About, images: &[Image]) -> Result<Vec<u8>> {
+    let mut blobs = Blobs::default();
+    let manifests: Vec<_> = images.iter().map(|image| manifest(about, image, &mut blobs)).collect();
+    let index = json!({
+        "schemaVersion": 2,
+        "mediaType": "application/vnd.oci.image.index.v1+json",
+        "manifests": manifests,
+    });
+    let mut index = blobs.add("application/vnd.oci.image.index.v1+json", to_bytes(&index));
+    // The first annotation is the specification's, the second one containerd's.
+    let tag = about.reference.rsplit_once(':').map_or("latest", |(_, tag)| tag);
+    index["annotations"] = json!({
+        "org.opencontainers.image.ref.name": tag,
+        "io.containerd.image.name": about.reference,
+    });
+    let top = json!({
+        "schemaVersion": 2,
+        "mediaType": "application/vnd.oci.image.index.v1+json",
+        "manifests": [index],
+    });
+    let mut tar = tar::Builder::new(Vec::new());
+    add(&mut tar, "oci-layout", &to_bytes(&json!({ "imageLayoutVersion": "1.0.0" })))?;
+    add(&mut tar, "index.json", &to_bytes(&top))?;
+    for (digest, bytes) in &blobs.0 {
+        add(&mut tar, &format!("blobs/sha256/{digest}"), bytes)?;
+    }
+    Ok(tar.into_inner()?)
+}
+
+/// Blobs by their digest.
+#[derive(Default)]
+struct Blobs(BTreeMap<String, Vec<u8>>);
+
+impl Blobs {
+    /// Keeps a blob and returns its descriptor.
+    fn add(&mut self, media_type: &str, bytes: Vec<u8>) -> Value {
+        let digest = sha256(&bytes);
+        let descriptor = json!({
+            "mediaType": media_type,
+            "digest": format!("sha256:{digest}"),
+            "size": bytes.len(),
+        });
+        self.0.insert(digest, bytes);
+        descriptor
+    }
+}
+
+fn manifest(about: &About, image: &Image, blobs: &mut Blobs) -> Value {
+    let labels = json!({
+        "org.opencontainers.image.title": "fleet-networking",
+        "org.opencontainers.image.version": about.version,
+        "org.opencontainers.image.licenses": about.licenses,
+    });
+    let config = json!({
+        "architecture": image.architecture,
+        "os": "linux",
+        "config": {
+            "User": USER,
+            "WorkingDir": "/",
+            "Cmd": ["/fleetctl"],
+            "Env": ["PATH=/", format!("SSL_CERT_FILE={CERTIFICATES}")],
+            "Labels": labels,
+        },
+        "rootfs": { "type": "layers", "diff_ids": [format!("sha256:{}", image.layer.diff_id)] },
+    });
+    let config = blobs.add("application/vnd.oci.image.config.v1+json", to_bytes(&config));
+    let layer = blobs.add("application/vnd.oci.image.layer.v1.tar+gzip", image.layer.bytes.clone());
+    let manifest = json!({
+        "schemaVersion": 2,
+        "mediaType": "application/vnd.oci.image.manifest.v1+json",
+        "config": config,
+        "layers": [layer],
+        "annotations": labels,
+    });
+    let mut manifest = blobs.add("application/vnd.oci.image.manifest.v1+json", to_bytes(&manifest));
+    manifest["platform"] = json!({ "architecture": image.architecture, "os": "linux" });
+    manifest
+}
+
+fn to_bytes(value: &Value) -> Vec<u8> {
+    value.to_string().into_bytes()
+}
+
+fn add(tar: &mut tar::Builder<Vec<u8>>, path: &str, bytes: &[u8]) -> Result<()> {
+    let mut header = Header::new_ustar();
+    header.set_entry_type(EntryType::Regular);
+    header.set_mode(0o644);
+    header.set_size(bytes.len() as u64);
+    Ok(tar.append_data(&mut header, path, bytes)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+
+    use super::*;
+    use crate::layer::File;
+
+    fn unpack(archive: &[u8]) -> BTreeMap<String, Vec<u8>> {
+        let mut archive = tar::Archive::new(archive);
+        let files = archive.entries().unwrap().map(|entry| {
+            let mut entry = entry.unwrap();
+            let mut bytes = Vec::new();
+            entry.read_to_end(&mut bytes).unwrap();
+            (entry.path().unwrap().display().to_string(), bytes)
+        });
+        files.collect()
+    }
+
+    /// The blob of a descriptor, whose digest and size are right.
+    fn follow<'a>(files: &'a BTreeMap<String, Vec<u8>>, descriptor: &Value) -> &'a [u8] {
+        let digest = descriptor["digest"].as_str().unwrap().strip_prefix("sha256:").unwrap();
+        let blob = &files[&format!("blobs/sha256/{digest}")];
+        assert_eq!(sha256(blob), digest);
+        assert_eq!(descriptor["size"], blob.len());
+        blob
+    }
+
+    fn json_of(bytes: &[u8]) -> Value {
+        serde_json::from_slice(bytes).unwrap()
+    }
+
+    #[test]
+    fn every_architecture_is_found_from_the_index() {
+        let about = About {
+            reference: "localhost/fleet-networking:1.2.3".to_owned(),
+            version: "1.2.3".to_owned(),
+            licenses: "Apache-2.0".to_owned(),
+        };
+        let image = |architecture: &str| {
+            let bytes = architecture.as_bytes().to_vec();
+            let file = File { path: "/hub-agent".to_owned(), bytes, executable: true };
+            let layer = Layer::pack(&[file]).unwrap();
+            Image { architecture: architecture.to_owned(), layer }
+        };
+        let archive = archive(&about, &[image("amd64"), image("arm64")]).unwrap();
+        let files = unpack(&archive);
+        assert_eq!(json_of(&files["oci-layout"])["imageLayoutVersion"], "1.0.0");
+        let top = json_of(&files["index.json"]);
+        let entry = &top["manifests"][0];
+        assert_eq!(entry["annotations"]["org.opencontainers.image.ref.name"], "1.2.3");
+        assert_eq!(entry["annotations"]["io.containerd.image.name"], about.reference);
+        let index = json_of(follow(&files, entry));
+        for (at, architecture) in ["amd64", "arm64"].into_iter().enumerate() {
+            let descriptor = &index["manifests"][at];
+            assert_eq!(descriptor["platform"]["architecture"], architecture);
+            let manifest = json_of(follow(&files, descriptor));
+            let config = json_of(follow(&files, &manifest["config"]));
+            assert_eq!(config["architecture"], architecture);
+            assert_eq!(config["config"]["User"], USER);
+            let expected = image(architecture).layer;
+            assert_eq!(follow(&files, &manifest["layers"][0]), expected.bytes);
+            assert_eq!(config["rootfs"]["diff_ids"][0], format!("sha256:{}", expected.diff_id));
+        }
+        assert_eq!(files.len(), 2 + 1 + 2 * 3);
+    }
+}
