@@ -3,7 +3,7 @@
 # the same features, and nothing is compiled twice.
 
 .DEFAULT_GOAL := help
-.PHONY: help build fmt lint test coverage demo bench soak crds ci clean
+.PHONY: help build fmt lint test coverage demo bench soak image crds ci clean
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 
@@ -64,6 +64,10 @@ soak: ## Compare with kube-controller-manager over thousands of random steps (mi
 	$(CARGO) build --release --locked --bin hub-agent --bin member-agent
 	FLEET_AGENTS_DIR=$(abspath $(target))/release FLEET_CHURN_STEPS=$(STEPS) \
 		$(CARGO) test --release --locked --test endpointslice_churn
+
+image: ## Build the OCI image and its bill of materials (ARCHS="amd64 arm64" for both)
+	@.ci/need rust image
+	@.ci/image
 
 crds: ## Write the CRDs of api/ as YAML under charts/
 	$(CARGO) run --quiet --locked --example crdgen
