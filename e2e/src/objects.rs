@@ -40,6 +40,12 @@ pub fn kinds_of_member() -> impl Iterator<Item = ResourceKind> {
     MEMBER_KINDS.into_iter().chain(DERIVED_KINDS)
 }
 
+/// Every kind that agents write, but for leases, members and Events.
+pub fn kinds_written() -> impl Iterator<Item = ResourceKind> {
+    let of_both = |kind: &ResourceKind| HUB_KINDS.contains(kind);
+    kinds_of_hub().chain(kinds_of_member().filter(move |kind| !of_both(kind)))
+}
+
 /// An API for one kind; `namespace` limits it, `None` means everywhere.
 pub fn api(client: Client, kind: ResourceKind, namespace: Option<&str>) -> Api<DynamicObject> {
     let resource = ApiResource {

@@ -18,12 +18,12 @@ use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
+use flate2::read::GzDecoder;
 use fleet_e2e::exchange::{export, import, wait_imported};
 use fleet_e2e::testbed::agents::{Agent, AgentOptions, Agents};
 use fleet_e2e::testbed::{Options, Testbed};
 use fleet_e2e::workload::{ServiceSpec, Workload};
 use fleet_image::oci::{CERTIFICATES, USER};
-use flate2::read::GzDecoder;
 use serde_json::Value;
 
 const DEADLINE: Duration = Duration::from_mins(1);

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use fleet_accumulator::ClusterId;
-use fleet_api::{ObjectName, ResourceKind, kinds};
+use fleet_api::{ObjectName, ResourceKind};
+use fleet_e2e::objects::kinds_written;
 use fleet_runtime::plan::{Action, Precondition, Step};
 use fleet_runtime::testing::{ModelServer, Refusal};
 use http::{Method, Request, Response, Uri};
@@ -173,18 +174,8 @@ impl Target {
 }
 
 fn kind(plural: &str) -> ResourceKind {
-    let all = [
-        kinds::SERVICE,
-        kinds::ENDPOINT_SLICE,
-        kinds::SERVICE_EXPORT,
-        kinds::SERVICE_IMPORT,
-        kinds::MULTI_CLUSTER_SERVICE,
-        kinds::INTERNAL_SERVICE_EXPORT,
-        kinds::INTERNAL_SERVICE_IMPORT,
-        kinds::ENDPOINT_SLICE_EXPORT,
-        kinds::ENDPOINT_SLICE_IMPORT,
-    ];
-    *all.iter().find(|kind| kind.plural == plural).expect("a kind that agents write")
+    let found = kinds_written().find(|kind| kind.plural == plural);
+    found.expect("a kind that agents write")
 }
 
 /// The step that this request was made from.

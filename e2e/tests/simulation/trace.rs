@@ -2,22 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use fleet_api::{ObjectName, ResourceKind, kinds};
+use fleet_api::{ObjectName, ResourceKind};
+use fleet_e2e::objects::kinds_written;
 use fleet_runtime::testing::ModelServer;
 use serde_json::Value;
-
-/// Every kind that agents write.
-const KINDS: [ResourceKind; 9] = [
-    kinds::SERVICE,
-    kinds::ENDPOINT_SLICE,
-    kinds::SERVICE_EXPORT,
-    kinds::SERVICE_IMPORT,
-    kinds::MULTI_CLUSTER_SERVICE,
-    kinds::INTERNAL_SERVICE_EXPORT,
-    kinds::INTERNAL_SERVICE_IMPORT,
-    kinds::ENDPOINT_SLICE_EXPORT,
-    kinds::ENDPOINT_SLICE_IMPORT,
-];
 
 /// What a server sets, or what says only when something was.
 const NOT_CONTENT: [&str; 6] = [
@@ -44,7 +32,7 @@ impl Trace {
     /// Notes what is another than it was.
     pub(crate) fn look(&mut self, cluster: &str, server: &ModelServer) {
         let mut seen = BTreeMap::new();
-        for kind in KINDS {
+        for kind in kinds_written() {
             for name in server.names(kind) {
                 let object = server.get(kind, &name).unwrap();
                 let mut object = content(object);
