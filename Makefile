@@ -65,7 +65,7 @@ soak: ## Compare with kube-controller-manager over thousands of random steps (mi
 	FLEET_AGENTS_DIR=$(abspath $(target))/release FLEET_CHURN_STEPS=$(STEPS) \
 		$(CARGO) test --release --locked --test endpointslice_churn
 
-image: ## Build the OCI image and its bill of materials (ARCHS="amd64 arm64" for both)
+image: ## Build OCI images of the agents and the CLI, and their bill of materials (ARCHS="amd64 arm64")
 	@.ci/need rust image
 	@.ci/image
 

@@ -1,7 +1,7 @@
-//! The image that `make image` made: what is in it, and both agents at work from its unpacked layer, with nothing of this
-//! machine around them.
+//! The images that `make image` made: what is in them, and both agents at work from their unpacked layers, with nothing of
+//! this machine around them.
 //!
-//! Says that it was skipped where there is no image, unless `FLEET_IMAGE` names one.
+//! Says that it was skipped where there are no images, unless `FLEET_IMAGES` names their folder.
 
 #![allow(
     clippy::unwrap_used,
@@ -33,43 +33,51 @@ const LIMIT: u64 = 25_000_000;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn both_agents_work_from_the_unpacked_layer() {
-    let Some(image) = image() else { return };
+    let Some(images) = images() else { return };
     let testbed = Testbed::start(Options::members(1)).await.unwrap();
-    let root = testbed.run_path().join("image");
-    let result = story(&testbed, &image, &root).await;
+    let result = story(&testbed, &images).await;
     testbed.explain(result).await.unwrap();
 }
 
-/// Where the image is, if there is one.
-fn image() -> Option<PathBuf> {
-    if let Some(named) = std::env::var_os("FLEET_IMAGE") {
+/// Where the images are, if there are any.
+fn images() -> Option<PathBuf> {
+    if let Some(named) = std::env::var_os("FLEET_IMAGES") {
         return Some(named.into());
     }
-    let made = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/image/image.tar");
-    if !made.is_file() {
-        eprintln!("SKIPPED: there is no image; `make image` makes it");
+    let made = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/image");
+    if !made.is_dir() {
+        eprintln!("SKIPPED: there are no images; `make image` makes them");
         return None;
     }
     Some(made)
 }
 
-async fn story(testbed: &Testbed, image: &Path, root: &Path) -> Result<()> {
-    unpack(image, root)?;
-    is_bare(root)?;
+async fn story(testbed: &Testbed, images: &Path) -> Result<()> {
+    let roots = testbed.run_path().join("images");
+    let programs = testbed.run_path().join("programs");
+    fs::create_dir_all(&programs)?;
+    for program in PROGRAMS {
+        let root = roots.join(program);
+        unpack(&images.join(format!("{program}.tar")), &root, program)?;
+        is_bare(&root, program)?;
+        enclose(&programs.join(program), &root, program)?;
+    }
     testbed.user_namespace("team").await?;
     for agent in testbed.agents() {
-        hand_over(root, &testbed.agent_env(agent))?;
+        hand_over(&roots.join(program_of(agent)), &testbed.agent_env(agent))?;
     }
-    let programs = Some(enclose(root)?);
-    let options = AgentOptions { programs, ..AgentOptions::default() };
+    let options = AgentOptions { programs: Some(programs.clone()), ..AgentOptions::default() };
     let agents = Agents::start(testbed, &options).await?;
-    for agent in [Agent::Hub, Agent::Member(0)] {
+    for agent in testbed.agents() {
         let pid = agents.pid(agent).context("it runs")?;
         let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
-        ensure!(status.contains("Uid:\t65532\t65532"), "{status}");
+        ensure!(!is_root()? || status.contains("Uid:\t65532\t65532"), "{status}");
         let inside = fs::read_link(format!("/proc/{pid}/root"))?;
-        ensure!(inside == fs::canonicalize(root)?, "{agent:?} runs in {}", inside.display());
+        let root = fs::canonicalize(roots.join(program_of(agent)))?;
+        ensure!(inside == root, "{agent:?} runs in {}", inside.display());
     }
+    let help = Command::new(programs.join("fleetctl")).arg("--help").output()?;
+    ensure!(help.status.success(), "{help:?}");
     // One cluster is enough: a member may import what it exports.
     let member = testbed.member(0);
     let web = Workload::deploy(member, ServiceSpec::http("team", "web"), 2).await?;
@@ -78,8 +86,15 @@ async fn story(testbed: &Testbed, image: &Path, root: &Path) -> Result<()> {
     wait_imported(member, "team", "web", &web.addresses(), DEADLINE).await
 }
 
-/// Unpacks the layer for this machine's architecture; all digests of the way there are checked by the library's own tests.
-fn unpack(image: &Path, root: &Path) -> Result<()> {
+fn program_of(agent: Agent) -> &'static str {
+    match agent {
+        Agent::Hub => "hub-agent",
+        Agent::Member(_) => "member-agent",
+    }
+}
+
+/// Unpacks the layer for this machine's architecture.
+fn unpack(image: &Path, root: &Path, program: &str) -> Result<()> {
     let archive = fs::read(image).with_context(|| format!("reading {}", image.display()))?;
     let mut files = BTreeMap::new();
     for entry in tar::Archive::new(&archive[..]).entries()? {
@@ -100,13 +115,14 @@ fn unpack(image: &Path, root: &Path) -> Result<()> {
     let manifest: Value = serde_json::from_slice(blob(ours.context("none for this machine")?)?)?;
     let config: Value = serde_json::from_slice(blob(&manifest["config"])?)?;
     ensure!(config["config"]["User"] == USER, "{config}");
+    ensure!(config["config"]["Entrypoint"][0] == format!("/{program}"), "{config}");
     let layer = GzDecoder::new(&blob(&manifest["layers"][0])?[..]);
     tar::Archive::new(layer).unpack(root)?;
     Ok(())
 }
 
-/// The programs and the certificates; no shell, no library.
-fn is_bare(root: &Path) -> Result<()> {
+/// The program and the certificates; no shell, no library.
+fn is_bare(root: &Path, program: &str) -> Result<()> {
     let mut found = BTreeSet::new();
     let mut folders = vec![root.to_owned()];
     while let Some(folder) = folders.pop() {
@@ -123,7 +139,7 @@ fn is_bare(root: &Path) -> Result<()> {
         }
     }
     let certificates = CERTIFICATES.trim_start_matches('/');
-    let expected = PROGRAMS.into_iter().chain([certificates]).map(str::to_owned).collect();
+    let expected = [program, certificates].into_iter().map(str::to_owned).collect();
     ensure!(found == expected, "{found:?}");
     Ok(())
 }
@@ -142,24 +158,14 @@ fn hand_over(root: &Path, environment: &[(String, String)]) -> Result<()> {
     Ok(())
 }
 
-/// A folder with programs that start those of the image, as its user, with `root` as their file system.
-fn enclose(root: &Path) -> Result<PathBuf> {
-    let folder = root.with_extension("programs");
-    fs::create_dir_all(&folder)?;
-    // Who is not root becomes it in a user namespace of his own, where there is no other user to change to.
-    let root = root.display();
-    let enter = if is_root()? {
-        format!("chroot --userspec={USER} {root}")
-    } else {
-        let id = USER.split(':').next().unwrap_or_default();
-        format!("unshare --user --map-user={id} --map-group={id} --root={root}")
-    };
-    for program in PROGRAMS {
-        let path = folder.join(program);
-        fs::write(&path, format!("#!/bin/sh\nexec {enter} /{program} \"$@\"\n"))?;
-        fs::set_permissions(&path, Permissions::from_mode(0o755))?;
-    }
-    Ok(folder)
+/// Makes a program that starts the image's, as its user, with `root` as its file system.
+fn enclose(path: &Path, root: &Path, program: &str) -> Result<()> {
+    // Who is not root changes the file system in a user namespace of his own.
+    let enter =
+        if is_root()? { format!("chroot --userspec={USER}") } else { "unshare -r chroot".into() };
+    fs::write(path, format!("#!/bin/sh\nexec {enter} {} /{program} \"$@\"\n", root.display()))?;
+    fs::set_permissions(path, Permissions::from_mode(0o755))?;
+    Ok(())
 }
 
 fn is_root() -> Result<bool> {

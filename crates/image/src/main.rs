@@ -1,4 +1,4 @@
-//! Makes the image of the agents and the CLI, and its bill of materials, from programs that are built already.
+//! Makes the images of the agents and the CLI, and their bill of materials, from programs that are built already.
 
 use std::fs;
 use std::path::PathBuf;
@@ -11,22 +11,25 @@ use fleet_image::layer::{File, Layer};
 use fleet_image::oci::{self, About, CERTIFICATES, Image};
 use fleet_image::sbom;
 
-/// The programs of the image.
+/// Each gets an image.
 const PROGRAMS: [&str; 3] = ["hub-agent", "member-agent", "fleetctl"];
 
-/// Puts the agents and the CLI into an OCI image, without a container daemon.
+/// Puts each agent and the CLI into an OCI image, without a container daemon.
 #[derive(Debug, Parser)]
 struct Args {
     /// Programs by architecture: `amd64=FOLDER`; may be repeated.
     #[arg(long = "programs", value_parser = by_architecture, required = true)]
     programs: Vec<(String, PathBuf)>,
-    /// Name and tag of the image.
-    #[arg(long, default_value_t = concat!("localhost/fleet-networking:", env!("CARGO_PKG_VERSION")).to_owned())]
-    reference: String,
-    /// Certificates that servers are verified with where an agent is told none.
+    /// What the images' names begin with.
+    #[arg(long, default_value = "localhost/fleet-networking")]
+    repository: String,
+    /// Tag of the images.
+    #[arg(long, default_value = env!("CARGO_PKG_VERSION"))]
+    tag: String,
+    /// Certificates that servers are verified with where a program is told none.
     #[arg(long, default_value = CERTIFICATES)]
     certificates: PathBuf,
-    /// Folder for `image.tar` and `sbom.cdx.json`.
+    /// Folder for a tar of each image, and `sbom.cdx.json`.
     #[arg(long, default_value = "target/image")]
     out: PathBuf,
 }
@@ -47,32 +50,28 @@ fn main() -> ExitCode {
 }
 
 fn run(args: &Args) -> Result<()> {
-    let certificates = read(&args.certificates).context("install the package ca-certificates")?;
-    let mut images = Vec::new();
-    for (architecture, folder) in &args.programs {
-        let mut files = vec![File {
-            path: CERTIFICATES.to_owned(),
-            bytes: certificates.clone(),
-            executable: false,
-        }];
-        for program in PROGRAMS {
+    let bytes = read(&args.certificates).context("install the package ca-certificates")?;
+    let certificates = File { path: CERTIFICATES.to_owned(), bytes, executable: false };
+    fs::create_dir_all(&args.out).with_context(|| format!("making {}", args.out.display()))?;
+    for program in PROGRAMS {
+        let images = args.programs.iter().map(|(architecture, folder)| {
             let bytes = read(&folder.join(program))?;
-            eprintln!("{architecture}: {program} {}", megabytes(bytes.len()));
-            files.push(File { path: format!("/{program}"), bytes, executable: true });
-        }
-        let layer = Layer::pack(&files)?;
-        eprintln!("{architecture}: image {} compressed", megabytes(layer.bytes.len()));
-        images.push(Image { architecture: architecture.clone(), layer });
+            eprintln!("{program} for {architecture}: {}", megabytes(bytes.len()));
+            let program = File { path: format!("/{program}"), bytes, executable: true };
+            let layer = Layer::pack(&[program, certificates.clone()])?;
+            Ok(Image { architecture: architecture.clone(), layer })
+        });
+        let about = About {
+            program: program.to_owned(),
+            reference: format!("{}/{program}:{}", args.repository, args.tag),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            licenses: env!("CARGO_PKG_LICENSE").to_owned(),
+        };
+        let archive = oci::archive(&about, &images.collect::<Result<Vec<_>>>()?)?;
+        write(args, &format!("{program}.tar"), &archive)?;
     }
     let metadata = MetadataCommand::new().other_options(vec!["--locked".to_owned()]).exec()?;
     let bill = sbom::of(&PROGRAMS, &metadata)?;
-    let about = About {
-        reference: args.reference.clone(),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        licenses: env!("CARGO_PKG_LICENSE").to_owned(),
-    };
-    fs::create_dir_all(&args.out).with_context(|| format!("making {}", args.out.display()))?;
-    write(args, "image.tar", &oci::archive(&about, &images)?)?;
     write(args, "sbom.cdx.json", format!("{bill:#}\n").as_bytes())
 }
 

@@ -27,6 +27,8 @@ pub struct Image {
 /// What is said about the image.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct About {
+    /// Its program.
+    pub program: String,
     /// Name with tag, as it is pulled.
     pub reference: String,
     /// Version of the programs.
@@ -88,7 +90,7 @@ impl Blobs {
 
 fn manifest(about: &About, image: &Image, blobs: &mut Blobs) -> Value {
     let labels = json!({
-        "org.opencontainers.image.title": "fleet-networking",
+        "org.opencontainers.image.title": about.program,
         "org.opencontainers.image.version": about.version,
         "org.opencontainers.image.licenses": about.licenses,
     });
@@ -98,8 +100,8 @@ fn manifest(about: &About, image: &Image, blobs: &mut Blobs) -> Value {
         "config": {
             "User": USER,
             "WorkingDir": "/",
-            "Cmd": ["/fleetctl"],
-            "Env": ["PATH=/", format!("SSL_CERT_FILE={CERTIFICATES}")],
+            "Entrypoint": [format!("/{}", about.program)],
+            "Env": ["PATH=/"],
             "Labels": labels,
         },
         "rootfs": { "type": "layers", "diff_ids": [format!("sha256:{}", image.layer.diff_id)] },
@@ -164,7 +166,8 @@ mod tests {
     #[test]
     fn every_architecture_is_found_from_the_index() {
         let about = About {
-            reference: "localhost/fleet-networking:1.2.3".to_owned(),
+            program: "hub-agent".to_owned(),
+            reference: "localhost/fleet-networking/hub-agent:1.2.3".to_owned(),
             version: "1.2.3".to_owned(),
             licenses: "Apache-2.0".to_owned(),
         };
@@ -189,6 +192,7 @@ mod tests {
             let config = json_of(follow(&files, &manifest["config"]));
             assert_eq!(config["architecture"], architecture);
             assert_eq!(config["config"]["User"], USER);
+            assert_eq!(config["config"]["Entrypoint"], json!(["/hub-agent"]));
             let expected = image(architecture).layer;
             assert_eq!(follow(&files, &manifest["layers"][0]), expected.bytes);
             assert_eq!(config["rootfs"]["diff_ids"][0], format!("sha256:{}", expected.diff_id));
