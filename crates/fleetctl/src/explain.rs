@@ -10,7 +10,7 @@ mod member;
 
 use std::collections::BTreeMap;
 
-use fleet_api::ObjectName;
+use fleet_api::{ObjectName, names};
 use fleet_model::records::SliceIndex;
 use fleet_runtime::plan::{Plan, Step};
 use jiff::SignedDuration;
@@ -151,12 +151,35 @@ fn nobody_seen(picture: &Picture, what: &str) -> String {
     }
 }
 
-/// What an agent has yet to write, if anything.
-fn behind(plan: &Plan) -> Option<String> {
+/// An agent that has something to write: it does not run, or is held up.
+fn behind(picture: &Picture, agent: &str, plan: &Plan) -> Option<Hop> {
     let step = plan.steps.first()?;
     let more = plan.steps.len() - 1;
     let more = if more > 0 { format!(", and {more} more") } else { String::new() };
-    Some(format!("{}{more}", told(step)))
+    let (object, whose, cause) = match agent {
+        "hub" => ("hub agent", "the hub agent", Cause::HubAgentBehind),
+        _ => ("member agent", "its agent", Cause::AgentBehind),
+    };
+    let says = format!("{whose} has yet to {}{more}", told(step));
+    let Some(reason) = picture.held_up.get(agent) else {
+        return Some(Hop::stop(agent, object, cause, says, look(picture, agent)));
+    };
+    Some(Hop::stop(
+        agent,
+        object,
+        Cause::AgentHeldUp,
+        format!("{says}, and is held up: {reason}"),
+        "give the agent the rights and definitions of its chart; it goes on by itself then",
+    ))
+}
+
+/// How to see whether an agent is alive.
+fn look(picture: &Picture, agent: &str) -> String {
+    format!(
+        "see whether the agent runs and what it logs: {} -n {} get pods, and logs",
+        picture.kubectl(agent),
+        names::SYSTEM_NAMESPACE
+    )
 }
 
 fn told(step: &Step) -> String {

@@ -8,13 +8,18 @@ use anyhow::Result;
 use fleet_accumulator::{
     Accumulator, AnyView, ClusterId, Config, Snapshot, SourceSet, SourceSpec, SourceState,
 };
-use fleet_api::names;
+use fleet_api::events::HELD_UP;
+use fleet_api::{ObjectName, names};
 use fleet_model::served::{GROUP_VERSION, Served};
 use fleet_runtime::clients::ClientSet;
 use fleet_runtime::clock::Clock;
 use fleet_runtime::schema;
 use futures::future::join_all;
 use hub_agent::snapshot::HubSnapshot;
+use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::api::events::v1::Event;
+use kube::Api;
+use kube::api::ListParams;
 use member_agent::snapshot::MemberSnapshot;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
@@ -24,6 +29,8 @@ use crate::picture::{Own, Picture};
 
 /// How long an answer has to stand: a fleet at work is between two writes most of the time.
 const CALM: Duration = Duration::from_secs(1);
+/// Agents say again what goes on after ten minutes.
+const REPEATED: SignedDuration = SignedDuration::from_mins(11);
 /// Pause between two looks.
 const LOOK: Duration = Duration::from_millis(100);
 
@@ -90,6 +97,22 @@ impl Watched {
         Picture { hub_context: Some(self.contexts.hub.clone()), ..picture }
     }
 
+    /// What agents have said lately that keeps them from working on the objects of a Service.
+    pub async fn held_up(&self, service: &ObjectName) -> BTreeMap<String, String> {
+        let seen = self.members.iter().filter_map(|(name, member)| {
+            let (_, clients) = member.seen.as_ref().ok()?;
+            let events = Api::namespaced(clients.watch.clone(), &service.namespace);
+            Some((name.as_str(), events))
+        });
+        let hub = ("hub", Api::all(self.hub_clients.watch.clone()));
+        let asked = seen.chain([hub]);
+        let now = self.clock.now();
+        let told = join_all(
+            asked.map(async |(name, events)| Some((name.to_owned(), newest(events, now).await?))),
+        );
+        told.await.into_iter().flatten().collect()
+    }
+
     /// Asks until the answer is a calm one, or for a moment: then it is no passing state.
     pub async fn ask<T>(&self, ask: impl Fn(&Picture) -> T, calm: impl Fn(&T) -> bool) -> T {
         let looks = CALM.as_millis() / LOOK.as_millis();
@@ -102,6 +125,16 @@ impl Watched {
         }
         ask(&self.picture())
     }
+}
+
+/// The note of the newest Event of an agent that is held up. Who may not read Events is told nothing.
+async fn newest(events: Api<Event>, now: Timestamp) -> Option<String> {
+    let held_up = ListParams::default().fields(&format!("reason={HELD_UP}"));
+    let events = events.list(&held_up).await.ok()?.items.into_iter();
+    let at = |event: &Event| event.event_time.as_ref().map(|time| time.0);
+    let recent =
+        events.filter(|event| at(event).is_some_and(|at| now.duration_since(at) < REPEATED));
+    recent.max_by_key(at)?.note
 }
 
 struct Watches {

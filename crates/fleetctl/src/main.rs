@@ -1,14 +1,30 @@
 //! `fleetctl`, or `kubectl fleet`.
 
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::Parser as _;
+use clap::{CommandFactory as _, FromArgMatches as _};
 use fleetctl::args::Cli;
 use fleetctl::run::{UNASKED, run};
 
+/// kubectl starts its plugins by the names of their files.
+const PLUGIN: &str = "kubectl-";
+
+/// As a plugin it is called in another way, which is what help and errors should say.
+fn parse() -> Cli {
+    let program = std::env::args_os().next().map(PathBuf::from);
+    let name = program.as_deref().and_then(Path::file_name).and_then(OsStr::to_str);
+    let command = match name.and_then(|name| name.strip_prefix(PLUGIN)) {
+        Some(name) => Cli::command().bin_name(format!("kubectl {name}")),
+        None => Cli::command(),
+    };
+    Cli::from_arg_matches(&command.get_matches()).unwrap_or_else(|error| error.exit())
+}
+
 #[tokio::main]
 async fn main() -> ExitCode {
-    run(Cli::parse()).await.unwrap_or_else(|error| {
+    run(parse()).await.unwrap_or_else(|error| {
         eprintln!("fleetctl: {error:#}");
         ExitCode::from(UNASKED)
     })

@@ -23,6 +23,8 @@ pub struct Picture {
     pub hub: HubSnapshot,
     /// The members, by name.
     pub members: BTreeMap<String, Member>,
+    /// What agents have said of late that holds them up, by cluster (`hub` or the member).
+    pub held_up: BTreeMap<String, String>,
 }
 
 /// One member of a fleet.
@@ -75,7 +77,7 @@ impl Picture {
             (name, Member::new(settings, own, &hub))
         });
         let members = members.collect();
-        Self { now, hub_context: None, settings, hub, members }
+        Self { now, hub_context: None, settings, hub, members, held_up: BTreeMap::new() }
     }
 
     /// How to call kubectl for a cluster of the fleet.

@@ -10,6 +10,7 @@ use fleet_api::ObjectName;
 use crate::args::{Cli, Colour, Command, Explain, Format};
 use crate::explain::explain;
 use crate::gather::Watched;
+use crate::picture::Picture;
 use crate::render::{self, Paint};
 use crate::story::Cause;
 use crate::{diff, join, leave, status, trace};
@@ -54,7 +55,12 @@ async fn tell(cli: &Cli, service: &ObjectName) -> Result<ExitCode> {
             !story.hops.iter().any(|hop| hop.cause.is_some_and(|cause| passing.contains(&cause)))
         },
     );
-    let story = story.await;
+    let mut story = story.await;
+    let behind = |cause| matches!(cause, Cause::AgentBehind | Cause::HubAgentBehind);
+    if story.hops.iter().filter_map(|hop| hop.cause).any(behind) {
+        let held_up = watched.held_up(service).await;
+        story = explain(&Picture { held_up, ..watched.picture() }, service);
+    }
     let text = render::data(cli.output.format, &story)?;
     print(&text.unwrap_or_else(|| render::story(&story, paint(cli))))?;
     Ok(answer(!story.stops()))

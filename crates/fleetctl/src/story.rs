@@ -75,6 +75,7 @@ pub enum Cause {
     WeightInvalid,
     NoEndpoints,
     AgentBehind,
+    AgentHeldUp,
     ReferenceRefused,
     HubNamespaceMissing,
     HubImportHeld,

@@ -14,17 +14,23 @@ mod tool;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
+use fleet_api::events::HELD_UP;
 use fleet_api::kinds;
 use fleet_api::names::SYSTEM_NAMESPACE;
 use fleet_e2e::exchange::{export, import, unexport, wait_condition, wait_imported};
 use fleet_e2e::objects::{edit, find, remove};
 use fleet_e2e::testbed::agents::{Agent, AgentOptions, Agents};
+use fleet_e2e::testbed::cluster::Cluster;
 use fleet_e2e::testbed::join::namespace;
 use fleet_e2e::testbed::kubeconfig::write_secret;
 use fleet_e2e::testbed::{Options, Testbed};
 use fleet_e2e::workload::{ManualService, ServiceSpec, next_address};
+use fleet_runtime::clock::Clock;
 use k8s_openapi::api::core::v1::{Namespace, Secret};
+use k8s_openapi::api::events::v1::Event;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use kube::Api;
+use kube::api::PostParams;
 use serde_json::{Value, json};
 
 use tool::Tool;
@@ -264,6 +270,8 @@ async fn what_an_agent_owes_is_told(
     let address = next_address();
     web.set_addresses(std::slice::from_ref(&address)).await?;
     tool.stops("AgentBehind", "stops in west: its agent has yet to update EndpointSlice").await?;
+    hold_up(west).await?;
+    tool.stops("AgentHeldUp", "and is held up: the API server is on holiday").await?;
     let diff = tool.run(&["diff"]).await?.exits(1)?;
     diff.tells(&[
         "update EndpointSlice fleet-system/",
@@ -284,6 +292,21 @@ async fn what_an_agent_owes_is_told(
     tool.stops("HubAgentBehind", "stops on the hub: the hub agent has yet to").await?;
     agents.launch(Agent::Hub)?;
     tool.crosses().await
+}
+
+/// What an agent says that cannot work.
+async fn hold_up(cluster: &Cluster) -> Result<()> {
+    let events: Api<Event> = Api::namespaced(cluster.client(), TEAM);
+    let event = json!({
+        "apiVersion": "events.k8s.io/v1", "kind": "Event",
+        "metadata": { "name": "held-up", "namespace": TEAM },
+        "eventTime": MicroTime(Clock::system().now()), "type": "Warning", "reason": HELD_UP, "action": HELD_UP,
+        "note": "the API server is on holiday",
+        "reportingController": "member-agent", "reportingInstance": "test",
+        "regarding": { "kind": "MultiClusterService", "namespace": TEAM, "name": WEB },
+    });
+    events.create(&PostParams::default(), &serde_json::from_value(event)?).await?;
+    Ok(())
 }
 
 async fn a_member_leaves(testbed: &Testbed, tool: &Tool) -> Result<()> {

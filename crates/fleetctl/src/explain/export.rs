@@ -33,21 +33,8 @@ pub(super) fn hops(
     let mut hops = own(picture, name, member, service);
     let plan = export::plan(&member.settings, service, &member.snapshot, picture.now);
     if healthy && !hops.iter().any(|hop| hop.stops() && hop.cause != Some(Cause::NoEndpoints)) {
-        if let Some(missing) = behind(&plan) {
-            hops.push(Hop::stop(
-                name,
-                "member agent",
-                Cause::AgentBehind,
-                format!("its agent has yet to {missing}"),
-                format!(
-                    "see whether the agent runs and what it logs: {} -n {} get pods, and logs",
-                    picture.kubectl(name),
-                    member.settings.identity.system_namespace
-                ),
-            ));
-        } else {
-            hops.push(on_hub(name, member, service));
-        }
+        let behind = behind(picture, name, &plan);
+        hops.push(behind.unwrap_or_else(|| on_hub(name, member, service)));
     }
     hops
 }

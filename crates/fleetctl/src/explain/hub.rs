@@ -51,18 +51,8 @@ fn import(picture: &Picture, fleet: &Fleet<'_>, verdict: &Verdict<'_>, plan: &Pl
             "have the owner of that finalizer release it; the hub agent makes a new one then",
         );
     }
-    if let Some(missing) = behind(plan) {
-        return Hop::stop(
-            HUB,
-            object,
-            Cause::HubAgentBehind,
-            format!("the hub agent has yet to {missing}"),
-            format!(
-                "see whether it runs and what it logs: {} -n {} get pods, and logs",
-                picture.kubectl(HUB),
-                names::SYSTEM_NAMESPACE
-            ),
-        );
+    if let Some(behind) = behind(picture, HUB, plan) {
+        return behind;
     }
     let from: Vec<_> = verdict.accepted.iter().map(|export| export.member).collect();
     let says = format!("{}, from {}", ports_told(verdict.ports), from.join(", "));

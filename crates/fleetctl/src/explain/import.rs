@@ -5,7 +5,7 @@ use fleet_api::{ObjectName, annotations};
 use fleet_model::records::InternalServiceImportRecord;
 use member_agent::import::{self, Refusal, Standing};
 
-use super::{behind, count, ready};
+use super::{behind, count, look, ready};
 use crate::picture::{Member, Picture};
 use crate::reading;
 use crate::story::{Cause, Crossing, Hop};
@@ -37,7 +37,7 @@ pub(super) fn hops(
     });
     let plan = import::plan(&member.settings, service, &member.snapshot, picture.now);
     if healthy && !hops.iter().any(Hop::stops) {
-        hops.extend(behind(&plan).map(|missing| import.agent_behind(&missing)));
+        hops.extend(behind(picture, name, &plan));
     }
     let crossing = bound.and_then(|derived| import.arrived(derived, &mut hops));
     (hops, crossing)
@@ -115,7 +115,7 @@ impl Import<'_> {
             Standing::NoDerived(derived) => stop(
                 Cause::DerivedServiceMissing,
                 format!("its derived Service {derived} is missing"),
-                self.look(),
+                look(self.picture, self.name),
             ),
             Standing::Blocked(derived) => stop(
                 Cause::DerivedServiceMissing,
@@ -141,19 +141,6 @@ impl Import<'_> {
                 "see what is said of the hub",
             )
         })
-    }
-
-    fn agent_behind(&self, missing: &str) -> Hop {
-        let says = format!("its agent has yet to {missing}");
-        Hop::stop(self.name, "member agent", Cause::AgentBehind, says, self.look())
-    }
-
-    fn look(&self) -> String {
-        format!(
-            "see whether the agent runs and what it logs: {} -n {} get pods, and logs",
-            self.picture.kubectl(self.name),
-            self.member.settings.identity.system_namespace
-        )
     }
 
     /// The slices that clients are sent to.

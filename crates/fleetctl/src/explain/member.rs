@@ -4,7 +4,7 @@ use fleet_api::ObjectName;
 use hub_agent::member::{last_heard, patience};
 use member_agent::membership::{self, Phase};
 
-use super::age;
+use super::{age, look};
 use crate::picture::{Member, Picture};
 use crate::story::{Cause, Hop};
 
@@ -46,14 +46,9 @@ fn heartbeat(picture: &Picture, name: &str, member: &Member) -> Option<Hop> {
     let identity = &member.settings.identity;
     let record = ObjectName::new(identity.hub_namespace.as_str(), name);
     let record = picture.hub.internal_members.get(&record)?;
-    let look = format!(
-        "see whether the agent runs and what it logs: {} -n {} get pods, and logs",
-        picture.kubectl(name),
-        identity.system_namespace
-    );
     let Some(heard) = last_heard(record) else {
         let says = "its agent has never reported to the hub";
-        return Some(Hop::stop(name, OBJECT, Cause::MemberSilent, says, look));
+        return Some(Hop::stop(name, OBJECT, Cause::MemberSilent, says, look(picture, name)));
     };
     let silence = picture.now.duration_since(heard);
     if silence < patience(&picture.settings, record) {
@@ -63,5 +58,5 @@ fn heartbeat(picture: &Picture, name: &str, member: &Member) -> Option<Hop> {
         "its agent was heard of last {} ago ({heard}); its endpoints stay, but no change travels",
         age(silence)
     );
-    Some(Hop::stop(name, OBJECT, Cause::MemberSilent, says, look))
+    Some(Hop::stop(name, OBJECT, Cause::MemberSilent, says, look(picture, name)))
 }

@@ -5,6 +5,7 @@ use fleet_api::{ObjectName, annotations, kinds};
 use serde_json::{Value, json};
 
 use super::world::{World, home, namespace, web};
+use crate::picture::Picture;
 use crate::story::{Cause, State, Story};
 
 /// Something that goes wrong.
@@ -117,6 +118,21 @@ fn the_exporter_stops_it() {
     for (act, cause, words) in table {
         stops(&told(World::shared(), act), cause, words);
     }
+}
+
+#[test]
+fn an_agent_that_says_what_holds_it_up() {
+    let mut world = World::exported();
+    world.import("west");
+    let mut picture = world.picture();
+    let note = "nothing changes for it until this works: endpointsliceimports: list is forbidden";
+    picture.held_up.insert("west".to_owned(), note.to_owned());
+    let story = crate::explain(&picture, &web());
+    stops(&story, Cause::AgentHeldUp, &["in west", "has yet to", "held up", "list is forbidden"]);
+
+    world.settle();
+    let picture = Picture { held_up: picture.held_up, ..world.picture() };
+    assert!(!crate::explain(&picture, &web()).stops(), "what is over does not matter");
 }
 
 /// What the user did is told the same after the agents have dealt with it.
