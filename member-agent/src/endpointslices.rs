@@ -139,7 +139,7 @@ fn planned(settings: &Settings, name: &ObjectName, snapshot: &MemberSnapshot) ->
     let mut planned = Planned::default();
     // What a Service leaves behind that is gone, its owner references remove.
     let Some(service) = snapshot.services.get(name) else { return planned };
-    let whole = settings.endpointslices == Mode::All && is_served(service);
+    let whole = settings.endpointslices == Mode::All && slicing::is_served(service);
     let networks = wanted(service).is_some()
         || !slicing::managed(snapshot, labels::MANAGED_BY_NETWORK, name).is_empty();
     if whole || networks {
@@ -152,11 +152,6 @@ fn planned(settings: &Settings, name: &ObjectName, snapshot: &MemberSnapshot) ->
         }
     }
     planned
-}
-
-/// Whether somebody else but a user fills the Service.
-fn is_served(service: &ServiceRecord) -> bool {
-    service.service_type != "ExternalName" && !service.selector.is_empty()
 }
 
 /// Everything that the slices of one Service depend on.
@@ -205,7 +200,7 @@ impl<'a> Subject<'a> {
     fn on_network(&self, planned: &mut Planned) {
         let existing = self.existing(labels::MANAGED_BY_NETWORK);
         let Some(existing) = existing.as_deref() else { return };
-        let network = wanted(self.service).filter(|_| is_served(self.service));
+        let network = wanted(self.service).filter(|_| slicing::is_served(self.service));
         let Sorted { found, refused } =
             network.map_or_else(Sorted::default, |network| network::sort(&self.pods, network));
         if let (Some(network), false) = (network, refused.is_empty()) {

@@ -104,17 +104,12 @@ pub fn plan(service: &ObjectName, snapshot: &MemberSnapshot) -> Plan {
         return plan;
     }
     let ours = slicing::managed(snapshot, MANAGER, service);
-    match snapshot.services.get(service).filter(|service| selects(service)) {
+    match snapshot.services.get(service).filter(|service| slicing::is_served(service)) {
         // Other than the original, which leaves slices behind that nobody maintains any more.
         None => slicing::delete_all(&ours, &mut plan),
         Some(record) => sync(snapshot, record, &ours, &mut plan),
     }
     plan
-}
-
-/// Whether somebody else but a user fills the Service.
-fn selects(service: &ServiceRecord) -> bool {
-    service.service_type != "ExternalName" && !service.selector.is_empty()
 }
 
 fn sync(

@@ -13,7 +13,9 @@ use std::sync::Arc;
 
 use fleet_accumulator::Record;
 use fleet_api::{ObjectName, labels};
-use fleet_model::records::{EndpointSliceRecord, ManagedIndex, ManagedSliceRecord, SliceIndex};
+use fleet_model::records::{
+    EndpointSliceRecord, ManagedIndex, ManagedSliceRecord, ServiceRecord, SliceIndex,
+};
 
 use crate::snapshot::MemberSnapshot;
 
@@ -28,6 +30,11 @@ pub(crate) fn managed<'a>(
 ) -> Vec<&'a Record<ManagedSliceRecord>> {
     let index = ManagedIndex { manager: Arc::from(manager), service: service.clone() };
     snapshot.managed_slices.by(&index).collect()
+}
+
+/// Whether somebody else but a user fills the Service.
+pub(crate) fn is_served(service: &ServiceRecord) -> bool {
+    service.service_type != "ExternalName" && !service.selector.is_empty()
 }
 
 /// Who manages a slice.

@@ -1,10 +1,11 @@
-//! What it costs to look at one Service: nothing changed, one endpoint, all endpoints, the port.
+//! What it costs to look at one Service: nothing changed, one endpoint, all endpoints, the port. Pods are kept as an agent
+//! keeps them: no more than endpoints are made of.
 
 use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
-use fleet_endpointslice::{Config, Input, NodeView, Outcome, Pods, reconcile};
-use k8s_openapi::api::core::v1::{Pod, Service};
+use fleet_endpointslice::{Config, Input, NodeView, Outcome, PodView, Pods, reconcile};
+use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use serde_json::{Value, json};
 
@@ -25,21 +26,69 @@ fn service(port: u16) -> Service {
     }))
 }
 
+#[derive(Clone)]
+struct Pod {
+    name: String,
+    uid: String,
+    ip: String,
+    node: String,
+    ready: bool,
+}
+
 fn pod(number: usize, ready: bool) -> Pod {
-    let ip = format!("10.{}.{}.{}", number / 65_536, number / 256 % 256, number % 256);
-    object(json!({
-        "metadata": {
-            "namespace": "team", "name": format!("web-{number}"), "uid": format!("uid-{number}"),
-            "labels": { "app": "web" },
-        },
-        "spec": { "nodeName": format!("node-{}", number % 100), "containers": [{ "name": "web" }] },
-        "status": {
-            "phase": "Running",
-            "podIP": ip,
-            "podIPs": [{ "ip": ip }],
-            "conditions": [{ "type": "Ready", "status": if ready { "True" } else { "False" } }],
-        },
-    }))
+    Pod {
+        name: format!("web-{number}"),
+        uid: format!("0b5f0d2c-1111-4222-8333-{number:012}"),
+        ip: format!("10.{}.{}.{}", number / 65_536, number / 256 % 256, number % 256),
+        node: format!("node-{}", number % 100),
+        ready,
+    }
+}
+
+impl PodView for Pod {
+    fn namespace(&self) -> &str {
+        "team"
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn uid(&self) -> &str {
+        &self.uid
+    }
+
+    fn is_terminating(&self) -> bool {
+        false
+    }
+
+    fn is_finished(&self) -> bool {
+        false
+    }
+
+    fn is_ready(&self) -> bool {
+        self.ready
+    }
+
+    fn has_address(&self) -> bool {
+        true
+    }
+
+    fn addresses(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(self.ip.as_str())
+    }
+
+    fn node_name(&self) -> Option<&str> {
+        Some(&self.node)
+    }
+
+    fn host(&self) -> (Option<&str>, Option<&str>) {
+        (None, None)
+    }
+
+    fn named_port(&self, _: &str, _: &str) -> Option<i32> {
+        None
+    }
 }
 
 /// Calls `then` with the writes that are missing.

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use foldhash::fast::RandomState;
 use k8s_openapi::api::discovery::v1::Endpoint;
 
 use crate::Desired;
@@ -14,19 +15,30 @@ use crate::endpoint::text;
 #[derive(Debug, Default)]
 pub(crate) struct DesiredSet<'a> {
     entries: Vec<Entry<'a>>,
-    first: HashMap<&'a str, usize>,
+    first: HashMap<&'a str, usize, RandomState>,
     left: usize,
     /// No entry before this one is left.
     begin: usize,
 }
 
+/// An endpoint that was taken out; it stays where it is, since moving costs as much as comparing.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Taken(usize);
+
 #[derive(Debug)]
 struct Entry<'a> {
-    endpoint: Option<Desired<'a>>,
+    endpoint: Desired<'a>,
+    is_left: bool,
     next: Option<usize>,
 }
 
 impl<'a> DesiredSet<'a> {
+    /// An empty one with room for that many.
+    pub(crate) fn with_capacity(count: usize) -> Self {
+        let first = HashMap::with_capacity_and_hasher(count, RandomState::default());
+        Self { entries: Vec::with_capacity(count), first, ..Self::default() }
+    }
+
     /// How many are left.
     pub(crate) fn len(&self) -> usize {
         self.left
@@ -36,40 +48,47 @@ impl<'a> DesiredSet<'a> {
         self.left == 0
     }
 
-    /// Adds an endpoint, in the place of one with the same identity if there is one.
+    /// Adds an endpoint, in the place of one with the same identity if there is one. Not after any was taken.
     pub(crate) fn insert(&mut self, endpoint: Desired<'a>) {
         let name = endpoint.target.name;
-        let same = self.chain(name).find(|&at| {
-            self.entries[at].endpoint.as_ref().is_some_and(|known| identical(known, &endpoint))
-        });
+        let same = self.chain(name).find(|&at| identical(&self.entries[at].endpoint, &endpoint));
         if let Some(at) = same {
-            self.entries[at].endpoint = Some(endpoint);
+            self.entries[at].endpoint = endpoint;
             return;
         }
         let next = self.first.insert(name, self.entries.len());
-        self.entries.push(Entry { endpoint: Some(endpoint), next });
+        self.entries.push(Entry { endpoint, is_left: true, next });
         self.left += 1;
     }
 
     /// Takes out the endpoint that `existing` is.
-    pub(crate) fn take(&mut self, existing: &Endpoint) -> Option<Desired<'a>> {
+    pub(crate) fn take(&mut self, existing: &Endpoint) -> Option<Taken> {
         let name = text(existing.target_ref.as_ref().and_then(|target| target.name.as_deref()));
         let at = self.chain(name).find(|&at| {
-            self.entries[at].endpoint.as_ref().is_some_and(|desired| desired.is(existing))
+            let entry = &self.entries[at];
+            entry.is_left && entry.endpoint.is(existing)
         })?;
         self.left -= 1;
-        self.entries[at].endpoint.take()
+        self.entries[at].is_left = false;
+        Some(Taken(at))
+    }
+
+    /// What was taken out.
+    pub(crate) fn get(&self, Taken(at): Taken) -> &Desired<'a> {
+        &self.entries[at].endpoint
     }
 
     /// Takes out the first ones, at most `count`.
-    pub(crate) fn take_first(&mut self, count: usize) -> Vec<Desired<'a>> {
-        let mut taken = Vec::with_capacity(count.min(self.left));
-        while taken.len() < count && self.begin < self.entries.len() {
-            taken.extend(self.entries[self.begin].endpoint.take());
+    pub(crate) fn take_first(&mut self, count: usize) -> impl Iterator<Item = &Desired<'a>> {
+        let begin = self.begin;
+        let mut taken = 0;
+        while taken < count && self.begin < self.entries.len() {
+            taken += usize::from(self.entries[self.begin].is_left);
             self.begin += 1;
         }
-        self.left -= taken.len();
-        taken
+        self.left -= taken;
+        let passed = self.entries[begin..self.begin].iter();
+        passed.filter(|entry| entry.is_left).map(|entry| &entry.endpoint)
     }
 
     fn chain(&self, name: &str) -> impl Iterator<Item = usize> {

@@ -17,12 +17,14 @@ pub(crate) struct Wanted<'a> {
     pub(crate) endpoints: DesiredSet<'a>,
 }
 
-/// The groups that should exist, in order of appearance, and what was left out.
+/// The groups that should exist, in order of appearance, and what was left out. Most Services have one, with about as
+/// many endpoints as are `expected`.
 pub(crate) fn wanted<'a>(
     service: &'a Service,
     source: &'a impl Source,
     address_type: AddressType,
     config: &Config,
+    expected: usize,
     problems: &mut Vec<Problem>,
 ) -> Vec<Wanted<'a>> {
     let mut groups: Vec<Wanted<'a>> = Vec::new();
@@ -32,7 +34,7 @@ pub(crate) fn wanted<'a>(
             at
         } else {
             let ports = ports::resolved(service, &candidate.ports, config);
-            let at = position(&mut groups, ports);
+            let at = position(&mut groups, ports, expected);
             known.insert(candidate.ports, at);
             at
         };
@@ -46,11 +48,12 @@ pub(crate) fn wanted<'a>(
 }
 
 /// Different numbers can give one set: of two equal ports of the Service one may be unresolved, or both.
-fn position(groups: &mut Vec<Wanted<'_>>, ports: Vec<EndpointPort>) -> usize {
+fn position(groups: &mut Vec<Wanted<'_>>, ports: Vec<EndpointPort>, expected: usize) -> usize {
     let key = PortKey::of(Some(&ports));
     let same = groups.iter().position(|group| PortKey::of(Some(&group.ports)) == key);
     same.unwrap_or_else(|| {
-        groups.push(Wanted { ports, endpoints: DesiredSet::default() });
+        let room = if groups.is_empty() { expected } else { 0 };
+        groups.push(Wanted { ports, endpoints: DesiredSet::with_capacity(room) });
         groups.len() - 1
     })
 }

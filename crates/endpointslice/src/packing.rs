@@ -81,9 +81,9 @@ fn keep<'a>(
     let mut changed = false;
     let mut kept = Vec::with_capacity(slice.endpoints.len());
     for existing in &slice.endpoints {
-        if let Some(wanted) = desired.take(existing) {
-            changed |= wanted.differs_from(existing);
-            kept.push(wanted);
+        if let Some(taken) = desired.take(existing) {
+            changed |= desired.get(taken).differs_from(existing);
+            kept.push(taken);
         }
     }
     let dropped = slice.endpoints.len() - kept.len();
@@ -92,7 +92,7 @@ fn keep<'a>(
         if kept.is_empty() {
             packed.deletes.push(slice);
         } else {
-            let endpoints = kept.iter().map(crate::Desired::build).collect();
+            let endpoints = kept.into_iter().map(|taken| desired.get(taken).build()).collect();
             packed.updates.push(copy(mould, slice, endpoints));
         }
     } else if labels::changed(slice, mould.service, mould.config) {
@@ -127,7 +127,7 @@ fn fill_updates(packed: &mut Packed<'_>, desired: &mut DesiredSet<'_>, limit: us
 
 fn fill(slice: &mut EndpointSlice, desired: &mut DesiredSet<'_>, limit: usize) {
     let room = limit.saturating_sub(slice.endpoints.len());
-    slice.endpoints.extend(desired.take_first(room).iter().map(crate::Desired::build));
+    slice.endpoints.extend(desired.take_first(room).map(crate::Desired::build));
 }
 
 /// The unchanged slice that takes all of them and is fullest afterwards.

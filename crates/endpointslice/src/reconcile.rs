@@ -175,7 +175,9 @@ fn pack_groups<'a, S: Source>(
     let (owned, foreign): (Vec<_>, Vec<_>) =
         existing.iter().copied().partition(|slice| ownership::owns(service, slice));
     let mut packed = Packed { deletes: foreign, ..Packed::default() };
-    let wanted = groups::wanted(service, source, mould.address_type, config, &mut outcome.problems);
+    let expected = owned.iter().map(|slice| slice.endpoints.len()).sum();
+    let problems = &mut outcome.problems;
+    let wanted = groups::wanted(service, source, mould.address_type, config, expected, problems);
     let (ports, endpoints): (Vec<_>, Vec<_>) =
         wanted.into_iter().map(|group| (group.ports, group.endpoints)).unzip();
     let mut by_ports = groups::existing(owned.into_iter());
