@@ -58,12 +58,12 @@ bench: ## Measure latencies, bulk operations, API writes and memory (minutes)
 	$(CARGO) build --release --locked --bin hub-agent --bin member-agent --bin fleet-bench
 	@$(CARGO) run --quiet --release --locked --bin fleet-bench
 
-# The agent as users run it: the table compares CPU time.
+# The agent as users run it, since the table compares CPU time; the test that drives both need not be optimized.
 soak: ## Compare with kube-controller-manager over thousands of random steps (minutes)
 	@.ci/need rust control-plane
 	$(CARGO) build --release --locked --bin hub-agent --bin member-agent
 	FLEET_AGENTS_DIR=$(abspath $(target))/release FLEET_CHURN_STEPS=$(STEPS) \
-		$(CARGO) test --release --locked --test endpointslice_churn
+		$(CARGO) test --workspace --locked --test endpointslice_churn -- --nocapture
 
 image: ## Build OCI images of the agents and the CLI, and their bill of materials (ARCHS="amd64 arm64")
 	@.ci/need rust image

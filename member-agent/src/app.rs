@@ -15,7 +15,7 @@ use prometheus::{IntGauge, Registry};
 
 use crate::Settings;
 use crate::args::Args;
-use crate::endpointslices::{EndpointSliceRoom, Mode, SliceMetrics};
+use crate::endpointslices::{EndpointSliceRoom, LeftoverRoom, Mode, SliceMetrics};
 use crate::export::ExportRoom;
 use crate::external_workloads::{self, ExternalWorkloadRoom};
 use crate::import::{ImportRoom, KeptMetrics};
@@ -60,6 +60,8 @@ pub async fn run(args: Args) -> anyhow::Result<ExitCode> {
     if settings.endpointslices != Mode::Off {
         let metrics = SliceMetrics::register(agent.registry())?;
         agent.room(EndpointSliceRoom::new(settings.clone(), metrics));
+    } else if settings.networking {
+        agent.room(LeftoverRoom);
     }
     agent.room(MembershipRoom::new(settings, membership));
     Ok(agent.run().await)

@@ -128,6 +128,16 @@ pub struct Args {
     )]
     pub max_endpoints_per_slice: u16,
 
+    /// How long a change of pods waits for others, so that EndpointSlices are written once for all.
+    #[arg(
+        long,
+        env = "ENDPOINTSLICE_UPDATES_BATCH_PERIOD",
+        default_value = "0s",
+        value_name = "DURATION",
+        value_parser = duration
+    )]
+    pub endpointslice_updates_batch_period: Duration,
+
     /// Further addresses of the original.
     #[command(flatten)]
     pub addresses: OriginalAddresses,
@@ -196,6 +206,7 @@ impl Args {
             external_workloads: self.external_workloads,
             endpointslices: self.endpointslices,
             max_endpoints_per_slice: usize::from(self.max_endpoints_per_slice),
+            endpointslice_batch_period: self.endpointslice_updates_batch_period,
             served: Live::default(),
         })
     }

@@ -2,6 +2,7 @@
 //! beside it for Services whose endpoints are to be the pods' addresses on a secondary network.
 
 mod keys;
+mod leftovers;
 mod metrics;
 mod network;
 mod source;
@@ -10,9 +11,15 @@ mod tests;
 mod topology;
 mod trigger;
 
+use std::collections::BTreeMap;
+use std::time::Duration;
+
 use fleet_accumulator::{Record, SourceSet};
 use fleet_api::{ObjectName, events, labels};
-use fleet_endpointslice::{Config, Input, MANAGER, Outcome, Overview, Pods, Problem, reconcile};
+use fleet_endpointslice::{
+    Config, Input, MANAGER, Outcome, Overview, Pods, Problem, ServiceHints, Zones,
+    follows_capacity, reconcile,
+};
 use fleet_model::changes::each_touched;
 use fleet_model::records::ServiceRecord;
 use fleet_model::steps::LOCAL;
@@ -20,7 +27,9 @@ use fleet_runtime::plan::{Event, EventType, Plan};
 use fleet_runtime::room::Room;
 use jiff::Timestamp;
 use k8s_openapi::api::discovery::v1::EndpointSlice;
+use parking_lot::Mutex;
 
+pub use leftovers::LeftoverRoom;
 pub use metrics::SliceMetrics;
 pub(crate) use network::{Refusal, wanted};
 
@@ -32,6 +41,8 @@ use source::Selected;
 
 /// Name of the room, of its stage in the metrics too.
 const NAME: &str = "endpointslices";
+/// Name of the built-in controller's queue, in its metrics.
+const QUEUE: &str = "endpoint_slice";
 
 /// Of which Services slices are made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -68,12 +79,14 @@ impl Mode {
 pub struct EndpointSliceRoom {
     settings: Settings,
     metrics: SliceMetrics,
+    /// Services with hints by capacity, to be told when those end. Nothing but that Event depends on it.
+    balanced: Mutex<BTreeMap<ObjectName, ServiceHints>>,
 }
 
 impl EndpointSliceRoom {
     /// The room of one cluster.
     pub fn new(settings: Settings, metrics: SliceMetrics) -> Self {
-        Self { settings, metrics }
+        Self { settings, metrics, balanced: Mutex::default() }
     }
 
     /// What the room reads: the own cluster alone.
@@ -110,8 +123,29 @@ impl Room for EndpointSliceRoom {
         keys::dirty(old, new, mark);
     }
 
+    fn dirty_later(
+        &self,
+        old: &MemberSnapshot,
+        new: &MemberSnapshot,
+        mark: &mut dyn FnMut(ObjectName, Duration),
+    ) {
+        let delay = self.settings.endpointslice_batch_period;
+        keys::pods(old, new, &mut |key| mark(key, delay));
+    }
+
+    fn queue_name(&self) -> Option<&'static str> {
+        (self.settings.endpointslices == Mode::All).then_some(QUEUE)
+    }
+
     fn plan(&self, key: &ObjectName, snapshot: &MemberSnapshot, _: Timestamp) -> Plan {
-        let Planned { plan, measures, problems } = planned(&self.settings, key, snapshot);
+        let mut balanced = self.balanced.lock();
+        let known = balanced.remove(key).unwrap_or_default();
+        let Planned { plan, measures, problems, hints } =
+            planned(&self.settings, key, snapshot, known);
+        if hints != ServiceHints::default() {
+            balanced.insert(key.clone(), hints);
+        }
+        drop(balanced);
         self.metrics.synced(key, &measures, problems, self.settings.max_endpoints_per_slice);
         plan
     }
@@ -128,17 +162,25 @@ struct Planned {
     plan: Plan,
     measures: Vec<fleet_endpointslice::Measures>,
     problems: bool,
+    /// The hints by capacity that the Service has.
+    hints: ServiceHints,
 }
 
 /// All writes that the slices of one Service still miss.
 pub fn plan(settings: &Settings, service: &ObjectName, snapshot: &MemberSnapshot) -> Plan {
-    planned(settings, service, snapshot).plan
+    planned(settings, service, snapshot, ServiceHints::default()).plan
 }
 
-fn planned(settings: &Settings, name: &ObjectName, snapshot: &MemberSnapshot) -> Planned {
-    let mut planned = Planned::default();
+/// `hints` are those by capacity that the Service had.
+fn planned(
+    settings: &Settings,
+    name: &ObjectName,
+    snapshot: &MemberSnapshot,
+    hints: ServiceHints,
+) -> Planned {
     // What a Service leaves behind that is gone, its owner references remove.
-    let Some(service) = snapshot.services.get(name) else { return planned };
+    let Some(service) = snapshot.services.get(name) else { return Planned::default() };
+    let mut planned = Planned { hints, ..Planned::default() };
     let whole = settings.endpointslices == Mode::All && slicing::is_served(service);
     let networks = wanted(service).is_some()
         || !slicing::managed(snapshot, labels::MANAGED_BY_NETWORK, name).is_empty();
@@ -178,13 +220,15 @@ impl<'a> Subject<'a> {
         let Some(existing) = existing.as_deref() else { return };
         let node = |name: &str| source::node(self.snapshot, name);
         let pods: Vec<_> = self.pods.iter().collect();
-        let (zones, hints) = if topology::is_asked_for(self.service) {
+        let service = slicing::service(self.service);
+        let (zones, hints) = if follows_capacity(&service) {
             (topology::zones(self.snapshot), topology::hints(existing))
         } else {
-            Default::default()
+            // The slices' own may be those of a traffic distribution.
+            (Zones::default(), std::mem::take(&mut planned.hints))
         };
         let input = Input {
-            service: &slicing::service(self.service),
+            service: &service,
             source: &Pods { pods: &pods, node: &node, addresses: None },
             existing,
             trigger_time: None,
@@ -192,6 +236,7 @@ impl<'a> Subject<'a> {
             config: &Config { limit: self.limit, ..Config::pods() },
         };
         let outcome = reconcile(&input);
+        planned.hints = outcome.hints.clone();
         planned.measures = outcome.changes.iter().map(|changes| changes.measures.clone()).collect();
         self.finish(outcome, existing, planned);
     }

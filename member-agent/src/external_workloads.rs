@@ -34,6 +34,8 @@ pub const LINKERD_LEASE: &str = "linkerd-destination-endpoint-write";
 
 /// Name of the room, of its stage in the metrics too.
 const NAME: &str = "external_workloads";
+/// Name of the queue of Linkerd's controller, in its metrics.
+const QUEUE: &str = "endpoints_controller_workqueue";
 
 /// Makes the slices of external workloads.
 #[derive(Debug)]
@@ -76,6 +78,10 @@ impl Room for ExternalWorkloadRoom {
     fn dirty(&self, old: &MemberSnapshot, new: &MemberSnapshot, mark: &mut dyn FnMut(ObjectName)) {
         self.metrics.show(new.external_workloads.len(), linkerd_is_at_work(new));
         keys::dirty(old, new, mark);
+    }
+
+    fn queue_name(&self) -> Option<&'static str> {
+        Some(QUEUE)
     }
 
     fn plan(&self, key: &ObjectName, snapshot: &MemberSnapshot, _: Timestamp) -> Plan {

@@ -30,6 +30,8 @@ pub struct Settings {
     pub endpointslices: Mode,
     /// Most endpoints of such a slice.
     pub max_endpoints_per_slice: usize,
+    /// How long a change of pods waits for others before such slices follow.
+    pub endpointslice_batch_period: Duration,
     /// What slices can carry on the hub; `None` until that is known.
     pub served: Live<Option<Served>>,
 }
@@ -44,6 +46,7 @@ impl Settings {
             external_workloads: false,
             endpointslices: Mode::Off,
             max_endpoints_per_slice: MAX_ENDPOINTS_PER_SLICE,
+            endpointslice_batch_period: Duration::ZERO,
             served: Live::default(),
         }
     }

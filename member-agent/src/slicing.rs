@@ -7,6 +7,8 @@
 //! does not show is not made twice, because its name is taken.
 
 mod service;
+#[cfg(test)]
+pub(crate) mod testing;
 mod writes;
 
 use std::sync::Arc;

@@ -15,7 +15,7 @@ use self::distribution::Distribution;
 use self::topology::{Overview, ServiceHints};
 
 mod allocation;
-mod annotation;
+pub(crate) mod annotation;
 mod assignment;
 mod balance;
 mod distribution;
@@ -41,7 +41,7 @@ pub(crate) fn apply(
 ) -> Applied {
     let Mould { service, config, address_type, .. } = *mould;
     let event = |cause, sizes| Event { cause, address_type, sizes };
-    if annotation::is_enabled(service) {
+    if annotation::follows_capacity(service) {
         let Some(topology) = topology else {
             clear(packed);
             return Applied::default();

@@ -42,6 +42,7 @@ pub use config::{Config, Headless, Hints};
 pub use efficiency::{Efficiency, GroupSize, Totals};
 pub use endpoint::{Desired, Target};
 pub use event::{Cause, Event};
+pub use hints::annotation::follows_capacity;
 pub use hints::topology::{Capacity, Overview, ServiceHints, TopologyCache, Zones};
 pub use names::MANAGER;
 pub use pods::{NodeView, PodView, Pods};

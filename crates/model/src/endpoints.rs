@@ -1,8 +1,9 @@
-//! Which endpoints a change takes away.
+//! Endpoints on their way: which a change takes away, and how their addresses are written.
 
 use std::collections::HashSet;
+use std::net::Ipv6Addr;
 
-use fleet_api::{Endpoint, ExportedSliceSpec};
+use fleet_api::{AddressType, Endpoint, ExportedSliceSpec};
 
 /// Whether an endpoint of `old` is no longer in `new`, or drains now: traffic to it may fail until
 /// everybody knows.
@@ -17,6 +18,20 @@ pub fn lacks(list: &[Endpoint], others: &[Endpoint]) -> bool {
     }
     let known: HashSet<_> = list.iter().collect();
     others.iter().any(|endpoint| !known.contains(endpoint))
+}
+
+/// Endpoints with their addresses as everybody prints them: importers refuse others, by which one address could pass
+/// for two. The server takes any way to write IPv6.
+pub fn printed(endpoints: &[Endpoint], address_type: &AddressType) -> Vec<Endpoint> {
+    let mut endpoints = endpoints.to_vec();
+    if *address_type == AddressType::IPv6 {
+        for address in endpoints.iter_mut().flat_map(|endpoint| &mut endpoint.addresses) {
+            if let Ok(ip) = address.parse::<Ipv6Addr>() {
+                *address = ip.to_string();
+            }
+        }
+    }
+    endpoints
 }
 
 #[cfg(test)]

@@ -227,6 +227,7 @@ impl<S: Snapshot> Connected<S> {
             events: self.events.clone(),
             clock: self.clock.clone(),
             metrics: self.agent.metrics.room(name),
+            work_queue: room.queue_name().map(|name| self.agent.metrics.work_queue(name)),
             replan: self.replan.clone(),
             cancel: self.agent.life.token(),
         };

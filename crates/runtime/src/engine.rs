@@ -9,6 +9,7 @@ mod replan;
 mod settle;
 mod verdict;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -20,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::clock::{Clock, monotonic as now};
 use crate::events::EventSink;
-use crate::metrics::RoomMetrics;
+use crate::metrics::{RoomMetrics, WorkQueue};
 use crate::plan::{Plan, Step};
 use crate::queue::{Job, Queue, Verdict};
 use crate::room::Room;
@@ -48,6 +49,8 @@ pub struct Wiring<S> {
     pub clock: Clock,
     /// What it is measured with.
     pub metrics: Arc<RoomMetrics>,
+    /// What its queue is measured with by the names of the program whose place it takes.
+    pub work_queue: Option<WorkQueue>,
     /// Who may ask for everything anew.
     pub replan: Replan,
     /// Ends it.
@@ -94,6 +97,7 @@ async fn run_term<R: Room>(
     let end = loop {
         let more = engine.start_ready();
         engine.show();
+        let turn = engine.next_turn();
         tokio::select! {
             () = shared.cancel.cancelled() => break End::OfTheRoom,
             () = &mut term_ends => break End::OfTheTerm,
@@ -111,9 +115,9 @@ async fn run_term<R: Room>(
                 engine.mark(&R::Snapshot::default(), &newest, now());
             },
             Some(run) = engine.running.next(), if !engine.running.is_empty() => {
-                engine.queue.done(&run.key, run.verdict, run.wake, now());
+                engine.finish(&run);
             }
-            () = until(engine.queue.next_timer()) => engine.queue.advance(now()),
+            () = until(turn) => engine.queue.advance(now()),
             () = tokio::task::yield_now(), if more => {}
         }
     };
@@ -139,6 +143,9 @@ struct Engine<R: Room> {
     queue: Queue<R::Key>,
     postponed: Postponed<R::Key>,
     running: FuturesUnordered<BoxFuture<'static, Run<R::Key>>>,
+    work_queue: Option<WorkQueue>,
+    /// Since when what is measured by [`WorkQueue`] is worked on.
+    begun: BTreeMap<R::Key, Instant>,
 }
 
 /// A run that has ended.
@@ -150,7 +157,7 @@ struct Run<K> {
 
 impl<R: Room> Engine<R> {
     fn new(room: Arc<R>, wiring: Wiring<R::Snapshot>) -> Self {
-        let Wiring { accumulator, writer, events, clock, metrics, cancel, .. } = wiring;
+        let Wiring { accumulator, writer, events, clock, metrics, work_queue, cancel, .. } = wiring;
         let seed = u64::from(clock.now().subsec_nanosecond().unsigned_abs());
         let cancel = cancel.child_token();
         Self {
@@ -159,6 +166,8 @@ impl<R: Room> Engine<R> {
             queue: Queue::new(seed),
             postponed: Postponed::new(),
             running: FuturesUnordered::new(),
+            work_queue,
+            begun: BTreeMap::new(),
         }
     }
 
@@ -173,6 +182,9 @@ impl<R: Room> Engine<R> {
     fn mark(&mut self, old: &R::Snapshot, new: &R::Snapshot, received: Instant) {
         let (room, queue, arrived) = (&self.shared.room, &mut self.queue, now());
         room.dirty(old, new, &mut |key| queue.mark(key, received, arrived));
+        room.dirty_later(old, new, &mut |key, delay| {
+            queue.mark_for(key, received, arrived + delay, arrived);
+        });
     }
 
     /// Plans keys that are ready. True if there are more that could start at once.
@@ -193,6 +205,10 @@ impl<R: Room> Engine<R> {
         let metrics = &self.shared.metrics;
         metrics.queue_wait.observe(job.waited.as_secs_f64());
         let started = now();
+        if let Some(work_queue) = &self.work_queue {
+            work_queue.taken(job.waited);
+            self.begun.insert(job.key.clone(), started);
+        }
         let snapshot = self.shared.accumulator.snapshot();
         let plan = self.shared.room.plan(&job.key, &snapshot, self.shared.clock.now());
         let planned = now();
@@ -212,7 +228,7 @@ impl<R: Room> Engine<R> {
 
         if steps.is_empty() {
             metrics.empty_plans.inc();
-            self.queue.done(&job.key, Verdict::Settled, wake, planned);
+            self.finish(&Run { key: job.key, verdict: Verdict::Settled, wake });
         } else {
             metrics.writing_plans.inc();
             let shared = Arc::clone(&self.shared);
@@ -223,7 +239,25 @@ impl<R: Room> Engine<R> {
         }
     }
 
-    fn show(&self) {
+    fn finish(&mut self, run: &Run<R::Key>) {
+        let ended = now();
+        if let (Some(work_queue), Some(begun)) = (&self.work_queue, self.begun.remove(&run.key)) {
+            work_queue.worked(ended.duration_since(begun));
+        }
+        self.queue.done(&run.key, run.verdict, run.wake, ended);
+    }
+
+    /// When there is something to do even if nothing happens.
+    fn next_turn(&self) -> Option<Instant> {
+        // What takes long is to be seen while it does.
+        let look = (!self.begun.is_empty()).then(|| now() + WorkQueue::REFRESH);
+        [self.queue.next_timer(), look].into_iter().flatten().min()
+    }
+
+    fn show(&mut self) {
+        if let Some(work_queue) = &self.work_queue {
+            work_queue.show(&mut self.queue, self.begun.values().copied(), now());
+        }
         let metrics = &self.shared.metrics;
         let gauge = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
         metrics.queue_depth.set(gauge(self.queue.ready()));

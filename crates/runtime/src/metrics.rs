@@ -1,6 +1,8 @@
 //! Metrics of the engine. Every label takes its values from a closed set; nothing is labelled with
 //! the name of an object.
 
+mod work_queue;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,6 +11,9 @@ use prometheus::{
     Gauge, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge,
     IntGaugeVec, Opts, Registry,
 };
+
+pub use work_queue::WorkQueue;
+use work_queue::WorkQueueVecs;
 
 /// Sub-second buckets: an API write takes 2 to 10 ms, a chain of them stays below a second.
 const FAST: [f64; 14] =
@@ -22,6 +27,7 @@ const PLAN: [f64; 9] = [0.000_01, 0.000_05, 0.000_1, 0.000_5, 0.001, 0.005, 0.01
 pub struct Metrics {
     registry: Registry,
     rooms: RoomVecs,
+    work_queues: WorkQueueVecs,
     writer: Arc<WriterMetrics>,
     events: IntCounterVec,
 }
@@ -34,6 +40,7 @@ impl Metrics {
     pub fn new(agent: &str, version: &str) -> Result<Self, prometheus::Error> {
         let registry = Registry::new();
         let rooms = RoomVecs::register(&registry)?;
+        let work_queues = WorkQueueVecs::register(&registry)?;
         let writer = Arc::new(WriterMetrics::register(&registry)?);
         let events = Opts::new(
             "fleet_runtime_events_total",
@@ -49,7 +56,7 @@ impl Metrics {
         let build = Gauge::with_opts(opts)?;
         build.set(1.0);
         registry.register(Box::new(build))?;
-        Ok(Self { registry, rooms, writer, events })
+        Ok(Self { registry, rooms, work_queues, writer, events })
     }
 
     /// For the admin server, and for metrics of others.
@@ -60,6 +67,11 @@ impl Metrics {
     /// The metrics of one room.
     pub fn room(&self, name: &'static str) -> Arc<RoomMetrics> {
         Arc::new(self.rooms.room(name))
+    }
+
+    /// The metrics of a queue by the names that others give them.
+    pub(crate) fn work_queue(&self, name: &str) -> WorkQueue {
+        self.work_queues.queue(name)
     }
 
     /// Counts Events by type and reason.

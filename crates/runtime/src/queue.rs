@@ -58,6 +58,8 @@ pub struct Queue<K> {
     ready: VecDeque<K>,
     timers: BTreeSet<(Instant, K)>,
     running: usize,
+    accepted: u64,
+    retried: u64,
     jitter: Jitter,
 }
 
@@ -81,7 +83,14 @@ enum State {
     /// In `ready` since this instant.
     Ready(Instant),
     /// With a worker; `Some` if marked since it was taken.
-    Running(Option<Instant>),
+    Running(Option<Mark>),
+}
+
+/// A change that came while its key was with a worker.
+#[derive(Clone, Copy, Debug)]
+struct Mark {
+    since: Instant,
+    due: Instant,
 }
 
 impl<K: Clone + Ord + Hash> Queue<K> {
@@ -92,6 +101,8 @@ impl<K: Clone + Ord + Hash> Queue<K> {
             ready: VecDeque::new(),
             timers: BTreeSet::new(),
             running: 0,
+            accepted: 0,
+            retried: 0,
             jitter: Jitter::new(seed),
         }
     }
@@ -101,33 +112,47 @@ impl<K: Clone + Ord + Hash> Queue<K> {
     /// A change does not wait for the end of a back-off: it is tried at once, or within a second if
     /// the key failed just now, so that a key whose own writes wake it cannot spin.
     pub fn mark(&mut self, key: K, since: Instant, now: Instant) {
+        self.mark_for(key, since, now, now);
+    }
+
+    /// [`mark`](Self::mark) because of a change that may wait until `due`, so that others come
+    /// together with it. A key that has to run earlier for another reason does.
+    pub fn mark_for(&mut self, key: K, since: Instant, due: Instant, now: Instant) {
+        let due = due.max(now);
         let Some(entry) = self.entries.get_mut(&key) else {
-            let entry = Entry {
-                state: State::Ready(now),
-                since: Some(since),
-                failures: 0,
-                eager: 0,
-                floor: None,
-            };
+            let (failures, eager, floor) = (0, 0, None);
+            let state = State::Waiting(due);
+            let entry = Entry { state, since: Some(since), failures, eager, floor };
             self.entries.insert(key.clone(), entry);
-            self.ready.push_back(key);
+            self.wait(key, due, now);
             return;
         };
         match &mut entry.state {
-            State::Running(marked) => *marked = oldest(*marked, Some(since)),
-            State::Ready(_) => entry.since = oldest(entry.since, Some(since)),
-            State::Waiting(due) => {
-                entry.since = oldest(entry.since, Some(since));
-                let earlier = entry.floor.unwrap_or(now).max(now).min(*due);
-                self.timers.remove(&(*due, key.clone()));
-                if earlier <= now {
-                    entry.state = State::Ready(now);
-                    self.ready.push_back(key);
-                } else {
-                    entry.state = State::Waiting(earlier);
-                    self.timers.insert((earlier, key));
-                }
+            State::Running(marked) => {
+                let before = marked.unwrap_or(Mark { since, due });
+                let (since, due) = (before.since.min(since), before.due.min(due));
+                *marked = Some(Mark { since, due });
             }
+            State::Ready(_) => entry.since = oldest(entry.since, Some(since)),
+            State::Waiting(waits) => {
+                entry.since = oldest(entry.since, Some(since));
+                let earlier = entry.floor.map_or(due, |floor| floor.max(due)).min(*waits);
+                self.timers.remove(&(*waits, key.clone()));
+                self.wait(key, earlier, now);
+            }
+        }
+    }
+
+    /// Makes a key ready, or has it wait for its time.
+    fn wait(&mut self, key: K, due: Instant, now: Instant) {
+        let Some(entry) = self.entries.get_mut(&key) else { return };
+        if due <= now {
+            entry.state = State::Ready(now);
+            self.accepted += 1;
+            self.ready.push_back(key);
+        } else {
+            entry.state = State::Waiting(due);
+            self.timers.insert((due, key));
         }
     }
 
@@ -150,6 +175,7 @@ impl<K: Clone + Ord + Hash> Queue<K> {
         let Some(entry) = self.entries.get_mut(key) else { return };
         let State::Running(marked) = entry.state else { return };
         self.running -= 1;
+        self.retried += u64::from(verdict != Verdict::Settled);
 
         let retry = match verdict {
             Verdict::Settled => {
@@ -181,34 +207,24 @@ impl<K: Clone + Ord + Hash> Queue<K> {
                 Some(now + delay + self.jitter.spread(delay / 4))
             }
         };
-        entry.since = oldest(entry.since, marked);
+        entry.since = oldest(entry.since, marked.map(|mark| mark.since));
 
-        let change = marked.map(|_| entry.floor.unwrap_or(now));
+        let change = marked.map(|mark| entry.floor.map_or(mark.due, |floor| floor.max(mark.due)));
         let wake = wake.map(|at| entry.floor.map_or(at, |floor| at.max(floor)));
         let due = [retry, change, wake].into_iter().flatten().min();
         match due {
             None => {
                 self.entries.remove(key);
             }
-            Some(due) if due <= now => {
-                entry.state = State::Ready(now);
-                self.ready.push_back(key.clone());
-            }
-            Some(due) => {
-                entry.state = State::Waiting(due);
-                self.timers.insert((due, key.clone()));
-            }
+            Some(due) => self.wait(key.clone(), due, now),
         }
     }
 
     /// Makes every key ready whose time has come.
     pub fn advance(&mut self, now: Instant) {
         while self.timers.first().is_some_and(|(due, _)| *due <= now) {
-            let Some((_, key)) = self.timers.pop_first() else { return };
-            if let Some(entry) = self.entries.get_mut(&key) {
-                entry.state = State::Ready(now);
-                self.ready.push_back(key);
-            }
+            let Some((due, key)) = self.timers.pop_first() else { return };
+            self.wait(key, due, now);
         }
     }
 
@@ -240,6 +256,12 @@ impl<K: Clone + Ord + Hash> Queue<K> {
     /// Keys that wait for a timer.
     pub fn waiting(&self) -> usize {
         self.timers.len()
+    }
+
+    /// How often keys became ready, and how often one came back that was not settled, since this was
+    /// asked for last.
+    pub fn take_counts(&mut self) -> (u64, u64) {
+        (std::mem::take(&mut self.accepted), std::mem::take(&mut self.retried))
     }
 
     /// Keys that workers hold.

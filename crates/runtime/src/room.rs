@@ -2,6 +2,7 @@
 
 use std::fmt::{Debug, Display};
 use std::hash::Hash;
+use std::time::Duration;
 
 use fleet_accumulator::{Snapshot, SourceSet};
 use jiff::Timestamp;
@@ -31,6 +32,23 @@ pub trait Room: Send + Sync + 'static {
     /// Marks every key whose plan may differ between the two snapshots, including those that only
     /// the older one shows. Costs what changed, not what exists.
     fn dirty(&self, old: &Self::Snapshot, new: &Self::Snapshot, mark: &mut dyn FnMut(Self::Key));
+
+    /// Like [`dirty`](Self::dirty), for keys that may wait a while because more changes to them are
+    /// to be expected.
+    fn dirty_later(
+        &self,
+        old: &Self::Snapshot,
+        new: &Self::Snapshot,
+        mark: &mut dyn FnMut(Self::Key, Duration),
+    ) {
+        let _ = (old, new, mark);
+    }
+
+    /// Name of the queue of another program's controller, if the room takes its place: it is then
+    /// measured by that name too.
+    fn queue_name(&self) -> Option<&'static str> {
+        None
+    }
 
     /// What `key` still misses. Pure: the same arguments give the same plan.
     fn plan(&self, key: &Self::Key, snapshot: &Self::Snapshot, now: Timestamp) -> Plan;

@@ -87,6 +87,7 @@ impl<S: Snapshot> Parts<S> {
             events: EventSink::disabled(),
             clock: Clock::fixed(hub.read(ModelServer::now)),
             metrics: metrics.room("none"),
+            work_queue: None,
             replan: Replan::new(),
             cancel,
         };

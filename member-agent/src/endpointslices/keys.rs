@@ -13,7 +13,7 @@ use super::{network, topology};
 use crate::slicing;
 use crate::snapshot::MemberSnapshot;
 
-/// Marks the Services that own what changed, before and after the change.
+/// Marks the Services that own what changed, before and after the change; not those whose pods did.
 pub(super) fn dirty(old: &MemberSnapshot, new: &MemberSnapshot, mark: &mut dyn FnMut(ObjectName)) {
     each_touched(&old.services, &new.services, |service| mark(service.name.clone()));
     each_touched(&old.managed_slices, &new.managed_slices, |slice| {
@@ -30,12 +30,16 @@ pub(super) fn dirty(old: &MemberSnapshot, new: &MemberSnapshot, mark: &mut dyn F
             mark(service);
         }
     }
-    each_touched(&old.pods, &new.pods, |pod| each_selecting(pod, new, mark));
     each_touched(&old.namespaces, &new.namespaces, |namespace| {
         let services = new.services.in_namespace(&namespace.name.name);
         services.for_each(|service| mark(service.name.clone()));
     });
     nodes(&old.nodes, new, mark);
+}
+
+/// Marks the Services that select a pod that changed, before and after the change.
+pub(super) fn pods(old: &MemberSnapshot, new: &MemberSnapshot, mark: &mut dyn FnMut(ObjectName)) {
+    each_touched(&old.pods, &new.pods, |pod| each_selecting(pod, new, mark));
 }
 
 /// Marks the Services that select a pod.

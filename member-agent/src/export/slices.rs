@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use fleet_accumulator::Record;
 use fleet_api::{Endpoint, ExportedSliceSpec, ObjectName, annotations, finalizers, labels, names};
-use fleet_model::endpoints::loses;
+use fleet_model::endpoints::{loses, printed};
 use fleet_model::ports::same_in_slices;
 use fleet_model::records::{EndpointSliceExportRecord, EndpointSliceRecord};
 use fleet_model::reference;
@@ -157,8 +157,11 @@ fn spec(
     let generation = slice.meta.generation;
     ExportedSliceSpec {
         address_type: slice.address_type.clone(),
-        endpoints: slice.ready.clone(),
-        draining_endpoints: served::draining(subject.served, &slice.draining, carried).to_vec(),
+        endpoints: printed(&slice.ready, &slice.address_type),
+        draining_endpoints: printed(
+            served::draining(subject.served, &slice.draining, carried),
+            &slice.address_type,
+        ),
         ports: slice.ports.clone(),
         endpoint_slice_reference: reference::export_of(cluster, slice, generation, since),
         owner_service_reference: reference::owner(subject.name),

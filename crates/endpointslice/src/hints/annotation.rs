@@ -4,8 +4,8 @@ use k8s_openapi::api::core::v1::Service;
 
 use crate::names::{TOPOLOGY_HINTS, TOPOLOGY_MODE};
 
-/// Whether it is set. The older name wins where both are there.
-pub(super) fn is_enabled(service: &Service) -> bool {
+/// Whether the Service asks for hints by capacity. The older name of the annotation wins where both are there.
+pub fn follows_capacity(service: &Service) -> bool {
     let value = service.metadata.annotations.as_ref().and_then(|annotations| {
         annotations.get(TOPOLOGY_HINTS).or_else(|| annotations.get(TOPOLOGY_MODE))
     });

@@ -65,7 +65,7 @@ fn the_older_annotation_wins() {
         (json!({MODE: "auto", HINTS: "disabled"}), false),
     ] {
         let service = with(&service(), "/metadata/annotations", annotations.clone());
-        assert_eq!(annotation::is_enabled(&service), expected, "{annotations}");
+        assert_eq!(annotation::follows_capacity(&service), expected, "{annotations}");
     }
 }
 

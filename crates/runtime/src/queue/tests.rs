@@ -32,6 +32,10 @@ impl Bench {
         self.queue.mark(key, self.now, self.now);
     }
 
+    fn mark_for(&mut self, key: &'static str, delay: Duration) {
+        self.queue.mark_for(key, self.now, self.now + delay, self.now);
+    }
+
     fn take(&mut self) -> Option<&'static str> {
         self.queue.take(self.now).map(|job| job.key)
     }
@@ -56,6 +60,47 @@ impl Bench {
             self.mark(key);
         }
     }
+}
+
+#[test]
+fn changes_that_may_wait_come_together() {
+    let mut bench = Bench::new();
+    bench.mark_for("a", SECOND);
+    bench.pass(millis(100));
+    bench.mark_for("a", SECOND);
+    bench.pass(millis(899));
+    assert_eq!(bench.take(), None);
+    bench.pass(millis(1));
+    assert_eq!(bench.take(), Some("a"), "the earlier time counts");
+    // While it runs another one comes, whose time begins then.
+    bench.mark_for("a", SECOND);
+    bench.done("a", Verdict::Settled);
+    assert_eq!((bench.take(), bench.queue.next_timer()), (None, Some(bench.now + SECOND)));
+    bench.pass(SECOND);
+    assert_eq!(bench.take(), Some("a"));
+    bench.done("a", Verdict::Settled);
+    assert_eq!(bench.queue.next_timer(), None);
+}
+
+#[test]
+fn what_may_not_wait_takes_along_what_may() {
+    let mut bench = Bench::new();
+    bench.mark_for("a", SECOND);
+    bench.mark("a");
+    assert_eq!(bench.take(), Some("a"));
+    bench.done("a", Verdict::Settled);
+    assert_eq!(bench.queue.next_timer(), None);
+}
+
+#[test]
+fn a_change_that_may_wait_does_not_shorten_a_back_off() {
+    let mut bench = Bench::new();
+    bench.mark("a");
+    bench.take();
+    bench.done("a", Verdict::Hold(SECOND * 5));
+    bench.mark_for("a", SECOND);
+    bench.pass(SECOND * 2);
+    assert_eq!(bench.take(), None);
 }
 
 #[test]

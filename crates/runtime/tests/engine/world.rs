@@ -468,6 +468,7 @@ impl World {
             events: EventSink::disabled(),
             clock: Clock::fixed(Timestamp::UNIX_EPOCH),
             metrics: metrics.room("copy"),
+            work_queue: None,
             replan: replan.clone(),
             cancel: cancel.clone(),
         };

@@ -109,3 +109,25 @@ fn traffic_distribution_hints_are_no_ended_ones() {
     world.follow();
     assert!(world.events.is_empty(), "{:?}", world.events);
 }
+
+/// 60: the annotation is taken away, or says something else: the hints go, and the user is told once.
+#[test]
+fn hints_end_with_the_annotation() {
+    for annotations in [json!({}), json!({ "service.kubernetes.io/topology-mode": "Disabled" })] {
+        let mut world = spread();
+        world.follow();
+        world.events.clear();
+        world.edit_service(|service| service["metadata"]["annotations"] = annotations.clone());
+        assert_eq!(world.follow(), ["update"]);
+        assert_eq!(hints(&world), [json!(null), json!(null), json!(null)]);
+        let told: Vec<_> = world.events.iter().map(|event| event.reason).collect();
+        assert_eq!(told, ["TopologyAwareHintsDisabled"]);
+
+        world.events.clear();
+        world.edit_service(|service| service["spec"]["trafficDistribution"] = json!("PreferClose"));
+        assert_eq!(world.follow(), ["update"]);
+        world.edit_service(|service| service["metadata"]["labels"] = json!({ "tier": "x" }));
+        assert_eq!(world.follow(), ["update"]);
+        assert!(world.events.is_empty(), "{:?}", world.events);
+    }
+}

@@ -1,10 +1,13 @@
 //! Beside the built-in controller: endpoints on a secondary network.
 
 use fleet_api::{annotations, events, kinds, labels};
+use fleet_runtime::room::Room;
+use fleet_runtime::testing::execute;
 use serde_json::json;
 
-use super::super::Mode;
+use super::super::{LeftoverRoom, Mode};
 use super::world::{World, pod};
+use crate::snapshot::MemberSnapshot;
 
 /// web asks for endpoints on the network flat; web-1 is on it, web-2 is not.
 fn flat(mode: Mode) -> World {
@@ -106,4 +109,34 @@ fn both_kinds_of_slices_stand_side_by_side() {
     let mut addresses = world.addresses();
     addresses.sort_unstable();
     assert_eq!(addresses, ["10.1.0.1", "10.1.0.2", "192.0.2.1"]);
+}
+
+/// An agent that is not to make slices any more takes away what one before it made for networks, and nothing else.
+#[test]
+fn what_was_made_before_goes_where_none_are_to_be_made() {
+    let mut world = flat(Mode::All);
+    world.follow();
+    let users = json!({
+        "metadata": { "labels": { labels::SERVICE_NAME: "web", labels::NETWORK_SERVICE: "web" } },
+        "addressType": "IPv4", "endpoints": [],
+    });
+    world.own.create(kinds::ENDPOINT_SLICE, &pod("web-by-hand"), users).unwrap();
+    assert_eq!(world.slices().len(), 3);
+
+    let snapshot = world.snapshot();
+    let mut keys = Vec::new();
+    LeftoverRoom.dirty(&MemberSnapshot::default(), &snapshot, &mut |key| keys.push(key));
+    for key in &keys {
+        let plan = LeftoverRoom.plan(key, &snapshot, world.own.now());
+        assert_eq!(execute(&plan, &mut [&mut world.own]), []);
+        assert!(LeftoverRoom.plan(key, &world.snapshot(), world.own.now()).is_empty());
+    }
+    assert_eq!(keys.len(), 1);
+    let managers =
+        world.slices().into_iter().map(|slice| &slice["metadata"]["labels"][labels::MANAGED_BY]);
+    assert!(
+        managers.eq([&json!(null), &json!(fleet_endpointslice::MANAGER)]),
+        "{:?}",
+        world.slices()
+    );
 }

@@ -1,6 +1,9 @@
 //! In the place of the built-in controller: Services, pods and their slices.
 
+use std::time::{Duration, Instant};
+
 use fleet_api::{ObjectName, kinds};
+use fleet_runtime::queue::Queue;
 use serde_json::json;
 
 use super::super::Mode;
@@ -151,6 +154,53 @@ fn labels_move_a_pod_between_services() {
         of.filter_map(|slice| slice["endpoints"].as_array()).map(Vec::len).sum()
     };
     assert_eq!((of(&world, "web"), of(&world, "mail")), (0, 1));
+}
+
+/// 97 to 99: three changes, 100 ms or a second apart, of pods that come, turn and go.
+#[test]
+fn changes_of_pods_wait_for_each_other() {
+    let (soon, second) = (Duration::from_millis(100), Duration::from_secs(1));
+    let changes: [fn(&mut World, usize); 3] = [
+        |world, count| world.add_pod(&format!("web-{count}"), &format!("10.1.0.{count}")),
+        |world, count| world.turn_pod(&format!("web-{count}"), "False"),
+        |world, count| world.own.delete(kinds::POD, &pod(&format!("web-{count}"))).unwrap(),
+    ];
+    for (period, last_after, expected) in
+        [(Duration::ZERO, soon, 3), (second, soon, 1), (second, second * 2, 2)]
+    {
+        let mut world = World::with_service(Mode::All);
+        world.batch(period);
+        let (mut queue, mut now) = (Queue::new(1), Instant::now());
+        world.work(&mut queue, now);
+        for change in changes {
+            let mut writes = 0;
+            for (count, pause) in [(1, soon), (2, soon), (3, last_after)] {
+                now += pause;
+                // What became due in the pause.
+                writes += world.work(&mut queue, now);
+                change(&mut world, count);
+                writes += world.work(&mut queue, now);
+            }
+            now += second;
+            writes += world.work(&mut queue, now);
+            assert_eq!(writes, expected, "{period:?} {last_after:?}");
+        }
+    }
+}
+
+/// What a user does to the Service takes effect at once, and with it what was waiting.
+#[test]
+fn a_change_of_the_service_does_not_wait() {
+    let mut world = World::with_service(Mode::All);
+    world.batch(Duration::from_secs(1));
+    let (mut queue, now) = (Queue::new(1), Instant::now());
+    world.work(&mut queue, now);
+    world.add_pod("web-1", "10.1.0.1");
+    assert_eq!(world.work(&mut queue, now), 0);
+    world.edit_service(|service| service["metadata"]["labels"] = json!({ "tier": "x" }));
+    assert_eq!(world.work(&mut queue, now), 1);
+    assert_eq!(world.addresses(), ["10.1.0.1"]);
+    assert_eq!(world.work(&mut queue, now + Duration::from_secs(1)), 0);
 }
 
 /// 97 to 99: what happens while nobody looks is one write.

@@ -1,8 +1,10 @@
 //! A cluster in memory, and the room at work in it.
 
-use fleet_accumulator::ClusterId;
+use std::time::{Duration, Instant};
+
 use fleet_api::{ObjectName, kinds};
 use fleet_runtime::plan::Event;
+use fleet_runtime::queue::{Queue, Verdict};
 use fleet_runtime::room::Room;
 use fleet_runtime::testing::{ModelServer, execute};
 use prometheus::Registry;
@@ -10,6 +12,7 @@ use serde_json::{Value, json};
 
 use super::super::{EndpointSliceRoom, Mode, SliceMetrics};
 use crate::Settings;
+use crate::slicing::testing;
 use crate::snapshot::MemberSnapshot;
 
 /// One cluster, and what the room has seen of it.
@@ -25,11 +28,11 @@ pub(super) struct World {
 }
 
 pub(super) fn web() -> ObjectName {
-    ObjectName::new("team", "web")
+    testing::named("web")
 }
 
 pub(super) fn pod(name: &str) -> ObjectName {
-    ObjectName::new("team", name)
+    testing::named(name)
 }
 
 impl World {
@@ -37,10 +40,9 @@ impl World {
     pub(super) fn new(mode: Mode) -> Self {
         let settings = Settings { endpointslices: mode, ..Settings::new("a") };
         let (room, registry) = room(&settings);
-        let (own, hub) = (ModelServer::new(ClusterId::Local), ModelServer::new(ClusterId::Hub));
+        let (own, hub) = testing::servers();
         let (seen, events) = (MemberSnapshot::default(), Vec::new());
         let mut world = Self { own, hub, settings, room, registry, seen, events };
-        world.own.create(kinds::NAMESPACE, &ObjectName::cluster("team"), json!({})).unwrap();
         world.add_node("node-a", "a");
         world
     }
@@ -54,15 +56,9 @@ impl World {
 
     /// Adds a Service; `spec` is merged into its own.
     pub(super) fn add_service(&mut self, name: &str, spec: &Value) {
-        let mut service = json!({ "spec": {
-            "type": "ClusterIP", "clusterIP": "10.0.0.1", "ipFamilies": ["IPv4"],
-            "selector": { "app": name },
-            "ports": [{ "name": "http", "port": 80, "targetPort": 8080, "protocol": "TCP" }],
-        }});
-        for (key, value) in spec.as_object().unwrap() {
-            service["spec"][key] = value.clone();
-        }
-        self.own.create(kinds::SERVICE, &ObjectName::new("team", name), service).unwrap();
+        let ports = json!([{ "name": "http", "port": 80, "targetPort": 8080, "protocol": "TCP" }]);
+        let service = testing::service(name, &ports, spec);
+        self.own.create(kinds::SERVICE, &testing::named(name), service).unwrap();
     }
 
     pub(super) fn add_node(&mut self, name: &str, zone: &str) {
@@ -117,9 +113,10 @@ impl World {
     pub(super) fn follow(&mut self) -> Vec<&'static str> {
         self.own.take_writes();
         for _ in 0..10 {
-            let new = MemberSnapshot::of(&self.settings.identity, &self.own, &self.hub);
+            let new = self.snapshot();
             let mut keys = Vec::new();
             self.room.dirty(&self.seen, &new, &mut |key| keys.push(key));
+            self.room.dirty_later(&self.seen, &new, &mut |key, _| keys.push(key));
             keys.sort();
             keys.dedup();
             for key in &keys {
@@ -137,6 +134,35 @@ impl World {
         panic!("it never comes to rest");
     }
 
+    /// What the watches show.
+    pub(super) fn snapshot(&self) -> MemberSnapshot {
+        MemberSnapshot::of(&self.settings.identity, &self.own, &self.hub)
+    }
+
+    /// Changes of pods wait that long for others.
+    pub(super) fn batch(&mut self, period: Duration) {
+        self.settings.endpointslice_batch_period = period;
+        self.restart();
+    }
+
+    /// Does what is due at a time; the number of its writes.
+    pub(super) fn work(&mut self, queue: &mut Queue<ObjectName>, now: Instant) -> usize {
+        self.own.take_writes();
+        loop {
+            let new = self.snapshot();
+            self.room.dirty(&self.seen, &new, &mut |key| queue.mark(key, now, now));
+            self.room.dirty_later(&self.seen, &new, &mut |key, delay| {
+                queue.mark_for(key, now, now + delay, now);
+            });
+            self.seen = new;
+            queue.advance(now);
+            let Some(job) = queue.take(now) else { return self.own.take_writes().len() };
+            let plan = self.room.plan(&job.key, &self.seen, self.own.now());
+            assert_eq!(execute(&plan, &mut [&mut self.own]), []);
+            queue.done(&job.key, Verdict::Settled, None, now);
+        }
+    }
+
     /// Another process takes over.
     pub(super) fn restart(&mut self) {
         (self.room, self.registry) = room(&self.settings);
@@ -145,8 +171,7 @@ impl World {
 
     /// All slices.
     pub(super) fn slices(&self) -> Vec<&Value> {
-        let names = self.own.names(kinds::ENDPOINT_SLICE).into_iter();
-        names.filter_map(|name| self.own.get(kinds::ENDPOINT_SLICE, &name)).collect()
+        testing::slices(&self.own)
     }
 
     /// The only slice.
@@ -158,8 +183,7 @@ impl World {
 
     /// The endpoints of all slices.
     pub(super) fn endpoints(&self) -> Vec<&Value> {
-        let lists = self.slices().into_iter().map(|slice| &slice["endpoints"]);
-        lists.flat_map(|list| list.as_array().into_iter().flatten()).collect()
+        self.slices().into_iter().flat_map(testing::endpoints).collect()
     }
 
     /// The first addresses of all endpoints.

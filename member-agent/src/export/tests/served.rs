@@ -113,6 +113,20 @@ fn ipv6_slices_travel_where_they_are_served() {
     }
 }
 
+/// The server takes any way to write an address, importers only the usual one.
+#[test]
+fn addresses_travel_as_everybody_writes_them() {
+    let mut world = with_slice("IPv6");
+    let odd = |slice: &mut Value| {
+        slice["endpoints"] = json!([{ "addresses": ["FD08::5678:0000:0000:9abc:def0"] }]);
+    };
+    world.own.edit(kinds::ENDPOINT_SLICE, &slice(), odd).unwrap();
+    world.settings.served.set(Some(Served::OURS));
+    world.settle();
+    assert_eq!(addresses(&world, "endpoints"), ["fd08::5678:0:0:9abc:def0"]);
+    assert!(world.plan().is_empty());
+}
+
 #[test]
 fn slices_of_names_never_travel() {
     for served in SERVED {

@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-use fleet_accumulator::ClusterId;
 use fleet_api::{ObjectName, ResourceKind, kinds};
 use fleet_runtime::plan::{Event, Plan};
 use fleet_runtime::testing::{ModelServer, Write, execute};
@@ -10,6 +9,8 @@ use serde_json::{Value, json};
 
 use super::super::{MANAGER, keys, plan};
 use crate::Identity;
+use crate::slicing::testing;
+pub(super) use crate::slicing::testing::{endpoints, named};
 use crate::snapshot::MemberSnapshot;
 
 pub(super) struct World {
@@ -21,28 +22,13 @@ pub(super) struct World {
 
 /// The Service that selects `app=shop`.
 pub(super) fn shop() -> ObjectName {
-    ObjectName::new("team", "shop")
-}
-
-pub(super) fn named(name: &str) -> ObjectName {
-    ObjectName::new("team", name)
+    named("shop")
 }
 
 /// A Service; `spec` is merged into its own.
 pub(super) fn service(spec: &Value) -> Value {
-    let mut service = json!({ "spec": {
-        "type": "ClusterIP", "clusterIP": "10.0.0.1", "ipFamilies": ["IPv4"],
-        "selector": { "app": "shop" },
-        "ports": [{ "name": "web", "protocol": "TCP", "port": 80, "targetPort": "http" }],
-    }});
-    merge(&mut service["spec"], spec);
-    service
-}
-
-fn merge(into: &mut Value, from: &Value) {
-    for (key, value) in from.as_object().unwrap() {
-        into[key] = value.clone();
-    }
+    let ports = json!([{ "name": "web", "protocol": "TCP", "port": 80, "targetPort": "http" }]);
+    testing::service("shop", &ports, spec)
 }
 
 /// A machine with the label `app=shop` that serves `http` on 8080.
@@ -66,10 +52,8 @@ pub(super) fn address(number: usize) -> String {
 impl World {
     /// A Service whose `spec` is merged into the usual one, and the slice that the built-in controller keeps for it.
     pub(super) fn with(spec: &Value) -> Self {
-        let (own, hub) = (ModelServer::new(ClusterId::Local), ModelServer::new(ClusterId::Hub));
+        let (own, hub) = testing::servers();
         let mut world = Self { own, hub, events: Vec::new() };
-        let namespace = ObjectName::cluster("team");
-        world.own.create(kinds::NAMESPACE, &namespace, json!({})).unwrap();
         world.own.create(kinds::SERVICE, &shop(), service(spec)).unwrap();
         let built_in = json!({
             "metadata": { "labels": {
@@ -143,8 +127,7 @@ impl World {
 
     /// Our slices, ordered by name.
     pub(super) fn slices(&self) -> Vec<Value> {
-        let names = self.own.names(kinds::ENDPOINT_SLICE).into_iter();
-        let slices = names.map(|name| self.own.get(kinds::ENDPOINT_SLICE, &name).unwrap());
+        let slices = testing::slices(&self.own).into_iter();
         let label = |slice: &Value| {
             slice["metadata"]["labels"]["endpointslice.kubernetes.io/managed-by"].clone()
         };
@@ -174,10 +157,6 @@ impl World {
         touched.dedup();
         touched
     }
-}
-
-pub(super) fn endpoints(slice: &Value) -> &[Value] {
-    slice["endpoints"].as_array().unwrap()
 }
 
 /// Addresses of a slice in their order.
