@@ -46,7 +46,7 @@ fn pod(number: usize, ready: bool) -> Pod {
 }
 
 impl PodView for Pod {
-    fn namespace(&self) -> &str {
+    fn namespace(&self) -> &'static str {
         "team"
     }
 
