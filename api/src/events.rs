@@ -36,6 +36,9 @@ pub const DERIVED_SERVICE_NOT_OURS: &str = "DerivedServiceNotOurs";
 /// Warning on a ServiceExport, MultiClusterService or InternalServiceExport: the agent cannot read what
 /// it needs for it.
 pub const HELD_UP: &str = "HeldUp";
+/// Warning on a ServiceExport or MultiClusterService: an API server refuses what the agent writes for it,
+/// an admission policy of the hub for instance.
+pub const WRITE_REFUSED: &str = "WriteRefused";
 /// Warning on a MultiClusterService: the hub has lost what its endpoints came from, and that of many
 /// others; they are kept.
 pub const IMPORTS_KEPT: &str = "ImportsKept";

@@ -85,6 +85,12 @@ impl Room for ExportRoom {
         snapshot.service_exports.iter().map(|wish| LOCAL.held_up(wish, reason)).collect()
     }
 
+    fn refused(&self, key: &Key, snapshot: &MemberSnapshot, reason: &str) -> Vec<Event> {
+        let Key::Service(service) = key else { return Vec::new() };
+        let export = snapshot.service_exports.get(service);
+        export.map(|export| LOCAL.refused(export, reason)).into_iter().collect()
+    }
+
     fn acknowledged(&self, sample: &Sample, now: Timestamp) {
         self.metrics.observe(sample, now);
     }

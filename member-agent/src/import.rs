@@ -97,6 +97,12 @@ impl Room for ImportRoom {
         snapshot.multi_cluster_services.iter().map(|wish| LOCAL.held_up(wish, reason)).collect()
     }
 
+    fn refused(&self, key: &Key, snapshot: &MemberSnapshot, reason: &str) -> Vec<Event> {
+        let wishes = snapshot.multi_cluster_services.iter();
+        let theirs = wishes.filter(|wish| keys::of_wish(wish) == *key);
+        theirs.map(|wish| LOCAL.refused(wish, reason)).collect()
+    }
+
     fn acknowledged(&self, sample: &Sample, now: Timestamp) {
         self.metrics.observe(sample, now);
     }

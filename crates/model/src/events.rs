@@ -51,4 +51,9 @@ impl Target {
         let note = format!("nothing changes for it until this works: {why}");
         self.warning(record, events::HELD_UP, note)
     }
+
+    /// An API server refuses what the agent writes for this object.
+    pub fn refused<T: Tracked>(self, record: &Record<T>, why: &str) -> Event {
+        self.warning(record, events::WRITE_REFUSED, format!("what it needs is refused: {why}"))
+    }
 }

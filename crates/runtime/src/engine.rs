@@ -25,7 +25,7 @@ use crate::metrics::{RoomMetrics, WorkQueue};
 use crate::plan::{Plan, Step};
 use crate::queue::{Job, Queue, Verdict};
 use crate::room::Room;
-use crate::writer::{Outcome, Writer};
+use crate::writer::{Class, Outcome, Writer};
 use later::Postponed;
 use settle::View;
 
@@ -153,6 +153,8 @@ struct Run<K> {
     key: K,
     verdict: Verdict,
     wake: Option<Instant>,
+    /// What an API server has against a write, that will not change by itself.
+    refusal: Option<String>,
 }
 
 impl<R: Room> Engine<R> {
@@ -228,18 +230,29 @@ impl<R: Room> Engine<R> {
 
         if steps.is_empty() {
             metrics.empty_plans.inc();
-            self.finish(&Run { key: job.key, verdict: Verdict::Settled, wake });
+            let verdict = Verdict::Settled;
+            self.finish(&Run { key: job.key, verdict, wake, refusal: None });
         } else {
             metrics.writing_plans.inc();
             let shared = Arc::clone(&self.shared);
             self.running.push(Box::pin(async move {
-                let verdict = shared.write(&job, &steps).await;
-                Run { key: job.key, verdict, wake }
+                let (verdict, refusal) = shared.write(&job, &steps).await;
+                Run { key: job.key, verdict, wake, refusal }
             }));
         }
     }
 
+    /// Tells users of a write that is refused for good; the sink keeps it from saying the same again and again.
+    fn tell(&self, run: &Run<R::Key>) {
+        let Some(reason) = &run.refusal else { return };
+        let snapshot = self.shared.accumulator.snapshot();
+        for event in self.shared.room.refused(&run.key, &snapshot, reason) {
+            self.events.emit(event);
+        }
+    }
+
     fn finish(&mut self, run: &Run<R::Key>) {
+        self.tell(run);
         let ended = now();
         if let (Some(work_queue), Some(begun)) = (&self.work_queue, self.begun.remove(&run.key)) {
             work_queue.worked(ended.duration_since(begun));
@@ -267,8 +280,8 @@ impl<R: Room> Engine<R> {
 }
 
 impl<R: Room> Shared<R> {
-    /// Sends the steps of a plan and waits until the view shows them.
-    async fn write(&self, job: &Job<R::Key>, steps: &[Step]) -> Verdict {
+    /// Sends the steps of a plan and waits until the view shows them. Returns what is refused for good, too.
+    async fn write(&self, job: &Job<R::Key>, steps: &[Step]) -> (Verdict, Option<String>) {
         let outcome = self.writer.execute(steps, &self.cancel).await;
         self.measure(job, steps, &outcome);
         for failure in &outcome.failures {
@@ -282,7 +295,9 @@ impl<R: Room> Shared<R> {
         let settled = settle::settle(&self.accumulator, &self.writer, expectations, &self.metrics);
         // Nobody plans any more once the process is stopping.
         let view = self.cancel.run_until_cancelled(settled).await.unwrap_or(View::IsBehind);
-        verdict::verdict(&failures, view)
+        let verdict = verdict::verdict(&failures, view);
+        let refusal = failures.into_iter().find(|failure| failure.class == Class::Invalid);
+        (verdict, refusal.map(|failure| failure.message))
     }
 
     fn measure(&self, job: &Job<R::Key>, steps: &[Step], outcome: &Outcome) {

@@ -59,6 +59,13 @@ pub trait Room: Send + Sync + 'static {
         Vec::new()
     }
 
+    /// Events for the users whose objects `key` is about: an API server refuses what the agent writes for them, because
+    /// of `reason`.
+    fn refused(&self, key: &Self::Key, snapshot: &Self::Snapshot, reason: &str) -> Vec<Event> {
+        let _ = (key, snapshot, reason);
+        Vec::new()
+    }
+
     /// A step that carried `sample` was acknowledged at `now`.
     fn acknowledged(&self, sample: &Sample, now: Timestamp) {
         let _ = (sample, now);

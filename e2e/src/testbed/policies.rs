@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
+use fleet_api::kinds;
 use fleet_api::names::SYSTEM_NAMESPACE;
 use futures::future::try_join_all;
 use k8s_openapi::api::admissionregistration::v1::{
@@ -10,14 +11,15 @@ use k8s_openapi::api::admissionregistration::v1::{
 };
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use kube::Api;
 use kube::api::{DeleteParams, ListParams, PostParams};
+use kube::{Api, Client};
 use serde_json::{Value, json};
 
 use super::apply::apply;
 use super::cluster::Cluster;
 use super::rbac;
 use crate::helm::{Helm, chart};
+use crate::objects::api;
 use crate::wait::wait_until;
 
 /// Kinds of the objects that policies are made of.
@@ -82,4 +84,31 @@ async fn in_force(hub: &Cluster, home: &str) -> Result<bool> {
         Err(kube::Error::Api(status)) if status.message.contains("P13:") => Ok(true),
         Err(error) => Err(error).context("try a member policy without keys"),
     }
+}
+
+/// Waits until the member policy of a member is in force, which allows nothing in a namespace of no name that anybody has:
+/// tries to export a Service from there as the member, and changes nothing.
+pub async fn wait_for_member_policy(hub: &Cluster, member: &str) -> Result<()> {
+    let account = rbac::member_on_hub(member);
+    let mut config = hub.config().clone();
+    config.auth_info.impersonate = Some(account.user());
+    let kind = kinds::INTERNAL_SERVICE_EXPORT;
+    let exports = api(Client::try_from(config)?, kind, Some(&account.namespace));
+    let name = "nowhere/nothing";
+    let export = serde_json::from_value(json!({
+        "apiVersion": kind.api_version(), "kind": kind.kind, "metadata": { "name": "nothing" },
+        "spec": { "ports": [{ "port": 80 }], "serviceReference": {
+            "clusterId": member, "kind": "Service", "namespace": "nowhere", "name": "nothing",
+            "namespacedName": name, "resourceVersion": "1", "generation": 1, "uid": "none",
+        } },
+    }))?;
+    let params = PostParams { dry_run: true, ..PostParams::default() };
+    wait_until("the member policy is in force", DEADLINE, async || {
+        match exports.create(&params, &export).await {
+            Ok(_) => Ok(false),
+            Err(kube::Error::Api(status)) if status.message.contains("P6:") => Ok(true),
+            Err(error) => Err(error).context("try to export a Service of nobody"),
+        }
+    })
+    .await
 }

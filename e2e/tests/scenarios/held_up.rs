@@ -1,16 +1,20 @@
 //! An agent that cannot work says so on the user's objects, and goes on by itself once it can.
 
 use anyhow::Result;
-use fleet_api::events::HELD_UP;
+use fleet_api::events::{HELD_UP, WRITE_REFUSED};
 use fleet_api::names::member_namespace;
 use fleet_e2e::exchange;
 use fleet_e2e::testbed::agents::{Agent, Agents};
-use fleet_e2e::testbed::rbac;
+use fleet_e2e::testbed::apply::apply;
+use fleet_e2e::testbed::cluster::Cluster;
+use fleet_e2e::testbed::{policies, rbac};
 use fleet_e2e::wait::wait_until;
+use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::api::events::v1::Event;
 use k8s_openapi::api::rbac::v1::RoleBinding;
 use kube::Api;
 use kube::api::{DeleteParams, ListParams};
+use serde_json::json;
 
 use crate::stage::{DEADLINE, EXPORTER, Stage, accepted};
 use crate::tests::Tests;
@@ -20,6 +24,7 @@ pub(crate) fn add(tests: &mut Tests) {
         return; // Nobody else's rights are ours to take.
     }
     tests.alone("held_up::a_member_without_rights_on_the_hub", a_member_without_rights_on_the_hub);
+    tests.alone("held_up::a_policy_of_the_hub_refuses", a_policy_of_the_hub_refuses);
 }
 
 /// A forbidden watch: an Event on the ServiceExport, no silence; and recovery without a restart.
@@ -34,19 +39,45 @@ async fn a_member_without_rights_on_the_hub(stage: &Stage, agents: &mut Agents) 
     agents.launch(Agent::Member(EXPORTER))?;
 
     let crossing = stage.exported(&namespace, "web").await?;
-    let told = async || {
-        let events: Api<Event> = Api::namespaced(stage.exporter().client(), &namespace);
-        let events = events.list(&ListParams::default()).await?;
-        Ok(events.iter().any(|event| {
-            let note = event.note.as_deref().unwrap_or_default();
-            event.reason.as_deref() == Some(HELD_UP) && note.contains("forbidden")
-        }))
-    };
-    wait_until("the ServiceExport has an Event that says why nothing happens", DEADLINE, told)
-        .await?;
+    told(stage.exporter(), &namespace, HELD_UP, "forbidden").await?;
     account.apply(&stage.hub().client()).await?;
     accepted(stage, crossing.key()).await?;
     agents.wait_ready().await?;
     exchange::unexport(stage.exporter(), &namespace, "web").await?;
     stage.nothing_left(&namespace).await
+}
+
+/// P6: the member may export nothing of this namespace, and whoever wants to reads why.
+async fn a_policy_of_the_hub_refuses(stage: &Stage, _: &mut Agents) -> Result<()> {
+    let namespace = stage.namespace("refused").await?;
+    let member = stage.exporter().name();
+    let home = member_namespace(member);
+    let policy = json!({
+        "apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": { "name": "member-policy", "namespace": home },
+        "data": { "cidrs": "10.0.0.0/8", "exports": "shop/*", "imports": "*" },
+    });
+    apply(&stage.hub().client(), policy).await?;
+    policies::wait_for_member_policy(stage.hub(), member).await?;
+    stage.exported(&namespace, "web").await?;
+    let note = format!("P6: the member policy does not list {namespace}/web among its exports");
+    told(stage.exporter(), &namespace, WRITE_REFUSED, &note).await?;
+    exchange::unexport(stage.exporter(), &namespace, "web").await?;
+    let policies: Api<ConfigMap> = Api::namespaced(stage.hub().client(), &home);
+    policies.delete("member-policy", &DeleteParams::default()).await?;
+    stage.nothing_left(&namespace).await
+}
+
+/// Waits for an Event that says this.
+async fn told(member: &Cluster, namespace: &str, reason: &str, note: &str) -> Result<()> {
+    let events: Api<Event> = Api::namespaced(member.client(), namespace);
+    let what = format!("an Event of {reason} says: {note}");
+    wait_until(&what, DEADLINE, async || {
+        let events = events.list(&ListParams::default()).await?;
+        Ok(events.iter().any(|event| {
+            let said = event.note.as_deref().unwrap_or_default();
+            event.reason.as_deref() == Some(reason) && said.contains(note)
+        }))
+    })
+    .await
 }

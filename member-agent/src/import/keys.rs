@@ -36,7 +36,7 @@ impl fmt::Display for Key {
 }
 
 /// The key of a MultiClusterService as it is now.
-fn of_wish(wish: &Record<MultiClusterServiceRecord>) -> Key {
+pub(super) fn of_wish(wish: &Record<MultiClusterServiceRecord>) -> Key {
     wish.imports(&wish.name.namespace).map_or_else(|| Key::Wish(wish.name.clone()), Key::Service)
 }
 

@@ -16,8 +16,11 @@ use crate::snapshot::MemberSnapshot;
 
 const REASON: &str = "endpointsliceexports of the hub cluster: the kind is not served";
 
-/// Both rooms, and a member whose user exports "shop" and imports "web".
-fn told() -> [Vec<Event>; 2] {
+/// What both rooms say to the user of a member who exports "shop" and imports "web".
+fn told(
+    by_export: impl FnOnce(&ExportRoom, &MemberSnapshot) -> Vec<Event>,
+    by_import: impl FnOnce(&ImportRoom, &MemberSnapshot) -> Vec<Event>,
+) -> [Vec<Event>; 2] {
     let settings = Settings::new("a");
     let (mut own, hub) = (ModelServer::new(ClusterId::Local), ModelServer::new(ClusterId::Hub));
     own.create(kinds::SERVICE_EXPORT, &ObjectName::new("team", "shop"), json!({})).unwrap();
@@ -28,16 +31,40 @@ fn told() -> [Vec<Event>; 2] {
     let export = ExportRoom::new(settings.clone(), ExportMetrics::register(&registry).unwrap());
     let import =
         ImportRoom::new(settings.clone(), ImportMetrics::register(&registry, "a").unwrap());
-    [export.held_up(&snapshot, REASON), import.held_up(&snapshot, REASON)]
+    [by_export(&export, &snapshot), by_import(&import, &snapshot)]
+}
+
+fn check(told: &[Vec<Event>; 2], reason: &str) {
+    let expected = [(kinds::SERVICE_EXPORT, "shop"), (kinds::MULTI_CLUSTER_SERVICE, "web")];
+    for (events, (kind, name)) in told.iter().zip(expected) {
+        let [event] = events.as_slice() else { panic!("{events:?}") };
+        assert_eq!((event.kind, &*event.name.name), (kind, name));
+        assert_eq!((event.event_type, event.reason), (EventType::Warning, reason));
+        assert!(event.note.ends_with(REASON), "{}", event.note);
+    }
 }
 
 #[test]
 fn users_are_told_on_their_own_objects() {
-    let expected = [(kinds::SERVICE_EXPORT, "shop"), (kinds::MULTI_CLUSTER_SERVICE, "web")];
-    for (events, (kind, name)) in told().iter().zip(expected) {
-        let [event] = events.as_slice() else { panic!("{events:?}") };
-        assert_eq!((event.kind, &*event.name.name), (kind, name));
-        assert_eq!((event.event_type, event.reason), (EventType::Warning, events::HELD_UP));
-        assert!(event.note.ends_with(REASON), "{}", event.note);
-    }
+    let told = told(
+        |export, snapshot| export.held_up(snapshot, REASON),
+        |import, snapshot| import.held_up(snapshot, REASON),
+    );
+    check(&told, events::HELD_UP);
+}
+
+#[test]
+fn only_whose_write_is_refused_is_told() {
+    use crate::{export, import};
+    let service = |name| ObjectName::new("team", name);
+    let of = |name| {
+        told(
+            |room, snapshot| room.refused(&export::Key::Service(service(name)), snapshot, REASON),
+            |room, snapshot| room.refused(&import::Key::Service(service(name)), snapshot, REASON),
+        )
+    };
+    let [shop, _] = of("shop");
+    let [_, web] = of("web");
+    check(&[shop, web], events::WRITE_REFUSED);
+    assert_eq!(of("other").map(|events| events.len()), [0, 0]);
 }
