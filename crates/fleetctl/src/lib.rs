@@ -8,6 +8,7 @@
 
 pub mod access;
 pub mod args;
+pub mod cause;
 mod credentials;
 mod diff;
 pub mod explain;

@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::Serialize;
 
+pub use crate::cause::Cause;
+
 /// Everything that is told about one Service of the fleet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -53,45 +55,6 @@ impl fmt::Display for State {
             Self::Stops => "stops",
         })
     }
-}
-
-/// Why a Service gets no further. A closed set, for scripts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[allow(missing_docs, reason = "the sentence that comes with each says what it means")]
-pub enum Cause {
-    NoRight,
-    DefinitionMissing,
-    NotRead,
-    MemberHomeMissing,
-    MemberSilent,
-    MemberLeaving,
-    MemberLeft,
-    NotExported,
-    ExportTerminating,
-    ServiceNotFound,
-    ServiceIneligible,
-    SystemNamespace,
-    WeightZero,
-    WeightInvalid,
-    NoEndpoints,
-    AgentBehind,
-    AgentHeldUp,
-    ReferenceRefused,
-    HubNamespaceMissing,
-    HubImportHeld,
-    Conflict,
-    HubAgentBehind,
-    NotImported,
-    NamespaceTerminating,
-    ImportTerminating,
-    ImportHeldHere,
-    ImportForeign,
-    ImportWithdrawing,
-    NoFreeName,
-    ImportHeldByCluster,
-    NotGranted,
-    SystemNamespaceMissing,
-    DerivedServiceMissing,
 }
 
 /// One object, or group of objects, on the way.

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use clap::{Arg, ArgAction, Command, CommandFactory as _};
 use fleetctl::args::Cli;
+use fleetctl::cause::Cause;
 
 fn text(help: Option<&clap::builder::StyledStr>) -> String {
     help.map(ToString::to_string).unwrap_or_default()
@@ -78,6 +79,12 @@ fn document() -> String {
     document += "\n\n## Everywhere\n";
     rows(&command, true, &mut document);
     commands(&command, "fleetctl", &mut document);
+    document
+        .push_str("\n## Causes\n\nWhat `cause` can be in `fleetctl explain service -o json`.\n\n");
+    document.push_str("| cause | meaning |\n|---|---|\n");
+    for cause in Cause::ALL {
+        writeln!(document, "| `{cause:?}` | {} |", cause.meaning()).unwrap();
+    }
     document
 }
 

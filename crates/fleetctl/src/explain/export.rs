@@ -33,8 +33,8 @@ pub(super) fn hops(
     let mut hops = own(picture, name, member, service);
     let plan = export::plan(&member.settings, service, &member.snapshot, picture.now);
     if healthy && !hops.iter().any(|hop| hop.stops() && hop.cause != Some(Cause::NoEndpoints)) {
-        let behind = behind(picture, name, &plan);
-        hops.push(behind.unwrap_or_else(|| on_hub(name, member, service)));
+        let next = behind(picture, name, &plan).or_else(|| crowded_out(name, member, service));
+        hops.push(next.unwrap_or_else(|| on_hub(name, member, service)));
     }
     hops
 }
@@ -88,6 +88,24 @@ fn own(picture: &Picture, name: &str, member: &Member, service: &ObjectName) -> 
         // Told of the member.
         Wish::NoMember => Vec::new(),
     }
+}
+
+/// An agent that has nothing to write and exports nothing has found no name for it.
+fn crowded_out(name: &str, member: &Member, service: &ObjectName) -> Option<Hop> {
+    let snapshot = &member.snapshot;
+    let wished = snapshot.service_exports.get(service).is_some();
+    (wished && snapshot.internal_exports.by(service).next().is_none()).then(|| {
+        Hop::stop(
+            name,
+            "InternalServiceExport",
+            Cause::NoFreeName,
+            format!(
+                "every name it could have in {} of the hub is taken",
+                member.settings.identity.hub_namespace
+            ),
+            "see who else writes there, and delete what no agent made",
+        )
+    })
 }
 
 fn terminating(name: &str, object: String, record: &Record<ServiceExportRecord>) -> Hop {
