@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use fleet_api::names::member_namespace;
 use fleet_api::{ResourceKind, kinds};
 use fleet_e2e::testbed::apply::apply;
@@ -161,56 +161,66 @@ async fn services_are_the_members_own(world: &World) -> Result<()> {
     Ok(())
 }
 
-/// The same policies as `strict` renders them, for one namespace: without a member policy nothing passes.
+/// The same policies as `strict` renders them, for one namespace: without a member policy nothing new passes, and what is
+/// there goes on.
 async fn strict_needs_a_member_policy(world: &World) -> Result<()> {
     const STRICT: &str = "strict";
     let strict = world.join(STRICT).await?;
-    let label = json!({ "metadata": { "labels": { STRICT: "yes" } } });
-    let namespace = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": {
-        "name": member_namespace(STRICT), "labels": label["metadata"]["labels"],
-    } });
-    apply(&world.admin, namespace).await?;
-    for mut object in policies::render(&json!({ "strict": true })).await? {
-        let name = object["metadata"]["name"].as_str().context("a name")?;
-        if !name.starts_with("member-") || name.starts_with("member-policy") {
-            continue;
-        }
-        let name = format!("{STRICT}-{name}");
-        object["metadata"]["name"] = json!(name);
-        if object["kind"] == "ValidatingAdmissionPolicyBinding" {
-            object["spec"]["policyName"] = json!(name);
-            object["spec"]["matchResources"] =
-                json!({ "namespaceSelector": { "matchLabels": { STRICT: "yes" } } });
-        }
-        apply(&world.admin, object).await?;
-    }
     for (kind, _) in EXPORTED {
-        let mine = object(kind, STRICT, "p6");
-        wait_until(&format!("no {} passes", kind.kind), DEADLINE, async || {
-            match create(&strict, kind, &mine).await? {
+        passed("before", create(&strict, kind, &object(kind, STRICT, "p6-before")).await?)?;
+    }
+    install_strict(world, STRICT).await?;
+    for (kind, reference) in EXPORTED {
+        let new = object(kind, STRICT, "p6");
+        wait_until(&format!("no new {} passes", kind.kind), DEADLINE, async || {
+            match create(&strict, kind, &new).await? {
+                Err(kube::Error::Api(status)) => Ok(status.message.contains("no params found")),
+                Err(error) => Err(error.into()),
                 Ok(_) => {
                     let strip = |object: &mut Value| object["metadata"]["finalizers"] = json!([]);
-                    change(&world.admin, kind, &mine, Way::MergePatch, strip).await??;
-                    delete(&world.admin, kind, &mine).await??;
+                    change(&world.agent, kind, &new, Way::JsonPatch, strip).await??;
+                    delete(&strict, kind, &new).await??;
                     Ok(false)
                 }
-                Err(kube::Error::Api(status)) if status.message.contains("no params found") => {
-                    Ok(true)
-                }
-                Err(error) => Err(error.into()),
             }
         })
         .await?;
+        let before = object(kind, STRICT, "p6-before");
+        let next = |object: &mut Value| object["spec"][reference]["resourceVersion"] = json!("8");
+        passed("goes on", change(&strict, kind, &before, Way::Put, next).await?)?;
+        passed("deleted", delete(&strict, kind, &before).await?)?;
+        let strip = |object: &mut Value| object["metadata"]["finalizers"] = json!([]);
+        passed("let go", change(&world.agent, kind, &before, Way::JsonPatch, strip).await?)?;
     }
     let policy = policy(STRICT, "10.0.0.0/8", "team/*", "team/*");
     passed("a policy", create(&world.admin, CONFIG_MAP, &policy).await?)?;
     for (kind, _) in EXPORTED {
-        let mine = object(kind, STRICT, "p6");
-        wait_until(&format!("{} passes", kind.kind), DEADLINE, async || {
-            Ok(create(&strict, kind, &mine).await?.map(|_| true)?)
+        let new = object(kind, STRICT, "p6");
+        wait_until(&format!("a new {} passes", kind.kind), DEADLINE, async || {
+            Ok(create(&strict, kind, &new).await?.map(|_| true)?)
         })
         .await?;
     }
+    Ok(())
+}
+
+/// Binds the policies on members a second time, as `strict` does, in the namespace of one member.
+async fn install_strict(world: &World, member: &str) -> Result<()> {
+    let label = json!({ "strict": "yes" });
+    let metadata = json!({ "name": member_namespace(member), "labels": label });
+    let namespace = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": metadata });
+    apply(&world.admin, namespace).await?;
+    let rendered = policies::render(&json!({ "strict": true })).await?;
+    let bindings = rendered
+        .into_iter()
+        .filter(|object| object["spec"]["paramRef"]["parameterNotFoundAction"] == "Deny");
+    let mut count = 0;
+    for mut binding in bindings {
+        binding["spec"]["matchResources"]["namespaceSelector"] = json!({ "matchLabels": label });
+        apply(&world.admin, binding).await?;
+        count += 1;
+    }
+    ensure!(count == EXPORTED.len(), "{count} strict bindings");
     Ok(())
 }
 

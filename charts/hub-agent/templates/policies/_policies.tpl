@@ -62,17 +62,18 @@ metadata:
     {{- include "agent.labels" $root | nindent 4 }}
 {{- end }}
 
-{{/* The binding of a policy: (list $ "imports"). */}}
+{{/* A binding of a policy: (list $ "imports"), and "strict" for a second one of another name. */}}
 {{- define "policies.binding" -}}
 {{- $root := first . -}}
+{{- $policy := include "policies.name" (list $root (index . 1)) -}}
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicyBinding
 metadata:
-  name: {{ include "policies.name" . }}
+  name: {{ join "." (append (slice . 2) $policy) }}
   labels:
     {{- include "agent.labels" $root | nindent 4 }}
 spec:
-  policyName: {{ include "policies.name" . }}
+  policyName: {{ $policy }}
   validationActions: {{ $root.Values.policies.validationActions | toJson }}
 {{- end }}
 
