@@ -1,6 +1,6 @@
 //! Reading, applying and deleting objects of any kind.
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use fleet_api::ResourceKind;
 use fleet_runtime::clients::one_line;
 use kube::api::{ApiResource, DeleteParams, DynamicObject, Patch, PatchParams};
@@ -30,15 +30,18 @@ pub(crate) fn api(
     }
 }
 
-/// An object, if the server has it.
+/// An object, if the server has it; of a kind that it does not serve it has none.
 pub(crate) async fn find(
     client: &Client,
     kind: ResourceKind,
     namespace: Option<&str>,
     name: &str,
 ) -> Result<Option<DynamicObject>> {
-    let found = api(client.clone(), kind, namespace).get_opt(name).await;
-    found.map_err(|error| anyhow::anyhow!("read {} {name}: {}", kind.kind, one_line(&error)))
+    match api(client.clone(), kind, namespace).get(name).await {
+        Ok(found) => Ok(Some(found)),
+        Err(kube::Error::Api(status)) if status.code == 404 => Ok(None),
+        Err(error) => bail!("read {} {name}: {}", kind.kind, one_line(&error)),
+    }
 }
 
 /// Makes an object be as the manifest says, in the way of `kubectl apply --server-side`. True if that changed anything.

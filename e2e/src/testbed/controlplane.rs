@@ -276,7 +276,9 @@ fn write_kubeconfigs(folder: &Path, name: &str, url: &str, authority: &Authority
     for (file, user, group) in users {
         let identity = authority.client(user, group)?;
         let credential = Credential::Certificate(&identity);
-        let value = kubeconfig::render(name, url, Some(authority.pem()), user, credential);
+        // Of several files in KUBECONFIG the first to have a name wins.
+        let user = format!("{name}-{user}");
+        let value = kubeconfig::render(name, url, Some(authority.pem()), &user, credential);
         kubeconfig::write(&folder.join(format!("{file}.kubeconfig")), &value)
             .with_context(|| format!("the kubeconfig of {user}"))?;
     }

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::fleet::{DEADLINE, Fleet};
 use crate::pod::{Running, is_admitted};
-use crate::{definitions, life};
+use crate::{definitions, life, with};
 
 pub(crate) const SHOP: &str = "shop";
 pub(crate) const WEB: &str = "web";
@@ -58,22 +58,24 @@ impl Agents {
     }
 }
 
+/// East is a member by the hub chart's values, west by `fleetctl`, whose output the member chart takes.
 async fn install(fleet: &Fleet) -> Result<()> {
-    let members = json!({ "members": [{ "name": "east" }, { "name": "west" }] });
-    let notes = fleet.release(fleet.hub(), "hub-agent").install(&members, &[]).await?;
-    ensure!(
-        notes.contains("kubectl -n fleet-member-east get secret member-agent-token"),
-        "{notes}"
-    );
-    is_admitted(fleet.hub(), "hub-agent").await?;
-    for member in [fleet.east(), fleet.west()] {
-        let release = fleet.release(member, "member-agent");
-        let notes = release.install(&fleet.member_values(member)?, &[]).await?;
-        ensure!(notes.contains("There is no such Secret yet"), "{notes}");
-        fleet.hand_token_over(member).await?;
-        is_admitted(member, "member-agent").await?;
-    }
-    Ok(())
+    let (hub, east, west) = (fleet.hub(), fleet.east(), fleet.west());
+    let members = json!({ "members": [{ "name": "east" }] });
+    let notes = fleet.release(hub, "hub-agent").install(&members, &[]).await?;
+    ensure!(notes.contains("-n fleet-member-east get secret member-agent-token"), "{notes}");
+    is_admitted(hub, "hub-agent").await?;
+
+    let values = fleet.member_values(east)?;
+    let notes = fleet.release(east, "member-agent").install(&values, &[]).await?;
+    ensure!(notes.contains("There is no such Secret yet"), "{notes}");
+    fleet.hand_token_over(east).await?;
+    is_admitted(east, "member-agent").await?;
+
+    let values = with(fleet.join(west).await?, &json!({ "derivedServiceGracePeriod": "0s" }));
+    let notes = fleet.release(west, "member-agent").install(&values, &[]).await?;
+    ensure!(!notes.contains("There is no such Secret yet"), "{notes}");
+    is_admitted(west, "member-agent").await
 }
 
 /// A Service of east is used in west.

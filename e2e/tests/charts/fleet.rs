@@ -7,12 +7,14 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use fleet_e2e::helm::{Helm, Release, chart};
 use fleet_e2e::testbed::Bare;
+use fleet_e2e::testbed::agents::find_program;
 use fleet_e2e::testbed::apply::apply;
 use fleet_e2e::testbed::cluster::Cluster;
 use fleet_e2e::wait::wait_for;
 use k8s_openapi::api::core::v1::Secret;
 use kube::Api;
 use serde_json::{Value, json};
+use tokio::process::Command;
 
 use crate::pod::{NAMESPACE, restricted_namespace};
 
@@ -69,7 +71,7 @@ impl Fleet {
         }))
     }
 
-    /// Carries the token that the hub's chart has made over to the member, as the hub chart's notes say.
+    /// Carries the token that the hub's chart has made over to the member, as its notes say.
     pub(crate) async fn hand_token_over(&self, member: &Cluster) -> Result<()> {
         let home = format!("fleet-member-{}", member.name());
         let api: Api<Secret> = Api::namespaced(self.hub().client(), &home);
@@ -86,6 +88,20 @@ impl Fleet {
             }),
         )
         .await
+    }
+
+    /// Lets a member join with `fleetctl`, which keeps the token in a Secret there; the values for the member's chart.
+    pub(crate) async fn join(&self, member: &Cluster) -> Result<Value> {
+        let kubeconfigs = [self.hub(), member].map(Cluster::kubeconfig_path);
+        let output = Command::new(find_program("fleetctl")?)
+            .args(["join", member.name(), "--secret"])
+            .env("KUBECONFIG", std::env::join_paths(kubeconfigs)?)
+            .kill_on_drop(true)
+            .output()
+            .await?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        ensure!(output.status.success(), "fleetctl join: {said}");
+        Ok(serde_saphyr::from_str(std::str::from_utf8(&output.stdout)?)?)
     }
 
     /// The API servers have refused the agents nothing: the charts' rights suffice.
