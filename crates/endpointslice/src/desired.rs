@@ -6,7 +6,7 @@ use foldhash::fast::RandomState;
 use k8s_openapi::api::discovery::v1::Endpoint;
 
 use crate::Desired;
-use crate::endpoint::text;
+use crate::endpoint::{same_text, text};
 
 /// A set of endpoints, by identity, in the order in which they came.
 ///
@@ -99,6 +99,6 @@ impl<'a> DesiredSet<'a> {
 fn identical(a: &Desired<'_>, b: &Desired<'_>) -> bool {
     a.target.name == b.target.name
         && a.target.namespace == b.target.namespace
-        && text(a.hostname) == text(b.hostname)
+        && same_text(a.hostname, b.hostname)
         && a.addresses == b.addresses
 }

@@ -46,7 +46,7 @@ impl Desired<'_> {
         let target = existing.target_ref.as_ref();
         text(target.and_then(|target| target.name.as_deref())) == self.target.name
             && text(target.and_then(|target| target.namespace.as_deref())) == self.target.namespace
-            && text(existing.hostname.as_deref()) == text(self.hostname)
+            && same_text(existing.hostname.as_deref(), self.hostname)
             && same_addresses(&self.addresses, &existing.addresses)
     }
 
@@ -107,6 +107,13 @@ impl Target<'_> {
 /// Whether consumers may use the endpoint; an absent condition counts as no.
 pub(crate) fn is_ready(endpoint: &Endpoint) -> bool {
     endpoint.conditions.as_ref().and_then(|conditions| conditions.ready) == Some(true)
+}
+
+/// Whether two texts of an identity are the same, where absent and empty are. Two empty ones are not compared: on some
+/// machines that costs more than everything else about an endpoint.
+pub(crate) fn same_text(a: Option<&str>, b: Option<&str>) -> bool {
+    let present = |text: &&str| !text.is_empty();
+    a.filter(present) == b.filter(present)
 }
 
 /// Absent and empty are the same in an identity.

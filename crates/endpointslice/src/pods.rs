@@ -62,10 +62,13 @@ impl<'a, P: PodView> Pods<'a, P> {
     }
 
     fn addresses(&self, pod: &'a P, address_type: AddressType) -> Vec<Cow<'a, str>> {
-        let mut addresses: Vec<Cow<'a, str>> = match self.addresses {
-            None => pod.addresses().filter_map(|ip| canonical(ip, address_type)).collect(),
-            Some(of) => of(pod).into_iter().filter_map(|ip| canonical(ip, address_type)).collect(),
-        };
+        let printed = |ip| canonical(ip, address_type);
+        // Of one family a pod has one. Many small ones fit where few that could grow do not.
+        let mut addresses = Vec::with_capacity(1);
+        match self.addresses {
+            None => addresses.extend(pod.addresses().filter_map(printed)),
+            Some(of) => addresses.extend(of(pod).into_iter().filter_map(printed)),
+        }
         addresses.sort_unstable();
         addresses
     }
