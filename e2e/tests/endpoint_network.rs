@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use fleet_api::{annotations, kinds};
+use fleet_api::{annotations, kinds, labels};
 use fleet_e2e::exchange::{export, import, wait_imported};
 use fleet_e2e::objects::{edit, find};
 use fleet_e2e::testbed::agents::{Agent, AgentOptions, Agents};
@@ -20,6 +20,7 @@ use fleet_e2e::testbed::{Options, Testbed, rbac};
 use fleet_e2e::wait::wait_until;
 use fleet_e2e::workload::{ServiceSpec, Workload};
 use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::discovery::v1::EndpointSlice;
 use k8s_openapi::api::events::v1::Event;
 use kube::api::ListParams;
 use kube::{Api, ResourceExt};
@@ -44,7 +45,7 @@ async fn story(testbed: &Testbed) -> Result<()> {
     let opt_in = vec![("ENDPOINTSLICES".to_owned(), "opt-in".to_owned())];
     let of_agents = BTreeMap::from([(Agent::Member(0), opt_in)]);
     let agents = AgentOptions { of_agents, ..AgentOptions::default() };
-    let _agents = Agents::start(testbed, &agents).await?;
+    let mut agents = Agents::start(testbed, &agents).await?;
 
     let web = Workload::deploy(exporter, ServiceSpec::http(TEAM, WEB), 2).await?;
     ask(exporter, json!(NETWORK)).await?;
@@ -73,6 +74,19 @@ async fn story(testbed: &Testbed) -> Result<()> {
     // What is no longer asked for makes room for the usual addresses.
     ask(exporter, Value::Null).await?;
     wait_imported(importer, TEAM, WEB, &web.addresses(), DEADLINE).await?;
+
+    // Nor is anything left by an agent that is told to make no slices any more.
+    ask(exporter, json!(NETWORK)).await?;
+    wait_imported(importer, TEAM, WEB, &addresses, DEADLINE).await?;
+    agents.set_variable(Agent::Member(0), "ENDPOINTSLICES", "off")?;
+    agents.restart(Agent::Member(0)).await?;
+    wait_imported(importer, TEAM, WEB, &web.addresses(), DEADLINE).await?;
+    let slices: Api<EndpointSlice> = Api::namespaced(exporter.client(), TEAM);
+    let ours = ListParams::default().labels(labels::NETWORK_SERVICE);
+    wait_until("no slice of a network is left", DEADLINE, async || {
+        Ok(slices.list(&ours).await?.items.is_empty())
+    })
+    .await?;
     every_right_is_used_and_none_missed(exporter)
 }
 

@@ -156,6 +156,33 @@ fn labels_move_a_pod_between_services() {
     assert_eq!((of(&world, "web"), of(&world, "mail")), (0, 1));
 }
 
+/// 56: the Service that a slice is of is named by a label; without it, or with an empty one, nobody's slices are touched.
+/// 88: nor are those that are going already.
+#[test]
+fn slices_of_no_service_and_those_that_go_are_left_alone() {
+    let mut world = World::with_service(Mode::All);
+    assert_eq!(world.follow(), ["create"]);
+    let of = |service: &str| {
+        json!({
+            "metadata": {
+                "labels": {
+                    "kubernetes.io/service-name": service,
+                    "endpointslice.kubernetes.io/managed-by": fleet_endpointslice::MANAGER,
+                },
+                "finalizers": ["example.com/held"],
+            },
+            "addressType": "IPv4", "endpoints": [], "ports": [],
+        })
+    };
+    world.own.create(kinds::ENDPOINT_SLICE, &pod("nobodys"), of("")).unwrap();
+    let mut unlabelled = of("");
+    unlabelled["metadata"]["labels"].as_object_mut().unwrap().remove("kubernetes.io/service-name");
+    world.own.create(kinds::ENDPOINT_SLICE, &pod("unlabelled"), unlabelled).unwrap();
+    world.own.create(kinds::ENDPOINT_SLICE, &pod("going"), of("web")).unwrap();
+    world.own.delete(kinds::ENDPOINT_SLICE, &pod("going")).unwrap();
+    assert!(world.follow().is_empty());
+}
+
 /// 97 to 99: three changes, 100 ms or a second apart, of pods that come, turn and go.
 #[test]
 fn changes_of_pods_wait_for_each_other() {
