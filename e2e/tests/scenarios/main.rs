@@ -2,7 +2,7 @@
 //!
 //! Most scenarios share one testbed of three members, whose start is the slow part, and each works in user namespaces of
 //! its own. Many run side by side; those that end agents or servers, or that look at everything the agents do, run
-//! alone, after the others. Some that take long and need two members only take turns on a testbed apart meanwhile.
+//! alone, after the others. Some that take long and need two members only take turns on two testbeds apart meanwhile.
 //!
 //! `FLEET_HUB_KUBECONFIG` and `FLEET_MEMBER_KUBECONFIGS` put clusters that exist in the place of the testbed; scenarios
 //! that need what those do not offer (audit logs, a server to stop) are then left out.

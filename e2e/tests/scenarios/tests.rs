@@ -13,7 +13,7 @@ use futures::future::join_all;
 use libtest_mimic::{Arguments, Failed, Trial};
 use parking_lot::Mutex;
 use tokio::runtime::Runtime;
-use tokio::sync::OnceCell;
+use tokio::sync::{OnceCell, Semaphore};
 
 use crate::stage::Stage;
 
@@ -47,7 +47,10 @@ impl House {
 struct Shared {
     // Dropped before the runtime: its connections are tasks there.
     common: House,
-    apart: House,
+    apart: [House; 2],
+    /// Which of those apart are free, and how many.
+    free: Mutex<Vec<usize>>,
+    turns: Semaphore,
     durations: Mutex<Vec<(String, Duration)>>,
     runtime: Runtime,
 }
@@ -89,19 +92,41 @@ impl Shared {
     }
 }
 
+impl Shared {
+    /// [`Self::perform_alone`] in whichever of the houses apart is free first.
+    async fn perform_apart(
+        &self,
+        name: &str,
+        scenario: impl AsyncFnOnce(&Stage, &mut Agents) -> Result<()>,
+    ) -> Result<()> {
+        let _turn = self.turns.acquire().await?;
+        let number = self.free.lock().pop().context("there is a house for each turn")?;
+        let result = self.perform_alone(&self.apart[number], name, scenario).await;
+        self.free.lock().push(number);
+        result
+    }
+}
+
 /// The scenarios to run.
 pub(crate) struct Tests {
     shared: Arc<Shared>,
     trials: Vec<Trial>,
-    /// How many scenarios play apart; all but one of them wait.
+    /// How many scenarios play apart; most of them wait.
     apart: usize,
 }
 
 impl Tests {
     pub(crate) fn new() -> Self {
         let runtime = Runtime::new().expect("threads can be started");
-        let (common, apart) = (House::new("common", 3), House::new("apart", 2));
-        let shared = Shared { common, apart, durations: Mutex::default(), runtime };
+        let apart = ["apart", "far apart"].map(|name| House::new(name, 2));
+        let shared = Shared {
+            common: House::new("common", 3),
+            free: Mutex::new((0..apart.len()).rev().collect()),
+            turns: Semaphore::new(apart.len()),
+            apart,
+            durations: Mutex::default(),
+            runtime,
+        };
         Self { shared: Arc::new(shared), trials: Vec::new(), apart: 0 }
     }
 
@@ -149,16 +174,14 @@ impl Tests {
     }
 
     /// Adds a scenario that must be alone with a fleet, which is another one of two members: those that do this take
-    /// turns, while the others play.
+    /// turns with two such fleets, while the others play.
     pub(crate) fn apart(
         &mut self,
         name: &'static str,
         scenario: impl AsyncFnOnce(&Stage, &mut Agents) -> Result<()> + Send + 'static,
     ) {
         self.apart += 1;
-        self.add(name, async move |shared: &Shared| {
-            shared.perform_alone(&shared.apart, name, scenario).await
-        });
+        self.add(name, async move |shared: &Shared| shared.perform_apart(name, scenario).await);
     }
 
     fn add(
@@ -186,7 +209,8 @@ impl Tests {
         // Nothing else holds it: all scenarios have ended.
         let Some(shared) = Arc::into_inner(self.shared) else { return ExitCode::FAILURE };
         let Shared { common, apart, runtime, .. } = shared;
-        match runtime.block_on(close([common, apart], all)) {
+        let houses = std::iter::once(common).chain(apart);
+        match runtime.block_on(close(houses, all)) {
             Ok(()) => conclusion.exit_code(),
             Err(error) => {
                 eprintln!("{error:#}");
@@ -197,7 +221,7 @@ impl Tests {
 }
 
 /// Closes the houses, all of them. Whether every right was used is a question only where all scenarios ran.
-async fn close(houses: [House; 2], all: bool) -> Result<()> {
+async fn close(houses: impl Iterator<Item = House>, all: bool) -> Result<()> {
     let mut seen = Recording::default();
     for result in join_all(houses.map(House::close)).await {
         seen.requests.extend(result?.into_iter().flat_map(|recording| recording.requests));
