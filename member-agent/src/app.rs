@@ -11,8 +11,6 @@ use fleet_model::served::{GROUP_VERSION, Served};
 use fleet_runtime::agent::Agent;
 use fleet_runtime::clients::{ClientSet, HubAccess};
 
-use prometheus::{IntGauge, Registry};
-
 use crate::Settings;
 use crate::args::Args;
 use crate::endpointslices::{EndpointSliceRoom, LeftoverRoom, Mode, SliceMetrics};
@@ -20,7 +18,9 @@ use crate::export::ExportRoom;
 use crate::external_workloads::{self, ExternalWorkloadRoom};
 use crate::import::{ImportRoom, KeptMetrics};
 use crate::membership::MembershipRoom;
-use crate::metrics::{ExportMetrics, ExternalWorkloadMetrics, ImportMetrics, MembershipMetrics};
+use crate::metrics::{
+    self, ExportMetrics, ExternalWorkloadMetrics, ImportMetrics, MembershipMetrics,
+};
 use crate::rollback;
 use crate::snapshot::MemberSnapshot;
 
@@ -35,7 +35,10 @@ pub async fn run(args: Args) -> anyhow::Result<ExitCode> {
         return rollback::run(&settings, args.runtime.kubeconfig.as_deref(), hub).await;
     }
     let agent = Agent::start("member-agent", env!("CARGO_PKG_VERSION"), args.runtime()).await?;
-    warn_of_insecure_link(hub.insecure(), agent.registry())?;
+    metrics::show_insecure_link(agent.registry(), hub.insecure())?;
+    if hub.insecure() {
+        tracing::warn!("--tls-insecure: the hub's certificate is not verified");
+    }
     let export = ExportMetrics::register(agent.registry())?;
     let membership = MembershipMetrics::register(agent.registry())?;
     let import = ImportMetrics::register(agent.registry(), settings.identity.cluster.as_str())?;
@@ -65,20 +68,6 @@ pub async fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     agent.room(MembershipRoom::new(settings, membership));
     Ok(agent.run().await)
-}
-
-/// Says what everybody should know of a link that anybody can listen to.
-fn warn_of_insecure_link(insecure: bool, registry: &Registry) -> Result<(), prometheus::Error> {
-    let gauge = IntGauge::new(
-        "fleet_hub_tls_insecure",
-        "1 if the hub's certificate is not verified (--tls-insecure).",
-    )?;
-    gauge.set(i64::from(insecure));
-    registry.register(Box::new(gauge))?;
-    if insecure {
-        tracing::warn!("--tls-insecure: the hub's certificate is not verified");
-    }
-    Ok(())
 }
 
 /// The watches of an agent with these settings. What no room reads is not watched.

@@ -4,11 +4,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use fleet_accumulator::Uid;
+use fleet_accumulator::{Register, Uid};
 use fleet_runtime::plan::Sample;
 use jiff::Timestamp;
 use parking_lot::Mutex;
-use prometheus::{HistogramOpts, HistogramVec, IntGauge, IntGaugeVec, Opts, Registry};
+use prometheus::{HistogramOpts, HistogramVec, IntGauge, IntGaugeVec, Opts};
 
 use crate::membership::Phase;
 
@@ -29,7 +29,7 @@ pub struct ExportMetrics {
 
 impl ExportMetrics {
     /// Registers the histogram.
-    pub fn register(registry: &Registry) -> Result<Self, prometheus::Error> {
+    pub fn register(registry: &impl Register) -> Result<Self, prometheus::Error> {
         let durations = histogram(
             registry,
             "fleet_networking_service_export_duration_milliseconds",
@@ -58,7 +58,7 @@ pub struct ImportMetrics {
 impl ImportMetrics {
     /// Registers the histogram of the importer `destination`.
     pub fn register(
-        registry: &Registry,
+        registry: &impl Register,
         destination: impl Into<String>,
     ) -> Result<Self, prometheus::Error> {
         let durations = histogram(
@@ -95,6 +95,22 @@ impl ImportMetrics {
     }
 }
 
+/// Shows whether anybody can listen to the link to the hub.
+///
+/// # Errors
+/// If the gauge is there already.
+pub fn show_insecure_link(
+    registry: &impl Register,
+    insecure: bool,
+) -> Result<(), prometheus::Error> {
+    let gauge = IntGauge::new(
+        "fleet_hub_tls_insecure",
+        "1 if the hub's certificate is not verified (--tls-insecure).",
+    )?;
+    gauge.set(i64::from(insecure));
+    registry.add(gauge)
+}
+
 /// What the hub was told of this member.
 #[derive(Clone, Debug)]
 pub struct MembershipMetrics {
@@ -104,7 +120,7 @@ pub struct MembershipMetrics {
 
 impl MembershipMetrics {
     /// Registers the gauges.
-    pub fn register(registry: &Registry) -> Result<Self, prometheus::Error> {
+    pub fn register(registry: &impl Register) -> Result<Self, prometheus::Error> {
         let phase = IntGaugeVec::new(
             Opts::new("fleet_membership_phase", "1 for how far this member is, 0 for all others"),
             &["phase"],
@@ -113,8 +129,8 @@ impl MembershipMetrics {
             "fleet_membership_last_heartbeat_timestamp_seconds",
             "Time of the last heartbeat that the hub has of this member; 0 while there is none",
         )?;
-        registry.register(Box::new(phase.clone()))?;
-        registry.register(Box::new(last_heartbeat.clone()))?;
+        registry.add(phase.clone())?;
+        registry.add(last_heartbeat.clone())?;
         let metrics = Self { phase, last_heartbeat };
         metrics.show(Phase::Member, None);
         Ok(metrics)
@@ -139,7 +155,7 @@ pub struct ExternalWorkloadMetrics {
 
 impl ExternalWorkloadMetrics {
     /// Registers the gauges. The first has the name of Linkerd's, which means the same.
-    pub fn register(registry: &Registry) -> Result<Self, prometheus::Error> {
+    pub fn register(registry: &impl Register) -> Result<Self, prometheus::Error> {
         let cached =
             Opts::new("externalworkload_cache_size", "ExternalWorkloads that the agent knows")
                 .const_label("cluster", "local");
@@ -148,8 +164,8 @@ impl ExternalWorkloadMetrics {
             "fleet_external_workloads_left_to_linkerd",
             "1 while Linkerd's controller is at work, so that this one makes no slices",
         )?;
-        registry.register(Box::new(cached.clone()))?;
-        registry.register(Box::new(left_to_linkerd.clone()))?;
+        registry.add(cached.clone())?;
+        registry.add(left_to_linkerd.clone())?;
         Ok(Self { cached, left_to_linkerd })
     }
 
@@ -161,14 +177,14 @@ impl ExternalWorkloadMetrics {
 }
 
 fn histogram(
-    registry: &Registry,
+    registry: &impl Register,
     name: &str,
     help: &str,
     labels: &[&str],
 ) -> Result<HistogramVec, prometheus::Error> {
     let opts = HistogramOpts::new(name, help).buckets(BUCKETS.to_vec());
     let histogram = HistogramVec::new(opts, labels)?;
-    registry.register(Box::new(histogram.clone()))?;
+    registry.add(histogram.clone())?;
     Ok(histogram)
 }
 
@@ -181,6 +197,8 @@ fn recorded(since: Timestamp, now: Timestamp) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use prometheus::Registry;
+
     use super::*;
 
     fn at(milliseconds: i64) -> Timestamp {

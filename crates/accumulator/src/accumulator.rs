@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::config::Config;
-use crate::metrics::{Metrics, SourceMetrics};
+use crate::metrics::{Metrics, Register, SourceMetrics};
 use crate::owner::{Arrival, Owner, Published, Wait};
 use crate::silence::silent;
 use crate::snapshot::{Field, FieldVisitor};
@@ -215,7 +215,7 @@ impl<S: Snapshot> Accumulator<S> {
     }
 
     /// Registers the metrics, prefix `fleet_accumulator_`.
-    pub fn register_metrics(&self, registry: &prometheus::Registry) -> prometheus::Result<()> {
+    pub fn register_metrics(&self, registry: &impl Register) -> prometheus::Result<()> {
         self.metrics.register(registry, self.sources.to_vec())
     }
 

@@ -44,6 +44,7 @@ pub use cursor::{Cursor, Step};
 pub use expectation::{Expectation, Until};
 pub use ids::{ClusterId, ResourceVersion, Uid};
 pub use meta::Meta;
+pub use metrics::Register;
 pub use record::Record;
 pub use snapshot::{AnyView, Lookup, Snapshot, SourceId, SourceInfo, SourceSet};
 pub use source::feed::{Events, Feed, Heard, Served, SourceSpec};

@@ -13,6 +13,21 @@ use prometheus::{
 
 use crate::{SourceInfo, SourceState};
 
+/// Takes collectors: a registry, or whoever lists what there is.
+pub trait Register {
+    /// Takes one.
+    ///
+    /// # Errors
+    /// If one of its names is taken.
+    fn add(&self, collector: impl Collector + 'static) -> prometheus::Result<()>;
+}
+
+impl Register for prometheus::Registry {
+    fn add(&self, collector: impl Collector + 'static) -> prometheus::Result<()> {
+        self.register(Box::new(collector))
+    }
+}
+
 const SOURCE: [&str; 3] = ["cluster", "kind", "source"];
 
 fn opts(name: &str, help: &str) -> Opts {
@@ -148,33 +163,25 @@ impl Metrics {
         self.inbox_depth.set(i64::try_from(depth).unwrap_or(i64::MAX));
     }
 
-    fn collectors(&self) -> Vec<Box<dyn Collector>> {
-        vec![
-            Box::new(self.source_state.clone()),
-            Box::new(self.source_objects.clone()),
-            Box::new(self.source_events.clone()),
-            Box::new(self.source_relists.clone()),
-            Box::new(self.source_errors.clone()),
-            Box::new(self.decode_errors.clone()),
-            Box::new(self.fuse_open.clone()),
-            Box::new(self.snapshot_seq.clone()),
-            Box::new(self.publish.clone()),
-            Box::new(self.publish_delay.clone()),
-            Box::new(self.step_changes.clone()),
-            Box::new(self.inbox_depth.clone()),
-            Box::new(self.expectation_timeouts.clone()),
-        ]
-    }
-
     pub(crate) fn register(
         &self,
-        registry: &prometheus::Registry,
+        registry: &impl Register,
         sources: Vec<SourceMetrics>,
     ) -> prometheus::Result<()> {
-        for collector in self.collectors() {
-            registry.register(collector)?;
-        }
-        registry.register(Box::new(Ages { gauges: self.source_last_event_age.clone(), sources }))
+        registry.add(self.source_state.clone())?;
+        registry.add(self.source_objects.clone())?;
+        registry.add(self.source_events.clone())?;
+        registry.add(self.source_relists.clone())?;
+        registry.add(self.source_errors.clone())?;
+        registry.add(self.decode_errors.clone())?;
+        registry.add(self.fuse_open.clone())?;
+        registry.add(self.snapshot_seq.clone())?;
+        registry.add(self.publish.clone())?;
+        registry.add(self.publish_delay.clone())?;
+        registry.add(self.step_changes.clone())?;
+        registry.add(self.inbox_depth.clone())?;
+        registry.add(self.expectation_timeouts.clone())?;
+        registry.add(Ages { gauges: self.source_last_event_age.clone(), sources })
     }
 
     pub(crate) fn source(&self, info: &SourceInfo, now: Instant) -> SourceMetrics {

@@ -14,8 +14,9 @@ mod tests;
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
+use fleet_accumulator::Register;
 use kube::Client;
-use prometheus::{IntCounter, IntCounterVec, IntGauge, Opts, Registry};
+use prometheus::{IntCounter, IntCounterVec, IntGauge, Opts};
 use tokio_util::sync::CancellationToken;
 
 use crate::clock::{BootClock, Clock};
@@ -66,7 +67,7 @@ impl LeaseMetrics {
     ///
     /// # Errors
     /// When they are in `registry` already.
-    pub fn register(registry: &Registry) -> Result<Self, prometheus::Error> {
+    pub fn register(registry: &impl Register) -> Result<Self, prometheus::Error> {
         let leads = IntGauge::new(
             "fleet_runtime_is_leader",
             "1 while this process may write, 0 while it stands by.",
@@ -78,8 +79,8 @@ impl LeaseMetrics {
             ),
             &["change"],
         )?;
-        registry.register(Box::new(leads.clone()))?;
-        registry.register(Box::new(changes.clone()))?;
+        registry.add(leads.clone())?;
+        registry.add(changes.clone())?;
         leads.set(1);
         let [gained, lost] = ["gained", "lost"].map(|change| changes.with_label_values(&[change]));
         Ok(Self { leads, gained, lost })

@@ -1,17 +1,22 @@
 //! Metrics of the engine. Every label takes its values from a closed set; nothing is labelled with
 //! the name of an object.
 
+#[cfg(feature = "testing")]
+mod catalogue;
 mod work_queue;
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use fleet_accumulator::Register;
 use prometheus::process_collector::ProcessCollector;
 use prometheus::{
     Gauge, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge,
     IntGaugeVec, Opts, Registry,
 };
 
+#[cfg(feature = "testing")]
+pub use catalogue::{Catalogue, Entry};
 pub use work_queue::WorkQueue;
 use work_queue::WorkQueueVecs;
 
@@ -26,6 +31,12 @@ const PLAN: [f64; 9] = [0.000_01, 0.000_05, 0.000_1, 0.000_5, 0.001, 0.005, 0.01
 #[derive(Clone, Debug)]
 pub struct Metrics {
     registry: Registry,
+    series: Series,
+}
+
+/// What the runtime measures.
+#[derive(Clone, Debug)]
+pub struct Series {
     rooms: RoomVecs,
     work_queues: WorkQueueVecs,
     writer: Arc<WriterMetrics>,
@@ -39,24 +50,8 @@ impl Metrics {
     /// When a name is registered twice, which only a change of this crate can cause.
     pub fn new(agent: &str, version: &str) -> Result<Self, prometheus::Error> {
         let registry = Registry::new();
-        let rooms = RoomVecs::register(&registry)?;
-        let work_queues = WorkQueueVecs::register(&registry)?;
-        let writer = Arc::new(WriterMetrics::register(&registry)?);
-        let events = Opts::new(
-            "fleet_runtime_events_total",
-            "Kubernetes Events about objects, by type and reason; refusals are Warnings.",
-        );
-        let events = IntCounterVec::new(events, &["type", "reason"])?;
-        registry.register(Box::new(events.clone()))?;
-        registry.register(Box::new(ProcessCollector::for_self()))?;
-
-        let opts = Opts::new("fleet_build_info", "Always 1; says what runs.")
-            .const_label("agent", agent)
-            .const_label("version", version);
-        let build = Gauge::with_opts(opts)?;
-        build.set(1.0);
-        registry.register(Box::new(build))?;
-        Ok(Self { registry, rooms, work_queues, writer, events })
+        let series = Series::register(&registry, agent, version)?;
+        Ok(Self { registry, series })
     }
 
     /// For the admin server, and for metrics of others.
@@ -66,22 +61,53 @@ impl Metrics {
 
     /// The metrics of one room.
     pub fn room(&self, name: &'static str) -> Arc<RoomMetrics> {
-        Arc::new(self.rooms.room(name))
+        Arc::new(self.series.rooms.room(name))
     }
 
     /// The metrics of a queue by the names that others give them.
     pub(crate) fn work_queue(&self, name: &str) -> WorkQueue {
-        self.work_queues.queue(name)
+        self.series.work_queues.queue(name)
     }
 
     /// Counts Events by type and reason.
     pub fn events(&self) -> IntCounterVec {
-        self.events.clone()
+        self.series.events.clone()
     }
 
     /// The metrics of the writer.
     pub fn writer(&self) -> Arc<WriterMetrics> {
-        Arc::clone(&self.writer)
+        Arc::clone(&self.series.writer)
+    }
+}
+
+impl Series {
+    /// Registers the metrics of the runtime, of the process and of the build.
+    ///
+    /// # Errors
+    /// When a name is registered twice.
+    pub fn register(
+        registry: &impl Register,
+        agent: &str,
+        version: &str,
+    ) -> Result<Self, prometheus::Error> {
+        let rooms = RoomVecs::register(registry)?;
+        let work_queues = WorkQueueVecs::register(registry)?;
+        let writer = Arc::new(WriterMetrics::register(registry)?);
+        let events = Opts::new(
+            "fleet_runtime_events_total",
+            "Kubernetes Events about objects, by type and reason; refusals are Warnings.",
+        );
+        let events = IntCounterVec::new(events, &["type", "reason"])?;
+        registry.add(events.clone())?;
+        registry.add(ProcessCollector::for_self())?;
+
+        let opts = Opts::new("fleet_build_info", "Always 1; says what runs.")
+            .const_label("agent", agent)
+            .const_label("version", version);
+        let build = Gauge::with_opts(opts)?;
+        build.set(1.0);
+        registry.add(build)?;
+        Ok(Self { rooms, work_queues, writer, events })
     }
 }
 
@@ -99,21 +125,21 @@ struct RoomVecs {
 }
 
 impl RoomVecs {
-    fn register(registry: &Registry) -> Result<Self, prometheus::Error> {
+    fn register(registry: &impl Register) -> Result<Self, prometheus::Error> {
         let counter = |name: &str, help: &str, labels: &[&str]| {
             let vec = IntCounterVec::new(Opts::new(name, help), labels)?;
-            registry.register(Box::new(vec.clone()))?;
+            registry.add(vec.clone())?;
             Ok::<_, prometheus::Error>(vec)
         };
         let gauge = |name: &str, help: &str| {
             let vec = IntGaugeVec::new(Opts::new(name, help), &["room"])?;
-            registry.register(Box::new(vec.clone()))?;
+            registry.add(vec.clone())?;
             Ok::<_, prometheus::Error>(vec)
         };
         let histogram = |name: &str, help: &str, label: &str, buckets: &[f64]| {
             let opts = HistogramOpts::new(name, help).buckets(buckets.to_vec());
             let vec = HistogramVec::new(opts, &[label])?;
-            registry.register(Box::new(vec.clone()))?;
+            registry.add(vec.clone())?;
             Ok::<_, prometheus::Error>(vec)
         };
         Ok(Self {
@@ -217,7 +243,7 @@ impl WriterMetrics {
     ///
     /// # Errors
     /// When they are in `registry` already.
-    pub fn register(registry: &Registry) -> Result<Self, prometheus::Error> {
+    pub fn register(registry: &impl Register) -> Result<Self, prometheus::Error> {
         let requests = IntCounterVec::new(
             Opts::new(
                 "fleet_runtime_api_requests_total",
@@ -225,7 +251,7 @@ impl WriterMetrics {
             ),
             &["cluster", "verb", "kind", "code"],
         )?;
-        registry.register(Box::new(requests.clone()))?;
+        registry.add(requests.clone())?;
         let duration = HistogramVec::new(
             HistogramOpts::new(
                 "fleet_runtime_api_request_duration_seconds",
@@ -234,7 +260,7 @@ impl WriterMetrics {
             .buckets(FAST.to_vec()),
             &["cluster", "verb"],
         )?;
-        registry.register(Box::new(duration.clone()))?;
+        registry.add(duration.clone())?;
         let waiting = IntGaugeVec::new(
             Opts::new(
                 "fleet_runtime_api_requests_waiting",
@@ -242,7 +268,7 @@ impl WriterMetrics {
             ),
             &["cluster"],
         )?;
-        registry.register(Box::new(waiting.clone()))?;
+        registry.add(waiting.clone())?;
         Ok(Self { requests, duration, waiting })
     }
 

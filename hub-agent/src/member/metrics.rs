@@ -84,7 +84,5 @@ pub(super) fn families(
         let too_long = silent >= patience(settings, record);
         stale.with_label_values(&[&member]).set(i64::from(too_long));
     }
-    let mut families = [age.collect(), stale.collect()].concat();
-    families.retain(|family| !family.get_metric().is_empty());
-    Ok(families)
+    Ok([age.collect(), stale.collect()].concat())
 }

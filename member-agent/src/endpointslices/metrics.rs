@@ -1,11 +1,11 @@
 //! The original controller's metrics, by its names.
 
-use fleet_accumulator::{Change, diff};
+use fleet_accumulator::{Change, Register, diff};
 use fleet_api::ObjectName;
 use fleet_endpointslice::{Efficiency, Measures};
 use parking_lot::Mutex;
 use prometheus::{
-    Histogram, HistogramOpts, HistogramVec, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry,
+    Histogram, HistogramOpts, HistogramVec, IntCounterVec, IntGauge, IntGaugeVec, Opts,
     exponential_buckets,
 };
 
@@ -34,7 +34,7 @@ impl SliceMetrics {
     ///
     /// # Errors
     /// If one is there already.
-    pub fn register(registry: &Registry) -> Result<Self, prometheus::Error> {
+    pub fn register(registry: &impl Register) -> Result<Self, prometheus::Error> {
         let sizes = exponential_buckets(2.0, 2.0, 15)?;
         let histogram =
             |name: &str, help: &str| HistogramOpts::new(format!("{PREFIX}_{name}"), help);
@@ -64,15 +64,15 @@ impl SliceMetrics {
             )?,
             efficiency: Mutex::default(),
         };
-        registry.register(Box::new(metrics.added.clone()))?;
-        registry.register(Box::new(metrics.removed.clone()))?;
-        registry.register(Box::new(metrics.endpoints.clone()))?;
-        registry.register(Box::new(metrics.slices.clone()))?;
-        registry.register(Box::new(metrics.desired_slices.clone()))?;
-        registry.register(Box::new(metrics.changes.clone()))?;
-        registry.register(Box::new(metrics.changed.clone()))?;
-        registry.register(Box::new(metrics.syncs.clone()))?;
-        registry.register(Box::new(metrics.distributions.clone()))?;
+        registry.add(metrics.added.clone())?;
+        registry.add(metrics.removed.clone())?;
+        registry.add(metrics.endpoints.clone())?;
+        registry.add(metrics.slices.clone())?;
+        registry.add(metrics.desired_slices.clone())?;
+        registry.add(metrics.changes.clone())?;
+        registry.add(metrics.changed.clone())?;
+        registry.add(metrics.syncs.clone())?;
+        registry.add(metrics.distributions.clone())?;
         Ok(metrics)
     }
 

@@ -4,9 +4,10 @@
 use std::hash::Hash;
 use std::time::{Duration, Instant};
 
+use fleet_accumulator::Register;
 use prometheus::{
     Gauge, GaugeVec, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge,
-    IntGaugeVec, Opts, Registry, exponential_buckets,
+    IntGaugeVec, Opts, exponential_buckets,
 };
 
 use crate::queue::Queue;
@@ -37,7 +38,7 @@ pub struct WorkQueue {
 }
 
 impl WorkQueueVecs {
-    pub(super) fn register(registry: &Registry) -> Result<Self, prometheus::Error> {
+    pub(super) fn register(registry: &impl Register) -> Result<Self, prometheus::Error> {
         let opts = |name: &str, help: &str| Opts::new(format!("workqueue_{name}"), help);
         let buckets = exponential_buckets(1e-8, 10.0, 10)?;
         let histogram = |name: &str, help: &str| {
@@ -58,13 +59,13 @@ impl WorkQueueVecs {
             )?,
             retries: IntCounterVec::new(opts("retries_total", "Keys that came back."), LABEL)?,
         };
-        registry.register(Box::new(vecs.depth.clone()))?;
-        registry.register(Box::new(vecs.adds.clone()))?;
-        registry.register(Box::new(vecs.waited.clone()))?;
-        registry.register(Box::new(vecs.worked.clone()))?;
-        registry.register(Box::new(vecs.unfinished.clone()))?;
-        registry.register(Box::new(vecs.longest.clone()))?;
-        registry.register(Box::new(vecs.retries.clone()))?;
+        registry.add(vecs.depth.clone())?;
+        registry.add(vecs.adds.clone())?;
+        registry.add(vecs.waited.clone())?;
+        registry.add(vecs.worked.clone())?;
+        registry.add(vecs.unfinished.clone())?;
+        registry.add(vecs.longest.clone())?;
+        registry.add(vecs.retries.clone())?;
         Ok(vecs)
     }
 

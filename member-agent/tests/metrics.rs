@@ -1,0 +1,4 @@
+//! `docs/metrics.md` is what the agents register.
+
+#[path = "metrics/reference.rs"]
+mod reference;

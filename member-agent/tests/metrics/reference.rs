@@ -1,0 +1,116 @@
+//! What the agents register, as a table.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use fleet_accumulator::{Accumulator, Config, Register, Snapshot};
+use fleet_runtime::clock::Clock;
+use fleet_runtime::lease::LeaseMetrics;
+use fleet_runtime::metrics::{Catalogue, Entry, Series};
+use hub_agent::member::HeartbeatMetrics;
+use hub_agent::snapshot::HubSnapshot;
+use member_agent::endpointslices::SliceMetrics;
+use member_agent::import::KeptMetrics;
+use member_agent::metrics::{
+    ExportMetrics, ExternalWorkloadMetrics, ImportMetrics, MembershipMetrics, show_insecure_link,
+};
+use member_agent::snapshot::MemberSnapshot;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+/// What the runtime registers for any agent.
+fn runtime<S: Snapshot>(catalogue: &Catalogue, agent: &str) -> Accumulator<S> {
+    Series::register(catalogue, agent, "1").unwrap();
+    LeaseMetrics::register(catalogue).unwrap();
+    let (token, tasks) = (CancellationToken::new(), TaskTracker::new());
+    let accumulator = Accumulator::builder(Config::default()).start(&token, &tasks);
+    accumulator.register_metrics(catalogue).unwrap();
+    accumulator
+}
+
+/// All metrics of the hub agent.
+pub(crate) async fn hub() -> Vec<Entry> {
+    let catalogue = Catalogue::default();
+    let accumulator = runtime::<HubSnapshot>(&catalogue, "hub-agent");
+    let settings = hub_agent::Settings::default();
+    catalogue.add(HeartbeatMetrics::new(accumulator, settings, Clock::system()).unwrap()).unwrap();
+    catalogue.entries()
+}
+
+/// All metrics of the member agent.
+pub(crate) async fn member() -> Vec<Entry> {
+    let catalogue = Catalogue::default();
+    let accumulator = runtime::<MemberSnapshot>(&catalogue, "member-agent");
+    show_insecure_link(&catalogue, false).unwrap();
+    ExportMetrics::register(&catalogue).unwrap();
+    ImportMetrics::register(&catalogue, "b").unwrap();
+    MembershipMetrics::register(&catalogue).unwrap();
+    ExternalWorkloadMetrics::register(&catalogue).unwrap();
+    SliceMetrics::register(&catalogue).unwrap();
+    let identity = member_agent::Settings::new("b").identity;
+    catalogue.add(KeptMetrics::new(accumulator, identity).unwrap()).unwrap();
+    catalogue.entries()
+}
+
+/// The unit that a name ends in.
+fn unit(name: &str) -> &'static str {
+    let name = name.trim_end_matches("_total");
+    let known = [("_milliseconds", "ms"), ("_seconds", "s"), ("_bytes", "bytes")];
+    known.into_iter().find(|(end, _)| name.ends_with(end)).map(|(_, unit)| unit).unwrap_or_default()
+}
+
+fn table<'a>(title: &str, entries: impl Iterator<Item = &'a Entry>, document: &mut String) {
+    write!(document, "\n## {title}\n\n| metric | type | labels | unit | buckets | says |\n")
+        .unwrap();
+    document.push_str("|---|---|---|---|---|---|\n");
+    for Entry { name, kind, labels, buckets, help } in entries {
+        let labels: Vec<_> = labels.iter().map(|label| format!("`{label}`")).collect();
+        let buckets: Vec<_> = buckets.iter().map(ToString::to_string).collect();
+        let (labels, buckets) = (labels.join(", "), buckets.join(" "));
+        let (unit, help) = (unit(name), help.replace('|', "\\|"));
+        writeln!(document, "| `{name}` | {kind} | {labels} | {unit} | {buckets} | {help} |")
+            .unwrap();
+    }
+}
+
+async fn document() -> String {
+    let (hub, member) = (hub().await, member().await);
+    let mut document = "# Metrics\n\nGenerated from what the agents register; see \
+        `member-agent/tests/metrics/reference.rs`. `/metrics` serves them in Prometheus' text \
+        format. A labelled metric has no series before something happened. Labels take their values \
+        from closed sets; names of clusters are the only names among them.\n"
+        .to_owned();
+    table("Both agents", hub.iter().filter(|entry| member.contains(entry)), &mut document);
+    table("hub-agent", hub.iter().filter(|entry| !member.contains(entry)), &mut document);
+    table("member-agent", member.iter().filter(|entry| !hub.contains(entry)), &mut document);
+    document
+}
+
+/// `WRITE_METRICS=1 cargo test -p member-agent --test metrics` writes the file.
+#[tokio::test]
+async fn the_table_of_metrics_is_up_to_date() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/metrics.md");
+    let wanted = document().await;
+    assert!(!wanted.contains("unknown"), "a metric without a type:\n{wanted}");
+    if std::env::var_os("WRITE_METRICS").is_some() {
+        std::fs::write(&path, &wanted).unwrap();
+    }
+    let found = std::fs::read_to_string(&path).unwrap_or_default();
+    let how = "WRITE_METRICS=1 cargo test -p member-agent --test metrics";
+    assert!(found == wanted, "docs/metrics.md is stale; run: {how}");
+}
+
+/// Names say the type and the unit, as Prometheus' conventions have it; the original's are as they are.
+#[tokio::test]
+async fn names_follow_the_conventions() {
+    for entry in [hub().await, member().await].concat() {
+        let ours = entry.name.starts_with("fleet_");
+        assert_eq!(
+            ours && entry.kind == "counter",
+            ours && entry.name.ends_with("_total"),
+            "{entry:?}"
+        );
+        assert!(entry.kind != "histogram" || !entry.buckets.is_empty(), "{entry:?}");
+        assert!(!entry.help.is_empty(), "{entry:?}");
+    }
+}
