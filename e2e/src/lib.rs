@@ -23,6 +23,7 @@ pub mod objects;
 pub mod observer;
 pub mod oracle;
 pub mod plain_http;
+pub mod prometheus;
 pub mod proxy;
 pub mod testbed;
 pub mod wait;
