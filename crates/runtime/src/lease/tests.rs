@@ -8,6 +8,7 @@ use http::{Method, Request, Response};
 use http_body_util::BodyExt;
 use kube::client::Body;
 use parking_lot::Mutex;
+use prometheus::Registry;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;

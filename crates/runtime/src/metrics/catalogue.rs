@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use fleet_accumulator::Register;
 use prometheus::HistogramVec;
 use prometheus::core::{Collector, Desc};
-use prometheus::proto::{Bucket, MetricFamily, MetricType};
+use prometheus::proto::{Bucket, Metric, MetricFamily, MetricType};
 
 /// What is known of one metric.
 #[derive(Clone, Debug, PartialEq)]
@@ -67,7 +67,7 @@ fn entry(desc: &Desc, family: Option<&MetricFamily>) -> Entry {
         _ => "unknown",
     };
     let series = family.and_then(|family| family.get_metric().first());
-    let histogram = series.map(|series| series.get_histogram());
+    let histogram = series.map(Metric::get_histogram);
     let buckets = histogram.iter().flat_map(|histogram| histogram.get_bucket());
     let buckets = buckets.map(Bucket::upper_bound).collect();
     Entry { name: desc.fq_name.clone(), kind, labels, buckets, help: desc.help.clone() }

@@ -118,6 +118,7 @@ impl WorkQueue {
 
 #[cfg(test)]
 mod tests {
+    use prometheus::Registry;
     use prometheus::TextEncoder;
 
     use super::*;
