@@ -1,5 +1,6 @@
 //! A real Prometheus that scrapes the agents of a fleet; the operating system's packages have it.
 
+use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -45,9 +46,10 @@ impl Prometheus {
                 .to_owned();
         for agent in fleet.agents() {
             let (name, port) = (fleet.agent_name(agent), agents.metrics_port(agent)?);
-            configuration += &format!(
-                "- {{job_name: {name}, static_configs: [{{targets: ['127.0.0.1:{port}']}}]}}\n"
-            );
+            writeln!(
+                configuration,
+                "- {{job_name: {name}, static_configs: [{{targets: ['127.0.0.1:{port}']}}]}}"
+            )?;
         }
         configuration += "rule_files: ['*.rules.yaml']\n";
         for (name, text) in rules {

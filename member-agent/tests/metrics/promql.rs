@@ -1,4 +1,4 @@
-//! As much of PromQL as it takes to find names of metrics and labels in a query.
+//! As much of Prometheus' language as it takes to find names of metrics and labels in a query.
 
 use std::collections::BTreeSet;
 

@@ -28,8 +28,8 @@ fn runtime<S: Snapshot>(catalogue: &Catalogue, agent: &str) -> Accumulator<S> {
     accumulator
 }
 
-/// All metrics of the hub agent.
-pub(crate) async fn hub() -> Vec<Entry> {
+/// All metrics of the hub agent. To be called in a runtime, for the accumulator's tasks.
+pub(crate) fn hub() -> Vec<Entry> {
     let catalogue = Catalogue::default();
     let accumulator = runtime::<HubSnapshot>(&catalogue, "hub-agent");
     let settings = hub_agent::Settings::default();
@@ -37,8 +37,8 @@ pub(crate) async fn hub() -> Vec<Entry> {
     catalogue.entries()
 }
 
-/// All metrics of the member agent.
-pub(crate) async fn member() -> Vec<Entry> {
+/// All metrics of the member agent; likewise.
+pub(crate) fn member() -> Vec<Entry> {
     let catalogue = Catalogue::default();
     let accumulator = runtime::<MemberSnapshot>(&catalogue, "member-agent");
     show_insecure_link(&catalogue, false).unwrap();
@@ -73,8 +73,8 @@ fn table<'a>(title: &str, entries: impl Iterator<Item = &'a Entry>, document: &m
     }
 }
 
-async fn document() -> String {
-    let (hub, member) = (hub().await, member().await);
+fn document() -> String {
+    let (hub, member) = (hub(), member());
     let mut document = "# Metrics\n\nGenerated from what the agents register; see \
         `member-agent/tests/metrics/reference.rs`. `/metrics` serves them in Prometheus' text \
         format. A labelled metric has no series before something happened. Labels take their values \
@@ -90,7 +90,7 @@ async fn document() -> String {
 #[tokio::test]
 async fn the_table_of_metrics_is_up_to_date() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/metrics.md");
-    let wanted = document().await;
+    let wanted = document();
     assert!(!wanted.contains("unknown"), "a metric without a type:\n{wanted}");
     if std::env::var_os("WRITE_METRICS").is_some() {
         std::fs::write(&path, &wanted).unwrap();
@@ -103,7 +103,7 @@ async fn the_table_of_metrics_is_up_to_date() {
 /// Names say the type and the unit, as Prometheus' conventions have it; the original's are as they are.
 #[tokio::test]
 async fn names_follow_the_conventions() {
-    for entry in [hub().await, member().await].concat() {
+    for entry in [hub(), member()].concat() {
         let ours = entry.name.starts_with("fleet_");
         assert_eq!(
             ours && entry.kind == "counter",
