@@ -11,7 +11,8 @@ use fleet_e2e::testbed::agents::{Agent, AgentOptions, Agents};
 use fleet_e2e::testbed::{Options, Testbed};
 use fleet_e2e::wait::wait_until;
 use fleet_e2e::workload::{ManualService, ServiceSpec, next_address};
-use jiff::{SignedDuration, Timestamp};
+use fleet_runtime::clock::Clock;
+use jiff::SignedDuration;
 
 use super::{AGENTS, alerts, program};
 
@@ -70,7 +71,7 @@ fn impatient(agent: &str) -> String {
 async fn a_healthy_fleet_is_quiet(prometheus: &Prometheus) -> Result<()> {
     // Before the first scrape it looks as if there were no agents.
     fires(prometheus, &[]).await?;
-    let until = Timestamp::now() + SignedDuration::from_secs(3);
+    let until = Clock::system().now() + SignedDuration::from_secs(3);
     let what = "the rules are evaluated for three seconds more";
     wait_until(what, DEADLINE, async || Ok(prometheus.evaluated().await? > until)).await?;
     let (pending, firing) =

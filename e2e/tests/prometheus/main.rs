@@ -19,8 +19,8 @@ const AGENTS: [&str; 2] = ["hub-agent", "member-agent"];
 fn program(name: &str) -> Option<PathBuf> {
     let found = fleet_e2e::prometheus::program(name).unwrap();
     if found.is_none() {
-        writeln!(std::io::stderr(), "skipped: {name} is missing; install the package prometheus")
-            .unwrap();
+        let line = format!("skipped: {name} is missing; install the package prometheus\n");
+        std::io::stderr().write_all(line.as_bytes()).unwrap();
     }
     found
 }
