@@ -239,6 +239,13 @@ async fn objects_on_the_hub_heal(stage: &Stage) -> Result<()> {
     for (kind, tampering) in edits() {
         let before = on_hub(stage, kind, &crossing.namespace).await?;
         edit(stage.hub(), kind, key_of(&before.object)?, tampering.clone()).await?;
+        let asks_for =
+            |object: &DynamicObject| object.data["spec"]["serviceImportReference"]["uid"].clone();
+        wait_for("a request asks for its import again", DEADLINE, async || {
+            let now = on_hub(stage, kind, &crossing.namespace).await?;
+            Ok((asks_for(&now.object) == asks_for(&before.object)).then_some(()))
+        })
+        .await?;
         crossing.arrived().await.with_context(|| format!("{}: {tampering}", kind.kind))?;
         crossing.change(1).await?;
         crossing.arrived().await.with_context(|| format!("{}: {tampering}", kind.kind))?;
@@ -255,6 +262,10 @@ fn edits() -> Vec<(ResourceKind, Value)> {
         (kinds::SERVICE_IMPORT, json!({ "metadata": { "annotations": { claim: null } } })),
         (kinds::SERVICE_IMPORT, json!({ "metadata": { "annotations": { claim: "no JSON" } } })),
         (kinds::SERVICE_IMPORT, json!({ "metadata": { "finalizers": null } })),
+        (
+            kinds::INTERNAL_SERVICE_IMPORT,
+            json!({ "spec": { "serviceImportReference": { "uid": "another" } } }),
+        ),
         (
             kinds::INTERNAL_SERVICE_EXPORT,
             json!({ "spec": { "ports": [{ "name": "x", "port": 1, "protocol": "TCP" }] } }),
