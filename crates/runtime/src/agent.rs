@@ -20,7 +20,7 @@ use crate::args::{LeaseArgs, RuntimeArgs, Unsupported};
 use crate::clients::{self, ClientError, ClientSet};
 use crate::clock::{BootClock, Clock};
 use crate::engine::{Replan, Wiring, run_room};
-use crate::events::EventSink;
+use crate::events::{EventSink, QUIET};
 use crate::held_up;
 use crate::lease::{Candidate, LeaseMetrics, LeaseSettings, TimingError};
 use crate::lifecycle::{Lifecycle, LogError, init_logging};
@@ -147,7 +147,7 @@ impl Agent {
         let writer = Writer::new(write(), settings, gate, self.metrics.writer());
         let clock = Clock::system();
         let (events, reporter) =
-            EventSink::new(write(), self.name, clock.clone(), self.metrics.events());
+            EventSink::new(write(), self.name, clock.clone(), self.metrics.events(), QUIET);
         self.life.spawn("events", reporter.run(token.clone()));
         self.life.spawn("watches", async move {
             token.cancelled().await;

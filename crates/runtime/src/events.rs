@@ -1,20 +1,22 @@
 //! Kubernetes Events about users' objects.
 //!
-//! Plans are computed again and again and name the same event each time; what was said within the
-//! last ten minutes is not said again. Sending happens in a task of its own behind a bounded
-//! channel: events are hints, and neither a plan nor a write ever waits for one.
+//! Plans are computed again and again and name the same event each time. What is said first becomes
+//! an Event; after that it is only counted, and every ten minutes at most the count is written into
+//! the `series` of that Event. Sending happens in a task of its own behind a bounded channel: events
+//! are hints, and neither a plan nor a write ever waits for one.
 
-use std::collections::{BTreeMap, HashMap};
+mod said;
+
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use fleet_accumulator::{ClusterId, Uid};
-use jiff::Timestamp;
+use fleet_accumulator::ClusterId;
 use k8s_openapi::api::core::v1::ObjectReference;
-use k8s_openapi::api::events::v1::Event as KubeEvent;
+use k8s_openapi::api::events::v1::{Event as KubeEvent, EventSeries};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta};
 use kube::Client;
-use kube::api::{Api, PostParams};
+use kube::api::{Api, Patch, PatchParams, PostParams};
 use parking_lot::Mutex;
 use prometheus::IntCounterVec;
 use tokio::sync::mpsc;
@@ -23,11 +25,10 @@ use tokio_util::sync::CancellationToken;
 use crate::clients::one_line;
 use crate::clock::Clock;
 use crate::plan::{Event, EventType};
+use said::{Said, Telling};
 
-/// How long the same event about the same object is not repeated.
-const QUIET: Duration = Duration::from_mins(10);
-/// Events that are remembered for that. Beyond it old ones are forgotten first, then all.
-const REMEMBERED: usize = 4096;
+/// How long the same event about the same object is only counted.
+pub const QUIET: Duration = Duration::from_mins(10);
 /// Events that wait to be sent. Beyond it they are dropped.
 const WAITING: usize = 256;
 /// Limit of one request.
@@ -45,17 +46,17 @@ pub struct EventSink(Option<Arc<Inner>>);
 
 #[derive(Debug)]
 struct Inner {
-    sender: mpsc::Sender<Event>,
+    sender: mpsc::Sender<(Event, Telling)>,
     said: Mutex<Said>,
+    clock: Clock,
     count: IntCounterVec,
 }
 
 /// Sends what goes into an [`EventSink`].
 pub struct EventTask {
-    receiver: mpsc::Receiver<Event>,
+    receiver: mpsc::Receiver<(Event, Telling)>,
     clients: BTreeMap<ClusterId, Client>,
     reporter: Reporter,
-    clock: Clock,
 }
 
 #[derive(Debug)]
@@ -66,12 +67,14 @@ struct Reporter {
 
 impl EventSink {
     /// A sink, and the task that empties it. `controller` is who reports; the Pod's name is added
-    /// where `HOSTNAME` has it. `count` counts what is said, by type and reason.
+    /// where `HOSTNAME` has it. `count` counts what is said, by type and reason. What is repeated is
+    /// only counted for as long as `quiet`; see [`QUIET`].
     pub fn new(
         clients: impl IntoIterator<Item = (ClusterId, Client)>,
         controller: &str,
         clock: Clock,
         count: IntCounterVec,
+        quiet: Duration,
     ) -> (Self, EventTask) {
         let (sender, receiver) = mpsc::channel(WAITING);
         let host = std::env::var("HOSTNAME").ok().filter(|host| !host.is_empty());
@@ -80,8 +83,9 @@ impl EventSink {
             instance: host.unwrap_or_else(|| controller.to_owned()),
         };
         let clients = clients.into_iter().collect();
-        let sink = Self(Some(Arc::new(Inner { sender, said: Mutex::default(), count })));
-        (sink, EventTask { receiver, clients, reporter, clock })
+        let said = Mutex::new(Said::new(quiet));
+        let sink = Self(Some(Arc::new(Inner { sender, said, clock, count })));
+        (sink, EventTask { receiver, clients, reporter })
     }
 
     /// A sink that swallows everything.
@@ -92,12 +96,11 @@ impl EventSink {
     /// Sends, counts and logs `event` unless the same was said recently.
     pub fn emit(&self, event: Event) {
         let Some(inner) = &self.0 else { return };
-        if !inner.said.lock().is_news(&event, Instant::now()) {
-            return;
-        }
+        let (at, time) = (Instant::now(), inner.clock.now());
+        let Some(telling) = inner.said.lock().hear(&event, at, time) else { return };
         inner.count.with_label_values(&[severity(event.event_type), event.reason]).inc();
         log(&event);
-        if let Err(error) = inner.sender.try_send(event) {
+        if let Err(error) = inner.sender.try_send((event, telling)) {
             tracing::debug!(%error, "Event dropped");
         }
     }
@@ -111,36 +114,15 @@ fn severity(event_type: EventType) -> &'static str {
 }
 
 fn log(event: &Event) {
-    let Event { kind, name, reason, note, .. } = event;
+    let Event { cluster, kind, reason, note, .. } = event;
+    let (kind, namespace, name) = (kind.kind, &*event.name.namespace, &*event.name.name);
     match event.event_type {
         EventType::Normal => {
-            tracing::info!(kind = kind.kind, object = %name, reason, note, "Event");
+            tracing::info!(%cluster, kind, namespace, name, reason, note, "Event");
         }
         EventType::Warning => {
-            tracing::warn!(kind = kind.kind, object = %name, reason, note, "Event");
+            tracing::warn!(%cluster, kind, namespace, name, reason, note, "Event");
         }
-    }
-}
-
-/// What was said, and when.
-#[derive(Debug, Default)]
-struct Said(HashMap<(Uid, &'static str, String), Instant>);
-
-impl Said {
-    fn is_news(&mut self, event: &Event, now: Instant) -> bool {
-        let recent = |at: &Instant| now.saturating_duration_since(*at) < QUIET;
-        let key = (event.uid.clone(), event.reason, event.note.clone());
-        if self.0.get(&key).is_some_and(recent) {
-            return false;
-        }
-        if self.0.len() >= REMEMBERED {
-            self.0.retain(|_, at| recent(at));
-        }
-        if self.0.len() >= REMEMBERED {
-            self.0.clear();
-        }
-        self.0.insert(key, now);
-        true
     }
 }
 
@@ -148,8 +130,10 @@ impl EventTask {
     /// Sends events until `cancel`.
     pub async fn run(mut self, cancel: CancellationToken) {
         let mut complained = false;
-        while let Some(Some(event)) = cancel.run_until_cancelled(self.receiver.recv()).await {
-            match self.send(&event).await {
+        while let Some(Some((event, telling))) =
+            cancel.run_until_cancelled(self.receiver.recv()).await
+        {
+            match self.send(&event, &telling).await {
                 Ok(()) => complained = false,
                 Err(error) if complained => tracing::debug!(error, "Cannot send an event"),
                 Err(error) => {
@@ -162,26 +146,38 @@ impl EventTask {
         cancel.cancelled().await;
     }
 
-    async fn send(&self, event: &Event) -> Result<(), String> {
+    async fn send(&self, event: &Event, telling: &Telling) -> Result<(), String> {
         let client = self.clients.get(&event.cluster).ok_or("no such cluster")?;
-        let body = build(event, &self.reporter, self.clock.now());
+        let body = build(event, &self.reporter, telling);
         let namespace = body.metadata.namespace.as_deref().unwrap_or(NO_NAMESPACE);
         let api = Api::<KubeEvent>::namespaced(client.clone(), namespace);
-        match tokio::time::timeout(TIMEOUT, api.create(&PostParams::default(), &body)).await {
-            Ok(Ok(_)) => Ok(()),
+        match tokio::time::timeout(TIMEOUT, tell(&api, &body)).await {
+            Ok(Ok(())) => Ok(()),
             Ok(Err(error)) => Err(one_line(&error)),
             Err(_) => Err(format!("no answer within {} s", TIMEOUT.as_secs())),
         }
     }
 }
 
-fn build(event: &Event, reporter: &Reporter, now: Timestamp) -> KubeEvent {
+/// Makes an Event, or goes on with its series, unless the server has forgotten it by now.
+async fn tell(api: &Api<KubeEvent>, body: &KubeEvent) -> Result<(), kube::Error> {
+    if let (Some(series), Some(name)) = (&body.series, &body.metadata.name) {
+        let patch = Patch::Merge(serde_json::json!({ "series": series }));
+        match api.patch(name, &PatchParams::default(), &patch).await {
+            Err(kube::Error::Api(status)) if status.is_not_found() => {}
+            other => return other.map(drop),
+        }
+    }
+    api.create(&PostParams::default(), body).await.map(drop)
+}
+
+fn build(event: &Event, reporter: &Reporter, telling: &Telling) -> KubeEvent {
     let namespace = match &*event.name.namespace {
         "" => NO_NAMESPACE,
         namespace => namespace,
     };
     // Names of events only have to be unique.
-    let suffix = format!(".{:x}", now.as_nanosecond());
+    let suffix = format!(".{:x}", telling.first.as_nanosecond());
     let name = format!("{}{suffix}", cut(&event.name.name, NAME - suffix.len()));
     let regarding = ObjectReference {
         api_version: Some(event.kind.api_version()),
@@ -197,7 +193,11 @@ fn build(event: &Event, reporter: &Reporter, now: Timestamp) -> KubeEvent {
             namespace: Some(namespace.to_owned()),
             ..ObjectMeta::default()
         },
-        event_time: Some(MicroTime(now)),
+        event_time: Some(MicroTime(telling.first)),
+        series: (telling.count > 1).then(|| EventSeries {
+            count: telling.count,
+            last_observed_time: MicroTime(telling.last),
+        }),
         reporting_controller: Some(reporter.controller.clone()),
         reporting_instance: Some(reporter.instance.clone()),
         action: Some("Reconcile".to_owned()),
@@ -219,6 +219,7 @@ mod tests {
     use fleet_api::{ObjectName, kinds};
     use http::{Request, Response};
     use http_body_util::BodyExt;
+    use jiff::Timestamp;
     use kube::client::Body;
     use serde_json::{Value, json};
 
@@ -237,26 +238,9 @@ mod tests {
         }
     }
 
-    #[test]
-    fn the_same_is_said_once_in_ten_minutes() {
-        let mut said = Said::default();
-        let now = Instant::now();
-        assert!(said.is_news(&event("a"), now));
-        assert!(!said.is_news(&event("a"), now + Duration::from_secs(599)));
-        assert!(said.is_news(&event("b"), now));
-        let other = Event { uid: "uid-2".into(), ..event("a") };
-        assert!(said.is_news(&other, now));
-        assert!(said.is_news(&event("a"), now + QUIET));
-    }
-
-    #[test]
-    fn the_memory_is_bounded() {
-        let mut said = Said::default();
-        let now = Instant::now();
-        for count in 0..2 * REMEMBERED {
-            assert!(said.is_news(&event(&count.to_string()), now));
-        }
-        assert!(said.0.len() <= REMEMBERED);
+    fn once(second: i64) -> Telling {
+        let time = Timestamp::from_second(second).unwrap();
+        Telling { first: time, last: time, count: 1 }
     }
 
     #[test]
@@ -264,7 +248,7 @@ mod tests {
         let reporter = Reporter { controller: "c".to_owned(), instance: "i".to_owned() };
         let name = ObjectName::new("team", "x".repeat(NAME));
         let long = Event { name, ..event(&"ä".repeat(NOTE)) };
-        let body = build(&long, &reporter, Timestamp::UNIX_EPOCH);
+        let body = build(&long, &reporter, &once(0));
         assert_eq!(body.metadata.name.unwrap().len(), NAME);
         assert_eq!(body.note.unwrap().len(), NOTE);
     }
@@ -273,7 +257,7 @@ mod tests {
     fn objects_of_a_cluster_are_reported_in_the_default_namespace() {
         let reporter = Reporter { controller: "c".to_owned(), instance: "i".to_owned() };
         let event = Event { name: ObjectName::cluster("member-1"), ..event("a") };
-        let body = build(&event, &reporter, Timestamp::UNIX_EPOCH);
+        let body = build(&event, &reporter, &once(0));
         assert_eq!(body.metadata.namespace.as_deref(), Some("default"));
         assert_eq!(body.regarding.unwrap().namespace, None);
     }
@@ -285,7 +269,7 @@ mod tests {
         let client = Client::new(service, "default");
         let metrics = Metrics::new("agent", "1").unwrap();
         let (sink, task) =
-            EventSink::new([(ClusterId::Local, client)], "agent", clock, metrics.events());
+            EventSink::new([(ClusterId::Local, client)], "agent", clock, metrics.events(), QUIET);
         let cancel = CancellationToken::new();
         let task = tokio::spawn(task.run(cancel.clone()));
 

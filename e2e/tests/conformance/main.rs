@@ -8,6 +8,7 @@
 )]
 
 mod defects;
+mod events;
 mod kinds;
 mod operations;
 mod real;
@@ -37,6 +38,7 @@ fn sequences() -> Vec<Vec<Operation>> {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_model_answers_like_an_api_server() {
     let testbed = Testbed::start(Options::members(0).without_audit()).await.unwrap();
+    events::are_counted_not_repeated(testbed.hub()).await.unwrap();
     let real = Real::connect(testbed.hub()).await.unwrap();
     let sequences = sequences();
     let played =
