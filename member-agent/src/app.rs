@@ -37,7 +37,7 @@ pub async fn run(args: Args) -> anyhow::Result<ExitCode> {
     let agent = Agent::start("member-agent", env!("CARGO_PKG_VERSION"), args.runtime()).await?;
     metrics::show_insecure_link(agent.registry(), hub.insecure())?;
     if hub.insecure() {
-        tracing::warn!("--tls-insecure: the hub's certificate is not verified");
+        tracing::warn!(flag = "--tls-insecure", "The hub's certificate is not verified");
     }
     let export = ExportMetrics::register(agent.registry())?;
     let membership = MembershipMetrics::register(agent.registry())?;

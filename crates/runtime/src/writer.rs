@@ -241,10 +241,13 @@ impl Inner {
     /// Logs a write that changed something, and the first failure of its kind.
     fn report(&self, step: &Step, refusal: Option<&Refusal>) {
         let (verb, kind) = (step.action.verb(), step.kind);
+        let (namespace, name) = (&*step.name.namespace, &*step.name.name);
         let complaint = |class| (step.cluster, verb, kind, class);
         let Some(refusal) = refusal else {
             if !matches!(step.action, Action::ConfirmAbsent) {
-                tracing::info!(cluster = %step.cluster, verb, kind = kind.kind, name = %step.name, "Wrote");
+                tracing::info!(
+                    cluster = %step.cluster, verb, kind = kind.kind, namespace, name, "Wrote",
+                );
             }
             let mut complaints = self.complaints.lock();
             if !complaints.is_empty() {
@@ -258,17 +261,17 @@ impl Inner {
         let expected = class.is_stale_view() || class == Class::Stopping;
         if expected || !self.complaints.lock().insert(complaint(class)) {
             tracing::debug!(
-                cluster = %step.cluster, verb, kind = kind.kind, name = %step.name,
+                cluster = %step.cluster, verb, kind = kind.kind, namespace, name,
                 %class, error = refusal.message, "Write failed",
             );
         } else if class.is_hopeless() {
             tracing::error!(
-                cluster = %step.cluster, verb, kind = kind.kind, name = %step.name,
+                cluster = %step.cluster, verb, kind = kind.kind, namespace, name,
                 %class, error = refusal.message, "Write refused",
             );
         } else {
             tracing::warn!(
-                cluster = %step.cluster, verb, kind = kind.kind, name = %step.name,
+                cluster = %step.cluster, verb, kind = kind.kind, namespace, name,
                 %class, error = refusal.message, "Write failed, trying again",
             );
         }

@@ -10,6 +10,7 @@
 
 mod book;
 mod home;
+mod logs;
 mod system_namespace;
 
 use std::collections::BTreeSet;
@@ -50,7 +51,9 @@ async fn members_come_and_go() {
 /// The chapters build on each other: each needs what the one before has left.
 async fn story(testbed: &Testbed) -> Result<()> {
     let (hub, member) = (testbed.hub(), testbed.member(0));
-    let mut agents = Agents::start(testbed, &AgentOptions::default()).await?;
+    let environment = vec![("LOG_LEVEL".to_owned(), logs::FILTER.to_owned())];
+    let options = AgentOptions { environment, ..AgentOptions::default() };
+    let mut agents = Agents::start(testbed, &options).await?;
     let _home = home::join(testbed).await?;
     testbed.user_namespace(TEAM).await?;
 
@@ -62,7 +65,9 @@ async fn story(testbed: &Testbed) -> Result<()> {
     a_member_comes_back(hub, member, &web, &desk).await?;
     the_hub_leaves_and_stays_hub(hub, member).await?;
     system_namespace::goes_and_comes_back(member, &mut agents, &web).await?;
-    system_namespace::nothing_else_is_watched(&mut agents).await
+    system_namespace::nothing_else_is_watched(&mut agents).await?;
+    agents.stop(Agent::Hub).await?;
+    logs::are_as_documented(testbed, &agents)
 }
 
 /// MIMC-1 on real API servers.

@@ -125,7 +125,8 @@ impl<T: Tracked> Machine<T> {
                     self.remove(&name);
                 }
                 self.metrics.undecodable();
-                tracing::debug!(name = %name, error = %reason, "Object cannot be read");
+                let (namespace, id) = (&*name.namespace, &*name.name);
+                tracing::debug!(namespace, name = id, error = %reason, "Object cannot be read");
                 if self.view.defects.get(&name).is_none_or(|known| **known != *reason) {
                     self.view.defects.insert(name, reason.into());
                     self.change();

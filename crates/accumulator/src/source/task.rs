@@ -125,8 +125,9 @@ impl<S: Snapshot, T: Tracked> Task<S, T> {
         }
         match command {
             Command::Confirm => {
-                let (held, of) = (self.info.field, self.machine.view().len());
-                tracing::warn!(source = held, objects_count = of, "Many objects vanished at once");
+                let (cluster, kind) = (self.info.cluster.as_str(), self.info.kind.kind);
+                let object_count = self.machine.view().len();
+                tracing::warn!(cluster, kind, object_count, "Many objects vanished at once");
                 tokio::time::sleep(self.config.brake.confirm_after).await;
             }
             Command::Recheck => self.await_served().await?,
@@ -258,7 +259,7 @@ impl<S: Snapshot, T: Tracked> Task<S, T> {
                 tracing::info!(cluster, kind, "Optional kind is not served");
             }
             SourceState::Missing { .. } => tracing::warn!(cluster, kind, "Kind is not served"),
-            state => tracing::info!(cluster, kind, %state, objects_count = count, "Source"),
+            state => tracing::info!(cluster, kind, %state, object_count = count, "Source"),
         }
     }
 

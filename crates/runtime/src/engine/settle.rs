@@ -47,7 +47,7 @@ pub(super) async fn settle<S: Snapshot>(
         let Expectation { cluster, kind, ref name, .. } = expectation;
         let found = writer.get(cluster, &kind, name).await;
         tracing::warn!(
-            %cluster, kind = kind.kind, %name, expected = ?expectation.until, ?found,
+            %cluster, kind = kind.kind, namespace = &*name.namespace, name = &*name.name, expected = ?expectation.until, ?found,
             "The view does not show an own write"
         );
         renewed.extend(match found {
