@@ -194,7 +194,7 @@ fn build(event: &Event, reporter: &Reporter, telling: &Telling) -> KubeEvent {
             ..ObjectMeta::default()
         },
         event_time: Some(MicroTime(telling.first)),
-        series: (telling.count > 1).then(|| EventSeries {
+        series: (telling.count > 1).then_some(EventSeries {
             count: telling.count,
             last_observed_time: MicroTime(telling.last),
         }),
@@ -284,7 +284,8 @@ mod tests {
         assert_eq!(request.uri().path(), "/apis/events.k8s.io/v1/namespaces/team/events");
         let bytes = request.into_body().collect().await.unwrap().to_bytes();
         let body: Value = serde_json::from_slice(&bytes).unwrap();
-        assert_eq!(body["metadata"]["name"], "shop.18fae27693b40000");
+        // The second of that moment.
+        assert_eq!(body["metadata"]["name"], "shop.18fae27693b40001");
         assert_eq!(
             body["regarding"],
             json!({
