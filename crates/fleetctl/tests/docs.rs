@@ -105,3 +105,80 @@ fn the_page_of_commands_is_up_to_date() {
 fn the_command_line_is_sound() {
     Cli::command().debug_assert();
 }
+
+/// The README and the pages that people wrote.
+fn pages() -> Vec<(String, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let docs = std::fs::read_dir(root.join("docs")).unwrap().map(|entry| entry.unwrap().path());
+    let pages = docs.chain([root.join("README.md")]);
+    let pages = pages.filter(|path| path.extension().is_some_and(|end| end == "md"));
+    pages
+        .map(|path| {
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            (name, std::fs::read_to_string(path).unwrap())
+        })
+        .collect()
+}
+
+/// Every `fleetctl ...` of a page: lines of its code blocks, joined where they go on, and code within its sentences.
+fn calls(page: &str) -> Vec<String> {
+    let mut calls = Vec::new();
+    let mut is_code = false;
+    let joined = page.replace("\\\n", " ");
+    for line in joined.lines() {
+        if line.trim_start().starts_with("```") {
+            is_code = !is_code;
+        } else if is_code {
+            let commands = line.split(['|', ';', '&', '(']);
+            // `$ ` is a prompt, `do ` a loop.
+            let starts = ["$ ", "do ", ""].map(|before| format!("{before}fleetctl "));
+            let call = |command: &str| {
+                let command = command.trim_start();
+                let start = starts.iter().find(|start| command.starts_with(start.as_str()))?;
+                Some(command[start.len() - "fleetctl ".len()..].to_owned())
+            };
+            calls.extend(commands.filter_map(call));
+        } else {
+            calls.extend(line.split('`').skip(1).step_by(2).map(str::to_owned));
+        }
+    }
+    calls.retain(|call| call.starts_with("fleetctl "));
+    calls
+}
+
+/// The words of a call, up to a comment or where its output goes.
+fn words(call: &str) -> Vec<&str> {
+    let is_end = |word: &&str| word.starts_with(['#', '>']) || word.starts_with("2>");
+    call.split_whitespace().take_while(|word| !is_end(word)).collect()
+}
+
+#[test]
+fn every_call_in_the_docs_is_understood() {
+    use clap::error::ErrorKind;
+
+    let mut count = 0;
+    for (page, text) in pages() {
+        for call in calls(&text) {
+            count += 1;
+            let Err(error) = Cli::command().try_get_matches_from(words(&call)) else { continue };
+            // A sentence may name a command without all that it needs.
+            let is_short = matches!(
+                error.kind(),
+                ErrorKind::MissingRequiredArgument
+                    | ErrorKind::MissingSubcommand
+                    | ErrorKind::DisplayHelp
+                    | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+            );
+            assert!(is_short, "{page}: {call}\n{error}");
+        }
+    }
+    assert!(count > 10, "only {count} calls were found");
+}
+
+#[test]
+fn calls_are_found_in_blocks_and_in_sentences() {
+    let page = "Say `fleetctl status` or `kubectl get`.\n```sh\nfor m in a; do fleetctl join $m \\\n  --secret > $m.yaml; done\n$ fleetctl diff # nothing\n```\n";
+    let calls = calls(page);
+    let calls: Vec<_> = calls.iter().map(|call| words(call).join(" ")).collect();
+    assert_eq!(calls, ["fleetctl status", "fleetctl join $m --secret", "fleetctl diff"]);
+}

@@ -67,6 +67,47 @@ fn values(text: &str) -> Vec<(String, String, String)> {
     found
 }
 
+/// What `--set` and its kin set in calls of Helm in the README and the docs.
+#[test]
+fn what_the_docs_set_is_a_value_of_the_chart() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let docs = std::fs::read_dir(root.join("docs")).unwrap().map(|entry| entry.unwrap().path());
+    let mut count = 0;
+    for page in docs.chain([root.join("README.md")]) {
+        let text = std::fs::read_to_string(&page).unwrap().replace("\\\n", " ");
+        for call in text.lines().filter(|line| line.contains("helm ") && line.contains(" --set")) {
+            let name = CHARTS.into_iter().find(|name| call.contains(&format!("charts/{name}")));
+            let name = name.unwrap_or_else(|| panic!("{}: of which chart? {call}", page.display()));
+            let values = std::fs::read_to_string(chart(name).join("values.yaml")).unwrap();
+            let known: Vec<_> = values_and_groups(&values);
+            for path in set(call) {
+                count += 1;
+                assert!(known.contains(&path), "{}: {name} has no value {path}", page.display());
+            }
+        }
+    }
+    assert!(count > 3, "only {count} values are set");
+}
+
+/// Paths of all values, described or not.
+fn values_and_groups(text: &str) -> Vec<String> {
+    let described = text.lines().map(|line| {
+        let indent = &line[..line.len() - line.trim_start().len()];
+        let is_value = line.contains(':') && !line.trim_start().starts_with('#');
+        if is_value { format!("{indent}# -- It\n{line}\n") } else { String::new() }
+    });
+    values(&described.collect::<String>()).into_iter().map(|(path, ..)| path).collect()
+}
+
+/// The paths that a call sets.
+fn set(call: &str) -> Vec<String> {
+    let words: Vec<_> = call.split_whitespace().collect();
+    let pairs = words.windows(2).filter(|pair| pair[0].starts_with("--set"));
+    let entries = pairs.flat_map(|pair| pair[1].trim_matches(['"', '\'']).split(','));
+    let paths = entries.filter_map(|entry| entry.split_once('=')).map(|(path, _)| path);
+    paths.map(|path| path.split('[').next().unwrap_or(path).to_owned()).collect()
+}
+
 #[test]
 fn values_are_found_with_their_paths() {
     let text = "# A file.\n\na:\n  # -- One\n  # two\n  b: \"x\"\n  c:\n    # -- Three\n    d: []\n# -- Four\ne: 1\n";

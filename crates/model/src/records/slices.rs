@@ -65,6 +65,8 @@ macro_rules! tracked_slice {
 }
 
 tracked_slice!(EndpointSliceExportRecord, EndpointSliceExportWire, kinds::ENDPOINT_SLICE_EXPORT);
+tracked_slice!(EndpointSliceImportRecord, EndpointSliceImportWire, kinds::ENDPOINT_SLICE_IMPORT);
+
 impl EndpointSliceImportRecord {
     /// The member whose endpoints the copy carries. The hub records its namespace; of a Go hub's copy
     /// only its own claim is known.
@@ -74,5 +76,3 @@ impl EndpointSliceImportRecord {
         recorded.unwrap_or(&self.spec.endpoint_slice_reference.cluster_id)
     }
 }
-
-tracked_slice!(EndpointSliceImportRecord, EndpointSliceImportWire, kinds::ENDPOINT_SLICE_IMPORT);
