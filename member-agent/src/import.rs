@@ -120,11 +120,17 @@ pub fn plan(
     let holder = choose::holder(&subject);
     let prepared = holder.map(|holder| wish::prepare(&subject, holder, &mut plan));
     let import = request::sync(&subject, holder, prepared.as_ref(), &mut plan);
+    let mut orphaned = slices::orphans(&subject);
+    let kept =
+        holder.is_some_and(|holder| orphans::keep(&subject, holder, orphaned.len(), &mut plan));
+    if kept {
+        orphaned.clear();
+    }
     if let (Some(holder), Some(prepared)) = (holder, &prepared) {
-        derived::sync(&subject, holder, prepared, &import, &mut plan);
+        derived::sync(&subject, holder, prepared, &import, kept, &mut plan);
     }
     wish::withdraw_others(&subject, holder, &import, &mut plan);
-    slices::sync(&subject, holder, prepared.as_ref(), &mut plan);
+    slices::sync(&subject, holder, prepared.as_ref(), orphaned, &mut plan);
     if subject.refusal == Some(Refusal::Terminating) {
         // Events are created in the namespace of what they are about.
         plan.events.clear();

@@ -20,12 +20,14 @@ const LOAD_BALANCER: &str = "LoadBalancer";
 /// A grace period without end must not overflow a timer.
 const LONGEST_SLEEP: Duration = Duration::from_hours(24);
 
-/// Brings the derived Service of the holder in line with what the hub granted, and reports it.
+/// Brings the derived Service of the holder in line with what the hub granted, and reports it. Where
+/// the hub has forgotten so much that slices are `kept`, the Service stays with them.
 pub(super) fn sync(
     subject: &Subject<'_>,
     holder: &Wish,
     prepared: &Prepared,
     import: &Import,
+    kept: bool,
     plan: &mut Plan,
 ) {
     // Its status is told on the version that this plan's write, if any, makes.
@@ -44,6 +46,7 @@ pub(super) fn sync(
         }
     }
     let Some(granted) = &import.granted else {
+        let current = current.filter(|_| !kept);
         return lost(subject, holder, current, told, plan);
     };
     let written = match current {
@@ -84,7 +87,7 @@ fn lost(
     let end = live.and_then(|live| Some((live, grace::end(subject, holder, live)?)));
     if let Some((live, end)) = end {
         let left = Duration::try_from(end.duration_since(subject.now)).unwrap_or_default();
-        plan.wake_after = Some(left.min(LONGEST_SLEEP));
+        plan.wake_within(left.min(LONGEST_SLEEP));
         if told {
             status::leaving(subject, holder, live, end, plan);
         }

@@ -1,7 +1,7 @@
 //! The EndpointSliceImport controller: slices that the hub distributed, bound to the derived
 //! Service (spec 3.8 and 6.2).
 
-use std::collections::BTreeMap;
+use std::collections::HashSet;
 use std::time::Duration;
 
 use fleet_accumulator::Record;
@@ -15,7 +15,6 @@ use super::admit::{Admitted, admit};
 use super::content;
 use super::landing;
 use super::latency;
-use super::orphans;
 use super::subject::{Subject, Wish};
 use super::wish::Prepared;
 
@@ -41,23 +40,27 @@ enum Binding<'a> {
     Unbound,
 }
 
-/// Brings the imported slices in line with what the hub distributed.
+/// Imported slices that the hub has no copies of.
+pub(super) fn orphans<'a>(subject: &Subject<'a>) -> Vec<&'a Record<EndpointSliceRecord>> {
+    let copies: HashSet<_> = subject.copies.iter().map(|copy| &*copy.name.name).collect();
+    subject.imported().filter(|slice| !copies.contains(&*slice.name.name)).collect()
+}
+
+/// Brings the imported slices in line with what the hub distributed; `orphans` go.
 pub(super) fn sync(
     subject: &Subject<'_>,
     holder: Option<&Wish>,
     prepared: Option<&Prepared>,
+    orphans: Vec<&Record<EndpointSliceRecord>>,
     plan: &mut Plan,
 ) {
     let binding = binding(subject, holder.zip(prepared));
-    let mut surplus: BTreeMap<_, _> =
-        subject.imported().map(|slice| (slice.name.clone(), slice)).collect();
     let (leaving, staying): (Vec<&Copy>, Vec<&Copy>) =
         subject.copies.iter().partition(|copy| copy.meta.is_terminating());
     let mut successors = Vec::new();
     let mut others_serve = false;
     for copy in staying {
         let name = subject.in_system(&copy.name.name);
-        surplus.remove(&name);
         let slice = subject.snapshot.endpoint_slices.get(&name);
         others_serve |= slice.is_some_and(|slice| !slice.meta.is_terminating());
         match &binding {
@@ -71,13 +74,9 @@ pub(super) fn sync(
     }
     for copy in leaving {
         let name = subject.in_system(&copy.name.name);
-        surplus.remove(&name);
         unimport(subject, copy, name, &successors, plan);
     }
-    let kept = holder.is_some_and(|holder| orphans::keep(subject, holder, surplus.len(), plan));
-    if !kept {
-        plan.steps.extend(surplus.into_values().filter_map(delete));
-    }
+    plan.steps.extend(orphans.into_iter().filter_map(delete));
 }
 
 /// The guards of spec 3.8 rows 4 and 5. The label is right when nothing has to be written to the

@@ -53,7 +53,9 @@ impl World {
 
     fn metrics(&self) -> String {
         let snapshot = HubSnapshot::of(&self.hub);
-        let families = families(&self.room.settings, &snapshot, self.hub.now()).unwrap();
+        let mut families = families(&self.room.settings, &snapshot, self.hub.now()).unwrap();
+        // As a registry does.
+        families.retain(|family| !family.get_metric().is_empty());
         TextEncoder::new().encode_to_string(&families).unwrap()
     }
 }

@@ -63,6 +63,22 @@ fn few_orphans_go() {
     }
 }
 
+/// A hub that has lost everything grants nothing: clients keep the Service whose slices are kept, and
+/// it goes when an operator has confirmed the loss.
+#[test]
+fn the_derived_service_stays_with_its_orphans() {
+    let mut world = of_many(30);
+    lose(&mut world, 30);
+    world.grant(json!({}));
+    world.settle();
+    assert_eq!((slices(&world), world.derived().is_some()), (30, true));
+    for name in world.own.names(kinds::ENDPOINT_SLICE).drain(..10) {
+        world.own.delete(kinds::ENDPOINT_SLICE, &name).unwrap();
+    }
+    world.settle();
+    assert_eq!((slices(&world), world.derived().is_some()), (0, false));
+}
+
 /// An operator confirms by deleting slices; then there are few.
 #[test]
 fn what_an_operator_deletes_stays_away() {
