@@ -15,9 +15,14 @@ use crate::clients::one_line;
 
 /// How often to look. Definitions change when somebody installs others.
 const EVERY: Duration = Duration::from_secs(30);
-/// How soon to look again after a look that failed. One that comes just after a change does: the index
-/// still names the document that was, and the server answers with a redirection.
+/// How soon to look again after a look that failed. One that comes just after a change may: the index
+/// still names the document that was, and the server answers with a redirection, or with nothing at all
+/// (the front of the API server lists the group, and the part behind it that writes the document does not
+/// have it yet).
 const AGAIN: Duration = Duration::from_secs(5);
+/// How soon somebody who waits looks again after such an answer, and how often.
+const SOON: Duration = Duration::from_millis(250);
+const TRIES: u32 = 20;
 /// Limit of one look.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -54,8 +59,15 @@ pub(crate) async fn follow(
 pub async fn read(client: Client, group_version: &str) -> Result<Option<Value>, kube::Error> {
     let mut follower = Follower { client, entry: format!("apis/{group_version}"), seen: None };
     let mut found = None;
-    follower.look(&mut |document| found = document.cloned()).await?;
-    Ok(found)
+    let mut tries = 1;
+    loop {
+        match follower.look(&mut |document| found = document.cloned()).await {
+            Err(kube::Error::SerdeError(_)) if tries < TRIES => tokio::time::sleep(SOON).await,
+            Err(error) => return Err(error),
+            Ok(()) => return Ok(found),
+        }
+        tries += 1;
+    }
 }
 
 struct Follower {
@@ -110,6 +122,12 @@ mod tests {
         reply.send_response(response.body(Body::from(body.into_bytes())).unwrap());
     }
 
+    /// Answers as kube-apiserver does where it cannot make the document: success, and nothing.
+    async fn answer_nothing(server: &mut Handle) {
+        let (_, reply) = server.next_request().await.unwrap();
+        reply.send_response(Response::new(Body::empty()));
+    }
+
     fn index(hash: &str) -> Value {
         let url = format!("/openapi/v3/apis/g/v1?hash={hash}");
         json!({ "paths": { "api/v1": {}, "apis/g/v1": { "serverRelativeURL": url } } })
@@ -145,5 +163,30 @@ mod tests {
         cancel.cancel();
         task.await.unwrap();
         assert!(told.recv().await.is_none(), "nothing was told twice");
+    }
+    #[tokio::test(start_paused = true)]
+    async fn a_document_that_is_just_being_made_is_read_again() {
+        let (service, mut server) = tower_test::mock::pair::<Request<Body>, Response<Body>>();
+        let client = Client::new(service, "default");
+        let task = tokio::spawn(async move { read(client, "g/v1").await });
+
+        answer(&mut server, "/openapi/v3", Some(index("1"))).await;
+        answer_nothing(&mut server).await;
+        answer(&mut server, "/openapi/v3", Some(index("2"))).await;
+        answer(&mut server, "/openapi/v3/apis/g/v1?hash=2", Some(json!({ "at": 2 }))).await;
+        assert_eq!(task.await.unwrap().unwrap(), Some(json!({ "at": 2 })));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn reading_gives_up_where_the_document_never_comes() {
+        let (service, mut server) = tower_test::mock::pair::<Request<Body>, Response<Body>>();
+        let client = Client::new(service, "default");
+        let task = tokio::spawn(async move { read(client, "g/v1").await });
+
+        for _ in 0..TRIES {
+            answer(&mut server, "/openapi/v3", Some(index("1"))).await;
+            answer_nothing(&mut server).await;
+        }
+        assert!(matches!(task.await.unwrap(), Err(kube::Error::SerdeError(_))));
     }
 }
