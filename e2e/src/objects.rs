@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use fleet_api::names::SYSTEM_NAMESPACE;
 use fleet_api::{ResourceKind, kinds, labels};
+pub use fleet_runtime::clients::dynamic as api;
 use futures::future::try_join_all;
-use kube::api::{ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams};
-use kube::{Api, Client};
+use kube::api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams};
 use serde_json::Value;
 
 use crate::fleet::Fleet;
@@ -44,21 +44,6 @@ pub fn kinds_of_member() -> impl Iterator<Item = ResourceKind> {
 pub fn kinds_written() -> impl Iterator<Item = ResourceKind> {
     let of_both = |kind: &ResourceKind| HUB_KINDS.contains(kind);
     kinds_of_hub().chain(kinds_of_member().filter(move |kind| !of_both(kind)))
-}
-
-/// An API for one kind; `namespace` limits it, `None` means everywhere.
-pub fn api(client: Client, kind: ResourceKind, namespace: Option<&str>) -> Api<DynamicObject> {
-    let resource = ApiResource {
-        group: kind.group.to_owned(),
-        version: kind.version.to_owned(),
-        api_version: kind.api_version(),
-        kind: kind.kind.to_owned(),
-        plural: kind.plural.to_owned(),
-    };
-    match namespace {
-        Some(namespace) => Api::namespaced_with(client, namespace, &resource),
-        None => Api::all_with(client, &resource),
-    }
 }
 
 /// Reads one object, if it exists.

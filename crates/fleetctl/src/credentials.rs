@@ -5,9 +5,6 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-/// Characters per line of PEM (RFC 7468).
-const LINE: usize = 64;
-
 /// Where the hub is, and who the member is there.
 #[derive(Clone, Debug)]
 pub(crate) struct Credentials {
@@ -64,26 +61,9 @@ pub(crate) fn yaml(value: &Value) -> Result<String> {
     Ok(serde_saphyr::to_string(value)?)
 }
 
-/// DER certificates as PEM.
-pub(crate) fn pem(certificates: &[Vec<u8>]) -> String {
-    let mut text = String::new();
-    for der in certificates {
-        text.push_str("-----BEGIN CERTIFICATE-----\n");
-        let encoded = STANDARD.encode(der);
-        let mut rest = encoded.as_str();
-        while !rest.is_empty() {
-            let (line, after) = rest.split_at(rest.len().min(LINE));
-            text.push_str(line);
-            text.push('\n');
-            rest = after;
-        }
-        text.push_str("-----END CERTIFICATE-----\n");
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
+    use fleet_runtime::clients::certificates_to_pem;
     use kube::config::Kubeconfig;
 
     use super::*;
@@ -92,7 +72,7 @@ mod tests {
         Credentials {
             member: "east".to_owned(),
             url: "https://hub:6443".to_owned(),
-            authority: Some(pem(&[vec![0; 60]])),
+            authority: Some(certificates_to_pem(&[[0; 60]])),
             token: "t0k3n".to_owned(),
             secret: "hub".to_owned(),
             secret_namespace: "fleet-system".to_owned(),

@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result, bail};
 use clap::{Args, ValueEnum};
 use fleet_api::{kinds, names};
 use fleet_model::served::GROUP_VERSION;
-use fleet_runtime::clients::{ClientSet, one_line};
+use fleet_runtime::clients::{ClientSet, certificates_to_pem, one_line};
 use fleet_runtime::schema;
 use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
 use k8s_openapi::api::core::v1::ServiceAccount;
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use crate::access::Contexts;
 use crate::args::Cli;
-use crate::credentials::{Credentials, pem, yaml};
+use crate::credentials::{Credentials, yaml};
 use crate::member_objects::{check_name, membership, namespace, rights, title};
 use crate::objects::{api, apply, find};
 use crate::run::print;
@@ -226,7 +226,7 @@ async fn credentials(
     Ok(Credentials {
         member: args.name.clone(),
         url: url.trim_end_matches('/').to_owned(),
-        authority: config.root_cert.as_deref().map(pem),
+        authority: config.root_cert.as_deref().map(certificates_to_pem),
         token,
         secret: args.secret_name.clone(),
         secret_namespace: args.secret_namespace.clone(),

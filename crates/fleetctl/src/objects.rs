@@ -2,6 +2,7 @@
 
 use anyhow::{Context as _, Result, bail};
 use fleet_api::ResourceKind;
+pub(crate) use fleet_runtime::clients::dynamic as api;
 use fleet_runtime::clients::one_line;
 use kube::api::{ApiResource, DeleteParams, DynamicObject, Patch, PatchParams};
 use kube::core::GroupVersionKind;
@@ -10,25 +11,6 @@ use serde_json::Value;
 
 /// Whose fields those are that are applied here.
 const MANAGER: &str = "fleetctl";
-
-/// An API for one kind.
-pub(crate) fn api(
-    client: Client,
-    kind: ResourceKind,
-    namespace: Option<&str>,
-) -> Api<DynamicObject> {
-    let resource = ApiResource {
-        group: kind.group.to_owned(),
-        version: kind.version.to_owned(),
-        api_version: kind.api_version(),
-        kind: kind.kind.to_owned(),
-        plural: kind.plural.to_owned(),
-    };
-    match namespace.filter(|_| kind.namespaced) {
-        Some(namespace) => Api::namespaced_with(client, namespace, &resource),
-        None => Api::all_with(client, &resource),
-    }
-}
 
 /// An object, if the server has it; of a kind that it does not serve it has none.
 pub(crate) async fn find(

@@ -8,9 +8,11 @@
 
 mod access;
 mod connect;
+mod dynamic;
 mod error;
 mod gated;
 mod headers;
+mod pem;
 mod token;
 
 use std::path::{Path, PathBuf};
@@ -26,7 +28,9 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 
 pub use access::HubAccess;
+pub use dynamic::dynamic;
 pub use error::{ClientError, one_line};
+pub use pem::certificates_to_pem;
 pub use token::TokenFile;
 
 /// Environment variable with the base URL of the hub's API server.

@@ -3,8 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
+use fleet_runtime::clients::certificates_to_pem;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 
@@ -78,7 +77,7 @@ impl Cluster {
     /// The certificates that its API server is verified with, PEM; `None` if the system's roots do.
     pub fn ca_pem(&self) -> Option<String> {
         let certificates = self.config.root_cert.as_ref()?;
-        Some(certificates.iter().map(|der| pem(der)).collect())
+        Some(certificates_to_pem(certificates))
     }
 
     /// The control plane, if this process runs it: to restart its API server, to compact its etcd, for its logs.
@@ -129,33 +128,4 @@ async fn load(kubeconfig: &Path) -> Result<Config> {
 /// A client for whoever the kubeconfig file belongs to.
 pub async fn client_from_file(kubeconfig: &Path) -> Result<Client> {
     Ok(Client::try_from(load(kubeconfig).await?)?)
-}
-
-/// A DER certificate as PEM, 64 characters a line as RFC 7468 wants.
-fn pem(der: &[u8]) -> String {
-    let mut text = "-----BEGIN CERTIFICATE-----\n".to_owned();
-    let encoded = STANDARD.encode(der);
-    let mut rest = encoded.as_str();
-    while !rest.is_empty() {
-        let (line, after) = rest.split_at(rest.len().min(64));
-        text.push_str(line);
-        text.push('\n');
-        rest = after;
-    }
-    text.push_str("-----END CERTIFICATE-----\n");
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn pem_lines_are_64_long() {
-        let text = pem(&[0; 60]);
-        let lines: Vec<&str> = text.lines().collect();
-        assert_eq!(lines.len(), 4);
-        assert_eq!(lines[1].len(), 64);
-        assert_eq!(lines[2].len(), 16);
-    }
 }
