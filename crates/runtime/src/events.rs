@@ -226,7 +226,7 @@ mod tests {
     use super::*;
     use crate::metrics::Metrics;
 
-    fn event(note: &str) -> Event {
+    pub(super) fn event(note: &str) -> Event {
         Event {
             cluster: ClusterId::Local,
             kind: kinds::SERVICE_EXPORT,

@@ -66,24 +66,9 @@ impl Said {
 
 #[cfg(test)]
 mod tests {
-    use fleet_accumulator::ClusterId;
-    use fleet_api::{ObjectName, kinds};
-
     use super::super::QUIET;
+    use super::super::tests::event;
     use super::*;
-    use crate::plan::EventType;
-
-    fn event(note: &str) -> Event {
-        Event {
-            cluster: ClusterId::Local,
-            kind: kinds::SERVICE_EXPORT,
-            name: ObjectName::new("team", "shop"),
-            uid: "uid-1".into(),
-            event_type: EventType::Warning,
-            reason: "ServiceNotFound",
-            note: note.to_owned(),
-        }
-    }
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_second(1_800_000_000 + second).unwrap()
