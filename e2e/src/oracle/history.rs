@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use fleet_api::ResourceKind;
+use fleet_api::{ResourceKind, kinds};
 use serde_json::Value;
 
 use super::Recording;
 use super::object::{finalizers, name, namespace, subject, terminating, text};
 use super::record::{Event, Micros, What};
 use super::requests::{Author, Request};
+use crate::objects::kinds_written;
 
 /// How much later than its cause something may be seen by the recorder: its watches lag behind those of the agents.
 pub const LAG: Micros = 2_000_000;
@@ -395,29 +396,20 @@ fn named(request: &Request) -> &str {
 }
 
 fn plural(kind: &str) -> &'static str {
-    RECORDED.iter().find(|known| known.kind == kind).map_or("", |known| known.plural)
+    recorded().find(|known| known.kind == kind).map_or("", |known| known.plural)
 }
 
 /// The recorded kind of a plural.
-pub(super) fn kind(plural: &str) -> Option<&'static ResourceKind> {
-    RECORDED.iter().find(|known| known.plural == plural)
+pub(super) fn kind(plural: &str) -> Option<ResourceKind> {
+    recorded().find(|known| known.plural == plural)
 }
 
-const RECORDED: [ResourceKind; 13] = {
-    use fleet_api::kinds;
-    [
-        kinds::SERVICE,
+fn recorded() -> impl Iterator<Item = ResourceKind> {
+    let others = [
         kinds::NAMESPACE,
-        kinds::ENDPOINT_SLICE,
-        kinds::SERVICE_EXPORT,
-        kinds::SERVICE_IMPORT,
-        kinds::MULTI_CLUSTER_SERVICE,
-        kinds::INTERNAL_SERVICE_EXPORT,
-        kinds::INTERNAL_SERVICE_IMPORT,
-        kinds::ENDPOINT_SLICE_EXPORT,
-        kinds::ENDPOINT_SLICE_IMPORT,
         kinds::INTERNAL_MEMBER_CLUSTER,
         kinds::MEMBER_CLUSTER,
         kinds::EXTERNAL_WORKLOAD,
-    ]
-};
+    ];
+    kinds_written().chain(others)
+}
