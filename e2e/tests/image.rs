@@ -20,7 +20,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use flate2::read::GzDecoder;
 use fleet_e2e::exchange::{export, import, wait_imported};
-use fleet_e2e::testbed::agents::{Agent, AgentOptions, Agents};
+use fleet_e2e::testbed::agents::{AgentOptions, Agents};
 use fleet_e2e::testbed::{Options, Testbed};
 use fleet_e2e::workload::{ServiceSpec, Workload};
 use fleet_image::oci::{CERTIFICATES, USER};
@@ -64,7 +64,7 @@ async fn story(testbed: &Testbed, images: &Path) -> Result<()> {
     }
     testbed.user_namespace("team").await?;
     for agent in testbed.agents() {
-        hand_over(&roots.join(program_of(agent)), &testbed.agent_env(agent))?;
+        hand_over(&roots.join(agent.program()), &testbed.agent_env(agent))?;
     }
     let options = AgentOptions { programs: Some(programs.clone()), ..AgentOptions::default() };
     let agents = Agents::start(testbed, &options).await?;
@@ -73,7 +73,7 @@ async fn story(testbed: &Testbed, images: &Path) -> Result<()> {
         let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
         ensure!(!is_root()? || status.contains("Uid:\t65532\t65532"), "{status}");
         let inside = fs::read_link(format!("/proc/{pid}/root"))?;
-        let root = fs::canonicalize(roots.join(program_of(agent)))?;
+        let root = fs::canonicalize(roots.join(agent.program()))?;
         ensure!(inside == root, "{agent:?} runs in {}", inside.display());
     }
     let help = Command::new(programs.join("fleetctl")).arg("--help").output()?;
@@ -84,13 +84,6 @@ async fn story(testbed: &Testbed, images: &Path) -> Result<()> {
     export(member, "team", "web").await?;
     import(member, "team", "web", "web").await?;
     wait_imported(member, "team", "web", &web.addresses(), DEADLINE).await
-}
-
-fn program_of(agent: Agent) -> &'static str {
-    match agent {
-        Agent::Hub => "hub-agent",
-        Agent::Member(_) => "member-agent",
-    }
 }
 
 /// Unpacks the layer for this machine's architecture.

@@ -46,6 +46,16 @@ pub enum Agent {
     Member(usize),
 }
 
+impl Agent {
+    /// Name of its program.
+    pub fn program(self) -> &'static str {
+        match self {
+            Self::Hub => "hub-agent",
+            Self::Member(_) => "member-agent",
+        }
+    }
+}
+
 /// How agents are started.
 #[derive(Clone, Debug, Default)]
 pub struct AgentOptions {
