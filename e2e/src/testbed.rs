@@ -11,6 +11,7 @@ pub mod go_module;
 pub mod join;
 pub mod kubeconfig;
 pub mod pki;
+pub mod pod;
 pub mod policies;
 pub mod ports;
 pub mod process;

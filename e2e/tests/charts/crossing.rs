@@ -5,12 +5,13 @@ use std::collections::BTreeSet;
 use anyhow::{Result, ensure};
 use fleet_e2e::exchange::{export, import, wait_imported};
 use fleet_e2e::testbed::join::namespace;
+use fleet_e2e::testbed::pod::Running;
 use fleet_e2e::workload::{ManualService, ServiceSpec, next_address};
 use serde_json::json;
 
+use crate::admission::is_admitted;
 use crate::fleet::{DEADLINE, Fleet};
-use crate::pod::{Running, is_admitted};
-use crate::{definitions, life, with};
+use crate::{definitions, life, replicas, rotation, with};
 
 pub(crate) const SHOP: &str = "shop";
 pub(crate) const WEB: &str = "web";
@@ -31,6 +32,8 @@ async fn story(fleet: &Fleet) -> Result<()> {
     install(fleet).await?;
     let mut agents = Agents::start(fleet).await?;
     let web = services_cross(fleet).await?;
+    replicas::take_over(fleet, &mut agents, &web).await?;
+    rotation::a_token_is_replaced(fleet, &agents.east, &web).await?;
     life::upgrade_and_rollback(fleet).await?;
     definitions::are_upgraded_with_the_chart(fleet).await?;
     definitions::are_shared_by_two_charts(fleet).await?;
@@ -40,7 +43,7 @@ async fn story(fleet: &Fleet) -> Result<()> {
     life::everything_is_uninstalled(fleet, agents).await
 }
 
-/// The processes of the three Deployments.
+/// The processes of the three Deployments, one for all replicas of each.
 pub(crate) struct Agents {
     pub(crate) hub: Running,
     pub(crate) east: Running,
@@ -61,12 +64,12 @@ impl Agents {
 /// East is a member by the hub chart's values, west by `fleetctl`, whose output the member chart takes.
 async fn install(fleet: &Fleet) -> Result<()> {
     let (hub, east, west) = (fleet.hub(), fleet.east(), fleet.west());
-    let members = json!({ "members": [{ "name": "east" }] });
+    let members = with(json!({ "members": [{ "name": "east" }] }), &replicas::election());
     let notes = fleet.release(hub, "hub-agent").install(&members, &[]).await?;
     ensure!(notes.contains("-n fleet-member-east get secret member-agent-token"), "{notes}");
     is_admitted(hub, "hub-agent").await?;
 
-    let values = fleet.member_values(east)?;
+    let values = with(fleet.member_values(east)?, &replicas::election());
     let notes = fleet.release(east, "member-agent").install(&values, &[]).await?;
     ensure!(notes.contains("There is no such Secret yet"), "{notes}");
     fleet.hand_token_over(east).await?;

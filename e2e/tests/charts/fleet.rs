@@ -10,13 +10,14 @@ use fleet_e2e::testbed::Bare;
 use fleet_e2e::testbed::agents::find_program;
 use fleet_e2e::testbed::apply::apply;
 use fleet_e2e::testbed::cluster::Cluster;
+use fleet_e2e::testbed::pod::NAMESPACE;
 use fleet_e2e::wait::wait_for;
 use k8s_openapi::api::core::v1::Secret;
 use kube::Api;
 use serde_json::{Value, json};
 use tokio::process::Command;
 
-use crate::pod::{NAMESPACE, restricted_namespace};
+use crate::admission::restricted_namespace;
 
 pub(crate) const DEADLINE: Duration = Duration::from_mins(1);
 
@@ -77,14 +78,19 @@ impl Fleet {
         let api: Api<Secret> = Api::namespaced(self.hub().client(), &home);
         let token = wait_for("a token", DEADLINE, async || {
             let data = api.get("member-agent-token").await?.data.unwrap_or_default();
-            Ok(data.get("token").map(|token| STANDARD.encode(&token.0)))
+            Ok(data.get("token").cloned())
         });
+        self.hand_over(member, std::str::from_utf8(&token.await?.0)?).await
+    }
+
+    /// Puts a token into the Secret that the member's chart mounts.
+    pub(crate) async fn hand_over(&self, member: &Cluster, token: &str) -> Result<()> {
         apply(
             &member.client(),
             json!({
                 "apiVersion": "v1", "kind": "Secret",
                 "metadata": { "name": "hub-kubeconfig-secret", "namespace": NAMESPACE },
-                "data": { "token": token.await? },
+                "data": { "token": STANDARD.encode(token) },
             }),
         )
         .await

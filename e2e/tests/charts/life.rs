@@ -7,6 +7,7 @@ use fleet_api::kinds;
 use fleet_e2e::exchange::{derived_service, imported_addresses, imported_slices, wait_imported};
 use fleet_e2e::objects::{api, find};
 use fleet_e2e::testbed::cluster::Cluster;
+use fleet_e2e::testbed::pod::{NAMESPACE, Running, spec_of};
 use fleet_e2e::workload::{ManualService, next_address};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::Namespace;
@@ -17,7 +18,6 @@ use serde_json::json;
 use crate::crossing::{Agents, SHOP, WEB};
 use crate::definitions;
 use crate::fleet::{DEADLINE, Fleet};
-use crate::pod::{NAMESPACE, Running, pod_of};
 
 /// Values change and go back, with either Helm.
 pub(crate) async fn upgrade_and_rollback(fleet: &Fleet) -> Result<()> {
@@ -90,7 +90,7 @@ pub(crate) async fn everything_is_uninstalled(fleet: &Fleet, agents: Agents) -> 
 }
 
 async fn arguments(cluster: &Cluster, name: &str) -> Result<Vec<String>> {
-    let mut containers = pod_of(cluster, name).await?.containers;
+    let mut containers = spec_of(cluster, name).await?.containers;
     containers.remove(0).args.context("arguments")
 }
 

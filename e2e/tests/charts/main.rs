@@ -6,14 +6,16 @@
     reason = "clippy takes only #[test] functions for tests"
 )]
 
+mod admission;
 mod crossing;
 mod definitions;
 mod fleet;
 mod golden;
 mod life;
 mod options;
-mod pod;
 mod refusals;
+mod replicas;
+mod rotation;
 mod values;
 
 use fleet_e2e::helm::Helm;
