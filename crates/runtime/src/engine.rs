@@ -25,7 +25,7 @@ use crate::metrics::{RoomMetrics, WorkQueue};
 use crate::plan::{Plan, Step};
 use crate::queue::{Job, Queue, Verdict};
 use crate::room::Room;
-use crate::writer::{Class, Outcome, Writer};
+use crate::writer::{Outcome, Writer};
 use later::Postponed;
 use settle::View;
 
@@ -296,7 +296,7 @@ impl<R: Room> Shared<R> {
         // Nobody plans any more once the process is stopping.
         let view = self.cancel.run_until_cancelled(settled).await.unwrap_or(View::IsBehind);
         let verdict = verdict::verdict(&failures, view);
-        let refusal = failures.into_iter().find(|failure| failure.class == Class::Invalid);
+        let refusal = failures.into_iter().find(|failure| failure.class.is_about_content());
         (verdict, refusal.map(|failure| failure.message))
     }
 

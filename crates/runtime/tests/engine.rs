@@ -262,18 +262,22 @@ async fn a_throttled_key_stays_away_as_long_as_asked() {
 
 #[tokio::test(start_paused = true)]
 async fn a_refused_object_waits_for_a_change() {
-    let world = World::new();
-    let running = world.start();
-    world.answer_next(failure(422, "Invalid", "a"));
-    world.wish("a", "1");
-    world.until(|world| world.requests().len() == 1).await;
-    sleep(Duration::from_secs(30)).await;
-    assert_eq!(world.requests().len(), 1);
-    let start = Instant::now();
-    world.wish("a", "2");
-    world.until(World::is_granted).await;
-    assert!(start.elapsed() < Duration::from_millis(20));
-    running.stop().await;
+    let mut denied = failure(403, "Forbidden", "a");
+    denied.1["message"] = "a is forbidden: exceeded quota: few".into();
+    for answer in [failure(422, "Invalid", "a"), denied] {
+        let world = World::new();
+        let running = world.start();
+        world.answer_next(answer);
+        world.wish("a", "1");
+        world.until(|world| world.requests().len() == 1).await;
+        sleep(Duration::from_secs(30)).await;
+        assert_eq!(world.requests().len(), 1);
+        let start = Instant::now();
+        world.wish("a", "2");
+        world.until(World::is_granted).await;
+        assert!(start.elapsed() < Duration::from_millis(20));
+        running.stop().await;
+    }
 }
 
 /// An API server that has just started forbids everything until it has read its roles.

@@ -17,6 +17,8 @@ mod imports;
 mod legal;
 mod member_policy;
 mod objects;
+mod quotas;
+mod refusals;
 mod verdicts;
 mod ways;
 mod world;
@@ -75,6 +77,8 @@ fn main() -> ExitCode {
     imports::add(&mut tests);
     verdicts::add(&mut tests);
     legal::add(&mut tests);
+    quotas::add(&mut tests);
+    refusals::add(&mut tests);
     let conclusion = libtest_mimic::run(&arguments, tests.trials);
     // The hub ends with its runtime still there.
     if let Some(Shared { world, runtime }) = Arc::into_inner(shared) {

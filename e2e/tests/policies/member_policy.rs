@@ -31,6 +31,7 @@ const CONFIG_MAP: ResourceKind = ResourceKind {
 
 pub(crate) fn add(tests: &mut Tests) {
     tests.add("P5::endpoints_are_the_members_own", endpoints_are_the_members_own);
+    tests.add("P5::ranges_of_two_members_may_overlap", ranges_of_two_members_may_overlap);
     tests.add("P6::services_are_the_members_own", services_are_the_members_own);
     tests.add("P6::strict_needs_a_member_policy", strict_needs_a_member_policy);
     tests.add("P13::members_do_not_write_their_policy", members_do_not_write_their_policy);
@@ -110,6 +111,26 @@ async fn endpoints_are_the_members_own(world: &World) -> Result<()> {
         object["spec"]["endpoints"] = json!([]);
     };
     passed("withdrawn", change(&north, KIND, &mine, Way::Put, fewer).await?)?;
+    Ok(())
+}
+
+/// Members may share a range, or have one inside of another's. What that gives to one it does not give to the other.
+async fn ranges_of_two_members_may_overlap(world: &World) -> Result<()> {
+    const KIND: ResourceKind = kinds::ENDPOINT_SLICE_EXPORT;
+    const SHARED: &str = "10.32.7.1";
+    let [wide, narrow] = ["wide", "narrow"];
+    for (member, cidrs, own, foreign) in [
+        (wide, "10.32.0.0/16", ["10.32.200.1", SHARED], "10.33.0.1"),
+        (narrow, "10.32.7.0/24,10.33.0.0/16", ["10.33.0.1", SHARED], "10.32.200.1"),
+    ] {
+        let client = world.join(member).await?;
+        let outside = slice(member, "p5", "IPv4", &[foreign]);
+        let policy = policy(member, cidrs, "*", "*");
+        enforce(world, (member, &client), &policy, (KIND, &outside, "P5")).await?;
+        let mixed = slice(member, "p5", "IPv4", &[SHARED, foreign]);
+        refused("beside a shared one", create(&client, KIND, &mixed).await?, "P5")?;
+        passed("its own", create(&client, KIND, &slice(member, "p5", "IPv4", &own)).await?)?;
+    }
     Ok(())
 }
 

@@ -16,7 +16,7 @@ pub(super) fn verdict(failures: &[Failure], view: View) -> Verdict {
         Verdict::Settled
     } else if all(Class::is_stale_view) {
         Verdict::Again
-    } else if all(|class| class == Class::Invalid) {
+    } else if all(Class::is_about_content) {
         Verdict::Slow
     } else {
         Verdict::Failed
@@ -44,7 +44,7 @@ mod tests {
         for (classes, expected) in [
             (&[][..], Verdict::Settled),
             (&[Class::Conflict, Class::AlreadyExists, Class::NotFound], Verdict::Again),
-            (&[Class::Invalid, Class::Invalid], Verdict::Slow),
+            (&[Class::Invalid, Class::Denied], Verdict::Slow),
             // An API server that has just started forbids everything until it has read its roles.
             (&[Class::Forbidden], Verdict::Failed),
             (&[Class::Invalid, Class::Forbidden], Verdict::Failed),

@@ -28,6 +28,8 @@ pub enum Class {
     Invalid,
     /// A permission is missing.
     Forbidden,
+    /// Permissions suffice, but a policy, a quota or a webhook of the server refuses the write.
+    Denied,
     /// The credentials were refused.
     Unauthorized,
     /// Not sent: another process may be writing.
@@ -50,6 +52,7 @@ impl Class {
             Self::Transient => "transient",
             Self::Invalid => "invalid",
             Self::Forbidden => "forbidden",
+            Self::Denied => "denied",
             Self::Unauthorized => "unauthorized",
             Self::NotLeader => "not_leader",
             Self::Stopping => "stopping",
@@ -63,7 +66,12 @@ impl Class {
 
     /// Whether trying again soon is pointless.
     pub fn is_hopeless(self) -> bool {
-        matches!(self, Self::Invalid | Self::Forbidden)
+        self.is_about_content() || self == Self::Forbidden
+    }
+
+    /// Whether what is written is refused, whoever writes it: users can do something about that.
+    pub fn is_about_content(self) -> bool {
+        matches!(self, Self::Invalid | Self::Denied)
     }
 }
 

@@ -18,6 +18,10 @@ const DEFAULT_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_mins(5);
 /// Bytes of a plain-text answer that go into a message.
 const QUOTE: usize = 200;
+/// What admission says of a write that it forbids (kube-apiserver 1.36). It is asked once the writer has the right to
+/// write, and answers 403 as a missing right does, with nothing but the message to tell them apart.
+const DENIALS: [&str; 3] =
+    ["ValidatingAdmissionPolicy '", "exceeded quota: ", "admission webhook \""];
 
 /// A step that did not succeed.
 #[derive(Debug)]
@@ -207,6 +211,8 @@ fn class(step: &Step, status: StatusCode, body: &Body, paused: bool) -> Class {
             let ending = |cause: &Cause| cause.reason == "NamespaceTerminating";
             if body.details.causes.iter().any(ending) {
                 Class::NamespaceTerminating
+            } else if DENIALS.iter().any(|denial| body.message.contains(denial)) {
+                Class::Denied
             } else {
                 Class::Forbidden
             }

@@ -113,6 +113,33 @@ async fn an_ending_namespace_has_its_own_class() {
     assert_eq!(only_failure(create(), 403, body).await, (Class::NamespaceTerminating, None));
 }
 
+/// Both answer 403 with the same reason (kube-apiserver 1.36).
+#[tokio::test]
+async fn what_admission_forbids_is_no_missing_right() {
+    for (said, class) in [
+        (
+            "ValidatingAdmissionPolicy 'imports.x' with binding 'imports.x' denied request: P9: only the hub",
+            Class::Denied,
+        ),
+        (
+            "exceeded quota: few, requested: count/y=1, used: count/y=2, limited: count/y=2",
+            Class::Denied,
+        ),
+        (
+            "User \"u\" cannot create resource \"y\" in API group \"x\" in the namespace \"n\"",
+            Class::Forbidden,
+        ),
+        ("not yet ready to handle request", Class::Forbidden),
+    ] {
+        let mut body = failure(403, "Forbidden", &json!({"name": "a", "kind": "y"}));
+        body["message"] = json!(format!("y.x \"a\" is forbidden: {said}"));
+        assert_eq!(only_failure(create(), 403, body).await, (class, None), "{said}");
+    }
+    let mut body = failure(403, "Forbidden", &json!({}));
+    body["message"] = json!("admission webhook \"guard.x\" denied the request: no");
+    assert_eq!(only_failure(create(), 403, body).await, (Class::Denied, None));
+}
+
 #[tokio::test]
 async fn statuses_have_classes() {
     for (code, class) in [
