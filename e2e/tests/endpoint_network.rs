@@ -11,10 +11,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
+use fleet_api::names::SYSTEM_NAMESPACE;
 use fleet_api::{annotations, kinds, labels};
 use fleet_e2e::exchange::{export, import, wait_imported};
+use fleet_e2e::helm::{Helm, chart};
 use fleet_e2e::objects::{edit, find};
 use fleet_e2e::testbed::agents::{Agent, AgentOptions, Agents};
+use fleet_e2e::testbed::apply::apply;
 use fleet_e2e::testbed::cluster::Cluster;
 use fleet_e2e::testbed::{Options, Testbed, rbac};
 use fleet_e2e::wait::wait_until;
@@ -78,6 +81,7 @@ async fn story(testbed: &Testbed) -> Result<()> {
     // Nor is anything left by an agent that is told to make no slices any more.
     ask(exporter, json!(NETWORK)).await?;
     wait_imported(importer, TEAM, WEB, &addresses, DEADLINE).await?;
+    may_only_clean_up(exporter).await?;
     agents.set_variable(Agent::Member(0), "ENDPOINTSLICES", "off")?;
     agents.restart(Agent::Member(0)).await?;
     wait_imported(importer, TEAM, WEB, &web.addresses(), DEADLINE).await?;
@@ -88,6 +92,20 @@ async fn story(testbed: &Testbed) -> Result<()> {
     })
     .await?;
     every_right_is_used_and_none_missed(exporter)
+}
+
+/// Replaces the rights to make slices by those that the chart grants where none are made any more.
+async fn may_only_clean_up(cluster: &Cluster) -> Result<()> {
+    let values = json!({
+        "config": { "memberClusterName": "any", "hubURL": "https://any" },
+        "endpointslices": { "mode": "off", "cleanUp": true },
+    });
+    let place = (SYSTEM_NAMESPACE, "member-agent");
+    let objects = Helm::v4().await?.template(&chart("member-agent"), place, &values).await?;
+    let name = "member-agent-endpointslices";
+    let mut objects = objects.into_iter();
+    let role = objects.find(|one| one["kind"] == "ClusterRole" && one["metadata"]["name"] == name);
+    apply(&cluster.client(), role.context("the chart has rights to clean up")?).await
 }
 
 async fn ask(cluster: &Cluster, network: Value) -> Result<()> {

@@ -137,6 +137,24 @@ async fn further_work_brings_further_rights() {
     );
 }
 
+/// What `opt-in` has made goes with less than the rights to make it.
+#[tokio::test]
+async fn slices_that_are_left_can_be_deleted() {
+    let values = json!({ "endpointslices": { "mode": "off", "cleanUp": true } });
+    let objects = render("member-agent", &values).await;
+    let role = find(&objects, "ClusterRole", "member-agent-endpointslices").unwrap();
+    assert_eq!(
+        role["rules"],
+        json!([{
+            "apiGroups": ["discovery.k8s.io"], "resources": ["endpointslices"],
+            "verbs": ["get", "delete"],
+        }])
+    );
+    assert!(find(&objects, "ClusterRoleBinding", "member-agent-endpointslices").is_some());
+    let plain = render("member-agent", &json!({ "endpointslices": { "mode": "off" } })).await;
+    assert!(find(&plain, "ClusterRole", "member-agent-endpointslices").is_none());
+}
+
 #[tokio::test]
 async fn the_lease_may_live_in_another_namespace() {
     let objects = render("member-agent", &json!({ "leaderElectionNamespace": "leases" })).await;
