@@ -13,13 +13,16 @@ use fleet_e2e::testbed::crds;
 use fleet_e2e::wait::wait_until;
 use futures::future::try_join_all;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube::Api;
 use kube::api::{DeleteParams, ListParams};
+use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
 
 use crate::stage::{Crossing, DEADLINE, EXPORTER, IMPORTER, Stage, name_of};
 use crate::tests::Tests;
 
+/// The kinds whose definitions scenarios delete.
+const DELETED: [ResourceKind; 3] =
+    [kinds::ENDPOINT_SLICE_IMPORT, kinds::SERVICE_EXPORT, kinds::EXTERNAL_WORKLOAD];
 /// So many objects of a kind may go at once without a second look.
 const FLOOR: usize = 20;
 /// Enough for the brake to have something to save, also when a kind comes back empty.
@@ -140,6 +143,22 @@ pub(crate) async fn let_go(cluster: &Cluster, kinds: &[ResourceKind]) -> Result<
         .await?;
     }
     Ok(())
+}
+
+/// Installs those again that a scenario has deleted and, because it failed, not installed.
+pub(crate) async fn restore(cluster: &Cluster, folders: &[&str]) -> Result<()> {
+    let there = definitions(cluster).list(&ListParams::default()).await?.items;
+    let is_whole = |wanted: &CustomResourceDefinition| {
+        let mut there = there.iter().filter(|one| one.metadata.name == wanted.metadata.name);
+        there.any(|one| one.metadata.deletion_timestamp.is_none())
+    };
+    let mut missing = crds::load(folders)?;
+    missing.retain(|wanted| !is_whole(wanted));
+    let names: BTreeSet<_> = missing.iter().map(CustomResourceDefinition::name_any).collect();
+    let kinds: Vec<_> =
+        DELETED.into_iter().filter(|kind| names.contains(&definition_of(*kind))).collect();
+    let_go(cluster, &kinds).await?;
+    crds::install(&cluster.client(), &missing).await
 }
 
 /// Installs them again.

@@ -21,7 +21,7 @@ use crate::stage::{DEADLINE, EXPORTER, IMPORTER, Stage};
 use crate::tests::Tests;
 
 /// Folder of the definition, for clusters without Linkerd.
-const DEFINITION: &str = "member-agent/files/external-workloads-crds";
+pub(crate) const DEFINITION: &str = "member-agent/files/external-workloads-crds";
 
 pub(crate) fn add(tests: &mut Tests) {
     tests.beside("external_workloads::a_machine_crosses", a_machine_crosses);

@@ -14,6 +14,7 @@ use fleet_e2e::oracle::{self, Recording};
 use fleet_e2e::testbed::Options;
 use fleet_e2e::testbed::agents::{Agent, AgentOptions, Agents};
 use fleet_e2e::testbed::cluster::Cluster;
+use fleet_e2e::testbed::crds;
 use fleet_e2e::wait::{wait_for, wait_until};
 use fleet_e2e::workload::NODE;
 use futures::future::try_join_all;
@@ -25,7 +26,7 @@ use serde_json::Value;
 use tokio::sync::RwLock;
 
 pub(crate) use crate::crossing::Crossing;
-use crate::external_workloads;
+use crate::{definitions, external_workloads};
 
 /// Longest time that anything may take which takes milliseconds on an idle machine.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(30);
@@ -113,10 +114,21 @@ impl Stage {
                 cluster.start_apiserver().await?;
             }
         }
+        if self.hub().control_plane().is_some() {
+            self.restore_definitions().await?;
+        }
         for agent in self.fleet.agents() {
             agents.launch(agent)?;
         }
         agents.wait_ready().await
+    }
+
+    async fn restore_definitions(&self) -> Result<()> {
+        definitions::restore(self.hub(), &crds::HUB).await?;
+        definitions::restore(self.exporter(), &[external_workloads::DEFINITION]).await?;
+        let members = self.members().iter();
+        try_join_all(members.map(|member| definitions::restore(member, &crds::MEMBER))).await?;
+        Ok(())
     }
 
     /// Tells the oracle about something that no cluster shows.

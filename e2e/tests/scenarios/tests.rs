@@ -64,9 +64,7 @@ impl Shared {
         scenario: impl AsyncFnOnce(&Stage) -> Result<()>,
     ) -> Result<()> {
         let begin = Instant::now();
-        // A failed assertion is a failure like any other.
-        let result = AssertUnwindSafe(scenario(stage)).catch_unwind().await;
-        let result = result.unwrap_or_else(|panic| Err(anyhow!("{}", words(&*panic))));
+        let result = caught(scenario(stage)).await;
         self.durations.lock().push((name.to_owned(), begin.elapsed()));
         stage.explain_as(&name.replace("::", "."), result).await
     }
@@ -82,11 +80,11 @@ impl Shared {
         let mut agents = stage.agents().write().await;
         self.perform(stage, name, async |stage: &Stage| {
             stage.mark(format!("begin {name}"));
-            let result = scenario(stage, &mut agents).await;
-            // What it ended is there again for the next one.
-            stage.restore(&mut agents).await?;
+            let result = caught(scenario(stage, &mut agents)).await;
+            // What it ended is there again for the next one, however it went.
+            let restored = stage.restore(&mut agents).await;
             stage.mark(format!("end {name}"));
-            result
+            result.and(restored)
         })
         .await
     }
@@ -201,8 +199,15 @@ impl Tests {
     /// how long each scenario took.
     pub(crate) fn run(self, mut arguments: Arguments, side_by_side: usize) -> ExitCode {
         arguments.test_threads.get_or_insert(side_by_side + self.apart);
-        let conclusion = libtest_mimic::run(&arguments, self.trials);
-        let all = conclusion.num_filtered_out == 0 && conclusion.num_passed > 0;
+        let mut trials = self.trials;
+        let count = trials.len();
+        // One filter is all that the library knows.
+        if let Some(names) = arguments.filter.take_if(|filter| filter.contains(',')) {
+            trials.retain(|trial| names.split(',').any(|name| trial.name().contains(name)));
+        }
+        let all = trials.len() == count;
+        let conclusion = libtest_mimic::run(&arguments, trials);
+        let all = all && conclusion.num_filtered_out == 0 && conclusion.num_passed > 0;
         for (name, duration) in self.shared.durations.lock().iter() {
             eprintln!("{:7.1} s  {name}", duration.as_secs_f64());
         }
@@ -231,6 +236,12 @@ async fn close(houses: impl Iterator<Item = House>, all: bool) -> Result<()> {
         ensure!(unused.is_empty(), "{}", unused.join("\n"));
     }
     Ok(())
+}
+
+/// A failed assertion is a failure like any other.
+async fn caught(scenario: impl Future<Output = Result<()>>) -> Result<()> {
+    let result = AssertUnwindSafe(scenario).catch_unwind().await;
+    result.unwrap_or_else(|panic| Err(anyhow!("{}", words(&*panic))))
 }
 
 /// What a panic says.
