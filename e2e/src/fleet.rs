@@ -1,5 +1,6 @@
 //! A hub and its members, joined and with credentials for their agents; from a testbed or from existing clusters.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -9,7 +10,8 @@ use futures::future::try_join_all;
 use crate::testbed::agents::Agent;
 use crate::testbed::cluster::Cluster;
 use crate::testbed::description::{AgentDescription, ClusterDescription, Description};
-use crate::testbed::join::{self, HubAccess, MemberAccess};
+use crate::testbed::join;
+use crate::testbed::pod::{self, Container};
 use crate::testbed::state::RunDir;
 use crate::testbed::{Options, Testbed};
 
@@ -25,10 +27,16 @@ pub const MEMBER_NAMES: &str = "FLEET_MEMBER_NAMES";
 pub struct Fleet {
     hub: Cluster,
     members: Vec<Cluster>,
-    hub_access: HubAccess,
-    member_access: Vec<MemberAccess>,
+    access: BTreeMap<Agent, Access>,
     // Last, so that the folder goes after the servers that write into it.
     run: Arc<RunDir>,
+}
+
+/// What an agent is started with.
+#[derive(Debug, Default)]
+struct Access {
+    arguments: Vec<String>,
+    environment: Vec<(String, String)>,
 }
 
 impl Fleet {
@@ -45,18 +53,35 @@ impl Fleet {
         Self::connect(&existing).await
     }
 
-    /// Joins existing clusters, set up like those of a testbed: CRDs, namespaces, service accounts and tokens.
+    /// A fleet of existing clusters. Where the charts are installed in them, the agents are started with the arguments,
+    /// variables and credentials that the charts give them. Otherwise the clusters are set up like those of a testbed:
+    /// CRDs, namespaces, service accounts and tokens.
     ///
-    /// They must not run fleet agents of their own unless the test is about those.
+    /// No agents may run in them unless the test is about those.
     pub async fn connect(existing: &ExistingClusters) -> Result<Self> {
         let hub = Cluster::connect("hub", &existing.hub).await?;
         let members = existing.members.iter();
         let members =
             try_join_all(members.map(|(name, path)| Cluster::connect(name, path))).await?;
+        let run = Arc::new(RunDir::create(&format!("existing-{}", std::process::id()))?);
+        if charts_are_installed(&hub, &members).await? {
+            return Self::installed(hub, members, run).await;
+        }
         join::install_hub_crds(&hub).await?;
         try_join_all(members.iter().map(join::install_member_crds)).await?;
-        let run = Arc::new(RunDir::create(&format!("existing-{}", std::process::id()))?);
         Self::join(hub, members, run).await
+    }
+
+    /// Clusters with charts in them.
+    async fn installed(hub: Cluster, members: Vec<Cluster>, run: Arc<RunDir>) -> Result<Self> {
+        let mut fleet = Self { hub, members, access: BTreeMap::new(), run };
+        for agent in fleet.agents() {
+            let folder = fleet.run.folder(&format!("agents/{}", fleet.agent_name(agent)))?;
+            let container = Container::prepare(fleet.cluster_of(agent), agent.program(), &folder);
+            let Container { arguments, environment, .. } = container.await?;
+            fleet.access.insert(agent, Access { arguments, environment });
+        }
+        Ok(fleet)
     }
 
     /// Joins clusters that have their CRDs.
@@ -66,14 +91,19 @@ impl Fleet {
         run: Arc<RunDir>,
     ) -> Result<Self> {
         let folder = run.folder("agents")?;
-        let hub_access = join::prepare_hub(&hub, &folder).await.context("prepare the hub")?;
-        let member_access = try_join_all(members.iter().map(async |member| {
-            join::join_member(&hub, member, &folder)
-                .await
-                .with_context(|| format!("join {}", member.name()))
-        }))
-        .await?;
-        Ok(Self { hub, members, hub_access, member_access, run })
+        let of_hub = join::prepare_hub(&hub, &folder).await.context("prepare the hub")?;
+        let of_hub = vec![("KUBECONFIG".to_owned(), of_hub.kubeconfig.display().to_string())];
+        let of_members = try_join_all(members.iter().map(async |member| {
+            let joined = join::join_member(&hub, member, &folder).await;
+            let joined = joined.with_context(|| format!("join {}", member.name()))?;
+            anyhow::Ok(join::member_environment(&hub, member, &joined))
+        }));
+        let of_members = of_members.await?.into_iter().enumerate();
+        let environments = of_members.map(|(position, own)| (Agent::Member(position), own));
+        let access = environments
+            .chain([(Agent::Hub, of_hub)])
+            .map(|(agent, environment)| (agent, Access { environment, ..Access::default() }));
+        Ok(Self { access: access.collect(), hub, members, run })
     }
 
     /// The hub.
@@ -112,23 +142,32 @@ impl Fleet {
         }
     }
 
-    /// The environment that an agent is started with: the original's variables, the agent's own credentials.
-    pub fn agent_env(&self, agent: Agent) -> Vec<(String, String)> {
+    /// The cluster that an agent runs in.
+    pub fn cluster_of(&self, agent: Agent) -> &Cluster {
         match agent {
-            Agent::Hub => {
-                vec![("KUBECONFIG".to_owned(), self.hub_access.kubeconfig.display().to_string())]
-            }
-            Agent::Member(position) => join::member_environment(
-                &self.hub,
-                self.member(position),
-                &self.member_access[position],
-            ),
+            Agent::Hub => &self.hub,
+            Agent::Member(position) => self.member(position),
         }
     }
 
+    /// The environment that an agent is started with: the original's variables, the agent's own credentials.
+    pub fn agent_env(&self, agent: Agent) -> Vec<(String, String)> {
+        self.access.get(&agent).map(|access| access.environment.clone()).unwrap_or_default()
+    }
+
+    /// The arguments that the chart gives an agent, if there is one.
+    pub fn agent_arguments(&self, agent: Agent) -> &[String] {
+        self.access.get(&agent).map_or(&[], |access| &access.arguments)
+    }
+
     /// The file with a member's bearer token for the hub, which its agent re-reads.
+    ///
+    /// # Panics
+    /// If there is no such member.
     pub fn hub_token_path(&self, member: usize) -> &Path {
-        &self.member_access[member].hub_token
+        let environment = &self.access[&Agent::Member(member)].environment;
+        let path = environment.iter().find(|(name, _)| name == "CONFIG_PATH");
+        Path::new(path.map_or("", |(_, path)| path))
     }
 
     /// Makes a user's namespace on the hub and on all members.
@@ -176,6 +215,24 @@ impl Fleet {
     pub(crate) fn run(&self) -> &Arc<RunDir> {
         &self.run
     }
+}
+
+/// Whether the hub and all members have their charts; an error if only some of them have.
+async fn charts_are_installed(hub: &Cluster, members: &[Cluster]) -> Result<bool> {
+    let of_members = members.iter().map(|member| (member, Agent::Member(0)));
+    let clusters = of_members.chain([(hub, Agent::Hub)]);
+    let found = try_join_all(clusters.map(async |(cluster, agent)| {
+        let installed = pod::is_deployed(cluster, agent.program()).await?;
+        anyhow::Ok((cluster.name(), installed))
+    }));
+    let (with, without): (Vec<_>, Vec<_>) =
+        found.await?.into_iter().partition(|(_, installed)| *installed);
+    if let ([(with, _), ..], [(without, _), ..]) = (&with[..], &without[..]) {
+        bail!(
+            "the chart is installed in {with} and not in {without}; install it in all clusters or in none"
+        );
+    }
+    Ok(without.is_empty())
 }
 
 /// Clusters that somebody else runs, by the kubeconfigs of their admins.

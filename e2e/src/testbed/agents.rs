@@ -107,16 +107,20 @@ impl Agents {
                 format!("--metrics-bind-address={}:{metrics_port}", Ipv4Addr::LOCALHOST),
                 format!("--health-probe-bind-address={}:{health_port}", Ipv4Addr::LOCALHOST),
             ];
-            let arguments = addresses.into_iter().chain(options.arguments.iter().cloned());
+            let arguments = fleet.agent_arguments(agent).iter().cloned().chain(addresses);
+            let arguments = arguments.chain(options.arguments.iter().cloned());
             let mut environment = fleet.agent_env(agent);
             // Whoever is killed and started again would wait for its own lease to expire.
             environment.push(("LEADER_ELECT".to_owned(), "false".to_owned()));
             environment.extend(at_once());
             environment.extend(options.environment.iter().cloned());
             environment.extend(options.of_agents.get(&agent).into_iter().flatten().cloned());
+            // What a chart says by argument would win over what a test says by variable.
+            let is_set =
+                |argument: &String| environment.iter().any(|(name, _)| sets(argument, name));
             let launch = Launch {
                 program: program(&programs, agent)?,
-                arguments: arguments.map(Into::into).collect(),
+                arguments: arguments.filter(|one| !is_set(one)).map(Into::into).collect(),
                 environment,
                 without: FOREIGN.iter().map(|&name| name.to_owned()).collect(),
                 log: folder.join(format!("{name}.log")),
@@ -162,7 +166,8 @@ impl Agents {
 
     /// Sets a variable of one agent, from its next start on.
     pub fn set_variable(&mut self, agent: Agent, name: &str, value: &str) -> Result<()> {
-        let environment = &mut self.process_mut(agent)?.launch.environment;
+        let Launch { arguments, environment, .. } = &mut self.process_mut(agent)?.launch;
+        arguments.retain(|argument| !argument.to_str().is_some_and(|text| sets(text, name)));
         environment.retain(|(known, _)| known != name);
         environment.push((name.to_owned(), value.to_owned()));
         Ok(())
@@ -300,6 +305,12 @@ impl Usage {
     }
 }
 
+/// Whether an argument sets what this variable is for: `--leader-elect=true` and `LEADER_ELECT`.
+fn sets(argument: &str, variable: &str) -> bool {
+    let flag = argument.strip_prefix("--").and_then(|flag| flag.split('=').next());
+    flag.is_some_and(|flag| flag.to_uppercase().replace('-', "_") == variable)
+}
+
 /// Nothing lingers: who watches or counts wants the end now. Options may say otherwise.
 fn at_once() -> impl Iterator<Item = (String, String)> {
     std::iter::once((GRACE_PERIOD.to_owned(), "0s".to_owned()))
@@ -345,6 +356,16 @@ fn program_in(folder: &Path, name: &str) -> Result<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn arguments_are_known_by_their_variables() {
+        for argument in ["--leader-elect", "--leader-elect=true"] {
+            assert!(sets(argument, "LEADER_ELECT"), "{argument}");
+        }
+        for argument in ["--leader-election-namespace=x", "leader-elect", "--"] {
+            assert!(!sets(argument, "LEADER_ELECT"), "{argument}");
+        }
+    }
 
     #[test]
     fn usage_is_read_from_proc() {

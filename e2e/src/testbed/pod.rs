@@ -146,6 +146,13 @@ impl Running {
     }
 }
 
+/// Whether the cluster has the Deployment of a chart.
+pub async fn is_deployed(cluster: &Cluster, deployment: &str) -> Result<bool> {
+    let api: Api<Deployment> = Api::namespaced(cluster.client(), NAMESPACE);
+    let found = api.get_opt(deployment).await;
+    Ok(found.with_context(|| format!("look for {deployment} in {}", cluster.name()))?.is_some())
+}
+
 /// The Pods' spec in a Deployment of the cluster.
 pub async fn spec_of(cluster: &Cluster, deployment: &str) -> Result<PodSpec> {
     let api: Api<Deployment> = Api::namespaced(cluster.client(), NAMESPACE);
