@@ -1,4 +1,4 @@
-//! C10: how many objects a member makes is limited by ResourceQuotas, which are the hub's administrators' to set.
+//! C10: how many objects a member makes is limited by `ResourceQuota`s, which are the hub's administrators' to set.
 
 use std::time::Duration;
 
