@@ -9,7 +9,11 @@ use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use serde_json::{Value, json};
 
-const SIZES: [usize; 3] = [10, 1_000, 10_000];
+/// Endpoints. The large ones are for measuring only, not to see whether it runs.
+fn sizes() -> &'static [usize] {
+    let has = |flag: &str| std::env::args().any(|argument| argument == flag);
+    if has("--bench") && !has("--test") { &[10, 1_000, 10_000, 100_000] } else { &[10] }
+}
 
 fn object<T: serde::de::DeserializeOwned>(value: Value) -> T {
     serde_json::from_value(value).expect("it is of that kind")
@@ -129,7 +133,7 @@ fn writes(outcome: &Outcome<'_>) -> usize {
 
 fn benches(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("reconcile");
-    for size in SIZES {
+    for &size in sizes() {
         let before: Vec<Pod> = (0..size).map(|number| pod(number, true)).collect();
         let mut one = before.clone();
         one[size / 2] = pod(size / 2, false);
@@ -146,6 +150,11 @@ fn benches(criterion: &mut Criterion) {
             run(&service, pods, &slices, |outcome| {
                 assert_eq!(writes(&outcome), expected, "{what}");
             });
+            let used = allocation_counter::measure(|| {
+                run(&service, pods, &slices, |outcome| drop(black_box(outcome)));
+            });
+            let (allocations, bytes) = (used.count_total, used.bytes_total);
+            eprintln!("reconcile/{what}/{size}: {allocations} allocations, {bytes} bytes");
             group.bench_function(BenchmarkId::new(what, size), |bencher| {
                 bencher.iter(|| run(&service, pods, &slices, |outcome| drop(black_box(outcome))));
             });
@@ -154,5 +163,7 @@ fn benches(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group! { name = all; config = Criterion::default().without_plots(); targets = benches }
+criterion_group! {
+    name = all; config = Criterion::default().without_plots().sample_size(20); targets = benches
+}
 criterion_main!(all);
