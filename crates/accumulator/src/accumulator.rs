@@ -78,7 +78,9 @@ impl<S: Snapshot> FieldVisitor<S> for Attach<S> {
     fn visit<T: Tracked>(self, field: Field<S, T>) -> Self::Out {
         let Self { info, config, metrics, feed, .. } = self;
         let feed: Box<dyn Feed<T>> = match feed {
-            FeedChoice::Kube(spec) => Box::new(KubeFeed::<T>::new(spec, config.page_size)),
+            FeedChoice::Kube(spec) => {
+                Box::new(KubeFeed::<T>::new(spec, config.page_size, metrics.decoding()))
+            }
             FeedChoice::Given(feed) => *feed.downcast::<Box<dyn Feed<T>>>().ok()?,
         };
         Some(Box::new(move |start| {

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use prometheus::core::{Collector, Desc};
 use prometheus::proto::MetricFamily;
 use prometheus::{
-    Gauge, GaugeVec, Histogram, HistogramOpts, IntCounter, IntCounterVec, IntGauge, IntGaugeVec,
-    Opts,
+    Gauge, GaugeVec, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge,
+    IntGaugeVec, Opts,
 };
 
 use crate::{SourceInfo, SourceState};
@@ -80,6 +80,7 @@ pub(crate) struct Metrics {
     source_errors: IntCounterVec,
     source_last_event_age: GaugeVec,
     decode_errors: IntCounterVec,
+    decode: HistogramVec,
     fuse_open: IntGaugeVec,
     snapshot_seq: IntGauge,
     publish: IntCounterVec,
@@ -124,6 +125,12 @@ impl Metrics {
                 "Objects that could not be read",
                 &SOURCE
             ),
+            decode: HistogramVec::new(
+                HistogramOpts::from(opts("decode_seconds", "Time to decode one object"))
+                    .buckets(vec![1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 1e-3, 3e-3, 1e-2, 0.1]),
+                &SOURCE,
+            )
+            .expect("name, buckets and labels are valid"),
             fuse_open: metric!(
                 IntGaugeVec,
                 "fuse_open",
@@ -174,6 +181,7 @@ impl Metrics {
         registry.add(self.source_relists.clone())?;
         registry.add(self.source_errors.clone())?;
         registry.add(self.decode_errors.clone())?;
+        registry.add(self.decode.clone())?;
         registry.add(self.fuse_open.clone())?;
         registry.add(self.snapshot_seq.clone())?;
         registry.add(self.publish.clone())?;
@@ -200,6 +208,7 @@ impl Metrics {
             errors: self.source_errors.clone(),
             age: self.source_last_event_age.with_label_values(&labels),
             undecodable: self.decode_errors.with_label_values(&labels),
+            decoding: self.decode.with_label_values(&labels),
             fuse: self.fuse_open.with_label_values(&labels),
             started: now,
             last_event: AtomicU64::new(0),
@@ -221,6 +230,7 @@ struct Handles {
     errors: IntCounterVec,
     age: Gauge,
     undecodable: IntCounter,
+    decoding: Histogram,
     fuse: IntGauge,
     started: Instant,
     /// Milliseconds after `started`.
@@ -244,6 +254,11 @@ impl SourceMetrics {
 
     pub(crate) fn relist(&self) {
         self.0.relists.inc();
+    }
+
+    /// Takes the time that decoding an object took.
+    pub(crate) fn decoding(&self) -> Histogram {
+        self.0.decoding.clone()
     }
 
     pub(crate) fn undecodable(&self) {

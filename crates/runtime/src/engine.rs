@@ -4,6 +4,7 @@
 //! as soon as it is marked, and its writes are polled there too, so that nothing is handed from
 //! task to task between an event and the request it causes.
 
+mod course;
 mod later;
 mod replan;
 mod settle;
@@ -26,6 +27,7 @@ use crate::plan::{Plan, Step};
 use crate::queue::{Job, Queue, Verdict};
 use crate::room::Room;
 use crate::writer::{Outcome, Writer};
+use course::Course;
 use later::Postponed;
 use settle::View;
 
@@ -235,8 +237,9 @@ impl<R: Room> Engine<R> {
         } else {
             metrics.writing_plans.inc();
             let shared = Arc::clone(&self.shared);
+            let course = Course::of(&job, started, planned);
             self.running.push(Box::pin(async move {
-                let (verdict, refusal) = shared.write(&job, &steps).await;
+                let (verdict, refusal) = shared.write(&job, course, &steps).await;
                 Run { key: job.key, verdict, wake, refusal }
             }));
         }
@@ -281,9 +284,14 @@ impl<R: Room> Engine<R> {
 
 impl<R: Room> Shared<R> {
     /// Sends the steps of a plan and waits until the view shows them. Returns what is refused for good, too.
-    async fn write(&self, job: &Job<R::Key>, steps: &[Step]) -> (Verdict, Option<String>) {
+    async fn write(
+        &self,
+        job: &Job<R::Key>,
+        course: Course,
+        steps: &[Step],
+    ) -> (Verdict, Option<String>) {
         let outcome = self.writer.execute(steps, &self.cancel).await;
-        self.measure(job, steps, &outcome);
+        self.measure(course, steps, &outcome);
         for failure in &outcome.failures {
             self.metrics.failed(failure.class.as_str());
             tracing::debug!(
@@ -300,11 +308,14 @@ impl<R: Room> Shared<R> {
         (verdict, refusal.map(|failure| failure.message))
     }
 
-    fn measure(&self, job: &Job<R::Key>, steps: &[Step], outcome: &Outcome) {
+    fn measure(&self, course: Course, steps: &[Step], outcome: &Outcome) {
         for (index, at) in &outcome.acknowledged {
             let Some(step) = steps.get(*index) else { continue };
-            if let (Some(stage), Some(since)) = (step.stage, job.since) {
-                self.metrics.stage(stage, at.saturating_duration_since(since));
+            if let (Some(stage), Some((whole, parts))) = (step.stage, course.until(*at)) {
+                self.metrics.stage(stage, whole);
+                for (part, took) in parts {
+                    self.metrics.stage_part(stage, part, took);
+                }
             }
             if let Some(sample) = &step.sample {
                 let ago = now().saturating_duration_since(*at);

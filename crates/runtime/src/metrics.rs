@@ -27,6 +27,12 @@ const FAST: [f64; 14] =
 /// Plans are computed in memory.
 const PLAN: [f64; 9] = [0.000_01, 0.000_05, 0.000_1, 0.000_5, 0.001, 0.005, 0.01, 0.1, 1.0];
 
+/// From what happens in memory to a write that is held up.
+const PARTS: [f64; 20] = [
+    0.000_01, 0.000_02, 0.000_05, 0.000_1, 0.000_2, 0.000_5, 0.001, 0.0015, 0.002, 0.0025, 0.003,
+    0.004, 0.005, 0.0075, 0.01, 0.015, 0.025, 0.1, 1.0, 10.0,
+];
+
 /// The registry of a process and what the runtime puts into it.
 #[derive(Clone, Debug)]
 pub struct Metrics {
@@ -121,7 +127,9 @@ struct RoomVecs {
     queue_wait: HistogramVec,
     retries: IntCounterVec,
     own_write_timeouts: IntCounterVec,
+    own_write_seen: HistogramVec,
     stage: HistogramVec,
+    stage_part: HistogramVec,
 }
 
 impl RoomVecs {
@@ -136,9 +144,9 @@ impl RoomVecs {
             registry.add(vec.clone())?;
             Ok::<_, prometheus::Error>(vec)
         };
-        let histogram = |name: &str, help: &str, label: &str, buckets: &[f64]| {
+        let histogram = |name: &str, help: &str, labels: &[&str], buckets: &[f64]| {
             let opts = HistogramOpts::new(name, help).buckets(buckets.to_vec());
-            let vec = HistogramVec::new(opts, &[label])?;
+            let vec = HistogramVec::new(opts, labels)?;
             registry.add(vec.clone())?;
             Ok::<_, prometheus::Error>(vec)
         };
@@ -151,7 +159,7 @@ impl RoomVecs {
             plan_duration: histogram(
                 "fleet_runtime_plan_duration_seconds",
                 "Time to compute one plan.",
-                "room",
+                &["room"],
                 &PLAN,
             )?,
             queue_depth: gauge("fleet_runtime_queue_depth", "Keys ready to be planned.")?,
@@ -163,7 +171,7 @@ impl RoomVecs {
             queue_wait: histogram(
                 "fleet_runtime_queue_wait_seconds",
                 "Time from a key being ready to its plan.",
-                "room",
+                &["room"],
                 &FAST,
             )?,
             retries: counter(
@@ -176,11 +184,23 @@ impl RoomVecs {
                 "Own writes that the view did not show in time.",
                 &["room"],
             )?,
+            own_write_seen: histogram(
+                "fleet_runtime_own_write_seen_seconds",
+                "Time from the answer to a plan's last write until the view shows all of them: how much later watches tell.",
+                &["room"],
+                &PARTS,
+            )?,
             stage: histogram(
                 "fleet_networking_stage_duration_seconds",
                 "Time from an event being received to the write it caused being acknowledged.",
-                "stage",
+                &["stage"],
                 &FAST,
+            )?,
+            stage_part: histogram(
+                "fleet_networking_stage_part_duration_seconds",
+                "Parts of a stage, which add up to it: from the event to a marked key (snapshot), until the key is taken (queue), planned (plan), and the write acknowledged (write).",
+                &["stage", "part"],
+                &PARTS,
             )?,
         })
     }
@@ -195,8 +215,10 @@ impl RoomVecs {
             keys_in_flight: self.keys_in_flight.with_label_values(&[name]),
             queue_wait: self.queue_wait.with_label_values(&[name]),
             own_write_timeouts: self.own_write_timeouts.with_label_values(&[name]),
+            own_write_seen: self.own_write_seen.with_label_values(&[name]),
             retries: self.retries.clone(),
             stage: self.stage.clone(),
+            stage_part: self.stage_part.clone(),
             room: name,
         }
     }
@@ -213,8 +235,10 @@ pub struct RoomMetrics {
     pub(crate) keys_in_flight: IntGauge,
     pub(crate) queue_wait: Histogram,
     pub(crate) own_write_timeouts: IntCounter,
+    pub(crate) own_write_seen: Histogram,
     retries: IntCounterVec,
     stage: HistogramVec,
+    stage_part: HistogramVec,
     room: &'static str,
 }
 
@@ -227,6 +251,11 @@ impl RoomMetrics {
     /// Times one stage: from the event that dirtied the key to the acknowledged write.
     pub(crate) fn stage(&self, stage: &str, took: Duration) {
         self.stage.with_label_values(&[stage]).observe(took.as_secs_f64());
+    }
+
+    /// Times one part of a stage.
+    pub(crate) fn stage_part(&self, stage: &str, part: &str, took: Duration) {
+        self.stage_part.with_label_values(&[stage, part]).observe(took.as_secs_f64());
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::marker::PhantomData;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures::future::BoxFuture;
 use futures::stream::{self, BoxStream, StreamExt};
@@ -13,6 +13,7 @@ use kube::client::Body;
 use kube::core::{DynamicResourceScope, PartialObjectMeta};
 use kube::runtime::watcher;
 use kube::{Api, Client, Resource};
+use prometheus::Histogram;
 use serde::{Deserialize, Deserializer};
 use tokio::sync::mpsc;
 
@@ -116,12 +117,14 @@ impl SourceSpec {
 pub(crate) struct KubeFeed<T> {
     spec: SourceSpec,
     page_size: u32,
+    /// Takes how long each object took to decode.
+    decoding: Histogram,
     content: PhantomData<fn() -> T>,
 }
 
 impl<T: Tracked> KubeFeed<T> {
-    pub(crate) fn new(spec: SourceSpec, page_size: u32) -> Self {
-        Self { spec, page_size, content: PhantomData }
+    pub(crate) fn new(spec: SourceSpec, page_size: u32, decoding: Histogram) -> Self {
+        Self { spec, page_size, decoding, content: PhantomData }
     }
 }
 
@@ -145,7 +148,13 @@ impl<T: Tracked> Feed<T> for KubeFeed<T> {
             bookmarks: true,
         };
         let events = watcher::watcher(api, config);
-        let events = events.map(|event| Heard::Event(event.map(unscope)));
+        let decoding = self.decoding.clone();
+        let unscope = move |scoped: Scoped<T::Wire>| {
+            decoding.observe(scoped.decoded_in.as_secs_f64());
+            scoped.wire
+        };
+        let events =
+            events.map(move |event| Heard::Event(event.map(|event| each(event, &unscope))));
         let notices = stream::unfold(notices, async |mut notices| {
             let notice = notices.recv().await?;
             let heard = match notice {
@@ -227,24 +236,30 @@ fn eavesdrop(client: &Client) -> (Client, mpsc::UnboundedReceiver<Notice>) {
     (Client::new(service, namespace), receiver)
 }
 
-fn unscope<W>(event: watcher::Event<Scoped<W>>) -> watcher::Event<W> {
+/// The event with another form of its object.
+fn each<A, B>(event: watcher::Event<A>, convert: impl Fn(A) -> B) -> watcher::Event<B> {
     match event {
         watcher::Event::Init => watcher::Event::Init,
-        watcher::Event::InitApply(Scoped(wire)) => watcher::Event::InitApply(wire),
+        watcher::Event::InitApply(object) => watcher::Event::InitApply(convert(object)),
         watcher::Event::InitDone => watcher::Event::InitDone,
-        watcher::Event::Apply(Scoped(wire)) => watcher::Event::Apply(wire),
-        watcher::Event::Delete(Scoped(wire)) => watcher::Event::Delete(wire),
+        watcher::Event::Apply(object) => watcher::Event::Apply(convert(object)),
+        watcher::Event::Delete(object) => watcher::Event::Delete(convert(object)),
     }
 }
 
 /// A resource whose scope is known at run time only: whether one namespace or all are watched is a
 /// matter of the [`SourceSpec`], not of the type.
 #[derive(Clone, Debug)]
-struct Scoped<W>(W);
+struct Scoped<W> {
+    wire: W,
+    decoded_in: Duration,
+}
 
 impl<'de, W: Deserialize<'de>> Deserialize<'de> for Scoped<W> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        W::deserialize(deserializer).map(Self)
+        let begun = Instant::now();
+        let wire = W::deserialize(deserializer)?;
+        Ok(Self { wire, decoded_in: begun.elapsed() })
     }
 }
 
@@ -273,10 +288,10 @@ impl<W: Resource<DynamicType = ()>> Resource for Scoped<W> {
     }
 
     fn meta(&self) -> &ObjectMeta {
-        self.0.meta()
+        self.wire.meta()
     }
 
     fn meta_mut(&mut self) -> &mut ObjectMeta {
-        self.0.meta_mut()
+        self.wire.meta_mut()
     }
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use fleet_accumulator::{Accumulator, Expectation, Snapshot, Until};
 
+use crate::clock::monotonic as now;
 use crate::metrics::RoomMetrics;
 use crate::plan::Precondition;
 use crate::writer::Writer;
@@ -37,8 +38,10 @@ pub(super) async fn settle<S: Snapshot>(
     if expectations.is_empty() {
         return View::Shows;
     }
+    let answered = now();
     let unmet = accumulator.wait(expectations, DEADLINE).await;
     if unmet.is_empty() {
+        metrics.own_write_seen.observe(now().duration_since(answered).as_secs_f64());
         return View::Shows;
     }
     let mut renewed = Vec::with_capacity(unmet.len());
