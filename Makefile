@@ -3,7 +3,7 @@
 # the same features, and nothing is compiled twice.
 
 .DEFAULT_GOAL := help
-.PHONY: help build fmt lint test coverage demo bench soak image crds ci clean
+.PHONY: help build fmt lint test coverage demo bench micro instructions profile soak image crds ci clean
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 
@@ -19,7 +19,7 @@ target := $(or $(CARGO_TARGET_DIR),target)
 help: ## List the targets
 	@echo 'make TARGET, where TARGET is one of'
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) \
-		| while IFS='|' read -r name text; do printf '  %-8s %s\n' "$$name" "$$text"; done
+		| while IFS='|' read -r name text; do printf '  %-12s %s\n' "$$name" "$$text"; done
 
 build: ## Build the agents and tools, release profile
 	@.ci/need rust
@@ -57,6 +57,21 @@ bench: ## Measure latencies, bulk operations, API writes and memory (minutes)
 	@.ci/need rust control-plane
 	$(CARGO) build --release --locked --bin hub-agent --bin member-agent --bin fleet-bench
 	@$(CARGO) run --quiet --release --locked --bin fleet-bench
+
+# One profile for all that needs optimized programs with names in them, so that it is built once.
+micro: ## Measure plans, snapshots and slice packing: time, allocations (minutes)
+	@.ci/need rust
+	$(CARGO) bench --profile profiling --workspace --locked --bench agents --bench reconcile
+
+instructions: ## Count the instructions of one endpoint change, with valgrind (RECORD=1 keeps them)
+	@.ci/need rust
+	@.ci/instructions
+
+# With the tests' features, as all of this profile.
+profile: ## Draw flame graphs of the agents at work, with perf (a minute)
+	@.ci/need rust control-plane
+	$(CARGO) build --profile profiling --workspace --locked --bins --examples
+	@$(target)/profiling/fleet-bench --only bulk --profile $(target)/profile --report $(target)/profile/report.json
 
 # The agent as users run it, since the table compares CPU time; the test that drives both need not be optimized.
 soak: ## Compare with kube-controller-manager over thousands of random steps (minutes)

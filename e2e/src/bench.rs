@@ -8,10 +8,13 @@
 
 mod access;
 mod arrivals;
+mod breakdown;
 mod bulk;
+mod flame;
 mod latency;
 mod mix;
 mod policies;
+mod profile;
 mod relay;
 mod report;
 mod road;
@@ -35,6 +38,7 @@ use crate::testbed::agents::{AgentOptions, Agents};
 use crate::testbed::{Options, Testbed};
 use bulk::Services;
 use latency::Course;
+use profile::Profile;
 use report::Report;
 use road::Road;
 use scrape::Scrape;
@@ -58,6 +62,9 @@ struct CommandLine {
     /// Measure only these.
     #[arg(long, value_enum, value_delimiter = ',')]
     only: Vec<Part>,
+    /// Draw flame graphs of the agents at this work into this folder, with `perf`.
+    #[arg(long, value_name = "FOLDER")]
+    profile: Option<PathBuf>,
     /// Where the numbers go.
     #[arg(long, default_value = "target/bench/report.json")]
     report: PathBuf,
@@ -165,7 +172,7 @@ async fn with_agents(
     road: &Road,
     agents: &mut Option<Agents>,
 ) -> Result<()> {
-    let mut chain = None;
+    let (mut chain, mut profile) = (None, None);
     if command.wants(Part::Chain) || command.wants(Part::Steady) {
         progress("Bare relays, before the agents start");
         let mut courses = (Course::floor(road).await?, Course::chain(road).await?);
@@ -176,7 +183,10 @@ async fn with_agents(
         chain = Some(courses);
     }
     if [Part::Steady, Part::Policies, Part::Bulk].into_iter().any(|part| command.wants(part)) {
-        *agents = Some(Agents::start(fleet, &AgentOptions::default()).await?);
+        let started = agents.insert(Agents::start(fleet, &AgentOptions::default()).await?);
+        if let Some(folder) = &command.profile {
+            profile = Profile::start(fleet, started, folder)?;
+        }
     }
     if let Some((floor, chain)) = chain {
         let steady = match agents {
@@ -211,6 +221,9 @@ async fn with_agents(
             rounds.push(services.round(road, fleet, agents).await?);
         }
         telling::bulk(&rounds, report);
+    }
+    if let Some(profile) = profile {
+        report.notes.extend(profile.finish()?);
     }
     telling::usage(fleet, agents, report)
 }

@@ -30,12 +30,22 @@ impl Scrape {
         Ok(scrape)
     }
 
+    /// What one agent says.
+    #[cfg(test)]
+    pub(super) fn of(text: &str) -> Self {
+        let mut scrape = Self::default();
+        scrape.add(text);
+        scrape
+    }
+
     /// What has been added since `before`.
     pub(super) fn since(&self, before: &Self) -> Self {
         let series = self.0.iter().map(|(series, value)| {
             (series.clone(), value - before.0.get(series).copied().unwrap_or_default())
         });
-        Self(series.filter(|(_, value)| *value != 0.0).collect())
+        // An empty bucket tells where the next one begins.
+        let tells = |name: &str, value: f64| value != 0.0 || name.contains("_bucket{");
+        Self(series.filter(|(name, value)| tells(name, *value)).collect())
     }
 
     /// Each stage: mean milliseconds from the event that began it to the acknowledged write, and how often it ran.
@@ -47,6 +57,43 @@ impl Scrape {
             (stage, sum / ran * 1e3, ran)
         });
         stages.collect()
+    }
+
+    /// The time in milliseconds that this share of a histogram stays within, over all series with these labels. Within a
+    /// bucket, times count as evenly spread. `None` if there are none, or too long ones to tell.
+    pub(super) fn percentile(
+        &self,
+        histogram: &str,
+        labels: &[(&str, &str)],
+        share: f64,
+    ) -> Option<f64> {
+        let name = format!("{histogram}_bucket");
+        let wanted: Vec<_> =
+            labels.iter().map(|(label, value)| format!("{label}=\"{value}\"")).collect();
+        let mut buckets: Vec<(f64, f64)> = Vec::new();
+        for (labels, count) in self.series(&name) {
+            if !wanted.iter().all(|wanted| labels.contains(wanted)) {
+                continue;
+            }
+            let bound = labels.split("le=\"").nth(1)?.split('"').next()?.parse().ok()?;
+            match buckets.iter_mut().find(|(other, _)| f64::total_cmp(other, &bound).is_eq()) {
+                Some((_, sum)) => *sum += count,
+                None => buckets.push((bound, count)),
+            }
+        }
+        buckets.sort_by(|one, other| one.0.total_cmp(&other.0));
+        let rank = buckets.last().filter(|(_, all)| *all > 0.0)?.1 * share;
+        let mut before = (0.0, 0.0);
+        for (bound, count) in buckets {
+            if count >= rank {
+                let (from, below) = before;
+                return bound
+                    .is_finite()
+                    .then(|| (from + (bound - from) * (rank - below) / (count - below)) * 1e3);
+            }
+            before = (bound, count);
+        }
+        None
     }
 
     fn add(&mut self, text: &str) {
@@ -120,9 +167,25 @@ mod tests {
     use super::*;
 
     fn scrape(text: &str) -> Scrape {
-        let mut scrape = Scrape::default();
-        scrape.add(text);
-        scrape
+        Scrape::of(text)
+    }
+
+    #[test]
+    fn percentiles_are_found_within_their_bucket() {
+        let series = |agent: &str, counts: [u32; 4]| {
+            let bounds = ["0.001", "0.002", "0.004", "+Inf"].into_iter();
+            let line =
+                |(bound, count)| format!("h_bucket{{a=\"{agent}\",le=\"{bound}\"}} {count}\n");
+            bounds.zip(counts).map(line).collect::<String>()
+        };
+        let text = series("x", [0, 10, 20, 20]) + &series("y", [7, 7, 7, 8]);
+        let scrape = scrape(&text).since(&Scrape::default());
+        let at = |agent, share| scrape.percentile("h", &[("a", agent)], share);
+        for (share, millis) in [(0.25, 1.5), (0.5, 2.0), (0.75, 3.0)] {
+            assert!((at("x", share).unwrap() - millis).abs() < 1e-9);
+        }
+        assert!((at("y", 0.5).unwrap() - 4.0 / 7.0).abs() < 1e-9);
+        assert_eq!((at("y", 0.99), at("z", 0.5)), (None, None));
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::time::Duration;
 use anyhow::Result;
 
 use super::arrivals::{STATIONS, Station};
+use super::breakdown;
 use super::bulk::Round;
 use super::latency::{Latency, Series};
 use super::policies::Comparison;
@@ -60,6 +61,13 @@ pub(super) fn latency(latency: &Latency, work: &Scrape, fleet: &Fleet, report: &
     }
     for (stage, millis, ran) in work.stages() {
         report.notes.push(format!("agents' stage {stage:<12} mean {millis:.2} ms, {ran:.0} times"));
+    }
+    if let Some(steady) = &latency.steady {
+        let times = |series: &Series| breakdown::Times {
+            p50: series.percentile(50.0),
+            p99: series.percentile(99.0),
+        };
+        report.notes.extend(breakdown::lines(work, times(&latency.floor), times(steady)));
     }
     for (agent, cpu) in &latency.cpu_per_change {
         let (name, millis) = (fleet.agent_name(*agent), cpu.as_secs_f64() * 1e3);
