@@ -23,35 +23,36 @@ use crate::fleet::{Fleet, service};
 use crate::lists::{Lists, Seen};
 
 /// The hub agent, when an exporter changes a slice.
-pub(crate) fn hub(criterion: &mut Criterion, fleet: &mut Fleet, size: usize) {
+pub(crate) fn hub(criterion: &mut Criterion, fleet: &Fleet, size: usize) {
     let hub = &fleet.hub.model;
     let change = Change::of(HubSnapshot::slice_exports(), hub, kinds::ENDPOINT_SLICE_EXPORT);
-    let sources = fleet.hub_room().required();
+    let room = &fleet.hub_desk.room;
+    let sources = room.required();
     let lists = Seen { own: hub, hub, namespace: None }.lists::<HubSnapshot>(sources, size);
-    let case = Case::<ServiceRoom> { name: "hub agent", room: fleet.hub_room(), sources, size };
+    let case = Case::<ServiceRoom> { name: "hub agent", room, sources, size };
     case.list(criterion, &lists);
     case.change(criterion, lists, change);
 }
 
 /// The exporter's agent, when its cluster changes a slice.
-pub(crate) fn exporter(criterion: &mut Criterion, fleet: &mut Fleet, size: usize) {
+pub(crate) fn exporter(criterion: &mut Criterion, fleet: &Fleet, size: usize) {
     let (own, hub) = (&fleet.members[0].model, &fleet.hub.model);
     let change = Change::of(MemberSnapshot::endpoint_slices(), own, kinds::ENDPOINT_SLICE);
     let sources = MemberSnapshot::networking();
     let seen = Seen { own, hub, namespace: Some("fleet-member-a") };
     let lists = seen.lists::<MemberSnapshot>(sources, size);
-    let room = fleet.export_room(0);
+    let room = &fleet.agents[0].export.room;
     Case::<ExportRoom> { name: "exporter", room, sources, size }.change(criterion, lists, change);
 }
 
 /// The importer's agent, when the hub distributes a changed slice.
-pub(crate) fn importer(criterion: &mut Criterion, fleet: &mut Fleet, size: usize) {
+pub(crate) fn importer(criterion: &mut Criterion, fleet: &Fleet, size: usize) {
     let (own, hub) = (&fleet.members[1].model, &fleet.hub.model);
     let change = Change::of(MemberSnapshot::slice_imports(), hub, kinds::ENDPOINT_SLICE_IMPORT);
     let sources = MemberSnapshot::networking();
     let seen = Seen { own, hub, namespace: Some("fleet-member-b") };
     let lists = seen.lists::<MemberSnapshot>(sources, size);
-    let room = fleet.import_room(1);
+    let room = &fleet.agents[1].import.room;
     Case::<ImportRoom> { name: "importer", room, sources, size }.change(criterion, lists, change);
 }
 

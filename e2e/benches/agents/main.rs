@@ -23,11 +23,11 @@ fn sizes() -> &'static [usize] {
 }
 
 fn benches(criterion: &mut Criterion) {
-    let mut fleet = Fleet::exchanged(1);
+    let fleet = Fleet::exchanged(1);
     for &size in sizes() {
-        cases::hub(criterion, &mut fleet, size);
-        cases::exporter(criterion, &mut fleet, size);
-        cases::importer(criterion, &mut fleet, size);
+        cases::hub(criterion, &fleet, size);
+        cases::exporter(criterion, &fleet, size);
+        cases::importer(criterion, &fleet, size);
     }
 }
 

@@ -35,8 +35,8 @@ pub(crate) enum Who {
 }
 
 /// A room, and the keys that it has to plan again because a server refused a step.
-struct Desk<R: Room> {
-    room: R,
+pub(crate) struct Desk<R: Room> {
+    pub(crate) room: R,
     again: BTreeSet<R::Key>,
 }
 
@@ -69,11 +69,11 @@ impl<R: Room> Desk<R> {
 }
 
 /// The agent of a member.
-struct Member {
+pub(crate) struct Member {
     agent: Agent<MemberSnapshot>,
     namespace: String,
-    export: Desk<ExportRoom>,
-    import: Desk<ImportRoom>,
+    pub(crate) export: Desk<ExportRoom>,
+    pub(crate) import: Desk<ImportRoom>,
 }
 
 impl Member {
@@ -98,8 +98,8 @@ pub(crate) struct Fleet {
     pub(crate) hub: Server,
     pub(crate) members: [Server; 2],
     hub_agent: Agent<HubSnapshot>,
-    hub_desk: Desk<ServiceRoom>,
-    agents: [Member; 2],
+    pub(crate) hub_desk: Desk<ServiceRoom>,
+    pub(crate) agents: [Member; 2],
     /// Whose work goes through [`counted`].
     counts: Option<Who>,
 }
@@ -134,18 +134,6 @@ impl Fleet {
         }
         fleet.settle();
         fleet
-    }
-
-    pub(crate) fn hub_room(&self) -> &ServiceRoom {
-        &self.hub_desk.room
-    }
-
-    pub(crate) fn export_room(&self, member: usize) -> &ExportRoom {
-        &self.agents[member].export.room
-    }
-
-    pub(crate) fn import_room(&self, member: usize) -> &ImportRoom {
-        &self.agents[member].import.room
     }
 
     /// From now on this one's work is what [`counted`] does.
