@@ -46,7 +46,7 @@ impl Profile {
         let mut profile = Self { perf, folder: folder.to_owned(), recorders: Vec::new() };
         for agent in fleet.agents() {
             let pid = agents.pid(agent).context("the agent does not run")?;
-            let name = fleet.agent_name(agent).to_string();
+            let name = fleet.agent_name(agent).clone();
             let recorder = profile.record(&name, pid)?;
             profile.recorders.push((name, recorder));
         }
