@@ -48,6 +48,10 @@ pub const ORIGIN_CLUSTER: &str = "networking.fleet.azure.com/origin-cluster";
 /// they come from.
 pub const SLICE_EXPORT_UID: &str = "networking.fleet.azure.com/endpointsliceexport-uid";
 
+/// On an `EndpointSliceExport` and an `EndpointSliceImport`, where traces are on: the [trace context](crate::TraceContext)
+/// of the write that made them what they are. Nothing is ever written for its sake.
+pub const TRACEPARENT: &str = "networking.fleet.azure.com/traceparent";
+
 /// On a Service: name of the secondary network on which its endpoints are, in place of the cluster's.
 pub const ENDPOINT_NETWORK: &str = "networking.fleet.azure.com/endpoint-network";
 /// On a Pod: its networks and its addresses on them, written by whoever attached it.

@@ -18,6 +18,7 @@ mod port;
 mod reference;
 mod resource_kind;
 mod slice;
+mod trace_context;
 pub mod v1alpha1;
 pub mod v1beta1;
 #[cfg(test)]
@@ -32,3 +33,4 @@ pub use port::{Protocol, ServicePort};
 pub use reference::{ExportedObjectReference, OwnerServiceReference};
 pub use resource_kind::{ResourceKind, kinds};
 pub use slice::{AddressType, Endpoint, EndpointPort, ExportedSliceSpec};
+pub use trace_context::TraceContext;

@@ -35,6 +35,7 @@ pub async fn run(args: Args) -> anyhow::Result<ExitCode> {
         return rollback::run(&settings, args.runtime.kubeconfig.as_deref(), hub).await;
     }
     let agent = Agent::start("member-agent", env!("CARGO_PKG_VERSION"), args.runtime()).await?;
+    let agent = agent.of_cluster(settings.identity.cluster.as_str());
     metrics::show_insecure_link(agent.registry(), hub.insecure())?;
     if hub.insecure() {
         tracing::warn!(flag = "--tls-insecure", "The hub's certificate is not verified");

@@ -32,6 +32,12 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end -}}
 {{- end -}}
 
+{{/* Port of an http or https URL. */}}
+{{- define "agent.port" -}}
+{{- $host := regexReplaceAll "^https?://([^/]*).*$" . "${1}" -}}
+{{- regexFind ":[0-9]+$" $host | trimPrefix ":" | default (hasPrefix "https:" . | ternary "443" "80") -}}
+{{- end -}}
+
 {{- define "agent.image" -}}
 {{- with .Values.image -}}
 {{- if .digest -}}

@@ -64,6 +64,5 @@ secret:
 
 {{/* Ports of the hub's API server that this agent reaches beside its own cluster's. */}}
 {{- define "agent.hubPorts" -}}
-{{- $port := regexFind ":[0-9]+" (.Values.config.hubURL | trimPrefix "https://" | splitList "/" | first) | trimPrefix ":" -}}
-[{{ $port | default "443" }}]
+[{{ .Values.config.hubURL | default "https:" | include "agent.port" }}]
 {{- end -}}

@@ -1,7 +1,7 @@
 //! The writes that plans are made of.
 
 use fleet_accumulator::{ClusterId, Meta, Record, Tracked};
-use fleet_api::ObjectName;
+use fleet_api::{ObjectName, annotations};
 use fleet_runtime::plan::{Action, Precondition, Step};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use serde::Serialize;
@@ -90,7 +90,9 @@ fn whole<T: Tracked>(name: &ObjectName, mut body: Value) -> Value {
 
 fn carry_over(metadata: &mut Value, meta: &Meta) {
     merge(metadata, "labels", meta.labels.iter().map(|(k, v)| (k.as_ref(), v.as_ref())));
-    merge(metadata, "annotations", meta.annotations.iter().map(|(k, v)| (k.as_ref(), v.as_ref())));
+    // The trace of an earlier write is over with it.
+    let lasting = meta.annotations.iter().filter(|(key, _)| &***key != annotations::TRACEPARENT);
+    merge(metadata, "annotations", lasting.map(|(k, v)| (k.as_ref(), v.as_ref())));
     if metadata.get("finalizers").is_none() && !meta.finalizers.is_empty() {
         metadata["finalizers"] = json!(meta.finalizers);
     }
@@ -99,14 +101,7 @@ fn carry_over(metadata: &mut Value, meta: &Meta) {
     }
 }
 
-fn merge<'a>(
-    metadata: &mut Value,
-    field: &str,
-    seen: impl ExactSizeIterator<Item = (&'a str, &'a str)>,
-) {
-    if seen.len() == 0 {
-        return;
-    }
+fn merge<'a>(metadata: &mut Value, field: &str, seen: impl Iterator<Item = (&'a str, &'a str)>) {
     for (key, value) in seen {
         if metadata[field].get(key).is_none() {
             metadata[field][key] = json!(value);

@@ -28,6 +28,7 @@ use crate::live::Live;
 use crate::metrics::Metrics;
 use crate::room::Room;
 use crate::schema;
+use crate::traces::{BadEndpoint, Delivery, DeliveryError, Endpoint, Origin, Tracer};
 use crate::writer::{WriteGate, Writer, WriterSettings};
 
 /// Why an agent cannot start, in one line.
@@ -45,6 +46,12 @@ pub enum StartError {
     /// The times of the leader election.
     #[error(transparent)]
     Timing(#[from] TimingError),
+    /// Where traces are to be sent.
+    #[error(transparent)]
+    Endpoint(#[from] BadEndpoint),
+    /// How traces are to be sent.
+    #[error(transparent)]
+    Delivery(#[from] DeliveryError),
     /// Metrics that exist twice.
     #[error("metrics: {0}")]
     Metrics(#[from] prometheus::Error),
@@ -74,6 +81,8 @@ pub struct Agent {
     metrics: Metrics,
     readiness: Readiness,
     lease: Option<LeaseSettings>,
+    /// Where traces are sent, and who is said to send them.
+    traces: Option<(Endpoint, Origin)>,
     /// The rooms; the last write was answered when they have ended.
     rooms: TaskTracker,
 }
@@ -85,9 +94,11 @@ impl Agent {
     /// One line that names the flag.
     pub async fn start(
         name: &'static str,
-        version: &str,
+        version: &'static str,
         args: RuntimeArgs,
     ) -> Result<Self, StartError> {
+        let endpoint = Endpoint::parse(args.otlp_endpoint.as_deref().unwrap_or_default())?;
+        let traces = endpoint.map(|to| (to, Origin { agent: name, version, cluster: None }));
         let lease = lease_settings(name, &args.lease)?;
         let without_effect = args.former.without_effect()?;
         init_logging(args.log_level.as_deref())?;
@@ -107,7 +118,16 @@ impl Agent {
         let token = life.token();
         life.spawn("admin server", admin.run(token));
         let rooms = TaskTracker::new();
-        Ok(Self { name, args, life, metrics, readiness, lease, rooms })
+        Ok(Self { name, args, life, metrics, readiness, lease, traces, rooms })
+    }
+
+    /// Says in traces which cluster this agent works for.
+    #[must_use]
+    pub fn of_cluster(mut self, name: &str) -> Self {
+        if let Some((_, origin)) = &mut self.traces {
+            origin.cluster = Some(name.to_owned());
+        }
+        self
     }
 
     /// Clients for the agent's own cluster.
@@ -146,6 +166,7 @@ impl Agent {
         let gate = self.stand_for_election(clients.first().map(|(_, own)| own))?;
         let writer = Writer::new(write(), settings, gate, self.metrics.writer());
         let clock = Clock::system();
+        let tracer = self.start_traces(clock.clone())?;
         let (events, reporter) =
             EventSink::new(write(), self.name, clock.clone(), self.metrics.events(), QUIET);
         self.life.spawn("events", reporter.run(token.clone()));
@@ -164,7 +185,29 @@ impl Agent {
         // Set once: an agent connects once.
         let _ = self.readiness.0.set(blocking);
         let replan = Replan::new();
-        Ok(Connected { agent: self, accumulator, writer, events, clock, required, replan })
+        Ok(Connected { agent: self, accumulator, writer, events, clock, tracer, required, replan })
+    }
+
+    /// Traces are delivered until the last write was answered.
+    fn start_traces(&mut self, clock: Clock) -> Result<Option<Tracer>, StartError> {
+        let Some((endpoint, origin)) = &self.traces else { return Ok(None) };
+        let delivery = Delivery::start(endpoint, origin)?;
+        let tracer = delivery.tracer(clock);
+        let (token, written) = (self.life.token(), self.written());
+        self.life.spawn("traces", async move {
+            token.cancelled().await;
+            delivery.finish(written).await;
+        });
+        Ok(Some(tracer))
+    }
+
+    /// Ends when all rooms have; none is added any more.
+    fn written(&self) -> impl Future<Output = ()> + use<> {
+        let rooms = self.rooms.clone();
+        async move {
+            rooms.close();
+            rooms.wait().await;
+        }
     }
 
     /// A gate that is open while this process leads, or always if there is no election.
@@ -174,11 +217,8 @@ impl Agent {
         let clock = BootClock::system();
         let gate = WriteGate::closed(clock.clone());
         let candidate = Candidate::new(settings, own.lease.clone(), gate.clone(), clock, metrics);
-        let (rooms, token) = (self.rooms.clone(), self.life.token());
-        let written = async move {
-            rooms.close();
-            rooms.wait().await;
-        };
+        let token = self.life.token();
+        let written = self.written();
         self.life.spawn("lease", candidate.run(token, written));
         Ok(gate)
     }
@@ -201,6 +241,7 @@ pub struct Connected<S> {
     writer: Writer,
     events: EventSink,
     clock: Clock,
+    tracer: Option<Tracer>,
     required: Arc<Mutex<SourceSet>>,
     replan: Replan,
 }
@@ -227,6 +268,7 @@ impl<S: Snapshot> Connected<S> {
             events: self.events.clone(),
             clock: self.clock.clone(),
             metrics: self.agent.metrics.room(name),
+            tracer: self.tracer.clone(),
             work_queue: room.queue_name().map(|name| self.agent.metrics.work_queue(name)),
             replan: self.replan.clone(),
             cancel: self.agent.life.token(),

@@ -34,6 +34,12 @@ pub struct RuntimeArgs {
     #[arg(long, env = "LOG_LEVEL", value_name = "FILTER")]
     pub log_level: Option<String>,
 
+    /// Base address of an OpenTelemetry collector (OTLP over HTTP) that gets traces of endpoint changes, such as
+    /// `http://collector:4318`. Without it there are none.
+    // Checked where it is used: an empty variable is as good as none, which the parser would refuse.
+    #[arg(long, env = "OTEL_EXPORTER_OTLP_ENDPOINT", value_name = "URL")]
+    pub otlp_endpoint: Option<String>,
+
     /// Writes in flight per API server.
     #[arg(
         long,

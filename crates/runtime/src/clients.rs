@@ -221,6 +221,11 @@ pub async fn from_config(
     ClientSet::new(cluster, &config, token.as_ref())
 }
 
+/// A client for a server that is no API server and asks for nothing.
+pub(crate) fn without_credentials(server: Uri) -> Result<Client, kube::Error> {
+    connect::client(&Config::new(server), None)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

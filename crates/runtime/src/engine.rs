@@ -26,6 +26,7 @@ use crate::metrics::{RoomMetrics, WorkQueue};
 use crate::plan::{Plan, Step};
 use crate::queue::{Job, Queue, Verdict};
 use crate::room::Room;
+use crate::traces::Tracer;
 use crate::writer::{Outcome, Writer};
 use course::Course;
 use later::Postponed;
@@ -53,6 +54,8 @@ pub struct Wiring<S> {
     pub metrics: Arc<RoomMetrics>,
     /// What its queue is measured with by the names of the program whose place it takes.
     pub work_queue: Option<WorkQueue>,
+    /// Tells of the writes that are part of a trace.
+    pub tracer: Option<Tracer>,
     /// Who may ask for everything anew.
     pub replan: Replan,
     /// Ends it.
@@ -135,6 +138,7 @@ struct Shared<R: Room> {
     writer: Writer,
     clock: Clock,
     metrics: Arc<RoomMetrics>,
+    tracer: Option<Tracer>,
     /// Ends this term.
     cancel: CancellationToken,
 }
@@ -161,11 +165,13 @@ struct Run<K> {
 
 impl<R: Room> Engine<R> {
     fn new(room: Arc<R>, wiring: Wiring<R::Snapshot>) -> Self {
-        let Wiring { accumulator, writer, events, clock, metrics, work_queue, cancel, .. } = wiring;
+        let Wiring {
+            accumulator, writer, events, clock, metrics, work_queue, tracer, cancel, ..
+        } = wiring;
         let seed = u64::from(clock.now().subsec_nanosecond().unsigned_abs());
         let cancel = cancel.child_token();
         Self {
-            shared: Arc::new(Shared { room, accumulator, writer, clock, metrics, cancel }),
+            shared: Arc::new(Shared { room, accumulator, writer, clock, metrics, tracer, cancel }),
             events,
             queue: Queue::new(seed),
             postponed: Postponed::new(),
@@ -239,7 +245,7 @@ impl<R: Room> Engine<R> {
             let shared = Arc::clone(&self.shared);
             let course = Course::of(&job, started, planned);
             self.running.push(Box::pin(async move {
-                let (verdict, refusal) = shared.write(&job, course, &steps).await;
+                let (verdict, refusal) = shared.write(&job, course, steps).await;
                 Run { key: job.key, verdict, wake, refusal }
             }));
         }
@@ -288,10 +294,15 @@ impl<R: Room> Shared<R> {
         &self,
         job: &Job<R::Key>,
         course: Course,
-        steps: &[Step],
+        mut steps: Vec<Step>,
     ) -> (Verdict, Option<String>) {
-        let outcome = self.writer.execute(steps, &self.cancel).await;
-        self.measure(course, steps, &outcome);
+        let spans =
+            self.tracer.as_ref().map(|tracer| tracer.begin(&mut steps, &job.key, job.since));
+        let outcome = self.writer.execute(&steps, &self.cancel).await;
+        if let Some(spans) = spans {
+            spans.end(&steps, &outcome);
+        }
+        self.measure(course, &steps, &outcome);
         for failure in &outcome.failures {
             self.metrics.failed(failure.class.as_str());
             tracing::debug!(

@@ -9,6 +9,7 @@
 //! - [`plan`]: what a room decides, as data; [`room`]: what a room is.
 //! - [`engine`]: drives a room; [`queue`]: which key is next; [`writer`]: sends plans.
 //! - [`clients`]: connections and credentials; [`events`]: Kubernetes Events.
+//! - [`traces`]: where a change spent its time, told to a collector.
 //! - [`agent`]: all of it put together.
 //! - [`lease`]: which of several processes writes.
 //! - [`schema`]: what an API server serves.
@@ -34,6 +35,7 @@ pub mod room;
 pub mod schema;
 #[cfg(feature = "testing")]
 pub mod testing;
+pub mod traces;
 pub mod writer;
 
 pub use room::Room;

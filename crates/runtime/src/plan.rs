@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use fleet_accumulator::{ClusterId, ResourceVersion, Uid};
-use fleet_api::{ObjectName, ResourceKind};
+use fleet_api::{ObjectName, ResourceKind, TraceContext};
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -92,6 +92,32 @@ pub struct Sample {
     pub once: Option<(Uid, i64)>,
 }
 
+/// Where on the way of an endpoint change a step is. A trace has a span of each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trace {
+    /// The change enters the fleet; the object carries the context of a new trace.
+    Begins,
+    /// The change comes from an object with this context, and the new one carries it on.
+    Continues(Option<TraceContext>),
+    /// The change comes from an object with this context, and has arrived.
+    Ends(Option<TraceContext>),
+}
+
+impl Trace {
+    /// What led to the step, if that left its context.
+    pub fn parent(self) -> Option<TraceContext> {
+        match self {
+            Self::Begins => None,
+            Self::Continues(parent) | Self::Ends(parent) => parent,
+        }
+    }
+
+    /// Whether the object that is written carries the context to another cluster.
+    pub fn travels_on(self) -> bool {
+        !matches!(self, Self::Ends(_))
+    }
+}
+
 /// One request, and what it waits for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step {
@@ -110,6 +136,8 @@ pub struct Step {
     /// Stage histogram (`export`, `resolve`, `distribute`, `import`) that takes the time from the
     /// event that dirtied the key to the acknowledgement of this step.
     pub stage: Option<&'static str>,
+    /// Its part in a trace. What is planned does not depend on whether there are traces.
+    pub trace: Option<Trace>,
     /// Handed back to the room once the step was acknowledged.
     pub sample: Option<Sample>,
 }
@@ -117,8 +145,8 @@ pub struct Step {
 impl Step {
     /// A step without dependencies, not urgent, not measured.
     pub fn new(cluster: ClusterId, kind: ResourceKind, name: ObjectName, action: Action) -> Self {
-        let (after, urgent, stage, sample) = (Vec::new(), false, None, None);
-        Self { cluster, kind, name, action, after, urgent, stage, sample }
+        let (after, urgent, stage, trace, sample) = (Vec::new(), false, None, None, None);
+        Self { cluster, kind, name, action, after, urgent, stage, trace, sample }
     }
 
     /// Sends this step only after `step` has succeeded.
@@ -139,6 +167,13 @@ impl Step {
     #[must_use]
     pub fn stage(mut self, stage: &'static str) -> Self {
         self.stage = Some(stage);
+        self
+    }
+
+    /// Makes this step a span of a trace.
+    #[must_use]
+    pub fn trace(mut self, trace: Trace) -> Self {
+        self.trace = Some(trace);
         self
     }
 

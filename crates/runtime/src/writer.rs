@@ -14,7 +14,7 @@ mod tests;
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use fleet_accumulator::{ClusterId, Expectation};
 use fleet_api::{ObjectName, ResourceKind};
@@ -38,7 +38,7 @@ use reply::Refusal;
 
 pub(crate) use gate::Terms;
 pub use gate::{NotLeader, WriteGate};
-pub use outcome::{Class, Failure, Outcome};
+pub use outcome::{Class, Exchange, Failure, Outcome};
 
 /// How a [`Writer`] sends.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -112,10 +112,12 @@ impl Writer {
         let mut graph = Graph::new(steps);
         let mut running: FuturesUnordered<_> =
             graph.roots().map(|index| self.run(index, &steps[index], cancel)).collect();
-        while let Some((index, result)) = running.next().await {
+        while let Some((index, sent, result)) = running.next().await {
+            let ended = monotonic();
+            outcome.exchanges.extend(sent.map(|sent| Exchange { step: index, sent, ended }));
             match result {
                 Ok(expectation) => {
-                    outcome.acknowledged.push((index, monotonic()));
+                    outcome.acknowledged.push((index, ended));
                     outcome.expectations.extend(expectation);
                     for next in graph.succeeded(index) {
                         running.push(self.run(next, &steps[next], cancel));
@@ -170,10 +172,11 @@ impl Writer {
         index: usize,
         step: &Step,
         cancel: &CancellationToken,
-    ) -> (usize, Result<Option<Expectation>, Refusal>) {
-        let result = self.0.step(step, cancel).await;
+    ) -> (usize, Option<Instant>, Result<Option<Expectation>, Refusal>) {
+        let mut sent = None;
+        let result = self.0.step(step, cancel, &mut sent).await;
         self.0.report(step, result.as_ref().err());
-        (index, result)
+        (index, sent, result)
     }
 }
 
@@ -182,6 +185,7 @@ impl Inner {
         &self,
         step: &Step,
         cancel: &CancellationToken,
+        sent: &mut Option<Instant>,
     ) -> Result<Option<Expectation>, Refusal> {
         let Some(cluster) = self.clusters.get(&step.cluster) else {
             let message = format!("no client for cluster {}", step.cluster);
@@ -205,6 +209,7 @@ impl Inner {
         let mut request = request;
         // For the end of the stack: connecting may take a while.
         request.extensions_mut().insert(self.gate.clone());
+        *sent = Some(monotonic());
         let answer = self.send(&cluster.client, request, label).await;
         // A request that the gate has cut off looks like a broken connection.
         let answer = answer.map_err(|refusal| self.gate.check().err().map_or(refusal, gated))?;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use fleet_api::names::SYSTEM_NAMESPACE;
-use fleet_api::{annotations, kinds, labels};
+use fleet_api::{TraceContext, annotations, kinds, labels};
 use serde_json::Value;
 
 use super::history::History;
@@ -81,6 +81,7 @@ fn foreign_fields(request: &Request) -> Vec<Violation> {
     };
     fields.extend(keys(body, "/metadata/labels").filter(foreign).map(str::to_owned));
     fields.extend(keys(body, "/metadata/annotations").filter(foreign).map(str::to_owned));
+    fields.extend(strange_context(request).map(str::to_owned));
     let owned = list(body, "/metadata/ownerReferences").next().is_some();
     if owned && resource != kinds::SERVICE_IMPORT.plural {
         fields.push("ownerReferences".to_owned());
@@ -104,6 +105,15 @@ fn foreign_fields(request: &Request) -> Vec<Violation> {
     fields.dedup();
     let say = |field| Violation::of_request("S24", request, format!("{field} crosses the border"));
     fields.into_iter().map(say).collect()
+}
+
+/// A trace context is on its way on exported slices alone, and in its own form.
+fn strange_context(request: &Request) -> Option<&'static str> {
+    let travels = [kinds::ENDPOINT_SLICE_EXPORT.plural, kinds::ENDPOINT_SLICE_IMPORT.plural];
+    let seen = request.body.pointer("/metadata/annotations")?.get(annotations::TRACEPARENT)?;
+    let right = travels.contains(&&*request.resource)
+        && seen.as_str().is_some_and(|text| TraceContext::parse(text).is_some());
+    (!right).then_some(annotations::TRACEPARENT)
 }
 
 fn forbidden_addresses(request: &Request) -> Vec<Violation> {

@@ -82,6 +82,7 @@ impl<S: Snapshot> Parts<S> {
         let settings = WriterSettings::new(name);
         let writer = Writer::new(clients, settings, WriteGate::open(), metrics.writer());
         let wiring = Wiring {
+            tracer: None,
             accumulator,
             writer,
             events: EventSink::disabled(),

@@ -84,6 +84,29 @@ async fn a_network_policy_lets_the_agent_reach_the_hub() {
 }
 
 #[tokio::test]
+async fn traces_are_sent_where_a_collector_is_named() {
+    for name in CHARTS {
+        let plain = render(name, &json!({})).await;
+        assert!(!arguments(&plain).iter().any(|argument| argument.contains("otlp")), "{name}");
+        for (endpoint, port) in [
+            ("http://collector.monitoring:4318", 4318),
+            ("https://collector.example/tenant:9", 443),
+            ("http://[fd00::1]", 80),
+        ] {
+            let values = json!({ "otlpEndpoint": endpoint, "networkPolicy": { "enabled": true } });
+            let objects = render(name, &values).await;
+            assert!(arguments(&objects).contains(&&*format!("--otlp-endpoint={endpoint}")));
+            let egress = &find(&objects, "NetworkPolicy", name).unwrap()["spec"]["egress"];
+            assert_eq!(
+                egress[2]["ports"],
+                json!([{ "port": port, "protocol": "TCP" }]),
+                "{endpoint}"
+            );
+        }
+    }
+}
+
+#[tokio::test]
 async fn each_provider_mounts_its_credentials() {
     let secret = render("member-agent", &json!({ "secret": { "name": "hub", "key": "t" } })).await;
     assert_eq!(

@@ -17,6 +17,7 @@ async fn wrong_values_of_either_chart() {
         (json!({ "leaderElectionNamespace": "Fleet_System" }), "'/leaderElectionNamespace'"),
         (json!({ "networkPolicy": { "apiServerPorts": [70000] } }), "maximum: got 70,000"),
         (json!({ "extraArgs": ["v=2"] }), "'/extraArgs/0'"),
+        (json!({ "otlpEndpoint": "collector:4318" }), "'/otlpEndpoint'"),
         (
             json!({ "podMonitor": { "enabled": true }, "serviceMonitor": { "enabled": true } }),
             "choose one",

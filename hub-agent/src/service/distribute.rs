@@ -9,7 +9,7 @@ use fleet_model::endpoints::loses;
 use fleet_model::records::{EndpointSliceExportRecord, EndpointSliceImportRecord};
 use fleet_model::served;
 use fleet_model::steps::{HUB, add_finalizer, remove_finalizer, to_json};
-use fleet_runtime::plan::{Plan, Step, StepId};
+use fleet_runtime::plan::{Plan, Step, StepId, Trace};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -164,7 +164,7 @@ fn begin(
     report_taken(others, plan);
     let after = first.after.clone().filter(|_| carries(fleet, &first.slice) == Some(true))?;
     let step = HUB.create::<EndpointSliceImportRecord>(name, body(fleet, &first.slice, &[]));
-    Some(plan.push(step.after(after).stage("distribute")))
+    Some(plan.push(distributed(step.after(after), &first.slice)))
 }
 
 fn update(fleet: &Fleet<'_>, copy: &Copy, offer: &Offer<'_>, plan: &mut Plan) {
@@ -176,8 +176,13 @@ fn update(fleet: &Fleet<'_>, copy: &Copy, offer: &Offer<'_>, plan: &mut Plan) {
     if let Some(metadata) = body["metadata"].as_object_mut() {
         metadata.remove("finalizers"); // They are the importer's; what is there stays.
     }
-    let step = HUB.replace(copy, body).after(after).stage("distribute");
+    let step = distributed(HUB.replace(copy, body).after(after), &offer.slice);
     plan.push(if loses(&copy.spec, &wanted) { step.urgent() } else { step });
+}
+
+/// The write that brings a slice to an importer.
+fn distributed(step: Step, slice: &Slice<'_>) -> Step {
+    step.stage("distribute").trace(Trace::Continues(slice.record.trace_context()))
 }
 
 fn body(fleet: &Fleet<'_>, slice: &Slice<'_>, carried: &[Endpoint]) -> Value {

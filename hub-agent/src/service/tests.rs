@@ -12,4 +12,5 @@ mod held_up;
 mod imports;
 mod slices;
 mod strays;
+mod traces;
 mod world;

@@ -10,7 +10,7 @@ use fleet_model::records::{EndpointSliceExportRecord, EndpointSliceRecord};
 use fleet_model::reference;
 use fleet_model::served;
 use fleet_model::steps::{HUB, to_json};
-use fleet_runtime::plan::{Plan, Step, StepId};
+use fleet_runtime::plan::{Plan, Step, StepId, Trace};
 use jiff::Timestamp;
 use serde_json::json;
 
@@ -97,7 +97,8 @@ fn create(subject: &Subject<'_>, slice: &Record<EndpointSliceRecord>) -> Option<
         "spec": to_json(&spec(subject, slice, &[], subject.now)),
     });
     let name = free_name(subject, slice)?;
-    Some(HUB.create::<EndpointSliceExportRecord>(name, body).stage("export"))
+    let step = HUB.create::<EndpointSliceExportRecord>(name, body);
+    Some(step.stage("export").trace(Trace::Begins))
 }
 
 /// The first name on the hub that nothing has. The hash makes the first one free, unless a copy of
@@ -131,7 +132,8 @@ fn update(
     if same {
         return None;
     }
-    let step = HUB.replace(copy, json!({ "spec": to_json(&wanted) })).stage("export");
+    let step = HUB.replace(copy, json!({ "spec": to_json(&wanted) }));
+    let step = step.stage("export").trace(Trace::Begins);
     Some(if loses(&copy.spec, &wanted) { step.urgent() } else { step })
 }
 

@@ -16,6 +16,7 @@ mod service;
 mod slices;
 mod stamps;
 mod tampering;
+mod traces;
 mod unexport;
 mod weight;
 mod world;

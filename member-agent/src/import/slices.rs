@@ -9,7 +9,7 @@ use fleet_api::{ObjectName, events, finalizers, names};
 use fleet_model::records::{EndpointSliceImportRecord, EndpointSliceRecord};
 use fleet_model::steps::{HUB, LOCAL, add_finalizer, remove_finalizer};
 use fleet_model::term;
-use fleet_runtime::plan::{Event, Plan, Step, StepId};
+use fleet_runtime::plan::{Event, Plan, Step, StepId, Trace};
 
 use super::admit::{Admitted, admit};
 use super::content;
@@ -140,7 +140,8 @@ fn import(
     let arrives = step.action.verb() != "delete"
         && !current.is_some_and(|current| content::carries(&admitted, current));
     let sample = latency::sample(copy, current).filter(|_| arrives);
-    Some(plan.push(step.after(guarded).stage("import").sample(sample)))
+    let step = step.stage("import").trace(Trace::Ends(copy.trace_context()));
+    Some(plan.push(step.after(guarded).sample(sample)))
 }
 
 /// Our finalizer, before the effect, where a copy lacks it: a Go hub sets none, and somebody may take it away.

@@ -12,6 +12,7 @@ mod namespaces;
 mod orphans;
 mod requests;
 mod slices;
+mod traces;
 mod wishes;
 
 use std::time::Duration;

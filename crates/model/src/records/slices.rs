@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use fleet_accumulator::{Meta, Tracked, wire};
-use fleet_api::{ExportedSliceSpec, ObjectName, ResourceKind, annotations, kinds, names};
+use fleet_api::{
+    ExportedSliceSpec, ObjectName, ResourceKind, TraceContext, annotations, kinds, names,
+};
 
 wire! {
     /// An EndpointSliceExport on the wire.
@@ -59,6 +61,13 @@ macro_rules! tracked_slice {
             fn index(&self, name: &ObjectName) -> Vec<ObjectName> {
                 let service = self.spec.owner_service_reference.object();
                 service.into_iter().chain([named(&name.name)]).collect()
+            }
+        }
+
+        impl $record {
+            /// The trace of the write that made it what it is.
+            pub fn trace_context(&self) -> Option<TraceContext> {
+                TraceContext::parse(self.meta.annotation(annotations::TRACEPARENT)?)
             }
         }
     };

@@ -94,6 +94,17 @@ pub struct Failure {
     pub message: String,
 }
 
+/// A request that went out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exchange {
+    /// Position of its step in the plan.
+    pub step: usize,
+    /// When it was sent.
+    pub sent: Instant,
+    /// When it was answered or given up.
+    pub ended: Instant,
+}
+
 /// What came of a plan.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
@@ -101,6 +112,8 @@ pub struct Outcome {
     pub expectations: Vec<Expectation>,
     /// Steps that succeeded, with the time of the answer.
     pub acknowledged: Vec<(usize, Instant)>,
+    /// Requests that went out, whatever came of them.
+    pub exchanges: Vec<Exchange>,
     /// Steps that failed.
     pub failures: Vec<Failure>,
     /// Steps that were not sent because one they wait for failed.

@@ -463,6 +463,7 @@ impl World {
         let writer = Writer::new(clients, settings, gate.clone(), metrics.writer());
         let replan = Replan::new();
         let wiring = Wiring {
+            tracer: None,
             accumulator,
             writer,
             events: EventSink::disabled(),

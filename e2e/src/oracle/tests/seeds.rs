@@ -1,7 +1,7 @@
 //! One violation each, planted into the story where everything is in its place.
 
-use fleet_api::kinds;
 use fleet_api::names::SYSTEM_NAMESPACE;
+use fleet_api::{annotations, kinds};
 use serde_json::json;
 
 use super::story::{
@@ -16,7 +16,7 @@ const EXPORT: (&str, &str) = ("fleet-member-a", SLICE);
 const COPY: (&str, &str) = ("fleet-member-b", SLICE);
 const SERVICE: (&str, &str) = (TEAM, WEB);
 
-pub(super) const SEEDS: [Seed; 45] = [
+pub(super) const SEEDS: [Seed; 46] = [
     ("S01", "an exported address that is nobody's", |story| {
         story.edit(&agent("a"), "hub", kinds::ENDPOINT_SLICE_EXPORT, EXPORT, |export| {
             export["spec"]["endpoints"][0]["addresses"] = json!(["10.9.9.9"]);
@@ -183,6 +183,12 @@ pub(super) const SEEDS: [Seed; 45] = [
         let mut export = story.slice_export();
         export["metadata"]["name"] = json!("another");
         export["spec"]["endpoints"][0]["nodeName"] = json!("node-1");
+        story.put(&agent("a"), "hub", kinds::ENDPOINT_SLICE_EXPORT, export);
+    }),
+    ("S24", "a trace context that is none", |story| {
+        let mut export = story.slice_export();
+        export["metadata"]["name"] = json!("another");
+        export["metadata"]["annotations"][annotations::TRACEPARENT] = json!("00-0-0-01");
         story.put(&agent("a"), "hub", kinds::ENDPOINT_SLICE_EXPORT, export);
     }),
     ("S25", "an address that takes no traffic", |story| {
