@@ -54,6 +54,11 @@ impl Helm {
         Ok(Self { program })
     }
 
+    /// The program's file.
+    pub fn program(&self) -> &Path {
+        &self.program
+    }
+
     /// `helm lint`; what it says. Warnings are errors.
     pub async fn lint(&self, chart: &Path, values: &Value) -> Result<String> {
         let chart = chart.display().to_string();

@@ -7,7 +7,7 @@
 //! - [`oracle`] records a run and judges it; [`mirror`] compares the outcome of one run with that of another;
 //! - [`proxy`] does to connections what networks do, [`fault_proxy`] to single requests;
 //! - [`audit`] counts the agents' writes; [`bench`] is `fleet-bench`;
-//! - [`helm`] is what users install the charts with;
+//! - [`helm`] is what users install the charts with, [`kubelet`] runs what they install;
 //! - [`wait`] waits for conditions; [`command`] is `fleet-testbed`, [`demo`] is `fleet-demo`.
 
 pub mod audit;
@@ -18,6 +18,7 @@ pub mod exchange;
 pub mod fault_proxy;
 pub mod fleet;
 pub mod helm;
+pub mod kubelet;
 pub mod mirror;
 pub mod objects;
 pub mod observer;

@@ -34,7 +34,7 @@ use crate::fleet::Fleet;
 use crate::wait::wait_until;
 use binaries::Binaries;
 use cluster::Cluster;
-use controlplane::{ApiServerSettings, ControlPlane};
+use controlplane::{ApiServerSettings, ControlPlane, DEPLOYMENT_CONTROLLERS, SLICE_CONTROLLER};
 use state::RunDir;
 
 /// What to start.
@@ -48,8 +48,8 @@ pub struct Options {
     pub audit: bool,
     /// Further arguments of every kube-apiserver.
     pub apiserver_arguments: Vec<String>,
-    /// Whether kube-controller-manager makes EndpointSlices of pods.
-    pub slice_controller: bool,
+    /// Controllers of kube-controller-manager beside those that the fleet depends on.
+    pub controllers: &'static [&'static str],
     /// Whether the hub has the admission policies of its chart.
     pub policies: bool,
 }
@@ -61,7 +61,7 @@ impl Default for Options {
             members: 2,
             audit: true,
             apiserver_arguments: Vec::new(),
-            slice_controller: true,
+            controllers: &[SLICE_CONTROLLER],
             policies: false,
         }
     }
@@ -77,6 +77,12 @@ impl Options {
     #[must_use]
     pub fn with_policies(self) -> Self {
         Self { policies: true, ..self }
+    }
+
+    /// With the controllers that make pods of Deployments.
+    #[must_use]
+    pub fn with_deployments(self) -> Self {
+        Self { controllers: &DEPLOYMENT_CONTROLLERS, ..self }
     }
 
     /// Without audit logs.
@@ -120,11 +126,10 @@ pub struct Bare {
 
 impl Bare {
     /// Starts clusters of these names.
-    pub async fn start(names: &[&str]) -> Result<Self> {
-        let options = Options::default();
+    pub async fn start(names: &[&str], options: &Options) -> Result<Self> {
         let binaries = tokio::task::spawn_blocking(Binaries::ensure).await??;
         let run = Arc::new(RunDir::create(&options.run_name())?);
-        let start = names.iter().map(|name| start_cluster(name, &binaries, &run, &options, false));
+        let start = names.iter().map(|name| start_cluster(name, &binaries, &run, options, false));
         let clusters = try_join_all(start).await?;
         try_join_all(clusters.iter().map(wait_for_controllers)).await?;
         Ok(Self { clusters, run })
@@ -194,7 +199,7 @@ async fn start_cluster(
             _ => join::install_member_crds(&cluster).await?,
         }
         if let Some(plane) = cluster.control_plane() {
-            plane.start_controllers(options.slice_controller).await?;
+            plane.start_controllers(options.controllers).await?;
         }
         anyhow::Ok(cluster)
     };

@@ -327,7 +327,8 @@ fn conditions(ready: bool) -> Value {
     ])
 }
 
-async fn ensure_node(client: &Client) -> Result<()> {
+/// Makes the [node](NODE), if there is none.
+pub async fn ensure_node(client: &Client) -> Result<()> {
     let nodes: Api<Node> = Api::all(client.clone());
     if nodes.get_opt(NODE).await?.is_some() {
         return Ok(());

@@ -1,4 +1,5 @@
-//! Finds or builds the programs that are not ours: those of a control plane, Helm, and the oracle for EndpointSlices.
+//! Finds or builds the programs that are not ours: those of a control plane, kubectl, Helm, and the oracle for
+//! EndpointSlices.
 
 use std::fs::{self, OpenOptions};
 use std::path::{Path, PathBuf};
@@ -60,8 +61,8 @@ impl Binaries {
     }
 }
 
-/// A program beside those of a control plane ([`go_module::SLICE_ORACLE`], [`go_module::HELMS`]), built first if need be:
-/// a minute or two, once per content.
+/// A program beside those of a control plane ([`go_module::SLICE_ORACLE`], [`go_module::HELMS`],
+/// [`go_module::KUBECTL`]), built first if need be: a minute or two, once per content.
 ///
 /// Blocks; call it where that is allowed.
 pub fn own(program: &'static Program) -> Result<PathBuf> {

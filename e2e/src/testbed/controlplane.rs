@@ -30,7 +30,7 @@ const POLL: Duration = Duration::from_millis(25);
 
 /// Controllers that the fleet depends on, beside the [maker of slices](SLICE_CONTROLLER): the maker of default service
 /// accounts, those that finish deletions, and the one that checks types in admission policies. There is no scheduler, no
-/// kubelet and no aggregation of `ClusterRole`s.
+/// aggregation of `ClusterRole`s, and a [kubelet](crate::kubelet) only where a test starts one.
 const CONTROLLERS: [&str; 6] = [
     "garbage-collector-controller",
     "namespace-controller",
@@ -41,7 +41,10 @@ const CONTROLLERS: [&str; 6] = [
 ];
 
 /// Makes EndpointSlices of pods.
-const SLICE_CONTROLLER: &str = "endpointslice-controller";
+pub(super) const SLICE_CONTROLLER: &str = "endpointslice-controller";
+/// Those that make pods of Deployments, and EndpointSlices of these.
+pub(super) const DEPLOYMENT_CONTROLLERS: [&str; 3] =
+    [SLICE_CONTROLLER, "deployment-controller", "replicaset-controller"];
 
 /// A running control plane. Dropping it kills its servers.
 #[derive(Debug)]
@@ -143,11 +146,11 @@ impl ControlPlane {
         &self.folder
     }
 
-    /// Starts kube-controller-manager. It is at work when the first default service account exists. `slices` tells
-    /// whether it makes EndpointSlices; where it does not, [`Self::start_slice_controller`] may.
-    pub async fn start_controllers(&self, slices: bool) -> Result<()> {
-        let slices = slices.then_some(SLICE_CONTROLLER);
-        let controllers: Vec<_> = CONTROLLERS.into_iter().chain(slices).collect();
+    /// Starts kube-controller-manager, with `further` controllers beside those that the fleet depends on. It is at work
+    /// when the first default service account exists. Where nothing makes EndpointSlices,
+    /// [`Self::start_slice_controller`] may.
+    pub async fn start_controllers(&self, further: &[&str]) -> Result<()> {
+        let controllers: Vec<_> = CONTROLLERS.iter().chain(further).copied().collect();
         self.start_controller_manager("kube-controller-manager", &controllers, &[]).await?;
         Ok(())
     }

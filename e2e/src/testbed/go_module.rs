@@ -84,6 +84,10 @@ pub static HELMS: [Program; 2] = [
     Program { name: "helm4", package: "helm.sh/helm/v4/cmd/helm", module: &HELM4 },
 ];
 
+/// What users talk to clusters with; of the same module as the control planes.
+pub static KUBECTL: Program =
+    Program { name: "kubectl", package: "k8s.io/kubernetes/cmd/kubectl", module: &KUBERNETES };
+
 /// Says what Kubernetes' own reconciler of EndpointSlices does.
 pub static SLICE_ORACLE: Program =
     Program { name: "endpointslice-oracle", package: ".", module: &ENDPOINTSLICE_ORACLE };
@@ -207,6 +211,7 @@ mod tests {
         assert!(cache_folder_name().unwrap().starts_with("bin-k1."));
         let own = |program| own_folder_name(program).unwrap();
         assert!(own(&SLICE_ORACLE).starts_with("endpointslice-oracle-0."));
+        assert!(own(&KUBECTL).starts_with("kubectl-1."));
         assert!(own(&HELMS[0]).starts_with("helm3-3.") && own(&HELMS[1]).starts_with("helm4-4."));
         assert!(go_version().starts_with("1."));
     }

@@ -47,10 +47,14 @@ pub struct Container {
 impl Container {
     /// Reads the Deployment of a cluster, and puts into the folder what its Pods get to see.
     pub async fn prepare(cluster: &Cluster, deployment: &str, folder: &Path) -> Result<Self> {
-        let spec = spec_of(cluster, deployment).await?;
-        let [container] = &spec.containers[..] else { bail!("{deployment} has one container") };
-        let mounts = Mount::all(&spec, container, folder)?;
-        let mut environment = vec![own_access(cluster, &spec, folder).await?];
+        Self::of_pod(cluster, &spec_of(cluster, deployment).await?, folder).await
+    }
+
+    /// [`Self::prepare`] for a Pod of this spec.
+    async fn of_pod(cluster: &Cluster, spec: &PodSpec, folder: &Path) -> Result<Self> {
+        let [container] = &spec.containers[..] else { bail!("an agent's Pod has one container") };
+        let mounts = Mount::all(spec, container, folder)?;
+        let mut environment = vec![own_access(cluster, spec, folder).await?];
         for variable in container.env.iter().flatten() {
             let value = variable.value.clone().context("a variable with a value")?;
             let value = mounts.iter().fold(value, |value, mount| mount.path_here(&value));
@@ -94,16 +98,29 @@ impl Running {
         pod: &str,
         run: &Arc<RunDir>,
     ) -> Result<Self> {
+        let spec = spec_of(cluster, deployment).await?;
+        let mut running = Self::launch(cluster, &spec, (deployment, pod), run).await?;
+        running.wait_ready().await?;
+        Ok(running)
+    }
+
+    /// Starts an agent as a Pod of this spec and name says.
+    pub(crate) async fn launch(
+        cluster: &Cluster,
+        spec: &PodSpec,
+        (agent, pod): (&str, &str),
+        run: &RunDir,
+    ) -> Result<Self> {
         let name = format!("{}-{pod}", cluster.name());
         let folder = run.folder(&format!("pod-{name}"))?;
-        let container = Container::prepare(cluster, deployment, &folder).await?;
+        let container = Container::of_pod(cluster, spec, &folder).await?;
         let health = free_port()?;
         let addresses = ADDRESSES.into_iter().zip([free_port()?, health]);
         let addresses = addresses.map(|(flag, port)| format!("{flag}=127.0.0.1:{port}"));
         // A container's host name is that of its Pod.
         let host = ("HOSTNAME".to_owned(), pod.to_owned());
         let launch = Launch {
-            program: find_program(deployment)?,
+            program: find_program(agent)?,
             arguments: container
                 .arguments
                 .iter()
@@ -116,21 +133,25 @@ impl Running {
             log: folder.join("agent.log"),
             name,
         };
-        let server = Server::start(&launch, run)?;
-        let mut running = Self { server, container, health };
-        running.wait_ready().await?;
-        Ok(running)
+        Ok(Self { server: Server::start(&launch, run)?, container, health })
     }
 
     async fn wait_ready(&mut self) -> Result<()> {
-        let (server, url) = (&mut self.server, format!("http://127.0.0.1:{}/readyz", self.health));
-        let what = format!("{} is ready", server.name());
-        let ready = wait_until(&what, READY_DEADLINE, async || {
-            server.check_alive()?;
-            Ok(plain_http::get(&url).await?.0 == 200)
-        });
-        let ready = ready.await;
+        let what = format!("{} is ready", self.server.name());
+        let ready = wait_until(&what, READY_DEADLINE, async || self.is_ready().await).await;
         ready.with_context(|| format!("its last lines:\n{}", self.server.log_tail(15)))
+    }
+
+    /// Whether it says that it is ready; an error if it has ended.
+    pub(crate) async fn is_ready(&mut self) -> Result<bool> {
+        self.server.check_alive()?;
+        let url = format!("http://127.0.0.1:{}/readyz", self.health);
+        Ok(plain_http::get(&url).await?.0 == 200)
+    }
+
+    /// Whether it has ended by itself.
+    pub(crate) fn has_ended(&mut self) -> bool {
+        self.server.exited().is_some()
     }
 
     /// What it is started with.

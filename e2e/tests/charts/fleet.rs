@@ -6,11 +6,11 @@ use anyhow::{Context, Result, ensure};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use fleet_e2e::helm::{Helm, Release, chart};
-use fleet_e2e::testbed::Bare;
 use fleet_e2e::testbed::agents::find_program;
 use fleet_e2e::testbed::apply::apply;
 use fleet_e2e::testbed::cluster::Cluster;
 use fleet_e2e::testbed::pod::NAMESPACE;
+use fleet_e2e::testbed::{Bare, Options};
 use fleet_e2e::wait::wait_for;
 use k8s_openapi::api::core::v1::Secret;
 use kube::Api;
@@ -30,7 +30,7 @@ pub(crate) struct Fleet {
 
 impl Fleet {
     pub(crate) async fn start() -> Result<Self> {
-        let bare = Bare::start(&["hub", "east", "west"]).await?;
+        let bare = Bare::start(&["hub", "east", "west"], &Options::default()).await?;
         for cluster in bare.clusters() {
             apply(&cluster.client(), restricted_namespace()).await?;
         }

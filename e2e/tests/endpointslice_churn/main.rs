@@ -57,11 +57,8 @@ const OURS: usize = 1;
 #[tokio::test(flavor = "multi_thread")]
 async fn both_controllers_come_to_the_same() {
     let dual_stack = "--service-cluster-ip-range=10.96.0.0/16,fd00:96::/112".to_owned();
-    let options = Options {
-        slice_controller: false,
-        apiserver_arguments: vec![dual_stack],
-        ..Options::members(2)
-    };
+    let options =
+        Options { controllers: &[], apiserver_arguments: vec![dual_stack], ..Options::members(2) };
     let testbed = Testbed::start(options).await.unwrap();
     let result = story(&testbed).await;
     testbed.explain(result).await.unwrap();

@@ -26,26 +26,27 @@ pub(super) struct Mount {
 }
 
 impl Mount {
-    /// The mounts of a container, as folders of this folder.
+    /// The mounted Secrets of a container, as folders of this folder. What else is mounted is the token of the service
+    /// account, which has another way in.
     pub(super) fn all(
         spec: &PodSpec,
         container: &v1::Container,
         folder: &Path,
     ) -> Result<Vec<Self>> {
-        let mounts = container.volume_mounts.iter().flatten();
-        let mounts = mounts.map(|mounted| {
+        let mut mounts = Vec::new();
+        for mounted in container.volume_mounts.iter().flatten() {
             let mut volumes = spec.volumes.iter().flatten();
             let volume = volumes.find(|volume| volume.name == mounted.name).context("a volume")?;
-            let source = volume.secret.as_ref().context("a Secret")?;
+            let Some(source) = &volume.secret else { continue };
             let items = source.items.iter().flatten();
-            Ok(Self {
+            mounts.push(Self {
                 path: mounted.mount_path.clone(),
                 folder: folder.join(&volume.name),
                 secret: source.secret_name.clone().context("a Secret's name")?,
                 items: items.map(|item| (item.key.clone(), item.path.clone())).collect(),
-            })
-        });
-        mounts.collect()
+            });
+        }
+        Ok(mounts)
     }
 
     /// A path in the container, on this machine.
@@ -60,6 +61,11 @@ impl Mount {
         let version = secret.metadata.resource_version.context("a version")?;
         let data = secret.data.unwrap_or_default();
         let fresh = format!("..{version}");
+        if fs::read_link(self.folder.join(CURRENT))
+            .is_ok_and(|current| current == Path::new(&fresh))
+        {
+            return Ok(());
+        }
         fs::create_dir_all(self.folder.join(&fresh))?;
         for (key, path) in &self.items {
             let content = data.get(key).with_context(|| format!("{} has {key}", self.secret))?;

@@ -1,0 +1,104 @@
+//! The commands in the README and the docs, run as a reader would run them, page after page, on one testbed. See
+//! [`page`] for what a page can say about that.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stderr,
+    reason = "clippy takes only #[test] functions for tests"
+)]
+
+mod looks_like;
+mod page;
+mod shell;
+mod stage;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+
+use page::{Block, Content, blocks};
+use shell::Shell;
+use stage::Stage;
+
+/// In the order in which they are run: each begins with what the one before has left.
+const PAGES: [&str; 1] = ["README.md"];
+/// Not run yet.
+const LATER: [&str; 6] = [
+    "docs/by-hand.md",
+    "docs/charts.md",
+    "docs/migration.md",
+    "docs/operations.md",
+    "docs/recovery.md",
+    "docs/troubleshooting.md",
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn commands_of_the_pages_work() {
+    let stage = Stage::start().await.unwrap();
+    let result = tokio::select! {
+        result = all_pages(&stage) => result,
+        () = stage.nodes() => unreachable!("kubelets do not end"),
+    };
+    if let Err(error) = result {
+        panic!("{error:#}\nlogs are kept in {}", stage.logs().display());
+    }
+}
+
+async fn all_pages(stage: &Stage) -> Result<()> {
+    for page in PAGES {
+        let text = stage.with_addresses(&std::fs::read_to_string(root().join(page))?);
+        let mut shell = stage.shell(page)?;
+        let mut count = 0;
+        for Block { line, content } in blocks(&text)? {
+            let begin = std::time::Instant::now();
+            match content {
+                Content::Excused(reason) => eprintln!("{page}:{line}: not run: {reason}"),
+                content => {
+                    let done = run(&mut shell, content).await;
+                    done.with_context(|| format!("{page}, the block at line {line}"))?;
+                    eprintln!("{page}:{line}: {:.1?}", begin.elapsed());
+                    count += 1;
+                }
+            }
+        }
+        ensure!(count > 0, "nothing of {page} was run");
+    }
+    Ok(())
+}
+
+async fn run(shell: &mut Shell, content: Content) -> Result<()> {
+    match content {
+        Content::Excused(_) => Ok(()),
+        Content::Script(commands) => shell.script(&commands).await,
+        Content::Session(commands) => {
+            for (command, shown) in commands {
+                let printed = shell.command(&command).await?;
+                if let Some(missing) = looks_like::missing(&shown, &printed) {
+                    anyhow::bail!("{command}\n--- prints:\n{printed}\n--- and not: {missing}");
+                }
+            }
+            Ok(())
+        }
+    }
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+#[test]
+fn no_page_with_commands_is_left_out() {
+    let docs = std::fs::read_dir(root().join("docs")).unwrap();
+    let docs = docs.map(|entry| format!("docs/{}", entry.unwrap().file_name().to_string_lossy()));
+    let all = docs.chain(["README.md".to_owned()]);
+    let with_commands: BTreeSet<_> = all
+        .filter(|page| {
+            let text = std::fs::read_to_string(root().join(page)).unwrap();
+            !blocks(&text).with_context(|| page.clone()).unwrap().is_empty()
+        })
+        .collect();
+    let known = PAGES.into_iter().chain(LATER).map(str::to_owned).collect::<BTreeSet<_>>();
+    assert_eq!(known, with_commands);
+}
