@@ -40,7 +40,7 @@ lint: ## Check format, lints, generated files, dependencies, scripts; changes no
 # All targets first: the scenario tests start the agents' programs, which `cargo test` alone does not always build.
 # With the tests among them the features are the tests' own, so the second command compiles nothing again.
 test: ## Run all tests, unit to scenario, the latter on real control planes
-	@.ci/need rust control-plane endpointslice-oracle helm kubectl
+	@.ci/need rust control-plane endpointslice-oracle otlp-receiver helm kubectl
 	$(CARGO) build --workspace --all-targets --locked
 	$(CARGO) test --workspace --locked
 

@@ -7,7 +7,8 @@
 //! - [`oracle`] records a run and judges it; [`mirror`] compares the outcome of one run with that of another;
 //! - [`proxy`] does to connections what networks do, [`fault_proxy`] to single requests;
 //! - [`audit`] counts the agents' writes; [`bench`] is `fleet-bench`;
-//! - [`helm`] is what users install the charts with, [`kubelet`] runs what they install;
+//! - [`helm`] is what users install the charts with, [`kubelet`] runs what they install; [`prometheus`] and [`otlp`]
+//!   observe it;
 //! - [`wait`] waits for conditions; [`command`] is `fleet-testbed`, [`demo`] is `fleet-demo`.
 
 pub mod audit;
@@ -23,6 +24,7 @@ pub mod mirror;
 pub mod objects;
 pub mod observer;
 pub mod oracle;
+pub mod otlp;
 pub mod plain_http;
 pub mod prometheus;
 pub mod proxy;

@@ -27,14 +27,16 @@ pub const GRACE_PERIOD: &str = "DERIVED_SERVICE_GRACE_PERIOD";
 const READY_DEADLINE: Duration = Duration::from_secs(30);
 const STOP_PATIENCE: Duration = Duration::from_secs(15);
 
-/// Variables of the caller that would make an agent talk to another cluster; agents are started without them.
-pub const FOREIGN: [&str; 6] = [
+/// Variables of the caller that would make an agent talk to another cluster or tell others; agents are started without
+/// them.
+pub const FOREIGN: [&str; 7] = [
     "KUBECONFIG",
     "HUB_SERVER_URL",
     "CONFIG_PATH",
     "HUB_CERTIFICATE_AUTHORITY",
     "HUB_KUBE_HEADER",
     "MEMBER_CLUSTER_NAME",
+    "OTEL_EXPORTER_OTLP_ENDPOINT",
 ];
 
 /// Which agent.

@@ -62,6 +62,14 @@ static ENDPOINTSLICE_ORACLE: Module = Module {
     requirement: "k8s.io/endpointslice",
 };
 
+static OTLP_RECEIVER_MODULE: Module = Module {
+    name: "otlp-receiver",
+    go_mod: include_str!("../../otlp-receiver/go.mod"),
+    go_sum: include_str!("../../otlp-receiver/go.sum"),
+    sources: &[("main.go", include_str!("../../otlp-receiver/main.go"))],
+    requirement: "go.opentelemetry.io/collector/receiver/otlpreceiver",
+};
+
 static HELM3: Module = Module {
     name: "helm3",
     go_mod: include_str!("../../controlplane/helm3/go.mod"),
@@ -91,6 +99,10 @@ pub static KUBECTL: Program =
 /// Says what Kubernetes' own reconciler of EndpointSlices does.
 pub static SLICE_ORACLE: Program =
     Program { name: "endpointslice-oracle", package: ".", module: &ENDPOINTSLICE_ORACLE };
+
+/// Takes traces as the OpenTelemetry Collector does.
+pub static OTLP_RECEIVER: Program =
+    Program { name: "otlp-receiver", package: ".", module: &OTLP_RECEIVER_MODULE };
 
 /// The programs of a control plane, in the order they are built.
 pub static PROGRAMS: [Program; 3] = [
@@ -212,6 +224,7 @@ mod tests {
         let own = |program| own_folder_name(program).unwrap();
         assert!(own(&SLICE_ORACLE).starts_with("endpointslice-oracle-0."));
         assert!(own(&KUBECTL).starts_with("kubectl-1."));
+        assert!(own(&OTLP_RECEIVER).starts_with("otlp-receiver-0."));
         assert!(own(&HELMS[0]).starts_with("helm3-3.") && own(&HELMS[1]).starts_with("helm4-4."));
         assert!(go_version().starts_with("1."));
     }
