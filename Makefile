@@ -13,7 +13,7 @@ KEEP ?=
 # `make soak STEPS=10000`: a longer one.
 STEPS ?= 3000
 keep := $(if $(filter-out 0 no false,$(KEEP)),--keep)
-scripts := $(wildcard .ci/* e2e/kind/*.sh)
+scripts := $(wildcard .ci/* e2e/kind/*.sh e2e/kind/stand-in/*)
 target := $(or $(CARGO_TARGET_DIR),target)
 
 help: ## List the targets

@@ -1,14 +1,15 @@
-# What up.sh, test.sh and down.sh share; to be sourced.
+# What the scripts here share; to be sourced.
 # shellcheck shell=bash
 #
-#   MEMBERS       number of members; 3, which is what the scenario tests need
-#   FLEET_IMAGES  folder with hub-agent.tar and member-agent.tar, as `make image` leaves them; target/image
+#   MEMBERS           number of members; 3, which is what the scenario tests need
+#   FLEET_IMAGES      folder with hub-agent.tar and member-agent.tar, as `make image` leaves them; target/image
+#   FLEET_KIND_STATE  folder for the clusters' kubeconfigs, which down.sh removes; target/kind
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 MEMBERS=${MEMBERS:-3}
 FLEET_IMAGES=${FLEET_IMAGES:-target/image}
-state=target/kind
+state=${FLEET_KIND_STATE:-$PWD/target/kind}
 names=()
 for ((number = 1; number <= MEMBERS; number++)); do
     names+=("member-$number")

@@ -25,6 +25,11 @@ node_address() {
     docker inspect --format '{{.NetworkSettings.Networks.kind.IPAddress}}' "fleet-$1-control-plane"
 }
 
+# Where a cluster's API server is for the others.
+url() {
+    docker inspect --format 'https://{{.NetworkSettings.Networks.kind.IPAddress}}:6443' "fleet-$1-control-plane"
+}
+
 # connect CLUSTER OTHER: the node of one finds the Pods of the other.
 connect() {
     local range
@@ -65,7 +70,7 @@ for name in "${names[@]}"; do
 {apiVersion: v1, kind: Secret, metadata: {name: hub-kubeconfig-secret, namespace: fleet-system}, data: {token: $token}}
 END
     install "$name" member-agent --set "config.memberClusterName=$name" --set "config.hubCA=$authority" \
-        --set "config.hubURL=https://$(node_address hub):6443"
+        --set "config.hubURL=$(url hub)"
 done
 deployments | while read -r cluster deployment; do
     on "$cluster" --namespace fleet-system rollout status "deployment/$deployment" --timeout=2m

@@ -25,6 +25,7 @@ const AGENTS: [&str; 2] = ["hub-agent", "member-agent"];
 pub struct Kubelet<'a> {
     cluster: &'a Cluster,
     run: &'a RunDir,
+    pods: ListParams,
     /// By the Pod's uid.
     agents: BTreeMap<String, Running>,
 }
@@ -32,7 +33,13 @@ pub struct Kubelet<'a> {
 impl<'a> Kubelet<'a> {
     /// One that has not begun.
     pub fn new(cluster: &'a Cluster, run: &'a RunDir) -> Self {
-        Self { cluster, run, agents: BTreeMap::new() }
+        Self { cluster, run, pods: ListParams::default(), agents: BTreeMap::new() }
+    }
+
+    /// One that leaves all other Pods to the test.
+    pub fn of_agents(cluster: &'a Cluster, run: &'a RunDir) -> Self {
+        let pods = ListParams::default().labels(&format!("{NAME} in ({})", AGENTS.join(",")));
+        Self { pods, ..Self::new(cluster, run) }
     }
 
     /// Works until it is dropped; dropping it kills the agents.
@@ -53,7 +60,7 @@ impl<'a> Kubelet<'a> {
 
     async fn round(&mut self) -> Result<()> {
         let all: Api<Pod> = Api::all(self.cluster.client());
-        let pods = all.list(&ListParams::default()).await?.items;
+        let pods = all.list(&self.pods).await?.items;
         self.agents.retain(|uid, _| pods.iter().any(|pod| pod.uid().as_ref() == Some(uid)));
         let mut result = Ok(());
         for pod in &pods {

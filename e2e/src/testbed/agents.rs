@@ -1,6 +1,7 @@
 //! The agents as separate processes, with the credentials a user would give them.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
@@ -188,6 +189,10 @@ impl Agents {
         let process = self.process_mut(agent)?;
         process.server = None;
         let mut launch = process.launch.clone();
+        // What a chart has said of the same is not said twice.
+        let again =
+            |old: &OsString| arguments.iter().any(|new| old.to_str().and_then(flag) == flag(new));
+        launch.arguments.retain(|old| !again(old));
         launch.arguments.extend(arguments.iter().map(Into::into));
         process.server = Some(Server::start(&launch, &run)?);
         self.wait_ready_of(agent).await
@@ -307,10 +312,14 @@ impl Usage {
     }
 }
 
+/// The flag of an argument: `leader-elect` of `--leader-elect=true`.
+fn flag(argument: &str) -> Option<&str> {
+    argument.strip_prefix("--").and_then(|flag| flag.split('=').next())
+}
+
 /// Whether an argument sets what this variable is for: `--leader-elect=true` and `LEADER_ELECT`.
 fn sets(argument: &str, variable: &str) -> bool {
-    let flag = argument.strip_prefix("--").and_then(|flag| flag.split('=').next());
-    flag.is_some_and(|flag| flag.to_uppercase().replace('-', "_") == variable)
+    flag(argument).is_some_and(|flag| flag.to_uppercase().replace('-', "_") == variable)
 }
 
 /// Nothing lingers: who watches or counts wants the end now. Options may say otherwise.

@@ -25,6 +25,7 @@ mod handover;
 mod held_up;
 mod home;
 mod kill;
+mod kind;
 mod latency;
 mod leaving;
 mod marks;
@@ -95,5 +96,6 @@ fn main() -> ExitCode {
     kill::add(&mut tests);
     leaving::add(&mut tests);
 
-    tests.run(arguments, SIDE_BY_SIDE)
+    let code = tests.run(arguments.clone(), SIDE_BY_SIDE);
+    if code == ExitCode::SUCCESS { kind::run(arguments) } else { code }
 }

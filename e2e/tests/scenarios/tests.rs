@@ -199,12 +199,8 @@ impl Tests {
     /// how long each scenario took.
     pub(crate) fn run(self, mut arguments: Arguments, side_by_side: usize) -> ExitCode {
         arguments.test_threads.get_or_insert(side_by_side + self.apart);
-        let mut trials = self.trials;
-        let count = trials.len();
-        // One filter is all that the library knows.
-        if let Some(names) = arguments.filter.take_if(|filter| filter.contains(',')) {
-            trials.retain(|trial| names.split(',').any(|name| trial.name().contains(name)));
-        }
+        let count = self.trials.len();
+        let trials = select(self.trials, &mut arguments);
         let all = trials.len() == count;
         let conclusion = libtest_mimic::run(&arguments, trials);
         let all = all && conclusion.num_filtered_out == 0 && conclusion.num_passed > 0;
@@ -223,6 +219,14 @@ impl Tests {
             }
         }
     }
+}
+
+/// Those whose names hold one of several, separated by commas: the library knows but one.
+pub(crate) fn select(mut trials: Vec<Trial>, arguments: &mut Arguments) -> Vec<Trial> {
+    if let Some(names) = arguments.filter.take_if(|filter| filter.contains(',')) {
+        trials.retain(|trial| names.split(',').any(|name| trial.name().contains(name)));
+    }
+    trials
 }
 
 /// Closes the houses, all of them. Whether every right was used is a question only where all scenarios ran.
