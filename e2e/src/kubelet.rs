@@ -17,6 +17,8 @@ use crate::testbed::state::RunDir;
 use crate::workload::{NODE, ensure_node, next_address};
 
 const PAUSE: Duration = Duration::from_millis(100);
+/// Mounted Secrets are brought up to date every so many rounds.
+const SECRETS: u32 = 10;
 /// The label that says which agent a Pod of the charts is.
 const NAME: &str = "app.kubernetes.io/name";
 const AGENTS: [&str; 2] = ["hub-agent", "member-agent"];
@@ -28,12 +30,13 @@ pub struct Kubelet<'a> {
     pods: ListParams,
     /// By the Pod's uid.
     agents: BTreeMap<String, Running>,
+    rounds: u32,
 }
 
 impl<'a> Kubelet<'a> {
     /// One that has not begun.
     pub fn new(cluster: &'a Cluster, run: &'a RunDir) -> Self {
-        Self { cluster, run, pods: ListParams::default(), agents: BTreeMap::new() }
+        Self { cluster, run, pods: ListParams::default(), agents: BTreeMap::new(), rounds: 0 }
     }
 
     /// One that leaves all other Pods to the test.
@@ -62,6 +65,7 @@ impl<'a> Kubelet<'a> {
         let all: Api<Pod> = Api::all(self.cluster.client());
         let pods = all.list(&self.pods).await?.items;
         self.agents.retain(|uid, _| pods.iter().any(|pod| pod.uid().as_ref() == Some(uid)));
+        self.rounds = self.rounds.wrapping_add(1);
         let mut result = Ok(());
         for pod in &pods {
             let done = self.look_after(pod).await.with_context(|| pod.name_any());
@@ -96,7 +100,10 @@ impl<'a> Kubelet<'a> {
                 return ready.map(drop);
             }
             show(&pods, pod, ready.unwrap_or(false)).await?;
-            return running.container().update(self.cluster).await;
+            if self.rounds.is_multiple_of(SECRETS) {
+                running.container().update(self.cluster).await?;
+            }
+            return Ok(());
         }
         let name = pod.name_any();
         let running = Running::launch(self.cluster, spec, (agent, &name), self.run).await?;

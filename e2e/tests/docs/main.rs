@@ -1,5 +1,5 @@
 //! The commands in the README and the docs, run as a reader would run them, page after page, on one testbed. See
-//! [`page`] for what a page can say about that.
+//! [`page`] for what a page can say about that, and `before/` for what pages take for granted.
 
 #![allow(
     clippy::unwrap_used,
@@ -23,15 +23,14 @@ use shell::Shell;
 use stage::Stage;
 
 /// In the order in which they are run: each begins with what the one before has left.
-const PAGES: [&str; 1] = ["README.md"];
-/// Not run yet.
-const LATER: [&str; 6] = [
-    "docs/by-hand.md",
-    "docs/charts.md",
-    "docs/migration.md",
-    "docs/operations.md",
-    "docs/recovery.md",
+const PAGES: [&str; 7] = [
+    "README.md",
     "docs/troubleshooting.md",
+    "docs/recovery.md",
+    "docs/operations.md",
+    "docs/charts.md",
+    "docs/by-hand.md",
+    "docs/migration.md",
 ];
 
 #[tokio::test(flavor = "multi_thread")]
@@ -50,6 +49,10 @@ async fn all_pages(stage: &Stage) -> Result<()> {
     for page in PAGES {
         let text = stage.with_addresses(&std::fs::read_to_string(root().join(page))?);
         let mut shell = stage.shell(page)?;
+        if let Some(before) = before(page) {
+            let before = stage.with_addresses(&before);
+            shell.script(&before).await.with_context(|| format!("before {page}"))?;
+        }
         let mut count = 0;
         for Block { line, content } in blocks(&text)? {
             let begin = std::time::Instant::now();
@@ -84,6 +87,13 @@ async fn run(shell: &mut Shell, content: Content) -> Result<()> {
     }
 }
 
+/// What a page takes for granted, and the page before has not left.
+fn before(page: &str) -> Option<String> {
+    let name = Path::new(page).with_extension("sh");
+    let folder = root().join("e2e/tests/docs/before");
+    std::fs::read_to_string(folder.join(name.file_name()?)).ok()
+}
+
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
@@ -99,6 +109,6 @@ fn no_page_with_commands_is_left_out() {
             !blocks(&text).with_context(|| page.clone()).unwrap().is_empty()
         })
         .collect();
-    let known = PAGES.into_iter().chain(LATER).map(str::to_owned).collect::<BTreeSet<_>>();
+    let known = PAGES.into_iter().map(str::to_owned).collect::<BTreeSet<_>>();
     assert_eq!(known, with_commands);
 }

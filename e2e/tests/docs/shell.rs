@@ -13,8 +13,8 @@ const DEADLINE: Duration = Duration::from_mins(3);
 /// What is before every script: whatever a block leaves running ends when this process closes the other end of its
 /// standard input, or ends itself, in any way.
 const KEEPER: &str = "exec 9<&0 </dev/null\n{ read -r _ <&9; kill -KILL 0; } & disown\n";
-/// Says which command failed.
-const STRICT: &str = "set -eEuo pipefail\ntrap 'echo \"failed: $BASH_COMMAND\" >&2' ERR\n";
+/// Shows each command with its time, and ends with the first that fails.
+const STRICT: &str = "set -euo pipefail; PS4='+ ${EPOCHREALTIME} '; set -x\n";
 
 /// A terminal for one page. Dropping it ends what the page's blocks have left running.
 pub(crate) struct Shell {

@@ -32,7 +32,7 @@ impl Stage {
     pub(crate) async fn start() -> Result<Self> {
         let helm = Helm::v4().await?;
         let kubectl = tokio::task::spawn_blocking(|| binaries::own(&KUBECTL)).await??;
-        let options = Options::default().with_deployments();
+        let options = Options::default().without_audit().with_deployments();
         let bare = Bare::start(&["hub", "east", "west"], &options).await?;
         let programs = bare.run().folder("programs")?;
         symlink(helm.program(), programs.join("helm"))?;
