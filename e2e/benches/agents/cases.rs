@@ -13,8 +13,6 @@ use fleet_runtime::testing::ModelServer;
 use hub_agent::service::ServiceRoom;
 use hub_agent::snapshot::HubSnapshot;
 use jiff::Timestamp;
-use member_agent::export::ExportRoom;
-use member_agent::import::ImportRoom;
 use member_agent::snapshot::MemberSnapshot;
 use serde_json::{Value, json};
 
@@ -36,24 +34,18 @@ pub(crate) fn hub(criterion: &mut Criterion, fleet: &Fleet, size: usize) {
 
 /// The exporter's agent, when its cluster changes a slice.
 pub(crate) fn exporter(criterion: &mut Criterion, fleet: &Fleet, size: usize) {
-    let (own, hub) = (&fleet.members[0].model, &fleet.hub.model);
+    let (own, room) = (&fleet.members[0].model, &fleet.agents[0].export.room);
     let change = Change::of(MemberSnapshot::endpoint_slices(), own, kinds::ENDPOINT_SLICE);
-    let sources = MemberSnapshot::networking();
-    let seen = Seen { own, hub, namespace: Some("fleet-member-a") };
-    let lists = seen.lists::<MemberSnapshot>(sources, size);
-    let room = &fleet.agents[0].export.room;
-    Case::<ExportRoom> { name: "exporter", room, sources, size }.change(criterion, lists, change);
+    let seen = Seen { own, hub: &fleet.hub.model, namespace: Some("fleet-member-a") };
+    Case::of_member("exporter", room, size).change(criterion, seen.member_lists(size), change);
 }
 
 /// The importer's agent, when the hub distributes a changed slice.
 pub(crate) fn importer(criterion: &mut Criterion, fleet: &Fleet, size: usize) {
-    let (own, hub) = (&fleet.members[1].model, &fleet.hub.model);
+    let (hub, room) = (&fleet.hub.model, &fleet.agents[1].import.room);
     let change = Change::of(MemberSnapshot::slice_imports(), hub, kinds::ENDPOINT_SLICE_IMPORT);
-    let sources = MemberSnapshot::networking();
-    let seen = Seen { own, hub, namespace: Some("fleet-member-b") };
-    let lists = seen.lists::<MemberSnapshot>(sources, size);
-    let room = &fleet.agents[1].import.room;
-    Case::<ImportRoom> { name: "importer", room, sources, size }.change(criterion, lists, change);
+    let seen = Seen { own: &fleet.members[1].model, hub, namespace: Some("fleet-member-b") };
+    Case::of_member("importer", room, size).change(criterion, seen.member_lists(size), change);
 }
 
 /// Events about one slice, each with another endpoint than the one before.
@@ -88,6 +80,12 @@ struct Case<'a, R> {
     room: &'a R,
     sources: SourceSet,
     size: usize,
+}
+
+impl<'a, R: Room<Snapshot = MemberSnapshot>> Case<'a, R> {
+    fn of_member(name: &'static str, room: &'a R, size: usize) -> Self {
+        Self { name, room, sources: MemberSnapshot::networking(), size }
+    }
 }
 
 impl<R: Room> Case<'_, R> {
