@@ -15,6 +15,7 @@ pub mod pod;
 pub mod policies;
 pub mod ports;
 pub mod process;
+pub mod quota;
 pub mod rbac;
 pub mod state;
 mod token;

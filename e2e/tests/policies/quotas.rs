@@ -1,16 +1,9 @@
 //! C10: how many objects a member makes is limited by `ResourceQuota`s, which are the hub's administrators' to set.
 
-use std::time::Duration;
-
 use anyhow::{Result, ensure};
 use fleet_api::names::member_namespace;
 use fleet_api::{ResourceKind, kinds};
-use fleet_e2e::objects::api;
-use fleet_e2e::testbed::apply::apply;
-use fleet_e2e::wait::wait_until;
-use k8s_openapi::api::core::v1::ResourceQuota;
-use kube::api::{Patch, PatchParams, PostParams};
-use kube::{Api, Client};
+use fleet_e2e::testbed::quota;
 use serde_json::{Value, json};
 
 use crate::Tests;
@@ -18,8 +11,6 @@ use crate::objects::object;
 use crate::ways::{Way, change, create, create_by_apply, passed};
 use crate::world::{EAST, World};
 
-/// For the API server to take note of a quota.
-const DEADLINE: Duration = Duration::from_secs(20);
 const KIND: ResourceKind = kinds::INTERNAL_SERVICE_EXPORT;
 /// How many of [`KIND`] a member may make.
 const FEW: usize = 2;
@@ -32,7 +23,7 @@ pub(crate) fn add(tests: &mut Tests) {
 async fn a_quota_limits_what_a_member_makes(world: &World) -> Result<()> {
     const MEMBER: &str = "flood";
     let member = world.join(MEMBER).await?;
-    limit(world, (MEMBER, &member)).await?;
+    limit(world, MEMBER).await?;
     for number in 0..FEW {
         let mine = object(KIND, MEMBER, &format!("c10-{number}"));
         passed("few", create(&member, KIND, &mine).await?)?;
@@ -47,31 +38,12 @@ async fn a_quota_limits_what_a_member_makes(world: &World) -> Result<()> {
     Ok(())
 }
 
-/// Limits a member to [`FEW`] exports and no imports, and waits until that is in force: an import is refused.
-pub(crate) async fn limit(world: &World, (member, client): (&str, &Client)) -> Result<()> {
-    let home = member_namespace(member);
+/// Limits a member to [`FEW`] exports and no imports.
+pub(crate) async fn limit(world: &World, member: &str) -> Result<()> {
     let none = kinds::INTERNAL_SERVICE_IMPORT;
-    let count = |kind: ResourceKind| format!("count/{}.{}", kind.plural, kind.group);
-    let hard = json!({ count(KIND): FEW.to_string(), count(none): "0" });
-    let quota = json!({
-        "apiVersion": "v1", "kind": "ResourceQuota",
-        "metadata": { "name": "few", "namespace": home }, "spec": { "hard": hard },
-    });
-    apply(&world.admin, quota).await?;
-    // What a controller does that does not run here: it counts what is there already.
-    let used = json!({ count(KIND): "0", count(none): "0" });
-    let status = json!({ "status": { "hard": hard, "used": used } });
-    let quotas: Api<ResourceQuota> = Api::namespaced(world.admin.clone(), &home);
-    quotas.patch_status("few", &PatchParams::default(), &Patch::Merge(status)).await?;
-
-    let imports = api(client.clone(), none, Some(&home));
-    let import = serde_json::from_value(object(none, member, "c10"))?;
-    let params = PostParams { dry_run: true, ..PostParams::default() };
-    wait_until("the quota is in force", DEADLINE, async || {
-        let answer = imports.create(&params, &import).await;
-        Ok(answer.is_err() && exceeds(answer).is_ok())
-    })
-    .await
+    let import = object(none, member, "c10");
+    let counts = [(KIND, FEW), (none, 0)];
+    quota::limit(&world.admin, &member_namespace(member), &counts, (none, &import)).await
 }
 
 /// An error unless a quota refused the write.

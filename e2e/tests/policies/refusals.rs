@@ -22,7 +22,7 @@ pub(crate) fn add(tests: &mut Tests) {
 async fn a_denial_is_no_missing_right(world: &World) -> Result<()> {
     const BOUND: &str = "bound";
     let bound = world.join(BOUND).await?;
-    quotas::limit(world, (BOUND, &bound)).await?;
+    quotas::limit(world, BOUND).await?;
     let of = |kind, member| (kind, object(kind, member, "refusals"));
     let mut forged = of(kinds::INTERNAL_SERVICE_EXPORT, EAST);
     forged.1["spec"]["serviceReference"]["clusterId"] = json!(WEST);

@@ -1,21 +1,23 @@
 //! An agent that cannot work says so on the user's objects, and goes on by itself once it can.
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use fleet_api::events::{HELD_UP, WRITE_REFUSED};
+use fleet_api::kinds;
 use fleet_api::names::member_namespace;
 use fleet_e2e::exchange;
 use fleet_e2e::testbed::agents::{Agent, Agents};
 use fleet_e2e::testbed::apply::apply;
 use fleet_e2e::testbed::cluster::Cluster;
-use fleet_e2e::testbed::{policies, rbac};
+use fleet_e2e::testbed::{policies, quota, rbac};
 use fleet_e2e::wait::wait_until;
-use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::api::core::v1::{ConfigMap, ResourceQuota};
 use k8s_openapi::api::events::v1::Event;
 use k8s_openapi::api::rbac::v1::RoleBinding;
 use kube::Api;
 use kube::api::{DeleteParams, ListParams};
 use serde_json::json;
 
+use crate::scrape::Scrape;
 use crate::stage::{DEADLINE, EXPORTER, Stage, accepted};
 use crate::tests::Tests;
 
@@ -25,6 +27,7 @@ pub(crate) fn add(tests: &mut Tests) {
     }
     tests.alone("held_up::a_member_without_rights_on_the_hub", a_member_without_rights_on_the_hub);
     tests.alone("held_up::a_policy_of_the_hub_refuses", a_policy_of_the_hub_refuses);
+    tests.alone("held_up::a_quota_of_the_hub_refuses", a_quota_of_the_hub_refuses);
 }
 
 /// A forbidden watch: an Event on the ServiceExport, no silence; and recovery without a restart.
@@ -65,6 +68,31 @@ async fn a_policy_of_the_hub_refuses(stage: &Stage, _: &mut Agents) -> Result<()
     exchange::unexport(stage.exporter(), &namespace, "web").await?;
     let policies: Api<ConfigMap> = Api::namespaced(stage.hub().client(), &home);
     policies.delete("member-policy", &DeleteParams::default()).await?;
+    stage.nothing_left(&namespace).await
+}
+
+/// C10: what is forbidden though the member has the right to do it is told to whoever wants it, not to administrators.
+async fn a_quota_of_the_hub_refuses(stage: &Stage, agents: &mut Agents) -> Result<()> {
+    let namespace = stage.namespace("quota").await?;
+    let home = member_namespace(stage.exporter().name());
+    let (client, kind) = (stage.hub().client(), kinds::INTERNAL_SERVICE_EXPORT);
+    let one = json!({
+        "apiVersion": kind.api_version(), "kind": kind.kind, "metadata": { "name": "one" },
+        "spec": { "ports": [{ "port": 80 }], "serviceReference": {
+            "clusterId": stage.exporter().name(), "kind": "Service", "namespace": namespace,
+            "name": "one", "namespacedName": format!("{namespace}/one"), "resourceVersion": "1",
+            "generation": 1, "uid": "one",
+        } },
+    });
+    quota::limit(&client, &home, &[(kind, 0)], (kind, &one)).await?;
+    stage.exported(&namespace, "web").await?;
+    told(stage.exporter(), &namespace, WRITE_REFUSED, "exceeded quota").await?;
+    let scrape = Scrape::of(agents, Agent::Member(EXPORTER)).await?;
+    let denied = scrape.sum("fleet_runtime_failures_total", &[("class", "denied")]);
+    ensure!(denied > 0.0, "no metric says so");
+    exchange::unexport(stage.exporter(), &namespace, "web").await?;
+    let quotas: Api<ResourceQuota> = Api::namespaced(client, &home);
+    quotas.delete(quota::FEW, &DeleteParams::default()).await?;
     stage.nothing_left(&namespace).await
 }
 
