@@ -16,9 +16,9 @@ use crate::testbed::pod::Running;
 use crate::testbed::state::RunDir;
 use crate::workload::{NODE, ensure_node, next_address};
 
-const PAUSE: Duration = Duration::from_millis(100);
+const PAUSE: Duration = Duration::from_millis(50);
 /// Mounted Secrets are brought up to date every so many rounds.
-const SECRETS: u32 = 10;
+const SECRETS: u32 = 20;
 /// The label that says which agent a Pod of the charts is.
 const NAME: &str = "app.kubernetes.io/name";
 const AGENTS: [&str; 2] = ["hub-agent", "member-agent"];
@@ -86,7 +86,7 @@ impl<'a> Kubelet<'a> {
         }
         let spec = pod.spec.as_ref().context("a spec")?;
         if spec.node_name.is_none() {
-            return bind(self.cluster, &pods, &pod.name_any()).await;
+            bind(self.cluster, &pods, &pod.name_any()).await?;
         }
         let name = pod.labels().get(NAME).map(String::as_str);
         let Some(agent) = AGENTS.into_iter().find(|agent| name == Some(agent)) else {
