@@ -11,7 +11,7 @@ use k8s_openapi::api::admissionregistration::v1::{
 };
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use kube::api::{DeleteParams, ListParams, PostParams};
+use kube::api::{DeleteParams, DynamicObject, ListParams, PostParams};
 use kube::{Api, Client};
 use serde_json::{Value, json};
 
@@ -102,13 +102,21 @@ pub async fn wait_for_member_policy(hub: &Cluster, member: &str) -> Result<()> {
             "namespacedName": name, "resourceVersion": "1", "generation": 1, "uid": "none",
         } },
     }))?;
+    wait_refused("the member policy is in force", &exports, &export, "P6:").await
+}
+
+/// Waits until the making of an object would be refused with these words; it is tried, and changes nothing.
+pub(super) async fn wait_refused(
+    what: &str,
+    api: &Api<DynamicObject>,
+    object: &DynamicObject,
+    words: &str,
+) -> Result<()> {
     let params = PostParams { dry_run: true, ..PostParams::default() };
-    wait_until("the member policy is in force", DEADLINE, async || {
-        match exports.create(&params, &export).await {
-            Ok(_) => Ok(false),
-            Err(kube::Error::Api(status)) if status.message.contains("P6:") => Ok(true),
-            Err(error) => Err(error).context("try to export a Service of nobody"),
-        }
+    wait_until(what, DEADLINE, async || match api.create(&params, object).await {
+        Ok(_) => Ok(false),
+        Err(kube::Error::Api(status)) if status.message.contains(words) => Ok(true),
+        Err(error) => Err(error).with_context(|| format!("try what {words} refuses")),
     })
     .await
 }

@@ -1,23 +1,18 @@
 //! Limits on numbers of objects, where no controller counts them.
 
-use std::time::Duration;
-
-use anyhow::{Context, Result};
+use anyhow::Result;
 use fleet_api::ResourceKind;
 use k8s_openapi::api::core::v1::ResourceQuota;
-use kube::api::{Patch, PatchParams, PostParams};
+use kube::api::{Patch, PatchParams};
 use kube::{Api, Client};
 use serde_json::{Value, json};
 
 use super::apply::apply;
+use super::policies::wait_refused;
 use crate::objects::api;
-use crate::wait::wait_until;
 
 /// Name of the quota.
 pub const FEW: &str = "few";
-
-/// For an API server to take note of a quota.
-const DEADLINE: Duration = Duration::from_secs(20);
 
 /// Lets no more than so many objects of these kinds be made in a namespace, and waits until that is in force: until this
 /// object, which is one too many, would be refused.
@@ -46,13 +41,5 @@ pub async fn limit(
 
     let api = api(client.clone(), kind, Some(namespace));
     let object = serde_json::from_value(object.clone())?;
-    let params = PostParams { dry_run: true, ..PostParams::default() };
-    wait_until("the quota is in force", DEADLINE, async || {
-        match api.create(&params, &object).await {
-            Ok(_) => Ok(false),
-            Err(kube::Error::Api(status)) if status.message.contains("exceeded quota") => Ok(true),
-            Err(error) => Err(error).context("try one too many"),
-        }
-    })
-    .await
+    wait_refused("the quota is in force", &api, &object, "exceeded quota").await
 }
