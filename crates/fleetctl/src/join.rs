@@ -7,7 +7,6 @@ use clap::{Args, ValueEnum};
 use fleet_api::{kinds, names};
 use fleet_model::served::GROUP_VERSION;
 use fleet_runtime::clients::{ClientSet, certificates_to_pem, one_line};
-use fleet_runtime::schema;
 use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
 use k8s_openapi::api::core::v1::ServiceAccount;
 use kube::api::{Patch, PatchParams, PostParams};
@@ -18,7 +17,7 @@ use crate::access::Contexts;
 use crate::args::Cli;
 use crate::credentials::{Credentials, yaml};
 use crate::member_objects::{check_name, membership, namespace, rights, title};
-use crate::objects::{api, apply, find};
+use crate::objects::{api, apply, find, is_served};
 use crate::run::print;
 
 /// Seconds of an hour.
@@ -117,7 +116,7 @@ fn next(args: &JoinArgs) {
 }
 
 async fn check_hub(client: &Client, name: &str) -> Result<()> {
-    if !is_served(client, GROUP_VERSION).await? {
+    if !is_served(client, kinds::INTERNAL_SERVICE_EXPORT).await? {
         bail!("the hub does not serve {GROUP_VERSION}: install the hub-agent chart first");
     }
     if find(client, kinds::MEMBER_CLUSTER, None, name).await?.is_some() {
@@ -130,13 +129,6 @@ async fn check_hub(client: &Client, name: &str) -> Result<()> {
 }
 
 /// Whether an API server serves a group and version.
-pub(crate) async fn is_served(client: &Client, group_version: &str) -> Result<bool> {
-    let document = schema::read(client.clone(), group_version).await;
-    let document =
-        document.map_err(|error| anyhow::anyhow!("ask what is served: {}", one_line(&error)))?;
-    Ok(document.is_some())
-}
-
 /// Makes everything on the hub. Returns the agent's account.
 async fn place(client: &Client, args: &JoinArgs) -> Result<Value> {
     let name = &args.name;
@@ -148,7 +140,7 @@ async fn place(client: &Client, args: &JoinArgs) -> Result<Value> {
     for object in &rights {
         make(client, object, args.dry_run).await?;
     }
-    if is_served(client, &kinds::INTERNAL_MEMBER_CLUSTER.api_version()).await? {
+    if is_served(client, kinds::INTERNAL_MEMBER_CLUSTER).await? {
         ask_to_join(client, name, args.dry_run).await?;
     } else {
         say(

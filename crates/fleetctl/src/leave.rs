@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::args::Cli;
-use crate::join::{is_served, say, set_state};
+use crate::join::{say, set_state};
 use crate::member_objects::{MANAGED_BY, check_name, rights, title};
 use crate::objects::{api, delete, find};
 use crate::run::NO;
@@ -118,9 +118,8 @@ impl Leaving<'_> {
     /// The inner error says why the member may not be removed yet.
     async fn wait_for_agent(&self, client: Client) -> Result<Result<(), String>> {
         let kind = kinds::INTERNAL_MEMBER_CLUSTER;
-        let asked = is_served(self.client, &kind.api_version()).await?
-            && find(self.client, kind, Some(&self.home), self.name).await?.is_some();
-        if !asked {
+        let asked = find(self.client, kind, Some(&self.home), self.name).await?;
+        if asked.is_none() {
             return self.check_empty().await;
         }
         set_state(self.client, self.name, "Leave").await?;

@@ -4,7 +4,7 @@ use anyhow::{Context as _, Result, bail};
 use fleet_api::ResourceKind;
 pub(crate) use fleet_runtime::clients::dynamic as api;
 use fleet_runtime::clients::one_line;
-use kube::api::{ApiResource, DeleteParams, DynamicObject, Patch, PatchParams};
+use kube::api::{ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams};
 use kube::core::GroupVersionKind;
 use kube::{Api, Client};
 use serde_json::Value;
@@ -23,6 +23,17 @@ pub(crate) async fn find(
         Ok(found) => Ok(Some(found)),
         Err(kube::Error::Api(status)) if status.code == 404 => Ok(None),
         Err(error) => bail!("read {} {name}: {}", kind.kind, one_line(&error)),
+    }
+}
+
+/// Whether the server has a kind. What it publishes about its kinds is some seconds behind a chart that was installed
+/// just now, so the kind itself is asked for; who may not is told so by what comes next.
+pub(crate) async fn is_served(client: &Client, kind: ResourceKind) -> Result<bool> {
+    match api(client.clone(), kind, None).list(&ListParams::default().limit(1)).await {
+        Ok(_) => Ok(true),
+        Err(kube::Error::Api(status)) if status.code == 404 => Ok(false),
+        Err(kube::Error::Api(status)) if status.code == 403 => Ok(true),
+        Err(error) => bail!("ask for {}: {}", kind.plural, one_line(&error)),
     }
 }
 
