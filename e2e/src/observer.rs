@@ -21,7 +21,7 @@ use crate::objects::{api, kinds_of_hub, kinds_of_member};
 use crate::testbed::cluster::Cluster;
 
 /// How long the first lists may take.
-const LIST_DEADLINE: Duration = Duration::from_secs(30);
+const LIST_DEADLINE: Duration = Duration::from_mins(2);
 
 /// What happened to an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

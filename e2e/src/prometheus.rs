@@ -14,7 +14,7 @@ use crate::testbed::ports::free_port;
 use crate::testbed::process::{Launch, Server, find_in_path};
 use crate::wait::wait_until;
 
-const DEADLINE: Duration = Duration::from_secs(30);
+const DEADLINE: Duration = Duration::from_mins(2);
 
 /// A running Prometheus.
 #[derive(Debug)]

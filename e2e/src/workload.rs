@@ -21,7 +21,7 @@ use crate::wait::{wait_for, wait_until};
 /// The node that all Pods are bound to; the EndpointSlice controller skips Pods whose node does not exist.
 pub const NODE: &str = "fleet-testbed";
 const IN_FLIGHT: usize = 16;
-const DEADLINE: Duration = Duration::from_secs(30);
+const DEADLINE: Duration = Duration::from_mins(2);
 
 /// One port of a Service.
 #[derive(Clone, Debug, PartialEq, Eq)]

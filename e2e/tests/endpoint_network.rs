@@ -29,7 +29,7 @@ use kube::api::ListParams;
 use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
 
-const DEADLINE: Duration = Duration::from_mins(1);
+const DEADLINE: Duration = Duration::from_mins(2);
 const TEAM: &str = "team";
 const WEB: &str = "web";
 const NETWORK: &str = "flat";

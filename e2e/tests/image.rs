@@ -26,7 +26,7 @@ use fleet_e2e::workload::{ServiceSpec, Workload};
 use fleet_image::oci::{CERTIFICATES, USER};
 use serde_json::Value;
 
-const DEADLINE: Duration = Duration::from_mins(1);
+const DEADLINE: Duration = Duration::from_mins(2);
 const PROGRAMS: [&str; 3] = ["fleetctl", "hub-agent", "member-agent"];
 /// Largest program, in bytes.
 const LIMIT: u64 = 25_000_000;

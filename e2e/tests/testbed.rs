@@ -28,7 +28,7 @@ use kube::api::{DeleteParams, DynamicObject, ListParams, PostParams};
 use kube::{Api, Client, Error};
 use serde_json::json;
 
-const DEADLINE: Duration = Duration::from_secs(20);
+const DEADLINE: Duration = Duration::from_mins(2);
 
 /// One testbed serves all checks: starting it is the slow part, and the last check is about its end.
 #[tokio::test(flavor = "multi_thread")]

@@ -160,7 +160,14 @@ fn released_too_early(
     let at_home = |kind, member: &str, until| {
         let home = member_namespace(member);
         let mut effects = history.about(HUB, kind, &service);
-        effects.any(|effect| effect.namespace() == home && effect.alive(until))
+        effects.any(|effect| {
+            // What an agent had under way when it was killed may arrive after its successor has looked, and released.
+            let there = match until {
+                Until::Time(time) => effect.made_by(time),
+                Until::Version(_) => true,
+            };
+            there && effect.namespace() == home && effect.alive(until)
+        })
     };
     let import_says = |says: &dyn Fn(&Value) -> bool| {
         let mut imports = history.about(HUB, kinds::SERVICE_IMPORT, &service);

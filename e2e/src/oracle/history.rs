@@ -117,6 +117,13 @@ impl<'a> Life<'a> {
         self.at(until).is_some_and(|object| !terminating(object))
     }
 
+    /// Whether it was made by then for certain: a request under way has not had its effect yet, perhaps.
+    pub fn made_by(&self, time: Micros) -> bool {
+        self.versions.first().is_some_and(|made| {
+            made.request.map_or(made.when, |request| request.answered.max(made.when)) <= time
+        })
+    }
+
     /// Every version but the first, with the one before it.
     pub fn changes(&self) -> impl Iterator<Item = (&Version<'a>, &Version<'a>)> {
         self.versions.windows(2).map(|pair| (&pair[0], &pair[1]))

@@ -12,7 +12,7 @@ use fleet_api::kinds;
 use super::history::History;
 use super::judge;
 use seeds::Seed;
-use story::Story;
+use story::{Story, TEAM, USER, WEB, agent};
 
 /// What the oracle answers for.
 const INVARIANTS: [&str; 35] = [
@@ -41,6 +41,23 @@ fn a_successor_does_not_answer_for_the_removal() {
     story.saw_late(kinds::INTERNAL_SERVICE_EXPORT, 70_000);
     let verdict = judge(&story.end());
     assert_eq!(verdict.violations, [], "{verdict}");
+}
+
+/// What a killed agent had under way arrives when its successor has already looked.
+#[test]
+fn a_write_under_way_has_had_no_effect_yet() {
+    let released_early = |under_way: bool| {
+        let mut story = Story::exchange();
+        story.delete(&USER, "a", kinds::SERVICE_EXPORT, (TEAM, WEB));
+        story.free(&agent("a"), "a", kinds::SERVICE_EXPORT, (TEAM, WEB));
+        if under_way {
+            story.answered_last(kinds::INTERNAL_SERVICE_EXPORT);
+        }
+        let violations = judge(&story.end()).violations;
+        violations.iter().any(|violation| violation.invariant == "S14")
+    };
+    assert!(released_early(false));
+    assert!(!released_early(true));
 }
 
 /// While a server is away its watches are, too. What a later list lacks went before what was written after it.

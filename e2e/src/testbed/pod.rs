@@ -31,7 +31,7 @@ pub const NAMESPACE: &str = "fleet-system";
 /// charts say.
 const ADDRESSES: [&str; 2] = ["--metrics-bind-address", "--health-probe-bind-address"];
 
-const READY_DEADLINE: Duration = Duration::from_secs(30);
+const READY_DEADLINE: Duration = Duration::from_mins(2);
 const STOP_PATIENCE: Duration = Duration::from_secs(15);
 
 /// What the one container of a Pod is started with, and its volumes, on this machine.

@@ -26,7 +26,7 @@ use crate::wait::wait_until;
 const KINDS: [&str; 2] = ["ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"];
 
 /// Longest time in which an API server takes note of a policy.
-const DEADLINE: Duration = Duration::from_secs(20);
+const DEADLINE: Duration = Duration::from_mins(2);
 
 /// Accounts of further hub agents that tests start.
 const REPLICAS: usize = 3;

@@ -19,7 +19,7 @@ use tokio::process::Command;
 
 use crate::admission::restricted_namespace;
 
-pub(crate) const DEADLINE: Duration = Duration::from_mins(1);
+pub(crate) const DEADLINE: Duration = Duration::from_mins(2);
 
 /// The clusters, and the Helm of each: hub and west have Helm 4, east has Helm 3.
 pub(crate) struct Fleet {

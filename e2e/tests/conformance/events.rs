@@ -16,7 +16,7 @@ use kube::Api;
 use kube::api::{DeleteParams, ListParams};
 use tokio_util::sync::CancellationToken;
 
-const DEADLINE: Duration = Duration::from_secs(30);
+const DEADLINE: Duration = Duration::from_mins(2);
 
 fn event(note: &str) -> Event {
     Event {

@@ -23,7 +23,7 @@ use crate::transcript::{Change, Versions, normal};
 
 /// Namespace of the objects that are made last: a watch that shows them has shown everything.
 const LAST: &str = "last";
-const DEADLINE: Duration = Duration::from_secs(30);
+const DEADLINE: Duration = Duration::from_mins(2);
 
 /// A real API server, and the versions from which its watches start.
 pub(super) struct Real {

@@ -35,7 +35,7 @@ use serde_json::{Value, json};
 
 use tool::Tool;
 
-const DEADLINE: Duration = Duration::from_mins(1);
+const DEADLINE: Duration = Duration::from_mins(2);
 const TEAM: &str = "team";
 const WEB: &str = "web";
 const SERVICE: &str = "team/web";

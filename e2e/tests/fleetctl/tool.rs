@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
-use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use fleet_e2e::testbed::Testbed;
@@ -91,7 +90,7 @@ impl Tool {
 
     /// Waits until it is said that the Service stops for this cause first, in these words.
     pub(crate) async fn stops(&self, cause: &str, words: &str) -> Result<()> {
-        wait_for(&format!("it stops for {cause}"), Duration::from_secs(20), async || {
+        wait_for(&format!("it stops for {cause}"), DEADLINE, async || {
             let said = self.run(&["explain", "service", SERVICE, "-o", "json"]).await?;
             let story = said.exits(1)?.json()?;
             let mut hops = story["hops"].as_array().into_iter().flatten();

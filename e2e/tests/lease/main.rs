@@ -31,7 +31,7 @@ use kube::Api;
 use audit::Audit;
 use replicas::Replicas;
 
-const DEADLINE: Duration = Duration::from_mins(1);
+const DEADLINE: Duration = Duration::from_mins(2);
 const TEAM: &str = "team";
 const WEB: &str = "web";
 const LEASE: &str = "member-agent.networking.fleet.azure.com";

@@ -31,7 +31,7 @@ use serde_json::json;
 
 use book::{Book, tell};
 
-const DEADLINE: Duration = Duration::from_mins(1);
+const DEADLINE: Duration = Duration::from_mins(2);
 const TEAM: &str = "team";
 /// What members have on the hub.
 const MEMBERS_KINDS: [ResourceKind; 4] = [

@@ -17,7 +17,7 @@ use crate::world::World;
 const PAGE: &str = include_str!("../../../docs/security.md");
 const RULES: u8 = 13;
 /// For the controller that checks types.
-const DEADLINE: Duration = Duration::from_mins(1);
+const DEADLINE: Duration = Duration::from_mins(2);
 
 pub(crate) fn add(tests: &mut Tests) {
     tests.add("documents::all_are_well_typed", all_are_well_typed);

@@ -19,7 +19,7 @@ use crate::ways::{Way, change, create, delete, passed};
 use crate::world::{WEST, World};
 
 /// For the namespace controller.
-const DEADLINE: Duration = Duration::from_secs(30);
+const DEADLINE: Duration = Duration::from_mins(2);
 
 pub(crate) fn add(tests: &mut Tests) {
     tests.add("legal::what_our_member_agent_writes", what_our_member_agent_writes);

@@ -19,7 +19,7 @@ use crate::ways::{
 use crate::world::World;
 
 /// For the API server to take note of a policy or of its parameters.
-const DEADLINE: Duration = Duration::from_secs(20);
+const DEADLINE: Duration = Duration::from_mins(2);
 
 const CONFIG_MAP: ResourceKind = ResourceKind {
     group: "",

@@ -16,7 +16,7 @@ use jiff::SignedDuration;
 
 use super::{AGENTS, alerts, program};
 
-const DEADLINE: Duration = Duration::from_mins(1);
+const DEADLINE: Duration = Duration::from_mins(2);
 const TEAM: &str = "team";
 const MEMBER: Agent = Agent::Member(0);
 

@@ -29,7 +29,7 @@ pub(crate) use crate::crossing::Crossing;
 use crate::{definitions, external_workloads};
 
 /// Longest time that anything may take which takes milliseconds on an idle machine.
-pub(crate) const DEADLINE: Duration = Duration::from_secs(30);
+pub(crate) const DEADLINE: Duration = Duration::from_mins(2);
 
 /// How long nothing is written before the record ends: long enough for the oracle to call it calm.
 const CALM: Duration = Duration::from_secs(3);

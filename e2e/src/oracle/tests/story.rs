@@ -250,6 +250,13 @@ impl Story {
         gone.unwrap().at += by;
     }
 
+    /// The server was busy with the making of a kind until now.
+    pub(super) fn answered_last(&mut self, kind: ResourceKind) {
+        let of_kind = |one: &&mut Request| one.resource == kind.plural && one.verb == "create";
+        let made = self.recording.requests.iter_mut().find(of_kind);
+        made.unwrap().answered = self.now;
+    }
+
     /// The recorder learns of the last removal of a kind by a list: there the object is as it was seen last.
     pub(super) fn missed(&mut self, kind: ResourceKind) {
         let of_kind = |event: &&mut Event| event.kind == kind.kind;
