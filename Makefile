@@ -10,6 +10,8 @@ SHELL := /bin/bash
 CARGO ?= cargo
 # `make demo KEEP=1`: leave it running.
 KEEP ?=
+# `make demo DEMO=target/debug/fleet-demo`: a build that is there already; its agents lie beside it or in FLEET_AGENTS_DIR.
+DEMO ?=
 # `make soak STEPS=10000`: a longer one.
 STEPS ?= 3000
 keep := $(if $(filter-out 0 no false,$(KEEP)),--keep)
@@ -50,8 +52,8 @@ coverage: ## Show how much of the plans the cluster-free tests cover; fails belo
 
 demo: ## Show a Service crossing from member to member (KEEP=1 leaves it running)
 	@.ci/need rust control-plane
-	$(CARGO) build --release --locked --bin hub-agent --bin member-agent --bin fleet-demo $(if $(keep),--bin fleet-testbed)
-	@$(CARGO) run --quiet --release --locked --bin fleet-demo -- $(keep)
+	$(if $(DEMO),,$(CARGO) build --release --locked --bin hub-agent --bin member-agent --bin fleet-demo $(if $(keep),--bin fleet-testbed))
+	@$(or $(DEMO),$(CARGO) run --quiet --release --locked --bin fleet-demo --) $(keep)
 
 bench: ## Measure latencies, bulk operations, API writes and memory (minutes)
 	@.ci/need rust control-plane
