@@ -75,10 +75,11 @@ profile: ## Draw flame graphs of the agents at work, with perf (a minute)
 	$(CARGO) build --profile profiling --workspace --locked --bins --examples
 	@$(target)/profiling/fleet-bench --only bulk --profile $(target)/profile --report $(target)/profile/report.json
 
-# The agent as users run it, since the table compares CPU time; the test that drives both need not be optimized.
-soak: ## Compare with kube-controller-manager over thousands of random steps (minutes)
+# The agents as users run them, since the tables compare CPU time; the test that drives both need not be optimized.
+soak: ## Compare with kube-controller-manager over thousands of random steps; fleets of up to 100 members (half an hour)
 	@.ci/need rust control-plane
-	$(CARGO) build --release --locked --bin hub-agent --bin member-agent
+	$(CARGO) build --release --locked --bin hub-agent --bin member-agent --bin fleet-scale
+	$(CARGO) run --quiet --release --locked --bin fleet-scale -- --report docs/scale
 	FLEET_AGENTS_DIR=$(abspath $(target))/release FLEET_CHURN_STEPS=$(STEPS) \
 		$(CARGO) test --workspace --locked --test endpointslice_churn -- --nocapture
 

@@ -8,7 +8,7 @@ use fleet_accumulator::{
 };
 use fleet_api::labels;
 use fleet_model::served::{GROUP_VERSION, Served};
-use fleet_runtime::agent::Agent;
+use fleet_runtime::agent::{Agent, Connected};
 use fleet_runtime::clients::{ClientSet, HubAccess};
 
 use crate::Settings;
@@ -24,6 +24,9 @@ use crate::metrics::{
 use crate::rollback;
 use crate::snapshot::MemberSnapshot;
 
+const NAME: &str = "member-agent";
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
 /// Runs the agent until it is told to end.
 ///
 /// # Errors
@@ -34,19 +37,42 @@ pub async fn run(args: Args) -> anyhow::Result<ExitCode> {
     if args.prepare_rollback {
         return rollback::run(&settings, args.runtime.kubeconfig.as_deref(), hub).await;
     }
-    let agent = Agent::start("member-agent", env!("CARGO_PKG_VERSION"), args.runtime()).await?;
+    let agent = Agent::start(NAME, VERSION, args.runtime()).await?;
     let agent = agent.of_cluster(settings.identity.cluster.as_str());
     metrics::show_insecure_link(agent.registry(), hub.insecure())?;
     if hub.insecure() {
         tracing::warn!(flag = "--tls-insecure", "The hub's certificate is not verified");
     }
+    let own = agent.own_cluster().await?;
+    let hub = hub.connect().await?;
+    Ok(assemble(agent, &args, settings, own, hub)?.run().await)
+}
+
+/// One of many members that a process plays; it ends by [`Connected::run_until`].
+///
+/// # Errors
+/// What keeps it from starting, in one line.
+pub fn embed(
+    args: &Args,
+    own: ClientSet,
+    hub: ClientSet,
+) -> anyhow::Result<Connected<MemberSnapshot>> {
+    let agent = Agent::within(NAME, VERSION, args.runtime())?;
+    assemble(agent, args, args.settings()?, own, hub)
+}
+
+/// Watches both clusters and starts the rooms that the settings ask for.
+fn assemble(
+    agent: Agent,
+    args: &Args,
+    settings: Settings,
+    own: ClientSet,
+    hub: ClientSet,
+) -> anyhow::Result<Connected<MemberSnapshot>> {
     let export = ExportMetrics::register(agent.registry())?;
     let membership = MembershipMetrics::register(agent.registry())?;
     let import = ImportMetrics::register(agent.registry(), settings.identity.cluster.as_str())?;
-
-    let own = agent.own_cluster().await?;
-    let hub = hub.connect().await?;
-    let sources = sources(&args, &settings, &own, &hub);
+    let sources = sources(args, &settings, &own, &hub);
     let schema = hub.write.clone();
     let mut agent = agent.connect(&[(ClusterId::Local, own), (ClusterId::Hub, hub)], sources)?;
     if settings.networking {
@@ -68,7 +94,7 @@ pub async fn run(args: Args) -> anyhow::Result<ExitCode> {
         agent.room(LeftoverRoom);
     }
     agent.room(MembershipRoom::new(settings, membership));
-    Ok(agent.run().await)
+    Ok(agent)
 }
 
 /// The watches of an agent with these settings. What no room reads is not watched.

@@ -97,27 +97,36 @@ impl Agent {
         version: &'static str,
         args: RuntimeArgs,
     ) -> Result<Self, StartError> {
-        let endpoint = Endpoint::parse(args.otlp_endpoint.as_deref().unwrap_or_default())?;
-        let traces = endpoint.map(|to| (to, Origin { agent: name, version, cluster: None }));
-        let lease = lease_settings(name, &args.lease)?;
-        let without_effect = args.former.without_effect()?;
         init_logging(args.log_level.as_deref())?;
-        let metrics = Metrics::new(name, version)?;
-        let readiness = Readiness::default();
-        let asked = readiness.clone();
-        let registry = metrics.registry().clone();
-        let addresses = args.addresses();
-        let mut life = Lifecycle::new();
-        let pulses = life.pulses();
+        let without_effect = args.former.without_effect()?;
+        let mut agent = Self::within(name, version, args)?;
+        let (asked, pulses) = (agent.readiness.clone(), agent.life.pulses());
+        let registry = agent.registry().clone();
         let probes = Probes::new(move || asked.blocking(), move || pulses.wedged());
-        let admin = AdminServer::bind(&addresses, registry, probes).await?;
-        tracing::info!(agent = name, version, settings = ?args, "Started");
+        let admin = AdminServer::bind(&agent.args.addresses(), registry, probes).await?;
+        tracing::info!(agent = name, version, settings = ?agent.args, "Started");
         if !without_effect.is_empty() {
             tracing::warn!(flags = ?without_effect, "Flags without effect");
         }
-        let token = life.token();
-        life.spawn("admin server", admin.run(token));
-        let rooms = TaskTracker::new();
+        let token = agent.life.token();
+        agent.life.spawn("admin server", admin.run(token));
+        Ok(agent)
+    }
+
+    /// One of many agents of a process: it answers no probes, and leaves logging to the process.
+    ///
+    /// # Errors
+    /// One line that names the flag.
+    pub fn within(
+        name: &'static str,
+        version: &'static str,
+        args: RuntimeArgs,
+    ) -> Result<Self, StartError> {
+        let endpoint = Endpoint::parse(args.otlp_endpoint.as_deref().unwrap_or_default())?;
+        let traces = endpoint.map(|to| (to, Origin { agent: name, version, cluster: None }));
+        let lease = lease_settings(name, &args.lease)?;
+        let metrics = Metrics::new(name, version)?;
+        let (life, readiness, rooms) = (Lifecycle::new(), Readiness::default(), TaskTracker::new());
         Ok(Self { name, args, life, metrics, readiness, lease, traces, rooms })
     }
 
@@ -318,5 +327,10 @@ impl<S: Snapshot> Connected<S> {
     /// Runs until a signal or until a task ends.
     pub async fn run(self) -> ExitCode {
         self.agent.life.run().await
+    }
+
+    /// Runs until `stop` or until a task ends; for one of many agents of a process.
+    pub async fn run_until(self, stop: impl Future<Output = ()>) -> ExitCode {
+        self.agent.life.run_until(stop).await
     }
 }

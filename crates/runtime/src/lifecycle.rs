@@ -101,6 +101,16 @@ impl Lifecycle {
         }
     }
 
+    /// Runs until `stop` or the end of a task, then drains.
+    pub async fn run_until(self, stop: impl Future<Output = ()>) -> ExitCode {
+        let told = stream::once(async {
+            stop.await;
+            "told to"
+        })
+        .chain(stream::pending());
+        ExitCode::from(self.run_with(told).await)
+    }
+
     async fn run_with(mut self, signals: impl Stream<Item = &'static str>) -> u8 {
         let mut signals = std::pin::pin!(signals);
         let mut status = 0;

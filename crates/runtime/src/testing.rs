@@ -44,6 +44,21 @@ pub struct Write {
     pub name: ObjectName,
 }
 
+/// What has become of an object, as a watch would tell it.
+#[derive(Clone, Debug)]
+pub struct Change {
+    /// The server's version since.
+    pub version: u64,
+    /// Kind of the object.
+    pub kind: ResourceKind,
+    /// The object.
+    pub name: ObjectName,
+    /// `ADDED`, `MODIFIED` or `DELETED`.
+    pub event: &'static str,
+    /// As it is now, or as it was when it went.
+    pub object: Value,
+}
+
 /// One API server.
 #[derive(Clone, Debug)]
 pub struct ModelServer {
@@ -55,6 +70,8 @@ pub struct ModelServer {
     uids: u64,
     now: Timestamp,
     writes: Vec<Write>,
+    /// Everything that has changed, where somebody watches.
+    changes: Option<Vec<Change>>,
 }
 
 impl ModelServer {
@@ -62,7 +79,28 @@ impl ModelServer {
     pub fn new(cluster: ClusterId) -> Self {
         let now = Timestamp::from_second(1_767_225_600).expect("a time within range");
         let (objects, writes) = (BTreeMap::new(), Vec::new());
-        Self { cluster, also: None, objects, version: 100, uids: 0, now, writes }
+        Self { cluster, also: None, objects, version: 100, uids: 0, now, writes, changes: None }
+    }
+
+    /// Remembers all changes from now on, for [`Self::changes`].
+    pub fn remember(&mut self) {
+        self.changes.get_or_insert_default();
+    }
+
+    /// Everything that has changed since [`Self::remember`], oldest first.
+    pub fn changes(&self) -> &[Change] {
+        self.changes.as_deref().unwrap_or_default()
+    }
+
+    /// Its version: what a list is as new as.
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// All objects of a kind, as they are stored.
+    pub fn objects(&self, kind: ResourceKind) -> impl Iterator<Item = (&ObjectName, &Value)> {
+        let of_kind = self.objects.iter().filter(move |((of, _), _)| *of == kind);
+        of_kind.map(|((_, name), object)| (name, object))
     }
 
     /// The cluster it serves.
@@ -102,7 +140,7 @@ impl ModelServer {
 
     /// Names of all objects of a kind.
     pub fn names(&self, kind: ResourceKind) -> Vec<ObjectName> {
-        self.objects.keys().filter(|(of, _)| *of == kind).map(|(_, name)| name.clone()).collect()
+        self.objects(kind).map(|(name, _)| name.clone()).collect()
     }
 
     /// Stores a new object, as a user would.
@@ -268,13 +306,29 @@ impl ModelServer {
         drop_empty(&mut object);
         self.version += 1;
         object["metadata"]["resourceVersion"] = json!(self.version.to_string());
-        self.objects.insert((kind, name.clone()), object);
+        let told = self.changes.is_some().then(|| object.clone());
+        let before = self.objects.insert((kind, name.clone()), object);
+        let event = if before.is_some() { "MODIFIED" } else { "ADDED" };
+        self.tell(event, kind, name, told);
+    }
+
+    fn tell(
+        &mut self,
+        event: &'static str,
+        kind: ResourceKind,
+        name: &ObjectName,
+        object: Option<Value>,
+    ) {
+        if let (Some(changes), Some(object)) = (&mut self.changes, object) {
+            changes.push(Change { version: self.version, kind, name: name.clone(), event, object });
+        }
     }
 
     /// Removes an object, and deletes what it owned.
     fn remove(&mut self, kind: ResourceKind, name: &ObjectName) {
         self.version += 1;
         let Some(gone) = self.objects.remove(&(kind, name.clone())) else { return };
+        self.tell("DELETED", kind, name, Some(gone.clone()));
         let uid = gone["metadata"]["uid"].clone();
         let owned = |object: &Value| {
             let owners = object["metadata"]["ownerReferences"].as_array();

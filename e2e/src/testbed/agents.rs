@@ -25,7 +25,7 @@ pub const AGENTS_FOLDER: &str = "FLEET_AGENTS_DIR";
 /// How long derived Services outlive their exporters.
 pub const GRACE_PERIOD: &str = "DERIVED_SERVICE_GRACE_PERIOD";
 
-const READY_DEADLINE: Duration = Duration::from_secs(30);
+const READY_DEADLINE: Duration = Duration::from_mins(2);
 const STOP_PATIENCE: Duration = Duration::from_secs(15);
 
 /// Variables of the caller that would make an agent talk to another cluster or tell others; agents are started without
@@ -289,6 +289,8 @@ impl AgentProcess {
 pub struct Usage {
     /// User and system time.
     pub cpu: Duration,
+    /// Memory that is resident now, in bytes.
+    pub rss_bytes: u64,
     /// The most memory it ever had resident, in bytes.
     pub peak_rss_bytes: u64,
 }
@@ -306,9 +308,12 @@ impl Usage {
         let mut fields = stat[stat.rfind(')')? + 1..].split_whitespace().skip(11);
         let mut ticks = || fields.next()?.parse::<u64>().ok();
         let cpu = Duration::from_millis((ticks()? + ticks()?) * 10);
-        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-        let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-        Some(Self { cpu, peak_rss_bytes: kibibytes * 1024 })
+        let memory = |name| {
+            let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+            let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+            Some(kibibytes * 1024)
+        };
+        Some(Self { cpu, rss_bytes: memory("VmRSS:")?, peak_rss_bytes: memory("VmHWM:")? })
     }
 }
 

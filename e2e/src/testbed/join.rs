@@ -48,21 +48,26 @@ pub async fn prepare_hub(hub: &Cluster, folder: &Path) -> Result<HubAccess> {
 /// Installs what a member agent needs in its own cluster, and joins the member to the hub.
 pub async fn join_member(hub: &Cluster, member: &Cluster, folder: &Path) -> Result<MemberAccess> {
     namespace(&member.client(), SYSTEM_NAMESPACE).await?;
-    let client = hub.client();
-    namespace(&client, &member_namespace(member.name())).await?;
-    let accounts = [rbac::member_agent(), rbac::member_on_hub(member.name())];
-    let access = member_access(hub, member, &accounts, folder).await?;
+    let kubeconfig = own_access(member, &rbac::member_agent(), folder).await?;
+    let hub_token = join_hub(hub, member.name(), folder).await?;
+    Ok(MemberAccess { kubeconfig, hub_token })
+}
+
+/// Makes a member's place on the hub, as for a cluster that need not exist. Returns the file with its token.
+pub async fn join_hub(hub: &Cluster, name: &str, folder: &Path) -> Result<PathBuf> {
+    namespace(&hub.client(), &member_namespace(name)).await?;
+    let hub_token = hub_access(hub, name, &rbac::member_on_hub(name), folder).await?;
     apply(
-        &client,
+        &hub.client(),
         json!({
             "apiVersion": "cluster.kubernetes-fleet.io/v1beta1",
             "kind": "InternalMemberCluster",
-            "metadata": { "name": member.name(), "namespace": member_namespace(member.name()) },
+            "metadata": { "name": name, "namespace": member_namespace(name) },
             "spec": { "state": "Join", "heartbeatPeriodSeconds": HEARTBEAT_SECONDS },
         }),
     )
     .await?;
-    Ok(access)
+    Ok(hub_token)
 }
 
 /// Accounts of their own for a further agent of a member that has joined.
@@ -72,24 +77,29 @@ pub async fn join_replica(
     number: usize,
     folder: &Path,
 ) -> Result<MemberAccess> {
-    let accounts = [rbac::member_agent(), rbac::member_on_hub(member.name())];
-    member_access(hub, member, &accounts.map(|account| account.replica(number)), folder).await
+    let on_hub = rbac::member_on_hub(member.name()).replica(number);
+    let kubeconfig = own_access(member, &rbac::member_agent().replica(number), folder).await?;
+    let hub_token = hub_access(hub, member.name(), &on_hub, folder).await?;
+    Ok(MemberAccess { kubeconfig, hub_token })
 }
 
-async fn member_access(
+async fn own_access(member: &Cluster, account: &Account, folder: &Path) -> Result<PathBuf> {
+    account.apply(&member.client()).await?;
+    let kubeconfig = folder.join(format!("{}-{}.kubeconfig", member.name(), account.name));
+    write_access(member, account, &kubeconfig).await?;
+    Ok(kubeconfig)
+}
+
+async fn hub_access(
     hub: &Cluster,
-    member: &Cluster,
-    [own, on_hub]: &[Account; 2],
+    member: &str,
+    account: &Account,
     folder: &Path,
-) -> Result<MemberAccess> {
-    let (name, account) = (member.name(), &own.name);
-    own.apply(&member.client()).await?;
-    let kubeconfig = folder.join(format!("{name}-{account}.kubeconfig"));
-    write_access(member, own, &kubeconfig).await?;
-    on_hub.apply(&hub.client()).await?;
-    let hub_token = folder.join(format!("{name}-{account}-hub-token"));
-    kubeconfig::write_secret(&hub_token, &on_hub.token(&hub.client()).await?)?;
-    Ok(MemberAccess { kubeconfig, hub_token })
+) -> Result<PathBuf> {
+    account.apply(&hub.client()).await?;
+    let token = folder.join(format!("{member}-{}-hub-token", account.name));
+    kubeconfig::write_secret(&token, &account.token(&hub.client()).await?)?;
+    Ok(token)
 }
 
 /// Variables that tell a member agent where the hub is and who it is there (the original's names).

@@ -1,0 +1,124 @@
+//! What everybody has used: CPU time of the hub agent, of the API server with its store, and of this process; writes
+//! and bytes as the hub's API server has counted them.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use fleet_e2e::testbed::Testbed;
+use fleet_e2e::testbed::agents::{Agent, Agents, Usage};
+use fleet_e2e::testbed::state::read_processes;
+use http::Request;
+use serde::Serialize;
+
+/// The programs of a control plane that every write goes through.
+const SERVERS: [&str; 2] = ["etcd", "kube-apiserver"];
+/// The kinds that endpoints cross the hub in.
+const CROSSING: [&str; 2] = ["endpointsliceexports", "endpointsliceimports"];
+const WRITES: [&str; 4] = ["POST", "PUT", "PATCH", "DELETE"];
+
+/// Since the processes began.
+#[derive(Clone, Debug)]
+pub(crate) struct Account {
+    at: Instant,
+    hub_agent: Duration,
+    servers: Duration,
+    crowd: Duration,
+    writes: f64,
+    written: f64,
+    watched: f64,
+}
+
+/// Between two accounts.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct Spent {
+    pub(crate) seconds: f64,
+    /// CPU seconds.
+    pub(crate) hub_agent: f64,
+    /// CPU seconds of the hub's API server and store.
+    pub(crate) servers: f64,
+    /// CPU seconds of this process: all members' agents, their clusters, and the load.
+    pub(crate) crowd: f64,
+    /// Writes of exported and imported slices on the hub.
+    pub(crate) writes: f64,
+    /// Bytes of those requests.
+    pub(crate) written: f64,
+    /// Bytes of the watch events that told them.
+    pub(crate) watched: f64,
+}
+
+impl Account {
+    /// As of now.
+    pub(crate) async fn take(testbed: &Testbed, agents: &Agents) -> Result<Self> {
+        let mut servers = Duration::ZERO;
+        for process in read_processes(testbed.run_path()) {
+            if SERVERS.contains(&process.name.as_str()) && process.runs() {
+                servers += Usage::of(process.pid)?.cpu;
+            }
+        }
+        let metrics = metrics(testbed).await?;
+        let sum = |name: &str, wanted: &[(&str, &str)]| total(&metrics, name, wanted);
+        let of_crossing =
+            |name: &str| CROSSING.map(|kind| sum(name, &[("resource", kind)])).iter().sum();
+        let writes = CROSSING.iter().flat_map(|kind| WRITES.map(|verb| (kind, verb)));
+        let writes = writes.map(|(kind, verb)| {
+            sum("apiserver_request_total", &[("resource", kind), ("verb", verb)])
+        });
+        Ok(Self {
+            at: Instant::now(),
+            hub_agent: agents.usage(Agent::Hub)?.cpu,
+            servers,
+            crowd: Usage::of(std::process::id())?.cpu,
+            writes: writes.sum(),
+            written: of_crossing("apiserver_request_body_size_bytes_sum"),
+            watched: of_crossing("apiserver_watch_events_sizes_sum"),
+        })
+    }
+
+    /// What was spent since `before`.
+    pub(crate) fn since(&self, before: &Self) -> Spent {
+        Spent {
+            seconds: (self.at - before.at).as_secs_f64(),
+            hub_agent: (self.hub_agent - before.hub_agent).as_secs_f64(),
+            servers: (self.servers - before.servers).as_secs_f64(),
+            crowd: (self.crowd - before.crowd).as_secs_f64(),
+            writes: self.writes - before.writes,
+            written: self.written - before.written,
+            watched: self.watched - before.watched,
+        }
+    }
+}
+
+async fn metrics(testbed: &Testbed) -> Result<String> {
+    let request = Request::get("/metrics").body(Vec::new())?;
+    testbed.hub().client().request_text(request).await.context("read the API server's metrics")
+}
+
+/// The sum over all series of a metric that have these labels.
+pub(crate) fn total(metrics: &str, name: &str, wanted: &[(&str, &str)]) -> f64 {
+    let wanted: Vec<String> =
+        wanted.iter().map(|(label, value)| format!("{label}=\"{value}\"")).collect();
+    let value = |line: &str| {
+        let (series, value) = line.rsplit_once(' ')?;
+        let labels = series.strip_prefix(name)?;
+        let ours = labels.is_empty() || labels.starts_with('{');
+        let all = wanted.iter().all(|wanted| labels.contains(wanted.as_str()));
+        value.parse::<f64>().ok().filter(|_| ours && all)
+    };
+    metrics.lines().filter_map(value).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn series_are_added_up_by_their_labels() {
+        let text = "# TYPE a counter\na{x=\"1\",y=\"2\"} 3\na{x=\"1\",y=\"3\"} 4\na{x=\"2\"} 5\na_b{x=\"1\"} 6\na 7\n";
+        let is = |wanted: &[(&str, &str)], expected: f64| {
+            assert!((total(text, "a", wanted) - expected).abs() < 1e-9, "{wanted:?}");
+        };
+        is(&[], 19.0);
+        is(&[("x", "1")], 7.0);
+        is(&[("x", "1"), ("y", "3")], 4.0);
+    }
+}

@@ -1,0 +1,179 @@
+//! A hub agent that starts in a large fleet: how long until everything is planned, how much memory, and nothing written.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use fleet_api::{ResourceKind, kinds};
+use fleet_e2e::testbed::Testbed;
+use fleet_e2e::testbed::agents::{Agent, Agents};
+use fleet_e2e::wait::wait_for;
+use futures::future::try_join_all;
+use http::Request;
+use kube::Client;
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Serialize};
+use tokio::time::sleep;
+
+use crate::account::total;
+use crate::crowd::{Crowd, Shop};
+use crate::growth::count;
+
+/// Members, of which each Service has so many exporters and importers.
+pub(crate) const MEMBERS: usize = 100;
+const EXPORTERS: usize = 20;
+const IMPORTERS: usize = 3;
+const ENDPOINTS: usize = 10;
+/// Services that are opened at once while the fleet is filled.
+const CHUNK: usize = 50;
+/// Objects per page, as the agents list.
+const PAGE: usize = 500;
+const PATIENCE: Duration = Duration::from_mins(15);
+/// How long a started agent is watched until its memory counts as steady.
+const STEADY: Duration = Duration::from_secs(30);
+const LOOK: Duration = Duration::from_millis(50);
+/// What the hub agent lists that grows with the fleet.
+const KINDS: [ResourceKind; 5] = [
+    kinds::INTERNAL_SERVICE_EXPORT,
+    kinds::INTERNAL_SERVICE_IMPORT,
+    kinds::SERVICE_IMPORT,
+    kinds::ENDPOINT_SLICE_EXPORT,
+    kinds::ENDPOINT_SLICE_IMPORT,
+];
+
+/// One start.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct ColdStart {
+    pub(crate) services: usize,
+    /// By kind, as the API server lists them.
+    pub(crate) objects: Vec<(String, usize)>,
+    pub(crate) list_seconds: f64,
+    pub(crate) ready_seconds: f64,
+    pub(crate) converged_seconds: f64,
+    pub(crate) writes: f64,
+    pub(crate) peak_rss: u64,
+    pub(crate) steady_rss: u64,
+}
+
+impl ColdStart {
+    pub(crate) fn count(&self) -> usize {
+        self.objects.iter().map(|(_, count)| count).sum()
+    }
+}
+
+/// Opens Services until there are so many. The members' agents do the exporting and importing.
+pub(crate) async fn fill(crowd: &mut Crowd, from: usize, to: usize) -> Result<()> {
+    for first in (from..to).step_by(CHUNK) {
+        for number in first..to.min(first + CHUNK) {
+            let members = |offset: usize, step: usize, wanted: usize| {
+                (0..wanted).map(|at| (number * 7 + offset + at * step) % MEMBERS).collect()
+            };
+            crowd.open(&Shop {
+                number,
+                // 20 of 100, then 3 others.
+                exporters: members(0, MEMBERS / EXPORTERS, EXPORTERS),
+                importers: members(1, 2, IMPORTERS),
+                slices: 1,
+                endpoints: ENDPOINTS,
+            });
+        }
+        crowd.settle(PATIENCE).await.with_context(|| format!("Services from {first} on"))?;
+    }
+    Ok(())
+}
+
+/// Waits until the hub agent has nothing left to do, then starts it anew.
+pub(crate) async fn measure(
+    testbed: &Testbed,
+    agents: &mut Agents,
+    services: usize,
+) -> Result<ColdStart> {
+    at_rest(agents, PATIENCE).await?;
+    agents.terminate(Agent::Hub).await?;
+    let begin = Instant::now();
+    let client = testbed.hub().new_client()?;
+    let objects = try_join_all(KINDS.map(|kind| list(client.clone(), kind))).await?;
+    let list_seconds = begin.elapsed().as_secs_f64();
+
+    let begin = Instant::now();
+    agents.launch(Agent::Hub)?;
+    wait_for("the hub agent is ready", PATIENCE, async || {
+        Ok(agents.readiness(Agent::Hub).await.is_ok_and(|(code, _)| code == 200).then_some(()))
+    })
+    .await?;
+    let ready_seconds = begin.elapsed().as_secs_f64();
+    let quiet_since = at_rest(agents, PATIENCE).await?;
+    let converged_seconds = (quiet_since - begin).as_secs_f64();
+    sleep(STEADY).await;
+    let metrics = agents.metrics(Agent::Hub).await?;
+    let usage = agents.usage(Agent::Hub)?;
+    let requests = "fleet_runtime_api_requests_total";
+    let reads = total(&metrics, requests, &[("verb", "get")]);
+    Ok(ColdStart {
+        services,
+        objects: objects.into_iter().map(|(kind, count)| (kind.to_owned(), count)).collect(),
+        list_seconds,
+        ready_seconds,
+        converged_seconds,
+        writes: total(&metrics, requests, &[]) - reads,
+        peak_rss: usage.peak_rss_bytes,
+        steady_rss: usage.rss_bytes,
+    })
+}
+
+/// Waits until nothing is queued or planned any more. Returns since when that has been so.
+async fn at_rest(agents: &Agents, deadline: Duration) -> Result<Instant> {
+    /// Looks in a row that must find the same.
+    const LOOKS: u32 = 20;
+    let begin = Instant::now();
+    let (mut since, mut looks, mut last) = (begin, 0, f64::NAN);
+    while looks < LOOKS {
+        ensure!(begin.elapsed() < deadline, "the hub agent does not come to rest");
+        sleep(LOOK).await;
+        let metrics = agents.metrics(Agent::Hub).await?;
+        let waiting: f64 = ["queue_depth", "keys_in_flight"]
+            .map(|name| total(&metrics, &format!("fleet_runtime_{name}"), &[]))
+            .iter()
+            .sum();
+        let plans = total(&metrics, "fleet_runtime_plans_total", &[]);
+        let ready = agents.readiness(Agent::Hub).await?.0 == 200;
+        if ready && waiting == 0.0 && plans == last {
+            looks += 1;
+        } else {
+            (since, looks, last) = (Instant::now(), 0, plans);
+        }
+    }
+    Ok(since)
+}
+
+#[derive(Deserialize)]
+struct Page {
+    metadata: PageMetadata,
+    items: Vec<IgnoredAny>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct PageMetadata {
+    r#continue: String,
+}
+
+/// Lists a kind page by page and looks at nothing: what the API server itself needs.
+async fn list(client: Client, kind: ResourceKind) -> Result<(&'static str, usize)> {
+    let path = format!("/apis/{}/{}?limit={PAGE}", kind.api_version(), kind.plural);
+    let (mut found, mut at) = (0, String::new());
+    loop {
+        let request = Request::get(format!("{path}{at}")).body(Vec::new())?;
+        let page: Page = serde_json::from_str(&client.request_text(request).await?)?;
+        found += page.items.len();
+        if page.metadata.r#continue.is_empty() {
+            return Ok((kind.plural, found));
+        }
+        at = format!("&continue={}", page.metadata.r#continue);
+    }
+}
+
+/// Bytes of memory per object.
+pub(crate) fn bytes_per_object(start: &ColdStart, empty: u64) -> f64 {
+    let bytes = start.steady_rss.saturating_sub(empty);
+    f64::from(u32::try_from(bytes / 1024).unwrap_or(u32::MAX)) * 1024.0 / count(start.count())
+}

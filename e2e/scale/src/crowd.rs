@@ -1,0 +1,179 @@
+//! Many members that one process plays, and what their users do.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use fleet_api::names::SYSTEM_NAMESPACE;
+use fleet_api::{ObjectName, ResourceKind, kinds, labels};
+use fleet_e2e::testbed::Testbed;
+use fleet_e2e::testbed::join::namespace;
+use fleet_runtime::testing::{Change, ModelServer};
+use futures::{StreamExt, TryStreamExt, stream};
+use serde_json::{Value, json};
+
+use crate::arrivals::Arrivals;
+use crate::member::{Member, NAMESPACE};
+
+/// Members that join at the same time.
+const JOINING: usize = 8;
+
+/// A Service of the fleet: who exports it, and who imports it.
+#[derive(Clone, Debug)]
+pub(crate) struct Shop {
+    pub(crate) number: usize,
+    pub(crate) exporters: Vec<usize>,
+    pub(crate) importers: Vec<usize>,
+    /// Slices of each exporter.
+    pub(crate) slices: usize,
+    /// Endpoints of each slice.
+    pub(crate) endpoints: usize,
+}
+
+impl Shop {
+    fn name(&self) -> ObjectName {
+        ObjectName::new(NAMESPACE, format!("shop-{}", self.number))
+    }
+
+    fn slice_name(&self, slice: usize) -> ObjectName {
+        ObjectName::new(NAMESPACE, format!("shop-{}-{slice}", self.number))
+    }
+}
+
+/// A slice: Service, exporter, which of that exporter's.
+type SliceOf = (usize, usize, usize);
+
+/// The members.
+pub(crate) struct Crowd {
+    members: Vec<Member>,
+    arrivals: Arc<Arrivals>,
+    folder: PathBuf,
+    /// Every slice has a number.
+    slices: HashMap<SliceOf, usize>,
+}
+
+impl Crowd {
+    /// Nobody has joined.
+    pub(crate) async fn new(testbed: &Testbed) -> Result<Self> {
+        namespace(&testbed.hub().client(), NAMESPACE).await?;
+        let folder = testbed.run_path().join("crowd");
+        std::fs::create_dir_all(&folder)?;
+        let (members, arrivals) = (Vec::new(), Arc::new(Arrivals::new()));
+        Ok(Self { members, arrivals, folder, slices: HashMap::new() })
+    }
+
+    /// How many members there are.
+    pub(crate) fn size(&self) -> usize {
+        self.members.len()
+    }
+
+    /// When changes arrive.
+    pub(crate) fn arrivals(&self) -> &Arrivals {
+        &self.arrivals
+    }
+
+    /// Lets members join until there are so many.
+    pub(crate) async fn grow(&mut self, testbed: &Testbed, size: usize) -> Result<()> {
+        let join = |number: usize| {
+            let (arrivals, folder) = (Arc::clone(&self.arrivals), self.folder.clone());
+            async move {
+                let name = format!("crowd-{number}");
+                let seen = move |change: &Change| {
+                    if bound(change) {
+                        arrivals.seen(number, &change.object);
+                    }
+                };
+                Member::start(testbed.hub(), &folder, &name, seen).await.context(name)
+            }
+        };
+        let joined: Vec<Member> =
+            stream::iter(self.size()..size).map(join).buffered(JOINING).try_collect().await?;
+        self.members.extend(joined);
+        Ok(())
+    }
+
+    /// Exports and imports a Service.
+    pub(crate) fn open(&mut self, shop: &Shop) {
+        let name = shop.name();
+        for &exporter in &shop.exporters {
+            let slices: Vec<Value> = (0..shop.slices)
+                .map(|part| {
+                    let next = self.slices.len();
+                    self.slices.entry((shop.number, exporter, part)).or_insert(next);
+                    self.slice(shop, exporter, part)
+                })
+                .collect();
+            self.members[exporter].server.act(|model| {
+                make(model, kinds::SERVICE, &name, service());
+                for (part, slice) in slices.into_iter().enumerate() {
+                    make(model, kinds::ENDPOINT_SLICE, &shop.slice_name(part), slice);
+                }
+                make(model, kinds::SERVICE_EXPORT, &name, json!({}));
+            });
+        }
+        for importer in &shop.importers {
+            let wish = json!({ "spec": { "serviceImport": { "name": name.name } } });
+            let server = &self.members[*importer].server;
+            server.act(|model| make(model, kinds::MULTI_CLUSTER_SERVICE, &name, wish));
+        }
+    }
+
+    /// Changes one endpoint of a slice.
+    pub(crate) fn change(&self, shop: &Shop, exporter: usize, part: usize) {
+        let slice = self.slice(shop, exporter, part);
+        self.members[exporter].server.act(|model| {
+            let changed = |object: &mut Value| object["endpoints"] = slice["endpoints"].clone();
+            model.edit(kinds::ENDPOINT_SLICE, &shop.slice_name(part), changed).ok();
+        });
+    }
+
+    /// The next version of a slice, which is on its way from now on.
+    fn slice(&self, shop: &Shop, exporter: usize, part: usize) -> Value {
+        let slice = self.slices[&(shop.number, exporter, part)];
+        let first = self.arrivals.send(slice, &shop.importers);
+        let others = (1..shop.endpoints)
+            .map(|last| format!("11.{}.{}.{last}", slice >> 8 & 0xff, slice & 0xff));
+        let ready = |address| json!({ "addresses": [address], "conditions": { "ready": true } });
+        json!({
+            "metadata": { "labels": { "kubernetes.io/service-name": shop.name().name } },
+            "addressType": "IPv4",
+            "endpoints": std::iter::once(first).chain(others).map(ready).collect::<Vec<_>>(),
+            "ports": [{ "name": "web", "protocol": "TCP", "port": 8080 }],
+        })
+    }
+
+    /// Waits until everything has arrived.
+    pub(crate) async fn settle(&self, deadline: Duration) -> Result<()> {
+        self.arrivals.all(deadline).await
+    }
+
+    /// Ends all agents; what they have exported stays.
+    pub(crate) async fn stop(self) -> Result<()> {
+        let ends = self.members.into_iter().map(Member::stop);
+        stream::iter(ends).buffer_unordered(JOINING).try_collect::<Vec<()>>().await?;
+        Ok(())
+    }
+}
+
+fn make(model: &mut ModelServer, kind: ResourceKind, name: &ObjectName, object: Value) {
+    // Opening a Service again finds what is there.
+    model.create(kind, name, object).ok();
+}
+
+fn service() -> Value {
+    json!({ "spec": {
+        "type": "ClusterIP", "clusterIP": "10.0.0.1",
+        "ports": [{ "name": "web", "protocol": "TCP", "port": 80, "targetPort": 8080 }],
+    }})
+}
+
+/// Whether a change is of a slice that the agent has bound to a derived Service.
+fn bound(change: &Change) -> bool {
+    let labels = &change.object["metadata"]["labels"];
+    change.kind == kinds::ENDPOINT_SLICE
+        && *change.name.namespace == *SYSTEM_NAMESPACE
+        && change.event != "DELETED"
+        && labels[labels::SERVICE_NAME].is_string()
+}

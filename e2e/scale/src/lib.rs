@@ -1,0 +1,20 @@
+//! Proof of scale: fleets of up to 100 members on one machine.
+//!
+//! The hub is real: etcd, kube-apiserver, the hub agent as a process. The members are played: one process runs the
+//! member agent's own library many times, each with credentials of its own for the hub, between the hub and a cluster in
+//! memory. What is measured is what the hub and its agent need.
+
+mod account;
+mod api_server;
+mod arrivals;
+mod cold_start;
+mod crowd;
+mod growth;
+mod load;
+mod member;
+mod report;
+mod run;
+mod solo;
+mod wire;
+
+pub use run::main;

@@ -1,0 +1,81 @@
+//! How many endpoint changes a second a hub carries.
+
+use std::time::Duration;
+
+use anyhow::Result;
+use fleet_e2e::testbed::Testbed;
+use fleet_e2e::testbed::agents::Agents;
+use serde::Serialize;
+use tokio::time::{MissedTickBehavior, interval};
+
+use crate::account::{Account, Spent};
+use crate::crowd::{Crowd, Shop};
+use crate::growth::count;
+
+/// Changes per second at first; each step has half as many again.
+const FIRST: f64 = 100.0;
+const MORE: f64 = 1.5;
+/// How long a step lasts.
+const STEP: Duration = Duration::from_secs(15);
+const TICK: Duration = Duration::from_millis(10);
+/// Beyond that a rate is not sustained.
+const LIMIT: Duration = Duration::from_secs(1);
+const PATIENCE: Duration = Duration::from_mins(2);
+
+/// One rate.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct Step {
+    /// Changes per second that were made.
+    pub(crate) rate: f64,
+    pub(crate) p50_ms: f64,
+    pub(crate) p99_ms: f64,
+    pub(crate) sustained: bool,
+    /// What it took.
+    pub(crate) spent: Spent,
+}
+
+/// Raises the rate until it is not sustained.
+pub(crate) async fn measure(
+    testbed: &Testbed,
+    agents: &Agents,
+    crowd: &Crowd,
+    shops: &[Shop],
+) -> Result<Vec<Step>> {
+    let mut steps: Vec<Step> = Vec::new();
+    let mut rate = FIRST;
+    while steps.last().is_none_or(|step| step.sustained) {
+        crowd.arrivals().take()?;
+        let before = Account::take(testbed, agents).await?;
+        let made = send(crowd, shops, rate).await;
+        let spent = Account::take(testbed, agents).await?.since(&before);
+        crowd.settle(PATIENCE).await?;
+        let times = crowd.arrivals().take()?;
+        let percentile = |percent| times.percentile(percent);
+        steps.push(Step {
+            rate: count(made) / spent.seconds,
+            p50_ms: percentile(50.0).as_secs_f64() * 1e3,
+            p99_ms: percentile(99.0).as_secs_f64() * 1e3,
+            // A generator that cannot keep up says nothing about the rate.
+            sustained: percentile(99.0) <= LIMIT && count(made) / spent.seconds > rate * 0.95,
+            spent,
+        });
+        rate *= MORE;
+    }
+    Ok(steps)
+}
+
+async fn send(crowd: &Crowd, shops: &[Shop], rate: f64) -> usize {
+    let mut tick = interval(TICK);
+    tick.set_missed_tick_behavior(MissedTickBehavior::Skip);
+    let begin = tokio::time::Instant::now();
+    let mut made = 0;
+    while begin.elapsed() < STEP {
+        tick.tick().await;
+        while count(made) < rate * begin.elapsed().as_secs_f64() {
+            let shop = &shops[made * 37 % shops.len()];
+            crowd.change(shop, shop.exporters[0], 0);
+            made += 1;
+        }
+    }
+    made
+}

@@ -1,0 +1,128 @@
+//! The command.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use anyhow::Result;
+use clap::{Parser, ValueEnum};
+use fleet_e2e::testbed::agents::{Agent, AgentOptions, Agents};
+use fleet_e2e::testbed::{Options, Testbed};
+use tracing_subscriber::EnvFilter;
+
+use crate::cold_start::{self, MEMBERS};
+use crate::crowd::Crowd;
+use crate::growth;
+use crate::report::Report;
+use crate::{load, solo, wire};
+
+/// What a hub carries, and how the costs grow: fleets of up to 100 members on one machine.
+#[derive(Debug, Parser)]
+#[command(name = "fleet-scale", version)]
+struct CommandLine {
+    /// Measure only these.
+    #[arg(long, value_enum, value_delimiter = ',')]
+    only: Vec<Part>,
+    /// Services of the large fleet, each with 20 exporters and 3 importers; half of them are measured first.
+    #[arg(long, default_value_t = 1000)]
+    services: usize,
+    /// Sizes of the growing fleet.
+    #[arg(long, value_delimiter = ',', default_values_t = growth::SIZES)]
+    sizes: Vec<usize>,
+    /// Folder that the report goes to, with its plots.
+    #[arg(long, default_value = "target/scale")]
+    report: PathBuf,
+}
+
+/// What can be measured by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Part {
+    /// One member agent among 5000 slices, and both agents at rest.
+    Solo,
+    /// The cost of one change in growing fleets, on the wire, and the highest rate of changes.
+    Growth,
+    /// The start of a hub agent in a large fleet.
+    ColdStart,
+}
+
+/// Parses the arguments, measures and reports. A missed limit is no failure.
+pub async fn main() -> ExitCode {
+    let filter = EnvFilter::try_from_default_env()
+        .unwrap_or_else(|_| EnvFilter::new("error,kube_client=off"));
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    match run(&CommandLine::parse()).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("fleet-scale: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(command: &CommandLine) -> Result<()> {
+    let begin = Instant::now();
+    let wants = |part| command.only.is_empty() || command.only.contains(&part);
+    let mut report = Report::default();
+    if wants(Part::Solo) {
+        progress("One member agent among many slices");
+        report.solo = Some(solo::measure().await?);
+    }
+    if wants(Part::Growth) {
+        let testbed = hub().await?;
+        let result = grow(command, &testbed, &mut report).await;
+        testbed.explain(result).await?;
+    }
+    if wants(Part::ColdStart) {
+        let testbed = hub().await?;
+        let result = start_cold(command, &testbed, &mut report).await;
+        testbed.explain(result).await?;
+    }
+    report.write(&command.report)?;
+    let seconds = begin.elapsed().as_secs();
+    let folder = command.report.display();
+    let text = format!("{}\nWritten to {folder} after {seconds} s.\n", report.page());
+    std::io::stdout().write_all(text.as_bytes())?;
+    Ok(())
+}
+
+/// A hub without members of its own.
+async fn hub() -> Result<Testbed> {
+    Testbed::start(Options::members(0).without_audit()).await
+}
+
+async fn grow(command: &CommandLine, testbed: &Testbed, report: &mut Report) -> Result<()> {
+    let agents = Agents::start(testbed, &AgentOptions::default()).await?;
+    report.empty_rss = agents.usage(Agent::Hub)?.rss_bytes;
+    let mut crowd = Crowd::new(testbed).await?;
+    progress("A growing fleet");
+    let (points, shops) = growth::measure(testbed, &agents, &mut crowd, &command.sizes).await?;
+    report.growth = points;
+    if crowd.size() > 1 {
+        progress("One endpoint of 5000");
+        report.wire = Some(wire::measure(testbed, &agents, &mut crowd, shops.len()).await?);
+    }
+    progress("A rising rate of changes");
+    report.load = load::measure(testbed, &agents, &crowd, &shops).await?;
+    crowd.stop().await
+}
+
+async fn start_cold(command: &CommandLine, testbed: &Testbed, report: &mut Report) -> Result<()> {
+    let mut agents = Agents::start(testbed, &AgentOptions::default()).await?;
+    report.empty_rss = agents.usage(Agent::Hub)?.rss_bytes;
+    let mut crowd = Crowd::new(testbed).await?;
+    progress("100 members join");
+    crowd.grow(testbed, MEMBERS).await?;
+    let half = command.services / 2;
+    for (from, to) in [(0, half), (half, command.services)] {
+        progress(&format!("{} Services are exported and imported", to - from));
+        cold_start::fill(&mut crowd, from, to).await?;
+        progress("The hub agent starts anew");
+        report.cold_starts.push(cold_start::measure(testbed, &mut agents, to).await?);
+    }
+    crowd.stop().await
+}
+
+fn progress(what: &str) {
+    eprintln!("{what} ...");
+}

@@ -1,0 +1,61 @@
+//! What crosses the hub when one endpoint of a large Service changes.
+
+use std::time::Duration;
+
+use anyhow::Result;
+use fleet_e2e::testbed::Testbed;
+use fleet_e2e::testbed::agents::Agents;
+use serde::Serialize;
+
+use crate::account::Account;
+use crate::crowd::{Crowd, Shop};
+use crate::growth::count;
+
+/// 5000 endpoints.
+const SLICES: usize = 50;
+const ENDPOINTS: usize = 100;
+const CHANGES: usize = 20;
+const PATIENCE: Duration = Duration::from_mins(2);
+
+/// Per change of one endpoint.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct Wire {
+    pub(crate) endpoints: usize,
+    /// Writes on the hub: one slice exported, one copied.
+    pub(crate) writes: f64,
+    /// Bytes of those requests.
+    pub(crate) written: f64,
+    /// Bytes of watch events that told them.
+    pub(crate) watched: f64,
+}
+
+/// Exports a Service of 5000 endpoints from the first member to the second.
+pub(crate) async fn measure(
+    testbed: &Testbed,
+    agents: &Agents,
+    crowd: &mut Crowd,
+    number: usize,
+) -> Result<Wire> {
+    let shop = Shop {
+        number,
+        exporters: vec![0],
+        importers: vec![1],
+        slices: SLICES,
+        endpoints: ENDPOINTS,
+    };
+    crowd.open(&shop);
+    crowd.settle(PATIENCE).await?;
+    let before = Account::take(testbed, agents).await?;
+    for change in 0..CHANGES {
+        crowd.change(&shop, 0, change % SLICES);
+        crowd.settle(PATIENCE).await?;
+    }
+    let spent = Account::take(testbed, agents).await?.since(&before);
+    let each = |sum: f64| sum / count(CHANGES);
+    Ok(Wire {
+        endpoints: SLICES * ENDPOINTS,
+        writes: each(spent.writes),
+        written: each(spent.written),
+        watched: each(spent.watched),
+    })
+}
