@@ -6,6 +6,8 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 
+use crate::shared::text;
+
 /// Written by `kubectl apply`: a copy of the whole object, of no use to anybody here.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
@@ -36,17 +38,17 @@ impl Eq for Meta {}
 impl Meta {
     /// Copies what is kept.
     pub fn from_object(meta: &ObjectMeta) -> Self {
-        let text = |map: &Option<BTreeMap<String, String>>| {
+        let texts = |map: &Option<BTreeMap<String, String>>| {
             let entries = map.iter().flatten().filter(|(key, _)| key.as_str() != LAST_APPLIED);
-            entries.map(|(key, value)| (key.as_str().into(), value.as_str().into())).collect()
+            entries.map(|(key, value)| (text(key), value.as_str().into())).collect()
         };
         Self {
             generation: meta.generation.unwrap_or_default(),
             created: meta.creation_timestamp.as_ref().map(|time| time.0),
             deleted: meta.deletion_timestamp.as_ref().map(|time| time.0),
-            labels: text(&meta.labels),
-            annotations: text(&meta.annotations),
-            finalizers: meta.finalizers.iter().flatten().map(|name| name.as_str().into()).collect(),
+            labels: texts(&meta.labels),
+            annotations: texts(&meta.annotations),
+            finalizers: meta.finalizers.iter().flatten().map(|name| text(name)).collect(),
             owners: meta.owner_references.clone().unwrap_or_default(),
         }
     }

@@ -196,11 +196,11 @@ fn body(fleet: &Fleet<'_>, slice: &Slice<'_>, carried: &[Endpoint]) -> Value {
 }
 
 /// What a copy has of a slice; it may carry draining endpoints already.
-fn spec(fleet: &Fleet<'_>, slice: &Slice<'_>, carried: &[Endpoint]) -> ExportedSliceSpec {
-    let mut spec = slice.record.spec.clone();
+fn spec(fleet: &Fleet<'_>, slice: &Slice<'_>, carried: &[Endpoint]) -> Arc<ExportedSliceSpec> {
+    let mut spec = Arc::clone(&slice.record.spec);
     let draining = served::draining(fleet.served, &spec.draining_endpoints, carried);
-    if draining.is_empty() {
-        spec.draining_endpoints.clear();
+    if draining.len() < spec.draining_endpoints.len() {
+        Arc::make_mut(&mut spec).draining_endpoints.clear();
     }
     spec
 }

@@ -6,6 +6,7 @@ use kube::runtime::watcher;
 
 use super::error::Failure;
 use super::feed::Heard;
+use crate::shared::text;
 use crate::wire::defect;
 use crate::{ResourceVersion, Tracked, Uid};
 
@@ -78,10 +79,10 @@ impl<T: Tracked> Input<T> {
     }
 }
 
-fn identity(meta: &ObjectMeta) -> (ObjectName, Uid, ResourceVersion) {
-    let text = |field: &Option<String>| field.as_deref().unwrap_or_default().to_owned();
-    let name = ObjectName::new(text(&meta.namespace), text(&meta.name));
-    (name, text(&meta.uid).into(), text(&meta.resource_version).into())
+fn identity<'a>(meta: &'a ObjectMeta) -> (ObjectName, Uid, ResourceVersion) {
+    let field = |field: &'a Option<String>| field.as_deref().unwrap_or_default();
+    let name = ObjectName::new(text(field(&meta.namespace)), text(field(&meta.name)));
+    (name, field(&meta.uid).into(), field(&meta.resource_version).into())
 }
 
 fn item<T: Tracked>(wire: T::Wire) -> Item<T> {

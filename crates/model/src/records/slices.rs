@@ -1,11 +1,12 @@
 //! EndpointSliceExport and EndpointSliceImport.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
-use fleet_accumulator::{Meta, Tracked, wire};
+use fleet_accumulator::{Meta, Shared, Tracked, wire};
 use fleet_api::{
     ExportedSliceSpec, ObjectName, ResourceKind, TraceContext, annotations, kinds, names,
 };
+use parking_lot::Mutex;
 
 wire! {
     /// An EndpointSliceExport on the wire.
@@ -27,7 +28,7 @@ pub struct EndpointSliceExportRecord {
     /// Metadata.
     pub meta: Meta,
     /// The exported slice.
-    pub spec: ExportedSliceSpec,
+    pub spec: Arc<ExportedSliceSpec>,
 }
 
 /// A slice on its way to an importer.
@@ -36,7 +37,22 @@ pub struct EndpointSliceImportRecord {
     /// Metadata.
     pub meta: Meta,
     /// The exported slice.
-    pub spec: ExportedSliceSpec,
+    pub spec: Arc<ExportedSliceSpec>,
+}
+
+/// The content of exported slices and of their copies.
+static CONTENTS: LazyLock<Mutex<Shared<ExportedSliceSpec>>> = LazyLock::new(Mutex::default);
+
+/// The content, in one allocation with that of whatever copy has the same.
+fn share(mut spec: ExportedSliceSpec) -> Arc<ExportedSliceSpec> {
+    let reference = &spec.endpoint_slice_reference;
+    let key = (reference.uid.clone(), reference.generation);
+    // Decoding leaves room in them.
+    for list in [&mut spec.endpoints, &mut spec.draining_endpoints] {
+        list.iter_mut().for_each(|endpoint| endpoint.addresses.shrink_to_fit());
+        list.shrink_to_fit();
+    }
+    CONTENTS.lock().get(&key, spec)
 }
 
 /// Index of all slices of one name, in whatever namespace. It names no namespace, as every Service
@@ -54,7 +70,7 @@ macro_rules! tracked_slice {
 
             fn project(wire: $wire) -> Result<Self, String> {
                 let spec = wire.spec.ok_or("spec is missing")?;
-                Ok(Self { meta: Meta::from_object(&wire.metadata), spec })
+                Ok(Self { meta: Meta::from_object(&wire.metadata), spec: share(spec) })
             }
 
             /// By the Service whose endpoints it carries, and by [`named`].
