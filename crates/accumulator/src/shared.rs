@@ -15,7 +15,7 @@ use parking_lot::Mutex;
 static TEXTS: LazyLock<Mutex<Shared<str>>> = LazyLock::new(Mutex::default);
 
 /// The text, in one allocation with whoever else holds it.
-pub fn text(text: &str) -> Arc<str> {
+pub(crate) fn text(text: &str) -> Arc<str> {
     TEXTS.lock().get(&text, text)
 }
 

@@ -78,9 +78,9 @@ impl Account {
     pub(crate) fn since(&self, before: &Self) -> Spent {
         Spent {
             seconds: (self.at - before.at).as_secs_f64(),
-            hub_agent: (self.hub_agent - before.hub_agent).as_secs_f64(),
-            servers: (self.servers - before.servers).as_secs_f64(),
-            crowd: (self.crowd - before.crowd).as_secs_f64(),
+            hub_agent: self.hub_agent.saturating_sub(before.hub_agent).as_secs_f64(),
+            servers: self.servers.saturating_sub(before.servers).as_secs_f64(),
+            crowd: self.crowd.saturating_sub(before.crowd).as_secs_f64(),
             writes: self.writes - before.writes,
             written: self.written - before.written,
             watched: self.watched - before.watched,

@@ -76,7 +76,7 @@ impl ApiServer {
             None if head.method == Method::POST => answer(StatusCode::CREATED, &body),
             None => refused(StatusCode::NOT_FOUND, "NotFound"),
             Some(target) if head.method == Method::GET => self.read(target, query),
-            Some(target) => self.write(&head.method, target, body),
+            Some(target) => self.write(&head.method, &target, body),
         }
     }
 
@@ -102,9 +102,9 @@ impl ApiServer {
         answer(StatusCode::OK, &list)
     }
 
-    fn write(&self, method: &Method, target: Target, body: Value) -> Answer {
+    fn write(&self, method: &Method, target: &Target, body: Value) -> Answer {
         let kind = target.kind;
-        let Some((name, action)) = action(method, &target, body) else {
+        let Some((name, action)) = action(method, target, body) else {
             return refused(StatusCode::BAD_REQUEST, "BadRequest");
         };
         let status = if method == Method::POST { StatusCode::CREATED } else { StatusCode::OK };

@@ -49,7 +49,9 @@ fn share(mut spec: ExportedSliceSpec) -> Arc<ExportedSliceSpec> {
     let key = (reference.uid.clone(), reference.generation);
     // Decoding leaves room in them.
     for list in [&mut spec.endpoints, &mut spec.draining_endpoints] {
-        list.iter_mut().for_each(|endpoint| endpoint.addresses.shrink_to_fit());
+        for endpoint in list.iter_mut() {
+            endpoint.addresses.shrink_to_fit();
+        }
         list.shrink_to_fit();
     }
     CONTENTS.lock().get(&key, spec)

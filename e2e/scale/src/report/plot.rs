@@ -7,8 +7,11 @@ use crate::growth::{Point, count, mib};
 
 const SIZE: (u32, u32) = (480, 320);
 
-/// One plot: file, title, and what is drawn.
-pub(super) const PLOTS: [(&str, &str, fn(&Point) -> f64); 5] = [
+/// File, title, and what is drawn.
+pub(super) type Plot = (&'static str, &'static str, fn(&Point) -> f64);
+
+/// All plots.
+pub(super) const PLOTS: [Plot; 5] = [
     ("scale-latency.svg", "Endpoint change, p50, ms", |point| point.p50_ms),
     ("scale-cpu-hub.svg", "CPU of the hub agent per change, ms", |point| point.hub_agent_ms),
     ("scale-cpu-members.svg", "CPU of the members' agents per change, ms", |point| {
@@ -23,7 +26,7 @@ pub(super) fn growth(points: &[Point]) -> Result<Vec<(&'static str, String)>> {
     if points.len() < 2 {
         return Ok(Vec::new());
     }
-    let draw = |(name, title, of): (_, _, fn(&Point) -> f64)| {
+    let draw = |(name, title, of): Plot| {
         let points: Vec<(f64, f64)> =
             points.iter().map(|point| (count(point.members), of(point))).collect();
         Ok((name, draw(title, &points).map_err(|error| anyhow!("{name}: {error}"))?))
