@@ -84,7 +84,7 @@ async fn run(shell: &mut Shell, content: Content) -> Result<()> {
     match content {
         Content::Excused(_) => Ok(()),
         Content::Script(commands) => shell.script(&commands).await,
-        Content::Session(commands) => {
+        Content::Transcript(commands) => {
             for (command, shown) in commands {
                 let printed = shell.command(&command).await?;
                 if let Some(missing) = looks_like::missing(&shown, &printed) {

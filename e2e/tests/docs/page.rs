@@ -20,7 +20,7 @@ pub(crate) enum Content {
     /// Commands: ```` ```sh ````, or a comment.
     Script(String),
     /// Commands after a prompt, each with what it prints: ```` ```console ````.
-    Session(Vec<(String, Vec<String>)>),
+    Transcript(Vec<(String, Vec<String>)>),
     /// Not to be run, for a reason.
     Excused(String),
 }
@@ -41,7 +41,7 @@ pub(crate) fn blocks(page: &str) -> Result<Vec<Block>> {
             match (language, excuse.take()) {
                 ("sh" | "console", Some(reason)) => Content::Excused(reason),
                 ("sh", None) => Content::Script(code.join("\n")),
-                ("console", None) => Content::Session(session(&code)?),
+                ("console", None) => Content::Transcript(transcript(&code)?),
                 (_, Some(_)) => bail!("line {line}: only shell blocks are excused"),
                 (_, None) => continue,
             }
@@ -101,17 +101,17 @@ impl<'a> Numbered<'a> {
     }
 }
 
-fn session(code: &[&str]) -> Result<Vec<(String, Vec<String>)>> {
-    let mut session: Vec<(String, Vec<String>)> = Vec::new();
+fn transcript(code: &[&str]) -> Result<Vec<(String, Vec<String>)>> {
+    let mut transcript: Vec<(String, Vec<String>)> = Vec::new();
     for line in code {
         if let Some(command) = line.strip_prefix("$ ") {
-            session.push((command.to_owned(), Vec::new()));
+            transcript.push((command.to_owned(), Vec::new()));
         } else {
-            let (_, output) = session.last_mut().context("a session begins with a prompt")?;
+            let (_, output) = transcript.last_mut().context("a transcript begins with a prompt")?;
             output.push((*line).to_owned());
         }
     }
-    Ok(session)
+    Ok(transcript)
 }
 
 #[cfg(test)]
@@ -122,12 +122,13 @@ mod tests {
     fn shell_blocks_are_found_in_their_order() {
         let page = "Text.\n```sh\na \\\n  b\n```\n```yaml\nno: no\n```\n```console\n$ c\nout\n$ d\n```\n<!-- test: e\nf -->\n";
         let blocks = blocks(page).unwrap();
-        let session = vec![("c".to_owned(), vec!["out".to_owned()]), ("d".to_owned(), Vec::new())];
+        let transcript =
+            vec![("c".to_owned(), vec!["out".to_owned()]), ("d".to_owned(), Vec::new())];
         assert_eq!(
             blocks,
             [
                 Block { line: 2, content: Content::Script("a \\\n  b".to_owned()) },
-                Block { line: 9, content: Content::Session(session) },
+                Block { line: 9, content: Content::Transcript(transcript) },
                 Block { line: 14, content: Content::Script(" e\nf ".to_owned()) },
             ]
         );
