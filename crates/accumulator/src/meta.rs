@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 
 use crate::shared::text;
+use crate::texts::Texts;
 
 /// Written by `kubectl apply`: a copy of the whole object, of no use to anybody here.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
@@ -22,9 +23,9 @@ pub struct Meta {
     /// `deletionTimestamp`: when deletion was asked for, while finalizers hold the object.
     pub deleted: Option<Timestamp>,
     /// Labels.
-    pub labels: BTreeMap<Arc<str>, Arc<str>>,
+    pub labels: Texts,
     /// Annotations, without the copy of the object that kubectl leaves there.
-    pub annotations: BTreeMap<Arc<str>, Arc<str>>,
+    pub annotations: Texts,
     /// Finalizers, in the order of the object.
     pub finalizers: Vec<Arc<str>>,
     /// Owner references, in the order of the object.
@@ -42,13 +43,16 @@ impl Meta {
             let entries = map.iter().flatten().filter(|(key, _)| key.as_str() != LAST_APPLIED);
             entries.map(|(key, value)| (text(key), value.as_str().into())).collect()
         };
+        let mut finalizers: Vec<_> =
+            meta.finalizers.iter().flatten().map(|name| text(name)).collect();
+        finalizers.shrink_to_fit();
         Self {
             generation: meta.generation.unwrap_or_default(),
             created: meta.creation_timestamp.as_ref().map(|time| time.0),
             deleted: meta.deletion_timestamp.as_ref().map(|time| time.0),
             labels: texts(&meta.labels),
             annotations: texts(&meta.annotations),
-            finalizers: meta.finalizers.iter().flatten().map(|name| text(name)).collect(),
+            finalizers,
             owners: meta.owner_references.clone().unwrap_or_default(),
         }
     }

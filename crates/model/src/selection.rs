@@ -4,15 +4,14 @@
 //! pair: Services are filed under that of their selector, what they select under each of its labels,
 //! and looking costs what is found there.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use fleet_accumulator::{Record, Tracked, View};
+use fleet_accumulator::{Record, Texts, Tracked, View};
 
 use crate::records::{ServiceIndex, ServiceRecord};
 
 /// Labels, or a selector.
-pub type Labels = BTreeMap<Arc<str>, Arc<str>>;
+pub type Labels = Texts;
 
 /// One label in one namespace.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -36,7 +35,7 @@ impl LabelIndex {
 
     /// The key under which a selector is filed; none for one that selects nothing.
     pub fn first(namespace: &Arc<str>, selector: &Labels) -> Option<Self> {
-        selector.first_key_value().map(|pair| Self::of(namespace, pair))
+        selector.iter().next().map(|pair| Self::of(namespace, pair))
     }
 
     fn of(namespace: &Arc<str>, (key, value): (&Arc<str>, &Arc<str>)) -> Self {

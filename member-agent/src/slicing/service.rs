@@ -1,9 +1,8 @@
 //! A Service as a reconciler reads it.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use fleet_accumulator::Record;
+use fleet_accumulator::{Record, Texts};
 use fleet_api as api;
 use fleet_model::records::ServiceRecord;
 use k8s_openapi::api::core::v1::{Service, ServicePort, ServiceSpec};
@@ -38,7 +37,7 @@ pub(crate) fn service(record: &Record<ServiceRecord>) -> Service {
     }
 }
 
-fn owned(map: &BTreeMap<Arc<str>, Arc<str>>) -> BTreeMap<String, String> {
+fn owned(map: &Texts) -> BTreeMap<String, String> {
     map.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect()
 }
 
