@@ -19,6 +19,7 @@ mod relay;
 mod report;
 mod road;
 mod scrape;
+mod size;
 mod slice;
 mod telling;
 mod watching;
@@ -56,7 +57,10 @@ struct CommandLine {
     /// Rounds of the bulk operations and of counting; the median time and the highest count are reported.
     #[arg(long, default_value_t = 3)]
     rounds: usize,
-    /// Less of everything: 100 changes, one round.
+    /// With `size`: so many more Services are exported that nobody imports.
+    #[arg(long, default_value_t = 0)]
+    idle: usize,
+    /// Less of everything: 100 changes, one round, no large fleet.
     #[arg(long)]
     quick: bool,
     /// Measure only these.
@@ -81,6 +85,8 @@ enum Part {
     Policies,
     /// 100 Services at once.
     Bulk,
+    /// The agents' endpoint change in large and busy fleets, and 1000 Services at once.
+    Size,
     /// What the API servers can do.
     Mix,
     /// API writes per operation.
@@ -89,7 +95,8 @@ enum Part {
 
 impl CommandLine {
     fn wants(&self, part: Part) -> bool {
-        self.only.is_empty() || self.only.contains(&part)
+        let by_itself = self.only.is_empty() && !(self.quick && part == Part::Size);
+        by_itself || self.only.contains(&part)
     }
 
     fn samples(&self) -> usize {
@@ -122,7 +129,7 @@ async fn run(command: &CommandLine) -> Result<()> {
     if cfg!(debug_assertions) {
         report.notes.push("A debug build: the times mean nothing.".to_owned());
     }
-    let timed = [Part::Chain, Part::Steady, Part::Policies, Part::Bulk, Part::Mix];
+    let timed = [Part::Chain, Part::Steady, Part::Policies, Part::Bulk, Part::Size, Part::Mix];
     if timed.into_iter().any(|part| command.wants(part)) {
         times(command, &mut report).await?;
     }
@@ -182,7 +189,10 @@ async fn with_agents(
         report.notes.push(telling::series_note("chain, no agent running", &alone));
         chain = Some(courses);
     }
-    if [Part::Steady, Part::Policies, Part::Bulk].into_iter().any(|part| command.wants(part)) {
+    if [Part::Steady, Part::Policies, Part::Bulk, Part::Size]
+        .into_iter()
+        .any(|part| command.wants(part))
+    {
         let started = agents.insert(Agents::start(fleet, &AgentOptions::default()).await?);
         if let Some(folder) = &command.profile {
             profile = Profile::start(fleet, started, folder)?;
@@ -221,6 +231,12 @@ async fn with_agents(
             rounds.push(services.round(road, fleet, agents).await?);
         }
         telling::bulk(&rounds, report);
+    }
+    if command.wants(Part::Size) {
+        progress("Single endpoint changes in large and busy fleets");
+        let beside = (command.samples().div_ceil(4), command.idle);
+        let sizes = size::measure(road, fleet, NAMESPACE, beside).await?;
+        telling::sizes(&sizes, report);
     }
     if let Some(profile) = profile {
         report.notes.extend(profile.finish()?);

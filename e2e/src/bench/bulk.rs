@@ -113,7 +113,8 @@ impl Services {
         ]
     }
 
-    async fn import(&self, road: &Road) -> Result<Duration> {
+    /// Exports and imports all of them; how long until all are bound.
+    pub(super) async fn import(&self, road: &Road) -> Result<Duration> {
         let names = self.names();
         let arrivals: Vec<Arrival> = (self.slices.iter())
             .map(|(_, slice)| road.arrivals.expect(slice.address(), Station::Target))
@@ -126,7 +127,14 @@ impl Services {
         last(&ways, Station::Target, begin)
     }
 
-    async fn burst(&mut self, road: &Road) -> Result<(Duration, [Duration; STATIONS])> {
+    /// Exports all of them, and nobody imports them.
+    pub(super) async fn export(&self, road: &Road) -> Result<()> {
+        let [exports, _] = self.wishes(road);
+        exports.create(&self.names()).await
+    }
+
+    /// Changes all of them; how long until all changes have arrived, also at each station.
+    pub(super) async fn burst(&mut self, road: &Road) -> Result<(Duration, [Duration; STATIONS])> {
         let mut requests = Vec::new();
         let mut arrivals = Vec::new();
         for (_, slice) in &mut self.slices {

@@ -5,10 +5,12 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use hdrhistogram::Histogram;
 use kube::Client;
+use tokio::time::MissedTickBehavior;
 
 use super::arrivals::{STATIONS, Station, Way};
 use super::relay;
 use super::road::{EXPORTER, IMPORTER, Road};
+use super::size::Noise;
 use super::slice::{Slice, send};
 use crate::exchange;
 use crate::fleet::Fleet;
@@ -141,6 +143,17 @@ impl Course {
             self.change(road, true).await?;
         }
         Ok(())
+    }
+
+    /// Changes on and on, whether the changes have arrived or not.
+    pub(super) async fn change_every(&mut self, road: &Road, pause: Duration) -> Noise {
+        let mut tick = tokio::time::interval(pause);
+        tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tick.tick().await;
+            let (request, _) = self.slice.next_change()?;
+            send(&road.exporter, request).await?;
+        }
     }
 
     async fn change(&mut self, road: &Road, counts: bool) -> Result<()> {

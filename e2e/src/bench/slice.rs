@@ -25,12 +25,16 @@ pub(super) struct Slice {
 }
 
 impl Slice {
-    /// Makes a slice that belongs to no Service, which the agents do not look at.
+    /// Makes a slice that belongs to no Service, which the agents do not look at, or takes one that is there: each
+    /// change sets all of it.
     pub(super) async fn alone(client: &Client, namespace: &str, name: &str) -> Result<Self> {
         let addresses: VecDeque<String> = (0..ENDPOINTS).map(|_| next_address()).collect();
         // As long as the label of a Service's slice.
         let labels = json!({ "kubernetes.io/bench-slices": name });
-        create(client, namespace, name, &labels, &addresses).await?;
+        match create(client, namespace, name, &labels, &addresses).await {
+            Err(kube::Error::Api(status)) if status.code == 409 => {}
+            made => made?,
+        }
         Ok(Self { path: path(namespace, name), addresses })
     }
 
@@ -86,14 +90,15 @@ async fn create(
     name: &str,
     labels: &Value,
     addresses: &VecDeque<String>,
-) -> Result<()> {
+) -> kube::Result<()> {
     let slices: Api<EndpointSlice> = Api::namespaced(client.clone(), namespace);
-    let slice = serde_json::from_value(json!({
+    let slice = json!({
         "metadata": { "name": name, "labels": labels },
         "addressType": "IPv4",
         "endpoints": endpoints(addresses),
         "ports": [{ "name": "http", "protocol": "TCP", "port": 8080 }],
-    }))?;
+    });
+    let slice = serde_json::from_value(slice).map_err(kube::Error::SerdeError)?;
     slices.create(&PostParams::default(), &slice).await?;
     Ok(())
 }

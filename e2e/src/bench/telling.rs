@@ -9,9 +9,12 @@ use super::breakdown;
 use super::bulk::Round;
 use super::latency::{Latency, Series};
 use super::policies::Comparison;
-use super::report::{Checked, Median, PerAgent, Percentiles, Report, WriteNumbers, rounded};
+use super::report::{
+    Against, Checked, Median, PerAgent, Percentiles, Report, WriteNumbers, rounded,
+};
 use super::road;
 use super::scrape::Scrape;
+use super::size::{Beside, Sizes};
 use super::writes::Writes;
 use crate::fleet::Fleet;
 use crate::testbed::agents::{Agent, Agents};
@@ -112,6 +115,21 @@ pub(super) fn bulk(rounds: &[Round], report: &mut Report) {
             report.notes.push(format!("  {what}: {work}"));
         }
     }
+}
+
+pub(super) fn sizes(sizes: &Sizes, report: &mut Report) {
+    let percentiles = |series: &Series| Percentiles {
+        p50: rounded(series.percentile(50.0)),
+        p99: rounded(series.percentile(99.0)),
+    };
+    for Beside { name, chain, steady } in &sizes.latencies {
+        report.notes.push(series_note(&format!("chain beside {name}"), chain));
+        report.notes.push(series_note(&format!("steady beside {name}"), steady));
+        let (chain, steady) = (percentiles(chain), percentiles(steady));
+        report.beside.push(Against { name, chain, steady });
+    }
+    report.import1000_s = Some(rounded(sizes.import.as_secs_f64()));
+    report.burst1000_s = Some(rounded(sizes.burst.as_secs_f64()));
 }
 
 pub(super) fn usage(fleet: &Fleet, agents: &Agents, report: &mut Report) -> Result<()> {
