@@ -8,8 +8,9 @@ use fleet_api::names::SYSTEM_NAMESPACE;
 use fleet_api::{TraceContext, annotations, kinds, labels};
 use serde_json::Value;
 
-use super::history::History;
-use super::object::{is_made_slice, keys, list, text};
+use super::history::{History, LAG, kind};
+use super::object::{is_made_slice, keys, list, subject, text};
+use super::record::Micros;
 use super::requests::Request;
 use super::violation::Violation;
 use crate::fault_proxy::RACED;
@@ -20,7 +21,7 @@ const OURS: &str = "networking.fleet.azure.com/";
 /// All of them.
 pub(super) fn check(history: &History<'_>) -> Vec<Violation> {
     let mut found = Vec::new();
-    let mut refused: BTreeMap<(&str, &str, &str, String), usize> = BTreeMap::new();
+    let mut refused: BTreeMap<(&str, &str, &str, String), Micros> = BTreeMap::new();
     for request in history.agent_requests().filter(|request| request.is_write()) {
         if request.succeeded() && matches!(request.verb.as_str(), "create" | "update") {
             found.extend(foreign_fields(request));
@@ -32,14 +33,25 @@ pub(super) fn check(history: &History<'_>) -> Vec<Violation> {
             }
             let body = format!("{} {} {}", request.name, request.subresource, request.body);
             let key = (&*request.cluster, &*request.user, &*request.resource, body);
-            let times = refused.entry(key).or_default();
-            *times += 1;
-            if *times == 2 {
+            let before = refused.insert(key, request.received);
+            if before.is_some_and(|before| !has_reason(history, request, before)) {
                 found.push(Violation::of_request("S26", request, "what was invalid is sent again"));
             }
         }
     }
     found
+}
+
+/// Whether somebody has changed what a request is about since another one was received: whatever its agent makes of that,
+/// it has to look at all of it again.
+fn has_reason(history: &History<'_>, request: &Request, before: Micros) -> bool {
+    let kind = kind(&request.resource).map_or("", |kind| kind.kind);
+    let Some(service) = subject(kind, &request.body) else { return false };
+    let namespace = service.split('/').next();
+    let since = before - LAG..request.received;
+    let lives = history.lives.iter().filter(|life| Some(life.namespace()) == namespace);
+    let mut versions = lives.flat_map(|life| &life.versions);
+    versions.any(|version| since.contains(&version.when) && !version.author().is_agent())
 }
 
 /// Refused for its content. A JSON patch whose tests fail is answered with the same code: that is a conflict.

@@ -8,6 +8,7 @@ mod story;
 use std::collections::BTreeSet;
 
 use fleet_api::kinds;
+use serde_json::{Value, json};
 
 use super::history::History;
 use super::judge;
@@ -58,6 +59,32 @@ fn a_write_under_way_has_had_no_effect_yet() {
     };
     assert!(released_early(false));
     assert!(!released_early(true));
+}
+
+/// Whoever looks again because of a change has to try what was refused before it, too.
+#[test]
+fn a_change_is_a_reason_to_send_again_what_was_refused() {
+    let sent_again = |changed: bool| {
+        let mut story = Story::exchange();
+        let export = story.slice_export();
+        let refuse = |story: &mut Story| {
+            let kind = kinds::ENDPOINT_SLICE_EXPORT;
+            let mut request = story.request(&agent("a"), "hub", kind, &export);
+            (request.code, request.message) = (422, "it is invalid".to_owned());
+            story.recording.requests.push(request);
+        };
+        refuse(&mut story);
+        story.pause();
+        if changed {
+            let labelled = |export: &mut Value| export["metadata"]["labels"] = json!({ "a": "b" });
+            story.edit(&USER, "a", kinds::SERVICE_EXPORT, (TEAM, WEB), labelled);
+        }
+        refuse(&mut story);
+        let violations = judge(&story.end()).violations;
+        violations.iter().any(|violation| violation.invariant == "S26")
+    };
+    assert!(sent_again(false));
+    assert!(!sent_again(true));
 }
 
 /// While a server is away its watches are, too. What a later list lacks went before what was written after it.
