@@ -11,6 +11,8 @@ use crate::load::Step;
 /// What is asked for.
 const PEAK_LIMIT: f64 = 300.0;
 const STEADY_LIMIT: f64 = 200.0;
+/// With so many Services and no more.
+const HALF: usize = 500;
 const HALF_LIMIT: f64 = 150.0;
 const LIST_LIMIT: f64 = 2.0;
 const MEMBER_LIMIT: f64 = 40.0;
@@ -208,12 +210,14 @@ fn cold_starts(report: &Report, page: &mut String) {
          bytes/object | |\n|---|---|---|---|---|---|---|---|---|---|---|\n",
         mib(report.empty_rss),
     );
-    for (at, start) in report.cold_starts.iter().enumerate() {
-        let whole = at + 1 == report.cold_starts.len() && at > 0;
+    for start in &report.cold_starts {
         let ratio = start.converged_seconds / start.list_seconds;
         let (peak, steady) = (mib(start.peak_rss), mib(start.steady_rss));
-        let memory =
-            if whole { peak <= PEAK_LIMIT && steady <= STEADY_LIMIT } else { peak <= HALF_LIMIT };
+        let memory = if start.services > HALF {
+            peak <= PEAK_LIMIT && steady <= STEADY_LIMIT
+        } else {
+            peak <= HALF_LIMIT
+        };
         let met = met(memory && ratio <= LIST_LIMIT && start.writes == 0.0);
         let _ = writeln!(
             page,
@@ -233,7 +237,7 @@ fn cold_starts(report: &Report, page: &mut String) {
         let _ = writeln!(
             page,
             "\nIn the last one: {}. Limits: {LIST_LIMIT} × the list, no write; {PEAK_LIMIT} MiB at the peak and {STEADY_LIMIT} after it, \
-             {HALF_LIMIT} with half of it.",
+             {HALF_LIMIT} with at most {HALF} Services.",
             kinds.join(", ")
         );
     }
