@@ -6,10 +6,11 @@ use fleet_api::names::{SYSTEM_NAMESPACE, member_namespace, member_of_namespace};
 use fleet_api::{ResourceKind, annotations, finalizers, kinds};
 use serde_json::Value;
 
-use super::history::{HUB, History, Life, Until, Version};
+use super::history::{HUB, History, LAG, Life, Until, Version, kind};
 use super::object::{
     annotation, exporters, finalizers as held, is_made_slice, list, subject, terminating, text,
 };
+use super::record::Micros;
 use super::requests::Author;
 use super::tenancy::claimants;
 use super::violation::Violation;
@@ -161,12 +162,11 @@ fn released_too_early(
         let home = member_namespace(member);
         let mut effects = history.about(HUB, kind, &service);
         effects.any(|effect| {
-            // What an agent had under way when it was killed may arrive after its successor has looked, and released.
-            let there = match until {
-                Until::Time(time) => effect.made_by(time),
+            let known = match until {
+                Until::Time(time) => effect.made_by(time) && !overtaken(history, effect, time),
                 Until::Version(_) => true,
             };
-            there && effect.namespace() == home && effect.alive(until)
+            known && effect.namespace() == home && effect.alive(until)
         })
     };
     let import_says = |says: &dyn Fn(&Value) -> bool| {
@@ -216,6 +216,21 @@ fn released_too_early(
         false
     };
     early.then(|| Violation::of("S14", life, after, "released before its effect was gone"))
+}
+
+/// Whether an agent has looked for an object in vain at about the time it was made: what a killed one had under way
+/// arrives when its successor has already looked, and releases. (Where there is a Lease, the successor waits longer than
+/// a write may take.)
+fn overtaken(history: &History<'_>, effect: &Life<'_>, until: Micros) -> bool {
+    let Some(made) = effect.versions.first() else { return false };
+    let name = (effect.cluster, effect.namespace(), effect.name());
+    history.agent_requests().any(|request| {
+        request.verb == "get"
+            && request.code == 404
+            && (request.cluster.as_str(), request.namespace.as_str(), request.name.as_str()) == name
+            && kind(&request.resource).is_some_and(|kind| kind.kind == effect.kind)
+            && (made.when - LAG..until).contains(&request.received)
+    })
 }
 
 /// The importer's slice is there, and nobody but a member that has vanished is spared.

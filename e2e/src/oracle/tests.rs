@@ -47,18 +47,28 @@ fn a_successor_does_not_answer_for_the_removal() {
 /// What a killed agent had under way arrives when its successor has already looked.
 #[test]
 fn a_write_under_way_has_had_no_effect_yet() {
-    let released_early = |under_way: bool| {
+    #[derive(PartialEq)]
+    enum Made {
+        Before,
+        UnderWay,
+        Overtaken,
+    }
+    let released_early = |made: Made| {
         let mut story = Story::exchange();
         story.delete(&USER, "a", kinds::SERVICE_EXPORT, (TEAM, WEB));
+        if made == Made::Overtaken {
+            story.looked_in_vain(&agent("a"), kinds::INTERNAL_SERVICE_EXPORT);
+        }
         story.free(&agent("a"), "a", kinds::SERVICE_EXPORT, (TEAM, WEB));
-        if under_way {
+        if made == Made::UnderWay {
             story.answered_last(kinds::INTERNAL_SERVICE_EXPORT);
         }
         let violations = judge(&story.end()).violations;
         violations.iter().any(|violation| violation.invariant == "S14")
     };
-    assert!(released_early(false));
-    assert!(!released_early(true));
+    assert!(released_early(Made::Before));
+    assert!(!released_early(Made::UnderWay));
+    assert!(!released_early(Made::Overtaken));
 }
 
 /// Whoever looks again because of a change has to try what was refused before it, too.

@@ -257,6 +257,15 @@ impl Story {
         made.unwrap().answered = self.now;
     }
 
+    /// An agent has asked for what was made last of a kind, just before it was there.
+    pub(super) fn looked_in_vain(&mut self, author: &Author, kind: ResourceKind) {
+        let of_kind = |one: &&Request| one.resource == kind.plural && one.verb == "create";
+        let made = self.recording.requests.iter().rfind(of_kind).unwrap();
+        let look =
+            Request { author: author.clone(), verb: "get".to_owned(), code: 404, ..made.clone() };
+        self.recording.requests.push(look);
+    }
+
     /// The recorder learns of the last removal of a kind by a list: there the object is as it was seen last.
     pub(super) fn missed(&mut self, kind: ResourceKind) {
         let of_kind = |event: &&mut Event| event.kind == kind.kind;
