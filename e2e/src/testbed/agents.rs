@@ -122,7 +122,7 @@ impl Agents {
             let is_set =
                 |argument: &String| environment.iter().any(|(name, _)| sets(argument, name));
             let launch = Launch {
-                program: program(&programs, agent)?,
+                program: program_in(&programs, agent.program())?,
                 arguments: arguments.filter(|one| !is_set(one)).map(Into::into).collect(),
                 environment,
                 without: FOREIGN.iter().map(|&name| name.to_owned()).collect(),
@@ -343,14 +343,6 @@ fn programs_folder() -> Result<PathBuf> {
         folder.pop();
     }
     Ok(folder)
-}
-
-fn program(folder: &Path, agent: Agent) -> Result<PathBuf> {
-    let name = match agent {
-        Agent::Hub => "hub-agent",
-        Agent::Member(_) => "member-agent",
-    };
-    program_in(folder, name)
 }
 
 /// The program `hub-agent` or `member-agent`, in [`AGENTS_FOLDER`] or beside the running program.
