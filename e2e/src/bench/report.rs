@@ -131,27 +131,8 @@ impl Report {
             rows.push(Row::new("chain: bare relays, p99", millis(chain.p99)));
         }
         if let Some(steady) = self.steady_ms {
-            let limits = [
-                ("p50", steady.p50, STEADY_P50, self.chain_ms.map(|chain| chain.p50)),
-                ("p99", steady.p99, STEADY_P99, self.chain_ms.map(|chain| chain.p99)),
-            ];
-            for (which, value, factor, chain) in limits {
-                let row = Row::new(format!("steady endpoint change, {which}"), millis(value));
-                rows.push(
-                    match chain {
-                        Some(chain) => row.limit(
-                            value <= factor * chain,
-                            format!(
-                                "{} (x {factor}; is x {:.2})",
-                                millis(factor * chain),
-                                value / chain
-                            ),
-                        ),
-                        None => row,
-                    }
-                    .original(original::STEADY),
-                );
-            }
+            let against = against_relays("steady endpoint change,", steady, self.chain_ms);
+            rows.extend(against.map(|row| row.original(original::STEADY)));
         }
         if let Some(Checked { without, with }) = self.policies_ms {
             let name = "policies: steady p50, with / without";
@@ -176,16 +157,7 @@ impl Report {
             rows.extend(row);
         }
         for Against { name, chain, steady } in &self.beside {
-            let of = [
-                ("p50", steady.p50, STEADY_P50, chain.p50),
-                ("p99", steady.p99, STEADY_P99, chain.p99),
-            ];
-            for (which, value, factor, chain) in of {
-                let limit =
-                    format!("{} (x {factor}; is x {:.2})", millis(factor * chain), value / chain);
-                let row = Row::new(format!("{name}: {which}"), millis(value));
-                rows.push(row.limit(value <= factor * chain, limit));
-            }
+            rows.extend(against_relays(&format!("{name}:"), *steady, Some(*chain)));
         }
         let thousand = [
             ("1000 Services exported and imported", self.import1000_s, IMPORT1000),
@@ -223,6 +195,24 @@ impl Report {
         }
         rows
     }
+}
+
+/// Median and tail of a steady change, held against those of bare relays.
+fn against_relays(
+    name: &str,
+    steady: Percentiles,
+    chain: Option<Percentiles>,
+) -> impl Iterator<Item = Row> {
+    let both = [
+        ("p50", steady.p50, STEADY_P50, chain.map(|chain| chain.p50)),
+        ("p99", steady.p99, STEADY_P99, chain.map(|chain| chain.p99)),
+    ];
+    both.into_iter().map(move |(which, value, factor, chain)| {
+        let row = Row::new(format!("{name} {which}"), millis(value));
+        let Some(chain) = chain else { return row };
+        let limit = format!("{} (x {factor}; is x {:.2})", millis(factor * chain), value / chain);
+        row.limit(value <= factor * chain, limit)
+    })
 }
 
 /// Rounded to what a repeated run may confirm.

@@ -27,10 +27,6 @@ const STATION_NAMES: [(&str, Station); STATIONS] = [
 ];
 
 pub(super) fn latency(latency: &Latency, work: &Scrape, fleet: &Fleet, report: &mut Report) {
-    let percentiles = |series: &Series| Percentiles {
-        p50: rounded(series.percentile(50.0)),
-        p99: rounded(series.percentile(99.0)),
-    };
     report.floor_ms = Some(Median { p50: rounded(latency.floor.percentile(50.0)) });
     report.chain_ms = Some(percentiles(&latency.chain));
     report.steady_ms = latency.steady.as_ref().map(percentiles);
@@ -118,10 +114,6 @@ pub(super) fn bulk(rounds: &[Round], report: &mut Report) {
 }
 
 pub(super) fn sizes(sizes: &Sizes, report: &mut Report) {
-    let percentiles = |series: &Series| Percentiles {
-        p50: rounded(series.percentile(50.0)),
-        p99: rounded(series.percentile(99.0)),
-    };
     for Beside { name, chain, steady } in &sizes.latencies {
         report.notes.push(series_note(&format!("chain beside {name}"), chain));
         report.notes.push(series_note(&format!("steady beside {name}"), steady));
@@ -164,6 +156,11 @@ pub(super) fn writes(writes: &Writes, report: &mut Report) {
         writes.change_two_importers, writes.refused
     ));
     report.notes.push(format!("writes of the first export and import:\n{}", writes.first_in_full));
+}
+
+fn percentiles(series: &Series) -> Percentiles {
+    let at = |percent| rounded(series.percentile(percent));
+    Percentiles { p50: at(50.0), p99: at(99.0) }
 }
 
 pub(super) fn series_note(name: &str, series: &Series) -> String {
