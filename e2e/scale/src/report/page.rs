@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::Report;
 use super::plot::PLOTS;
-use crate::cold_start::{ColdStart, bytes_per_object};
+use crate::cold_start::bytes_per_object;
 use crate::growth::{Point, count, exponent, mib};
 use crate::load::Step;
 
@@ -261,6 +261,9 @@ fn where_one_hub_ends(report: &Report, page: &mut String) {
     let writes = 1.0 + IMPORTERS;
     let per_write = point.servers_ms / point.writes;
     let agent = point.hub_agent_ms * (1.0 + IMPORTERS) / 2.0;
+    let servers = per_write * writes;
+    let first =
+        if servers > agent { (servers, "the API server") } else { (agent, "the hub agent") };
     let _ = write!(
         page,
         "\n## Where one hub ends\n\n1 000 members, 2 000 Services, 100 000 endpoints in 10 000 slices of ten, three importers each:\n\n\
@@ -273,36 +276,39 @@ fn where_one_hub_ends(report: &Report, page: &mut String) {
          - **CPU of the hub agent.** {:.2} ms per change with one importer, about {agent:.2} ms with three: a core carries {:.0} changes a \
          second, {:.1} times what a core of the API server does.\n\
          - **Fan-out of watches.** A member watches five kinds in its own namespace: 5 000 watches on the hub, of which a change reaches \
-         one per importer, the exporter and the hub agent. The cost of a change does not grow with the members (the API server's CPU per \
-         change above, exponent {:.2}).\n\n\
-         So **the API server's writes are the first limit**: {:.0} changes a second per core of it with three importers. 100 000 \
+         one per importer, the exporter and the hub agent. The API server's CPU per change above goes with members^{:.2}.\n\n\
+         So **{} is the first limit**: {:.0} changes a second per core of it with three importers. 100 000 \
          endpoints that change once an hour each are {:.0} a second. This machine, which runs everything on its few cores, carries {:.0} with one \
          importer.\n",
         mib(report.empty_rss),
         1024.0 * 1024.0 * 1024.0 / each / 1e6,
         point.servers_ms,
         point.writes,
-        1000.0 / (per_write * writes),
+        1000.0 / servers,
         MEMBERS / HEARTBEAT,
         MEMBERS / HEARTBEAT * per_write / 10.0,
         point.hub_agent_ms,
         1000.0 / agent,
-        per_write * writes / agent,
+        servers / agent,
         fit(&report.growth, |point| point.servers_ms),
-        1000.0 / (per_write * writes),
+        first.1,
+        1000.0 / first.0,
         100_000.0 / 3600.0,
         best.rate,
     );
-    checked(start, page, each, mib(report.empty_rss));
+    checked(report, page);
 }
 
-/// The memory that is extrapolated, at a point that was measured.
-fn checked(start: &ColdStart, page: &mut String, each: f64, empty: f64) {
+/// What the arithmetic makes of a smaller fleet's start, beside what was measured in the larger one.
+fn checked(report: &Report, page: &mut String) {
+    let [small, .., large] = &report.cold_starts[..] else { return };
+    let each = bytes_per_object(small, report.empty_rss);
     let _ = writeln!(
         page,
-        "\nChecked: by the same arithmetic the {} objects of the cold start need {:.0} MiB; measured were {:.0}.",
-        start.count(),
-        empty + count(start.count()) * each / 1024.0 / 1024.0,
-        mib(start.steady_rss),
+        "\nChecked: with the {each:.0} bytes of the start among {} objects, that among {} would have {:.0} MiB; it has {:.0}.",
+        small.count(),
+        large.count(),
+        mib(report.empty_rss) + count(large.count()) * each / 1024.0 / 1024.0,
+        mib(large.steady_rss),
     );
 }
