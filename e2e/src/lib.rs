@@ -28,6 +28,7 @@ pub mod otlp;
 pub mod plain_http;
 pub mod prometheus;
 pub mod proxy;
+pub mod scrape;
 pub mod testbed;
 pub mod wait;
 pub mod workload;

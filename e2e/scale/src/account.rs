@@ -4,8 +4,10 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
+use fleet_e2e::scrape::Scrape;
 use fleet_e2e::testbed::Testbed;
 use fleet_e2e::testbed::agents::{Agent, Agents, Usage};
+use fleet_e2e::testbed::cluster::Cluster;
 use fleet_e2e::testbed::state::read_processes;
 use http::Request;
 use serde::Serialize;
@@ -55,13 +57,12 @@ impl Account {
                 servers += Usage::of(process.pid)?.cpu;
             }
         }
-        let metrics = metrics(testbed).await?;
-        let sum = |name: &str, wanted: &[(&str, &str)]| total(&metrics, name, wanted);
+        let metrics = metrics(testbed.hub()).await?;
         let of_crossing =
-            |name: &str| CROSSING.map(|kind| sum(name, &[("resource", kind)])).iter().sum();
+            |name: &str| CROSSING.map(|kind| metrics.sum(name, &[("resource", kind)])).iter().sum();
         let writes = CROSSING.iter().flat_map(|kind| WRITES.map(|verb| (kind, verb)));
         let writes = writes.map(|(kind, verb)| {
-            sum("apiserver_request_total", &[("resource", kind), ("verb", verb)])
+            metrics.sum("apiserver_request_total", &[("resource", kind), ("verb", verb)])
         });
         Ok(Self {
             at: Instant::now(),
@@ -88,37 +89,9 @@ impl Account {
     }
 }
 
-async fn metrics(testbed: &Testbed) -> Result<String> {
+/// What a cluster's API server says of itself.
+pub(crate) async fn metrics(cluster: &Cluster) -> Result<Scrape> {
     let request = Request::get("/metrics").body(Vec::new())?;
-    testbed.hub().client().request_text(request).await.context("read the API server's metrics")
-}
-
-/// The sum over all series of a metric that have these labels.
-pub(crate) fn total(metrics: &str, name: &str, wanted: &[(&str, &str)]) -> f64 {
-    let wanted: Vec<String> =
-        wanted.iter().map(|(label, value)| format!("{label}=\"{value}\"")).collect();
-    let value = |line: &str| {
-        let (series, value) = line.rsplit_once(' ')?;
-        let labels = series.strip_prefix(name)?;
-        let ours = labels.is_empty() || labels.starts_with('{');
-        let all = wanted.iter().all(|wanted| labels.contains(wanted.as_str()));
-        value.parse::<f64>().ok().filter(|_| ours && all)
-    };
-    metrics.lines().filter_map(value).sum()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn series_are_added_up_by_their_labels() {
-        let text = "# TYPE a counter\na{x=\"1\",y=\"2\"} 3\na{x=\"1\",y=\"3\"} 4\na{x=\"2\"} 5\na_b{x=\"1\"} 6\na 7\n";
-        let is = |wanted: &[(&str, &str)], expected: f64| {
-            assert!((total(text, "a", wanted) - expected).abs() < 1e-9, "{wanted:?}");
-        };
-        is(&[], 19.0);
-        is(&[("x", "1")], 7.0);
-        is(&[("x", "1"), ("y", "3")], 4.0);
-    }
+    let text = cluster.client().request_text(request).await;
+    Ok(text.context("read the API server's metrics")?.into())
 }

@@ -10,7 +10,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use fleet_accumulator::ClusterId;
-use fleet_api::{ResourceKind, kinds};
+use fleet_api::ResourceKind;
 use fleet_runtime::plan::Step;
 use fleet_runtime::testing::{Change, ModelServer, Refusal};
 use http::{Method, Request, Response, StatusCode};
@@ -146,16 +146,6 @@ impl ApiServer {
         self.model.lock().changes().partition_point(|change| change.version <= version)
     }
 }
-
-/// What is written and watched in a member's own cluster.
-const KINDS: [ResourceKind; 6] = [
-    kinds::NAMESPACE,
-    kinds::SERVICE,
-    kinds::ENDPOINT_SLICE,
-    kinds::SERVICE_EXPORT,
-    kinds::SERVICE_IMPORT,
-    kinds::MULTI_CLUSTER_SERVICE,
-];
 
 /// An object with its type, as API servers answer.
 fn stamped(kind: ResourceKind, mut object: Value) -> Value {

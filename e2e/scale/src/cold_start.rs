@@ -3,7 +3,9 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use fleet_api::{ResourceKind, kinds};
+use fleet_api::ResourceKind;
+use fleet_e2e::objects::kinds_of_hub;
+use fleet_e2e::scrape::Scrape;
 use fleet_e2e::testbed::Testbed;
 use fleet_e2e::testbed::agents::{Agent, Agents};
 use fleet_e2e::wait::wait_for;
@@ -14,7 +16,6 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use tokio::time::sleep;
 
-use crate::account::total;
 use crate::crowd::{Crowd, Shop};
 use crate::growth::count;
 
@@ -31,15 +32,6 @@ const PATIENCE: Duration = Duration::from_mins(15);
 /// How long a started agent is watched until its memory counts as steady.
 const STEADY: Duration = Duration::from_secs(30);
 const LOOK: Duration = Duration::from_millis(50);
-/// What the hub agent lists that grows with the fleet.
-const KINDS: [ResourceKind; 5] = [
-    kinds::INTERNAL_SERVICE_EXPORT,
-    kinds::INTERNAL_SERVICE_IMPORT,
-    kinds::SERVICE_IMPORT,
-    kinds::ENDPOINT_SLICE_EXPORT,
-    kinds::ENDPOINT_SLICE_IMPORT,
-];
-
 /// One start.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct ColdStart {
@@ -91,7 +83,7 @@ pub(crate) async fn measure(
     agents.terminate(Agent::Hub).await?;
     let begin = Instant::now();
     let client = testbed.hub().new_client()?;
-    let objects = try_join_all(KINDS.map(|kind| list(client.clone(), kind))).await?;
+    let objects = try_join_all(kinds_of_hub().map(|kind| list(client.clone(), kind))).await?;
     let list_seconds = begin.elapsed().as_secs_f64();
 
     let begin = Instant::now();
@@ -104,17 +96,17 @@ pub(crate) async fn measure(
     let quiet_since = at_rest(agents, PATIENCE).await?;
     let converged_seconds = (quiet_since - begin).as_secs_f64();
     sleep(STEADY).await;
-    let metrics = agents.metrics(Agent::Hub).await?;
+    let metrics = Scrape::of(agents, Agent::Hub).await?;
     let usage = agents.usage(Agent::Hub)?;
     let requests = "fleet_runtime_api_requests_total";
-    let reads = total(&metrics, requests, &[("verb", "get")]);
+    let reads = metrics.sum(requests, &[("verb", "get")]);
     Ok(ColdStart {
         services,
         objects: objects.into_iter().map(|(kind, count)| (kind.to_owned(), count)).collect(),
         list_seconds,
         ready_seconds,
         converged_seconds,
-        writes: total(&metrics, requests, &[]) - reads,
+        writes: metrics.sum(requests, &[]) - reads,
         peak_rss: usage.peak_rss_bytes,
         steady_rss: usage.rss_bytes,
     })
@@ -129,13 +121,13 @@ async fn at_rest(agents: &Agents, deadline: Duration) -> Result<Instant> {
     while looks < LOOKS {
         ensure!(begin.elapsed() < deadline, "the hub agent does not come to rest");
         sleep(LOOK).await;
-        let metrics = agents.metrics(Agent::Hub).await?;
+        let metrics = Scrape::of(agents, Agent::Hub).await?;
         let waiting: f64 = ["queue_depth", "keys_in_flight"]
-            .map(|name| total(&metrics, &format!("fleet_runtime_{name}"), &[]))
+            .map(|name| metrics.sum(&format!("fleet_runtime_{name}"), &[]))
             .iter()
             .sum();
         // Heartbeats of 100 members never rest.
-        let plans = total(&metrics, "fleet_runtime_plans_total", &[("room", "service")]);
+        let plans = metrics.sum("fleet_runtime_plans_total", &[("room", "service")]);
         let ready = agents.readiness(Agent::Hub).await?.0 == 200;
         if ready && waiting == 0.0 && last == Some(plans) {
             looks += 1;

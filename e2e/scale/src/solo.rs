@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use crate::account::total;
+use crate::account::metrics;
 use crate::member::NAMESPACE;
 
 /// Slices of the cluster, each of a Service of its own, and how many of those are exported.
@@ -91,10 +91,9 @@ fn used(agents: &Agents) -> Result<[f64; 2]> {
 async fn requests(testbed: &Testbed) -> Result<f64> {
     let mut sum = 0.0;
     for cluster in testbed.clusters() {
-        let request = http::Request::get("/metrics").body(Vec::new())?;
-        let metrics = cluster.client().request_text(request).await?;
+        let metrics = metrics(cluster).await?;
         for group in ["networking.fleet.azure.com", "cluster.kubernetes-fleet.io"] {
-            sum += total(&metrics, "apiserver_request_total", &[("group", group)]);
+            sum += metrics.sum("apiserver_request_total", &[("group", group)]);
         }
     }
     Ok(sum)

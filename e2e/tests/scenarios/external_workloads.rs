@@ -16,9 +16,9 @@ use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
 use serde_json::json;
 
 use crate::definitions;
-use crate::scrape::Scrape;
 use crate::stage::{DEADLINE, EXPORTER, IMPORTER, Stage};
 use crate::tests::Tests;
+use fleet_e2e::scrape::Scrape;
 
 /// Folder of the definition, for clusters without Linkerd.
 pub(crate) const DEFINITION: &str = "member-agent/files/external-workloads-crds";

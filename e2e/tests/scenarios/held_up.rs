@@ -17,9 +17,9 @@ use kube::Api;
 use kube::api::{DeleteParams, ListParams};
 use serde_json::json;
 
-use crate::scrape::Scrape;
 use crate::stage::{DEADLINE, EXPORTER, Stage, accepted};
 use crate::tests::Tests;
+use fleet_e2e::scrape::Scrape;
 
 pub(crate) fn add(tests: &mut Tests) {
     if std::env::var_os(fleet_e2e::fleet::HUB_KUBECONFIG).is_some() {

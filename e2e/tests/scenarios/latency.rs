@@ -20,9 +20,9 @@ use serde_json::json;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-use crate::scrape::Scrape;
 use crate::stage::{DEADLINE, EXPORTER, IMPORTER, Stage, accepted, condition, name_of};
 use crate::tests::Tests;
+use fleet_e2e::scrape::Scrape;
 
 const ENDPOINTS: &str = "fleet_networking_endpointslice_export_import_duration_milliseconds";
 const SERVICE: &str = "fleet_networking_service_export_duration_milliseconds";

@@ -32,7 +32,6 @@ mod marks;
 mod outage;
 mod random;
 mod rollback;
-mod scrape;
 mod silence;
 mod stage;
 mod story;

@@ -17,9 +17,9 @@ use k8s_openapi::api::rbac::v1::RoleBinding;
 use kube::Api;
 use kube::api::DeleteParams;
 
-use crate::scrape::Scrape;
 use crate::stage::{Crossing, DEADLINE, EXPORTER, IMPORTER, SECOND_IMPORTER, Stage, accepted};
 use crate::tests::Tests;
+use fleet_e2e::scrape::Scrape;
 
 const SERVICES: usize = 5;
 /// Shorter than the longest pause of anybody who tries again for ever.

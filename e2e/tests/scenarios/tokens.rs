@@ -15,9 +15,9 @@ use kube::Api;
 use kube::api::{DeleteParams, PostParams};
 use serde_json::json;
 
-use crate::scrape::Scrape;
 use crate::stage::{Crossing, DEADLINE, EXPORTER, IMPORTER, Stage, accepted};
 use crate::tests::Tests;
+use fleet_e2e::scrape::Scrape;
 
 /// For how many seconds after its end an API server still takes a token, for the sake of clocks that differ.
 const LENIENCE: i64 = 60;

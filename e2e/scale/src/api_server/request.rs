@@ -1,12 +1,11 @@
 //! What a request is about.
 
 use fleet_accumulator::{ResourceVersion, Uid};
-use fleet_api::{ObjectName, ResourceKind};
+use fleet_api::{ObjectName, ResourceKind, kinds};
+use fleet_e2e::objects::kinds_of_member;
 use fleet_runtime::plan::{Action, Precondition};
 use http::Method;
 use serde_json::Value;
-
-use super::KINDS;
 
 /// A kind, and an object or a namespace of it.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,10 +30,10 @@ impl Target {
             rest => (None, rest),
         };
         let (plural, rest) = rest.split_first()?;
-        let known = |kind: &&ResourceKind| {
+        let known = |kind: &ResourceKind| {
             kind.group == group && kind.version == *version && kind.plural == *plural
         };
-        let kind = *KINDS.iter().find(known)?;
+        let kind = kinds_of_member().chain([kinds::NAMESPACE]).find(known)?;
         let name = rest.first().map(|name| match namespace {
             Some(namespace) => ObjectName::new(namespace, *name),
             None => ObjectName::cluster(*name),

@@ -1,3 +1,4 @@
+use fleet_api::kinds;
 use fleet_runtime::clients::dynamic;
 use futures::StreamExt;
 use kube::api::{DeleteParams, DynamicObject, PostParams, WatchEvent, WatchParams};
