@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use fleet_e2e::fault_proxy::{Fault, Planned, Rule};
 use fleet_e2e::testbed::agents::Agents;
 
@@ -52,14 +52,20 @@ async fn crash_at(
             tokio::select! {
                 biased;
                 hit = planned.happened(DEADLINE) => { hit?; }
-                outcome = outcome => { outcome?; continue; }
+                outcome = outcome => {
+                    outcome?;
+                    if Some(&act) != ACTS.last() {
+                        continue;
+                    }
+                    // A watch may tell of a write before its answer has reached the proxy.
+                    planned.happened(DEADLINE).await?;
+                }
             }
             fleet.kill(write.link)?;
             killed = true;
         }
         story.comes_out(fleet, &names, act, DEADLINE).await.context("after the crash")?;
     }
-    ensure!(planned.hits().len() == 1, "the crash did not happen");
     story.made_once(fleet, name)
 }
 
