@@ -37,7 +37,8 @@ pub(crate) fn add(tests: &mut Tests) {
 }
 
 /// F27: the kind that slices reach importers by. That it is gone is no reason to withdraw anything beyond what may go at
-/// once, nor is that it comes back without a single object.
+/// once, nor is that it comes back without a single object: then the importer looks twice, while the hub agent makes them
+/// anew.
 async fn the_hubs_goes_and_comes(stage: &Stage, agents: &mut Agents) -> Result<()> {
     let (namespace, crossings) = crossings(stage, "hubkinds").await?;
     let (hub, kinds) = (stage.hub(), [kinds::ENDPOINT_SLICE_IMPORT]);
@@ -47,6 +48,7 @@ async fn the_hubs_goes_and_comes(stage: &Stage, agents: &mut Agents) -> Result<(
         missing(agents, agent).await?;
     }
     let_go(hub, &kinds).await?;
+    few_went(&mut observer, &namespace)?;
     install(hub, &crds::HUB, &kinds).await?;
     try_join_all(crossings.iter().map(Crossing::arrived)).await?;
     agents.check_alive()?;
