@@ -52,6 +52,8 @@ struct Shared {
     free: Mutex<Vec<usize>>,
     turns: Semaphore,
     durations: Mutex<Vec<(String, Duration)>>,
+    /// What failed, and why.
+    failures: Mutex<Vec<(&'static str, String)>>,
     runtime: Runtime,
 }
 
@@ -123,6 +125,7 @@ impl Tests {
             turns: Semaphore::new(apart.len()),
             apart,
             durations: Mutex::default(),
+            failures: Mutex::default(),
             runtime,
         };
         Self { shared: Arc::new(shared), trials: Vec::new(), apart: 0 }
@@ -189,14 +192,17 @@ impl Tests {
     ) {
         let shared = Arc::clone(&self.shared);
         let run = move || {
-            let result = shared.runtime.block_on(scenario(&shared));
-            result.map_err(|error| Failed::from(format!("{error:#}")))
+            shared.runtime.block_on(scenario(&shared)).map_err(|error| {
+                let why = format!("{error:#}");
+                shared.failures.lock().push((name, why.clone()));
+                Failed::from(why)
+            })
         };
         self.trials.push(Trial::test(name, run));
     }
 
     /// Runs what the arguments ask for, `side_by_side` at a time unless they say otherwise, stops the fleets, and says
-    /// how long each scenario took.
+    /// how long each scenario took. What failed is said last, where the end of a long log shows it.
     pub(crate) fn run(self, mut arguments: Arguments, side_by_side: usize) -> ExitCode {
         arguments.test_threads.get_or_insert(side_by_side + self.apart);
         let count = self.trials.len();
@@ -209,9 +215,13 @@ impl Tests {
         }
         // Nothing else holds it: all scenarios have ended.
         let Some(shared) = Arc::into_inner(self.shared) else { return ExitCode::FAILURE };
-        let Shared { common, apart, runtime, .. } = shared;
+        let Shared { common, apart, runtime, failures, .. } = shared;
         let houses = std::iter::once(common).chain(apart);
-        match runtime.block_on(close(houses, all)) {
+        let closed = runtime.block_on(close(houses, all));
+        for (name, why) in failures.into_inner() {
+            eprintln!("FAILED {name}: {why}");
+        }
+        match closed {
             Ok(()) => conclusion.exit_code(),
             Err(error) => {
                 eprintln!("{error:#}");
