@@ -63,7 +63,7 @@ bench: ## Measure latencies, bulk operations, API writes and memory (minutes)
 # One profile for all that needs optimized programs with names in them, so that it is built once.
 micro: ## Measure plans, snapshots and slice packing: time, allocations (minutes)
 	@.ci/need rust
-	$(CARGO) bench --profile profiling --workspace --locked --bench agents --bench reconcile
+	$(CARGO) bench --profile profiling --workspace --locked --bench agents --bench reconcile --bench footprint
 
 instructions: ## Count the instructions of one endpoint change, with valgrind (RECORD=1 keeps them)
 	@.ci/need rust

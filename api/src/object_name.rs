@@ -1,7 +1,7 @@
 //! Where an object is: namespace and name.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 /// Namespace and name of an object; the namespace of a cluster-scoped object is empty.
 ///
@@ -23,7 +23,8 @@ impl ObjectName {
 
     /// Names a cluster-scoped object.
     pub fn cluster(name: impl Into<Arc<str>>) -> Self {
-        Self::new("", name)
+        static NOWHERE: LazyLock<Arc<str>> = LazyLock::new(|| "".into());
+        Self::new(Arc::clone(&NOWHERE), name)
     }
 
     /// Reads `namespace/name`. `None` unless there is exactly one slash with text on both sides.

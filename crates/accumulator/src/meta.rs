@@ -1,12 +1,15 @@
 //! Object metadata as snapshots keep it.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::hash::{Hash, Hasher};
+use std::ops::Deref;
+use std::sync::{Arc, LazyLock};
 
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
+use parking_lot::Mutex;
 
-use crate::shared::text;
+use crate::shared::{Shared, known_text, text};
 use crate::texts::Texts;
 
 /// Written by `kubectl apply`: a copy of the whole object, of no use to anybody here.
@@ -20,6 +23,12 @@ pub struct Meta {
     pub generation: i64,
     /// When the API server stored the object first.
     pub created: Option<Timestamp>,
+    marks: Arc<Marks>,
+}
+
+/// The part of the metadata that most objects of a kind have in common: it is kept once.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Marks {
     /// `deletionTimestamp`: when deletion was asked for, while finalizers hold the object.
     pub deleted: Option<Timestamp>,
     /// Labels.
@@ -27,33 +36,52 @@ pub struct Meta {
     /// Annotations, without the copy of the object that kubectl leaves there.
     pub annotations: Texts,
     /// Finalizers, in the order of the object.
-    pub finalizers: Vec<Arc<str>>,
+    pub finalizers: Box<[Arc<str>]>,
     /// Owner references, in the order of the object.
-    pub owners: Vec<OwnerReference>,
+    pub owners: Box<[OwnerReference]>,
 }
+
+static MARKS: LazyLock<Mutex<Shared<Marks>>> = LazyLock::new(Mutex::default);
 
 // Owner references are compared field by field and hold text and flags only; the generated type
 // merely lacks the marker.
 impl Eq for Meta {}
+impl Eq for Marks {}
+
+impl Hash for Marks {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let Self { deleted, labels, annotations, finalizers, owners } = self;
+        (deleted, labels, annotations, finalizers).hash(state);
+        owners.iter().for_each(|owner| owner.uid.hash(state));
+    }
+}
+
+impl Deref for Meta {
+    type Target = Marks;
+
+    fn deref(&self) -> &Marks {
+        &self.marks
+    }
+}
 
 impl Meta {
     /// Copies what is kept.
     pub fn from_object(meta: &ObjectMeta) -> Self {
         let texts = |map: &Option<BTreeMap<String, String>>| {
             let entries = map.iter().flatten().filter(|(key, _)| key.as_str() != LAST_APPLIED);
-            entries.map(|(key, value)| (text(key), value.as_str().into())).collect()
+            entries.map(|(key, value)| (text(key), known_text(value))).collect()
         };
-        let mut finalizers: Vec<_> =
-            meta.finalizers.iter().flatten().map(|name| text(name)).collect();
-        finalizers.shrink_to_fit();
-        Self {
-            generation: meta.generation.unwrap_or_default(),
-            created: meta.creation_timestamp.as_ref().map(|time| time.0),
+        let marks = Marks {
             deleted: meta.deletion_timestamp.as_ref().map(|time| time.0),
             labels: texts(&meta.labels),
             annotations: texts(&meta.annotations),
-            finalizers,
-            owners: meta.owner_references.clone().unwrap_or_default(),
+            finalizers: meta.finalizers.iter().flatten().map(|name| text(name)).collect(),
+            owners: meta.owner_references.iter().flatten().cloned().collect(),
+        };
+        Self {
+            generation: meta.generation.unwrap_or_default(),
+            created: meta.creation_timestamp.as_ref().map(|time| time.0),
+            marks: MARKS.lock().share(marks),
         }
     }
 

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash};
 use std::sync::{Arc, LazyLock, Weak};
 
+use fleet_api::ObjectName;
 use foldhash::fast::FixedState;
 use parking_lot::Mutex;
 
@@ -17,6 +18,16 @@ static TEXTS: LazyLock<Mutex<Shared<str>>> = LazyLock::new(Mutex::default);
 /// The text, in one allocation with whoever else holds it.
 pub(crate) fn text(text: &str) -> Arc<str> {
     TEXTS.lock().get(&text, text)
+}
+
+/// The text, in one allocation with a name, label key or finalizer that says the same, if there is one.
+pub(crate) fn known_text(text: &str) -> Arc<str> {
+    TEXTS.lock().find(&text, text).unwrap_or_else(|| text.into())
+}
+
+/// The same name, in one allocation with other names of these parts.
+pub fn shared_name(name: &ObjectName) -> ObjectName {
+    ObjectName { namespace: text(&name.namespace), name: text(&name.name) }
 }
 
 /// Values that are kept once for all who hold them. What nobody holds any more is forgotten.
@@ -35,12 +46,31 @@ impl<V: ?Sized> Default for Shared<V> {
     }
 }
 
+impl<V: Hash + PartialEq> Shared<V> {
+    /// What is known to equal the value, else the value itself, known from now on.
+    pub fn share(&mut self, value: V) -> Arc<V> {
+        let hash = FixedState::default().hash_one(&value);
+        self.get_hashed(hash, value)
+    }
+}
+
 impl<V: ?Sized + PartialEq> Shared<V> {
     /// What is known under `key` if it equals the value, else the value itself, known from now on.
     pub fn get<T: Borrow<V> + Into<Arc<V>>>(&mut self, key: &impl Hash, value: T) -> Arc<V> {
-        let hash = FixedState::default().hash_one(key);
-        let known = self.known.get(&hash).and_then(Weak::upgrade);
-        if let Some(known) = known.filter(|known| **known == *value.borrow()) {
+        self.get_hashed(FixedState::default().hash_one(key), value)
+    }
+
+    /// What is known under `key`, if it equals the value.
+    fn find(&self, key: &impl Hash, value: &V) -> Option<Arc<V>> {
+        self.find_hashed(FixedState::default().hash_one(key), value)
+    }
+
+    fn find_hashed(&self, hash: u64, value: &V) -> Option<Arc<V>> {
+        self.known.get(&hash).and_then(Weak::upgrade).filter(|known| **known == *value)
+    }
+
+    fn get_hashed<T: Borrow<V> + Into<Arc<V>>>(&mut self, hash: u64, value: T) -> Arc<V> {
+        if let Some(known) = self.find_hashed(hash, value.borrow()) {
             return known;
         }
         if self.known.len() >= self.sweep_at {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 /// Few pairs of texts, ordered by their keys, in one allocation. A map has room for eleven pairs; most objects have one
 /// or two, and a view holds a hundred thousand objects.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Texts(Box<[(Arc<str>, Arc<str>)]>);
 
 impl Texts {

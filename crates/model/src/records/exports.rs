@@ -1,6 +1,6 @@
 //! ServiceExport and InternalServiceExport.
 
-use fleet_accumulator::{Meta, Tracked, wire};
+use fleet_accumulator::{Meta, Tracked, shared_name, wire};
 use fleet_api::v1alpha1::InternalServiceExportSpec;
 use fleet_api::{ObjectName, ResourceKind, kinds};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
@@ -72,15 +72,16 @@ impl Tracked for InternalServiceExportRecord {
     type Index = ObjectName;
 
     fn project(wire: InternalServiceExportWire) -> Result<Self, String> {
-        Ok(Self {
-            meta: Meta::from_object(&wire.metadata),
-            spec: wire.spec.ok_or("spec is missing")?,
-            conditions: wire.status.unwrap_or_default().conditions,
-        })
+        let mut spec = wire.spec.ok_or("spec is missing")?;
+        let mut conditions = wire.status.unwrap_or_default().conditions;
+        // Decoding leaves room in them.
+        spec.ports.shrink_to_fit();
+        conditions.shrink_to_fit();
+        Ok(Self { meta: Meta::from_object(&wire.metadata), spec, conditions })
     }
 
     /// By the Service it exports.
     fn index(&self, _: &ObjectName) -> Vec<ObjectName> {
-        self.spec.service_reference.object().into_iter().collect()
+        self.spec.service_reference.object().as_ref().map(shared_name).into_iter().collect()
     }
 }

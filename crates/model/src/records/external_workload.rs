@@ -67,7 +67,7 @@ impl Tracked for ExternalWorkloadRecord {
         let spec = wire.spec.unwrap_or_default();
         let ips = spec.workload_ips.unwrap_or_default().into_iter().filter_map(|ip| ip.ip);
         Ok(Self {
-            labels: Meta::from_object(&wire.metadata).labels,
+            labels: Meta::from_object(&wire.metadata).labels.clone(),
             ready: wire.status.is_some_and(|status| is_ready(&status)),
             ips: ips.filter(|ip| !ip.is_empty()).collect(),
             ports: spec.ports.unwrap_or_default(),

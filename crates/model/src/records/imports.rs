@@ -1,6 +1,6 @@
 //! MultiClusterService, ServiceImport and InternalServiceImport.
 
-use fleet_accumulator::{Meta, Tracked, Uid, wire};
+use fleet_accumulator::{Meta, Tracked, Uid, shared_name, wire};
 use fleet_api::v1alpha1::{
     InternalServiceImportSpec, MultiClusterServiceSpec, MultiClusterServiceStatus,
 };
@@ -131,6 +131,6 @@ impl Tracked for InternalServiceImportRecord {
 
     /// By the Service it asks for.
     fn index(&self, _: &ObjectName) -> Vec<ObjectName> {
-        self.spec.service_import_reference.object().into_iter().collect()
+        self.spec.service_import_reference.object().as_ref().map(shared_name).into_iter().collect()
     }
 }

@@ -121,7 +121,7 @@ impl Tracked for PodRecord {
             subdomain: subdomain.map(Box::from),
             ports: named_ports(&pod).map(port).collect(),
             networks: meta.annotation(annotations::NETWORK_STATUS).map(Box::from),
-            labels: meta.labels,
+            labels: meta.labels.clone(),
         })
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use fleet_accumulator::{Meta, Shared, Tracked, wire};
+use fleet_accumulator::{Meta, Shared, Tracked, shared_name, wire};
 use fleet_api::{
     ExportedSliceSpec, ObjectName, ResourceKind, TraceContext, annotations, kinds, names,
 };
@@ -54,6 +54,7 @@ fn share(mut spec: ExportedSliceSpec) -> Arc<ExportedSliceSpec> {
         }
         list.shrink_to_fit();
     }
+    spec.ports.shrink_to_fit();
     CONTENTS.lock().get(&key, spec)
 }
 
@@ -78,7 +79,7 @@ macro_rules! tracked_slice {
             /// By the Service whose endpoints it carries, and by [`named`].
             fn index(&self, name: &ObjectName) -> Vec<ObjectName> {
                 let service = self.spec.owner_service_reference.object();
-                service.into_iter().chain([named(&name.name)]).collect()
+                service.as_ref().map(shared_name).into_iter().chain([named(&name.name)]).collect()
             }
         }
 

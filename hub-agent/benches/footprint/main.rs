@@ -1,0 +1,123 @@
+//! What an object of the fleet costs the hub agent, from the first page of its list to the last plan. Memory is counted,
+//! not measured, so that it is the same on every machine, and a test that it stays within its budget.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a bench fails by panicking")]
+
+mod fleet;
+mod server;
+
+use std::collections::BTreeSet;
+
+use allocation_counter::{AllocationInfo, measure};
+use fleet_accumulator::{Accumulator, AnyView, Config, Snapshot, SourceSet, SourceSpec, Step};
+use fleet_model::served::Served;
+use fleet_runtime::room::Room;
+use hub_agent::service::ServiceRoom;
+use hub_agent::snapshot::HubSnapshot;
+use jiff::Timestamp;
+use kube::Client;
+use tokio::runtime::Builder;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use fleet::Fleet;
+use server::Pages;
+
+/// Bytes that an object may take.
+const BUDGET: i64 = 1000;
+/// Bytes that may be in use beyond that while the lists are read: for a few pages, and for each object.
+const READING: (i64, i64) = (4 << 20, 100);
+
+fn main() {
+    // The full size is that of the large fleet of `make soak`.
+    let services = if std::env::args().any(|argument| argument == "--bench") { 1000 } else { 25 };
+    let page_size = Config::default().page_size;
+    let pages = |services| Pages::of::<HubSnapshot>(&Fleet { services }, page_size);
+    let (none, some) = (pages(0), pages(services));
+    let room = ServiceRoom::default();
+    room.settings.served.set(Some(Served::OURS));
+
+    let cost = |sources| {
+        let (nothing, _) = listed(&room, &none, sources);
+        let (used, count) = listed(&room, &some, sources);
+        Cost {
+            count,
+            bytes: used.bytes_current - nothing.bytes_current,
+            allocations: used.count_current - nothing.count_current,
+            reading: i64::try_from(used.bytes_max).unwrap() - used.bytes_current,
+        }
+    };
+    let all = cost(room.required());
+    for source in HubSnapshot::sources().iter().filter(|it| room.required().contains(it.id)) {
+        cost([source.id].into()).tell(source.kind.kind);
+    }
+    all.tell("all together");
+    assert!(all.each(all.bytes) <= BUDGET, "an object takes more than {BUDGET} bytes");
+    let reading = READING.0 + READING.1 * i64::try_from(all.count).unwrap();
+    assert!(all.reading <= reading, "reading takes {} bytes, more than {reading}", all.reading);
+}
+
+/// What a fleet costs beyond an empty one.
+struct Cost {
+    count: usize,
+    bytes: i64,
+    allocations: i64,
+    reading: i64,
+}
+
+impl Cost {
+    fn each(&self, all: i64) -> i64 {
+        all / i64::try_from(self.count).unwrap().max(1)
+    }
+
+    fn tell(&self, what: &str) {
+        let [bytes, allocations] = [self.bytes, self.allocations].map(|all| self.each(all));
+        let (count, reading) = (self.count, self.reading >> 10);
+        eprintln!(
+            "{what:>22}: {count:>6} objects, each {bytes:>4} bytes in {allocations:>2} allocations; {reading:>5} KiB to read them"
+        );
+    }
+}
+
+/// What is used by an agent that has listed everything, and planned it if it sees enough for that; and how much it sees.
+fn listed(room: &ServiceRoom, pages: &Pages, sources: SourceSet) -> (AllocationInfo, usize) {
+    let runtime = Builder::new_current_thread().enable_time().build().unwrap();
+    let _context = runtime.enter();
+    let client = pages.client();
+    let mut agent = None;
+    let used = measure(|| {
+        let started = runtime.block_on(start(&client, sources));
+        if sources == room.required() {
+            plan(room, &started.1);
+        }
+        agent = Some(started);
+    });
+    let (_, step) = agent.unwrap();
+    let views = HubSnapshot::sources().iter().filter_map(|source| step.new.view(source.id));
+    (used, views.map(AnyView::len).sum())
+}
+
+async fn start(
+    client: &Client,
+    sources: SourceSet,
+) -> (Accumulator<HubSnapshot>, Step<HubSnapshot>) {
+    let mut builder = Accumulator::builder(Config::default());
+    for source in HubSnapshot::sources().iter().filter(|source| sources.contains(source.id)) {
+        builder = builder.source(source.id, SourceSpec::new(client.clone()));
+    }
+    let accumulator = builder.start(&CancellationToken::new(), &TaskTracker::new());
+    let step = accumulator.cursor_over(sources, sources).next().await.unwrap();
+    (accumulator, step)
+}
+
+/// The fleet is at rest: else the objects were not what the agents write.
+fn plan(room: &ServiceRoom, step: &Step<HubSnapshot>) {
+    let mut keys = BTreeSet::new();
+    room.dirty(&step.old, &step.new, &mut |key| {
+        keys.insert(key);
+    });
+    let now = Timestamp::from_second(1_767_225_600).unwrap();
+    for key in keys {
+        assert_eq!(room.plan(&key, &step.new, now).steps, [], "{key}");
+    }
+}
