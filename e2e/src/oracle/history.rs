@@ -233,6 +233,13 @@ impl<'a> History<'a> {
         found.into_iter().map(|at| &self.lives[at])
     }
 
+    /// Whether a moment lies after the mark `begin` and before the mark `end` that follows it.
+    pub fn between(&self, [begin, end]: [&str; 2], at: Micros) -> bool {
+        let mut marks = self.recording.marks.iter().filter(|mark| mark.at <= at);
+        let last = marks.rfind(|mark| mark.mark == begin || mark.mark == end);
+        last.is_some_and(|mark| mark.mark == begin)
+    }
+
     /// Incarnations of a name.
     pub fn named<'b>(
         &'b self,

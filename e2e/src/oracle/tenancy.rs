@@ -206,11 +206,7 @@ fn is_derived(history: &History<'_>, cluster: &str, service: &Value, complete: b
 
 /// S16: while imports are exclusive, never two at once.
 fn crowd(history: &History<'_>, life: &Life<'_>) -> Vec<Violation> {
-    let exclusive = |version: &&Version<'_>| {
-        let mut marks = history.recording.marks.iter().filter(|mark| mark.at <= version.when);
-        let last = marks.rfind(|mark| EXCLUSIVE.contains(&mark.mark.as_str()));
-        last.is_some_and(|mark| mark.mark == EXCLUSIVE[0])
-    };
+    let exclusive = |version: &&Version<'_>| history.between(EXCLUSIVE, version.when);
     let crowded = |version: &&Version<'_>| {
         *version.author() == Author::Hub && claimants(version.object()).len() > 1
     };

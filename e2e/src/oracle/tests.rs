@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::history::History;
 use super::judge;
 use seeds::Seed;
-use story::{Story, TEAM, USER, WEB, agent};
+use story::{HUB, Story, TEAM, USER, WEB, agent};
 
 /// What the oracle answers for.
 const INVARIANTS: [&str; 35] = [
@@ -125,6 +125,23 @@ fn what_users_bring_back_may_come_back() {
     story.go_to_and_fro();
     let verdict = judge(&story.end());
     assert_eq!(verdict.violations, [], "{verdict}");
+}
+
+/// Who works beside another, and nobody elects, may be late.
+#[test]
+fn only_one_of_each_agent_answers_for_the_order_of_things() {
+    let released_early = |marks: &[&str]| {
+        let mut story = Story::exchange();
+        for mark in marks {
+            story.mark(mark);
+        }
+        story.delete(&HUB, "hub", kinds::ENDPOINT_SLICE_IMPORT, seeds::COPY);
+        story.free(&agent("b"), "hub", kinds::ENDPOINT_SLICE_IMPORT, seeds::COPY);
+        judge(&story.end()).violations.iter().any(|violation| violation.invariant == "S14")
+    };
+    assert!(released_early(&[]));
+    assert!(!released_early(&["two of each agent"]));
+    assert!(released_early(&["two of each agent", "one of each agent"]));
 }
 
 /// What came and went between two lists of the recorder is known from the answers alone, its end too.

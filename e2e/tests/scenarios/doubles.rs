@@ -5,7 +5,7 @@ use fleet_e2e::testbed::agents::Agents;
 
 use crate::disturbed::Disturbed;
 use crate::stage::{DEADLINE, Stage, agent_options};
-use crate::story::{ACTS, Story};
+use crate::story::{ACTS, Act, Story};
 use crate::tests::Tests;
 
 const STORIES: usize = 12;
@@ -17,19 +17,23 @@ pub(crate) fn add(tests: &mut Tests) {
     tests.apart("doubles::two_of_each_agent_come_to_the_same", two_of_each_agent);
 }
 
-/// F38: what they come to is what one alone comes to; who is late finds it done.
+/// F38: what they come to is what one alone comes to; who is late finds it done. Only while things go may one make again
+/// what the other, whose view is newer, has removed; it goes as well.
 async fn two_of_each_agent(stage: &Stage, others: &mut Agents) -> Result<()> {
     let mut fleet = Disturbed::start(stage, others).await?;
     let mut story = Story::learn(&mut fleet, "doubles").await?;
     let options = fleet.links.agent_options(stage, agent_options())?;
     let mut second = Agents::start(stage, &options).await.context("the second of each")?;
+    stage.mark("two of each agent");
     let names: Vec<String> = (0..STORIES).map(|_| story.name()).collect();
     for act in ACTS {
+        if act == Act::Unexport {
+            names.iter().try_for_each(|name| story.made_once(&fleet, name))?;
+        }
         story.perform_all(stage, &names, act).await?;
         story.comes_out(&mut fleet, &names, act, DEADLINE).await?;
     }
     for name in &names {
-        story.made_once(&fleet, name)?;
         // Whoever is late is told that it is done, or that its view is old.
         let failed = fleet
             .links
@@ -39,5 +43,8 @@ async fn two_of_each_agent(stage: &Stage, others: &mut Agents) -> Result<()> {
         ensure!(failed.is_none(), "{name}: {failed:?}");
     }
     second.check_alive()?;
-    story.end(&mut fleet, &names).await
+    story.end(&mut fleet, &names).await?;
+    drop(second);
+    stage.mark("one of each agent");
+    Ok(())
 }

@@ -13,7 +13,7 @@ use super::story::{
 pub(super) type Seed = (&'static str, &'static str, fn(&mut Story));
 
 const EXPORT: (&str, &str) = ("fleet-member-a", SLICE);
-const COPY: (&str, &str) = ("fleet-member-b", SLICE);
+pub(super) const COPY: (&str, &str) = ("fleet-member-b", SLICE);
 const SERVICE: (&str, &str) = (TEAM, WEB);
 
 pub(super) const SEEDS: [Seed; 46] = [
