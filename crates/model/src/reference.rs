@@ -1,7 +1,10 @@
 //! References between objects, as ours are made.
 
+use std::time::Duration;
+
 use fleet_accumulator::{Record, Tracked};
 use fleet_api::{ExportedObjectReference, ObjectName, OwnerServiceReference};
+use fleet_runtime::plan::{Plan, Step, StepId};
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
@@ -46,3 +49,17 @@ pub fn refers<T: Tracked>(
         && reference.uid == record.uid.to_string()
         && reference.object().as_ref() == Some(&record.name)
 }
+
+/// Writes `step`, which brings generation `ours` of an object to where generation `there` of it is: at once, unless that
+/// is an older one. Then another agent has seen more than our watches have told yet, as one that has just lost its Lease;
+/// only what stays so for [`LAG`] is true, or somebody's work.
+pub fn write(plan: &mut Plan, step: Step, ours: i64, there: Option<i64>) -> Option<StepId> {
+    if there.is_some_and(|there| ours < there) {
+        plan.push_later(LAG, "its view may lag behind", step);
+        return None;
+    }
+    Some(plan.push(step))
+}
+
+/// How long a watch may lag behind what another one has told.
+const LAG: Duration = Duration::from_secs(5);

@@ -7,8 +7,8 @@ use fleet_accumulator::Record;
 use fleet_api::{Endpoint, ExportedSliceSpec, ObjectName, events, finalizers};
 use fleet_model::endpoints::loses;
 use fleet_model::records::{EndpointSliceExportRecord, EndpointSliceImportRecord};
-use fleet_model::served;
 use fleet_model::steps::{HUB, add_finalizer, remove_finalizer, to_json};
+use fleet_model::{reference, served};
 use fleet_runtime::plan::{Plan, Step, StepId, Trace};
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -177,7 +177,10 @@ fn update(fleet: &Fleet<'_>, copy: &Copy, offer: &Offer<'_>, plan: &mut Plan) {
         metadata.remove("finalizers"); // They are the importer's; what is there stays.
     }
     let step = distributed(HUB.replace(copy, body).after(after), &offer.slice);
-    plan.push(if loses(&copy.spec, &wanted) { step.urgent() } else { step });
+    let step = if loses(&copy.spec, &wanted) { step.urgent() } else { step };
+    let (ours, theirs) = (&wanted.endpoint_slice_reference, &copy.spec.endpoint_slice_reference);
+    let there = (ours.uid == theirs.uid).then_some(theirs.generation);
+    reference::write(plan, step, ours.generation, there);
 }
 
 /// The write that brings a slice to an importer.

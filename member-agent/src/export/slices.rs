@@ -41,7 +41,7 @@ pub(super) fn sync(subject: &Subject<'_>, verdict: Verdict, plan: &mut Plan) {
         // The first copy of a slice serves it; later ones are surplus.
         match wanted.remove(&copy.spec.endpoint_slice_reference.uid) {
             Some(_) if copy.meta.is_terminating() => {} // It blocks its successor.
-            Some(slice) => plan.steps.extend(update(subject, copy, slice)),
+            Some(slice) => update(subject, copy, slice, plan),
             None => plan.steps.extend(delete(copy)),
         }
     }
@@ -121,7 +121,8 @@ fn update(
     subject: &Subject<'_>,
     copy: &Record<EndpointSliceExportRecord>,
     slice: &Record<EndpointSliceRecord>,
-) -> Option<Step> {
+    plan: &mut Plan,
+) {
     let carried = &copy.spec.draining_endpoints;
     let wanted = spec(subject, slice, carried, since(subject, copy, slice));
     let same = copy.spec.endpoints == wanted.endpoints
@@ -130,11 +131,13 @@ fn update(
         && copy.spec.address_type == wanted.address_type
         && reference::refers(&copy.spec.endpoint_slice_reference, &subject.identity.cluster, slice);
     if same {
-        return None;
+        return;
     }
     let step = HUB.replace(copy, json!({ "spec": to_json(&wanted) }));
     let step = step.stage("export").trace(Trace::Begins);
-    Some(if loses(&copy.spec, &wanted) { step.urgent() } else { step })
+    let step = if loses(&copy.spec, &wanted) { step.urgent() } else { step };
+    let there = copy.spec.endpoint_slice_reference.generation;
+    reference::write(plan, step, slice.meta.generation, Some(there));
 }
 
 /// A generation is exported since it was first seen.

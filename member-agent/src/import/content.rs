@@ -47,6 +47,13 @@ fn has_right_origin(copy: &Copy, current: &EndpointSliceRecord) -> bool {
         || (cluster == Some(copy.origin()) && (recorded.is_none() || uid == recorded))
 }
 
+/// The generation of the exported slice that is here already.
+pub(super) fn generation(copy: &Copy, current: &EndpointSliceRecord) -> Option<i64> {
+    let uid = copy.meta.annotation(annotations::SLICE_EXPORT_UID)?;
+    let same = current.meta.annotation(annotations::SLICE_EXPORT_UID) == Some(uid);
+    latency::observed(&current.meta).filter(|_| same)
+}
+
 /// Whether an endpoint of the slice goes: traffic to it may fail until it is gone.
 pub(super) fn loses(content: &Admitted<'_>, current: &EndpointSliceRecord) -> bool {
     lacks(&content.ready, &current.ready) || lacks(&content.draining, &current.draining)

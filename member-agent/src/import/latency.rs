@@ -38,6 +38,6 @@ pub(super) fn is_marked(
 }
 
 /// The generation that was counted last.
-fn observed(meta: &Meta) -> Option<i64> {
+pub(super) fn observed(meta: &Meta) -> Option<i64> {
     meta.annotation(LAST_OBSERVED_GENERATION)?.parse().ok()
 }

@@ -8,7 +8,7 @@ use fleet_accumulator::Record;
 use fleet_api::{ObjectName, events, finalizers, names};
 use fleet_model::records::{EndpointSliceImportRecord, EndpointSliceRecord};
 use fleet_model::steps::{HUB, LOCAL, add_finalizer, remove_finalizer};
-use fleet_model::term;
+use fleet_model::{reference, term};
 use fleet_runtime::plan::{Event, Plan, Step, StepId, Trace};
 
 use super::admit::{Admitted, admit};
@@ -141,7 +141,9 @@ fn import(
         && !current.is_some_and(|current| content::carries(&admitted, current));
     let sample = latency::sample(copy, current).filter(|_| arrives);
     let step = step.stage("import").trace(Trace::Ends(copy.trace_context()));
-    Some(plan.push(step.after(guarded).sample(sample)))
+    let step = step.after(guarded).sample(sample);
+    let there = current.and_then(|current| content::generation(copy, current));
+    reference::write(plan, step, copy.spec.endpoint_slice_reference.generation, there)
 }
 
 /// Our finalizer, before the effect, where a copy lacks it: a Go hub sets none, and somebody may take it away.

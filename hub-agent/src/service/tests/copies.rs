@@ -62,6 +62,21 @@ fn draining_endpoints_are_copied_where_they_are_served() {
     }
 }
 
+/// S03: whose watch of the exports lags behind that of the copies takes nothing back, unless that stays so.
+#[test]
+fn a_copy_of_a_later_generation_is_not_replaced_at_once() {
+    let mut world = World::shared();
+    for (generation, at_once) in [(99, false), (0, true)] {
+        edit_copy(&mut world, |copy| {
+            copy["spec"]["endpoints"] = json!([{ "addresses": ["10.1.0.9"] }]);
+            copy["spec"]["endpointSliceReference"]["generation"] = json!(generation);
+        });
+        let plan = world.plan();
+        let found = (plan.steps.len(), plan.later.len());
+        assert_eq!(found, (at_once.into(), (!at_once).into()), "{plan:#?}");
+    }
+}
+
 #[test]
 fn what_drains_stays_while_nobody_knows_what_is_served() {
     let mut world = World::shared();

@@ -1,6 +1,6 @@
 //! What travels of a slice.
 
-use fleet_api::{annotations, kinds};
+use fleet_api::{ObjectName, annotations, kinds};
 use serde_json::{Value, json};
 
 use super::world::{World, slice};
@@ -48,6 +48,24 @@ fn a_change_of_endpoints_follows() {
     assert_eq!(spec["endpointSliceReference"]["generation"], json!(2));
     assert_ne!(spec["endpointSliceReference"]["exportedSince"], before["exportedSince"]);
     assert_eq!(world.writes().len(), 1);
+}
+
+/// S03: whose watch of the slices lags behind that of the copies takes nothing back, unless that stays so.
+#[test]
+fn a_copy_of_a_later_generation_is_not_replaced_at_once() {
+    let mut world = World::exported();
+    let name = world.copies()[0]["metadata"]["name"].as_str().unwrap().to_owned();
+    let name = ObjectName::new("fleet-member-a", &*name);
+    for (generation, at_once) in [(2, false), (1, true)] {
+        let edit = |copy: &mut Value| {
+            copy["spec"]["endpoints"] = json!([{ "addresses": ["10.1.0.9"] }]);
+            copy["spec"]["endpointSliceReference"]["generation"] = json!(generation);
+        };
+        world.hub.edit(kinds::ENDPOINT_SLICE_EXPORT, &name, edit).unwrap();
+        let plan = world.plan();
+        let found = (plan.steps.len(), plan.later.len());
+        assert_eq!(found, (at_once.into(), (!at_once).into()), "{plan:#?}");
+    }
 }
 
 /// MES-19: an endpoint that is ready, one that does not say, and one that is not.

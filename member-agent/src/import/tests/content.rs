@@ -46,6 +46,24 @@ fn draining_endpoints_are_imported_as_such_and_go() {
     assert_eq!(*endpoints(&world), json!([{ "addresses": ["10.1.0.1"] }]));
 }
 
+/// S03: whose watch of the copies lags behind that of the slices takes nothing back, unless that stays so.
+#[test]
+fn a_slice_of_a_later_generation_is_not_replaced_at_once() {
+    let mut world = World::importing();
+    world.change_copy(recorded);
+    world.settle();
+    for (generation, at_once) in [("99", false), ("0", true)] {
+        edit_slice(&mut world, |slice| {
+            slice["endpoints"] = json!([{ "addresses": ["10.1.0.9"] }]);
+            slice["metadata"]["annotations"][annotations::LAST_OBSERVED_GENERATION] =
+                json!(generation);
+        });
+        let plan = world.plan();
+        let found = (plan.steps.len(), plan.later.len());
+        assert_eq!(found, (at_once.into(), (!at_once).into()), "{plan:#?}");
+    }
+}
+
 #[test]
 fn tampering_with_what_drains_is_undone() {
     let edits: [fn(&mut Value); 3] = [
