@@ -48,7 +48,7 @@ pub use ids::{ClusterId, ResourceVersion, Uid};
 pub use meta::{Marks, Meta};
 pub use metrics::Register;
 pub use record::Record;
-pub use shared::{Shared, shared_name};
+pub use shared::{Shared, shared_name, shared_text};
 pub use snapshot::{AnyView, Lookup, Snapshot, SourceId, SourceInfo, SourceSet};
 pub use source::feed::{Events, Feed, Heard, Served, SourceSpec};
 pub use state::SourceState;

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use parking_lot::Mutex;
 
-use crate::shared::{Shared, known_text, text};
+use crate::shared::{Shared, known_text, shared_text};
 use crate::texts::Texts;
 
 /// Written by `kubectl apply`: a copy of the whole object, of no use to anybody here.
@@ -69,13 +69,13 @@ impl Meta {
     pub fn from_object(meta: &ObjectMeta) -> Self {
         let texts = |map: &Option<BTreeMap<String, String>>| {
             let entries = map.iter().flatten().filter(|(key, _)| key.as_str() != LAST_APPLIED);
-            entries.map(|(key, value)| (text(key), known_text(value))).collect()
+            entries.map(|(key, value)| (shared_text(key), known_text(value))).collect()
         };
         let marks = Marks {
             deleted: meta.deletion_timestamp.as_ref().map(|time| time.0),
             labels: texts(&meta.labels),
             annotations: texts(&meta.annotations),
-            finalizers: meta.finalizers.iter().flatten().map(|name| text(name)).collect(),
+            finalizers: meta.finalizers.iter().flatten().map(|name| shared_text(name)).collect(),
             owners: meta.owner_references.iter().flatten().cloned().collect(),
         };
         Self {

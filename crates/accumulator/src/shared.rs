@@ -16,7 +16,7 @@ use parking_lot::Mutex;
 static TEXTS: LazyLock<Mutex<Shared<str>>> = LazyLock::new(Mutex::default);
 
 /// The text, in one allocation with whoever else holds it.
-pub(crate) fn text(text: &str) -> Arc<str> {
+pub fn shared_text(text: &str) -> Arc<str> {
     TEXTS.lock().get(&text, text)
 }
 
@@ -27,7 +27,7 @@ pub(crate) fn known_text(text: &str) -> Arc<str> {
 
 /// The same name, in one allocation with other names of these parts.
 pub fn shared_name(name: &ObjectName) -> ObjectName {
-    ObjectName { namespace: text(&name.namespace), name: text(&name.name) }
+    ObjectName { namespace: shared_text(&name.namespace), name: shared_text(&name.name) }
 }
 
 /// Values that are kept once for all who hold them. What nobody holds any more is forgotten.
@@ -89,7 +89,8 @@ mod tests {
 
     #[test]
     fn equal_texts_are_one() {
-        let (one, same, other) = (text("fleet-member-a"), text("fleet-member-a"), text("other"));
+        let (one, same, other) =
+            (shared_text("fleet-member-a"), shared_text("fleet-member-a"), shared_text("other"));
         assert!(Arc::ptr_eq(&one, &same));
         assert_eq!((&*one, &*other), ("fleet-member-a", "other"));
     }

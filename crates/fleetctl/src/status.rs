@@ -174,9 +174,8 @@ fn age(picture: &Picture, step: &Step) -> Option<i64> {
 
 fn services(picture: &Picture) -> Vec<ServiceStatus> {
     let hub = &picture.hub;
-    let exported = hub.internal_exports.iter().filter_map(|it| it.spec.service_reference.object());
-    let asked =
-        hub.internal_imports.iter().filter_map(|it| it.spec.service_import_reference.object());
+    let exported = hub.internal_exports.iter().filter_map(|it| it.reference.object().cloned());
+    let asked = hub.internal_imports.iter().filter_map(|it| it.reference.object().cloned());
     let mut services: Vec<_> = exported.chain(asked).collect();
     services.sort();
     services.dedup();

@@ -10,6 +10,7 @@ mod membership;
 mod namespace;
 mod node;
 mod pod;
+mod reference;
 mod service;
 mod slice;
 mod slices;
@@ -31,6 +32,7 @@ pub use membership::{
 pub use namespace::{NamespaceRecord, NamespaceWire};
 pub use node::{NodeRecord, NodeStatusWire, NodeWire};
 pub use pod::{NamedPort, PodRecord, PodSpecWire, PodStatusWire, PodWire};
+pub use reference::Reference;
 pub use service::{ServiceIndex, ServiceRecord, ServiceWire};
 pub use slice::{EndpointSliceRecord, EndpointSliceWire, SliceIndex, imported_endpoints};
 pub use slices::{

@@ -24,7 +24,7 @@ use fleet::Fleet;
 use server::Pages;
 
 /// Bytes that an object may take.
-const BUDGET: i64 = 1000;
+const BUDGET: i64 = 850;
 /// Bytes that may be in use beyond that while the lists are read: for a few pages, and for each object.
 const READING: (i64, i64) = (4 << 20, 100);
 

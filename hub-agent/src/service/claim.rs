@@ -185,7 +185,7 @@ fn guard(request: &Request<'_>) -> Option<Step> {
 /// The grant is the status of the request: a copy of the ServiceImport's.
 fn fulfil(request: Request<'_>, verdict: &Verdict<'_>) -> Option<Step> {
     let wanted = &verdict.status;
-    (request.record.status != *wanted).then(|| HUB.status(request.record, wanted))
+    (*request.record.status != *wanted).then(|| HUB.status(request.record, wanted))
 }
 
 /// The status of a request without a grant.

@@ -40,7 +40,7 @@ pub(super) fn homeless(fleet: &Fleet<'_>) -> Wanted {
 }
 
 fn told(export: &Export<'_>, verdict: &Verdict<'_>) -> String {
-    let differences = ports::differences(&export.record.spec.ports, verdict.ports);
+    let differences = ports::differences(&export.record.ports, verdict.ports);
     let more = differences.len().saturating_sub(TOLD);
     let mut told: Vec<_> = differences
         .into_iter()

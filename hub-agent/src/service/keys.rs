@@ -4,7 +4,7 @@ use std::fmt;
 
 use fleet_accumulator::{Record, Tracked};
 use fleet_api::names::member_of_namespace;
-use fleet_api::{ExportedObjectReference, ObjectName, ResourceKind, kinds};
+use fleet_api::{ObjectName, ResourceKind, kinds};
 use fleet_model::changes::each_touched;
 use fleet_model::records::{
     EndpointSliceExportRecord, EndpointSliceImportRecord, InternalServiceExportRecord,
@@ -33,33 +33,44 @@ impl fmt::Display for Key {
 
 /// An object in a member's namespace, which is the only proof of whose it is.
 pub(super) trait FromMember: Tracked {
-    /// The reference to the object on the member.
-    fn origin(&self) -> &ExportedObjectReference;
+    /// The member it claims to be of.
+    fn claims(&self) -> &str;
+    /// What it says of which object on the member it stands for, true or not.
+    fn stands_for(&self) -> String;
     /// The Service of the fleet it belongs to.
     fn service(&self) -> Option<ObjectName>;
 }
 
 impl FromMember for InternalServiceExportRecord {
-    fn origin(&self) -> &ExportedObjectReference {
-        &self.spec.service_reference
+    fn claims(&self) -> &str {
+        &self.reference.cluster_id
+    }
+    fn stands_for(&self) -> String {
+        self.reference.namespaced_name()
     }
     fn service(&self) -> Option<ObjectName> {
-        self.spec.service_reference.object()
+        self.reference.object().cloned()
     }
 }
 
 impl FromMember for InternalServiceImportRecord {
-    fn origin(&self) -> &ExportedObjectReference {
-        &self.spec.service_import_reference
+    fn claims(&self) -> &str {
+        &self.reference.cluster_id
+    }
+    fn stands_for(&self) -> String {
+        self.reference.namespaced_name()
     }
     fn service(&self) -> Option<ObjectName> {
-        self.spec.service_import_reference.object()
+        self.reference.object().cloned()
     }
 }
 
 impl FromMember for EndpointSliceExportRecord {
-    fn origin(&self) -> &ExportedObjectReference {
-        &self.spec.endpoint_slice_reference
+    fn claims(&self) -> &str {
+        &self.spec.endpoint_slice_reference.cluster_id
+    }
+    fn stands_for(&self) -> String {
+        self.spec.endpoint_slice_reference.namespaced_name.clone()
     }
     /// A slice backs a Service of its own namespace and of no other.
     fn service(&self) -> Option<ObjectName> {
@@ -71,8 +82,7 @@ impl FromMember for EndpointSliceExportRecord {
 
 /// The member that an object lies with; `None` if it claims to be another's.
 fn member_of<T: FromMember>(record: &Record<T>) -> Option<&str> {
-    member_of_namespace(&record.name.namespace)
-        .filter(|member| *member == record.origin().cluster_id)
+    member_of_namespace(&record.name.namespace).filter(|member| *member == record.claims())
 }
 
 /// The member that an object belongs to, if all it says can be true.

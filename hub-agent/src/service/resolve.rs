@@ -45,10 +45,10 @@ pub struct Verdict<'a> {
 pub fn verdict<'a>(fleet: &Fleet<'a>) -> Option<Verdict<'a>> {
     let in_force = fleet.import.map(|import| import.object.status.ports.as_slice());
     let in_force = in_force.filter(|ports| !ports.is_empty());
-    let has = |export: &Export<'a>, wanted| ports::same(&export.record.object.spec.ports, wanted);
+    let has = |export: &Export<'a>, wanted| ports::same(&export.record.object.ports, wanted);
     let kept = in_force.filter(|ports| fleet.live_exports().any(|export| has(&export, ports)));
     let oldest = fleet.live_exports().next()?;
-    let ports = kept.unwrap_or(&oldest.record.object.spec.ports);
+    let ports = kept.unwrap_or(&oldest.record.object.ports);
     let (accepted, conflicting): (Vec<_>, Vec<_>) =
         fleet.live_exports().partition(|export| has(export, ports));
     let status = status(fleet, ports, &accepted);
@@ -97,7 +97,7 @@ pub(super) fn resolve<'a>(
     plan: &mut Plan,
 ) -> Resolved<'a> {
     let guards = guard_exports(verdict, plan);
-    let status_write = (import.status != verdict.status)
+    let status_write = (*import.status != verdict.status)
         .then(|| plan.push(HUB.status(import, &verdict.status).after(guards).stage("resolve")));
     let accepted = verdict
         .accepted

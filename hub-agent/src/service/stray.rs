@@ -49,11 +49,10 @@ fn refuse<T: FromMember + HasMeta>(
         return; // Gone, or its reference has become readable.
     };
     if !record.meta().is_terminating() {
-        let origin = record.origin();
         let note = format!(
             "ignored: it refers to {:?} of cluster {:?}, which does not fit its own place {name}",
-            cut(&origin.namespaced_name),
-            cut(&origin.cluster_id),
+            cut(&record.stands_for()),
+            cut(record.claims()),
         );
         plan.events.push(HUB.warning(record, events::REFERENCE_REFUSED, note));
         return;

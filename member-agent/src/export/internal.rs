@@ -72,12 +72,11 @@ pub(super) fn current<'a>(
     subject: &Subject<'a>,
     service: &Record<ServiceRecord>,
 ) -> Option<&'a Record<InternalServiceExportRecord>> {
-    let uid = service.uid.to_string();
     subject
         .internal_exports
         .iter()
         .copied()
-        .find(|export| !export.meta.is_terminating() && export.spec.service_reference.uid == uid)
+        .find(|export| !export.meta.is_terminating() && export.reference.uid == service.uid)
 }
 
 fn create(subject: &Subject<'_>, service: &Record<ServiceRecord>) -> Option<Step> {
@@ -97,9 +96,9 @@ fn update(
     current: &Record<InternalServiceExportRecord>,
     service: &Record<ServiceRecord>,
 ) -> Option<Step> {
-    let same_ports = same_in_order(&current.spec.ports, &service.ports);
-    let seen = &current.spec.service_reference;
-    if same_ports && reference::refers(seen, &subject.identity.cluster, service) {
+    let same_ports = same_in_order(&current.ports, &service.ports);
+    let seen = &current.reference;
+    if same_ports && seen.refers(&subject.identity.cluster, service) {
         return None;
     }
     // The same ports, repaired, are exported since they were first.

@@ -46,7 +46,7 @@ pub(super) fn dirty(old: &MemberSnapshot, new: &MemberSnapshot, mark: &mut dyn F
         }
     });
     each_touched(&old.internal_exports, &new.internal_exports, |export| {
-        let service = export.spec.service_reference.object();
+        let service = export.reference.object().cloned();
         mark(Key::of(service, kinds::INTERNAL_SERVICE_EXPORT, &export.name));
     });
     each_touched(&old.slice_exports, &new.slice_exports, |slice| {
@@ -59,9 +59,10 @@ pub(super) fn dirty(old: &MemberSnapshot, new: &MemberSnapshot, mark: &mut dyn F
 pub(super) fn stray(kind: ResourceKind, name: &ObjectName, snapshot: &MemberSnapshot) -> Plan {
     let mut plan = Plan::default();
     if kind == kinds::INTERNAL_SERVICE_EXPORT {
-        let stray = snapshot.internal_exports.get(name).filter(|export| {
-            export.spec.service_reference.object().is_none() && !export.meta.is_terminating()
-        });
+        let stray = snapshot
+            .internal_exports
+            .get(name)
+            .filter(|export| export.reference.object().is_none() && !export.meta.is_terminating());
         if let Some(export) = stray {
             remove(export, &mut plan);
         }

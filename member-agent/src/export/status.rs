@@ -214,7 +214,7 @@ fn sample(subject: &Subject<'_>, export: &Export, verdict: Option<Verdict<'_>>) 
     if is_open(verdict) || seen.is_some_and(|seen| !is_open(seen)) {
         return None;
     }
-    let since = internal.spec.service_reference.exported_since.as_ref()?.0;
+    let since = internal.reference.exported_since.as_ref()?.0;
     Some(internal::sample(subject, since))
 }
 

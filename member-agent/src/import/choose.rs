@@ -1,6 +1,5 @@
 //! Choices: which MultiClusterService holds the import, and what its derived Service is called.
 
-use fleet_accumulator::Uid;
 use fleet_api::{ObjectName, labels, names};
 
 use super::subject::{Subject, Wish};
@@ -12,10 +11,7 @@ pub(super) fn holder<'a>(subject: &Subject<'a>) -> Option<&'a Wish> {
     if subject.import.is_none() {
         let asked = |wish: &&Wish| {
             let mut requests = subject.requests.iter();
-            subject.in_hub
-                && requests.any(|request| {
-                    wish.uid == Uid::from(request.spec.service_import_reference.uid.as_str())
-                })
+            subject.in_hub && requests.any(|request| wish.uid == request.reference.uid)
         };
         return subject.live_wishes().find(asked).or_else(|| subject.live_wishes().next());
     }

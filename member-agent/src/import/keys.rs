@@ -41,7 +41,7 @@ pub(super) fn of_wish(wish: &Record<MultiClusterServiceRecord>) -> Key {
 }
 
 fn of_request(request: &Record<InternalServiceImportRecord>) -> Key {
-    request.spec.service_import_reference.object().map_or_else(
+    request.reference.object().cloned().map_or_else(
         || Key::Stray(kinds::INTERNAL_SERVICE_IMPORT, request.name.clone()),
         Key::Service,
     )

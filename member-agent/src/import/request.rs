@@ -75,7 +75,7 @@ fn request(
     let Some(answer) = ask(subject, for_import(subject, import), guarded, plan) else {
         return Import::default();
     };
-    if guarded.is_none() && import.status != *answer {
+    if guarded.is_none() && *import.status != *answer {
         plan.push(LOCAL.status(import, answer));
     }
     let granted = Some(answer).filter(|answer| answer.is_resolved()).cloned();
@@ -111,7 +111,7 @@ fn ask<'a>(
     for surplus in live {
         plan.push(HUB.delete(surplus));
     }
-    if current.spec.service_import_reference.uid != reference.uid {
+    if current.reference.uid != Uid::from(reference.uid.as_str()) {
         let spec = InternalServiceImportSpec { service_import_reference: reference };
         let body = json!({ "spec": to_json(&spec) });
         plan.push(HUB.replace(current, body).after(guarded));

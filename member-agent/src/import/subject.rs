@@ -86,9 +86,8 @@ impl<'a> Subject<'a> {
     /// carries its uid; who held it, by the label that only holders get.
     pub(super) fn disowned(&self) -> Option<&'a Wish> {
         let import = self.import?;
-        let asked = |request: &&Record<InternalServiceImportRecord>| {
-            import.uid == Uid::from(request.spec.service_import_reference.uid.as_str())
-        };
+        let asked =
+            |request: &&Record<InternalServiceImportRecord>| import.uid == request.reference.uid;
         let ours = import.object.meta.controller_owner().is_none()
             && !import.meta.is_terminating()
             && import.meta.has_finalizer(finalizers::SERVICE_IMPORT)

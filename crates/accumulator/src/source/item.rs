@@ -6,7 +6,7 @@ use kube::runtime::watcher;
 
 use super::error::Failure;
 use super::feed::Heard;
-use crate::shared::text;
+use crate::shared::shared_text;
 use crate::wire::defect;
 use crate::{ResourceVersion, Tracked, Uid};
 
@@ -81,7 +81,7 @@ impl<T: Tracked> Input<T> {
 
 fn identity<'a>(meta: &'a ObjectMeta) -> (ObjectName, Uid, ResourceVersion) {
     let field = |field: &'a Option<String>| field.as_deref().unwrap_or_default();
-    let name = ObjectName::new(text(field(&meta.namespace)), text(field(&meta.name)));
+    let name = ObjectName::new(shared_text(field(&meta.namespace)), shared_text(field(&meta.name)));
     (name, field(&meta.uid).into(), field(&meta.resource_version).into())
 }
 

@@ -1,10 +1,15 @@
 //! ServiceExport and InternalServiceExport.
 
-use fleet_accumulator::{Meta, Tracked, shared_name, wire};
+use std::sync::{Arc, LazyLock};
+
+use fleet_accumulator::{Meta, Shared, Tracked, wire};
 use fleet_api::v1alpha1::InternalServiceExportSpec;
-use fleet_api::{ObjectName, ResourceKind, kinds};
+use fleet_api::{ObjectName, ResourceKind, ServicePort, kinds};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use parking_lot::Mutex;
 use serde::Deserialize;
+
+use super::Reference;
 
 /// A status of which only the conditions matter.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -44,10 +49,15 @@ pub struct InternalServiceExportRecord {
     /// Metadata.
     pub meta: Meta,
     /// The exported Service.
-    pub spec: InternalServiceExportSpec,
+    pub reference: Reference,
+    /// Its ports, in its order.
+    pub ports: Arc<[ServicePort]>,
     /// Conditions by type.
     pub conditions: Vec<Condition>,
 }
+
+/// The ports of Services, as their exporters mostly agree on.
+static PORTS: LazyLock<Mutex<Shared<[ServicePort]>>> = LazyLock::new(Mutex::default);
 
 impl Tracked for ServiceExportRecord {
     const KIND: ResourceKind = kinds::SERVICE_EXPORT;
@@ -72,16 +82,21 @@ impl Tracked for InternalServiceExportRecord {
     type Index = ObjectName;
 
     fn project(wire: InternalServiceExportWire) -> Result<Self, String> {
-        let mut spec = wire.spec.ok_or("spec is missing")?;
+        let spec = wire.spec.ok_or("spec is missing")?;
         let mut conditions = wire.status.unwrap_or_default().conditions;
-        // Decoding leaves room in them.
-        spec.ports.shrink_to_fit();
+        // Decoding leaves room in it.
         conditions.shrink_to_fit();
-        Ok(Self { meta: Meta::from_object(&wire.metadata), spec, conditions })
+        let reference = Reference::from(&spec.service_reference);
+        Ok(Self {
+            meta: Meta::from_object(&wire.metadata),
+            ports: PORTS.lock().get(&reference.object(), spec.ports),
+            reference,
+            conditions,
+        })
     }
 
     /// By the Service it exports.
     fn index(&self, _: &ObjectName) -> Vec<ObjectName> {
-        self.spec.service_reference.object().as_ref().map(shared_name).into_iter().collect()
+        self.reference.object().cloned().into_iter().collect()
     }
 }

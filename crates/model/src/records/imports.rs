@@ -1,12 +1,17 @@
 //! MultiClusterService, ServiceImport and InternalServiceImport.
 
-use fleet_accumulator::{Meta, Tracked, Uid, shared_name, wire};
+use std::sync::{Arc, LazyLock};
+
+use fleet_accumulator::{Meta, Shared, Tracked, Uid, wire};
 use fleet_api::v1alpha1::{
     InternalServiceImportSpec, MultiClusterServiceSpec, MultiClusterServiceStatus,
 };
 use fleet_api::{ObjectName, ResourceKind, ServiceImportStatus, kinds};
 use k8s_openapi::api::core::v1::LoadBalancerStatus;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use parking_lot::Mutex;
+
+use super::Reference;
 
 wire! {
     /// A MultiClusterService on the wire.
@@ -50,7 +55,7 @@ pub struct ServiceImportRecord {
     /// Metadata.
     pub meta: Meta,
     /// What was resolved; empty where nothing is.
-    pub status: ServiceImportStatus,
+    pub status: Arc<ServiceImportStatus>,
 }
 
 /// A member's request for a Service of the fleet, and the hub's grant.
@@ -58,10 +63,23 @@ pub struct ServiceImportRecord {
 pub struct InternalServiceImportRecord {
     /// Metadata.
     pub meta: Meta,
-    /// The request.
-    pub spec: InternalServiceImportSpec,
+    /// The object on the member that asks, named like the Service.
+    pub reference: Reference,
     /// The grant; empty where there is none.
-    pub status: ServiceImportStatus,
+    pub status: Arc<ServiceImportStatus>,
+}
+
+/// What Services are resolved to, and what importers were granted: the same.
+static STATUSES: LazyLock<Mutex<Shared<ServiceImportStatus>>> = LazyLock::new(Mutex::default);
+
+/// The status, in one allocation with whatever has the same.
+fn share(mut status: ServiceImportStatus) -> Arc<ServiceImportStatus> {
+    // Decoding leaves room in them.
+    status.ports.shrink_to_fit();
+    status.clusters.shrink_to_fit();
+    let ports: Vec<_> = status.ports.iter().map(|port| (port.name.clone(), port.port)).collect();
+    let key = (ports, status.clusters.clone());
+    STATUSES.lock().get(&key, status)
 }
 
 impl MultiClusterServiceRecord {
@@ -102,7 +120,7 @@ impl Tracked for ServiceImportRecord {
     fn project(wire: ServiceImportWire) -> Result<Self, String> {
         Ok(Self {
             meta: Meta::from_object(&wire.metadata),
-            status: wire.status.unwrap_or_default(),
+            status: share(wire.status.unwrap_or_default()),
         })
     }
 
@@ -124,13 +142,15 @@ impl Tracked for InternalServiceImportRecord {
     fn project(wire: InternalServiceImportWire) -> Result<Self, String> {
         Ok(Self {
             meta: Meta::from_object(&wire.metadata),
-            spec: wire.spec.ok_or("spec is missing")?,
-            status: wire.status.unwrap_or_default(),
+            reference: Reference::from(
+                &wire.spec.ok_or("spec is missing")?.service_import_reference,
+            ),
+            status: share(wire.status.unwrap_or_default()),
         })
     }
 
     /// By the Service it asks for.
     fn index(&self, _: &ObjectName) -> Vec<ObjectName> {
-        self.spec.service_import_reference.object().as_ref().map(shared_name).into_iter().collect()
+        self.reference.object().cloned().into_iter().collect()
     }
 }

@@ -46,7 +46,8 @@ static CONTENTS: LazyLock<Mutex<Shared<ExportedSliceSpec>>> = LazyLock::new(Mute
 /// The content, in one allocation with that of whatever copy has the same.
 fn share(mut spec: ExportedSliceSpec) -> Arc<ExportedSliceSpec> {
     let reference = &spec.endpoint_slice_reference;
-    let key = (reference.uid.clone(), reference.generation);
+    // A uid is one of its cluster; another may have the same.
+    let key = (reference.cluster_id.clone(), reference.uid.clone(), reference.generation);
     // Decoding leaves room in them.
     for list in [&mut spec.endpoints, &mut spec.draining_endpoints] {
         for endpoint in list.iter_mut() {
