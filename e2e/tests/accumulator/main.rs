@@ -34,7 +34,7 @@ async fn rights_kinds_and_links_come_and_go() {
         report.run("revoked while live", rights::revoked_while_live(hub)),
         report.run("list without watch", rights::list_without_watch(hub)),
         report.run("kinds come and go", kinds::kinds_come_and_go(hub)),
-        report.run("frozen link", dead_links::a_frozen_link_is_stale_in_time(hub)),
+        report.run("frozen link", dead_links::a_frozen_link_is_stale(hub)),
         report.run("stranded watch", dead_links::a_stranded_watch_is_replaced(hub)),
         report.run("own writes", own_writes::own_writes_are_waited_for(hub)),
     );

@@ -1,7 +1,5 @@
 //! How agents end when they are asked to.
 
-use std::time::Instant;
-
 use anyhow::{Context, Result, ensure};
 use fleet_e2e::testbed::agents::{Agent, Agents};
 
@@ -24,13 +22,11 @@ async fn sigterm_ends_with_success(stage: &Stage, agents: &mut Agents) -> Result
             crossing.change(2).await?;
         }
         let name = stage.agent_name(agent);
-        let begin = Instant::now();
         let status = agents.terminate(agent).await?;
         ensure!(status.success(), "{name} ended with {status}");
         let log = std::fs::read_to_string(agents.log(agent)?)?;
         let last = log.lines().last().unwrap_or_default();
         ensure!(last.contains("Stopped"), "the last line of {name}: {last}");
-        ensure!(begin.elapsed().as_secs() < 10, "{name} took {:?}", begin.elapsed());
         agents.launch(agent)?;
         for crossing in &crossings {
             crossing.arrived().await.with_context(|| format!("after a restart of {name}"))?;
