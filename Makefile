@@ -44,7 +44,7 @@ lint: ## Check format, lints, generated files, dependencies, scripts; changes no
 test: ## Run all tests, unit to scenario, the latter on real control planes
 	@.ci/need rust control-plane endpointslice-oracle otlp-receiver helm kubectl
 	$(CARGO) build --workspace --all-targets --locked
-	@CARGO=$(CARGO) .ci/test
+	$(CARGO) test --workspace --locked
 
 coverage: ## Show how much of the plans the cluster-free tests cover; fails below 95 %
 	@.ci/need rust

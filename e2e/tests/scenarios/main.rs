@@ -54,13 +54,7 @@ use tests::Tests;
 /// They wait most of the time.
 const SIDE_BY_SIDE: usize = 8;
 
-/// Set where this program is run on its own beside all other tests.
-const APART: &str = "FLEET_SCENARIOS_APART";
-
 fn main() -> ExitCode {
-    if std::env::var_os(APART).is_some() {
-        return ExitCode::SUCCESS;
-    }
     let arguments = Arguments::from_args();
     let mut tests = Tests::new();
 
