@@ -100,25 +100,37 @@ pub struct AuditReader {
 }
 
 impl AuditReader {
-    /// Starts at the log's present end.
+    /// Starts at the log's present end; a line that is being written counts as one to come.
     pub fn at_end(path: PathBuf) -> Result<Self> {
-        let offset = std::fs::metadata(&path)
-            .with_context(|| format!("there is no audit log at {}", path.display()))?
-            .len();
-        Ok(Self { path, offset })
+        /// No line is longer than the largest object and what surrounds it.
+        const LINE: u64 = 4 << 20;
+        let mut file = File::open(&path)
+            .with_context(|| format!("there is no audit log at {}", path.display()))?;
+        let begin = file.metadata()?.len().saturating_sub(LINE);
+        file.seek(SeekFrom::Start(begin))?;
+        let mut reader = Self { path, offset: begin };
+        reader.complete_lines(file)?;
+        Ok(reader)
     }
 
     /// The writes of all lines completed since the last call.
     pub fn read(&mut self) -> Result<Vec<Write>> {
         let mut file = File::open(&self.path)?;
         file.seek(SeekFrom::Start(self.offset))?;
+        let lines = self.complete_lines(file)?;
+        let lines = std::str::from_utf8(&lines).context("the audit log is not UTF-8")?;
+        lines.lines().filter_map(|line| parse_line(line).transpose()).collect()
+    }
+
+    /// Reads on, to the end of the last line that is whole.
+    fn complete_lines(&mut self, mut file: File) -> Result<Vec<u8>> {
         let mut text = Vec::new();
         file.read_to_end(&mut text)?;
         // The server may be in the middle of a line.
         let complete = text.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
+        text.truncate(complete);
         self.offset += u64::try_from(complete)?;
-        let lines = std::str::from_utf8(&text[..complete]).context("the audit log is not UTF-8")?;
-        lines.lines().filter_map(|line| parse_line(line).transpose()).collect()
+        Ok(text)
     }
 }
 
@@ -329,8 +341,12 @@ mod tests {
         let (begin, rest) = line.split_at(30);
         file.write_all(begin.as_bytes()).unwrap();
         assert_eq!(reader.read().unwrap(), []);
+        let mut late = AuditReader::at_end(path.clone()).unwrap();
+        assert_eq!(late.read().unwrap(), []);
         file.write_all(rest.as_bytes()).unwrap();
-        assert_eq!(reader.read().unwrap().len(), 1);
+        for reader in [&mut reader, &mut late] {
+            assert_eq!(reader.read().unwrap().len(), 1);
+        }
         std::fs::remove_file(&path).unwrap();
     }
 }
