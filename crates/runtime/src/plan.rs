@@ -220,7 +220,7 @@ pub struct Later {
     pub delay: Duration,
     /// Identity across plans: the step itself may carry the time of planning.
     pub purpose: &'static str,
-    /// The step; it has no dependencies.
+    /// The step. It comes after all steps of its plan, and can wait for any of them, but not for another such step.
     pub step: Step,
     /// Events to emit when it is sent.
     pub events: Vec<Event>,
@@ -250,6 +250,7 @@ impl Plan {
 
     /// Adds a step that is sent once plans have asked for it during `delay`.
     pub fn push_later(&mut self, delay: Duration, purpose: &'static str, step: Step) {
+        debug_assert!(step.after.iter().all(|id| id.0 < self.steps.len()));
         self.later.push(Later { delay, purpose, step, events: Vec::new() });
     }
 
