@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::testbed::agents::{Agent, Agents};
 use anyhow::Result;
+
+use crate::testbed::agents::{Agent, Agents};
 
 /// The metrics of one process at one moment.
 pub struct Scrape(String);

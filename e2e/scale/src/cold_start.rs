@@ -32,6 +32,7 @@ const PATIENCE: Duration = Duration::from_mins(15);
 /// How long a started agent is watched until its memory counts as steady.
 const STEADY: Duration = Duration::from_secs(30);
 const LOOK: Duration = Duration::from_millis(50);
+
 /// One start.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct ColdStart {

@@ -6,7 +6,7 @@ use fleet_api::names::{SYSTEM_NAMESPACE, member_namespace, member_of_namespace};
 use fleet_api::{ResourceKind, annotations, finalizers, kinds};
 use serde_json::Value;
 
-use super::history::{HUB, History, LAG, Life, Until, Version, kind};
+use super::history::{DOUBLES, HUB, History, LAG, Life, Until, Version, kind};
 use super::object::{
     annotation, exporters, finalizers as held, is_made_slice, list, subject, terminating, text,
 };
@@ -14,9 +14,6 @@ use super::record::Micros;
 use super::requests::Author;
 use super::tenancy::claimants;
 use super::violation::Violation;
-
-/// A mark that begins the time in which two of each agent work and nobody elects, and the one that ends it.
-const DOUBLES: [&str; 2] = ["two of each agent", "one of each agent"];
 
 /// All of them.
 pub(super) fn check(history: &History<'_>) -> Vec<Violation> {

@@ -14,6 +14,13 @@ use crate::objects::kinds_written;
 /// How much later than its cause something may be seen by the recorder: its watches lag behind those of the agents.
 pub const LAG: Micros = 2_000_000;
 
+/// A mark that begins a time in which other rules hold, and the one that ends it.
+pub type Marks = [&'static str; 2];
+/// One importer is the limit.
+pub const EXCLUSIVE: Marks = ["exclusive imports on", "exclusive imports off"];
+/// Two of each agent work and nobody elects.
+pub const DOUBLES: Marks = ["two of each agent", "one of each agent"];
+
 /// One version of an object.
 #[derive(Debug)]
 pub struct Version<'a> {
@@ -234,7 +241,7 @@ impl<'a> History<'a> {
     }
 
     /// Whether a moment lies after the mark `begin` and before the mark `end` that follows it.
-    pub fn between(&self, [begin, end]: [&str; 2], at: Micros) -> bool {
+    pub fn between(&self, [begin, end]: Marks, at: Micros) -> bool {
         let mut marks = self.recording.marks.iter().filter(|mark| mark.at <= at);
         let last = marks.rfind(|mark| mark.mark == begin || mark.mark == end);
         last.is_some_and(|mark| mark.mark == begin)

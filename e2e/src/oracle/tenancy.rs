@@ -8,15 +8,12 @@ use fleet_api::{ServiceInUseBy, annotations, kinds};
 use serde_json::Value;
 
 use super::calm::disturbances;
-use super::history::{HUB, History, LAG, Life, Until, Version};
+use super::history::{EXCLUSIVE, HUB, History, LAG, Life, Until, Version};
 use super::object::{
     annotation, back_pointer, exporters, is_made_slice, subject, terminating, text,
 };
 use super::requests::{Author, Request};
 use super::violation::Violation;
-
-/// A mark that begins the time in which one importer is the limit, and the one that ends it.
-const EXCLUSIVE: [&str; 2] = ["exclusive imports on", "exclusive imports off"];
 
 /// All of them.
 pub(super) fn check(history: &History<'_>) -> Vec<Violation> {

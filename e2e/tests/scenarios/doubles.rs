@@ -1,6 +1,7 @@
 //! Two of each agent work at once, as in an update that overlaps, or when nobody elects.
 
 use anyhow::{Context, Result, ensure};
+use fleet_e2e::oracle::history::DOUBLES;
 use fleet_e2e::testbed::agents::Agents;
 
 use crate::disturbed::Disturbed;
@@ -24,7 +25,7 @@ async fn two_of_each_agent(stage: &Stage, others: &mut Agents) -> Result<()> {
     let mut story = Story::learn(&mut fleet, "doubles").await?;
     let options = fleet.links.agent_options(stage, agent_options())?;
     let mut second = Agents::start(stage, &options).await.context("the second of each")?;
-    stage.mark("two of each agent");
+    stage.mark(DOUBLES[0]);
     let names: Vec<String> = (0..STORIES).map(|_| story.name()).collect();
     for act in ACTS {
         if act == Act::Unexport {
@@ -45,6 +46,6 @@ async fn two_of_each_agent(stage: &Stage, others: &mut Agents) -> Result<()> {
     second.check_alive()?;
     story.end(&mut fleet, &names).await?;
     drop(second);
-    stage.mark("one of each agent");
+    stage.mark(DOUBLES[1]);
     Ok(())
 }

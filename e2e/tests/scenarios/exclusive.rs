@@ -6,6 +6,7 @@ use anyhow::{Result, ensure};
 use fleet_api::{ServiceInUseBy, annotations, kinds};
 use fleet_e2e::exchange::{import, unimport, wait_imported};
 use fleet_e2e::observer::{Observer, What};
+use fleet_e2e::oracle::history::EXCLUSIVE;
 use fleet_e2e::testbed::agents::{Agent, Agents};
 use kube::api::DynamicObject;
 
@@ -50,7 +51,7 @@ async fn the_flag_and_a_hand_over(stage: &Stage, agents: &mut Agents) -> Result<
     held_by(stage, key, first.name()).await?;
     crossing.arrived().await?;
     // From here on the oracle, too, allows one at a time.
-    stage.mark("exclusive imports on");
+    stage.mark(EXCLUSIVE[0]);
 
     let watched = [kinds::SERVICE_IMPORT, kinds::INTERNAL_SERVICE_IMPORT];
     let mut observer = Observer::start_for(watched.map(|kind| (stage.hub(), kind))).await?;
@@ -66,7 +67,7 @@ async fn the_flag_and_a_hand_over(stage: &Stage, agents: &mut Agents) -> Result<
     wait_imported(second, &namespace, &name, &crossing.addresses, DEADLINE).await?;
     held_by(stage, key, second.name()).await?;
 
-    stage.mark("exclusive imports off");
+    stage.mark(EXCLUSIVE[1]);
     agents.restart(Agent::Hub).await?;
     crossing.arrived().await?;
     unimport(second, &namespace, &name).await?;

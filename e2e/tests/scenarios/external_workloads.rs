@@ -7,6 +7,7 @@ use fleet_api::{kinds, labels};
 use fleet_e2e::exchange;
 use fleet_e2e::objects::{api, remove};
 use fleet_e2e::observer::Observer;
+use fleet_e2e::scrape::Scrape;
 use fleet_e2e::testbed::agents::{Agent, Agents};
 use fleet_e2e::testbed::cluster::Cluster;
 use fleet_e2e::testbed::{crds, rbac};
@@ -18,7 +19,6 @@ use serde_json::json;
 use crate::definitions;
 use crate::stage::{DEADLINE, EXPORTER, IMPORTER, Stage};
 use crate::tests::Tests;
-use fleet_e2e::scrape::Scrape;
 
 /// Folder of the definition, for clusters without Linkerd.
 pub(crate) const DEFINITION: &str = "member-agent/files/external-workloads-crds";

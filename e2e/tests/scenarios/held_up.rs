@@ -5,6 +5,7 @@ use fleet_api::events::{HELD_UP, WRITE_REFUSED};
 use fleet_api::kinds;
 use fleet_api::names::member_namespace;
 use fleet_e2e::exchange;
+use fleet_e2e::scrape::Scrape;
 use fleet_e2e::testbed::agents::{Agent, Agents};
 use fleet_e2e::testbed::apply::apply;
 use fleet_e2e::testbed::cluster::Cluster;
@@ -19,7 +20,6 @@ use serde_json::json;
 
 use crate::stage::{DEADLINE, EXPORTER, Stage, accepted};
 use crate::tests::Tests;
-use fleet_e2e::scrape::Scrape;
 
 pub(crate) fn add(tests: &mut Tests) {
     if std::env::var_os(fleet_e2e::fleet::HUB_KUBECONFIG).is_some() {

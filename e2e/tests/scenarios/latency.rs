@@ -8,6 +8,7 @@ use fleet_api::names::SYSTEM_NAMESPACE;
 use fleet_api::{annotations, kinds};
 use fleet_e2e::exchange::imported_slices;
 use fleet_e2e::objects::{edit, remove};
+use fleet_e2e::scrape::Scrape;
 use fleet_e2e::testbed::agents::{Agent, Agents};
 use fleet_e2e::testbed::cluster::Cluster;
 use fleet_e2e::wait::wait_until;
@@ -22,7 +23,6 @@ use tokio::task::JoinHandle;
 
 use crate::stage::{DEADLINE, EXPORTER, IMPORTER, Stage, accepted, condition, name_of};
 use crate::tests::Tests;
-use fleet_e2e::scrape::Scrape;
 
 const ENDPOINTS: &str = "fleet_networking_endpointslice_export_import_duration_milliseconds";
 const SERVICE: &str = "fleet_networking_service_export_duration_milliseconds";

@@ -8,6 +8,7 @@ use fleet_api::names::SYSTEM_NAMESPACE;
 use fleet_api::{ResourceKind, kinds, labels};
 use fleet_e2e::exchange::{imported_slices, wait_gone, wait_imported};
 use fleet_e2e::observer::{Observer, What};
+use fleet_e2e::scrape::Scrape;
 use fleet_e2e::testbed::agents::{Agent, Agents};
 use fleet_e2e::testbed::cluster::Cluster;
 use fleet_e2e::testbed::rbac;
@@ -19,7 +20,6 @@ use kube::api::DeleteParams;
 
 use crate::stage::{Crossing, DEADLINE, EXPORTER, IMPORTER, SECOND_IMPORTER, Stage, accepted};
 use crate::tests::Tests;
-use fleet_e2e::scrape::Scrape;
 
 const SERVICES: usize = 5;
 /// Shorter than the longest pause of anybody who tries again for ever.

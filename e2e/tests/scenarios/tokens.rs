@@ -6,6 +6,7 @@ use anyhow::{Context, Result};
 use fleet_api::kinds;
 use fleet_api::names::member_namespace;
 use fleet_e2e::observer::{Observer, What};
+use fleet_e2e::scrape::Scrape;
 use fleet_e2e::testbed::agents::{Agent, Agents};
 use fleet_e2e::testbed::{kubeconfig, rbac};
 use fleet_e2e::wait::wait_until;
@@ -17,7 +18,6 @@ use serde_json::json;
 
 use crate::stage::{Crossing, DEADLINE, EXPORTER, IMPORTER, Stage, accepted};
 use crate::tests::Tests;
-use fleet_e2e::scrape::Scrape;
 
 /// For how many seconds after its end an API server still takes a token, for the sake of clocks that differ.
 const LENIENCE: i64 = 60;

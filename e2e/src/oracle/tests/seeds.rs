@@ -4,6 +4,7 @@ use fleet_api::names::SYSTEM_NAMESPACE;
 use fleet_api::{annotations, kinds};
 use serde_json::json;
 
+use super::super::history::EXCLUSIVE;
 use super::story::{
     DERIVED, HUB, SLICE, Story, TEAM, USER, WEB, agent, at, claim, imported_slice, internal_export,
     own, slice,
@@ -146,7 +147,7 @@ pub(super) const SEEDS: [Seed; 46] = [
         });
     }),
     ("S16", "two importers where one is the limit", |story| {
-        story.mark("exclusive imports on");
+        story.mark(EXCLUSIVE[0]);
         story
             .edit(&HUB, "hub", kinds::SERVICE_IMPORT, SERVICE, |import| claim(import, &["a", "b"]));
     }),
