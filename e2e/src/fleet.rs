@@ -212,7 +212,8 @@ impl Fleet {
         self.run.path()
     }
 
-    pub(crate) fn run(&self) -> &Arc<RunDir> {
+    /// The folder of its run: logs, audit logs, records.
+    pub fn run(&self) -> &Arc<RunDir> {
         &self.run
     }
 }

@@ -24,6 +24,7 @@ pub mod record;
 pub mod recorder;
 pub mod requests;
 pub mod rights;
+mod story;
 mod tenancy;
 #[cfg(test)]
 mod tests;
@@ -145,6 +146,16 @@ pub fn judge(recording: &Recording) -> Verdict {
     }
 }
 
+/// A violation is told with its surroundings; what follows from it is rarely more than its echo.
+const TOLD: usize = 3;
+
+/// What happened around the first violations of a verdict.
+pub fn stories(recording: &Recording, verdict: &Verdict) -> String {
+    let history = History::new(recording);
+    let told = verdict.violations.iter().take(TOLD);
+    told.map(|violation| format!("{violation}\n{}", story::around(&history, violation))).collect()
+}
+
 /// Judges the record of a run.
 #[derive(Debug, Parser)]
 #[command(name = "fleet-oracle", version)]
@@ -158,7 +169,8 @@ pub fn main() -> ExitCode {
     match Recording::read(&CommandLine::parse().record) {
         Ok(recording) => {
             let verdict = judge(&recording);
-            let _ = writeln!(std::io::stdout(), "{verdict}");
+            let told = stories(&recording, &verdict);
+            let _ = writeln!(std::io::stdout(), "{told}{verdict}");
             if verdict.violations.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
         }
         Err(error) => {

@@ -142,7 +142,7 @@ impl<'a> Life<'a> {
     }
 
     /// Every Service of the fleet that it was ever about.
-    fn subjects(&self) -> Vec<String> {
+    pub fn subjects(&self) -> Vec<String> {
         let mut subjects: Vec<String> = self
             .versions
             .iter()
@@ -392,7 +392,8 @@ impl<'a> Authors<'a> {
 }
 
 /// Whether a request may be the one that removed the object: a deletion where nothing held it, else the write that took
-/// off the last finalizer. Requests about a successor of the same name are none of its own.
+/// off the last finalizer of what was being deleted, as its answer shows unless that was lost. Requests about a successor
+/// of the same name are none of its own.
 fn could_remove(request: &Request, event: &Event) -> bool {
     let held = !finalizers(&event.object).is_empty();
     let answer = &request.response;
@@ -404,7 +405,8 @@ fn could_remove(request: &Request, event: &Event) -> bool {
         "create" => false,
         _ if about_another => false,
         "delete" => !held,
-        _ => held && finalizers(answer).is_empty(),
+        _ if request.succeeded() => held && terminating(answer) && finalizers(answer).is_empty(),
+        _ => held,
     }
 }
 

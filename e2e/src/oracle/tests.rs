@@ -7,7 +7,7 @@ mod story;
 
 use std::collections::BTreeSet;
 
-use fleet_api::kinds;
+use fleet_api::{annotations, kinds};
 use serde_json::{Value, json};
 
 use super::history::{DOUBLES, History};
@@ -107,6 +107,32 @@ fn a_removal_that_only_a_list_has_shown_has_its_place_in_the_order() {
     story.leave("b");
     let verdict = judge(&story.end());
     assert_eq!(verdict.violations, [], "{verdict}");
+}
+
+/// The agent was killed before the answer to the write that let the import go; one of its earlier writes has left the
+/// import without a finalizer as well, and has an answer.
+#[test]
+fn a_removal_without_an_answer_is_not_put_down_to_an_earlier_write() {
+    let mut story = Story::exchange();
+    let imports = kinds::SERVICE_IMPORT;
+    let name = (TEAM, WEB);
+    let claimed = story.get("hub", imports, name);
+    let unclaim = |import: &mut Value| {
+        import["metadata"]["annotations"] = json!({});
+        import["metadata"]["finalizers"] = json!([]);
+    };
+    story.edit(&HUB, "hub", imports, name, unclaim);
+    story.edit(&HUB, "hub", imports, name, |import| {
+        import["metadata"]["finalizers"] = claimed["metadata"]["finalizers"].clone();
+        import["metadata"]["annotations"] = claimed["metadata"]["annotations"].clone();
+    });
+    story.delete(&HUB, "hub", imports, name);
+    story.edit(&HUB, "hub", imports, name, unclaim);
+    let last = story.recording.requests.last_mut().unwrap();
+    (last.verb, last.code, last.response) = ("patch".to_owned(), 504, Value::Null);
+    last.body = json!([{ "op": "remove", "path": annotations::SERVICE_IN_USE_BY }]);
+    let violations = judge(&story.end()).violations;
+    assert!(violations.iter().all(|violation| violation.invariant != "S14"), "{violations:?}");
 }
 
 /// What a member agent makes for a Service of its own cluster crosses no border.

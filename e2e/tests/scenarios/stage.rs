@@ -146,13 +146,18 @@ impl Stage {
         WriteMeter::start(&fleet)?.wait_quiet(CALM, DEADLINE).await?;
         drop(agents);
         recorder.stop().await?;
-        if let Some(target) = std::env::var_os("FLEET_KEEP_RECORD") {
-            oracle::recorder::keep(fleet.run_path(), &Path::new(&target).join(name))?;
-        }
         let recording = Recording::read(fleet.run_path())?;
         let verdict = oracle::judge(&recording);
+        eprint!("{}", oracle::stories(&recording, &verdict));
         eprintln!("the oracle, of {name}: {verdict}");
-        ensure!(verdict.violations.is_empty(), "it found violations");
+        let guilty = !verdict.violations.is_empty();
+        let asked =
+            std::env::var_os("FLEET_KEEP_RECORD").map(|folder| Path::new(&folder).join(name));
+        if let Some(target) = asked.or_else(|| guilty.then(|| fleet.run().keep_logs())) {
+            oracle::recorder::keep(fleet.run_path(), &target)?;
+            eprintln!("its record is kept in {}", target.display());
+        }
+        ensure!(!guilty, "it found violations");
         let refused: Vec<String> =
             oracle::rights::refused(&recording).iter().map(ToString::to_string).collect();
         ensure!(refused.is_empty(), "{}", refused.join("\n"));

@@ -61,7 +61,7 @@ pub(super) fn distribute(
             begun.entry(importer).or_default().extend(begin(fleet, name, &offers, plan));
         }
     }
-    let parted = part(fleet, &handover, unwanted, &begun, plan);
+    let parted = part(fleet, &handover, unwanted, &begun, resolved.status_write, plan);
     release_leaving(fleet, &parted, plan);
 }
 
@@ -71,6 +71,7 @@ fn part<'a>(
     handover: &Handover<'_>,
     unwanted: Vec<&'a Copy>,
     begun: &Begun,
+    status_write: Option<StepId>,
     plan: &mut Plan,
 ) -> Parted<'a> {
     let mut parted = Parted::default();
@@ -85,7 +86,9 @@ fn part<'a>(
             Parting::Now => None,
         };
         let successors = successors.into_iter().flatten().copied();
-        parted.withdrawn.extend(withdraw_copy(fleet, copy, successors, plan));
+        // As long as the ServiceImport names a member that still exports, importers may have its endpoints.
+        let told = status_write.filter(|_| handover.refuses(copy.origin()));
+        parted.withdrawn.extend(withdraw_copy(fleet, copy, successors.chain(told), plan));
     }
     parted
 }

@@ -78,6 +78,11 @@ impl<'a> Handover<'a> {
         }
     }
 
+    /// Whether a member exports the Service with other ports than those in force.
+    pub(super) fn refuses(&self, member: &str) -> bool {
+        self.verdict.conflicting.iter().any(|export| export.member == member)
+    }
+
     /// The winner withdraws its last slice: where somebody waits to succeed it, its export may
     /// follow.
     fn leaving(&self, copy: &Record<EndpointSliceImportRecord>) -> Option<Duration> {

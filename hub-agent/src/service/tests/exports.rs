@@ -147,6 +147,25 @@ fn an_exporter_that_leaves_the_ports_in_force_conflicts() {
     assert_eq!(world.condition("a", "Conflict").unwrap()["observedGeneration"], 2);
 }
 
+/// Its endpoints go once the ServiceImport no longer names it: the writes are under way side by side otherwise, and an
+/// importer could read of an exporter that has nothing for it.
+#[test]
+fn an_exporter_that_goes_into_conflict_is_struck_off_before_its_copies_go() {
+    let mut world = World::shared();
+    world.export("c", 80);
+    world.slice("c", "s2", "10.3.0.1");
+    world.settle();
+    world.set_ports("c", port(81));
+    let plan = world.plan();
+    let position = |kind| plan.steps.iter().position(|step| step.kind == kind).unwrap();
+    let deletion = &plan.steps[position(kinds::ENDPOINT_SLICE_IMPORT)];
+    assert_eq!(deletion.action.verb(), "delete");
+    let after: Vec<_> = deletion.after.iter().map(|step| step.index()).collect();
+    assert_eq!(after, [position(kinds::SERVICE_IMPORT)]);
+    world.settle();
+    assert_eq!((world.clusters(), world.copies()), (vec!["a"], vec!["fleet-member-b/a-s1".into()]));
+}
+
 /// HISE-10: a conflicting exporter changes its ports to those in force.
 #[test]
 fn a_conflicting_exporter_that_adapts_joins() {

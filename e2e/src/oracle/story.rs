@@ -1,0 +1,92 @@
+//! What happened around a violation: enough of it to see the cause in the log of a run whose record is gone.
+
+use std::fmt::Write as _;
+
+use super::history::{History, LAG, Life, Version};
+use super::object::{exporters, finalizers, terminating};
+use super::record::Micros;
+use super::requests::Request;
+use super::tenancy::claimants;
+use super::violation::Violation;
+
+/// Before a violation: a cause, an agent's plan and its writes.
+const BEFORE: Micros = LAG + 1_000_000;
+const AFTER: Micros = 500_000;
+/// How many of the last lines are shown.
+const LINES: usize = 60;
+/// How much of a request's body is shown, in characters.
+const BODY: usize = 160;
+
+/// Versions of all objects of the same Services, in all clusters, and writes about them that failed, by time.
+pub(super) fn around(history: &History<'_>, violation: &Violation) -> String {
+    let Some((at, subjects)) = found(history, violation) else { return String::new() };
+    let span = at - BEFORE..=at + AFTER;
+    let about = |life: &&Life<'_>| life.subjects().iter().any(|subject| subjects.contains(subject));
+    let lives: Vec<_> = history.lives.iter().filter(about).collect();
+    let mut lines = Vec::new();
+    for life in &lives {
+        let versions = life.versions.iter().filter(|version| span.contains(&version.when));
+        lines.extend(versions.map(|version| (version.when, of_version(life, version))));
+    }
+    let names = |request: &Request| lives.iter().any(|life| request.name == life.name());
+    let failed = history.agent_requests().filter(|request| {
+        request.is_write() && !request.succeeded() && span.contains(&request.received)
+    });
+    let failed = failed.filter(|request| names(request));
+    lines.extend(failed.map(|request| (request.received, of_request(request))));
+    lines.sort();
+    let mut story = String::new();
+    for (when, line) in &lines[lines.len().saturating_sub(LINES)..] {
+        let _ = writeln!(story, "  {:+9.6} s {line}", seconds(*when - at));
+    }
+    story
+}
+
+/// When it happened, and which Services it is about.
+fn found(history: &History<'_>, violation: &Violation) -> Option<(Micros, Vec<String>)> {
+    let is_it =
+        |life: &&Life<'_>| life.cluster == violation.cluster && life.title() == violation.object;
+    history.lives.iter().filter(is_it).find_map(|life| {
+        let mut versions = life.versions.iter();
+        let version = versions.find(|version| version.version() == violation.version)?;
+        Some((version.when, life.subjects()))
+    })
+}
+
+#[expect(clippy::cast_precision_loss, reason = "some seconds")]
+fn seconds(micros: Micros) -> f64 {
+    micros as f64 / 1e6
+}
+
+fn of_version(life: &Life<'_>, version: &Version<'_>) -> String {
+    let object = version.object();
+    let mut line = format!("{} {} {}", life.cluster, version.version(), life.title());
+    let _ = write!(line, " {:?}", version.event.what);
+    if terminating(object) {
+        line.push_str(" terminating");
+    }
+    let short = |name: &&str| name.rsplit('/').next().unwrap_or_default().to_owned();
+    let held: Vec<_> = finalizers(object).iter().map(short).collect();
+    for (what, names) in [
+        ("held by", held),
+        ("exported by", exporters(object).into_iter().map(str::to_owned).collect()),
+        ("claimed by", claimants(object).into_iter().collect()),
+    ] {
+        if !names.is_empty() {
+            let _ = write!(line, ", {what} {}", names.join(" "));
+        }
+    }
+    match version.request {
+        Some(request) => format!("{line} <- {}", of_request(request)),
+        None => format!("{line} <- nobody known"),
+    }
+}
+
+fn of_request(request: &Request) -> String {
+    let Request { author, verb, resource, subresource, namespace, name, code, body, .. } = request;
+    let took = seconds(request.answered - request.received);
+    let body: String = body.to_string().chars().take(BODY).collect();
+    format!(
+        "{author:?} {verb} {resource}/{subresource} {namespace}/{name} {code} in {took:.3} s {body}"
+    )
+}
