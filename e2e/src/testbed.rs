@@ -3,6 +3,7 @@
 pub mod agents;
 pub mod apply;
 pub mod binaries;
+pub mod client;
 pub mod cluster;
 pub mod controlplane;
 pub mod crds;

@@ -154,7 +154,7 @@ async fn an_api_server_comes_back_with_its_data(testbed: &Testbed) {
     let member = testbed.member(0);
     let before = member.compact().await.unwrap();
     member.stop_apiserver().await.unwrap();
-    assert!(list(&member.new_client().unwrap(), kinds::NAMESPACE, None).await.is_err());
+    assert!(list(&member.new_client().await.unwrap(), kinds::NAMESPACE, None).await.is_err());
     member.start_apiserver().await.unwrap();
     let namespaces = list(&member.client(), kinds::NAMESPACE, None).await.unwrap();
     assert!(namespaces.contains(&"team".to_owned()));

@@ -83,7 +83,7 @@ pub(crate) async fn measure(
     at_rest(agents, PATIENCE).await?;
     agents.terminate(Agent::Hub).await?;
     let begin = Instant::now();
-    let client = testbed.hub().new_client()?;
+    let client = testbed.hub().new_client().await?;
     let objects = try_join_all(kinds_of_hub().map(|kind| list(client.clone(), kind))).await?;
     let list_seconds = begin.elapsed().as_secs_f64();
 

@@ -31,6 +31,7 @@ use super::Shared;
 use super::log::Open;
 use super::request::{Seen, Verb};
 use super::rule::{Answer, Fault, Met};
+use crate::testbed;
 use crate::testbed::pki::Identity;
 
 type Body = UnsyncBoxBody<Bytes, Infallible>;
@@ -58,7 +59,7 @@ impl Upstream {
         let mut nobody = config.clone();
         nobody.auth_info = AuthInfo::default();
         let client = clients::from_config("upstream", nobody).await?.write;
-        Ok(Self { client, other: Client::try_from(config.clone())? })
+        Ok(Self { client, other: testbed::client::client(config).await? })
     }
 
     /// Changes the object that a request is about.

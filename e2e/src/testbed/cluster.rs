@@ -7,6 +7,7 @@ use fleet_runtime::clients::certificates_to_pem;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 
+use super::client::client;
 use super::controlplane::ControlPlane;
 
 /// A cluster that tests and the demo work on as its admin. Agents get credentials of their own.
@@ -32,7 +33,7 @@ impl Cluster {
     /// A cluster that exists already.
     pub async fn connect(name: &str, kubeconfig: &Path) -> Result<Self> {
         let config = load(kubeconfig).await?;
-        let client = ClientDebug(Client::try_from(config.clone())?);
+        let client = ClientDebug(client(&config).await?);
         let kubeconfig = kubeconfig.to_owned();
         Ok(Self { name: name.to_owned(), kubeconfig, config, client, control_plane: None })
     }
@@ -55,8 +56,8 @@ impl Cluster {
     }
 
     /// A new admin client with connections of its own, for the current tokio runtime.
-    pub fn new_client(&self) -> Result<Client> {
-        Ok(Client::try_from(self.config.clone())?)
+    pub async fn new_client(&self) -> Result<Client> {
+        client(&self.config).await
     }
 
     /// How the admin's clients reach the API server.
@@ -127,5 +128,5 @@ async fn load(kubeconfig: &Path) -> Result<Config> {
 
 /// A client for whoever the kubeconfig file belongs to.
 pub async fn client_from_file(kubeconfig: &Path) -> Result<Client> {
-    Ok(Client::try_from(load(kubeconfig).await?)?)
+    client(&load(kubeconfig).await?).await
 }

@@ -11,11 +11,12 @@ use k8s_openapi::api::admissionregistration::v1::{
 };
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::Api;
 use kube::api::{DeleteParams, DynamicObject, ListParams, PostParams};
-use kube::{Api, Client};
 use serde_json::{Value, json};
 
 use super::apply::apply;
+use super::client::client;
 use super::cluster::Cluster;
 use super::rbac;
 use crate::helm::{Helm, chart};
@@ -93,7 +94,7 @@ pub async fn wait_for_member_policy(hub: &Cluster, member: &str) -> Result<()> {
     let mut config = hub.config().clone();
     config.auth_info.impersonate = Some(account.user());
     let kind = kinds::INTERNAL_SERVICE_EXPORT;
-    let exports = api(Client::try_from(config)?, kind, Some(&account.namespace));
+    let exports = api(client(&config).await?, kind, Some(&account.namespace));
     let name = "nowhere/nothing";
     let export = serde_json::from_value(json!({
         "apiVersion": kind.api_version(), "kind": kind.kind, "metadata": { "name": "nothing" },

@@ -119,5 +119,5 @@ async fn client(hub: &Cluster, namespace: &str, name: &str) -> Result<Client> {
     let token = answer.status.context("the token request has no status")?.token;
     let mut config = hub.config().clone();
     config.auth_info = AuthInfo { token: Some(token.into()), ..AuthInfo::default() };
-    Ok(Client::try_from(config)?)
+    fleet_e2e::testbed::client::client(&config).await
 }

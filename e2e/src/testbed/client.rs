@@ -1,0 +1,22 @@
+//! The tests' own clients.
+
+use anyhow::Result;
+use fleet_runtime::clients;
+use kube::client::retry::RetryPolicy;
+use kube::{Client, Config};
+use tower::retry::RetryLayer;
+use tower::{BoxError, ServiceBuilder};
+
+/// The agents' HTTP stack: it lets go of idle connections before the server does, while the library's own client waits
+/// the same 90 s, so that a request may meet the closing. As that one, it tries again what the server was too busy
+/// for. Needs a tokio runtime around it.
+pub async fn client(config: &Config) -> Result<Client> {
+    let once = clients::from_config("testbed", config.clone()).await?.write;
+    let send = move |request| {
+        let once = once.clone();
+        async move { once.send(request).await.map_err(BoxError::from) }
+    };
+    let retry = RetryLayer::new(RetryPolicy::server_retry());
+    let service = ServiceBuilder::new().layer(retry).service_fn(send);
+    Ok(Client::new(service, config.default_namespace.clone()))
+}
