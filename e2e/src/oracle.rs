@@ -153,7 +153,7 @@ const TOLD: usize = 3;
 pub fn stories(recording: &Recording, verdict: &Verdict) -> String {
     let history = History::new(recording);
     let told = verdict.violations.iter().take(TOLD);
-    told.map(|violation| format!("{violation}\n{}", story::around(&history, violation))).collect()
+    told.flat_map(|violation| story::around(&history, violation)).collect()
 }
 
 /// Judges the record of a run.

@@ -17,29 +17,33 @@ const LINES: usize = 60;
 /// How much of a request's body is shown, in characters.
 const BODY: usize = 160;
 
-/// Versions of all objects of the same Services, in all clusters, and writes about them that failed, by time.
-pub(super) fn around(history: &History<'_>, violation: &Violation) -> String {
-    let Some((at, subjects)) = found(history, violation) else { return String::new() };
+/// Lines that tell of the versions of all objects of the same Services, in all clusters, and of the agents' writes about
+/// them that failed, by time.
+pub(super) fn around(history: &History<'_>, violation: &Violation) -> Vec<String> {
+    let mut told = vec![format!("{violation}\n")];
+    let Some((at, subjects)) = found(history, violation) else { return told };
     let span = at - BEFORE..=at + AFTER;
     let about = |life: &&Life<'_>| life.subjects().iter().any(|subject| subjects.contains(subject));
-    let lives: Vec<_> = history.lives.iter().filter(about).collect();
+    let objects: Vec<_> = history.lives.iter().filter(about).collect();
     let mut lines = Vec::new();
-    for life in &lives {
+    for life in &objects {
         let versions = life.versions.iter().filter(|version| span.contains(&version.when));
         lines.extend(versions.map(|version| (version.when, of_version(life, version))));
     }
-    let names = |request: &Request| lives.iter().any(|life| request.name == life.name());
+    let names = |request: &Request| objects.iter().any(|life| request.name == life.name());
     let failed = history.agent_requests().filter(|request| {
         request.is_write() && !request.succeeded() && span.contains(&request.received)
     });
     let failed = failed.filter(|request| names(request));
     lines.extend(failed.map(|request| (request.received, of_request(request))));
     lines.sort();
-    let mut story = String::new();
-    for (when, line) in &lines[lines.len().saturating_sub(LINES)..] {
-        let _ = writeln!(story, "  {:+9.6} s {line}", seconds(*when - at));
-    }
-    story
+    let last = lines.len().saturating_sub(LINES);
+    told.extend(
+        lines[last..]
+            .iter()
+            .map(|(when, what)| format!("  {:+9.6} s {what}\n", seconds(*when - at))),
+    );
+    told
 }
 
 /// When it happened, and which Services it is about.
@@ -60,10 +64,10 @@ fn seconds(micros: Micros) -> f64 {
 
 fn of_version(life: &Life<'_>, version: &Version<'_>) -> String {
     let object = version.object();
-    let mut line = format!("{} {} {}", life.cluster, version.version(), life.title());
-    let _ = write!(line, " {:?}", version.event.what);
+    let mut told = format!("{} {} {}", life.cluster, version.version(), life.title());
+    let _ = write!(told, " {:?}", version.event.what);
     if terminating(object) {
-        line.push_str(" terminating");
+        told.push_str(" terminating");
     }
     let short = |name: &&str| name.rsplit('/').next().unwrap_or_default().to_owned();
     let held: Vec<_> = finalizers(object).iter().map(short).collect();
@@ -73,12 +77,12 @@ fn of_version(life: &Life<'_>, version: &Version<'_>) -> String {
         ("claimed by", claimants(object).into_iter().collect()),
     ] {
         if !names.is_empty() {
-            let _ = write!(line, ", {what} {}", names.join(" "));
+            let _ = write!(told, ", {what} {}", names.join(" "));
         }
     }
     match version.request {
-        Some(request) => format!("{line} <- {}", of_request(request)),
-        None => format!("{line} <- nobody known"),
+        Some(request) => format!("{told} <- {}", of_request(request)),
+        None => format!("{told} <- nobody known"),
     }
 }
 

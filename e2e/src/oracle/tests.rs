@@ -11,7 +11,7 @@ use fleet_api::{annotations, kinds};
 use serde_json::{Value, json};
 
 use super::history::{DOUBLES, History};
-use super::judge;
+use super::{judge, stories};
 use seeds::Seed;
 use story::{HUB, Story, TEAM, USER, WEB, agent};
 
@@ -182,6 +182,25 @@ fn what_only_answers_tell_of_ends_with_them() {
     assert!(exports.next().unwrap().versions.last().unwrap().is_end());
     let verdict = judge(&recording);
     assert_eq!(verdict.violations, [], "{verdict}");
+}
+
+/// The log of a run has the cause, too.
+#[test]
+fn a_violation_is_told_with_what_led_to_it() {
+    let mut story = Story::exchange();
+    story.delete(&HUB, "hub", kinds::ENDPOINT_SLICE_IMPORT, seeds::COPY);
+    story.free(&agent("b"), "hub", kinds::ENDPOINT_SLICE_IMPORT, seeds::COPY);
+    let recording = story.end();
+    let told = stories(&recording, &judge(&recording));
+    let lines: Vec<&str> =
+        told.lines().filter(|line| line.contains("EndpointSliceImport")).collect();
+    let [violation, deleted, released, ..] = lines[..] else { panic!("{told}") };
+    assert!(violation.starts_with("S14 hub: "), "{told}");
+    assert!(deleted.contains("terminating") && deleted.contains("Hub delete"), "{told}");
+    assert!(
+        released.contains("+0.000000 s") && released.contains(r#"Member("b") update"#),
+        "{told}"
+    );
 }
 
 fn seeds() -> impl Iterator<Item = Seed> {
