@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 use fleet_accumulator::{Accumulator, Change, Record, Snapshot, SourceSet, Step, Tracked, View};
 use fleet_api::names::member_of_namespace;
-use fleet_api::{Endpoint, ExportedSliceSpec, ObjectName};
+use fleet_api::{ExportedSliceSpec, ObjectName};
 use fleet_model::records::EndpointSliceRecord;
 use hub_agent::service::Fleet;
 use hub_agent::snapshot::HubSnapshot;
@@ -156,7 +156,8 @@ fn sighting(
 ) -> Option<Sighting> {
     spec.owner_service_reference.object().filter(|of| of == service)?;
     let slice = (member.to_owned(), spec.endpoint_slice_reference.object()?);
-    let addresses = (!gone).then(|| flat(&spec.endpoints));
+    let addresses = spec.endpoints.iter().flat_map(|endpoint| &endpoint.addresses);
+    let addresses = (!gone).then(|| sorted(addresses));
     let (at, cluster) = (step.received, cluster.to_owned());
     Some(Sighting { at, cluster, stage, slice, addresses, known: false })
 }
@@ -176,7 +177,7 @@ fn on_member(
             record.backs(&record.name.namespace).filter(|of| of == service)?;
             (Stage::Origin, (name.to_owned(), record.name.clone()))
         };
-        let addresses = (!gone).then(|| flat(&record.ready));
+        let addresses = (!gone).then(|| sorted(record.ready.addresses()));
         let (at, cluster) = (step.received, name.to_owned());
         Some(Sighting { at, cluster, stage, slice, addresses, known: false })
     };
@@ -191,9 +192,8 @@ fn origin(record: &Record<EndpointSliceRecord>, hub: &HubSnapshot) -> Option<(St
     Some((reference.cluster_id.clone(), reference.object()?))
 }
 
-fn flat(endpoints: &[Endpoint]) -> Vec<String> {
-    let mut addresses: Vec<_> =
-        endpoints.iter().flat_map(|endpoint| &endpoint.addresses).cloned().collect();
+fn sorted(addresses: impl IntoIterator<Item = impl Into<String>>) -> Vec<String> {
+    let mut addresses: Vec<String> = addresses.into_iter().map(Into::into).collect();
     addresses.sort();
     addresses
 }

@@ -22,8 +22,7 @@ pub fn lacks(list: &[Endpoint], others: &[Endpoint]) -> bool {
 
 /// Endpoints with their addresses as everybody prints them: importers refuse others, by which one address could pass
 /// for two. The server takes any way to write IPv6.
-pub fn printed(endpoints: &[Endpoint], address_type: &AddressType) -> Vec<Endpoint> {
-    let mut endpoints = endpoints.to_vec();
+pub fn printed(mut endpoints: Vec<Endpoint>, address_type: &AddressType) -> Vec<Endpoint> {
     if *address_type == AddressType::IPv6 {
         for address in endpoints.iter_mut().flat_map(|endpoint| &mut endpoint.addresses) {
             if let Ok(ip) = address.parse::<Ipv6Addr>() {

@@ -1,5 +1,6 @@
 //! What the agents keep of each watched kind.
 
+mod endpoint_list;
 mod exports;
 mod external_workload;
 mod imports;
@@ -15,6 +16,7 @@ mod service;
 mod slice;
 mod slices;
 
+pub use endpoint_list::EndpointList;
 pub use exports::{
     InternalServiceExportRecord, InternalServiceExportWire, ServiceExportRecord, ServiceExportWire,
 };
@@ -24,7 +26,7 @@ pub use imports::{
     MultiClusterServiceWire, ServiceImportRecord, ServiceImportWire,
 };
 pub use lease::{LeaseRecord, LeaseWire};
-pub use managed_slice::{ManagedIndex, ManagedSliceRecord};
+pub use managed_slice::{ManagedIndex, ManagedSliceRecord, ManagedSliceWire};
 pub use member_cluster::{MemberClusterRecord, MemberClusterWire};
 pub use membership::{
     InternalMemberClusterRecord, InternalMemberClusterWire, NETWORKING_AGENTS, Report, ReportList,

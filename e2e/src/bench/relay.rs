@@ -10,7 +10,7 @@ use fleet_api::{
     Endpoint, EndpointPort, ExportedObjectReference, ExportedSliceSpec, OwnerServiceReference,
     ResourceKind, kinds,
 };
-use fleet_model::records::{EndpointSliceExportWire, EndpointSliceImportWire, EndpointSliceWire};
+use fleet_model::records::{EndpointSliceExportWire, EndpointSliceImportWire, ManagedSliceWire};
 use http::Request;
 use http::header::{ACCEPT, CONTENT_TYPE};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -104,7 +104,7 @@ fn addresses(endpoints: &[Endpoint]) -> impl Iterator<Item = &str> {
 }
 
 /// Addresses of an EndpointSlice on the wire.
-pub(super) fn slice_addresses(slice: &EndpointSliceWire) -> impl Iterator<Item = &str> {
+pub(super) fn slice_addresses(slice: &ManagedSliceWire) -> impl Iterator<Item = &str> {
     let endpoints = slice.endpoints.iter().flatten();
     endpoints.flat_map(|endpoint| endpoint.addresses.iter().map(String::as_str))
 }
@@ -116,8 +116,8 @@ pub(super) struct ExportRelay {
     pub(super) output: Output,
 }
 
-impl Listener<EndpointSliceWire> for ExportRelay {
-    async fn applied(&mut self, slice: EndpointSliceWire) -> Result<()> {
+impl Listener<ManagedSliceWire> for ExportRelay {
+    async fn applied(&mut self, slice: ManagedSliceWire) -> Result<()> {
         self.arrivals.seen(Station::Source, slice_addresses(&slice));
         if !is(&slice.metadata, USER_NAMESPACE, SLICE) {
             return Ok(());
@@ -130,7 +130,7 @@ impl Listener<EndpointSliceWire> for ExportRelay {
     }
 }
 
-fn exported(slice: EndpointSliceWire) -> Result<ExportedSliceSpec> {
+fn exported(slice: ManagedSliceWire) -> Result<ExportedSliceSpec> {
     let endpoints = slice.endpoints.unwrap_or_default();
     let meta = slice.metadata;
     let namespaced_name = format!("{USER_NAMESPACE}/{SLICE}");
@@ -239,7 +239,7 @@ mod tests {
 
     #[test]
     fn what_the_relays_copy_cannot_be_attributed_to_a_service() {
-        let mut spec = exported(EndpointSliceWire::default()).unwrap();
+        let mut spec = exported(ManagedSliceWire::default()).unwrap();
         assert!(spec.owner_service_reference.object().is_some());
         let reference = &mut spec.owner_service_reference;
         reference.namespaced_name = reference.namespaced_name.replace('/', ".");

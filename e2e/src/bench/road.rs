@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use fleet_api::kinds;
 use fleet_api::labels;
 use fleet_api::names::{SYSTEM_NAMESPACE, member_namespace};
-use fleet_model::records::EndpointSliceWire;
+use fleet_model::records::ManagedSliceWire;
 use kube::{Api, Client};
 use tokio::sync::watch;
 
@@ -102,8 +102,8 @@ struct Target {
     imported: watch::Sender<usize>,
 }
 
-impl Listener<EndpointSliceWire> for Target {
-    async fn applied(&mut self, slice: EndpointSliceWire) -> Result<()> {
+impl Listener<ManagedSliceWire> for Target {
+    async fn applied(&mut self, slice: ManagedSliceWire) -> Result<()> {
         self.arrivals.seen(Station::Target, slice_addresses(&slice));
         let label = |key| slice.metadata.labels.as_ref().and_then(|labels| labels.get(key));
         if label(labels::MANAGED_BY).is_some_and(|manager| manager == labels::MANAGED_BY_IMPORT) {

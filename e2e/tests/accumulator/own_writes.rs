@@ -29,7 +29,7 @@ pub(crate) async fn own_writes_are_waited_for(cluster: &Cluster) {
     }
     is_shown(&eyes, writes).await;
     let addresses = eyes.snapshot().slices.get(&slices.name(0)).unwrap().ready.clone();
-    assert_eq!(addresses[0].addresses, ["10.200.0.20"]);
+    assert_eq!(addresses.addresses().collect::<Vec<_>>(), ["10.200.0.20"]);
 
     slices.delete(0).await.unwrap();
     is_shown(&eyes, vec![expect(&slices, gone(&first))]).await;

@@ -162,12 +162,12 @@ fn spec(
     let generation = slice.meta.generation;
     ExportedSliceSpec {
         address_type: slice.address_type.clone(),
-        endpoints: printed(&slice.ready, &slice.address_type),
+        endpoints: printed(slice.ready.to_vec(), &slice.address_type),
         draining_endpoints: printed(
-            served::draining(subject.served, &slice.draining, carried),
+            served::draining(subject.served, &slice.draining.to_vec(), carried).to_vec(),
             &slice.address_type,
         ),
-        ports: slice.ports.clone(),
+        ports: slice.ports.to_vec(),
         endpoint_slice_reference: reference::export_of(cluster, slice, generation, since),
         owner_service_reference: reference::owner(subject.name),
     }

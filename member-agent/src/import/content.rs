@@ -56,7 +56,8 @@ pub(super) fn generation(copy: &Copy, current: &EndpointSliceRecord) -> Option<i
 
 /// Whether an endpoint of the slice goes: traffic to it may fail until it is gone.
 pub(super) fn loses(content: &Admitted<'_>, current: &EndpointSliceRecord) -> bool {
-    lacks(&content.ready, &current.ready) || lacks(&content.draining, &current.draining)
+    lacks(&content.ready, &current.ready.to_vec())
+        || lacks(&content.draining, &current.draining.to_vec())
 }
 
 /// The whole slice: labels, addresses, where they come from, and the mark of the generation it

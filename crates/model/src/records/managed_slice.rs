@@ -2,11 +2,18 @@
 
 use std::sync::Arc;
 
-use fleet_accumulator::Tracked;
+use fleet_accumulator::{Tracked, wire};
 use fleet_api::{ObjectName, ResourceKind, kinds, labels};
-use k8s_openapi::api::discovery::v1::EndpointSlice;
+use k8s_openapi::api::discovery::v1::{Endpoint, EndpointPort, EndpointSlice};
 
-use super::EndpointSliceWire;
+wire! {
+    /// An EndpointSlice on the wire, with all of it.
+    pub struct ManagedSliceWire as EndpointSlice {
+        address_type: String,
+        endpoints: Option<Vec<Endpoint>>,
+        ports: Option<Vec<EndpointPort>>,
+    }
+}
 
 /// An EndpointSlice as a reconciler looks at it: everything but its version.
 ///
@@ -45,11 +52,11 @@ impl ManagedSliceRecord {
 
 impl Tracked for ManagedSliceRecord {
     const KIND: ResourceKind = kinds::ENDPOINT_SLICE;
-    type Wire = EndpointSliceWire;
+    type Wire = ManagedSliceWire;
     type Index = ManagedIndex;
 
-    fn project(wire: EndpointSliceWire) -> Result<Self, String> {
-        let EndpointSliceWire { mut metadata, address_type, endpoints, ports } = wire;
+    fn project(wire: ManagedSliceWire) -> Result<Self, String> {
+        let ManagedSliceWire { mut metadata, address_type, endpoints, ports } = wire;
         metadata.resource_version = None;
         let endpoints = endpoints.unwrap_or_default();
         Ok(Self { slice: EndpointSlice { metadata, address_type, endpoints, ports } })

@@ -1,18 +1,35 @@
 //! EndpointSlices: those of users' Services and those imported.
 
-use fleet_accumulator::{Meta, Tracked, wire};
+use std::fmt;
+use std::sync::{Arc, LazyLock};
+
+use fleet_accumulator::{Meta, Shared, Tracked, wire};
 use fleet_api::{
     AddressType, Endpoint, EndpointPort, ObjectName, ResourceKind, annotations, kinds, labels,
 };
 use k8s_openapi::api::discovery::v1::{self as discovery, EndpointConditions, EndpointSlice};
+use parking_lot::Mutex;
+use serde::de::{Deserialize, Deserializer, SeqAccess, Visitor};
+
+use super::endpoint_list::{Builder, EndpointList};
 
 wire! {
     /// An EndpointSlice on the wire; the kind has no spec.
     pub struct EndpointSliceWire as EndpointSlice {
         address_type: String,
-        endpoints: Option<Vec<discovery::Endpoint>>,
+        endpoints: SortedEndpoints,
         ports: Option<Vec<discovery::EndpointPort>>,
     }
+}
+
+/// Endpoints by what they are good for. Each is decoded by itself: on the wire one is ten times as large as what is kept
+/// of it, and a page of a list holds thousands.
+#[derive(Clone, Debug, Default)]
+pub struct SortedEndpoints {
+    ready: EndpointList,
+    draining: EndpointList,
+    /// Whether anything is not as [`imported_endpoints`] writes it.
+    odd: bool,
 }
 
 /// What both exporting and importing need of an EndpointSlice.
@@ -23,15 +40,18 @@ pub struct EndpointSliceRecord {
     /// Kind of the addresses.
     pub address_type: AddressType,
     /// The ready endpoints (`ready` true or absent), addresses only, in their order.
-    pub ready: Vec<Endpoint>,
+    pub ready: EndpointList,
     /// The endpoints that are being terminated and still serve, likewise.
-    pub draining: Vec<Endpoint>,
+    pub draining: EndpointList,
     /// Whether the endpoints are those two lists and nothing else, as [`imported_endpoints`] writes
     /// them.
     pub plain: bool,
     /// Ports, verbatim.
-    pub ports: Vec<EndpointPort>,
+    pub ports: Arc<Vec<EndpointPort>>,
 }
+
+/// The ports of slices: many Services have the same.
+static PORTS: LazyLock<Mutex<Shared<Vec<EndpointPort>>>> = LazyLock::new(Mutex::default);
 
 /// How an EndpointSlice is found.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -67,30 +87,53 @@ impl Tracked for EndpointSliceRecord {
     type Index = SliceIndex;
 
     fn project(wire: EndpointSliceWire) -> Result<Self, String> {
-        let endpoints = wire.endpoints.unwrap_or_default();
-        let plain = endpoints.iter().all(is_plain) && endpoints.iter().map(State::of).is_sorted();
-        let (mut ready, mut draining) = (Vec::new(), Vec::new());
-        for endpoint in endpoints {
-            let list = match State::of(&endpoint) {
-                State::Ready => &mut ready,
-                State::Draining => &mut draining,
-                State::Out => continue,
-            };
-            list.push(Endpoint { addresses: endpoint.addresses });
-        }
+        let SortedEndpoints { ready, draining, odd } = wire.endpoints;
+        let ports = wire.ports.unwrap_or_default().iter().map(EndpointPort::from).collect();
         Ok(Self {
             meta: Meta::from_object(&wire.metadata),
             address_type: AddressType::from(wire.address_type.as_str()),
             ready,
             draining,
-            plain,
-            ports: wire.ports.unwrap_or_default().iter().map(EndpointPort::from).collect(),
+            plain: !odd,
+            ports: PORTS.lock().share(ports),
         })
     }
 
     fn index(&self, name: &ObjectName) -> Vec<SliceIndex> {
         let backs = self.backs(&name.namespace).map(SliceIndex::Backs);
         backs.into_iter().chain(self.imported_for().map(SliceIndex::ImportedFor)).collect()
+    }
+}
+
+impl<'de> Deserialize<'de> for SortedEndpoints {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_seq(EndpointsVisitor)
+    }
+}
+
+struct EndpointsVisitor;
+
+impl<'de> Visitor<'de> for EndpointsVisitor {
+    type Value = SortedEndpoints;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of endpoints")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut endpoints: A) -> Result<SortedEndpoints, A::Error> {
+        let (mut ready, mut draining) = (Builder::default(), Builder::default());
+        let (mut odd, mut last) = (false, State::Ready);
+        while let Some(endpoint) = endpoints.next_element::<discovery::Endpoint>()? {
+            let state = State::of(&endpoint);
+            odd |= !is_plain(&endpoint) || state < last;
+            last = state;
+            match state {
+                State::Ready => ready.push(&endpoint.addresses),
+                State::Draining => draining.push(&endpoint.addresses),
+                State::Out => {}
+            }
+        }
+        Ok(SortedEndpoints { ready: ready.finish(), draining: draining.finish(), odd })
     }
 }
 
@@ -206,8 +249,8 @@ mod tests {
         let written = serde_json::to_value(written).unwrap();
         let slice = project(&written);
         assert!(slice.plain);
-        assert_eq!(slice.ready, [endpoint("1"), endpoint("2")]);
-        assert_eq!(slice.draining, [endpoint("3")]);
+        assert_eq!(slice.ready.to_vec(), [endpoint("1"), endpoint("2")]);
+        assert_eq!(slice.draining.to_vec(), [endpoint("3")]);
 
         let mut filled = written.clone();
         filled[0]["conditions"] = json!({});
