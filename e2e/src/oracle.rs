@@ -151,6 +151,9 @@ const TOLD: usize = 3;
 
 /// What happened around the first violations of a verdict.
 pub fn stories(recording: &Recording, verdict: &Verdict) -> String {
+    if verdict.violations.is_empty() {
+        return String::new(); // Indexing a record takes its time.
+    }
     let history = History::new(recording);
     let told = verdict.violations.iter().take(TOLD);
     told.flat_map(|violation| story::around(&history, violation)).collect()

@@ -32,9 +32,9 @@ pub(super) fn around(history: &History<'_>, violation: &Violation) -> Vec<String
     }
     let names = |request: &Request| objects.iter().any(|life| request.name == life.name());
     let failed = history.agent_requests().filter(|request| {
-        request.is_write() && !request.succeeded() && span.contains(&request.received)
+        let failed = request.is_write() && !request.succeeded();
+        failed && span.contains(&request.received) && names(request)
     });
-    let failed = failed.filter(|request| names(request));
     lines.extend(failed.map(|request| (request.received, of_request(request))));
     lines.sort();
     let last = lines.len().saturating_sub(LINES);
