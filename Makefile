@@ -76,10 +76,12 @@ profile: ## Draw flame graphs of the agents at work, with perf (a minute)
 	@$(target)/profiling/fleet-bench --only bulk --profile $(target)/profile --report $(target)/profile/report.json
 
 # The agents as users run them, since the tables compare CPU time; the test that drives both need not be optimized.
-soak: ## Compare with kube-controller-manager over thousands of random steps; fleets of up to 100 members (half an hour)
+soak: ## Fleets of up to 1000 members, 10 000 idle Services, thousands of random steps (half an hour); docs/scale keeps it
 	@.ci/need rust control-plane
-	$(CARGO) build --release --locked --bin hub-agent --bin member-agent --bin fleet-scale
-	$(CARGO) run --quiet --release --locked --bin fleet-scale -- --report docs/scale
+	$(CARGO) build --release --locked --bin hub-agent --bin member-agent --bin fleet-bench --bin fleet-scale
+	$(target)/release/fleet-scale --report docs/scale
+	$(target)/release/fleet-bench --only size,mix --samples 2000 --idle 10000 --report docs/scale/size.json \
+		| tee docs/scale/size.txt
 	FLEET_AGENTS_DIR=$(abspath $(target))/release FLEET_CHURN_STEPS=$(STEPS) \
 		$(CARGO) test --workspace --locked --test endpointslice_churn -- --nocapture
 

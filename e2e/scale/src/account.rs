@@ -24,6 +24,7 @@ pub(crate) struct Account {
     at: Instant,
     hub_agent: Duration,
     servers: Duration,
+    servers_rss: u64,
     crowd: Duration,
     writes: f64,
     written: f64,
@@ -51,10 +52,12 @@ pub(crate) struct Spent {
 impl Account {
     /// As of now.
     pub(crate) async fn take(testbed: &Testbed, agents: &Agents) -> Result<Self> {
-        let mut servers = Duration::ZERO;
+        let (mut servers, mut servers_rss) = (Duration::ZERO, 0);
         for process in read_processes(testbed.run_path()) {
             if SERVERS.contains(&process.name.as_str()) && process.runs() {
-                servers += Usage::of(process.pid)?.cpu;
+                let usage = Usage::of(process.pid)?;
+                servers += usage.cpu;
+                servers_rss += usage.rss_bytes;
             }
         }
         let metrics = metrics(testbed.hub()).await?;
@@ -68,11 +71,17 @@ impl Account {
             at: Instant::now(),
             hub_agent: agents.usage(Agent::Hub)?.cpu,
             servers,
+            servers_rss,
             crowd: Usage::of(std::process::id())?.cpu,
             writes: writes.sum(),
             written: of_crossing("apiserver_request_body_size_bytes_sum"),
             watched: of_crossing("apiserver_watch_events_sizes_sum"),
         })
+    }
+
+    /// Resident bytes of the hub's API server and store.
+    pub(crate) fn servers_rss(&self) -> u64 {
+        self.servers_rss
     }
 
     /// What was spent since `before`.

@@ -1,5 +1,6 @@
 //! A hub agent that starts in a large fleet: how long until everything is planned, how much memory, and nothing written.
 
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
@@ -19,11 +20,13 @@ use tokio::time::sleep;
 use crate::crowd::{Crowd, Shop};
 use crate::growth::count;
 
-/// Members, of which each Service has so many exporters and importers.
+/// Members, and how many of them export each Service.
 pub(crate) const MEMBERS: usize = 100;
-const EXPORTERS: usize = 20;
-const IMPORTERS: usize = 3;
-const ENDPOINTS: usize = 10;
+pub(crate) const EXPORTERS: usize = 20;
+/// How many import it.
+pub(crate) const IMPORTERS: usize = 3;
+/// Endpoints of each exporter.
+pub(crate) const ENDPOINTS: usize = 10;
 /// Services that are opened at once while the fleet is filled.
 const CHUNK: usize = 50;
 /// Objects per page, as the agents list.
@@ -53,25 +56,35 @@ impl ColdStart {
     }
 }
 
-/// Opens Services until there are so many. The members' agents do the exporting and importing.
-pub(crate) async fn fill(crowd: &mut Crowd, from: usize, to: usize) -> Result<()> {
-    for first in (from..to).step_by(CHUNK) {
-        for number in first..to.min(first + CHUNK) {
-            let members = |offset: usize, step: usize, wanted: usize| {
-                (0..wanted).map(|at| (number * 7 + offset + at * step) % MEMBERS).collect()
-            };
-            crowd.open(&Shop {
-                number,
-                // 20 of 100, then 3 others.
-                exporters: members(0, MEMBERS / EXPORTERS, EXPORTERS),
-                importers: members(1, 2, IMPORTERS),
-                slices: 1,
-                endpoints: ENDPOINTS,
-            });
+/// Opens Services, each with so many exporters. The members' agents do the exporting and importing.
+pub(crate) async fn fill(
+    crowd: &mut Crowd,
+    services: Range<usize>,
+    exporters: usize,
+) -> Result<Vec<Shop>> {
+    let size = crowd.size();
+    let shop = |number: usize| {
+        let members = |offset: usize, step: usize, wanted: usize| {
+            (0..wanted).map(|at| (number * 7 + offset + at * step) % size).collect()
+        };
+        Shop {
+            number,
+            // Far from each other, then others between the first two.
+            exporters: members(0, size / exporters, exporters),
+            importers: members(1, 1, IMPORTERS),
+            slices: 1,
+            endpoints: ENDPOINTS,
         }
-        crowd.settle(PATIENCE).await.with_context(|| format!("Services from {first} on"))?;
+    };
+    let shops: Vec<Shop> = services.map(shop).collect();
+    for some in shops.chunks(CHUNK) {
+        for shop in some {
+            crowd.open(shop);
+        }
+        let context = || format!("Services from {} on", some[0].number);
+        crowd.settle(PATIENCE).await.with_context(context)?;
     }
-    Ok(())
+    Ok(shops)
 }
 
 /// Waits until the hub agent has nothing left to do, then starts it anew.

@@ -18,7 +18,7 @@ const SHOPS: usize = 10;
 /// Endpoints of each slice.
 const ENDPOINTS: usize = 10;
 /// Changes per second, far from any limit.
-const PACE: u32 = 50;
+pub(crate) const PACE: u32 = 50;
 const CHANGES: usize = 1000;
 /// How long nothing happens, to know what a fleet of that size costs at rest.
 const REST: Duration = Duration::from_secs(15);
@@ -44,6 +44,10 @@ pub(crate) struct Point {
     pub(crate) hub_agent_rss: u64,
     /// Share of a core that the hub agent needs at rest, in percent.
     pub(crate) rest_percent: f64,
+    /// The same of the hub's API server and store: heartbeats, and watches that are kept.
+    pub(crate) servers_rest_percent: f64,
+    /// Resident bytes of the hub's API server and store.
+    pub(crate) servers_rss: u64,
 }
 
 /// Measures one size after the other; the crowd has the last one afterwards. Returns its Services, too.
@@ -71,19 +75,26 @@ pub(crate) async fn measure(
             shops.push(shop);
         }
         crowd.settle(PATIENCE).await?;
-        points.push(point(testbed, agents, crowd, &shops).await?);
+        points.push(point(testbed, agents, crowd, &shops, PACE).await?);
     }
     Ok((points, shops))
 }
 
-async fn point(testbed: &Testbed, agents: &Agents, crowd: &Crowd, shops: &[Shop]) -> Result<Point> {
+/// What one change costs in this fleet, at `pace` changes a second.
+pub(crate) async fn point(
+    testbed: &Testbed,
+    agents: &Agents,
+    crowd: &Crowd,
+    shops: &[Shop],
+    pace: u32,
+) -> Result<Point> {
     // Statuses follow the endpoints.
     sleep(REST / 5).await;
     let begin = Account::take(testbed, agents).await?;
     sleep(REST).await;
     let rested = Account::take(testbed, agents).await?;
     crowd.arrivals().take()?;
-    let mut pace = interval(Duration::from_secs(1) / PACE);
+    let mut pace = interval(Duration::from_secs(1) / pace);
     pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
     for number in 0..CHANGES {
         pace.tick().await;
@@ -110,6 +121,8 @@ async fn point(testbed: &Testbed, agents: &Agents, crowd: &Crowd, shops: &[Shop]
         writes: (work.writes - rest.writes) / count(CHANGES),
         hub_agent_rss: agents.usage(Agent::Hub)?.rss_bytes,
         rest_percent: rest.hub_agent / rest.seconds * 100.0,
+        servers_rest_percent: rest.servers / rest.seconds * 100.0,
+        servers_rss: worked.servers_rss(),
     })
 }
 

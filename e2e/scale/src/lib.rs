@@ -1,4 +1,4 @@
-//! Proof of scale: fleets of up to 100 members on one machine.
+//! Proof of scale: fleets of up to 1000 members on one machine.
 //!
 //! The hub is real: etcd, kube-apiserver, the hub agent as a process. The members are played: one process runs the
 //! member agent's own library many times, each with credentials of its own for the hub, between the hub and a cluster in
@@ -7,6 +7,7 @@
 mod account;
 mod api_server;
 mod arrivals;
+mod beyond;
 mod cold_start;
 mod crowd;
 mod growth;

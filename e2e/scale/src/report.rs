@@ -1,5 +1,6 @@
 //! The numbers: as JSON, and as a page with plots.
 
+mod limit;
 mod page;
 mod plot;
 
@@ -8,6 +9,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde::Serialize;
 
+use crate::beyond::Beyond;
 use crate::cold_start::ColdStart;
 use crate::growth::Point;
 use crate::load::Step;
@@ -24,6 +26,7 @@ pub(crate) struct Report {
     pub(crate) wire: Option<Wire>,
     pub(crate) load: Vec<Step>,
     pub(crate) cold_starts: Vec<ColdStart>,
+    pub(crate) beyond: Option<Beyond>,
 }
 
 impl Report {

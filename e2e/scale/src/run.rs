@@ -11,13 +11,13 @@ use fleet_e2e::testbed::agents::{Agent, AgentOptions, Agents};
 use fleet_e2e::testbed::{Options, Testbed};
 use tracing_subscriber::EnvFilter;
 
-use crate::cold_start::{self, MEMBERS};
+use crate::cold_start::{self, EXPORTERS, MEMBERS};
 use crate::crowd::Crowd;
 use crate::growth;
 use crate::report::Report;
-use crate::{load, solo, wire};
+use crate::{beyond, load, solo, wire};
 
-/// What a hub carries, and how the costs grow: fleets of up to 100 members on one machine.
+/// What a hub carries, and how the costs grow: fleets of up to 1000 members on one machine.
 #[derive(Debug, Parser)]
 #[command(name = "fleet-scale", version)]
 struct CommandLine {
@@ -44,6 +44,8 @@ enum Part {
     Growth,
     /// The start of a hub agent in a large fleet.
     ColdStart,
+    /// A fleet of 1000 members.
+    Beyond,
 }
 
 /// Parses the arguments, measures and reports. A missed limit is no failure.
@@ -51,7 +53,7 @@ pub async fn main() -> ExitCode {
     let filter = EnvFilter::try_from_default_env()
         .unwrap_or_else(|_| EnvFilter::new("error,kube_client=off"));
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
-    match run(&CommandLine::parse()).await {
+    match Box::pin(run(&CommandLine::parse())).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("fleet-scale: {error:#}");
@@ -76,6 +78,11 @@ async fn run(command: &CommandLine) -> Result<()> {
     if wants(Part::ColdStart) {
         let testbed = hub().await?;
         let result = start_cold(command, &testbed, &mut report).await;
+        testbed.explain(result).await?;
+    }
+    if wants(Part::Beyond) {
+        let testbed = hub().await?;
+        let result = go_beyond(&testbed, &mut report).await;
         testbed.explain(result).await?;
     }
     report.write(&command.report)?;
@@ -116,10 +123,18 @@ async fn start_cold(command: &CommandLine, testbed: &Testbed, report: &mut Repor
     let half = command.services / 2;
     for (from, to) in [(0, half), (half, command.services)] {
         progress(&format!("{} Services are exported and imported", to - from));
-        cold_start::fill(&mut crowd, from, to).await?;
+        cold_start::fill(&mut crowd, from..to, EXPORTERS).await?;
         progress("The hub agent starts anew");
         report.cold_starts.push(cold_start::measure(testbed, &mut agents, to).await?);
     }
+    crowd.stop().await
+}
+
+async fn go_beyond(testbed: &Testbed, report: &mut Report) -> Result<()> {
+    let mut agents = Agents::start(testbed, &AgentOptions::default()).await?;
+    let mut crowd = Crowd::new(testbed).await?;
+    progress("1000 members with 2000 Services");
+    report.beyond = Some(beyond::measure(testbed, &mut agents, &mut crowd).await?);
     crowd.stop().await
 }
 

@@ -32,6 +32,10 @@ pub(crate) struct Solo {
     pub(crate) exported: usize,
     pub(crate) peak_rss: u64,
     pub(crate) rss: u64,
+    /// Bytes of each program, hub agent first.
+    pub(crate) program_bytes: [u64; 2],
+    /// Bytes of its image, compressed, where `make image` has left one.
+    pub(crate) image_bytes: [Option<u64>; 2],
     /// From the start of the process to the first 200 of its probe, hub agent first.
     pub(crate) ready_seconds: [f64; 2],
     /// Of a core, at rest, in percent; hub agent first.
@@ -76,10 +80,23 @@ async fn with(testbed: &Testbed) -> Result<Solo> {
         exported: EXPORTED,
         peak_rss: usage.peak_rss_bytes,
         rss: usage.rss_bytes,
+        program_bytes: [program_bytes(&agents, both[0])?, program_bytes(&agents, both[1])?],
+        image_bytes: both.map(image_bytes),
         ready_seconds,
         rest_percent: [0, 1].map(|at| (end.0[at] - begin.0[at]) / REST.as_secs_f64() * 100.0),
         requests_per_minute: end.1 - begin.1,
     })
+}
+
+fn program_bytes(agents: &Agents, agent: Agent) -> Result<u64> {
+    Ok(std::fs::metadata(agents.program(agent)?)?.len())
+}
+
+/// Of the image beside this program's profile, in `target/image`.
+fn image_bytes(agent: Agent) -> Option<u64> {
+    let here = std::env::current_exe().ok()?;
+    let images = here.parent()?.parent()?.join("image");
+    Some(std::fs::metadata(images.join(agent.program()).with_extension("tar")).ok()?.len())
 }
 
 fn used(agents: &Agents) -> Result<[f64; 2]> {

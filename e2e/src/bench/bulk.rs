@@ -21,6 +21,8 @@ use crate::testbed::agents::Agents;
 
 /// Requests of one user that are under way at the same time.
 const IN_FLIGHT: usize = 16;
+/// Services that nobody imports, at a time.
+const EXPORTED_AT_ONCE: usize = 500;
 /// Pause between two looks at what is left.
 const LOOK: Duration = Duration::from_millis(10);
 const WITHDRAWAL_DEADLINE: Duration = Duration::from_mins(5);
@@ -127,10 +129,17 @@ impl Services {
         last(&ways, Station::Target, begin)
     }
 
-    /// Exports all of them, and nobody imports them.
+    /// Exports all of them, and nobody imports them; returns when all are on the hub.
     pub(super) async fn export(&self, road: &Road) -> Result<()> {
         let [exports, _] = self.wishes(road);
-        exports.create(&self.names()).await
+        // Step by step: an arrival has a deadline of its own.
+        for some in self.slices.chunks(EXPORTED_AT_ONCE) {
+            let names: Vec<String> = some.iter().map(|(name, _)| name.clone()).collect();
+            let arrivals = (some.iter())
+                .map(|(_, slice)| road.arrivals.expect(slice.address(), Station::Export).wait());
+            futures::try_join!(try_join_all(arrivals), exports.create(&names))?;
+        }
+        Ok(())
     }
 
     /// Changes all of them; how long until all changes have arrived, also at each station.

@@ -27,6 +27,9 @@ pub(super) struct Report {
     pub(super) withdraw100_s: Option<f64>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) beside: Vec<Against>,
+    /// In the last fleet of `beside`, with others at work or in the way.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) disturbed: Vec<Against>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) import1000_s: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -86,6 +89,9 @@ pub(super) struct PerAgent {
 /// Limits: steady change over bare relays, seconds of the bulk operations, writes per operation.
 const STEADY_P50: f64 = 1.25;
 const STEADY_P99: f64 = 1.5;
+/// How much the ratio to bare relays may grow beside others, median and tail.
+const DISTURBED_P50: f64 = 1.2;
+const DISTURBED_P99: f64 = 2.0;
 const IMPORT100: f64 = 5.0;
 const BURST100: f64 = 1.5;
 const WITHDRAW100: f64 = 5.0;
@@ -159,6 +165,9 @@ impl Report {
         for Against { name, chain, steady } in &self.beside {
             rows.extend(against_relays(&format!("{name}:"), *steady, Some(*chain)));
         }
+        if let Some(before) = self.beside.last() {
+            rows.extend(self.disturbed.iter().flat_map(|disturbed| disturbed.since(before)));
+        }
         let thousand = [
             ("1000 Services exported and imported", self.import1000_s, IMPORT1000),
             ("1000 endpoint changes at once", self.burst1000_s, BURST1000),
@@ -194,6 +203,24 @@ impl Report {
             rows.push(Row::new("peak memory, member agent", format!("{:.1} MiB", rss.member)));
         }
         rows
+    }
+}
+
+impl Against {
+    /// Held against what it was before the others came. Both as ratios to bare relays: what slows those down as well
+    /// is the servers', not the agents'.
+    fn since(&self, before: &Self) -> [Row; 2] {
+        let row = |which, limit, of: fn(Percentiles) -> f64| {
+            let ratio = |against: &Self| of(against.steady) / of(against.chain);
+            let grown = ratio(self) / ratio(before);
+            let limit_text = format!("x {limit} of that before; is x {grown:.2}");
+            Row::new(format!("{}: {which}", self.name), millis(of(self.steady)))
+                .limit(grown <= limit, limit_text)
+        };
+        [
+            row("p50", DISTURBED_P50, |percentiles| percentiles.p50),
+            row("p99", DISTURBED_P99, |percentiles| percentiles.p99),
+        ]
     }
 }
 
@@ -268,7 +295,7 @@ impl fmt::Display for Report {
 }
 
 fn line(table: &mut String, [name, value, limit, met, original]: [&str; 5]) -> fmt::Result {
-    let text = format!("{name:<40}{value:>12}   {limit:<31}{met:<9}{original}");
+    let text = format!("{name:<42}{value:>12}   {limit:<33}{met:<8}{original}");
     writeln!(table, "{}", text.trim_end())
 }
 
@@ -292,6 +319,11 @@ mod tests {
                 name: "10 Services",
                 chain: Percentiles { p50: 10.0, p99: 20.0 },
                 steady: Percentiles { p50: 11.0, p99: 31.0 },
+            }],
+            disturbed: vec![Against {
+                name: "one is busy",
+                chain: Percentiles { p50: 10.0, p99: 20.0 },
+                steady: Percentiles { p50: 14.0, p99: 60.0 },
             }],
             import1000_s: Some(40.0),
             burst1000_s: Some(9.0),
@@ -317,6 +349,10 @@ mod tests {
                 "name": "10 Services",
                 "chain": { "p50": 10.0, "p99": 20.0 }, "steady": { "p50": 11.0, "p99": 31.0 },
             }],
+            "disturbed": [{
+                "name": "one is busy",
+                "chain": { "p50": 10.0, "p99": 20.0 }, "steady": { "p50": 14.0, "p99": 60.0 },
+            }],
             "import1000_s": 40.0,
             "burst1000_s": 9.0,
             "writes": { "first": 18, "change": 3, "unexport": 14, "mcs_delete": 10 },
@@ -332,12 +368,13 @@ mod tests {
         let expected = [
             "steady endpoint change, p99",
             "10 Services: p99",
+            "one is busy: p50",
             "1000 endpoint changes at once",
             "writes: first export and import",
         ];
         assert_eq!(missed, expected);
         let table = report().to_string();
-        assert_eq!(table.matches("MISSED").count(), 4);
+        assert_eq!(table.matches("MISSED").count(), 5);
         assert!(table.contains("x 1.25; is x 1.20") && table.ends_with("a note\n"), "{table}");
     }
 

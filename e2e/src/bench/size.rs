@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::Result;
 
 use super::bulk::Services;
-use super::latency::{Course, Series, withdraw};
+use super::latency::{Course, Series};
 use super::road::Road;
 use crate::fleet::Fleet;
 
@@ -36,15 +36,18 @@ pub(super) struct Beside {
 
 /// Everything that was measured.
 pub(super) struct Sizes {
-    /// Alone, then beside more and more.
-    pub(super) latencies: Vec<Beside>,
+    /// Alone, then in larger and larger fleets.
+    pub(super) fleets: Vec<Beside>,
+    /// In the largest of them, beside others that should not matter.
+    pub(super) disturbed: Vec<Beside>,
     /// Until all slices of [`LARGE`] Services were bound.
     pub(super) import: Duration,
     /// Until a change of each of them had arrived.
     pub(super) burst: Duration,
 }
 
-/// Measures `samples` changes beside each; `idle` exported Services, if any, come last.
+/// Measures `samples` changes beside each; `idle` exported Services, if any, come last. What is made stays: to take
+/// it away is no part of the measurement, and longer than that.
 pub(super) async fn measure(
     road: &Road,
     fleet: &Fleet,
@@ -60,24 +63,23 @@ pub(super) async fn measure(
         steady: Course::steady(road, fleet, (namespace, MEASURED)).await?,
         samples,
     };
-    let mut latencies = vec![turns.beside("1 Service").await?];
+    let mut fleets = vec![turns.beside("1 Service").await?];
     Services::make(road, FEW, SMALL).await?.import(road).await?;
-    latencies.push(turns.beside("10 Services").await?);
+    fleets.push(turns.beside("10 Services").await?);
     let mut large = Services::make(road, MANY, LARGE).await?;
     let import = large.import(road).await?;
     let (burst, _) = large.burst(road).await?;
-    latencies.push(turns.beside("1000 Services").await?);
+    fleets.push(turns.beside("1000 Services").await?);
     let mut noisy = Course::steady(road, fleet, (BUSY, NOISY)).await?;
-    latencies.push(tokio::select! {
-        latency = turns.beside("1000 Services, one changes 50 times a second") => latency?,
+    let mut disturbed = vec![tokio::select! {
+        latency = turns.beside("one changes 50 times a second") => latency?,
         ended = noisy.change_every(road, HOT) => match ended? {},
-    });
+    }];
     if idle > 0 {
         Services::make(road, IDLE, idle).await?.export(road).await?;
-        latencies.push(turns.beside("that, and idle exported Services").await?);
+        disturbed.push(turns.beside("exported and idle").await?);
     }
-    withdraw(fleet, (namespace, &[MEASURED])).await?;
-    Ok(Sizes { latencies, import, burst })
+    Ok(Sizes { fleets, disturbed, import, burst })
 }
 
 struct Turns<'a> {

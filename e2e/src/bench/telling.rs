@@ -114,14 +114,17 @@ pub(super) fn bulk(rounds: &[Round], report: &mut Report) {
 }
 
 pub(super) fn sizes(sizes: &Sizes, report: &mut Report) {
-    for Beside { name, chain, steady } in &sizes.latencies {
-        report.notes.push(series_note(&format!("chain beside {name}"), chain));
-        report.notes.push(series_note(&format!("steady beside {name}"), steady));
-        let (chain, steady) = (percentiles(chain), percentiles(steady));
-        report.beside.push(Against { name, chain, steady });
-    }
+    report.beside = sizes.fleets.iter().map(|beside| against(beside, &mut report.notes)).collect();
+    report.disturbed =
+        sizes.disturbed.iter().map(|beside| against(beside, &mut report.notes)).collect();
     report.import1000_s = Some(rounded(sizes.import.as_secs_f64()));
     report.burst1000_s = Some(rounded(sizes.burst.as_secs_f64()));
+}
+
+fn against(Beside { name, chain, steady }: &Beside, notes: &mut Vec<String>) -> Against {
+    notes.push(series_note(&format!("chain beside {name}"), chain));
+    notes.push(series_note(&format!("steady beside {name}"), steady));
+    Against { name, chain: percentiles(chain), steady: percentiles(steady) }
 }
 
 pub(super) fn usage(fleet: &Fleet, agents: &Agents, report: &mut Report) -> Result<()> {

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::Report;
 use super::plot::PLOTS;
+use super::{Report, limit};
 use crate::cold_start::bytes_per_object;
 use crate::growth::{Point, count, exponent, mib};
 use crate::load::Step;
@@ -37,11 +37,11 @@ pub(super) fn page(report: &Report) -> String {
     wire(report, &mut page);
     load(report, &mut page);
     cold_starts(report, &mut page);
-    where_one_hub_ends(report, &mut page);
+    limit::where_one_hub_ends(report, &mut page);
     page
 }
 
-fn met(is: bool) -> &'static str {
+pub(super) fn met(is: bool) -> &'static str {
     if is { "met" } else { "**missed**" }
 }
 
@@ -60,10 +60,14 @@ fn solo(report: &Report, page: &mut String) {
     );
     for (at, agent) in ["hub agent", "member agent"].into_iter().enumerate() {
         let (rest, ready) = (solo.rest_percent[at], solo.ready_seconds[at]);
+        let image = solo.image_bytes[at]
+            .map_or_else(|| "not built".to_owned(), |bytes| format!("{:.1} MiB", mib(bytes)));
         let _ = write!(
             page,
-            "| {agent}: start to ready | {ready:.2} s | | |\n\
+            "| {agent}: program / image | {:.1} MiB / {image} | | |\n\
+             | {agent}: start to ready | {ready:.2} s | | |\n\
              | {agent} at rest: share of a core | {rest:.2} % | {REST_LIMIT} | {} |\n",
+            mib(solo.program_bytes[at]),
             met(rest <= REST_LIMIT),
         );
     }
@@ -82,13 +86,14 @@ fn growth(report: &Report, page: &mut String) {
         "\n## Growth\n\nEach member exports ten Services of ten endpoints to one other. 50 endpoint changes a second, all \
          over the fleet; what the fleet needs at rest is subtracted from the CPU times.\n\n\
          | members | Services | p50 ms | p99 ms | hub agent, CPU ms/change | member agents, CPU ms/change | \
-         API server, CPU ms/change | writes on the hub/change | hub agent, MiB | hub agent at rest, % of a core |\n\
-         |---|---|---|---|---|---|---|---|---|---|\n",
+         API server, CPU ms/change | writes on the hub/change | hub agent, MiB | API server, MiB | \
+         hub agent at rest, % of a core | API server at rest, % of a core |\n\
+         |---|---|---|---|---|---|---|---|---|---|---|---|\n",
     );
     for point in &report.growth {
         let _ = writeln!(
             page,
-            "| {} | {} | {:.1} | {:.1} | {:.2} | {:.2} | {:.2} | {:.2} | {:.0} | {:.2} |",
+            "| {} | {} | {:.1} | {:.1} | {:.2} | {:.2} | {:.2} | {:.2} | {:.0} | {:.0} | {:.2} | {:.1} |",
             point.members,
             point.services,
             point.p50_ms,
@@ -98,7 +103,9 @@ fn growth(report: &Report, page: &mut String) {
             point.servers_ms,
             point.writes,
             mib(point.hub_agent_rss),
+            mib(point.servers_rss),
             point.rest_percent,
+            point.servers_rest_percent,
         );
     }
     if report.growth.len() < 2 {
@@ -121,7 +128,7 @@ fn growth(report: &Report, page: &mut String) {
     }
 }
 
-fn fit(points: &[Point], of: fn(&Point) -> f64) -> f64 {
+pub(super) fn fit(points: &[Point], of: fn(&Point) -> f64) -> f64 {
     let points: Vec<_> = points.iter().map(|point| (count(point.members), of(point))).collect();
     exponent(&points)
 }
@@ -176,7 +183,7 @@ fn load(report: &Report, page: &mut String) {
     }
 }
 
-fn best(steps: &[Step]) -> Option<&Step> {
+pub(super) fn best(steps: &[Step]) -> Option<&Step> {
     steps.iter().rfind(|step| step.sustained)
 }
 
@@ -241,74 +248,4 @@ fn cold_starts(report: &Report, page: &mut String) {
             kinds.join(", ")
         );
     }
-}
-
-/// From the numbers above to a fleet of 1 000 members, 2 000 Services and 100 000 endpoints.
-fn where_one_hub_ends(report: &Report, page: &mut String) {
-    const MEMBERS: f64 = 1000.0;
-    const SERVICES: f64 = 2000.0;
-    const SLICES: f64 = 10_000.0;
-    const IMPORTERS: f64 = 3.0;
-    const HEARTBEAT: f64 = 60.0;
-    let (Some(point), Some(start), Some(best)) =
-        (report.growth.last(), report.cold_starts.last(), best(&report.load))
-    else {
-        return;
-    };
-    let objects = SLICES * (2.0 + IMPORTERS) + SERVICES * (1.0 + IMPORTERS) + 2.0 * MEMBERS;
-    let each = bytes_per_object(start, report.empty_rss);
-    let memory = mib(report.empty_rss) + objects * each / 1024.0 / 1024.0;
-    let writes = 1.0 + IMPORTERS;
-    let per_write = point.servers_ms / point.writes;
-    let agent = point.hub_agent_ms * (1.0 + IMPORTERS) / 2.0;
-    let servers = per_write * writes;
-    let first =
-        if servers > agent { (servers, "the API server") } else { (agent, "the hub agent") };
-    let _ = write!(
-        page,
-        "\n## Where one hub ends\n\n1 000 members, 2 000 Services, 100 000 endpoints in 10 000 slices of ten, three importers each:\n\n\
-         - **Memory of the hub agent.** Objects: 10 000 exported slices and as many exports, 30 000 copies, 2 000 Services with three \
-         importers each, 1 000 members with a namespace: {objects:.0}. × {each:.0} bytes + {:.0} MiB = {memory:.0} MiB. It does not end \
-         there: a node of 1 GiB holds {:.1} million objects.\n\
-         - **Writes of the API server.** A change is {writes} writes. One costs {per_write:.2} ms of CPU of API server and store \
-         ({:.2} ms ÷ {:.2} writes above), so a core of them carries {:.0} changes a second. Heartbeats are {:.0} writes a second, \
-         {:.1} % of a core.\n\
-         - **CPU of the hub agent.** {:.2} ms per change with one importer, about {agent:.2} ms with three: a core carries {:.0} changes a \
-         second, {:.1} times what a core of the API server does.\n\
-         - **Fan-out of watches.** A member watches five kinds in its own namespace: 5 000 watches on the hub, of which a change reaches \
-         one per importer, the exporter and the hub agent. The API server's CPU per change above goes with members^{:.2}.\n\n\
-         So **{} is the first limit**: {:.0} changes a second per core of it with three importers. 100 000 \
-         endpoints that change once an hour each are {:.0} a second. This machine, which runs everything on its few cores, carries {:.0} with one \
-         importer.\n",
-        mib(report.empty_rss),
-        1024.0 * 1024.0 * 1024.0 / each / 1e6,
-        point.servers_ms,
-        point.writes,
-        1000.0 / servers,
-        MEMBERS / HEARTBEAT,
-        MEMBERS / HEARTBEAT * per_write / 10.0,
-        point.hub_agent_ms,
-        1000.0 / agent,
-        servers / agent,
-        fit(&report.growth, |point| point.servers_ms),
-        first.1,
-        1000.0 / first.0,
-        100_000.0 / 3600.0,
-        best.rate,
-    );
-    checked(report, page);
-}
-
-/// What the arithmetic makes of a smaller fleet's start, beside what was measured in the larger one.
-fn checked(report: &Report, page: &mut String) {
-    let [small, .., large] = &report.cold_starts[..] else { return };
-    let each = bytes_per_object(small, report.empty_rss);
-    let _ = writeln!(
-        page,
-        "\nChecked: with the {each:.0} bytes of the start among {} objects, that among {} would have {:.0} MiB; it has {:.0}.",
-        small.count(),
-        large.count(),
-        mib(report.empty_rss) + count(large.count()) * each / 1024.0 / 1024.0,
-        mib(large.steady_rss),
-    );
 }
