@@ -3,7 +3,7 @@
 # the same features, and nothing is compiled twice.
 
 .DEFAULT_GOAL := help
-.PHONY: help build fmt lint test coverage demo bench micro instructions profile soak image crds ci clean
+.PHONY: help build fmt lint test test-scenarios test-others coverage demo bench micro instructions profile soak image crds ci clean
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 
@@ -16,6 +16,9 @@ DEMO ?=
 STEPS ?= 3000
 keep := $(if $(filter-out 0 no false,$(KEEP)),--keep)
 scripts := $(wildcard .ci/* e2e/kind/*.sh e2e/kind/stand-in/*)
+# Integration tests by name: files and folders of `tests`.
+other_tests := $(filter-out scenarios,$(sort $(basename $(notdir $(wildcard */tests/*.rs crates/*/tests/*.rs))) \
+	$(notdir $(patsubst %/main.rs,%,$(wildcard */tests/*/main.rs crates/*/tests/*/main.rs)))))
 target := $(or $(CARGO_TARGET_DIR),target)
 
 help: ## List the targets
@@ -40,11 +43,19 @@ lint: ## Check format, lints, generated files, dependencies, scripts; changes no
 	else echo 'SKIPPED: shellcheck is not installed; scripts are only parsed'; for f in $(scripts); do bash -n $$f; done; fi
 
 # All targets first: the scenario tests start the agents' programs, which `cargo test` alone does not always build.
-# With the tests among them the features are the tests' own, so the second command compiles nothing again.
+# With the tests among them the features are the tests' own, so the commands after it compile nothing again.
+# The scenarios and all other tests wait for servers most of the time, so they wait together; each tells at its end.
 test: ## Run all tests, unit to scenario, the latter on real control planes
 	@.ci/need rust control-plane endpointslice-oracle otlp-receiver helm kubectl
 	$(CARGO) build --workspace --all-targets --locked
-	$(CARGO) test --workspace --locked
+	@$(MAKE) --no-print-directory --jobs=2 --keep-going --output-sync=recurse test-scenarios test-others
+
+test-scenarios:
+	$(CARGO) test --workspace --locked --test scenarios
+
+test-others:
+	$(CARGO) test --workspace --locked --lib --bins --example crdgen --bench footprint $(addprefix --test ,$(other_tests))
+	$(CARGO) test --workspace --locked --doc
 
 coverage: ## Show how much of the plans the cluster-free tests cover; fails below 95 %
 	@.ci/need rust
