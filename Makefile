@@ -16,9 +16,6 @@ DEMO ?=
 STEPS ?= 3000
 keep := $(if $(filter-out 0 no false,$(KEEP)),--keep)
 scripts := $(wildcard .ci/* e2e/kind/*.sh e2e/kind/stand-in/*)
-# Integration tests by name: files and folders of `tests`.
-other_tests := $(filter-out scenarios,$(sort $(basename $(notdir $(wildcard */tests/*.rs crates/*/tests/*.rs))) \
-	$(notdir $(patsubst %/main.rs,%,$(wildcard */tests/*/main.rs crates/*/tests/*/main.rs)))))
 target := $(or $(CARGO_TARGET_DIR),target)
 
 help: ## List the targets
@@ -48,14 +45,15 @@ lint: ## Check format, lints, generated files, dependencies, scripts; changes no
 test: ## Run all tests, unit to scenario, the latter on real control planes
 	@.ci/need rust control-plane endpointslice-oracle otlp-receiver helm kubectl
 	$(CARGO) build --workspace --all-targets --locked
+	@echo 'The scenarios and all other tests run side by side, some 12 minutes; each tells at its end'
 	@$(MAKE) --no-print-directory --jobs=2 --keep-going --output-sync=recurse test-scenarios test-others
 
+# Without MAKEFLAGS, in which cargo would look for a job server that it was not given.
 test-scenarios:
-	$(CARGO) test --workspace --locked --test scenarios
+	MAKEFLAGS= $(CARGO) test --workspace --locked --test scenarios
 
 test-others:
-	$(CARGO) test --workspace --locked --lib --bins --example crdgen --bench footprint $(addprefix --test ,$(other_tests))
-	$(CARGO) test --workspace --locked --doc
+	MAKEFLAGS= FLEET_OTHER_TESTS_ONLY=1 $(CARGO) test --workspace --locked
 
 coverage: ## Show how much of the plans the cluster-free tests cover; fails below 95 %
 	@.ci/need rust
