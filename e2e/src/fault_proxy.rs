@@ -98,6 +98,11 @@ impl FaultProxy {
         self.shared.streams.lose(resource, text);
     }
 
+    /// Swallows none of the lines that have not come so far.
+    pub fn lose_no_more(&self) {
+        self.shared.streams.lose_no_more();
+    }
+
     /// Lines that were swallowed so far.
     pub fn lost_lines(&self) -> usize {
         self.shared.streams.lost()

@@ -60,6 +60,10 @@ impl Streams {
         self.to_lose.lock().push((resource.to_owned(), text.to_owned()));
     }
 
+    pub(super) fn lose_no_more(&self) {
+        self.to_lose.lock().clear();
+    }
+
     pub(super) fn lost(&self) -> usize {
         self.lost.load(Ordering::Relaxed)
     }

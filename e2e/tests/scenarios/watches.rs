@@ -50,11 +50,10 @@ async fn silence_and_losses_are_noticed(stage: &Stage, others: &mut Agents) -> R
 /// next round tries again.
 async fn lost_events_are_found(fleet: &Disturbed<'_>, namespace: &str) -> Result<()> {
     const ROUNDS: usize = 10;
-    let not_lost = |link: Link| fleet.links.get(link).lost_lines() == 0;
     for round in 0..ROUNDS {
         let names = ["deletion", "change", "new"].map(|what| format!("lost-{what}-{round}"));
-        round_of_losses(fleet, namespace, &names, not_lost).await?;
-        if !ROAD.iter().any(|(link, _)| not_lost(*link)) {
+        round_of_losses(fleet, namespace, &names).await?;
+        if ROAD.iter().all(|(link, _)| fleet.links.get(*link).lost_lines() == 1) {
             return Ok(());
         }
     }
@@ -65,13 +64,13 @@ async fn round_of_losses(
     fleet: &Disturbed<'_>,
     namespace: &str,
     [deletion, change, new]: &[String; 3],
-    wanted: impl Fn(Link) -> bool,
 ) -> Result<()> {
     let crossing = async |name| fleet.stage.crossing_in(namespace, name, &[IMPORTER]).await;
     let (mut gone, mut changed) = (crossing(deletion).await?, crossing(change).await?);
     for ((link, resource), name) in ROAD.into_iter().zip([deletion, change, new]) {
-        if wanted(link) {
-            fleet.links.get(link).lose_line(resource, name);
+        let proxy = fleet.links.get(link);
+        if proxy.lost_lines() == 0 {
+            proxy.lose_line(resource, name);
         }
     }
     gone.service.remove_slice(deletion).await?;
@@ -80,6 +79,10 @@ async fn round_of_losses(
     let new = fleet.stage.departing(namespace, new, &[IMPORTER]).await?;
     let crossings = [gone, changed, new];
     try_join_all(crossings.iter().map(Crossing::arrived)).await.context("after a lost event")?;
+    // An event of their end would be another one than those that are meant.
+    for (link, _) in ROAD {
+        fleet.links.get(link).lose_no_more();
+    }
     try_join_all(crossings.into_iter().map(Crossing::end)).await?;
     Ok(())
 }

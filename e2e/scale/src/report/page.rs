@@ -41,7 +41,7 @@ pub(super) fn page(report: &Report) -> String {
     page
 }
 
-pub(super) fn met(is: bool) -> &'static str {
+fn met(is: bool) -> &'static str {
     if is { "met" } else { "**missed**" }
 }
 
