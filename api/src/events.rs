@@ -35,7 +35,7 @@ pub const DERIVED_SERVICE_LABEL_REWRITTEN: &str = "DerivedServiceLabelRewritten"
 pub const DERIVED_SERVICE_NOT_OURS: &str = "DerivedServiceNotOurs";
 /// Warning on a ServiceExport, MultiClusterService or InternalServiceExport: the agent cannot read what
 /// it needs for it.
-pub const HELD_UP: &str = "HeldUp";
+pub const BLOCKED: &str = "Blocked";
 /// Warning on a ServiceExport or MultiClusterService: an API server refuses what the agent writes for it,
 /// an admission policy of the hub for instance.
 pub const WRITE_REFUSED: &str = "WriteRefused";

@@ -8,8 +8,8 @@ use fleet_runtime::agent::Agent;
 use fleet_runtime::clock::Clock;
 
 use crate::args::Args;
-use crate::member::{HeartbeatMetrics, MemberRoom};
-use crate::service::ServiceRoom;
+use crate::member::{HeartbeatMetrics, MemberController};
+use crate::service::ServiceController;
 use crate::snapshot::HubSnapshot;
 
 /// Runs the agent until it is told to end.
@@ -38,7 +38,7 @@ pub async fn run(args: Args) -> anyhow::Result<ExitCode> {
     agent.registry().register(Box::new(heartbeats))?;
     let served = settings.served.clone();
     agent.follow_schema(hub.write, GROUP_VERSION, served, |document| Served::of(document?));
-    agent.room(ServiceRoom { settings: settings.clone() });
-    agent.room(MemberRoom { settings });
+    agent.controller(ServiceController { settings: settings.clone() });
+    agent.controller(MemberController { settings });
     Ok(agent.run().await)
 }

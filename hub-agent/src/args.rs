@@ -54,7 +54,7 @@ pub struct Args {
 }
 
 impl Args {
-    /// What the rooms are told.
+    /// What the controllers are told.
     pub fn settings(&self) -> Settings {
         Settings {
             exclusive_imports: self.exclusive_imports,

@@ -10,8 +10,8 @@
 //! ```
 //!
 //! - [`snapshot`]: what is watched.
-//! - [`service`]: the room of everything about one Service of the fleet.
-//! - [`member`]: the room of leaving, vanished and silent members.
+//! - [`service`]: the controller of everything about one Service of the fleet.
+//! - [`member`]: the controller of leaving, vanished and silent members.
 //! - [`app`]: wiring; the only place that spawns.
 
 pub mod app;

@@ -1,8 +1,8 @@
-//! The room of leaving, vanished and silent members.
+//! The controller of leaving, vanished and silent members.
 //!
 //! Slices that a member imported carry its finalizer, and only its agent takes that off. If the agent
 //! is gone for good, they would keep the member's namespace on the hub forever. Everything else in
-//! there is held by the hub's own finalizers, which the room of the Services releases.
+//! there is held by the hub's own finalizers, which the controller of the Services releases.
 
 mod force_delete;
 mod heartbeat;
@@ -13,8 +13,8 @@ mod metrics;
 mod tests;
 
 use fleet_accumulator::SourceSet;
+use fleet_runtime::controller::Controller;
 use fleet_runtime::plan::Plan;
-use fleet_runtime::room::Room;
 use jiff::Timestamp;
 
 pub use heartbeat::{last_heard, patience};
@@ -26,12 +26,12 @@ use crate::snapshot::HubSnapshot;
 
 /// Lets go of what members cannot release themselves any more, and tells who has fallen silent.
 #[derive(Clone, Debug, Default)]
-pub struct MemberRoom {
+pub struct MemberController {
     /// What its plans depend on beside the snapshot.
     pub settings: Settings,
 }
 
-impl Room for MemberRoom {
+impl Controller for MemberController {
     type Snapshot = HubSnapshot;
     type Key = Member;
 

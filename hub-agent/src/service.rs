@@ -1,4 +1,4 @@
-//! The room of everything about one Service of the fleet.
+//! The controller of everything about one Service of the fleet.
 
 mod claim;
 mod conflict;
@@ -14,12 +14,12 @@ mod withdraw;
 #[cfg(test)]
 mod tests;
 
-use fleet_accumulator::{Record, SourceSet};
+use fleet_accumulator::{Object, SourceSet};
 use fleet_api::ObjectName;
-use fleet_model::records::ServiceImportRecord;
+use fleet_model::objects::ServiceImport;
 use fleet_model::steps::HUB;
+use fleet_runtime::controller::Controller;
 use fleet_runtime::plan::{Event, Plan};
-use fleet_runtime::room::Room;
 use jiff::Timestamp;
 
 pub use fleet::{Fleet, Owned};
@@ -31,12 +31,12 @@ use crate::snapshot::HubSnapshot;
 
 /// Resolves, claims and distributes the Services of the fleet.
 #[derive(Clone, Debug, Default)]
-pub struct ServiceRoom {
+pub struct ServiceController {
     /// What its plans depend on beside the snapshot.
     pub settings: Settings,
 }
 
-impl Room for ServiceRoom {
+impl Controller for ServiceController {
     type Snapshot = HubSnapshot;
     type Key = Key;
 
@@ -103,7 +103,7 @@ pub fn plan(
 /// The Service is exported, and its ServiceImport is there.
 fn serve<'a>(
     fleet: &Fleet<'a>,
-    import: &'a Record<ServiceImportRecord>,
+    import: &'a Object<ServiceImport>,
     verdict: &resolve::Verdict<'a>,
     now: Timestamp,
     plan: &mut Plan,

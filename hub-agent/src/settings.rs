@@ -1,4 +1,4 @@
-//! What the hub agent was told, as its rooms see it.
+//! What the hub agent was told, as its controllers see it.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use fleet_runtime::live::Live;
 /// How long a member that was deleted may take to leave unless a flag says otherwise.
 pub(crate) const FORCE_DELETE_WAIT: Duration = Duration::from_mins(15);
 
-/// Settings of the rooms. Plans are functions of these and of a snapshot.
+/// Settings of the controllers. Plans are functions of these and of a snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// One importer per Service in the whole fleet, as the original has it, instead of any number.

@@ -13,11 +13,11 @@ use fleet_runtime::clients::{ClientSet, HubAccess};
 
 use crate::Settings;
 use crate::args::Args;
-use crate::endpointslices::{EndpointSliceRoom, LeftoverRoom, Mode, SliceMetrics};
-use crate::export::ExportRoom;
-use crate::external_workloads::{self, ExternalWorkloadRoom};
-use crate::import::{ImportRoom, KeptMetrics};
-use crate::membership::MembershipRoom;
+use crate::endpointslices::{EndpointSliceController, LeftoverController, Mode, SliceMetrics};
+use crate::export::ExportController;
+use crate::external_workloads::{self, ExternalWorkloadController};
+use crate::import::{ImportController, KeptMetrics};
+use crate::membership::MembershipController;
 use crate::metrics::{
     self, ExportMetrics, ExternalWorkloadMetrics, ImportMetrics, MembershipMetrics,
 };
@@ -61,7 +61,7 @@ pub fn embed(
     assemble(agent, args, args.settings()?, own, hub)
 }
 
-/// Watches both clusters and starts the rooms that the settings ask for.
+/// Watches both clusters and starts the controllers that the settings ask for.
 fn assemble(
     agent: Agent,
     args: &Args,
@@ -80,24 +80,24 @@ fn assemble(
         agent.follow_schema(schema, GROUP_VERSION, served, |document| Served::of(document?));
         let kept = KeptMetrics::new(agent.accumulator().clone(), settings.identity.clone())?;
         agent.registry().register(Box::new(kept))?;
-        agent.room(ExportRoom::new(settings.clone(), export));
-        agent.room(ImportRoom::new(settings.clone(), import));
+        agent.controller(ExportController::new(settings.clone(), export));
+        agent.controller(ImportController::new(settings.clone(), import));
     }
     if settings.external_workloads {
         let metrics = ExternalWorkloadMetrics::register(agent.registry())?;
-        agent.room(ExternalWorkloadRoom::new(metrics));
+        agent.controller(ExternalWorkloadController::new(metrics));
     }
     if settings.endpointslices != Mode::Off {
         let metrics = SliceMetrics::register(agent.registry())?;
-        agent.room(EndpointSliceRoom::new(settings.clone(), metrics));
+        agent.controller(EndpointSliceController::new(settings.clone(), metrics));
     } else if settings.networking {
-        agent.room(LeftoverRoom);
+        agent.controller(LeftoverController);
     }
-    agent.room(MembershipRoom::new(settings, membership));
+    agent.controller(MembershipController::new(settings, membership));
     Ok(agent)
 }
 
-/// The watches of an agent with these settings. What no room reads is not watched.
+/// The watches of an agent with these settings. What no controller reads is not watched.
 fn sources(
     args: &Args,
     settings: &Settings,
@@ -133,7 +133,7 @@ fn narrow(settings: &Settings, source: SourceId, spec: SourceSpec) -> SourceSpec
     }
 }
 
-/// What the rooms of an agent with these settings read. Without networking features that is the
+/// What the controllers of an agent with these settings read. Without networking features that is the
 /// membership alone: the kinds of the fleet need not even exist.
 fn watched(settings: &Settings) -> SourceSet {
     let mut watched = SourceSet::from([MemberSnapshot::memberships()]);
@@ -141,10 +141,10 @@ fn watched(settings: &Settings) -> SourceSet {
         watched = watched.union(MemberSnapshot::networking());
     }
     if settings.external_workloads {
-        watched = watched.union(ExternalWorkloadRoom::sources());
+        watched = watched.union(ExternalWorkloadController::sources());
     }
     if settings.endpointslices != Mode::Off {
-        watched = watched.union(EndpointSliceRoom::sources());
+        watched = watched.union(EndpointSliceController::sources());
     }
     watched
 }

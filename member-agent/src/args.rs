@@ -194,7 +194,7 @@ impl Args {
         RuntimeArgs { also, ..self.runtime.clone() }
     }
 
-    /// What the rooms have to know.
+    /// What the controllers have to know.
     ///
     /// # Errors
     /// One line that names the variable.

@@ -1,4 +1,4 @@
-//! The room that makes EndpointSlices of pods, in its own cluster alone: in the place of the built-in controller, or
+//! The controller that makes EndpointSlices of pods, in its own cluster alone: in the place of the built-in controller, or
 //! beside it for Services whose endpoints are to be the pods' addresses on a secondary network.
 
 mod keys;
@@ -14,22 +14,22 @@ mod trigger;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use fleet_accumulator::{Record, SourceSet};
+use fleet_accumulator::{Object, SourceSet};
 use fleet_api::{ObjectName, events, labels};
 use fleet_endpointslice::{
     Config, Input, MANAGER, Outcome, Overview, Pods, Problem, ServiceHints, Zones,
     follows_capacity, reconcile,
 };
 use fleet_model::changes::each_touched;
-use fleet_model::records::ServiceRecord;
+use fleet_model::objects::Service;
 use fleet_model::steps::LOCAL;
+use fleet_runtime::controller::Controller;
 use fleet_runtime::plan::{Event, EventType, Plan};
-use fleet_runtime::room::Room;
 use jiff::Timestamp;
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use parking_lot::Mutex;
 
-pub use leftovers::LeftoverRoom;
+pub use leftovers::LeftoverController;
 pub use metrics::SliceMetrics;
 pub(crate) use network::{Refusal, wanted};
 
@@ -39,7 +39,7 @@ use crate::snapshot::MemberSnapshot;
 use network::{OnNetwork, Sorted};
 use source::Selected;
 
-/// Name of the room, of its stage in the metrics too.
+/// Name of the controller, of its stage in the metrics too.
 const NAME: &str = "endpointslices";
 /// Name of the built-in controller's queue, in its metrics.
 const QUEUE: &str = "endpoint_slice";
@@ -76,20 +76,20 @@ impl Mode {
 
 /// Makes the slices of pods.
 #[derive(Debug)]
-pub struct EndpointSliceRoom {
+pub struct EndpointSliceController {
     settings: Settings,
     metrics: SliceMetrics,
     /// Services with hints by capacity, to be told when those end. Nothing but that Event depends on it.
     balanced: Mutex<BTreeMap<ObjectName, ServiceHints>>,
 }
 
-impl EndpointSliceRoom {
-    /// The room of one cluster.
+impl EndpointSliceController {
+    /// The controller of one cluster.
     pub fn new(settings: Settings, metrics: SliceMetrics) -> Self {
         Self { settings, metrics, balanced: Mutex::default() }
     }
 
-    /// What the room reads: the own cluster alone.
+    /// What the controller reads: the own cluster alone.
     pub fn sources() -> SourceSet {
         SourceSet::from([
             MemberSnapshot::services(),
@@ -101,7 +101,7 @@ impl EndpointSliceRoom {
     }
 }
 
-impl Room for EndpointSliceRoom {
+impl Controller for EndpointSliceController {
     type Snapshot = MemberSnapshot;
     /// A Service.
     type Key = ObjectName;
@@ -198,18 +198,14 @@ fn planned(
 
 /// Everything that the slices of one Service depend on.
 struct Subject<'a> {
-    service: &'a Record<ServiceRecord>,
+    service: &'a Object<Service>,
     snapshot: &'a MemberSnapshot,
     limit: usize,
     pods: Vec<Selected<'a>>,
 }
 
 impl<'a> Subject<'a> {
-    fn of(
-        settings: &Settings,
-        service: &'a Record<ServiceRecord>,
-        snapshot: &'a MemberSnapshot,
-    ) -> Self {
+    fn of(settings: &Settings, service: &'a Object<Service>, snapshot: &'a MemberSnapshot) -> Self {
         let pods = source::pods(snapshot, service);
         Self { service, snapshot, limit: settings.max_endpoints_per_slice, pods }
     }
@@ -306,10 +302,7 @@ impl<'a> Subject<'a> {
 }
 
 /// The pods of a Service that are not on the network that it asks for, with the reasons.
-pub(crate) fn refused(
-    snapshot: &MemberSnapshot,
-    service: &Record<ServiceRecord>,
-) -> Option<String> {
+pub(crate) fn refused(snapshot: &MemberSnapshot, service: &Object<Service>) -> Option<String> {
     let network = wanted(service)?;
     let Sorted { refused, .. } = network::sort(&source::pods(snapshot, service), network);
     (!refused.is_empty()).then(|| refusal_note(network, &refused))

@@ -1,4 +1,4 @@
-//! The room that decides what of the local Services leaves the cluster.
+//! The controller that decides what of the local Services leaves the cluster.
 
 mod internal;
 mod keys;
@@ -14,8 +14,8 @@ mod tests;
 use fleet_accumulator::SourceSet;
 use fleet_api::{ObjectName, finalizers};
 use fleet_model::steps::{LOCAL, add_finalizer, remove_finalizer};
+use fleet_runtime::controller::Controller;
 use fleet_runtime::plan::{Event, Plan, Sample, StepId};
-use fleet_runtime::room::Room;
 use jiff::Timestamp;
 
 pub use keys::Key;
@@ -30,19 +30,19 @@ use crate::snapshot::MemberSnapshot;
 
 /// Exports Services and their slices to the hub.
 #[derive(Debug)]
-pub struct ExportRoom {
+pub struct ExportController {
     settings: Settings,
     metrics: ExportMetrics,
 }
 
-impl ExportRoom {
-    /// The export room of one member.
+impl ExportController {
+    /// The export controller of one member.
     pub fn new(settings: Settings, metrics: ExportMetrics) -> Self {
         Self { settings, metrics }
     }
 }
 
-impl Room for ExportRoom {
+impl Controller for ExportController {
     type Snapshot = MemberSnapshot;
     type Key = Key;
 

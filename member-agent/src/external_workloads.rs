@@ -1,7 +1,7 @@
-//! The room that makes EndpointSlices of ExternalWorkloads: machines outside of Kubernetes become
+//! The controller that makes EndpointSlices of ExternalWorkloads: machines outside of Kubernetes become
 //! endpoints of the Services that select them, and travel to the fleet like any others.
 //!
-//! It reads and writes the own cluster only. Where Linkerd's controller does the same work this room
+//! It reads and writes the own cluster only. Where Linkerd's controller does the same work this controller
 //! stays out of it.
 
 mod keys;
@@ -10,14 +10,14 @@ mod source;
 #[cfg(test)]
 mod tests;
 
-use fleet_accumulator::{Record, Snapshot as _, SourceSet};
+use fleet_accumulator::{Object, Snapshot as _, SourceSet};
 use fleet_api::{ObjectName, events, labels};
 use fleet_endpointslice::{Config, Input, reconcile};
-use fleet_model::records::{ExternalWorkloadRecord, ManagedSliceRecord, ServiceRecord, SliceIndex};
+use fleet_model::objects::{ExternalWorkload, ManagedSlice, Service, SliceIndex};
 use fleet_model::selection;
 use fleet_model::steps::LOCAL;
+use fleet_runtime::controller::Controller;
 use fleet_runtime::plan::{Event, Plan};
-use fleet_runtime::room::Room;
 use jiff::Timestamp;
 
 use crate::metrics::ExternalWorkloadMetrics;
@@ -25,31 +25,31 @@ use crate::slicing;
 use crate::snapshot::MemberSnapshot;
 use source::Machines;
 
-/// Who manages the slices of this room.
+/// Who manages the slices of this controller.
 pub const MANAGER: &str = labels::MANAGED_BY_EXTERNAL_WORKLOADS;
 /// Who manages those of Linkerd's controller.
 pub const LINKERD: &str = labels::MANAGED_BY_LINKERD;
 /// The Lease that Linkerd's controller holds while it is at work, in the namespace of its control plane.
 pub const LINKERD_LEASE: &str = "linkerd-destination-endpoint-write";
 
-/// Name of the room, of its stage in the metrics too.
+/// Name of the controller, of its stage in the metrics too.
 const NAME: &str = "external_workloads";
 /// Name of the queue of Linkerd's controller, in its metrics.
 const QUEUE: &str = "endpoints_controller_workqueue";
 
 /// Makes the slices of external workloads.
 #[derive(Debug)]
-pub struct ExternalWorkloadRoom {
+pub struct ExternalWorkloadController {
     metrics: ExternalWorkloadMetrics,
 }
 
-impl ExternalWorkloadRoom {
-    /// The room of one cluster.
+impl ExternalWorkloadController {
+    /// The controller of one cluster.
     pub fn new(metrics: ExternalWorkloadMetrics) -> Self {
         Self { metrics }
     }
 
-    /// What the room reads: the own cluster alone.
+    /// What the controller reads: the own cluster alone.
     pub fn sources() -> SourceSet {
         SourceSet::from([
             MemberSnapshot::services(),
@@ -62,7 +62,7 @@ impl ExternalWorkloadRoom {
     }
 }
 
-impl Room for ExternalWorkloadRoom {
+impl Controller for ExternalWorkloadController {
     type Snapshot = MemberSnapshot;
     /// A Service.
     type Key = ObjectName;
@@ -120,8 +120,8 @@ pub fn plan(service: &ObjectName, snapshot: &MemberSnapshot) -> Plan {
 
 fn sync(
     snapshot: &MemberSnapshot,
-    service: &Record<ServiceRecord>,
-    ours: &[&Record<ManagedSliceRecord>],
+    service: &Object<Service>,
+    ours: &[&Object<ManagedSlice>],
     plan: &mut Plan,
 ) {
     let namespace = &service.name.namespace;
@@ -162,13 +162,13 @@ fn is_linkerds(snapshot: &MemberSnapshot, service: &ObjectName) -> bool {
     slices.any(|slice| slicing::manager(slice) == Some(LINKERD) && !slice.meta.is_terminating())
 }
 
-fn left_to_linkerd(service: &Record<ServiceRecord>) -> Event {
+fn left_to_linkerd(service: &Object<Service>) -> Event {
     let note = "its external workloads are left to Linkerd, whose controller holds the Lease \
         linkerd-destination-endpoint-write or has slices for it; delete both where Linkerd is gone";
     LOCAL.warning(service, events::LEFT_TO_LINKERD, note)
 }
 
-fn ignored(workload: &Record<ExternalWorkloadRecord>) -> Option<Event> {
+fn ignored(workload: &Object<ExternalWorkload>) -> Option<Event> {
     let unusable = source::unusable(workload);
     let note = || format!("no endpoint can have these addresses: {}", unusable.join(", "));
     (!unusable.is_empty()).then(|| LOCAL.warning(workload, events::ADDRESS_IGNORED, note()))

@@ -1,4 +1,4 @@
-//! The room that decides what enters the cluster, and where it binds.
+//! The controller that decides what enters the cluster, and where it binds.
 
 mod admit;
 mod choose;
@@ -23,8 +23,8 @@ mod tests;
 use fleet_accumulator::SourceSet;
 use fleet_api::ObjectName;
 use fleet_model::steps::LOCAL;
+use fleet_runtime::controller::Controller;
 use fleet_runtime::plan::{Event, Plan, Sample};
-use fleet_runtime::room::Room;
 use jiff::Timestamp;
 
 pub use keys::Key;
@@ -41,19 +41,19 @@ use crate::snapshot::MemberSnapshot;
 
 /// Imports Services of the fleet and binds their slices.
 #[derive(Debug)]
-pub struct ImportRoom {
+pub struct ImportController {
     settings: Settings,
     metrics: ImportMetrics,
 }
 
-impl ImportRoom {
-    /// The import room of one member.
+impl ImportController {
+    /// The import controller of one member.
     pub fn new(settings: Settings, metrics: ImportMetrics) -> Self {
         Self { settings, metrics }
     }
 }
 
-impl Room for ImportRoom {
+impl Controller for ImportController {
     type Snapshot = MemberSnapshot;
     type Key = Key;
 

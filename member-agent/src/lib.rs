@@ -10,7 +10,7 @@
 //! ```
 //!
 //! Both clusters are watched into one [`snapshot`]; [`export`], [`import`] and [`membership`] are
-//! the rooms that decide, and where flags say so [`external_workloads`] and [`endpointslices`], in
+//! the controllers that decide, and where flags say so [`external_workloads`] and [`endpointslices`], in
 //! the own cluster alone; [`app`] is the wiring and the only place that spawns.
 
 pub mod app;

@@ -1,4 +1,4 @@
-//! The room that reports to the hub: joined, alive, left.
+//! The controller that reports to the hub: joined, alive, left.
 //!
 //! KubeFleet tells a member what is wanted of it in an `InternalMemberCluster` and reads there what
 //! the agents of the member report. Where there is none, the agent works and reports nothing.
@@ -14,13 +14,13 @@ mod tests;
 use std::fmt;
 use std::time::Duration;
 
-use fleet_accumulator::{Record, SourceSet};
+use fleet_accumulator::{Object, SourceSet};
 use fleet_api::ObjectName;
 use fleet_api::membership::ClusterState;
 use fleet_model::changes::each_touched;
-use fleet_model::records::InternalMemberClusterRecord;
+use fleet_model::objects::InternalMemberCluster;
+use fleet_runtime::controller::Controller;
 use fleet_runtime::plan::Plan;
-use fleet_runtime::room::Room;
 use jiff::Timestamp;
 
 pub use phase::{Phase, phase, phase_changed};
@@ -34,19 +34,19 @@ const AGAIN: Duration = Duration::from_secs(1);
 
 /// Reports to the hub.
 #[derive(Debug)]
-pub struct MembershipRoom {
+pub struct MembershipController {
     settings: Settings,
     metrics: MembershipMetrics,
 }
 
-impl MembershipRoom {
-    /// The membership room of one member.
+impl MembershipController {
+    /// The membership controller of one member.
     pub fn new(settings: Settings, metrics: MembershipMetrics) -> Self {
         Self { settings, metrics }
     }
 }
 
-/// The only unit of the room's work.
+/// The only unit of the controller's work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Member;
 
@@ -56,7 +56,7 @@ impl fmt::Display for Member {
     }
 }
 
-impl Room for MembershipRoom {
+impl Controller for MembershipController {
     type Snapshot = MemberSnapshot;
     type Key = Member;
 
@@ -101,7 +101,7 @@ pub fn plan(settings: &Settings, snapshot: &MemberSnapshot, now: Timestamp) -> P
 }
 
 /// A report that is right is repeated as a heartbeat, when it is time.
-fn join(cluster: &Record<InternalMemberClusterRecord>, now: Timestamp, plan: &mut Plan) {
+fn join(cluster: &Object<InternalMemberCluster>, now: Timestamp, plan: &mut Plan) {
     let rest = heartbeat::rest(cluster, now);
     if report::stands(cluster, report::JOINED) && !rest.is_zero() {
         plan.wake_after = Some(rest);
@@ -112,10 +112,10 @@ fn join(cluster: &Record<InternalMemberClusterRecord>, now: Timestamp, plan: &mu
     }
 }
 
-/// The other rooms withdraw and delete; this one watches until nothing is left, and says so.
+/// The other controllers withdraw and delete; this one watches until nothing is left, and says so.
 fn leave(
     settings: &Settings,
-    cluster: &Record<InternalMemberClusterRecord>,
+    cluster: &Object<InternalMemberCluster>,
     snapshot: &MemberSnapshot,
     now: Timestamp,
     plan: &mut Plan,
@@ -139,7 +139,7 @@ fn leave(
 fn cluster<'a>(
     identity: &Identity,
     snapshot: &'a MemberSnapshot,
-) -> Option<&'a Record<InternalMemberClusterRecord>> {
+) -> Option<&'a Object<InternalMemberCluster>> {
     let name = ObjectName::new(identity.hub_namespace.as_str(), identity.cluster.as_str());
     snapshot.memberships.get(&name)
 }

@@ -1,4 +1,4 @@
-//! What the member agent was told, as its rooms see it.
+//! What the member agent was told, as its controllers see it.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ pub(crate) const DERIVED_SERVICE_GRACE: Duration = Duration::from_mins(1);
 /// Most endpoints of a slice unless a flag says otherwise, as the built-in controller has it.
 pub(crate) const MAX_ENDPOINTS_PER_SLICE: usize = 100;
 
-/// Settings of the rooms. Plans are functions of these and of a snapshot.
+/// Settings of the controllers. Plans are functions of these and of a snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// Which member this is.

@@ -1,7 +1,7 @@
-//! What rooms share that make the EndpointSlices of Services: from records to the input of
+//! What controllers share that make the EndpointSlices of Services: from records to the input of
 //! [`fleet_endpointslice::reconcile`], and from its outcome to a plan.
 //!
-//! A slice is found by its manager and its Service, and only the room of that manager writes it. The
+//! A slice is found by its manager and its Service, and only the controller of that manager writes it. The
 //! memory that the original needs of its own writes is the engine's here: a key waits until they have
 //! come back, updates and deletes name the version they were planned on, and a slice that an old view
 //! does not show is not made twice, because its name is taken.
@@ -13,11 +13,9 @@ mod writes;
 
 use std::sync::Arc;
 
-use fleet_accumulator::Record;
+use fleet_accumulator::Object;
 use fleet_api::{ObjectName, labels};
-use fleet_model::records::{
-    EndpointSliceRecord, ManagedIndex, ManagedSliceRecord, ServiceRecord, SliceIndex,
-};
+use fleet_model::objects::{EndpointSlice, ManagedIndex, ManagedSlice, Service, SliceIndex};
 
 use crate::snapshot::MemberSnapshot;
 
@@ -29,18 +27,18 @@ pub(crate) fn managed<'a>(
     snapshot: &'a MemberSnapshot,
     manager: &str,
     service: &ObjectName,
-) -> Vec<&'a Record<ManagedSliceRecord>> {
+) -> Vec<&'a Object<ManagedSlice>> {
     let index = ManagedIndex { manager: Arc::from(manager), service: service.clone() };
     snapshot.managed_slices.by(&index).collect()
 }
 
 /// Whether somebody else but a user fills the Service.
-pub(crate) fn is_served(service: &ServiceRecord) -> bool {
+pub(crate) fn is_served(service: &Service) -> bool {
     service.service_type != "ExternalName" && !service.selector.is_empty()
 }
 
 /// Who manages a slice.
-pub(crate) fn manager(slice: &EndpointSliceRecord) -> Option<&str> {
+pub(crate) fn manager(slice: &EndpointSlice) -> Option<&str> {
     slice.meta.label(labels::MANAGED_BY)
 }
 

@@ -1,49 +1,47 @@
 //! What the member agent watches: its own cluster, and its namespace on the hub.
 
 use fleet_accumulator::{SourceSet, views};
-use fleet_model::records::{
-    EndpointSliceExportRecord, EndpointSliceImportRecord, EndpointSliceRecord,
-    ExternalWorkloadRecord, InternalMemberClusterRecord, InternalServiceExportRecord,
-    InternalServiceImportRecord, LeaseRecord, ManagedSliceRecord, MultiClusterServiceRecord,
-    NamespaceRecord, NodeRecord, PodRecord, ServiceExportRecord, ServiceImportRecord,
-    ServiceRecord,
+use fleet_model::objects::{
+    EndpointSlice, EndpointSliceExport, EndpointSliceImport, ExternalWorkload,
+    InternalMemberCluster, InternalServiceExport, InternalServiceImport, Lease, ManagedSlice,
+    MultiClusterService, Namespace, Node, Pod, Service, ServiceExport, ServiceImport,
 };
 
 views! {
     /// One consistent view of both clusters.
     pub struct MemberSnapshot {
         /// Services of the own cluster, derived ones among them.
-        local services: ServiceRecord,
+        local services: Service,
         /// What users export.
-        local service_exports: ServiceExportRecord,
+        local service_exports: ServiceExport,
         /// EndpointSlices of the own cluster, imported ones among them.
-        local endpoint_slices: EndpointSliceRecord,
+        local endpoint_slices: EndpointSlice,
         /// What users import.
-        local multi_cluster_services: MultiClusterServiceRecord,
+        local multi_cluster_services: MultiClusterService,
         /// Imports made for the MultiClusterServices.
-        local service_imports: ServiceImportRecord,
+        local service_imports: ServiceImport,
         /// All namespaces, to know which can take objects.
-        local namespaces: NamespaceRecord,
+        local namespaces: Namespace,
         /// Our exports on the hub.
-        hub internal_exports: InternalServiceExportRecord,
+        hub internal_exports: InternalServiceExport,
         /// Our exported slices on the hub.
-        hub slice_exports: EndpointSliceExportRecord,
+        hub slice_exports: EndpointSliceExport,
         /// Our requests on the hub.
-        hub internal_imports: InternalServiceImportRecord,
+        hub internal_imports: InternalServiceImport,
         /// Slices that the hub distributed to us.
-        hub slice_imports: EndpointSliceImportRecord,
+        hub slice_imports: EndpointSliceImport,
         /// What the hub wants of this member. A hub without KubeFleet does not serve it.
-        hub optional memberships: InternalMemberClusterRecord,
-        /// Slices that rooms of ours make of what Services select, whole. Watched by their managers.
-        local managed_slices: ManagedSliceRecord,
+        hub optional memberships: InternalMemberCluster,
+        /// Slices that controllers of ours make of what Services select, whole. Watched by their managers.
+        local managed_slices: ManagedSlice,
         /// Pods, as endpoints.
-        local pods: PodRecord,
+        local pods: Pod,
         /// Nodes, for zones and capacity.
-        local nodes: NodeRecord,
+        local nodes: Node,
         /// Machines outside of Kubernetes.
-        local optional external_workloads: ExternalWorkloadRecord,
+        local optional external_workloads: ExternalWorkload,
         /// The Lease of Linkerd's controller of external workloads.
-        local optional linkerd_leases: LeaseRecord,
+        local optional linkerd_leases: Lease,
     }
 }
 
@@ -99,12 +97,10 @@ impl MemberSnapshot {
 
 /// What a watch of our managers' slices shows.
 #[cfg(any(test, feature = "testing"))]
-fn managed(
-    own: &fleet_runtime::testing::ModelServer,
-) -> fleet_accumulator::View<ManagedSliceRecord> {
+fn managed(own: &fleet_runtime::testing::ModelServer) -> fleet_accumulator::View<ManagedSlice> {
     let pods = crate::endpointslices::Mode::All.managers();
     let managers = [pods, &[crate::external_workloads::MANAGER]].concat();
-    let all = own.view::<ManagedSliceRecord>(None);
+    let all = own.view::<ManagedSlice>(None);
     let ours = all.iter().filter(|slice| {
         let managed = slice.managed(&slice.name.namespace);
         managed.is_some_and(|managed| managers.contains(&&*managed.manager))

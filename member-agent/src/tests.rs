@@ -1,4 +1,4 @@
-//! All rooms of the agent, on model servers.
+//! All controllers of the agent, on model servers.
 
+mod controllers;
 mod held_up;
-mod rooms;

@@ -2,34 +2,34 @@
 
 use imbl::ordmap::DiffItem;
 
-use crate::{Record, Tracked, View};
+use crate::{Object, Tracked, View};
 
 /// One object that differs between two views.
 #[derive(Debug)]
 pub enum Change<'a, T> {
     /// Not in the old view.
-    Added(&'a Record<T>),
+    Added(&'a Object<T>),
     /// Same incarnation, other content.
     Updated {
         /// Before.
-        old: &'a Record<T>,
+        old: &'a Object<T>,
         /// After.
-        new: &'a Record<T>,
+        new: &'a Object<T>,
     },
     /// Deleted and created again under the same name.
     Replaced {
         /// Before.
-        old: &'a Record<T>,
+        old: &'a Object<T>,
         /// After.
-        new: &'a Record<T>,
+        new: &'a Object<T>,
     },
     /// Not in the new view.
-    Removed(&'a Record<T>),
+    Removed(&'a Object<T>),
 }
 
 impl<'a, T> Change<'a, T> {
     /// The object in the old view.
-    pub fn old(&self) -> Option<&'a Record<T>> {
+    pub fn old(&self) -> Option<&'a Object<T>> {
         match self {
             Self::Added(_) => None,
             Self::Updated { old, .. } | Self::Replaced { old, .. } | Self::Removed(old) => {
@@ -40,7 +40,7 @@ impl<'a, T> Change<'a, T> {
 
     /// The object in the new view.
     #[allow(clippy::new_ret_no_self, reason = "the counterpart of `old`, not a constructor")]
-    pub fn new(&self) -> Option<&'a Record<T>> {
+    pub fn new(&self) -> Option<&'a Object<T>> {
         match self {
             Self::Added(new) | Self::Updated { new, .. } | Self::Replaced { new, .. } => Some(new),
             Self::Removed(_) => None,
@@ -72,7 +72,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::record::COMPARED;
+    use crate::object::COMPARED;
 
     #[derive(Debug, PartialEq)]
     struct Number(u32);
@@ -91,9 +91,9 @@ mod tests {
         }
     }
 
-    fn record(number: u32, content: u32) -> Record<Number> {
+    fn record(number: u32, content: u32) -> Object<Number> {
         let name = ObjectName::new("team", format!("object-{number:05}"));
-        Record::new(name, "uid".into(), "1".into(), Number(content))
+        Object::new(name, "uid".into(), "1".into(), Number(content))
     }
 
     proptest! {

@@ -15,8 +15,8 @@ pub use crate::wire::Cut;
 /// # use fleet_accumulator::{Tracked, wire};
 /// # use k8s_openapi::api::core::v1::{Service, ServiceSpec};
 /// # wire! { pub struct ServiceWire as Service { spec: Option<ServiceSpec> } }
-/// # #[derive(Debug, PartialEq)] pub struct ServiceRecord;
-/// # impl Tracked for ServiceRecord {
+/// # #[derive(Debug, PartialEq)] pub struct Service;
+/// # impl Tracked for Service {
 /// #     const KIND: fleet_api::ResourceKind = fleet_api::kinds::SERVICE;
 /// #     type Wire = ServiceWire;
 /// #     type Index = ();
@@ -27,9 +27,9 @@ pub use crate::wire::Cut;
 ///     /// What the agent sees.
 ///     pub struct AgentSnapshot {
 ///         /// Services of the own cluster.
-///         local services: ServiceRecord,
+///         local services: Service,
 ///         /// May be missing or forbidden on the hub.
-///         hub optional hub_services: ServiceRecord,
+///         hub optional hub_services: Service,
 ///     }
 /// }
 /// use fleet_accumulator::{SourceSet, View};

@@ -16,7 +16,7 @@ use crate::texts::Texts;
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 /// Metadata that plans look at. Name, uid and resource version live in the
-/// [`Record`](crate::Record): they do not take part in comparing contents.
+/// [`Object`](crate::Object): they do not take part in comparing contents.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Meta {
     /// Counts changes of the spec; 0 where the kind has none.

@@ -81,7 +81,7 @@ pub(crate) struct Metrics {
     source_last_event_age: GaugeVec,
     decode_errors: IntCounterVec,
     decode: HistogramVec,
-    fuse_open: IntGaugeVec,
+    withheld_deletions: IntGaugeVec,
     snapshot_seq: IntGauge,
     publish: IntCounterVec,
     publish_delay: Histogram,
@@ -131,9 +131,9 @@ impl Metrics {
                 &SOURCE,
             )
             .expect("name, buckets and labels are valid"),
-            fuse_open: metric!(
+            withheld_deletions: metric!(
                 IntGaugeVec,
-                "fuse_open",
+                "withheld_deletions",
                 "Removals that wait for a second list",
                 &SOURCE
             ),
@@ -182,7 +182,7 @@ impl Metrics {
         registry.add(self.source_errors.clone())?;
         registry.add(self.decode_errors.clone())?;
         registry.add(self.decode.clone())?;
-        registry.add(self.fuse_open.clone())?;
+        registry.add(self.withheld_deletions.clone())?;
         registry.add(self.snapshot_seq.clone())?;
         registry.add(self.publish.clone())?;
         registry.add(self.publish_delay.clone())?;
@@ -209,7 +209,7 @@ impl Metrics {
             age: self.source_last_event_age.with_label_values(&labels),
             undecodable: self.decode_errors.with_label_values(&labels),
             decoding: self.decode.with_label_values(&labels),
-            fuse: self.fuse_open.with_label_values(&labels),
+            withheld_deletions: self.withheld_deletions.with_label_values(&labels),
             started: now,
             last_event: AtomicU64::new(0),
         }))
@@ -231,7 +231,7 @@ struct Handles {
     age: Gauge,
     undecodable: IntCounter,
     decoding: Histogram,
-    fuse: IntGauge,
+    withheld_deletions: IntGauge,
     started: Instant,
     /// Milliseconds after `started`.
     last_event: AtomicU64,
@@ -265,8 +265,8 @@ impl SourceMetrics {
         self.0.undecodable.inc();
     }
 
-    pub(crate) fn fuse(&self, held: usize) {
-        self.0.fuse.set(count(held));
+    pub(crate) fn withheld_deletions(&self, held: usize) {
+        self.0.withheld_deletions.set(count(held));
     }
 
     pub(crate) fn heard(&self, now: Instant, objects: usize) {

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use fleet_api::ObjectName;
 use imbl::{OrdMap, OrdSet};
 
-use crate::{Record, SourceState, Tracked};
+use crate::{Object, SourceState, Tracked};
 
 /// All objects of one source, by name and by index. Immutable for its readers, cheap to clone:
 /// clones share everything they have in common.
 pub struct View<T: Tracked> {
-    pub(crate) records: OrdMap<ObjectName, Record<T>>,
+    pub(crate) records: OrdMap<ObjectName, Object<T>>,
     index: OrdSet<(T::Index, ObjectName)>,
     pub(crate) state: SourceState,
     pub(crate) bootstrapped: bool,
@@ -25,7 +25,7 @@ pub struct View<T: Tracked> {
 
 impl<T: Tracked> View<T> {
     /// A live view of these records, for tests of what reads snapshots.
-    pub fn of(records: impl IntoIterator<Item = Record<T>>) -> Self {
+    pub fn of(records: impl IntoIterator<Item = Object<T>>) -> Self {
         let mut view =
             Self { state: SourceState::Live, bootstrapped: true, revision: 1, ..Self::default() };
         let records: Vec<_> = records.into_iter().collect();
@@ -45,12 +45,12 @@ impl<T: Tracked> View<T> {
     }
 
     /// The object of that name.
-    pub fn get(&self, name: &ObjectName) -> Option<&Record<T>> {
+    pub fn get(&self, name: &ObjectName) -> Option<&Object<T>> {
         self.records.get(name)
     }
 
     /// All objects, ordered by namespace and name.
-    pub fn iter(&self) -> impl Iterator<Item = &Record<T>> {
+    pub fn iter(&self) -> impl Iterator<Item = &Object<T>> {
         self.records.values()
     }
 
@@ -58,7 +58,7 @@ impl<T: Tracked> View<T> {
     pub fn in_namespace<'a>(
         &'a self,
         namespace: &str,
-    ) -> impl Iterator<Item = &'a Record<T>> + use<'a, T> {
+    ) -> impl Iterator<Item = &'a Object<T>> + use<'a, T> {
         let first = ObjectName::new(namespace, "");
         let range = self.records.range(first.clone()..);
         range
@@ -67,7 +67,7 @@ impl<T: Tracked> View<T> {
     }
 
     /// The objects filed under `index`, ordered by name. Costs the hits, not the view.
-    pub fn by<'a>(&'a self, index: &T::Index) -> impl Iterator<Item = &'a Record<T>> + use<'a, T> {
+    pub fn by<'a>(&'a self, index: &T::Index) -> impl Iterator<Item = &'a Object<T>> + use<'a, T> {
         let first = (index.clone(), ObjectName::new("", ""));
         self.index
             .range(first.clone()..)
@@ -108,7 +108,7 @@ impl<T: Tracked> View<T> {
     }
 
     /// Stores a record with new content; returns the one it replaces.
-    pub(crate) fn insert(&mut self, record: Record<T>) -> Option<Record<T>> {
+    pub(crate) fn insert(&mut self, record: Object<T>) -> Option<Object<T>> {
         let name = record.name.clone();
         let added = record.object.index(&name);
         let old = self.records.insert(name.clone(), record);
@@ -127,7 +127,7 @@ impl<T: Tracked> View<T> {
     }
 
     /// Removes a record.
-    pub(crate) fn remove(&mut self, name: &ObjectName) -> Option<Record<T>> {
+    pub(crate) fn remove(&mut self, name: &ObjectName) -> Option<Object<T>> {
         let old = self.records.remove(name)?;
         for key in old.object.index(name) {
             self.index.remove(&(key, name.clone()));

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use fleet_accumulator::{Record, Tracked, View};
+use fleet_accumulator::{Object, Tracked, View};
 use fleet_api::{ObjectName, ResourceKind, kinds};
 use k8s_openapi::api::core::v1::ConfigMap;
 
@@ -62,7 +62,7 @@ fn a_slice_of_ten_endpoints_stays_within_its_budget() {
         };
         let name = ObjectName::new(Arc::clone(&namespace), format!("slice-{number:05}"));
         let uid = format!("00000000-0000-4000-8000-{number:012x}");
-        Record::new(name, uid.into(), "123456".into(), slice)
+        Object::new(name, uid.into(), "123456".into(), slice)
     }));
     let each = resident().saturating_sub(before) / COUNT;
     assert_eq!(view.len(), COUNT);

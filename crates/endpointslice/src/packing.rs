@@ -126,8 +126,8 @@ fn fill_updates(packed: &mut Packed<'_>, desired: &mut DesiredSet<'_>, limit: us
 }
 
 fn fill(slice: &mut EndpointSlice, desired: &mut DesiredSet<'_>, limit: usize) {
-    let room = limit.saturating_sub(slice.endpoints.len());
-    slice.endpoints.extend(desired.take_first(room).map(crate::Desired::build));
+    let controller = limit.saturating_sub(slice.endpoints.len());
+    slice.endpoints.extend(desired.take_first(controller).map(crate::Desired::build));
 }
 
 /// The unchanged slice that takes all of them and is fullest afterwards.

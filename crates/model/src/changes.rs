@@ -1,10 +1,10 @@
 //! Differences between two views, for finding the keys that a change touches.
 
-use fleet_accumulator::{Record, Tracked, View, diff};
+use fleet_accumulator::{Object, Tracked, View, diff};
 
 /// Shows every record that differs between two views, as it was and as it is: an object that moved
 /// from one key to another touches both.
-pub fn each_touched<T: Tracked>(old: &View<T>, new: &View<T>, mut touched: impl FnMut(&Record<T>)) {
+pub fn each_touched<T: Tracked>(old: &View<T>, new: &View<T>, mut touched: impl FnMut(&Object<T>)) {
     for change in diff(old, new) {
         change.old().into_iter().chain(change.new()).for_each(&mut touched);
     }

@@ -1,6 +1,6 @@
 //! Kubernetes Events about the objects that plans look at.
 
-use fleet_accumulator::{Record, Tracked};
+use fleet_accumulator::{Object, Tracked};
 use fleet_api::events;
 use fleet_runtime::plan::{Event, EventType};
 
@@ -10,7 +10,7 @@ impl Target {
     /// Something went as it should. `reason` is one of [`fleet_api::events`], `note` a sentence for a person.
     pub fn normal<T: Tracked>(
         self,
-        record: &Record<T>,
+        record: &Object<T>,
         reason: &'static str,
         note: impl Into<String>,
     ) -> Event {
@@ -20,7 +20,7 @@ impl Target {
     /// A user should look.
     pub fn warning<T: Tracked>(
         self,
-        record: &Record<T>,
+        record: &Object<T>,
         reason: &'static str,
         note: impl Into<String>,
     ) -> Event {
@@ -30,7 +30,7 @@ impl Target {
     /// Either of both.
     pub fn event<T: Tracked>(
         self,
-        record: &Record<T>,
+        record: &Object<T>,
         event_type: EventType,
         reason: &'static str,
         note: impl Into<String>,
@@ -47,13 +47,13 @@ impl Target {
     }
 
     /// The agent cannot work for this object until something outside of it changes.
-    pub fn held_up<T: Tracked>(self, record: &Record<T>, why: &str) -> Event {
+    pub fn held_up<T: Tracked>(self, record: &Object<T>, why: &str) -> Event {
         let note = format!("nothing changes for it until this works: {why}");
-        self.warning(record, events::HELD_UP, note)
+        self.warning(record, events::BLOCKED, note)
     }
 
     /// An API server refuses what the agent writes for this object.
-    pub fn refused<T: Tracked>(self, record: &Record<T>, why: &str) -> Event {
+    pub fn refused<T: Tracked>(self, record: &Object<T>, why: &str) -> Event {
         self.warning(record, events::WRITE_REFUSED, format!("what it needs is refused: {why}"))
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use fleet_accumulator::{Record, Tracked};
+use fleet_accumulator::{Object, Tracked};
 use fleet_api::{ExportedObjectReference, ObjectName, OwnerServiceReference};
 use fleet_runtime::plan::{Plan, Step, StepId};
 use jiff::Timestamp;
@@ -20,7 +20,7 @@ pub fn owner(service: &ObjectName) -> OwnerServiceReference {
 /// Refers to `record` of this cluster, seen for export at `since`.
 pub fn export_of<T: Tracked>(
     cluster: &str,
-    record: &Record<T>,
+    record: &Object<T>,
     generation: i64,
     since: Timestamp,
 ) -> ExportedObjectReference {
@@ -43,7 +43,7 @@ pub fn export_of<T: Tracked>(
 pub fn refers<T: Tracked>(
     reference: &ExportedObjectReference,
     cluster: &str,
-    record: &Record<T>,
+    record: &Object<T>,
 ) -> bool {
     reference.cluster_id == cluster
         && reference.uid == record.uid.to_string()

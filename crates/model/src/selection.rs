@@ -6,9 +6,9 @@
 
 use std::sync::Arc;
 
-use fleet_accumulator::{Record, Texts, Tracked, View};
+use fleet_accumulator::{Object, Texts, Tracked, View};
 
-use crate::records::{ServiceIndex, ServiceRecord};
+use crate::objects::{Service, ServiceIndex};
 
 /// Labels, or a selector.
 pub type Labels = Texts;
@@ -50,10 +50,10 @@ pub fn selects(selector: &Labels, labels: &Labels) -> bool {
 
 /// The Services of a namespace that select an object with these labels.
 pub fn services<'a>(
-    view: &'a View<ServiceRecord>,
+    view: &'a View<Service>,
     namespace: &Arc<str>,
     labels: &'a Labels,
-) -> impl Iterator<Item = &'a Record<ServiceRecord>> {
+) -> impl Iterator<Item = &'a Object<Service>> {
     let keys = LabelIndex::all(namespace, labels).into_iter().map(ServiceIndex::Selects);
     keys.flat_map(|key| view.by(&key)).filter(|service| selects(&service.selector, labels))
 }
@@ -63,7 +63,7 @@ pub fn selected<'a, T: Selectable>(
     view: &'a View<T>,
     namespace: &Arc<str>,
     selector: &'a Labels,
-) -> impl Iterator<Item = &'a Record<T>> {
+) -> impl Iterator<Item = &'a Object<T>> {
     let first = LabelIndex::first(namespace, selector);
     first
         .into_iter()

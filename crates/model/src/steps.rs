@@ -1,16 +1,16 @@
 //! The writes that plans are made of.
 
-use fleet_accumulator::{ClusterId, Meta, Record, Tracked};
+use fleet_accumulator::{ClusterId, Meta, Object, Tracked};
 use fleet_api::{ObjectName, annotations};
 use fleet_runtime::plan::{Action, Precondition, Step};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::records::HasMeta;
+use crate::objects::HasMeta;
 
 /// The version of an object that a plan looked at.
-pub fn at<T>(record: &Record<T>) -> Precondition {
+pub fn at<T>(record: &Object<T>) -> Precondition {
     Precondition { uid: record.uid.clone(), version: record.version.clone() }
 }
 
@@ -35,27 +35,27 @@ impl Target {
 
     /// Replaces an object that is wholly ours. What others put into its metadata (labels,
     /// annotations, finalizers, owners) is carried over as it was seen, except where `body` sets it.
-    pub fn replace<T: Tracked + HasMeta>(self, record: &Record<T>, mut body: Value) -> Step {
+    pub fn replace<T: Tracked + HasMeta>(self, record: &Object<T>, mut body: Value) -> Step {
         carry_over(&mut body["metadata"], record.meta());
         let body = whole::<T>(&record.name, body);
         self.step::<T>(record.name.clone(), Action::Replace { body, at: at(record) })
     }
 
     /// Patches an object that is not wholly ours.
-    pub fn patch<T: Tracked>(self, record: &Record<T>, operations: Vec<Value>) -> Step {
+    pub fn patch<T: Tracked>(self, record: &Object<T>, operations: Vec<Value>) -> Step {
         let action = Action::Patch { operations, status: false, at: at(record) };
         self.step::<T>(record.name.clone(), action)
     }
 
     /// Sets the whole status of an object.
-    pub fn status<T: Tracked>(self, record: &Record<T>, status: &impl Serialize) -> Step {
+    pub fn status<T: Tracked>(self, record: &Object<T>, status: &impl Serialize) -> Step {
         let operations = vec![add(&["status"], to_json(status))];
         let action = Action::Patch { operations, status: true, at: at(record) };
         self.step::<T>(record.name.clone(), action)
     }
 
     /// Deletes this version of an object.
-    pub fn delete<T: Tracked>(self, record: &Record<T>) -> Step {
+    pub fn delete<T: Tracked>(self, record: &Object<T>) -> Step {
         self.step::<T>(record.name.clone(), Action::Delete { at: at(record) })
     }
 
@@ -183,7 +183,7 @@ pub fn set_entries(
 }
 
 /// The reference that makes `owner` the controller of a dependent in its namespace.
-pub fn controller_reference<T: Tracked>(owner: &Record<T>) -> OwnerReference {
+pub fn controller_reference<T: Tracked>(owner: &Object<T>) -> OwnerReference {
     OwnerReference {
         api_version: T::KIND.api_version(),
         kind: T::KIND.kind.to_owned(),

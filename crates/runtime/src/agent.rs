@@ -2,7 +2,7 @@
 //!
 //! Logging, metrics and the admin server come first, so that a probe tells what is waited for while
 //! credentials are missing or no API server can be reached. Then the clients, the watches, the
-//! writer, and one task per room.
+//! writer, and one task per controller.
 
 use std::fmt::Debug;
 use std::process::ExitCode;
@@ -19,14 +19,14 @@ use crate::admin::{AdminError, AdminServer, Probes};
 use crate::args::{LeaseArgs, RuntimeArgs, Unsupported};
 use crate::clients::{self, ClientError, ClientSet};
 use crate::clock::{BootClock, Clock};
-use crate::engine::{Replan, Wiring, run_room};
+use crate::controller::Controller;
+use crate::engine::{Replan, Wiring, run_controller};
 use crate::events::{EventSink, QUIET};
 use crate::held_up;
 use crate::lease::{Candidate, LeaseMetrics, LeaseSettings, TimingError};
 use crate::lifecycle::{Lifecycle, LogError, init_logging};
 use crate::live::Live;
 use crate::metrics::Metrics;
-use crate::room::Room;
 use crate::schema;
 use crate::traces::{BadEndpoint, Delivery, DeliveryError, Endpoint, Origin, Tracer};
 use crate::writer::{WriteGate, Writer, WriterSettings};
@@ -83,8 +83,8 @@ pub struct Agent {
     lease: Option<LeaseSettings>,
     /// Where traces are sent, and who is said to send them.
     traces: Option<(Endpoint, Origin)>,
-    /// The rooms; the last write was answered when they have ended.
-    rooms: TaskTracker,
+    /// The controllers; the last write was answered when they have ended.
+    controllers: TaskTracker,
 }
 
 impl Agent {
@@ -126,8 +126,9 @@ impl Agent {
         let traces = endpoint.map(|to| (to, Origin { agent: name, version, cluster: None }));
         let lease = lease_settings(name, &args.lease)?;
         let metrics = Metrics::new(name, version)?;
-        let (life, readiness, rooms) = (Lifecycle::new(), Readiness::default(), TaskTracker::new());
-        Ok(Self { name, args, life, metrics, readiness, lease, traces, rooms })
+        let (life, readiness, controllers) =
+            (Lifecycle::new(), Readiness::default(), TaskTracker::new());
+        Ok(Self { name, args, life, metrics, readiness, lease, traces, controllers })
     }
 
     /// Says in traces which cluster this agent works for.
@@ -210,12 +211,12 @@ impl Agent {
         Ok(Some(tracer))
     }
 
-    /// Ends when all rooms have; none is added any more.
+    /// Ends when all controllers have; none is added any more.
     fn written(&self) -> impl Future<Output = ()> + use<> {
-        let rooms = self.rooms.clone();
+        let controllers = self.controllers.clone();
         async move {
-            rooms.close();
-            rooms.wait().await;
+            controllers.close();
+            controllers.wait().await;
         }
     }
 
@@ -243,7 +244,7 @@ fn lease_settings(
     Ok(args.timing()?.map(settings))
 }
 
-/// An agent that watches its clusters; rooms can be added.
+/// An agent that watches its clusters; controllers can be added.
 pub struct Connected<S> {
     agent: Agent,
     accumulator: Accumulator<S>,
@@ -256,15 +257,15 @@ pub struct Connected<S> {
 }
 
 impl<S: Snapshot> Connected<S> {
-    /// Starts a room. The agent is ready when the sources of all its rooms are.
-    pub fn room<R: Room<Snapshot = S>>(&mut self, room: R) {
+    /// Starts a controller. The agent is ready when the sources of all its controllers are.
+    pub fn controller<R: Controller<Snapshot = S>>(&mut self, controller: R) {
         let mut required = self.required.lock();
-        *required = required.union(room.required());
+        *required = required.union(controller.required());
         drop(required);
-        let name = room.name();
-        let room = Arc::new(room);
+        let name = controller.name();
+        let controller = Arc::new(controller);
         let reporter = held_up::report(
-            Arc::clone(&room),
+            Arc::clone(&controller),
             self.accumulator.clone(),
             self.writer.clone(),
             self.events.clone(),
@@ -276,13 +277,13 @@ impl<S: Snapshot> Connected<S> {
             writer: self.writer.clone(),
             events: self.events.clone(),
             clock: self.clock.clone(),
-            metrics: self.agent.metrics.room(name),
+            metrics: self.agent.metrics.controller(name),
             tracer: self.tracer.clone(),
-            work_queue: room.queue_name().map(|name| self.agent.metrics.work_queue(name)),
+            work_queue: controller.queue_name().map(|name| self.agent.metrics.work_queue(name)),
             replan: self.replan.clone(),
             cancel: self.agent.life.token(),
         };
-        let task = self.agent.rooms.track_future(run_room(room, wiring));
+        let task = self.agent.controllers.track_future(run_controller(controller, wiring));
         self.agent.life.spawn(name, task);
     }
 
@@ -297,7 +298,7 @@ impl<S: Snapshot> Connected<S> {
     }
 
     /// Keeps `value` at what `read` makes of the server's `OpenAPI` document of a group and version;
-    /// rooms plan anew when that becomes another value.
+    /// controllers plan anew when that becomes another value.
     pub fn follow_schema<T>(
         &mut self,
         client: Client,
@@ -319,7 +320,7 @@ impl<S: Snapshot> Connected<S> {
         self.agent.life.spawn("schema", task);
     }
 
-    /// Makes all rooms plan everything anew; see [`Replan`].
+    /// Makes all controllers plan everything anew; see [`Replan`].
     pub fn replan(&self) -> Replan {
         self.replan.clone()
     }

@@ -1,6 +1,6 @@
-//! Drives a [`Room`]: from differences of the snapshot to acknowledged writes.
+//! Drives a [`Controller`]: from differences of the snapshot to acknowledged writes.
 //!
-//! One task per room owns its cursor and its [queue](crate::queue). A key is planned in that task
+//! One task per controller owns its cursor and its [queue](crate::queue). A key is planned in that task
 //! as soon as it is marked, and its writes are polled there too, so that nothing is handed from
 //! task to task between an event and the request it causes.
 
@@ -21,11 +21,11 @@ use futures::stream::FuturesUnordered;
 use tokio_util::sync::CancellationToken;
 
 use crate::clock::{Clock, monotonic as now};
+use crate::controller::Controller;
 use crate::events::EventSink;
-use crate::metrics::{RoomMetrics, WorkQueue};
+use crate::metrics::{ControllerMetrics, WorkQueue};
 use crate::plan::{Plan, Step};
 use crate::queue::{Job, Queue, Verdict};
-use crate::room::Room;
 use crate::traces::Tracer;
 use crate::writer::{Outcome, Writer};
 use course::Course;
@@ -34,12 +34,12 @@ use settle::View;
 
 pub use replan::Replan;
 
-/// Keys with writes in flight per room. More would only wait in the writer's lanes.
+/// Keys with writes in flight per controller. More would only wait in the writer's lanes.
 const KEYS_IN_FLIGHT: usize = 256;
 /// Plans in a row before others on this thread get their turn: at start every key is ready.
 const PLANS_IN_A_ROW: usize = 64;
 
-/// What a room is connected to.
+/// What a controller is connected to.
 #[derive(Clone)]
 pub struct Wiring<S> {
     /// Where its snapshots come from.
@@ -51,7 +51,7 @@ pub struct Wiring<S> {
     /// The time that its plans get.
     pub clock: Clock,
     /// What it is measured with.
-    pub metrics: Arc<RoomMetrics>,
+    pub metrics: Arc<ControllerMetrics>,
     /// What its queue is measured with by the names of the program whose place it takes.
     pub work_queue: Option<WorkQueue>,
     /// Tells of the writes that are part of a trace.
@@ -62,41 +62,41 @@ pub struct Wiring<S> {
     pub cancel: CancellationToken,
 }
 
-/// Runs `room` until it is cancelled or until the accumulator ends. Returns when the requests on
+/// Runs `controller` until it is cancelled or until the accumulator ends. Returns when the requests on
 /// their way are answered.
 ///
 /// It plans only in the terms in which this process may write. Each begins with everything: who
 /// wrote meanwhile, and how far they got, is not known.
-pub async fn run_room<R: Room>(room: Arc<R>, wiring: Wiring<R::Snapshot>) {
-    tracing::info!(room = room.name(), "Room started");
+pub async fn run_controller<R: Controller>(controller: Arc<R>, wiring: Wiring<R::Snapshot>) {
+    tracing::info!(controller = controller.name(), "Controller started");
     let mut terms = wiring.writer.terms();
     while let Some(term) = wiring.cancel.run_until_cancelled(terms.begin()).await {
         let term_ends = terms.end(term);
-        if run_term(&room, &wiring, term_ends).await == End::OfTheRoom {
+        if run_term(&controller, &wiring, term_ends).await == End::OfTheController {
             break;
         }
     }
-    tracing::info!(room = room.name(), "Room stopped");
+    tracing::info!(controller = controller.name(), "Controller stopped");
 }
 
 /// What has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
     OfTheTerm,
-    OfTheRoom,
+    OfTheController,
 }
 
-async fn run_term<R: Room>(
-    room: &Arc<R>,
+async fn run_term<R: Controller>(
+    controller: &Arc<R>,
     wiring: &Wiring<R::Snapshot>,
     term_ends: impl Future<Output = ()>,
 ) -> End {
     let mut term_ends = std::pin::pin!(term_ends);
-    let mut cursor = wiring.accumulator.cursor_over(room.required(), room.reads());
+    let mut cursor = wiring.accumulator.cursor_over(controller.required(), controller.reads());
     let mut asked = wiring.replan.subscribe();
     // The first step marks everything anyway, and before it there is nothing to plan on.
     let mut started = false;
-    let mut engine = Engine::new(Arc::clone(room), wiring.clone());
+    let mut engine = Engine::new(Arc::clone(controller), wiring.clone());
     let shared = Arc::clone(&engine.shared);
 
     let end = loop {
@@ -104,10 +104,10 @@ async fn run_term<R: Room>(
         engine.show();
         let turn = engine.next_turn();
         tokio::select! {
-            () = shared.cancel.cancelled() => break End::OfTheRoom,
+            () = shared.cancel.cancelled() => break End::OfTheController,
             () = &mut term_ends => break End::OfTheTerm,
             step = cursor.next() => {
-                let Some(step) = step else { break End::OfTheRoom };
+                let Some(step) = step else { break End::OfTheController };
                 engine.mark(&step.old, &step.new, step.received);
                 if recovered(&*step.old, &*step.new) {
                     engine.queue.hurry(now());
@@ -132,18 +132,18 @@ async fn run_term<R: Room>(
 }
 
 /// What the runs of all keys share.
-struct Shared<R: Room> {
-    room: Arc<R>,
+struct Shared<R: Controller> {
+    controller: Arc<R>,
     accumulator: Accumulator<R::Snapshot>,
     writer: Writer,
     clock: Clock,
-    metrics: Arc<RoomMetrics>,
+    metrics: Arc<ControllerMetrics>,
     tracer: Option<Tracer>,
     /// Ends this term.
     cancel: CancellationToken,
 }
 
-struct Engine<R: Room> {
+struct Engine<R: Controller> {
     shared: Arc<Shared<R>>,
     events: EventSink,
     queue: Queue<R::Key>,
@@ -163,15 +163,23 @@ struct Run<K> {
     refusal: Option<String>,
 }
 
-impl<R: Room> Engine<R> {
-    fn new(room: Arc<R>, wiring: Wiring<R::Snapshot>) -> Self {
+impl<R: Controller> Engine<R> {
+    fn new(controller: Arc<R>, wiring: Wiring<R::Snapshot>) -> Self {
         let Wiring {
             accumulator, writer, events, clock, metrics, work_queue, tracer, cancel, ..
         } = wiring;
         let seed = u64::from(clock.now().subsec_nanosecond().unsigned_abs());
         let cancel = cancel.child_token();
         Self {
-            shared: Arc::new(Shared { room, accumulator, writer, clock, metrics, tracer, cancel }),
+            shared: Arc::new(Shared {
+                controller,
+                accumulator,
+                writer,
+                clock,
+                metrics,
+                tracer,
+                cancel,
+            }),
             events,
             queue: Queue::new(seed),
             postponed: Postponed::new(),
@@ -190,9 +198,9 @@ impl<R: Room> Engine<R> {
 
     /// Marks the keys whose plan may differ between two snapshots.
     fn mark(&mut self, old: &R::Snapshot, new: &R::Snapshot, received: Instant) {
-        let (room, queue, arrived) = (&self.shared.room, &mut self.queue, now());
-        room.dirty(old, new, &mut |key| queue.mark(key, received, arrived));
-        room.dirty_later(old, new, &mut |key, delay| {
+        let (controller, queue, arrived) = (&self.shared.controller, &mut self.queue, now());
+        controller.dirty(old, new, &mut |key| queue.mark(key, received, arrived));
+        controller.dirty_later(old, new, &mut |key, delay| {
             queue.mark_for(key, received, arrived + delay, arrived);
         });
     }
@@ -220,7 +228,7 @@ impl<R: Room> Engine<R> {
             self.begun.insert(job.key.clone(), started);
         }
         let snapshot = self.shared.accumulator.snapshot();
-        let plan = self.shared.room.plan(&job.key, &snapshot, self.shared.clock.now());
+        let plan = self.shared.controller.plan(&job.key, &snapshot, self.shared.clock.now());
         let planned = now();
         metrics.plan_duration.observe(planned.duration_since(started).as_secs_f64());
 
@@ -232,7 +240,7 @@ impl<R: Room> Engine<R> {
         steps.extend(ripe.into_iter().map(|later| later.step));
         let wake = [ripens, wake_after.map(|after| planned + after)].into_iter().flatten().min();
         tracing::debug!(
-            room = self.shared.room.name(), key = %job.key, attempt = job.failures,
+            controller = self.shared.controller.name(), key = %job.key, attempt = job.failures,
             seq = snapshot.seq(), step_count = steps.len(), "Planned",
         );
 
@@ -255,7 +263,7 @@ impl<R: Room> Engine<R> {
     fn tell(&self, run: &Run<R::Key>) {
         let Some(reason) = &run.refusal else { return };
         let snapshot = self.shared.accumulator.snapshot();
-        for event in self.shared.room.refused(&run.key, &snapshot, reason) {
+        for event in self.shared.controller.refused(&run.key, &snapshot, reason) {
             self.events.emit(event);
         }
     }
@@ -288,7 +296,7 @@ impl<R: Room> Engine<R> {
     }
 }
 
-impl<R: Room> Shared<R> {
+impl<R: Controller> Shared<R> {
     /// Sends the steps of a plan and waits until the view shows them. Returns what is refused for good, too.
     async fn write(
         &self,
@@ -306,7 +314,7 @@ impl<R: Room> Shared<R> {
         for failure in &outcome.failures {
             self.metrics.failed(failure.class.as_str());
             tracing::debug!(
-                room = self.room.name(), key = %job.key, step = failure.step,
+                controller = self.controller.name(), key = %job.key, step = failure.step,
                 class = %failure.class, error = failure.message, "Step failed",
             );
         }
@@ -331,7 +339,7 @@ impl<R: Room> Shared<R> {
             if let Some(sample) = &step.sample {
                 let ago = now().saturating_duration_since(*at);
                 let time = self.clock.now();
-                self.room.acknowledged(sample, time.checked_sub(ago).unwrap_or(time));
+                self.controller.acknowledged(sample, time.checked_sub(ago).unwrap_or(time));
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Tells users why nothing happens: a room that cannot read one of its sources plans nothing new, and without a word
+//! Tells users why nothing happens: a controller that cannot read one of its sources plans nothing new, and without a word
 //! that looks like an agent that is not there.
 
 use std::sync::Arc;
@@ -7,8 +7,8 @@ use std::time::Duration;
 use fleet_accumulator::Accumulator;
 use tokio_util::sync::CancellationToken;
 
+use crate::controller::Controller;
 use crate::events::EventSink;
-use crate::room::Room;
 use crate::writer::Writer;
 
 /// How often to look. What lasts from one look to the next is worth an Event; a start is over by then.
@@ -16,9 +16,9 @@ const EVERY: Duration = Duration::from_secs(5);
 /// Objects that are told. Whoever has more of them finds one that was.
 const TOLD: usize = 50;
 
-/// Reports what holds up `room`, until `cancel`. The sink keeps it from saying the same again and again.
-pub(crate) async fn report<R: Room>(
-    room: Arc<R>,
+/// Reports what holds up `controller`, until `cancel`. The sink keeps it from saying the same again and again.
+pub(crate) async fn report<R: Controller>(
+    controller: Arc<R>,
     accumulator: Accumulator<R::Snapshot>,
     writer: Writer,
     events: EventSink,
@@ -26,11 +26,11 @@ pub(crate) async fn report<R: Room>(
 ) {
     let mut before = Vec::new();
     while cancel.run_until_cancelled(tokio::time::sleep(EVERY)).await.is_some() {
-        let reasons = accumulator.blocking(room.required());
+        let reasons = accumulator.blocking(controller.required());
         // A standby leaves it to the process that leads.
         if !reasons.is_empty() && reasons == before && writer.may_write() {
-            tracing::debug!(room = room.name(), ?reasons, "Held up");
-            let told = room.held_up(&accumulator.snapshot(), &reasons.join("; "));
+            tracing::debug!(controller = controller.name(), ?reasons, "Held up");
+            let told = controller.held_up(&accumulator.snapshot(), &reasons.join("; "));
             told.into_iter().take(TOLD).for_each(|event| events.emit(event));
         }
         before = reasons;

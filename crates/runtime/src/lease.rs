@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::clock::{BootClock, Clock};
 use crate::writer::WriteGate;
-use elector::{Elector, Found, Record, Step};
+use elector::{Elector, Found, Object, Step};
 use server::{Failure, LeaseServer};
 
 pub use timing::{Timing, TimingError};
@@ -180,7 +180,7 @@ impl Candidate {
         }
     }
 
-    async fn write(&self, at: Option<String>, record: &Record) -> Result<Found, Failure> {
+    async fn write(&self, at: Option<String>, record: &Object) -> Result<Found, Failure> {
         self.server.write(at, record, self.timing.request_timeout()).await
     }
 

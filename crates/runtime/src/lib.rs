@@ -1,13 +1,13 @@
 //! What both agents need to run, whatever they decide.
 //!
 //! ```text
-//! clients ─▶ accumulator ─▶ engine: cursor ─▶ queue ─▶ Room::plan ─▶ writer ─▶ API servers
+//! clients ─▶ accumulator ─▶ engine: cursor ─▶ queue ─▶ Controller::plan ─▶ writer ─▶ API servers
 //!                             ▲                                        │
 //!                             └──────── waits for own writes ◀─────────┘
 //! ```
 //!
-//! - [`plan`]: what a room decides, as data; [`room`]: what a room is.
-//! - [`engine`]: drives a room; [`queue`]: which key is next; [`writer`]: sends plans.
+//! - [`plan`]: what a controller decides, as data; [`controller`]: what a controller is.
+//! - [`engine`]: drives a controller; [`queue`]: which key is next; [`writer`]: sends plans.
 //! - [`clients`]: connections and credentials; [`events`]: Kubernetes Events.
 //! - [`traces`]: where a change spent its time, told to a collector.
 //! - [`agent`]: all of it put together.
@@ -21,6 +21,7 @@ pub mod agent;
 pub mod args;
 pub mod clients;
 pub mod clock;
+pub mod controller;
 pub mod engine;
 pub mod events;
 mod held_up;
@@ -31,14 +32,13 @@ pub mod metrics;
 pub mod plan;
 pub mod pulse;
 pub mod queue;
-pub mod room;
 pub mod schema;
 #[cfg(feature = "testing")]
 pub mod testing;
 pub mod traces;
 pub mod writer;
 
-pub use room::Room;
+pub use controller::Controller;
 
 /// The allocator of whatever is linked statically, as in the image.
 #[cfg(target_env = "musl")]

@@ -1,10 +1,10 @@
-//! A value that plans depend on beside the snapshot, and that changes while rooms run.
+//! A value that plans depend on beside the snapshot, and that changes while controllers run.
 
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-/// Clones share the value. Whoever sets another one has to make the rooms [plan
+/// Clones share the value. Whoever sets another one has to make the controllers [plan
 /// anew](crate::engine::Replan); a plan reads it once.
 #[derive(Clone, Debug, Default)]
 pub struct Live<T>(Arc<Mutex<T>>);

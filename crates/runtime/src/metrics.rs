@@ -43,7 +43,7 @@ pub struct Metrics {
 /// What the runtime measures.
 #[derive(Clone, Debug)]
 pub struct Series {
-    rooms: RoomVecs,
+    controllers: ControllerVecs,
     work_queues: WorkQueueVecs,
     writer: Arc<WriterMetrics>,
     events: IntCounterVec,
@@ -65,9 +65,9 @@ impl Metrics {
         &self.registry
     }
 
-    /// The metrics of one room.
-    pub fn room(&self, name: &'static str) -> Arc<RoomMetrics> {
-        Arc::new(self.series.rooms.room(name))
+    /// The metrics of one controller.
+    pub fn controller(&self, name: &'static str) -> Arc<ControllerMetrics> {
+        Arc::new(self.series.controllers.controller(name))
     }
 
     /// The metrics of a queue by the names that others give them.
@@ -96,7 +96,7 @@ impl Series {
         agent: &str,
         version: &str,
     ) -> Result<Self, prometheus::Error> {
-        let rooms = RoomVecs::register(registry)?;
+        let controllers = ControllerVecs::register(registry)?;
         let work_queues = WorkQueueVecs::register(registry)?;
         let writer = Arc::new(WriterMetrics::register(registry)?);
         let events = Opts::new(
@@ -113,12 +113,12 @@ impl Series {
         let build = Gauge::with_opts(opts)?;
         build.set(1.0);
         registry.add(build)?;
-        Ok(Self { rooms, work_queues, writer, events })
+        Ok(Self { controllers, work_queues, writer, events })
     }
 }
 
 #[derive(Clone, Debug)]
-struct RoomVecs {
+struct ControllerVecs {
     plans: IntCounterVec,
     plan_duration: HistogramVec,
     queue_depth: IntGaugeVec,
@@ -132,7 +132,7 @@ struct RoomVecs {
     stage_part: HistogramVec,
 }
 
-impl RoomVecs {
+impl ControllerVecs {
     fn register(registry: &impl Register) -> Result<Self, prometheus::Error> {
         let counter = |name: &str, help: &str, labels: &[&str]| {
             let vec = IntCounterVec::new(Opts::new(name, help), labels)?;
@@ -140,7 +140,7 @@ impl RoomVecs {
             Ok::<_, prometheus::Error>(vec)
         };
         let gauge = |name: &str, help: &str| {
-            let vec = IntGaugeVec::new(Opts::new(name, help), &["room"])?;
+            let vec = IntGaugeVec::new(Opts::new(name, help), &["controller"])?;
             registry.add(vec.clone())?;
             Ok::<_, prometheus::Error>(vec)
         };
@@ -154,12 +154,12 @@ impl RoomVecs {
             plans: counter(
                 "fleet_runtime_plans_total",
                 "Plans computed, by whether they had writes.",
-                &["room", "outcome"],
+                &["controller", "outcome"],
             )?,
             plan_duration: histogram(
                 "fleet_runtime_plan_duration_seconds",
                 "Time to compute one plan.",
-                &["room"],
+                &["controller"],
                 &PLAN,
             )?,
             queue_depth: gauge("fleet_runtime_queue_depth", "Keys ready to be planned.")?,
@@ -171,23 +171,23 @@ impl RoomVecs {
             queue_wait: histogram(
                 "fleet_runtime_queue_wait_seconds",
                 "Time from a key being ready to its plan.",
-                &["room"],
+                &["controller"],
                 &FAST,
             )?,
             retries: counter(
                 "fleet_runtime_failures_total",
                 "Steps that failed, by class; their keys are retried.",
-                &["room", "class"],
+                &["controller", "class"],
             )?,
             own_write_timeouts: counter(
                 "fleet_runtime_own_write_timeouts_total",
                 "Own writes that the view did not show in time.",
-                &["room"],
+                &["controller"],
             )?,
             own_write_seen: histogram(
                 "fleet_runtime_own_write_seen_seconds",
                 "Time from the answer to a plan's last write until the view shows all of them: how much later watches tell.",
-                &["room"],
+                &["controller"],
                 &PARTS,
             )?,
             stage: histogram(
@@ -205,8 +205,8 @@ impl RoomVecs {
         })
     }
 
-    fn room(&self, name: &'static str) -> RoomMetrics {
-        RoomMetrics {
+    fn controller(&self, name: &'static str) -> ControllerMetrics {
+        ControllerMetrics {
             empty_plans: self.plans.with_label_values(&[name, "nothing"]),
             writing_plans: self.plans.with_label_values(&[name, "writes"]),
             plan_duration: self.plan_duration.with_label_values(&[name]),
@@ -219,14 +219,14 @@ impl RoomVecs {
             retries: self.retries.clone(),
             stage: self.stage.clone(),
             stage_part: self.stage_part.clone(),
-            room: name,
+            controller: name,
         }
     }
 }
 
-/// The metrics of one room; look-ups of labels happened once where the hot path needs them.
+/// The metrics of one controller; look-ups of labels happened once where the hot path needs them.
 #[derive(Debug)]
-pub struct RoomMetrics {
+pub struct ControllerMetrics {
     pub(crate) empty_plans: IntCounter,
     pub(crate) writing_plans: IntCounter,
     pub(crate) plan_duration: Histogram,
@@ -239,13 +239,13 @@ pub struct RoomMetrics {
     retries: IntCounterVec,
     stage: HistogramVec,
     stage_part: HistogramVec,
-    room: &'static str,
+    controller: &'static str,
 }
 
-impl RoomMetrics {
+impl ControllerMetrics {
     /// Counts a step that failed with `class`.
     pub(crate) fn failed(&self, class: &str) {
-        self.retries.with_label_values(&[self.room, class]).inc();
+        self.retries.with_label_values(&[self.controller, class]).inc();
     }
 
     /// Times one stage: from the event that dirtied the key to the acknowledged write.
@@ -321,17 +321,17 @@ mod tests {
     #[test]
     fn what_was_counted_can_be_scraped() {
         let metrics = Metrics::new("member-agent", "1.2.3").unwrap();
-        let room = metrics.room("export");
-        room.failed("conflict");
-        room.stage("export", Duration::from_millis(4));
-        room.queue_depth.set(3);
+        let controller = metrics.controller("export");
+        controller.failed("conflict");
+        controller.stage("export", Duration::from_millis(4));
+        controller.queue_depth.set(3);
         metrics.writer().answered(["hub", "create", "Service"], "201", Duration::from_millis(2));
 
         let text = TextEncoder::new().encode_to_string(&metrics.registry().gather()).unwrap();
         for line in [
             r#"fleet_build_info{agent="member-agent",version="1.2.3"} 1"#,
-            r#"fleet_runtime_failures_total{class="conflict",room="export"} 1"#,
-            r#"fleet_runtime_queue_depth{room="export"} 3"#,
+            r#"fleet_runtime_failures_total{class="conflict",controller="export"} 1"#,
+            r#"fleet_runtime_queue_depth{controller="export"} 3"#,
             r#"fleet_networking_stage_duration_seconds_bucket{stage="export",le="0.005"} 1"#,
             r#"fleet_networking_stage_duration_seconds_bucket{stage="export",le="0.003"} 0"#,
             r#"fleet_runtime_api_requests_total{cluster="hub",code="201",kind="Service",verb="create"} 1"#,
@@ -346,17 +346,17 @@ mod tests {
     #[test]
     fn a_name_is_registered_once_and_counters_belong_to_a_process() {
         let metrics = Metrics::new("member-agent", "1").unwrap();
-        assert!(RoomVecs::register(metrics.registry()).is_err());
+        assert!(ControllerVecs::register(metrics.registry()).is_err());
         assert!(WriterMetrics::register(metrics.registry()).is_err());
         let text = TextEncoder::new().encode_to_string(&metrics.registry().gather()).unwrap();
         assert!(text.contains("process_start_time_seconds "), "{text}");
     }
 
     #[test]
-    fn rooms_share_a_registry() {
+    fn controllers_share_a_registry() {
         let metrics = Metrics::new("member-agent", "1").unwrap();
-        metrics.room("export").empty_plans.inc();
-        metrics.room("import").empty_plans.inc();
-        assert_eq!(metrics.room("import").empty_plans.get(), 1);
+        metrics.controller("export").empty_plans.inc();
+        metrics.controller("import").empty_plans.inc();
+        assert_eq!(metrics.controller("import").empty_plans.get(), 1);
     }
 }

@@ -138,7 +138,7 @@ pub struct Step {
     pub stage: Option<&'static str>,
     /// Its part in a trace. What is planned does not depend on whether there are traces.
     pub trace: Option<Trace>,
-    /// Handed back to the room once the step was acknowledged.
+    /// Handed back to the controller once the step was acknowledged.
     pub sample: Option<Sample>,
 }
 
@@ -177,7 +177,7 @@ impl Step {
         self
     }
 
-    /// Reports `sample` to the room after the acknowledgement.
+    /// Reports `sample` to the controller after the acknowledgement.
     #[must_use]
     pub fn sample(mut self, sample: Option<Sample>) -> Self {
         self.sample = sample;

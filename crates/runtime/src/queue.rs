@@ -1,6 +1,6 @@
 //! Which keys still have to be planned, and when.
 //!
-//! Pure: time comes in as a value and nothing waits. One [room loop](crate::engine) owns a queue,
+//! Pure: time comes in as a value and nothing waits. One [controller loop](crate::engine) owns a queue,
 //! so there is no lock either. The rules:
 //!
 //! - a key waits at most once, however often it is marked;

@@ -9,7 +9,7 @@ mod rules;
 
 use std::collections::BTreeMap;
 
-use fleet_accumulator::{ClusterId, Record, ResourceVersion, Tracked, Uid, View};
+use fleet_accumulator::{ClusterId, Object, ResourceVersion, Tracked, Uid, View};
 use fleet_api::{ObjectName, ResourceKind};
 use jiff::Timestamp;
 use kube::ResourceExt;
@@ -355,13 +355,13 @@ impl ModelServer {
     }
 }
 
-fn record<T: Tracked>(name: &ObjectName, object: &Value) -> Record<T> {
+fn record<T: Tracked>(name: &ObjectName, object: &Value) -> Object<T> {
     let wire: T::Wire =
         serde_json::from_value(object.clone()).expect("what was stored decodes as its kind");
     let uid = Uid::from(wire.uid().unwrap_or_default().as_str());
     let version = ResourceVersion::from(wire.resource_version().unwrap_or_default().as_str());
     let content = T::project(wire).expect("what was stored is complete");
-    Record::new(name.clone(), uid, version, content)
+    Object::new(name.clone(), uid, version, content)
 }
 
 /// The server stores times in whole seconds.

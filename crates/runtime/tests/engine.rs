@@ -1,4 +1,4 @@
-//! The engine with a toy room between two toy clusters.
+//! The engine with a toy controller between two toy clusters.
 
 #[path = "engine/fairness.rs"]
 mod fairness;
@@ -184,7 +184,7 @@ async fn a_view_that_stays_behind_is_checked_with_a_read() {
     world.hold_events(true);
     world.wish("a", "2");
     world.until(|world| world.requests().contains(&Method::GET)).await;
-    let timeouts = "fleet_runtime_own_write_timeouts_total{room=\"copy\"}";
+    let timeouts = "fleet_runtime_own_write_timeouts_total{controller=\"copy\"}";
     assert_eq!(running.metric(timeouts), Some(1.0));
     world.hold_events(false);
     world.wish("a", "3");
@@ -241,7 +241,7 @@ async fn failures_are_retried_with_growing_delays() {
     // 0.1 + 0.2 + 0.4 + 0.8 + 1.6 + 3.2 s, shortened by a fifth at most.
     let took = start.elapsed();
     assert!(took >= Duration::from_millis(5040) && took < Duration::from_millis(6400), "{took:?}");
-    let failures = "fleet_runtime_failures_total{class=\"transient\",room=\"copy\"}";
+    let failures = "fleet_runtime_failures_total{class=\"transient\",controller=\"copy\"}";
     assert_eq!(running.metric(failures), Some(6.0));
     running.stop().await;
 }

@@ -8,9 +8,9 @@ use std::sync::Arc;
 use criterion::{BatchSize, Criterion};
 use fleet_accumulator::{SourceId, SourceSet};
 use fleet_api::{ResourceKind, kinds};
-use fleet_runtime::room::Room;
+use fleet_runtime::controller::Controller;
 use fleet_runtime::testing::ModelServer;
-use hub_agent::service::ServiceRoom;
+use hub_agent::service::ServiceController;
 use hub_agent::snapshot::HubSnapshot;
 use jiff::Timestamp;
 use member_agent::snapshot::MemberSnapshot;
@@ -24,28 +24,36 @@ use crate::lists::{Lists, Seen};
 pub(crate) fn hub(criterion: &mut Criterion, fleet: &Fleet, size: usize) {
     let hub = &fleet.hub.model;
     let change = Change::of(HubSnapshot::slice_exports(), hub, kinds::ENDPOINT_SLICE_EXPORT);
-    let room = &fleet.hub_desk.room;
-    let sources = room.required();
+    let controller = &fleet.hub_desk.controller;
+    let sources = controller.required();
     let lists = Seen { own: hub, hub, namespace: None }.lists::<HubSnapshot>(sources, size);
-    let case = Case::<ServiceRoom> { name: "hub agent", room, sources, size };
+    let case = Case::<ServiceController> { name: "hub agent", controller, sources, size };
     case.list(criterion, &lists);
     case.change(criterion, lists, change);
 }
 
 /// The exporter's agent, when its cluster changes a slice.
 pub(crate) fn exporter(criterion: &mut Criterion, fleet: &Fleet, size: usize) {
-    let (own, room) = (&fleet.members[0].model, &fleet.agents[0].export.room);
+    let (own, controller) = (&fleet.members[0].model, &fleet.agents[0].export.controller);
     let change = Change::of(MemberSnapshot::endpoint_slices(), own, kinds::ENDPOINT_SLICE);
     let seen = Seen { own, hub: &fleet.hub.model, namespace: Some("fleet-member-a") };
-    Case::of_member("exporter", room, size).change(criterion, seen.member_lists(size), change);
+    Case::of_member("exporter", controller, size).change(
+        criterion,
+        seen.member_lists(size),
+        change,
+    );
 }
 
 /// The importer's agent, when the hub distributes a changed slice.
 pub(crate) fn importer(criterion: &mut Criterion, fleet: &Fleet, size: usize) {
-    let (hub, room) = (&fleet.hub.model, &fleet.agents[1].import.room);
+    let (hub, controller) = (&fleet.hub.model, &fleet.agents[1].import.controller);
     let change = Change::of(MemberSnapshot::slice_imports(), hub, kinds::ENDPOINT_SLICE_IMPORT);
     let seen = Seen { own: &fleet.members[1].model, hub, namespace: Some("fleet-member-b") };
-    Case::of_member("importer", room, size).change(criterion, seen.member_lists(size), change);
+    Case::of_member("importer", controller, size).change(
+        criterion,
+        seen.member_lists(size),
+        change,
+    );
 }
 
 /// Events about one slice, each with another endpoint than the one before.
@@ -74,21 +82,21 @@ impl Change {
     }
 }
 
-/// One room of an agent that watches so many objects.
+/// One controller of an agent that watches so many objects.
 struct Case<'a, R> {
     name: &'static str,
-    room: &'a R,
+    controller: &'a R,
     sources: SourceSet,
     size: usize,
 }
 
-impl<'a, R: Room<Snapshot = MemberSnapshot>> Case<'a, R> {
-    fn of_member(name: &'static str, room: &'a R, size: usize) -> Self {
-        Self { name, room, sources: MemberSnapshot::networking(), size }
+impl<'a, R: Controller<Snapshot = MemberSnapshot>> Case<'a, R> {
+    fn of_member(name: &'static str, controller: &'a R, size: usize) -> Self {
+        Self { name, controller, sources: MemberSnapshot::networking(), size }
     }
 }
 
-impl<R: Room> Case<'_, R> {
+impl<R: Controller> Case<'_, R> {
     fn id(&self, what: &str) -> String {
         format!("{what}/{}", self.size)
     }
@@ -125,7 +133,7 @@ impl<R: Room> Case<'_, R> {
         let keys = self.dirty(&before, &after);
         let [key] = &keys[..] else { panic!("one key is marked, not {keys:?}") };
         let now = Timestamp::from_second(1_767_225_600).unwrap();
-        let plan = |snapshot: &R::Snapshot| self.room.plan(key, snapshot, now);
+        let plan = |snapshot: &R::Snapshot| self.controller.plan(key, snapshot, now);
         assert_eq!(plan(&before).steps, [], "nothing was missing before");
         assert_eq!(plan(&after).steps.len(), 1, "one write is missing after the change");
 
@@ -159,7 +167,7 @@ impl<R: Room> Case<'_, R> {
 
     fn dirty(&self, old: &R::Snapshot, new: &R::Snapshot) -> Vec<R::Key> {
         let mut keys = BTreeSet::new();
-        self.room.dirty(old, new, &mut |key| {
+        self.controller.dirty(old, new, &mut |key| {
             keys.insert(key);
         });
         keys.into_iter().collect()

@@ -6,16 +6,16 @@ use std::time::Duration;
 use fleet_accumulator::{ClusterId, Snapshot, SourceSet, Step};
 use fleet_api::{ObjectName, ResourceKind, kinds};
 use fleet_model::served::Served;
+use fleet_runtime::controller::Controller;
 use fleet_runtime::live::Live;
 use fleet_runtime::plan::Plan;
-use fleet_runtime::room::Room;
 use fleet_runtime::testing::{ModelServer, execute};
-use hub_agent::service::ServiceRoom;
+use hub_agent::service::ServiceController;
 use hub_agent::snapshot::HubSnapshot;
 use jiff::Timestamp;
 use member_agent::Settings;
-use member_agent::export::ExportRoom;
-use member_agent::import::ImportRoom;
+use member_agent::export::ExportController;
+use member_agent::import::ImportController;
 use member_agent::metrics::{ExportMetrics, ImportMetrics};
 use member_agent::snapshot::MemberSnapshot;
 use serde_json::{Value, json};
@@ -34,26 +34,26 @@ pub(crate) enum Who {
     Importer,
 }
 
-/// A room, and the keys that it has to plan again because a server refused a step.
-pub(crate) struct Desk<R: Room> {
-    pub(crate) room: R,
+/// A controller, and the keys that it has to plan again because a server refused a step.
+pub(crate) struct Desk<R: Controller> {
+    pub(crate) controller: R,
     again: BTreeSet<R::Key>,
 }
 
-impl<R: Room> Desk<R> {
-    fn new(room: R) -> Self {
-        Self { room, again: BTreeSet::new() }
+impl<R: Controller> Desk<R> {
+    fn new(controller: R) -> Self {
+        Self { controller, again: BTreeSet::new() }
     }
 
     /// Plans for what the step marks.
     fn plans(&mut self, step: &Step<R::Snapshot>, now: Timestamp) -> Vec<(R::Key, Plan)> {
         let mut keys = std::mem::take(&mut self.again);
-        self.room.dirty(&step.old, &step.new, &mut |key| {
+        self.controller.dirty(&step.old, &step.new, &mut |key| {
             keys.insert(key);
         });
         keys.into_iter()
             .map(|key| {
-                let plan = self.room.plan(&key, &step.new, now);
+                let plan = self.controller.plan(&key, &step.new, now);
                 (key, plan)
             })
             .collect()
@@ -72,8 +72,8 @@ impl<R: Room> Desk<R> {
 pub(crate) struct Member {
     agent: Agent<MemberSnapshot>,
     namespace: String,
-    pub(crate) export: Desk<ExportRoom>,
-    pub(crate) import: Desk<ImportRoom>,
+    pub(crate) export: Desk<ExportController>,
+    pub(crate) import: Desk<ImportController>,
 }
 
 impl Member {
@@ -87,8 +87,8 @@ impl Member {
         Self {
             agent: Agent::new(MemberSnapshot::networking()),
             namespace: settings.identity.hub_namespace.clone(),
-            export: Desk::new(ExportRoom::new(settings.clone(), export)),
-            import: Desk::new(ImportRoom::new(settings, import)),
+            export: Desk::new(ExportController::new(settings.clone(), export)),
+            import: Desk::new(ImportController::new(settings, import)),
         }
     }
 }
@@ -98,7 +98,7 @@ pub(crate) struct Fleet {
     pub(crate) hub: Server,
     pub(crate) members: [Server; 2],
     hub_agent: Agent<HubSnapshot>,
-    pub(crate) hub_desk: Desk<ServiceRoom>,
+    pub(crate) hub_desk: Desk<ServiceController>,
     pub(crate) agents: [Member; 2],
     /// Whose work goes through [`counted`].
     counts: Option<Who>,
@@ -115,17 +115,17 @@ impl Fleet {
     pub(crate) fn exchanged(services: usize) -> Self {
         let hub = Server::new(ClusterId::Hub, &["team", "fleet-member-a", "fleet-member-b"]);
         let member = || Server::new(ClusterId::Local, &["team", "fleet-system"]);
-        let room = ServiceRoom::default();
-        room.settings.served.set(Some(Served::OURS));
+        let controller = ServiceController::default();
+        controller.settings.served.set(Some(Served::OURS));
         let mut fleet = Self {
             hub,
             members: [member(), member()],
-            hub_agent: Agent::new(room.required()),
-            hub_desk: Desk::new(room),
+            hub_agent: Agent::new(controller.required()),
+            hub_desk: Desk::new(controller),
             agents: ["a", "b"].map(Member::new),
             counts: None,
         };
-        empty(&fleet.hub_agent, fleet.hub_desk.room.required());
+        empty(&fleet.hub_agent, fleet.hub_desk.controller.required());
         for member in &fleet.agents {
             empty(&member.agent, MemberSnapshot::networking());
         }

@@ -141,7 +141,7 @@ async fn at_rest(agents: &Agents, deadline: Duration) -> Result<Instant> {
             .iter()
             .sum();
         // Heartbeats of 100 members never rest.
-        let plans = metrics.sum("fleet_runtime_plans_total", &[("room", "service")]);
+        let plans = metrics.sum("fleet_runtime_plans_total", &[("controller", "service")]);
         let ready = agents.readiness(Agent::Hub).await?.0 == 200;
         if ready && waiting == 0.0 && last == Some(plans) {
             looks += 1;

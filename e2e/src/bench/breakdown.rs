@@ -9,7 +9,7 @@ const PARTS: &str = "fleet_networking_stage_part_duration_seconds";
 const SEEN: &str = "fleet_runtime_own_write_seen_seconds";
 const DECODE: &str = "fleet_accumulator_decode_seconds";
 
-/// An agent on the way, its stage and its room, and the kind that it hears of.
+/// An agent on the way, its stage and its controller, and the kind that it hears of.
 const AGENTS: [(&str, &str, &str, &str); 3] = [
     ("exporter", "export", "export", "EndpointSlice"),
     ("hub agent", "distribute", "service", "EndpointSliceExport"),
@@ -32,7 +32,7 @@ pub(super) fn lines(work: &Scrape, user: Times, whole: Times) -> Vec<String> {
         line("user's write and its event, outside clock", user, Some(whole)),
     ];
     let mut sum = user.p50;
-    for (agent, stage, room, kind) in AGENTS {
+    for (agent, stage, controller, kind) in AGENTS {
         let mut add = |part: &str, times: Option<Times>, counts: bool| {
             let Some(times) = times else { return };
             sum += if counts { times.p50 } else { 0.0 };
@@ -43,7 +43,7 @@ pub(super) fn lines(work: &Scrape, user: Times, whole: Times) -> Vec<String> {
         for step in STEPS {
             add(step, work.times(PARTS, &[("stage", stage), ("part", step)]), true);
         }
-        add("watch, after the answer", work.times(SEEN, &[("room", room)]), true);
+        add("watch, after the answer", work.times(SEEN, &[("controller", controller)]), true);
     }
     let difference = (sum / whole.p50 - 1.0) * 100.0;
     lines.push(format!(

@@ -129,10 +129,10 @@ fn rectangle(
     let (name, percent) = (escaped(function), ratio(samples, all) * 100.0);
     let hue =
         function.bytes().fold(7_u32, |hash, byte| hash.wrapping_mul(31) + u32::from(byte)) % 50;
-    let mut room = width;
+    let mut controller = width;
     let fits = |_: &char| {
-        room -= LETTER;
-        room > 0.0
+        controller -= LETTER;
+        controller > 0.0
     };
     let shown = escaped(&function.chars().take_while(fits).collect::<String>());
     // Writing to a String does not fail.

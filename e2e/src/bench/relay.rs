@@ -10,7 +10,7 @@ use fleet_api::{
     Endpoint, EndpointPort, ExportedObjectReference, ExportedSliceSpec, OwnerServiceReference,
     ResourceKind, kinds,
 };
-use fleet_model::records::{EndpointSliceExportWire, EndpointSliceImportWire, ManagedSliceWire};
+use fleet_model::objects::{EndpointSliceExportWire, EndpointSliceImportWire, ManagedSliceWire};
 use http::Request;
 use http::header::{ACCEPT, CONTENT_TYPE};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;

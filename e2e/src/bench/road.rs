@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use fleet_api::kinds;
 use fleet_api::labels;
 use fleet_api::names::{SYSTEM_NAMESPACE, member_namespace};
-use fleet_model::records::ManagedSliceWire;
+use fleet_model::objects::ManagedSliceWire;
 use kube::{Api, Client};
 use tokio::sync::watch;
 

@@ -208,8 +208,8 @@ mod tests {
         let mut both = scrape(&format!("{REQUESTS}{{verb=\"create\",code=\"201\"}} 3\n"));
         both.add(&format!(
             "{REQUESTS}{{verb=\"create\",code=\"201\"}} 2\n{REQUESTS}{{verb=\"patch\",kind=\"X\",code=\"409\"}} 1\n\
-             {PLANS}{{room=\"export\",outcome=\"nothing\"}} 7\n\
-             {FAILURES}{{room=\"export\",class=\"conflict\"}} 1\n"
+             {PLANS}{{controller=\"export\",outcome=\"nothing\"}} 7\n\
+             {FAILURES}{{controller=\"export\",class=\"conflict\"}} 1\n"
         ));
         let line = both.to_string();
         assert!(

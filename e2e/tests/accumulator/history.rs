@@ -1,6 +1,6 @@
 //! An API server that no longer knows the history which a watch wants to go on from: a real 410 Gone.
 
-use fleet_accumulator::{Record, Tracked, View};
+use fleet_accumulator::{Object, Tracked, View};
 use fleet_e2e::proxy::Proxy;
 use fleet_e2e::testbed::cluster::Cluster;
 use fleet_e2e::wait::wait_until;
@@ -31,7 +31,7 @@ async fn until_listed(eyes: &Eyes<Seen>, lists: u64) {
 }
 
 fn shares_everything<T: Tracked>(one: &View<T>, other: &View<T>) -> bool {
-    let pointer = |record: &Record<T>| Arc::as_ptr(&record.object);
+    let pointer = |record: &Object<T>| Arc::as_ptr(&record.object);
     one.iter().map(pointer).eq(other.iter().map(pointer))
 }
 
@@ -102,7 +102,7 @@ pub(crate) async fn forgotten_and_much_gone(cluster: &Cluster) {
     .await;
     // The first list's news are shown at once, and its losses are not.
     until_counts(&follower, [41, 0, 0, 0]).await;
-    let held = eyes.metric("fleet_accumulator_fuse_open", &[("source", "slices")]);
+    let held = eyes.metric("fleet_accumulator_withheld_deletions", &[("source", "slices")]);
     assert!(eyes.lists("slices") > 2 || held == 30, "{held} are held");
     until_counts(&follower, [41, 0, 0, 30]).await;
     eyes.until_live().await;

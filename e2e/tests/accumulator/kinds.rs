@@ -9,7 +9,7 @@ use fleet_e2e::proxy::Proxy;
 use fleet_e2e::testbed::cluster::Cluster;
 use fleet_e2e::testbed::{crds, join};
 use fleet_e2e::wait::wait_until;
-use fleet_model::records::{MultiClusterServiceRecord, ServiceExportRecord};
+use fleet_model::objects::{MultiClusterService, ServiceExport};
 use futures::future::try_join_all;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::Api;
@@ -22,9 +22,9 @@ views! {
     /// One kind that is needed and one that may be missing.
     pub(crate) struct Kinds {
         /// Needed.
-        local exports: ServiceExportRecord,
+        local exports: ServiceExport,
         /// May be missing.
-        local optional wishes: MultiClusterServiceRecord,
+        local optional wishes: MultiClusterService,
     }
 }
 
@@ -84,7 +84,7 @@ pub(crate) async fn kinds_come_and_go(cluster: &Cluster) {
 async fn removed_by_accident(
     cluster: &Cluster,
     eyes: &Eyes<Kinds>,
-    exports: &Follower<ServiceExportRecord>,
+    exports: &Follower<ServiceExport>,
 ) {
     let needed = SourceSet::from([Kinds::exports()]);
     remove(cluster, kinds::SERVICE_EXPORT).await;

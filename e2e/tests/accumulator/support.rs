@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 use fleet_accumulator::{
-    Accumulator, AnyView, Builder, Change, Config, Cursor, Record, ResourceVersion, Snapshot,
+    Accumulator, AnyView, Builder, Change, Config, Cursor, Object, ResourceVersion, Snapshot,
     SourceSet, SourceSpec, SourceState, Step, Tracked, Uid, View, views,
 };
 use fleet_api::ObjectName;
@@ -17,7 +17,7 @@ use fleet_e2e::proxy::Proxy;
 use fleet_e2e::testbed::cluster::Cluster;
 use fleet_e2e::testbed::join;
 use fleet_e2e::wait::{wait_for, wait_until};
-use fleet_model::records::{EndpointSliceRecord, EndpointSliceWire, NamespaceRecord};
+use fleet_model::objects::{self, EndpointSliceWire, Namespace};
 use fleet_runtime::clients;
 use futures::{FutureExt, StreamExt, TryStreamExt};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
@@ -50,9 +50,9 @@ views! {
     /// What most tests watch.
     pub(crate) struct Seen {
         /// Slices, usually of one namespace.
-        local slices: EndpointSliceRecord,
+        local slices: objects::EndpointSlice,
         /// All namespaces, where a test reads them.
-        local namespaces: NamespaceRecord,
+        local namespaces: Namespace,
     }
 }
 
@@ -201,7 +201,7 @@ pub(crate) fn sample(text: &str, name: &str, labels: &[(&str, &str)]) -> u64 {
 
 /// What a consumer knows that has nothing but the differences of its cursor.
 pub(crate) struct Fold<T> {
-    content: BTreeMap<ObjectName, Record<T>>,
+    content: BTreeMap<ObjectName, Object<T>>,
     pub(crate) added: usize,
     pub(crate) updated: usize,
     pub(crate) replaced: usize,
@@ -313,7 +313,7 @@ impl<T: Tracked> Follower<T> {
     }
 }
 
-type Fresh = BTreeMap<ObjectName, (Uid, ResourceVersion, EndpointSliceRecord)>;
+type Fresh = BTreeMap<ObjectName, (Uid, ResourceVersion, objects::EndpointSlice)>;
 
 /// The slices as a list shows them now.
 async fn fresh(api: &Api<EndpointSliceWire>) -> Result<Fresh> {
@@ -323,7 +323,7 @@ async fn fresh(api: &Api<EndpointSliceWire>) -> Result<Fresh> {
         let text = |field: Option<String>| field.unwrap_or_default();
         let name = ObjectName::new(text(meta.namespace), text(meta.name));
         let (uid, version) = (text(meta.uid).into(), text(meta.resource_version).into());
-        let content = EndpointSliceRecord::project(wire).map_err(anyhow::Error::msg)?;
+        let content = objects::EndpointSlice::project(wire).map_err(anyhow::Error::msg)?;
         Ok((name, (uid, version, content)))
     };
     list.items.into_iter().map(item).collect()
@@ -333,7 +333,7 @@ async fn fresh(api: &Api<EndpointSliceWire>) -> Result<Fresh> {
 pub(crate) async fn until_fresh(
     cluster: &Cluster,
     namespace: Option<&str>,
-    view: impl Fn() -> View<EndpointSliceRecord>,
+    view: impl Fn() -> View<objects::EndpointSlice>,
 ) {
     let client = cluster.client();
     let api = match namespace {

@@ -8,21 +8,21 @@ use std::time::Duration;
 use fleet_accumulator::macros::{Field, FieldVisitor};
 use fleet_accumulator::{Accumulator, Builder, ClusterId, Config, Snapshot, SourceId, Tracked};
 use fleet_model::served::Served;
-use fleet_runtime::Room;
+use fleet_runtime::Controller;
 use fleet_runtime::clock::Clock;
-use fleet_runtime::engine::{Replan, Wiring, run_room};
+use fleet_runtime::engine::{Replan, Wiring, run_controller};
 use fleet_runtime::events::EventSink;
 use fleet_runtime::live::Live;
 use fleet_runtime::metrics::Metrics;
 use fleet_runtime::testing::ModelServer;
 use fleet_runtime::writer::{WriteGate, Writer, WriterSettings};
-use hub_agent::member::MemberRoom;
-use hub_agent::service::ServiceRoom;
+use hub_agent::member::MemberController;
+use hub_agent::service::ServiceController;
 use hub_agent::snapshot::HubSnapshot;
 use member_agent::Settings;
-use member_agent::export::ExportRoom;
-use member_agent::import::{ImportRoom, KeptMetrics};
-use member_agent::membership::MembershipRoom;
+use member_agent::export::ExportController;
+use member_agent::import::{ImportController, KeptMetrics};
+use member_agent::membership::MembershipController;
 use member_agent::metrics::{ExportMetrics, ImportMetrics, MembershipMetrics};
 use member_agent::snapshot::MemberSnapshot;
 use tokio::sync::watch;
@@ -40,7 +40,7 @@ pub(crate) struct Agent {
     pub(crate) name: String,
     pub(crate) valves: Valves,
     metrics: Metrics,
-    rooms: TaskTracker,
+    controllers: TaskTracker,
     cancel: CancellationToken,
 }
 
@@ -53,7 +53,7 @@ pub(crate) fn valves<S: Snapshot>() -> Valves {
 struct Parts<S> {
     wiring: Wiring<S>,
     metrics: Metrics,
-    rooms: TaskTracker,
+    controllers: TaskTracker,
 }
 
 impl<S: Snapshot> Parts<S> {
@@ -87,24 +87,24 @@ impl<S: Snapshot> Parts<S> {
             writer,
             events: EventSink::disabled(),
             clock: Clock::fixed(hub.read(ModelServer::now)),
-            metrics: metrics.room("none"),
+            metrics: metrics.controller("none"),
             work_queue: None,
             replan: Replan::new(),
             cancel,
         };
-        Self { wiring, metrics, rooms: TaskTracker::new() }
+        Self { wiring, metrics, controllers: TaskTracker::new() }
     }
 
-    fn room<R: Room<Snapshot = S>>(&self, room: R) {
-        let metrics = self.metrics.room(room.name());
+    fn controller<R: Controller<Snapshot = S>>(&self, controller: R) {
+        let metrics = self.metrics.controller(controller.name());
         let wiring = Wiring { metrics, ..self.wiring.clone() };
-        self.rooms.spawn(run_room(Arc::new(room), wiring));
+        self.controllers.spawn(run_controller(Arc::new(controller), wiring));
     }
 
     fn run(self, name: &str, valves: Valves) -> Agent {
-        let Self { wiring, metrics, rooms } = self;
-        rooms.close();
-        Agent { name: name.to_owned(), valves, metrics, rooms, cancel: wiring.cancel }
+        let Self { wiring, metrics, controllers } = self;
+        controllers.close();
+        Agent { name: name.to_owned(), valves, metrics, controllers, cancel: wiring.cancel }
     }
 }
 
@@ -112,10 +112,10 @@ impl Agent {
     /// The hub agent.
     pub(crate) fn hub(hub: &Api, valves: Valves) -> Self {
         let parts = Parts::<HubSnapshot>::new("hub", hub, hub, None, &valves);
-        let room = ServiceRoom::default();
-        room.settings.served.set(Some(Served::OURS));
-        parts.room(MemberRoom { settings: room.settings.clone() });
-        parts.room(room);
+        let controller = ServiceController::default();
+        controller.settings.served.set(Some(Served::OURS));
+        parts.controller(MemberController { settings: controller.settings.clone() });
+        parts.controller(controller);
         parts.run("hub", valves)
     }
 
@@ -135,9 +135,9 @@ impl Agent {
         let accumulator = parts.wiring.accumulator.clone();
         let kept = KeptMetrics::new(accumulator, settings.identity.clone()).unwrap();
         registry.register(Box::new(kept)).unwrap();
-        parts.room(ExportRoom::new(settings.clone(), export));
-        parts.room(ImportRoom::new(settings.clone(), import));
-        parts.room(MembershipRoom::new(settings, membership));
+        parts.controller(ExportController::new(settings.clone(), export));
+        parts.controller(ImportController::new(settings.clone(), import));
+        parts.controller(MembershipController::new(settings, membership));
         parts.run(name, valves)
     }
 
@@ -148,7 +148,7 @@ impl Agent {
 
     /// How many objects a watch does not show any more and that wait for a second list.
     pub(crate) fn held(&self, field: &str) -> usize {
-        self.metric("fleet_accumulator_fuse_open{", &format!("source=\"{field}\""))
+        self.metric("fleet_accumulator_withheld_deletions{", &format!("source=\"{field}\""))
     }
 
     /// How many imported slices it keeps although the hub does not show their copies.
@@ -167,7 +167,7 @@ impl Agent {
     /// Ends it, after the requests on their way.
     pub(crate) async fn stop(self) {
         self.cancel.cancel();
-        self.rooms.wait().await;
+        self.controllers.wait().await;
     }
 }
 

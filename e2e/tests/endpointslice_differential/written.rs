@@ -11,7 +11,7 @@ type Written = (&'static str, [u64; 3], &'static [&'static [u64]]);
 const WRITTEN: [Written; 5] = [
     // A named port over a sidecar makes two groups; reserved label, hostname, finished pod, text of the annotation.
     (include_str!("scenarios/1-first-sync.json"), [3, 0, 0], &[&[2, 1], &[1]]),
-    // Two updated slices are filled, the larger first; an unchanged one with room stays alone.
+    // Two updated slices are filled, the larger first; an unchanged one with controller stays alone.
     (include_str!("scenarios/2-fullest-first.json"), [0, 2, 0], &[&[4, 2, 1]]),
     // Order of recycling, a foreign slice is not recycled, annotations are lost.
     (include_str!("scenarios/3-port-change-recycles.json"), [0, 2, 2], &[&[2, 1]]),

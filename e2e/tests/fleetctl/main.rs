@@ -14,7 +14,7 @@ mod tool;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use fleet_api::events::HELD_UP;
+use fleet_api::events::BLOCKED;
 use fleet_api::kinds;
 use fleet_api::names::SYSTEM_NAMESPACE;
 use fleet_e2e::exchange::{export, import, unexport, wait_condition, wait_imported};
@@ -275,7 +275,7 @@ async fn what_an_agent_owes_is_told(
     web.set_addresses(std::slice::from_ref(&address)).await?;
     tool.stops("AgentBehind", "stops in west: its agent has yet to update EndpointSlice").await?;
     hold_up(west).await?;
-    tool.stops("AgentHeldUp", "and is held up: the API server is on holiday").await?;
+    tool.stops("AgentBlocked", "and is held up: the API server is on holiday").await?;
     let diff = tool.run(&["diff"]).await?.exits(1)?;
     diff.tells(&[
         "update EndpointSlice fleet-system/",
@@ -301,7 +301,7 @@ async fn hold_up(cluster: &Cluster) -> Result<()> {
     let event = json!({
         "apiVersion": "events.k8s.io/v1", "kind": "Event",
         "metadata": { "name": "held-up", "namespace": TEAM },
-        "eventTime": MicroTime(Clock::system().now()), "type": "Warning", "reason": HELD_UP, "action": HELD_UP,
+        "eventTime": MicroTime(Clock::system().now()), "type": "Warning", "reason": BLOCKED, "action": BLOCKED,
         "note": "the API server is on holiday",
         "reportingController": "member-agent", "reportingInstance": "test",
         "regarding": { "kind": "MultiClusterService", "namespace": TEAM, "name": WEB },

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use fleet_accumulator::ClusterId;
 use fleet_api::{ObjectName, ResourceKind, kinds};
+use fleet_runtime::controller::Controller;
 use fleet_runtime::plan::Plan;
-use fleet_runtime::room::Room;
 use fleet_runtime::testing::{ModelServer, execute};
 use member_agent::Settings;
-use member_agent::export::ExportRoom;
-use member_agent::import::ImportRoom;
+use member_agent::export::ExportController;
+use member_agent::import::ImportController;
 use member_agent::metrics::{ExportMetrics, ImportMetrics};
 use member_agent::snapshot::MemberSnapshot;
 use serde_json::{Value, json};
@@ -29,8 +29,8 @@ pub(crate) struct Member {
     pub(crate) own: ModelServer,
     pub(crate) hub: ModelServer,
     settings: Settings,
-    export: ExportRoom,
-    import: ImportRoom,
+    export: ExportController,
+    import: ImportController,
 }
 
 impl Member {
@@ -52,8 +52,8 @@ impl Member {
         Self {
             own,
             hub,
-            export: ExportRoom::new(settings.clone(), export),
-            import: ImportRoom::new(settings.clone(), import),
+            export: ExportController::new(settings.clone(), export),
+            import: ImportController::new(settings.clone(), import),
             settings,
         }
     }
@@ -194,9 +194,12 @@ pub(crate) fn field(
 }
 
 /// All keys that a snapshot touches.
-fn keys<R: Room<Snapshot = MemberSnapshot>>(room: &R, snapshot: &MemberSnapshot) -> Vec<R::Key> {
+fn keys<R: Controller<Snapshot = MemberSnapshot>>(
+    controller: &R,
+    snapshot: &MemberSnapshot,
+) -> Vec<R::Key> {
     let mut keys = BTreeSet::new();
-    room.dirty(&MemberSnapshot::default(), snapshot, &mut |key| {
+    controller.dirty(&MemberSnapshot::default(), snapshot, &mut |key| {
         keys.insert(key);
     });
     keys.into_iter().collect()

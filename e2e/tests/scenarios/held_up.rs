@@ -1,7 +1,7 @@
 //! An agent that cannot work says so on the user's objects, and goes on by itself once it can.
 
 use anyhow::{Result, ensure};
-use fleet_api::events::{HELD_UP, WRITE_REFUSED};
+use fleet_api::events::{BLOCKED, WRITE_REFUSED};
 use fleet_api::kinds;
 use fleet_api::names::member_namespace;
 use fleet_e2e::exchange;
@@ -42,7 +42,7 @@ async fn a_member_without_rights_on_the_hub(stage: &Stage, agents: &mut Agents) 
     agents.launch(Agent::Member(EXPORTER))?;
 
     let crossing = stage.exported(&namespace, "web").await?;
-    told(stage.exporter(), &namespace, HELD_UP, "forbidden").await?;
+    told(stage.exporter(), &namespace, BLOCKED, "forbidden").await?;
     account.apply(&stage.hub().client()).await?;
     accepted(stage, crossing.key()).await?;
     agents.wait_ready().await?;

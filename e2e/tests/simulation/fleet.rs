@@ -6,15 +6,15 @@ use std::time::Duration;
 use fleet_accumulator::ClusterId;
 use fleet_api::{ObjectName, ResourceKind, kinds};
 use fleet_model::served::Served;
+use fleet_runtime::controller::Controller;
 use fleet_runtime::live::Live;
 use fleet_runtime::plan::{Action, Plan, Step};
-use fleet_runtime::room::Room;
 use fleet_runtime::testing::{ModelServer, Refusal, Write, execute};
-use hub_agent::service::ServiceRoom;
+use hub_agent::service::ServiceController;
 use hub_agent::snapshot::HubSnapshot;
-use member_agent::export::ExportRoom;
-use member_agent::import::ImportRoom;
-use member_agent::membership::MembershipRoom;
+use member_agent::export::ExportController;
+use member_agent::import::ImportController;
+use member_agent::membership::MembershipController;
 use member_agent::metrics::{ExportMetrics, ImportMetrics, MembershipMetrics};
 use member_agent::snapshot::MemberSnapshot;
 use member_agent::{Identity, Settings};
@@ -22,21 +22,21 @@ use serde_json::{Value, json};
 
 use crate::trace::Trace;
 
-/// One member: its API server, and the rooms of its agent.
+/// One member: its API server, and the controllers of its agent.
 pub(crate) struct Member {
     pub(crate) identity: Identity,
     /// None of its own if it is the hub.
     pub(crate) server: Option<ModelServer>,
-    export: ExportRoom,
-    import: ImportRoom,
-    membership: MembershipRoom,
+    export: ExportController,
+    import: ImportController,
+    membership: MembershipController,
 }
 
 /// Hub and members.
 pub(crate) struct Fleet {
     pub(crate) hub: ModelServer,
     pub(crate) members: Vec<Member>,
-    room: ServiceRoom,
+    controller: ServiceController,
     random: Random,
     /// Whether "later" steps are due: time passes only when nothing else is left to do.
     patient: bool,
@@ -62,9 +62,9 @@ impl Fleet {
             hub.create(kinds::NAMESPACE, &name, json!({})).unwrap();
         }
         let members = members.iter().map(|name| Member::new(name)).collect();
-        let room = ServiceRoom::default();
-        room.settings.served.set(Some(Served::OURS));
-        Self { hub, members, room, random: Random::new(seed), patient: false, trace: None }
+        let controller = ServiceController::default();
+        controller.settings.served.set(Some(Served::OURS));
+        Self { hub, members, controller, random: Random::new(seed), patient: false, trace: None }
     }
 
     /// From now on the contents of all objects are noted.
@@ -191,11 +191,11 @@ impl Fleet {
     }
 
     fn run_hub(&mut self, budget: &mut Option<&mut usize>) -> bool {
-        let mut keys = keys(&self.room, &self.hub_snapshot());
+        let mut keys = keys(&self.controller, &self.hub_snapshot());
         self.random.shuffle(&mut keys);
         let mut acted = false;
         for key in keys {
-            let plan = self.room.plan(&key, &self.hub_snapshot(), self.hub.now());
+            let plan = self.controller.plan(&key, &self.hub_snapshot(), self.hub.now());
             if send(plan, self.patient, &mut [&mut self.hub], budget) {
                 acted = true;
                 self.look();
@@ -205,25 +205,25 @@ impl Fleet {
     }
 
     fn run_member(&mut self, at: usize, budget: &mut Option<&mut usize>) -> bool {
-        let exports = self.run_room(at, |member| &member.export, budget);
-        let imports = self.run_room(at, |member| &member.import, budget);
-        let membership = self.run_room(at, |member| &member.membership, budget);
+        let exports = self.run_controller(at, |member| &member.export, budget);
+        let imports = self.run_controller(at, |member| &member.import, budget);
+        let membership = self.run_controller(at, |member| &member.membership, budget);
         exports || imports || membership
     }
 
-    fn run_room<R: Room<Snapshot = MemberSnapshot>>(
+    fn run_controller<R: Controller<Snapshot = MemberSnapshot>>(
         &mut self,
         at: usize,
-        room: fn(&Member) -> &R,
+        controller: fn(&Member) -> &R,
         budget: &mut Option<&mut usize>,
     ) -> bool {
-        let mut keys = keys(room(&self.members[at]), &self.member_snapshot(at));
+        let mut keys = keys(controller(&self.members[at]), &self.member_snapshot(at));
         self.random.shuffle(&mut keys);
         let mut acted = false;
         for key in keys {
             let snapshot = self.member_snapshot(at);
             let member = &mut self.members[at];
-            let plan = room(member).plan(&key, &snapshot, self.hub.now());
+            let plan = controller(member).plan(&key, &snapshot, self.hub.now());
             let servers: &mut [&mut ModelServer] = match &mut member.server {
                 Some(server) => &mut [server, &mut self.hub],
                 None => &mut [&mut self.hub],
@@ -260,12 +260,15 @@ impl Member {
         server.create(kinds::NAMESPACE, &system, json!({})).unwrap();
         Self {
             server: Some(server),
-            membership: MembershipRoom::new(
+            membership: MembershipController::new(
                 settings.clone(),
                 MembershipMetrics::register(&registry).unwrap(),
             ),
-            export: ExportRoom::new(settings.clone(), ExportMetrics::register(&registry).unwrap()),
-            import: ImportRoom::new(
+            export: ExportController::new(
+                settings.clone(),
+                ExportMetrics::register(&registry).unwrap(),
+            ),
+            import: ImportController::new(
                 settings.clone(),
                 ImportMetrics::register(&registry, name).unwrap(),
             ),
@@ -275,9 +278,9 @@ impl Member {
 }
 
 /// All keys that a snapshot touches.
-fn keys<R: Room>(room: &R, snapshot: &R::Snapshot) -> Vec<R::Key> {
+fn keys<R: Controller>(controller: &R, snapshot: &R::Snapshot) -> Vec<R::Key> {
     let mut keys = BTreeSet::new();
-    room.dirty(&R::Snapshot::default(), snapshot, &mut |key| {
+    controller.dirty(&R::Snapshot::default(), snapshot, &mut |key| {
         keys.insert(key);
     });
     keys.into_iter().collect()

@@ -11,8 +11,8 @@ use std::collections::BTreeSet;
 use allocation_counter::{AllocationInfo, measure};
 use fleet_accumulator::{Accumulator, AnyView, Config, Snapshot, SourceSet, SourceSpec, Step};
 use fleet_model::served::Served;
-use fleet_runtime::room::Room;
-use hub_agent::service::ServiceRoom;
+use fleet_runtime::controller::Controller;
+use hub_agent::service::ServiceController;
 use hub_agent::snapshot::HubSnapshot;
 use jiff::Timestamp;
 use kube::Client;
@@ -34,12 +34,12 @@ fn main() {
     let page_size = Config::default().page_size;
     let pages = |services| Pages::of::<HubSnapshot>(&Fleet { services }, page_size);
     let (none, some) = (pages(0), pages(services));
-    let room = ServiceRoom::default();
-    room.settings.served.set(Some(Served::OURS));
+    let controller = ServiceController::default();
+    controller.settings.served.set(Some(Served::OURS));
 
     let cost = |sources| {
-        let (nothing, _) = listed(&room, &none, sources);
-        let (used, count) = listed(&room, &some, sources);
+        let (nothing, _) = listed(&controller, &none, sources);
+        let (used, count) = listed(&controller, &some, sources);
         Cost {
             count,
             bytes: used.bytes_current - nothing.bytes_current,
@@ -47,8 +47,8 @@ fn main() {
             reading: i64::try_from(used.bytes_max).unwrap() - used.bytes_current,
         }
     };
-    let all = cost(room.required());
-    for source in HubSnapshot::sources().iter().filter(|it| room.required().contains(it.id)) {
+    let all = cost(controller.required());
+    for source in HubSnapshot::sources().iter().filter(|it| controller.required().contains(it.id)) {
         cost([source.id].into()).tell(source.kind.kind);
     }
     all.tell("all together");
@@ -80,15 +80,19 @@ impl Cost {
 }
 
 /// What is used by an agent that has listed everything, and planned it if it sees enough for that; and how much it sees.
-fn listed(room: &ServiceRoom, pages: &Pages, sources: SourceSet) -> (AllocationInfo, usize) {
+fn listed(
+    controller: &ServiceController,
+    pages: &Pages,
+    sources: SourceSet,
+) -> (AllocationInfo, usize) {
     let runtime = Builder::new_current_thread().enable_time().build().unwrap();
     let _context = runtime.enter();
     let client = pages.client();
     let mut agent = None;
     let used = measure(|| {
         let started = runtime.block_on(start(&client, sources));
-        if sources == room.required() {
-            plan(room, &started.1);
+        if sources == controller.required() {
+            plan(controller, &started.1);
         }
         agent = Some(started);
     });
@@ -111,13 +115,13 @@ async fn start(
 }
 
 /// The fleet is at rest: else the objects were not what the agents write.
-fn plan(room: &ServiceRoom, step: &Step<HubSnapshot>) {
+fn plan(controller: &ServiceController, step: &Step<HubSnapshot>) {
     let mut keys = BTreeSet::new();
-    room.dirty(&step.old, &step.new, &mut |key| {
+    controller.dirty(&step.old, &step.new, &mut |key| {
         keys.insert(key);
     });
     let now = Timestamp::from_second(1_767_225_600).unwrap();
     for key in keys {
-        assert_eq!(room.plan(&key, &step.new, now).steps, [], "{key}");
+        assert_eq!(controller.plan(&key, &step.new, now).steps, [], "{key}");
     }
 }

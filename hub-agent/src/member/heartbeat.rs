@@ -3,11 +3,11 @@
 
 use std::time::Duration;
 
-use fleet_accumulator::Record;
+use fleet_accumulator::Object;
 use fleet_api::membership::AgentStatus;
 use fleet_api::{conditions, events};
 use fleet_model::conditions::is;
-use fleet_model::records::InternalMemberClusterRecord;
+use fleet_model::objects::InternalMemberCluster;
 use fleet_model::steps::HUB;
 use fleet_runtime::plan::{Event, Plan};
 use jiff::{SignedDuration, Timestamp};
@@ -42,7 +42,7 @@ pub(super) fn plan(
 
 /// When the member was heard of last: the older report, if it has several agents. `None` for one that
 /// has not joined or has left.
-pub fn last_heard(record: &InternalMemberClusterRecord) -> Option<Timestamp> {
+pub fn last_heard(record: &InternalMemberCluster) -> Option<Timestamp> {
     let joined =
         |status: &&AgentStatus| is(&status.conditions, conditions::JOINED, conditions::TRUE);
     let reports = record.reports.iter().map(|report| &report.status).filter(joined);
@@ -50,13 +50,13 @@ pub fn last_heard(record: &InternalMemberClusterRecord) -> Option<Timestamp> {
 }
 
 /// How long a member may be silent.
-pub fn patience(settings: &Settings, record: &InternalMemberClusterRecord) -> SignedDuration {
+pub fn patience(settings: &Settings, record: &InternalMemberCluster) -> SignedDuration {
     let usual = SignedDuration::from_secs((MISSING_BEATS * record.heartbeat_seconds).max(SHORTEST));
     let asked = settings.heartbeat_ttl.and_then(|ttl| SignedDuration::try_from(ttl).ok());
     asked.unwrap_or(usual)
 }
 
-fn report(record: &Record<InternalMemberClusterRecord>, heard: Timestamp) -> Event {
+fn report(record: &Object<InternalMemberCluster>, heard: Timestamp) -> Event {
     let note =
         format!("its networking agents were heard of last at {heard}; its endpoints are kept");
     HUB.warning(record, events::MEMBER_SILENT, note)

@@ -6,9 +6,9 @@
 
 use std::collections::BTreeMap;
 
-use fleet_accumulator::Record;
+use fleet_accumulator::Object;
 use fleet_api::{ServiceImportStatus, ServiceInUseBy, annotations, finalizers, kinds};
-use fleet_model::records::{InternalServiceImportRecord, ServiceImportRecord};
+use fleet_model::objects::{InternalServiceImport, ServiceImport};
 use fleet_model::steps::{HUB, add_finalizer, remove_finalizer, set_entries};
 use fleet_runtime::plan::{Plan, Step, StepId};
 use serde_json::Value;
@@ -17,7 +17,7 @@ use super::fleet::{Fleet, Owned};
 use super::resolve::{Resolved, Verdict};
 
 /// A request, and whose it is.
-type Request<'a> = Owned<'a, InternalServiceImportRecord>;
+type Request<'a> = Owned<'a, InternalServiceImport>;
 
 /// Namespaces of the members that hold the claim or are to hold it.
 pub(super) type Importers<'a> = BTreeMap<&'a str, Grant>;
@@ -41,7 +41,7 @@ enum Holders {
 }
 
 impl Holders {
-    fn of(import: &Record<ServiceImportRecord>) -> Self {
+    fn of(import: &Object<ServiceImport>) -> Self {
         let text = import.meta.annotation(annotations::SERVICE_IN_USE_BY);
         ServiceInUseBy::parse(text).map_or(Self::Unreadable, Self::Listed)
     }

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use fleet_accumulator::Record;
+use fleet_accumulator::Object;
 use fleet_api::{Endpoint, ExportedSliceSpec, ObjectName, events, finalizers};
 use fleet_model::endpoints::loses;
-use fleet_model::records::{EndpointSliceExportRecord, EndpointSliceImportRecord};
+use fleet_model::objects::{EndpointSliceExport, EndpointSliceImport};
 use fleet_model::steps::{HUB, add_finalizer, remove_finalizer, to_json};
 use fleet_model::{reference, served};
 use fleet_runtime::plan::{Plan, Step, StepId, Trace};
@@ -20,8 +20,8 @@ use super::keys::FromMember;
 use super::origin;
 use super::resolve::{Resolved, Verdict};
 
-type Copy = Record<EndpointSliceImportRecord>;
-type Slice<'a> = Owned<'a, EndpointSliceExportRecord>;
+type Copy = Object<EndpointSliceImport>;
+type Slice<'a> = Owned<'a, EndpointSliceExport>;
 
 /// A slice that an importer should get.
 struct Offer<'a> {
@@ -166,7 +166,7 @@ fn begin(
     let (first, others) = offers.split_first()?;
     report_taken(others, plan);
     let after = first.after.clone().filter(|_| carries(fleet, &first.slice) == Some(true))?;
-    let step = HUB.create::<EndpointSliceImportRecord>(name, body(fleet, &first.slice, &[]));
+    let step = HUB.create::<EndpointSliceImport>(name, body(fleet, &first.slice, &[]));
     Some(plan.push(distributed(step.after(after), &first.slice)))
 }
 
@@ -276,7 +276,7 @@ fn release_leaving(fleet: &Fleet<'_>, parted: &Parted<'_>, plan: &mut Plan) {
         // Where a namesake of another member is distributed, the question has no useful answer.
         if ours.is_empty() && others.is_empty() {
             let anywhere = ObjectName::cluster(name.clone());
-            undone.push(plan.push(HUB.confirm_absent::<EndpointSliceImportRecord>(anywhere)));
+            undone.push(plan.push(HUB.confirm_absent::<EndpointSliceImport>(anywhere)));
         }
         plan.push(HUB.patch(slice.record, operations).after(undone));
     }

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use fleet_accumulator::Record;
+use fleet_accumulator::Object;
 use fleet_api::{ObjectName, finalizers};
-use fleet_model::records::{
-    EndpointSliceExportRecord, EndpointSliceImportRecord, HasMeta, InternalServiceExportRecord,
-    InternalServiceImportRecord, ServiceImportRecord, named,
+use fleet_model::objects::{
+    EndpointSliceExport, EndpointSliceImport, HasMeta, InternalServiceExport,
+    InternalServiceImport, ServiceImport, named,
 };
 use fleet_model::served::Served;
 
@@ -20,7 +20,7 @@ pub struct Owned<'a, T> {
     /// Name of the member cluster.
     pub member: &'a str,
     /// The object.
-    pub record: &'a Record<T>,
+    pub record: &'a Object<T>,
 }
 
 // Derived, these would ask for a `T` that is `Copy`.
@@ -42,15 +42,15 @@ pub struct Fleet<'a> {
     /// Namespace and name, the same in all clusters.
     pub service: &'a ObjectName,
     /// The resolved Service.
-    pub import: Option<&'a Record<ServiceImportRecord>>,
+    pub import: Option<&'a Object<ServiceImport>>,
     /// Exports, oldest first.
-    pub exports: Vec<Owned<'a, InternalServiceExportRecord>>,
+    pub exports: Vec<Owned<'a, InternalServiceExport>>,
     /// Requests of importers, oldest first.
-    pub requests: Vec<Owned<'a, InternalServiceImportRecord>>,
+    pub requests: Vec<Owned<'a, InternalServiceImport>>,
     /// Exported slices, oldest first.
-    pub slice_exports: Vec<Owned<'a, EndpointSliceExportRecord>>,
+    pub slice_exports: Vec<Owned<'a, EndpointSliceExport>>,
     /// Distributed slices.
-    pub slice_imports: Vec<&'a Record<EndpointSliceImportRecord>>,
+    pub slice_imports: Vec<&'a Object<EndpointSliceImport>>,
     snapshot: &'a HubSnapshot,
 }
 
@@ -73,7 +73,7 @@ impl<'a> Fleet<'a> {
     }
 
     /// The resolved Service, if it is on its way out and nobody else holds it back.
-    pub fn import_to_let_go(&self) -> Option<&'a Record<ServiceImportRecord>> {
+    pub fn import_to_let_go(&self) -> Option<&'a Object<ServiceImport>> {
         let import = self.import.filter(|import| import.meta.is_terminating());
         import.filter(|import| {
             import
@@ -90,12 +90,12 @@ impl<'a> Fleet<'a> {
     }
 
     /// Exports that are not being deleted, oldest first.
-    pub fn live_exports(&self) -> impl Iterator<Item = Owned<'a, InternalServiceExportRecord>> {
+    pub fn live_exports(&self) -> impl Iterator<Item = Owned<'a, InternalServiceExport>> {
         self.exports.iter().copied().filter(|export| !export.record.meta.is_terminating())
     }
 
     /// Requests that are not being deleted, oldest first.
-    pub fn live_requests(&self) -> impl Iterator<Item = Owned<'a, InternalServiceImportRecord>> {
+    pub fn live_requests(&self) -> impl Iterator<Item = Owned<'a, InternalServiceImport>> {
         self.requests.iter().copied().filter(|request| !request.record.meta.is_terminating())
     }
 
@@ -103,7 +103,7 @@ impl<'a> Fleet<'a> {
     pub fn copies_named(
         &self,
         name: &Arc<str>,
-    ) -> impl Iterator<Item = &'a Record<EndpointSliceImportRecord>> + use<'a> {
+    ) -> impl Iterator<Item = &'a Object<EndpointSliceImport>> + use<'a> {
         self.snapshot.slice_imports.by(&named(name))
     }
 
@@ -111,7 +111,7 @@ impl<'a> Fleet<'a> {
     pub fn slices_named(
         &self,
         name: &Arc<str>,
-    ) -> impl Iterator<Item = Owned<'a, EndpointSliceExportRecord>> + use<'a> {
+    ) -> impl Iterator<Item = Owned<'a, EndpointSliceExport>> + use<'a> {
         let slices = self.snapshot.slice_exports.by(&named(name));
         slices.filter_map(|record| Some(Owned { member: owner_of(record)?, record }))
     }
@@ -125,7 +125,7 @@ impl<'a> Fleet<'a> {
 
 /// Age is the hub's creation time, then the member, then the uid: the same for every observer.
 fn owned<'a, T: FromMember + HasMeta>(
-    records: impl Iterator<Item = &'a Record<T>>,
+    records: impl Iterator<Item = &'a Object<T>>,
 ) -> Vec<Owned<'a, T>> {
     let owned = |record| owner_of(record).map(|member| Owned { member, record });
     let mut owned: Vec<_> = records.filter_map(owned).collect();

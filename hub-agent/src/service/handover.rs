@@ -7,10 +7,10 @@
 
 use std::time::Duration;
 
-use fleet_accumulator::Record;
+use fleet_accumulator::Object;
 use fleet_api::conditions;
 use fleet_model::conditions::find;
-use fleet_model::records::EndpointSliceImportRecord;
+use fleet_model::objects::EndpointSliceImport;
 use fleet_model::term;
 use jiff::Timestamp;
 
@@ -64,7 +64,7 @@ impl<'a> Handover<'a> {
     }
 
     /// Decides about a copy.
-    pub(super) fn parting(&self, copy: &Record<EndpointSliceImportRecord>) -> Parting {
+    pub(super) fn parting(&self, copy: &Object<EndpointSliceImport>) -> Parting {
         if !self.importers.contains_key(&*copy.name.namespace) {
             return Parting::Now;
         }
@@ -85,7 +85,7 @@ impl<'a> Handover<'a> {
 
     /// The winner withdraws its last slice: where somebody waits to succeed it, its export may
     /// follow.
-    fn leaving(&self, copy: &Record<EndpointSliceImportRecord>) -> Option<Duration> {
+    fn leaving(&self, copy: &Object<EndpointSliceImport>) -> Option<Duration> {
         if self.verdict.conflicting.is_empty() {
             return None;
         }

@@ -2,13 +2,12 @@
 
 use std::fmt;
 
-use fleet_accumulator::{Record, Tracked};
+use fleet_accumulator::{Object, Tracked};
 use fleet_api::names::member_of_namespace;
 use fleet_api::{ObjectName, ResourceKind, kinds};
 use fleet_model::changes::each_touched;
-use fleet_model::records::{
-    EndpointSliceExportRecord, EndpointSliceImportRecord, InternalServiceExportRecord,
-    InternalServiceImportRecord, named,
+use fleet_model::objects::{
+    EndpointSliceExport, EndpointSliceImport, InternalServiceExport, InternalServiceImport, named,
 };
 
 use crate::snapshot::HubSnapshot;
@@ -41,7 +40,7 @@ pub(super) trait FromMember: Tracked {
     fn service(&self) -> Option<ObjectName>;
 }
 
-impl FromMember for InternalServiceExportRecord {
+impl FromMember for InternalServiceExport {
     fn claims(&self) -> &str {
         &self.reference.cluster_id
     }
@@ -53,7 +52,7 @@ impl FromMember for InternalServiceExportRecord {
     }
 }
 
-impl FromMember for InternalServiceImportRecord {
+impl FromMember for InternalServiceImport {
     fn claims(&self) -> &str {
         &self.reference.cluster_id
     }
@@ -65,7 +64,7 @@ impl FromMember for InternalServiceImportRecord {
     }
 }
 
-impl FromMember for EndpointSliceExportRecord {
+impl FromMember for EndpointSliceExport {
     fn claims(&self) -> &str {
         &self.spec.endpoint_slice_reference.cluster_id
     }
@@ -81,17 +80,17 @@ impl FromMember for EndpointSliceExportRecord {
 }
 
 /// The member that an object lies with; `None` if it claims to be another's.
-fn member_of<T: FromMember>(record: &Record<T>) -> Option<&str> {
+fn member_of<T: FromMember>(record: &Object<T>) -> Option<&str> {
     member_of_namespace(&record.name.namespace).filter(|member| *member == record.claims())
 }
 
 /// The member that an object belongs to, if all it says can be true.
-pub(super) fn owner_of<T: FromMember>(record: &Record<T>) -> Option<&str> {
+pub(super) fn owner_of<T: FromMember>(record: &Object<T>) -> Option<&str> {
     member_of(record).filter(|_| record.service().is_some())
 }
 
 /// The key that owns an object of a member.
-pub(super) fn key_of<T: FromMember>(record: &Record<T>) -> Key {
+pub(super) fn key_of<T: FromMember>(record: &Object<T>) -> Key {
     match (member_of(record), record.service()) {
         (Some(_), Some(service)) => Key::Service(service),
         _ => Key::Stray(T::KIND, record.name.clone()),
@@ -99,7 +98,7 @@ pub(super) fn key_of<T: FromMember>(record: &Record<T>) -> Key {
 }
 
 /// The key that owns a copy of a slice.
-pub(super) fn key_of_copy(copy: &Record<EndpointSliceImportRecord>) -> Key {
+pub(super) fn key_of_copy(copy: &Object<EndpointSliceImport>) -> Key {
     match copy.spec.owner_service_reference.object() {
         Some(service) => Key::Service(service),
         None => Key::Stray(kinds::ENDPOINT_SLICE_IMPORT, copy.name.clone()),

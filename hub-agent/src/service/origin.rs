@@ -4,15 +4,15 @@
 //! the member, and its uid. A copy made by a Go hub has neither; it is taken for what its reference
 //! says, and gets them with its next change.
 
-use fleet_accumulator::Record;
+use fleet_accumulator::Object;
 use fleet_api::annotations::{ORIGIN_NAMESPACE, SLICE_EXPORT_UID};
-use fleet_model::records::{EndpointSliceExportRecord, EndpointSliceImportRecord};
+use fleet_model::objects::{EndpointSliceExport, EndpointSliceImport};
 use serde_json::{Value, json};
 
 use super::fleet::Owned;
 
-type Copy = Record<EndpointSliceImportRecord>;
-type Slice<'a> = Owned<'a, EndpointSliceExportRecord>;
+type Copy = Object<EndpointSliceImport>;
+type Slice<'a> = Owned<'a, EndpointSliceExport>;
 
 /// What the hub writes into a copy.
 pub(super) fn annotations(slice: &Slice<'_>) -> Value {

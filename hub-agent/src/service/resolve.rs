@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use fleet_accumulator::Record;
+use fleet_accumulator::Object;
 use fleet_api::conditions::{self, reasons};
 use fleet_api::{ClusterStatus, ServiceImportStatus, ServiceImportType, ServicePort, finalizers};
 use fleet_model::conditions::{Wanted, apply, find};
+use fleet_model::objects::{InternalServiceExport, ServiceImport};
 use fleet_model::ports;
-use fleet_model::records::{InternalServiceExportRecord, ServiceImportRecord};
 use fleet_model::steps::{HUB, add_finalizer, remove_finalizer};
 use fleet_runtime::plan::{Plan, Step, StepId};
 use jiff::Timestamp;
@@ -21,7 +21,7 @@ use super::withdraw;
 pub(super) const PATIENCE: Duration = Duration::from_millis(500);
 
 /// An export, and whose it is.
-pub type Export<'a> = Owned<'a, InternalServiceExportRecord>;
+pub type Export<'a> = Owned<'a, InternalServiceExport>;
 
 /// The decision: whose ports are in force, and who has them.
 #[derive(Debug)]
@@ -81,7 +81,7 @@ fn status(
 /// A ServiceImport that exists, and what must have been written before its status is in force.
 #[derive(Debug)]
 pub(super) struct Resolved<'a> {
-    pub(super) import: &'a Record<ServiceImportRecord>,
+    pub(super) import: &'a Object<ServiceImport>,
     /// Write of the status in this plan, if it was not in force before.
     pub(super) status_write: Option<StepId>,
     /// Accepted members, each with the write of its verdict in this plan, if any.
@@ -91,7 +91,7 @@ pub(super) struct Resolved<'a> {
 /// Brings the ServiceImport and the exports' verdicts in line.
 pub(super) fn resolve<'a>(
     fleet: &Fleet<'a>,
-    import: &'a Record<ServiceImportRecord>,
+    import: &'a Object<ServiceImport>,
     verdict: &Verdict<'a>,
     now: Timestamp,
     plan: &mut Plan,
@@ -117,7 +117,7 @@ pub(super) fn resolve<'a>(
 /// Makes the ServiceImport; its arrival plans the Service again.
 pub(super) fn create_import(fleet: &Fleet<'_>, plan: &mut Plan) {
     withdraw::release_leaving(fleet, plan);
-    plan.push(HUB.create::<ServiceImportRecord>(fleet.service.clone(), json!({})));
+    plan.push(HUB.create::<ServiceImport>(fleet.service.clone(), json!({})));
 }
 
 /// The hub has no namespace for the ServiceImport: tells the exports.

@@ -5,7 +5,7 @@ use fleet_api::conditions::{self, reasons};
 use fleet_api::names::member_of_namespace;
 use fleet_api::{ObjectName, ResourceKind, events, finalizers, kinds};
 use fleet_model::conditions::{Wanted, apply};
-use fleet_model::records::{HasMeta, named};
+use fleet_model::objects::{HasMeta, named};
 use fleet_model::steps::{HUB, remove_finalizer};
 use fleet_runtime::plan::Plan;
 use jiff::Timestamp;

@@ -1,4 +1,4 @@
-//! The room against a model API server, a file per behaviour. Comments that begin with an id (HISE-1)
+//! The controller against a model API server, a file per behaviour. Comments that begin with an id (HISE-1)
 //! name the scenario of the specification that the test shows.
 
 mod adoption;

@@ -3,9 +3,9 @@
 //!
 //! Grants and copies first, then the claim with the ServiceImport, the exports' finalizers last.
 
-use fleet_accumulator::Record;
+use fleet_accumulator::Object;
 use fleet_api::finalizers;
-use fleet_model::records::ServiceImportRecord;
+use fleet_model::objects::ServiceImport;
 use fleet_model::steps::HUB;
 use fleet_runtime::plan::{Plan, Step, StepId};
 
@@ -42,7 +42,7 @@ pub(super) fn withdraw(fleet: &Fleet<'_>, plan: &mut Plan) {
 
 /// Somebody has deleted the ServiceImport of a Service that is exported: it is let go, to be made
 /// anew. Grants and copies stay meanwhile.
-pub(super) fn let_go(import: &Record<ServiceImportRecord>, plan: &mut Plan) {
+pub(super) fn let_go(import: &Object<ServiceImport>, plan: &mut Plan) {
     let operations = claim::unclaim_operations(&import.meta);
     if !operations.is_empty() {
         plan.push(HUB.patch(import, operations));
@@ -53,7 +53,7 @@ pub(super) fn let_go(import: &Record<ServiceImportRecord>, plan: &mut Plan) {
 pub(super) fn release_leaving(fleet: &Fleet<'_>, plan: &mut Plan) {
     if leaving(fleet).next().is_some() {
         let name = fleet.service.clone();
-        let gone = plan.push(HUB.confirm_absent::<ServiceImportRecord>(name));
+        let gone = plan.push(HUB.confirm_absent::<ServiceImport>(name));
         release(fleet, gone, plan);
     }
 }
@@ -71,7 +71,7 @@ fn leaving(fleet: &Fleet<'_>) -> impl Iterator<Item = Step> {
     exports.filter_map(resolve::release).chain(requests.filter_map(claim::release))
 }
 
-fn delete(import: &Record<ServiceImportRecord>, cleared: Vec<StepId>, plan: &mut Plan) -> Import {
+fn delete(import: &Object<ServiceImport>, cleared: Vec<StepId>, plan: &mut Plan) -> Import {
     if !import.meta.is_terminating() {
         let deleted = plan.push(HUB.delete(import));
         return if import.meta.finalizers.is_empty() {

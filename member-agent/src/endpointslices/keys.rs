@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use fleet_accumulator::{Change, Record, View, diff};
+use fleet_accumulator::{Change, Object, View, diff};
 use fleet_api::ObjectName;
 use fleet_model::changes::each_touched;
-use fleet_model::records::{NodeRecord, PodRecord};
+use fleet_model::objects::{Node, Pod};
 use fleet_model::selection;
 
 use super::{network, topology};
@@ -44,7 +44,7 @@ pub(super) fn pods(old: &MemberSnapshot, new: &MemberSnapshot, mark: &mut dyn Fn
 
 /// Marks the Services that select a pod.
 pub(super) fn each_selecting(
-    pod: &Record<PodRecord>,
+    pod: &Object<Pod>,
     snapshot: &MemberSnapshot,
     mark: &mut dyn FnMut(ObjectName),
 ) {
@@ -54,14 +54,13 @@ pub(super) fn each_selecting(
 
 /// A node that comes, goes or moves touches the endpoints on it; any change of capacity touches the Services whose
 /// traffic follows it. Both are rare, so pods and Services need no further index.
-fn nodes(old: &View<NodeRecord>, new: &MemberSnapshot, mark: &mut dyn FnMut(ObjectName)) {
+fn nodes(old: &View<Node>, new: &MemberSnapshot, mark: &mut dyn FnMut(ObjectName)) {
     let changes: Vec<_> = diff(old, &new.nodes).collect();
     if changes.is_empty() {
         return;
     }
     let moved: BTreeSet<&Arc<str>> = changes.iter().filter_map(moved).collect();
-    let on_them =
-        |pod: &&Record<PodRecord>| pod.node.as_ref().is_some_and(|node| moved.contains(node));
+    let on_them = |pod: &&Object<Pod>| pod.node.as_ref().is_some_and(|node| moved.contains(node));
     if !moved.is_empty() {
         new.pods.iter().filter(on_them).for_each(|pod| each_selecting(pod, new, mark));
     }
@@ -70,8 +69,8 @@ fn nodes(old: &View<NodeRecord>, new: &MemberSnapshot, mark: &mut dyn FnMut(Obje
 }
 
 /// The name of a node that gives its pods another zone.
-fn moved<'a>(change: &Change<'a, NodeRecord>) -> Option<&'a Arc<str>> {
-    let zone = |record: Option<&'a Record<NodeRecord>>| record.map(|record| &record.object.zone);
+fn moved<'a>(change: &Change<'a, Node>) -> Option<&'a Arc<str>> {
+    let zone = |record: Option<&'a Object<Node>>| record.map(|record| &record.object.zone);
     let (old, new) = (change.old(), change.new());
     (zone(old) != zone(new)).then(|| old.or(new).map(|record| &record.name.name)).flatten()
 }

@@ -4,13 +4,13 @@
 //! exported only while they are made. They are found by the watch of all slices that exporting needs anyway, so that
 //! being off costs nothing; deleting them takes the rights that making them took.
 
-use fleet_accumulator::{Record, SourceSet};
+use fleet_accumulator::{Object, SourceSet};
 use fleet_api::{ObjectName, labels};
 use fleet_model::changes::each_touched;
-use fleet_model::records::EndpointSliceRecord;
+use fleet_model::objects::EndpointSlice;
 use fleet_model::steps::LOCAL;
+use fleet_runtime::controller::Controller;
 use fleet_runtime::plan::Plan;
-use fleet_runtime::room::Room;
 use jiff::Timestamp;
 
 use super::NAME;
@@ -19,9 +19,9 @@ use crate::snapshot::MemberSnapshot;
 
 /// Takes the slices of networks away where none are to be.
 #[derive(Debug)]
-pub struct LeftoverRoom;
+pub struct LeftoverController;
 
-impl Room for LeftoverRoom {
+impl Controller for LeftoverController {
     type Snapshot = MemberSnapshot;
     /// A slice.
     type Key = ObjectName;
@@ -53,7 +53,7 @@ impl Room for LeftoverRoom {
 }
 
 /// Both labels are ours, and nobody else has a use for them.
-fn is_left(slice: &Record<EndpointSliceRecord>) -> bool {
+fn is_left(slice: &Object<EndpointSlice>) -> bool {
     slicing::manager(slice) == Some(labels::MANAGED_BY_NETWORK)
         && slice.meta.label(labels::NETWORK_SERVICE).is_some()
         && !slice.meta.is_terminating()

@@ -3,18 +3,18 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use fleet_accumulator::Record;
+use fleet_accumulator::Object;
 use fleet_api::{annotations, labels};
 use fleet_endpointslice::pods::is_candidate;
 use fleet_endpointslice::{AddressType, Candidate, Config, Hints, MANAGER, Pods, Source};
-use fleet_model::records::{PodRecord, ServiceRecord};
+use fleet_model::objects::{self, Pod};
 use k8s_openapi::api::core::v1::Service;
 use serde::Deserialize;
 
 use super::source::Selected;
 
 /// The network that the endpoints of a Service are to be on.
-pub(crate) fn wanted(service: &ServiceRecord) -> Option<&str> {
+pub(crate) fn wanted(service: &objects::Service) -> Option<&str> {
     service.meta.annotation(annotations::ENDPOINT_NETWORK).filter(|name| !name.is_empty())
 }
 
@@ -89,7 +89,7 @@ struct Attachment {
 }
 
 /// The addresses of a pod on a network; all of them, or none.
-pub(crate) fn addresses(pod: &Record<PodRecord>, network: &str) -> Result<Vec<String>, Refusal> {
+pub(crate) fn addresses(pod: &Object<Pod>, network: &str) -> Result<Vec<String>, Refusal> {
     let status = pod.networks.as_deref().ok_or(Refusal::NoStatus)?;
     let all: Vec<Attachment> = serde_json::from_str(status).map_err(|_| Refusal::Malformed)?;
     let qualified = format!("{}/{network}", pod.name.namespace);
@@ -132,14 +132,14 @@ mod tests {
 
     use super::*;
 
-    fn pod(status: Option<&str>) -> Record<PodRecord> {
+    fn pod(status: Option<&str>) -> Object<Pod> {
         let mut metadata = json!({ "name": "web-0", "namespace": "team" });
         if let Some(status) = status {
             metadata["annotations"] = json!({ annotations::NETWORK_STATUS: status });
         }
         let wire = serde_json::from_value(json!({ "metadata": metadata })).unwrap();
         let name = fleet_api::ObjectName::new("team", "web-0");
-        Record::new(name, "uid".into(), "1".into(), PodRecord::project(wire).unwrap())
+        Object::new(name, "uid".into(), "1".into(), Pod::project(wire).unwrap())
     }
 
     #[test]

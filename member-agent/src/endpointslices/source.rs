@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use fleet_accumulator::Record;
+use fleet_accumulator::Object;
 use fleet_api::ObjectName;
 use fleet_endpointslice::{NodeView, PodView};
-use fleet_model::records::{PodRecord, ServiceRecord};
+use fleet_model::objects::{Pod, Service};
 use fleet_model::selection;
 
 use crate::snapshot::MemberSnapshot;
@@ -13,7 +13,7 @@ use crate::snapshot::MemberSnapshot;
 /// A pod that a Service selects.
 pub(super) struct Selected<'a> {
     uid: String,
-    pub(super) record: &'a Record<PodRecord>,
+    pub(super) record: &'a Object<Pod>,
 }
 
 impl PodView for Selected<'_> {
@@ -64,14 +64,14 @@ impl PodView for Selected<'_> {
     }
 }
 
-fn named(port: &fleet_model::records::NamedPort) -> (&str, &str) {
+fn named(port: &fleet_model::objects::NamedPort) -> (&str, &str) {
     (&port.name, &port.protocol)
 }
 
 /// The pods that a Service selects, ordered by name.
 pub(super) fn pods<'a>(
     snapshot: &'a MemberSnapshot,
-    service: &'a Record<ServiceRecord>,
+    service: &'a Object<Service>,
 ) -> Vec<Selected<'a>> {
     let namespace: &Arc<str> = &service.name.namespace;
     let records = selection::selected(&snapshot.pods, namespace, &service.selector);

@@ -1,4 +1,4 @@
-//! The room as the engine drives it, against a model of an API server. Numbers are those of the cases of the original
+//! The controller as the engine drives it, against a model of an API server. Numbers are those of the cases of the original
 //! controller's tests (spec section 20.6).
 
 mod hints;

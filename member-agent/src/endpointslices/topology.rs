@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use fleet_endpointslice::{AddressType, ServiceHints, Zones};
-use fleet_model::records::ServiceRecord;
+use fleet_model::objects::Service;
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 
 use crate::snapshot::MemberSnapshot;
@@ -15,7 +15,7 @@ const ANNOTATIONS: [&str; 2] =
     ["service.kubernetes.io/topology-mode", "service.kubernetes.io/topology-aware-hints"];
 
 /// Whether the Service may ask for hints by capacity.
-pub(super) fn is_asked_for(service: &ServiceRecord) -> bool {
+pub(super) fn is_asked_for(service: &Service) -> bool {
     ANNOTATIONS.iter().any(|key| service.meta.annotation(key).is_some())
 }
 

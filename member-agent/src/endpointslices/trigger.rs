@@ -5,9 +5,9 @@
 
 use std::collections::HashMap;
 
-use fleet_accumulator::Record;
+use fleet_accumulator::Object;
 use fleet_endpointslice::{Outcome, PodView, trigger_time_annotation};
-use fleet_model::records::ServiceRecord;
+use fleet_model::objects::Service;
 use jiff::Timestamp;
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 
@@ -18,7 +18,7 @@ const TRIGGER_TIME: &str = "endpoints.kubernetes.io/last-change-trigger-time";
 /// Notes the time on everything that is written.
 pub(super) fn date(
     outcome: &mut Outcome<'_>,
-    service: &Record<ServiceRecord>,
+    service: &Object<Service>,
     pods: &[Selected<'_>],
     slices: &[&EndpointSlice],
 ) {
@@ -38,7 +38,7 @@ pub(super) fn date(
 
 /// The making of the Service, or the earliest turn of a pod that no slice shows yet.
 fn trigger_time(
-    service: &Record<ServiceRecord>,
+    service: &Object<Service>,
     pods: &[Selected<'_>],
     slices: &[&EndpointSlice],
 ) -> Option<Timestamp> {

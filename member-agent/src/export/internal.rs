@@ -2,11 +2,11 @@
 
 use std::slice;
 
-use fleet_accumulator::Record;
+use fleet_accumulator::Object;
 use fleet_api::v1alpha1::InternalServiceExportSpec;
 use fleet_api::{ObjectName, ServicePort, conditions, finalizers, names};
 use fleet_model::conditions::find;
-use fleet_model::records::{InternalServiceExportRecord, ServiceRecord};
+use fleet_model::objects::{InternalServiceExport, Service};
 use fleet_model::steps::{HUB, add, to_json};
 use fleet_model::{ports, reference};
 use fleet_runtime::plan::{Plan, Sample, Step, StepId};
@@ -45,7 +45,7 @@ pub(super) fn sync(subject: &Subject<'_>, guarded: Option<StepId>, plan: &mut Pl
 /// The hub's verdict on the Service as it is exported now.
 pub(super) fn conflict<'a>(
     subject: &Subject<'a>,
-) -> Option<(&'a Record<InternalServiceExportRecord>, &'a Condition)> {
+) -> Option<(&'a Object<InternalServiceExport>, &'a Condition)> {
     let current = current(subject, subject.exported()?)?;
     Some((current, find(&current.object.conditions, conditions::CONFLICT)?))
 }
@@ -64,14 +64,14 @@ pub(super) fn is_crowded_out(subject: &Subject<'_>) -> bool {
 /// Asks the hub whether really nothing lies where this Service would be exported to.
 pub(super) fn confirm_absent(subject: &Subject<'_>, plan: &mut Plan) -> Option<StepId> {
     let name = free_name(subject)?;
-    Some(plan.push(HUB.confirm_absent::<InternalServiceExportRecord>(name)))
+    Some(plan.push(HUB.confirm_absent::<InternalServiceExport>(name)))
 }
 
 /// The export of this very Service, under whatever name.
 pub(super) fn current<'a>(
     subject: &Subject<'a>,
-    service: &Record<ServiceRecord>,
-) -> Option<&'a Record<InternalServiceExportRecord>> {
+    service: &Object<Service>,
+) -> Option<&'a Object<InternalServiceExport>> {
     subject
         .internal_exports
         .iter()
@@ -79,13 +79,13 @@ pub(super) fn current<'a>(
         .find(|export| !export.meta.is_terminating() && export.reference.uid == service.uid)
 }
 
-fn create(subject: &Subject<'_>, service: &Record<ServiceRecord>) -> Option<Step> {
+fn create(subject: &Subject<'_>, service: &Object<Service>) -> Option<Step> {
     let spec = spec(subject, service, subject.now);
     let body = json!({
         "metadata": { "finalizers": [finalizers::INTERNAL_SERVICE_EXPORT] },
         "spec": to_json(&spec),
     });
-    Some(HUB.create::<InternalServiceExportRecord>(free_name(subject)?, body))
+    Some(HUB.create::<InternalServiceExport>(free_name(subject)?, body))
 }
 
 /// The object is shared with the hub, so only our part of it is patched.
@@ -93,8 +93,8 @@ fn create(subject: &Subject<'_>, service: &Record<ServiceRecord>) -> Option<Step
 /// Other changes of the Service (its status, a label) export nothing else and are not sent.
 fn update(
     subject: &Subject<'_>,
-    current: &Record<InternalServiceExportRecord>,
-    service: &Record<ServiceRecord>,
+    current: &Object<InternalServiceExport>,
+    service: &Object<Service>,
 ) -> Option<Step> {
     let same_ports = same_in_order(&current.ports, &service.ports);
     let seen = &current.reference;
@@ -131,7 +131,7 @@ pub(super) fn sample(subject: &Subject<'_>, since: Timestamp) -> Sample {
 
 fn spec(
     subject: &Subject<'_>,
-    service: &Record<ServiceRecord>,
+    service: &Object<Service>,
     since: Timestamp,
 ) -> InternalServiceExportSpec {
     let cluster = &subject.identity.cluster;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use fleet_accumulator::{Record, Tracked};
+use fleet_accumulator::{Object, Tracked};
 use fleet_api::{ObjectName, ResourceKind, events, kinds};
 use fleet_model::changes::each_touched;
 use fleet_model::steps::HUB;
@@ -10,7 +10,7 @@ use fleet_runtime::plan::Plan;
 
 use crate::snapshot::MemberSnapshot;
 
-/// A unit of the export room's work.
+/// A unit of the export controller's work.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Key {
     /// A Service of this cluster.
@@ -77,7 +77,7 @@ pub(super) fn stray(kind: ResourceKind, name: &ObjectName, snapshot: &MemberSnap
     plan
 }
 
-fn remove<T: Tracked>(stray: &Record<T>, plan: &mut Plan) {
+fn remove<T: Tracked>(stray: &Object<T>, plan: &mut Plan) {
     plan.push(HUB.delete(stray));
     let note = "removed: its reference names no Service";
     plan.events.push(HUB.warning(stray, events::REFERENCE_REFUSED, note));

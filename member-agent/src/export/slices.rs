@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use fleet_accumulator::Record;
+use fleet_accumulator::Object;
 use fleet_api::{Endpoint, ExportedSliceSpec, ObjectName, annotations, finalizers, labels, names};
 use fleet_model::endpoints::{loses, printed};
+use fleet_model::objects::{EndpointSlice, EndpointSliceExport};
 use fleet_model::ports::same_in_slices;
-use fleet_model::records::{EndpointSliceExportRecord, EndpointSliceRecord};
 use fleet_model::reference;
 use fleet_model::served;
 use fleet_model::steps::{HUB, to_json};
@@ -35,7 +35,7 @@ pub(super) fn sync(subject: &Subject<'_>, verdict: Verdict, plan: &mut Plan) {
         withdraw(subject, plan);
         return;
     }
-    let mut wanted: BTreeMap<String, &Record<EndpointSliceRecord>> =
+    let mut wanted: BTreeMap<String, &Object<EndpointSlice>> =
         exportable(subject).map(|slice| (slice.uid.to_string(), slice)).collect();
     for copy in in_order(subject) {
         // The first copy of a slice serves it; later ones are surplus.
@@ -53,8 +53,8 @@ pub(super) fn sync(subject: &Subject<'_>, verdict: Verdict, plan: &mut Plan) {
 
 /// Copies in the order of preference for their slices. A live one comes before one that is going,
 /// which only blocks its successor; the one that a Go agent noted on the slice before others.
-fn in_order<'a>(subject: &Subject<'a>) -> Vec<&'a Record<EndpointSliceExportRecord>> {
-    let noted = |copy: &Record<EndpointSliceExportRecord>| {
+fn in_order<'a>(subject: &Subject<'a>) -> Vec<&'a Object<EndpointSliceExport>> {
+    let noted = |copy: &Object<EndpointSliceExport>| {
         let uid = &copy.spec.endpoint_slice_reference.uid;
         subject.slices.iter().any(|slice| {
             slice.meta.annotation(annotations::FLEET_UNIQUE_NAME) == Some(&*copy.name.name)
@@ -74,7 +74,7 @@ pub(super) fn withdraw(subject: &Subject<'_>, plan: &mut Plan) -> Vec<StepId> {
 
 /// Slices that the hub carries, or may carry. Imported ones never leave again (spec section 5). Of a
 /// Service with endpoints on a secondary network, those on it and no others.
-fn exportable<'a>(subject: &Subject<'a>) -> impl Iterator<Item = &'a Record<EndpointSliceRecord>> {
+fn exportable<'a>(subject: &Subject<'a>) -> impl Iterator<Item = &'a Object<EndpointSlice>> {
     subject.slices.iter().copied().filter(|slice| {
         !slice.meta.is_terminating()
             && !slice.is_imported()
@@ -83,27 +83,27 @@ fn exportable<'a>(subject: &Subject<'a>) -> impl Iterator<Item = &'a Record<Endp
     })
 }
 
-fn travels(subject: &Subject<'_>, slice: &EndpointSliceRecord) -> Option<bool> {
+fn travels(subject: &Subject<'_>, slice: &EndpointSlice) -> Option<bool> {
     served::carries(subject.served, &slice.address_type)
 }
 
-fn delete(copy: &Record<EndpointSliceExportRecord>) -> Option<Step> {
+fn delete(copy: &Object<EndpointSliceExport>) -> Option<Step> {
     (!copy.meta.is_terminating()).then(|| HUB.delete(copy).urgent())
 }
 
-fn create(subject: &Subject<'_>, slice: &Record<EndpointSliceRecord>) -> Option<Step> {
+fn create(subject: &Subject<'_>, slice: &Object<EndpointSlice>) -> Option<Step> {
     let body = json!({
         "metadata": { "finalizers": [finalizers::ENDPOINT_SLICE_EXPORT] },
         "spec": to_json(&spec(subject, slice, &[], subject.now)),
     });
     let name = free_name(subject, slice)?;
-    let step = HUB.create::<EndpointSliceExportRecord>(name, body);
+    let step = HUB.create::<EndpointSliceExport>(name, body);
     Some(step.stage("export").trace(Trace::Begins))
 }
 
 /// The first name on the hub that nothing has. The hash makes the first one free, unless a copy of
 /// this very slice was spoilt by hand and still blocks it.
-fn free_name(subject: &Subject<'_>, slice: &Record<EndpointSliceRecord>) -> Option<ObjectName> {
+fn free_name(subject: &Subject<'_>, slice: &Object<EndpointSlice>) -> Option<ObjectName> {
     let source = &slice.name;
     names::slice_export_candidates(
         &subject.identity.cluster,
@@ -119,8 +119,8 @@ fn free_name(subject: &Subject<'_>, slice: &Record<EndpointSliceRecord>) -> Opti
 /// cost one more per importer.
 fn update(
     subject: &Subject<'_>,
-    copy: &Record<EndpointSliceExportRecord>,
-    slice: &Record<EndpointSliceRecord>,
+    copy: &Object<EndpointSliceExport>,
+    slice: &Object<EndpointSlice>,
     plan: &mut Plan,
 ) {
     let carried = &copy.spec.draining_endpoints;
@@ -143,8 +143,8 @@ fn update(
 /// A generation is exported since it was first seen.
 fn since(
     subject: &Subject<'_>,
-    copy: &Record<EndpointSliceExportRecord>,
-    slice: &Record<EndpointSliceRecord>,
+    copy: &Object<EndpointSliceExport>,
+    slice: &Object<EndpointSlice>,
 ) -> Timestamp {
     let seen = &copy.spec.endpoint_slice_reference;
     let same = seen.generation == slice.meta.generation;
@@ -154,7 +154,7 @@ fn since(
 /// What is exported of a slice whose copy, if there is one, carries draining endpoints already.
 fn spec(
     subject: &Subject<'_>,
-    slice: &Record<EndpointSliceRecord>,
+    slice: &Object<EndpointSlice>,
     carried: &[Endpoint],
     since: Timestamp,
 ) -> ExportedSliceSpec {

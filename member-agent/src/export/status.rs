@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use fleet_accumulator::Record;
+use fleet_accumulator::Object;
 use fleet_api::conditions::{self, reasons};
 use fleet_api::{ObjectName, events};
 use fleet_model::conditions::{Wanted, apply, find};
-use fleet_model::records::{InternalServiceExportRecord, ServiceExportRecord};
+use fleet_model::objects::{InternalServiceExport, ServiceExport};
 use fleet_model::steps::LOCAL;
 use fleet_runtime::plan::{Event, EventType, Later, Plan, Sample};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
@@ -20,10 +20,10 @@ use crate::endpointslices;
 /// "Waiting" is written only after it has lasted this long (design 3a).
 const PATIENCE: Duration = Duration::from_millis(500);
 
-type Export = Record<ServiceExportRecord>;
+type Export = Object<ServiceExport>;
 
 /// The hub's verdict, and where it stands.
-type Verdict<'a> = (&'a Record<InternalServiceExportRecord>, &'a Condition);
+type Verdict<'a> = (&'a Object<InternalServiceExport>, &'a Condition);
 
 /// A condition, and the Event that goes with a change of it.
 struct Told {

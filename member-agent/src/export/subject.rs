@@ -1,10 +1,9 @@
 //! One Service of this cluster, and what of it is on the hub.
 
-use fleet_accumulator::Record;
+use fleet_accumulator::Object;
 use fleet_api::ObjectName;
-use fleet_model::records::{
-    EndpointSliceExportRecord, EndpointSliceRecord, InternalServiceExportRecord,
-    ServiceExportRecord, ServiceRecord, SliceIndex,
+use fleet_model::objects::{
+    EndpointSlice, EndpointSliceExport, InternalServiceExport, Service, ServiceExport, SliceIndex,
 };
 use fleet_model::served::Served;
 use jiff::Timestamp;
@@ -26,16 +25,16 @@ pub(super) struct Subject<'a> {
     /// How far this member is with leaving.
     pub(super) phase: Phase,
     /// The user's wish.
-    pub(super) export: Option<&'a Record<ServiceExportRecord>>,
-    pub(super) service: Option<&'a Record<ServiceRecord>>,
+    pub(super) export: Option<&'a Object<ServiceExport>>,
+    pub(super) service: Option<&'a Object<Service>>,
     /// Whether the Service's endpoints are those on a secondary network.
     pub(super) on_network: bool,
     /// Slices that back the Service.
-    pub(super) slices: Vec<&'a Record<EndpointSliceRecord>>,
+    pub(super) slices: Vec<&'a Object<EndpointSlice>>,
     /// What the hub has of the Service.
-    pub(super) internal_exports: Vec<&'a Record<InternalServiceExportRecord>>,
+    pub(super) internal_exports: Vec<&'a Object<InternalServiceExport>>,
     /// What the hub has of the slices.
-    pub(super) slice_exports: Vec<&'a Record<EndpointSliceExportRecord>>,
+    pub(super) slice_exports: Vec<&'a Object<EndpointSliceExport>>,
 }
 
 impl<'a> Subject<'a> {

@@ -1,4 +1,4 @@
-//! The export room against model API servers, a file per behaviour.
+//! The export controller against model API servers, a file per behaviour.
 //!
 //! Doc comments begin with the scenario of the specification that a test shows. Those of the
 //! original's DNS-based balancing have no test, because that is not built: MSE-6 (the weight is

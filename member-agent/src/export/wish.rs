@@ -3,9 +3,9 @@
 //! Service and slices follow the same answer, [`Subject::exported`]; the condition `Valid` is its
 //! reason.
 
-use fleet_accumulator::Record;
+use fleet_accumulator::Object;
 use fleet_api::annotations;
-use fleet_model::records::{ServiceExportRecord, ServiceRecord};
+use fleet_model::objects::{Service, ServiceExport};
 
 use super::internal;
 use super::subject::Subject;
@@ -19,10 +19,10 @@ const MAX_WEIGHT: u32 = 1000;
 #[derive(Debug)]
 pub enum Wish<'a> {
     /// The Service is exported.
-    Export(&'a Record<ServiceRecord>),
+    Export(&'a Object<Service>),
     /// The weight cannot be read: what is exported stays so, nothing else starts. A typing error
     /// must not interrupt traffic.
-    Hold(&'a Record<ServiceRecord>, String),
+    Hold(&'a Object<Service>, String),
     /// Weight 0: its user takes the Service out of the fleet.
     Pause,
     /// The Service is absent or being deleted.
@@ -37,7 +37,7 @@ pub enum Wish<'a> {
 
 impl<'a> Subject<'a> {
     /// What `export`, which is not being deleted, comes to.
-    pub(super) fn wish(&self, export: &Record<ServiceExportRecord>) -> Wish<'a> {
+    pub(super) fn wish(&self, export: &Object<ServiceExport>) -> Wish<'a> {
         if !self.phase.is_member() {
             return Wish::NoMember;
         }
@@ -58,7 +58,7 @@ impl<'a> Subject<'a> {
     }
 
     /// The Service, if it and its slices are to be on the hub.
-    pub(super) fn exported(&self) -> Option<&'a Record<ServiceRecord>> {
+    pub(super) fn exported(&self) -> Option<&'a Object<Service>> {
         let export = self.export.filter(|export| !export.meta.is_terminating())?;
         match self.wish(export) {
             Wish::Export(service) => Some(service),

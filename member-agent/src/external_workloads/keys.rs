@@ -1,9 +1,9 @@
 //! Which Services a change touches.
 
-use fleet_accumulator::{Change, Record, Snapshot as _, SourceId, diff};
+use fleet_accumulator::{Change, Object, Snapshot as _, SourceId, diff};
 use fleet_api::ObjectName;
 use fleet_model::changes::each_touched;
-use fleet_model::records::ExternalWorkloadRecord;
+use fleet_model::objects::ExternalWorkload;
 use fleet_model::selection;
 
 use super::{LINKERD, MANAGER, linkerd_is_at_work};
@@ -46,7 +46,7 @@ pub(super) fn dirty(old: &MemberSnapshot, new: &MemberSnapshot, mark: &mut dyn F
 /// Marks the Services that select a workload. One that selected it before and still does has to
 /// look only if more than labels changed.
 fn each_member(
-    change: &Change<'_, ExternalWorkloadRecord>,
+    change: &Change<'_, ExternalWorkload>,
     snapshot: &MemberSnapshot,
     mark: &mut dyn FnMut(ObjectName),
 ) {
@@ -55,7 +55,7 @@ fn each_member(
         (Some(old), Some(new)) => old.uid == new.uid && same_endpoint(old, new),
         _ => false,
     };
-    let selects = |record: Option<&Record<ExternalWorkloadRecord>>, selector| {
+    let selects = |record: Option<&Object<ExternalWorkload>>, selector| {
         record.is_some_and(|record| selection::selects(selector, &record.labels))
     };
     for record in old.into_iter().chain(new) {
@@ -70,6 +70,6 @@ fn each_member(
 }
 
 /// Whether the endpoint is the same. The zone is a label, but part of the endpoint.
-fn same_endpoint(old: &ExternalWorkloadRecord, new: &ExternalWorkloadRecord) -> bool {
+fn same_endpoint(old: &ExternalWorkload, new: &ExternalWorkload) -> bool {
     (old.ready, &old.ips, &old.ports, old.zone()) == (new.ready, &new.ips, &new.ports, new.zone())
 }

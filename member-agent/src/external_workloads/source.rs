@@ -4,11 +4,11 @@ use std::borrow::Cow;
 use std::net::IpAddr;
 use std::rc::Rc;
 
-use fleet_accumulator::Record;
+use fleet_accumulator::Object;
 use fleet_api::names;
 use fleet_api::workload::WorkloadPort;
 use fleet_endpointslice::{AddressType, Candidate, Desired, Numbers, Source, Target};
-use fleet_model::records::ExternalWorkloadRecord;
+use fleet_model::objects::ExternalWorkload;
 use k8s_openapi::api::core::v1::{Service, ServicePort};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
@@ -19,11 +19,11 @@ pub(super) struct Machines<'a>(Vec<Machine<'a>>);
 
 struct Machine<'a> {
     uid: String,
-    record: &'a Record<ExternalWorkloadRecord>,
+    record: &'a Object<ExternalWorkload>,
 }
 
 impl<'a> Machines<'a> {
-    pub(super) fn of(records: &[&'a Record<ExternalWorkloadRecord>]) -> Self {
+    pub(super) fn of(records: &[&'a Object<ExternalWorkload>]) -> Self {
         let usable = records.iter().filter(|record| record.ips.iter().any(|ip| is_usable(ip)));
         Self(usable.map(|record| Machine { uid: record.uid.to_string(), record }).collect())
     }
@@ -79,7 +79,7 @@ fn is_headless(service: &Service) -> bool {
 }
 
 /// Addresses that are left out, because the API server would refuse the whole slice for one of them.
-pub(super) fn unusable(record: &ExternalWorkloadRecord) -> Vec<&str> {
+pub(super) fn unusable(record: &ExternalWorkload) -> Vec<&str> {
     record.ips.iter().map(String::as_str).filter(|ip| !is_usable(ip)).collect()
 }
 

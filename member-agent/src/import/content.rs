@@ -1,24 +1,24 @@
 //! What an imported slice looks like.
 
-use fleet_accumulator::Record;
+use fleet_accumulator::Object;
 use fleet_api::{ObjectName, annotations, labels};
 use fleet_model::endpoints::lacks;
+use fleet_model::objects::{EndpointSlice, EndpointSliceImport, imported_endpoints};
 use fleet_model::ports;
-use fleet_model::records::{EndpointSliceImportRecord, EndpointSliceRecord, imported_endpoints};
 use fleet_model::steps::to_json;
 use serde_json::{Value, json};
 
 use super::admit::Admitted;
 use super::latency;
 
-type Copy = Record<EndpointSliceImportRecord>;
+type Copy = Object<EndpointSliceImport>;
 
 /// Whether a slice that carries `content` of a copy is as [`body`] would have it.
 pub(super) fn is_current(
     service: &ObjectName,
     copy: &Copy,
     content: &Admitted<'_>,
-    current: &EndpointSliceRecord,
+    current: &EndpointSlice,
     derived: &ObjectName,
 ) -> bool {
     carries(content, current)
@@ -30,7 +30,7 @@ pub(super) fn is_current(
 }
 
 /// Whether the slice has the endpoints and ports, whatever its labels and annotations say.
-pub(super) fn carries(content: &Admitted<'_>, current: &EndpointSliceRecord) -> bool {
+pub(super) fn carries(content: &Admitted<'_>, current: &EndpointSlice) -> bool {
     current.plain
         && current.address_type == *content.address_type
         && current.ready == *content.ready
@@ -39,7 +39,7 @@ pub(super) fn carries(content: &Admitted<'_>, current: &EndpointSliceRecord) -> 
 }
 
 /// A slice that a Go agent made says nothing of its origin, and is not rewritten for that.
-fn has_right_origin(copy: &Copy, current: &EndpointSliceRecord) -> bool {
+fn has_right_origin(copy: &Copy, current: &EndpointSlice) -> bool {
     let cluster = current.meta.annotation(annotations::ORIGIN_CLUSTER);
     let uid = current.meta.annotation(annotations::SLICE_EXPORT_UID);
     let recorded = copy.meta.annotation(annotations::SLICE_EXPORT_UID);
@@ -48,14 +48,14 @@ fn has_right_origin(copy: &Copy, current: &EndpointSliceRecord) -> bool {
 }
 
 /// The generation of the exported slice that is here already.
-pub(super) fn generation(copy: &Copy, current: &EndpointSliceRecord) -> Option<i64> {
+pub(super) fn generation(copy: &Copy, current: &EndpointSlice) -> Option<i64> {
     let uid = copy.meta.annotation(annotations::SLICE_EXPORT_UID)?;
     let same = current.meta.annotation(annotations::SLICE_EXPORT_UID) == Some(uid);
     latency::observed(&current.meta).filter(|_| same)
 }
 
 /// Whether an endpoint of the slice goes: traffic to it may fail until it is gone.
-pub(super) fn loses(content: &Admitted<'_>, current: &EndpointSliceRecord) -> bool {
+pub(super) fn loses(content: &Admitted<'_>, current: &EndpointSlice) -> bool {
     lacks(&content.ready, &current.ready.to_vec())
         || lacks(&content.draining, &current.draining.to_vec())
 }

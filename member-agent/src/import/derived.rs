@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use fleet_accumulator::Record;
+use fleet_accumulator::Object;
 use fleet_api::{ObjectName, ServiceImportStatus, annotations, labels};
+use fleet_model::objects::Service;
 use fleet_model::ports;
-use fleet_model::records::ServiceRecord;
 use fleet_model::steps::{LOCAL, add, remove, set_entries, to_json};
 use fleet_runtime::plan::{Plan, Step};
 use k8s_openapi::api::core::v1::ServicePort;
@@ -79,7 +79,7 @@ pub(super) fn sync(
 fn lost(
     subject: &Subject<'_>,
     holder: &Wish,
-    current: Option<&Record<ServiceRecord>>,
+    current: Option<&Object<Service>>,
     told: bool,
     plan: &mut Plan,
 ) {
@@ -117,14 +117,14 @@ fn create(
         },
         "spec": { "type": LOAD_BALANCER, "ports": core_ports(granted) },
     });
-    LOCAL.create::<ServiceRecord>(name.clone(), body)
+    LOCAL.create::<Service>(name.clone(), body)
 }
 
 /// The cluster and its load balancer write to the same object, so only our part is patched.
 fn update(
     subject: &Subject<'_>,
     holder: &Wish,
-    current: &Record<ServiceRecord>,
+    current: &Object<Service>,
     granted: &ServiceImportStatus,
 ) -> Option<Step> {
     let (uid, service) = (holder.uid.to_string(), subject.service.to_string());

@@ -1,9 +1,9 @@
 //! How long a derived Service outlives the last exporter, so that its address survives a redeploy.
 
-use fleet_accumulator::Record;
+use fleet_accumulator::Object;
 use fleet_api::{conditions, labels};
 use fleet_model::conditions::find;
-use fleet_model::records::ServiceRecord;
+use fleet_model::objects::Service;
 use jiff::Timestamp;
 
 use super::subject::{Subject, Wish};
@@ -16,7 +16,7 @@ use super::subject::{Subject, Wish};
 pub(super) fn end(
     subject: &Subject<'_>,
     wish: &Wish,
-    derived: &Record<ServiceRecord>,
+    derived: &Object<Service>,
 ) -> Option<Timestamp> {
     let of_this_import = match derived.imports() {
         Some(service) => service == *subject.service,

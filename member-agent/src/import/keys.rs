@@ -2,19 +2,17 @@
 
 use std::fmt;
 
-use fleet_accumulator::Record;
+use fleet_accumulator::Object;
 use fleet_api::{ObjectName, ResourceKind, finalizers, kinds, names};
 use fleet_model::changes::each_touched;
-use fleet_model::records::{
-    EndpointSliceRecord, InternalServiceImportRecord, MultiClusterServiceRecord, ServiceRecord,
-};
+use fleet_model::objects::{EndpointSlice, InternalServiceImport, MultiClusterService, Service};
 use fleet_model::steps::{HUB, remove_finalizer};
 use fleet_runtime::plan::Plan;
 
 use crate::Identity;
 use crate::snapshot::MemberSnapshot;
 
-/// A unit of the import room's work.
+/// A unit of the import controller's work.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Key {
     /// A Service of the fleet.
@@ -36,11 +34,11 @@ impl fmt::Display for Key {
 }
 
 /// The key of a MultiClusterService as it is now.
-pub(super) fn of_wish(wish: &Record<MultiClusterServiceRecord>) -> Key {
+pub(super) fn of_wish(wish: &Object<MultiClusterService>) -> Key {
     wish.imports(&wish.name.namespace).map_or_else(|| Key::Wish(wish.name.clone()), Key::Service)
 }
 
-fn of_request(request: &Record<InternalServiceImportRecord>) -> Key {
+fn of_request(request: &Object<InternalServiceImport>) -> Key {
     request.reference.object().cloned().map_or_else(
         || Key::Stray(kinds::INTERNAL_SERVICE_IMPORT, request.name.clone()),
         Key::Service,
@@ -101,7 +99,7 @@ pub(super) fn dirty(
 /// MultiClusterService it points back to.
 fn of_derived<'a>(
     identity: &Identity,
-    service: &'a Record<ServiceRecord>,
+    service: &'a Object<Service>,
     snapshot: &'a MemberSnapshot,
 ) -> impl Iterator<Item = Key> + 'a {
     let derived = *service.name.namespace == *identity.system_namespace;
@@ -112,11 +110,7 @@ fn of_derived<'a>(
 }
 
 /// Whether somebody else's Service is gone from where derived Services have theirs.
-fn is_freed(
-    identity: &Identity,
-    service: &Record<ServiceRecord>,
-    snapshot: &MemberSnapshot,
-) -> bool {
+fn is_freed(identity: &Identity, service: &Object<Service>, snapshot: &MemberSnapshot) -> bool {
     *service.name.namespace == *identity.system_namespace
         && service.derived_for().is_none()
         && snapshot.services.get(&service.name).is_none()
@@ -125,7 +119,7 @@ fn is_freed(
 /// Marks wishes whose derived Service could have `name`. Looks at all of them, which is only for
 /// what happens rarely.
 fn each_named(name: &str, snapshot: &MemberSnapshot, mark: &mut dyn FnMut(Key)) {
-    let could = |wish: &&Record<MultiClusterServiceRecord>| {
+    let could = |wish: &&Object<MultiClusterService>| {
         names::derived_service_candidates(&wish.name).any(|candidate| candidate == name)
     };
     snapshot.multi_cluster_services.iter().filter(could).for_each(|wish| mark(of_wish(wish)));
@@ -135,7 +129,7 @@ fn each_named(name: &str, snapshot: &MemberSnapshot, mark: &mut dyn FnMut(Key)) 
 /// EndpointSliceImport it was made from.
 fn of_imported(
     identity: &Identity,
-    slice: &Record<EndpointSliceRecord>,
+    slice: &Object<EndpointSlice>,
     snapshot: &MemberSnapshot,
 ) -> Option<ObjectName> {
     if *slice.name.namespace != *identity.system_namespace {

@@ -3,16 +3,16 @@
 //! The mark of what was counted last is an annotation on the imported slice, in the write that
 //! carries the endpoints; a copy on the hub that a Go agent counted says so itself.
 
-use fleet_accumulator::{Meta, Record};
+use fleet_accumulator::{Meta, Object};
 use fleet_api::annotations::LAST_OBSERVED_GENERATION;
-use fleet_model::records::{EndpointSliceImportRecord, EndpointSliceRecord};
+use fleet_model::objects::{EndpointSlice, EndpointSliceImport};
 use fleet_runtime::plan::Sample;
 
 /// What to measure once `copy` is written over `current`, of which it differs in content: one
 /// sample per generation.
 pub(super) fn sample(
-    copy: &Record<EndpointSliceImportRecord>,
-    current: Option<&Record<EndpointSliceRecord>>,
+    copy: &Object<EndpointSliceImport>,
+    current: Option<&Object<EndpointSlice>>,
 ) -> Option<Sample> {
     let reference = &copy.spec.endpoint_slice_reference;
     let adopted = observed(&copy.meta);
@@ -29,10 +29,7 @@ pub(super) fn sample(
 }
 
 /// Whether the mark is one that this copy can have left.
-pub(super) fn is_marked(
-    copy: &Record<EndpointSliceImportRecord>,
-    current: &EndpointSliceRecord,
-) -> bool {
+pub(super) fn is_marked(copy: &Object<EndpointSliceImport>, current: &EndpointSlice) -> bool {
     let generation = copy.spec.endpoint_slice_reference.generation;
     observed(&current.meta).is_some_and(|counted| counted <= generation)
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use fleet_accumulator::{Accumulator, Brake, Snapshot as _};
 use fleet_api::{ObjectName, events};
-use fleet_model::records::HasMeta;
+use fleet_model::objects::HasMeta;
 use fleet_model::steps::LOCAL;
 use fleet_runtime::plan::Plan;
 use prometheus::IntGauge;

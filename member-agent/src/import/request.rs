@@ -1,11 +1,11 @@
 //! The ServiceImport of the holder, and the request for it on the hub.
 
-use fleet_accumulator::{Record, Uid};
+use fleet_accumulator::{Object, Uid};
 use fleet_api::v1alpha1::InternalServiceImportSpec;
 use fleet_api::{
     ExportedObjectReference, ObjectName, ServiceImportStatus, finalizers, kinds, names,
 };
-use fleet_model::records::{InternalServiceImportRecord, ServiceImportRecord};
+use fleet_model::objects::{InternalServiceImport, ServiceImport};
 use fleet_model::reference;
 use fleet_model::steps::{
     HUB, LOCAL, add, add_finalizer, controller_reference, remove_finalizer, to_json,
@@ -66,7 +66,7 @@ pub(super) fn sync(
 fn request(
     subject: &Subject<'_>,
     holder: &Wish,
-    import: &Record<ServiceImportRecord>,
+    import: &Object<ServiceImport>,
     plan: &mut Plan,
 ) -> Import {
     let mut operations = add_finalizer(&import.meta, finalizers::SERVICE_IMPORT);
@@ -83,7 +83,7 @@ fn request(
 }
 
 /// Makes the holder the controller again of an import that somebody took from it.
-fn restore_owner(import: &Record<ServiceImportRecord>, holder: &Wish) -> Option<Value> {
+fn restore_owner(import: &Object<ServiceImport>, holder: &Wish) -> Option<Value> {
     let meta = &import.object.meta;
     if meta.controller_owner().is_some() {
         return None;
@@ -121,11 +121,7 @@ fn ask<'a>(
 
 /// The import belongs to a MultiClusterService that let go of it, or is being deleted, or is none
 /// of ours: then it stays, and nothing is asked of the hub for it.
-fn withdraw(
-    subject: &Subject<'_>,
-    import: &Record<ServiceImportRecord>,
-    plan: &mut Plan,
-) -> Import {
+fn withdraw(subject: &Subject<'_>, import: &Object<ServiceImport>, plan: &mut Plan) -> Import {
     let mut undone = withdraw_requests(subject, plan);
     if !import.meta.is_terminating() {
         if subject.import_owner().is_some() {
@@ -160,7 +156,7 @@ fn confirm_unasked(subject: &Subject<'_>, plan: &mut Plan) -> Option<StepId> {
         return None;
     }
     let name = free_name(subject)?;
-    Some(plan.push(HUB.confirm_absent::<InternalServiceImportRecord>(name)))
+    Some(plan.push(HUB.confirm_absent::<InternalServiceImport>(name)))
 }
 
 fn withdraw_requests(subject: &Subject<'_>, plan: &mut Plan) -> Vec<StepId> {
@@ -175,7 +171,7 @@ fn create_import(subject: &Subject<'_>, holder: &Wish) -> Step {
             "ownerReferences": [to_json(&controller_reference(holder))],
         },
     });
-    LOCAL.create::<ServiceImportRecord>(subject.service.clone(), body)
+    LOCAL.create::<ServiceImport>(subject.service.clone(), body)
 }
 
 fn create_request(subject: &Subject<'_>, reference: ExportedObjectReference) -> Option<Step> {
@@ -184,13 +180,10 @@ fn create_request(subject: &Subject<'_>, reference: ExportedObjectReference) -> 
         "metadata": { "finalizers": [finalizers::INTERNAL_SERVICE_IMPORT] },
         "spec": to_json(&spec),
     });
-    Some(HUB.create::<InternalServiceImportRecord>(free_name(subject)?, body))
+    Some(HUB.create::<InternalServiceImport>(free_name(subject)?, body))
 }
 
-fn for_import(
-    subject: &Subject<'_>,
-    import: &Record<ServiceImportRecord>,
-) -> ExportedObjectReference {
+fn for_import(subject: &Subject<'_>, import: &Object<ServiceImport>) -> ExportedObjectReference {
     let since = import.meta.created.unwrap_or(subject.now);
     reference::export_of(&subject.identity.cluster, import, import.meta.generation, since)
 }

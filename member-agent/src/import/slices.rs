@@ -4,9 +4,9 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use fleet_accumulator::Record;
+use fleet_accumulator::Object;
 use fleet_api::{ObjectName, events, finalizers, names};
-use fleet_model::records::{EndpointSliceImportRecord, EndpointSliceRecord};
+use fleet_model::objects::{EndpointSlice, EndpointSliceImport};
 use fleet_model::steps::{HUB, LOCAL, add_finalizer, remove_finalizer};
 use fleet_model::{reference, term};
 use fleet_runtime::plan::{Event, Plan, Step, StepId, Trace};
@@ -21,7 +21,7 @@ use super::wish::Prepared;
 /// How long a slice that goes may wait for its successors.
 pub(super) const HANDOVER: Duration = Duration::from_secs(5);
 
-type Copy = Record<EndpointSliceImportRecord>;
+type Copy = Object<EndpointSliceImport>;
 
 /// A derived Service, and the wish it was made for.
 #[derive(Clone, Copy)]
@@ -41,7 +41,7 @@ enum Binding<'a> {
 }
 
 /// Imported slices that the hub has no copies of.
-pub(super) fn orphans<'a>(subject: &Subject<'a>) -> Vec<&'a Record<EndpointSliceRecord>> {
+pub(super) fn orphans<'a>(subject: &Subject<'a>) -> Vec<&'a Object<EndpointSlice>> {
     let copies: HashSet<_> = subject.copies.iter().map(|copy| &*copy.name.name).collect();
     subject.imported().filter(|slice| !copies.contains(&*slice.name.name)).collect()
 }
@@ -51,7 +51,7 @@ pub(super) fn sync(
     subject: &Subject<'_>,
     holder: Option<&Wish>,
     prepared: Option<&Prepared>,
-    orphans: Vec<&Record<EndpointSliceRecord>>,
+    orphans: Vec<&Object<EndpointSlice>>,
     plan: &mut Plan,
 ) {
     let binding = binding(subject, holder.zip(prepared));
@@ -120,7 +120,7 @@ fn import(
     let body = || content::body(service, copy, &admitted, to.derived);
     let step = match current {
         None if landing::obstacle(subject.identity, subject.snapshot).is_some() => None,
-        None => Some(LOCAL.create::<EndpointSliceRecord>(name, body())),
+        None => Some(LOCAL.create::<EndpointSlice>(name, body())),
         // It blocks its successor; or somebody else's slice has the name.
         Some(current) if current.meta.is_terminating() || !current.is_imported() => None,
         Some(_) if is_current(&admitted) => {
@@ -181,13 +181,13 @@ fn unimport(
         Some(slice) => delete(slice).map(|step| plan.push(step.after(successors.iter().copied()))),
         None if operations.is_empty() => None,
         None if slice.is_some() => None, // Somebody else's slice has the name.
-        None => Some(plan.push(LOCAL.confirm_absent::<EndpointSliceRecord>(name))),
+        None => Some(plan.push(LOCAL.confirm_absent::<EndpointSlice>(name))),
     };
     if !operations.is_empty() {
         plan.push(HUB.patch(copy, operations).after(undone));
     }
 }
 
-fn delete(slice: &Record<EndpointSliceRecord>) -> Option<Step> {
+fn delete(slice: &Object<EndpointSlice>) -> Option<Step> {
     (!slice.meta.is_terminating()).then(|| LOCAL.delete(slice).urgent())
 }

@@ -2,9 +2,9 @@
 //!
 //! The same choices that the plan is made of, told instead of acted upon.
 
-use fleet_accumulator::Record;
+use fleet_accumulator::Object;
 use fleet_api::{ObjectName, annotations};
-use fleet_model::records::InternalServiceImportRecord;
+use fleet_model::objects::InternalServiceImport;
 use jiff::Timestamp;
 
 use super::landing::{self, NoLanding};
@@ -77,7 +77,7 @@ fn standing(subject: &Subject<'_>, wish: &Wish, holder: Option<&Wish>) -> Standi
 
 fn of_holder(subject: &Subject<'_>, holder: &Wish) -> Standing {
     let Some(derived) = choose::derived_name(subject, holder) else { return Standing::NoName };
-    let live = |request: &&&Record<InternalServiceImportRecord>| !request.meta.is_terminating();
+    let live = |request: &&&Object<InternalServiceImport>| !request.meta.is_terminating();
     let Some(request) = subject.requests.iter().find(live) else { return Standing::NotAsked };
     if !request.object.status.is_resolved() {
         let held = request.object.meta.annotation(annotations::IMPORT_HELD_BY);

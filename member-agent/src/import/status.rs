@@ -5,11 +5,11 @@
 
 use std::time::Duration;
 
-use fleet_accumulator::Record;
+use fleet_accumulator::Object;
 use fleet_api::conditions::{self, reasons};
 use fleet_api::{annotations, events};
 use fleet_model::conditions::{Wanted, apply, is};
-use fleet_model::records::{InternalServiceImportRecord, ServiceRecord};
+use fleet_model::objects::{InternalServiceImport, Service};
 use fleet_model::steps::{LOCAL, to_json};
 use fleet_runtime::plan::{Event, Plan, Step, StepId};
 use jiff::Timestamp;
@@ -26,7 +26,7 @@ const PATIENCE: Duration = Duration::from_millis(500);
 pub(super) fn resolved(
     subject: &Subject<'_>,
     wish: &Wish,
-    derived: Option<&Record<ServiceRecord>>,
+    derived: Option<&Object<Service>>,
     written: Option<StepId>,
     plan: &mut Plan,
 ) {
@@ -52,7 +52,7 @@ pub(super) fn unresolved(subject: &Subject<'_>, wish: &Wish, plan: &mut Plan) {
 pub(super) fn leaving(
     subject: &Subject<'_>,
     wish: &Wish,
-    derived: &Record<ServiceRecord>,
+    derived: &Object<Service>,
     end: Timestamp,
     plan: &mut Plan,
 ) {
@@ -65,7 +65,7 @@ pub(super) fn leaving(
 pub(super) fn blocked(
     subject: &Subject<'_>,
     wish: &Wish,
-    derived: &Record<ServiceRecord>,
+    derived: &Object<Service>,
     plan: &mut Plan,
 ) {
     let message = format!("derived service {} is being deleted; another follows it", derived.name);
@@ -136,7 +136,7 @@ pub(super) fn unimported(wish: &Wish, what: impl Into<String>) -> Event {
 
 fn not_available(subject: &Subject<'_>) -> String {
     let service = subject.service;
-    let held = |request: &&Record<InternalServiceImportRecord>| {
+    let held = |request: &&Object<InternalServiceImport>| {
         request.object.meta.annotation(annotations::IMPORT_HELD_BY).map(str::to_owned)
     };
     match subject.requests.iter().find_map(held) {

@@ -1,10 +1,10 @@
 //! One Service of the fleet, as this member imports it.
 
-use fleet_accumulator::{Record, Uid};
+use fleet_accumulator::{Object, Uid};
 use fleet_api::{ObjectName, annotations, finalizers, kinds, labels};
-use fleet_model::records::{
-    EndpointSliceImportRecord, EndpointSliceRecord, InternalServiceImportRecord,
-    MultiClusterServiceRecord, ServiceImportRecord, ServiceIndex, ServiceRecord, SliceIndex,
+use fleet_model::objects::{
+    EndpointSlice, EndpointSliceImport, InternalServiceImport, MultiClusterService, Service,
+    ServiceImport, ServiceIndex, SliceIndex,
 };
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
@@ -14,7 +14,7 @@ use crate::snapshot::MemberSnapshot;
 use crate::{Identity, Settings};
 
 /// A user's wish to import: a MultiClusterService.
-pub(super) type Wish = Record<MultiClusterServiceRecord>;
+pub(super) type Wish = Object<MultiClusterService>;
 
 /// Everything the import of one Service depends on.
 #[derive(Debug)]
@@ -32,11 +32,11 @@ pub(super) struct Subject<'a> {
     /// MultiClusterServices that name the Service, oldest first.
     pub(super) wishes: Vec<&'a Wish>,
     /// The import made for one of them.
-    pub(super) import: Option<&'a Record<ServiceImportRecord>>,
+    pub(super) import: Option<&'a Object<ServiceImport>>,
     /// Our requests on the hub.
-    pub(super) requests: Vec<&'a Record<InternalServiceImportRecord>>,
+    pub(super) requests: Vec<&'a Object<InternalServiceImport>>,
     /// Slices that the hub distributed.
-    pub(super) copies: Vec<&'a Record<EndpointSliceImportRecord>>,
+    pub(super) copies: Vec<&'a Object<EndpointSliceImport>>,
 }
 
 impl<'a> Subject<'a> {
@@ -50,7 +50,7 @@ impl<'a> Subject<'a> {
         wishes.sort_by(|a, b| (a.meta.created, &a.name).cmp(&(b.meta.created, &b.name)));
         let in_hub = in_hub(&settings.identity, snapshot);
         let import = snapshot.service_imports.get(service);
-        let of_hub = |import: &&Record<ServiceImportRecord>| {
+        let of_hub = |import: &&Object<ServiceImport>| {
             in_hub && import.object.meta.controller_owner().is_none()
         };
         Self {
@@ -86,8 +86,7 @@ impl<'a> Subject<'a> {
     /// carries its uid; who held it, by the label that only holders get.
     pub(super) fn disowned(&self) -> Option<&'a Wish> {
         let import = self.import?;
-        let asked =
-            |request: &&Record<InternalServiceImportRecord>| import.uid == request.reference.uid;
+        let asked = |request: &&Object<InternalServiceImport>| import.uid == request.reference.uid;
         let ours = import.object.meta.controller_owner().is_none()
             && !import.meta.is_terminating()
             && import.meta.has_finalizer(finalizers::SERVICE_IMPORT)
@@ -98,7 +97,7 @@ impl<'a> Subject<'a> {
     }
 
     /// Slices in the system namespace that were imported for this Service.
-    pub(super) fn imported(&self) -> impl Iterator<Item = &'a Record<EndpointSliceRecord>> {
+    pub(super) fn imported(&self) -> impl Iterator<Item = &'a Object<EndpointSlice>> {
         let system = self.identity.system_namespace.as_str();
         let imported = SliceIndex::ImportedFor(self.service.clone());
         let slices: Vec<_> = self.snapshot.endpoint_slices.by(&imported).collect();
@@ -106,7 +105,7 @@ impl<'a> Subject<'a> {
     }
 
     /// Derived Services that say they belong to this Service.
-    pub(super) fn derived(&self) -> Vec<&'a Record<ServiceRecord>> {
+    pub(super) fn derived(&self) -> Vec<&'a Object<Service>> {
         let index = ServiceIndex::Imports(self.service.clone());
         let services = self.snapshot.services.by(&index);
         services.filter(|service| self.is_in_system(&service.name)).collect()
@@ -114,7 +113,7 @@ impl<'a> Subject<'a> {
 
     /// Derived Services of one MultiClusterService: those that point back to it, and those of this
     /// import that carry its uid, whatever became of their labels.
-    pub(super) fn derived_of(&self, wish: &Wish) -> Vec<&'a Record<ServiceRecord>> {
+    pub(super) fn derived_of(&self, wish: &Wish) -> Vec<&'a Object<Service>> {
         let mut services = derived_of(self.identity, wish, self.snapshot);
         let marked =
             self.derived().into_iter().filter(|service| mark(service).as_ref() == Some(&wish.uid));
@@ -125,13 +124,13 @@ impl<'a> Subject<'a> {
     }
 
     /// Derived Services made for a MultiClusterService that is no more and did not take them along.
-    pub(super) fn orphans(&self) -> Vec<&'a Record<ServiceRecord>> {
+    pub(super) fn orphans(&self) -> Vec<&'a Object<Service>> {
         self.derived().into_iter().filter(|service| self.is_orphan(service)).collect()
     }
 
     /// Services whose labels point back to a MultiClusterService and whose mark is another's. They are
     /// left alone (design 3a).
-    pub(super) fn estranged_from(&self, wish: &Wish) -> Vec<&'a Record<ServiceRecord>> {
+    pub(super) fn estranged_from(&self, wish: &Wish) -> Vec<&'a Object<Service>> {
         let index = ServiceIndex::DerivedFor(wish.name.clone());
         let services = self.snapshot.services.by(&index);
         services
@@ -147,7 +146,7 @@ impl<'a> Subject<'a> {
     /// Service is an earlier one's only if it is the older of the two. Otherwise it was made in the
     /// time of the one that is there, and somebody altered the mark since: who owns it cannot be
     /// told, so it stays for as long as that MultiClusterService does.
-    fn is_orphan(&self, service: &Record<ServiceRecord>) -> bool {
+    fn is_orphan(&self, service: &Object<Service>) -> bool {
         let Some(mark) = mark(service) else { return false };
         let named = service.derived_for();
         let named = named.and_then(|name| self.snapshot.multi_cluster_services.get(&name));
@@ -180,7 +179,7 @@ pub(super) fn derived_of<'a>(
     identity: &Identity,
     wish: &Wish,
     snapshot: &'a MemberSnapshot,
-) -> Vec<&'a Record<ServiceRecord>> {
+) -> Vec<&'a Object<Service>> {
     let index = ServiceIndex::DerivedFor(wish.name.clone());
     let services: Vec<_> = snapshot.services.by(&index).collect();
     services
@@ -191,7 +190,7 @@ pub(super) fn derived_of<'a>(
 }
 
 /// The MultiClusterService that a derived Service was made for; a Go agent does not note it.
-fn mark(service: &Record<ServiceRecord>) -> Option<Uid> {
+fn mark(service: &Object<Service>) -> Option<Uid> {
     service.meta.annotation(annotations::MULTI_CLUSTER_SERVICE_UID).map(Uid::from)
 }
 

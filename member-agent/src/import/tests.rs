@@ -1,4 +1,4 @@
-//! The import room against model API servers, a file per behaviour. Tests of a scenario of the
+//! The import controller against model API servers, a file per behaviour. Tests of a scenario of the
 //! specification begin with its number.
 
 mod binding;

@@ -1,7 +1,7 @@
 //! The MultiClusterServices themselves: finalizer, labels, and letting go.
 
 use fleet_api::{ObjectName, events, finalizers, labels};
-use fleet_model::records::{HasMeta, ServiceImportRecord, ServiceRecord};
+use fleet_model::objects::{HasMeta, Service, ServiceImport};
 use fleet_model::steps::{LOCAL, add_finalizer, remove_finalizer, set_entries};
 use fleet_runtime::plan::{Event, Plan, StepId};
 use jiff::Timestamp;
@@ -101,7 +101,7 @@ fn delete(wish: &Wish, plan: &mut Plan) {
 }
 
 fn delete_derived(
-    services: &[&fleet_accumulator::Record<ServiceRecord>],
+    services: &[&fleet_accumulator::Object<Service>],
     plan: &mut Plan,
 ) -> Vec<StepId> {
     let live = services.iter().filter(|service| !service.meta().is_terminating());
@@ -136,9 +136,7 @@ fn release(
         let import = import.map(|name| ObjectName::new(wish.name.namespace.clone(), name));
         // Another MultiClusterService may hold an import of that name by now.
         let absent = import.filter(|name| snapshot.service_imports.get(name).is_none());
-        undone.extend(
-            absent.map(|name| plan.push(LOCAL.confirm_absent::<ServiceImportRecord>(name))),
-        );
+        undone.extend(absent.map(|name| plan.push(LOCAL.confirm_absent::<ServiceImport>(name))));
     }
     plan.push(
         LOCAL
@@ -159,5 +157,5 @@ fn confirm_derived_absent(
     let label = wish.meta.label(labels::DERIVED_SERVICE)?;
     let name = ObjectName::new(identity.system_namespace.as_str(), label);
     let absent = snapshot.services.get(&name).is_none();
-    absent.then(|| plan.push(LOCAL.confirm_absent::<ServiceRecord>(name)))
+    absent.then(|| plan.push(LOCAL.confirm_absent::<Service>(name)))
 }

@@ -3,8 +3,8 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
 
-use fleet_accumulator::Record;
-use fleet_model::records::{InternalMemberClusterRecord, NETWORKING_AGENTS};
+use fleet_accumulator::Object;
+use fleet_model::objects::{InternalMemberCluster, NETWORKING_AGENTS};
 use jiff::Timestamp;
 
 /// Heartbeats come this part of the period earlier or later, so that members that joined together
@@ -12,7 +12,7 @@ use jiff::Timestamp;
 const SPREAD: i64 = 20;
 
 /// The older of the last heartbeats of our agent types; `None` while one of them never came.
-pub(super) fn last(cluster: &InternalMemberClusterRecord) -> Option<Timestamp> {
+pub(super) fn last(cluster: &InternalMemberCluster) -> Option<Timestamp> {
     let beat = |agent| Some(cluster.report(agent)?.status.last_received_heartbeat.as_ref()?.0);
     NETWORKING_AGENTS.iter().map(beat).collect::<Option<Vec<_>>>()?.into_iter().min()
 }
@@ -20,7 +20,7 @@ pub(super) fn last(cluster: &InternalMemberClusterRecord) -> Option<Timestamp> {
 /// How long to wait for the next one; zero if it is due.
 ///
 /// Counted from the report on the hub: a restart does not beat early.
-pub(super) fn rest(cluster: &Record<InternalMemberClusterRecord>, now: Timestamp) -> Duration {
+pub(super) fn rest(cluster: &Object<InternalMemberCluster>, now: Timestamp) -> Duration {
     let Some(last) = last(cluster) else { return Duration::ZERO };
     let period = period(cluster, last);
     let since = now.as_millisecond().saturating_sub(last.as_millisecond());
@@ -31,7 +31,7 @@ pub(super) fn rest(cluster: &Record<InternalMemberClusterRecord>, now: Timestamp
 
 /// The period after the heartbeat `last`, in milliseconds. Derived from what is known anyway, so
 /// that every plan comes to the same end.
-fn period(cluster: &Record<InternalMemberClusterRecord>, last: Timestamp) -> i64 {
+fn period(cluster: &Object<InternalMemberCluster>, last: Timestamp) -> i64 {
     let period = cluster.heartbeat_seconds * 1000;
     let spread = period / SPREAD;
     let mut hasher = DefaultHasher::new();

@@ -1,4 +1,4 @@
-//! How far this member is with joining or leaving, for all rooms.
+//! How far this member is with joining or leaving, for all controllers.
 
 use fleet_api::membership::ClusterState;
 

@@ -1,10 +1,10 @@
 //! What is left of a member that is told to leave.
 
-use fleet_accumulator::{Record, Snapshot as _, SourceInfo};
+use fleet_accumulator::{Object, Snapshot as _, SourceInfo};
 use fleet_api::{ObjectName, annotations, finalizers};
-use fleet_model::records::{
-    EndpointSliceExportRecord, EndpointSliceImportRecord, EndpointSliceRecord, HasMeta,
-    InternalServiceExportRecord, InternalServiceImportRecord,
+use fleet_model::objects::{
+    EndpointSlice, EndpointSliceExport, EndpointSliceImport, HasMeta, InternalServiceExport,
+    InternalServiceImport,
 };
 use fleet_model::steps::{HUB, LOCAL};
 use fleet_runtime::plan::{Plan, StepId};
@@ -50,14 +50,14 @@ fn watched(snapshot: &MemberSnapshot) -> bool {
 
 /// While the member leaves, whatever users wished for goes. Once it has left, wishes may wait for
 /// the next join, untouched; one that is touched still has to be let go.
-fn remains<T: HasMeta>(phase: Phase, wish: &Record<T>, finalizer: &str) -> bool {
+fn remains<T: HasMeta>(phase: Phase, wish: &Object<T>, finalizer: &str) -> bool {
     phase == Phase::Leaving || wish.object.meta().has_finalizer(finalizer)
 }
 
 fn imported<'a>(
     identity: &Identity,
     snapshot: &'a MemberSnapshot,
-) -> impl Iterator<Item = &'a Record<EndpointSliceRecord>> {
+) -> impl Iterator<Item = &'a Object<EndpointSlice>> {
     let slices = snapshot.endpoint_slices.in_namespace(&identity.system_namespace);
     slices.filter(|slice| slice.is_imported())
 }
@@ -68,7 +68,7 @@ pub(super) fn sweep(identity: &Identity, snapshot: &MemberSnapshot, plan: &mut P
     if !watched(snapshot) {
         return;
     }
-    let made_from = |slice: &Record<EndpointSliceRecord>| {
+    let made_from = |slice: &Object<EndpointSlice>| {
         ObjectName::new(identity.hub_namespace.as_str(), slice.name.name.clone())
     };
     let orphans = imported(identity, snapshot).filter(|slice| {
@@ -84,10 +84,10 @@ pub(super) fn sweep(identity: &Identity, snapshot: &MemberSnapshot, plan: &mut P
 pub(super) fn confirm(identity: &Identity, plan: &mut Plan) -> [StepId; 4] {
     let namespace = identity.hub_namespace.as_str();
     [
-        HUB.confirm_none::<InternalServiceExportRecord>(namespace),
-        HUB.confirm_none::<EndpointSliceExportRecord>(namespace),
-        HUB.confirm_none::<InternalServiceImportRecord>(namespace),
-        HUB.confirm_none::<EndpointSliceImportRecord>(namespace),
+        HUB.confirm_none::<InternalServiceExport>(namespace),
+        HUB.confirm_none::<EndpointSliceExport>(namespace),
+        HUB.confirm_none::<InternalServiceImport>(namespace),
+        HUB.confirm_none::<EndpointSliceImport>(namespace),
     ]
     .map(|step| plan.push(step))
 }

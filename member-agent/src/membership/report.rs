@@ -3,17 +3,17 @@
 //! The list is shared with KubeFleet's own agent and has no keys. Only our elements of it are
 //! written, by position, in a patch that tests the version in which they have that position.
 
-use fleet_accumulator::Record;
+use fleet_accumulator::Object;
 use fleet_api::conditions::{self, reasons};
 use fleet_api::membership::{AgentStatus, AgentType};
 use fleet_model::conditions::{Wanted, apply, find, whole_seconds};
-use fleet_model::records::{InternalMemberClusterRecord, NETWORKING_AGENTS, ReportList};
+use fleet_model::objects::{InternalMemberCluster, NETWORKING_AGENTS, ReportList};
 use fleet_model::steps::{HUB, add, at, replace, to_json};
 use fleet_runtime::plan::{Action, Step};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-type Cluster = Record<InternalMemberClusterRecord>;
+type Cluster = Object<InternalMemberCluster>;
 
 const STATUS: &str = "status";
 const LIST: &str = "agentStatus";
@@ -58,7 +58,7 @@ fn generation(cluster: &Cluster, said: Said) -> Option<i64> {
 pub(super) fn write(cluster: &Cluster, said: Said, now: Timestamp) -> Step {
     let action =
         Action::Patch { operations: operations(cluster, said, now), status: true, at: at(cluster) };
-    HUB.step::<InternalMemberClusterRecord>(cluster.name.clone(), action)
+    HUB.step::<InternalMemberCluster>(cluster.name.clone(), action)
 }
 
 fn operations(cluster: &Cluster, said: Said, now: Timestamp) -> Vec<Value> {

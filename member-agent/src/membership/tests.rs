@@ -1,4 +1,4 @@
-//! The membership room against model API servers.
+//! The membership controller against model API servers.
 
 mod join;
 mod leave;

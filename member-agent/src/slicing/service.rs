@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use fleet_accumulator::{Record, Texts};
+use fleet_accumulator::{Object, Texts};
 use fleet_api as api;
-use fleet_model::records::ServiceRecord;
+use fleet_model::objects;
 use k8s_openapi::api::core::v1::{Service, ServicePort, ServiceSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 
 /// The parts of a Service that its slices depend on.
-pub(crate) fn service(record: &Record<ServiceRecord>) -> Service {
+pub(crate) fn service(record: &Object<objects::Service>) -> Service {
     let meta = &record.meta;
     Service {
         metadata: ObjectMeta {

@@ -1,4 +1,4 @@
-//! What the tests of all rooms share that make slices: a namespace, its Services, and what slices hold.
+//! What the tests of all controllers share that make slices: a namespace, its Services, and what slices hold.
 
 use fleet_accumulator::ClusterId;
 use fleet_api::{ObjectName, kinds};

@@ -2,10 +2,10 @@
 
 use std::collections::HashSet;
 
-use fleet_accumulator::Record;
+use fleet_accumulator::Object;
 use fleet_api::{ObjectName, names};
 use fleet_endpointslice::{Outcome, Update};
-use fleet_model::records::{ManagedSliceRecord, ServiceRecord};
+use fleet_model::objects::{ManagedSlice, Service};
 use fleet_model::steps::{LOCAL, at, to_json};
 use fleet_runtime::plan::{Action, Plan, Step, StepId};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
@@ -20,7 +20,7 @@ use crate::snapshot::MemberSnapshot;
 /// else waits: what no longer serves goes at once.
 pub(crate) fn write(
     snapshot: &MemberSnapshot,
-    service: &Record<ServiceRecord>,
+    service: &Object<Service>,
     outcome: Outcome<'_>,
     creates: bool,
     stage: &'static str,
@@ -58,7 +58,7 @@ pub(crate) fn write(
 }
 
 /// Deletes slices that are not going already.
-pub(crate) fn delete_all(slices: &[&Record<ManagedSliceRecord>], plan: &mut Plan) {
+pub(crate) fn delete_all(slices: &[&Object<ManagedSlice>], plan: &mut Plan) {
     for slice in slices.iter().filter(|slice| !slice.is_terminating()) {
         plan.push(LOCAL.delete(slice).urgent());
     }
@@ -67,7 +67,7 @@ pub(crate) fn delete_all(slices: &[&Record<ManagedSliceRecord>], plan: &mut Plan
 fn record<'a>(
     snapshot: &'a MemberSnapshot,
     slice: &EndpointSlice,
-) -> Option<&'a Record<ManagedSliceRecord>> {
+) -> Option<&'a Object<ManagedSlice>> {
     let metadata = &slice.metadata;
     let name = ObjectName::new(metadata.namespace.as_deref()?, metadata.name.as_deref()?);
     snapshot.managed_slices.get(&name)
@@ -79,13 +79,13 @@ fn is_free(snapshot: &MemberSnapshot, name: &ObjectName) -> bool {
 
 fn create(name: ObjectName, slice: EndpointSlice) -> Step {
     let body = body(&name, slice);
-    LOCAL.step::<ManagedSliceRecord>(name, Action::Create(body))
+    LOCAL.step::<ManagedSlice>(name, Action::Create(body))
 }
 
-fn replace(old: &Record<ManagedSliceRecord>, update: &Update<'_>) -> Step {
+fn replace(old: &Object<ManagedSlice>, update: &Update<'_>) -> Step {
     let body = body(&old.name, update.slice.clone());
     let action = Action::Replace { body, at: at(old) };
-    let step = LOCAL.step::<ManagedSliceRecord>(old.name.clone(), action);
+    let step = LOCAL.step::<ManagedSlice>(old.name.clone(), action);
     let loses = update.recycled || loses(&update.slice, update.of);
     if loses { step.urgent() } else { step }
 }

@@ -2,24 +2,24 @@
 
 use fleet_accumulator::ClusterId;
 use fleet_api::{ObjectName, events, kinds};
+use fleet_runtime::controller::Controller;
 use fleet_runtime::plan::{Event, EventType};
-use fleet_runtime::room::Room;
 use fleet_runtime::testing::ModelServer;
 use prometheus::Registry;
 use serde_json::json;
 
 use crate::Settings;
-use crate::export::ExportRoom;
-use crate::import::ImportRoom;
+use crate::export::ExportController;
+use crate::import::ImportController;
 use crate::metrics::{ExportMetrics, ImportMetrics};
 use crate::snapshot::MemberSnapshot;
 
 const REASON: &str = "endpointsliceexports of the hub cluster: the kind is not served";
 
-/// What both rooms say to the user of a member who exports "shop" and imports "web".
+/// What both controllers say to the user of a member who exports "shop" and imports "web".
 fn told(
-    by_export: impl FnOnce(&ExportRoom, &MemberSnapshot) -> Vec<Event>,
-    by_import: impl FnOnce(&ImportRoom, &MemberSnapshot) -> Vec<Event>,
+    by_export: impl FnOnce(&ExportController, &MemberSnapshot) -> Vec<Event>,
+    by_import: impl FnOnce(&ImportController, &MemberSnapshot) -> Vec<Event>,
 ) -> [Vec<Event>; 2] {
     let settings = Settings::new("a");
     let (mut own, hub) = (ModelServer::new(ClusterId::Local), ModelServer::new(ClusterId::Hub));
@@ -28,9 +28,10 @@ fn told(
     own.create(kinds::MULTI_CLUSTER_SERVICE, &ObjectName::new("team", "web"), wish).unwrap();
     let snapshot = MemberSnapshot::of(&settings.identity, &own, &hub);
     let registry = Registry::new();
-    let export = ExportRoom::new(settings.clone(), ExportMetrics::register(&registry).unwrap());
+    let export =
+        ExportController::new(settings.clone(), ExportMetrics::register(&registry).unwrap());
     let import =
-        ImportRoom::new(settings.clone(), ImportMetrics::register(&registry, "a").unwrap());
+        ImportController::new(settings.clone(), ImportMetrics::register(&registry, "a").unwrap());
     [by_export(&export, &snapshot), by_import(&import, &snapshot)]
 }
 
@@ -50,7 +51,7 @@ fn users_are_told_on_their_own_objects() {
         |export, snapshot| export.held_up(snapshot, REASON),
         |import, snapshot| import.held_up(snapshot, REASON),
     );
-    check(&told, events::HELD_UP);
+    check(&told, events::BLOCKED);
 }
 
 #[test]
@@ -59,8 +60,12 @@ fn only_whose_write_is_refused_is_told() {
     let service = |name| ObjectName::new("team", name);
     let of = |name| {
         told(
-            |room, snapshot| room.refused(&export::Key::Service(service(name)), snapshot, REASON),
-            |room, snapshot| room.refused(&import::Key::Service(service(name)), snapshot, REASON),
+            |controller, snapshot| {
+                controller.refused(&export::Key::Service(service(name)), snapshot, REASON)
+            },
+            |controller, snapshot| {
+                controller.refused(&import::Key::Service(service(name)), snapshot, REASON)
+            },
         )
     };
     let [shop, _] = of("shop");

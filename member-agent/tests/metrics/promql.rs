@@ -91,7 +91,7 @@ pub(crate) fn placeholders(text: &str) -> BTreeSet<String> {
 
 #[test]
 fn names_in_a_query_are_found() {
-    let query = "sum by (room) (rate(a_total{x=~\"b|c\",y!=\"(\"}[5m]) and on (job) b) > 0.1";
+    let query = "sum by (controller) (rate(a_total{x=~\"b|c\",y!=\"(\"}[5m]) and on (job) b) > 0.1";
     let found = named(query);
     let labels = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
     assert_eq!(
@@ -101,7 +101,7 @@ fn names_in_a_query_are_found() {
                 ("a_total".to_owned(), labels(&["x", "y"])),
                 ("b".to_owned(), labels(&[]))
             ],
-            groups: labels(&["room", "job"]),
+            groups: labels(&["controller", "job"]),
         }
     );
     let text = "of {{ $labels.member }}: {{ $value | humanize }} {{stage}}";

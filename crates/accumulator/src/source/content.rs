@@ -7,7 +7,7 @@ use fleet_api::ObjectName;
 use super::item::Item;
 use super::state::{Command, Listing, Machine, Touched};
 use crate::view::interleaved;
-use crate::{Record, SourceState, Tracked, Uid};
+use crate::{Object, SourceState, Tracked, Uid};
 
 impl<T: Tracked> Machine<T> {
     /// The whole list is there: applies it as a difference, so that what did not change stays the
@@ -38,7 +38,7 @@ impl<T: Tracked> Machine<T> {
         }
         let bootstraps = !self.view.bootstrapped;
         self.view.bootstrapped = true;
-        self.metrics.fuse(withheld.as_ref().map_or(0, BTreeSet::len));
+        self.metrics.withheld_deletions(withheld.as_ref().map_or(0, BTreeSet::len));
         self.held = withheld;
         if self.held.is_some() {
             self.reached();
@@ -59,7 +59,7 @@ impl<T: Tracked> Machine<T> {
 
     /// What the list lacks: names that are not in it, and names that came back as another object.
     fn losses(&self, listing: &Listing<T>) -> BTreeSet<(ObjectName, Uid)> {
-        let lost = |record: &Record<T>| (record.name.clone(), record.uid.clone());
+        let lost = |record: &Object<T>| (record.name.clone(), record.uid.clone());
         let gone = self.view.iter().filter(|record| !listing.seen.contains(&record.name)).map(lost);
         let replaced = listing.fresh.iter().filter_map(|item| {
             let old = self.view.get(&item.name)?;
@@ -104,7 +104,7 @@ impl<T: Tracked> Machine<T> {
         match (content, old) {
             // Keeping the pointer is what makes comparing views exact and cheap.
             (Ok(object), Some(old)) if *old.object == object => {
-                let record = (old.version != version).then(|| Record { version, ..old.clone() });
+                let record = (old.version != version).then(|| Object { version, ..old.clone() });
                 self.mend(&name);
                 if let Some(record) = record {
                     self.touch(&name);
@@ -114,7 +114,7 @@ impl<T: Tracked> Machine<T> {
             (Ok(object), _) => {
                 self.touch(&name);
                 self.mend(&name);
-                self.view.insert(Record::new(name, uid, version, object));
+                self.view.insert(Object::new(name, uid, version, object));
                 self.change();
             }
             (Err(reason), old) => {

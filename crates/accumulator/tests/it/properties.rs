@@ -94,7 +94,7 @@ impl Cluster {
 }
 
 fn content(view: &View<Thing>) -> BTreeMap<String, (String, String)> {
-    let entry = |record: &fleet_accumulator::Record<Thing>| {
+    let entry = |record: &fleet_accumulator::Object<Thing>| {
         (record.name.name.to_string(), (record.uid.to_string(), record.text.clone()))
     };
     view.iter().map(entry).collect()
@@ -115,7 +115,7 @@ impl Folder {
         let mut names = Vec::new();
         for change in step.diff(|world| &world.things) {
             let name = change.new().or_else(|| change.old()).unwrap().name.name.to_string();
-            let entry = |record: &fleet_accumulator::Record<Thing>| {
+            let entry = |record: &fleet_accumulator::Object<Thing>| {
                 (record.uid.to_string(), record.text.clone())
             };
             let before = self.things.get(&name);

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use fleet_accumulator::{
-    Accumulator, Config, Events, Feed, Heard, Record, Served, Snapshot, SourceSet, Tracked, View,
+    Accumulator, Config, Events, Feed, Heard, Object, Served, Snapshot, SourceSet, Tracked, View,
 };
 use fleet_api::{ObjectName, ResourceKind};
 use futures::StreamExt;
@@ -242,7 +242,7 @@ pub(crate) fn texts(view: &View<Thing>) -> Vec<(String, String)> {
     view.iter().map(|record| (record.name.name.to_string(), record.text.clone())).collect()
 }
 
-pub(crate) fn record<'a>(view: &'a View<Thing>, text: &str) -> &'a Record<Thing> {
+pub(crate) fn record<'a>(view: &'a View<Thing>, text: &str) -> &'a Object<Thing> {
     view.get(&name(text)).expect("the object is there")
 }
 

@@ -106,9 +106,11 @@ pub(super) fn redistribute(
     each_written(packed, |endpoint| {
         let Some(zone) = endpoint.zone.as_ref().filter(|_| is_ready(endpoint)) else { return };
         let Some(giver) = givers.get_mut(zone).filter(|left| **left > 0) else { return };
-        let Some((taker, room)) = takers.iter_mut().find(|(_, left)| **left > 0) else { return };
+        let Some((taker, controller)) = takers.iter_mut().find(|(_, left)| **left > 0) else {
+            return;
+        };
         *giver -= 1;
-        *room -= 1;
+        *controller -= 1;
         *counts.entry(zone.clone()).or_default() -= 1;
         *counts.entry(taker.clone()).or_default() += 1;
         endpoint.hints = Some(for_zone(taker));

@@ -2,7 +2,7 @@
 
 use tokio::sync::watch;
 
-/// Makes rooms plan all their keys, of whatever the view shows. Clones reach the same rooms.
+/// Makes controllers plan all their keys, of whatever the view shows. Clones reach the same controllers.
 ///
 /// For what plans depend on beside the snapshot; it costs a plan per key, so not for what happens
 /// often.
@@ -10,24 +10,27 @@ use tokio::sync::watch;
 pub struct Replan(watch::Sender<()>);
 
 impl Replan {
-    /// Reaches the rooms that are started with it.
-    #[expect(clippy::new_without_default, reason = "one that reaches no room would be a mistake")]
+    /// Reaches the controllers that are started with it.
+    #[expect(
+        clippy::new_without_default,
+        reason = "one that reaches no controller would be a mistake"
+    )]
     pub fn new() -> Self {
         Self(watch::Sender::new(()))
     }
 
-    /// Marks every key of every room. Asking again before a room has got to it adds nothing.
+    /// Marks every key of every controller. Asking again before a controller has got to it adds nothing.
     pub fn all(&self) {
         self.0.send_replace(());
     }
 
-    /// What one room hears.
+    /// What one controller hears.
     pub(super) fn subscribe(&self) -> Asked {
         Asked { asked: self.0.subscribe(), _keep: self.0.clone() }
     }
 }
 
-/// The requests that reach one room.
+/// The requests that reach one controller.
 pub(super) struct Asked {
     asked: watch::Receiver<()>,
     /// The channel stays open even if nobody else can ask any more.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use fleet_accumulator::{Accumulator, Expectation, Snapshot, Until};
 
 use crate::clock::monotonic as now;
-use crate::metrics::RoomMetrics;
+use crate::metrics::ControllerMetrics;
 use crate::plan::Precondition;
 use crate::writer::Writer;
 
@@ -33,7 +33,7 @@ pub(super) async fn settle<S: Snapshot>(
     accumulator: &Accumulator<S>,
     writer: &Writer,
     expectations: Vec<Expectation>,
-    metrics: &RoomMetrics,
+    metrics: &ControllerMetrics,
 ) -> View {
     if expectations.is_empty() {
         return View::Shows;

@@ -8,7 +8,7 @@ use super::timing::{LONGEST, Timing};
 
 /// What a Lease says.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct Record {
+pub(super) struct Object {
     /// Who has it; empty for nobody.
     pub(super) holder: String,
     /// For how long they ask to be left alone after each change.
@@ -25,7 +25,7 @@ pub(super) struct Record {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Found {
     pub(super) version: String,
-    pub(super) record: Record,
+    pub(super) record: Object,
 }
 
 /// What the server has, as far as its last answer tells.
@@ -43,7 +43,7 @@ pub(super) enum Step {
     /// Ask the server.
     Read,
     /// Put this in the place of that version, or create it.
-    Write { at: Option<String>, record: Record },
+    Write { at: Option<String>, record: Object },
     /// Another process has it: look again later.
     Wait,
 }
@@ -59,7 +59,7 @@ pub(super) struct Elector {
     timing: Timing,
     /// What the lease last said. Stays when the lease is gone: that it was deleted does not mean
     /// that its holder has noticed.
-    remembered: Record,
+    remembered: Object,
     /// Whether it is gone.
     gone: bool,
     /// When that, or that it is gone, was first seen.
@@ -76,7 +76,7 @@ impl Elector {
         Self {
             me,
             timing,
-            remembered: Record::default(),
+            remembered: Object::default(),
             gone: false,
             seen_at: Duration::ZERO,
             current: Current::Unknown,
@@ -137,7 +137,7 @@ impl Elector {
         let ours = now < std::mem::take(&mut self.until);
         let before = std::mem::replace(&mut self.current, Current::Unknown);
         let Current::Lease(found) = before else { return None };
-        let record = Record {
+        let record = Object {
             holder: String::new(),
             // For those who believe in nothing but time, as the Go library writes it.
             duration: Duration::from_secs(1),
@@ -147,14 +147,14 @@ impl Elector {
         ours.then_some(Step::Write { at: Some(found.version), record })
     }
 
-    fn remember(&mut self, now: Duration, record: &Record) {
+    fn remember(&mut self, now: Duration, record: &Object) {
         if std::mem::take(&mut self.gone) || self.remembered != *record {
             self.remembered = record.clone();
             self.seen_at = now;
         }
     }
 
-    fn is_others(&self, record: &Record) -> bool {
+    fn is_others(&self, record: &Object) -> bool {
         !record.holder.is_empty() && record.holder != self.me
     }
 
@@ -166,11 +166,11 @@ impl Elector {
         (lost || self.is_others(&self.remembered)) && now < self.seen_at + asked
     }
 
-    fn claim(&self, wall: Timestamp) -> Record {
+    fn claim(&self, wall: Timestamp) -> Object {
         let before = &self.remembered;
         let ours = before.holder == self.me;
-        let first = *before == Record::default();
-        Record {
+        let first = *before == Object::default();
+        Object {
             holder: self.me.clone(),
             duration: self.timing.duration,
             acquired: before.acquired.filter(|_| ours).or(Some(wall)),

@@ -8,7 +8,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta};
 use kube::Client;
 use kube::api::{Api, PostParams};
 
-use super::elector::{Found, Record};
+use super::elector::{Found, Object};
 use crate::clients::one_line;
 
 /// One Lease, as the election sees it.
@@ -53,7 +53,7 @@ impl LeaseServer {
     pub(super) async fn write(
         &self,
         at: Option<String>,
-        record: &Record,
+        record: &Object,
         timeout: Duration,
     ) -> Result<Found, Failure> {
         let lease = Lease {
@@ -101,7 +101,7 @@ fn found(lease: Lease) -> Found {
     let seconds = spec.lease_duration_seconds.and_then(|seconds| u64::try_from(seconds).ok());
     Found {
         version: lease.metadata.resource_version.unwrap_or_default(),
-        record: Record {
+        record: Object {
             holder: spec.holder_identity.unwrap_or_default(),
             duration: Duration::from_secs(seconds.unwrap_or_default()),
             acquired: spec.acquire_time.map(|time| time.0),
@@ -111,7 +111,7 @@ fn found(lease: Lease) -> Found {
     }
 }
 
-fn spec(record: &Record) -> LeaseSpec {
+fn spec(record: &Object) -> LeaseSpec {
     let micro = |time: Option<Timestamp>| time.map(MicroTime);
     LeaseSpec {
         holder_identity: Some(record.holder.clone()),

@@ -1,4 +1,4 @@
-//! The names under which controllers of Kubernetes measure their queues, for whoever watches one of those that a room
+//! The names under which controllers of Kubernetes measure their queues, for whoever watches one of those that a controller
 //! takes the place of.
 
 use std::hash::Hash;

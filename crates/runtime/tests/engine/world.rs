@@ -1,4 +1,4 @@
-//! A room that copies Services from the own cluster to the hub, and the clusters around it.
+//! A controller that copies Services from the own cluster to the hub, and the clusters around it.
 #![expect(unreachable_pub, reason = "a module of one test; its macros make public fields")]
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -10,9 +10,9 @@ use fleet_accumulator::{
     Accumulator, ClusterId, Config, Events, Feed, Heard, Served, SourceSet, Tracked, views, wire,
 };
 use fleet_api::{ObjectName, ResourceKind, kinds};
-use fleet_runtime::Room;
+use fleet_runtime::Controller;
 use fleet_runtime::clock::Clock;
-use fleet_runtime::engine::{Replan, Wiring, run_room};
+use fleet_runtime::engine::{Replan, Wiring, run_controller};
 use fleet_runtime::events::EventSink;
 use fleet_runtime::metrics::Metrics;
 use fleet_runtime::plan::{Action, Plan, Precondition, Sample, Step};
@@ -66,7 +66,7 @@ impl Tracked for Toy {
 }
 
 views! {
-    /// What the room sees.
+    /// What the controller sees.
     pub struct ToySnapshot {
         /// What there should be on the hub.
         local wishes: Toy,
@@ -75,11 +75,11 @@ views! {
     }
 }
 
-struct CopyRoom {
+struct CopyController {
     world: World,
 }
 
-impl Room for CopyRoom {
+impl Controller for CopyController {
     type Snapshot = ToySnapshot;
     type Key = String;
 
@@ -153,7 +153,7 @@ struct Object {
     version: u64,
 }
 
-/// Both clusters. The local one is changed by the test, the hub by the room's writes.
+/// Both clusters. The local one is changed by the test, the hub by the controller's writes.
 #[derive(Clone)]
 pub struct World(Arc<Inner>);
 
@@ -448,7 +448,7 @@ impl World {
         response.body(Body::from(serde_json::to_vec(&body).unwrap())).unwrap()
     }
 
-    /// Starts the room. Dropping the answer does not stop it; cancelling does.
+    /// Starts the controller. Dropping the answer does not stop it; cancelling does.
     pub fn start(&self) -> Running {
         let cancel = CancellationToken::new();
         let tasks = TaskTracker::new();
@@ -468,23 +468,23 @@ impl World {
             writer,
             events: EventSink::disabled(),
             clock: Clock::fixed(Timestamp::UNIX_EPOCH),
-            metrics: metrics.room("copy"),
+            metrics: metrics.controller("copy"),
             work_queue: None,
             replan: replan.clone(),
             cancel: cancel.clone(),
         };
-        let room = run_room(Arc::new(CopyRoom { world: self.clone() }), wiring);
-        Running { cancel, metrics, gate, replan, room: tokio::spawn(room) }
+        let controller = run_controller(Arc::new(CopyController { world: self.clone() }), wiring);
+        Running { cancel, metrics, gate, replan, controller: tokio::spawn(controller) }
     }
 }
 
-/// A running room.
+/// A running controller.
 pub struct Running {
     pub cancel: CancellationToken,
     pub metrics: Metrics,
     pub gate: WriteGate,
     pub replan: Replan,
-    pub room: tokio::task::JoinHandle<()>,
+    pub controller: tokio::task::JoinHandle<()>,
 }
 
 impl Running {
@@ -498,6 +498,6 @@ impl Running {
 
     pub async fn stop(self) {
         self.cancel.cancel();
-        self.room.await.unwrap();
+        self.controller.await.unwrap();
     }
 }

@@ -5,13 +5,13 @@ use std::time::{Duration, Instant};
 
 use fleet_accumulator::{ClusterId, SourceState};
 use fleet_api::{ObjectName, ResourceKind, finalizers, kinds};
+use fleet_runtime::controller::Controller;
 use fleet_runtime::plan::Plan;
-use fleet_runtime::room::Room;
 use fleet_runtime::testing::{ModelServer, execute};
 use serde_json::{Value, json};
 
-use crate::member::{Member, MemberRoom};
-use crate::service::ServiceRoom;
+use crate::member::{Member, MemberController};
+use crate::service::ServiceController;
 use crate::snapshot::HubSnapshot;
 
 const MINUTE: i64 = 60;
@@ -27,7 +27,7 @@ fn in_member(member: &str, name: &str) -> ObjectName {
 /// "a" and "b" export "team/shop" with a slice each, and both import it.
 struct World {
     hub: ModelServer,
-    room: MemberRoom,
+    controller: MemberController,
 }
 
 fn reference(member: &str, kind: &str, name: &str) -> Value {
@@ -38,7 +38,8 @@ fn reference(member: &str, kind: &str, name: &str) -> Value {
 
 impl World {
     fn new() -> Self {
-        let mut world = Self { hub: ModelServer::new(ClusterId::Hub), room: MemberRoom::default() };
+        let mut world =
+            Self { hub: ModelServer::new(ClusterId::Hub), controller: MemberController::default() };
         let team = ObjectName::cluster("team");
         world.hub.create(kinds::NAMESPACE, &team, json!({})).unwrap();
         for member in ["a", "b"] {
@@ -85,7 +86,7 @@ impl World {
     }
 
     fn plan(&self) -> Plan {
-        self.room.plan(&member_b(), &self.snapshot(), self.hub.now())
+        self.controller.plan(&member_b(), &self.snapshot(), self.hub.now())
     }
 
     /// An administrator wants "b" gone.
@@ -119,12 +120,12 @@ impl World {
         all.filter(|(_, name)| &*name.namespace == "fleet-member-b").collect()
     }
 
-    /// Both rooms do all they have to.
+    /// Both controllers do all they have to.
     fn settle(&mut self) {
         for _ in 0..30 {
             let snapshot = self.snapshot();
-            let mut plans = plans(&ServiceRoom::default(), &snapshot, &self.hub);
-            plans.extend(plans_of(&self.room, &snapshot, &self.hub));
+            let mut plans = plans(&ServiceController::default(), &snapshot, &self.hub);
+            plans.extend(plans_of(&self.controller, &snapshot, &self.hub));
             plans.retain(|plan| !plan.steps.is_empty());
             if plans.is_empty() {
                 return;
@@ -145,20 +146,20 @@ impl World {
     }
 }
 
-fn plans(room: &ServiceRoom, snapshot: &HubSnapshot, hub: &ModelServer) -> Vec<Plan> {
-    plans_of(room, snapshot, hub)
+fn plans(controller: &ServiceController, snapshot: &HubSnapshot, hub: &ModelServer) -> Vec<Plan> {
+    plans_of(controller, snapshot, hub)
 }
 
-fn plans_of<R: Room<Snapshot = HubSnapshot>>(
-    room: &R,
+fn plans_of<R: Controller<Snapshot = HubSnapshot>>(
+    controller: &R,
     snapshot: &HubSnapshot,
     hub: &ModelServer,
 ) -> Vec<Plan> {
     let mut keys = BTreeSet::new();
-    room.dirty(&HubSnapshot::default(), snapshot, &mut |key| {
+    controller.dirty(&HubSnapshot::default(), snapshot, &mut |key| {
         keys.insert(key);
     });
-    keys.iter().map(|key| room.plan(key, snapshot, hub.now())).collect()
+    keys.iter().map(|key| controller.plan(key, snapshot, hub.now())).collect()
 }
 
 /// HMC-1: there is no such `MemberCluster`. That says nothing: it may be unknown here, or not served.
@@ -192,10 +193,10 @@ fn a_view_that_is_not_live_is_no_evidence() {
         let live = world.snapshot();
         let mut dead = live.clone();
         dead.member_clusters = dead.member_clusters.in_state(state.clone());
-        let plan = world.room.plan(&member_b(), &dead, world.hub.now());
+        let plan = world.controller.plan(&member_b(), &dead, world.hub.now());
         assert_eq!(plan, Plan::default(), "{state}");
         let mut marked = Vec::new();
-        world.room.dirty(&dead, &live, &mut |member| marked.push(member));
+        world.controller.dirty(&dead, &live, &mut |member| marked.push(member));
         assert_eq!(marked, [member_b()], "{state}");
     }
 }
@@ -211,7 +212,7 @@ fn a_member_that_stays_is_left_alone() {
     let change = |copy: &mut Value| copy["spec"]["endpoints"] = json!([]);
     world.hub.edit(kinds::ENDPOINT_SLICE_IMPORT, &in_member("b", "a-s"), change).unwrap();
     let new = HubSnapshot { slice_imports: world.hub.view(None), ..old.clone() };
-    world.room.dirty(&old, &new, &mut |member| marked.push(member));
+    world.controller.dirty(&old, &new, &mut |member| marked.push(member));
     assert_eq!(marked, []);
 }
 
@@ -271,7 +272,7 @@ fn a_write_that_fails_is_planned_again() {
 }
 
 /// F42: the member is gone for good and its namespace is deleted: nothing of it is left, and the others
-/// lose its endpoints and keep theirs. The room of the Services releases what the hub itself held.
+/// lose its endpoints and keep theirs. The controller of the Services releases what the hub itself held.
 #[test]
 fn the_namespace_of_a_vanished_member_empties() {
     let mut world = World::new();

@@ -4,20 +4,20 @@ use std::time::Duration;
 
 use fleet_accumulator::ClusterId;
 use fleet_api::{ObjectName, kinds};
+use fleet_runtime::controller::Controller;
 use fleet_runtime::plan::Plan;
-use fleet_runtime::room::Room;
 use fleet_runtime::testing::ModelServer;
 use prometheus::TextEncoder;
 use serde_json::{Value, json};
 
 use crate::Settings;
 use crate::member::metrics::families;
-use crate::member::{Member, MemberRoom};
+use crate::member::{Member, MemberController};
 use crate::snapshot::HubSnapshot;
 
 struct World {
     hub: ModelServer,
-    room: MemberRoom,
+    controller: MemberController,
 }
 
 fn internal() -> ObjectName {
@@ -37,7 +37,7 @@ impl World {
         let mut hub = ModelServer::new(ClusterId::Hub);
         let spec = json!({ "spec": { "state": "Join", "heartbeatPeriodSeconds": period } });
         hub.create(kinds::INTERNAL_MEMBER_CLUSTER, &internal(), spec).unwrap();
-        let mut world = Self { hub, room: MemberRoom::default() };
+        let mut world = Self { hub, controller: MemberController::default() };
         world.report(reports);
         world
     }
@@ -48,12 +48,12 @@ impl World {
     }
 
     fn plan(&self) -> Plan {
-        self.room.plan(&Member("b".into()), &HubSnapshot::of(&self.hub), self.hub.now())
+        self.controller.plan(&Member("b".into()), &HubSnapshot::of(&self.hub), self.hub.now())
     }
 
     fn metrics(&self) -> String {
         let snapshot = HubSnapshot::of(&self.hub);
-        let mut families = families(&self.room.settings, &snapshot, self.hub.now()).unwrap();
+        let mut families = families(&self.controller.settings, &snapshot, self.hub.now()).unwrap();
         // As a registry does.
         families.retain(|family| !family.get_metric().is_empty());
         TextEncoder::new().encode_to_string(&families).unwrap()
@@ -97,7 +97,7 @@ fn patience_is_five_heartbeats_a_minute_at_least_or_what_the_flag_says() {
     {
         let mut world = World::new(period, &[report(EXPORTS, "True", 0)]);
         let heartbeat_ttl = ttl.map(Duration::from_secs);
-        world.room.settings = Settings { heartbeat_ttl, ..Settings::default() };
+        world.controller.settings = Settings { heartbeat_ttl, ..Settings::default() };
         assert_eq!(world.plan().wake_after, Some(Duration::from_secs(patience)));
     }
 }
@@ -139,7 +139,7 @@ fn every_heartbeat_is_looked_at() {
     let old = HubSnapshot::of(&world.hub);
     world.report(&[report(EXPORTS, "True", 60)]);
     let mut marked = Vec::new();
-    world.room.dirty(&old, &HubSnapshot::of(&world.hub), &mut |member| marked.push(member));
+    world.controller.dirty(&old, &HubSnapshot::of(&world.hub), &mut |member| marked.push(member));
     marked.dedup();
     assert_eq!(marked, [Member("b".into())]);
 }

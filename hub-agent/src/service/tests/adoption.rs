@@ -1,4 +1,4 @@
-//! Objects as the Go agents leave them are taken over, and what this room leaves is what they expect.
+//! Objects as the Go agents leave them are taken over, and what this controller leaves is what they expect.
 
 use fleet_api::{ObjectName, annotations, finalizers, kinds};
 use serde_json::{Value, json};

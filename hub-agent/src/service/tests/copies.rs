@@ -2,7 +2,7 @@
 
 use fleet_api::{ObjectName, annotations, events, finalizers, kinds};
 use fleet_model::served::Served;
-use fleet_runtime::room::Room as _;
+use fleet_runtime::controller::Controller as _;
 use serde_json::{Value, json};
 
 use super::world::{World, in_member, shop};
@@ -53,7 +53,7 @@ fn draining_endpoints_are_copied_where_they_are_served() {
         [(Some(Served::OURS), true), (Some(Served::ORIGINAL), false), (None, false)]
     {
         let mut world = World::shared();
-        world.room.settings.served.set(served);
+        world.controller.settings.served.set(served);
         edit_slice(&mut world, drain);
         world.settle();
         let spec = &copy(&world)["spec"];
@@ -80,10 +80,10 @@ fn a_copy_of_a_later_generation_is_not_replaced_at_once() {
 #[test]
 fn what_drains_stays_while_nobody_knows_what_is_served() {
     let mut world = World::shared();
-    world.room.settings.served.set(Some(Served::OURS));
+    world.controller.settings.served.set(Some(Served::OURS));
     edit_slice(&mut world, drain);
     world.settle();
-    world.room.settings.served.set(None);
+    world.controller.settings.served.set(None);
     assert!(world.plan().is_empty());
     edit_slice(&mut world, |slice| {
         slice["spec"]["drainingEndpoints"] = json!([{ "addresses": ["10.1.0.2"] }]);
@@ -107,7 +107,7 @@ fn ipv6_begins_when_it_is_served_and_ends_when_it_is_not() {
         (None, 1),
         (Some(Served::ORIGINAL), 0),
     ] {
-        world.room.settings.served.set(served);
+        world.controller.settings.served.set(served);
         world.settle();
         assert_eq!(world.copies().len(), copies, "{served:?}");
     }
@@ -116,7 +116,7 @@ fn ipv6_begins_when_it_is_served_and_ends_when_it_is_not() {
 #[test]
 fn slices_of_names_never_travel() {
     let mut world = World::new();
-    world.room.settings.served.set(Some(Served::OURS));
+    world.controller.settings.served.set(Some(Served::OURS));
     world.export("a", 80);
     world.slice("a", "s1", "example.com");
     edit_slice(&mut world, |slice| slice["spec"]["addressType"] = json!("FQDN"));
@@ -200,10 +200,10 @@ fn a_name_is_handed_over_once_the_importer_let_go() {
 
 /// Keys that a change of the copy touches.
 fn touched(world: &World, change: impl FnOnce(&mut World)) -> Vec<Key> {
-    let mut changed = World { hub: world.hub.clone(), room: world.room.clone() };
+    let mut changed = World { hub: world.hub.clone(), controller: world.controller.clone() };
     change(&mut changed);
     let mut keys = Vec::new();
-    world.room.dirty(&world.snapshot(), &changed.snapshot(), &mut |key| keys.push(key));
+    world.controller.dirty(&world.snapshot(), &changed.snapshot(), &mut |key| keys.push(key));
     keys
 }
 
@@ -216,7 +216,7 @@ fn a_copy_altered_to_name_another_service_is_corrected_and_not_deleted() {
         copy["spec"]["ownerServiceReference"] =
             json!({ "namespace": "team", "name": "desk", "namespacedName": "team/desk" });
     });
-    let other = plan(&world.room.settings, &desk, &world.snapshot(), world.hub.now());
+    let other = plan(&world.controller.settings, &desk, &world.snapshot(), world.hub.now());
     assert!(other.is_empty(), "{other:#?}");
     let keys = touched(&world, |world| {
         edit_copy(world, |copy| {

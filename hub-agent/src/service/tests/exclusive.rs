@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::world::{World, of_shop, port, shop};
 
 fn exclusive(mut world: World) -> World {
-    world.room.settings.exclusive_imports = true;
+    world.controller.settings.exclusive_imports = true;
     world
 }
 
@@ -257,7 +257,7 @@ fn switched_on_it_withdraws_all_but_the_oldest() {
     assert_eq!(world.copies(), ["fleet-member-d/a-s1"]);
     assert_eq!(held_by(&world, "b").as_deref(), Some("d"));
 
-    world.room.settings.exclusive_imports = false;
+    world.controller.settings.exclusive_imports = false;
     world.release_copies();
     world.settle();
     assert_eq!(world.granted(), ["b", "c", "d"]);

@@ -1,6 +1,6 @@
 //! Exports become a Service of the fleet and leave it.
 //!
-//! Where the original polls every two seconds, watches wake this room: "waits" means that the plan
+//! Where the original polls every two seconds, watches wake this controller: "waits" means that the plan
 //! is empty until something changes.
 
 use fleet_api::{ObjectName, finalizers, kinds};

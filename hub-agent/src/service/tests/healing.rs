@@ -53,7 +53,7 @@ fn statuses_heal() {
 fn a_deleted_import_comes_back_without_a_gap() {
     for exclusive in [false, true] {
         let mut world = World::shared();
-        world.room.settings.exclusive_imports = exclusive;
+        world.controller.settings.exclusive_imports = exclusive;
         world.request("c");
         world.settle();
         world.release_copies();

@@ -1,7 +1,7 @@
 //! Objects that say what cannot be true are refused, and heal when they are corrected.
 
 use fleet_api::{ObjectName, ResourceKind, finalizers, kinds};
-use fleet_runtime::room::Room as _;
+use fleet_runtime::controller::Controller as _;
 use fleet_runtime::testing::execute;
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ use crate::snapshot::HubSnapshot;
 
 fn keys(world: &World) -> Vec<Key> {
     let mut keys = Vec::new();
-    world.room.dirty(&HubSnapshot::default(), &world.snapshot(), &mut |key| keys.push(key));
+    world.controller.dirty(&HubSnapshot::default(), &world.snapshot(), &mut |key| keys.push(key));
     keys
 }
 

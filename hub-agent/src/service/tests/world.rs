@@ -1,19 +1,19 @@
-//! A hub with members, as the tests of this room need it.
+//! A hub with members, as the tests of this controller need it.
 
 use fleet_accumulator::ClusterId;
 use fleet_api::{ObjectName, ResourceKind, annotations, finalizers, kinds};
+use fleet_runtime::controller::Controller as _;
 use fleet_runtime::plan::Plan;
-use fleet_runtime::room::Room as _;
 use fleet_runtime::testing::{ModelServer, execute};
 use serde_json::{Value, json};
 
-use crate::service::{Key, ServiceRoom, plan};
+use crate::service::{Key, ServiceController, plan};
 use crate::snapshot::HubSnapshot;
 
 /// A hub of members "a" to "d", and the Service "team/shop".
 pub(super) struct World {
     pub(super) hub: ModelServer,
-    pub(super) room: ServiceRoom,
+    pub(super) controller: ServiceController,
 }
 
 pub(super) fn shop() -> ObjectName {
@@ -49,7 +49,7 @@ impl World {
         {
             hub.create(kinds::NAMESPACE, &ObjectName::cluster(name), json!({})).unwrap();
         }
-        Self { hub, room: ServiceRoom::default() }
+        Self { hub, controller: ServiceController::default() }
     }
 
     /// "a" exports shop with one slice.
@@ -149,7 +149,7 @@ impl World {
     }
 
     pub(super) fn plan(&self) -> Plan {
-        plan(&self.room.settings, &shop(), &self.snapshot(), self.hub.now())
+        plan(&self.controller.settings, &shop(), &self.snapshot(), self.hub.now())
     }
 
     /// Executes plans until there is nothing left to do.
@@ -182,15 +182,15 @@ impl World {
         panic!("no rest: {:#?}", self.plan());
     }
 
-    /// Everything the room has to do, strays included, until nothing is left.
+    /// Everything the controller has to do, strays included, until nothing is left.
     pub(super) fn settle_all(&mut self) {
         for _ in 0..20 {
             let snapshot = self.snapshot();
             let mut keys = std::collections::BTreeSet::new();
-            self.room.dirty(&HubSnapshot::default(), &snapshot, &mut |key| {
+            self.controller.dirty(&HubSnapshot::default(), &snapshot, &mut |key| {
                 keys.insert(key);
             });
-            let plans = keys.iter().map(|key| self.room.plan(key, &snapshot, self.hub.now()));
+            let plans = keys.iter().map(|key| self.controller.plan(key, &snapshot, self.hub.now()));
             let plans: Vec<_> = plans.filter(|plan| !plan.steps.is_empty()).collect();
             if plans.is_empty() {
                 return;
@@ -202,9 +202,9 @@ impl World {
         panic!("no rest");
     }
 
-    /// What the room makes of a key now.
+    /// What the controller makes of a key now.
     pub(super) fn plan_of(&self, key: &Key) -> Plan {
-        self.room.plan(key, &self.snapshot(), self.hub.now())
+        self.controller.plan(key, &self.snapshot(), self.hub.now())
     }
 
     pub(super) fn import(&self) -> Option<&Value> {

@@ -1,11 +1,11 @@
 //! Beside the built-in controller: endpoints on a secondary network.
 
 use fleet_api::{annotations, events, kinds, labels};
-use fleet_runtime::room::Room;
+use fleet_runtime::controller::Controller;
 use fleet_runtime::testing::execute;
 use serde_json::json;
 
-use super::super::{LeftoverRoom, Mode};
+use super::super::{LeftoverController, Mode};
 use super::world::{World, pod};
 use crate::snapshot::MemberSnapshot;
 
@@ -125,11 +125,11 @@ fn what_was_made_before_goes_where_none_are_to_be_made() {
 
     let snapshot = world.snapshot();
     let mut keys = Vec::new();
-    LeftoverRoom.dirty(&MemberSnapshot::default(), &snapshot, &mut |key| keys.push(key));
+    LeftoverController.dirty(&MemberSnapshot::default(), &snapshot, &mut |key| keys.push(key));
     for key in &keys {
-        let plan = LeftoverRoom.plan(key, &snapshot, world.own.now());
+        let plan = LeftoverController.plan(key, &snapshot, world.own.now());
         assert_eq!(execute(&plan, &mut [&mut world.own]), []);
-        assert!(LeftoverRoom.plan(key, &world.snapshot(), world.own.now()).is_empty());
+        assert!(LeftoverController.plan(key, &world.snapshot(), world.own.now()).is_empty());
     }
     assert_eq!(keys.len(), 1);
     let managers =

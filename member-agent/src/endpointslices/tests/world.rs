@@ -1,26 +1,26 @@
-//! A cluster in memory, and the room at work in it.
+//! A cluster in memory, and the controller at work in it.
 
 use std::time::{Duration, Instant};
 
 use fleet_api::{ObjectName, kinds};
+use fleet_runtime::controller::Controller;
 use fleet_runtime::plan::Event;
 use fleet_runtime::queue::{Queue, Verdict};
-use fleet_runtime::room::Room;
 use fleet_runtime::testing::{ModelServer, execute};
 use prometheus::Registry;
 use serde_json::{Value, json};
 
-use super::super::{EndpointSliceRoom, Mode, SliceMetrics};
+use super::super::{EndpointSliceController, Mode, SliceMetrics};
 use crate::Settings;
 use crate::slicing::testing;
 use crate::snapshot::MemberSnapshot;
 
-/// One cluster, and what the room has seen of it.
+/// One cluster, and what the controller has seen of it.
 pub(super) struct World {
     pub(super) own: ModelServer,
     hub: ModelServer,
     settings: Settings,
-    room: EndpointSliceRoom,
+    controller: EndpointSliceController,
     registry: Registry,
     seen: MemberSnapshot,
     /// Events since the beginning.
@@ -39,10 +39,10 @@ impl World {
     /// A namespace, a node in zone a, and no Service.
     pub(super) fn new(mode: Mode) -> Self {
         let settings = Settings { endpointslices: mode, ..Settings::new("a") };
-        let (room, registry) = room(&settings);
+        let (controller, registry) = controller(&settings);
         let (own, hub) = testing::servers();
         let (seen, events) = (MemberSnapshot::default(), Vec::new());
-        let mut world = Self { own, hub, settings, room, registry, seen, events };
+        let mut world = Self { own, hub, settings, controller, registry, seen, events };
         world.add_node("node-a", "a");
         world
     }
@@ -109,18 +109,18 @@ impl World {
         self.own.edit(kinds::SERVICE, &web(), change).unwrap();
     }
 
-    /// Lets the room follow until nothing is left to do; the verbs of its writes.
+    /// Lets the controller follow until nothing is left to do; the verbs of its writes.
     pub(super) fn follow(&mut self) -> Vec<&'static str> {
         self.own.take_writes();
         for _ in 0..10 {
             let new = self.snapshot();
             let mut keys = Vec::new();
-            self.room.dirty(&self.seen, &new, &mut |key| keys.push(key));
-            self.room.dirty_later(&self.seen, &new, &mut |key, _| keys.push(key));
+            self.controller.dirty(&self.seen, &new, &mut |key| keys.push(key));
+            self.controller.dirty_later(&self.seen, &new, &mut |key, _| keys.push(key));
             keys.sort();
             keys.dedup();
             for key in &keys {
-                let plan = self.room.plan(key, &new, self.own.now());
+                let plan = self.controller.plan(key, &new, self.own.now());
                 self.events.extend(plan.events.iter().cloned());
                 let refused = execute(&plan, &mut [&mut self.own]);
                 assert!(refused.is_empty(), "{refused:?}");
@@ -150,14 +150,14 @@ impl World {
         self.own.take_writes();
         loop {
             let new = self.snapshot();
-            self.room.dirty(&self.seen, &new, &mut |key| queue.mark(key, now, now));
-            self.room.dirty_later(&self.seen, &new, &mut |key, delay| {
+            self.controller.dirty(&self.seen, &new, &mut |key| queue.mark(key, now, now));
+            self.controller.dirty_later(&self.seen, &new, &mut |key, delay| {
                 queue.mark_for(key, now, now + delay, now);
             });
             self.seen = new;
             queue.advance(now);
             let Some(job) = queue.take(now) else { return self.own.take_writes().len() };
-            let plan = self.room.plan(&job.key, &self.seen, self.own.now());
+            let plan = self.controller.plan(&job.key, &self.seen, self.own.now());
             assert_eq!(execute(&plan, &mut [&mut self.own]), []);
             queue.done(&job.key, Verdict::Settled, None, now);
         }
@@ -165,7 +165,7 @@ impl World {
 
     /// Another process takes over.
     pub(super) fn restart(&mut self) {
-        (self.room, self.registry) = room(&self.settings);
+        (self.controller, self.registry) = controller(&self.settings);
         self.seen = MemberSnapshot::default();
     }
 
@@ -201,8 +201,8 @@ impl World {
     }
 }
 
-fn room(settings: &Settings) -> (EndpointSliceRoom, Registry) {
+fn controller(settings: &Settings) -> (EndpointSliceController, Registry) {
     let registry = Registry::new();
     let metrics = SliceMetrics::register(&registry).unwrap();
-    (EndpointSliceRoom::new(settings.clone(), metrics), registry)
+    (EndpointSliceController::new(settings.clone(), metrics), registry)
 }

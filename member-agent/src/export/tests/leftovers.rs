@@ -2,11 +2,11 @@
 
 use fleet_accumulator::ClusterId;
 use fleet_api::{ObjectName, events, kinds};
-use fleet_runtime::room::Room;
+use fleet_runtime::controller::Controller;
 use fleet_runtime::testing::execute;
 use serde_json::{Value, json};
 
-use super::super::{ExportRoom, Key};
+use super::super::{ExportController, Key};
 use super::world::{World, on_hub, shop, slice};
 use crate::metrics::ExportMetrics;
 
@@ -149,9 +149,9 @@ fn what_names_no_service_is_removed_and_reported() {
     world.hub.create(kinds::ENDPOINT_SLICE_EXPORT, &copy, object).unwrap();
 
     let metrics = ExportMetrics::register(&prometheus::Registry::new()).unwrap();
-    let room = ExportRoom::new(world.settings.clone(), metrics);
+    let controller = ExportController::new(world.settings.clone(), metrics);
     let mut keys = Vec::new();
-    room.dirty(&crate::snapshot::MemberSnapshot::default(), &world.snapshot(), &mut |key| {
+    controller.dirty(&crate::snapshot::MemberSnapshot::default(), &world.snapshot(), &mut |key| {
         keys.push(key);
     });
     for (kind, name) in
@@ -159,12 +159,12 @@ fn what_names_no_service_is_removed_and_reported() {
     {
         let key = Key::Stray(kind, name.clone());
         assert!(keys.contains(&key), "{keys:?}");
-        let plan = room.plan(&key, &world.snapshot(), world.own.now());
+        let plan = controller.plan(&key, &world.snapshot(), world.own.now());
         assert_eq!(plan.events[0].reason, events::REFERENCE_REFUSED);
         assert_eq!(plan.events[0].cluster, ClusterId::Hub);
         assert_eq!(execute(&plan, &mut [&mut world.hub]), []);
         assert!(world.hub.get(kind, &name).is_none());
-        assert!(room.plan(&key, &world.snapshot(), world.own.now()).is_empty());
+        assert!(controller.plan(&key, &world.snapshot(), world.own.now()).is_empty());
     }
     assert!(world.hub.get(kinds::INTERNAL_SERVICE_EXPORT, &on_hub()).is_some());
 }

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use fleet_accumulator::SourceState;
-use fleet_runtime::room::Room as _;
+use fleet_runtime::controller::Controller as _;
 use prometheus::Registry;
 use serde_json::json;
 
 use super::{AGENTS, World, report};
-use crate::membership::{MembershipRoom, Phase, phase};
+use crate::membership::{MembershipController, Phase, phase};
 use crate::metrics::MembershipMetrics;
 use crate::snapshot::MemberSnapshot;
 
@@ -184,12 +184,12 @@ fn metrics_show_phase_and_heartbeat() {
     let registry = Registry::new();
     let metrics = MembershipMetrics::register(&registry).unwrap();
     let world = World::joined();
-    let room = MembershipRoom::new(world.settings.clone(), metrics);
+    let controller = MembershipController::new(world.settings.clone(), metrics);
     let mut marked = Vec::new();
     let snapshot = world.snapshot();
-    room.dirty(&MemberSnapshot::default(), &snapshot, &mut |key| marked.push(key));
+    controller.dirty(&MemberSnapshot::default(), &snapshot, &mut |key| marked.push(key));
     for key in marked {
-        room.plan(&key, &snapshot, world.own.now());
+        controller.plan(&key, &snapshot, world.own.now());
     }
     let text = prometheus::TextEncoder::new().encode_to_string(&registry.gather()).unwrap();
     for line in [

@@ -1,4 +1,4 @@
-//! Leaving. What the other rooms do about it is shown with them, and in the simulation.
+//! Leaving. What the other controllers do about it is shown with them, and in the simulation.
 
 use std::time::Instant;
 

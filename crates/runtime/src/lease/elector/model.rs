@@ -200,7 +200,7 @@ impl Election {
         world.supersede();
         let Request { holder, renewed, .. } = request;
         let record =
-            Record { holder, renewed, duration: self.timing.duration, ..Record::default() };
+            Object { holder, renewed, duration: self.timing.duration, ..Object::default() };
         let found = Found { version: NEWEST.to_owned(), record };
         world.lease = Some(found.clone());
         Some(Answer::Written(found))
@@ -220,7 +220,7 @@ impl Election {
                     elector.seen_at = renewed.saturating_sub(self.timing.duration);
                 }
                 if gone && self.defect == Defect::DeletedIsFree {
-                    elector.remembered = Record::default();
+                    elector.remembered = Object::default();
                 }
             }
             Answer::Written(found) => {
@@ -239,7 +239,7 @@ impl Election {
             Step::Wait => return process.elector.forget(),
             Step::Read => process.answer = Some(Answer::Read(world.lease.clone())),
             Step::Write { at, record } => {
-                let Record { holder, renewed, .. } = record;
+                let Object { holder, renewed, .. } = record;
                 world.requests.push(Request { from: index, awaited: true, at, holder, renewed });
             }
         }

@@ -13,7 +13,7 @@ fn elector() -> Elector {
 }
 
 fn found(version: &str, holder: &str, renewed: i64) -> Found {
-    let record = Record {
+    let record = Object {
         holder: holder.to_owned(),
         duration: at(30),
         acquired: Some(WALL),
@@ -25,7 +25,7 @@ fn found(version: &str, holder: &str, renewed: i64) -> Found {
 
 /// The version that is replaced; empty for a new object.
 #[track_caller]
-fn writes(elector: &Elector, now: u64) -> (String, Record) {
+fn writes(elector: &Elector, now: u64) -> (String, Object) {
     match elector.decide(at(now), WALL) {
         Step::Write { at, record } => (at.unwrap_or_default(), record),
         other => panic!("{other:?}"),

@@ -1,0 +1,71 @@
+//! What the agents keep of each watched kind.
+
+mod endpoint_list;
+mod exports;
+mod external_workload;
+mod imports;
+mod lease;
+mod managed_slice;
+mod member_cluster;
+mod membership;
+mod namespace;
+mod node;
+mod pod;
+mod reference;
+mod service;
+mod slice;
+mod slices;
+
+pub use endpoint_list::EndpointList;
+pub use exports::{
+    InternalServiceExport, InternalServiceExportWire, ServiceExport, ServiceExportWire,
+};
+pub use external_workload::{ExternalWorkload, ExternalWorkloadWire, WorkloadSpecWire};
+pub use imports::{
+    InternalServiceImport, InternalServiceImportWire, MultiClusterService, MultiClusterServiceWire,
+    ServiceImport, ServiceImportWire,
+};
+pub use lease::{Lease, LeaseWire};
+pub use managed_slice::{ManagedIndex, ManagedSlice, ManagedSliceWire};
+pub use member_cluster::{MemberCluster, MemberClusterWire};
+pub use membership::{
+    InternalMemberCluster, InternalMemberClusterWire, NETWORKING_AGENTS, Report, ReportList,
+};
+pub use namespace::{Namespace, NamespaceWire};
+pub use node::{Node, NodeStatusWire, NodeWire};
+pub use pod::{NamedPort, Pod, PodSpecWire, PodStatusWire, PodWire};
+pub use reference::Reference;
+pub use service::{Service, ServiceIndex, ServiceWire};
+pub use slice::{EndpointSlice, EndpointSliceWire, SliceIndex, imported_endpoints};
+pub use slices::{
+    EndpointSliceExport, EndpointSliceExportWire, EndpointSliceImport, EndpointSliceImportWire,
+    named,
+};
+
+/// Records that carry metadata.
+pub trait HasMeta {
+    /// The metadata.
+    fn meta(&self) -> &fleet_accumulator::Meta;
+}
+
+macro_rules! has_meta {
+    ($($record:ty),* $(,)?) => {
+        $(impl HasMeta for $record {
+            fn meta(&self) -> &fleet_accumulator::Meta {
+                &self.meta
+            }
+        })*
+    };
+}
+
+has_meta!(
+    EndpointSliceExport,
+    EndpointSliceImport,
+    EndpointSlice,
+    InternalServiceExport,
+    InternalServiceImport,
+    MultiClusterService,
+    ServiceExport,
+    ServiceImport,
+    Service,
+);

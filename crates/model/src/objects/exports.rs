@@ -1,0 +1,102 @@
+//! ServiceExport and InternalServiceExport.
+
+use std::sync::{Arc, LazyLock};
+
+use fleet_accumulator::{Meta, Shared, Tracked, wire};
+use fleet_api::v1alpha1::InternalServiceExportSpec;
+use fleet_api::{ObjectName, ResourceKind, ServicePort, kinds};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use parking_lot::Mutex;
+use serde::Deserialize;
+
+use super::Reference;
+
+/// A status of which only the conditions matter.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub struct ConditionsWire {
+    /// Conditions by type.
+    #[serde(default)]
+    pub conditions: Vec<Condition>,
+}
+
+wire! {
+    /// A ServiceExport on the wire.
+    pub struct ServiceExportWire as fleet_api::v1beta1::ServiceExport {
+        status: Option<ConditionsWire>,
+    }
+}
+
+wire! {
+    /// An InternalServiceExport on the wire.
+    pub struct InternalServiceExportWire as fleet_api::v1alpha1::InternalServiceExport {
+        spec: Option<InternalServiceExportSpec>,
+        status: Option<ConditionsWire>,
+    }
+}
+
+/// A user's wish to export the Service of the same name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ServiceExport {
+    /// Metadata.
+    pub meta: Meta,
+    /// Conditions by type.
+    pub conditions: Vec<Condition>,
+}
+
+/// A Service on its way to the hub.
+#[derive(Clone, Debug, PartialEq)]
+pub struct InternalServiceExport {
+    /// Metadata.
+    pub meta: Meta,
+    /// The exported Service.
+    pub reference: Reference,
+    /// Its ports, in its order.
+    pub ports: Arc<[ServicePort]>,
+    /// Conditions by type.
+    pub conditions: Vec<Condition>,
+}
+
+/// The ports of Services, as their exporters mostly agree on.
+static PORTS: LazyLock<Mutex<Shared<[ServicePort]>>> = LazyLock::new(Mutex::default);
+
+impl Tracked for ServiceExport {
+    const KIND: ResourceKind = kinds::SERVICE_EXPORT;
+    type Wire = ServiceExportWire;
+    type Index = ();
+
+    fn project(wire: ServiceExportWire) -> Result<Self, String> {
+        Ok(Self {
+            meta: Meta::from_object(&wire.metadata),
+            conditions: wire.status.unwrap_or_default().conditions,
+        })
+    }
+
+    fn index(&self, _: &ObjectName) -> Vec<()> {
+        Vec::new()
+    }
+}
+
+impl Tracked for InternalServiceExport {
+    const KIND: ResourceKind = kinds::INTERNAL_SERVICE_EXPORT;
+    type Wire = InternalServiceExportWire;
+    type Index = ObjectName;
+
+    fn project(wire: InternalServiceExportWire) -> Result<Self, String> {
+        let spec = wire.spec.ok_or("spec is missing")?;
+        let mut conditions = wire.status.unwrap_or_default().conditions;
+        // Decoding leaves room in it.
+        conditions.shrink_to_fit();
+        let reference = Reference::from(&spec.service_reference);
+        Ok(Self {
+            meta: Meta::from_object(&wire.metadata),
+            ports: PORTS.lock().get(&reference.object(), spec.ports),
+            reference,
+            conditions,
+        })
+    }
+
+    /// By the Service it exports.
+    fn index(&self, _: &ObjectName) -> Vec<ObjectName> {
+        self.reference.object().cloned().into_iter().collect()
+    }
+}

@@ -1,0 +1,126 @@
+//! ExternalWorkloads, as far as endpoints are made of them.
+
+use std::sync::Arc;
+
+use fleet_accumulator::{Meta, Tracked, wire};
+use fleet_api::workload::{self, ExternalWorkloadStatus, WorkloadIp, WorkloadPort};
+use fleet_api::{ObjectName, ResourceKind, kinds};
+use serde::Deserialize;
+
+use crate::selection::{LabelIndex, Labels, Selectable};
+
+/// Where the zone of a machine is written.
+const ZONE: &str = "topology.kubernetes.io/zone";
+
+/// What is read of the spec. One that was written in the older version lacks what this leaves out.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct WorkloadSpecWire {
+    ports: Option<Vec<WorkloadPort>>,
+    #[serde(rename = "workloadIPs")]
+    workload_ips: Option<Vec<WorkloadIp>>,
+}
+
+wire! {
+    /// An ExternalWorkload on the wire.
+    pub struct ExternalWorkloadWire as workload::ExternalWorkload {
+        spec: Option<WorkloadSpecWire>,
+        status: Option<ExternalWorkloadStatus>,
+    }
+}
+
+/// Where a machine serves.
+///
+/// What makes no difference to an endpoint is not in here, a deletion that waits for a finalizer for
+/// example: until the object is gone, its condition alone says whether the machine takes traffic.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExternalWorkload {
+    /// What Services select it by.
+    pub labels: Labels,
+    /// Whether it takes traffic.
+    pub ready: bool,
+    /// Its addresses, as they are written.
+    pub ips: Vec<String>,
+    /// On which ports it serves.
+    pub ports: Vec<WorkloadPort>,
+}
+
+impl ExternalWorkload {
+    /// The zone it is in, which may be empty.
+    pub fn zone(&self) -> Option<&str> {
+        self.labels.get(ZONE).map(AsRef::as_ref)
+    }
+}
+
+impl Selectable for ExternalWorkload {
+    fn labels(&self) -> &Labels {
+        &self.labels
+    }
+}
+
+impl Tracked for ExternalWorkload {
+    const KIND: ResourceKind = kinds::EXTERNAL_WORKLOAD;
+    type Wire = ExternalWorkloadWire;
+    type Index = LabelIndex;
+
+    fn project(wire: ExternalWorkloadWire) -> Result<Self, String> {
+        let spec = wire.spec.unwrap_or_default();
+        let ips = spec.workload_ips.unwrap_or_default().into_iter().filter_map(|ip| ip.ip);
+        Ok(Self {
+            labels: Meta::from_object(&wire.metadata).labels.clone(),
+            ready: wire.status.is_some_and(|status| is_ready(&status)),
+            ips: ips.filter(|ip| !ip.is_empty()).collect(),
+            ports: spec.ports.unwrap_or_default(),
+        })
+    }
+
+    fn index(&self, name: &ObjectName) -> Vec<LabelIndex> {
+        let namespace: &Arc<str> = &name.namespace;
+        LabelIndex::all(namespace, &self.labels)
+    }
+}
+
+/// One entry that says so is enough, whatever others say.
+fn is_ready(status: &ExternalWorkloadStatus) -> bool {
+    let is = |field: &Option<String>, text: &str| field.as_deref() == Some(text);
+    let mut conditions = status.conditions.iter();
+    conditions.any(|condition| is(&condition.type_, "Ready") && is(&condition.status, "True"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn project(spec: &Value, conditions: &Value) -> ExternalWorkload {
+        let object = json!({ "metadata": { "name": "vm", "namespace": "team" }, "spec": spec,
+            "status": { "conditions": conditions } });
+        let wire = serde_json::from_value(object).unwrap();
+        ExternalWorkload::project(wire).unwrap()
+    }
+
+    #[test]
+    fn one_true_ready_condition_is_enough() {
+        let condition = |status: &str| json!({ "type": "Ready", "status": status });
+        for (conditions, ready) in [
+            (json!(null), false),
+            (json!([]), false),
+            (json!([{ "status": "True" }]), false),
+            (json!([{ "type": "Alive", "status": "True" }]), false),
+            (json!([condition("False")]), false),
+            (json!([condition("Unknown")]), false),
+            (json!([condition("False"), condition("True")]), true),
+        ] {
+            assert_eq!(project(&json!({}), &conditions).ready, ready, "{conditions}");
+        }
+    }
+
+    #[test]
+    fn what_was_written_in_the_older_version_is_read() {
+        let spec = json!({ "ports": [{ "port": 80 }], "workloadIPs": [{ "ip": "192.0.2.1" }, {}] });
+        let read = project(&spec, &json!(null));
+        assert_eq!(read.ips, ["192.0.2.1"]);
+        assert_eq!((read.ports[0].port, read.ports[0].protocol.as_str()), (80, "TCP"));
+    }
+}

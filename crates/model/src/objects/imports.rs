@@ -1,0 +1,156 @@
+//! MultiClusterService, ServiceImport and InternalServiceImport.
+
+use std::sync::{Arc, LazyLock};
+
+use fleet_accumulator::{Meta, Shared, Tracked, Uid, wire};
+use fleet_api::v1alpha1::{
+    InternalServiceImportSpec, MultiClusterServiceSpec, MultiClusterServiceStatus,
+};
+use fleet_api::{ObjectName, ResourceKind, ServiceImportStatus, kinds};
+use k8s_openapi::api::core::v1::LoadBalancerStatus;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use parking_lot::Mutex;
+
+use super::Reference;
+
+wire! {
+    /// A MultiClusterService on the wire.
+    pub struct MultiClusterServiceWire as fleet_api::v1alpha1::MultiClusterService {
+        spec: Option<MultiClusterServiceSpec>,
+        status: Option<MultiClusterServiceStatus>,
+    }
+}
+
+wire! {
+    /// A ServiceImport on the wire.
+    pub struct ServiceImportWire as fleet_api::v1alpha1::ServiceImport {
+        status: Option<ServiceImportStatus>,
+    }
+}
+
+wire! {
+    /// An InternalServiceImport on the wire.
+    pub struct InternalServiceImportWire as fleet_api::v1alpha1::InternalServiceImport {
+        spec: Option<InternalServiceImportSpec>,
+        status: Option<ServiceImportStatus>,
+    }
+}
+
+/// A user's wish to import a Service of the fleet.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MultiClusterService {
+    /// Metadata.
+    pub meta: Meta,
+    /// Name of the Service to import; its namespace is the object's own.
+    pub import: Option<String>,
+    /// Addresses of the derived Service, as last reported.
+    pub load_balancer: LoadBalancerStatus,
+    /// Conditions by type.
+    pub conditions: Vec<Condition>,
+}
+
+/// A Service of the fleet, on the hub or on an importer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ServiceImport {
+    /// Metadata.
+    pub meta: Meta,
+    /// What was resolved; empty where nothing is.
+    pub status: Arc<ServiceImportStatus>,
+}
+
+/// A member's request for a Service of the fleet, and the hub's grant.
+#[derive(Clone, Debug, PartialEq)]
+pub struct InternalServiceImport {
+    /// Metadata.
+    pub meta: Meta,
+    /// The object on the member that asks, named like the Service.
+    pub reference: Reference,
+    /// The grant; empty where there is none.
+    pub status: Arc<ServiceImportStatus>,
+}
+
+/// What Services are resolved to, and what importers were granted: the same.
+static STATUSES: LazyLock<Mutex<Shared<ServiceImportStatus>>> = LazyLock::new(Mutex::default);
+
+/// The status, in one allocation with whatever has the same.
+fn share(mut status: ServiceImportStatus) -> Arc<ServiceImportStatus> {
+    // Decoding leaves room in them.
+    status.ports.shrink_to_fit();
+    status.clusters.shrink_to_fit();
+    let ports: Vec<_> = status.ports.iter().map(|port| (port.name.clone(), port.port)).collect();
+    let key = (ports, status.clusters.clone());
+    STATUSES.lock().get(&key, status)
+}
+
+impl MultiClusterService {
+    /// The Service of the fleet that a MultiClusterService of `namespace` imports.
+    pub fn imports(&self, namespace: &str) -> Option<ObjectName> {
+        let name = self.import.as_deref().filter(|name| !name.is_empty())?;
+        Some(ObjectName::new(namespace, name))
+    }
+}
+
+impl Tracked for MultiClusterService {
+    const KIND: ResourceKind = kinds::MULTI_CLUSTER_SERVICE;
+    type Wire = MultiClusterServiceWire;
+    type Index = ObjectName;
+
+    fn project(wire: MultiClusterServiceWire) -> Result<Self, String> {
+        let spec = wire.spec.unwrap_or_default();
+        let status = wire.status.unwrap_or_default();
+        Ok(Self {
+            meta: Meta::from_object(&wire.metadata),
+            import: spec.service_import.map(|import| import.name),
+            load_balancer: status.load_balancer.unwrap_or_default(),
+            conditions: status.conditions,
+        })
+    }
+
+    /// By the Service it imports.
+    fn index(&self, name: &ObjectName) -> Vec<ObjectName> {
+        self.imports(&name.namespace).into_iter().collect()
+    }
+}
+
+impl Tracked for ServiceImport {
+    const KIND: ResourceKind = kinds::SERVICE_IMPORT;
+    type Wire = ServiceImportWire;
+    type Index = Uid;
+
+    fn project(wire: ServiceImportWire) -> Result<Self, String> {
+        Ok(Self {
+            meta: Meta::from_object(&wire.metadata),
+            status: share(wire.status.unwrap_or_default()),
+        })
+    }
+
+    /// By the uid of the object that controls it.
+    fn index(&self, _: &ObjectName) -> Vec<Uid> {
+        self.meta
+            .controller_owner()
+            .map(|owner| Uid::from(owner.uid.as_str()))
+            .into_iter()
+            .collect()
+    }
+}
+
+impl Tracked for InternalServiceImport {
+    const KIND: ResourceKind = kinds::INTERNAL_SERVICE_IMPORT;
+    type Wire = InternalServiceImportWire;
+    type Index = ObjectName;
+
+    fn project(wire: InternalServiceImportWire) -> Result<Self, String> {
+        Ok(Self {
+            meta: Meta::from_object(&wire.metadata),
+            reference: Reference::from(
+                &wire.spec.ok_or("spec is missing")?.service_import_reference,
+            ),
+            status: share(wire.status.unwrap_or_default()),
+        })
+    }
+
+    /// By the Service it asks for.
+    fn index(&self, _: &ObjectName) -> Vec<ObjectName> {
+        self.reference.object().cloned().into_iter().collect()
+    }
+}

@@ -1,0 +1,32 @@
+//! `MemberCluster`, by metadata only.
+
+use fleet_accumulator::{Tracked, wire};
+use fleet_api::membership;
+use fleet_api::{ObjectName, ResourceKind, kinds};
+use jiff::Timestamp;
+
+wire! {
+    /// The metadata of a `MemberCluster`.
+    pub struct MemberClusterWire as metadata of membership::MemberCluster {}
+}
+
+/// Whether a cluster is to be a member.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MemberCluster {
+    /// When an administrator asked for it to go.
+    pub deleted: Option<Timestamp>,
+}
+
+impl Tracked for MemberCluster {
+    const KIND: ResourceKind = kinds::MEMBER_CLUSTER;
+    type Wire = MemberClusterWire;
+    type Index = ();
+
+    fn project(wire: MemberClusterWire) -> Result<Self, String> {
+        Ok(Self { deleted: wire.metadata.deletion_timestamp.map(|time| time.0) })
+    }
+
+    fn index(&self, _: &ObjectName) -> Vec<()> {
+        Vec::new()
+    }
+}

@@ -1,0 +1,174 @@
+//! `InternalMemberCluster`, as networking agents read it.
+
+use fleet_accumulator::{Meta, Tracked, wire};
+use fleet_api::membership::{AgentStatus, AgentType, ClusterState};
+use fleet_api::{ObjectName, ResourceKind, kinds};
+use serde::Deserialize;
+use serde_json::Value;
+
+/// The agent types of the original that one networking agent stands for: it reports as both.
+pub const NETWORKING_AGENTS: [AgentType; 2] =
+    [AgentType::MultiClusterServiceAgent, AgentType::ServiceExportImportAgent];
+
+/// Seconds between heartbeats where the hub asks for none.
+const DEFAULT_PERIOD: i64 = 60;
+/// Most seconds between heartbeats that the hub can ask for.
+const LONGEST_PERIOD: i64 = 600;
+
+/// What the hub wants.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct WishWire {
+    state: ClusterState,
+    heartbeat_period_seconds: i64,
+}
+
+/// What the agents report. Entries of others are not looked into, whatever they hold.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ReportsWire {
+    agent_status: Option<Vec<Value>>,
+}
+
+wire! {
+    /// An `InternalMemberCluster` on the wire.
+    pub struct InternalMemberClusterWire as fleet_api::membership::InternalMemberCluster {
+        spec: Option<WishWire>,
+        status: Option<ReportsWire>,
+    }
+}
+
+/// What the hub wants of a member, and what its networking agents have reported.
+///
+/// Reports of other agents are left out, so that their heartbeats are no change.
+#[derive(Clone, Debug, PartialEq)]
+pub struct InternalMemberCluster {
+    /// Metadata.
+    pub meta: Meta,
+    /// Whether the member is to be in the fleet.
+    pub state: ClusterState,
+    /// Seconds between heartbeats, 1 to 600.
+    pub heartbeat_seconds: i64,
+    /// How much of the path to the reports exists.
+    pub list: ReportList,
+    /// The reports of networking agents.
+    pub reports: Vec<Report>,
+}
+
+/// How much of the path to the reports exists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReportList {
+    /// The object has no status.
+    NoStatus,
+    /// The status has no list of reports.
+    NoList,
+    /// There is a list.
+    Present,
+}
+
+/// The report of one networking agent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Report {
+    /// Position in the list of all agents' reports.
+    pub at: usize,
+    /// The report.
+    pub status: AgentStatus,
+}
+
+impl InternalMemberCluster {
+    /// The report of one agent type; the first where there are several.
+    pub fn report(&self, agent: &AgentType) -> Option<&Report> {
+        self.reports.iter().find(|report| report.status.type_ == *agent)
+    }
+}
+
+impl Tracked for InternalMemberCluster {
+    const KIND: ResourceKind = kinds::INTERNAL_MEMBER_CLUSTER;
+    type Wire = InternalMemberClusterWire;
+    type Index = ();
+
+    fn project(wire: InternalMemberClusterWire) -> Result<Self, String> {
+        let wish = wire.spec.ok_or("spec is missing")?;
+        let list = match &wire.status {
+            None => ReportList::NoStatus,
+            Some(ReportsWire { agent_status: None }) => ReportList::NoList,
+            Some(_) => ReportList::Present,
+        };
+        let entries = wire.status.and_then(|status| status.agent_status).unwrap_or_default();
+        Ok(Self {
+            meta: Meta::from_object(&wire.metadata),
+            state: wish.state,
+            heartbeat_seconds: period(wish.heartbeat_period_seconds),
+            list,
+            reports: entries.into_iter().enumerate().filter_map(report).collect(),
+        })
+    }
+
+    fn index(&self, _: &ObjectName) -> Vec<()> {
+        Vec::new()
+    }
+}
+
+/// A period that no timer has to fear.
+fn period(seconds: i64) -> i64 {
+    if seconds < 1 { DEFAULT_PERIOD } else { seconds.min(LONGEST_PERIOD) }
+}
+
+/// One of ours that cannot be read counts as empty, and is written anew.
+fn report((at, entry): (usize, Value)) -> Option<Report> {
+    let type_ = AgentType::deserialize(&entry["type"]).ok()?;
+    if !NETWORKING_AGENTS.contains(&type_) {
+        return None;
+    }
+    let status = AgentStatus::deserialize(entry)
+        .unwrap_or_else(|_| AgentStatus { type_, ..AgentStatus::default() });
+    Some(Report { at, status })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn project(spec: &Value, status: &Value) -> InternalMemberCluster {
+        let object = json!({ "metadata": { "name": "a" }, "spec": spec, "status": status });
+        let wire = InternalMemberClusterWire::deserialize(object).unwrap();
+        InternalMemberCluster::project(wire).unwrap()
+    }
+
+    #[test]
+    fn others_reports_are_not_looked_into_and_ours_are_found() {
+        let status = |beat: &str| {
+            json!({ "agentStatus": [
+                { "type": "MemberAgent", "lastReceivedHeartbeat": beat },
+                { "type": "ServiceExportImportAgent", "extra": 1 },
+                { "type": "MultiClusterServiceAgent", "lastReceivedHeartbeat": "not a time" },
+                { "conditions": "not a report" },
+            ] })
+        };
+        let spec = json!({ "state": "Join" });
+        let read = project(&spec, &status("2026-05-06T07:08:09Z"));
+        assert_eq!(read, project(&spec, &status("2026-05-06T07:08:10Z")));
+        let found = read.report(&AgentType::ServiceExportImportAgent).unwrap();
+        assert_eq!((found.at, &found.status.other["extra"]), (1, &json!(1)));
+        let garbage = read.report(&AgentType::MultiClusterServiceAgent).unwrap();
+        assert_eq!((garbage.at, &garbage.status.last_received_heartbeat), (2, &None));
+    }
+
+    #[test]
+    fn the_period_is_kept_within_bounds() {
+        for (asked, period) in [(json!(null), 60), (json!(0), 60), (json!(-5), 60), (json!(7), 7)] {
+            let spec = match asked {
+                Value::Null => json!({ "state": "Join" }),
+                asked => json!({ "state": "Join", "heartbeatPeriodSeconds": asked }),
+            };
+            assert_eq!(project(&spec, &Value::Null).heartbeat_seconds, period);
+        }
+        let spec = json!({ "state": "Pause", "heartbeatPeriodSeconds": 100_000 });
+        let read = project(&spec, &json!({}));
+        assert_eq!(read.heartbeat_seconds, 600);
+        assert_eq!(read.state, ClusterState::Other("Pause".to_owned()));
+        assert_eq!(read.list, ReportList::NoList);
+    }
+}

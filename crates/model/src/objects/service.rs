@@ -1,0 +1,104 @@
+//! Services: those users export and those derived from an import.
+
+use std::collections::BTreeMap;
+
+use fleet_accumulator::{Meta, Tracked, wire};
+use fleet_api::{ObjectName, ResourceKind, ServicePort, annotations, kinds, labels};
+use k8s_openapi::api::core::v1::{self as core, LoadBalancerStatus, ServiceSpec, ServiceStatus};
+
+use crate::selection::{LabelIndex, Labels};
+
+wire! {
+    /// A Service on the wire.
+    pub struct ServiceWire as core::Service {
+        spec: Option<ServiceSpec>,
+        status: Option<ServiceStatus>,
+    }
+}
+
+/// What exporting, importing and making its slices need of a Service.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Service {
+    /// Metadata.
+    pub meta: Meta,
+    /// `spec.type`, `ClusterIP` where the server left it out.
+    pub service_type: String,
+    /// `spec.clusterIP`, as it is written.
+    pub cluster_ip: Option<String>,
+    /// `spec.ipFamilies`.
+    pub ip_families: Vec<String>,
+    /// What it selects; nothing if empty.
+    pub selector: Labels,
+    /// Whether endpoints count as ready that are not.
+    pub publish_not_ready: bool,
+    /// Which endpoints clients should prefer.
+    pub traffic_distribution: Option<String>,
+    /// Ports in their order, without node ports.
+    pub ports: Vec<ServicePort>,
+    /// Addresses of the load balancer.
+    pub load_balancer: LoadBalancerStatus,
+}
+
+/// How a Service is found.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ServiceIndex {
+    /// By the MultiClusterService that its labels point back to.
+    DerivedFor(ObjectName),
+    /// By the Service of the fleet that its annotation names.
+    Imports(ObjectName),
+    /// By the first pair of its selector.
+    Selects(LabelIndex),
+}
+
+impl Service {
+    /// Whether it has no cluster IP (`clusterIP: None`).
+    pub fn is_headless(&self) -> bool {
+        self.cluster_ip.as_deref() == Some("None")
+    }
+
+    /// The MultiClusterService that the labels point back to.
+    pub fn derived_for(&self) -> Option<ObjectName> {
+        let namespace = self.meta.label(labels::MULTI_CLUSTER_SERVICE_NAMESPACE)?;
+        let name = self.meta.label(labels::MULTI_CLUSTER_SERVICE_NAME)?;
+        let named = !namespace.is_empty() && !name.is_empty();
+        named.then(|| ObjectName::new(namespace, name))
+    }
+
+    /// The Service of the fleet that the annotation names.
+    pub fn imports(&self) -> Option<ObjectName> {
+        ObjectName::parse(self.meta.annotation(annotations::FLEET_SERVICE)?)
+    }
+}
+
+impl Tracked for Service {
+    const KIND: ResourceKind = kinds::SERVICE;
+    type Wire = ServiceWire;
+    type Index = ServiceIndex;
+
+    fn project(wire: ServiceWire) -> Result<Self, String> {
+        let spec = wire.spec.unwrap_or_default();
+        let ports = spec.ports.unwrap_or_default();
+        Ok(Self {
+            meta: Meta::from_object(&wire.metadata),
+            service_type: spec.type_.unwrap_or_else(|| "ClusterIP".to_owned()),
+            cluster_ip: spec.cluster_ip,
+            ip_families: spec.ip_families.unwrap_or_default(),
+            selector: labels(spec.selector.unwrap_or_default()),
+            publish_not_ready: spec.publish_not_ready_addresses.unwrap_or_default(),
+            traffic_distribution: spec.traffic_distribution,
+            ports: ports.iter().map(ServicePort::from).collect(),
+            load_balancer: wire.status.and_then(|s| s.load_balancer).unwrap_or_default(),
+        })
+    }
+
+    fn index(&self, name: &ObjectName) -> Vec<ServiceIndex> {
+        let back = self.derived_for().map(ServiceIndex::DerivedFor);
+        let imports = self.imports().map(ServiceIndex::Imports);
+        let selects = LabelIndex::first(&name.namespace, &self.selector).map(ServiceIndex::Selects);
+        [back, imports, selects].into_iter().flatten().collect()
+    }
+}
+
+fn labels(selector: BTreeMap<String, String>) -> Labels {
+    selector.into_iter().map(|(key, value)| (key.into(), value.into())).collect()
+}

@@ -1,0 +1,272 @@
+//! EndpointSlices: those of users' Services and those imported.
+
+use std::fmt;
+use std::sync::{Arc, LazyLock};
+
+use fleet_accumulator::{Meta, Shared, Tracked, wire};
+use fleet_api::{
+    AddressType, Endpoint, EndpointPort, ObjectName, ResourceKind, annotations, kinds, labels,
+};
+use k8s_openapi::api::discovery::v1::{self as discovery, EndpointConditions};
+use parking_lot::Mutex;
+use serde::de::{Deserialize, Deserializer, SeqAccess, Visitor};
+
+use super::endpoint_list::{Builder, EndpointList};
+
+wire! {
+    /// An EndpointSlice on the wire; the kind has no spec.
+    pub struct EndpointSliceWire as discovery::EndpointSlice {
+        address_type: String,
+        endpoints: SortedEndpoints,
+        ports: Option<Vec<discovery::EndpointPort>>,
+    }
+}
+
+/// Endpoints by what they are good for. Each is decoded by itself: on the wire one is ten times as large as what is kept
+/// of it, and a page of a list holds thousands.
+#[derive(Clone, Debug, Default)]
+pub struct SortedEndpoints {
+    ready: EndpointList,
+    draining: EndpointList,
+    /// Whether anything is not as [`imported_endpoints`] writes it.
+    odd: bool,
+}
+
+/// What both exporting and importing need of an EndpointSlice.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EndpointSlice {
+    /// Metadata.
+    pub meta: Meta,
+    /// Kind of the addresses.
+    pub address_type: AddressType,
+    /// The ready endpoints (`ready` true or absent), addresses only, in their order.
+    pub ready: EndpointList,
+    /// The endpoints that are being terminated and still serve, likewise.
+    pub draining: EndpointList,
+    /// Whether the endpoints are those two lists and nothing else, as [`imported_endpoints`] writes
+    /// them.
+    pub plain: bool,
+    /// Ports, verbatim.
+    pub ports: Arc<Vec<EndpointPort>>,
+}
+
+/// The ports of slices: many Services have the same.
+static PORTS: LazyLock<Mutex<Shared<Vec<EndpointPort>>>> = LazyLock::new(Mutex::default);
+
+/// How an EndpointSlice is found.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SliceIndex {
+    /// By the Service of its own cluster that it backs.
+    Backs(ObjectName),
+    /// By the Service of the fleet that it was imported for.
+    ImportedFor(ObjectName),
+}
+
+impl EndpointSlice {
+    /// The Service of its own cluster that a slice of `namespace` backs.
+    pub fn backs(&self, namespace: &str) -> Option<ObjectName> {
+        let service = labels::backed_service(|key| self.meta.label(key))?;
+        Some(ObjectName::new(namespace, service))
+    }
+
+    /// The Service of the fleet that it was imported for.
+    pub fn imported_for(&self) -> Option<ObjectName> {
+        ObjectName::parse(self.meta.annotation(annotations::FLEET_SERVICE)?)
+    }
+
+    /// Whether an importing agent, ours or a Go one, made it.
+    pub fn is_imported(&self) -> bool {
+        self.meta.label(labels::MANAGED_BY) == Some(labels::MANAGED_BY_IMPORT)
+            || self.imported_for().is_some()
+    }
+}
+
+impl Tracked for EndpointSlice {
+    const KIND: ResourceKind = kinds::ENDPOINT_SLICE;
+    type Wire = EndpointSliceWire;
+    type Index = SliceIndex;
+
+    fn project(wire: EndpointSliceWire) -> Result<Self, String> {
+        let SortedEndpoints { ready, draining, odd } = wire.endpoints;
+        let ports = wire.ports.unwrap_or_default().iter().map(EndpointPort::from).collect();
+        Ok(Self {
+            meta: Meta::from_object(&wire.metadata),
+            address_type: AddressType::from(wire.address_type.as_str()),
+            ready,
+            draining,
+            plain: !odd,
+            ports: PORTS.lock().share(ports),
+        })
+    }
+
+    fn index(&self, name: &ObjectName) -> Vec<SliceIndex> {
+        let backs = self.backs(&name.namespace).map(SliceIndex::Backs);
+        backs.into_iter().chain(self.imported_for().map(SliceIndex::ImportedFor)).collect()
+    }
+}
+
+impl<'de> Deserialize<'de> for SortedEndpoints {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_seq(EndpointsVisitor)
+    }
+}
+
+struct EndpointsVisitor;
+
+impl<'de> Visitor<'de> for EndpointsVisitor {
+    type Value = SortedEndpoints;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of endpoints")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut endpoints: A) -> Result<SortedEndpoints, A::Error> {
+        let (mut ready, mut draining) = (Builder::default(), Builder::default());
+        let (mut odd, mut last) = (false, State::Ready);
+        while let Some(endpoint) = endpoints.next_element::<discovery::Endpoint>()? {
+            let state = State::of(&endpoint);
+            odd |= !is_plain(&endpoint) || state < last;
+            last = state;
+            match state {
+                State::Ready => ready.push(&endpoint.addresses),
+                State::Draining => draining.push(&endpoint.addresses),
+                State::Out => {}
+            }
+        }
+        Ok(SortedEndpoints { ready: ready.finish(), draining: draining.finish(), odd })
+    }
+}
+
+/// What an endpoint is good for, in the order in which imported slices list them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum State {
+    /// Takes traffic. An unset `ready` means so (EndpointSlice API).
+    Ready,
+    /// Takes traffic if nothing ready is left. Unset, `serving` means what `ready` says and
+    /// `terminating` means no: only an endpoint that says both is draining.
+    Draining,
+    /// Takes none.
+    Out,
+}
+
+impl State {
+    fn of(endpoint: &discovery::Endpoint) -> Self {
+        let Some(conditions) = &endpoint.conditions else { return Self::Ready };
+        if conditions.ready.unwrap_or(true) {
+            Self::Ready
+        } else if *conditions == draining() {
+            Self::Draining
+        } else {
+            Self::Out
+        }
+    }
+}
+
+fn draining() -> EndpointConditions {
+    let (ready, serving, terminating) = (Some(false), Some(true), Some(true));
+    EndpointConditions { ready, serving, terminating }
+}
+
+/// Endpoints of an imported slice: ready ones carry no conditions, as the Go agents write them.
+pub fn imported_endpoints(ready: &[Endpoint], draining: &[Endpoint]) -> Vec<discovery::Endpoint> {
+    let endpoint = |endpoint: &Endpoint, conditions| discovery::Endpoint {
+        addresses: endpoint.addresses.clone(),
+        conditions,
+        ..discovery::Endpoint::default()
+    };
+    let ready = ready.iter().map(|ready| endpoint(ready, None));
+    let draining = draining.iter().map(|last| endpoint(last, Some(self::draining())));
+    ready.chain(draining).collect()
+}
+
+/// Whether an endpoint is one that [`imported_endpoints`] could have written. The server fills in
+/// empty conditions.
+fn is_plain(endpoint: &discovery::Endpoint) -> bool {
+    let discovery::Endpoint {
+        addresses: _,
+        conditions,
+        deprecated_topology: None,
+        hints: None,
+        hostname: None,
+        node_name: None,
+        target_ref: None,
+        zone: None,
+    } = endpoint
+    else {
+        return false;
+    };
+    let conditions = conditions.clone().unwrap_or_default();
+    conditions == EndpointConditions::default() || conditions == draining()
+}
+
+#[cfg(test)]
+mod tests {
+    use fleet_accumulator::Tracked;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn project(endpoints: &Value) -> EndpointSlice {
+        let slice = json!({
+            "metadata": { "name": "s", "namespace": "n" },
+            "addressType": "IPv4",
+            "endpoints": endpoints,
+        });
+        EndpointSlice::project(serde_json::from_value(slice).unwrap()).unwrap()
+    }
+
+    /// MES-19 with the conditions that the original ignores; serving endpoints travel apart.
+    #[test]
+    fn conditions_decide_which_list_an_endpoint_is_in() {
+        let table = [
+            (json!(null), "ready"),
+            (json!({}), "ready"),
+            (json!({ "ready": true }), "ready"),
+            (json!({ "ready": true, "serving": true, "terminating": true }), "ready"),
+            (json!({ "ready": false }), "out"),
+            (json!({ "ready": false, "serving": true }), "out"),
+            (json!({ "ready": false, "terminating": true }), "out"),
+            (json!({ "ready": false, "serving": false, "terminating": true }), "out"),
+            (json!({ "ready": false, "serving": true, "terminating": false }), "out"),
+            (json!({ "ready": false, "serving": true, "terminating": true }), "draining"),
+        ];
+        for (conditions, expected) in table {
+            let slice =
+                project(&json!([{ "addresses": ["10.0.0.1"], "conditions": conditions.clone() }]));
+            let list = match (slice.ready.len(), slice.draining.len()) {
+                (1, 0) => "ready",
+                (0, 1) => "draining",
+                _ => "out",
+            };
+            assert_eq!(list, expected, "{conditions}");
+        }
+    }
+
+    #[test]
+    fn what_we_write_is_plain_and_nothing_else_is() {
+        let endpoint = |last: &str| Endpoint { addresses: vec![format!("10.0.0.{last}")] };
+        let written = imported_endpoints(&[endpoint("1"), endpoint("2")], &[endpoint("3")]);
+        let written = serde_json::to_value(written).unwrap();
+        let slice = project(&written);
+        assert!(slice.plain);
+        assert_eq!(slice.ready.to_vec(), [endpoint("1"), endpoint("2")]);
+        assert_eq!(slice.draining.to_vec(), [endpoint("3")]);
+
+        let mut filled = written.clone();
+        filled[0]["conditions"] = json!({});
+        assert!(project(&filled).plain, "the server fills in empty conditions");
+
+        let edits: [fn(&mut Value); 5] = [
+            |list| list[0]["nodeName"] = json!("node"),
+            |list| list[0]["conditions"] = json!({ "ready": true }),
+            |list| list[0]["conditions"] = json!({ "ready": false }),
+            |list| list[2]["hostname"] = json!("host"),
+            |list| list.as_array_mut().unwrap().reverse(),
+        ];
+        for (at, edit) in edits.into_iter().enumerate() {
+            let mut edited = written.clone();
+            edit(&mut edited);
+            assert!(!project(&edited).plain, "edit {at}");
+        }
+    }
+}

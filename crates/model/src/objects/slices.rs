@@ -1,0 +1,107 @@
+//! EndpointSliceExport and EndpointSliceImport.
+
+use std::sync::{Arc, LazyLock};
+
+use fleet_accumulator::{Meta, Shared, Tracked, shared_name, wire};
+use fleet_api::{
+    ExportedSliceSpec, ObjectName, ResourceKind, TraceContext, annotations, kinds, names,
+};
+use parking_lot::Mutex;
+
+wire! {
+    /// An EndpointSliceExport on the wire.
+    pub struct EndpointSliceExportWire as fleet_api::v1alpha1::EndpointSliceExport {
+        spec: Option<ExportedSliceSpec>,
+    }
+}
+
+wire! {
+    /// An EndpointSliceImport on the wire.
+    pub struct EndpointSliceImportWire as fleet_api::v1alpha1::EndpointSliceImport {
+        spec: Option<ExportedSliceSpec>,
+    }
+}
+
+/// A slice on its way to the hub.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EndpointSliceExport {
+    /// Metadata.
+    pub meta: Meta,
+    /// The exported slice.
+    pub spec: Arc<ExportedSliceSpec>,
+}
+
+/// A slice on its way to an importer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EndpointSliceImport {
+    /// Metadata.
+    pub meta: Meta,
+    /// The exported slice.
+    pub spec: Arc<ExportedSliceSpec>,
+}
+
+/// The content of exported slices and of their copies.
+static CONTENTS: LazyLock<Mutex<Shared<ExportedSliceSpec>>> = LazyLock::new(Mutex::default);
+
+/// The content, in one allocation with that of whatever copy has the same.
+fn share(mut spec: ExportedSliceSpec) -> Arc<ExportedSliceSpec> {
+    let reference = &spec.endpoint_slice_reference;
+    // A uid is one of its cluster; another may have the same.
+    let key = (reference.cluster_id.clone(), reference.uid.clone(), reference.generation);
+    // Decoding leaves room in them.
+    for list in [&mut spec.endpoints, &mut spec.draining_endpoints] {
+        for endpoint in list.iter_mut() {
+            endpoint.addresses.shrink_to_fit();
+        }
+        list.shrink_to_fit();
+    }
+    spec.ports.shrink_to_fit();
+    CONTENTS.lock().get(&key, spec)
+}
+
+/// Index of all slices of one name, in whatever namespace. It names no namespace, as every Service
+/// does.
+pub fn named(name: &Arc<str>) -> ObjectName {
+    ObjectName::cluster(Arc::clone(name))
+}
+
+macro_rules! tracked_slice {
+    ($record:ident, $wire:ident, $kind:expr) => {
+        impl Tracked for $record {
+            const KIND: ResourceKind = $kind;
+            type Wire = $wire;
+            type Index = ObjectName;
+
+            fn project(wire: $wire) -> Result<Self, String> {
+                let spec = wire.spec.ok_or("spec is missing")?;
+                Ok(Self { meta: Meta::from_object(&wire.metadata), spec: share(spec) })
+            }
+
+            /// By the Service whose endpoints it carries, and by [`named`].
+            fn index(&self, name: &ObjectName) -> Vec<ObjectName> {
+                let service = self.spec.owner_service_reference.object();
+                service.as_ref().map(shared_name).into_iter().chain([named(&name.name)]).collect()
+            }
+        }
+
+        impl $record {
+            /// The trace of the write that made it what it is.
+            pub fn trace_context(&self) -> Option<TraceContext> {
+                TraceContext::parse(self.meta.annotation(annotations::TRACEPARENT)?)
+            }
+        }
+    };
+}
+
+tracked_slice!(EndpointSliceExport, EndpointSliceExportWire, kinds::ENDPOINT_SLICE_EXPORT);
+tracked_slice!(EndpointSliceImport, EndpointSliceImportWire, kinds::ENDPOINT_SLICE_IMPORT);
+
+impl EndpointSliceImport {
+    /// The member whose endpoints the copy carries. The hub records its namespace; of a Go hub's copy
+    /// only its own claim is known.
+    pub fn origin(&self) -> &str {
+        let recorded = self.meta.annotation(annotations::ORIGIN_NAMESPACE);
+        let recorded = recorded.and_then(names::member_of_namespace);
+        recorded.unwrap_or(&self.spec.endpoint_slice_reference.cluster_id)
+    }
+}

@@ -1,0 +1,111 @@
+//! `fleetctl diff`: what the agents would write now.
+
+use std::fmt::Write as _;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use fleet_accumulator::ClusterId;
+use fleet_runtime::plan::{Action, Step};
+use kube::Client;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::args::Cli;
+use crate::gather::Watched;
+use crate::objects;
+use crate::pending::pending;
+use crate::render::{self, Paint};
+use crate::run::{UNASKED, answer, paint, print};
+
+/// One write.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Change {
+    /// The member, or `hub`.
+    agent: String,
+    controller: &'static str,
+    /// What it is about.
+    key: String,
+    verb: &'static str,
+    /// The cluster that is written to.
+    cluster: String,
+    kind: &'static str,
+    name: String,
+    /// What changes of the object.
+    lines: Vec<String>,
+}
+
+/// Prints every write, and what keeps it from telling all.
+pub(crate) async fn run(cli: &Cli) -> Result<ExitCode> {
+    let watched = Watched::start(&cli.access).await?;
+    let calm = |found: &Result<_>| {
+        found
+            .as_ref()
+            .is_ok_and(|(pending, _): &(Vec<crate::pending::Pending>, Vec<_>)| pending.is_empty())
+    };
+    let (pending, unread) = watched.ask(pending, calm).await?;
+    let mut changes = Vec::new();
+    for pending in &pending {
+        for step in pending.writes() {
+            let (cluster, client) = target(&watched, &pending.agent, step);
+            changes.push(Change {
+                agent: pending.agent.clone(),
+                controller: pending.controller,
+                key: pending.key.clone(),
+                verb: step.action.verb(),
+                cluster,
+                kind: step.kind.kind,
+                name: step.name.to_string(),
+                lines: crate::json_diff::lines(&step.action, current(client, step).await.as_ref()),
+            });
+        }
+    }
+    let text = render::data(cli.output.format, &changes)?;
+    print(&text.unwrap_or_else(|| told(&changes, paint(cli))))?;
+    for hop in &unread {
+        eprintln!("fleetctl: not all is told: {}: {}", hop.cluster, hop.says);
+    }
+    Ok(match (changes.is_empty(), unread.iter().any(crate::story::Hop::stops)) {
+        (true, true) => ExitCode::from(UNASKED),
+        (none, _) => answer(none),
+    })
+}
+
+fn target<'a>(watched: &'a Watched, agent: &str, step: &Step) -> (String, Option<&'a Client>) {
+    if step.cluster == ClusterId::Hub {
+        return ("hub".to_owned(), Some(&watched.hub_clients.write));
+    }
+    let member = watched.members.get(agent).and_then(|member| member.seen.as_ref().ok());
+    (agent.to_owned(), member.map(|(_, clients)| &clients.write))
+}
+
+/// The object as it is, to compare with; `None` if nobody has it or may read it.
+async fn current(client: Option<&Client>, step: &Step) -> Option<Value> {
+    if matches!(step.action, Action::Create(_) | Action::Delete { .. }) {
+        return None;
+    }
+    let api = objects::api(client?.clone(), step.kind, Some(&step.name.namespace));
+    serde_json::to_value(api.get_opt(&step.name.name).await.ok()??).ok()
+}
+
+fn told(changes: &[Change], paint: Paint) -> String {
+    let mut text = String::new();
+    for change in changes {
+        let Change { agent, controller, key, verb, cluster, kind, name, lines } = change;
+        let head = format!("{verb} {kind} {name}");
+        let _ = writeln!(
+            text,
+            "{}  on {cluster}, by {agent}'s agent ({controller} {key})",
+            paint.bold(&head)
+        );
+        for line in lines {
+            let line = match line.as_bytes().first() {
+                Some(b'+') => paint.good(line),
+                Some(b'-') => paint.bad(line),
+                _ => paint.odd(line),
+            };
+            let _ = writeln!(text, "  {line}");
+        }
+    }
+    text
+}

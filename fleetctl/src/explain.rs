@@ -1,0 +1,208 @@
+//! Where one Service of the fleet stops, and what to do. Pure.
+//!
+//! The decisions are the agents' own: their plans, and the choices these are made of, are asked about the picture. What
+//! a plan still has to write is what an agent has not done; that is told only where nothing else explains it.
+
+mod export;
+mod hub;
+mod import;
+mod member;
+
+use std::collections::BTreeMap;
+
+use fleet_api::{ObjectName, names};
+use fleet_model::objects::SliceIndex;
+use fleet_runtime::plan::{Plan, Step};
+use jiff::SignedDuration;
+
+use crate::picture::{Member, Picture};
+use crate::reading;
+use crate::story::{Cause, Crossing, Hop, Story};
+
+/// Follows a Service through hub and members.
+pub fn explain(picture: &Picture, service: &ObjectName) -> Story {
+    let mut hops = reading::of_hub(&picture.hub);
+    let mut crossings = Vec::new();
+    if hops.is_empty() {
+        walk(picture, service, &mut hops, &mut crossings);
+    }
+    Story::new(service.to_string(), hops, crossings)
+}
+
+fn walk(
+    picture: &Picture,
+    service: &ObjectName,
+    hops: &mut Vec<Hop>,
+    crossings: &mut Vec<Crossing>,
+) {
+    let members = || picture.members.iter();
+    let mut healthy = BTreeMap::new();
+    for (name, member) in members() {
+        if exports(member, service) || imports(member, service) {
+            let found = member::hops(picture, name, member);
+            healthy.insert(name.as_str(), !found.iter().any(Hop::stops));
+            hops.extend(found);
+        }
+    }
+    let is_healthy = |name: &str| healthy.get(name).copied().unwrap_or_default();
+    for (name, member) in members().filter(|(_, member)| exports(member, service)) {
+        hops.extend(export::hops(picture, name, member, service, is_healthy(name)));
+    }
+    hops.extend(hub::hops(picture, service));
+    for (name, member) in members().filter(|(_, member)| imports(member, service)) {
+        let (found, crossing) = import::hops(picture, name, member, service, is_healthy(name));
+        hops.extend(found);
+        crossings.extend(crossing);
+    }
+    hops.extend(nobody(picture, service));
+}
+
+/// Whether a member has anything to do with exporting the Service.
+fn exports(member: &Member, service: &ObjectName) -> bool {
+    let snapshot = &member.snapshot;
+    snapshot.service_exports.get(service).is_some()
+        || snapshot.internal_exports.by(service).next().is_some()
+}
+
+/// Whether a member has anything to do with importing the Service.
+fn imports(member: &Member, service: &ObjectName) -> bool {
+    let snapshot = &member.snapshot;
+    snapshot.multi_cluster_services.by(service).next().is_some()
+        || snapshot.internal_imports.by(service).next().is_some()
+}
+
+/// Nobody offers the Service, or nobody asks for it.
+fn nobody(picture: &Picture, service: &ObjectName) -> Option<Hop> {
+    let any = |of: fn(&Member, &ObjectName) -> bool| {
+        picture.members.values().any(|member| of(member, service))
+    };
+    if !any(exports) {
+        return Some(not_exported(picture, service, any(imports)));
+    }
+    (!any(imports)).then(|| {
+        let (namespace, name) = (&service.namespace, &service.name);
+        Hop::stop(
+            "fleet",
+            "MultiClusterService",
+            Cause::NotImported,
+            format!(
+                "it is exported, and {}{}",
+                nobody_seen(picture, "imports it"),
+                lacking(picture, namespace)
+            ),
+            format!(
+                "create a MultiClusterService in namespace {namespace} of the member that needs it, with \
+                 spec.serviceImport.name: {name}"
+            ),
+        )
+    })
+}
+
+fn not_exported(picture: &Picture, service: &ObjectName, imported: bool) -> Hop {
+    let having = |(name, member): (&String, &Member)| {
+        member.snapshot.services.get(service).map(|_| name.clone())
+    };
+    let having: Vec<_> = picture.members.iter().filter_map(having).collect();
+    let wanted = if imported { "it is imported, but " } else { "" };
+    let Some(first) = having.first() else {
+        return Hop::stop(
+            "fleet",
+            "ServiceExport",
+            Cause::NotExported,
+            format!("{wanted}{}", nobody_seen(picture, "has a Service of that name or exports it")),
+            format!(
+                "create Service and ServiceExport {service} in the member that is to serve it, or correct the name"
+            ),
+        );
+    };
+    let (kubectl, namespace, name) = (picture.kubectl(first), &service.namespace, &service.name);
+    Hop::stop(
+        "fleet",
+        "ServiceExport",
+        Cause::NotExported,
+        format!("{wanted}there is no ServiceExport for the Service in {}", having.join(", ")),
+        format!(
+            "printf 'apiVersion: networking.fleet.azure.com/v1beta1\\nkind: ServiceExport\\nmetadata: \
+             {{name: {name}, namespace: {namespace}}}\\n' | {kubectl} apply -f -"
+        ),
+    )
+}
+
+/// Who could not even ask for it.
+fn lacking(picture: &Picture, namespace: &str) -> String {
+    let home = ObjectName::cluster(namespace);
+    let seen = picture.members.iter().filter(|(_, member)| member.blind.is_none());
+    let lacking = seen.filter(|(_, member)| member.snapshot.namespaces.get(&home).is_none());
+    let lacking: Vec<_> = lacking.map(|(name, _)| name.as_str()).collect();
+    if lacking.is_empty() {
+        return String::new();
+    }
+    format!("; there is no namespace {namespace} in {}", lacking.join(", "))
+}
+
+/// Members that were not looked at could still.
+fn nobody_seen(picture: &Picture, what: &str) -> String {
+    let blind = picture.members.iter().filter(|(_, member)| member.blind.is_some());
+    let blind: Vec<_> = blind.map(|(name, _)| name.as_str()).collect();
+    if blind.is_empty() {
+        format!("no member {what}")
+    } else {
+        format!("no member that is seen {what} (not seen: {})", blind.join(", "))
+    }
+}
+
+/// An agent that has something to write: it does not run, or is held up.
+fn behind(picture: &Picture, agent: &str, plan: &Plan) -> Option<Hop> {
+    let step = plan.steps.first()?;
+    let more = plan.steps.len() - 1;
+    let more = if more > 0 { format!(", and {more} more") } else { String::new() };
+    let (object, whose, cause) = match agent {
+        "hub" => ("hub agent", "the hub agent", Cause::HubAgentBehind),
+        _ => ("member agent", "its agent", Cause::AgentBehind),
+    };
+    let says = format!("{whose} has yet to {}{more}", told(step));
+    let Some(reason) = picture.held_up.get(agent) else {
+        return Some(Hop::stop(agent, object, cause, says, look(picture, agent)));
+    };
+    Some(Hop::stop(
+        agent,
+        object,
+        Cause::AgentBlocked,
+        format!("{says}, and is held up: {reason}"),
+        "give the agent the rights and definitions of its chart; it goes on by itself then",
+    ))
+}
+
+/// How to see whether an agent is alive.
+fn look(picture: &Picture, agent: &str) -> String {
+    format!(
+        "see whether the agent runs and what it logs: {} -n {} get pods, and logs",
+        picture.kubectl(agent),
+        names::SYSTEM_NAMESPACE
+    )
+}
+
+fn told(step: &Step) -> String {
+    format!("{} {} {}", step.action.verb().replace('_', " "), step.kind.kind, step.name)
+}
+
+/// Ready endpoints of a Service of the member's own cluster.
+fn ready(member: &Member, service: &ObjectName) -> usize {
+    let slices = member.snapshot.endpoint_slices.by(&SliceIndex::Backs(service.clone()));
+    slices.map(|slice| slice.ready.len()).sum()
+}
+
+fn count(number: usize, what: &str) -> String {
+    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
+}
+
+/// A time as people say it.
+pub(crate) fn age(time: SignedDuration) -> String {
+    let seconds = time.as_secs().max(0);
+    match seconds {
+        0..120 => format!("{seconds}s"),
+        120..7200 => format!("{}m", seconds / 60),
+        7200..172_800 => format!("{}h", seconds / 3600),
+        _ => format!("{}d", seconds / 86_400),
+    }
+}

@@ -1,0 +1,158 @@
+//! The way from an exporter's Service to the hub.
+
+use fleet_accumulator::Object;
+use fleet_api::{ObjectName, annotations};
+use fleet_model::objects::ServiceExport;
+use member_agent::export::{self, Wish};
+
+use super::{behind, count, ready};
+use crate::picture::{Member, Picture};
+use crate::reading;
+use crate::story::{Cause, Hop};
+
+const EXPORT: &str = "ServiceExport";
+
+/// Everything between the exporter's Service and its objects on the hub.
+pub(super) fn hops(
+    picture: &Picture,
+    name: &str,
+    member: &Member,
+    service: &ObjectName,
+    healthy: bool,
+) -> Vec<Hop> {
+    if let Some(reason) = &member.blind {
+        return vec![
+            Hop::unseen(name, format!("{EXPORT} {service}"), reason),
+            on_hub(name, member, service),
+        ];
+    }
+    let unread = reading::of_member(name, &member.snapshot);
+    if !unread.is_empty() {
+        return unread;
+    }
+    let mut hops = own(picture, name, member, service);
+    let plan = export::plan(&member.settings, service, &member.snapshot, picture.now);
+    if healthy && !hops.iter().any(|hop| hop.stops() && hop.cause != Some(Cause::NoEndpoints)) {
+        let next = behind(picture, name, &plan).or_else(|| crowded_out(name, member, service));
+        hops.push(next.unwrap_or_else(|| on_hub(name, member, service)));
+    }
+    hops
+}
+
+fn own(picture: &Picture, name: &str, member: &Member, service: &ObjectName) -> Vec<Hop> {
+    let (snapshot, now) = (&member.snapshot, picture.now);
+    let Some(record) = snapshot.service_exports.get(service) else { return Vec::new() };
+    let object = format!("{EXPORT} {service}");
+    let wish = export::wish(&member.settings, service, snapshot, now);
+    let Some(wish) = wish else { return vec![terminating(name, object, record)] };
+    let kubectl = picture.kubectl(name);
+    let (namespace, short) = (&service.namespace, &service.name);
+    let weight = format!(
+        "{kubectl} -n {namespace} annotate serviceexport {short} --overwrite {}=1",
+        annotations::WEIGHT
+    );
+    let stop =
+        |cause, says: &str, advice: String| vec![Hop::stop(name, &object, cause, says, advice)];
+    match wish {
+        Wish::Export(found) => {
+            let ports = ports_told(&found.ports);
+            let mut hops = vec![Hop::ok(name, &object, format!("its Service has {ports}"))];
+            hops.push(endpoints(picture, name, member, service));
+            hops
+        }
+        Wish::Hold(_, problem) => stop(
+            Cause::WeightInvalid,
+            &format!("its weight cannot be read, so that the export stays as it was: {problem}"),
+            weight,
+        ),
+        Wish::Pause => {
+            stop(Cause::WeightZero, "its weight is 0, which keeps it out of the fleet", weight)
+        }
+        Wish::NotFound => stop(
+            Cause::ServiceNotFound,
+            &format!("there is no Service {service}, or it is being deleted"),
+            format!("create Service {service} in {name}, or delete the ServiceExport"),
+        ),
+        Wish::Ineligible => stop(
+            Cause::ServiceIneligible,
+            &format!(
+                "Service {service} is headless or of type ExternalName, which cannot be exported"
+            ),
+            "export a Service with a cluster IP instead".to_owned(),
+        ),
+        Wish::SystemNamespace => stop(
+            Cause::SystemNamespace,
+            "its namespace is the agents' own, from which nothing is exported",
+            "move the Service to a namespace of its own".to_owned(),
+        ),
+        // Told of the member.
+        Wish::NoMember => Vec::new(),
+    }
+}
+
+/// An agent that has nothing to write and exports nothing has found no name for it.
+fn crowded_out(name: &str, member: &Member, service: &ObjectName) -> Option<Hop> {
+    let snapshot = &member.snapshot;
+    let wished = snapshot.service_exports.get(service).is_some();
+    (wished && snapshot.internal_exports.by(service).next().is_none()).then(|| {
+        Hop::stop(
+            name,
+            "InternalServiceExport",
+            Cause::NoFreeName,
+            format!(
+                "every name it could have in {} of the hub is taken",
+                member.settings.identity.hub_namespace
+            ),
+            "see who else writes there, and delete what no agent made",
+        )
+    })
+}
+
+fn terminating(name: &str, object: String, record: &Object<ServiceExport>) -> Hop {
+    let held: Vec<_> = record.meta.finalizers.iter().map(AsRef::as_ref).collect();
+    Hop::stop(
+        name,
+        object,
+        Cause::ExportTerminating,
+        format!("it is being deleted, and held by {}", held.join(", ")),
+        "wait until it is gone, then create it again if it is still wanted",
+    )
+}
+
+fn endpoints(picture: &Picture, name: &str, member: &Member, service: &ObjectName) -> Hop {
+    let ready = ready(member, service);
+    if ready > 0 {
+        return Hop::ok(name, "EndpointSlices", count(ready, "ready endpoint"));
+    }
+    let (kubectl, namespace, short) = (picture.kubectl(name), &service.namespace, &service.name);
+    Hop::stop(
+        name,
+        "EndpointSlices",
+        Cause::NoEndpoints,
+        "the Service has no ready endpoint",
+        format!(
+            "look at its Pods: {kubectl} -n {namespace} get endpointslices -l kubernetes.io/service-name={short}"
+        ),
+    )
+}
+
+/// What the hub has of it.
+fn on_hub(name: &str, member: &Member, service: &ObjectName) -> Hop {
+    let snapshot = &member.snapshot;
+    let exports = snapshot.internal_exports.by(service);
+    let live = exports.filter(|export| !export.meta.is_terminating()).count();
+    let slices = snapshot.slice_exports.by(service);
+    let endpoints: usize = slices.map(|slice| slice.spec.endpoints.len()).sum();
+    let says = match live {
+        0 => "nothing of it is on the hub".to_owned(),
+        _ => format!("the hub has {}", count(endpoints, "endpoint")),
+    };
+    Hop::ok(name, "InternalServiceExport", says)
+}
+
+/// Ports as people write them.
+pub(super) fn ports_told(ports: &[fleet_api::ServicePort]) -> String {
+    let one = |port: &fleet_api::ServicePort| format!("{}/{}", port.port, port.protocol.as_str());
+    let ports: Vec<_> = ports.iter().map(one).collect();
+    format!("port{} {}", if ports.len() == 1 { "" } else { "s" }, ports.join(", "))
+}

@@ -1,0 +1,210 @@
+//! The way from the hub to an importer's derived Service.
+
+use fleet_accumulator::Object;
+use fleet_api::{ObjectName, annotations};
+use fleet_model::objects::InternalServiceImport;
+use member_agent::import::{self, Refusal, Standing};
+
+use super::{behind, count, look, ready};
+use crate::picture::{Member, Picture};
+use crate::reading;
+use crate::story::{Cause, Crossing, Hop};
+
+const WISH: &str = "MultiClusterService";
+
+/// Everything between the hub and the importer's clients.
+pub(super) fn hops(
+    picture: &Picture,
+    name: &str,
+    member: &Member,
+    service: &ObjectName,
+    healthy: bool,
+) -> (Vec<Hop>, Option<Crossing>) {
+    if let Some(reason) = &member.blind {
+        return from_afar(name, member, service, reason);
+    }
+    let unread = reading::of_member(name, &member.snapshot);
+    if !unread.is_empty() {
+        return (unread, None);
+    }
+    let import = Import { picture, name, member, service };
+    let standings = import::standings(&member.settings, service, &member.snapshot, picture.now);
+    let mut hops: Vec<_> =
+        standings.iter().filter_map(|(wish, standing)| import.hop(wish, standing)).collect();
+    let bound = standings.iter().find_map(|(_, standing)| match standing {
+        Standing::Bound(derived) => Some(derived),
+        _ => None,
+    });
+    let plan = import::plan(&member.settings, service, &member.snapshot, picture.now);
+    if healthy && !hops.iter().any(Hop::stops) {
+        hops.extend(behind(picture, name, &plan));
+    }
+    let crossing = bound.and_then(|derived| import.arrived(derived, &mut hops));
+    (hops, crossing)
+}
+
+/// One import in one member.
+struct Import<'a> {
+    picture: &'a Picture,
+    name: &'a str,
+    member: &'a Member,
+    service: &'a ObjectName,
+}
+
+impl Import<'_> {
+    fn hop(&self, wish: &ObjectName, standing: &Standing) -> Option<Hop> {
+        let object = format!("{WISH} {wish}");
+        let stop = |cause, says: String, advice: String| {
+            Some(Hop::stop(self.name, &object, cause, says, advice))
+        };
+        let system = &self.member.settings.identity.system_namespace;
+        let kubectl = self.picture.kubectl(self.name);
+        match standing {
+            Standing::Bound(derived) => {
+                Some(Hop::ok(self.name, &object, format!("bound to Service {derived}")))
+            }
+            // Told by what the agent has yet to write, or of the member.
+            Standing::NotAsked
+            | Standing::Withdrawing
+            | Standing::Refused(Refusal::Leaving | Refusal::Left) => None,
+            Standing::Terminating => stop(
+                Cause::ImportTerminating,
+                "it is being deleted".to_owned(),
+                "create it again if it is still wanted".to_owned(),
+            ),
+            Standing::Refused(Refusal::SystemNamespace) => stop(
+                Cause::SystemNamespace,
+                Refusal::SystemNamespace.to_string(),
+                "move it to another namespace".to_owned(),
+            ),
+            Standing::Refused(Refusal::Terminating) => stop(
+                Cause::NamespaceTerminating,
+                Refusal::Terminating.to_string(),
+                "wait until the namespace is gone, and make it again".to_owned(),
+            ),
+            Standing::HeldBy(other) => stop(
+                Cause::ImportHeldHere,
+                format!("{WISH} {other} has imported the Service already"),
+                format!("use the derived Service of {other}, or delete one of both"),
+            ),
+            Standing::Foreign(says) => stop(
+                Cause::ImportForeign,
+                says.clone(),
+                "delete that ServiceImport if nothing needs it; the agent makes its own".to_owned(),
+            ),
+            Standing::NoName => stop(
+                Cause::NoFreeName,
+                format!("every name for its derived Service in {system} is taken"),
+                format!("give it another name, or free one: {kubectl} -n {system} get services"),
+            ),
+            Standing::HeldByCluster(other) => stop(
+                Cause::ImportHeldByCluster,
+                format!(
+                    "cluster {other} holds the import alone, since the hub runs with --exclusive-imports"
+                ),
+                format!(
+                    "delete the import in {other}, or start the hub agent without --exclusive-imports"
+                ),
+            ),
+            Standing::NotGranted => self.not_granted(&object),
+            Standing::NoLanding(obstacle) => stop(
+                Cause::SystemNamespaceMissing,
+                format!("namespace {system}, which holds derived Services, {obstacle}"),
+                format!("{kubectl} create namespace {system}"),
+            ),
+            Standing::NoDerived(derived) => stop(
+                Cause::DerivedServiceMissing,
+                format!("its derived Service {derived} is missing"),
+                look(self.picture, self.name),
+            ),
+            Standing::Blocked(derived) => stop(
+                Cause::DerivedServiceMissing,
+                format!("its derived Service {derived} is being deleted, and blocks the next one"),
+                format!(
+                    "see who holds it: {kubectl} -n {system} get service {} -o yaml",
+                    derived.name
+                ),
+            ),
+        }
+    }
+
+    /// Why is told of the exports and the hub, unless nothing was found there.
+    fn not_granted(&self, object: &str) -> Option<Hop> {
+        let exports = self.picture.hub.internal_exports.by(self.service);
+        let exported = exports.into_iter().any(|export| !export.meta.is_terminating());
+        exported.then(|| {
+            Hop::stop(
+                self.name,
+                object,
+                Cause::NotGranted,
+                "the hub has not granted the import",
+                "see what is said of the hub",
+            )
+        })
+    }
+
+    /// The slices that clients are sent to.
+    fn arrived(&self, derived: &ObjectName, hops: &mut Vec<Hop>) -> Option<Crossing> {
+        let endpoints = ready(self.member, derived);
+        let object = format!("Service {derived}");
+        if endpoints > 0 {
+            hops.push(Hop::ok(self.name, object, count(endpoints, "ready endpoint")));
+            let (from, to) = (origins(self.member, self.service), self.name.to_owned());
+            return Some(Crossing { from, to, endpoints });
+        }
+        if !hops.iter().any(Hop::stops) {
+            hops.push(Hop::stop(
+                self.name,
+                object,
+                Cause::NoEndpoints,
+                "no ready endpoint has arrived, since no exporter that was accepted has one",
+                "see what is said of the exporters",
+            ));
+        }
+        None
+    }
+}
+
+/// Members whose slices the hub has copied for a member.
+fn origins(member: &Member, service: &ObjectName) -> Vec<String> {
+    let copies = member.snapshot.slice_imports.by(service);
+    let mut origins: Vec<_> =
+        copies.map(|copy| copy.spec.endpoint_slice_reference.cluster_id.clone()).collect();
+    origins.sort();
+    origins.dedup();
+    origins
+}
+
+/// What the hub alone knows of an import.
+fn from_afar(
+    name: &str,
+    member: &Member,
+    service: &ObjectName,
+    reason: &str,
+) -> (Vec<Hop>, Option<Crossing>) {
+    let live = |request: &&Object<InternalServiceImport>| !request.meta.is_terminating();
+    let mut requests = member.snapshot.internal_imports.by(service);
+    let request = requests.find(live);
+    let mut hops = Vec::new();
+    if let Some(request) = request {
+        let object = format!("InternalServiceImport {}", request.name);
+        let held = request.meta.annotation(annotations::IMPORT_HELD_BY);
+        hops.push(match held {
+            _ if request.object.status.is_resolved() => {
+                let copies = member.snapshot.slice_imports.by(service);
+                let endpoints: usize = copies.map(|copy| copy.spec.endpoints.len()).sum();
+                Hop::ok(name, object, format!("granted, with {}", count(endpoints, "endpoint")))
+            }
+            Some(holder) => Hop::stop(
+                name,
+                object,
+                Cause::ImportHeldByCluster,
+                format!("cluster {holder} holds the import alone"),
+                format!("delete the import in {holder}"),
+            ),
+            None => Hop::unseen(name, object, "not granted yet"),
+        });
+    }
+    hops.push(Hop::unseen(name, format!("{WISH}, derived Service"), reason));
+    (hops, None)
+}

@@ -1,0 +1,202 @@
+//! From clusters to a picture: the agents' own watches, with the user's credentials.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Result;
+use fleet_accumulator::{
+    Accumulator, AnyView, ClusterId, Config, Snapshot, SourceSet, SourceSpec, SourceState,
+};
+use fleet_api::events::BLOCKED;
+use fleet_api::{ObjectName, names};
+use fleet_model::served::{GROUP_VERSION, Served};
+use fleet_runtime::clients::ClientSet;
+use fleet_runtime::clock::Clock;
+use fleet_runtime::schema;
+use futures::future::join_all;
+use hub_agent::snapshot::HubSnapshot;
+use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::api::events::v1::Event;
+use kube::Api;
+use kube::api::ListParams;
+use member_agent::snapshot::MemberSnapshot;
+use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio_util::task::TaskTracker;
+
+use crate::access::{Access, Contexts};
+use crate::picture::{Own, Picture};
+
+/// How long an answer has to stand: a fleet at work is between two writes most of the time.
+const CALM: Duration = Duration::from_secs(1);
+/// Agents say again what goes on after ten minutes.
+const REPEATED: SignedDuration = SignedDuration::from_mins(11);
+/// Pause between two looks.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// A fleet that is being watched. Dropping it ends the watches.
+pub struct Watched {
+    /// Contexts of all clusters.
+    pub contexts: Contexts,
+    /// The hub.
+    pub hub: Accumulator<HubSnapshot>,
+    /// Clients of the hub.
+    pub hub_clients: ClientSet,
+    /// Members' own clusters.
+    pub members: BTreeMap<String, Member>,
+    served: Option<Served>,
+    clock: Clock,
+    _end: DropGuard,
+}
+
+/// A member's own cluster.
+pub struct Member {
+    context: Option<String>,
+    /// Its watches and clients, or why there are none.
+    pub seen: Result<(Accumulator<MemberSnapshot>, ClientSet), String>,
+}
+
+impl Watched {
+    /// Connects to all clusters, and lists what the agents would.
+    ///
+    /// # Errors
+    /// If there is no hub to be reached. A member that cannot be reached is a part of the picture.
+    pub async fn start(access: &Access) -> Result<Self> {
+        let contexts = access.contexts()?;
+        let token = CancellationToken::new();
+        let watches = Watches { token: token.clone(), patience: access.patience() };
+        let hub_clients = contexts.connect(&contexts.hub).await?;
+        let hub = watches.of_hub(&hub_clients).await;
+        let document = schema::read(hub_clients.watch.clone(), GROUP_VERSION).await;
+        let served = document.ok().flatten().and_then(|document| Served::of(&document));
+        let snapshot = hub.snapshot();
+        let homes = snapshot.namespaces.iter().map(|namespace| &namespace.name.name);
+        let known = homes.filter_map(|name| names::member_of_namespace(name)).map(str::to_owned);
+        let known: BTreeSet<_> = known.chain(contexts.named().cloned()).collect();
+        let members = join_all(known.into_iter().map(async |name| {
+            let member = watches.of_member(&contexts, &name).await;
+            (name, member)
+        }));
+        let members = members.await.into_iter().collect();
+        let (clock, end) = (Clock::system(), token.drop_guard());
+        Ok(Self { contexts, hub, hub_clients, members, served, clock, _end: end })
+    }
+
+    /// What all clusters show now.
+    pub fn picture(&self) -> Picture {
+        let own = |member: &Member| Own {
+            context: member.context.clone(),
+            seen: match &member.seen {
+                Ok((accumulator, _)) => Ok(MemberSnapshot::clone(&accumulator.snapshot())),
+                Err(reason) => Err(reason.clone()),
+            },
+        };
+        let own = self.members.iter().map(|(name, member)| (name.clone(), own(member))).collect();
+        let hub = HubSnapshot::clone(&self.hub.snapshot());
+        let picture = Picture::new(self.clock.now(), hub, self.served, own);
+        Picture { hub_context: Some(self.contexts.hub.clone()), ..picture }
+    }
+
+    /// What agents have said lately that keeps them from working on the objects of a Service.
+    pub async fn held_up(&self, service: &ObjectName) -> BTreeMap<String, String> {
+        let seen = self.members.iter().filter_map(|(name, member)| {
+            let (_, clients) = member.seen.as_ref().ok()?;
+            let events = Api::namespaced(clients.watch.clone(), &service.namespace);
+            Some((name.as_str(), events))
+        });
+        let hub = ("hub", Api::all(self.hub_clients.watch.clone()));
+        let asked = seen.chain([hub]);
+        let now = self.clock.now();
+        let told = join_all(
+            asked.map(async |(name, events)| Some((name.to_owned(), newest(events, now).await?))),
+        );
+        told.await.into_iter().flatten().collect()
+    }
+
+    /// Asks until the answer is a calm one, or for a moment: then it is no passing state.
+    pub async fn ask<T>(&self, ask: impl Fn(&Picture) -> T, calm: impl Fn(&T) -> bool) -> T {
+        let looks = CALM.as_millis() / LOOK.as_millis();
+        for _ in 0..looks {
+            let answer = ask(&self.picture());
+            if calm(&answer) {
+                return answer;
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+        ask(&self.picture())
+    }
+}
+
+/// The note of the newest Event of an agent that is held up. Who may not read Events is told nothing.
+async fn newest(events: Api<Event>, now: Timestamp) -> Option<String> {
+    let held_up = ListParams::default().fields(&format!("reason={BLOCKED}"));
+    let events = events.list(&held_up).await.ok()?.items.into_iter();
+    let at = |event: &Event| event.event_time.as_ref().map(|time| time.0);
+    let recent =
+        events.filter(|event| at(event).is_some_and(|at| now.duration_since(at) < REPEATED));
+    recent.max_by_key(at)?.note
+}
+
+struct Watches {
+    token: CancellationToken,
+    patience: Duration,
+}
+
+impl Watches {
+    async fn of_hub(&self, clients: &ClientSet) -> Accumulator<HubSnapshot> {
+        let all = HubSnapshot::sources().iter().map(|source| source.id).collect();
+        self.start(clients, ClusterId::Hub, all).await
+    }
+
+    async fn of_member(&self, contexts: &Contexts, name: &str) -> Member {
+        let Some(context) = contexts.of_member(name) else {
+            let reason = format!("no context is known for it: add --member {name}=CONTEXT");
+            return Member { context: None, seen: Err(reason) };
+        };
+        let seen = match contexts.connect(context).await {
+            Ok(clients) => {
+                let own = self.start(&clients, ClusterId::Local, MemberSnapshot::networking());
+                Ok((own.await, clients))
+            }
+            Err(error) => Err(format!("{error:#}")),
+        };
+        Member { context: Some(context.to_owned()), seen }
+    }
+
+    /// Watches what of `wanted` is in the cluster, and waits until all of it was listed or refused.
+    async fn start<S: Snapshot>(
+        &self,
+        clients: &ClientSet,
+        cluster: ClusterId,
+        wanted: SourceSet,
+    ) -> Accumulator<S> {
+        let sources = S::sources().iter();
+        let sources =
+            sources.filter(|source| wanted.contains(source.id) && source.cluster == cluster);
+        let started: Vec<_> = sources.map(|source| source.id).collect();
+        let builder = Accumulator::<S>::builder(Config::default());
+        let builder = started.iter().fold(builder, |builder, id| {
+            builder.source(*id, SourceSpec::new(clients.watch.clone()))
+        });
+        let accumulator = builder.start(&self.token, &TaskTracker::new());
+        let mut cursor = accumulator.cursor(SourceSet::EMPTY);
+        let listed = async {
+            while let Some(step) = cursor.next().await {
+                let new: Arc<S> = Arc::clone(&step.new);
+                cursor.commit(step);
+                if started.iter().all(|id| {
+                    let refused = matches!(
+                        new.state(*id),
+                        SourceState::Missing { .. } | SourceState::Forbidden { .. }
+                    );
+                    refused || new.view(*id).is_some_and(AnyView::bootstrapped)
+                }) {
+                    return;
+                }
+            }
+        };
+        // What is missing then is a part of the picture.
+        let _ = tokio::time::timeout(self.patience, listed).await;
+        accumulator
+    }
+}

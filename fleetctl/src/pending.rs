@@ -1,0 +1,124 @@
+//! What the agents would write now: every plan of every controller over a picture. Pure.
+
+use std::collections::BTreeSet;
+
+use fleet_accumulator::Snapshot as _;
+use fleet_api::membership::ClusterState;
+use fleet_runtime::controller::Controller;
+use fleet_runtime::plan::{Action, Plan, Step};
+use hub_agent::member::{MemberController, last_heard};
+use hub_agent::service::ServiceController;
+use jiff::Timestamp;
+use member_agent::export::ExportController;
+use member_agent::import::ImportController;
+use member_agent::membership::MembershipController;
+use member_agent::metrics::{ExportMetrics, ImportMetrics, MembershipMetrics};
+use prometheus::Registry;
+
+use crate::picture::{Member, Picture};
+use crate::reading;
+use crate::story::Hop;
+
+/// What one unit of an agent's work still misses.
+#[derive(Clone, Debug)]
+pub struct Pending {
+    /// The member, or `hub`.
+    pub agent: String,
+    /// The part of the agent that would write it.
+    pub controller: &'static str,
+    /// What it is about: a Service, a member.
+    pub key: String,
+    /// The writes.
+    pub plan: Plan,
+}
+
+impl Pending {
+    /// Every write. Steps that only read are left out; those that are sent if they are still needed a moment later are in.
+    pub fn writes(&self) -> impl Iterator<Item = &Step> {
+        let later = self.plan.later.iter().map(|later| &later.step);
+        let writes = |step: &&Step| step.action != Action::ConfirmAbsent;
+        self.plan.steps.iter().chain(later).filter(writes)
+    }
+}
+
+/// What all agents of the fleet would write, and what could not be read, in which case nobody can tell all of it.
+///
+/// # Errors
+/// If the agents' controllers cannot be set up.
+pub fn pending(picture: &Picture) -> anyhow::Result<(Vec<Pending>, Vec<Hop>)> {
+    let mut unread = reading::of_hub(&picture.hub);
+    if !unread.is_empty() {
+        return Ok((Vec::new(), unread));
+    }
+    let mut found = of_hub(picture);
+    for (name, member) in &picture.members {
+        if let Some(reason) = &member.blind {
+            unread.push(Hop::unseen(name, "cluster", reason));
+            continue;
+        }
+        unread.extend(reading::of_member(name, &member.snapshot));
+        found.extend(of_member(name, member, picture.now)?);
+    }
+    found.retain(|pending| pending.writes().next().is_some());
+    Ok((found, unread))
+}
+
+fn of_hub(picture: &Picture) -> Vec<Pending> {
+    let settings = || picture.settings.clone();
+    let services = ServiceController { settings: settings() };
+    let mut found = of_controller("hub", &services, &picture.hub, picture.now);
+    let members = MemberController { settings: settings() };
+    found.extend(of_controller("hub", &members, &picture.hub, picture.now));
+    found
+}
+
+fn of_member(name: &str, member: &Member, now: Timestamp) -> anyhow::Result<Vec<Pending>> {
+    let (settings, snapshot) = (&member.settings, &member.snapshot);
+    let registry = Registry::new();
+    let export = ExportController::new(settings.clone(), ExportMetrics::register(&registry)?);
+    let mut found = of_controller(name, &export, snapshot, now);
+    let metrics = ImportMetrics::register(&registry, name)?;
+    found.extend(of_controller(
+        name,
+        &ImportController::new(settings.clone(), metrics),
+        snapshot,
+        now,
+    ));
+    if !is_a_heartbeat(member) {
+        let metrics = MembershipMetrics::register(&registry)?;
+        let membership = MembershipController::new(settings.clone(), metrics);
+        found.extend(of_controller(name, &membership, snapshot, now));
+    }
+    Ok(found)
+}
+
+/// Whether all that the agent could write about its membership is that it lives, which it does all the time.
+fn is_a_heartbeat(member: &Member) -> bool {
+    let mut records = member.snapshot.memberships.iter();
+    records.any(|record| record.state == ClusterState::Join && last_heard(record).is_some())
+}
+
+fn of_controller<R: Controller>(
+    agent: &str,
+    controller: &R,
+    snapshot: &R::Snapshot,
+    now: Timestamp,
+) -> Vec<Pending> {
+    if !snapshot.complete(controller.required()) {
+        return Vec::new();
+    }
+    let mut keys = BTreeSet::new();
+    controller.dirty(&R::Snapshot::default(), snapshot, &mut |key| {
+        keys.insert(key);
+    });
+    let pending = |key: R::Key| {
+        let plan = controller.plan(&key, snapshot, now);
+        Pending {
+            agent: agent.to_owned(),
+            controller: controller.name(),
+            key: key.to_string(),
+            plan,
+        }
+    };
+    keys.into_iter().map(pending).collect()
+}

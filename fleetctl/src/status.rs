@@ -1,0 +1,207 @@
+//! The fleet at a glance: members, what they share, and what is late. Pure.
+
+use std::collections::BTreeMap;
+
+use fleet_api::{ObjectName, conditions, kinds, names};
+use fleet_model::conditions::is;
+use fleet_model::objects::named;
+use fleet_runtime::plan::Step;
+use hub_agent::member::{last_heard, patience};
+use hub_agent::service::{Fleet, verdict};
+use member_agent::membership::{self, Phase};
+use serde::Serialize;
+
+use crate::pending::{Pending, pending};
+use crate::picture::{Member, Picture};
+use crate::story::Hop;
+
+/// A fleet at a glance.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Status {
+    /// Every member that the hub or the command line knows.
+    pub members: Vec<MemberStatus>,
+    /// Every Service that somebody exports or asks for.
+    pub services: Vec<ServiceStatus>,
+    /// What could not be read.
+    pub unread: Vec<Hop>,
+}
+
+/// One member.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct MemberStatus {
+    /// Its name.
+    pub name: String,
+    /// `Joined`, `Joining`, `Silent`, `Leaving`, `Left`, `Unknown` to the hub, or `Unmanaged` where no
+    /// InternalMemberCluster speaks of it.
+    pub state: &'static str,
+    /// Seconds since its agent was heard of.
+    pub heartbeat_seconds: Option<i64>,
+    /// Services it exports.
+    pub exports: usize,
+    /// Exports that conflict with another member's.
+    pub conflicts: usize,
+    /// Services it asks for.
+    pub imports: usize,
+    /// Of those, the ones it was granted.
+    pub granted: usize,
+    /// What has yet to reach the hub from it, or it from the hub.
+    pub lag: Lag,
+    /// Context of its cluster.
+    pub context: Option<String>,
+    /// Why its own cluster is not seen.
+    pub unseen: Option<String>,
+}
+
+/// What is late: EndpointSlices that the plans of the agents have yet to write.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Lag {
+    /// Slices.
+    pub slices: usize,
+    /// Seconds since the exporter saw the oldest change among them, where the hub knows it.
+    pub oldest_seconds: Option<i64>,
+}
+
+/// One Service of the fleet.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ServiceStatus {
+    /// `namespace/name`.
+    pub name: String,
+    /// Members whose export was accepted.
+    pub exporters: Vec<String>,
+    /// Members whose export conflicts.
+    pub conflicts: Vec<String>,
+    /// Members that were granted the import.
+    pub importers: Vec<String>,
+    /// Members that ask for it in vain so far.
+    pub waiting: Vec<String>,
+    /// Ready endpoints on the hub.
+    pub endpoints: usize,
+}
+
+/// Sums up a fleet.
+///
+/// # Errors
+/// If the agents' controllers cannot be set up.
+pub fn status(picture: &Picture) -> anyhow::Result<Status> {
+    let (pending, unread) = pending(picture)?;
+    let late = late(picture, &pending);
+    let members = picture.members.iter().map(|(name, member)| {
+        let lag = late.get(name.as_str()).copied().unwrap_or_default();
+        of_member(picture, name, member, lag)
+    });
+    let members = members.collect();
+    let unread = unread.into_iter().filter(Hop::stops).collect();
+    Ok(Status { members, services: services(picture), unread })
+}
+
+fn of_member(picture: &Picture, name: &str, member: &Member, lag: Lag) -> MemberStatus {
+    let snapshot = &member.snapshot;
+    let exports = || snapshot.internal_exports.iter().filter(|it| !it.meta.is_terminating());
+    let imports = || snapshot.internal_imports.iter().filter(|it| !it.meta.is_terminating());
+    let conflicting =
+        exports().filter(|it| is(&it.conditions, conditions::CONFLICT, conditions::TRUE));
+    let (state, heartbeat_seconds) = state(picture, name, member);
+    MemberStatus {
+        name: name.to_owned(),
+        state,
+        heartbeat_seconds,
+        exports: exports().count(),
+        conflicts: conflicting.count(),
+        imports: imports().count(),
+        granted: imports().filter(|import| import.object.status.is_resolved()).count(),
+        lag,
+        context: member.context.clone(),
+        unseen: member.blind.clone(),
+    }
+}
+
+fn state(picture: &Picture, name: &str, member: &Member) -> (&'static str, Option<i64>) {
+    let identity = &member.settings.identity;
+    let home = ObjectName::cluster(identity.hub_namespace.as_str());
+    if picture.hub.namespaces.get(&home).is_none() {
+        return ("Unknown", None);
+    }
+    let record = ObjectName::new(identity.hub_namespace.as_str(), name);
+    let Some(record) = picture.hub.internal_members.get(&record) else {
+        return ("Unmanaged", None);
+    };
+    let silence = last_heard(record).map(|heard| picture.now.duration_since(heard));
+    let seconds = silence.map(|silence| silence.as_secs().max(0));
+    let state = match (membership::phase(identity, &member.snapshot), silence) {
+        (Phase::Leaving, _) => "Leaving",
+        (Phase::Left, _) => "Left",
+        (Phase::Member, None) => "Joining",
+        (Phase::Member, Some(silence)) if silence >= patience(&picture.settings, record) => {
+            "Silent"
+        }
+        (Phase::Member, Some(_)) => "Joined",
+    };
+    (state, seconds)
+}
+
+/// Slices that have yet to be written, by the member they come from or go to.
+fn late<'a>(picture: &'a Picture, pending: &'a [Pending]) -> BTreeMap<&'a str, Lag> {
+    let mut late = BTreeMap::<&str, Lag>::new();
+    for pending in pending {
+        for step in pending.writes() {
+            let Some(member) = concerned(&pending.agent, step) else { continue };
+            let lag = late.entry(member).or_default();
+            lag.slices += 1;
+            lag.oldest_seconds = lag.oldest_seconds.max(age(picture, step));
+        }
+    }
+    late
+}
+
+fn concerned<'a>(agent: &'a str, step: &'a Step) -> Option<&'a str> {
+    match step.kind {
+        kinds::ENDPOINT_SLICE_IMPORT => names::member_of_namespace(&step.name.namespace),
+        kinds::ENDPOINT_SLICE_EXPORT | kinds::ENDPOINT_SLICE => Some(agent),
+        _ => None,
+    }
+}
+
+/// Since when the exporter knows what a slice is to carry. Export, copy and imported slice share one name.
+fn age(picture: &Picture, step: &Step) -> Option<i64> {
+    let mut slices = picture.hub.slice_exports.by(&named(&step.name.name));
+    let since = slices.next()?.spec.endpoint_slice_reference.exported_since.as_ref()?.0;
+    Some(picture.now.duration_since(since).as_secs().max(0))
+}
+
+fn services(picture: &Picture) -> Vec<ServiceStatus> {
+    let hub = &picture.hub;
+    let exported = hub.internal_exports.iter().filter_map(|it| it.reference.object().cloned());
+    let asked = hub.internal_imports.iter().filter_map(|it| it.reference.object().cloned());
+    let mut services: Vec<_> = exported.chain(asked).collect();
+    services.sort();
+    services.dedup();
+    services.iter().map(|service| of_service(picture, service)).collect()
+}
+
+fn of_service(picture: &Picture, service: &ObjectName) -> ServiceStatus {
+    let fleet = Fleet::of(&picture.settings, service, &picture.hub);
+    let (exporters, conflicts) = verdict(&fleet).map_or_else(Default::default, |verdict| {
+        let members = |exports: &[hub_agent::service::Export<'_>]| -> Vec<String> {
+            exports.iter().map(|export| export.member.to_owned()).collect()
+        };
+        (members(&verdict.accepted), members(&verdict.conflicting))
+    });
+    let of = |granted: bool| -> Vec<String> {
+        let requests = fleet.live_requests();
+        let requests =
+            requests.filter(|request| request.record.object.status.is_resolved() == granted);
+        requests.map(|request| request.member.to_owned()).collect()
+    };
+    ServiceStatus {
+        name: service.to_string(),
+        exporters,
+        conflicts,
+        importers: of(true),
+        waiting: of(false),
+        endpoints: fleet.slice_exports.iter().map(|it| it.record.spec.endpoints.len()).sum(),
+    }
+}

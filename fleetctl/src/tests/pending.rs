@@ -1,0 +1,80 @@
+//! What the agents would write, told by their own plans.
+
+use fleet_accumulator::SourceState;
+use fleet_api::{ObjectName, kinds};
+
+use super::world::{World, home, web};
+use crate::pending::{Pending, pending};
+
+fn told(found: &[Pending]) -> Vec<String> {
+    let writes = found.iter().flat_map(|pending| {
+        pending.writes().map(move |step| {
+            let (agent, controller, key) = (&pending.agent, pending.controller, &pending.key);
+            format!(
+                "{agent} {controller} {key}: {} {} {}",
+                step.action.verb(),
+                step.kind.kind,
+                step.name
+            )
+        })
+    });
+    writes.collect()
+}
+
+#[test]
+fn a_fleet_at_rest_has_nothing_to_write() {
+    for mut world in [World::new(), World::exported(), World::shared()] {
+        world.settle();
+        let (found, unread) = pending(&world.picture()).unwrap();
+        assert!(found.is_empty() && unread.is_empty(), "{found:?} {unread:?}");
+    }
+}
+
+/// A heartbeat that is due is no difference, the first report is one.
+#[test]
+fn heartbeats_are_left_out() {
+    assert_eq!(
+        told(&World::new().pending()),
+        [
+            "east membership Member: patch_status InternalMemberCluster fleet-member-east/east",
+            "west membership Member: patch_status InternalMemberCluster fleet-member-west/west",
+        ]
+    );
+    let mut world = World::shared();
+    world.hub.advance(100);
+    assert!(world.pending().is_empty());
+}
+
+#[test]
+fn what_was_deleted_by_hand_is_to_be_written_by_whoever_made_it() {
+    let mut world = World::shared();
+    world.own("west").delete(kinds::SERVICE, &ObjectName::new("fleet-system", "shop-web")).unwrap();
+    let written = told(&world.pending());
+    assert_eq!(written[0], "west import shop/web: create Service fleet-system/shop-web");
+    assert!(written.iter().all(|line| line.starts_with("west import")), "{written:?}");
+
+    let mut world = World::shared();
+    world.own("east").delete(kinds::SERVICE_EXPORT, &web()).unwrap();
+    let written = told(&world.pending());
+    let export =
+        format!("east export shop/web: delete InternalServiceExport {}/shop-web", home("east"));
+    assert!(written.contains(&export), "{written:?}");
+}
+
+/// On a partial view an agent plans nothing, and nor does this.
+#[test]
+fn nothing_is_told_of_what_could_not_be_read() {
+    let mut world = World::shared();
+    world.own("east").delete(kinds::SERVICE_EXPORT, &web()).unwrap();
+    let mut picture = world.picture();
+    let east = &mut picture.members.get_mut("east").unwrap().snapshot;
+    east.services = east.services.clone().in_state(SourceState::Listing);
+    let (found, unread) = pending(&picture).unwrap();
+    assert!(found.is_empty(), "{found:?}");
+    assert_eq!(unread.len(), 1);
+
+    let mut picture = world.picture();
+    picture.hub.namespaces = picture.hub.namespaces.clone().in_state(SourceState::Listing);
+    let (found, unread) = pending(&picture).unwrap();
+    assert!(found.is_empty() && unread[0].cluster == "hub", "{found:?} {unread:?}");
+}

@@ -1,0 +1,244 @@
+//! `fleetctl trace`: endpoint changes on their way, as the watches show them.
+
+mod journey;
+
+use std::collections::BTreeSet;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use fleet_accumulator::{Accumulator, Change, Object, Snapshot, SourceSet, Step, Tracked, View};
+use fleet_api::names::member_of_namespace;
+use fleet_api::{ExportedSliceSpec, ObjectName};
+use fleet_model::objects::EndpointSlice;
+use hub_agent::service::Fleet;
+use hub_agent::snapshot::HubSnapshot;
+use member_agent::snapshot::MemberSnapshot;
+use serde::Serialize;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+use crate::args::{Cli, Format, TraceArgs};
+use crate::gather::Watched;
+use crate::picture::Picture;
+use crate::render::Paint;
+use crate::run::{answer, paint, print};
+use journey::{Hop, Sighting, Stage, Tracker};
+
+/// Follows changes until as many as were asked for have arrived.
+pub(crate) async fn run(cli: &Cli, args: &TraceArgs) -> Result<ExitCode> {
+    let watched = Watched::start(&cli.access).await?;
+    let wanted = wanted(&watched.picture(), &args.service)?;
+    let places: Vec<_> = wanted.iter().filter(|stage| **stage != Stage::Origin).collect();
+    eprintln!(
+        "Watching {} at {} stages; change its endpoints now.",
+        args.service,
+        places.len() + 1
+    );
+    let mut sightings = follow_all(&watched, &args.service);
+    let mut tracker = Tracker::new(wanted);
+    let (mut done, paint) = (0, paint(cli));
+    let deadline = Duration::from_secs(args.deadline);
+    while args.count == 0 || done < args.count {
+        let next = tokio::time::timeout(deadline, sightings.recv()).await;
+        let Ok(Some(sighting)) = next else {
+            return Ok(give_up(&tracker, args));
+        };
+        let Some(hop) = tracker.take(sighting) else { continue };
+        done += usize::from(hop.last);
+        print(&told(&hop, cli.output.format, paint)?)?;
+    }
+    Ok(answer(true))
+}
+
+fn give_up(tracker: &Tracker, args: &TraceArgs) -> ExitCode {
+    let missing: Vec<_> = tracker.missing().into_iter().map(ToString::to_string).collect();
+    if missing.is_empty() {
+        eprintln!("No endpoint of {} changed within {} s.", args.service, args.deadline);
+    } else {
+        eprintln!(
+            "Not seen within {} s: {}. Where it stops: fleetctl explain service {}",
+            args.deadline,
+            missing.join("; "),
+            args.service
+        );
+    }
+    answer(false)
+}
+
+/// Every stage that a change of the Service passes.
+fn wanted(picture: &Picture, service: &ObjectName) -> Result<BTreeSet<Stage>> {
+    let fleet = Fleet::of(&picture.settings, service, &picture.hub);
+    let exporters: Vec<_> = fleet.live_exports().map(|export| export.member).collect();
+    let granted =
+        fleet.live_requests().filter(|request| request.record.object.status.is_resolved());
+    let importers: Vec<_> = granted.map(|request| request.member).collect();
+    if exporters.is_empty() || importers.is_empty() {
+        bail!(
+            "{service} is not exported and imported: fleetctl explain service {service} says why"
+        );
+    }
+    let seen = |name: &&str| picture.members.get(*name).is_some_and(|it| it.blind.is_none());
+    let mut wanted = BTreeSet::from([Stage::Published]);
+    // Of an exporter that is not seen, the hub shows a change first.
+    wanted.extend(exporters.iter().all(seen).then_some(Stage::Origin));
+    wanted.extend(importers.iter().map(|name| Stage::Copied((*name).to_owned())));
+    let arriving = importers.into_iter().filter(seen);
+    wanted.extend(arriving.map(|name| Stage::Arrived(name.to_owned())));
+    Ok(wanted)
+}
+
+fn follow_all(watched: &Watched, service: &ObjectName) -> UnboundedReceiver<Sighting> {
+    let (sender, receiver) = unbounded_channel();
+    let asked = service.clone();
+    follow(&watched.hub, &sender, move |step| on_hub(step, &asked));
+    for (name, member) in &watched.members {
+        let Ok((accumulator, _)) = &member.seen else { continue };
+        let (asked, name, hub) = (service.clone(), name.clone(), watched.hub.clone());
+        follow(accumulator, &sender, move |step| on_member(step, &asked, &name, &hub.snapshot()));
+    }
+    receiver
+}
+
+fn follow<S: Snapshot>(
+    accumulator: &Accumulator<S>,
+    sender: &UnboundedSender<Sighting>,
+    sightings: impl Fn(&Step<S>) -> Vec<Sighting> + Send + 'static,
+) {
+    let mut cursor = accumulator.cursor(SourceSet::EMPTY);
+    let sender = sender.clone();
+    tokio::spawn(async move {
+        let mut known = true;
+        while let Some(step) = cursor.next().await {
+            for sighting in sightings(&step) {
+                if sender.send(Sighting { known, ..sighting }).is_err() {
+                    return;
+                }
+            }
+            cursor.commit(step);
+            known = false;
+        }
+    });
+}
+
+/// The objects of one view that differ, each with what is left of it.
+fn changed<'a, S, T: Tracked>(
+    step: &'a Step<S>,
+    view: impl Fn(&'a S) -> &'a View<T>,
+) -> impl Iterator<Item = (&'a Object<T>, bool)> {
+    step.diff(view).filter_map(|change| match change {
+        Change::Removed(old) => Some((old, true)),
+        change => change.new().map(|new| (new, false)),
+    })
+}
+
+fn on_hub(step: &Step<HubSnapshot>, service: &ObjectName) -> Vec<Sighting> {
+    let exports = changed(step, |it: &HubSnapshot| &it.slice_exports);
+    let exports = exports.filter_map(|(record, gone)| {
+        let member = member_of_namespace(&record.name.namespace)?;
+        sighting(step, "hub", Stage::Published, service, (&record.spec, member), gone)
+    });
+    let copies = changed(step, |it: &HubSnapshot| &it.slice_imports);
+    let copies = copies.filter_map(|(record, gone)| {
+        let stage = Stage::Copied(member_of_namespace(&record.name.namespace)?.to_owned());
+        let origin = record.spec.endpoint_slice_reference.cluster_id.as_str();
+        sighting(step, "hub", stage, service, (&record.spec, origin), gone)
+    });
+    exports.chain(copies).collect()
+}
+
+fn sighting(
+    step: &Step<HubSnapshot>,
+    cluster: &str,
+    stage: Stage,
+    service: &ObjectName,
+    (spec, member): (&ExportedSliceSpec, &str),
+    gone: bool,
+) -> Option<Sighting> {
+    spec.owner_service_reference.object().filter(|of| of == service)?;
+    let slice = (member.to_owned(), spec.endpoint_slice_reference.object()?);
+    let addresses = spec.endpoints.iter().flat_map(|endpoint| &endpoint.addresses);
+    let addresses = (!gone).then(|| sorted(addresses));
+    let (at, cluster) = (step.received, cluster.to_owned());
+    Some(Sighting { at, cluster, stage, slice, addresses, known: false })
+}
+
+/// An imported slice has the name of the export that it comes from.
+fn on_member(
+    step: &Step<MemberSnapshot>,
+    service: &ObjectName,
+    name: &str,
+    hub: &HubSnapshot,
+) -> Vec<Sighting> {
+    let slices = changed(step, |it: &MemberSnapshot| &it.endpoint_slices);
+    let seen = |(record, gone): (&Object<EndpointSlice>, bool)| {
+        let (stage, slice) = if record.imported_for().as_ref() == Some(service) {
+            (Stage::Arrived(name.to_owned()), origin(record, hub)?)
+        } else {
+            record.backs(&record.name.namespace).filter(|of| of == service)?;
+            (Stage::Origin, (name.to_owned(), record.name.clone()))
+        };
+        let addresses = (!gone).then(|| sorted(record.ready.addresses()));
+        let (at, cluster) = (step.received, name.to_owned());
+        Some(Sighting { at, cluster, stage, slice, addresses, known: false })
+    };
+    slices.filter_map(seen).collect()
+}
+
+fn origin(record: &Object<EndpointSlice>, hub: &HubSnapshot) -> Option<(String, ObjectName)> {
+    let name = fleet_model::objects::named(&record.name.name);
+    let spec = hub.slice_exports.by(&name).next().map(|export| &export.object.spec);
+    let spec = spec.or_else(|| hub.slice_imports.by(&name).next().map(|copy| &copy.object.spec))?;
+    let reference = &spec.endpoint_slice_reference;
+    Some((reference.cluster_id.clone(), reference.object()?))
+}
+
+fn sorted(addresses: impl IntoIterator<Item = impl Into<String>>) -> Vec<String> {
+    let mut addresses: Vec<String> = addresses.into_iter().map(Into::into).collect();
+    addresses.sort();
+    addresses
+}
+
+/// A hop for programs.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Line<'a> {
+    milliseconds: f64,
+    step_milliseconds: f64,
+    cluster: &'a str,
+    stage: String,
+    slice: String,
+    addresses: Option<&'a [String]>,
+    last: bool,
+}
+
+fn told(hop: &Hop, format: Format, paint: Paint) -> Result<String> {
+    let millis = |time: Duration| time.as_secs_f64() * 1000.0;
+    let (since, step) = (millis(hop.since), millis(hop.step));
+    let (cluster, stage) = (&hop.cluster, &hop.stage);
+    let slice = format!("{}/{}", hop.slice.0, hop.slice.1);
+    if matches!(format, Format::Json | Format::Yaml) {
+        let (stage, addresses, last) = (stage.to_string(), hop.addresses.as_deref(), hop.last);
+        let line = Line {
+            milliseconds: since,
+            step_milliseconds: step,
+            cluster,
+            stage,
+            slice,
+            addresses,
+            last,
+        };
+        // A line each, so that it can be read while it goes on; that is YAML, too.
+        return Ok(serde_json::to_string(&line)? + "\n");
+    }
+    let what = match &hop.addresses {
+        None => "gone".to_owned(),
+        Some(addresses) if format == Format::Wide => format!("{} of {slice}", addresses.join(" ")),
+        Some(addresses) => format!("{} ready", addresses.len()),
+    };
+    let times = format!("{since:8.1} ms  {step:>+8.1} ms");
+    let mut text = format!("{times}  {cluster:12}  {stage}: {what}\n");
+    if hop.last {
+        text += &paint.good(&format!("{since:8.1} ms  arrived everywhere\n"));
+    }
+    Ok(text)
+}
