@@ -91,9 +91,9 @@ pub fn plan(
     };
     match fleet.import.filter(|import| !import.meta.is_terminating()) {
         Some(import) => serve(&fleet, import, &verdict, now, &mut plan),
-        None if !fleet.has_home() => {
+        None if !fleet.namespace_accepts_objects() => {
             withdraw::withdraw(&fleet, &mut plan);
-            resolve::report_homeless(&fleet, &verdict, now, &mut plan);
+            resolve::report_namespace_missing(&fleet, &verdict, now, &mut plan);
         }
         None => replace(&fleet, &mut plan),
     }

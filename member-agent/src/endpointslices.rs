@@ -21,6 +21,7 @@ use fleet_endpointslice::{
     follows_capacity, reconcile,
 };
 use fleet_model::changes::each_touched;
+use fleet_model::namespaces::namespace_accepts_objects;
 use fleet_model::objects::Service;
 use fleet_model::steps::LOCAL;
 use fleet_runtime::controller::Controller;
@@ -287,7 +288,8 @@ impl<'a> Subject<'a> {
         let events = &mut planned.plan.events;
         events.extend(outcome.events.iter().map(|event| self.told(event)));
         events.extend(outcome.problems.first().map(|problem| self.complaint(problem)));
-        let creates = slicing::takes_objects(self.snapshot, &self.service.name.namespace);
+        let creates =
+            namespace_accepts_objects(&self.snapshot.namespaces, &self.service.name.namespace);
         slicing::write(self.snapshot, self.service, outcome, creates, NAME, &mut planned.plan);
     }
 

@@ -13,6 +13,7 @@ mod tests;
 use fleet_accumulator::{Object, Snapshot as _, SourceSet};
 use fleet_api::{ObjectName, events, labels};
 use fleet_endpointslice::{Config, Input, reconcile};
+use fleet_model::namespaces::namespace_accepts_objects;
 use fleet_model::objects::{ExternalWorkload, ManagedSlice, Service, SliceIndex};
 use fleet_model::selection;
 use fleet_model::steps::LOCAL;
@@ -147,7 +148,8 @@ fn sync(
         config: &config(),
     };
     // Until Linkerd's slices are there, ours are kept right, so that nothing is missing in between.
-    let creates = !linkerd_is_at_work(snapshot) && slicing::takes_objects(snapshot, namespace);
+    let creates =
+        !linkerd_is_at_work(snapshot) && namespace_accepts_objects(&snapshot.namespaces, namespace);
     slicing::write(snapshot, service, reconcile(&input), creates, NAME, plan);
 }
 

@@ -50,9 +50,3 @@ pub(crate) fn is_behind(snapshot: &MemberSnapshot, name: &str, service: &ObjectN
         manager(slice) == Some(name) && snapshot.managed_slices.get(&slice.name).is_none()
     })
 }
-
-/// Whether a namespace takes new objects.
-pub(crate) fn takes_objects(snapshot: &MemberSnapshot, namespace: &str) -> bool {
-    let namespace = snapshot.namespaces.get(&ObjectName::cluster(namespace));
-    namespace.is_some_and(|namespace| !namespace.terminating)
-}

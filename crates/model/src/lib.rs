@@ -8,6 +8,7 @@
 //! - [`conditions`]: setting a condition without changing what did not change.
 //! - [`ports`]: when two lists of Service ports mean the same.
 //! - [`endpoints`]: which endpoints a change takes away.
+//! - [`namespaces`]: whether objects can be created in a namespace.
 //! - [`selection`]: which Services select what.
 //! - [`served`]: which of our additions to the original's kinds a hub serves.
 //! - [`reference`]: references between objects and which Service they name.
@@ -19,6 +20,7 @@ pub mod changes;
 pub mod conditions;
 pub mod endpoints;
 pub mod events;
+pub mod namespaces;
 pub mod objects;
 pub mod ports;
 pub mod reference;

@@ -17,8 +17,8 @@ pub(super) fn hops(picture: &Picture, service: &ObjectName) -> Vec<Hop> {
     let fleet = Fleet::of(&picture.settings, service, &picture.hub);
     let mut hops = refused(picture, service);
     let Some(verdict) = service::verdict(&fleet) else { return hops };
-    if !fleet.has_home() {
-        hops.push(homeless(picture, service));
+    if !fleet.namespace_accepts_objects() {
+        hops.push(namespace_missing(picture, service));
         return hops;
     }
     hops.extend(verdict.conflicting.iter().map(|export| {
@@ -59,7 +59,7 @@ fn import(picture: &Picture, fleet: &Fleet<'_>, verdict: &Verdict<'_>, plan: &Pl
     Hop::ok(HUB, object, says)
 }
 
-fn homeless(picture: &Picture, service: &ObjectName) -> Hop {
+fn namespace_missing(picture: &Picture, service: &ObjectName) -> Hop {
     let namespace = &service.namespace;
     let record = picture.hub.namespaces.get(&ObjectName::cluster(namespace.clone()));
     let object = format!("Namespace {namespace}");

@@ -33,7 +33,7 @@ pub(super) fn refused(fleet: &Fleet<'_>, export: &Export<'_>, verdict: &Verdict<
 }
 
 /// The hub has no place for the Service.
-pub(super) fn homeless(fleet: &Fleet<'_>) -> Wanted {
+pub(super) fn namespace_missing(fleet: &Fleet<'_>) -> Wanted {
     let namespace = &fleet.service.namespace;
     let message = format!("namespace {namespace} does not exist on the hub or is being deleted");
     wanted(conditions::UNKNOWN, reasons::PENDING_CONFLICT_RESOLUTION, message)

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use fleet_accumulator::Object;
 use fleet_api::{Endpoint, ExportedSliceSpec, ObjectName, events, finalizers};
 use fleet_model::endpoints::loses;
+use fleet_model::namespaces::namespace_accepts_objects;
 use fleet_model::objects::{EndpointSliceExport, EndpointSliceImport};
 use fleet_model::steps::{HUB, add_finalizer, remove_finalizer, to_json};
 use fleet_model::{reference, served};
@@ -56,7 +57,7 @@ pub(super) fn distribute(
     }
     let mut begun = Begun::new();
     for (name, offers) in wanted {
-        if fleet.takes_objects(&name.namespace) {
+        if namespace_accepts_objects(&fleet.snapshot.namespaces, &name.namespace) {
             let importer = Arc::clone(&name.namespace);
             begun.entry(importer).or_default().extend(begin(fleet, name, &offers, plan));
         }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use fleet_accumulator::Object;
 use fleet_api::{ObjectName, finalizers};
+use fleet_model::namespaces::namespace_accepts_objects;
 use fleet_model::objects::{
     EndpointSliceExport, EndpointSliceImport, HasMeta, InternalServiceExport,
     InternalServiceImport, ServiceImport, named,
@@ -51,7 +52,7 @@ pub struct Fleet<'a> {
     pub slice_exports: Vec<Owned<'a, EndpointSliceExport>>,
     /// Distributed slices.
     pub slice_imports: Vec<&'a Object<EndpointSliceImport>>,
-    snapshot: &'a HubSnapshot,
+    pub(super) snapshot: &'a HubSnapshot,
 }
 
 impl<'a> Fleet<'a> {
@@ -85,8 +86,8 @@ impl<'a> Fleet<'a> {
     }
 
     /// Whether the namespace of the Service can take new objects.
-    pub fn has_home(&self) -> bool {
-        self.takes_objects(&self.service.namespace)
+    pub fn namespace_accepts_objects(&self) -> bool {
+        namespace_accepts_objects(&self.snapshot.namespaces, &self.service.namespace)
     }
 
     /// Exports that are not being deleted, oldest first.
@@ -114,12 +115,6 @@ impl<'a> Fleet<'a> {
     ) -> impl Iterator<Item = Owned<'a, EndpointSliceExport>> + use<'a> {
         let slices = self.snapshot.slice_exports.by(&named(name));
         slices.filter_map(|record| Some(Owned { member: owner_of(record)?, record }))
-    }
-
-    /// Whether new objects can be made in a namespace.
-    pub fn takes_objects(&self, namespace: &str) -> bool {
-        let name = ObjectName::cluster(Arc::<str>::from(namespace));
-        self.snapshot.namespaces.get(&name).is_some_and(|namespace| !namespace.terminating)
     }
 }
 

@@ -121,14 +121,14 @@ pub(super) fn create_import(fleet: &Fleet<'_>, plan: &mut Plan) {
 }
 
 /// The hub has no namespace for the ServiceImport: tells the exports.
-pub(super) fn report_homeless(
+pub(super) fn report_namespace_missing(
     fleet: &Fleet<'_>,
     verdict: &Verdict<'_>,
     now: Timestamp,
     plan: &mut Plan,
 ) {
     for export in verdict.accepted.iter().chain(&verdict.conflicting) {
-        if let Some(step) = verdict_step(export, conflict::homeless(fleet), now) {
+        if let Some(step) = verdict_step(export, conflict::namespace_missing(fleet), now) {
             plan.push_later(PATIENCE, "namespace missing", step);
         }
     }
