@@ -7,7 +7,7 @@ use fleet_model::conditions::is;
 use fleet_model::objects::named;
 use fleet_runtime::plan::Step;
 use hub_agent::member::{last_heard, patience};
-use hub_agent::service::{Fleet, verdict};
+use hub_agent::service::{ServiceState, resolve};
 use member_agent::membership::{self, Phase};
 use serde::Serialize;
 
@@ -183,17 +183,16 @@ fn services(picture: &Picture) -> Vec<ServiceStatus> {
 }
 
 fn of_service(picture: &Picture, service: &ObjectName) -> ServiceStatus {
-    let fleet = Fleet::of(&picture.settings, service, &picture.hub);
-    let (exporters, conflicts) = verdict(&fleet).map_or_else(Default::default, |verdict| {
+    let state = ServiceState::of(&picture.settings, service, &picture.hub);
+    let (exporters, conflicts) = resolve(&state).map_or_else(Default::default, |resolution| {
         let members = |exports: &[hub_agent::service::Export<'_>]| -> Vec<String> {
             exports.iter().map(|export| export.member.to_owned()).collect()
         };
-        (members(&verdict.accepted), members(&verdict.conflicting))
+        (members(&resolution.accepted), members(&resolution.conflicting))
     });
     let of = |granted: bool| -> Vec<String> {
-        let requests = fleet.live_requests();
-        let requests =
-            requests.filter(|request| request.record.object.status.is_resolved() == granted);
+        let requests = state.live_requests();
+        let requests = requests.filter(|request| request.object.status.is_resolved() == granted);
         requests.map(|request| request.member.to_owned()).collect()
     };
     ServiceStatus {
@@ -202,6 +201,6 @@ fn of_service(picture: &Picture, service: &ObjectName) -> ServiceStatus {
         conflicts,
         importers: of(true),
         waiting: of(false),
-        endpoints: fleet.slice_exports.iter().map(|it| it.record.spec.endpoints.len()).sum(),
+        endpoints: state.slice_exports.iter().map(|it| it.object.spec.endpoints.len()).sum(),
     }
 }

@@ -11,7 +11,7 @@ use fleet_accumulator::{Accumulator, Change, Object, Snapshot, SourceSet, Step, 
 use fleet_api::names::member_of_namespace;
 use fleet_api::{ExportedSliceSpec, ObjectName};
 use fleet_model::objects::EndpointSlice;
-use hub_agent::service::Fleet;
+use hub_agent::service::ServiceState;
 use hub_agent::snapshot::HubSnapshot;
 use member_agent::snapshot::MemberSnapshot;
 use serde::Serialize;
@@ -67,10 +67,9 @@ fn give_up(tracker: &Tracker, args: &TraceArgs) -> ExitCode {
 
 /// Every stage that a change of the Service passes.
 fn wanted(picture: &Picture, service: &ObjectName) -> Result<BTreeSet<Stage>> {
-    let fleet = Fleet::of(&picture.settings, service, &picture.hub);
-    let exporters: Vec<_> = fleet.live_exports().map(|export| export.member).collect();
-    let granted =
-        fleet.live_requests().filter(|request| request.record.object.status.is_resolved());
+    let state = ServiceState::of(&picture.settings, service, &picture.hub);
+    let exporters: Vec<_> = state.live_exports().map(|export| export.member).collect();
+    let granted = state.live_requests().filter(|request| request.object.status.is_resolved());
     let importers: Vec<_> = granted.map(|request| request.member).collect();
     if exporters.is_empty() || importers.is_empty() {
         bail!(

@@ -1,14 +1,14 @@
 //! The controller of everything about one Service of the fleet.
 
-mod claim;
+mod claims;
 mod conflict;
-mod distribute;
-mod fleet;
 mod handover;
+mod invalid_reference;
 mod keys;
 mod origin;
-mod resolve;
-mod stray;
+mod resolution;
+mod slices;
+mod state;
 mod withdraw;
 
 #[cfg(test)]
@@ -22,9 +22,9 @@ use fleet_runtime::controller::Controller;
 use fleet_runtime::plan::{Event, Plan};
 use jiff::Timestamp;
 
-pub use fleet::{Fleet, Owned};
 pub use keys::Key;
-pub use resolve::{Export, Verdict, verdict};
+pub use resolution::{Export, PortResolution, resolve};
+pub use state::{Owned, ServiceState};
 
 use crate::Settings;
 use crate::snapshot::HubSnapshot;
@@ -62,7 +62,9 @@ impl Controller for ServiceController {
     fn plan(&self, key: &Key, snapshot: &HubSnapshot, now: Timestamp) -> Plan {
         match key {
             Key::Service(service) => plan(&self.settings, service, snapshot, now),
-            Key::Stray(kind, name) => stray::plan(*kind, name, snapshot, now),
+            Key::InvalidReference(kind, name) => {
+                invalid_reference::plan(*kind, name, snapshot, now)
+            }
         }
     }
 
@@ -72,8 +74,12 @@ impl Controller for ServiceController {
 }
 
 /// Why an export is refused, in one sentence: where its ports differ from those in force, whose those are, and since when.
-pub fn conflict(fleet: &Fleet<'_>, export: &Export<'_>, verdict: &Verdict<'_>) -> String {
-    conflict::refused(fleet, export, verdict).message
+pub fn conflict(
+    state: &ServiceState<'_>,
+    export: &Export<'_>,
+    resolution: &PortResolution<'_>,
+) -> String {
+    conflict::refused(state, export, resolution).message
 }
 
 /// All writes that one Service of the fleet still misses on the hub.
@@ -83,42 +89,42 @@ pub fn plan(
     snapshot: &HubSnapshot,
     now: Timestamp,
 ) -> Plan {
-    let fleet = Fleet::of(settings, service, snapshot);
+    let state = ServiceState::of(settings, service, snapshot);
     let mut plan = Plan::default();
-    let Some(verdict) = resolve::verdict(&fleet) else {
-        withdraw::withdraw(&fleet, &mut plan);
+    let Some(resolution) = resolution::resolve(&state) else {
+        withdraw::withdraw(&state, &mut plan);
         return plan;
     };
-    match fleet.import.filter(|import| !import.meta.is_terminating()) {
-        Some(import) => serve(&fleet, import, &verdict, now, &mut plan),
-        None if !fleet.namespace_accepts_objects() => {
-            withdraw::withdraw(&fleet, &mut plan);
-            resolve::report_namespace_missing(&fleet, &verdict, now, &mut plan);
+    match state.import.filter(|import| !import.meta.is_terminating()) {
+        Some(import) => serve(&state, import, &resolution, now, &mut plan),
+        None if !state.namespace_accepts_objects() => {
+            withdraw::withdraw(&state, &mut plan);
+            resolution::report_namespace_missing(&state, &resolution, now, &mut plan);
         }
-        None => replace(&fleet, &mut plan),
+        None => replace(&state, &mut plan),
     }
     plan
 }
 
 /// The Service is exported, and its ServiceImport is there.
 fn serve<'a>(
-    fleet: &Fleet<'a>,
+    state: &ServiceState<'a>,
     import: &'a Object<ServiceImport>,
-    verdict: &resolve::Verdict<'a>,
+    resolution: &resolution::PortResolution<'a>,
     now: Timestamp,
     plan: &mut Plan,
 ) {
-    let resolved = resolve::resolve(fleet, import, verdict, now, plan);
-    let importers = claim::claim(fleet, verdict, &resolved, plan);
-    distribute::distribute(fleet, verdict, &resolved, &importers, now, plan);
+    let resolved = resolution::sync(state, import, resolution, now, plan);
+    let importers = claims::sync(state, resolution, &resolved, plan);
+    slices::sync(state, resolution, &resolved, &importers, now, plan);
 }
 
 /// The Service is exported, and its ServiceImport is not there yet or on its way out.
-fn replace(fleet: &Fleet<'_>, plan: &mut Plan) {
-    match (fleet.import, fleet.import_to_let_go()) {
-        (None, _) => resolve::create_import(fleet, plan),
+fn replace(state: &ServiceState<'_>, plan: &mut Plan) {
+    match (state.import, state.releasable_import()) {
+        (None, _) => resolution::create_import(state, plan),
         (Some(_), Some(import)) => withdraw::let_go(import, plan),
         // Nobody knows how long somebody else holds it.
-        (Some(_), None) => withdraw::withdraw(fleet, plan),
+        (Some(_), None) => withdraw::withdraw(state, plan),
     }
 }

@@ -3,7 +3,7 @@
 use fleet_api::{ObjectName, kinds, names};
 use fleet_runtime::controller::Controller as _;
 use fleet_runtime::plan::Plan;
-use hub_agent::service::{self, Fleet, Key, ServiceController, Verdict};
+use hub_agent::service::{self, Key, PortResolution, ServiceController, ServiceState};
 
 use super::behind;
 use super::export::ports_told;
@@ -14,34 +14,39 @@ const HUB: &str = "hub";
 
 /// The Service on the hub: refused exports, its namespace, conflicts, its ServiceImport.
 pub(super) fn hops(picture: &Picture, service: &ObjectName) -> Vec<Hop> {
-    let fleet = Fleet::of(&picture.settings, service, &picture.hub);
+    let state = ServiceState::of(&picture.settings, service, &picture.hub);
     let mut hops = refused(picture, service);
-    let Some(verdict) = service::verdict(&fleet) else { return hops };
-    if !fleet.namespace_accepts_objects() {
+    let Some(resolution) = service::resolve(&state) else { return hops };
+    if !state.namespace_accepts_objects() {
         hops.push(namespace_missing(picture, service));
         return hops;
     }
-    hops.extend(verdict.conflicting.iter().map(|export| {
+    hops.extend(resolution.conflicting.iter().map(|export| {
         Hop::stop(
             export.member,
-            format!("InternalServiceExport {}", export.record.name),
+            format!("InternalServiceExport {}", export.object.name),
             Cause::Conflict,
-            service::conflict(&fleet, export, &verdict),
+            service::conflict(&state, export, &resolution),
             format!(
                 "give the Service in {} the ports it has in {}, or take one of both exports back",
-                export.member, verdict.winner.member
+                export.member, resolution.winner.member
             ),
         )
     }));
     let plan = service::plan(&picture.settings, service, &picture.hub, picture.now);
-    hops.push(import(picture, &fleet, &verdict, &plan));
+    hops.push(import(picture, &state, &resolution, &plan));
     hops
 }
 
-fn import(picture: &Picture, fleet: &Fleet<'_>, verdict: &Verdict<'_>, plan: &Plan) -> Hop {
-    let object = format!("ServiceImport {}", fleet.service);
-    let held = fleet.import.filter(|import| import.meta.is_terminating());
-    if let Some(import) = held.filter(|_| fleet.import_to_let_go().is_none()) {
+fn import(
+    picture: &Picture,
+    state: &ServiceState<'_>,
+    resolution: &PortResolution<'_>,
+    plan: &Plan,
+) -> Hop {
+    let object = format!("ServiceImport {}", state.service);
+    let held = state.import.filter(|import| import.meta.is_terminating());
+    if let Some(import) = held.filter(|_| state.releasable_import().is_none()) {
         let finalizers: Vec<_> = import.meta.finalizers.iter().map(AsRef::as_ref).collect();
         return Hop::stop(
             HUB,
@@ -54,8 +59,8 @@ fn import(picture: &Picture, fleet: &Fleet<'_>, verdict: &Verdict<'_>, plan: &Pl
     if let Some(behind) = behind(picture, HUB, plan) {
         return behind;
     }
-    let from: Vec<_> = verdict.accepted.iter().map(|export| export.member).collect();
-    let says = format!("{}, from {}", ports_told(verdict.ports), from.join(", "));
+    let from: Vec<_> = resolution.accepted.iter().map(|export| export.member).collect();
+    let says = format!("{}, from {}", ports_told(resolution.ports), from.join(", "));
     Hop::ok(HUB, object, says)
 }
 
@@ -92,7 +97,7 @@ fn refused(picture: &Picture, service: &ObjectName) -> Vec<Hop> {
     });
     let told = objects.filter_map(|(member, object)| {
         picture.hub.internal_exports.get(&object)?;
-        let key = Key::Stray(kinds::INTERNAL_SERVICE_EXPORT, object.clone());
+        let key = Key::InvalidReference(kinds::INTERNAL_SERVICE_EXPORT, object.clone());
         let event = controller.plan(&key, &picture.hub, picture.now).events.into_iter().next()?;
         Some(Hop::stop(
             member,

@@ -29,35 +29,35 @@ pub(super) fn plan(
     now: Timestamp,
     plan: &mut Plan,
 ) -> Option<Duration> {
-    let record = snapshot.internal_members.get(&member.internal())?;
-    let heard = last_heard(record)?;
-    let patience = patience(settings, record);
+    let object = snapshot.internal_members.get(&member.internal())?;
+    let heard = last_heard(object)?;
+    let patience = patience(settings, object);
     let silent = now.duration_since(heard);
     if silent < patience {
         return (patience - silent).try_into().ok();
     }
-    plan.events.push(report(record, heard));
+    plan.events.push(report(object, heard));
     None
 }
 
 /// When the member was heard of last: the older report, if it has several agents. `None` for one that
 /// has not joined or has left.
-pub fn last_heard(record: &InternalMemberCluster) -> Option<Timestamp> {
+pub fn last_heard(object: &InternalMemberCluster) -> Option<Timestamp> {
     let joined =
         |status: &&AgentStatus| is(&status.conditions, conditions::JOINED, conditions::TRUE);
-    let reports = record.reports.iter().map(|report| &report.status).filter(joined);
+    let reports = object.reports.iter().map(|report| &report.status).filter(joined);
     reports.filter_map(|status| status.last_received_heartbeat.as_ref()).map(|time| time.0).min()
 }
 
 /// How long a member may be silent.
-pub fn patience(settings: &Settings, record: &InternalMemberCluster) -> SignedDuration {
-    let usual = SignedDuration::from_secs((MISSING_BEATS * record.heartbeat_seconds).max(SHORTEST));
+pub fn patience(settings: &Settings, object: &InternalMemberCluster) -> SignedDuration {
+    let usual = SignedDuration::from_secs((MISSING_BEATS * object.heartbeat_seconds).max(SHORTEST));
     let asked = settings.heartbeat_ttl.and_then(|ttl| SignedDuration::try_from(ttl).ok());
     asked.unwrap_or(usual)
 }
 
-fn report(record: &Object<InternalMemberCluster>, heard: Timestamp) -> Event {
+fn report(object: &Object<InternalMemberCluster>, heard: Timestamp) -> Event {
     let note =
         format!("its networking agents were heard of last at {heard}; its endpoints are kept");
-    HUB.warning(record, events::MEMBER_SILENT, note)
+    HUB.warning(object, events::MEMBER_SILENT, note)
 }

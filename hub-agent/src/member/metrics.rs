@@ -75,13 +75,13 @@ pub(super) fn families(
     now: Timestamp,
 ) -> Result<Vec<MetricFamily>, prometheus::Error> {
     let (age, stale) = gauges()?;
-    for record in snapshot.internal_members.iter() {
-        let member = Member::of_namespace(&record.name.namespace);
-        let member = member.filter(|member| member.internal() == record.name);
-        let (Some(Member(member)), Some(heard)) = (member, last_heard(record)) else { continue };
+    for object in snapshot.internal_members.iter() {
+        let member = Member::of_namespace(&object.name.namespace);
+        let member = member.filter(|member| member.internal() == object.name);
+        let (Some(Member(member)), Some(heard)) = (member, last_heard(object)) else { continue };
         let silent = now.duration_since(heard);
         age.with_label_values(&[&member]).set(silent.as_secs_f64().max(0.0));
-        let too_long = silent >= patience(settings, record);
+        let too_long = silent >= patience(settings, object);
         stale.with_label_values(&[&member]).set(i64::from(too_long));
     }
     Ok([age.collect(), stale.collect()].concat())

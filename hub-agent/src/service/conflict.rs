@@ -4,8 +4,8 @@ use fleet_api::conditions::{self, reasons};
 use fleet_model::conditions::Wanted;
 use fleet_model::ports::{self, Difference};
 
-use super::fleet::Fleet;
-use super::resolve::{Export, Verdict};
+use super::resolution::{Export, PortResolution};
+use super::state::ServiceState;
 
 /// Differences that are told; the others are counted.
 const TOLD: usize = 5;
@@ -13,34 +13,38 @@ const TOLD: usize = 5;
 const VALUE: usize = 80;
 
 /// The ports are those of the fleet.
-pub(super) fn accepted(fleet: &Fleet<'_>) -> Wanted {
-    let message = format!("service {} is exported without conflict", fleet.service);
+pub(super) fn accepted(state: &ServiceState<'_>) -> Wanted {
+    let message = format!("service {} is exported without conflict", state.service);
     wanted(conditions::FALSE, reasons::NO_CONFLICT_FOUND, message)
 }
 
 /// The ports differ from those of the fleet: says where, whose those are, and since when.
-pub(super) fn refused(fleet: &Fleet<'_>, export: &Export<'_>, verdict: &Verdict<'_>) -> Wanted {
-    let winner = &verdict.winner;
-    let since = winner.record.meta.created.map(|since| format!(" since {since}"));
+pub(super) fn refused(
+    state: &ServiceState<'_>,
+    export: &Export<'_>,
+    resolution: &PortResolution<'_>,
+) -> Wanted {
+    let winner = &resolution.winner;
+    let since = winner.object.meta.created.map(|since| format!(" since {since}"));
     let message = format!(
         "ports of service {} differ from those of cluster {}, which exports it{}: {}",
-        fleet.service,
+        state.service,
         winner.member,
         since.unwrap_or_default(),
-        told(export, verdict),
+        told(export, resolution),
     );
     wanted(conditions::TRUE, reasons::CONFLICT_FOUND, message)
 }
 
 /// The hub has no place for the Service.
-pub(super) fn namespace_missing(fleet: &Fleet<'_>) -> Wanted {
-    let namespace = &fleet.service.namespace;
+pub(super) fn namespace_missing(state: &ServiceState<'_>) -> Wanted {
+    let namespace = &state.service.namespace;
     let message = format!("namespace {namespace} does not exist on the hub or is being deleted");
     wanted(conditions::UNKNOWN, reasons::PENDING_CONFLICT_RESOLUTION, message)
 }
 
-fn told(export: &Export<'_>, verdict: &Verdict<'_>) -> String {
-    let differences = ports::differences(&export.record.ports, verdict.ports);
+fn told(export: &Export<'_>, resolution: &PortResolution<'_>) -> String {
+    let differences = ports::differences(&export.object.ports, resolution.ports);
     let more = differences.len().saturating_sub(TOLD);
     let mut told: Vec<_> = differences
         .into_iter()

@@ -14,10 +14,10 @@ use fleet_model::objects::EndpointSliceImport;
 use fleet_model::term;
 use jiff::Timestamp;
 
-use super::claim::Importers;
-use super::fleet::Fleet;
+use super::claims::Importers;
 use super::origin;
-use super::resolve::{Export, Verdict};
+use super::resolution::{Export, PortResolution};
+use super::state::ServiceState;
 
 /// How long a member that was accepted just now may take to publish its slices. A Go member does it
 /// within its next passes.
@@ -28,20 +28,20 @@ pub(super) const LEAVING: Duration = Duration::from_secs(2);
 
 /// What becomes of a copy that nothing is offered for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Parting {
+pub(super) enum RemovalTiming {
     /// It goes.
     Now,
     /// It goes once this importer has the successor's.
     AfterSuccessor,
     /// It stays, for this long at most.
-    Stays(Duration),
+    Keep(Duration),
 }
 
 /// A handover between exporters, if there is one.
 #[derive(Debug)]
 pub(super) struct Handover<'a> {
-    fleet: &'a Fleet<'a>,
-    verdict: &'a Verdict<'a>,
+    state: &'a ServiceState<'a>,
+    resolution: &'a PortResolution<'a>,
     importers: &'a Importers<'a>,
     now: Timestamp,
     /// How much time the accepted members have left to publish their slices.
@@ -52,50 +52,50 @@ pub(super) struct Handover<'a> {
 
 impl<'a> Handover<'a> {
     pub(super) fn of(
-        fleet: &'a Fleet<'a>,
-        verdict: &'a Verdict<'a>,
+        state: &'a ServiceState<'a>,
+        resolution: &'a PortResolution<'a>,
         importers: &'a Importers<'a>,
         published: bool,
         now: Timestamp,
     ) -> Self {
         let left = |export| term::left(accepted_since(export).unwrap_or(now), PUBLISHING, now);
-        let publishing = verdict.accepted.iter().filter_map(left).max();
-        Self { fleet, verdict, importers, now, publishing, published }
+        let publishing = resolution.accepted.iter().filter_map(left).max();
+        Self { state, resolution, importers, now, publishing, published }
     }
 
     /// Decides about a copy.
-    pub(super) fn parting(&self, copy: &Object<EndpointSliceImport>) -> Parting {
+    pub(super) fn removal_timing(&self, copy: &Object<EndpointSliceImport>) -> RemovalTiming {
         if !self.importers.contains_key(&*copy.name.namespace) {
-            return Parting::Now;
+            return RemovalTiming::Now;
         }
-        let mut accepted = self.verdict.accepted.iter();
+        let mut accepted = self.resolution.accepted.iter();
         let accepted = accepted.any(|export| export.member == copy.origin());
         match (accepted, self.published) {
-            (false, true) if self.publishing.is_some() => Parting::AfterSuccessor,
-            (false, false) => self.publishing.map_or(Parting::Now, Parting::Stays),
-            (true, false) => self.leaving(copy).map_or(Parting::Now, Parting::Stays),
-            (_, true) => Parting::Now,
+            (false, true) if self.publishing.is_some() => RemovalTiming::AfterSuccessor,
+            (false, false) => self.publishing.map_or(RemovalTiming::Now, RemovalTiming::Keep),
+            (true, false) => self.leaving(copy).map_or(RemovalTiming::Now, RemovalTiming::Keep),
+            (_, true) => RemovalTiming::Now,
         }
     }
 
     /// Whether a member exports the Service with other ports than those in force.
     pub(super) fn refuses(&self, member: &str) -> bool {
-        self.verdict.conflicting.iter().any(|export| export.member == member)
+        self.resolution.conflicting.iter().any(|export| export.member == member)
     }
 
     /// The winner withdraws its last slice: where somebody waits to succeed it, its export may
     /// follow.
     fn leaving(&self, copy: &Object<EndpointSliceImport>) -> Option<Duration> {
-        if self.verdict.conflicting.is_empty() {
+        if self.resolution.conflicting.is_empty() {
             return None;
         }
-        let slice = self.fleet.slice_exports.iter().find(|slice| origin::is_from(copy, slice))?;
-        term::left(slice.record.meta.deleted?, LEAVING, self.now)
+        let slice = self.state.slice_exports.iter().find(|slice| origin::is_from(copy, slice))?;
+        term::left(slice.object.meta.deleted?, LEAVING, self.now)
     }
 }
 
 /// Since when the hub accepts an export; `None` while it does not say so.
 fn accepted_since(export: &Export<'_>) -> Option<Timestamp> {
-    let verdict = find(&export.record.conditions, conditions::CONFLICT)?;
-    (verdict.status == conditions::FALSE).then_some(verdict.last_transition_time.0)
+    let conflict = find(&export.object.conditions, conditions::CONFLICT)?;
+    (conflict.status == conditions::FALSE).then_some(conflict.last_transition_time.0)
 }

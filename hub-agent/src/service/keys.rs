@@ -18,14 +18,14 @@ pub enum Key {
     /// A Service of the fleet.
     Service(ObjectName),
     /// An object whose reference cannot be read or contradicts where the object is.
-    Stray(ResourceKind, ObjectName),
+    InvalidReference(ResourceKind, ObjectName),
 }
 
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Service(service) => service.fmt(f),
-            Self::Stray(kind, name) => write!(f, "{} {name}", kind.kind),
+            Self::InvalidReference(kind, name) => write!(f, "{} {name}", kind.kind),
         }
     }
 }
@@ -80,20 +80,20 @@ impl FromMember for EndpointSliceExport {
 }
 
 /// The member that an object lies with; `None` if it claims to be another's.
-fn member_of<T: FromMember>(record: &Object<T>) -> Option<&str> {
-    member_of_namespace(&record.name.namespace).filter(|member| *member == record.claims())
+fn member_of<T: FromMember>(object: &Object<T>) -> Option<&str> {
+    member_of_namespace(&object.name.namespace).filter(|member| *member == object.claims())
 }
 
 /// The member that an object belongs to, if all it says can be true.
-pub(super) fn owner_of<T: FromMember>(record: &Object<T>) -> Option<&str> {
-    member_of(record).filter(|_| record.service().is_some())
+pub(super) fn owner_of<T: FromMember>(object: &Object<T>) -> Option<&str> {
+    member_of(object).filter(|_| object.service().is_some())
 }
 
 /// The key that owns an object of a member.
-pub(super) fn key_of<T: FromMember>(record: &Object<T>) -> Key {
-    match (member_of(record), record.service()) {
+pub(super) fn key_of<T: FromMember>(object: &Object<T>) -> Key {
+    match (member_of(object), object.service()) {
         (Some(_), Some(service)) => Key::Service(service),
-        _ => Key::Stray(T::KIND, record.name.clone()),
+        _ => Key::InvalidReference(T::KIND, object.name.clone()),
     }
 }
 
@@ -101,7 +101,7 @@ pub(super) fn key_of<T: FromMember>(record: &Object<T>) -> Key {
 pub(super) fn key_of_copy(copy: &Object<EndpointSliceImport>) -> Key {
     match copy.spec.owner_service_reference.object() {
         Some(service) => Key::Service(service),
-        None => Key::Stray(kinds::ENDPOINT_SLICE_IMPORT, copy.name.clone()),
+        None => Key::InvalidReference(kinds::ENDPOINT_SLICE_IMPORT, copy.name.clone()),
     }
 }
 

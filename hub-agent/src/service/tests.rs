@@ -10,7 +10,7 @@ mod handover;
 mod healing;
 mod held_up;
 mod imports;
+mod invalid_references;
 mod slices;
-mod strays;
 mod traces;
 mod world;

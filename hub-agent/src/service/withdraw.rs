@@ -9,8 +9,8 @@ use fleet_model::objects::ServiceImport;
 use fleet_model::steps::HUB;
 use fleet_runtime::plan::{Plan, Step, StepId};
 
-use super::fleet::Fleet;
-use super::{claim, distribute, resolve};
+use super::state::ServiceState;
+use super::{claims, resolution, slices};
 
 /// How far the ServiceImport is.
 enum Import {
@@ -21,20 +21,20 @@ enum Import {
 }
 
 /// Plans the withdrawal.
-pub(super) fn withdraw(fleet: &Fleet<'_>, plan: &mut Plan) {
-    distribute::withdraw_all(fleet, plan);
-    let clear = |request| claim::clear(request).or_else(|| claim::tell(request, None));
-    let cleared: Vec<_> = fleet
+pub(super) fn withdraw(state: &ServiceState<'_>, plan: &mut Plan) {
+    slices::withdraw(state, plan);
+    let clear = |request| claims::clear(request).or_else(|| claims::tell(request, None));
+    let cleared: Vec<_> = state
         .requests
         .iter()
         .filter_map(|request| clear(*request))
         .map(|step| plan.push(step))
         .collect();
-    match fleet.import {
-        None => release_leaving(fleet, plan),
+    match state.import {
+        None => release_leaving(state, plan),
         Some(import) => {
             if let Import::GoneAfter(gone) = delete(import, cleared, plan) {
-                release(fleet, gone, plan);
+                release(state, gone, plan);
             }
         }
     }
@@ -43,32 +43,32 @@ pub(super) fn withdraw(fleet: &Fleet<'_>, plan: &mut Plan) {
 /// Somebody has deleted the ServiceImport of a Service that is exported: it is let go, to be made
 /// anew. Grants and copies stay meanwhile.
 pub(super) fn let_go(import: &Object<ServiceImport>, plan: &mut Plan) {
-    let operations = claim::unclaim_operations(&import.meta);
+    let operations = claims::unclaim_operations(&import.meta);
     if !operations.is_empty() {
         plan.push(HUB.patch(import, operations));
     }
 }
 
 /// There is no ServiceImport, so nothing holds back those who leave; the server has to agree.
-pub(super) fn release_leaving(fleet: &Fleet<'_>, plan: &mut Plan) {
-    if leaving(fleet).next().is_some() {
-        let name = fleet.service.clone();
+pub(super) fn release_leaving(state: &ServiceState<'_>, plan: &mut Plan) {
+    if leaving(state).next().is_some() {
+        let name = state.service.clone();
         let gone = plan.push(HUB.confirm_absent::<ServiceImport>(name));
-        release(fleet, gone, plan);
+        release(state, gone, plan);
     }
 }
 
-fn release(fleet: &Fleet<'_>, gone: StepId, plan: &mut Plan) {
-    for step in leaving(fleet) {
+fn release(state: &ServiceState<'_>, gone: StepId, plan: &mut Plan) {
+    for step in leaving(state) {
         plan.push(step.after([gone]));
     }
 }
 
 /// What lets the exports and requests go that are being deleted.
-fn leaving(fleet: &Fleet<'_>) -> impl Iterator<Item = Step> {
-    let exports = fleet.exports.iter().filter(|export| export.record.meta.is_terminating());
-    let requests = fleet.requests.iter().filter(|request| request.record.meta.is_terminating());
-    exports.filter_map(resolve::release).chain(requests.filter_map(claim::release))
+fn leaving(state: &ServiceState<'_>) -> impl Iterator<Item = Step> {
+    let exports = state.exports.iter().filter(|export| export.object.meta.is_terminating());
+    let requests = state.requests.iter().filter(|request| request.object.meta.is_terminating());
+    exports.filter_map(resolution::release).chain(requests.filter_map(claims::release))
 }
 
 fn delete(import: &Object<ServiceImport>, cleared: Vec<StepId>, plan: &mut Plan) -> Import {
@@ -84,7 +84,7 @@ fn delete(import: &Object<ServiceImport>, cleared: Vec<StepId>, plan: &mut Plan)
     if !import.meta.has_finalizer(finalizers::SERVICE_IMPORT) {
         return Import::Remains; // Somebody else holds it.
     }
-    let operations = claim::unclaim_operations(&import.meta);
+    let operations = claims::unclaim_operations(&import.meta);
     let released = plan.push(HUB.patch(import, operations).after(cleared));
     if ours_alone { Import::GoneAfter(released) } else { Import::Remains }
 }

@@ -44,22 +44,22 @@ fn refuse<T: FromMember + HasMeta>(
     finalizer: &str,
     plan: &mut Plan,
 ) {
-    let stray = view.get(name).filter(|record| matches!(key_of(record), Key::Stray(..)));
-    let Some(record) = stray else {
+    let stray = view.get(name).filter(|object| matches!(key_of(object), Key::InvalidReference(..)));
+    let Some(object) = stray else {
         return; // Gone, or its reference has become readable.
     };
-    if !record.meta().is_terminating() {
+    if !object.meta().is_terminating() {
         let note = format!(
             "ignored: it refers to {:?} of cluster {:?}, which does not fit its own place {name}",
-            cut(&record.stands_for()),
-            cut(record.claims()),
+            cut(&object.stands_for()),
+            cut(object.claims()),
         );
-        plan.events.push(HUB.warning(record, events::REFERENCE_REFUSED, note));
+        plan.events.push(HUB.warning(object, events::REFERENCE_REFUSED, note));
         return;
     }
-    let operations = remove_finalizer(record.meta(), finalizer);
+    let operations = remove_finalizer(object.meta(), finalizer);
     if !operations.is_empty() {
-        plan.push(HUB.patch(record, operations));
+        plan.push(HUB.patch(object, operations));
     }
 }
 
@@ -89,7 +89,8 @@ fn mark(name: &ObjectName, snapshot: &HubSnapshot, now: Timestamp, plan: &mut Pl
 fn remove_copy(name: &ObjectName, snapshot: &HubSnapshot, plan: &mut Plan) {
     let copy = snapshot.slice_imports.get(name);
     let copy = copy.filter(|_| member_of_namespace(&name.namespace).is_some());
-    let Some(copy) = copy.filter(|copy| matches!(key_of_copy(copy), Key::Stray(..))) else {
+    let Some(copy) = copy.filter(|copy| matches!(key_of_copy(copy), Key::InvalidReference(..)))
+    else {
         return;
     };
     if snapshot.slice_exports.by(&named(&name.name)).next().is_some() {

@@ -14,7 +14,7 @@ use jiff::Timestamp;
 use serde_json::json;
 
 use super::conflict;
-use super::fleet::{Fleet, Owned};
+use super::state::{Owned, ServiceState};
 use super::withdraw;
 
 /// "Waiting" is written only after it has lasted this long (design 3a).
@@ -25,7 +25,7 @@ pub type Export<'a> = Owned<'a, InternalServiceExport>;
 
 /// The decision: whose ports are in force, and who has them.
 #[derive(Debug)]
-pub struct Verdict<'a> {
+pub struct PortResolution<'a> {
     /// Ports in force.
     pub ports: &'a [ServicePort],
     /// Oldest export that has them.
@@ -42,27 +42,27 @@ pub struct Verdict<'a> {
 ///
 /// The ports in force stay as long as a live export has them; otherwise the oldest export decides
 /// (design rule 13).
-pub fn verdict<'a>(fleet: &Fleet<'a>) -> Option<Verdict<'a>> {
-    let in_force = fleet.import.map(|import| import.object.status.ports.as_slice());
+pub fn resolve<'a>(state: &ServiceState<'a>) -> Option<PortResolution<'a>> {
+    let in_force = state.import.map(|import| import.object.status.ports.as_slice());
     let in_force = in_force.filter(|ports| !ports.is_empty());
-    let has = |export: &Export<'a>, wanted| ports::same(&export.record.object.ports, wanted);
-    let kept = in_force.filter(|ports| fleet.live_exports().any(|export| has(&export, ports)));
-    let oldest = fleet.live_exports().next()?;
-    let ports = kept.unwrap_or(&oldest.record.object.ports);
+    let has = |export: &Export<'a>, wanted| ports::same(&export.object.ports, wanted);
+    let kept = in_force.filter(|ports| state.live_exports().any(|export| has(&export, ports)));
+    let oldest = state.live_exports().next()?;
+    let ports = kept.unwrap_or(&oldest.object.ports);
     let (accepted, conflicting): (Vec<_>, Vec<_>) =
-        fleet.live_exports().partition(|export| has(export, ports));
-    let status = status(fleet, ports, &accepted);
-    Some(Verdict { ports, winner: *accepted.first()?, accepted, conflicting, status })
+        state.live_exports().partition(|export| has(export, ports));
+    let status = status(state, ports, &accepted);
+    Some(PortResolution { ports, winner: *accepted.first()?, accepted, conflicting, status })
 }
 
 /// Clusters that are listed already keep their places, as with the Go hub: taking over from one
 /// changes nothing.
 fn status(
-    fleet: &Fleet<'_>,
+    state: &ServiceState<'_>,
     ports: &[ServicePort],
     accepted: &[Export<'_>],
 ) -> ServiceImportStatus {
-    let listed = fleet.import.map(|import| import.object.status.clusters.as_slice());
+    let listed = state.import.map(|import| import.object.status.clusters.as_slice());
     let place = |member: &str| {
         listed.unwrap_or_default().iter().position(|listed| listed.cluster == member)
     };
@@ -89,63 +89,63 @@ pub(super) struct Resolved<'a> {
 }
 
 /// Brings the ServiceImport and the exports' verdicts in line.
-pub(super) fn resolve<'a>(
-    fleet: &Fleet<'a>,
+pub(super) fn sync<'a>(
+    state: &ServiceState<'a>,
     import: &'a Object<ServiceImport>,
-    verdict: &Verdict<'a>,
+    resolution: &PortResolution<'a>,
     now: Timestamp,
     plan: &mut Plan,
 ) -> Resolved<'a> {
-    let guards = guard_exports(verdict, plan);
-    let status_write = (*import.status != verdict.status)
-        .then(|| plan.push(HUB.status(import, &verdict.status).after(guards).stage("resolve")));
-    let accepted = verdict
+    let guards = guard_exports(resolution, plan);
+    let status_write = (*import.status != resolution.status)
+        .then(|| plan.push(HUB.status(import, &resolution.status).after(guards).stage("resolve")));
+    let accepted = resolution
         .accepted
         .iter()
         .map(|export| {
-            let wanted = as_worded(export, conflict::accepted(fleet));
+            let wanted = as_worded(export, conflict::accepted(state));
             (export.member, judge(export, wanted, status_write, now, plan))
         })
         .collect();
-    for export in &verdict.conflicting {
-        judge(export, conflict::refused(fleet, export, verdict), status_write, now, plan);
+    for export in &resolution.conflicting {
+        judge(export, conflict::refused(state, export, resolution), status_write, now, plan);
     }
-    release_leaving(fleet, status_write, plan);
+    release_leaving(state, status_write, plan);
     Resolved { import, status_write, accepted }
 }
 
 /// Makes the ServiceImport; its arrival plans the Service again.
-pub(super) fn create_import(fleet: &Fleet<'_>, plan: &mut Plan) {
-    withdraw::release_leaving(fleet, plan);
-    plan.push(HUB.create::<ServiceImport>(fleet.service.clone(), json!({})));
+pub(super) fn create_import(state: &ServiceState<'_>, plan: &mut Plan) {
+    withdraw::release_leaving(state, plan);
+    plan.push(HUB.create::<ServiceImport>(state.service.clone(), json!({})));
 }
 
 /// The hub has no namespace for the ServiceImport: tells the exports.
 pub(super) fn report_namespace_missing(
-    fleet: &Fleet<'_>,
-    verdict: &Verdict<'_>,
+    state: &ServiceState<'_>,
+    resolution: &PortResolution<'_>,
     now: Timestamp,
     plan: &mut Plan,
 ) {
-    for export in verdict.accepted.iter().chain(&verdict.conflicting) {
-        if let Some(step) = verdict_step(export, conflict::namespace_missing(fleet), now) {
+    for export in resolution.accepted.iter().chain(&resolution.conflicting) {
+        if let Some(step) = condition_step(export, conflict::namespace_missing(state), now) {
             plan.push_later(PATIENCE, "namespace missing", step);
         }
     }
 }
 
 /// An export made by a Go member carries no finalizer of the hub yet; it gets one before it counts.
-fn guard_exports(verdict: &Verdict<'_>, plan: &mut Plan) -> Vec<StepId> {
+fn guard_exports(resolution: &PortResolution<'_>, plan: &mut Plan) -> Vec<StepId> {
     let guard = |export: &Export<'_>| {
-        let operations = add_finalizer(&export.record.meta, finalizers::INTERNAL_SERVICE_EXPORT);
-        (!operations.is_empty()).then(|| HUB.patch(export.record, operations))
+        let operations = add_finalizer(&export.object.meta, finalizers::INTERNAL_SERVICE_EXPORT);
+        (!operations.is_empty()).then(|| HUB.patch(export.object, operations))
     };
-    verdict.accepted.iter().filter_map(guard).map(|step| plan.push(step)).collect()
+    resolution.accepted.iter().filter_map(guard).map(|step| plan.push(step)).collect()
 }
 
 /// The ports are withdrawn from the ServiceImport; only then the export may go.
-fn release_leaving(fleet: &Fleet<'_>, status_write: Option<StepId>, plan: &mut Plan) {
-    let leaving = fleet.exports.iter().filter(|export| export.record.meta.is_terminating());
+fn release_leaving(state: &ServiceState<'_>, status_write: Option<StepId>, plan: &mut Plan) {
+    let leaving = state.exports.iter().filter(|export| export.object.meta.is_terminating());
     for export in leaving {
         if let Some(step) = release(export) {
             plan.push(step.after(status_write));
@@ -155,8 +155,8 @@ fn release_leaving(fleet: &Fleet<'_>, status_write: Option<StepId>, plan: &mut P
 
 /// Takes the hub's finalizer off an export.
 pub(super) fn release(export: &Export<'_>) -> Option<Step> {
-    let operations = remove_finalizer(&export.record.meta, finalizers::INTERNAL_SERVICE_EXPORT);
-    (!operations.is_empty()).then(|| HUB.patch(export.record, operations))
+    let operations = remove_finalizer(&export.object.meta, finalizers::INTERNAL_SERVICE_EXPORT);
+    (!operations.is_empty()).then(|| HUB.patch(export.object, operations))
 }
 
 /// Writes the verdict on one export, if it does not stand there yet.
@@ -167,25 +167,25 @@ fn judge(
     now: Timestamp,
     plan: &mut Plan,
 ) -> Option<StepId> {
-    Some(plan.push(verdict_step(export, wanted, now)?.after(after)))
+    Some(plan.push(condition_step(export, wanted, now)?.after(after)))
 }
 
 /// Good news need no particular words: those of the Go hub stay.
 fn as_worded(export: &Export<'_>, wanted: Wanted) -> Wanted {
-    let told = find(&export.record.conditions, wanted.type_);
+    let told = find(&export.object.conditions, wanted.type_);
     let told = told.filter(|told| told.status == wanted.status && told.reason == wanted.reason);
     let message = told.map_or(wanted.message, |told| told.message.clone());
     Wanted { message, ..wanted }
 }
 
-fn verdict_step(export: &Export<'_>, wanted: Wanted, now: Timestamp) -> Option<Step> {
-    let told = &export.record.conditions;
-    let wanted = Wanted { generation: export.record.meta.generation, ..wanted };
+fn condition_step(export: &Export<'_>, wanted: Wanted, now: Timestamp) -> Option<Step> {
+    let told = &export.object.conditions;
+    let wanted = Wanted { generation: export.object.meta.generation, ..wanted };
     let mut conditions = apply(told, [wanted], now).unwrap_or_else(|| told.clone());
     // It was refused once, and has been corrected.
     conditions.retain(|told| {
         (told.type_.as_str(), told.reason.as_str())
             != (conditions::VALID, reasons::REFERENCE_REFUSED)
     });
-    (conditions != *told).then(|| HUB.status(export.record, &json!({ "conditions": conditions })))
+    (conditions != *told).then(|| HUB.status(export.object, &json!({ "conditions": conditions })))
 }

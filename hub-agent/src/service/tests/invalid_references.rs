@@ -23,7 +23,7 @@ fn impostor() -> (World, Key) {
         export["spec"]["serviceReference"] = reference("b", "Service", "shop");
     };
     world.hub.edit(kinds::INTERNAL_SERVICE_EXPORT, &of_shop("c"), lie).unwrap();
-    let key = Key::Stray(kinds::INTERNAL_SERVICE_EXPORT, of_shop("c"));
+    let key = Key::InvalidReference(kinds::INTERNAL_SERVICE_EXPORT, of_shop("c"));
     (world, key)
 }
 
@@ -134,7 +134,7 @@ fn every_kind_of_lie_is_refused_reported_and_let_go() {
         let object =
             json!({ "metadata": { "finalizers": [finalizer, "their/own"] }, "spec": spec });
         world.hub.create(kind, &name, object).unwrap();
-        let key = Key::Stray(kind, name.clone());
+        let key = Key::InvalidReference(kind, name.clone());
         assert!(keys(&world).contains(&key), "{name} {spec}");
         let event = world.plan_of(&key).events.pop().unwrap();
         assert_eq!((event.kind, &event.name), (kind, &name));
@@ -160,7 +160,7 @@ fn a_copy_that_names_no_service_and_no_slice_is_deleted() {
     spec["ownerServiceReference"]["namespacedName"] = json!("else/where");
     let orphan = in_member("b", "nobodys");
     world.hub.create(kinds::ENDPOINT_SLICE_IMPORT, &orphan, json!({ "spec": spec })).unwrap();
-    let plan = world.plan_of(&Key::Stray(kinds::ENDPOINT_SLICE_IMPORT, orphan.clone()));
+    let plan = world.plan_of(&Key::InvalidReference(kinds::ENDPOINT_SLICE_IMPORT, orphan.clone()));
     assert_eq!(plan.events.len(), 1);
     world.settle_all();
     assert_eq!(world.copies(), [name.to_string()]);

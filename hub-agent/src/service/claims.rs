@@ -13,8 +13,8 @@ use fleet_model::steps::{HUB, add_finalizer, remove_finalizer, set_entries};
 use fleet_runtime::plan::{Plan, Step, StepId};
 use serde_json::Value;
 
-use super::fleet::{Fleet, Owned};
-use super::resolve::{Resolved, Verdict};
+use super::resolution::{PortResolution, Resolved};
+use super::state::{Owned, ServiceState};
 
 /// A request, and whose it is.
 type Request<'a> = Owned<'a, InternalServiceImport>;
@@ -49,7 +49,7 @@ impl Holders {
     fn list(&self, request: &Request<'_>) -> bool {
         match self {
             Self::Listed(held) => {
-                held.member_clusters.contains_key(&*request.record.name.namespace)
+                held.member_clusters.contains_key(&*request.object.name.namespace)
             }
             Self::Unreadable => false,
         }
@@ -62,15 +62,15 @@ impl Holders {
 }
 
 /// Brings the claim and the grants in line with the requests.
-pub(super) fn claim<'a>(
-    fleet: &Fleet<'a>,
-    verdict: &Verdict<'_>,
+pub(super) fn sync<'a>(
+    state: &ServiceState<'a>,
+    resolution: &PortResolution<'_>,
     resolved: &Resolved<'a>,
     plan: &mut Plan,
 ) -> Importers<'a> {
     let holders = Holders::of(resolved.import);
-    let chosen = choose(fleet, &holders);
-    let revoked = revoke(fleet, &chosen, plan);
+    let chosen = choose(state, &holders);
+    let revoked = revoke(state, &chosen, plan);
     // Both writes go to the ServiceImport; the claim waits for the version that has the status.
     let claim_write = match resolved.status_write {
         None => write_claim(&chosen, resolved, &holders, &revoked, plan),
@@ -83,15 +83,15 @@ pub(super) fn claim<'a>(
             Some(step) => Grant::GainedBy(step),
             None => Grant::Pending,
         };
-        importers.insert(&request.record.name.namespace, grant);
+        importers.insert(&request.object.name.namespace, grant);
         let ready = grant != Grant::Pending && !is_written(plan, request);
-        if let Some(step) = fulfil(*request, verdict).filter(|_| ready) {
+        if let Some(step) = fulfil(*request, resolution).filter(|_| ready) {
             let gained = claim_write.filter(|_| grant != Grant::Held);
             plan.push(step.after(resolved.status_write.into_iter().chain(gained)));
         }
     }
-    tell_who_holds(fleet, &chosen, plan);
-    release_leaving(fleet, &holders, claim_write, plan);
+    tell_who_holds(state, &chosen, plan);
+    release_leaving(state, &holders, claim_write, plan);
     importers
 }
 
@@ -99,12 +99,12 @@ pub(super) fn claim<'a>(
 ///
 /// With `--exclusive-imports` that is one: the one that holds it, else the oldest. Of several that
 /// hold it the oldest keeps it. Where the claim was lost, the grants still tell who had it.
-fn choose<'a>(fleet: &Fleet<'a>, holders: &Holders) -> Vec<Request<'a>> {
-    let live: Vec<_> = fleet.live_requests().collect();
-    if !fleet.settings.exclusive_imports {
+fn choose<'a>(state: &ServiceState<'a>, holders: &Holders) -> Vec<Request<'a>> {
+    let live: Vec<_> = state.live_requests().collect();
+    if !state.settings.exclusive_imports {
         return live;
     }
-    let granted = |request: &&Request<'_>| !holders.speak() && !request.record.status.is_empty();
+    let granted = |request: &&Request<'_>| !holders.speak() && !request.object.status.is_empty();
     let holder = live.iter().find(|request| holders.list(request));
     holder
         .or_else(|| live.iter().find(granted))
@@ -115,16 +115,16 @@ fn choose<'a>(fleet: &Fleet<'a>, holders: &Holders) -> Vec<Request<'a>> {
 }
 
 fn is_among(chosen: &[Request<'_>], request: &Request<'_>) -> bool {
-    chosen.iter().any(|chosen| chosen.record.name == request.record.name)
+    chosen.iter().any(|chosen| chosen.object.name == request.object.name)
 }
 
 /// Empties the grants of those that are not to hold the claim while another one is: no two are
 /// granted at once. One that is being deleted and has no successor takes its grant along.
-fn revoke(fleet: &Fleet<'_>, chosen: &[Request<'_>], plan: &mut Plan) -> Vec<StepId> {
-    if !fleet.settings.exclusive_imports || chosen.is_empty() {
+fn revoke(state: &ServiceState<'_>, chosen: &[Request<'_>], plan: &mut Plan) -> Vec<StepId> {
+    if !state.settings.exclusive_imports || chosen.is_empty() {
         return Vec::new();
     }
-    let others = fleet.requests.iter().filter(|request| !is_among(chosen, request));
+    let others = state.requests.iter().filter(|request| !is_among(chosen, request));
     others.filter_map(|request| clear(*request)).map(|step| plan.push(step)).collect()
 }
 
@@ -136,7 +136,7 @@ fn write_claim(
     plan: &mut Plan,
 ) -> Option<StepId> {
     let claim = |request: &Request<'_>| {
-        (request.record.name.namespace.to_string(), request.member.to_owned())
+        (request.object.name.namespace.to_string(), request.member.to_owned())
     };
     let wanted: ServiceInUseBy = chosen.iter().map(claim).collect();
     // Also of those that hold the claim already: somebody may have taken theirs away.
@@ -178,31 +178,31 @@ pub(super) fn unclaim_operations(meta: &fleet_accumulator::Meta) -> Vec<Value> {
 
 /// A request made by a Go member carries no finalizer of the hub yet; it gets one before the claim.
 fn guard(request: &Request<'_>) -> Option<Step> {
-    let operations = add_finalizer(&request.record.meta, finalizers::INTERNAL_SERVICE_IMPORT);
-    (!operations.is_empty()).then(|| HUB.patch(request.record, operations))
+    let operations = add_finalizer(&request.object.meta, finalizers::INTERNAL_SERVICE_IMPORT);
+    (!operations.is_empty()).then(|| HUB.patch(request.object, operations))
 }
 
 /// The grant is the status of the request: a copy of the ServiceImport's.
-fn fulfil(request: Request<'_>, verdict: &Verdict<'_>) -> Option<Step> {
-    let wanted = &verdict.status;
-    (*request.record.status != *wanted).then(|| HUB.status(request.record, wanted))
+fn fulfil(request: Request<'_>, resolution: &PortResolution<'_>) -> Option<Step> {
+    let wanted = &resolution.status;
+    (*request.object.status != *wanted).then(|| HUB.status(request.object, wanted))
 }
 
 /// The status of a request without a grant.
 pub(super) fn clear(request: Request<'_>) -> Option<Step> {
-    let granted = !request.record.status.is_empty();
-    granted.then(|| HUB.status(request.record, &ServiceImportStatus::default()))
+    let granted = !request.object.status.is_empty();
+    granted.then(|| HUB.status(request.object, &ServiceImportStatus::default()))
 }
 
 /// Whether the plan has a write to the request: a second one would not fit its version.
 fn is_written(plan: &Plan, request: &Request<'_>) -> bool {
-    let name = &request.record.name;
+    let name = &request.object.name;
     plan.steps.iter().any(|step| step.kind == kinds::INTERNAL_SERVICE_IMPORT && step.name == *name)
 }
 
 /// A request that waits carries the name of the cluster it waits for.
-fn tell_who_holds(fleet: &Fleet<'_>, chosen: &[Request<'_>], plan: &mut Plan) {
-    for request in fleet.live_requests() {
+fn tell_who_holds(state: &ServiceState<'_>, chosen: &[Request<'_>], plan: &mut Plan) {
+    for request in state.live_requests() {
         let waits = !is_among(chosen, &request);
         let holder = chosen.first().filter(|_| waits).map(|holder| holder.member);
         if let Some(step) = tell(request, holder).filter(|_| !is_written(plan, &request)) {
@@ -214,18 +214,18 @@ fn tell_who_holds(fleet: &Fleet<'_>, chosen: &[Request<'_>], plan: &mut Plan) {
 /// Writes down whom a request waits for.
 pub(super) fn tell(request: Request<'_>, holder: Option<&str>) -> Option<Step> {
     let entry = [(annotations::IMPORT_HELD_BY, holder)];
-    let operations = set_entries(&request.record.meta, "annotations", &entry);
-    (!operations.is_empty()).then(|| HUB.patch(request.record, operations))
+    let operations = set_entries(&request.object.meta, "annotations", &entry);
+    (!operations.is_empty()).then(|| HUB.patch(request.object, operations))
 }
 
 /// A request goes once its member no longer holds the claim.
 fn release_leaving(
-    fleet: &Fleet<'_>,
+    state: &ServiceState<'_>,
     holders: &Holders,
     claim_write: Option<StepId>,
     plan: &mut Plan,
 ) {
-    for request in fleet.requests.iter().filter(|request| request.record.meta.is_terminating()) {
+    for request in state.requests.iter().filter(|request| request.object.meta.is_terminating()) {
         let may_hold = matches!(holders, Holders::Unreadable) || holders.list(request);
         if may_hold && claim_write.is_none() || is_written(plan, request) {
             continue;
@@ -238,6 +238,6 @@ fn release_leaving(
 
 /// Takes the hub's finalizer off a request.
 pub(super) fn release(request: &Request<'_>) -> Option<Step> {
-    let operations = remove_finalizer(&request.record.meta, finalizers::INTERNAL_SERVICE_IMPORT);
-    (!operations.is_empty()).then(|| HUB.patch(request.record, operations))
+    let operations = remove_finalizer(&request.object.meta, finalizers::INTERNAL_SERVICE_IMPORT);
+    (!operations.is_empty()).then(|| HUB.patch(request.object, operations))
 }

@@ -21,7 +21,7 @@ pub struct Owned<'a, T> {
     /// Name of the member cluster.
     pub member: &'a str,
     /// The object.
-    pub record: &'a Object<T>,
+    pub object: &'a Object<T>,
 }
 
 // Derived, these would ask for a `T` that is `Copy`.
@@ -35,7 +35,7 @@ impl<T> Copy for Owned<'_, T> {}
 
 /// Everything about one Service of the fleet. Objects whose references are refused are not in it.
 #[derive(Debug)]
-pub struct Fleet<'a> {
+pub struct ServiceState<'a> {
     /// What the agent was told at start.
     pub settings: &'a Settings,
     /// What slices can carry.
@@ -55,7 +55,7 @@ pub struct Fleet<'a> {
     pub(super) snapshot: &'a HubSnapshot,
 }
 
-impl<'a> Fleet<'a> {
+impl<'a> ServiceState<'a> {
     /// Gathers a Service from a snapshot; cost follows the Service, not the fleet.
     pub fn of(settings: &'a Settings, service: &'a ObjectName, snapshot: &'a HubSnapshot) -> Self {
         let import = snapshot.service_imports.get(service);
@@ -74,7 +74,7 @@ impl<'a> Fleet<'a> {
     }
 
     /// The resolved Service, if it is on its way out and nobody else holds it back.
-    pub fn import_to_let_go(&self) -> Option<&'a Object<ServiceImport>> {
+    pub fn releasable_import(&self) -> Option<&'a Object<ServiceImport>> {
         let import = self.import.filter(|import| import.meta.is_terminating());
         import.filter(|import| {
             import
@@ -92,12 +92,12 @@ impl<'a> Fleet<'a> {
 
     /// Exports that are not being deleted, oldest first.
     pub fn live_exports(&self) -> impl Iterator<Item = Owned<'a, InternalServiceExport>> {
-        self.exports.iter().copied().filter(|export| !export.record.meta.is_terminating())
+        self.exports.iter().copied().filter(|export| !export.object.meta.is_terminating())
     }
 
     /// Requests that are not being deleted, oldest first.
     pub fn live_requests(&self) -> impl Iterator<Item = Owned<'a, InternalServiceImport>> {
-        self.requests.iter().copied().filter(|request| !request.record.meta.is_terminating())
+        self.requests.iter().copied().filter(|request| !request.object.meta.is_terminating())
     }
 
     /// Distributed slices of a name in all namespaces, whatever Service they say they are of.
@@ -114,19 +114,19 @@ impl<'a> Fleet<'a> {
         name: &Arc<str>,
     ) -> impl Iterator<Item = Owned<'a, EndpointSliceExport>> + use<'a> {
         let slices = self.snapshot.slice_exports.by(&named(name));
-        slices.filter_map(|record| Some(Owned { member: owner_of(record)?, record }))
+        slices.filter_map(|object| Some(Owned { member: owner_of(object)?, object }))
     }
 }
 
 /// Age is the hub's creation time, then the member, then the uid: the same for every observer.
 fn owned<'a, T: FromMember + HasMeta>(
-    records: impl Iterator<Item = &'a Object<T>>,
+    objects: impl Iterator<Item = &'a Object<T>>,
 ) -> Vec<Owned<'a, T>> {
-    let owned = |record| owner_of(record).map(|member| Owned { member, record });
-    let mut owned: Vec<_> = records.filter_map(owned).collect();
+    let owned = |object| owner_of(object).map(|member| Owned { member, object });
+    let mut owned: Vec<_> = objects.filter_map(owned).collect();
     owned.sort_by(|a, b| {
-        let age = |owned: &Owned<'a, T>| (owned.record.meta().created, owned.member);
-        age(a).cmp(&age(b)).then_with(|| a.record.uid.cmp(&b.record.uid))
+        let age = |owned: &Owned<'a, T>| (owned.object.meta().created, owned.member);
+        age(a).cmp(&age(b)).then_with(|| a.object.uid.cmp(&b.object.uid))
     });
     owned
 }
