@@ -7,7 +7,9 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
-use fleet_accumulator::{Accumulator, Change, Object, Snapshot, SourceSet, Step, Tracked, View};
+use fleet_accumulator::{
+    Accumulator, Change, Object, Snapshot, SnapshotChange, SourceSet, Tracked, View,
+};
 use fleet_api::names::member_of_namespace;
 use fleet_api::{ExportedSliceSpec, ObjectName};
 use fleet_model::objects::EndpointSlice;
@@ -101,7 +103,7 @@ fn follow_all(watched: &Watched, service: &ObjectName) -> UnboundedReceiver<Sigh
 fn follow<S: Snapshot>(
     accumulator: &Accumulator<S>,
     sender: &UnboundedSender<Sighting>,
-    sightings: impl Fn(&Step<S>) -> Vec<Sighting> + Send + 'static,
+    sightings: impl Fn(&SnapshotChange<S>) -> Vec<Sighting> + Send + 'static,
 ) {
     let mut cursor = accumulator.cursor(SourceSet::EMPTY);
     let sender = sender.clone();
@@ -121,7 +123,7 @@ fn follow<S: Snapshot>(
 
 /// The objects of one view that differ, each with what is left of it.
 fn changed<'a, S, T: Tracked>(
-    step: &'a Step<S>,
+    step: &'a SnapshotChange<S>,
     view: impl Fn(&'a S) -> &'a View<T>,
 ) -> impl Iterator<Item = (&'a Object<T>, bool)> {
     step.diff(view).filter_map(|change| match change {
@@ -130,7 +132,7 @@ fn changed<'a, S, T: Tracked>(
     })
 }
 
-fn on_hub(step: &Step<HubSnapshot>, service: &ObjectName) -> Vec<Sighting> {
+fn on_hub(step: &SnapshotChange<HubSnapshot>, service: &ObjectName) -> Vec<Sighting> {
     let exports = changed(step, |it: &HubSnapshot| &it.slice_exports);
     let exports = exports.filter_map(|(record, gone)| {
         let member = member_of_namespace(&record.name.namespace)?;
@@ -146,7 +148,7 @@ fn on_hub(step: &Step<HubSnapshot>, service: &ObjectName) -> Vec<Sighting> {
 }
 
 fn sighting(
-    step: &Step<HubSnapshot>,
+    step: &SnapshotChange<HubSnapshot>,
     cluster: &str,
     stage: Stage,
     service: &ObjectName,
@@ -163,7 +165,7 @@ fn sighting(
 
 /// An imported slice has the name of the export that it comes from.
 fn on_member(
-    step: &Step<MemberSnapshot>,
+    step: &SnapshotChange<MemberSnapshot>,
     service: &ObjectName,
     name: &str,
     hub: &HubSnapshot,

@@ -13,9 +13,10 @@ use crate::metrics::{Metrics, Register, SourceMetrics};
 use crate::owner::{Arrival, Owner, Published, Wait};
 use crate::silence::silent;
 use crate::snapshot::{Field, FieldVisitor};
-use crate::source::Update;
 use crate::source::feed::{Feed, KubeFeed, SourceSpec};
-use crate::source::task::{Task, now};
+use crate::source::task::Task;
+use crate::source::update::Update;
+use crate::time::now;
 use crate::{Cursor, Expectation, Snapshot, SourceId, SourceInfo, SourceSet, SourceState, Tracked};
 
 /// Collects the sources of an accumulator before it starts.

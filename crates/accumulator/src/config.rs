@@ -10,7 +10,7 @@ pub struct Config {
     /// Failures in a row for so long make a source stale.
     pub stale_after: Duration,
     /// When many deletions at once need a second opinion.
-    pub brake: Brake,
+    pub mass_deletion: MassDeletionLimits,
     /// Longest pause between attempts to reach an API server that fails. It bounds how long a
     /// change waits once the server is back.
     pub max_backoff: Duration,
@@ -32,7 +32,7 @@ impl Default for Config {
         Self {
             page_size: 500,
             stale_after: Duration::from_secs(30),
-            brake: Brake::default(),
+            mass_deletion: MassDeletionLimits::default(),
             max_backoff: Duration::from_secs(5),
             recheck_required: Duration::from_secs(5),
             recheck_optional: Duration::from_mins(1),
@@ -55,8 +55,10 @@ impl Config {
         if self.relist_every.is_zero() {
             return Err("there must be a pause between two lists".to_owned());
         }
-        if !(0.0..=1.0).contains(&self.brake.fraction) {
-            return Err("the fraction of the delete brake must be between 0 and 1".to_owned());
+        if !(0.0..=1.0).contains(&self.mass_deletion.fraction) {
+            return Err(
+                "the fraction of the mass deletion limits must be between 0 and 1".to_owned()
+            );
         }
         Ok(())
     }
@@ -64,8 +66,8 @@ impl Config {
 
 /// Limit of how much one source may lose at once without a second look: the larger of both.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Brake {
-    /// Share of the source's objects, 0 to 1; 0 switches the brake off.
+pub struct MassDeletionLimits {
+    /// Share of the source's objects, 0 to 1; 0 switches them off.
     pub fraction: f64,
     /// Number of objects that may always go.
     pub floor: usize,
@@ -77,7 +79,7 @@ pub struct Brake {
     pub released_for: Duration,
 }
 
-impl Default for Brake {
+impl Default for MassDeletionLimits {
     fn default() -> Self {
         Self {
             fraction: 0.3,
@@ -89,18 +91,18 @@ impl Default for Brake {
     }
 }
 
-impl Brake {
+impl MassDeletionLimits {
     /// For kinds that agents can do without, and whose definition may therefore go at any time: every
     /// deletion counts.
     #[must_use]
-    pub(crate) fn at_once(self) -> Self {
+    pub(crate) fn none_allowed(self) -> Self {
         let fraction = if self.fraction > 0.0 { f64::MIN_POSITIVE } else { 0.0 };
         Self { fraction, floor: 0, ..self }
     }
 
     /// Whether `lost` of `total` objects are too many to believe at once.
     #[allow(clippy::cast_precision_loss, reason = "a limit; nobody has 2^52 objects of a kind")]
-    pub fn stops(&self, lost: usize, total: usize) -> bool {
+    pub fn exceeded_by(&self, lost: usize, total: usize) -> bool {
         self.fraction > 0.0 && lost > self.floor && lost as f64 > self.fraction * total as f64
     }
 }
@@ -110,13 +112,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_brake_lets_the_larger_of_both_limits_go() {
-        let brake = Brake::default();
-        assert!(!brake.stops(20, 20));
-        assert!(brake.stops(21, 21));
-        assert!(!brake.stops(30, 100));
-        assert!(brake.stops(31, 100));
-        assert!(!Brake { fraction: 0.0, ..brake }.stops(100, 100));
+    fn the_larger_of_both_limits_counts() {
+        let limits = MassDeletionLimits::default();
+        assert!(!limits.exceeded_by(20, 20));
+        assert!(limits.exceeded_by(21, 21));
+        assert!(!limits.exceeded_by(30, 100));
+        assert!(limits.exceeded_by(31, 100));
+        assert!(!MassDeletionLimits { fraction: 0.0, ..limits }.exceeded_by(100, 100));
     }
 
     #[test]
@@ -126,7 +128,7 @@ mod tests {
         assert!(Config { batch: 0, ..Config::default() }.validate().is_err());
         let relist_every = Duration::ZERO;
         assert!(Config { relist_every, ..Config::default() }.validate().is_err());
-        let brake = Brake { fraction: 1.5, ..Brake::default() };
-        assert!(Config { brake, ..Config::default() }.validate().is_err());
+        let mass_deletion = MassDeletionLimits { fraction: 1.5, ..MassDeletionLimits::default() };
+        assert!(Config { mass_deletion, ..Config::default() }.validate().is_err());
     }
 }

@@ -8,7 +8,7 @@ use tokio::sync::watch;
 
 use crate::metrics::Metrics;
 use crate::owner::{Arrival, Published};
-use crate::source::task::now;
+use crate::time::now;
 use crate::{AnyView, Change, Snapshot, SourceSet, Tracked, View, diff};
 
 /// Reads the snapshots of one consumer in steps. Cursors are independent of each other, and a slow
@@ -30,7 +30,7 @@ pub struct Cursor<S> {
 
 /// Everything that happened since the last committed step.
 #[derive(Debug)]
-pub struct Step<S> {
+pub struct SnapshotChange<S> {
     /// What the consumer had. Empty and pending in the first step.
     pub old: Arc<S>,
     /// What is there now.
@@ -40,7 +40,7 @@ pub struct Step<S> {
     changes: AtomicUsize,
 }
 
-impl<S> Step<S> {
+impl<S> SnapshotChange<S> {
     /// A step between two snapshots, for tests of what reads steps.
     pub fn between(old: Arc<S>, new: Arc<S>, received: Instant) -> Self {
         Self { old, new, received, changes: AtomicUsize::new(0) }
@@ -83,7 +83,7 @@ impl<S: Snapshot> Cursor<S> {
     /// fails waits before trying again.
     ///
     /// Cancel safe.
-    pub async fn next(&mut self) -> Option<Step<S>> {
+    pub async fn next(&mut self) -> Option<SnapshotChange<S>> {
         loop {
             if let Some(step) = self.look() {
                 return Some(step);
@@ -93,12 +93,12 @@ impl<S: Snapshot> Cursor<S> {
     }
 
     /// The next step if there is one already.
-    pub fn try_next(&mut self) -> Option<Step<S>> {
+    pub fn try_next(&mut self) -> Option<SnapshotChange<S>> {
         self.look()
     }
 
     /// The consumer has dealt with the step.
-    pub fn commit(&mut self, step: Step<S>) {
+    pub fn commit(&mut self, step: SnapshotChange<S>) {
         #[allow(clippy::cast_precision_loss, reason = "a count for a histogram")]
         self.metrics.step_changes.observe(step.changes.into_inner() as f64);
         self.base = step.new;
@@ -106,7 +106,7 @@ impl<S: Snapshot> Cursor<S> {
         self.pending = None;
     }
 
-    fn look(&mut self) -> Option<Step<S>> {
+    fn look(&mut self) -> Option<SnapshotChange<S>> {
         let (new, arrived) = {
             let published = self.published.borrow_and_update();
             (Arc::clone(&published.snapshot), self.arrival.take())
@@ -125,7 +125,7 @@ impl<S: Snapshot> Cursor<S> {
             return None;
         }
         let received = *self.pending.get_or_insert_with(now);
-        Some(Step::between(Arc::clone(&self.base), new, received))
+        Some(SnapshotChange::between(Arc::clone(&self.base), new, received))
     }
 
     fn differs(&self, new: &S) -> bool {

@@ -23,12 +23,12 @@ pub struct Meta {
     pub generation: i64,
     /// When the API server stored the object first.
     pub created: Option<Timestamp>,
-    marks: Arc<Marks>,
+    shared: Arc<SharedMeta>,
 }
 
 /// The part of the metadata that most objects of a kind have in common: it is kept once.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Marks {
+pub struct SharedMeta {
     /// `deletionTimestamp`: when deletion was asked for, while finalizers hold the object.
     pub deleted: Option<Timestamp>,
     /// Labels.
@@ -41,14 +41,14 @@ pub struct Marks {
     pub owners: Box<[OwnerReference]>,
 }
 
-static MARKS: LazyLock<Mutex<Shared<Marks>>> = LazyLock::new(Mutex::default);
+static SHARED: LazyLock<Mutex<Shared<SharedMeta>>> = LazyLock::new(Mutex::default);
 
 // Owner references are compared field by field and hold text and flags only; the generated type
 // merely lacks the marker.
 impl Eq for Meta {}
-impl Eq for Marks {}
+impl Eq for SharedMeta {}
 
-impl Hash for Marks {
+impl Hash for SharedMeta {
     fn hash<H: Hasher>(&self, state: &mut H) {
         let Self { deleted, labels, annotations, finalizers, owners } = self;
         (deleted, labels, annotations, finalizers).hash(state);
@@ -57,10 +57,10 @@ impl Hash for Marks {
 }
 
 impl Deref for Meta {
-    type Target = Marks;
+    type Target = SharedMeta;
 
-    fn deref(&self) -> &Marks {
-        &self.marks
+    fn deref(&self) -> &SharedMeta {
+        &self.shared
     }
 }
 
@@ -71,7 +71,7 @@ impl Meta {
             let entries = map.iter().flatten().filter(|(key, _)| key.as_str() != LAST_APPLIED);
             entries.map(|(key, value)| (shared_text(key), known_text(value))).collect()
         };
-        let marks = Marks {
+        let shared = SharedMeta {
             deleted: meta.deletion_timestamp.as_ref().map(|time| time.0),
             labels: texts(&meta.labels),
             annotations: texts(&meta.annotations),
@@ -81,7 +81,7 @@ impl Meta {
         Self {
             generation: meta.generation.unwrap_or_default(),
             created: meta.creation_timestamp.as_ref().map(|time| time.0),
-            marks: MARKS.lock().share(marks),
+            shared: SHARED.lock().share(shared),
         }
     }
 

@@ -11,6 +11,7 @@ use prometheus::{
     IntGaugeVec, Opts,
 };
 
+use crate::time::now;
 use crate::{SourceInfo, SourceState};
 
 /// Takes collectors: a registry, or whoever lists what there is.
@@ -294,7 +295,7 @@ impl Collector for Ages {
     }
 
     fn collect(&self) -> Vec<MetricFamily> {
-        let now = tokio::time::Instant::now().into_std();
+        let now = now();
         for SourceMetrics(source) in &self.sources {
             let last = Duration::from_millis(source.last_event.load(Ordering::Relaxed));
             let age = now.saturating_duration_since(source.started + last);

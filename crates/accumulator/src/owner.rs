@@ -9,9 +9,8 @@ use fleet_api::ObjectName;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::metrics::{Metrics, Reason};
-use crate::source::Update;
-use crate::source::state::Touched;
-use crate::source::task::now;
+use crate::source::update::{Touched, Update};
+use crate::time::now;
 use crate::{Expectation, Snapshot, SourceId, SourceSet};
 
 /// The newest snapshot, as cursors see it.

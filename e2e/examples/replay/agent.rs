@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use fleet_accumulator::macros::{Field, FieldVisitor};
 use fleet_accumulator::{
-    Accumulator, Builder, Config, Cursor, Events, Feed, Heard, Served, Snapshot, SourceId,
-    SourceSet, Step, Tracked,
+    Accumulator, Builder, Config, Cursor, Discovered, Events, Feed, Snapshot, SnapshotChange,
+    SourceId, SourceSet, Tracked, WatchItem,
 };
 use futures::future::BoxFuture;
 use futures::stream::{self, StreamExt};
@@ -67,13 +67,13 @@ impl<S: Snapshot> Agent<S> {
     }
 
     /// Reads everything that was sent. `None` if nothing of it is another content.
-    pub(crate) fn turn(&mut self) -> Option<Step<S>> {
+    pub(crate) fn turn(&mut self) -> Option<SnapshotChange<S>> {
         self.runtime.block_on(async { tokio::time::sleep(A_MOMENT).await });
         self.cursor.try_next()
     }
 
     /// The step is dealt with.
-    pub(crate) fn commit(&mut self, step: Step<S>) {
+    pub(crate) fn commit(&mut self, step: SnapshotChange<S>) {
         self.cursor.commit(step);
     }
 }
@@ -108,11 +108,11 @@ impl<T: Tracked> Feed<T> for Texts<T> {
             receiver.recv().await.map(|sent| (sent, receiver))
         });
         let events = sent.flat_map(|sent| stream::iter(events::<T>(sent)));
-        events.map(|event| Heard::Event(Ok(event))).boxed()
+        events.map(|event| WatchItem::Event(Ok(event))).boxed()
     }
 
-    fn served(&mut self) -> BoxFuture<'_, kube::Result<Served>> {
-        Box::pin(std::future::ready(Ok(Served::Yes)))
+    fn discover(&mut self) -> BoxFuture<'_, kube::Result<Discovered>> {
+        Box::pin(std::future::ready(Ok(Discovered::Served)))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use fleet_accumulator::{ClusterId, Snapshot, SourceSet, Step};
+use fleet_accumulator::{ClusterId, Snapshot, SnapshotChange, SourceSet};
 use fleet_api::{ObjectName, ResourceKind, kinds};
 use fleet_model::served::Served;
 use fleet_runtime::controller::Controller;
@@ -46,7 +46,7 @@ impl<R: Controller> Desk<R> {
     }
 
     /// Plans for what the step marks.
-    fn plans(&mut self, step: &Step<R::Snapshot>, now: Timestamp) -> Vec<(R::Key, Plan)> {
+    fn plans(&mut self, step: &SnapshotChange<R::Snapshot>, now: Timestamp) -> Vec<(R::Key, Plan)> {
         let mut keys = std::mem::take(&mut self.again);
         self.controller.dirty(&step.old, &step.new, &mut |key| {
             keys.insert(key);

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail};
 use fleet_accumulator::{
     Accumulator, AnyView, Builder, Change, Config, Cursor, Object, ResourceVersion, Snapshot,
-    SourceSet, SourceSpec, SourceState, Step, Tracked, Uid, View, views,
+    SnapshotChange, SourceSet, SourceSpec, SourceState, Tracked, Uid, View, views,
 };
 use fleet_api::ObjectName;
 use fleet_e2e::proxy::Proxy;
@@ -213,7 +213,7 @@ pub(crate) struct Fold<T> {
 }
 
 impl<T: Tracked> Fold<T> {
-    fn take<S: Snapshot>(&mut self, step: &Step<S>, view: fn(&S) -> &View<T>) {
+    fn take<S: Snapshot>(&mut self, step: &SnapshotChange<S>, view: fn(&S) -> &View<T>) {
         if step.new.seq() < step.old.seq() {
             self.wrong.push(format!("from {} back to {}", step.old.seq(), step.new.seq()));
         }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
 
-use fleet_accumulator::{Events, Feed, Heard, Served, Tracked};
+use fleet_accumulator::{Discovered, Events, Feed, Tracked, WatchItem};
 use fleet_api::ObjectName;
 use futures::future::BoxFuture;
 use futures::stream::{self, StreamExt};
@@ -48,13 +48,13 @@ impl<T: Tracked> Feed<T> for ModelFeed<T> {
         };
         tokio::spawn(watching.run());
         let events = stream::unfold(receiver, |mut receiver| async move {
-            receiver.recv().await.map(|event| (Heard::Event(Ok(event)), receiver))
+            receiver.recv().await.map(|event| (WatchItem::Event(Ok(event)), receiver))
         });
         events.boxed()
     }
 
-    fn served(&mut self) -> BoxFuture<'_, kube::Result<Served>> {
-        Box::pin(std::future::ready(Ok(Served::Yes)))
+    fn discover(&mut self) -> BoxFuture<'_, kube::Result<Discovered>> {
+        Box::pin(std::future::ready(Ok(Discovered::Served)))
     }
 }
 

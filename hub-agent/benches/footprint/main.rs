@@ -9,7 +9,9 @@ mod server;
 use std::collections::BTreeSet;
 
 use allocation_counter::{AllocationInfo, measure};
-use fleet_accumulator::{Accumulator, AnyView, Config, Snapshot, SourceSet, SourceSpec, Step};
+use fleet_accumulator::{
+    Accumulator, AnyView, Config, Snapshot, SnapshotChange, SourceSet, SourceSpec,
+};
 use fleet_model::served::Served;
 use fleet_runtime::controller::Controller;
 use hub_agent::service::ServiceController;
@@ -104,7 +106,7 @@ fn listed(
 async fn start(
     client: &Client,
     sources: SourceSet,
-) -> (Accumulator<HubSnapshot>, Step<HubSnapshot>) {
+) -> (Accumulator<HubSnapshot>, SnapshotChange<HubSnapshot>) {
     let mut builder = Accumulator::builder(Config::default());
     for source in HubSnapshot::sources().iter().filter(|source| sources.contains(source.id)) {
         builder = builder.source(source.id, SourceSpec::new(client.clone()));
@@ -115,7 +117,7 @@ async fn start(
 }
 
 /// The fleet is at rest: else the objects were not what the agents write.
-fn plan(controller: &ServiceController, step: &Step<HubSnapshot>) {
+fn plan(controller: &ServiceController, step: &SnapshotChange<HubSnapshot>) {
     let mut keys = BTreeSet::new();
     controller.dirty(&step.old, &step.new, &mut |key| {
         keys.insert(key);

@@ -8,7 +8,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use fleet_accumulator::{Accumulator, Brake, Snapshot as _};
+use fleet_accumulator::{Accumulator, MassDeletionLimits, Snapshot as _};
 use fleet_api::{ObjectName, events};
 use fleet_model::objects::HasMeta;
 use fleet_model::steps::LOCAL;
@@ -34,7 +34,7 @@ fn kept(identity: &Identity, snapshot: &MemberSnapshot) -> usize {
         all += 1;
         lost += usize::from(snapshot.slice_imports.get(&copy).is_none());
     }
-    if Brake::default().stops(lost, all) { lost } else { 0 }
+    if MassDeletionLimits::default().exceeded_by(lost, all) { lost } else { 0 }
 }
 
 /// Whether the slices of a Service whose copies are gone stay; the user is told.

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use fleet_api::ObjectName;
 
 use super::item::Item;
-use super::state::{Command, Listing, Machine, Touched};
+use super::state::{Command, Listing, Machine};
+use super::update::Touched;
 use crate::view::interleaved;
 use crate::{Object, SourceState, Tracked, Uid};
 
@@ -79,7 +80,7 @@ impl<T: Tracked> Machine<T> {
         let expected = self.held.take().unwrap_or_default();
         let (agreed, new): (BTreeSet<_>, BTreeSet<_>) =
             losses.into_iter().partition(|loss| expected.contains(loss));
-        let too_many = self.config.brake.stops(new.len(), self.view.len());
+        let too_many = self.config.mass_deletion.exceeded_by(new.len(), self.view.len());
         let wait = too_many || (self.suspicious && !new.is_empty());
         let go = agreed.iter().chain(new.iter().filter(|_| !wait));
         for (name, _) in go {

@@ -21,31 +21,31 @@ use crate::Tracked;
 
 /// What discovery says of a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Served {
+pub enum Discovered {
     /// It is served and objects can be created.
-    Yes,
+    Served,
     /// It is served, but about to go: a definition that is being deleted loses `create` first.
-    Ending,
+    Terminating,
     /// It is not served.
-    No,
+    Absent,
 }
 
 /// Something that came from an API server.
 #[derive(Debug)]
-pub enum Heard<W> {
+pub enum WatchItem<W> {
     /// An event of the list or the watch, or a failure.
     Event(watcher::Result<watcher::Event<W>>),
     /// A request is on its way: until something comes back, there is no connection for certain.
     /// `watcher` replaces a silent watch without a word, so that an API server which has fallen
     /// silent would go unnoticed until some timeout of the new connection.
-    Asked,
+    Requested,
     /// The API server has accepted a watch. `watcher` does not tell, and a quiet kind would look
     /// broken for as long as nothing changes.
     WatchStarted,
 }
 
 /// What one source hears.
-pub type Events<W> = BoxStream<'static, Heard<W>>;
+pub type Events<W> = BoxStream<'static, WatchItem<W>>;
 
 /// An API server, as far as one source needs it. Tests feed events by hand.
 pub trait Feed<T: Tracked>: Send + 'static {
@@ -53,7 +53,7 @@ pub trait Feed<T: Tracked>: Send + 'static {
     fn open(&mut self) -> Events<T::Wire>;
 
     /// Asks discovery for the kind.
-    fn served(&mut self) -> BoxFuture<'_, kube::Result<Served>>;
+    fn discover(&mut self) -> BoxFuture<'_, kube::Result<Discovered>>;
 
     /// Something that only changes when the client talks to another cluster; `None` if it cannot
     /// be read.
@@ -154,19 +154,19 @@ impl<T: Tracked> Feed<T> for KubeFeed<T> {
             scoped.wire
         };
         let events =
-            events.map(move |event| Heard::Event(event.map(|event| each(event, &unscope))));
+            events.map(move |event| WatchItem::Event(event.map(|event| each(event, &unscope))));
         let notices = stream::unfold(notices, async |mut notices| {
             let notice = notices.recv().await?;
             let heard = match notice {
-                Notice::Asked => Heard::Asked,
-                Notice::WatchStarted => Heard::WatchStarted,
+                Notice::Requested => WatchItem::Requested,
+                Notice::WatchStarted => WatchItem::WatchStarted,
             };
             Some((heard, notices))
         });
         stream::select(notices, events).boxed()
     }
 
-    fn served(&mut self) -> BoxFuture<'_, kube::Result<Served>> {
+    fn discover(&mut self) -> BoxFuture<'_, kube::Result<Discovered>> {
         let client = self.spec.client.clone();
         Box::pin(async move {
             let version = T::Wire::api_version(&());
@@ -177,15 +177,19 @@ impl<T: Tracked> Feed<T> for KubeFeed<T> {
             };
             let resources = match resources {
                 Ok(list) => list.resources,
-                Err(kube::Error::Api(status)) if status.code == 404 => return Ok(Served::No),
+                Err(kube::Error::Api(status)) if status.code == 404 => {
+                    return Ok(Discovered::Absent);
+                }
                 Err(error) => return Err(error),
             };
             let plural = T::Wire::plural(&());
             let found = resources.iter().find(|resource| resource.name == plural);
             Ok(match found {
-                None => Served::No,
-                Some(resource) if resource.verbs.iter().any(|verb| verb == "create") => Served::Yes,
-                Some(_) => Served::Ending,
+                None => Discovered::Absent,
+                Some(resource) if resource.verbs.iter().any(|verb| verb == "create") => {
+                    Discovered::Served
+                }
+                Some(_) => Discovered::Terminating,
             })
         })
     }
@@ -205,7 +209,7 @@ impl<T: Tracked> Feed<T> for KubeFeed<T> {
 const ANSWER_WITHIN: Duration = Duration::from_mins(1);
 
 enum Notice {
-    Asked,
+    Requested,
     WatchStarted,
 }
 
@@ -221,7 +225,7 @@ fn eavesdrop(client: &Client) -> (Client, mpsc::UnboundedReceiver<Notice>) {
             let query = request.uri().query().unwrap_or_default();
             let is_watch = query.split('&').any(|pair| pair == "watch=true");
             // Nobody listens any more: then nobody reads the answer either.
-            let _ = sender.send(Notice::Asked);
+            let _ = sender.send(Notice::Requested);
             let answer = tokio::time::timeout(ANSWER_WITHIN, client.send(request)).await;
             let response = answer.map_err(|_| {
                 let seconds = ANSWER_WITHIN.as_secs();

@@ -5,7 +5,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::runtime::watcher;
 
 use super::error::Failure;
-use super::feed::Heard;
+use super::feed::WatchItem;
 use crate::shared::shared_text;
 use crate::wire::defect;
 use crate::{ResourceVersion, Tracked, Uid};
@@ -36,7 +36,7 @@ pub(crate) enum Input<T> {
     /// An object is gone.
     Deleted { name: ObjectName, uid: Uid },
     /// A request is on its way.
-    Asked,
+    Requested,
     /// The API server has accepted a watch.
     WatchStarted,
     /// Something went wrong.
@@ -45,11 +45,11 @@ pub(crate) enum Input<T> {
 
 impl<T: Tracked> Input<T> {
     /// Reads an event and drops what is not kept of it.
-    pub(crate) fn read(heard: Heard<T::Wire>) -> Self {
+    pub(crate) fn read(heard: WatchItem<T::Wire>) -> Self {
         let event = match heard {
-            Heard::Event(event) => event,
-            Heard::Asked => return Self::Asked,
-            Heard::WatchStarted => return Self::WatchStarted,
+            WatchItem::Event(event) => event,
+            WatchItem::Requested => return Self::Requested,
+            WatchItem::WatchStarted => return Self::WatchStarted,
         };
         match event {
             Ok(watcher::Event::Init) => Self::Init,
@@ -72,7 +72,7 @@ impl<T: Tracked> Input<T> {
             Self::InitDone => "init_done",
             Self::Applied(_) => "applied",
             Self::Deleted { .. } => "deleted",
-            Self::Asked => "asked",
+            Self::Requested => "asked",
             Self::WatchStarted => "watch_started",
             Self::Failed(_) => "failed",
         }

@@ -8,9 +8,10 @@ use std::time::{Duration, Instant};
 
 use fleet_api::ObjectName;
 
-use super::brake::DeleteBrake;
 use super::error::{Class, Failure};
 use super::item::{Input, Item};
+use super::mass_deletion::MassDeletionGuard;
+use super::update::Touched;
 use crate::config::Config;
 use crate::metrics::SourceMetrics;
 use crate::{SourceState, Tracked, Uid, View};
@@ -29,20 +30,12 @@ pub(crate) enum Command {
     Rebuild,
     /// Start a new stream at once: the pause is over.
     Relist,
-    /// Start a new stream for the second list of the brake.
+    /// Start a new stream for the second list that confirms a mass deletion.
     Confirm,
     /// Ask discovery whether the kind is served, then go on accordingly.
-    AskServed,
+    Discover,
     /// The kind is not served: look again later.
     Recheck,
-}
-
-/// Names that changed since they were taken last.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Touched {
-    Names(Vec<ObjectName>),
-    /// A whole list was applied.
-    All,
 }
 
 /// A list on its way.
@@ -69,14 +62,15 @@ pub(crate) struct Machine<T: Tracked> {
     pub(super) held: Option<BTreeSet<(ObjectName, Uid)>>,
     /// The next list may come from another cluster: no loss is believed at once.
     pub(super) suspicious: bool,
-    brake: DeleteBrake,
+    guard: MassDeletionGuard,
 }
 
 impl<T: Tracked> Machine<T> {
     pub(crate) fn new(config: Config, metrics: SourceMetrics, optional: bool) -> Self {
-        let brake = if optional { config.brake.at_once() } else { config.brake };
+        let limits =
+            if optional { config.mass_deletion.none_allowed() } else { config.mass_deletion };
         Self {
-            brake: DeleteBrake::new(brake),
+            guard: MassDeletionGuard::new(limits),
             config,
             metrics,
             view: View::default(),
@@ -114,7 +108,7 @@ impl<T: Tracked> Machine<T> {
 
     /// Whether `input` is one deletion too many: it must not be handled before discovery was
     /// asked.
-    pub(crate) fn brakes(&mut self, input: &Input<T>, now: Instant) -> bool {
+    pub(crate) fn must_confirm(&mut self, input: &Input<T>, now: Instant) -> bool {
         if self.listing.is_some() {
             return false;
         }
@@ -124,12 +118,12 @@ impl<T: Tracked> Machine<T> {
             _ => return false,
         };
         let ours = self.view.get(name).is_some_and(|record| record.uid == *uid);
-        ours && self.brake.count(uid, gone, self.view.len(), now)
+        ours && self.guard.count(uid, gone, self.view.len(), now)
     }
 
     /// Discovery says that the kind is well: deletions are believed for a while.
     pub(crate) fn release(&mut self, now: Instant) {
-        self.brake.release(now);
+        self.guard.release(now);
     }
 
     /// Discovery says that the kind is not served. The content stays as it is.
@@ -188,7 +182,7 @@ impl<T: Tracked> Machine<T> {
                 }
             }
             // Like a failure until the answer comes, and forgotten then.
-            Input::Asked => {
+            Input::Requested => {
                 self.failing.get_or_insert(Failing { since: now });
             }
             Input::WatchStarted => {
@@ -212,7 +206,7 @@ impl<T: Tracked> Machine<T> {
                 self.forbidden(verb, &failure.message, now);
                 return Command::Rebuild;
             }
-            Class::NotFound => return Command::AskServed,
+            Class::NotFound => return Command::Discover,
             _ => {}
         }
         self.trouble(failure, now);
@@ -277,7 +271,7 @@ impl<T: Tracked> Machine<T> {
 
     fn begin(&mut self) {
         self.listing = Some(Listing { seen: HashSet::new(), fresh: Vec::new() });
-        self.brake.reset();
+        self.guard.reset();
     }
 
     fn forget_list(&mut self) {

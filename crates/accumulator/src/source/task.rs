@@ -9,14 +9,15 @@ use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
 use futures::StreamExt;
 use tokio::sync::mpsc;
 
-use super::Update;
 use super::error::{Class, Failure};
-use super::feed::{Feed, Heard, Served};
+use super::feed::{Discovered, Feed, WatchItem};
 use super::item::Input;
 use super::state::{Command, Machine};
+use super::update::Update;
 use crate::config::Config;
 use crate::metrics::{Reason, SourceMetrics};
 use crate::snapshot::Field;
+use crate::time::now;
 use crate::{Snapshot, SourceInfo, SourceState, Tracked};
 
 /// Events that are put into one update at most, if they are there already. Nothing is waited for.
@@ -67,11 +68,6 @@ struct Published {
 /// The owner is gone: nothing is left to do.
 struct Closed;
 
-/// Monotonic time that tests can stop.
-pub(crate) fn now() -> Instant {
-    tokio::time::Instant::now().into_std()
-}
-
 /// Waits for a moment, or for ever.
 async fn at(time: Option<Instant>) {
     match time {
@@ -120,15 +116,15 @@ impl<S: Snapshot, T: Tracked> Task<S, T> {
     /// One stream, and what its end asks for.
     async fn turn(&mut self) -> Result<(), Closed> {
         let mut command = self.follow().await?;
-        if command == Command::AskServed {
-            command = self.is_it_missing().await?;
+        if command == Command::Discover {
+            command = self.check_missing().await?;
         }
         match command {
             Command::Confirm => {
                 let (cluster, kind) = (self.info.cluster.as_str(), self.info.kind.kind);
                 let object_count = self.machine.view().len();
                 tracing::warn!(cluster, kind, object_count, "Many objects vanished at once");
-                tokio::time::sleep(self.config.brake.confirm_after).await;
+                tokio::time::sleep(self.config.mass_deletion.confirm_after).await;
             }
             Command::Recheck => self.await_served().await?,
             Command::Relist => {}
@@ -201,14 +197,14 @@ impl<S: Snapshot, T: Tracked> Task<S, T> {
 
     async fn take(
         &mut self,
-        heard: Heard<T::Wire>,
+        heard: WatchItem<T::Wire>,
         received: Instant,
     ) -> Result<Option<Command>, Closed> {
         let input = Input::read(heard);
-        if self.machine.brakes(&input, received) {
+        if self.machine.must_confirm(&input, received) {
             // What came before does not wait for the answer.
             self.publish(received).await?;
-            if let Some(command) = self.are_deletions_true().await? {
+            if let Some(command) = self.confirm_deletions().await? {
                 return Ok(Some(command));
             }
         }
@@ -293,22 +289,22 @@ impl<S: Snapshot, T: Tracked> Task<S, T> {
         self.pause_for(jittered(RESUME_AFTER)).await
     }
 
-    async fn ask_served(&mut self) -> Result<Served, Failure> {
-        let answer = tokio::time::timeout(ASK_WITHIN, self.feed.served()).await;
+    async fn discover(&mut self) -> Result<Discovered, Failure> {
+        let answer = tokio::time::timeout(ASK_WITHIN, self.feed.discover()).await;
         let silent =
             || Failure { class: Class::Failed, message: "discovery did not answer".into() };
         answer.map_err(|_| silent())?.map_err(Failure::from)
     }
 
     /// Many deletions came at once. `None` if they are to be believed.
-    async fn are_deletions_true(&mut self) -> Result<Option<Command>, Closed> {
+    async fn confirm_deletions(&mut self) -> Result<Option<Command>, Closed> {
         loop {
-            match self.ask_served().await {
-                Ok(Served::Yes) => {
+            match self.discover().await {
+                Ok(Discovered::Served) => {
                     self.machine.release(now());
                     return Ok(None);
                 }
-                Ok(Served::Ending | Served::No) => {
+                Ok(Discovered::Terminating | Discovered::Absent) => {
                     let command = self.machine.missing(now());
                     self.publish(now()).await?;
                     return Ok(Some(command));
@@ -324,10 +320,10 @@ impl<S: Snapshot, T: Tracked> Task<S, T> {
 
     /// The API server answered "not found". Either the kind is missing, or that is a failure like
     /// others.
-    async fn is_it_missing(&mut self) -> Result<Command, Closed> {
-        let command = match self.ask_served().await {
-            Ok(Served::No) => self.machine.missing(now()),
-            Ok(Served::Yes | Served::Ending) => {
+    async fn check_missing(&mut self) -> Result<Command, Closed> {
+        let command = match self.discover().await {
+            Ok(Discovered::Absent) => self.machine.missing(now()),
+            Ok(Discovered::Served | Discovered::Terminating) => {
                 let message = "not found, though discovery lists the kind".into();
                 self.machine.trouble(&Failure { class: Class::NotFound, message }, now());
                 Command::Rebuild
@@ -353,7 +349,7 @@ impl<S: Snapshot, T: Tracked> Task<S, T> {
                 () = tokio::time::sleep(jittered(every)) => {}
                 () = self.outbox.closed() => return Err(Closed),
             }
-            if matches!(self.ask_served().await, Ok(Served::Yes)) {
+            if matches!(self.discover().await, Ok(Discovered::Served)) {
                 return Ok(());
             }
         }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::time::timeout;
 
 use crate::support::{Rig, Tap, Thing, World, local, name, record, texts, thing};
-use fleet_accumulator::{Change, Cursor, SourceSet, Step};
+use fleet_accumulator::{Change, Cursor, SnapshotChange, SourceSet};
 
 async fn listed(rig: &mut Rig, things: &[(&str, &str)]) -> (Tap, Cursor<World>) {
     let mut cursor = rig.accumulator.cursor(local());
@@ -20,7 +20,7 @@ async fn listed(rig: &mut Rig, things: &[(&str, &str)]) -> (Tap, Cursor<World>) 
     (tap, cursor)
 }
 
-fn summary(step: &Step<World>) -> Vec<String> {
+fn summary(step: &SnapshotChange<World>) -> Vec<String> {
     let line = |change: Change<'_, Thing>| match change {
         Change::Added(new) => format!("+{}={}", new.name.name, new.text),
         Change::Updated { old, new } => format!("{}: {}>{}", new.name.name, old.text, new.text),
@@ -31,7 +31,7 @@ fn summary(step: &Step<World>) -> Vec<String> {
 }
 
 /// Does to `state` what a step says.
-fn fold(state: &mut BTreeMap<String, String>, step: &Step<World>) {
+fn fold(state: &mut BTreeMap<String, String>, step: &SnapshotChange<World>) {
     for change in step.diff(|world| &world.things) {
         match (change.old(), change.new()) {
             (_, Some(new)) => state.insert(new.name.name.to_string(), new.text.clone()),

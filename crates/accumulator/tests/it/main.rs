@@ -1,10 +1,10 @@
 //! Whole accumulators with events fed by hand and time that stands still.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod brake;
 mod cursors;
 mod gate;
 mod kube_feed;
+mod mass_deletion;
 mod properties;
 mod speed;
 mod states;

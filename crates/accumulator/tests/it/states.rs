@@ -152,21 +152,21 @@ async fn silence_makes_a_source_stale_in_time_and_a_list_is_waited_for() {
     let (mut rig, tap) = live().await;
     let began = Instant::now();
     // The watch has ended; nothing answers the request for the next one.
-    tap.asked();
+    tap.requested();
     let stale = rig.until(|world| state(world, World::things()) == "stale").await;
     let after = began.elapsed();
     assert!((30..=31).contains(&after.as_secs()), "stale after {after:?}");
     assert_eq!(stale.things.len(), 3, "the content stays");
     let second = rig.things.tap().await;
     second.event(Event::Init);
-    second.asked();
+    second.requested();
     tokio::time::sleep(Duration::from_secs(20)).await;
     assert!(second.is_read(), "a list that nobody has refused is not asked for again");
     assert_eq!(state(&rig.accumulator.snapshot(), World::things()), "stale");
     second.event(Event::InitApply(thing("a", "1", 5, "x")));
     second.event(Event::InitDone);
     rig.until(|world| state(world, World::things()) == "live").await;
-    second.asked();
+    second.requested();
     second.watch_started();
     tokio::time::sleep(Duration::from_mins(20)).await;
     assert_eq!(state(&rig.accumulator.snapshot(), World::things()), "live", "quiet is not silent");

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use fleet_accumulator::{
-    Accumulator, Config, Events, Feed, Heard, Object, Served, Snapshot, SourceSet, Tracked, View,
+    Accumulator, Config, Discovered, Events, Feed, Object, Snapshot, SourceSet, Tracked, View,
+    WatchItem,
 };
 use fleet_api::{ObjectName, ResourceKind};
 use futures::StreamExt;
@@ -92,23 +93,23 @@ pub(crate) fn refusal(code: u16) -> kube::Error {
 }
 
 /// One stream that a source has opened.
-pub(crate) struct Tap(mpsc::UnboundedSender<Heard<ConfigMap>>);
+pub(crate) struct Tap(mpsc::UnboundedSender<WatchItem<ConfigMap>>);
 
 impl Tap {
     pub(crate) fn event(&self, event: watcher::Event<ConfigMap>) {
-        let _ = self.0.send(Heard::Event(Ok(event)));
+        let _ = self.0.send(WatchItem::Event(Ok(event)));
     }
 
     pub(crate) fn fail(&self, error: watcher::Error) {
-        let _ = self.0.send(Heard::Event(Err(error)));
+        let _ = self.0.send(WatchItem::Event(Err(error)));
     }
 
-    pub(crate) fn asked(&self) {
-        let _ = self.0.send(Heard::Asked);
+    pub(crate) fn requested(&self) {
+        let _ = self.0.send(WatchItem::Requested);
     }
 
     pub(crate) fn watch_started(&self) {
-        let _ = self.0.send(Heard::WatchStarted);
+        let _ = self.0.send(WatchItem::WatchStarted);
     }
 
     pub(crate) fn list(&self, things: impl IntoIterator<Item = ConfigMap>) {
@@ -160,10 +161,10 @@ impl Feed<Thing> for HandFeed {
         futures::stream::poll_fn(move |context| receiver.poll_recv(context)).boxed()
     }
 
-    fn served(&mut self) -> BoxFuture<'_, kube::Result<Served>> {
+    fn discover(&mut self) -> BoxFuture<'_, kube::Result<Discovered>> {
         self.asked.fetch_add(1, Ordering::Relaxed);
         let served = self.served.load(Ordering::Relaxed);
-        let answer = if served { Served::Yes } else { Served::No };
+        let answer = if served { Discovered::Served } else { Discovered::Absent };
         Box::pin(std::future::ready(Ok(answer)))
     }
 }

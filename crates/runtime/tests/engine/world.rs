@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fleet_accumulator::{
-    Accumulator, ClusterId, Config, Events, Feed, Heard, Served, SourceSet, Tracked, views, wire,
+    Accumulator, ClusterId, Config, Discovered, Events, Feed, SourceSet, Tracked, WatchItem, views,
+    wire,
 };
 use fleet_api::{ObjectName, ResourceKind, kinds};
 use fleet_runtime::Controller;
@@ -202,11 +203,11 @@ impl Feed<Toy> for ToyFeed {
             receiver.recv().await.map(|event| (event, receiver))
         });
         let start = [Event::Init].into_iter().chain(list).chain(done);
-        stream::iter(start).chain(changes).map(|event| Heard::Event(Ok(event))).boxed()
+        stream::iter(start).chain(changes).map(|event| WatchItem::Event(Ok(event))).boxed()
     }
 
-    fn served(&mut self) -> BoxFuture<'_, kube::Result<Served>> {
-        Box::pin(std::future::ready(Ok(Served::Yes)))
+    fn discover(&mut self) -> BoxFuture<'_, kube::Result<Discovered>> {
+        Box::pin(std::future::ready(Ok(Discovered::Served)))
     }
 }
 

@@ -8,12 +8,12 @@ use std::collections::{HashMap, VecDeque};
 use std::time::Instant;
 
 use crate::Uid;
-use crate::config::Brake;
+use crate::config::MassDeletionLimits;
 
 /// Deletions of one source within the window.
 #[derive(Debug)]
-pub(crate) struct DeleteBrake {
-    limits: Brake,
+pub(crate) struct MassDeletionGuard {
+    limits: MassDeletionLimits,
     times: VecDeque<(Instant, Uid)>,
     /// Objects in `times`, and whether they are gone rather than only marked for deletion. One that
     /// is marked and then goes counts once.
@@ -23,8 +23,8 @@ pub(crate) struct DeleteBrake {
     released_until: Option<Instant>,
 }
 
-impl DeleteBrake {
-    pub(crate) fn new(limits: Brake) -> Self {
+impl MassDeletionGuard {
+    pub(crate) fn new(limits: MassDeletionLimits) -> Self {
         let (times, counted) = (VecDeque::new(), HashMap::new());
         Self { limits, times, counted, gone: 0, released_until: None }
     }
@@ -46,7 +46,7 @@ impl DeleteBrake {
         }
         self.gone += usize::from(gone);
         let released = self.released_until.is_some_and(|until| now < until);
-        !released && self.limits.stops(self.counted.len(), total)
+        !released && self.limits.exceeded_by(self.counted.len(), total)
     }
 
     /// Discovery confirmed that the kind is there: deletions are believed for a while.
@@ -76,25 +76,25 @@ mod tests {
     #[test]
     fn deletions_within_the_window_add_up() {
         let now = Instant::now();
-        let mut brake = DeleteBrake::new(Brake::default());
+        let mut guard = MassDeletionGuard::new(MassDeletionLimits::default());
         for number in 0..20 {
-            assert!(!brake.count(&uid(number), false, 40, now));
+            assert!(!guard.count(&uid(number), false, 40, now));
         }
-        assert!(!brake.count(&uid(7), true, 40, now), "counted once");
-        assert!(brake.count(&uid(20), true, 39, now));
-        brake.release(now);
-        assert!(!brake.count(&uid(21), true, 38, now));
+        assert!(!guard.count(&uid(7), true, 40, now), "counted once");
+        assert!(guard.count(&uid(20), true, 39, now));
+        guard.release(now);
+        assert!(!guard.count(&uid(21), true, 38, now));
         let later = now + Duration::from_secs(1);
-        assert!(brake.count(&uid(22), true, 37, later), "released for a moment only");
+        assert!(guard.count(&uid(22), true, 37, later), "released for a moment only");
         let much_later = now + Duration::from_secs(10);
-        assert!(!brake.count(&uid(23), true, 36, much_later), "the window has passed");
+        assert!(!guard.count(&uid(23), true, 36, much_later), "the window has passed");
     }
 
     #[test]
     fn the_share_is_that_of_the_objects_before_the_window() {
         let now = Instant::now();
-        let mut brake = DeleteBrake::new(Brake::default());
-        let stopped = (0..200).find(|number| brake.count(&uid(*number), true, 200 - number, now));
+        let mut guard = MassDeletionGuard::new(MassDeletionLimits::default());
+        let stopped = (0..200).find(|number| guard.count(&uid(*number), true, 200 - number, now));
         assert_eq!(stopped, Some(60), "the 61st of 200");
     }
 }
