@@ -1,12 +1,13 @@
 //! The controller that decides what of the local Services leaves the cluster.
 
+mod decision;
 mod internal;
+mod invalid_reference;
 mod keys;
 mod slices;
 mod stamp;
+mod state;
 mod status;
-mod subject;
-mod wish;
 
 #[cfg(test)]
 mod tests;
@@ -18,9 +19,9 @@ use fleet_runtime::controller::Controller;
 use fleet_runtime::plan::{Event, Plan, Sample, StepId};
 use jiff::Timestamp;
 
+pub use decision::ExportDecision;
 pub use keys::Key;
-use subject::Subject;
-pub use wish::Wish;
+use state::ServiceState;
 
 use crate::Settings;
 use crate::endpointslices;
@@ -77,12 +78,12 @@ impl Controller for ExportController {
     fn plan(&self, key: &Key, snapshot: &MemberSnapshot, now: Timestamp) -> Plan {
         match key {
             Key::Service(service) => plan(&self.settings, service, snapshot, now),
-            Key::Stray(kind, name) => keys::stray(*kind, name, snapshot),
+            Key::InvalidReference(kind, name) => invalid_reference::plan(*kind, name, snapshot),
         }
     }
 
     fn held_up(&self, snapshot: &MemberSnapshot, reason: &str) -> Vec<Event> {
-        snapshot.service_exports.iter().map(|wish| LOCAL.held_up(wish, reason)).collect()
+        snapshot.service_exports.iter().map(|export| LOCAL.held_up(export, reason)).collect()
     }
 
     fn refused(&self, key: &Key, snapshot: &MemberSnapshot, reason: &str) -> Vec<Event> {
@@ -97,15 +98,15 @@ impl Controller for ExportController {
 }
 
 /// What the ServiceExport of a name comes to; `None` where there is none, or one that is being deleted.
-pub fn wish<'a>(
+pub fn decision<'a>(
     settings: &'a Settings,
     service: &'a ObjectName,
     snapshot: &'a MemberSnapshot,
     now: Timestamp,
-) -> Option<Wish<'a>> {
-    let subject = Subject::of(settings, service, snapshot, now);
-    let export = subject.export.filter(|export| !export.meta.is_terminating())?;
-    Some(subject.wish(export))
+) -> Option<ExportDecision<'a>> {
+    let state = ServiceState::of(settings, service, snapshot, now);
+    let export = state.export.filter(|export| !export.meta.is_terminating())?;
+    Some(state.decision(export))
 }
 
 /// All writes that the export of one Service still misses.
@@ -115,25 +116,25 @@ pub fn plan(
     snapshot: &MemberSnapshot,
     now: Timestamp,
 ) -> Plan {
-    let subject = Subject::of(settings, service, snapshot, now);
+    let state = ServiceState::of(settings, service, snapshot, now);
     let mut plan = Plan::default();
-    match subject.export {
+    match state.export {
         None => {
-            withdraw(&subject, &mut plan);
+            withdraw(&state, &mut plan);
         }
-        Some(export) if export.meta.is_terminating() => unexport(&subject, &mut plan),
+        Some(export) if export.meta.is_terminating() => unexport(&state, &mut plan),
         // As the original does; what the user makes after that waits for the next join.
-        Some(export) if subject.phase == Phase::Leaving => {
-            withdraw(&subject, &mut plan);
+        Some(export) if state.phase == Phase::Leaving => {
+            withdraw(&state, &mut plan);
             plan.push(LOCAL.delete(export));
         }
-        Some(_) if subject.exported().is_some() => self::export(&subject, &mut plan),
+        Some(_) if state.exported().is_some() => self::export(&state, &mut plan),
         // One write to the ServiceExport at a time: the user reads why before it is let go.
         Some(export) => {
-            if status::write(&subject, export, None, &mut plan) {
-                withdraw(&subject, &mut plan);
+            if status::write(&state, export, None, &mut plan) {
+                withdraw(&state, &mut plan);
             } else {
-                unexport(&subject, &mut plan);
+                unexport(&state, &mut plan);
             }
         }
     }
@@ -141,35 +142,35 @@ pub fn plan(
 }
 
 /// Finalizer, then the Service, then (once the hub agrees) its slices.
-fn export(subject: &Subject<'_>, plan: &mut Plan) {
-    let Some(export) = subject.export else { return };
+fn export(state: &ServiceState<'_>, plan: &mut Plan) {
+    let Some(export) = state.export else { return };
     let operations = add_finalizer(&export.meta, finalizers::SERVICE_EXPORT);
     let guarded = (!operations.is_empty()).then(|| plan.push(LOCAL.patch(export, operations)));
-    let verdict = internal::sync(subject, guarded, plan);
-    slices::sync(subject, verdict, plan);
+    let verdict = internal::sync(state, guarded, plan);
+    slices::sync(state, verdict, plan);
     if guarded.is_none() {
-        status::write(subject, export, internal::conflict(subject), plan);
+        status::write(state, export, internal::conflict(state), plan);
     }
 }
 
 /// Everything of this Service leaves the hub, then the finalizer leaves the export.
-fn unexport(subject: &Subject<'_>, plan: &mut Plan) {
-    let withdrawn = withdraw(subject, plan);
-    let Some(export) = subject.export else { return };
+fn unexport(state: &ServiceState<'_>, plan: &mut Plan) {
+    let withdrawn = withdraw(state, plan);
+    let Some(export) = state.export else { return };
     let operations = remove_finalizer(&export.meta, finalizers::SERVICE_EXPORT);
     if operations.is_empty() {
         return;
     }
     let mut undone = withdrawn;
-    if subject.internal_exports.is_empty() {
-        undone.extend(internal::confirm_absent(subject, plan));
+    if state.internal_exports.is_empty() {
+        undone.extend(internal::confirm_absent(state, plan));
     }
     plan.push(LOCAL.patch(export, operations).after(undone));
 }
 
 /// Deletes what this Service has on the hub.
-fn withdraw(subject: &Subject<'_>, plan: &mut Plan) -> Vec<StepId> {
-    let mut deleted = slices::withdraw(subject, plan);
-    deleted.extend(internal::withdraw(subject, plan));
+fn withdraw(state: &ServiceState<'_>, plan: &mut Plan) -> Vec<StepId> {
+    let mut deleted = slices::withdraw(state, plan);
+    deleted.extend(internal::withdraw(state, plan));
     deleted
 }

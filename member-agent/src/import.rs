@@ -1,21 +1,22 @@
 //! The controller that decides what enters the cluster, and where it binds.
 
-mod admit;
 mod choose;
 mod content;
 mod derived;
 mod grace;
+mod import_state;
+mod invalid_reference;
 mod keys;
-mod landing;
 mod latency;
+mod mcs;
 mod orphans;
 mod refusal;
 mod request;
+mod sanitize;
 mod slices;
-mod standing;
+mod state;
 mod status;
-mod subject;
-mod wish;
+mod system_namespace;
 
 #[cfg(test)]
 mod tests;
@@ -27,12 +28,12 @@ use fleet_runtime::controller::Controller;
 use fleet_runtime::plan::{Event, Plan, Sample};
 use jiff::Timestamp;
 
+pub use import_state::{ImportState, import_states};
 pub use keys::Key;
-pub use landing::NoLanding;
 pub use orphans::KeptMetrics;
 pub use refusal::Refusal;
-pub use standing::{Standing, standings};
-use subject::Subject;
+use state::ServiceState;
+pub use system_namespace::SystemNamespaceError;
 
 use crate::Settings;
 use crate::membership;
@@ -79,7 +80,7 @@ impl Controller for ImportController {
     fn dirty(&self, old: &MemberSnapshot, new: &MemberSnapshot, mark: &mut dyn FnMut(Key)) {
         let identity = &self.settings.identity;
         keys::dirty(identity, old, new, mark);
-        let moved = subject::in_hub(identity, old) != subject::in_hub(identity, new);
+        let moved = state::in_hub(identity, old) != state::in_hub(identity, new);
         if moved || membership::phase_changed(identity, old, new) {
             keys::dirty(identity, &MemberSnapshot::default(), new, mark);
         }
@@ -88,19 +89,19 @@ impl Controller for ImportController {
     fn plan(&self, key: &Key, snapshot: &MemberSnapshot, now: Timestamp) -> Plan {
         match key {
             Key::Service(service) => plan(&self.settings, service, snapshot, now),
-            Key::Wish(name) => wish::plan(&self.settings.identity, name, snapshot, now),
-            Key::Stray(kind, name) => keys::stray(*kind, name, snapshot),
+            Key::Mcs(name) => mcs::plan(&self.settings.identity, name, snapshot, now),
+            Key::InvalidReference(kind, name) => invalid_reference::plan(*kind, name, snapshot),
         }
     }
 
     fn held_up(&self, snapshot: &MemberSnapshot, reason: &str) -> Vec<Event> {
-        snapshot.multi_cluster_services.iter().map(|wish| LOCAL.held_up(wish, reason)).collect()
+        snapshot.multi_cluster_services.iter().map(|mcs| LOCAL.held_up(mcs, reason)).collect()
     }
 
     fn refused(&self, key: &Key, snapshot: &MemberSnapshot, reason: &str) -> Vec<Event> {
-        let wishes = snapshot.multi_cluster_services.iter();
-        let theirs = wishes.filter(|wish| keys::of_wish(wish) == *key);
-        theirs.map(|wish| LOCAL.refused(wish, reason)).collect()
+        let all_mcs = snapshot.multi_cluster_services.iter();
+        let theirs = all_mcs.filter(|mcs| keys::of_mcs(mcs) == *key);
+        theirs.map(|mcs| LOCAL.refused(mcs, reason)).collect()
     }
 
     fn acknowledged(&self, sample: &Sample, now: Timestamp) {
@@ -115,23 +116,23 @@ pub fn plan(
     snapshot: &MemberSnapshot,
     now: Timestamp,
 ) -> Plan {
-    let subject = Subject::of(settings, service, snapshot, now);
+    let state = ServiceState::of(settings, service, snapshot, now);
     let mut plan = Plan::default();
-    let holder = choose::holder(&subject);
-    let prepared = holder.map(|holder| wish::prepare(&subject, holder, &mut plan));
-    let import = request::sync(&subject, holder, prepared.as_ref(), &mut plan);
-    let mut orphaned = slices::orphans(&subject);
+    let holder = choose::holder(&state);
+    let prepared = holder.map(|holder| mcs::prepare(&state, holder, &mut plan));
+    let import = request::sync(&state, holder, prepared.as_ref(), &mut plan);
+    let mut orphaned = slices::orphans(&state);
     let kept =
-        holder.is_some_and(|holder| orphans::keep(&subject, holder, orphaned.len(), &mut plan));
+        holder.is_some_and(|holder| orphans::keep(&state, holder, orphaned.len(), &mut plan));
     if kept {
         orphaned.clear();
     }
     if let (Some(holder), Some(prepared)) = (holder, &prepared) {
-        derived::sync(&subject, holder, prepared, &import, kept, &mut plan);
+        derived::sync(&state, holder, prepared, &import, kept, &mut plan);
     }
-    wish::withdraw_others(&subject, holder, &import, &mut plan);
-    slices::sync(&subject, holder, prepared.as_ref(), orphaned, &mut plan);
-    if subject.refusal == Some(Refusal::Terminating) {
+    mcs::withdraw_others(&state, holder, &import, &mut plan);
+    slices::sync(&state, holder, prepared.as_ref(), orphaned, &mut plan);
+    if state.refusal == Some(Refusal::Terminating) {
         // Events are created in the namespace of what they are about.
         plan.events.clear();
     }

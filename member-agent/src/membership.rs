@@ -103,7 +103,7 @@ pub fn plan(settings: &Settings, snapshot: &MemberSnapshot, now: Timestamp) -> P
 /// A report that is right is repeated as a heartbeat, when it is time.
 fn join(cluster: &Object<InternalMemberCluster>, now: Timestamp, plan: &mut Plan) {
     let rest = heartbeat::rest(cluster, now);
-    if report::stands(cluster, report::JOINED) && !rest.is_zero() {
+    if report::is_current(cluster, report::JOINED) && !rest.is_zero() {
         plan.wake_after = Some(rest);
     } else {
         plan.push(report::write(cluster, report::JOINED, now));
@@ -120,7 +120,7 @@ fn leave(
     now: Timestamp,
     plan: &mut Plan,
 ) {
-    if report::stands(cluster, report::LEFT) {
+    if report::is_current(cluster, report::LEFT) {
         return;
     }
     let mut empty = Vec::new();

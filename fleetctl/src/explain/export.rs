@@ -3,7 +3,7 @@
 use fleet_accumulator::Object;
 use fleet_api::{ObjectName, annotations};
 use fleet_model::objects::ServiceExport;
-use member_agent::export::{self, Wish};
+use member_agent::export::{self, ExportDecision};
 
 use super::{behind, count, ready};
 use crate::picture::{Member, Picture};
@@ -43,8 +43,8 @@ fn own(picture: &Picture, name: &str, member: &Member, service: &ObjectName) -> 
     let (snapshot, now) = (&member.snapshot, picture.now);
     let Some(record) = snapshot.service_exports.get(service) else { return Vec::new() };
     let object = format!("{EXPORT} {service}");
-    let wish = export::wish(&member.settings, service, snapshot, now);
-    let Some(wish) = wish else { return vec![terminating(name, object, record)] };
+    let decision = export::decision(&member.settings, service, snapshot, now);
+    let Some(decision) = decision else { return vec![terminating(name, object, record)] };
     let kubectl = picture.kubectl(name);
     let (namespace, short) = (&service.namespace, &service.name);
     let weight = format!(
@@ -53,40 +53,40 @@ fn own(picture: &Picture, name: &str, member: &Member, service: &ObjectName) -> 
     );
     let stop =
         |cause, says: &str, advice: String| vec![Hop::stop(name, &object, cause, says, advice)];
-    match wish {
-        Wish::Export(found) => {
+    match decision {
+        ExportDecision::Export(found) => {
             let ports = ports_told(&found.ports);
             let mut hops = vec![Hop::ok(name, &object, format!("its Service has {ports}"))];
             hops.push(endpoints(picture, name, member, service));
             hops
         }
-        Wish::Hold(_, problem) => stop(
+        ExportDecision::Hold(_, problem) => stop(
             Cause::WeightInvalid,
             &format!("its weight cannot be read, so that the export stays as it was: {problem}"),
             weight,
         ),
-        Wish::Pause => {
+        ExportDecision::Pause => {
             stop(Cause::WeightZero, "its weight is 0, which keeps it out of the fleet", weight)
         }
-        Wish::NotFound => stop(
+        ExportDecision::NotFound => stop(
             Cause::ServiceNotFound,
             &format!("there is no Service {service}, or it is being deleted"),
             format!("create Service {service} in {name}, or delete the ServiceExport"),
         ),
-        Wish::Ineligible => stop(
+        ExportDecision::Ineligible => stop(
             Cause::ServiceIneligible,
             &format!(
                 "Service {service} is headless or of type ExternalName, which cannot be exported"
             ),
             "export a Service with a cluster IP instead".to_owned(),
         ),
-        Wish::SystemNamespace => stop(
+        ExportDecision::SystemNamespace => stop(
             Cause::SystemNamespace,
             "its namespace is the agents' own, from which nothing is exported",
             "move the Service to a namespace of its own".to_owned(),
         ),
         // Told of the member.
-        Wish::NoMember => Vec::new(),
+        ExportDecision::NoMember => Vec::new(),
     }
 }
 

@@ -3,14 +3,14 @@
 use fleet_accumulator::Object;
 use fleet_api::{ObjectName, annotations};
 use fleet_model::objects::InternalServiceImport;
-use member_agent::import::{self, Refusal, Standing};
+use member_agent::import::{self, ImportState, Refusal};
 
 use super::{behind, count, look, ready};
 use crate::picture::{Member, Picture};
 use crate::reading;
 use crate::story::{Cause, Crossing, Hop};
 
-const WISH: &str = "MultiClusterService";
+const MCS: &str = "MultiClusterService";
 
 /// Everything between the hub and the importer's clients.
 pub(super) fn hops(
@@ -28,11 +28,14 @@ pub(super) fn hops(
         return (unread, None);
     }
     let import = Import { picture, name, member, service };
-    let standings = import::standings(&member.settings, service, &member.snapshot, picture.now);
-    let mut hops: Vec<_> =
-        standings.iter().filter_map(|(wish, standing)| import.hop(wish, standing)).collect();
-    let bound = standings.iter().find_map(|(_, standing)| match standing {
-        Standing::Bound(derived) => Some(derived),
+    let import_states =
+        import::import_states(&member.settings, service, &member.snapshot, picture.now);
+    let mut hops: Vec<_> = import_states
+        .iter()
+        .filter_map(|(mcs, import_state)| import.hop(mcs, import_state))
+        .collect();
+    let bound = import_states.iter().find_map(|(_, import_state)| match import_state {
+        ImportState::Bound(derived) => Some(derived),
         _ => None,
     });
     let plan = import::plan(&member.settings, service, &member.snapshot, picture.now);
@@ -52,52 +55,52 @@ struct Import<'a> {
 }
 
 impl Import<'_> {
-    fn hop(&self, wish: &ObjectName, standing: &Standing) -> Option<Hop> {
-        let object = format!("{WISH} {wish}");
+    fn hop(&self, mcs: &ObjectName, import_state: &ImportState) -> Option<Hop> {
+        let object = format!("{MCS} {mcs}");
         let stop = |cause, says: String, advice: String| {
             Some(Hop::stop(self.name, &object, cause, says, advice))
         };
         let system = &self.member.settings.identity.system_namespace;
         let kubectl = self.picture.kubectl(self.name);
-        match standing {
-            Standing::Bound(derived) => {
+        match import_state {
+            ImportState::Bound(derived) => {
                 Some(Hop::ok(self.name, &object, format!("bound to Service {derived}")))
             }
             // Told by what the agent has yet to write, or of the member.
-            Standing::NotAsked
-            | Standing::Withdrawing
-            | Standing::Refused(Refusal::Leaving | Refusal::Left) => None,
-            Standing::Terminating => stop(
+            ImportState::NotAsked
+            | ImportState::Withdrawing
+            | ImportState::Refused(Refusal::Leaving | Refusal::Left) => None,
+            ImportState::Terminating => stop(
                 Cause::ImportTerminating,
                 "it is being deleted".to_owned(),
                 "create it again if it is still wanted".to_owned(),
             ),
-            Standing::Refused(Refusal::SystemNamespace) => stop(
+            ImportState::Refused(Refusal::SystemNamespace) => stop(
                 Cause::SystemNamespace,
                 Refusal::SystemNamespace.to_string(),
                 "move it to another namespace".to_owned(),
             ),
-            Standing::Refused(Refusal::Terminating) => stop(
+            ImportState::Refused(Refusal::Terminating) => stop(
                 Cause::NamespaceTerminating,
                 Refusal::Terminating.to_string(),
                 "wait until the namespace is gone, and make it again".to_owned(),
             ),
-            Standing::HeldBy(other) => stop(
+            ImportState::HeldBy(other) => stop(
                 Cause::ImportHeldHere,
-                format!("{WISH} {other} has imported the Service already"),
+                format!("{MCS} {other} has imported the Service already"),
                 format!("use the derived Service of {other}, or delete one of both"),
             ),
-            Standing::Foreign(says) => stop(
+            ImportState::Foreign(says) => stop(
                 Cause::ImportForeign,
                 says.clone(),
                 "delete that ServiceImport if nothing needs it; the agent makes its own".to_owned(),
             ),
-            Standing::NoName => stop(
+            ImportState::NoName => stop(
                 Cause::NoFreeName,
                 format!("every name for its derived Service in {system} is taken"),
                 format!("give it another name, or free one: {kubectl} -n {system} get services"),
             ),
-            Standing::HeldByCluster(other) => stop(
+            ImportState::HeldByCluster(other) => stop(
                 Cause::ImportHeldByCluster,
                 format!(
                     "cluster {other} holds the import alone, since the hub runs with --exclusive-imports"
@@ -106,18 +109,18 @@ impl Import<'_> {
                     "delete the import in {other}, or start the hub agent without --exclusive-imports"
                 ),
             ),
-            Standing::NotGranted => self.not_granted(&object),
-            Standing::NoLanding(obstacle) => stop(
+            ImportState::NotGranted => self.not_granted(&object),
+            ImportState::SystemNamespace(error) => stop(
                 Cause::SystemNamespaceMissing,
-                format!("namespace {system}, which holds derived Services, {obstacle}"),
+                format!("namespace {system}, which holds derived Services, {error}"),
                 format!("{kubectl} create namespace {system}"),
             ),
-            Standing::NoDerived(derived) => stop(
+            ImportState::NoDerived(derived) => stop(
                 Cause::DerivedServiceMissing,
                 format!("its derived Service {derived} is missing"),
                 look(self.picture, self.name),
             ),
-            Standing::Blocked(derived) => stop(
+            ImportState::Blocked(derived) => stop(
                 Cause::DerivedServiceMissing,
                 format!("its derived Service {derived} is being deleted, and blocks the next one"),
                 format!(
@@ -205,6 +208,6 @@ fn from_afar(
             None => Hop::unseen(name, object, "not granted yet"),
         });
     }
-    hops.push(Hop::unseen(name, format!("{WISH}, derived Service"), reason));
+    hops.push(Hop::unseen(name, format!("{MCS}, derived Service"), reason));
     (hops, None)
 }

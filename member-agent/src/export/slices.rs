@@ -15,12 +15,12 @@ use jiff::Timestamp;
 use serde_json::json;
 
 use super::stamp;
-use super::subject::Subject;
+use super::state::ServiceState;
 use crate::slicing;
 
 /// What the hub thinks of the exported Service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum HubDecision {
     /// Its slices travel.
     Accepted,
     /// Its ports conflict: none of its slices travel.
@@ -30,106 +30,106 @@ pub(super) enum Verdict {
 }
 
 /// Brings the hub's copies in line with the slices.
-pub(super) fn sync(subject: &Subject<'_>, verdict: Verdict, plan: &mut Plan) {
-    if verdict == Verdict::Refused {
-        withdraw(subject, plan);
+pub(super) fn sync(state: &ServiceState<'_>, decision: HubDecision, plan: &mut Plan) {
+    if decision == HubDecision::Refused {
+        withdraw(state, plan);
         return;
     }
     let mut wanted: BTreeMap<String, &Object<EndpointSlice>> =
-        exportable(subject).map(|slice| (slice.uid.to_string(), slice)).collect();
-    for copy in in_order(subject) {
+        exportable(state).map(|slice| (slice.uid.to_string(), slice)).collect();
+    for copy in in_order(state) {
         // The first copy of a slice serves it; later ones are surplus.
         match wanted.remove(&copy.spec.endpoint_slice_reference.uid) {
             Some(_) if copy.meta.is_terminating() => {} // It blocks its successor.
-            Some(slice) => update(subject, copy, slice, plan),
+            Some(slice) => update(state, copy, slice, plan),
             None => plan.steps.extend(delete(copy)),
         }
     }
-    if verdict == Verdict::Accepted {
-        let new = wanted.into_values().filter(|slice| travels(subject, slice) == Some(true));
-        plan.steps.extend(new.filter_map(|slice| create(subject, slice)));
+    if decision == HubDecision::Accepted {
+        let new = wanted.into_values().filter(|slice| travels(state, slice) == Some(true));
+        plan.steps.extend(new.filter_map(|slice| create(state, slice)));
     }
 }
 
 /// Copies in the order of preference for their slices. A live one comes before one that is going,
 /// which only blocks its successor; the one that a Go agent noted on the slice before others.
-fn in_order<'a>(subject: &Subject<'a>) -> Vec<&'a Object<EndpointSliceExport>> {
+fn in_order<'a>(state: &ServiceState<'a>) -> Vec<&'a Object<EndpointSliceExport>> {
     let noted = |copy: &Object<EndpointSliceExport>| {
         let uid = &copy.spec.endpoint_slice_reference.uid;
-        subject.slices.iter().any(|slice| {
+        state.slices.iter().any(|slice| {
             slice.meta.annotation(annotations::FLEET_UNIQUE_NAME) == Some(&*copy.name.name)
                 && slice.uid.to_string() == *uid
         })
     };
-    let mut copies = subject.slice_exports.clone();
+    let mut copies = state.slice_exports.clone();
     copies.sort_by_key(|copy| (copy.meta.is_terminating(), !noted(copy)));
     copies
 }
 
 /// Deletes every copy that is not going already.
-pub(super) fn withdraw(subject: &Subject<'_>, plan: &mut Plan) -> Vec<StepId> {
-    let deletes: Vec<_> = subject.slice_exports.iter().filter_map(|copy| delete(copy)).collect();
+pub(super) fn withdraw(state: &ServiceState<'_>, plan: &mut Plan) -> Vec<StepId> {
+    let deletes: Vec<_> = state.slice_exports.iter().filter_map(|copy| delete(copy)).collect();
     deletes.into_iter().map(|step| plan.push(step)).collect()
 }
 
 /// Slices that the hub carries, or may carry. Imported ones never leave again (spec section 5). Of a
 /// Service with endpoints on a secondary network, those on it and no others.
-fn exportable<'a>(subject: &Subject<'a>) -> impl Iterator<Item = &'a Object<EndpointSlice>> {
-    subject.slices.iter().copied().filter(|slice| {
+fn exportable<'a>(state: &ServiceState<'a>) -> impl Iterator<Item = &'a Object<EndpointSlice>> {
+    state.slices.iter().copied().filter(|slice| {
         !slice.meta.is_terminating()
             && !slice.is_imported()
-            && (slicing::manager(slice) == Some(labels::MANAGED_BY_NETWORK)) == subject.on_network
-            && travels(subject, slice) != Some(false)
+            && (slicing::manager(slice) == Some(labels::MANAGED_BY_NETWORK)) == state.on_network
+            && travels(state, slice) != Some(false)
     })
 }
 
-fn travels(subject: &Subject<'_>, slice: &EndpointSlice) -> Option<bool> {
-    served::carries(subject.served, &slice.address_type)
+fn travels(state: &ServiceState<'_>, slice: &EndpointSlice) -> Option<bool> {
+    served::carries(state.served, &slice.address_type)
 }
 
 fn delete(copy: &Object<EndpointSliceExport>) -> Option<Step> {
     (!copy.meta.is_terminating()).then(|| HUB.delete(copy).urgent())
 }
 
-fn create(subject: &Subject<'_>, slice: &Object<EndpointSlice>) -> Option<Step> {
+fn create(state: &ServiceState<'_>, slice: &Object<EndpointSlice>) -> Option<Step> {
     let body = json!({
         "metadata": { "finalizers": [finalizers::ENDPOINT_SLICE_EXPORT] },
-        "spec": to_json(&spec(subject, slice, &[], subject.now)),
+        "spec": to_json(&spec(state, slice, &[], state.now)),
     });
-    let name = free_name(subject, slice)?;
+    let name = free_name(state, slice)?;
     let step = HUB.create::<EndpointSliceExport>(name, body);
     Some(step.stage("export").trace(Trace::Begins))
 }
 
 /// The first name on the hub that nothing has. The hash makes the first one free, unless a copy of
 /// this very slice was spoilt by hand and still blocks it.
-fn free_name(subject: &Subject<'_>, slice: &Object<EndpointSlice>) -> Option<ObjectName> {
+fn free_name(state: &ServiceState<'_>, slice: &Object<EndpointSlice>) -> Option<ObjectName> {
     let source = &slice.name;
     names::slice_export_candidates(
-        &subject.identity.cluster,
+        &state.identity.cluster,
         &source.namespace,
         &source.name,
         &slice.uid.to_string(),
     )
-    .map(|name| subject.on_hub(&name))
-    .find(|name| subject.snapshot.slice_exports.get(name).is_none())
+    .map(|name| state.on_hub(&name))
+    .find(|name| state.snapshot.slice_exports.get(name).is_none())
 }
 
 /// A change that exports nothing else (another generation, a label) is not worth a write: it would
 /// cost one more per importer.
 fn update(
-    subject: &Subject<'_>,
+    state: &ServiceState<'_>,
     copy: &Object<EndpointSliceExport>,
     slice: &Object<EndpointSlice>,
     plan: &mut Plan,
 ) {
     let carried = &copy.spec.draining_endpoints;
-    let wanted = spec(subject, slice, carried, since(subject, copy, slice));
+    let wanted = spec(state, slice, carried, since(state, copy, slice));
     let same = copy.spec.endpoints == wanted.endpoints
         && *carried == wanted.draining_endpoints
         && same_in_slices(&copy.spec.ports, &wanted.ports)
         && copy.spec.address_type == wanted.address_type
-        && reference::refers(&copy.spec.endpoint_slice_reference, &subject.identity.cluster, slice);
+        && reference::refers(&copy.spec.endpoint_slice_reference, &state.identity.cluster, slice);
     if same {
         return;
     }
@@ -142,33 +142,33 @@ fn update(
 
 /// A generation is exported since it was first seen.
 fn since(
-    subject: &Subject<'_>,
+    state: &ServiceState<'_>,
     copy: &Object<EndpointSliceExport>,
     slice: &Object<EndpointSlice>,
 ) -> Timestamp {
     let seen = &copy.spec.endpoint_slice_reference;
     let same = seen.generation == slice.meta.generation;
-    stamp::since(seen.exported_since.as_ref(), same, subject.now)
+    stamp::since(seen.exported_since.as_ref(), same, state.now)
 }
 
 /// What is exported of a slice whose copy, if there is one, carries draining endpoints already.
 fn spec(
-    subject: &Subject<'_>,
+    state: &ServiceState<'_>,
     slice: &Object<EndpointSlice>,
     carried: &[Endpoint],
     since: Timestamp,
 ) -> ExportedSliceSpec {
-    let cluster = &subject.identity.cluster;
+    let cluster = &state.identity.cluster;
     let generation = slice.meta.generation;
     ExportedSliceSpec {
         address_type: slice.address_type.clone(),
         endpoints: printed(slice.ready.to_vec(), &slice.address_type),
         draining_endpoints: printed(
-            served::draining(subject.served, &slice.draining.to_vec(), carried).to_vec(),
+            served::draining(state.served, &slice.draining.to_vec(), carried).to_vec(),
             &slice.address_type,
         ),
         ports: slice.ports.to_vec(),
         endpoint_slice_reference: reference::export_of(cluster, slice, generation, since),
-        owner_service_reference: reference::owner(subject.name),
+        owner_service_reference: reference::owner(state.name),
     }
 }

@@ -12,9 +12,9 @@ use fleet_runtime::plan::{Event, EventType, Later, Plan, Sample};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use serde_json::json;
 
+use super::decision::ExportDecision;
 use super::internal;
-use super::subject::Subject;
-use super::wish::Wish;
+use super::state::ServiceState;
 use crate::endpointslices;
 
 /// "Waiting" is written only after it has lasted this long (design 3a).
@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_millis(500);
 type Export = Object<ServiceExport>;
 
 /// The hub's verdict, and where it stands.
-type Verdict<'a> = (&'a Object<InternalServiceExport>, &'a Condition);
+type HubCondition<'a> = (&'a Object<InternalServiceExport>, &'a Condition);
 
 /// A condition, and the Event that goes with a change of it.
 struct Told {
@@ -33,27 +33,27 @@ struct Told {
 
 /// Plans the status; true if it is written at once.
 pub(super) fn write(
-    subject: &Subject<'_>,
+    state: &ServiceState<'_>,
     export: &Export,
-    verdict: Option<Verdict<'_>>,
+    verdict: Option<HubCondition<'_>>,
     plan: &mut Plan,
 ) -> bool {
-    let told = [valid(subject, export).into(), conflict(subject, export, verdict)];
+    let told = [valid(state, export).into(), conflict(state, export, verdict)];
     let news: Vec<_> = told
         .into_iter()
-        .chain([on_network(subject, export)])
+        .chain([on_network(state, export)])
         .flatten()
-        .filter(|told| !is_told(subject.name, export, &told.condition))
+        .filter(|told| !is_told(state.name, export, &told.condition))
         .collect();
     let events: Vec<_> = news.iter().map(|told| event(export, told)).collect();
-    let waits = subject.exported().is_some() && verdict.is_none_or(|(_, on)| is_open(on));
+    let waits = state.exported().is_some() && verdict.is_none_or(|(_, on)| is_open(on));
     let wanted = news.into_iter().map(|told| told.condition);
     let stay = |condition: &&Condition| {
-        subject.on_network || condition.type_ != conditions::ENDPOINTS_ON_NETWORK
+        state.on_network || condition.type_ != conditions::ENDPOINTS_ON_NETWORK
     };
     let kept: Vec<_> = export.conditions.iter().filter(stay).cloned().collect();
     let dropped = kept.len() < export.conditions.len();
-    let Some(conditions) = apply(&kept, wanted, subject.now).or_else(|| dropped.then_some(kept))
+    let Some(conditions) = apply(&kept, wanted, state.now).or_else(|| dropped.then_some(kept))
     else {
         return false;
     };
@@ -63,40 +63,40 @@ pub(super) fn write(
         plan.later.push(Later { delay, purpose, step, events });
         return false;
     }
-    plan.push(step.sample(sample(subject, export, verdict)));
+    plan.push(step.sample(sample(state, export, verdict)));
     plan.events.extend(events);
     true
 }
 
-fn valid(subject: &Subject<'_>, export: &Export) -> Told {
+fn valid(state: &ServiceState<'_>, export: &Export) -> Told {
     use conditions::{FALSE, TRUE};
-    let service = subject.name;
-    let (status, reason, message, event) = match subject.wish(export) {
-        Wish::Export(_) => (
+    let service = state.name;
+    let (status, reason, message, event) = match state.decision(export) {
+        ExportDecision::Export(_) => (
             TRUE,
             reasons::SERVICE_IS_VALID,
             format!("service {service} is valid for export"),
             (EventType::Normal, events::VALID_SERVICE_EXPORT),
         ),
-        Wish::Pause => (
+        ExportDecision::Pause => (
             TRUE,
             reasons::SERVICE_IS_VALID,
             format!("service {service} is exported with weight 0, which keeps it out of the fleet"),
             (EventType::Normal, events::SERVICE_WEIGHT_ZERO),
         ),
-        Wish::Hold(_, problem) => (
+        ExportDecision::Hold(_, problem) => (
             FALSE,
             reasons::INVALID_WEIGHT,
             format!("the weight annotation is invalid, the export stays as it was: {problem}"),
             (EventType::Warning, events::INVALID_WEIGHT),
         ),
-        Wish::NotFound => (
+        ExportDecision::NotFound => (
             FALSE,
             reasons::SERVICE_NOT_FOUND,
             format!("service {service} is not found or in the deleting state"),
             (EventType::Warning, events::SERVICE_NOT_FOUND),
         ),
-        Wish::Ineligible => (
+        ExportDecision::Ineligible => (
             FALSE,
             reasons::SERVICE_INELIGIBLE,
             format!(
@@ -104,13 +104,13 @@ fn valid(subject: &Subject<'_>, export: &Export) -> Told {
             ),
             (EventType::Warning, events::SERVICE_NOT_ELIGIBLE),
         ),
-        Wish::NoMember => (
+        ExportDecision::NoMember => (
             FALSE,
             reasons::MEMBER_LEFT,
             format!("service {service} is not exported; this cluster has left the fleet"),
             (EventType::Warning, events::MEMBER_LEFT),
         ),
-        Wish::SystemNamespace => (
+        ExportDecision::SystemNamespace => (
             FALSE,
             reasons::SERVICE_INELIGIBLE,
             format!(
@@ -123,7 +123,11 @@ fn valid(subject: &Subject<'_>, export: &Export) -> Told {
 }
 
 /// The hub's verdict as it stands there; "unknown" while there is none.
-fn conflict(subject: &Subject<'_>, export: &Export, verdict: Option<Verdict<'_>>) -> Option<Told> {
+fn conflict(
+    state: &ServiceState<'_>,
+    export: &Export,
+    verdict: Option<HubCondition<'_>>,
+) -> Option<Told> {
     let wanted = |status: &str, reason: &str, message| {
         wanted(export, conditions::CONFLICT, status, reason, message)
     };
@@ -137,30 +141,29 @@ fn conflict(subject: &Subject<'_>, export: &Export, verdict: Option<Verdict<'_>>
         let condition = wanted(&verdict.status, &verdict.reason, verdict.message.clone());
         return Some(Told { condition, event });
     }
-    let exported = subject.exported().is_some();
+    let exported = state.exported().is_some();
     if !exported && find(&export.conditions, conditions::CONFLICT).is_none() {
         return None;
     }
     // A verdict on an earlier export says nothing about the next one.
-    let message = if exported && internal::is_crowded_out(subject) {
-        format!("every name that service {} could have on the hub is taken", subject.name)
+    let message = if exported && internal::is_crowded_out(state) {
+        format!("every name that service {} could have on the hub is taken", state.name)
     } else {
-        format!("service {} is pending export conflict resolution", subject.name)
+        format!("service {} is pending export conflict resolution", state.name)
     };
     let reason = reasons::PENDING_CONFLICT_RESOLUTION;
     Some(Told { condition: wanted(conditions::UNKNOWN, reason, message), event: pending })
 }
 
 /// Which endpoints are refused because they are not where the Service wants them.
-fn on_network(subject: &Subject<'_>, export: &Export) -> Option<Told> {
+fn on_network(state: &ServiceState<'_>, export: &Export) -> Option<Told> {
     use conditions::{FALSE, TRUE};
-    let service = subject.service.filter(|_| subject.on_network)?;
-    let (status, reason, message, event) = match endpointslices::refused(subject.snapshot, service)
-    {
+    let service = state.service.filter(|_| state.on_network)?;
+    let (status, reason, message, event) = match endpointslices::refused(state.snapshot, service) {
         None => (
             TRUE,
             reasons::ON_NETWORK,
-            format!("all endpoints of service {} are on its network", subject.name),
+            format!("all endpoints of service {} are on its network", state.name),
             (EventType::Normal, events::ENDPOINTS_ON_NETWORK),
         ),
         Some(refused) => (
@@ -208,14 +211,18 @@ fn says_the_same(service: &ObjectName, seen: &str, wanted: &Wanted) -> bool {
 /// A verdict that the user reads for the first time ends the export of the Service. What it says
 /// later, because of other exporters, is about the same export; an export that changes is measured
 /// where it is [sent](internal::sync).
-fn sample(subject: &Subject<'_>, export: &Export, verdict: Option<Verdict<'_>>) -> Option<Sample> {
+fn sample(
+    state: &ServiceState<'_>,
+    export: &Export,
+    verdict: Option<HubCondition<'_>>,
+) -> Option<Sample> {
     let (internal, verdict) = verdict?;
     let seen = find(&export.conditions, conditions::CONFLICT);
     if is_open(verdict) || seen.is_some_and(|seen| !is_open(seen)) {
         return None;
     }
     let since = internal.reference.exported_since.as_ref()?.0;
-    Some(internal::sample(subject, since))
+    Some(internal::sample(state, since))
 }
 
 /// Whether the question of conflict is not answered.

@@ -2,21 +2,24 @@
 
 use fleet_api::{ObjectName, labels, names};
 
-use super::subject::{Subject, Wish};
+use super::state::{Mcs, ServiceState};
 
 /// The MultiClusterService that holds the import: the one the ServiceImport belongs to or was
 /// taken from, else the oldest. `None` while the ServiceImport still belongs to one that let go of it, or to somebody
 /// else altogether.
-pub(super) fn holder<'a>(subject: &Subject<'a>) -> Option<&'a Wish> {
-    if subject.import.is_none() {
-        let asked = |wish: &&Wish| {
-            let mut requests = subject.requests.iter();
-            subject.in_hub && requests.any(|request| wish.uid == request.reference.uid)
+pub(super) fn holder<'a>(state: &ServiceState<'a>) -> Option<&'a Mcs> {
+    if state.import.is_none() {
+        let asked = |mcs: &&Mcs| {
+            let mut requests = state.requests.iter();
+            state.in_hub && requests.any(|request| mcs.uid == request.reference.uid)
         };
-        return subject.live_wishes().find(asked).or_else(|| subject.live_wishes().next());
+        return state
+            .live_multi_cluster_services()
+            .find(asked)
+            .or_else(|| state.live_multi_cluster_services().next());
     }
-    let Some(owner) = subject.import_owner() else { return subject.disowned() };
-    subject.live_wishes().find(|wish| wish.uid == owner)
+    let Some(owner) = state.import_owner() else { return state.disowned() };
+    state.live_multi_cluster_services().find(|mcs| mcs.uid == owner)
 }
 
 /// Name of the derived Service: the one it has, else the candidate that the label names, if it is
@@ -24,17 +27,17 @@ pub(super) fn holder<'a>(subject: &Subject<'a>) -> Option<&'a Wish> {
 ///
 /// The label is followed to no Service but one that is proven to be the MultiClusterService's own;
 /// whatever else it names is nobody's business of ours.
-pub(super) fn derived_name(subject: &Subject<'_>, wish: &Wish) -> Option<ObjectName> {
-    let ours = subject.derived_of(wish);
-    let label = wish.meta.label(labels::DERIVED_SERVICE);
+pub(super) fn derived_name(state: &ServiceState<'_>, mcs: &Mcs) -> Option<ObjectName> {
+    let ours = state.derived_of(mcs);
+    let label = mcs.meta.label(labels::DERIVED_SERVICE);
     let labelled = ours.iter().find(|service| Some(&*service.name.name) == label);
     if let Some(kept) = labelled.or_else(|| ours.first()) {
         return Some(kept.name.clone());
     }
     let free = || {
-        names::derived_service_candidates(&wish.name)
-            .map(|name| subject.in_system(&name))
-            .filter(|name| subject.snapshot.services.get(name).is_none())
+        names::derived_service_candidates(&mcs.name)
+            .map(|name| state.in_system(&name))
+            .filter(|name| state.snapshot.services.get(name).is_none())
     };
     free().find(|name| Some(&*name.name) == label).or_else(|| free().next())
 }

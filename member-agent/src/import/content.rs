@@ -8,16 +8,14 @@ use fleet_model::ports;
 use fleet_model::steps::to_json;
 use serde_json::{Value, json};
 
-use super::admit::Admitted;
 use super::latency;
-
-type Copy = Object<EndpointSliceImport>;
+use super::sanitize::Sanitized;
 
 /// Whether a slice that carries `content` of a copy is as [`body`] would have it.
 pub(super) fn is_current(
     service: &ObjectName,
-    copy: &Copy,
-    content: &Admitted<'_>,
+    copy: &Object<EndpointSliceImport>,
+    content: &Sanitized<'_>,
     current: &EndpointSlice,
     derived: &ObjectName,
 ) -> bool {
@@ -30,7 +28,7 @@ pub(super) fn is_current(
 }
 
 /// Whether the slice has the endpoints and ports, whatever its labels and annotations say.
-pub(super) fn carries(content: &Admitted<'_>, current: &EndpointSlice) -> bool {
+pub(super) fn carries(content: &Sanitized<'_>, current: &EndpointSlice) -> bool {
     current.plain
         && current.address_type == *content.address_type
         && current.ready == *content.ready
@@ -39,7 +37,7 @@ pub(super) fn carries(content: &Admitted<'_>, current: &EndpointSlice) -> bool {
 }
 
 /// A slice that a Go agent made says nothing of its origin, and is not rewritten for that.
-fn has_right_origin(copy: &Copy, current: &EndpointSlice) -> bool {
+fn has_right_origin(copy: &Object<EndpointSliceImport>, current: &EndpointSlice) -> bool {
     let cluster = current.meta.annotation(annotations::ORIGIN_CLUSTER);
     let uid = current.meta.annotation(annotations::SLICE_EXPORT_UID);
     let recorded = copy.meta.annotation(annotations::SLICE_EXPORT_UID);
@@ -48,14 +46,17 @@ fn has_right_origin(copy: &Copy, current: &EndpointSlice) -> bool {
 }
 
 /// The generation of the exported slice that is here already.
-pub(super) fn generation(copy: &Copy, current: &EndpointSlice) -> Option<i64> {
+pub(super) fn generation(
+    copy: &Object<EndpointSliceImport>,
+    current: &EndpointSlice,
+) -> Option<i64> {
     let uid = copy.meta.annotation(annotations::SLICE_EXPORT_UID)?;
     let same = current.meta.annotation(annotations::SLICE_EXPORT_UID) == Some(uid);
     latency::observed(&current.meta).filter(|_| same)
 }
 
 /// Whether an endpoint of the slice goes: traffic to it may fail until it is gone.
-pub(super) fn loses(content: &Admitted<'_>, current: &EndpointSlice) -> bool {
+pub(super) fn loses(content: &Sanitized<'_>, current: &EndpointSlice) -> bool {
     lacks(&content.ready, &current.ready.to_vec())
         || lacks(&content.draining, &current.draining.to_vec())
 }
@@ -64,8 +65,8 @@ pub(super) fn loses(content: &Admitted<'_>, current: &EndpointSlice) -> bool {
 /// carries.
 pub(super) fn body(
     service: &ObjectName,
-    copy: &Copy,
-    content: &Admitted<'_>,
+    copy: &Object<EndpointSliceImport>,
+    content: &Sanitized<'_>,
     derived: &ObjectName,
 ) -> Value {
     let generation = copy.spec.endpoint_slice_reference.generation.to_string();

@@ -11,10 +11,10 @@ use fleet_runtime::plan::{Plan, Step};
 use k8s_openapi::api::core::v1::ServicePort;
 use serde_json::{Value, json};
 
+use super::mcs::Prepared;
 use super::request::Import;
-use super::subject::{Subject, Wish};
-use super::wish::Prepared;
-use super::{grace, landing, status};
+use super::state::{Mcs, ServiceState};
+use super::{grace, status, system_namespace};
 
 const LOAD_BALANCER: &str = "LoadBalancer";
 /// A grace period without end must not overflow a timer.
@@ -23,8 +23,8 @@ const LONGEST_SLEEP: Duration = Duration::from_hours(24);
 /// Brings the derived Service of the holder in line with what the hub granted, and reports it. Where
 /// the hub has forgotten so much that slices are `kept`, the Service stays with them.
 pub(super) fn sync(
-    subject: &Subject<'_>,
-    holder: &Wish,
+    state: &ServiceState<'_>,
+    holder: &Mcs,
     prepared: &Prepared,
     import: &Import,
     kept: bool,
@@ -34,62 +34,62 @@ pub(super) fn sync(
     let told = prepared.write.is_none();
     let Some(name) = &prepared.derived else {
         if told {
-            status::no_name(subject, holder, plan);
+            status::no_name(state, holder, plan);
         }
         return;
     };
-    status::estranged(subject, holder, plan);
-    let current = subject.snapshot.services.get(name);
-    for surplus in subject.derived_of(holder) {
+    status::estranged(state, holder, plan);
+    let current = state.snapshot.services.get(name);
+    for surplus in state.derived_of(holder) {
         if surplus.name != *name && !surplus.meta.is_terminating() {
             plan.push(LOCAL.delete(surplus).urgent());
         }
     }
     let Some(granted) = &import.granted else {
         let current = current.filter(|_| !kept);
-        return lost(subject, holder, current, told, plan);
+        return lost(state, holder, current, told, plan);
     };
     let written = match current {
         None => {
-            if let Some(obstacle) = landing::obstacle(subject.identity, subject.snapshot) {
+            if let Some(error) = system_namespace::error(state.identity, state.snapshot) {
                 if told {
-                    status::no_landing(subject, holder, obstacle, plan);
+                    status::system_namespace_unavailable(state, holder, error, plan);
                 }
                 return;
             }
-            let step = create(subject, holder, name, granted).after(prepared.write);
+            let step = create(state, holder, name, granted).after(prepared.write);
             Some(plan.push(step))
         }
         // It blocks its successor.
         Some(current) if current.meta.is_terminating() => {
             if told {
-                status::blocked(subject, holder, current, plan);
+                status::blocked(state, holder, current, plan);
             }
             return;
         }
-        Some(current) => update(subject, holder, current, granted)
+        Some(current) => update(state, holder, current, granted)
             .map(|step| plan.push(step.after(prepared.write))),
     };
     if told {
-        status::resolved(subject, holder, current, written, plan);
+        status::resolved(state, holder, current, written, plan);
     }
 }
 
 /// Without a grant the derived Service goes, at once or when its grace period is over.
 fn lost(
-    subject: &Subject<'_>,
-    holder: &Wish,
+    state: &ServiceState<'_>,
+    holder: &Mcs,
     current: Option<&Object<Service>>,
     told: bool,
     plan: &mut Plan,
 ) {
     let live = current.filter(|current| !current.meta.is_terminating());
-    let end = live.and_then(|live| Some((live, grace::end(subject, holder, live)?)));
+    let end = live.and_then(|live| Some((live, grace::end(state, holder, live)?)));
     if let Some((live, end)) = end {
-        let left = Duration::try_from(end.duration_since(subject.now)).unwrap_or_default();
+        let left = Duration::try_from(end.duration_since(state.now)).unwrap_or_default();
         plan.wake_within(left.min(LONGEST_SLEEP));
         if told {
-            status::leaving(subject, holder, live, end, plan);
+            status::leaving(state, holder, live, end, plan);
         }
         return;
     }
@@ -98,18 +98,18 @@ fn lost(
         plan.events.push(status::unimported(holder, format!("{} goes", live.name)));
     }
     if told {
-        status::unresolved(subject, holder, plan);
+        status::unresolved(state, holder, plan);
     }
 }
 
 fn create(
-    subject: &Subject<'_>,
-    holder: &Wish,
+    state: &ServiceState<'_>,
+    holder: &Mcs,
     name: &ObjectName,
     granted: &ServiceImportStatus,
 ) -> Step {
     let uid = holder.uid.to_string();
-    let service = subject.service.to_string();
+    let service = state.service.to_string();
     let body = json!({
         "metadata": {
             "labels": entries(&wanted_labels(holder)),
@@ -122,12 +122,12 @@ fn create(
 
 /// The cluster and its load balancer write to the same object, so only our part is patched.
 fn update(
-    subject: &Subject<'_>,
-    holder: &Wish,
+    state: &ServiceState<'_>,
+    holder: &Mcs,
     current: &Object<Service>,
     granted: &ServiceImportStatus,
 ) -> Option<Step> {
-    let (uid, service) = (holder.uid.to_string(), subject.service.to_string());
+    let (uid, service) = (holder.uid.to_string(), state.service.to_string());
     let meta = &current.meta;
     let mut operations = set_entries(meta, "labels", &wanted_labels(holder));
     let annotations = wanted_annotations(holder, &service, &uid);
@@ -144,7 +144,7 @@ fn update(
     (!operations.is_empty()).then(|| LOCAL.patch(current, operations))
 }
 
-fn wanted_labels(holder: &Wish) -> [(&'static str, Option<&str>); 2] {
+fn wanted_labels(holder: &Mcs) -> [(&'static str, Option<&str>); 2] {
     [
         (labels::MULTI_CLUSTER_SERVICE_NAME, Some(&holder.name.name)),
         (labels::MULTI_CLUSTER_SERVICE_NAMESPACE, Some(&holder.name.namespace)),
@@ -152,7 +152,7 @@ fn wanted_labels(holder: &Wish) -> [(&'static str, Option<&str>); 2] {
 }
 
 fn wanted_annotations<'a>(
-    holder: &Wish,
+    holder: &Mcs,
     service: &'a str,
     uid: &'a str,
 ) -> [(&'static str, Option<&'a str>); 3] {

@@ -6,28 +6,28 @@ use fleet_model::conditions::find;
 use fleet_model::objects::Service;
 use jiff::Timestamp;
 
-use super::subject::{Subject, Wish};
+use super::state::{Mcs, ServiceState};
 
-/// Until when the derived Service of a wish that has lost its import stays. `None` if it goes now.
+/// Until when the derived Service of a MultiClusterService that has lost its import stays. `None` if it goes now.
 ///
-/// Counted from the transition of the wish's `Valid` condition, so that a restart does not start
-/// it anew. Only the Service of this import stays: one of an earlier import of a re-pointed wish
+/// Counted from the transition of the MultiClusterService's `Valid` condition, so that a restart does not start
+/// it anew. Only the Service of this import stays: one of an earlier import of a re-pointed MultiClusterService
 /// has an address that stood for something else.
 pub(super) fn end(
-    subject: &Subject<'_>,
-    wish: &Wish,
+    state: &ServiceState<'_>,
+    mcs: &Mcs,
     derived: &Object<Service>,
 ) -> Option<Timestamp> {
     let of_this_import = match derived.imports() {
-        Some(service) => service == *subject.service,
-        // Made by a Go agent, which notes the import on the wish.
-        None => wish.meta.label(labels::SERVICE_IMPORT) == Some(&subject.service.name),
+        Some(service) => service == *state.service,
+        // Made by a Go agent, which notes the import on the MultiClusterService.
+        None => mcs.meta.label(labels::SERVICE_IMPORT) == Some(&state.service.name),
     };
-    let lost = find(&wish.conditions, conditions::VALID)
+    let lost = find(&mcs.conditions, conditions::VALID)
         .filter(|valid| valid.status != conditions::TRUE)
-        .map_or(subject.now, |valid| valid.last_transition_time.0);
-    // Conditions have whole seconds: what the wish will say is what is counted from.
+        .map_or(state.now, |valid| valid.last_transition_time.0);
+    // Conditions have whole seconds: what the MultiClusterService will say is what is counted from.
     let lost = Timestamp::from_second(lost.as_second()).unwrap_or(lost);
-    let end = lost.checked_add(subject.settings.derived_service_grace).unwrap_or(Timestamp::MAX);
-    (of_this_import && end > subject.now).then_some(end)
+    let end = lost.checked_add(state.settings.derived_service_grace).unwrap_or(Timestamp::MAX);
+    (of_this_import && end > state.now).then_some(end)
 }

@@ -3,11 +3,9 @@
 use std::fmt;
 
 use fleet_accumulator::Object;
-use fleet_api::{ObjectName, ResourceKind, finalizers, kinds, names};
+use fleet_api::{ObjectName, ResourceKind, kinds, names};
 use fleet_model::changes::each_touched;
 use fleet_model::objects::{EndpointSlice, InternalServiceImport, MultiClusterService, Service};
-use fleet_model::steps::{HUB, remove_finalizer};
-use fleet_runtime::plan::Plan;
 
 use crate::Identity;
 use crate::snapshot::MemberSnapshot;
@@ -18,29 +16,29 @@ pub enum Key {
     /// A Service of the fleet.
     Service(ObjectName),
     /// A MultiClusterService that names no Service.
-    Wish(ObjectName),
+    Mcs(ObjectName),
     /// An object in our namespace on the hub whose reference cannot be read.
-    Stray(ResourceKind, ObjectName),
+    InvalidReference(ResourceKind, ObjectName),
 }
 
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Service(service) => service.fmt(f),
-            Self::Wish(name) => write!(f, "MultiClusterService {name}"),
-            Self::Stray(kind, name) => write!(f, "{} {name}", kind.kind),
+            Self::Mcs(name) => write!(f, "MultiClusterService {name}"),
+            Self::InvalidReference(kind, name) => write!(f, "{} {name}", kind.kind),
         }
     }
 }
 
 /// The key of a MultiClusterService as it is now.
-pub(super) fn of_wish(wish: &Object<MultiClusterService>) -> Key {
-    wish.imports(&wish.name.namespace).map_or_else(|| Key::Wish(wish.name.clone()), Key::Service)
+pub(super) fn of_mcs(mcs: &Object<MultiClusterService>) -> Key {
+    mcs.imports(&mcs.name.namespace).map_or_else(|| Key::Mcs(mcs.name.clone()), Key::Service)
 }
 
 fn of_request(request: &Object<InternalServiceImport>) -> Key {
     request.reference.object().cloned().map_or_else(
-        || Key::Stray(kinds::INTERNAL_SERVICE_IMPORT, request.name.clone()),
+        || Key::InvalidReference(kinds::INTERNAL_SERVICE_IMPORT, request.name.clone()),
         Key::Service,
     )
 }
@@ -52,27 +50,27 @@ pub(super) fn dirty(
     new: &MemberSnapshot,
     mark: &mut dyn FnMut(Key),
 ) {
-    each_touched(&old.multi_cluster_services, &new.multi_cluster_services, |wish| {
-        mark(of_wish(wish));
-        // A wish that was re-pointed takes its derived Service along: whoever held it looks again.
-        new.service_imports.by(&wish.uid).for_each(|import| {
+    each_touched(&old.multi_cluster_services, &new.multi_cluster_services, |mcs| {
+        mark(of_mcs(mcs));
+        // A MultiClusterService that was re-pointed takes its derived Service along: whoever held it looks again.
+        new.service_imports.by(&mcs.uid).for_each(|import| {
             mark(Key::Service(import.name.clone()));
         });
     });
     each_touched(&old.namespaces, &new.namespaces, |namespace| {
         let name = &namespace.name.name;
-        let wishes = &new.multi_cluster_services;
+        let all_mcs = &new.multi_cluster_services;
         if **name == *identity.system_namespace {
-            wishes.iter().for_each(|wish| mark(of_wish(wish)));
+            all_mcs.iter().for_each(|mcs| mark(of_mcs(mcs)));
         }
-        wishes.in_namespace(name).for_each(|wish| mark(of_wish(wish)));
+        all_mcs.in_namespace(name).for_each(|mcs| mark(of_mcs(mcs)));
     });
     each_touched(&old.service_imports, &new.service_imports, |import| {
         mark(Key::Service(import.name.clone()));
-        // A wish goes only when none of its imports is left.
+        // A MultiClusterService goes only when none of its imports is left.
         if let Some(owner) = import.meta.controller_owner() {
             let owner = ObjectName::new(import.name.namespace.clone(), owner.name.as_str());
-            new.multi_cluster_services.get(&owner).into_iter().for_each(|wish| mark(of_wish(wish)));
+            new.multi_cluster_services.get(&owner).into_iter().for_each(|mcs| mark(of_mcs(mcs)));
         }
     });
     each_touched(&old.services, &new.services, |service| {
@@ -89,7 +87,7 @@ pub(super) fn dirty(
     each_touched(&old.internal_imports, &new.internal_imports, |request| mark(of_request(request)));
     each_touched(&old.slice_imports, &new.slice_imports, |copy| {
         mark(copy.spec.owner_service_reference.object().map_or_else(
-            || Key::Stray(kinds::ENDPOINT_SLICE_IMPORT, copy.name.clone()),
+            || Key::InvalidReference(kinds::ENDPOINT_SLICE_IMPORT, copy.name.clone()),
             Key::Service,
         ));
     });
@@ -104,9 +102,9 @@ fn of_derived<'a>(
 ) -> impl Iterator<Item = Key> + 'a {
     let derived = *service.name.namespace == *identity.system_namespace;
     let named = service.imports().filter(|_| derived).map(Key::Service);
-    let wish = service.derived_for().filter(|_| derived);
-    let wish = wish.and_then(|wish| snapshot.multi_cluster_services.get(&wish));
-    named.into_iter().chain(wish.map(of_wish))
+    let mcs = service.derived_for().filter(|_| derived);
+    let mcs = mcs.and_then(|mcs| snapshot.multi_cluster_services.get(&mcs));
+    named.into_iter().chain(mcs.map(of_mcs))
 }
 
 /// Whether somebody else's Service is gone from where derived Services have theirs.
@@ -116,13 +114,13 @@ fn is_freed(identity: &Identity, service: &Object<Service>, snapshot: &MemberSna
         && snapshot.services.get(&service.name).is_none()
 }
 
-/// Marks wishes whose derived Service could have `name`. Looks at all of them, which is only for
+/// Marks MultiClusterServices whose derived Service could have `name`. Looks at all of them, which is only for
 /// what happens rarely.
 fn each_named(name: &str, snapshot: &MemberSnapshot, mark: &mut dyn FnMut(Key)) {
-    let could = |wish: &&Object<MultiClusterService>| {
-        names::derived_service_candidates(&wish.name).any(|candidate| candidate == name)
+    let could = |mcs: &&Object<MultiClusterService>| {
+        names::derived_service_candidates(&mcs.name).any(|candidate| candidate == name)
     };
-    snapshot.multi_cluster_services.iter().filter(could).for_each(|wish| mark(of_wish(wish)));
+    snapshot.multi_cluster_services.iter().filter(could).for_each(|mcs| mark(of_mcs(mcs)));
 }
 
 /// An imported slice says itself what it belongs to; one that a Go agent made has the name of the
@@ -139,26 +137,4 @@ fn of_imported(
         let name = ObjectName::new(identity.hub_namespace.as_str(), slice.name.name.clone());
         snapshot.slice_imports.get(&name)?.spec.owner_service_reference.object()
     })
-}
-
-/// What names no Service imports nothing: our requests go, and the hub's slices are let go.
-pub(super) fn stray(kind: ResourceKind, name: &ObjectName, snapshot: &MemberSnapshot) -> Plan {
-    let mut plan = Plan::default();
-    if kind == kinds::INTERNAL_SERVICE_IMPORT {
-        let stray = snapshot.internal_imports.get(name).filter(|request| {
-            matches!(of_request(request), Key::Stray(..)) && !request.meta.is_terminating()
-        });
-        plan.steps.extend(stray.map(|request| HUB.delete(request)));
-        return plan;
-    }
-    let stray = snapshot.slice_imports.get(name).filter(|copy| {
-        copy.spec.owner_service_reference.object().is_none() && copy.meta.is_terminating()
-    });
-    if let Some(copy) = stray {
-        let operations = remove_finalizer(&copy.meta, finalizers::ENDPOINT_SLICE_IMPORT);
-        if !operations.is_empty() {
-            plan.push(HUB.patch(copy, operations));
-        }
-    }
-    plan
 }

@@ -17,7 +17,7 @@ use prometheus::IntGauge;
 use prometheus::core::{Collector, Desc};
 use prometheus::proto::MetricFamily;
 
-use super::subject::{Subject, Wish};
+use super::state::{Mcs, ServiceState};
 use crate::Identity;
 use crate::snapshot::MemberSnapshot;
 
@@ -38,8 +38,8 @@ fn kept(identity: &Identity, snapshot: &MemberSnapshot) -> usize {
 }
 
 /// Whether the slices of a Service whose copies are gone stay; the user is told.
-pub(super) fn keep(subject: &Subject<'_>, holder: &Wish, count: usize, plan: &mut Plan) -> bool {
-    let kept = if count == 0 { 0 } else { kept(subject.identity, subject.snapshot) };
+pub(super) fn keep(state: &ServiceState<'_>, holder: &Mcs, count: usize, plan: &mut Plan) -> bool {
+    let kept = if count == 0 { 0 } else { kept(state.identity, state.snapshot) };
     if kept == 0 {
         return false;
     }

@@ -13,8 +13,8 @@ use fleet_model::steps::{
 use fleet_runtime::plan::{Plan, Step, StepId};
 use serde_json::{Value, json};
 
-use super::subject::{Subject, Wish};
-use super::wish::Prepared;
+use super::mcs::Prepared;
+use super::state::{Mcs, ServiceState};
 
 /// What has become of the import.
 #[derive(Debug, Default)]
@@ -28,35 +28,33 @@ pub(super) struct Import {
     pub(super) unasked: Vec<StepId>,
 }
 
-/// Brings ServiceImport and request in line with the wish of the holder, if there is one.
+/// Brings ServiceImport and request in line with the MultiClusterService of the holder, if there is one.
 pub(super) fn sync(
-    subject: &Subject<'_>,
-    holder: Option<&Wish>,
+    state: &ServiceState<'_>,
+    holder: Option<&Mcs>,
     prepared: Option<&Prepared>,
     plan: &mut Plan,
 ) -> Import {
-    match (subject.import, holder) {
-        (None, Some(holder)) if subject.in_hub => {
+    match (state.import, holder) {
+        (None, Some(holder)) if state.in_hub => {
             let guarded = prepared.and_then(|prepared| prepared.write);
-            let answer = ask(subject, for_wish(subject, holder), guarded, plan);
+            let answer = ask(state, for_mcs(state, holder), guarded, plan);
             let granted = answer.filter(|answer| answer.is_resolved()).cloned();
             Import { granted, ..Import::default() }
         }
-        (None, None) if subject.in_hub => {
-            Import { unasked: unask(subject, plan), ..Import::default() }
-        }
+        (None, None) if state.in_hub => Import { unasked: unask(state, plan), ..Import::default() },
         (None, Some(holder)) => {
             let after = prepared.and_then(|prepared| prepared.write);
-            plan.push(create_import(subject, holder).after(after));
-            withdraw_requests(subject, plan);
+            plan.push(create_import(state, holder).after(after));
+            withdraw_requests(state, plan);
             Import::default()
         }
         (Some(import), Some(holder)) if !import.meta.is_terminating() => {
-            request(subject, holder, import, plan)
+            request(state, holder, import, plan)
         }
-        (Some(import), _) => withdraw(subject, import, plan),
+        (Some(import), _) => withdraw(state, import, plan),
         (None, None) => {
-            withdraw_requests(subject, plan);
+            withdraw_requests(state, plan);
             Import::default()
         }
     }
@@ -64,15 +62,15 @@ pub(super) fn sync(
 
 /// The import's finalizer is set before the request (design rule 1).
 fn request(
-    subject: &Subject<'_>,
-    holder: &Wish,
+    state: &ServiceState<'_>,
+    holder: &Mcs,
     import: &Object<ServiceImport>,
     plan: &mut Plan,
 ) -> Import {
     let mut operations = add_finalizer(&import.meta, finalizers::SERVICE_IMPORT);
     operations.extend(restore_owner(import, holder));
     let guarded = (!operations.is_empty()).then(|| plan.push(LOCAL.patch(import, operations)));
-    let Some(answer) = ask(subject, for_import(subject, import), guarded, plan) else {
+    let Some(answer) = ask(state, for_import(state, import), guarded, plan) else {
         return Import::default();
     };
     if guarded.is_none() && *import.status != *answer {
@@ -83,7 +81,7 @@ fn request(
 }
 
 /// Makes the holder the controller again of an import that somebody took from it.
-fn restore_owner(import: &Object<ServiceImport>, holder: &Wish) -> Option<Value> {
+fn restore_owner(import: &Object<ServiceImport>, holder: &Mcs) -> Option<Value> {
     let meta = &import.object.meta;
     if meta.controller_owner().is_some() {
         return None;
@@ -96,15 +94,15 @@ fn restore_owner(import: &Object<ServiceImport>, holder: &Wish) -> Option<Value>
 /// Asks the hub for the Service in the name of the object that `reference` names, once it is
 /// `guarded` by its finalizer. Returns the answer, if there is a request that can have one.
 fn ask<'a>(
-    subject: &Subject<'a>,
+    state: &ServiceState<'a>,
     reference: ExportedObjectReference,
     guarded: Option<StepId>,
     plan: &mut Plan,
 ) -> Option<&'a ServiceImportStatus> {
-    let mut live = subject.requests.iter().filter(|request| !request.meta.is_terminating());
+    let mut live = state.requests.iter().filter(|request| !request.meta.is_terminating());
     let Some(current) = live.next() else {
-        if subject.requests.is_empty() {
-            plan.steps.extend(create_request(subject, reference).map(|step| step.after(guarded)));
+        if state.requests.is_empty() {
+            plan.steps.extend(create_request(state, reference).map(|step| step.after(guarded)));
         }
         return None; // A terminating request blocks its successor.
     };
@@ -121,10 +119,10 @@ fn ask<'a>(
 
 /// The import belongs to a MultiClusterService that let go of it, or is being deleted, or is none
 /// of ours: then it stays, and nothing is asked of the hub for it.
-fn withdraw(subject: &Subject<'_>, import: &Object<ServiceImport>, plan: &mut Plan) -> Import {
-    let mut undone = withdraw_requests(subject, plan);
+fn withdraw(state: &ServiceState<'_>, import: &Object<ServiceImport>, plan: &mut Plan) -> Import {
+    let mut undone = withdraw_requests(state, plan);
     if !import.meta.is_terminating() {
-        if subject.import_owner().is_some() {
+        if state.import_owner().is_some() {
             plan.push(LOCAL.delete(import));
         }
         return Import::default();
@@ -133,77 +131,80 @@ fn withdraw(subject: &Subject<'_>, import: &Object<ServiceImport>, plan: &mut Pl
     if operations.is_empty() {
         return Import::default();
     }
-    undone.extend(confirm_unasked(subject, plan));
+    undone.extend(confirm_unasked(state, plan));
     let released = plan.push(LOCAL.patch(import, operations).after(undone));
     let gone = (import.meta.finalizers.len() == 1).then_some(released);
     Import { gone, ..Import::default() }
 }
 
 /// Takes the request back that no ServiceImport stands for.
-fn unask(subject: &Subject<'_>, plan: &mut Plan) -> Vec<StepId> {
-    let mut undone = withdraw_requests(subject, plan);
+fn unask(state: &ServiceState<'_>, plan: &mut Plan) -> Vec<StepId> {
+    let mut undone = withdraw_requests(state, plan);
     // Only for those who wait for it.
-    if subject.wishes.iter().any(|wish| wish.meta.has_finalizer(finalizers::MULTI_CLUSTER_SERVICE))
+    if state
+        .multi_cluster_services
+        .iter()
+        .any(|mcs| mcs.meta.has_finalizer(finalizers::MULTI_CLUSTER_SERVICE))
     {
-        undone.extend(confirm_unasked(subject, plan));
+        undone.extend(confirm_unasked(state, plan));
     }
     undone
 }
 
 /// The view says that the hub is not asked for the Service; the hub has to agree.
-fn confirm_unasked(subject: &Subject<'_>, plan: &mut Plan) -> Option<StepId> {
-    if !subject.requests.is_empty() {
+fn confirm_unasked(state: &ServiceState<'_>, plan: &mut Plan) -> Option<StepId> {
+    if !state.requests.is_empty() {
         return None;
     }
-    let name = free_name(subject)?;
+    let name = free_name(state)?;
     Some(plan.push(HUB.confirm_absent::<InternalServiceImport>(name)))
 }
 
-fn withdraw_requests(subject: &Subject<'_>, plan: &mut Plan) -> Vec<StepId> {
-    let live = subject.requests.iter().filter(|request| !request.meta.is_terminating());
+fn withdraw_requests(state: &ServiceState<'_>, plan: &mut Plan) -> Vec<StepId> {
+    let live = state.requests.iter().filter(|request| !request.meta.is_terminating());
     live.map(|request| plan.push(HUB.delete(request))).collect()
 }
 
-fn create_import(subject: &Subject<'_>, holder: &Wish) -> Step {
+fn create_import(state: &ServiceState<'_>, holder: &Mcs) -> Step {
     let body = json!({
         "metadata": {
             "finalizers": [finalizers::SERVICE_IMPORT],
             "ownerReferences": [to_json(&controller_reference(holder))],
         },
     });
-    LOCAL.create::<ServiceImport>(subject.service.clone(), body)
+    LOCAL.create::<ServiceImport>(state.service.clone(), body)
 }
 
-fn create_request(subject: &Subject<'_>, reference: ExportedObjectReference) -> Option<Step> {
+fn create_request(state: &ServiceState<'_>, reference: ExportedObjectReference) -> Option<Step> {
     let spec = InternalServiceImportSpec { service_import_reference: reference };
     let body = json!({
         "metadata": { "finalizers": [finalizers::INTERNAL_SERVICE_IMPORT] },
         "spec": to_json(&spec),
     });
-    Some(HUB.create::<InternalServiceImport>(free_name(subject)?, body))
+    Some(HUB.create::<InternalServiceImport>(free_name(state)?, body))
 }
 
-fn for_import(subject: &Subject<'_>, import: &Object<ServiceImport>) -> ExportedObjectReference {
-    let since = import.meta.created.unwrap_or(subject.now);
-    reference::export_of(&subject.identity.cluster, import, import.meta.generation, since)
+fn for_import(state: &ServiceState<'_>, import: &Object<ServiceImport>) -> ExportedObjectReference {
+    let since = import.meta.created.unwrap_or(state.now);
+    reference::export_of(&state.identity.cluster, import, import.meta.generation, since)
 }
 
 /// In the hub's own cluster the ServiceImport of that name is the hub's. The MultiClusterService
 /// stands in its place: the hub reads the name and this member the uid.
-fn for_wish(subject: &Subject<'_>, wish: &Wish) -> ExportedObjectReference {
-    let since = wish.meta.created.unwrap_or(subject.now);
-    let service = subject.service;
+fn for_mcs(state: &ServiceState<'_>, mcs: &Mcs) -> ExportedObjectReference {
+    let since = mcs.meta.created.unwrap_or(state.now);
+    let service = state.service;
     ExportedObjectReference {
         api_version: Some(kinds::SERVICE_IMPORT.api_version()),
         kind: kinds::SERVICE_IMPORT.kind.to_owned(),
         name: service.name.to_string(),
         namespaced_name: service.to_string(),
-        ..reference::export_of(&subject.identity.cluster, wish, wish.meta.generation, since)
+        ..reference::export_of(&state.identity.cluster, mcs, mcs.meta.generation, since)
     }
 }
 
-fn free_name(subject: &Subject<'_>) -> Option<ObjectName> {
-    names::internal_import_candidates(subject.service)
-        .map(|name| ObjectName::new(subject.identity.hub_namespace.as_str(), name))
-        .find(|name| subject.snapshot.internal_imports.get(name).is_none())
+fn free_name(state: &ServiceState<'_>) -> Option<ObjectName> {
+    names::internal_import_candidates(state.service)
+        .map(|name| ObjectName::new(state.identity.hub_namespace.as_str(), name))
+        .find(|name| state.snapshot.internal_imports.get(name).is_none())
 }

@@ -11,23 +11,21 @@ use fleet_model::steps::{HUB, LOCAL, add_finalizer, remove_finalizer};
 use fleet_model::{reference, term};
 use fleet_runtime::plan::{Event, Plan, Step, StepId, Trace};
 
-use super::admit::{Admitted, admit};
 use super::content;
-use super::landing;
 use super::latency;
-use super::subject::{Subject, Wish};
-use super::wish::Prepared;
+use super::mcs::Prepared;
+use super::sanitize::{Sanitized, sanitize};
+use super::state::{Mcs, ServiceState};
+use super::system_namespace;
 
 /// How long a slice that goes may wait for its successors.
 pub(super) const HANDOVER: Duration = Duration::from_secs(5);
 
-type Copy = Object<EndpointSliceImport>;
-
-/// A derived Service, and the wish it was made for.
+/// A derived Service, and the MultiClusterService it was made for.
 #[derive(Clone, Copy)]
 struct Bound<'a> {
     derived: &'a ObjectName,
-    holder: &'a Wish,
+    holder: &'a Mcs,
 }
 
 /// Where imported slices go.
@@ -41,30 +39,30 @@ enum Binding<'a> {
 }
 
 /// Imported slices that the hub has no copies of.
-pub(super) fn orphans<'a>(subject: &Subject<'a>) -> Vec<&'a Object<EndpointSlice>> {
-    let copies: HashSet<_> = subject.copies.iter().map(|copy| &*copy.name.name).collect();
-    subject.imported().filter(|slice| !copies.contains(&*slice.name.name)).collect()
+pub(super) fn orphans<'a>(state: &ServiceState<'a>) -> Vec<&'a Object<EndpointSlice>> {
+    let copies: HashSet<_> = state.copies.iter().map(|copy| &*copy.name.name).collect();
+    state.imported().filter(|slice| !copies.contains(&*slice.name.name)).collect()
 }
 
 /// Brings the imported slices in line with what the hub distributed; `orphans` go.
 pub(super) fn sync(
-    subject: &Subject<'_>,
-    holder: Option<&Wish>,
+    state: &ServiceState<'_>,
+    holder: Option<&Mcs>,
     prepared: Option<&Prepared>,
     orphans: Vec<&Object<EndpointSlice>>,
     plan: &mut Plan,
 ) {
-    let binding = binding(subject, holder.zip(prepared));
-    let (leaving, staying): (Vec<&Copy>, Vec<&Copy>) =
-        subject.copies.iter().partition(|copy| copy.meta.is_terminating());
+    let binding = binding(state, holder.zip(prepared));
+    let (leaving, staying): (Vec<_>, Vec<_>) =
+        state.copies.iter().copied().partition(|copy| copy.meta.is_terminating());
     let mut successors = Vec::new();
     let mut others_serve = false;
     for copy in staying {
-        let name = subject.in_system(&copy.name.name);
-        let slice = subject.snapshot.endpoint_slices.get(&name);
+        let name = state.in_system(&copy.name.name);
+        let slice = state.snapshot.endpoint_slices.get(&name);
         others_serve |= slice.is_some_and(|slice| !slice.meta.is_terminating());
         match &binding {
-            Binding::Bound(to) => successors.extend(import(subject, copy, name, *to, plan)),
+            Binding::Bound(to) => successors.extend(import(state, copy, name, *to, plan)),
             Binding::Waiting => {}
             Binding::Unbound => plan.steps.extend(slice.and_then(delete)),
         }
@@ -73,18 +71,18 @@ pub(super) fn sync(
         successors.clear();
     }
     for copy in leaving {
-        let name = subject.in_system(&copy.name.name);
-        unimport(subject, copy, name, &successors, plan);
+        let name = state.in_system(&copy.name.name);
+        unimport(state, copy, name, &successors, plan);
     }
     plan.steps.extend(orphans.into_iter().filter_map(delete));
 }
 
 /// The guards of spec 3.8 rows 4 and 5. The label is right when nothing has to be written to the
 /// MultiClusterService; until then the next plan binds.
-fn binding<'a>(subject: &Subject<'_>, prepared: Option<(&'a Wish, &'a Prepared)>) -> Binding<'a> {
+fn binding<'a>(state: &ServiceState<'_>, prepared: Option<(&'a Mcs, &'a Prepared)>) -> Binding<'a> {
     let Some((holder, prepared)) = prepared else { return Binding::Unbound };
     let Some(name) = &prepared.derived else { return Binding::Waiting };
-    let derived = subject.snapshot.services.get(name);
+    let derived = state.snapshot.services.get(name);
     let live = derived.is_some_and(|derived| !derived.meta.is_terminating());
     if live && prepared.write.is_none() && names::is_dns1035_label(&name.name) {
         Binding::Bound(Bound { derived: name, holder })
@@ -94,51 +92,51 @@ fn binding<'a>(subject: &Subject<'_>, prepared: Option<(&'a Wish, &'a Prepared)>
 }
 
 fn import(
-    subject: &Subject<'_>,
-    copy: &Copy,
+    state: &ServiceState<'_>,
+    copy: &Object<EndpointSliceImport>,
     name: ObjectName,
     to: Bound<'_>,
     plan: &mut Plan,
 ) -> Option<StepId> {
-    let service = subject.service;
-    let current = subject.snapshot.endpoint_slices.get(&name);
-    let is_current = |content: &Admitted<'_>| {
+    let service = state.service;
+    let current = state.snapshot.endpoint_slices.get(&name);
+    let is_current = |content: &Sanitized<'_>| {
         current.is_some_and(|now| content::is_current(service, copy, content, now, to.derived))
     };
-    if is_current(&Admitted::as_it_came(&copy.spec)) {
-        // It was admitted when it was imported. The copy must not go before what was made of it.
+    if is_current(&Sanitized::as_it_came(&copy.spec)) {
+        // It was sanitized when it was imported. The copy must not go before what was made of it.
         plan.steps.extend(guard(copy));
         return None;
     }
-    let Some(admitted) = admit(&copy.spec) else {
+    let Some(sanitized) = sanitize(&copy.spec) else {
         plan.events.push(refused(to.holder, copy, copy.spec.address_type.as_str()));
         plan.steps.extend(current.filter(|slice| slice.is_imported()).and_then(delete));
         return None;
     };
-    let left_out = admitted.refused(&copy.spec);
+    let left_out = sanitized.refused(&copy.spec);
     plan.events.extend(left_out.map(|left_out| refused(to.holder, copy, &left_out)));
-    let body = || content::body(service, copy, &admitted, to.derived);
+    let body = || content::body(service, copy, &sanitized, to.derived);
     let step = match current {
-        None if landing::obstacle(subject.identity, subject.snapshot).is_some() => None,
+        None if system_namespace::error(state.identity, state.snapshot).is_some() => None,
         None => Some(LOCAL.create::<EndpointSlice>(name, body())),
         // It blocks its successor; or somebody else's slice has the name.
         Some(current) if current.meta.is_terminating() || !current.is_imported() => None,
-        Some(_) if is_current(&admitted) => {
+        Some(_) if is_current(&sanitized) => {
             plan.steps.extend(guard(copy));
             return None;
         }
         // This cannot be changed, so a successor has to take its place.
-        Some(current) if current.address_type != *admitted.address_type => delete(current),
+        Some(current) if current.address_type != *sanitized.address_type => delete(current),
         Some(current) => {
             let step = LOCAL.replace(current, body());
-            Some(if content::loses(&admitted, current) { step.urgent() } else { step })
+            Some(if content::loses(&sanitized, current) { step.urgent() } else { step })
         }
     };
     let step = step?;
     let guarded = guard(copy).map(|step| plan.push(step));
     // Endpoints that are here already did not arrive now.
     let arrives = step.action.verb() != "delete"
-        && !current.is_some_and(|current| content::carries(&admitted, current));
+        && !current.is_some_and(|current| content::carries(&sanitized, current));
     let sample = latency::sample(copy, current).filter(|_| arrives);
     let step = step.stage("import").trace(Trace::Ends(copy.trace_context()));
     let step = step.after(guarded).sample(sample);
@@ -147,13 +145,13 @@ fn import(
 }
 
 /// Our finalizer, before the effect, where a copy lacks it: a Go hub sets none, and somebody may take it away.
-fn guard(copy: &Copy) -> Option<Step> {
+fn guard(copy: &Object<EndpointSliceImport>) -> Option<Step> {
     let operations = add_finalizer(&copy.meta, finalizers::ENDPOINT_SLICE_IMPORT);
     (!operations.is_empty()).then(|| HUB.patch(copy, operations))
 }
 
 /// Tells the user what of a slice is not imported.
-fn refused(holder: &Wish, copy: &Copy, what: &str) -> Event {
+fn refused(holder: &Mcs, copy: &Object<EndpointSliceImport>, what: &str) -> Event {
     let (slice, cluster) = (&copy.name.name, copy.origin());
     let note = format!(
         "slice {slice} of cluster {cluster:?} has what no cluster should take, which is not \
@@ -167,14 +165,14 @@ fn refused(holder: &Wish, copy: &Copy, what: &str) -> Event {
 /// Where nothing else serves, the slice goes after its `successors`, so that clients always have an
 /// endpoint; but a successor that cannot be made does not keep it for long.
 fn unimport(
-    subject: &Subject<'_>,
-    copy: &Copy,
+    state: &ServiceState<'_>,
+    copy: &Object<EndpointSliceImport>,
     name: ObjectName,
     successors: &[StepId],
     plan: &mut Plan,
 ) {
-    let slice = subject.snapshot.endpoint_slices.get(&name);
-    let waits = copy.meta.deleted.and_then(|since| term::left(since, HANDOVER, subject.now));
+    let slice = state.snapshot.endpoint_slices.get(&name);
+    let waits = copy.meta.deleted.and_then(|since| term::left(since, HANDOVER, state.now));
     let successors = waits.map_or(&[][..], |_| successors);
     let operations = remove_finalizer(&copy.meta, finalizers::ENDPOINT_SLICE_IMPORT);
     let undone: Option<StepId> = match slice.filter(|slice| slice.is_imported()) {

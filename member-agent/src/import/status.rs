@@ -16,130 +16,135 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::LoadBalancerStatus;
 use serde_json::json;
 
-use super::landing::NoLanding;
-use super::subject::{Subject, Wish};
+use super::state::{Mcs, ServiceState};
+use super::system_namespace::SystemNamespaceError;
 
 /// "Waiting" is written only after it has lasted this long (design 3a).
 const PATIENCE: Duration = Duration::from_millis(500);
 
 /// The import is live; addresses of its derived Service are the user's to use.
 pub(super) fn resolved(
-    subject: &Subject<'_>,
-    wish: &Wish,
+    state: &ServiceState<'_>,
+    mcs: &Mcs,
     derived: Option<&Object<Service>>,
     written: Option<StepId>,
     plan: &mut Plan,
 ) {
     let addresses = derived.map(|derived| derived.load_balancer.clone()).unwrap_or_default();
-    let message = format!("service {} is imported", subject.service);
-    let wanted = valid(wish, conditions::TRUE, reasons::FOUND_SERVICE_IMPORT, message.clone());
-    let Some(step) = step(wish, wanted, &addresses, subject.now) else { return };
+    let message = format!("service {} is imported", state.service);
+    let wanted = valid(mcs, conditions::TRUE, reasons::FOUND_SERVICE_IMPORT, message.clone());
+    let Some(step) = step(mcs, wanted, &addresses, state.now) else { return };
     plan.push(step.after(written));
-    let reason = if is(&wish.conditions, conditions::VALID, conditions::TRUE) {
+    let reason = if is(&mcs.conditions, conditions::VALID, conditions::TRUE) {
         events::SUCCESSFUL_UPDATE_STATUS
     } else {
         events::FOUND_VALID_SERVICE
     };
-    plan.events.push(LOCAL.normal(wish, reason, message));
+    plan.events.push(LOCAL.normal(mcs, reason, message));
 }
 
 /// Nobody exports the Service yet, or any more, or another cluster keeps it for itself.
-pub(super) fn unresolved(subject: &Subject<'_>, wish: &Wish, plan: &mut Plan) {
-    later(wish, not_available(subject), &LoadBalancerStatus::default(), subject.now, plan);
+pub(super) fn unresolved(state: &ServiceState<'_>, mcs: &Mcs, plan: &mut Plan) {
+    later(mcs, not_available(state), &LoadBalancerStatus::default(), state.now, plan);
 }
 
 /// As [`unresolved`], but the derived Service stays for a while.
 pub(super) fn leaving(
-    subject: &Subject<'_>,
-    wish: &Wish,
+    state: &ServiceState<'_>,
+    mcs: &Mcs,
     derived: &Object<Service>,
     end: Timestamp,
     plan: &mut Plan,
 ) {
-    let why = not_available(subject);
+    let why = not_available(state);
     let message = format!("{why}; its derived service {} stays until {end}", derived.name);
-    later(wish, message, &derived.load_balancer, subject.now, plan);
+    later(mcs, message, &derived.load_balancer, state.now, plan);
 }
 
 /// The derived Service is being deleted, by somebody else, and in the way of the next one.
 pub(super) fn blocked(
-    subject: &Subject<'_>,
-    wish: &Wish,
+    state: &ServiceState<'_>,
+    mcs: &Mcs,
     derived: &Object<Service>,
     plan: &mut Plan,
 ) {
     let message = format!("derived service {} is being deleted; another follows it", derived.name);
-    later(wish, message, &derived.load_balancer, subject.now, plan);
+    later(mcs, message, &derived.load_balancer, state.now, plan);
 }
 
 /// Every name that its derived Service could have is taken by somebody else.
-pub(super) fn no_name(subject: &Subject<'_>, wish: &Wish, plan: &mut Plan) {
+pub(super) fn no_name(state: &ServiceState<'_>, mcs: &Mcs, plan: &mut Plan) {
     let message = format!(
         "no free name for its derived service in namespace {}",
-        subject.identity.system_namespace
+        state.identity.system_namespace
     );
-    warn(wish, events::NO_FREE_NAME, &message, plan);
-    later(wish, message, &LoadBalancerStatus::default(), subject.now, plan);
+    warn(mcs, events::NO_FREE_NAME, &message, plan);
+    later(mcs, message, &LoadBalancerStatus::default(), state.now, plan);
 }
 
 /// Services that say they are its own and bear another's mark are left alone.
-pub(super) fn estranged(subject: &Subject<'_>, wish: &Wish, plan: &mut Plan) {
-    for service in subject.estranged_from(wish) {
+pub(super) fn estranged(state: &ServiceState<'_>, mcs: &Mcs, plan: &mut Plan) {
+    for service in state.estranged_from(mcs) {
         let key = annotations::MULTI_CLUSTER_SERVICE_UID;
         let message = format!(
             "service {} is left alone: its annotation {key} is not the uid of this object",
             service.name
         );
-        warn(wish, events::DERIVED_SERVICE_NOT_OURS, &message, plan);
+        warn(mcs, events::DERIVED_SERVICE_NOT_OURS, &message, plan);
     }
 }
 
 /// No derived Service can be created.
-pub(super) fn no_landing(subject: &Subject<'_>, wish: &Wish, obstacle: NoLanding, plan: &mut Plan) {
-    let namespace = &subject.identity.system_namespace;
-    let message = format!("namespace {namespace}, which holds derived services, {obstacle}");
-    warn(wish, events::SYSTEM_NAMESPACE_UNAVAILABLE, &message, plan);
-    later(wish, message, &LoadBalancerStatus::default(), subject.now, plan);
+pub(super) fn system_namespace_unavailable(
+    state: &ServiceState<'_>,
+    mcs: &Mcs,
+    error: SystemNamespaceError,
+    plan: &mut Plan,
+) {
+    let namespace = &state.identity.system_namespace;
+    let message = format!("namespace {namespace}, which holds derived services, {error}");
+    warn(mcs, events::SYSTEM_NAMESPACE_UNAVAILABLE, &message, plan);
+    later(mcs, message, &LoadBalancerStatus::default(), state.now, plan);
 }
 
 /// It does not hold the import of the Service that it names.
-pub(super) fn idle(subject: &Subject<'_>, wish: &Wish, holder: Option<&Wish>, plan: &mut Plan) {
-    let service = subject.service;
-    let message = if let Some(refusal) = subject.refusal {
+pub(super) fn idle(state: &ServiceState<'_>, mcs: &Mcs, holder: Option<&Mcs>, plan: &mut Plan) {
+    let service = state.service;
+    let message = if let Some(refusal) = state.refusal {
         let message = refusal.to_string();
         if let Some(reason) = refusal.event() {
-            warn(wish, reason, &message, plan);
+            warn(mcs, reason, &message, plan);
         }
         message
     } else if let Some(holder) = holder {
         format!("service {service} is imported by {} already", holder.name)
-    } else if subject.import.is_some() && subject.import_owner().is_none() {
-        let message = foreign_import(subject);
-        warn(wish, events::SERVICE_IMPORT_NOT_OURS, &message, plan);
+    } else if state.import.is_some() && state.import_owner().is_none() {
+        let message = foreign_import(state);
+        warn(mcs, events::SERVICE_IMPORT_NOT_OURS, &message, plan);
         message
     } else {
         format!("a previous import of service {service} is being withdrawn")
     };
-    later(wish, message, &LoadBalancerStatus::default(), subject.now, plan);
+    later(mcs, message, &LoadBalancerStatus::default(), state.now, plan);
 }
 
 /// It asks for no Service.
-pub(super) fn names_nothing(wish: &Wish, now: Timestamp, plan: &mut Plan) {
+pub(super) fn names_nothing(mcs: &Mcs, now: Timestamp, plan: &mut Plan) {
     let message = "spec.serviceImport names no service".to_owned();
-    later(wish, message, &LoadBalancerStatus::default(), now, plan);
+    later(mcs, message, &LoadBalancerStatus::default(), now, plan);
 }
 
-/// The wish has let go of what was imported for it.
-pub(super) fn unimported(wish: &Wish, what: impl Into<String>) -> Event {
-    LOCAL.normal(wish, events::UNIMPORTED_SERVICE, what)
+/// The MultiClusterService has let go of what was imported for it.
+pub(super) fn unimported(mcs: &Mcs, what: impl Into<String>) -> Event {
+    LOCAL.normal(mcs, events::UNIMPORTED_SERVICE, what)
 }
 
-fn not_available(subject: &Subject<'_>) -> String {
-    let service = subject.service;
+fn not_available(state: &ServiceState<'_>) -> String {
+    let service = state.service;
     let held = |request: &&Object<InternalServiceImport>| {
         request.object.meta.annotation(annotations::IMPORT_HELD_BY).map(str::to_owned)
     };
-    match subject.requests.iter().find_map(held) {
+    match state.requests.iter().find_map(held) {
         Some(cluster) => format!("service {service} is imported by cluster {cluster} alone"),
         // A Go hub does not tell which of both it is.
         None => format!(
@@ -149,50 +154,50 @@ fn not_available(subject: &Subject<'_>) -> String {
     }
 }
 
-pub(super) fn foreign_import(subject: &Subject<'_>) -> String {
-    let owner = subject.import.and_then(|import| import.object.meta.controller_owner());
+pub(super) fn foreign_import(state: &ServiceState<'_>) -> String {
+    let owner = state.import.and_then(|import| import.object.meta.controller_owner());
     let owner = owner.map_or_else(
         || "no MultiClusterService".to_owned(),
         |owner| format!("{} {}", owner.kind, owner.name),
     );
-    format!("ServiceImport {} exists and belongs to {owner}", subject.service)
+    format!("ServiceImport {} exists and belongs to {owner}", state.service)
 }
 
 fn later(
-    wish: &Wish,
+    mcs: &Mcs,
     message: String,
     load_balancer: &LoadBalancerStatus,
     now: Timestamp,
     plan: &mut Plan,
 ) {
     let reason = reasons::UNKNOWN_SERVICE_IMPORT;
-    let wanted = valid(wish, conditions::UNKNOWN, reason, message);
-    if let Some(step) = step(wish, wanted, load_balancer, now) {
+    let wanted = valid(mcs, conditions::UNKNOWN, reason, message);
+    if let Some(step) = step(mcs, wanted, load_balancer, now) {
         plan.push_later(PATIENCE, "not imported", step);
     }
 }
 
-fn valid(wish: &Wish, status: &str, reason: &str, message: String) -> Wanted {
+fn valid(mcs: &Mcs, status: &str, reason: &str, message: String) -> Wanted {
     let (status, reason) = (status.to_owned(), reason.to_owned());
-    let generation = wish.meta.generation;
+    let generation = mcs.meta.generation;
     Wanted { type_: conditions::VALID, status, reason, message, generation }
 }
 
 fn step(
-    wish: &Wish,
+    mcs: &Mcs,
     wanted: Wanted,
     load_balancer: &LoadBalancerStatus,
     now: Timestamp,
 ) -> Option<Step> {
-    let changed = apply(&wish.conditions, [wanted], now);
-    if changed.is_none() && wish.load_balancer == *load_balancer {
+    let changed = apply(&mcs.conditions, [wanted], now);
+    if changed.is_none() && mcs.load_balancer == *load_balancer {
         return None;
     }
-    let conditions = changed.unwrap_or_else(|| wish.conditions.clone());
+    let conditions = changed.unwrap_or_else(|| mcs.conditions.clone());
     let status = json!({ "loadBalancer": to_json(load_balancer), "conditions": conditions });
-    Some(LOCAL.status(wish, &status))
+    Some(LOCAL.status(mcs, &status))
 }
 
-fn warn(wish: &Wish, reason: &'static str, message: &str, plan: &mut Plan) {
-    plan.events.push(LOCAL.warning(wish, reason, message));
+fn warn(mcs: &Mcs, reason: &'static str, message: &str, plan: &mut Plan) {
+    plan.events.push(LOCAL.warning(mcs, reason, message));
 }

@@ -8,12 +8,12 @@ mod grace;
 mod handover;
 mod holding;
 mod latency;
+mod mcs;
 mod namespaces;
 mod orphans;
 mod requests;
 mod slices;
 mod traces;
-mod wishes;
 
 use std::time::Duration;
 
@@ -81,10 +81,10 @@ impl World {
         Self { own, hub: ModelServer::new(ClusterId::Hub), settings }
     }
 
-    /// A member at rest that wishes for shop, and waits.
+    /// A member at rest that MultiClusterServices for shop, and waits.
     fn waiting() -> Self {
         let mut world = Self::new();
-        world.wish(&shop(), "shop");
+        world.create_mcs(&shop(), "shop");
         world.rest();
         world
     }
@@ -92,7 +92,7 @@ impl World {
     /// A member at rest that imports shop from cluster "a".
     fn importing() -> Self {
         let mut world = Self::new();
-        world.wish(&shop(), "shop");
+        world.create_mcs(&shop(), "shop");
         world.settle();
         world.grant(granted());
         world.distribute(&["10.1.0.1"]);
@@ -102,7 +102,7 @@ impl World {
         world
     }
 
-    fn wish(&mut self, mcs: &ObjectName, service: &str) {
+    fn create_mcs(&mut self, mcs: &ObjectName, service: &str) {
         let object = json!({ "spec": { "serviceImport": { "name": service } } });
         self.own.create(kinds::MULTI_CLUSTER_SERVICE, mcs, object).unwrap();
     }
@@ -113,7 +113,7 @@ impl World {
     }
 
     /// A user deletes a MultiClusterService.
-    fn unwish(&mut self, mcs: &ObjectName) {
+    fn delete_mcs(&mut self, mcs: &ObjectName) {
         self.own.delete(kinds::MULTI_CLUSTER_SERVICE, mcs).unwrap();
     }
 

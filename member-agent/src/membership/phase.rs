@@ -43,7 +43,7 @@ impl Phase {
 /// version does not know changes nothing either.
 pub fn phase(identity: &Identity, snapshot: &MemberSnapshot) -> Phase {
     let Some(cluster) = cluster(identity, snapshot) else { return Phase::Member };
-    let left = report::says(cluster, report::LEFT);
+    let left = report::reports(cluster, report::LEFT);
     match cluster.state {
         ClusterState::Join => Phase::Member,
         ClusterState::Leave if !left => Phase::Leaving,

@@ -20,7 +20,7 @@ const LIST: &str = "agentStatus";
 
 /// What can be reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Said {
+pub(super) struct ReportedState {
     status: &'static str,
     reason: &'static str,
     /// Whether the agent is alive for the fleet.
@@ -28,41 +28,44 @@ pub(super) struct Said {
 }
 
 /// The member works.
-pub(super) const JOINED: Said =
-    Said { status: conditions::TRUE, reason: reasons::AGENT_JOINED, beats: true };
+pub(super) const JOINED: ReportedState =
+    ReportedState { status: conditions::TRUE, reason: reasons::AGENT_JOINED, beats: true };
 /// Nothing of the member is left.
-pub(super) const LEFT: Said =
-    Said { status: conditions::FALSE, reason: reasons::AGENT_LEFT, beats: false };
+pub(super) const LEFT: ReportedState =
+    ReportedState { status: conditions::FALSE, reason: reasons::AGENT_LEFT, beats: false };
 
 /// Whether both entries say so, for whatever version of the object.
-pub(super) fn says(cluster: &Cluster, said: Said) -> bool {
-    generation(cluster, said).is_some()
+pub(super) fn reports(cluster: &Cluster, state: ReportedState) -> bool {
+    generation(cluster, state).is_some()
 }
 
 /// Whether both entries say so for the object as it is now.
-pub(super) fn stands(cluster: &Cluster, said: Said) -> bool {
-    generation(cluster, said) == Some(cluster.meta.generation)
+pub(super) fn is_current(cluster: &Cluster, state: ReportedState) -> bool {
+    generation(cluster, state) == Some(cluster.meta.generation)
 }
 
 /// The oldest generation for which both entries say so.
-fn generation(cluster: &Cluster, said: Said) -> Option<i64> {
+fn generation(cluster: &Cluster, state: ReportedState) -> Option<i64> {
     let of = |agent: &AgentType| {
         let joined = find(&cluster.report(agent)?.status.conditions, conditions::JOINED)?;
-        let so = joined.status == said.status && joined.reason == said.reason;
+        let so = joined.status == state.status && joined.reason == state.reason;
         so.then(|| joined.observed_generation.unwrap_or_default())
     };
     NETWORKING_AGENTS.iter().map(of).collect::<Option<Vec<_>>>()?.into_iter().min()
 }
 
 /// Both entries in one write.
-pub(super) fn write(cluster: &Cluster, said: Said, now: Timestamp) -> Step {
-    let action =
-        Action::Patch { operations: operations(cluster, said, now), status: true, at: at(cluster) };
+pub(super) fn write(cluster: &Cluster, state: ReportedState, now: Timestamp) -> Step {
+    let action = Action::Patch {
+        operations: operations(cluster, state, now),
+        status: true,
+        at: at(cluster),
+    };
     HUB.step::<InternalMemberCluster>(cluster.name.clone(), action)
 }
 
-fn operations(cluster: &Cluster, said: Said, now: Timestamp) -> Vec<Value> {
-    let entries = NETWORKING_AGENTS.map(|agent| entry(cluster, agent, said, now));
+fn operations(cluster: &Cluster, state: ReportedState, now: Timestamp) -> Vec<Value> {
+    let entries = NETWORKING_AGENTS.map(|agent| entry(cluster, agent, state, now));
     match cluster.list {
         ReportList::NoStatus => vec![add(&[STATUS], json!({ LIST: to_json(&entries) }))],
         ReportList::NoList => vec![add(&[STATUS, LIST], to_json(&entries))],
@@ -79,20 +82,20 @@ fn put(cluster: &Cluster, entry: &AgentStatus) -> Value {
 }
 
 /// The entry as it was, with the condition, and the heartbeat if there is one.
-fn entry(cluster: &Cluster, agent: AgentType, said: Said, now: Timestamp) -> AgentStatus {
+fn entry(cluster: &Cluster, agent: AgentType, state: ReportedState, now: Timestamp) -> AgentStatus {
     let old = cluster.report(&agent).map(|report| report.status.clone());
     let mut entry = old.unwrap_or_else(|| AgentStatus { type_: agent, ..AgentStatus::default() });
     let wanted = Wanted {
         type_: conditions::JOINED,
-        status: said.status.to_owned(),
-        reason: said.reason.to_owned(),
+        status: state.status.to_owned(),
+        reason: state.reason.to_owned(),
         message: String::new(),
         generation: cluster.meta.generation,
     };
     if let Some(changed) = apply(&entry.conditions, [wanted], now) {
         entry.conditions = changed;
     }
-    if said.beats {
+    if state.beats {
         entry.last_received_heartbeat = Some(whole_seconds(now));
     }
     entry

@@ -21,7 +21,7 @@ fn without_export() -> World {
 
 /// MISE-1: an InternalServiceExport without ServiceExport.
 #[test]
-fn an_export_without_a_wish_goes() {
+fn an_internal_service_export_without_a_service_export_is_deleted() {
     let mut world = without_export();
     world.settle_with_hub();
     assert!(world.internal().is_none());
@@ -30,7 +30,7 @@ fn an_export_without_a_wish_goes() {
 
 /// MES-7: an exported slice whose ServiceExport is gone.
 #[test]
-fn a_slice_without_a_wish_goes() {
+fn an_endpoint_slice_export_without_a_service_export_is_deleted() {
     let mut world = without_export();
     world.settle_with_hub();
     assert!(world.hub.names(kinds::ENDPOINT_SLICE_EXPORT).is_empty());
@@ -157,7 +157,7 @@ fn what_names_no_service_is_removed_and_reported() {
     for (kind, name) in
         [(kinds::INTERNAL_SERVICE_EXPORT, internal), (kinds::ENDPOINT_SLICE_EXPORT, copy)]
     {
-        let key = Key::Stray(kind, name.clone());
+        let key = Key::InvalidReference(kind, name.clone());
         assert!(keys.contains(&key), "{keys:?}");
         let plan = controller.plan(&key, &world.snapshot(), world.own.now());
         assert_eq!(plan.events[0].reason, events::REFERENCE_REFUSED);

@@ -85,7 +85,7 @@ impl World {
         world
     }
 
-    /// A member whose wish to export shop waits for the hub.
+    /// A member whose ServiceExport of shop waits for the hub.
     pub(super) fn pending() -> Self {
         let mut world = Self::with_service();
         world.export();

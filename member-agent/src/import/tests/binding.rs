@@ -1,4 +1,4 @@
-//! Which derived Service an import is bound to: the label on the wish says it, and is only output.
+//! Which derived Service an import is bound to: the label on the MultiClusterService says it, and is only output.
 
 use fleet_api::{annotations, events, kinds, labels};
 use serde_json::{Value, json};
@@ -37,7 +37,7 @@ fn an_empty_derived_label_is_filled_before_anything_binds() {
 fn the_holder_gives_the_binding() {
     let mut world = World::importing();
     let first = fleet_api::ObjectName::new("team", "a-first-in-every-list");
-    world.wish(&first, "shop");
+    world.create_mcs(&first, "shop");
     world.edit(kinds::MULTI_CLUSTER_SERVICE, &first, |mcs| {
         mcs["metadata"]["labels"] = json!({ labels::DERIVED_SERVICE: "elsewhere" });
     });
@@ -75,9 +75,9 @@ fn a_tampered_derived_label_is_rewritten_and_its_victim_untouched() {
     assert_eq!(labelled(&world), "team-shop");
     assert_eq!(world.slice().unwrap()["metadata"]["labels"][labels::SERVICE_NAME], "team-shop");
 
-    // Not even by a wish that is deleted before anybody has corrected it.
+    // Not even by a MultiClusterService that is deleted before anybody has corrected it.
     label(&mut world, &json!("victim"));
-    world.unwish(&shop());
+    world.delete_mcs(&shop());
     world.settle();
     assert_eq!(world.own.get(kinds::SERVICE, &victim).cloned(), before);
     assert!(world.mcs(&shop()).is_none());
@@ -85,7 +85,7 @@ fn a_tampered_derived_label_is_rewritten_and_its_victim_untouched() {
 
 /// The derived Service of another MultiClusterService is no less foreign.
 #[test]
-fn a_label_does_not_take_over_the_service_of_another_wish() {
+fn a_label_does_not_take_over_the_service_of_another_mcs() {
     let mut world = World::importing();
     let other = system("team-desk");
     let object = json!({
@@ -136,9 +136,9 @@ fn marks_of_a_derived_service_heal_one_at_a_time() {
     }
 }
 
-/// Reliability F33: each mark on the wish, removed or altered, heals, and nothing is made anew.
+/// Reliability F33: each mark on the MultiClusterService, removed or altered, heals, and nothing is made anew.
 #[test]
-fn marks_of_a_wish_heal_one_at_a_time() {
+fn marks_of_an_mcs_heal_one_at_a_time() {
     type Change = fn(&mut Value);
     let tamper: [Change; 4] = [
         |mcs| mcs["metadata"]["labels"] = json!({}),
@@ -163,7 +163,7 @@ fn marks_of_a_wish_heal_one_at_a_time() {
 }
 
 /// Reliability S11: a derived Service whose uid was altered is nobody's to change or delete. The
-/// import goes on under the next name, the user is told, and what is left goes with the wish (S17).
+/// import goes on under the next name, the user is told, and what is left goes with the MultiClusterService (S17).
 #[test]
 fn a_derived_service_with_an_altered_uid_is_left_alone() {
     let mut world = World::importing();
@@ -181,7 +181,7 @@ fn a_derived_service_with_an_altered_uid_is_left_alone() {
     assert_eq!(event.reason, events::DERIVED_SERVICE_NOT_OURS);
     assert!(event.note.contains("fleet-system/team-shop"), "{}", event.note);
 
-    world.unwish(&shop());
+    world.delete_mcs(&shop());
     world.settle();
     world.let_go();
     world.settle();
@@ -189,17 +189,17 @@ fn a_derived_service_with_an_altered_uid_is_left_alone() {
     assert!(world.own.names(kinds::SERVICE).is_empty());
 }
 
-/// One that is older than the wish it points back to was made for an earlier wish of the name, which
+/// One that is older than the MultiClusterService it points back to was made for an earlier MultiClusterService of the name, which
 /// went without taking it along: it is replaced (reliability S17).
 #[test]
-fn a_derived_service_of_an_earlier_wish_is_replaced() {
+fn a_derived_service_of_an_earlier_mcs_is_replaced() {
     let mut world = World::importing();
     world.edit(kinds::MULTI_CLUSTER_SERVICE, &shop(), |mcs| {
         mcs["metadata"]["finalizers"] = json!([]);
     });
     world.own.delete(kinds::MULTI_CLUSTER_SERVICE, &shop()).unwrap();
     world.own.advance(1);
-    world.wish(&shop(), "shop");
+    world.create_mcs(&shop(), "shop");
     world.rest();
     world.let_go();
     world.rest();
@@ -223,7 +223,7 @@ fn alter_uid(world: &mut World) {
 
 /// A Service whose annotation alone names the import is nobody's to delete (reliability S11).
 #[test]
-fn a_service_without_the_uid_of_a_wish_is_no_orphan() {
+fn a_service_without_the_uid_of_an_mcs_is_no_orphan() {
     let mut world = World::new();
     let victim = system("victim");
     let object = json!({
@@ -233,7 +233,7 @@ fn a_service_without_the_uid_of_a_wish_is_no_orphan() {
     world.own.create(kinds::SERVICE, &victim, object).unwrap();
     world.settle();
     assert!(world.own.get(kinds::SERVICE, &victim).is_some());
-    // One that was made for a wish which is no more goes.
+    // One that was made for a MultiClusterService which is no more goes.
     world.edit(kinds::SERVICE, &victim, |service| {
         let uid = json!("00000000-0000-4000-8000-ffffffffffff");
         service["metadata"]["annotations"][annotations::MULTI_CLUSTER_SERVICE_UID] = uid;

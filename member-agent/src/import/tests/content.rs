@@ -111,7 +111,7 @@ fn a_copy_that_changes_its_kind_of_addresses_gets_a_new_slice() {
 #[test]
 fn a_slice_records_its_origin() {
     let mut world = World::new();
-    world.wish(&shop(), "shop");
+    world.create_mcs(&shop(), "shop");
     world.settle();
     world.grant(granted());
     world.settle();

@@ -112,9 +112,9 @@ fn an_internal_load_balancer_is_asked_for_and_given_up() {
         yes.map(|text| (text, true)).into_iter().chain(no.map(|text| (text, false)))
     {
         let asked = json!({ annotations::AZURE_LOAD_BALANCER_INTERNAL: text });
-        for (wish, internal) in [(asked, internal), (json!({}), false)] {
+        for (wanted, internal) in [(asked, internal), (json!({}), false)] {
             world.edit(kinds::MULTI_CLUSTER_SERVICE, &shop(), |mcs| {
-                mcs["metadata"]["annotations"] = wish.clone();
+                mcs["metadata"]["annotations"] = wanted.clone();
             });
             world.settle();
             let service = world.derived().unwrap();
@@ -130,7 +130,7 @@ fn an_internal_load_balancer_is_asked_for_and_given_up() {
 #[test]
 fn names_that_collide_live_side_by_side() {
     let long = "n".repeat(50);
-    let wishes = [
+    let all_mcs = [
         ObjectName::new("team", "shop"),
         ObjectName::new("other", "shop"),
         ObjectName::new("a-b", "c"),
@@ -140,34 +140,34 @@ fn names_that_collide_live_side_by_side() {
         ObjectName::new(long.as_str(), "a-service-with-a-long-name-too"),
     ];
     let mut world = World::new();
-    for wish in &wishes {
-        world.wish(wish, &wish.name);
+    for mcs in &all_mcs {
+        world.create_mcs(mcs, &mcs.name);
     }
-    world.rest_for(&wishes);
-    for (request, wish) in requests(&world) {
+    world.rest_for(&all_mcs);
+    for (request, mcs) in requests(&world) {
         let set = |request: &mut Value| request["status"] = granted();
         world.hub.edit(kinds::INTERNAL_SERVICE_IMPORT, &request, set).unwrap();
-        let copy = super::copy_of(&wish, &["10.1.0.1"], &[]);
+        let copy = super::copy_of(&mcs, &["10.1.0.1"], &[]);
         let name = on_hub(&format!("x-{}", request.name));
         world.hub.create(kinds::ENDPOINT_SLICE_IMPORT, &name, copy).unwrap();
     }
-    world.rest_for(&wishes);
+    world.rest_for(&all_mcs);
 
-    let mut services: Vec<_> = wishes.iter().map(|wish| bound(&world, wish)).collect();
-    for (wish, service) in wishes.iter().zip(&services) {
-        assert_eq!(world.valid(wish).0, "True", "{wish}");
+    let mut services: Vec<_> = all_mcs.iter().map(|mcs| bound(&world, mcs)).collect();
+    for (mcs, service) in all_mcs.iter().zip(&services) {
+        assert_eq!(world.valid(mcs).0, "True", "{mcs}");
         assert!(names::is_dns1035_label(&service.name), "{service}");
         let service = world.own.get(kinds::SERVICE, service).expect("a derived Service");
         assert_eq!(
             service["metadata"]["annotations"][annotations::FLEET_SERVICE],
-            json!(wish.to_string())
+            json!(mcs.to_string())
         );
     }
     services.sort();
     services.dedup();
-    assert_eq!(services.len(), wishes.len(), "{services:?}");
-    assert_eq!(world.own.names(kinds::ENDPOINT_SLICE).len(), wishes.len());
-    assert_eq!(bound(&world, &wishes[0]), derived());
+    assert_eq!(services.len(), all_mcs.len(), "{services:?}");
+    assert_eq!(world.own.names(kinds::ENDPOINT_SLICE).len(), all_mcs.len());
+    assert_eq!(bound(&world, &all_mcs[0]), derived());
 }
 
 /// Requests on the hub with the Service that each asks for.
@@ -183,15 +183,15 @@ fn requests(world: &World) -> Vec<(ObjectName, ObjectName)> {
         .collect()
 }
 
-fn bound(world: &World, wish: &ObjectName) -> ObjectName {
-    let mcs = world.mcs(wish).unwrap();
+fn bound(world: &World, mcs: &ObjectName) -> ObjectName {
+    let mcs = world.mcs(mcs).unwrap();
     system(mcs["metadata"]["labels"][labels::DERIVED_SERVICE].as_str().unwrap())
 }
 
-/// While every name is taken by somebody else's Service the wish says so; it takes the first that
+/// While every name is taken by somebody else's Service the MultiClusterService says so; it takes the first that
 /// is freed.
 #[test]
-fn when_all_names_are_taken_the_wish_says_so() {
+fn when_all_names_are_taken_the_mcs_says_so() {
     let mut world = World::waiting();
     world.edit(kinds::MULTI_CLUSTER_SERVICE, &shop(), |mcs| mcs["metadata"]["labels"] = json!({}));
     let candidates: Vec<_> = names::derived_service_candidates(&shop()).collect();
@@ -237,7 +237,7 @@ fn a_lost_import_takes_service_and_address_along() {
     }
 }
 
-/// A second derived Service of one wish, left by whoever took over from whom, goes.
+/// A second derived Service of one MultiClusterService, left by whoever took over from whom, goes.
 #[test]
 fn one_derived_service_is_enough() {
     let mut world = World::importing();

@@ -24,8 +24,8 @@ fn address(world: &World) -> &serde_json::Value {
     &world.mcs(&shop()).unwrap()["status"]["loadBalancer"]["ingress"][0]["ip"]
 }
 
-/// MCS-19: with all exports gone the wish is Unknown, and the endpoints leave at once. Unlike in
-/// the original the derived Service and its address stay for the grace period, and the wish says
+/// MCS-19: with all exports gone the MultiClusterService is Unknown, and the endpoints leave at once. Unlike in
+/// the original the derived Service and its address stay for the grace period, and the MultiClusterService says
 /// until when.
 #[test]
 fn endpoints_leave_at_once_and_the_address_stays() {
@@ -116,17 +116,17 @@ fn the_address_is_followed_meanwhile() {
 }
 
 #[test]
-fn a_deleted_wish_has_no_grace() {
+fn a_deleted_mcs_has_no_grace() {
     let mut world = world();
     world.revoke();
     world.rest();
-    world.unwish(&shop());
+    world.delete_mcs(&shop());
     world.settle();
     assert!(world.derived().is_none());
     assert!(world.mcs(&shop()).is_none());
 }
 
-/// A Go agent does not note on a derived Service what it was made for; the wish's label tells.
+/// A Go agent does not note on a derived Service what it was made for; the MultiClusterService's label tells.
 #[test]
 fn an_adopted_service_has_grace_too() {
     let mut world = world();

@@ -5,14 +5,14 @@ use serde_json::json;
 
 use super::{World, granted, shop};
 
-/// MCS-11: of two wishes for one import the second takes over when the first is deleted.
+/// MCS-11: of two MultiClusterServices for one import the second takes over when the first is deleted.
 #[test]
-fn the_second_wish_takes_over() {
+fn the_second_mcs_takes_over() {
     let mut world = World::importing();
     let second = ObjectName::new("team", "second");
-    world.wish(&second, "shop");
+    world.create_mcs(&second, "shop");
     world.rest();
-    world.unwish(&shop());
+    world.delete_mcs(&shop());
     world.rest();
     assert!(world.mcs(&shop()).is_none());
     world.let_go();
@@ -25,9 +25,9 @@ fn the_second_wish_takes_over() {
     assert_eq!(world.own.names(kinds::SERVICE).len(), 1);
 }
 
-/// MCS-13: a wish that comes before the export becomes valid with it.
+/// MCS-13: a MultiClusterService that comes before the export becomes valid with it.
 #[test]
-fn a_wish_may_come_first() {
+fn an_mcs_may_come_first() {
     let mut world = World::waiting();
     assert_eq!(world.valid(&shop()).0, "Unknown");
     world.own.advance(3600);
@@ -41,11 +41,11 @@ fn a_wish_may_come_first() {
 /// MCS-14: deleted and made again at once, the import works again; the ServiceImport of the first
 /// one is withdrawn before.
 #[test]
-fn a_wish_made_again_imports_again() {
+fn an_mcs_made_again_imports_again() {
     let mut world = World::importing();
-    world.unwish(&shop());
+    world.delete_mcs(&shop());
     world.settle();
-    world.wish(&shop(), "shop");
+    world.create_mcs(&shop(), "shop");
     world.rest();
     world.let_go();
     world.rest();
@@ -57,16 +57,16 @@ fn a_wish_made_again_imports_again() {
     assert!(world.slice().is_some());
 }
 
-/// A wish of the same name as one that is gone, whose ServiceImport is still there.
+/// A MultiClusterService of the same name as one that is gone, whose ServiceImport is still there.
 #[test]
-fn the_import_of_an_earlier_wish_of_the_name_is_withdrawn_first() {
+fn the_import_of_an_earlier_mcs_of_the_name_is_withdrawn_first() {
     let mut world = World::new();
     let object = json!({ "metadata": { "ownerReferences": [{
         "apiVersion": "networking.fleet.azure.com/v1alpha1", "kind": "MultiClusterService",
         "name": "shop", "uid": "of-an-earlier-one", "controller": true,
     }]}});
     world.own.create(kinds::SERVICE_IMPORT, &shop(), object).unwrap();
-    world.wish(&shop(), "shop");
+    world.create_mcs(&shop(), "shop");
     let message = format!("{:?}", world.plan().later[0].step.action);
     assert!(message.contains("is being withdrawn"), "{message}");
     world.rest();
@@ -76,7 +76,7 @@ fn the_import_of_an_earlier_wish_of_the_name_is_withdrawn_first() {
 
 /// Re-pointed and back before anything else happened: the import is the same again.
 #[test]
-fn a_wish_may_change_its_mind() {
+fn an_mcs_may_change_its_mind() {
     let mut world = World::importing();
     let desk = ObjectName::new("team", "desk");
     world.point(&shop(), "desk");

@@ -9,12 +9,12 @@ fn second() -> ObjectName {
     ObjectName::new("team", "second")
 }
 
-/// MCS-6: a second wish for an import says Unknown and names the holder, and has no derived
+/// MCS-6: a second MultiClusterService for an import says Unknown and names the holder, and has no derived
 /// Service; when the import is gone it owns a new one. It is woken by that, not by a timer.
 #[test]
-fn a_second_wish_waits_for_the_holder() {
+fn a_second_mcs_waits_for_the_holder() {
     let mut world = World::importing();
-    world.wish(&second(), "shop");
+    world.create_mcs(&second(), "shop");
     world.rest();
     let (status, message) = world.valid(&second());
     assert_eq!(status, "Unknown");
@@ -23,7 +23,7 @@ fn a_second_wish_waits_for_the_holder() {
     assert_eq!(world.own.names(kinds::SERVICE).len(), 1);
     assert_eq!(world.plan().wake_after, None);
 
-    world.unwish(&shop());
+    world.delete_mcs(&shop());
     world.rest();
     world.let_go();
     world.rest();
@@ -34,7 +34,7 @@ fn a_second_wish_waits_for_the_holder() {
     assert_eq!(world.valid(&second()).0, "True");
 }
 
-/// A ServiceImport that belongs to somebody else, or to nobody, is not taken: the wish says whose
+/// A ServiceImport that belongs to somebody else, or to nobody, is not taken: the MultiClusterService says whose
 /// it is. Nothing is asked of the hub, and the import begins when that one goes.
 #[test]
 fn a_foreign_import_is_not_taken() {
@@ -50,7 +50,7 @@ fn a_foreign_import_is_not_taken() {
         }});
         world.own.create(kinds::SERVICE_IMPORT, &shop(), object).unwrap();
         let before = world.import().cloned();
-        world.wish(&shop(), "shop");
+        world.create_mcs(&shop(), "shop");
         assert_eq!(world.reasons(), [events::SERVICE_IMPORT_NOT_OURS]);
         world.rest();
         let (status, message) = world.valid(&shop());
@@ -120,7 +120,7 @@ fn disown(world: &mut World, owners: &Value) {
     });
 }
 
-/// MCS-12: another cluster holds the import (a Go hub grants it to one at a time): the wish says
+/// MCS-12: another cluster holds the import (a Go hub grants it to one at a time): the MultiClusterService says
 /// that this may be so, and takes over when it is granted.
 #[test]
 fn an_import_that_another_cluster_holds() {
@@ -157,7 +157,7 @@ fn a_service_of_the_own_cluster_may_be_imported() {
     world.own.create(kinds::SERVICE, &shop(), service).unwrap();
     world.own.create(kinds::SERVICE_EXPORT, &shop(), json!({})).unwrap();
     let before = world.own.get(kinds::SERVICE, &shop()).cloned();
-    world.wish(&shop(), "shop");
+    world.create_mcs(&shop(), "shop");
     world.settle();
     world.grant(granted());
     world.distribute(&["10.2.0.1"]);

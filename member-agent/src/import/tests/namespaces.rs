@@ -39,13 +39,13 @@ fn creations(world: &World) -> Vec<String> {
     made.map(|step| format!("{} {}", step.kind.kind, step.name)).collect()
 }
 
-/// Without the namespace for it no derived Service is made; the wish says so, and the import
+/// Without the namespace for it no derived Service is made; the MultiClusterService says so, and the import
 /// begins when the namespace comes, without a restart.
 #[test]
 fn a_missing_system_namespace_is_told() {
     let mut world = World::new();
     world.own.delete(kinds::NAMESPACE, &namespace("fleet-system")).unwrap();
-    world.wish(&shop(), "shop");
+    world.create_mcs(&shop(), "shop");
     world.settle();
     world.grant(granted());
     world.distribute(&["10.1.0.1"]);
@@ -105,17 +105,17 @@ fn a_terminating_user_namespace_is_left() {
         fleet_runtime::testing::execute(&plan, &mut [&mut world.own, &mut world.hub]);
     }
     assert!(world.derived().is_none() && world.slice().is_none() && world.import().is_none());
-    world.unwish(&shop());
+    world.delete_mcs(&shop());
     world.settle();
     assert!(world.mcs(&shop()).is_none());
 }
 
 /// An import into the namespace of derived Services could feed itself: it is refused.
 #[test]
-fn a_wish_in_the_system_namespace_is_refused() {
+fn an_mcs_in_the_system_namespace_is_refused() {
     let mut world = World::new();
     let loops = ObjectName::new("fleet-system", "team-shop");
-    world.wish(&loops, "team-shop");
+    world.create_mcs(&loops, "team-shop");
     let all = [loops.clone()];
     let reasons: Vec<_> = world.plan_for(&loops).events.iter().map(|event| event.reason).collect();
     assert_eq!(reasons, [events::IMPORT_REFUSED]);

@@ -93,10 +93,10 @@ fn what_an_operator_deletes_stays_away() {
 
 /// Who does not import any more keeps nothing.
 #[test]
-fn orphans_go_with_the_wish() {
+fn orphans_go_with_the_mcs() {
     let mut world = of_many(30);
     lose(&mut world, 30);
-    world.unwish(&shop());
+    world.delete_mcs(&shop());
     world.settle();
     assert_eq!(slices(&world), 0);
 }

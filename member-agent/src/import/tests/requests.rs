@@ -48,7 +48,7 @@ fn the_import_follows_the_grant() {
 #[test]
 fn the_request_refers_to_the_import() {
     let mut world = World::new();
-    world.wish(&shop(), "shop");
+    world.create_mcs(&shop(), "shop");
     world.settle();
     let import = world.import().unwrap();
     assert_eq!(import["metadata"]["finalizers"], json!([finalizers::SERVICE_IMPORT]));
@@ -84,7 +84,7 @@ fn the_request_follows_another_incarnation_only() {
     assert_eq!(&request["spec"]["serviceImportReference"]["uid"], uid);
 }
 
-/// MSI-3: a deleted ServiceImport goes after its request was deleted; the wish then has another.
+/// MSI-3: a deleted ServiceImport goes after its request was deleted; the MultiClusterService then has another.
 #[test]
 fn a_deleted_import_takes_its_request_along() {
     let mut world = World::importing();
@@ -117,23 +117,24 @@ fn one_request_is_enough() {
     assert_eq!(world.hub.names(kinds::INTERNAL_SERVICE_IMPORT), [request()]);
 }
 
-/// What names no Service, or contradicts where it is, imports nothing; it is let go.
+/// An object that names no Service imports nothing: requests are deleted and
+/// finalizers removed.
 #[test]
-fn strays_are_let_go() {
-    use super::super::keys::stray;
+fn objects_that_name_no_service_are_removed() {
+    use super::super::invalid_reference;
     let mut world = World::new();
     let reference = json!({
         "clusterId": "b", "kind": "ServiceImport", "namespace": "", "name": "",
         "namespacedName": "", "uid": "u", "resourceVersion": "1", "generation": 1,
     });
     let object = json!({ "spec": { "serviceImportReference": reference } });
-    let name = on_hub("stray");
+    let name = on_hub("invalid");
     world.hub.create(kinds::INTERNAL_SERVICE_IMPORT, &name, object).unwrap();
     let nobody = ObjectName::new("", "");
     let mut slice = super::copy_of(&nobody, &[], &[finalizers::ENDPOINT_SLICE_IMPORT]);
     slice["spec"]["ownerServiceReference"]["namespacedName"] = json!("");
     world.hub.create(kinds::ENDPOINT_SLICE_IMPORT, &name, slice).unwrap();
-    let plan = |world: &World, kind| stray(kind, &name, &world.snapshot());
+    let plan = |world: &World, kind| invalid_reference::plan(kind, &name, &world.snapshot());
 
     assert!(plan(&world, kinds::ENDPOINT_SLICE_IMPORT).is_empty(), "the hub's, not deleted");
     world.hub.delete(kinds::ENDPOINT_SLICE_IMPORT, &name).unwrap();

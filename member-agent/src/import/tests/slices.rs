@@ -42,7 +42,7 @@ fn nothing_is_imported_that_nobody_asked_for() {
 #[test]
 fn nothing_is_imported_before_the_derived_service() {
     let mut world = World::new();
-    world.wish(&shop(), "shop");
+    world.create_mcs(&shop(), "shop");
     world.distribute(&["10.1.0.1"]);
     world.settle();
     assert!(world.slice().is_none());

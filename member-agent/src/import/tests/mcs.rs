@@ -9,9 +9,9 @@ use super::{World, derived, granted, request, shop};
 /// Unknown, and has no derived Service. It holds without an answer of the hub. Here the
 /// `derived-service` label comes with the finalizer (design 3a).
 #[test]
-fn a_new_wish_asks_and_waits() {
+fn a_new_mcs_asks_and_waits() {
     let mut world = World::new();
-    world.wish(&shop(), "shop");
+    world.create_mcs(&shop(), "shop");
     let first = world.plan();
     assert_eq!(first.steps[0].kind, kinds::MULTI_CLUSTER_SERVICE);
     assert_eq!(first.steps[1].kind, kinds::SERVICE_IMPORT);
@@ -32,9 +32,9 @@ fn a_new_wish_asks_and_waits() {
     assert!(world.derived().is_none());
 }
 
-/// MCS-2: with ports and clusters granted the derived Service comes, and the wish is Valid.
+/// MCS-2: with ports and clusters granted the derived Service comes, and the MultiClusterService is Valid.
 #[test]
-fn a_granted_wish_has_a_derived_service() {
+fn a_granted_mcs_has_a_derived_service() {
     let mut world = World::waiting();
     world.grant(granted());
     assert_eq!(world.reasons(), [events::FOUND_VALID_SERVICE]);
@@ -50,10 +50,10 @@ fn a_granted_wish_has_a_derived_service() {
     assert_eq!(world.import().unwrap()["status"], granted());
 }
 
-/// MCS-4: re-pointed to a Service that nobody exports, the wish lets go of import, derived Service
+/// MCS-4: re-pointed to a Service that nobody exports, the MultiClusterService lets go of import, derived Service
 /// and address at once, and owns the new import.
 #[test]
-fn a_re_pointed_wish_lets_go_of_everything() {
+fn a_re_pointed_mcs_lets_go_of_everything() {
     let mut world = World::importing();
     // No grace for a Service of an earlier import.
     world.settings.derived_service_grace = std::time::Duration::from_mins(10);
@@ -84,7 +84,7 @@ fn a_re_pointed_wish_lets_go_of_everything() {
 /// MCS-5: a deleted MultiClusterService takes along whatever exists of derived Service and import,
 /// and goes.
 #[test]
-fn a_deleted_wish_takes_everything_along() {
+fn a_deleted_mcs_takes_everything_along() {
     let missing: [&[fleet_api::ResourceKind]; 4] = [
         &[],
         &[kinds::SERVICE],
@@ -104,7 +104,7 @@ fn a_deleted_wish_takes_everything_along() {
                 let labels = mcs["metadata"]["labels"].as_object_mut().unwrap();
                 labels.retain(|key, _| kept.is_empty() || key == kept);
             });
-            world.unwish(&shop());
+            world.delete_mcs(&shop());
             world.settle();
             assert!(world.own.names(kinds::MULTI_CLUSTER_SERVICE).is_empty(), "{missing:?} {kept}");
             assert!(world.own.names(kinds::SERVICE_IMPORT).is_empty(), "{missing:?} {kept}");
@@ -116,11 +116,11 @@ fn a_deleted_wish_takes_everything_along() {
     }
 }
 
-/// The Event of a deleted wish, with the write that lets it go.
+/// The Event of a deleted MultiClusterService, with the write that lets it go.
 #[test]
 fn letting_go_is_told() {
     let mut world = World::waiting();
-    world.unwish(&shop());
+    world.delete_mcs(&shop());
     let mut told = Vec::new();
     while world.mcs(&shop()).is_some() {
         let plan = world.plan();
@@ -132,14 +132,14 @@ fn letting_go_is_told() {
 
 /// A MultiClusterService that names no Service says so, has nothing, and goes when deleted.
 #[test]
-fn a_wish_that_names_nothing() {
+fn an_mcs_that_names_nothing() {
     let mut world = World::importing();
     let clear = |mcs: &mut Value| mcs["spec"] = json!({});
     world.edit(kinds::MULTI_CLUSTER_SERVICE, &shop(), clear);
     world.settle();
     let identity = world.settings.identity.clone();
     let plan = |world: &World| {
-        super::super::wish::plan(&identity, &shop(), &world.snapshot(), world.own.now())
+        super::super::mcs::plan(&identity, &shop(), &world.snapshot(), world.own.now())
     };
     let steps = plan(&world);
     let later = &steps.later[0].step;
@@ -147,7 +147,7 @@ fn a_wish_that_names_nothing() {
     assert!(text.contains("names no service"), "{text}");
     fleet_runtime::testing::execute(&steps, &mut [&mut world.own, &mut world.hub]);
     assert!(world.derived().is_none());
-    world.unwish(&shop());
+    world.delete_mcs(&shop());
     for _ in 0..3 {
         world.settle();
         let steps = plan(&world);

@@ -21,14 +21,14 @@ const PROTOCOLS: [&str; 3] = ["TCP", "UDP", "SCTP"];
 
 /// A slice as it is imported.
 #[derive(Debug, PartialEq)]
-pub(super) struct Admitted<'a> {
+pub(super) struct Sanitized<'a> {
     pub(super) address_type: &'a AddressType,
     pub(super) ready: Cow<'a, [Endpoint]>,
     pub(super) draining: Cow<'a, [Endpoint]>,
     pub(super) ports: Cow<'a, [EndpointPort]>,
 }
 
-impl<'a> Admitted<'a> {
+impl<'a> Sanitized<'a> {
     /// A slice as it came, unchecked: to compare with one that was imported.
     pub(super) fn as_it_came(spec: &'a ExportedSliceSpec) -> Self {
         Self {
@@ -49,7 +49,7 @@ impl<'a> Admitted<'a> {
 }
 
 /// Everything of a slice that a cluster should take; `None` if it carries no addresses at all.
-pub(super) fn admit(spec: &ExportedSliceSpec) -> Option<Admitted<'_>> {
+pub(super) fn sanitize(spec: &ExportedSliceSpec) -> Option<Sanitized<'_>> {
     let is_allowed = match &spec.address_type {
         AddressType::IPv4 => is_ipv4,
         AddressType::IPv6 => is_ipv6,
@@ -65,7 +65,7 @@ pub(super) fn admit(spec: &ExportedSliceSpec) -> Option<Admitted<'_>> {
     let ports = first(&spec.ports, PORTS, |port| {
         is_port(port) && names.insert(port.name.clone().unwrap_or_default())
     });
-    Some(Admitted { address_type: &spec.address_type, ready, draining, ports })
+    Some(Sanitized { address_type: &spec.address_type, ready, draining, ports })
 }
 
 /// The usable ones, at most that many; nothing is copied if those are all.
@@ -117,19 +117,24 @@ mod tests {
         }
     }
 
-    fn left<'a>(admitted: &'a Admitted<'_>) -> Vec<&'a str> {
-        admitted.ready.iter().flat_map(|endpoint| &endpoint.addresses).map(String::as_str).collect()
+    fn left<'a>(sanitized: &'a Sanitized<'_>) -> Vec<&'a str> {
+        sanitized
+            .ready
+            .iter()
+            .flat_map(|endpoint| &endpoint.addresses)
+            .map(String::as_str)
+            .collect()
     }
 
     #[test]
     fn ordinary_addresses_are_taken() {
         let v4 = ["10.0.0.1", "100.64.0.1", "169.253.0.1", "172.16.0.1", "223.255.255.254"];
         let spec = slice("IPv4", &v4);
-        assert_eq!(admit(&spec), Some(Admitted::as_it_came(&spec)));
+        assert_eq!(sanitize(&spec), Some(Sanitized::as_it_came(&spec)));
         let v6 = ["2001:db8::1", "fd00::5", "64:ff9b::a00:1"];
         let spec = slice("IPv6", &v6);
-        let admitted = admit(&spec).unwrap();
-        assert_eq!((left(&admitted), admitted.refused(&spec)), (v6.to_vec(), None));
+        let sanitized = sanitize(&spec).unwrap();
+        assert_eq!((left(&sanitized), sanitized.refused(&spec)), (v6.to_vec(), None));
     }
 
     /// The addresses of the malicious corpus of fault F45.
@@ -186,9 +191,9 @@ mod tests {
         {
             for bad in bad {
                 let spec = slice(address_type, &[bad, good]);
-                let admitted = admit(&spec).unwrap();
-                assert_eq!(left(&admitted), [good], "{bad:?}");
-                let refused = admitted.refused(&spec);
+                let sanitized = sanitize(&spec).unwrap();
+                assert_eq!(left(&sanitized), [good], "{bad:?}");
+                let refused = sanitized.refused(&spec);
                 assert_eq!(refused.as_deref(), Some("endpoints: 1, ports: 0"));
             }
         }
@@ -200,7 +205,7 @@ mod tests {
         spec.endpoints[0].addresses.push("127.0.0.1".to_owned());
         spec.endpoints.push(Endpoint::default());
         spec.endpoints.push(Endpoint { addresses: vec!["10.0.0.2".to_owned(); 101] });
-        assert!(admit(&spec).unwrap().ready.is_empty());
+        assert!(sanitize(&spec).unwrap().ready.is_empty());
     }
 
     #[test]
@@ -209,14 +214,14 @@ mod tests {
         let many: Vec<_> = many.iter().map(String::as_str).collect();
         let mut spec = slice("IPv4", &many[..990]);
         spec.draining_endpoints = slice("IPv4", &many[990..]).endpoints;
-        let admitted = admit(&spec).unwrap();
-        assert_eq!((admitted.ready.len(), admitted.draining.len()), (990, 10));
-        assert_eq!(admitted.refused(&spec).as_deref(), Some("endpoints: 200, ports: 0"));
+        let sanitized = sanitize(&spec).unwrap();
+        assert_eq!((sanitized.ready.len(), sanitized.draining.len()), (990, 10));
+        assert_eq!(sanitized.refused(&spec).as_deref(), Some("endpoints: 200, ports: 0"));
     }
 
     #[test]
     fn other_kinds_of_addresses_are_not_imported() {
-        assert_eq!(admit(&slice("FQDN", &["example.com"])), None);
+        assert_eq!(sanitize(&slice("FQDN", &["example.com"])), None);
     }
 
     #[test]
@@ -238,11 +243,11 @@ mod tests {
         spec.ports.push(good.clone());
         spec.ports.extend(bad);
         spec.ports.push(any.clone());
-        let admitted = admit(&spec).unwrap();
-        assert_eq!(*admitted.ports, [good.clone(), any]);
-        assert_eq!(admitted.refused(&spec).as_deref(), Some("endpoints: 0, ports: 8"));
+        let sanitized = sanitize(&spec).unwrap();
+        assert_eq!(*sanitized.ports, [good.clone(), any]);
+        assert_eq!(sanitized.refused(&spec).as_deref(), Some("endpoints: 0, ports: 8"));
 
         spec.ports = (0..150).map(|at| named(&format!("p{at}"))).collect();
-        assert_eq!(admit(&spec).unwrap().ports.len(), PORTS);
+        assert_eq!(sanitize(&spec).unwrap().ports.len(), PORTS);
     }
 }

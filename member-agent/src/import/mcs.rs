@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 use super::refusal::Refusal;
 use super::request::Import;
-use super::subject::{Subject, Wish, derived_of};
+use super::state::{Mcs, ServiceState, derived_of};
 use super::{choose, status};
 use crate::Identity;
 use crate::membership::{self, Phase};
@@ -24,12 +24,12 @@ pub(super) struct Prepared {
 }
 
 /// Finalizer and labels, in one write, before any effect.
-pub(super) fn prepare(subject: &Subject<'_>, holder: &Wish, plan: &mut Plan) -> Prepared {
-    let derived = choose::derived_name(subject, holder);
+pub(super) fn prepare(state: &ServiceState<'_>, holder: &Mcs, plan: &mut Plan) -> Prepared {
+    let derived = choose::derived_name(state, holder);
     let derived_label = derived.as_ref().map(|name| &*name.name);
     let mut operations = add_finalizer(&holder.meta, finalizers::MULTI_CLUSTER_SERVICE);
     let wanted = [
-        (labels::SERVICE_IMPORT, Some(&*subject.service.name)),
+        (labels::SERVICE_IMPORT, Some(&*state.service.name)),
         (labels::DERIVED_SERVICE, derived_label),
     ];
     operations.extend(set_entries(&holder.meta, "labels", &wanted));
@@ -40,33 +40,33 @@ pub(super) fn prepare(subject: &Subject<'_>, holder: &Wish, plan: &mut Plan) -> 
     Prepared { derived, write }
 }
 
-fn label_rewritten(holder: &Wish, seen: &str) -> Event {
+fn label_rewritten(holder: &Mcs, seen: &str) -> Event {
     let note = format!("label {} named {seen:?}, which is not its own", labels::DERIVED_SERVICE);
     LOCAL.warning(holder, events::DERIVED_SERVICE_LABEL_REWRITTEN, note)
 }
 
 /// All MultiClusterServices that name the Service but do not hold it have nothing of it.
 pub(super) fn withdraw_others(
-    subject: &Subject<'_>,
-    holder: Option<&Wish>,
+    state: &ServiceState<'_>,
+    holder: Option<&Mcs>,
     import: &Import,
     plan: &mut Plan,
 ) {
-    for wish in &subject.wishes {
-        if holder.is_some_and(|holder| holder.uid == wish.uid) {
+    for mcs in &state.multi_cluster_services {
+        if holder.is_some_and(|holder| holder.uid == mcs.uid) {
             continue;
         }
-        let deleted = delete_derived(&subject.derived_of(wish), plan);
-        if wish.meta.is_terminating() || subject.refusal == Some(Refusal::Left) {
-            release(subject.identity, wish, subject.snapshot, deleted, import, plan);
+        let deleted = delete_derived(&state.derived_of(mcs), plan);
+        if mcs.meta.is_terminating() || state.refusal == Some(Refusal::Left) {
+            release(state.identity, mcs, state.snapshot, deleted, import, plan);
         }
-        if subject.refusal == Some(Refusal::Leaving) {
-            delete(wish, plan);
-        } else if !wish.meta.is_terminating() {
-            status::idle(subject, wish, holder, plan);
+        if state.refusal == Some(Refusal::Leaving) {
+            delete(mcs, plan);
+        } else if !mcs.meta.is_terminating() {
+            status::idle(state, mcs, holder, plan);
         }
     }
-    delete_derived(&subject.orphans(), plan);
+    delete_derived(&state.orphans(), plan);
 }
 
 /// Plans a MultiClusterService that names no Service.
@@ -77,26 +77,26 @@ pub(super) fn plan(
     now: Timestamp,
 ) -> Plan {
     let mut plan = Plan::default();
-    let wish = snapshot.multi_cluster_services.get(name);
-    let Some(wish) = wish.filter(|wish| wish.imports(&wish.name.namespace).is_none()) else {
+    let mcs = snapshot.multi_cluster_services.get(name);
+    let Some(mcs) = mcs.filter(|mcs| mcs.imports(&mcs.name.namespace).is_none()) else {
         return plan;
     };
-    let deleted = delete_derived(&derived_of(identity, wish, snapshot), &mut plan);
+    let deleted = delete_derived(&derived_of(identity, mcs, snapshot), &mut plan);
     let phase = membership::phase(identity, snapshot);
-    if wish.meta.is_terminating() {
-        release(identity, wish, snapshot, deleted, &Import::default(), &mut plan);
+    if mcs.meta.is_terminating() {
+        release(identity, mcs, snapshot, deleted, &Import::default(), &mut plan);
     } else if phase == Phase::Leaving {
-        delete(wish, &mut plan);
+        delete(mcs, &mut plan);
     } else {
-        status::names_nothing(wish, now, &mut plan);
+        status::names_nothing(mcs, now, &mut plan);
     }
     plan
 }
 
-/// The member leaves: as the original does, it takes its users' wishes along.
-fn delete(wish: &Wish, plan: &mut Plan) {
-    if !wish.meta.is_terminating() {
-        plan.push(LOCAL.delete(wish));
+/// The member leaves: as the original does, it takes its users' MultiClusterServices along.
+fn delete(mcs: &Mcs, plan: &mut Plan) {
+    if !mcs.meta.is_terminating() {
+        plan.push(LOCAL.delete(mcs));
     }
 }
 
@@ -111,50 +111,46 @@ fn delete_derived(
 /// The finalizer goes once derived Services are deleted and no ServiceImport is controlled by it.
 fn release(
     identity: &Identity,
-    wish: &Wish,
+    mcs: &Mcs,
     snapshot: &MemberSnapshot,
     deleted: Vec<StepId>,
     import: &Import,
     plan: &mut Plan,
 ) {
-    let operations = remove_finalizer(&wish.meta, finalizers::MULTI_CLUSTER_SERVICE);
-    let imports: Vec<_> = snapshot.service_imports.by(&wish.uid).collect();
+    let operations = remove_finalizer(&mcs.meta, finalizers::MULTI_CLUSTER_SERVICE);
+    let imports: Vec<_> = snapshot.service_imports.by(&mcs.uid).collect();
     let held = match (imports.as_slice(), import.gone) {
         ([], _) => false,
-        ([import], Some(_)) => wish.imports(&wish.name.namespace).as_ref() != Some(&import.name),
+        ([import], Some(_)) => mcs.imports(&mcs.name.namespace).as_ref() != Some(&import.name),
         _ => true,
     };
     if operations.is_empty() || held {
         return;
     }
     let mut undone = deleted;
-    if undone.is_empty() && derived_of(identity, wish, snapshot).is_empty() {
-        undone.extend(confirm_derived_absent(identity, wish, snapshot, plan));
+    if undone.is_empty() && derived_of(identity, mcs, snapshot).is_empty() {
+        undone.extend(confirm_derived_absent(identity, mcs, snapshot, plan));
     }
     if imports.is_empty() {
-        let import = wish.meta.label(labels::SERVICE_IMPORT);
-        let import = import.map(|name| ObjectName::new(wish.name.namespace.clone(), name));
+        let import = mcs.meta.label(labels::SERVICE_IMPORT);
+        let import = import.map(|name| ObjectName::new(mcs.name.namespace.clone(), name));
         // Another MultiClusterService may hold an import of that name by now.
         let absent = import.filter(|name| snapshot.service_imports.get(name).is_none());
         undone.extend(absent.map(|name| plan.push(LOCAL.confirm_absent::<ServiceImport>(name))));
     }
     plan.push(
-        LOCAL
-            .patch(wish, operations)
-            .after(undone)
-            .after(import.gone)
-            .after(import.unasked.clone()),
+        LOCAL.patch(mcs, operations).after(undone).after(import.gone).after(import.unasked.clone()),
     );
-    plan.events.push(status::unimported(wish, "everything made for it is gone"));
+    plan.events.push(status::unimported(mcs, "everything made for it is gone"));
 }
 
 fn confirm_derived_absent(
     identity: &Identity,
-    wish: &Wish,
+    mcs: &Mcs,
     snapshot: &MemberSnapshot,
     plan: &mut Plan,
 ) -> Option<StepId> {
-    let label = wish.meta.label(labels::DERIVED_SERVICE)?;
+    let label = mcs.meta.label(labels::DERIVED_SERVICE)?;
     let name = ObjectName::new(identity.system_namespace.as_str(), label);
     let absent = snapshot.services.get(&name).is_none();
     absent.then(|| plan.push(LOCAL.confirm_absent::<Service>(name)))

@@ -13,24 +13,24 @@ use super::refusal::{self, Refusal};
 use crate::snapshot::MemberSnapshot;
 use crate::{Identity, Settings};
 
-/// A user's wish to import: a MultiClusterService.
-pub(super) type Wish = Object<MultiClusterService>;
+/// A user's MultiClusterService to import: a MultiClusterService.
+pub(super) type Mcs = Object<MultiClusterService>;
 
 /// Everything the import of one Service depends on.
 #[derive(Debug)]
-pub(super) struct Subject<'a> {
+pub(super) struct ServiceState<'a> {
     pub(super) settings: &'a Settings,
     pub(super) identity: &'a Identity,
     pub(super) service: &'a ObjectName,
     pub(super) snapshot: &'a MemberSnapshot,
     pub(super) now: Timestamp,
-    /// Why nothing is imported into the namespace, whoever wishes it.
+    /// Why nothing is imported into the namespace, whoever MultiClusterServices it.
     pub(super) refusal: Option<Refusal>,
     /// Whether this cluster is the hub, too: a ServiceImport that no MultiClusterService owns is then
     /// the hub's, and none is made beside it.
     pub(super) in_hub: bool,
     /// MultiClusterServices that name the Service, oldest first.
-    pub(super) wishes: Vec<&'a Wish>,
+    pub(super) multi_cluster_services: Vec<&'a Mcs>,
     /// The import made for one of them.
     pub(super) import: Option<&'a Object<ServiceImport>>,
     /// Our requests on the hub.
@@ -39,15 +39,17 @@ pub(super) struct Subject<'a> {
     pub(super) copies: Vec<&'a Object<EndpointSliceImport>>,
 }
 
-impl<'a> Subject<'a> {
+impl<'a> ServiceState<'a> {
     pub(super) fn of(
         settings: &'a Settings,
         service: &'a ObjectName,
         snapshot: &'a MemberSnapshot,
         now: Timestamp,
     ) -> Self {
-        let mut wishes: Vec<_> = snapshot.multi_cluster_services.by(service).collect();
-        wishes.sort_by(|a, b| (a.meta.created, &a.name).cmp(&(b.meta.created, &b.name)));
+        let mut multi_cluster_services: Vec<_> =
+            snapshot.multi_cluster_services.by(service).collect();
+        multi_cluster_services
+            .sort_by(|a, b| (a.meta.created, &a.name).cmp(&(b.meta.created, &b.name)));
         let in_hub = in_hub(&settings.identity, snapshot);
         let import = snapshot.service_imports.get(service);
         let of_hub = |import: &&Object<ServiceImport>| {
@@ -60,7 +62,7 @@ impl<'a> Subject<'a> {
             service,
             snapshot,
             now,
-            wishes,
+            multi_cluster_services,
             in_hub,
             import: import.filter(|import| !of_hub(import)),
             requests: snapshot.internal_imports.by(service).collect(),
@@ -68,32 +70,34 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// Wishes that are to be served, oldest first.
-    pub(super) fn live_wishes(&self) -> impl Iterator<Item = &'a Wish> {
+    /// MultiClusterServices that are to be served, oldest first.
+    pub(super) fn live_multi_cluster_services(&self) -> impl Iterator<Item = &'a Mcs> {
         let served = self.refusal.is_none();
-        self.wishes.iter().copied().filter(move |wish| served && !wish.meta.is_terminating())
+        self.multi_cluster_services
+            .iter()
+            .copied()
+            .filter(move |mcs| served && !mcs.meta.is_terminating())
     }
 
     /// The MultiClusterService that the ServiceImport was made for.
     pub(super) fn import_owner(&self) -> Option<Uid> {
         let owner = self.import?.object.meta.controller_owner()?;
-        is_wish(owner).then(|| Uid::from(owner.uid.as_str()))
+        is_mcs(owner).then(|| Uid::from(owner.uid.as_str()))
     }
 
     /// The MultiClusterService that held the ServiceImport before somebody took the owner away.
     ///
     /// That the ServiceImport was made here is proven by our finalizer and by our request, which
     /// carries its uid; who held it, by the label that only holders get.
-    pub(super) fn disowned(&self) -> Option<&'a Wish> {
+    pub(super) fn disowned(&self) -> Option<&'a Mcs> {
         let import = self.import?;
         let asked = |request: &&Object<InternalServiceImport>| import.uid == request.reference.uid;
         let ours = import.object.meta.controller_owner().is_none()
             && !import.meta.is_terminating()
             && import.meta.has_finalizer(finalizers::SERVICE_IMPORT)
             && self.requests.iter().any(asked);
-        let held =
-            |wish: &&Wish| wish.meta.label(labels::SERVICE_IMPORT) == Some(&*self.service.name);
-        self.live_wishes().find(held).filter(|_| ours)
+        let held = |mcs: &&Mcs| mcs.meta.label(labels::SERVICE_IMPORT) == Some(&*self.service.name);
+        self.live_multi_cluster_services().find(held).filter(|_| ours)
     }
 
     /// Slices in the system namespace that were imported for this Service.
@@ -113,10 +117,10 @@ impl<'a> Subject<'a> {
 
     /// Derived Services of one MultiClusterService: those that point back to it, and those of this
     /// import that carry its uid, whatever became of their labels.
-    pub(super) fn derived_of(&self, wish: &Wish) -> Vec<&'a Object<Service>> {
-        let mut services = derived_of(self.identity, wish, self.snapshot);
+    pub(super) fn derived_of(&self, mcs: &Mcs) -> Vec<&'a Object<Service>> {
+        let mut services = derived_of(self.identity, mcs, self.snapshot);
         let marked =
-            self.derived().into_iter().filter(|service| mark(service).as_ref() == Some(&wish.uid));
+            self.derived().into_iter().filter(|service| mark(service).as_ref() == Some(&mcs.uid));
         services.extend(marked);
         services.sort_by(|a, b| a.name.cmp(&b.name));
         services.dedup_by(|a, b| a.name == b.name);
@@ -130,12 +134,12 @@ impl<'a> Subject<'a> {
 
     /// Services whose labels point back to a MultiClusterService and whose mark is another's. They are
     /// left alone (design 3a).
-    pub(super) fn estranged_from(&self, wish: &Wish) -> Vec<&'a Object<Service>> {
-        let index = ServiceIndex::DerivedFor(wish.name.clone());
+    pub(super) fn estranged_from(&self, mcs: &Mcs) -> Vec<&'a Object<Service>> {
+        let index = ServiceIndex::DerivedFor(mcs.name.clone());
         let services = self.snapshot.services.by(&index);
         services
             .filter(|service| self.is_in_system(&service.name) && !service.meta.is_terminating())
-            .filter(|service| mark(service).is_some_and(|mark| mark != wish.uid))
+            .filter(|service| mark(service).is_some_and(|mark| mark != mcs.uid))
             .filter(|service| !self.is_orphan(service))
             .collect()
     }
@@ -150,8 +154,9 @@ impl<'a> Subject<'a> {
         let Some(mark) = mark(service) else { return false };
         let named = service.derived_for();
         let named = named.and_then(|name| self.snapshot.multi_cluster_services.get(&name));
-        let exists = self.wishes.iter().copied().chain(named).any(|wish| wish.uid == mark);
-        !exists && named.is_none_or(|wish| service.meta.created < wish.meta.created)
+        let exists =
+            self.multi_cluster_services.iter().copied().chain(named).any(|mcs| mcs.uid == mark);
+        !exists && named.is_none_or(|mcs| service.meta.created < mcs.meta.created)
     }
 
     /// Whether a name lies in the system namespace.
@@ -177,15 +182,15 @@ pub(super) fn in_hub(identity: &Identity, snapshot: &MemberSnapshot) -> bool {
 /// uid mark, if any, is that of this very one.
 pub(super) fn derived_of<'a>(
     identity: &Identity,
-    wish: &Wish,
+    mcs: &Mcs,
     snapshot: &'a MemberSnapshot,
 ) -> Vec<&'a Object<Service>> {
-    let index = ServiceIndex::DerivedFor(wish.name.clone());
+    let index = ServiceIndex::DerivedFor(mcs.name.clone());
     let services: Vec<_> = snapshot.services.by(&index).collect();
     services
         .into_iter()
         .filter(|service| *service.name.namespace == *identity.system_namespace)
-        .filter(|service| mark(service).is_none_or(|mark| mark == wish.uid))
+        .filter(|service| mark(service).is_none_or(|mark| mark == mcs.uid))
         .collect()
 }
 
@@ -195,7 +200,7 @@ fn mark(service: &Object<Service>) -> Option<Uid> {
 }
 
 /// Whether an owner is a MultiClusterService, of whatever version.
-fn is_wish(owner: &OwnerReference) -> bool {
+fn is_mcs(owner: &OwnerReference) -> bool {
     let kind = kinds::MULTI_CLUSTER_SERVICE;
     let group = owner.api_version.split_once('/').map(|(group, _)| group);
     owner.kind == kind.kind && group == Some(kind.group)

@@ -7,16 +7,16 @@ use fleet_api::{ObjectName, annotations};
 use fleet_model::objects::InternalServiceImport;
 use jiff::Timestamp;
 
-use super::landing::{self, NoLanding};
 use super::refusal::Refusal;
-use super::subject::{Subject, Wish};
+use super::state::{Mcs, ServiceState};
+use super::system_namespace::{self, SystemNamespaceError};
 use super::{choose, status};
 use crate::Settings;
 use crate::snapshot::MemberSnapshot;
 
 /// Where the import of one MultiClusterService stands, or the first thing that stops it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum ImportState {
     /// It is being deleted.
     Terminating,
     /// Nothing is imported into its namespace.
@@ -36,7 +36,7 @@ pub enum Standing {
     /// The hub was asked and has not granted it.
     NotGranted,
     /// Granted, and nothing can be created where its derived Service belongs.
-    NoLanding(NoLanding),
+    SystemNamespace(SystemNamespaceError),
     /// Granted, and its derived Service, of this name, is missing.
     NoDerived(ObjectName),
     /// Granted, and its derived Service is being deleted: it blocks the next one.
@@ -46,48 +46,48 @@ pub enum Standing {
 }
 
 /// Every MultiClusterService that names `service`, oldest first, and how far it is.
-pub fn standings(
+pub fn import_states(
     settings: &Settings,
     service: &ObjectName,
     snapshot: &MemberSnapshot,
     now: Timestamp,
-) -> Vec<(ObjectName, Standing)> {
-    let subject = Subject::of(settings, service, snapshot, now);
-    let holder = choose::holder(&subject);
-    let told = |wish: &&Wish| (wish.name.clone(), standing(&subject, wish, holder));
-    subject.wishes.iter().map(told).collect()
+) -> Vec<(ObjectName, ImportState)> {
+    let state = ServiceState::of(settings, service, snapshot, now);
+    let holder = choose::holder(&state);
+    let told = |mcs: &&Mcs| (mcs.name.clone(), import_state(&state, mcs, holder));
+    state.multi_cluster_services.iter().map(told).collect()
 }
 
-fn standing(subject: &Subject<'_>, wish: &Wish, holder: Option<&Wish>) -> Standing {
-    if wish.meta.is_terminating() {
-        return Standing::Terminating;
+fn import_state(state: &ServiceState<'_>, mcs: &Mcs, holder: Option<&Mcs>) -> ImportState {
+    if mcs.meta.is_terminating() {
+        return ImportState::Terminating;
     }
-    if let Some(refusal) = subject.refusal {
-        return Standing::Refused(refusal);
+    if let Some(refusal) = state.refusal {
+        return ImportState::Refused(refusal);
     }
     match holder {
-        Some(holder) if holder.uid == wish.uid => of_holder(subject, holder),
-        Some(holder) => Standing::HeldBy(holder.name.clone()),
-        None if subject.import_owner().is_none() => {
-            Standing::Foreign(status::foreign_import(subject))
+        Some(holder) if holder.uid == mcs.uid => of_holder(state, holder),
+        Some(holder) => ImportState::HeldBy(holder.name.clone()),
+        None if state.import_owner().is_none() => {
+            ImportState::Foreign(status::foreign_import(state))
         }
-        None => Standing::Withdrawing,
+        None => ImportState::Withdrawing,
     }
 }
 
-fn of_holder(subject: &Subject<'_>, holder: &Wish) -> Standing {
-    let Some(derived) = choose::derived_name(subject, holder) else { return Standing::NoName };
+fn of_holder(state: &ServiceState<'_>, holder: &Mcs) -> ImportState {
+    let Some(derived) = choose::derived_name(state, holder) else { return ImportState::NoName };
     let live = |request: &&&Object<InternalServiceImport>| !request.meta.is_terminating();
-    let Some(request) = subject.requests.iter().find(live) else { return Standing::NotAsked };
+    let Some(request) = state.requests.iter().find(live) else { return ImportState::NotAsked };
     if !request.object.status.is_resolved() {
         let held = request.object.meta.annotation(annotations::IMPORT_HELD_BY);
-        let held = held.map(|cluster| Standing::HeldByCluster(cluster.to_owned()));
-        return held.unwrap_or(Standing::NotGranted);
+        let held = held.map(|cluster| ImportState::HeldByCluster(cluster.to_owned()));
+        return held.unwrap_or(ImportState::NotGranted);
     }
-    match subject.snapshot.services.get(&derived) {
-        Some(service) if service.meta.is_terminating() => Standing::Blocked(derived),
-        Some(_) => Standing::Bound(derived),
-        None => landing::obstacle(subject.identity, subject.snapshot)
-            .map_or(Standing::NoDerived(derived), Standing::NoLanding),
+    match state.snapshot.services.get(&derived) {
+        Some(service) if service.meta.is_terminating() => ImportState::Blocked(derived),
+        Some(_) => ImportState::Bound(derived),
+        None => system_namespace::error(state.identity, state.snapshot)
+            .map_or(ImportState::NoDerived(derived), ImportState::SystemNamespace),
     }
 }

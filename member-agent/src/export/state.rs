@@ -15,7 +15,7 @@ use crate::{Identity, Settings};
 
 /// Everything the export of one Service depends on.
 #[derive(Debug)]
-pub(super) struct Subject<'a> {
+pub(super) struct ServiceState<'a> {
     pub(super) identity: &'a Identity,
     pub(super) name: &'a ObjectName,
     pub(super) snapshot: &'a MemberSnapshot,
@@ -24,7 +24,7 @@ pub(super) struct Subject<'a> {
     pub(super) served: Option<Served>,
     /// How far this member is with leaving.
     pub(super) phase: Phase,
-    /// The user's wish.
+    /// The user's ServiceExport.
     pub(super) export: Option<&'a Object<ServiceExport>>,
     pub(super) service: Option<&'a Object<Service>>,
     /// Whether the Service's endpoints are those on a secondary network.
@@ -37,7 +37,7 @@ pub(super) struct Subject<'a> {
     pub(super) slice_exports: Vec<&'a Object<EndpointSliceExport>>,
 }
 
-impl<'a> Subject<'a> {
+impl<'a> ServiceState<'a> {
     pub(super) fn of(
         settings: &'a Settings,
         name: &'a ObjectName,

@@ -1,6 +1,6 @@
 //! What becomes of a ServiceExport: the one place that says whether a Service is exported.
 //!
-//! Service and slices follow the same answer, [`Subject::exported`]; the condition `Valid` is its
+//! Service and slices follow the same answer, [`ServiceState::exported`]; the condition `Valid` is its
 //! reason.
 
 use fleet_accumulator::Object;
@@ -8,7 +8,7 @@ use fleet_api::annotations;
 use fleet_model::objects::{Service, ServiceExport};
 
 use super::internal;
-use super::subject::Subject;
+use super::state::ServiceState;
 
 /// Weight of a ServiceExport without the annotation.
 const USUAL_WEIGHT: u32 = 1;
@@ -17,7 +17,7 @@ const MAX_WEIGHT: u32 = 1000;
 
 /// What a live ServiceExport comes to.
 #[derive(Debug)]
-pub enum Wish<'a> {
+pub enum ExportDecision<'a> {
     /// The Service is exported.
     Export(&'a Object<Service>),
     /// The weight cannot be read: what is exported stays so, nothing else starts. A typing error
@@ -35,39 +35,39 @@ pub enum Wish<'a> {
     SystemNamespace,
 }
 
-impl<'a> Subject<'a> {
+impl<'a> ServiceState<'a> {
     /// What `export`, which is not being deleted, comes to.
-    pub(super) fn wish(&self, export: &Object<ServiceExport>) -> Wish<'a> {
+    pub(super) fn decision(&self, export: &Object<ServiceExport>) -> ExportDecision<'a> {
         if !self.phase.is_member() {
-            return Wish::NoMember;
+            return ExportDecision::NoMember;
         }
         if *self.name.namespace == self.identity.system_namespace {
-            return Wish::SystemNamespace;
+            return ExportDecision::SystemNamespace;
         }
         let Some(service) = self.service.filter(|service| !service.meta.is_terminating()) else {
-            return Wish::NotFound;
+            return ExportDecision::NotFound;
         };
         if service.is_headless() || service.service_type == "ExternalName" {
-            return Wish::Ineligible;
+            return ExportDecision::Ineligible;
         }
         match weight(export.meta.annotation(annotations::WEIGHT)) {
-            Ok(0) => Wish::Pause,
-            Ok(_) => Wish::Export(service),
-            Err(problem) => Wish::Hold(service, problem),
+            Ok(0) => ExportDecision::Pause,
+            Ok(_) => ExportDecision::Export(service),
+            Err(problem) => ExportDecision::Hold(service, problem),
         }
     }
 
     /// The Service, if it and its slices are to be on the hub.
     pub(super) fn exported(&self) -> Option<&'a Object<Service>> {
         let export = self.export.filter(|export| !export.meta.is_terminating())?;
-        match self.wish(export) {
-            Wish::Export(service) => Some(service),
-            Wish::Hold(service, _) => internal::current(self, service).map(|_| service),
-            Wish::NoMember
-            | Wish::Pause
-            | Wish::NotFound
-            | Wish::Ineligible
-            | Wish::SystemNamespace => None,
+        match self.decision(export) {
+            ExportDecision::Export(service) => Some(service),
+            ExportDecision::Hold(service, _) => internal::current(self, service).map(|_| service),
+            ExportDecision::NoMember
+            | ExportDecision::Pause
+            | ExportDecision::NotFound
+            | ExportDecision::Ineligible
+            | ExportDecision::SystemNamespace => None,
         }
     }
 }

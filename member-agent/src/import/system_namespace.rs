@@ -9,14 +9,14 @@ use crate::snapshot::MemberSnapshot;
 
 /// Why nothing can be created in the system namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NoLanding {
+pub enum SystemNamespaceError {
     /// There is none.
     Missing,
     /// It is being deleted.
     Terminating,
 }
 
-impl fmt::Display for NoLanding {
+impl fmt::Display for SystemNamespaceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Missing => "does not exist",
@@ -26,11 +26,14 @@ impl fmt::Display for NoLanding {
 }
 
 /// What keeps objects from being created in the system namespace, if anything does.
-pub(super) fn obstacle(identity: &Identity, snapshot: &MemberSnapshot) -> Option<NoLanding> {
+pub(super) fn error(
+    identity: &Identity,
+    snapshot: &MemberSnapshot,
+) -> Option<SystemNamespaceError> {
     let name = ObjectName::cluster(identity.system_namespace.as_str());
     match snapshot.namespaces.get(&name) {
-        None => Some(NoLanding::Missing),
-        Some(namespace) if namespace.terminating => Some(NoLanding::Terminating),
+        None => Some(SystemNamespaceError::Missing),
+        Some(namespace) if namespace.terminating => Some(SystemNamespaceError::Terminating),
         Some(_) => None,
     }
 }
