@@ -97,4 +97,32 @@ pub mod kinds {
         plural: "memberclusters",
         namespaced: false,
     };
+
+    /// Kinds of the fleet on a hub.
+    const HUB: [ResourceKind; 5] = [
+        SERVICE_IMPORT,
+        INTERNAL_SERVICE_EXPORT,
+        INTERNAL_SERVICE_IMPORT,
+        ENDPOINT_SLICE_EXPORT,
+        ENDPOINT_SLICE_IMPORT,
+    ];
+
+    /// Kinds of the fleet on a member, and the kinds of Kubernetes that the member agent reads and creates.
+    const MEMBER: [ResourceKind; 5] =
+        [SERVICE_EXPORT, SERVICE_IMPORT, MULTI_CLUSTER_SERVICE, SERVICE, ENDPOINT_SLICE];
+
+    /// Kinds of the fleet on a hub.
+    pub fn kinds_of_hub() -> impl Iterator<Item = ResourceKind> {
+        HUB.into_iter()
+    }
+
+    /// Kinds of the fleet on a member, and the kinds of Kubernetes that the member agent reads and creates.
+    pub fn kinds_of_member() -> impl Iterator<Item = ResourceKind> {
+        MEMBER.into_iter()
+    }
+
+    /// Kinds that agents write, without Leases, members and Events; each once.
+    pub fn kinds_written() -> impl Iterator<Item = ResourceKind> {
+        HUB.into_iter().chain(MEMBER.into_iter().filter(|kind| !HUB.contains(kind)))
+    }
 }

@@ -4,8 +4,9 @@ use std::fmt::{self, Write as _};
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
+use fleet_api::kinds::{self, kinds_of_hub, kinds_of_member};
 use fleet_api::names::SYSTEM_NAMESPACE;
-use fleet_api::{ResourceKind, kinds, labels};
+use fleet_api::{ResourceKind, labels};
 pub use fleet_runtime::clients::dynamic as api;
 use futures::future::try_join_all;
 use kube::api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams};
@@ -14,37 +15,8 @@ use serde_json::Value;
 use crate::fleet::Fleet;
 use crate::testbed::cluster::Cluster;
 
-/// Kinds of the fleet on a hub.
-const HUB_KINDS: [ResourceKind; 5] = [
-    kinds::SERVICE_IMPORT,
-    kinds::INTERNAL_SERVICE_EXPORT,
-    kinds::INTERNAL_SERVICE_IMPORT,
-    kinds::ENDPOINT_SLICE_EXPORT,
-    kinds::ENDPOINT_SLICE_IMPORT,
-];
-
-/// Kinds of the fleet on a member.
-const MEMBER_KINDS: [ResourceKind; 3] =
-    [kinds::SERVICE_EXPORT, kinds::SERVICE_IMPORT, kinds::MULTI_CLUSTER_SERVICE];
-
-/// Kinds of Kubernetes that the member agent makes, in the agents' namespace.
+/// Kinds that the member agent creates in its own namespace, and users in theirs.
 const DERIVED_KINDS: [ResourceKind; 2] = [kinds::SERVICE, kinds::ENDPOINT_SLICE];
-
-/// Every kind of the fleet on a hub.
-pub fn kinds_of_hub() -> impl Iterator<Item = ResourceKind> {
-    HUB_KINDS.into_iter()
-}
-
-/// Every kind of the fleet on a member, and the kinds of Kubernetes it is made from and makes.
-pub fn kinds_of_member() -> impl Iterator<Item = ResourceKind> {
-    MEMBER_KINDS.into_iter().chain(DERIVED_KINDS)
-}
-
-/// Every kind that agents write, but for leases, members and Events.
-pub fn kinds_written() -> impl Iterator<Item = ResourceKind> {
-    let of_both = |kind: &ResourceKind| HUB_KINDS.contains(kind);
-    kinds_of_hub().chain(kinds_of_member().filter(move |kind| !of_both(kind)))
-}
 
 /// Reads one object, if it exists.
 pub async fn find(
@@ -141,12 +113,9 @@ impl Fleet {
     /// Every object of the fleet in all clusters: users' exports and imports, the agents' own objects, derived Services
     /// and imported slices. Empty when everything was withdrawn.
     pub async fn leftovers(&self) -> Result<Vec<Found>> {
-        let hub = list_all(self.hub(), &HUB_KINDS, None);
-        let members = try_join_all(self.members().iter().map(async |member| {
-            let mut found = list_all(member, &MEMBER_KINDS, None).await?;
-            found.extend(list_all(member, &DERIVED_KINDS, Some(SYSTEM_NAMESPACE)).await?);
-            anyhow::Ok(found)
-        }));
+        let hub = list_all(self.hub(), kinds_of_hub());
+        let members = self.members().iter().map(|member| list_all(member, kinds_of_member()));
+        let members = try_join_all(members);
         let (mut found, members) = futures::try_join!(hub, members)?;
         found.extend(members.into_iter().flatten());
         Ok(found)
@@ -162,8 +131,7 @@ impl Fleet {
     /// All objects of the fleet and the memberships as YAML, for reports of failures.
     pub async fn dump(&self) -> String {
         let mut text = String::new();
-        let members =
-            list_all(self.hub(), &[kinds::INTERNAL_MEMBER_CLUSTER, kinds::MEMBER_CLUSTER], None);
+        let members = list_all(self.hub(), [kinds::INTERNAL_MEMBER_CLUSTER, kinds::MEMBER_CLUSTER]);
         for part in [members.await, self.leftovers().await] {
             match part {
                 Ok(found) => found.iter().for_each(|one| append_yaml(&mut text, one)),
@@ -203,11 +171,10 @@ impl Fleet {
 
 async fn list_all(
     cluster: &Cluster,
-    wanted: &[ResourceKind],
-    namespace: Option<&str>,
+    wanted: impl IntoIterator<Item = ResourceKind>,
 ) -> Result<Vec<Found>> {
-    let lists = try_join_all(wanted.iter().map(async |&kind| {
-        // `namespace` matters for namespaced kinds only.
+    let lists = try_join_all(wanted.into_iter().map(async |kind| {
+        let namespace = DERIVED_KINDS.contains(&kind).then_some(SYSTEM_NAMESPACE);
         let list = api(cluster.client(), kind, namespace)
             .list(&ListParams::default())
             .await

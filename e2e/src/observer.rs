@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use fleet_api::ResourceKind;
+use fleet_api::kinds::{kinds_of_hub, kinds_of_member};
 use futures::StreamExt;
 use kube::Api;
 use kube::api::DynamicObject;
@@ -17,7 +18,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use crate::fleet::Fleet;
-use crate::objects::{api, kinds_of_hub, kinds_of_member};
+use crate::objects::api;
 use crate::testbed::cluster::Cluster;
 
 /// How long the first lists may take.

@@ -16,7 +16,7 @@ mod trace;
 
 use fleet::{Counted, Fleet, bound, endpoints, export, import, leftovers, service, slice};
 use fleet_api::{ObjectName, kinds};
-use fleet_runtime::testing::ModelServer;
+use fleet_model_server::ModelServer;
 use serde_json::{Value, json};
 
 fn shop() -> ObjectName {

@@ -27,21 +27,3 @@ views! {
         hub optional internal_members: InternalMemberCluster,
     }
 }
-
-#[cfg(any(test, feature = "testing"))]
-impl HubSnapshot {
-    /// What the watches would show of a model API server.
-    pub fn of(hub: &fleet_runtime::testing::ModelServer) -> Self {
-        Self {
-            seq: 1,
-            internal_exports: hub.view(None),
-            internal_imports: hub.view(None),
-            service_imports: hub.view(None),
-            slice_exports: hub.view(None),
-            slice_imports: hub.view(None),
-            namespaces: hub.view(None),
-            member_clusters: hub.view(None),
-            internal_members: hub.view(None),
-        }
-    }
-}

@@ -2,3 +2,34 @@
 
 mod controllers;
 mod held_up;
+
+use fleet_accumulator::View;
+use fleet_model::objects::ManagedSlice;
+use fleet_model_server::ModelServer;
+
+use crate::endpointslices::Mode;
+use crate::external_workloads;
+use crate::identity::Identity;
+use crate::snapshot::MemberSnapshot;
+
+/// What the watches of a member show of two model API servers.
+pub(crate) fn snapshot(
+    identity: &Identity,
+    own: &ModelServer,
+    hub: &ModelServer,
+) -> MemberSnapshot {
+    let namespace = Some(identity.hub_namespace.as_str());
+    let mut snapshot: MemberSnapshot = fleet_model_server::snapshot(&[own, hub], namespace);
+    snapshot.managed_slices = managed(&snapshot.managed_slices);
+    snapshot
+}
+
+/// The slices that the watch of managed slices selects: those of our own managers.
+fn managed(all: &View<ManagedSlice>) -> View<ManagedSlice> {
+    let managers = [Mode::All.managers(), &[external_workloads::MANAGER]].concat();
+    let ours = all.iter().filter(|slice| {
+        let managed = slice.managed(&slice.name.namespace);
+        managed.is_some_and(|managed| managers.contains(&&*managed.manager))
+    });
+    View::of(ours.cloned())
+}

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "clippy takes only #[test] functions for tests")]
 
+#[path = "metrics/catalogue.rs"]
+mod catalogue;
 #[path = "metrics/charts.rs"]
 mod charts;
 #[path = "metrics/promql.rs"]

@@ -33,8 +33,6 @@ pub mod plan;
 pub mod pulse;
 pub mod queue;
 pub mod schema;
-#[cfg(feature = "testing")]
-pub mod testing;
 pub mod traces;
 pub mod writer;
 

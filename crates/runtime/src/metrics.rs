@@ -1,8 +1,6 @@
 //! Metrics of the engine. Every label takes its values from a closed set; nothing is labelled with
 //! the name of an object.
 
-#[cfg(feature = "testing")]
-mod catalogue;
 mod work_queue;
 
 use std::sync::Arc;
@@ -15,8 +13,6 @@ use prometheus::{
     IntGaugeVec, Opts, Registry,
 };
 
-#[cfg(feature = "testing")]
-pub use catalogue::{Catalogue, Entry};
 pub use work_queue::WorkQueue;
 use work_queue::WorkQueueVecs;
 

@@ -1,7 +1,7 @@
 //! Large fleets: one Service of a small one, copied.
 
 use fleet_accumulator::{ClusterId, Snapshot, SourceId, SourceInfo, SourceSet};
-use fleet_runtime::testing::ModelServer;
+use fleet_model_server::ModelServer;
 use member_agent::snapshot::MemberSnapshot;
 
 use crate::fleet::service;

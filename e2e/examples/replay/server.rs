@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use fleet_accumulator::ClusterId;
 use fleet_api::{ObjectName, ResourceKind, kinds};
-use fleet_runtime::testing::ModelServer;
+use fleet_model_server::ModelServer;
 use serde_json::{Value, json};
 
 /// One event of a watch.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use fleet_api::ResourceKind;
-use fleet_e2e::objects::kinds_of_hub;
+use fleet_api::kinds::kinds_of_hub;
 use fleet_e2e::scrape::Scrape;
 use fleet_e2e::testbed::Testbed;
 use fleet_e2e::testbed::agents::{Agent, Agents};

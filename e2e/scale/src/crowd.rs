@@ -10,7 +10,7 @@ use fleet_api::names::SYSTEM_NAMESPACE;
 use fleet_api::{ObjectName, ResourceKind, kinds, labels};
 use fleet_e2e::testbed::Testbed;
 use fleet_e2e::testbed::join::namespace;
-use fleet_runtime::testing::{Change, ModelServer};
+use fleet_model_server::{Change, ModelServer};
 use futures::{StreamExt, TryStreamExt, stream};
 use serde_json::{Value, json};
 
@@ -105,7 +105,7 @@ impl Crowd {
                     self.slice(shop, exporter, part)
                 })
                 .collect();
-            self.members[exporter].server.act(|model| {
+            self.members[exporter].server.write(|model| {
                 make(model, kinds::SERVICE, &name, service());
                 for (part, slice) in slices.into_iter().enumerate() {
                     make(model, kinds::ENDPOINT_SLICE, &shop.slice_name(part), slice);
@@ -116,14 +116,14 @@ impl Crowd {
         for importer in &shop.importers {
             let wish = json!({ "spec": { "serviceImport": { "name": name.name } } });
             let server = &self.members[*importer].server;
-            server.act(|model| make(model, kinds::MULTI_CLUSTER_SERVICE, &name, wish));
+            server.write(|model| make(model, kinds::MULTI_CLUSTER_SERVICE, &name, wish));
         }
     }
 
     /// Changes one endpoint of a slice.
     pub(crate) fn change(&self, shop: &Shop, exporter: usize, part: usize) {
         let slice = self.slice(shop, exporter, part);
-        self.members[exporter].server.act(|model| {
+        self.members[exporter].server.write(|model| {
             let changed = |object: &mut Value| object["endpoints"] = slice["endpoints"].clone();
             model.edit(kinds::ENDPOINT_SLICE, &shop.slice_name(part), changed).ok();
         });

@@ -5,7 +5,6 @@
 //! memory. What is measured is what the hub and its agent need.
 
 mod account;
-mod api_server;
 mod arrivals;
 mod beyond;
 mod cold_start;

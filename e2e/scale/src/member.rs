@@ -2,24 +2,22 @@
 
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use clap::Parser;
+use fleet_accumulator::ClusterId;
 use fleet_api::names::SYSTEM_NAMESPACE;
 use fleet_api::{ObjectName, kinds};
 use fleet_e2e::testbed::cluster::Cluster;
 use fleet_e2e::testbed::join::join_hub;
+use fleet_model_server::{ApiServer, Change, ModelServer};
 use fleet_runtime::clients::{ClientSet, HubAccess, HubSettings};
-use fleet_runtime::testing::Change;
 use member_agent::args::Args;
 use serde_json::json;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
-
-use crate::api_server::ApiServer;
 
 /// The users' namespace.
 pub(crate) const NAMESPACE: &str = "shops";
@@ -36,7 +34,7 @@ const ARGUMENTS: [&str; 4] = [
 /// One member with its agent.
 pub(crate) struct Member {
     /// Its own cluster.
-    pub(crate) server: Arc<ApiServer>,
+    pub(crate) server: ApiServer,
     stop: CancellationToken,
     task: JoinHandle<ExitCode>,
 }
@@ -58,13 +56,13 @@ impl Member {
             insecure: false,
         };
         let on_hub = HubAccess::Variables(settings).connect().await?;
-        let server = ApiServer::new(seen);
-        server.act(|model| {
+        let server = ApiServer::observed(ModelServer::new(ClusterId::Local), seen);
+        server.write(|model| {
             for namespace in ["kube-system", SYSTEM_NAMESPACE, NAMESPACE] {
                 model.create(kinds::NAMESPACE, &ObjectName::cluster(namespace), json!({})).ok();
             }
         });
-        let client = server.client();
+        let client = server.client(name);
         let own = ClientSet {
             watch: client.clone(),
             write: client.clone(),

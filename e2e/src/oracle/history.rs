@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use fleet_api::{ResourceKind, kinds};
+use fleet_api::ResourceKind;
+use fleet_api::kinds::{self, kinds_written};
 use serde_json::Value;
 
 use super::Recording;
 use super::object::{finalizers, name, namespace, subject, terminating, text};
 use super::record::{Event, Micros, What};
 use super::requests::{Author, Request};
-use crate::objects::kinds_written;
 
 /// How much later than its cause something may be seen by the recorder: its watches lag behind those of the agents.
 pub const LAG: Micros = 2_000_000;

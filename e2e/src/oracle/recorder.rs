@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use fleet_api::{ResourceKind, kinds};
+use fleet_api::ResourceKind;
+use fleet_api::kinds::{self, kinds_of_hub, kinds_of_member};
 use fleet_runtime::clock::Clock;
 use futures::{StreamExt, TryStreamExt};
 use kube::Api;
@@ -21,7 +22,7 @@ use tokio::task::{JoinHandle, JoinSet};
 use super::calm::END;
 use super::record::{Event, Line, Mark, What};
 use crate::fleet::Fleet;
-use crate::objects::{api, kinds_of_hub, kinds_of_member};
+use crate::objects::api;
 
 /// File name of the history, in the folder of the run.
 pub const HISTORY: &str = "history.jsonl";

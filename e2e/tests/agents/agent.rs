@@ -8,13 +8,13 @@ use std::time::Duration;
 use fleet_accumulator::macros::{Field, FieldVisitor};
 use fleet_accumulator::{Accumulator, Builder, ClusterId, Config, Snapshot, SourceId, Tracked};
 use fleet_model::served::Served;
+use fleet_model_server::{ApiServer, ModelServer};
 use fleet_runtime::Controller;
 use fleet_runtime::clock::Clock;
 use fleet_runtime::engine::{Replan, Wiring, run_controller};
 use fleet_runtime::events::EventSink;
 use fleet_runtime::live::Live;
 use fleet_runtime::metrics::Metrics;
-use fleet_runtime::testing::ModelServer;
 use fleet_runtime::writer::{WriteGate, Writer, WriterSettings};
 use hub_agent::member::MemberController;
 use hub_agent::service::ServiceController;
@@ -29,7 +29,6 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::api::{Api, server};
 use crate::feed::{ModelFeed, Valve};
 
 /// The valves of an agent's watches, by the fields of its snapshot.
@@ -58,7 +57,13 @@ struct Parts<S> {
 
 impl<S: Snapshot> Parts<S> {
     /// Connects an agent to its servers; `namespace` is where it watches the hub.
-    fn new(name: &str, own: &Api, hub: &Api, namespace: Option<&str>, valves: &Valves) -> Self {
+    fn new(
+        name: &str,
+        own: &ApiServer,
+        hub: &ApiServer,
+        namespace: Option<&str>,
+        valves: &Valves,
+    ) -> Self {
         let (cancel, tasks) = (CancellationToken::new(), TaskTracker::new());
         let watches = S::sources().iter().fold(
             Accumulator::<S>::builder(Config::default()),
@@ -110,7 +115,7 @@ impl<S: Snapshot> Parts<S> {
 
 impl Agent {
     /// The hub agent.
-    pub(crate) fn hub(hub: &Api, valves: Valves) -> Self {
+    pub(crate) fn hub(hub: &ApiServer, valves: Valves) -> Self {
         let parts = Parts::<HubSnapshot>::new("hub", hub, hub, None, &valves);
         let controller = ServiceController::default();
         controller.settings.served.set(Some(Served::OURS));
@@ -120,7 +125,7 @@ impl Agent {
     }
 
     /// The agent of a member.
-    pub(crate) fn member(name: &str, own: &Api, hub: &Api, valves: Valves) -> Self {
+    pub(crate) fn member(name: &str, own: &ApiServer, hub: &ApiServer, valves: Valves) -> Self {
         let settings = Settings {
             derived_service_grace: Duration::ZERO,
             served: Live::new(Some(Served::OURS)),
@@ -175,7 +180,7 @@ impl Agent {
 struct Attach<S> {
     builder: Builder<S>,
     id: SourceId,
-    api: Api,
+    api: ApiServer,
     namespace: Option<String>,
     valve: watch::Receiver<Valve>,
 }
@@ -186,5 +191,13 @@ impl<S: Snapshot> FieldVisitor<S> for Attach<S> {
     fn visit<T: Tracked>(self, _: Field<S, T>) -> Builder<S> {
         let Self { builder, id, api, namespace, valve } = self;
         builder.feed::<T>(id, ModelFeed { api, namespace, valve, content: PhantomData })
+    }
+}
+
+/// Which server of two an agent means.
+fn server<'a>(own: &'a ApiServer, hub: &'a ApiServer, cluster: ClusterId) -> &'a ApiServer {
+    match cluster {
+        ClusterId::Local => own,
+        ClusterId::Hub => hub,
     }
 }

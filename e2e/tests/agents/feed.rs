@@ -5,13 +5,12 @@ use std::marker::PhantomData;
 
 use fleet_accumulator::{Discovered, Events, Feed, Tracked, WatchItem};
 use fleet_api::ObjectName;
+use fleet_model_server::ApiServer;
 use futures::future::BoxFuture;
 use futures::stream::{self, StreamExt};
 use kube::runtime::watcher::Event;
 use serde_json::Value;
 use tokio::sync::{mpsc, watch};
-
-use crate::api::Api;
 
 /// How a watch behaves.
 #[derive(Clone, Copy, Debug, Default)]
@@ -26,9 +25,9 @@ pub(crate) struct Valve {
     pub(crate) lists: u32,
 }
 
-/// Watches one kind of an [`Api`].
+/// Watches one kind of an [`ApiServer`].
 pub(crate) struct ModelFeed<T> {
-    pub(crate) api: Api,
+    pub(crate) api: ApiServer,
     pub(crate) namespace: Option<String>,
     pub(crate) valve: watch::Receiver<Valve>,
     pub(crate) content: PhantomData<fn() -> T>,
@@ -59,7 +58,7 @@ impl<T: Tracked> Feed<T> for ModelFeed<T> {
 }
 
 struct Watching<T: Tracked> {
-    api: Api,
+    api: ApiServer,
     namespace: Option<String>,
     valve: watch::Receiver<Valve>,
     /// What the agent has been told.

@@ -8,7 +8,6 @@
 )]
 
 mod agent;
-mod api;
 mod brake;
 mod feed;
 mod ignorance;

@@ -4,14 +4,13 @@ use std::time::Duration;
 
 use fleet_accumulator::{ClusterId, Snapshot};
 use fleet_api::{ObjectName, kinds};
-use fleet_runtime::testing::ModelServer;
+use fleet_model_server::{ApiServer, ModelServer, Sent};
 use hub_agent::snapshot::HubSnapshot;
 use member_agent::snapshot::MemberSnapshot;
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
 use crate::agent::{Agent, Valves, valves};
-use crate::api::{Api, Sent};
 
 /// Longer than anything that agents put off, retries of failures included. Time stands still while they work.
 const REST: Duration = Duration::from_mins(3);
@@ -20,8 +19,8 @@ pub(crate) const AGENTS: [&str; 3] = ["hub", "a", "b"];
 
 /// Hub and two members.
 pub(crate) struct World {
-    pub(crate) hub: Api,
-    pub(crate) members: [Api; 2],
+    pub(crate) hub: ApiServer,
+    pub(crate) members: [ApiServer; 2],
 }
 
 impl World {
@@ -31,7 +30,7 @@ impl World {
             for name in namespaces {
                 model.create(kinds::NAMESPACE, &ObjectName::cluster(*name), json!({})).unwrap();
             }
-            Api::new(model)
+            ApiServer::new(model)
         };
         let member = || server(ClusterId::Local, &["team", "fleet-system"]);
         let hub = server(ClusterId::Hub, &["team", "fleet-member-a", "fleet-member-b"]);
@@ -107,7 +106,7 @@ impl World {
 
     /// Everything that agents wrote.
     pub(crate) fn sent(&self) -> Vec<Sent> {
-        let members = self.members.iter().flat_map(Api::sent);
+        let members = self.members.iter().flat_map(ApiServer::sent);
         self.hub.sent().into_iter().chain(members).collect()
     }
 

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use fleet_accumulator::ClusterId;
 use fleet_api::ObjectName;
+use fleet_model_server::{ModelServer, Refusal};
 use fleet_runtime::plan::{Action, Precondition};
-use fleet_runtime::testing::{ModelServer, Refusal};
 use fleet_runtime::writer::Class;
 use serde_json::Value;
 

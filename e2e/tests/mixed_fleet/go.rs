@@ -7,7 +7,7 @@ mod imports;
 
 use fleet_api::names::is_dns1123_subdomain;
 use fleet_api::{ObjectName, ResourceKind, kinds};
-use fleet_runtime::testing::ModelServer;
+use fleet_model_server::ModelServer;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 

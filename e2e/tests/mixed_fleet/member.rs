@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use fleet_accumulator::ClusterId;
 use fleet_api::{ObjectName, ResourceKind, kinds};
+use fleet_model_server::{ModelServer, execute, snapshot};
 use fleet_runtime::controller::Controller;
 use fleet_runtime::plan::Plan;
-use fleet_runtime::testing::{ModelServer, execute};
 use member_agent::Settings;
 use member_agent::export::ExportController;
 use member_agent::import::ImportController;
@@ -132,7 +132,8 @@ impl Member {
     }
 
     fn snapshot(&self) -> MemberSnapshot {
-        MemberSnapshot::of(&self.settings.identity, &self.own, &self.hub)
+        let namespace = self.settings.identity.hub_namespace.as_str();
+        snapshot(&[&self.own, &self.hub], Some(namespace))
     }
 
     fn written(&mut self) -> Vec<String> {

@@ -1,7 +1,7 @@
 //! Go agents take over a member from ours.
 
 use fleet_api::{ObjectName, ResourceKind, kinds};
-use fleet_runtime::testing::ModelServer;
+use fleet_model_server::ModelServer;
 use member_agent::rollback::annotate;
 use serde_json::{Value, json};
 

@@ -6,10 +6,10 @@ use std::time::Duration;
 use fleet_accumulator::ClusterId;
 use fleet_api::{ObjectName, ResourceKind, kinds};
 use fleet_model::served::Served;
+use fleet_model_server::{ModelServer, Refusal, Write, execute, snapshot};
 use fleet_runtime::controller::Controller;
 use fleet_runtime::live::Live;
 use fleet_runtime::plan::{Action, Plan, Step};
-use fleet_runtime::testing::{ModelServer, Refusal, Write, execute};
 use hub_agent::service::ServiceController;
 use hub_agent::snapshot::HubSnapshot;
 use member_agent::export::ExportController;
@@ -237,13 +237,13 @@ impl Fleet {
     }
 
     fn hub_snapshot(&self) -> HubSnapshot {
-        HubSnapshot::of(&self.hub)
+        snapshot(&[&self.hub], None)
     }
 
     fn member_snapshot(&self, at: usize) -> MemberSnapshot {
         let member = &self.members[at];
         let own = member.server.as_ref().unwrap_or(&self.hub);
-        MemberSnapshot::of(&member.identity, own, &self.hub)
+        snapshot(&[own, &self.hub], Some(member.identity.hub_namespace.as_str()))
     }
 }
 

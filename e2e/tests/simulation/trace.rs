@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use fleet_api::kinds::kinds_written;
 use fleet_api::{ObjectName, ResourceKind};
-use fleet_e2e::objects::kinds_written;
-use fleet_runtime::testing::ModelServer;
+use fleet_model_server::ModelServer;
 use serde_json::Value;
 
 /// What a server sets, or what says only when something was.

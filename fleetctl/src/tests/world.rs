@@ -5,12 +5,10 @@ use std::collections::BTreeMap;
 use fleet_accumulator::ClusterId;
 use fleet_api::{ObjectName, ResourceKind, kinds};
 use fleet_model::served::Served;
+use fleet_model_server::{ModelServer, snapshot};
 use fleet_runtime::plan::Step;
-use fleet_runtime::testing::ModelServer;
-use hub_agent::snapshot::HubSnapshot;
 use jiff::Timestamp;
 use member_agent::Identity;
-use member_agent::snapshot::MemberSnapshot;
 use serde_json::{Value, json};
 
 use crate::pending::{Pending, pending};
@@ -135,11 +133,12 @@ impl World {
             } else {
                 // Only its own side: the picture adds the hub's.
                 let nothing = ModelServer::new(ClusterId::Hub);
-                Ok(MemberSnapshot::of(&Identity::new(name.as_str()), server, &nothing))
+                let namespace = Identity::new(name.as_str()).hub_namespace;
+                Ok(snapshot(&[server, &nothing], Some(&namespace)))
             };
             (name.clone(), Own { context: Some(name.clone()), seen })
         });
-        let hub = HubSnapshot::of(&self.hub);
+        let hub = snapshot(&[&self.hub], None);
         let mut picture = Picture::new(self.now(), hub, Some(Served::OURS), own.collect());
         picture.settings.exclusive_imports |= self.exclusive;
         picture

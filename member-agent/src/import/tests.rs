@@ -19,8 +19,8 @@ use std::time::Duration;
 
 use fleet_accumulator::ClusterId;
 use fleet_api::{ObjectName, ResourceKind, finalizers, kinds};
+use fleet_model_server::{ModelServer, execute};
 use fleet_runtime::plan::{Event, Plan, Sample};
-use fleet_runtime::testing::{ModelServer, execute};
 use serde_json::{Value, json};
 
 use super::plan;
@@ -161,7 +161,7 @@ impl World {
     }
 
     fn snapshot(&self) -> MemberSnapshot {
-        MemberSnapshot::of(&self.settings.identity, &self.own, &self.hub)
+        crate::tests::snapshot(&self.settings.identity, &self.own, &self.hub)
     }
 
     fn plan(&self) -> Plan {

@@ -5,8 +5,8 @@ mod leave;
 
 use fleet_accumulator::ClusterId;
 use fleet_api::{ObjectName, kinds};
+use fleet_model_server::{ModelServer, execute};
 use fleet_runtime::plan::Plan;
-use fleet_runtime::testing::{ModelServer, execute};
 use serde_json::{Value, json};
 
 use super::plan;
@@ -61,7 +61,7 @@ impl World {
     }
 
     fn snapshot(&self) -> MemberSnapshot {
-        MemberSnapshot::of(&self.settings.identity, &self.own, &self.hub)
+        crate::tests::snapshot(&self.settings.identity, &self.own, &self.hub)
     }
 
     fn plan(&self) -> Plan {

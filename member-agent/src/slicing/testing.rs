@@ -2,7 +2,7 @@
 
 use fleet_accumulator::ClusterId;
 use fleet_api::{ObjectName, kinds};
-use fleet_runtime::testing::ModelServer;
+use fleet_model_server::ModelServer;
 use serde_json::{Value, json};
 
 /// The namespace of everything.

@@ -2,9 +2,9 @@
 
 use fleet_accumulator::ClusterId;
 use fleet_api::{ObjectName, finalizers, kinds};
+use fleet_model_server::{ModelServer, execute};
 use fleet_runtime::controller::Controller;
 use fleet_runtime::plan::Plan;
-use fleet_runtime::testing::{ModelServer, execute};
 use prometheus::Registry;
 use serde_json::json;
 
@@ -32,7 +32,7 @@ impl World {
     }
 
     fn snapshot(&self) -> MemberSnapshot {
-        MemberSnapshot::of(&self.settings.identity, &self.own, &self.hub)
+        crate::tests::snapshot(&self.settings.identity, &self.own, &self.hub)
     }
 
     /// What a controller plans for every key that changed since the last [`follow`](Self::follow).

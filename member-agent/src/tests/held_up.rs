@@ -2,9 +2,9 @@
 
 use fleet_accumulator::ClusterId;
 use fleet_api::{ObjectName, events, kinds};
+use fleet_model_server::ModelServer;
 use fleet_runtime::controller::Controller;
 use fleet_runtime::plan::{Event, EventType};
-use fleet_runtime::testing::ModelServer;
 use prometheus::Registry;
 use serde_json::json;
 
@@ -26,7 +26,7 @@ fn told(
     own.create(kinds::SERVICE_EXPORT, &ObjectName::new("team", "shop"), json!({})).unwrap();
     let wish = json!({ "spec": { "serviceImport": { "name": "web" } } });
     own.create(kinds::MULTI_CLUSTER_SERVICE, &ObjectName::new("team", "web"), wish).unwrap();
-    let snapshot = MemberSnapshot::of(&settings.identity, &own, &hub);
+    let snapshot = crate::tests::snapshot(&settings.identity, &own, &hub);
     let registry = Registry::new();
     let export =
         ExportController::new(settings.clone(), ExportMetrics::register(&registry).unwrap());

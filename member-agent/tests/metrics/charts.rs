@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use fleet_runtime::metrics::Entry;
 use serde_json::Value;
 
+use super::catalogue::Entry;
 use super::promql::{named, placeholders};
 use super::reference;
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use fleet_accumulator::{Accumulator, Config, Register, Snapshot};
 use fleet_runtime::clock::Clock;
 use fleet_runtime::lease::LeaseMetrics;
-use fleet_runtime::metrics::{Catalogue, Entry, Series};
+use fleet_runtime::metrics::Series;
 use hub_agent::member::HeartbeatMetrics;
 use hub_agent::snapshot::HubSnapshot;
 use member_agent::endpointslices::SliceMetrics;
@@ -17,6 +17,8 @@ use member_agent::metrics::{
 use member_agent::snapshot::MemberSnapshot;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+
+use super::catalogue::{Catalogue, Entry};
 
 /// What the runtime registers for any agent.
 fn runtime<S: Snapshot>(catalogue: &Catalogue, agent: &str) -> Accumulator<S> {

@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use fleet_accumulator::{ClusterId, SourceState};
 use fleet_api::{ObjectName, ResourceKind, finalizers, kinds};
+use fleet_model_server::{ModelServer, execute, snapshot};
 use fleet_runtime::controller::Controller;
 use fleet_runtime::plan::Plan;
-use fleet_runtime::testing::{ModelServer, execute};
 use serde_json::{Value, json};
 
 use crate::member::{Member, MemberController};
@@ -82,7 +82,7 @@ impl World {
     }
 
     fn snapshot(&self) -> HubSnapshot {
-        HubSnapshot::of(&self.hub)
+        snapshot(&[&self.hub], None)
     }
 
     fn plan(&self) -> Plan {

@@ -4,16 +4,15 @@ use std::time::Duration;
 
 use fleet_accumulator::ClusterId;
 use fleet_api::{ObjectName, kinds};
+use fleet_model_server::{ModelServer, snapshot};
 use fleet_runtime::controller::Controller;
 use fleet_runtime::plan::Plan;
-use fleet_runtime::testing::ModelServer;
 use prometheus::TextEncoder;
 use serde_json::{Value, json};
 
 use crate::Settings;
 use crate::member::metrics::families;
 use crate::member::{Member, MemberController};
-use crate::snapshot::HubSnapshot;
 
 struct World {
     hub: ModelServer,
@@ -48,11 +47,11 @@ impl World {
     }
 
     fn plan(&self) -> Plan {
-        self.controller.plan(&Member("b".into()), &HubSnapshot::of(&self.hub), self.hub.now())
+        self.controller.plan(&Member("b".into()), &snapshot(&[&self.hub], None), self.hub.now())
     }
 
     fn metrics(&self) -> String {
-        let snapshot = HubSnapshot::of(&self.hub);
+        let snapshot = snapshot(&[&self.hub], None);
         let mut families = families(&self.controller.settings, &snapshot, self.hub.now()).unwrap();
         // As a registry does.
         families.retain(|family| !family.get_metric().is_empty());
@@ -136,10 +135,10 @@ fn the_metrics_go_with_the_member_and_come_from_its_own_object() {
 #[test]
 fn every_heartbeat_is_looked_at() {
     let mut world = World::new(60, &[report(EXPORTS, "True", 0)]);
-    let old = HubSnapshot::of(&world.hub);
+    let old = snapshot(&[&world.hub], None);
     world.report(&[report(EXPORTS, "True", 60)]);
     let mut marked = Vec::new();
-    world.controller.dirty(&old, &HubSnapshot::of(&world.hub), &mut |member| marked.push(member));
+    world.controller.dirty(&old, &snapshot(&[&world.hub], None), &mut |member| marked.push(member));
     marked.dedup();
     assert_eq!(marked, [Member("b".into())]);
 }

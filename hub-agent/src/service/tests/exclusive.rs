@@ -4,7 +4,7 @@
 //! deleted (design 3a). It lets any of those that wait take over; here it is the oldest.
 
 use fleet_api::{annotations, finalizers, kinds};
-use fleet_runtime::testing::execute;
+use fleet_model_server::execute;
 use serde_json::{Value, json};
 
 use super::world::{World, of_shop, port, shop};

@@ -1,8 +1,8 @@
 //! Objects that say what cannot be true are refused, and heal when they are corrected.
 
 use fleet_api::{ObjectName, ResourceKind, finalizers, kinds};
+use fleet_model_server::execute;
 use fleet_runtime::controller::Controller as _;
-use fleet_runtime::testing::execute;
 use serde_json::{Value, json};
 
 use super::world::{World, in_member, of_shop, port, reference};

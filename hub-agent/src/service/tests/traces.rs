@@ -47,7 +47,7 @@ fn the_first_copy_continues_it_too() {
     // The claim comes first.
     while traces(&world).is_empty() {
         assert!(!world.plan().steps.is_empty());
-        fleet_runtime::testing::execute(&world.plan(), &mut [&mut world.hub]);
+        fleet_model_server::execute(&world.plan(), &mut [&mut world.hub]);
     }
     assert_eq!(traces(&world), [Trace::Continues(TraceContext::parse(CONTEXT))]);
 }

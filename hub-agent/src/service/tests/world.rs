@@ -2,9 +2,9 @@
 
 use fleet_accumulator::ClusterId;
 use fleet_api::{ObjectName, ResourceKind, annotations, finalizers, kinds};
+use fleet_model_server::{ModelServer, execute, snapshot};
 use fleet_runtime::controller::Controller as _;
 use fleet_runtime::plan::Plan;
-use fleet_runtime::testing::{ModelServer, execute};
 use serde_json::{Value, json};
 
 use crate::service::{Key, ServiceController, plan};
@@ -145,7 +145,7 @@ impl World {
     }
 
     pub(super) fn snapshot(&self) -> HubSnapshot {
-        HubSnapshot::of(&self.hub)
+        snapshot(&[&self.hub], None)
     }
 
     pub(super) fn plan(&self) -> Plan {

@@ -1,8 +1,8 @@
 //! Beside the built-in controller: endpoints on a secondary network.
 
 use fleet_api::{annotations, events, kinds, labels};
+use fleet_model_server::execute;
 use fleet_runtime::controller::Controller;
-use fleet_runtime::testing::execute;
 use serde_json::json;
 
 use super::super::{LeftoverController, Mode};

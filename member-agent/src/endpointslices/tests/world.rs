@@ -3,10 +3,10 @@
 use std::time::{Duration, Instant};
 
 use fleet_api::{ObjectName, kinds};
+use fleet_model_server::{ModelServer, execute};
 use fleet_runtime::controller::Controller;
 use fleet_runtime::plan::Event;
 use fleet_runtime::queue::{Queue, Verdict};
-use fleet_runtime::testing::{ModelServer, execute};
 use prometheus::Registry;
 use serde_json::{Value, json};
 
@@ -136,7 +136,7 @@ impl World {
 
     /// What the watches show.
     pub(super) fn snapshot(&self) -> MemberSnapshot {
-        MemberSnapshot::of(&self.settings.identity, &self.own, &self.hub)
+        crate::tests::snapshot(&self.settings.identity, &self.own, &self.hub)
     }
 
     /// Changes of pods wait that long for others.

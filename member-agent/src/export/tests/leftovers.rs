@@ -2,8 +2,8 @@
 
 use fleet_accumulator::ClusterId;
 use fleet_api::{ObjectName, events, kinds};
+use fleet_model_server::execute;
 use fleet_runtime::controller::Controller;
-use fleet_runtime::testing::execute;
 use serde_json::{Value, json};
 
 use super::super::{ExportController, Key};

@@ -2,8 +2,8 @@
 
 use fleet_accumulator::ClusterId;
 use fleet_api::{ObjectName, ResourceKind, annotations, kinds};
+use fleet_model_server::{ModelServer, Write, execute};
 use fleet_runtime::plan::{Event, Plan, Sample};
-use fleet_runtime::testing::{ModelServer, Write, execute};
 use serde_json::{Value, json};
 
 use super::super::plan;
@@ -141,7 +141,7 @@ impl World {
     }
 
     pub(super) fn snapshot(&self) -> MemberSnapshot {
-        MemberSnapshot::of(&self.settings.identity, &self.own, &self.hub)
+        crate::tests::snapshot(&self.settings.identity, &self.own, &self.hub)
     }
 
     pub(super) fn plan(&self) -> Plan {

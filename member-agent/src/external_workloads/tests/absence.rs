@@ -2,7 +2,7 @@
 
 use fleet_accumulator::{SourceState, View};
 use fleet_api::kinds;
-use fleet_runtime::testing::execute;
+use fleet_model_server::execute;
 
 use super::super::plan;
 use super::world::{World, machine, shop};

@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use fleet_api::{ObjectName, ResourceKind, kinds};
+use fleet_model_server::{ModelServer, Write, execute};
 use fleet_runtime::plan::{Event, Plan};
-use fleet_runtime::testing::{ModelServer, Write, execute};
 use serde_json::{Value, json};
 
 use super::super::{MANAGER, keys, plan};
@@ -98,7 +98,7 @@ impl World {
     }
 
     pub(super) fn snapshot(&self) -> MemberSnapshot {
-        MemberSnapshot::of(&Identity::new("a"), &self.own, &self.hub)
+        crate::tests::snapshot(&Identity::new("a"), &self.own, &self.hub)
     }
 
     pub(super) fn plan(&self) -> Plan {

@@ -1,7 +1,7 @@
 //! Samples of the latency histogram (spec 6.2, reliability M1 to M7).
 
 use fleet_api::{annotations, kinds};
-use fleet_runtime::testing::execute;
+use fleet_model_server::execute;
 use prometheus::{Registry, TextEncoder};
 use serde_json::{Value, json};
 

@@ -125,7 +125,7 @@ fn letting_go_is_told() {
     while world.mcs(&shop()).is_some() {
         let plan = world.plan();
         told.extend(plan.events.iter().map(|event| event.reason));
-        fleet_runtime::testing::execute(&plan, &mut [&mut world.own, &mut world.hub]);
+        fleet_model_server::execute(&plan, &mut [&mut world.own, &mut world.hub]);
     }
     assert_eq!(told, [events::UNIMPORTED_SERVICE]);
 }
@@ -145,13 +145,13 @@ fn an_mcs_that_names_nothing() {
     let later = &steps.later[0].step;
     let text = format!("{:?}", later.action);
     assert!(text.contains("names no service"), "{text}");
-    fleet_runtime::testing::execute(&steps, &mut [&mut world.own, &mut world.hub]);
+    fleet_model_server::execute(&steps, &mut [&mut world.own, &mut world.hub]);
     assert!(world.derived().is_none());
     world.delete_mcs(&shop());
     for _ in 0..3 {
         world.settle();
         let steps = plan(&world);
-        fleet_runtime::testing::execute(&steps, &mut [&mut world.own, &mut world.hub]);
+        fleet_model_server::execute(&steps, &mut [&mut world.own, &mut world.hub]);
     }
     assert!(world.mcs(&shop()).is_none());
 }

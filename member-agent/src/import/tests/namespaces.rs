@@ -102,7 +102,7 @@ fn a_terminating_user_namespace_is_left() {
         let plan = world.plan();
         assert_eq!(plan.events, []);
         assert_eq!(creations(&world), [] as [&str; 0]);
-        fleet_runtime::testing::execute(&plan, &mut [&mut world.own, &mut world.hub]);
+        fleet_model_server::execute(&plan, &mut [&mut world.own, &mut world.hub]);
     }
     assert!(world.derived().is_none() && world.slice().is_none() && world.import().is_none());
     world.delete_mcs(&shop());

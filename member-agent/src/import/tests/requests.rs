@@ -140,7 +140,7 @@ fn objects_that_name_no_service_are_removed() {
     world.hub.delete(kinds::ENDPOINT_SLICE_IMPORT, &name).unwrap();
     for kind in [kinds::ENDPOINT_SLICE_IMPORT, kinds::INTERNAL_SERVICE_IMPORT] {
         let steps = plan(&world, kind);
-        fleet_runtime::testing::execute(&steps, &mut [&mut world.own, &mut world.hub]);
+        fleet_model_server::execute(&steps, &mut [&mut world.own, &mut world.hub]);
         assert!(world.hub.get(kind, &name).is_none(), "{}", kind.kind);
         assert!(plan(&world, kind).is_empty());
     }

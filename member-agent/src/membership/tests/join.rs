@@ -138,7 +138,7 @@ fn another_writer_between_view_and_write_loses_nothing() {
         let reports = object["status"]["agentStatus"].as_array_mut().unwrap();
         reports.insert(0, json!({ "type": "MemberAgent" }));
     });
-    let refused = fleet_runtime::testing::execute(&late, &mut [&mut world.own, &mut world.hub]);
+    let refused = fleet_model_server::execute(&late, &mut [&mut world.own, &mut world.hub]);
     assert_eq!(refused.len(), 1);
     assert_eq!(world.settle(), 1);
     assert_eq!(world.status()["agentStatus"][0], json!({ "type": "MemberAgent" }));

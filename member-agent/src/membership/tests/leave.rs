@@ -202,7 +202,7 @@ fn the_report_waits_for_four_consistent_reads() {
     assert_eq!((reads.len(), late.steps.len()), (4, 5));
     assert_eq!(late.steps[4].after.len(), 4);
     world.on_hub(kinds::ENDPOINT_SLICE_IMPORT);
-    let refused = fleet_runtime::testing::execute(&late, &mut [&mut world.own, &mut world.hub]);
+    let refused = fleet_model_server::execute(&late, &mut [&mut world.own, &mut world.hub]);
     assert_eq!(refused.len(), 1);
     assert_eq!(world.phase(), Phase::Leaving);
 }

@@ -10,26 +10,26 @@ use prometheus::proto::{Bucket, Metric, MetricFamily, MetricType};
 
 /// What is known of one metric.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Entry {
+pub(crate) struct Entry {
     /// Its name.
-    pub name: String,
+    pub(crate) name: String,
     /// `counter`, `gauge` or `histogram`.
-    pub kind: &'static str,
+    pub(crate) kind: &'static str,
     /// Its labels, constant ones first.
-    pub labels: Vec<String>,
+    pub(crate) labels: Vec<String>,
     /// Upper bounds of a histogram's buckets.
-    pub buckets: Vec<f64>,
+    pub(crate) buckets: Vec<f64>,
     /// What it says.
-    pub help: String,
+    pub(crate) help: String,
 }
 
 /// Takes collectors as a registry does, and notes what they are.
 #[derive(Debug, Default)]
-pub struct Catalogue(RefCell<Vec<Entry>>);
+pub(crate) struct Catalogue(RefCell<Vec<Entry>>);
 
 impl Catalogue {
     /// All metrics by name.
-    pub fn entries(self) -> Vec<Entry> {
+    pub(crate) fn entries(self) -> Vec<Entry> {
         let mut entries = self.0.into_inner();
         entries.sort_by(|one, other| one.name.cmp(&other.name));
         entries

@@ -1,7 +1,6 @@
 //! Watches.
 
 use std::convert::Infallible;
-use std::sync::Arc;
 use std::time::Duration;
 
 use futures::StreamExt;
@@ -11,7 +10,7 @@ use hyper::body::{Bytes, Frame};
 use tokio::time::Instant;
 
 use super::ApiServer;
-use super::request::Target;
+use super::target::Target;
 
 /// How long a watch lasts that does not say.
 const LONGEST: u64 = 300;
@@ -40,12 +39,12 @@ impl Watch {
     /// All changes since its version, as they come, until its time is over.
     pub(super) fn follow(
         self,
-        server: Arc<ApiServer>,
+        server: ApiServer,
         target: Target,
     ) -> StreamBody<impl futures::Stream<Item = Result<Frame<Bytes>, Infallible>> + Send> {
         let end = Instant::now() + self.timeout;
         let position = server.position_after(self.version);
-        let news = server.count.subscribe();
+        let news = server.changes();
         let state = (server, target, position, news);
         let lines =
             stream::unfold(state, move |(server, target, mut position, mut news)| async move {

@@ -4,18 +4,17 @@
 //! generations, preconditions, the status subresource, finalizers with deletion timestamps, and the
 //! garbage collection of owned objects. It is synchronous and has no clock of its own.
 
-mod json_patch;
 mod rules;
 
 use std::collections::BTreeMap;
 
 use fleet_accumulator::{ClusterId, Object, ResourceVersion, Tracked, Uid, View};
 use fleet_api::{ObjectName, ResourceKind};
+use fleet_runtime::plan::{Action, Plan, Precondition, Step};
 use jiff::Timestamp;
 use kube::ResourceExt;
 use serde_json::{Value, json};
 
-use crate::plan::{Action, Plan, Precondition, Step};
 use rules::{body, drop_empty, finalizers, has_status, next_generation, replaced, with_status};
 
 /// Why the server refused a request.
@@ -82,9 +81,9 @@ impl ModelServer {
         Self { cluster, also: None, objects, version: 100, uids: 0, now, writes, changes: None }
     }
 
-    /// Remembers all changes from now on, for [`Self::changes`].
+    /// Records all changes from now on, for [`Self::changes`]. Forgets those recorded before.
     pub fn remember(&mut self) {
-        self.changes.get_or_insert_default();
+        self.changes = Some(Vec::new());
     }
 
     /// Everything that has changed since [`Self::remember`], oldest first.
@@ -113,7 +112,7 @@ impl ModelServer {
         self.also = Some(cluster);
     }
 
-    fn serves(&self, cluster: ClusterId) -> bool {
+    pub(crate) fn serves(&self, cluster: ClusterId) -> bool {
         self.cluster == cluster || self.also == Some(cluster)
     }
 
@@ -228,7 +227,7 @@ impl ModelServer {
             Action::Patch { operations, status, at } => {
                 let current = self.checked(kind, name, at)?;
                 let mut patched = current.clone();
-                json_patch::apply(&mut patched, operations).ok_or(Refusal::Misfit)?;
+                patch(&mut patched, operations)?;
                 let object = match (*status, has_status(kind)) {
                     (true, _) => with_status(current, &patched),
                     (false, true) => with_status(&patched, current),
@@ -353,6 +352,12 @@ impl ModelServer {
         });
         View::of(seen.map(|((_, name), object)| record(name, object)))
     }
+}
+
+fn patch(object: &mut Value, operations: &[Value]) -> Result<(), Refusal> {
+    let operations: json_patch::Patch =
+        serde_json::from_value(operations.into()).map_err(|_| Refusal::Misfit)?;
+    json_patch::patch(object, &operations).map_err(|_| Refusal::Misfit)
 }
 
 fn record<T: Tracked>(name: &ObjectName, object: &Value) -> Object<T> {

@@ -1,3 +1,4 @@
+use fleet_accumulator::ClusterId;
 use fleet_api::kinds;
 use fleet_runtime::clients::dynamic;
 use futures::StreamExt;
@@ -22,16 +23,16 @@ fn code(error: &kube::Error) -> u16 {
 
 #[tokio::test]
 async fn objects_are_listed_watched_replaced_and_deleted() {
-    let server = ApiServer::new(|_| ());
+    let server = ApiServer::new(ModelServer::new(ClusterId::Local));
     let kind = kinds::MULTI_CLUSTER_SERVICE;
-    let api = dynamic(server.client(), kind, Some("team"));
+    let api = dynamic(server.client("member-agent"), kind, Some("team"));
     let made = api.create(&PostParams::default(), &object(kind, "web")).await.unwrap();
     let again = api.create(&PostParams::default(), &object(kind, "web")).await.unwrap_err();
     assert_eq!(code(&again), 409);
 
     let list = api.list(&kube::api::ListParams::default()).await.unwrap();
     assert_eq!((list.items.len(), &list.items[0].metadata.uid), (1, &made.metadata.uid));
-    let elsewhere = dynamic(server.client(), kind, Some("other"));
+    let elsewhere = dynamic(server.client("member-agent"), kind, Some("other"));
     assert!(elsewhere.list(&kube::api::ListParams::default()).await.unwrap().items.is_empty());
 
     let version = list.metadata.resource_version.unwrap();
@@ -57,9 +58,9 @@ async fn objects_are_listed_watched_replaced_and_deleted() {
 
 #[tokio::test]
 async fn a_patch_changes_the_version_it_was_made_for_only() {
-    let server = ApiServer::new(|_| ());
+    let server = ApiServer::new(ModelServer::new(ClusterId::Local));
     let kind = kinds::MULTI_CLUSTER_SERVICE;
-    let api = dynamic(server.client(), kind, Some("team"));
+    let api = dynamic(server.client("member-agent"), kind, Some("team"));
     let made = api.create(&PostParams::default(), &object(kind, "web")).await.unwrap();
     let patch = |version: &str| {
         let operations = json!([
@@ -73,9 +74,11 @@ async fn a_patch_changes_the_version_it_was_made_for_only() {
         .body(operations.to_string().into_bytes())
         .unwrap()
     };
-    let stale = server.client().request::<DynamicObject>(patch("1")).await.unwrap_err();
-    assert_eq!(code(&stale), 409);
+    let stale =
+        server.client("member-agent").request::<DynamicObject>(patch("1")).await.unwrap_err();
+    assert_eq!(code(&stale), 422);
     let version = made.metadata.resource_version.clone().unwrap();
-    let patched: DynamicObject = server.client().request(patch(&version)).await.unwrap();
+    let patched: DynamicObject =
+        server.client("member-agent").request(patch(&version)).await.unwrap();
     assert_eq!(patched.metadata.finalizers, Some(vec!["a/b".to_owned()]));
 }

@@ -1,25 +1,27 @@
 //! What a request is about.
 
 use fleet_accumulator::{ResourceVersion, Uid};
-use fleet_api::{ObjectName, ResourceKind, kinds};
-use fleet_e2e::objects::kinds_of_member;
+use fleet_api::kinds::{NAMESPACE, kinds_written};
+use fleet_api::{ObjectName, ResourceKind};
 use fleet_runtime::plan::{Action, Precondition};
-use http::Method;
+use http::{Method, Uri};
 use serde_json::Value;
 
 /// A kind, and an object or a namespace of it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub(super) struct Target {
     pub(super) kind: ResourceKind,
     pub(super) namespace: Option<String>,
     pub(super) name: Option<ObjectName>,
     pub(super) status: bool,
+    /// The only name that a list shows, by its field selector.
+    only: Option<String>,
 }
 
 impl Target {
-    /// Reads a path; `None` if no such kind is served.
-    pub(super) fn parse(path: &str) -> Option<Self> {
-        let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
+    /// Reads path and query; `None` if no such kind is served.
+    pub(super) fn parse(uri: &Uri) -> Option<Self> {
+        let parts: Vec<&str> = uri.path().trim_matches('/').split('/').collect();
         let (group, version, rest) = match parts.as_slice() {
             ["api", version, rest @ ..] => ("", version, rest),
             ["apis", group, version, rest @ ..] => (*group, version, rest),
@@ -33,18 +35,21 @@ impl Target {
         let known = |kind: &ResourceKind| {
             kind.group == group && kind.version == *version && kind.plural == *plural
         };
-        let kind = kinds_of_member().chain([kinds::NAMESPACE]).find(known)?;
+        let kind = kinds_written().chain([NAMESPACE]).find(known)?;
         let name = rest.first().map(|name| match namespace {
             Some(namespace) => ObjectName::new(namespace, *name),
             None => ObjectName::cluster(*name),
         });
         let status = rest.get(1) == Some(&"status");
-        Some(Self { kind, namespace: namespace.map(str::to_owned), name, status })
+        let only = uri.query().and_then(|query| query.split_once("metadata.name%3D"));
+        let only = only.map(|(_, name)| name.split('&').next().unwrap_or(name).to_owned());
+        Some(Self { kind, namespace: namespace.map(str::to_owned), name, status, only })
     }
 
     /// Whether a list or watch of this shows an object of the kind.
     pub(super) fn covers(&self, name: &ObjectName) -> bool {
         self.namespace.as_deref().is_none_or(|namespace| *name.namespace == *namespace)
+            && self.only.as_deref().is_none_or(|only| *name.name == *only)
     }
 }
 

@@ -1,0 +1,13 @@
+//! API server in memory, for tests that need no cluster.
+//!
+//! - [`ModelServer`] holds objects and follows the rules that plans depend on; [`execute`] sends it a plan;
+//! - [`ApiServer`] serves one over HTTP, to a client in the same process;
+//! - [`snapshot()`] is what an agent's watches show of two of them.
+
+mod api_server;
+mod model;
+mod snapshot;
+
+pub use api_server::{ApiServer, Sent};
+pub use model::{Change, ModelServer, Refusal, Write, execute};
+pub use snapshot::snapshot;
