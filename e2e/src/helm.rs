@@ -88,6 +88,14 @@ impl Helm {
         self.run(&[&fixed[..], arguments].concat(), values).await
     }
 
+    /// `helm package` into a folder; the package's file.
+    pub async fn package(&self, chart: &Path, folder: &Path) -> Result<PathBuf> {
+        let (chart, folder) = (chart.display().to_string(), folder.display().to_string());
+        let said = self.run(&["package", &chart, "--destination", &folder], &Value::Null).await?;
+        let (_, file) = said.trim_end().rsplit_once(": ").context("helm names the package")?;
+        Ok(PathBuf::from(file))
+    }
+
     /// A chart in a cluster.
     pub fn release<'a>(
         &'a self,

@@ -1,5 +1,5 @@
 {{/* What has to be said about the hub, in one sentence each. */}}
-{{- define "agent.checkConfig" -}}
+{{- define "member-agent.checkConfig" -}}
 {{- with .Values.config -}}
 {{- $_ := required "config.memberClusterName is not set: it is this cluster's name in the fleet, the end of its namespace fleet-member-<name> on the hub" .memberClusterName -}}
 {{- if ne .provider "kubeconfig" -}}
@@ -11,8 +11,8 @@
 {{- end -}}
 
 {{/* Flags of this agent beside those that both have. */}}
-{{- define "agent.args" -}}
-{{- include "agent.checkConfig" . -}}
+{{- define "member-agent.args" -}}
+{{- include "member-agent.checkConfig" . -}}
 - --fleet-system-namespace={{ .Values.fleetSystemNamespace }}
 - --tls-insecure={{ .Values.tlsClientInsecure }}
 - --enable-networking-features={{ .Values.enableNetworkingFeatures }}
@@ -23,7 +23,7 @@
 {{- end -}}
 
 {{/* Variables of this agent. */}}
-{{- define "agent.env" -}}
+{{- define "member-agent.env" -}}
 {{- with .Values.config -}}
 - {name: MEMBER_CLUSTER_NAME, value: {{ quote .memberClusterName }}}
 {{- if eq .provider "kubeconfig" }}
@@ -42,7 +42,7 @@
 {{- end -}}
 
 {{/* The volume with credentials for the hub. */}}
-{{- define "agent.volume" -}}
+{{- define "member-agent.volume" -}}
 {{- $file := eq .Values.config.provider "kubeconfig" | ternary "kubeconfig" "token" -}}
 name: hub
 {{- if eq .Values.config.provider "projected" }}
@@ -60,9 +60,4 @@ secret:
   items:
   - {key: {{ .Values.secret.key | default $file }}, path: {{ $file }}}
 {{- end }}
-{{- end -}}
-
-{{/* Ports of the hub's API server that this agent reaches beside its own cluster's. */}}
-{{- define "agent.hubPorts" -}}
-[{{ .Values.config.hubURL | default "https:" | include "agent.port" }}]
 {{- end -}}

@@ -1,22 +1,12 @@
-//! What the charts render by default, word for word; and that both have the same shared templates.
+//! What the charts render by default, word for word; and that what they share is in `charts/common`.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use fleet_e2e::helm::chart;
 use serde_json::{Value, json};
 
 use crate::{CHARTS, both_helms, needed, with};
-
-/// What the two charts have in common; each chart is to stand alone, so each has a copy.
-const SHARED: [&str; 7] = [
-    "_crds.tpl",
-    "_helpers.tpl",
-    "deployment.yaml",
-    "monitoring.yaml",
-    "networkpolicy.yaml",
-    "poddisruptionbudget.yaml",
-    "serviceaccount.yaml",
-];
 
 /// `WRITE_GOLDEN=1 cargo test -p fleet-e2e --test charts golden` writes the files.
 #[tokio::test]
@@ -52,13 +42,51 @@ async fn the_charts_pass_lint() {
     }
 }
 
-#[test]
-fn the_charts_share_their_common_templates() {
-    for file in SHARED {
-        let [hub, member] = CHARTS
-            .map(|name| std::fs::read_to_string(chart(name).join("templates").join(file)).unwrap());
-        assert!(hub == member, "templates/{file} differs between the charts");
+/// Both charts reach `charts/common` through a symbolic link; a package has its content.
+#[tokio::test]
+async fn a_package_renders_what_its_folder_does() {
+    for helm in both_helms().await {
+        for name in CHARTS {
+            let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+            let package = helm.package(&chart(name), folder).await.unwrap();
+            let (place, values) = (("fleet-system", name), needed(name));
+            let wanted = helm.template(&chart(name), place, &values).await.unwrap();
+            assert_eq!(helm.template(&package, place, &values).await.unwrap(), wanted, "{name}");
+        }
     }
+}
+
+/// A file of up to three lines includes a template of `charts/common`; what is longer and the same belongs there.
+#[test]
+fn the_charts_repeat_no_template() {
+    let [hub, member] = CHARTS.map(templates);
+    for (name, text) in &hub {
+        let repeated = text.lines().count() > 3 && member.get(name) == Some(text);
+        assert!(
+            !repeated,
+            "templates/{} is the same in both charts: move it to charts/common",
+            name.display()
+        );
+    }
+}
+
+/// Text of every file in a chart's `templates/`, by its path there.
+fn templates(name: &str) -> BTreeMap<PathBuf, String> {
+    let root = chart(name).join("templates");
+    let mut texts = BTreeMap::new();
+    let mut folders = vec![root.clone()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                let text = std::fs::read_to_string(&path).unwrap();
+                texts.insert(path.strip_prefix(&root).unwrap().to_owned(), text);
+            }
+        }
+    }
+    texts
 }
 
 fn golden(chart: &str) -> PathBuf {

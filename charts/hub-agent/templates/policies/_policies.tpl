@@ -23,7 +23,7 @@ the rule it is about.
 
 {{/* Who speaks for the hub: its agent, here and in the original, and Kubernetes' controllers. As CEL. */}}
 {{- define "policies.hub" -}}
-{{- $agent := printf "system:serviceaccount:%s:%s" .Release.Namespace (include "agent.serviceAccountName" .) -}}
+{{- $agent := printf "system:serviceaccount:%s:%s" .Release.Namespace (include "common.serviceAccountName" .) -}}
 {{- concat (list $agent) .Values.policies.hubUsers (include "policies.controllers" . | fromJsonArray) | uniq | toJson -}}
 {{- end }}
 
@@ -59,7 +59,7 @@ kind: ValidatingAdmissionPolicy
 metadata:
   name: {{ include "policies.name" . }}
   labels:
-    {{- include "agent.labels" $root | nindent 4 }}
+    {{- include "common.labels" $root | nindent 4 }}
 {{- end }}
 
 {{/* A binding of a policy: (list $ "imports"), and "strict" for a second one of another name. */}}
@@ -71,7 +71,7 @@ kind: ValidatingAdmissionPolicyBinding
 metadata:
   name: {{ join "." (append (slice . 2) $policy) }}
   labels:
-    {{- include "agent.labels" $root | nindent 4 }}
+    {{- include "common.labels" $root | nindent 4 }}
 spec:
   policyName: {{ $policy }}
   validationActions: {{ $root.Values.policies.validationActions | toJson }}

@@ -1,8 +1,8 @@
 {{/*
-Decides about one definition: "install" where there is none or this release's own, else who has installed it, for people.
-Helm cannot look without a cluster; then all are installed. Takes: root, name.
+Who installs one CustomResourceDefinition: "install" if it does not exist or belongs to this release, else a phrase that
+names its owner. Without a cluster Helm cannot look it up; then all are installed. Takes: root, name.
 */}}
-{{- define "agent.crdOwner" -}}
+{{- define "common.crdOwner" -}}
 {{- $found := lookup "apiextensions.k8s.io/v1" "CustomResourceDefinition" "" .name -}}
 {{- $own := printf "%s/%s" .root.Release.Namespace .root.Release.Name -}}
 {{- if or (not $found) .root.Values.crds.adopt -}}
@@ -20,15 +20,19 @@ the Helm release {{ $owner }}
 {{- end -}}
 {{- end -}}
 
-{{/* The definitions in a folder of the chart that are this release's to install and to upgrade. Takes: root, folder. */}}
-{{- define "agent.crds" -}}
+{{/*
+The CustomResourceDefinitions in a folder of the chart that this release installs and upgrades. They are templates, since
+Helm never upgrades its own folder crds/. They are kept on uninstall: deleting them would delete every object of their
+kinds, in all namespaces. Takes: root, folder.
+*/}}
+{{- define "common.crds" -}}
 {{- $root := .root -}}
 {{- range $path, $_ := .root.Files.Glob (printf "%s/*.yaml" .folder) -}}
 {{- $definition := $root.Files.Get $path | fromYaml -}}
-{{- if eq (include "agent.crdOwner" (dict "root" $root "name" $definition.metadata.name)) "install" -}}
+{{- if eq (include "common.crdOwner" (dict "root" $root "name" $definition.metadata.name)) "install" -}}
 {{- $metadata := $definition.metadata -}}
 {{- $annotations := merge (dict "helm.sh/resource-policy" "keep") (default dict $metadata.annotations) -}}
-{{- $labels := merge (include "agent.labels" $root | fromYaml) (default dict $metadata.labels) -}}
+{{- $labels := merge (include "common.labels" $root | fromYaml) (default dict $metadata.labels) -}}
 {{- $_ := set $definition "metadata" (merge (dict "annotations" $annotations "labels" $labels) $metadata) }}
 ---
 {{ toYaml $definition }}
@@ -36,12 +40,12 @@ the Helm release {{ $owner }}
 {{- end -}}
 {{- end -}}
 
-{{/* What NOTES say about definitions that others have installed; empty if there are none. Takes: root, folder. */}}
-{{- define "agent.foreignCrds" -}}
+{{/* The CustomResourceDefinitions of a folder that have another owner, one a line with that owner. Takes: root, folder. */}}
+{{- define "common.foreignCrds" -}}
 {{- $root := .root -}}
 {{- range $path, $_ := .root.Files.Glob (printf "%s/*.yaml" .folder) -}}
 {{- $name := ($root.Files.Get $path | fromYaml).metadata.name -}}
-{{- $owner := include "agent.crdOwner" (dict "root" $root "name" $name) -}}
+{{- $owner := include "common.crdOwner" (dict "root" $root "name" $name) -}}
 {{- if ne $owner "install" }}
   {{ $name }}: {{ $owner }}
 {{- end -}}
