@@ -17,10 +17,19 @@ on "$exporter" --namespace "$space" create deployment web --port 8080 --replicas
 on "$exporter" --namespace "$space" expose deployment web --port 80 --target-port 8080
 on "$exporter" --namespace "$space" rollout status deployment/web --timeout=3m
 on "$exporter" --namespace "$space" apply --filename - <<'END'
-{apiVersion: networking.fleet.azure.com/v1beta1, kind: ServiceExport, metadata: {name: web}}
+apiVersion: networking.fleet.azure.com/v1beta1
+kind: ServiceExport
+metadata:
+  name: web
 END
 on "$importer" --namespace "$space" apply --filename - <<'END'
-{apiVersion: networking.fleet.azure.com/v1alpha1, kind: MultiClusterService, metadata: {name: web}, spec: {serviceImport: {name: web}}}
+apiVersion: networking.fleet.azure.com/v1alpha1
+kind: MultiClusterService
+metadata:
+  name: web
+spec:
+  serviceImport:
+    name: web
 END
 on "$importer" --namespace "$space" wait multiclusterservice/web --for=condition=Valid --timeout=1m
 derived=$(on "$importer" --namespace "$space" get multiclusterservice web \

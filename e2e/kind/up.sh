@@ -67,7 +67,13 @@ for name in "${names[@]}"; do
     token=$(on hub --namespace "fleet-member-$name" get secret member-agent-token --output jsonpath='{.data.token}')
     on "$name" create namespace fleet-system --dry-run=client --output yaml | on "$name" apply --filename -
     on "$name" apply --filename - <<END
-{apiVersion: v1, kind: Secret, metadata: {name: hub-kubeconfig-secret, namespace: fleet-system}, data: {token: $token}}
+apiVersion: v1
+kind: Secret
+metadata:
+  name: hub-kubeconfig-secret
+  namespace: fleet-system
+data:
+  token: $token
 END
     install "$name" member-agent --set "config.memberClusterName=$name" --set "config.hubCA=$authority" \
         --set "config.hubURL=$(url hub)"

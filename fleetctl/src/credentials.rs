@@ -90,6 +90,20 @@ mod tests {
         assert_eq!(lines, [27, 64, 16, 25]);
     }
 
+    /// kubectl 1.32 reads what begins with `{` as JSON.
+    #[test]
+    fn what_is_printed_is_block_yaml() {
+        let of = credentials();
+        for (text, first) in [
+            (of.values().unwrap(), "config:\n"),
+            (yaml(&of.secret()).unwrap(), "apiVersion: v1\n"),
+            (yaml(&of.kubeconfig()).unwrap(), "apiVersion: v1\n"),
+        ] {
+            assert!(text.starts_with(first), "{text}");
+            assert!(!text.contains('{'), "{text}");
+        }
+    }
+
     #[test]
     fn values_hold_no_token() {
         let values = credentials().values().unwrap();

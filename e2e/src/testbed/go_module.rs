@@ -46,6 +46,14 @@ static KUBERNETES: Module = Module {
     requirement: "k8s.io/kubernetes",
 };
 
+static KUBECTL_OLDEST_MODULE: Module = Module {
+    name: "kubectl-oldest",
+    go_mod: include_str!("../../controlplane/kubectl-oldest/go.mod"),
+    go_sum: include_str!("../../controlplane/kubectl-oldest/go.sum"),
+    sources: &[("main.go", include_str!("../../controlplane/kubectl-oldest/main.go"))],
+    requirement: "k8s.io/kubectl",
+};
+
 static ENDPOINTSLICE_ORACLE: Module = Module {
     name: "endpointslice-oracle",
     go_mod: include_str!("../../endpointslice-oracle/go.mod"),
@@ -95,6 +103,10 @@ pub static HELMS: [Program; 2] = [
 /// What users talk to clusters with; of the same module as the control planes.
 pub static KUBECTL: Program =
     Program { name: "kubectl", package: "k8s.io/kubernetes/cmd/kubectl", module: &KUBERNETES };
+
+/// kubectl of the oldest version that the docs are for.
+pub static KUBECTL_OLDEST: Program =
+    Program { name: "kubectl-oldest", package: ".", module: &KUBECTL_OLDEST_MODULE };
 
 /// Says what Kubernetes' own reconciler of EndpointSlices does.
 pub static SLICE_ORACLE: Program =
@@ -175,9 +187,11 @@ fn linker_flags(module: &Module) -> Result<String> {
         format!(" -X {package}.{major_name}=1 -X {package}.{minor_name}={minor}")
     };
     let flags = match module.requirement {
-        "k8s.io/kubernetes" => {
+        "k8s.io/kubernetes" | "k8s.io/kubectl" => {
             let package = "k8s.io/component-base/version";
             let numbers = kubernetes(package, ["gitMajor", "gitMinor"], version);
+            // Kubernetes 1.32.3 publishes its libraries as v0.32.3.
+            let version = version.replacen("v0.", "v1.", 1);
             format!(" -X {package}.gitVersion={version}{numbers}")
         }
         "helm.sh/helm/v3" => {
@@ -224,6 +238,7 @@ mod tests {
         let own = |program| own_folder_name(program).unwrap();
         assert!(own(&SLICE_ORACLE).starts_with("endpointslice-oracle-0."));
         assert!(own(&KUBECTL).starts_with("kubectl-1."));
+        assert!(own(&KUBECTL_OLDEST).starts_with("kubectl-oldest-0."));
         assert!(own(&OTLP_RECEIVER).starts_with("otlp-receiver-0."));
         assert!(own(&HELMS[0]).starts_with("helm3-3.") && own(&HELMS[1]).starts_with("helm4-4."));
         assert!(go_version().starts_with("1."));
@@ -237,6 +252,8 @@ mod tests {
         assert!(
             flags.contains(&format!("version.gitMinor={}", version.split('.').nth(1).unwrap()))
         );
+        let oldest = linker_flags(&KUBECTL_OLDEST_MODULE).unwrap();
+        assert!(oldest.contains("version.gitVersion=v1.32."), "{oldest}");
         assert_eq!(linker_flags(&ETCD).unwrap(), "-s -w");
         // A chart may ask for a recent Kubernetes; without the flags Helm 3 takes it to be 1.20.
         let helm = linker_flags(&HELM3).unwrap();

@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
+use fleet_e2e::testbed::go_module::{KUBECTL, KUBECTL_OLDEST, Program};
 
 use page::{Block, Content, blocks};
 use shell::Shell;
@@ -39,7 +40,17 @@ const BESIDE: &str = "docs/operations.md";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn commands_of_the_pages_work() {
-    let stage = Stage::start().await.unwrap();
+    play(&KUBECTL).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn commands_of_the_pages_work_with_the_oldest_kubectl() {
+    play(&KUBECTL_OLDEST).await;
+}
+
+/// Runs all pages with this `kubectl`.
+async fn play(kubectl: &'static Program) {
+    let stage = Stage::start(kubectl).await.unwrap();
     let result = tokio::select! {
         result = all_pages(&stage) => result,
         () = stage.nodes() => unreachable!("kubelets do not end"),
@@ -121,4 +132,26 @@ fn no_page_with_commands_is_left_out() {
         .collect();
     let known = PAGES.into_iter().chain([APART]).map(str::to_owned).collect::<BTreeSet<_>>();
     assert_eq!(known, with_commands);
+}
+
+/// kubectl 1.32 reads what begins with `{` as JSON, which a flow mapping of YAML is not.
+#[test]
+fn documents_are_block_yaml() {
+    let docs = std::fs::read_dir(root().join("docs")).unwrap().map(|entry| entry.unwrap().path());
+    let pages = docs.chain(["README.md", APART].map(|page| root().join(page)));
+    let notes = ["hub-agent", "member-agent"]
+        .map(|name| root().join(format!("charts/{name}/templates/NOTES.txt")));
+    let scripts = ["up.sh", "traffic.sh"].map(|name| root().join("e2e/kind").join(name));
+    let mut count = 0;
+    for file in pages.filter(|path| path.is_file()).chain(notes).chain(scripts) {
+        let text = std::fs::read_to_string(&file).unwrap();
+        for (number, line) in text.lines().enumerate() {
+            let line = line.trim_start();
+            let is_flow =
+                line.starts_with('{') && !line.starts_with("{{") && line.contains("kind:");
+            assert!(!is_flow, "{}:{}: {line}", file.display(), number + 1);
+            count += usize::from(line.starts_with("kind: "));
+        }
+    }
+    assert!(count > 5, "only {count} documents are block YAML");
 }

@@ -9,7 +9,7 @@ use fleet_e2e::kubelet::Kubelet;
 use fleet_e2e::testbed::agents::find_program;
 use fleet_e2e::testbed::binaries::{self, Binaries};
 use fleet_e2e::testbed::cluster::Cluster;
-use fleet_e2e::testbed::go_module::KUBECTL;
+use fleet_e2e::testbed::go_module::Program;
 use fleet_e2e::testbed::{Bare, Options};
 use futures::future::join_all;
 use kube::config::Kubeconfig;
@@ -29,9 +29,10 @@ pub(crate) struct Stage {
 }
 
 impl Stage {
-    pub(crate) async fn start() -> Result<Self> {
+    /// A stage where `kubectl` is the given program.
+    pub(crate) async fn start(kubectl: &'static Program) -> Result<Self> {
         let helm = Helm::v4().await?;
-        let kubectl = tokio::task::spawn_blocking(|| binaries::own(&KUBECTL)).await??;
+        let kubectl = tokio::task::spawn_blocking(|| binaries::own(kubectl)).await??;
         let options = Options::default().without_audit().with_deployments();
         let bare = Bare::start(&["hub", "east", "west"], &options).await?;
         let programs = bare.run().folder("programs")?;
