@@ -1,20 +1,15 @@
 //! `CustomResourceDefinitions` of all kinds: derived from the types, then finished.
 
 mod finish;
+pub(crate) mod rules;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::CustomResourceExt;
-use kube::core::Rule;
 use kube::core::crd::merge_crds;
 
 pub use finish::finish;
 
 use crate::{membership, v1alpha1, v1beta1, workload};
-
-/// Limits names to what still fits into a label, for kinds whose names become Service names.
-pub(crate) fn name_rule() -> Rule {
-    Rule::new("size(self.metadata.name) < 64").message("metadata.name max length is 63")
-}
 
 /// All kinds of `networking.fleet.azure.com`, as a hub needs them.
 pub fn networking() -> Vec<CustomResourceDefinition> {

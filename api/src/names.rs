@@ -5,21 +5,18 @@
 //! whose plain names collide (`a-b`/`c` and `a`/`b-c`) still get distinct names. Parts are hashed
 //! with their lengths, and the hash is never cut.
 
+mod limits;
 mod validate;
 
 use sha2::{Digest, Sha256};
 
+pub use limits::{LABEL_LIMIT, SUBDOMAIN_LIMIT};
 pub use validate::{is_dns1035_label, is_dns1123_label, is_dns1123_subdomain, is_qualified_name};
 
 use crate::ObjectName;
 
 /// Namespace on members that holds derived Services and imported EndpointSlices.
 pub const SYSTEM_NAMESPACE: &str = "fleet-system";
-
-/// Longest RFC 1123 subdomain, the limit of most object names.
-pub const SUBDOMAIN_LIMIT: usize = 253;
-/// Longest RFC 1123 or RFC 1035 label, the limit of Service and Namespace names.
-pub const LABEL_LIMIT: usize = 63;
 
 const MEMBER_NAMESPACE_PREFIX: &str = "fleet-member-";
 

@@ -23,7 +23,7 @@ use serde_json::Value;
     derive = "PartialEq",
     derive = "Default",
     doc = "A member cluster of the fleet.",
-    validation = crate::crds::name_rule(),
+    validation = crate::crds::rules::name_rule(),
     printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp")
 )]
 pub struct MemberClusterSpec {

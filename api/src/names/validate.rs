@@ -1,6 +1,6 @@
 //! The API server's rules for names.
 
-use super::{LABEL_LIMIT, SUBDOMAIN_LIMIT};
+use super::limits::{LABEL_LIMIT, SUBDOMAIN_LIMIT};
 
 /// Whether the API server takes `text` as an RFC 1035 label: the name of a Service.
 ///

@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
     derive = "PartialEq",
     derive = "Default",
     doc = "Imports a Service of the fleet from the same namespace and offers it through a derived Service.",
-    validation = crate::crds::name_rule(),
+    validation = crate::crds::rules::name_rule(),
     printcolumn(
         name = "Service-Import",
         type_ = "string",

@@ -23,6 +23,6 @@ use crate::ServiceImportStatus;
     derive = "PartialEq",
     derive = "Default",
     doc = "A Service that clusters of the fleet export under this namespace and name.",
-    validation = crate::crds::name_rule()
+    validation = crate::crds::rules::name_rule()
 )]
 pub struct ServiceImportFields {}

@@ -24,7 +24,7 @@ use crate::ServiceExportStatus;
     derive = "Default",
     storage = true,
     doc = "Exports the Service of the same namespace and name to the other clusters of the fleet.",
-    validation = crate::crds::name_rule(),
+    validation = crate::crds::rules::name_rule(),
     printcolumn(
         name = "Is-Valid",
         type_ = "string",

@@ -2,16 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::Measures;
-
-/// Size of one port group.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct GroupSize {
-    /// Endpoints in it.
-    pub endpoints: usize,
-    /// Slices it is packed into.
-    pub slices: usize,
-}
+use crate::changes::{GroupSize, Measures};
 
 /// Sums over all Services.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

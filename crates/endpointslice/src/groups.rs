@@ -52,8 +52,8 @@ fn position(groups: &mut Vec<Wanted<'_>>, ports: Vec<EndpointPort>, expected: us
     let key = PortKey::of(Some(&ports));
     let same = groups.iter().position(|group| PortKey::of(Some(&group.ports)) == key);
     same.unwrap_or_else(|| {
-        let controller = if groups.is_empty() { expected } else { 0 };
-        groups.push(Wanted { ports, endpoints: DesiredSet::with_capacity(controller) });
+        let capacity = if groups.is_empty() { expected } else { 0 };
+        groups.push(Wanted { ports, endpoints: DesiredSet::with_capacity(capacity) });
         groups.len() - 1
     })
 }

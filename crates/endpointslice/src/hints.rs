@@ -1,17 +1,14 @@
 //! Hints say who should use an endpoint. One of two mechanisms gives them: the topology annotation, which spreads load
 //! by capacity, or the Service's traffic distribution, which keeps traffic close.
 
-use std::collections::BTreeMap;
-
 use k8s_openapi::api::core::v1::Service;
-use k8s_openapi::api::discovery::v1::{Endpoint, EndpointHints, ForNode, ForZone};
 
-use crate::packing::Packed;
-use crate::reconcile::Update;
+use crate::changes::Packed;
 use crate::slice::Mould;
 use crate::{Cause, Config, Event, Hints};
 
 use self::distribution::Distribution;
+use self::endpoints::clear;
 use self::topology::{Overview, ServiceHints};
 
 mod allocation;
@@ -19,9 +16,11 @@ pub(crate) mod annotation;
 mod assignment;
 mod balance;
 mod distribution;
+mod endpoints;
 #[cfg(test)]
 mod tests;
 pub(crate) mod topology;
+pub(crate) mod zones;
 
 /// What hints came to for one address type.
 #[derive(Debug, Default)]
@@ -77,52 +76,3 @@ fn distribution_of(service: &Service, config: &Config) -> Option<Distribution> {
     Distribution::parse(value)
         .filter(|distribution| *distribution == Distribution::Close || config.hints == Hints::All)
 }
-
-/// Takes all hints away.
-pub(crate) fn clear(packed: &mut Packed<'_>) {
-    rewrite(packed, |endpoint| endpoint.hints.is_some());
-    each_written(packed, |endpoint| endpoint.hints = None);
-}
-
-/// Makes unchanged slices updates where some endpoint is `wrong`.
-fn rewrite(packed: &mut Packed<'_>, wrong: impl Fn(&Endpoint) -> bool) {
-    let Packed { unchanged, updates, .. } = packed;
-    unchanged.retain(|&of| {
-        let right = !of.endpoints.iter().any(&wrong);
-        if !right {
-            updates.push(Update { slice: of.clone(), of, recycled: false });
-        }
-        right
-    });
-}
-
-/// Visits the endpoints to be written: those of creates first.
-fn each_written(packed: &mut Packed<'_>, mut visit: impl FnMut(&mut Endpoint)) {
-    let updates = packed.updates.iter_mut().map(|update| &mut update.slice);
-    for slice in packed.creates.iter_mut().chain(updates) {
-        slice.endpoints.iter_mut().for_each(&mut visit);
-    }
-}
-
-fn for_zone(zone: &str) -> EndpointHints {
-    EndpointHints { for_zones: Some(vec![ForZone { name: zone.to_owned() }]), for_nodes: None }
-}
-
-fn for_node(node: &str) -> Vec<ForNode> {
-    vec![ForNode { name: node.to_owned() }]
-}
-
-/// Zones hinted by an endpoint.
-fn hinted_zones(endpoint: &Endpoint) -> &[ForZone] {
-    let zones = endpoint.hints.as_ref().and_then(|hints| hints.for_zones.as_deref());
-    zones.unwrap_or_default()
-}
-
-/// Nodes hinted by an endpoint.
-fn hinted_nodes(endpoint: &Endpoint) -> &[ForNode] {
-    let nodes = endpoint.hints.as_ref().and_then(|hints| hints.for_nodes.as_deref());
-    nodes.unwrap_or_default()
-}
-
-/// How many endpoints each zone is hinted.
-pub(crate) type Counts = BTreeMap<String, usize>;

@@ -13,6 +13,7 @@
 //! Where endpoints come from is a [`Source`]; [`Pods`] is one.
 
 mod address_type;
+mod changes;
 mod config;
 mod desired;
 mod efficiency;
@@ -38,16 +39,18 @@ mod trigger_time;
 mod tests;
 
 pub use address_type::AddressType;
+pub use changes::{Changes, GroupSize, Measures, Update};
 pub use config::{Config, Headless, Hints};
-pub use efficiency::{Efficiency, GroupSize, Totals};
+pub use efficiency::{Efficiency, Totals};
 pub use endpoint::{Desired, Target};
 pub use event::{Cause, Event};
 pub use hints::annotation::follows_capacity;
-pub use hints::topology::{Capacity, Overview, ServiceHints, TopologyCache, Zones};
+pub use hints::topology::{Overview, ServiceHints, TopologyCache};
+pub use hints::zones::{Capacity, Zones};
 pub use names::MANAGER;
 pub use pods::{NodeView, PodView, Pods};
 pub use ports::PortKey;
-pub use reconcile::{Changes, Input, Measures, Outcome, Update, reconcile};
+pub use reconcile::{Input, Outcome, reconcile};
 pub use source::{Candidate, Numbers, Problem, Source};
 pub use tracker::{Deletion, Tracker};
 pub use trigger_time::{Seen, TriggerTimes, annotation as trigger_time_annotation};

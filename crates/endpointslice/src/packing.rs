@@ -7,40 +7,10 @@ use std::cmp::Reverse;
 
 use k8s_openapi::api::discovery::v1::{Endpoint, EndpointPort, EndpointSlice};
 
+use crate::changes::{Packed, Update};
 use crate::desired::DesiredSet;
 use crate::labels;
-use crate::reconcile::Update;
 use crate::slice::Mould;
-
-/// What becomes of the slices of one address type.
-#[derive(Debug, Default)]
-pub(crate) struct Packed<'a> {
-    pub(crate) creates: Vec<EndpointSlice>,
-    pub(crate) updates: Vec<Update<'a>>,
-    pub(crate) deletes: Vec<&'a EndpointSlice>,
-    pub(crate) unchanged: Vec<&'a EndpointSlice>,
-    pub(crate) added: usize,
-    pub(crate) removed: usize,
-}
-
-impl Packed<'_> {
-    /// How many endpoints the slices that stay or come hold.
-    pub(crate) fn endpoints(&self) -> usize {
-        let updated = self.updates.iter().map(|update| &update.slice);
-        let slices = self.creates.iter().chain(updated).chain(self.unchanged.iter().copied());
-        slices.map(|slice| slice.endpoints.len()).sum()
-    }
-
-    /// Adds what becomes of another group's slices.
-    pub(crate) fn extend(&mut self, other: Self) {
-        self.creates.extend(other.creates);
-        self.updates.extend(other.updates);
-        self.deletes.extend(other.deletes);
-        self.unchanged.extend(other.unchanged);
-        self.added += other.added;
-        self.removed += other.removed;
-    }
-}
 
 /// Packs one port group: its existing slices in the given order, and the endpoints it should have.
 pub(crate) fn pack<'a>(
@@ -126,8 +96,8 @@ fn fill_updates(packed: &mut Packed<'_>, desired: &mut DesiredSet<'_>, limit: us
 }
 
 fn fill(slice: &mut EndpointSlice, desired: &mut DesiredSet<'_>, limit: usize) {
-    let controller = limit.saturating_sub(slice.endpoints.len());
-    slice.endpoints.extend(desired.take_first(controller).map(crate::Desired::build));
+    let free = limit.saturating_sub(slice.endpoints.len());
+    slice.endpoints.extend(desired.take_first(free).map(crate::Desired::build));
 }
 
 /// The unchanged slice that takes all of them and is fullest afterwards.

@@ -3,8 +3,8 @@
 use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 
+use crate::changes::Packed;
 use crate::ownership;
-use crate::packing::Packed;
 use crate::ports::PortKey;
 use crate::slice::Mould;
 

@@ -6,13 +6,13 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 
-use crate::efficiency::GroupSize;
+use crate::changes::{Changes, GroupSize, Measures, Packed};
 use crate::groups;
 use crate::hints;
 use crate::hints::topology::{Overview, ServiceHints};
 use crate::labels;
 use crate::ownership;
-use crate::packing::{self, Packed};
+use crate::packing;
 use crate::placeholder;
 use crate::recycling;
 use crate::slice::Mould;
@@ -49,52 +49,6 @@ pub struct Outcome<'a> {
     pub events: Vec<Event>,
     /// What the topology cache should remember of the Service from now on.
     pub hints: ServiceHints,
-}
-
-/// Writes to the slices of one address type: creates, then updates, then deletes.
-///
-/// A create that fails because its namespace is being deleted ends the type without an error. Deletes are by name; one
-/// that finds nothing has succeeded.
-#[derive(Clone, Debug)]
-pub struct Changes<'a> {
-    /// The address type.
-    pub address_type: AddressType,
-    /// Slices to create.
-    pub creates: Vec<EndpointSlice>,
-    /// Slices to update.
-    pub updates: Vec<Update<'a>>,
-    /// Slices to delete.
-    pub deletes: Vec<&'a EndpointSlice>,
-    /// For the metrics.
-    pub measures: Measures,
-}
-
-/// An update of a slice, conditional on the version that was looked at.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Update<'a> {
-    /// As it should be.
-    pub slice: EndpointSlice,
-    /// As it is.
-    pub of: &'a EndpointSlice,
-    /// Whether it is a new slice under an old name.
-    pub recycled: bool,
-}
-
-/// What is measured about one address type.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Measures {
-    /// Endpoints that were in no slice.
-    pub added: usize,
-    /// Endpoints dropped from slices that stay in use by their ports.
-    pub removed: usize,
-    /// Slices to write, with creates that are withheld from a Service being deleted.
-    pub changed: usize,
-    /// Whether hints follow the topology annotation.
-    pub topology: bool,
-    /// The traffic distribution that hints follow.
-    pub traffic_distribution: Option<&'static str>,
-    /// Size of each port group.
-    pub groups: Vec<GroupSize>,
 }
 
 impl Outcome<'_> {
@@ -214,16 +168,4 @@ fn finish<'a, S>(
     let written = creates.iter_mut().chain(updates.iter_mut().map(|update| &mut update.slice));
     written.for_each(|slice| trigger_time::annotate(slice, input.trigger_time));
     Changes { address_type, creates, updates, deletes, measures }
-}
-
-impl Update<'_> {
-    /// Whether nothing would change but the trigger time, which only accompanies other changes.
-    fn is_needless(&self) -> bool {
-        let (new, old) = (&self.slice, self.of);
-        new.metadata.labels == old.metadata.labels
-            && new.metadata.owner_references == old.metadata.owner_references
-            && PortKey::of(new.ports.as_deref()) == PortKey::of(old.ports.as_deref())
-            && new.endpoints == old.endpoints
-            && trigger_time::others(new).eq(trigger_time::others(old))
-    }
 }

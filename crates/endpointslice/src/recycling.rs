@@ -3,8 +3,8 @@
 use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 
+use crate::changes::Update;
 use crate::ownership;
-use crate::reconcile::Update;
 
 /// Turns creates, the last first, into updates of doomed slices, the first first.
 ///

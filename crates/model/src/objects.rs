@@ -4,6 +4,7 @@ mod endpoint_list;
 mod exports;
 mod external_workload;
 mod imports;
+mod labels;
 mod lease;
 mod managed_slice;
 mod member_cluster;
@@ -25,6 +26,7 @@ pub use imports::{
     InternalServiceImport, InternalServiceImportWire, MultiClusterService, MultiClusterServiceWire,
     ServiceImport, ServiceImportWire,
 };
+pub use labels::{LabelIndex, Labels};
 pub use lease::{Lease, LeaseWire};
 pub use managed_slice::{ManagedIndex, ManagedSlice, ManagedSliceWire};
 pub use member_cluster::{MemberCluster, MemberClusterWire};

@@ -6,41 +6,14 @@
 
 use std::sync::Arc;
 
-use fleet_accumulator::{Object, Texts, Tracked, View};
+use fleet_accumulator::{Object, Tracked, View};
 
-use crate::objects::{Service, ServiceIndex};
-
-/// Labels, or a selector.
-pub type Labels = Texts;
-
-/// One label in one namespace.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct LabelIndex {
-    namespace: Arc<str>,
-    key: Arc<str>,
-    value: Arc<str>,
-}
+use crate::objects::{LabelIndex, Labels, Service, ServiceIndex};
 
 /// Records that Services select.
 pub trait Selectable: Tracked<Index = LabelIndex> {
     /// Their labels.
     fn labels(&self) -> &Labels;
-}
-
-impl LabelIndex {
-    /// The keys under which an object with these labels is filed.
-    pub fn all(namespace: &Arc<str>, labels: &Labels) -> Vec<Self> {
-        labels.iter().map(|pair| Self::of(namespace, pair)).collect()
-    }
-
-    /// The key under which a selector is filed; none for one that selects nothing.
-    pub fn first(namespace: &Arc<str>, selector: &Labels) -> Option<Self> {
-        selector.iter().next().map(|pair| Self::of(namespace, pair))
-    }
-
-    fn of(namespace: &Arc<str>, (key, value): (&Arc<str>, &Arc<str>)) -> Self {
-        Self { namespace: namespace.clone(), key: key.clone(), value: value.clone() }
-    }
 }
 
 /// Whether a selector matches. One without pairs matches nothing, as the API server stores none.

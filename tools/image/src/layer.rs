@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use flate2::{Compression, GzBuilder};
 use tar::{EntryType, Header};
 
-use crate::sha256;
+use crate::digest::sha256;
 
 /// A file of the image.
 #[derive(Clone, Debug, PartialEq, Eq)]

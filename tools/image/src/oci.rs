@@ -6,8 +6,8 @@ use anyhow::Result;
 use serde_json::{Value, json};
 use tar::{EntryType, Header};
 
+use crate::digest::sha256;
 use crate::layer::Layer;
-use crate::sha256;
 
 /// User and group of the programs: nobody that the node knows.
 pub const USER: &str = "65532:65532";

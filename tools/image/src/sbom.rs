@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use cargo_metadata::{DependencyKind, Metadata, Package, PackageId};
 use serde_json::{Value, json};
 
-use crate::sha256;
+use crate::digest::sha256;
 
 /// The crates that `programs` are linked from, with licences, and which uses which.
 ///

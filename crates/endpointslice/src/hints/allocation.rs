@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::Cause;
 
-use super::topology::Zones;
+use super::zones::Zones;
 
 /// A zone may have to serve up to this much more than its share.
 const OVERLOAD: f64 = 0.2;

@@ -5,14 +5,13 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 
 use crate::Cause;
+use crate::changes::{Packed, Update};
 use crate::endpoint::is_ready;
-use crate::packing::Packed;
-use crate::reconcile::Update;
 
 use super::allocation::{Allocation, Refusal, allocate};
 use super::balance::balance;
-use super::topology::Zones;
-use super::{Counts, each_written, for_zone, hinted_zones};
+use super::endpoints::{each_written, for_zone, hinted_zones};
+use super::zones::{Counts, Zones};
 
 /// Gives all ready endpoints hints and says how many each zone got. Slices may have been changed when it refuses; the
 /// caller clears them.
@@ -106,11 +105,9 @@ pub(super) fn redistribute(
     each_written(packed, |endpoint| {
         let Some(zone) = endpoint.zone.as_ref().filter(|_| is_ready(endpoint)) else { return };
         let Some(giver) = givers.get_mut(zone).filter(|left| **left > 0) else { return };
-        let Some((taker, controller)) = takers.iter_mut().find(|(_, left)| **left > 0) else {
-            return;
-        };
+        let Some((taker, missing)) = takers.iter_mut().find(|(_, left)| **left > 0) else { return };
         *giver -= 1;
-        *controller -= 1;
+        *missing -= 1;
         *counts.entry(zone.clone()).or_default() -= 1;
         *counts.entry(taker.clone()).or_default() += 1;
         endpoint.hints = Some(for_zone(taker));

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::Counts;
 use super::allocation::{Allocation, float};
+use super::zones::Counts;
 
 /// How many endpoints each zone gives, and how many each takes.
 pub(super) fn balance(

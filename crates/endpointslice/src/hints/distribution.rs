@@ -2,10 +2,10 @@
 
 use k8s_openapi::api::discovery::v1::{Endpoint, EndpointHints};
 
+use crate::changes::Packed;
 use crate::endpoint::is_ready;
-use crate::packing::Packed;
 
-use super::{each_written, for_node, for_zone, hinted_nodes, hinted_zones, rewrite};
+use super::endpoints::{each_written, for_node, for_zone, hinted_nodes, hinted_zones, rewrite};
 
 /// The distributions that are understood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,13 +5,14 @@ use k8s_openapi::api::discovery::v1::{Endpoint, EndpointSlice};
 use serde_json::{Value, json};
 
 use super::allocation::Allocation;
+use super::annotation;
 use super::assignment::{assign, hints_of, ready_in, redistribute};
 use super::balance::moves;
-use super::topology::Zones;
-use super::{Counts, annotation, distribution::Distribution};
+use super::distribution::Distribution;
+use super::endpoints::{clear, hinted_nodes, hinted_zones};
+use super::zones::{Counts, Zones};
 use crate::Cause;
-use crate::packing::Packed;
-use crate::reconcile::Update;
+use crate::changes::{Packed, Update};
 use crate::tests::fixture::{node, object, service, with};
 
 fn counts(of: &[(&str, usize)]) -> Counts {
@@ -35,7 +36,7 @@ fn slice(endpoints: &[(Option<&str>, Option<bool>, &[&str])]) -> EndpointSlice {
 }
 
 fn hinted(slice: &EndpointSlice) -> Vec<Option<&str>> {
-    let hint = |endpoint| super::hinted_zones(endpoint).first().map(|zone| zone.name.as_str());
+    let hint = |endpoint| hinted_zones(endpoint).first().map(|zone| zone.name.as_str());
     slice.endpoints.iter().map(hint).collect()
 }
 
@@ -254,7 +255,7 @@ fn distributions_correct_hints() {
         distribution.apply(&mut packed);
         assert_eq!(hinted(&packed.creates[0]), [Some("a")]);
         assert_eq!(packed.creates[1].endpoints[0].hints.is_some(), nodes == 1);
-        assert_eq!(super::hinted_nodes(&packed.creates[0].endpoints[0]).len(), nodes);
+        assert_eq!(hinted_nodes(&packed.creates[0].endpoints[0]).len(), nodes);
         // The slice that is right by zone still lacks its node hint.
         assert_eq!((packed.updates.len(), packed.unchanged.len()), (1 + nodes, 2 - nodes));
         assert!(packed.unchanged.iter().any(|slice| **slice == idle));
@@ -273,7 +274,7 @@ fn no_mechanism_means_no_hints() {
         unchanged: vec![&hinted_slice, &plain],
         ..Packed::default()
     };
-    super::clear(&mut packed);
+    clear(&mut packed);
     assert_eq!((packed.updates.len(), packed.unchanged.len()), (1, 1));
     assert_eq!(hinted(&packed.creates[0]), [None]);
     assert_eq!(hinted(&packed.updates[0].slice), [None]);

@@ -7,7 +7,8 @@ use fleet_api::workload::{self, ExternalWorkloadStatus, WorkloadIp, WorkloadPort
 use fleet_api::{ObjectName, ResourceKind, kinds};
 use serde::Deserialize;
 
-use crate::selection::{LabelIndex, Labels, Selectable};
+use super::labels::{LabelIndex, Labels};
+use crate::selection::Selectable;
 
 /// Where the zone of a machine is written.
 const ZONE: &str = "topology.kubernetes.io/zone";

@@ -12,7 +12,8 @@ use k8s_openapi::api::core::v1::{
 };
 use serde::Deserialize;
 
-use crate::selection::{LabelIndex, Labels, Selectable};
+use super::labels::{LabelIndex, Labels};
+use crate::selection::Selectable;
 
 /// What is read of the spec.
 #[derive(Clone, Debug, Default, Deserialize)]

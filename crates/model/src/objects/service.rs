@@ -6,7 +6,7 @@ use fleet_accumulator::{Meta, Tracked, wire};
 use fleet_api::{ObjectName, ResourceKind, ServicePort, annotations, kinds, labels};
 use k8s_openapi::api::core::v1::{self as core, LoadBalancerStatus, ServiceSpec, ServiceStatus};
 
-use crate::selection::{LabelIndex, Labels};
+use super::labels::{LabelIndex, Labels};
 
 wire! {
     /// A Service on the wire.
