@@ -2,11 +2,10 @@
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use fleet_api::ObjectName;
+use fleet_api::{ObjectName, names};
 
 use crate::access::Access;
-use crate::join::JoinArgs;
-use crate::leave::LeaveArgs;
+use crate::output::Output;
 
 /// Joins clusters into a fleet, and says what goes on in it.
 ///
@@ -31,42 +30,6 @@ pub struct Cli {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
-}
-
-/// How answers are printed.
-#[derive(Args, Clone, Copy, Debug)]
-#[command(next_help_heading = "Output")]
-pub struct Output {
-    /// How to print an answer
-    #[arg(short = 'o', long = "output", global = true, value_enum, default_value_t = Format::Text)]
-    pub format: Format,
-    /// Whether to colour text; `auto` does on a terminal, unless `NO_COLOR` is set
-    #[arg(long, global = true, value_enum, default_value_t = Colour::Auto)]
-    pub color: Colour,
-}
-
-/// The form of an answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    /// For people
-    Text,
-    /// For people who want to know more
-    Wide,
-    /// For programs
-    Json,
-    /// For programs and people
-    Yaml,
-}
-
-/// When to colour.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Colour {
-    /// On a terminal
-    Auto,
-    /// Always
-    Always,
-    /// Never
-    Never,
 }
 
 /// What to do.
@@ -127,6 +90,65 @@ pub enum Explain {
         #[arg(value_name = "NAMESPACE/NAME", value_parser = service)]
         service: ObjectName,
     },
+}
+
+/// How to join.
+#[derive(Args, Debug)]
+pub struct JoinArgs {
+    /// The member's name in the fleet
+    pub name: String,
+    /// Say what would be made, and make nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// What to print
+    #[arg(long, value_enum, default_value_t = Print::Values)]
+    pub print: Print,
+    /// Keep the token in a Secret of the member's own cluster (and make its namespace, if there is none)
+    #[arg(long)]
+    pub secret: bool,
+    /// Name of that Secret
+    #[arg(long, value_name = "NAME", default_value = "hub-kubeconfig-secret")]
+    pub secret_name: String,
+    /// Namespace of that Secret: that of the member chart
+    #[arg(long, value_name = "NAMESPACE", default_value = names::SYSTEM_NAMESPACE)]
+    pub secret_namespace: String,
+    /// Address at which the member reaches the hub's API server, if it is another than in your kubeconfig
+    #[arg(long, value_name = "URL")]
+    pub hub_url: Option<String>,
+    /// How long the token is good for, in hours; the API server may shorten it
+    #[arg(long, value_name = "HOURS", default_value_t = 8760)]
+    pub token_hours: u32,
+}
+
+/// What joining prints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Print {
+    /// Values for the member-agent chart, without the token
+    Values,
+    /// A Secret with the token, to be applied in the member's own cluster
+    Secret,
+    /// A kubeconfig with the token
+    Kubeconfig,
+    /// The token alone
+    Token,
+    /// Nothing
+    Nothing,
+}
+
+/// How to leave.
+#[derive(Args, Debug)]
+pub struct LeaveArgs {
+    /// The member's name in the fleet
+    pub name: String,
+    /// Say what would be removed, and remove nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Do not ask the member's agent: it is gone for good. What it imported stays in its cluster
+    #[arg(long)]
+    pub force: bool,
+    /// How long to wait for the member's agent, and then for the end of its namespace, in seconds each
+    #[arg(long, value_name = "SECONDS", default_value_t = 120)]
+    pub deadline: u64,
 }
 
 /// What to trace.

@@ -13,9 +13,8 @@ use serde_json::Value;
 use crate::args::Cli;
 use crate::gather::Watched;
 use crate::objects;
+use crate::output::{Paint, UNASKED, answer, data, print};
 use crate::pending::pending;
-use crate::render::{self, Paint};
-use crate::run::{UNASKED, answer, paint, print};
 
 /// One write.
 #[derive(Debug, Serialize)]
@@ -60,8 +59,8 @@ pub(crate) async fn run(cli: &Cli) -> Result<ExitCode> {
             });
         }
     }
-    let text = render::data(cli.output.format, &changes)?;
-    print(&text.unwrap_or_else(|| told(&changes, paint(cli))))?;
+    let text = data(cli.output.format, &changes)?;
+    print(&text.unwrap_or_else(|| told(&changes, cli.output.paint())))?;
     for hop in &unread {
         eprintln!("fleetctl: not all is told: {}: {}", hop.cluster, hop.says);
     }

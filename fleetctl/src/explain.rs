@@ -7,13 +7,11 @@ mod export;
 mod hub;
 mod import;
 mod member;
+pub(crate) mod words;
 
 use std::collections::BTreeMap;
 
-use fleet_api::{ObjectName, names};
-use fleet_model::objects::SliceIndex;
-use fleet_runtime::plan::{Plan, Step};
-use jiff::SignedDuration;
+use fleet_api::ObjectName;
 
 use crate::picture::{Member, Picture};
 use crate::reading;
@@ -148,61 +146,5 @@ fn nobody_seen(picture: &Picture, what: &str) -> String {
         format!("no member {what}")
     } else {
         format!("no member that is seen {what} (not seen: {})", blind.join(", "))
-    }
-}
-
-/// An agent that has something to write: it does not run, or is held up.
-fn behind(picture: &Picture, agent: &str, plan: &Plan) -> Option<Hop> {
-    let step = plan.steps.first()?;
-    let more = plan.steps.len() - 1;
-    let more = if more > 0 { format!(", and {more} more") } else { String::new() };
-    let (object, whose, cause) = match agent {
-        "hub" => ("hub agent", "the hub agent", Cause::HubAgentBehind),
-        _ => ("member agent", "its agent", Cause::AgentBehind),
-    };
-    let says = format!("{whose} has yet to {}{more}", told(step));
-    let Some(reason) = picture.held_up.get(agent) else {
-        return Some(Hop::stop(agent, object, cause, says, look(picture, agent)));
-    };
-    Some(Hop::stop(
-        agent,
-        object,
-        Cause::AgentBlocked,
-        format!("{says}, and is held up: {reason}"),
-        "give the agent the rights and definitions of its chart; it goes on by itself then",
-    ))
-}
-
-/// How to see whether an agent is alive.
-fn look(picture: &Picture, agent: &str) -> String {
-    format!(
-        "see whether the agent runs and what it logs: {} -n {} get pods, and logs",
-        picture.kubectl(agent),
-        names::SYSTEM_NAMESPACE
-    )
-}
-
-fn told(step: &Step) -> String {
-    format!("{} {} {}", step.action.verb().replace('_', " "), step.kind.kind, step.name)
-}
-
-/// Ready endpoints of a Service of the member's own cluster.
-fn ready(member: &Member, service: &ObjectName) -> usize {
-    let slices = member.snapshot.endpoint_slices.by(&SliceIndex::Backs(service.clone()));
-    slices.map(|slice| slice.ready.len()).sum()
-}
-
-fn count(number: usize, what: &str) -> String {
-    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
-}
-
-/// A time as people say it.
-pub(crate) fn age(time: SignedDuration) -> String {
-    let seconds = time.as_secs().max(0);
-    match seconds {
-        0..120 => format!("{seconds}s"),
-        120..7200 => format!("{}m", seconds / 60),
-        7200..172_800 => format!("{}h", seconds / 3600),
-        _ => format!("{}d", seconds / 86_400),
     }
 }

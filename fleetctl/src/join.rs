@@ -3,7 +3,6 @@
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail};
-use clap::{Args, ValueEnum};
 use fleet_api::{kinds, names};
 use fleet_model::served::GROUP_VERSION;
 use fleet_runtime::clients::{ClientSet, certificates_to_pem, one_line};
@@ -14,57 +13,14 @@ use kube::{Api, Client};
 use serde_json::{Value, json};
 
 use crate::access::Contexts;
-use crate::args::Cli;
+use crate::args::{Cli, JoinArgs, Print};
 use crate::credentials::{Credentials, yaml};
 use crate::member_objects::{check_name, membership, namespace, rights, title};
 use crate::objects::{api, apply, find, is_served};
-use crate::run::print;
+use crate::output::{print, say};
 
 /// Seconds of an hour.
 const HOUR: i64 = 3600;
-
-/// How to join.
-#[derive(Args, Debug)]
-pub struct JoinArgs {
-    /// The member's name in the fleet
-    pub name: String,
-    /// Say what would be made, and make nothing
-    #[arg(long)]
-    pub dry_run: bool,
-    /// What to print
-    #[arg(long, value_enum, default_value_t = Print::Values)]
-    pub print: Print,
-    /// Keep the token in a Secret of the member's own cluster (and make its namespace, if there is none)
-    #[arg(long)]
-    pub secret: bool,
-    /// Name of that Secret
-    #[arg(long, value_name = "NAME", default_value = "hub-kubeconfig-secret")]
-    pub secret_name: String,
-    /// Namespace of that Secret: that of the member chart
-    #[arg(long, value_name = "NAMESPACE", default_value = names::SYSTEM_NAMESPACE)]
-    pub secret_namespace: String,
-    /// Address at which the member reaches the hub's API server, if it is another than in your kubeconfig
-    #[arg(long, value_name = "URL")]
-    pub hub_url: Option<String>,
-    /// How long the token is good for, in hours; the API server may shorten it
-    #[arg(long, value_name = "HOURS", default_value_t = 8760)]
-    pub token_hours: u32,
-}
-
-/// What joining prints.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Print {
-    /// Values for the member-agent chart, without the token
-    Values,
-    /// A Secret with the token, to be applied in the member's own cluster
-    Secret,
-    /// A kubeconfig with the token
-    Kubeconfig,
-    /// The token alone
-    Token,
-    /// Nothing
-    Nothing,
-}
 
 /// Joins.
 pub(crate) async fn run(cli: &Cli, args: &JoinArgs) -> Result<ExitCode> {
@@ -96,11 +52,6 @@ pub(crate) async fn run(cli: &Cli, args: &JoinArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Progress goes where it does not disturb what is printed.
-pub(crate) fn say(text: &str) {
-    eprintln!("{text}");
-}
-
 fn next(args: &JoinArgs) {
     let name = &args.name;
     if !args.secret {
@@ -128,7 +79,6 @@ async fn check_hub(client: &Client, name: &str) -> Result<()> {
     Ok(())
 }
 
-/// Whether an API server serves a group and version.
 /// Makes everything on the hub. Returns the agent's account.
 async fn place(client: &Client, args: &JoinArgs) -> Result<Value> {
     let name = &args.name;

@@ -4,7 +4,6 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
-use clap::Args;
 use fleet_accumulator::{Accumulator, Config, SourceSet, SourceSpec};
 use fleet_api::{ResourceKind, finalizers, kinds, names};
 use fleet_runtime::clients::one_line;
@@ -18,11 +17,11 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::args::Cli;
-use crate::join::{say, set_state};
+use crate::args::{Cli, LeaveArgs};
+use crate::join::set_state;
 use crate::member_objects::{MANAGED_BY, check_name, rights, title};
 use crate::objects::{api, delete, find};
-use crate::run::NO;
+use crate::output::{NO, say};
 
 /// Pause between two looks.
 const LOOK: Duration = Duration::from_millis(200);
@@ -33,22 +32,6 @@ const KINDS: [ResourceKind; 4] = [
     kinds::ENDPOINT_SLICE_EXPORT,
     kinds::ENDPOINT_SLICE_IMPORT,
 ];
-
-/// How to leave.
-#[derive(Args, Debug)]
-pub struct LeaveArgs {
-    /// The member's name in the fleet
-    pub name: String,
-    /// Say what would be removed, and remove nothing
-    #[arg(long)]
-    pub dry_run: bool,
-    /// Do not ask the member's agent: it is gone for good. What it imported stays in its cluster
-    #[arg(long)]
-    pub force: bool,
-    /// How long to wait for the member's agent, and then for the end of its namespace, in seconds each
-    #[arg(long, value_name = "SECONDS", default_value_t = 120)]
-    pub deadline: u64,
-}
 
 /// Leaves.
 pub(crate) async fn run(cli: &Cli, args: &LeaveArgs) -> Result<ExitCode> {

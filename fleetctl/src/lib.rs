@@ -4,7 +4,7 @@
 //!   function of it.
 //! - [`explain()`]: where one Service stops; [`story`]: how that is told.
 //! - [`pending`]: what the agents would write now; [`status`]: the fleet at a glance.
-//! - [`run`]: from the command line ([`args`]) to an answer ([`render`]) and an exit code.
+//! - [`run`]: from the command line ([`args`]) to an answer ([`render`]), its format and an exit code ([`output`]).
 
 pub mod access;
 pub mod args;
@@ -18,6 +18,7 @@ mod json_diff;
 mod leave;
 mod member_objects;
 mod objects;
+pub mod output;
 pub mod pending;
 pub mod picture;
 mod reading;

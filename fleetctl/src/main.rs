@@ -6,7 +6,8 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory as _, FromArgMatches as _};
 use fleetctl::args::Cli;
-use fleetctl::run::{UNASKED, run};
+use fleetctl::output::UNASKED;
+use fleetctl::run::run;
 
 /// kubectl starts its plugins by the names of their files.
 const PLUGIN: &str = "kubectl-";

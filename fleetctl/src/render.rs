@@ -2,63 +2,10 @@
 
 use std::fmt::Write as _;
 
-use anyhow::Result;
-use serde::Serialize;
-
-use crate::args::Format;
-use crate::explain::age;
+use crate::explain::words::age;
+use crate::output::Paint;
 use crate::status::{MemberStatus, ServiceStatus, Status};
 use crate::story::{State, Story};
-
-/// Colours text, or does not.
-#[derive(Clone, Copy, Debug)]
-pub struct Paint(pub bool);
-
-impl Paint {
-    fn ansi(self, code: &str, text: &str) -> String {
-        if self.0 { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
-    }
-
-    /// All is well.
-    pub fn good(self, text: &str) -> String {
-        self.ansi("32", text)
-    }
-
-    /// Something is wrong.
-    pub fn bad(self, text: &str) -> String {
-        self.ansi("31", text)
-    }
-
-    /// Somebody should look.
-    pub fn odd(self, text: &str) -> String {
-        self.ansi("33", text)
-    }
-
-    /// A heading.
-    pub fn bold(self, text: &str) -> String {
-        self.ansi("1", text)
-    }
-
-    fn state(self, state: State, text: &str) -> String {
-        match state {
-            State::Ok => self.good(text),
-            State::Unseen => self.odd(text),
-            State::Stops => self.bad(text),
-        }
-    }
-}
-
-/// An answer for programs; `None` if it is asked for as text.
-///
-/// # Errors
-/// Never: answers have text keys.
-pub fn data(format: Format, answer: &impl Serialize) -> Result<Option<String>> {
-    Ok(match format {
-        Format::Json => Some(serde_json::to_string_pretty(answer)? + "\n"),
-        Format::Yaml => Some(serde_saphyr::to_string(answer)?),
-        Format::Text | Format::Wide => None,
-    })
-}
 
 /// The story of one Service: the verdict, what to do, and every hop.
 pub fn story(story: &Story, paint: Paint) -> String {
@@ -74,7 +21,7 @@ pub fn story(story: &Story, paint: Paint) -> String {
     };
     let (clusters, objects) = (width(|hop| &hop.cluster), width(|hop| &hop.object));
     for hop in &story.hops {
-        let state = paint.state(hop.state, &format!("{:6}", hop.state));
+        let state = painted(paint, hop.state, &format!("{:6}", hop.state));
         let (cluster, object) = (&hop.cluster, &hop.object);
         let _ = writeln!(text, "  {cluster:clusters$}  {object:objects$}  {state}  {}", hop.says);
     }
@@ -85,6 +32,14 @@ pub fn story(story: &Story, paint: Paint) -> String {
         let _ = writeln!(text, "  {advice}");
     }
     text
+}
+
+fn painted(paint: Paint, state: State, text: &str) -> String {
+    match state {
+        State::Ok => paint.good(text),
+        State::Unseen => paint.odd(text),
+        State::Stops => paint.bad(text),
+    }
 }
 
 /// The fleet at a glance.

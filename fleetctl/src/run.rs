@@ -1,24 +1,19 @@
 //! From the command line to an answer and an exit code.
 
-use std::io::{self, IsTerminal as _, Write as _};
 use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::CommandFactory as _;
 use fleet_api::ObjectName;
 
-use crate::args::{Cli, Colour, Command, Explain, Format};
+use crate::args::{Cli, Command, Explain};
 use crate::explain::explain;
 use crate::gather::Watched;
+use crate::output::{Format, UNASKED, answer, data, print};
 use crate::picture::Picture;
-use crate::render::{self, Paint};
+use crate::render;
 use crate::story::Cause;
 use crate::{diff, join, leave, status, trace};
-
-/// Something stops, differs or did not happen.
-pub(crate) const NO: u8 = 1;
-/// The question could not be asked.
-pub const UNASKED: u8 = 2;
 
 /// Does what was asked for.
 ///
@@ -61,8 +56,8 @@ async fn tell(cli: &Cli, service: &ObjectName) -> Result<ExitCode> {
         let held_up = watched.held_up(service).await;
         story = explain(&Picture { held_up, ..watched.picture() }, service);
     }
-    let text = render::data(cli.output.format, &story)?;
-    print(&text.unwrap_or_else(|| render::story(&story, paint(cli))))?;
+    let text = data(cli.output.format, &story)?;
+    print(&text.unwrap_or_else(|| render::story(&story, cli.output.paint())))?;
     Ok(answer(!story.stops()))
 }
 
@@ -74,32 +69,8 @@ async fn show_status(cli: &Cli) -> Result<ExitCode> {
             .is_ok_and(|status| status.members.iter().all(|member| member.lag.slices == 0))
     };
     let status = watched.ask(status::status, calm).await?;
-    let text = render::data(cli.output.format, &status)?;
+    let text = data(cli.output.format, &status)?;
     let wide = cli.output.format == Format::Wide;
-    print(&text.unwrap_or_else(|| render::status(&status, wide, paint(cli))))?;
+    print(&text.unwrap_or_else(|| render::status(&status, wide, cli.output.paint())))?;
     Ok(if status.unread.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(UNASKED) })
-}
-
-/// 0 for yes.
-pub(crate) fn answer(yes: bool) -> ExitCode {
-    if yes { ExitCode::SUCCESS } else { ExitCode::from(NO) }
-}
-
-/// Colours as asked for.
-pub(crate) fn paint(cli: &Cli) -> Paint {
-    let wished = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    Paint(match cli.output.color {
-        Colour::Always => true,
-        Colour::Never => false,
-        Colour::Auto => wished && io::stdout().is_terminal(),
-    })
-}
-
-/// Prints to a reader who may have gone.
-pub(crate) fn print(text: &str) -> Result<()> {
-    let mut out = io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        result => Ok(result?),
-    }
 }

@@ -19,11 +19,10 @@ use member_agent::snapshot::MemberSnapshot;
 use serde::Serialize;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use crate::args::{Cli, Format, TraceArgs};
+use crate::args::{Cli, TraceArgs};
 use crate::gather::Watched;
+use crate::output::{Format, Paint, answer, print};
 use crate::picture::Picture;
-use crate::render::Paint;
-use crate::run::{answer, paint, print};
 use journey::{Hop, Sighting, Stage, Tracker};
 
 /// Follows changes until as many as were asked for have arrived.
@@ -38,7 +37,7 @@ pub(crate) async fn run(cli: &Cli, args: &TraceArgs) -> Result<ExitCode> {
     );
     let mut sightings = follow_all(&watched, &args.service);
     let mut tracker = Tracker::new(wanted);
-    let (mut done, paint) = (0, paint(cli));
+    let (mut done, paint) = (0, cli.output.paint());
     let deadline = Duration::from_secs(args.deadline);
     while args.count == 0 || done < args.count {
         let next = tokio::time::timeout(deadline, sightings.recv()).await;

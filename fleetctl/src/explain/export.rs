@@ -5,7 +5,7 @@ use fleet_api::{ObjectName, annotations};
 use fleet_model::objects::ServiceExport;
 use member_agent::export::{self, ExportDecision};
 
-use super::{behind, count, ready};
+use super::words::{behind, count, ports_told, ready};
 use crate::picture::{Member, Picture};
 use crate::reading;
 use crate::story::{Cause, Hop};
@@ -148,11 +148,4 @@ fn on_hub(name: &str, member: &Member, service: &ObjectName) -> Hop {
         _ => format!("the hub has {}", count(endpoints, "endpoint")),
     };
     Hop::ok(name, "InternalServiceExport", says)
-}
-
-/// Ports as people write them.
-pub(super) fn ports_told(ports: &[fleet_api::ServicePort]) -> String {
-    let one = |port: &fleet_api::ServicePort| format!("{}/{}", port.port, port.protocol.as_str());
-    let ports: Vec<_> = ports.iter().map(one).collect();
-    format!("port{} {}", if ports.len() == 1 { "" } else { "s" }, ports.join(", "))
 }

@@ -5,8 +5,7 @@ use fleet_runtime::controller::Controller as _;
 use fleet_runtime::plan::Plan;
 use hub_agent::service::{self, Key, PortResolution, ServiceController, ServiceState};
 
-use super::behind;
-use super::export::ports_told;
+use super::words::{behind, ports_told};
 use crate::picture::Picture;
 use crate::story::{Cause, Hop};
 

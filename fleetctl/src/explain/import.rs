@@ -5,7 +5,7 @@ use fleet_api::{ObjectName, annotations};
 use fleet_model::objects::InternalServiceImport;
 use member_agent::import::{self, ImportState, Refusal};
 
-use super::{behind, count, look, ready};
+use super::words::{behind, count, look, ready};
 use crate::picture::{Member, Picture};
 use crate::reading;
 use crate::story::{Cause, Crossing, Hop};

@@ -4,7 +4,7 @@ use fleet_api::ObjectName;
 use hub_agent::member::{last_heard, patience};
 use member_agent::membership::{self, Phase};
 
-use super::{age, look};
+use super::words::{age, look};
 use crate::picture::{Member, Picture};
 use crate::story::{Cause, Hop};
 

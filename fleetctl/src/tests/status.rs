@@ -4,7 +4,8 @@ use fleet_api::{ObjectName, kinds};
 use serde_json::{Value, json};
 
 use super::world::{World, home};
-use crate::render::{self, Paint};
+use crate::output::Paint;
+use crate::render;
 use crate::status::{MemberStatus, Status, status};
 
 fn of(world: &World) -> Status {
