@@ -1,0 +1,33 @@
+//! What is wrong, where, and how to put it right.
+
+use std::fmt::{Display, Formatter, Result};
+
+/// One violation of a rule.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Finding {
+    /// `crate`, `circle`, `child`, `controller`, `plan`, `reference` or `word`.
+    pub rule: &'static str,
+    /// A file of the repository, a folder, or a file with a line.
+    pub place: String,
+    /// What was found there.
+    pub what: String,
+    /// What to change.
+    pub remedy: String,
+}
+
+impl Finding {
+    pub fn new(rule: &'static str, place: &str, what: impl Into<String>, remedy: &str) -> Self {
+        Self { rule, place: place.to_owned(), what: what.into(), remedy: remedy.to_owned() }
+    }
+}
+
+impl Display for Finding {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        write!(f, "{} {}: {} — {}", self.rule, self.place, self.what, self.remedy)
+    }
+}
+
+/// One line each.
+pub fn lines(findings: &[Finding]) -> String {
+    findings.iter().map(|finding| format!("{finding}\n")).collect()
+}
