@@ -1,4 +1,5 @@
-//! The reconciler as a whole; the numbers in doc comments are those of the specification's test cases.
+//! The reconciler as a whole; codes in doc comments (EPS-1) are those of
+//! docs/design/contract.md#endpointslices.
 
 mod content;
 pub(crate) mod fixture;

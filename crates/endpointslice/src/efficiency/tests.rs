@@ -7,7 +7,7 @@ fn measures(groups: &[(usize, usize)], distribution: Option<&'static str>) -> Me
     Measures { groups, traffic_distribution: distribution, ..Measures::default() }
 }
 
-/// 81: updates replace what was known of a Service; deletion takes it away.
+/// EPS-81: updates replace what was known of a Service; deletion takes it away.
 #[test]
 fn the_sums_follow_updates_and_deletions() {
     let mut efficiency = Efficiency::default();
@@ -24,7 +24,7 @@ fn the_sums_follow_updates_and_deletions() {
     assert_eq!(efficiency.totals(), Totals { endpoints: 20, slices: 4, desired_slices: 3 });
 }
 
-/// 81: a Service is counted under its present distribution, once.
+/// EPS-81: a Service is counted under its present distribution, once.
 #[test]
 fn distributions_follow_updates_and_deletions() {
     let mut efficiency = Efficiency::default();

@@ -24,7 +24,7 @@ fn changed(path: &str, value: Value) -> Endpoint {
     object(endpoint)
 }
 
-/// 79: what makes an endpoint of the same identity another.
+/// EPS-79: what makes an endpoint of the same identity another.
 #[test]
 fn an_endpoint_differs_beyond_its_identity() {
     assert!(!desired().differs_from(&desired().build()));

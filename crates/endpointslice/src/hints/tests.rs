@@ -44,7 +44,7 @@ fn shares(of: &[(&str, f64)]) -> Zones {
     Zones::Shares(of.iter().map(|(zone, share)| ((*zone).to_owned(), *share)).collect())
 }
 
-/// 60: which annotations ask for hints.
+/// EPS-60: which annotations ask for hints.
 #[test]
 fn the_older_annotation_wins() {
     const MODE: &str = "service.kubernetes.io/topology-mode";
@@ -70,7 +70,7 @@ fn the_older_annotation_wins() {
     }
 }
 
-/// 62: without shares, and with more zones than endpoints.
+/// EPS-62: without shares, and with more zones than endpoints.
 #[test]
 fn hints_are_refused() {
     let three = shares(&[("a", 0.4), ("b", 0.3), ("c", 0.3)]);
@@ -89,7 +89,7 @@ fn hints_are_refused() {
     }
 }
 
-/// 62: each for its own zone; what is not ready gets none.
+/// EPS-62: each for its own zone; what is not ready gets none.
 #[test]
 fn two_zones_keep_their_own() {
     let zones = shares(&[("a", 0.45), ("b", 0.55)]);
@@ -104,7 +104,7 @@ fn two_zones_keep_their_own() {
     assert_eq!(hinted(&packed.creates[0]), [Some("a"), Some("b"), None, None]);
 }
 
-/// 62: creates come before updates, so the very first endpoint moves.
+/// EPS-62: creates come before updates, so the very first endpoint moves.
 #[test]
 fn the_first_endpoint_of_a_full_zone_moves() {
     let zones = shares(&[("a", 0.35), ("b", 0.35), ("c", 0.30)]);
@@ -122,7 +122,7 @@ fn the_first_endpoint_of_a_full_zone_moves() {
     assert_eq!(hinted(&packed.creates[0])[0], Some("b"));
 }
 
-/// 63: which nodes make which shares.
+/// EPS-63: which nodes make which shares.
 #[test]
 fn ready_workers_share_the_capacity() {
     let not_ready = |mut node: Node| {
@@ -162,7 +162,7 @@ fn ready_workers_share_the_capacity() {
     }
 }
 
-/// 64: only what is ready counts.
+/// EPS-64: only what is ready counts.
 #[test]
 fn ready_endpoints_are_counted() {
     assert_eq!(ready_in(&EndpointSlice::default()), 0);
@@ -170,7 +170,7 @@ fn ready_endpoints_are_counted() {
     assert_eq!(ready_in(&slice(&some)), 2);
 }
 
-/// 65: nothing to move; one; two to different zones.
+/// EPS-65: nothing to move; one; two to different zones.
 #[test]
 fn redistribution_moves_what_is_asked() {
     for (gives, takes, expected) in [
@@ -191,7 +191,7 @@ fn redistribution_moves_what_is_asked() {
     }
 }
 
-/// 66: desired and counted → who gives and who takes.
+/// EPS-66: desired and counted → who gives and who takes.
 #[test]
 fn zones_give_and_take_what_helps() {
     type Case<'a> = ([(f64, f64); 3], &'a [(&'a str, usize)], &'a [(&'a str, usize)]);
@@ -213,7 +213,7 @@ fn zones_give_and_take_what_helps() {
     assert_eq!(moves(BTreeMap::new()), (counts(&[]), counts(&[])));
 }
 
-/// 67: the hints of an unchanged slice: their number per zone, or wrong.
+/// EPS-67: the hints of an unchanged slice: their number per zone, or wrong.
 #[test]
 fn hints_of_an_unchanged_slice() {
     let allocations: BTreeMap<&str, Allocation> = [
@@ -238,7 +238,7 @@ fn hints_of_an_unchanged_slice() {
     }
 }
 
-/// 68: what each distribution makes of new, changed and unchanged slices.
+/// EPS-68: what each distribution makes of new, changed and unchanged slices.
 #[test]
 fn distributions_correct_hints() {
     let old = slice(&[(Some("a"), Some(true), &["b"])]);
@@ -264,7 +264,7 @@ fn distributions_correct_hints() {
     assert_eq!(Distribution::parse("Elsewhere"), None);
 }
 
-/// 68: without distribution, hints go.
+/// EPS-68: without distribution, hints go.
 #[test]
 fn no_mechanism_means_no_hints() {
     let (hinted_slice, plain) =
@@ -280,7 +280,7 @@ fn no_mechanism_means_no_hints() {
     assert_eq!(hinted(&packed.updates[0].slice), [None]);
 }
 
-/// 101: nodes and counts → whether the Service must be looked at again.
+/// EPS-101: nodes and counts → whether the Service must be looked at again.
 #[test]
 fn overloaded_services_are_found() {
     let cpus = |cpus: &[(&str, &str)]| -> Vec<Node> {

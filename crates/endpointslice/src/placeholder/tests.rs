@@ -3,7 +3,7 @@ use serde_json::json;
 use super::equals;
 use crate::tests::fixture::object;
 
-/// 12: what makes two placeholders equal.
+/// EPS-12: what makes two placeholders equal.
 #[test]
 fn placeholders_are_compared_by_content() {
     let of = |meta: serde_json::Value, kind: &str, lists: serde_json::Value| {

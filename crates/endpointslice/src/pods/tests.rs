@@ -16,7 +16,7 @@ fn changed(path: &str, value: Value) -> Pod {
     object(pod)
 }
 
-/// 55, 93, 94: readiness, publishing and deletion → ready, serving, terminating.
+/// EPS-55, EPS-93, EPS-94: readiness, publishing and deletion → ready, serving, terminating.
 #[test]
 fn conditions_of_an_endpoint() {
     for (is_ready, published, terminating, expected) in [
@@ -50,7 +50,7 @@ fn conditions_of_an_endpoint() {
     }
 }
 
-/// 75: which pods can be endpoints.
+/// EPS-75: which pods can be endpoints.
 #[test]
 fn finished_pods_and_pods_without_address_are_no_candidates() {
     for (phase, expected) in [
@@ -72,7 +72,7 @@ fn finished_pods_and_pods_without_address_are_no_candidates() {
     assert!(is_candidate(&leaving, true) && !is_candidate(&leaving, false));
 }
 
-/// 76: a host name needs the Service's name as subdomain, and its namespace.
+/// EPS-76: a host name needs the Service's name as subdomain, and its namespace.
 #[test]
 fn hostnames_belong_to_one_service() {
     for (name, subdomain, namespace, expected) in [
@@ -99,7 +99,7 @@ fn named(name: &str, number: i32, protocol: &str) -> Value {
     json!({"name": name, "containerPort": number, "protocol": protocol})
 }
 
-/// 57, 61: numbers need no declaration; names are looked for in regular containers, then in sidecars.
+/// EPS-57, EPS-61: numbers need no declaration; names are looked for in regular containers, then in sidecars.
 #[test]
 fn ports_are_found_by_number_or_name() {
     let p = |number| json!([named("p", number, "TCP")]);
@@ -136,7 +136,7 @@ fn ports_are_found_by_number_or_name() {
     }
 }
 
-/// 57: a port keeps its application protocol; one that is not found is left out.
+/// EPS-57: a port keeps its application protocol; one that is not found is left out.
 #[test]
 fn application_protocols_are_kept() {
     let ports = json!([
@@ -150,7 +150,7 @@ fn application_protocols_are_kept() {
     assert_eq!(json!(resolved), expected);
 }
 
-/// 78: what of a pod matters to endpoints, and what to who selects it.
+/// EPS-78: what of a pod matters to endpoints, and what to who selects it.
 #[test]
 fn changes_of_a_pod_are_told_apart() {
     let old = pod(1, true);
@@ -175,7 +175,7 @@ fn changes_of_a_pod_are_told_apart() {
     }
 }
 
-/// 74, 77: only labels changed: the Services that select one version; more: those that select either.
+/// EPS-74, EPS-77: only labels changed: the Services that select one version; more: those that select either.
 #[test]
 fn events_dirty_the_services_that_select_the_pod() {
     let of = |name: &str| -> Service {

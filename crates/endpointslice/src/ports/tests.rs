@@ -4,7 +4,7 @@ use serde_json::json;
 use super::PortKey;
 use crate::tests::fixture::object;
 
-/// 80: no list is the empty list; order does not matter; absent is not empty.
+/// EPS-80: no list is the empty list; order does not matter; absent is not empty.
 #[test]
 fn keys_are_sets() {
     assert_eq!(PortKey::of(None), PortKey::of(Some(&[])));

@@ -22,7 +22,8 @@ fn is_headless(world: &World) -> bool {
     world.only().metadata.labels.as_ref().unwrap().contains_key(HEADLESS)
 }
 
-/// 2, 3, 4, 7, 8, 92: one slice of the Service's only type, headless if it has no cluster IP, addresses in canonical form.
+/// EPS-2, EPS-3, EPS-4, EPS-7, EPS-8, EPS-92: one slice of the Service's only type, headless if it has no cluster IP,
+/// addresses in canonical form.
 #[test]
 fn one_family_gives_one_slice() {
     for (ip, families, address, headless) in [
@@ -51,7 +52,7 @@ fn one_family_gives_one_slice() {
     );
 }
 
-/// 91: one slice for all ports of the Service, in the order of the original.
+/// EPS-91: one slice for all ports of the Service, in the order of the original.
 #[test]
 fn all_ports_stand_in_one_slice() {
     let ports = json!([
@@ -66,7 +67,7 @@ fn all_ports_stand_in_one_slice() {
     assert_eq!(names.collect::<Vec<_>>(), ["udp-example", "tcp-example", "sctp-example"]);
 }
 
-/// 9: both families, a slice of each.
+/// EPS-9: both families, a slice of each.
 #[test]
 fn two_families_give_two_slices() {
     let mut world = World::new(with_ip("10.0.0.10", json!(["IPv4", "IPv6"])), vec![dual()]);
@@ -75,7 +76,7 @@ fn two_families_give_two_slices() {
     assert_eq!(measures.iter().map(|measures| measures.added).sum::<usize>(), 2);
 }
 
-/// 5, 6: labels are copied, reserved ones are not.
+/// EPS-5, EPS-6: labels are copied, reserved ones are not.
 #[test]
 fn labels_are_the_services_own_and_three_of_ours() {
     let labels = json!({"foo": "bar", "kubernetes.io/service-name": "bad",
@@ -88,7 +89,7 @@ fn labels_are_the_services_own_and_three_of_ours() {
     assert_eq!(json!(world.only().metadata.labels), expected);
 }
 
-/// 54: owner, name and namespace of a new slice; annotations of the Service stay there.
+/// EPS-54: owner, name and namespace of a new slice; annotations of the Service stay there.
 #[test]
 fn a_new_slice_belongs_to_its_service() {
     let service = with(&service(), "/metadata/annotations", json!({"foo": "bar"}));
@@ -105,7 +106,7 @@ fn a_new_slice_belongs_to_its_service() {
     assert_eq!(meta.annotations, None);
 }
 
-/// 58: the Service's labels and a slice's → whether the slice must be written.
+/// EPS-58: the Service's labels and a slice's → whether the slice must be written.
 #[test]
 fn labels_change_in_either_direction() {
     let reserved = json!({"kubernetes.io/service-name": "x", "endpointslice.kubernetes.io/managed-by": "x",
@@ -134,7 +135,7 @@ fn labels_change_in_either_direction() {
     }
 }
 
-/// 58: the headless label comes and goes with the cluster IP.
+/// EPS-58: the headless label comes and goes with the cluster IP.
 #[test]
 fn proper_labels_follow_the_cluster_ip() {
     let config = Config::pods();
@@ -144,7 +145,7 @@ fn proper_labels_follow_the_cluster_ip() {
     }
 }
 
-/// 59: families, else the cluster IP, else both.
+/// EPS-59: families, else the cluster IP, else both.
 #[test]
 fn address_types_of_a_service() {
     use AddressType::{IPv4, IPv6};
@@ -165,7 +166,7 @@ fn address_types_of_a_service() {
     }
 }
 
-/// 38: a headless Service without ports has slices without ports, be the list absent or empty.
+/// EPS-38: a headless Service without ports has slices without ports, be the list absent or empty.
 #[test]
 fn no_ports_are_a_group_of_their_own() {
     let headless =

@@ -46,7 +46,7 @@ fn zones(world: &World) -> (BTreeMap<&str, usize>, usize) {
     (zones, cross)
 }
 
-/// 44: nothing is known of the cluster.
+/// EPS-44: nothing is known of the cluster.
 #[test]
 fn without_a_cache_there_are_no_hints() {
     let mut world = world(Some("auto"), &[spread(0, [0, 0, 3])], false);
@@ -54,7 +54,7 @@ fn without_a_cache_there_are_no_hints() {
     assert_eq!(zones(&world).0.len(), 0);
 }
 
-/// 45: endpoints of one zone are shared out, and that is said once.
+/// EPS-45: endpoints of one zone are shared out, and that is said once.
 #[test]
 fn endpoints_are_shared_by_capacity() {
     let mut world = world(Some("auto"), &[spread(0, [0, 0, 3])], true);
@@ -65,7 +65,7 @@ fn endpoints_are_shared_by_capacity() {
     assert_eq!(world.run(|outcome| (counts(outcome), outcome.events.len())), ((0, 0, 0), 0));
 }
 
-/// 46: four endpoints in three zones overload one.
+/// EPS-46: four endpoints in three zones overload one.
 #[test]
 fn too_few_endpoints_would_overload_a_zone() {
     let mut world = world(Some("auto"), &[spread(0, [2, 0, 2])], true);
@@ -77,7 +77,7 @@ fn too_few_endpoints_would_overload_a_zone() {
     );
 }
 
-/// 47, 48: two slices together, if the annotation says so.
+/// EPS-47, EPS-48: two slices together, if the annotation says so.
 #[test]
 fn both_slices_are_balanced_together() {
     let parts = [spread(0, [2, 0, 2]), spread(4, [2, 3, 0])];
@@ -100,7 +100,7 @@ fn hints_go_with_the_annotation() {
     assert_eq!(world.run(|outcome| (counts(outcome), outcome.events.len())), ((0, 0, 0), 0));
 }
 
-/// 102: nodes that have no zone yet refuse hints; when they get one, hints begin.
+/// EPS-102: nodes that have no zone yet refuse hints; when they get one, hints begin.
 #[test]
 fn hints_begin_when_nodes_get_zones() {
     let mut world = world(Some("auto"), &[spread(0, [2, 2, 0])], true);
@@ -129,7 +129,7 @@ fn an_endpoint_without_zone_costs_no_writes() {
     assert_eq!(causes, ((0, 0, 0), Cause::EndpointWithoutZone));
 }
 
-/// 49-53: distribution, annotation, values accepted → hints per zone, node hints, whether topology and which
+/// EPS-49 to EPS-53: distribution, annotation, values accepted → hints per zone, node hints, whether topology and which
 /// distribution count.
 #[test]
 fn traffic_distribution_and_annotation() {

@@ -11,7 +11,7 @@ fn efficiency(measures: &[Measures]) -> Efficiency {
     efficiency
 }
 
-/// 1: a placeholder is one slice of one.
+/// EPS-1: a placeholder is one slice of one.
 #[test]
 fn a_placeholder_counts_as_a_slice() {
     let mut world = World::new(service(), Vec::new());
@@ -25,7 +25,7 @@ fn a_placeholder_counts_as_a_slice() {
     }
 }
 
-/// 16: four slices where three would do.
+/// EPS-16: four slices where three would do.
 #[test]
 fn packing_is_compared_with_perfection() {
     let all = pods(300);
@@ -37,7 +37,7 @@ fn packing_is_compared_with_perfection() {
     );
 }
 
-/// 28, 29, 30: what is added and removed, and how many slices change.
+/// EPS-28, EPS-29, EPS-30: what is added and removed, and how many slices change.
 #[test]
 fn endpoints_are_counted_as_they_come_and_go() {
     let all = pods(20);
@@ -55,7 +55,7 @@ fn endpoints_are_counted_as_they_come_and_go() {
     assert_eq!((counts, third[0].added, third[0].removed), ((0, 1, 0), 1, 0));
 }
 
-/// 31: Services are counted by traffic distribution.
+/// EPS-31: Services are counted by traffic distribution.
 #[test]
 fn traffic_distributions_are_counted() {
     let service = with(&service(), "/spec/trafficDistribution", json!("PreferClose"));

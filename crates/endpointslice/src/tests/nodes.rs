@@ -30,7 +30,7 @@ fn run(world: &mut World) -> (Counts, usize, usize) {
     })
 }
 
-/// 32: the pod is left out, and said to be.
+/// EPS-32: the pod is left out, and said to be.
 #[test]
 fn a_pod_without_node_is_left_out() {
     let mut world = world(false, false);
@@ -38,7 +38,7 @@ fn a_pod_without_node_is_left_out() {
     assert_eq!(world.sizes(), [1]);
 }
 
-/// 33: published anyway, it is not.
+/// EPS-33: published anyway, it is not.
 #[test]
 fn a_published_pod_needs_no_node() {
     let mut world = world(true, false);
@@ -46,7 +46,7 @@ fn a_published_pod_needs_no_node() {
     assert_eq!(world.sizes(), [2]);
 }
 
-/// 34: its endpoint is removed when its node is gone.
+/// EPS-34: its endpoint is removed when its node is gone.
 #[test]
 fn an_endpoint_leaves_with_its_node() {
     let mut world = world(false, true);
@@ -54,7 +54,7 @@ fn an_endpoint_leaves_with_its_node() {
     assert_eq!(world.sizes(), [1]);
 }
 
-/// 35, 36: a published one stays. A pod's zone goes with its node, so the slice is built without any here.
+/// EPS-35, EPS-36: a published one stays. A pod's zone goes with its node, so the slice is built without any here.
 #[test]
 fn a_published_endpoint_stays_without_its_node() {
     for nodes in [0, 1] {
@@ -70,7 +70,7 @@ fn a_published_endpoint_stays_without_its_node() {
     }
 }
 
-/// 37: the last endpoints leave a placeholder.
+/// EPS-37: the last endpoints leave a placeholder.
 #[test]
 fn without_nodes_a_placeholder_is_left() {
     let mut world = world(false, true);

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::fixture::{World, object, pod, pods, service, with};
 use crate::AddressType;
 
-/// 13: a Service that publishes everything has ready endpoints only.
+/// EPS-13: a Service that publishes everything has ready endpoints only.
 #[test]
 fn publishing_makes_all_ready() {
     let service = with(&service(), "/spec/publishNotReadyAddresses", json!(true));
@@ -23,7 +23,7 @@ fn publishing_makes_all_ready() {
     );
 }
 
-/// 14, 27: full slices first, then the rest, whatever the limit.
+/// EPS-14, EPS-27: full slices first, then the rest, whatever the limit.
 #[test]
 fn new_endpoints_fill_slices() {
     let cases: [(usize, &[usize]); 6] = [
@@ -43,7 +43,7 @@ fn new_endpoints_fill_slices() {
     }
 }
 
-/// 15: the remainder goes into the one slice that it fills best.
+/// EPS-15: the remainder goes into the one slice that it fills best.
 #[test]
 fn a_remainder_goes_into_one_existing_slice() {
     let all = pods(250);
@@ -52,7 +52,7 @@ fn a_remainder_goes_into_one_existing_slice() {
     assert_eq!(world.sizes(), [100, 89, 61]);
 }
 
-/// 16: a remainder that fits nowhere makes a slice.
+/// EPS-16: a remainder that fits nowhere makes a slice.
 #[test]
 fn a_remainder_that_fits_nowhere_makes_a_slice() {
     let all = pods(300);
@@ -66,7 +66,7 @@ fn three_slices() -> World {
     World::new(service(), all.clone()).given(&[&all[..100], &all[100..200], &all[200..]])
 }
 
-/// 17: other ports, other slices; the old ones are recycled.
+/// EPS-17: other ports, other slices; the old ones are recycled.
 #[test]
 fn another_target_port_recycles_all_slices() {
     let mut world = three_slices();
@@ -75,7 +75,7 @@ fn another_target_port_recycles_all_slices() {
     assert_eq!(world.sizes(), [100, 100, 50]);
 }
 
-/// 18, 19: a label is written to all slices, a reserved one to none.
+/// EPS-18, EPS-19: a label is written to all slices, a reserved one to none.
 #[test]
 fn labels_of_the_service_reach_all_slices() {
     let mut world = three_slices();
@@ -90,7 +90,7 @@ fn labels_of_the_service_reach_all_slices() {
     assert_eq!(world.counts(), (0, 0, 0));
 }
 
-/// 20, 21: half-empty slices stay as they are, until all must be written anyway.
+/// EPS-20, EPS-21: half-empty slices stay as they are, until all must be written anyway.
 #[test]
 fn slices_are_repacked_only_when_all_change() {
     let all = pods(300);
@@ -105,7 +105,7 @@ fn slices_are_repacked_only_when_all_change() {
     assert_eq!((measures[0].added, measures[0].removed), (300, 0));
 }
 
-/// 22: slices that are written anyway take new endpoints, the fullest first.
+/// EPS-22: slices that are written anyway take new endpoints, the fullest first.
 #[test]
 fn changed_slices_take_new_endpoints() {
     let mut all: Vec<Pod> = (0..115).map(|n| pod(n, true)).collect();
@@ -118,7 +118,7 @@ fn changed_slices_take_new_endpoints() {
     assert_eq!(world.sizes(), [95, 20]);
 }
 
-/// 23: slices of a type that the Service does not have go.
+/// EPS-23: slices of a type that the Service does not have go.
 #[test]
 fn slices_of_another_type_are_replaced() {
     let all = pods(130);
@@ -129,7 +129,7 @@ fn slices_of_another_type_are_replaced() {
     assert!(world.slices.iter().all(|slice| slice.address_type == AddressType::IPv4.as_str()));
 }
 
-/// 24, 25: a right slice stays; one of an earlier Service of the name is replaced.
+/// EPS-24, EPS-25: a right slice stays; one of an earlier Service of the name is replaced.
 #[test]
 fn only_owned_slices_are_kept() {
     let all = pods(1);
@@ -140,7 +140,7 @@ fn only_owned_slices_are_kept() {
     assert_eq!(world.sizes(), [1]);
 }
 
-/// 26: a name that pods resolve to five numbers makes five groups.
+/// EPS-26: a name that pods resolve to five numbers makes five groups.
 #[test]
 fn each_number_of_a_named_port_is_a_group() {
     let numbered = |n: usize| -> Pod {
@@ -159,7 +159,7 @@ fn each_number_of_a_named_port_is_a_group() {
     assert_eq!(numbers, [8080, 8081, 8082, 8083, 8084].map(Some));
 }
 
-/// 95, 96: pods that share an address are endpoints of their own.
+/// EPS-95, EPS-96: pods that share an address are endpoints of their own.
 #[test]
 fn one_address_can_have_two_endpoints() {
     for ready in [true, false] {

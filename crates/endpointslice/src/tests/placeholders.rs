@@ -5,7 +5,7 @@ use serde_json::json;
 use super::fixture::{World, pods, service, with};
 use crate::Config;
 
-/// 1, 85: a Service without pods has one empty slice.
+/// EPS-1, EPS-85: a Service without pods has one empty slice.
 #[test]
 fn no_pods_make_a_placeholder() {
     let mut world = World::new(service(), Vec::new());
@@ -15,7 +15,7 @@ fn no_pods_make_a_placeholder() {
     assert!(slice.endpoints.is_empty() && slice.ports.is_none());
 }
 
-/// 10, 11: a placeholder stays; with wrong labels it is written over.
+/// EPS-10, EPS-11: a placeholder stays; with wrong labels it is written over.
 #[test]
 fn a_placeholder_is_left_alone_while_its_labels_are_right() {
     let mut world = World::new(service(), Vec::new());
@@ -36,7 +36,7 @@ fn a_placeholder_of_an_earlier_service_is_replaced() {
     assert_eq!(world.counts(), (0, 0, 0));
 }
 
-/// 89: scaling to zero empties one slice and deletes the others; scaling up again uses it.
+/// EPS-89: scaling to zero empties one slice and deletes the others; scaling up again uses it.
 #[test]
 fn the_last_pods_leave_a_placeholder() {
     let all = pods(4);

@@ -17,7 +17,7 @@ fn world(deleted: bool, kept: usize, new: usize) -> World {
     world
 }
 
-/// 39, 40: a Service being deleted gets no new slice.
+/// EPS-39, EPS-40: a Service being deleted gets no new slice.
 #[test]
 fn creates_are_withheld_from_a_service_being_deleted() {
     for (deleted, expected, sizes) in [(false, (1, 0, 0), 3), (true, (0, 0, 0), 2)] {
@@ -27,7 +27,7 @@ fn creates_are_withheld_from_a_service_being_deleted() {
     }
 }
 
-/// 41, 42: a create takes the place of a delete, also then.
+/// EPS-41, EPS-42: a create takes the place of a delete, also then.
 #[test]
 fn a_create_takes_the_place_of_a_delete() {
     for deleted in [false, true] {
@@ -41,7 +41,7 @@ fn a_create_takes_the_place_of_a_delete() {
     }
 }
 
-/// 43: slices are still deleted.
+/// EPS-43: slices are still deleted.
 #[test]
 fn slices_of_a_service_being_deleted_are_deleted() {
     let mut world = world(true, 1, 0);

@@ -16,7 +16,7 @@ fn service() -> Service {
     object(json!({"metadata": {"namespace": "ns", "name": "svc"}}))
 }
 
-/// 69: what is known after an update.
+/// EPS-69: what is known after an update.
 #[test]
 fn an_update_is_remembered_by_service_and_generation() {
     let mut tracker = Tracker::default();
@@ -31,7 +31,7 @@ fn an_update_is_remembered_by_service_and_generation() {
     }
 }
 
-/// 70, 100: a view is stale while answers to writes say more than it.
+/// EPS-70, EPS-100: a view is stale while answers to writes say more than it.
 #[test]
 fn a_view_older_than_the_answers_is_stale() {
     let mut tracker = Tracker::default();
@@ -49,7 +49,7 @@ fn a_view_older_than_the_answers_is_stale() {
     assert!(!tracker.is_stale(&service(), &[&one]), "known but empty");
 }
 
-/// 71: a deletion is expected if it was announced for this very slice.
+/// EPS-71: a deletion is expected if it was announced for this very slice.
 #[test]
 fn deletions_are_expected_by_slice() {
     let own = slice("ns", "svc", "a", 1);
@@ -67,7 +67,7 @@ fn deletions_are_expected_by_slice() {
     }
 }
 
-/// 72: only the Service of that name and namespace is forgotten.
+/// EPS-72: only the Service of that name and namespace is forgotten.
 #[test]
 fn deleting_a_service_forgets_its_slices() {
     for (namespace, name, known) in

@@ -32,7 +32,7 @@ impl Watched {
     }
 }
 
-/// 73: the earliest of what is new or changed since the last look.
+/// EPS-73: the earliest of what is new or changed since the last look.
 #[test]
 fn the_earliest_change_counts() {
     let mut watched = Watched::new();
@@ -51,7 +51,7 @@ fn the_earliest_change_counts() {
     assert_eq!(watched.sync(&[pod("a", 6), pod("b", 5)]), Some(time(5)), "there again");
 }
 
-/// 73: a Service made again is new; one that changes is not.
+/// EPS-73: a Service made again is new; one that changes is not.
 #[test]
 fn only_making_a_service_dates_it() {
     let mut watched = Watched::new();
@@ -64,7 +64,7 @@ fn only_making_a_service_dates_it() {
     assert_eq!(watched.0.look(&again, &pods).0, Some(time(30)));
 }
 
-/// 86: other Services stay known. The memory of one that failed does not advance.
+/// EPS-86: other Services stay known. The memory of one that failed does not advance.
 #[test]
 fn a_failed_look_is_not_remembered() {
     let mut watched = Watched::new();
