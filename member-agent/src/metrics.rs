@@ -1,5 +1,5 @@
-//! The two latency histograms of the original, with its names, labels, buckets and cap (spec
-//! section 6). Everything finer is in the runtime's stage histogram.
+//! The two latency histograms of the original, with its names, labels, buckets and cap
+//! (docs/design/contract.md#latency-samples). Everything finer is in the runtime's stage histogram.
 
 use std::collections::HashMap;
 use std::sync::Arc;

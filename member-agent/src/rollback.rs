@@ -1,9 +1,9 @@
 //! Preparing a member for Go agents, as a command that ends.
 //!
-//! Our exported slices carry nothing of ours (design rule 5). A Go agent knows the copy of a slice by
-//! an annotation on the slice, and takes every copy whose slice lacks it for a leftover: it would
-//! delete the copy and export the slice anew under another name, a gap for every importer. So the
-//! annotation is written once, between the end of our agent and the start of the other.
+//! Exported slices carry nothing of this agent (docs/design/rules.md#user-objects). A Go agent knows the copy of a slice
+//! by an annotation on the slice, and takes every copy whose slice lacks it for a leftover: it would delete the copy and
+//! export the slice anew under another name, a gap for every importer. So the annotation is written once, between the end
+//! of this agent and the start of the other.
 
 mod unknown;
 

@@ -1,5 +1,5 @@
-//! The controller against a model API server. Comments that begin with an id (HMC-1) name the scenario of the
-//! specification that the test shows.
+//! The controller against a model API server. Comments that begin with a code (HMC-1) name the case of
+//! docs/design/contract.md that the test shows.
 
 mod force_delete;
 mod heartbeat;

@@ -1,6 +1,6 @@
 //! The winner of a conflict goes, and the next one takes over without a gap in service.
 //!
-//! A loser's slices are not on the hub (spec section 4): it publishes them once it reads that it is
+//! A loser's slices are not on the hub (docs/design/rules.md#conflicts): it publishes them once it reads that it is
 //! accepted. Until they are there, importers keep the endpoints they have, for a short time: a
 //! successor that never comes must not keep a black hole alive. The time is counted from what the
 //! hub stores, so a restart does not start it anew.

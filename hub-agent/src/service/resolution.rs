@@ -17,7 +17,7 @@ use super::conflict;
 use super::state::{Owned, ServiceState};
 use super::withdraw;
 
-/// "Waiting" is written only after it has lasted this long (design 3a).
+/// "Waiting" is written only after it has lasted this long (docs/design/rules.md#waiting-statuses).
 pub(super) const PATIENCE: Duration = Duration::from_millis(500);
 
 /// An export, and whose it is.
@@ -41,7 +41,7 @@ pub struct PortResolution<'a> {
 /// Decides; `None` where nobody exports the Service.
 ///
 /// The ports in force stay as long as a live export has them; otherwise the oldest export decides
-/// (design rule 13).
+/// (docs/design/rules.md#conflicts).
 pub fn resolve<'a>(state: &ServiceState<'a>) -> Option<PortResolution<'a>> {
     let in_force = state.import.map(|import| import.object.status.ports.as_slice());
     let in_force = in_force.filter(|ports| !ports.is_empty());

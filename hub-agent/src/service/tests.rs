@@ -1,5 +1,5 @@
-//! The controller against a model API server, a file per behaviour. Comments that begin with an id (HISE-1)
-//! name the scenario of the specification that the test shows.
+//! The controller against a model API server, a file per behaviour. Comments that begin with a code (HISE-1)
+//! name the case of docs/design/contract.md that the test shows.
 
 mod adoption;
 mod conflicts;

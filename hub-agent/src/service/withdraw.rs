@@ -1,5 +1,5 @@
 //! Nobody exports the Service any more, or the hub has no place for it: everything made for it goes,
-//! in the order of design 3a.
+//! in the order of docs/design/rules.md#withdrawal.
 //!
 //! Grants and copies first, then the claim with the ServiceImport, the exports' finalizers last.
 

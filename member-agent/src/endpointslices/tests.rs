@@ -1,5 +1,5 @@
-//! The controller as the engine drives it, against a model of an API server. Numbers are those of the cases of the original
-//! controller's tests (spec section 20.6).
+//! The controller as the engine drives it, against a model of an API server. Codes in doc comments (EPS-82) are
+//! those of docs/design/contract.md#endpointslices.
 
 mod hints;
 mod networks;

@@ -72,8 +72,8 @@ pub(super) fn withdraw(state: &ServiceState<'_>, plan: &mut Plan) -> Vec<StepId>
     deletes.into_iter().map(|step| plan.push(step)).collect()
 }
 
-/// Slices that the hub carries, or may carry. Imported ones never leave again (spec section 5). Of a
-/// Service with endpoints on a secondary network, those on it and no others.
+/// Slices that the hub carries, or may carry. Imported ones never leave again
+/// (docs/design/contract.md#exportable). Of a Service with endpoints on a secondary network, those on it and no others.
 fn exportable<'a>(state: &ServiceState<'a>) -> impl Iterator<Item = &'a Object<EndpointSlice>> {
     state.slices.iter().copied().filter(|slice| {
         !slice.meta.is_terminating()

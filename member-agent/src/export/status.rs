@@ -17,7 +17,7 @@ use super::internal;
 use super::state::ServiceState;
 use crate::endpointslices;
 
-/// "Waiting" is written only after it has lasted this long (design 3a).
+/// "Waiting" is written only after it has lasted this long (docs/design/rules.md#waiting-statuses).
 const PATIENCE: Duration = Duration::from_millis(500);
 
 type Export = Object<ServiceExport>;

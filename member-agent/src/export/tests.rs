@@ -1,6 +1,6 @@
 //! The export controller against model API servers, a file per behaviour.
 //!
-//! Doc comments begin with the scenario of the specification that a test shows. Those of the
+//! Doc comments begin with the case of docs/design/contract.md that a test shows. Those of the
 //! original's DNS-based balancing have no test, because that is not built: MSE-6 (the weight is
 //! copied to the hub), MSE-16 and MSE-20 (addresses and names in the cloud).
 

@@ -1,6 +1,6 @@
 //! External workloads against a model API server, a file per behaviour.
 //!
-//! Doc comments begin with the scenario of the specification that a test shows (EW-1 to EW-39).
+//! Doc comments begin with the case of docs/design/contract.md that a test shows (EW-1 to EW-39).
 
 mod absence;
 mod dirty;

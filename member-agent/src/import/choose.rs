@@ -23,7 +23,7 @@ pub(super) fn holder<'a>(state: &ServiceState<'a>) -> Option<&'a Mcs> {
 }
 
 /// Name of the derived Service: the one it has, else the candidate that the label names, if it is
-/// free, else the first free candidate (design rule 6).
+/// free, else the first free candidate (docs/design/rules.md#names).
 ///
 /// The label is followed to no Service but one that is proven to be the MultiClusterService's own;
 /// whatever else it names is nobody's business of ours.

@@ -1,4 +1,5 @@
-//! Samples of how long endpoint changes take from one cluster to this one (spec 6.2).
+//! Samples of how long endpoint changes take from one cluster to this one 
+//! (docs/design/contract.md#latency-samples).
 //!
 //! The mark of what was counted last is an annotation on the imported slice, in the write that
 //! carries the endpoints; a copy on the hub that a Go agent counted says so itself.

@@ -60,7 +60,7 @@ pub(super) fn sync(
     }
 }
 
-/// The import's finalizer is set before the request (design rule 1).
+/// The import's finalizer is set before the request (docs/design/rules.md#finalizers).
 fn request(
     state: &ServiceState<'_>,
     holder: &Mcs,

@@ -2,7 +2,7 @@
 //!
 //! Whoever exported it is another cluster, and the hub may pass on anything. What the API server
 //! would refuse must not hold up the rest of a slice, and addresses that lead back into this
-//! cluster's nodes or to everybody must not become endpoints (reliability C6, S25): they are left
+//! cluster's nodes or to everybody must not become endpoints (C6, S25): they are left
 //! out, the user is told, the rest is imported.
 
 use std::borrow::Cow;

@@ -1,5 +1,5 @@
 //! The EndpointSliceImport controller: slices that the hub distributed, bound to the derived
-//! Service (spec 3.8 and 6.2).
+//! Service.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -77,7 +77,7 @@ pub(super) fn sync(
     plan.steps.extend(orphans.into_iter().filter_map(delete));
 }
 
-/// The guards of spec 3.8 rows 4 and 5. The label is right when nothing has to be written to the
+/// What a slice needs to bind (MESI-2, MESI-4, MESI-5). The label is right when nothing has to be written to the
 /// MultiClusterService; until then the next plan binds.
 fn binding<'a>(state: &ServiceState<'_>, prepared: Option<(&'a Mcs, &'a Prepared)>) -> Binding<'a> {
     let Some((holder, prepared)) = prepared else { return Binding::Unbound };

@@ -133,7 +133,7 @@ impl<'a> ServiceState<'a> {
     }
 
     /// Services whose labels point back to a MultiClusterService and whose mark is another's. They are
-    /// left alone (design 3a).
+    /// left alone (docs/design/rules.md#waiting-statuses).
     pub(super) fn estranged_from(&self, mcs: &Mcs) -> Vec<&'a Object<Service>> {
         let index = ServiceIndex::DerivedFor(mcs.name.clone());
         let services = self.snapshot.services.by(&index);

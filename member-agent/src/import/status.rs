@@ -19,7 +19,7 @@ use serde_json::json;
 use super::state::{Mcs, ServiceState};
 use super::system_namespace::SystemNamespaceError;
 
-/// "Waiting" is written only after it has lasted this long (design 3a).
+/// "Waiting" is written only after it has lasted this long (docs/design/rules.md#waiting-statuses).
 const PATIENCE: Duration = Duration::from_millis(500);
 
 /// The import is live; addresses of its derived Service are the user's to use.

@@ -1,5 +1,5 @@
-//! The import controller against model API servers, a file per behaviour. Tests of a scenario of the
-//! specification begin with its number.
+//! The import controller against model API servers, a file per behaviour. Tests of a case of
+//! docs/design/contract.md begin with its code.
 
 mod binding;
 mod content;

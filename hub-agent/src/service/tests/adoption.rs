@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::world::{World, in_member, of_shop, port, reference, shop};
 
 /// What a Go fleet has for "team/shop": "c" and then "a" export it, "d" exports other ports, "b" holds
-/// the import. Written from the specification: 1.2 to 1.8, 2.2, 3.1 to 3.4 and 8.1.
+/// the import.
 fn go_fleet() -> World {
     let mut world = World::new();
     let condition = |status: &str, reason: &str, message: &str| {
@@ -82,7 +82,7 @@ fn a_go_hubs_objects_are_taken_over_without_a_storm() {
     assert!(world.message("d").contains("cluster c, which exports it since"));
 }
 
-/// The other way: what a Go hub compares is as it would write it (contract of section 11).
+/// The other way: what a Go hub compares is as it would write it (docs/design/contract.md#wire).
 #[test]
 fn a_go_hub_finds_what_it_expects() {
     let mut world = World::shared();

@@ -1,7 +1,7 @@
 //! With `--exclusive-imports` one member at a time imports a Service, as with the original.
 //!
 //! The original takes its finalizer off a request that waits; here it stays until the request is
-//! deleted (design 3a). It lets any of those that wait take over; here it is the oldest.
+//! deleted (docs/design/rules.md#finalizers). It lets any of those that wait take over; here it is the oldest.
 
 use fleet_api::{annotations, finalizers, kinds};
 use fleet_model_server::execute;

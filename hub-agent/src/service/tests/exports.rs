@@ -34,8 +34,8 @@ fn an_export_without_an_import_is_let_go() {
     assert!(!world.exists(kinds::INTERNAL_SERVICE_EXPORT, &of_shop("a")));
 }
 
-/// HISE-2: the last exporter takes the import along and goes last. Design 3a: the status is not
-/// emptied before, because the import goes as a whole.
+/// HISE-2: the last exporter takes the import along and goes last. The status is not emptied before
+/// (docs/design/rules.md#withdrawal), because the import goes as a whole.
 #[test]
 fn the_last_exporter_takes_the_import_along() {
     let mut world = World::shared();
@@ -202,8 +202,8 @@ fn an_import_that_nobody_exports_goes() {
     assert!(world.import().is_none());
 }
 
-/// HSI-2: of two live exports with different ports the older one wins (design rule 13; the original
-/// takes either); one that is being deleted and one of another Service have no say.
+/// HSI-2: of two live exports with different ports the older one wins (docs/design/rules.md#conflicts;
+/// the original takes either); one that is being deleted and one of another Service have no say.
 #[test]
 fn the_oldest_export_decides() {
     let mut world = World::new();

@@ -11,8 +11,8 @@ use crate::service::handover::{LEAVING, PUBLISHING};
 const OF_WINNER: &str = "fleet-member-b/a-s1";
 const OF_NEXT: &str = "fleet-member-b/c-s2";
 
-/// "a" is imported by "b", and "c" waits with other ports. Its slices are not on the hub, as spec
-/// section 4 has it.
+/// "a" is imported by "b", and "c" waits with other ports. Its slices are not on the hub
+/// (docs/design/rules.md#conflicts).
 fn conflict() -> World {
     let mut world = World::shared();
     world.export("c", 81);

@@ -76,7 +76,7 @@ fn heartbeats_touch_nothing() {
     assert!((world.metric(synced) - before).abs() < 0.1);
 }
 
-/// 101, 102: hints come when all nodes have zones, and go when one is lost.
+/// EPS-101, EPS-102: hints come when all nodes have zones, and go when one is lost.
 #[test]
 fn hints_follow_the_capacity_of_the_nodes() {
     let mut world = spread();
@@ -110,7 +110,7 @@ fn traffic_distribution_hints_are_no_ended_ones() {
     assert!(world.events.is_empty(), "{:?}", world.events);
 }
 
-/// 60: the annotation is taken away, or says something else: the hints go, and the user is told once.
+/// EPS-60: the annotation is taken away, or says something else: the hints go, and the user is told once.
 #[test]
 fn hints_end_with_the_annotation() {
     for annotations in [json!({}), json!({ "service.kubernetes.io/topology-mode": "Disabled" })] {

@@ -11,7 +11,7 @@ use super::world::{World, pod};
 
 const TRIGGER: &str = "endpoints.kubernetes.io/last-change-trigger-time";
 
-/// 82, 83: a Service without selector, and one that is another name, keep the slices they have, and get none.
+/// EPS-82, EPS-83: a Service without selector, and one that is another name, keep the slices they have, and get none.
 #[test]
 fn services_that_select_nothing_are_left_alone() {
     for spec in [json!({ "selector": {} }), json!({ "type": "ExternalName" })] {
@@ -22,7 +22,7 @@ fn services_that_select_nothing_are_left_alone() {
     }
 }
 
-/// 84: a Service being deleted gets no new slice.
+/// EPS-84: a Service being deleted gets no new slice.
 #[test]
 fn a_service_being_deleted_gets_no_slice() {
     let mut world = World::with_service(Mode::All);
@@ -32,7 +32,7 @@ fn a_service_being_deleted_gets_no_slice() {
     assert!(world.follow().is_empty());
 }
 
-/// 85: no pods: one empty slice, dated by the Service.
+/// EPS-85: no pods: one empty slice, dated by the Service.
 #[test]
 fn a_service_without_pods_has_an_empty_slice() {
     let mut world = World::with_service(Mode::All);
@@ -47,7 +47,7 @@ fn a_service_without_pods_has_an_empty_slice() {
     assert_eq!(slice["metadata"]["ownerReferences"][0]["name"], "web");
 }
 
-/// 86: a missing Service is nothing to do, and its share of the gauges goes.
+/// EPS-86: a missing Service is nothing to do, and its share of the gauges goes.
 #[test]
 fn a_missing_service_is_forgotten() {
     let mut world = World::with_service(Mode::All);
@@ -59,7 +59,7 @@ fn a_missing_service_is_forgotten() {
     assert!(world.metric("endpoint_slice_controller_endpoints_desired").abs() < 0.1);
 }
 
-/// 87: the pod that matches, and no other.
+/// EPS-87: the pod that matches, and no other.
 #[test]
 fn only_what_is_selected_becomes_an_endpoint() {
     let mut world = World::with_service(Mode::All);
@@ -74,7 +74,7 @@ fn only_what_is_selected_becomes_an_endpoint() {
     assert_eq!((&endpoint["nodeName"], &endpoint["zone"]), (&json!("node-a"), &json!("a")));
 }
 
-/// 89: slices of other managers are not ours to touch.
+/// EPS-89: slices of other managers are not ours to touch.
 #[test]
 fn slices_of_others_stay() {
     let mut world = World::with_service(Mode::All);
@@ -90,7 +90,7 @@ fn slices_of_others_stay() {
     assert_eq!(world.slices().len(), 3);
 }
 
-/// 90: a slice that is no longer ours is replaced.
+/// EPS-90: a slice that is no longer ours is replaced.
 #[test]
 fn a_slice_given_away_is_replaced() {
     let mut world = World::with_service(Mode::All);
@@ -121,7 +121,7 @@ fn tampering_is_undone() {
     assert_eq!(world.addresses(), ["10.1.0.1"]);
 }
 
-/// 93, 94: terminating pods, ready and not.
+/// EPS-93, EPS-94: terminating pods, ready and not.
 #[test]
 fn a_terminating_pod_is_not_ready_and_may_serve() {
     let mut world = World::with_service(Mode::All);
@@ -138,7 +138,7 @@ fn a_terminating_pod_is_not_ready_and_may_serve() {
     assert_eq!(world.endpoints()[0]["conditions"], expected(false));
 }
 
-/// 74: a pod that changes its labels leaves one Service and joins another.
+/// EPS-74: a pod that changes its labels leaves one Service and joins another.
 #[test]
 fn labels_move_a_pod_between_services() {
     let mut world = World::with_service(Mode::All);
@@ -156,8 +156,8 @@ fn labels_move_a_pod_between_services() {
     assert_eq!((of(&world, "web"), of(&world, "mail")), (0, 1));
 }
 
-/// 56: the Service that a slice is of is named by a label; without it, or with an empty one, nobody's slices are touched.
-/// 88: nor are those that are going already.
+/// EPS-56: the Service that a slice is of is named by a label; without it, or with an empty one, no slices are touched.
+/// EPS-88: nor are those that are going already.
 #[test]
 fn slices_of_no_service_and_those_that_go_are_left_alone() {
     let mut world = World::with_service(Mode::All);
@@ -183,7 +183,7 @@ fn slices_of_no_service_and_those_that_go_are_left_alone() {
     assert!(world.follow().is_empty());
 }
 
-/// 97 to 99: three changes, 100 ms or a second apart, of pods that come, turn and go.
+/// EPS-97 to EPS-99: three changes, 100 ms or a second apart, of pods that come, turn and go.
 #[test]
 fn changes_of_pods_wait_for_each_other() {
     let (soon, second) = (Duration::from_millis(100), Duration::from_secs(1));
@@ -230,7 +230,7 @@ fn a_change_of_the_service_does_not_wait() {
     assert_eq!(world.work(&mut queue, now + Duration::from_secs(1)), 0);
 }
 
-/// 97 to 99: what happens while nobody looks is one write.
+/// EPS-97 to EPS-99: what happens while nobody looks is one write.
 #[test]
 fn many_changes_are_one_write() {
     let mut world = World::with_service(Mode::All);
@@ -248,7 +248,8 @@ fn many_changes_are_one_write() {
     assert!((world.metric(&changes("update")) - 2.0).abs() < 0.1);
 }
 
-/// 73: a write is dated by the turn of the pod that it shows; one without such a turn by nothing, also after a restart.
+/// EPS-73: a write is dated by the turn of the pod that it shows; one without such a turn by nothing, also after a
+/// restart.
 #[test]
 fn a_write_is_dated_by_what_it_answers() {
     let mut world = World::with_service(Mode::All);

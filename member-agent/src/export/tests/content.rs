@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::world::{World, slice};
 
 /// MES-12: a slice of an accepted export. Its copy has a name of its own and the full reference; the
-/// slice itself stays as it is (design rule 5): no unique name, no last-seen annotations.
+/// slice itself stays as it is (docs/design/rules.md#user-objects): no unique name, no last-seen annotations.
 #[test]
 fn the_copy_of_a_slice_says_whose_it_is() {
     let world = World::exported();

@@ -13,7 +13,7 @@ fn foreign_export(service: &ObjectName) -> Value {
     json!({ "spec": { "ports": [], "serviceReference": reference } })
 }
 
-/// S19, spec section 9, row 24: both want the name `a-b-c`; who was first keeps it.
+/// S19, docs/original.md row 24: both want the name `a-b-c`; who was first keeps it.
 #[test]
 fn services_whose_names_collide_are_both_exported() {
     let mut world = World::new();

@@ -1,4 +1,4 @@
-//! One sample of the export histogram per generation of an export (spec section 6.1).
+//! One sample of the export histogram per generation of an export (docs/design/contract.md#latency-samples).
 
 use fleet_api::kinds;
 use serde_json::{Value, json};

@@ -191,7 +191,7 @@ fn a_recreated_service_waits_for_its_predecessor() {
     assert_eq!(world.internal().unwrap()["spec"]["serviceReference"]["uid"], uid);
 }
 
-/// Types of section 5 that are exportable, with or without a selector.
+/// Types that are exportable (docs/design/contract.md#exportable), with or without a selector.
 #[test]
 fn every_service_with_an_address_is_exportable() {
     for spec in [
@@ -207,7 +207,7 @@ fn every_service_with_an_address_is_exportable() {
     }
 }
 
-/// Spec section 5, last row: it would send imported slices round in circles.
+/// docs/design/contract.md#exportable, last row: it would send imported slices round in circles.
 #[test]
 fn nothing_leaves_from_the_system_namespace() {
     let mut world = World::new();

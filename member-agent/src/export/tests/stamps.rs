@@ -1,4 +1,4 @@
-//! The time since which a generation is exported (reliability M6).
+//! The time since which a generation is exported (M6).
 
 use fleet_api::kinds;
 use jiff::Timestamp;

@@ -102,7 +102,7 @@ fn a_recreated_export_waits_for_its_predecessor_and_its_verdict() {
     assert_eq!(world.copies().len(), 1);
 }
 
-/// Spec section 9, row 18: else the next export would skip the hub's verdict.
+/// docs/original.md row 18: else the next export would skip the hub's verdict.
 #[test]
 fn the_verdict_is_reset_when_the_service_is_withdrawn() {
     let mut world = World::exported();

@@ -81,7 +81,7 @@ fn a_name_less_is_a_change() {
     assert!(changed(|spec| spec["ports"][0]["name"] = json!(null)));
 }
 
-/// Decision 11: ports of one number differ by their protocol.
+/// EW-D11: ports of one number differ by their protocol.
 #[test]
 fn another_protocol_is_a_change() {
     assert!(changed(|spec| spec["ports"][0]["protocol"] = json!("UDP")));
@@ -142,7 +142,7 @@ fn a_label_touches_only_whose_selection_changes() {
     assert_eq!(world.touched(label("prod")), ["prod", "staging"]);
 }
 
-/// Decision 2: the zone is a label, but part of the endpoint.
+/// EW-D2: the zone is a label, but part of the endpoint.
 #[test]
 fn a_zone_touches_the_service() {
     let zone = |vm: &mut Value| {
@@ -152,7 +152,7 @@ fn a_zone_touches_the_service() {
     assert_eq!(touched, ["shop"]);
 }
 
-/// Section 4.2: machines that come, also empty ones, and machines that go.
+/// Machines that come, also empty ones, and machines that go.
 #[test]
 fn machines_that_come_and_go_touch_who_selects_them() {
     let mut world = world();
@@ -163,7 +163,7 @@ fn machines_that_come_and_go_touch_who_selects_them() {
     assert_eq!(world.touched(|world| world.delete(kinds::EXTERNAL_WORKLOAD, "vm")), ["shop"]);
 }
 
-/// Section 4.4: what somebody does to a slice of ours touches the Services that it named and names.
+/// What somebody does to a slice of ours touches the Services that it named and names.
 #[test]
 fn a_tampered_slice_touches_its_services() {
     let mut world = world();
@@ -189,7 +189,7 @@ fn a_tampered_slice_touches_its_services() {
     assert_eq!(world.touched(foreign), [""; 0], "slices of others are nobody's business");
 }
 
-/// Section 4.1: Services of kube-system do not count by themselves, but their workloads do.
+/// Services of kube-system do not count by themselves, but their workloads do.
 #[test]
 fn kube_system_is_looked_at_for_its_workloads_only() {
     let mut world = world();

@@ -87,7 +87,7 @@ fn behind_a_headless_service_machines_have_host_names() {
     let slice = world.slice();
     assert_eq!(endpoints(&slice)[0]["hostname"], "vm");
     assert_eq!(slice["metadata"]["labels"]["service.kubernetes.io/headless"], "");
-    // Decision 8: the server would refuse the slice.
+    // EW-D8: the server would refuse the slice.
     world.add("vm.example", machine(&["192.0.2.2"]), true);
     world.settle();
     assert!(endpoints(&world.slice())[1]["hostname"].is_null());
@@ -121,7 +121,7 @@ fn a_zone_is_taken_over() {
     assert!(slice["metadata"]["generation"].as_i64() > before);
 }
 
-/// Decision 7: what is no address of an endpoint is left out, and its user is told.
+/// EW-D7: what is no address of an endpoint is left out, and its user is told.
 #[test]
 fn an_unusable_address_does_not_spoil_the_slice() {
     for wrong in

@@ -80,7 +80,7 @@ fn another_port_takes_as_many_writes_as_there_are_slices() {
     assert!(world.slices().iter().all(|slice| slice["ports"][0]["port"] == 81));
 }
 
-/// EW-37: a label of the Service is on all slices; decision 3: and goes with it.
+/// EW-37: a label of the Service is on all slices; EW-D3: and goes with it.
 #[test]
 fn labels_of_the_service_are_on_its_slices() {
     let mut world = full();

@@ -55,7 +55,7 @@ fn machines_of_different_numbers_are_in_different_slices() {
     assert_eq!(all, [8080, 8081, 8082, 8083, 8084]);
 }
 
-/// Section 7.3: a port that the machine does not serve is left out, the machine stays.
+/// A port that the machine does not serve is left out, the machine stays.
 #[test]
 fn a_port_that_is_not_served_is_left_out() {
     for (ports, wanted) in [
@@ -73,7 +73,7 @@ fn a_port_that_is_not_served_is_left_out() {
     }
 }
 
-/// Decision 1: a port without a name, which the server stores as an empty one, is no reason to write.
+/// EW-D1: a port without a name, which the server stores as an empty one, is no reason to write.
 #[test]
 fn absent_and_empty_names_are_the_same() {
     let port = json!([{ "port": 80, "targetPort": 8080 }]);

@@ -61,7 +61,7 @@ fn a_label_that_names_no_service_is_rewritten() {
     }
 }
 
-/// Reliability S11, F33: a label selects no victim.
+/// S11, F33: a label selects no victim.
 #[test]
 fn a_tampered_derived_label_is_rewritten_and_its_victim_untouched() {
     let mut world = World::importing();
@@ -136,7 +136,7 @@ fn marks_of_a_derived_service_heal_one_at_a_time() {
     }
 }
 
-/// Reliability F33: each mark on the MultiClusterService, removed or altered, heals, and nothing is made anew.
+/// F33: each mark on the MultiClusterService, removed or altered, heals, and nothing is made anew.
 #[test]
 fn marks_of_an_mcs_heal_one_at_a_time() {
     type Change = fn(&mut Value);
@@ -162,7 +162,7 @@ fn marks_of_an_mcs_heal_one_at_a_time() {
     }
 }
 
-/// Reliability S11: a derived Service whose uid was altered is nobody's to change or delete. The
+/// S11: a derived Service whose uid was altered is nobody's to change or delete. The
 /// import goes on under the next name, the user is told, and what is left goes with the MultiClusterService (S17).
 #[test]
 fn a_derived_service_with_an_altered_uid_is_left_alone() {
@@ -190,7 +190,7 @@ fn a_derived_service_with_an_altered_uid_is_left_alone() {
 }
 
 /// One that is older than the MultiClusterService it points back to was made for an earlier MultiClusterService of the name, which
-/// went without taking it along: it is replaced (reliability S17).
+/// went without taking it along: it is replaced (S17).
 #[test]
 fn a_derived_service_of_an_earlier_mcs_is_replaced() {
     let mut world = World::importing();
@@ -221,7 +221,7 @@ fn alter_uid(world: &mut World) {
     });
 }
 
-/// A Service whose annotation alone names the import is nobody's to delete (reliability S11).
+/// A Service whose annotation alone names the import is nobody's to delete (S11).
 #[test]
 fn a_service_without_the_uid_of_an_mcs_is_no_orphan() {
     let mut world = World::new();

@@ -156,7 +156,7 @@ fn origins_alone_are_not_worth_a_write() {
     assert!(world.plan().is_empty());
 }
 
-/// Reliability C6, S26: what no cluster should take is left out, told, and written once.
+/// C6, S26: what no cluster should take is left out, told, and written once.
 #[test]
 fn bad_endpoints_are_left_out_and_the_user_is_told() {
     let mut world = World::importing();

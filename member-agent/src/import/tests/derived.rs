@@ -1,4 +1,4 @@
-//! The derived Service: content, name, and what of it the user reads (spec 3.14, 2.3).
+//! The derived Service: content, name, and what of it the user reads.
 
 use fleet_api::{ObjectName, annotations, events, kinds, labels, names};
 use serde_json::{Value, json};
@@ -215,7 +215,7 @@ fn when_all_names_are_taken_the_mcs_says_so() {
 }
 
 /// MCS-9: without exporters the derived Service goes, whether or not it still is there, and the
-/// address with it. The label stays: it is output only (design 3a).
+/// address with it. The label stays: it is output only (docs/design/rules.md#derived-service-label).
 #[test]
 fn a_lost_import_takes_service_and_address_along() {
     for gone_already in [false, true] {

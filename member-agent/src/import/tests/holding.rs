@@ -1,4 +1,4 @@
-//! One import, one holder: who waits is told for whom (spec 3.14, 1.5).
+//! One import, one holder: who waits is told for whom.
 
 use fleet_api::{ObjectName, annotations, events, finalizers, kinds};
 use serde_json::{Value, json};
@@ -70,7 +70,7 @@ fn a_foreign_import_is_not_taken() {
     }
 }
 
-/// Reliability F33: an import that loses its owner reference gets it back, and nothing is withdrawn.
+/// F33: an import that loses its owner reference gets it back, and nothing is withdrawn.
 /// References of others stay.
 #[test]
 fn an_import_whose_owner_was_removed_is_owned_again() {

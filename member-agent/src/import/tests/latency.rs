@@ -1,4 +1,4 @@
-//! Samples of the latency histogram (spec 6.2, reliability M1 to M7).
+//! Samples of the latency histogram (docs/design/contract.md#latency-samples, M1 to M7).
 
 use fleet_api::{annotations, kinds};
 use fleet_model_server::execute;
@@ -85,7 +85,7 @@ fn lately() -> Value {
     json!("2025-12-31T23:59:58Z")
 }
 
-/// The matrix of spec 6.2: no export time, no sample; skew counts as a second, and all that is too
+/// No export time, no sample; skew counts as a second, and all that is too
 /// long as the cap.
 #[test]
 fn durations_are_counted_within_bounds() {

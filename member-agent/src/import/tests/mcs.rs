@@ -1,4 +1,4 @@
-//! The life of a MultiClusterService: made, granted, re-pointed, deleted (spec 3.14).
+//! The life of a MultiClusterService: made, granted, re-pointed, deleted.
 
 use fleet_api::{ObjectName, events, finalizers, kinds, labels};
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use super::{World, derived, granted, request, shop};
 
 /// MCS-1: a new MultiClusterService gets finalizer, label and a ServiceImport of its own, says
 /// Unknown, and has no derived Service. It holds without an answer of the hub. Here the
-/// `derived-service` label comes with the finalizer (design 3a).
+/// `derived-service` label comes with the finalizer (docs/design/rules.md#derived-service-label).
 #[test]
 fn a_new_mcs_asks_and_waits() {
     let mut world = World::new();

@@ -63,7 +63,7 @@ fn a_missing_system_namespace_is_told() {
     assert_eq!(world.valid(&shop()).0, "True");
 }
 
-/// Reliability S31: nothing is created in the system namespace while it is being deleted.
+/// S31: nothing is created in the system namespace while it is being deleted.
 #[test]
 fn a_terminating_system_namespace_takes_nothing_new() {
     let mut world = World::importing();
@@ -88,7 +88,7 @@ fn a_terminating_system_namespace_takes_nothing_new() {
     assert_eq!(world.valid(&shop()).0, "True");
 }
 
-/// Reliability S31: in a user's namespace that is being deleted nothing is created, no Event
+/// S31: in a user's namespace that is being deleted nothing is created, no Event
 /// either, and everything made for it goes.
 #[test]
 fn a_terminating_user_namespace_is_left() {

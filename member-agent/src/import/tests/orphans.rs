@@ -1,4 +1,4 @@
-//! Imported slices whose copies on the hub vanish without a word (reliability S21).
+//! Imported slices whose copies on the hub vanish without a word (S21).
 
 use fleet_api::{ObjectName, events, kinds};
 use serde_json::{Value, json};

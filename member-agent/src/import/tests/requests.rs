@@ -1,4 +1,4 @@
-//! The ServiceImport of this cluster and the request for it on the hub (spec 3.11, 3.13).
+//! The ServiceImport of this cluster and the request for it on the hub.
 
 use fleet_api::{ObjectName, finalizers, kinds};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! What the hub distributed becomes slices of this cluster (spec 3.8).
+//! What the hub distributed becomes slices of this cluster.
 
 use fleet_api::{annotations, finalizers, kinds, labels};
 use serde_json::{Value, json};
@@ -76,7 +76,7 @@ fn nothing_is_imported_into_a_terminating_derived_service() {
 }
 
 /// MESI-6: an imported slice has addresses, ports with appProtocol and both labels; its copy has
-/// the finalizer. The mark of what was measured is on the slice, not on the copy (design rule 11).
+/// the finalizer. The mark of what was measured is on the slice, not on the copy (docs/design/rules.md#latency).
 #[test]
 fn an_import_binds_addresses_ports_and_labels() {
     let world = World::importing();
