@@ -250,7 +250,7 @@ fn a_second_wish_takes_over_when_the_first_goes() {
     assert_eq!(holds["status"]["conditions"][0]["status"], json!("True"));
 }
 
-/// The end of every interleaving and of every crash is the same (reliability L1, L12).
+/// The end of every interleaving and of every crash is the same (L1, L12).
 #[test]
 fn a_crash_at_any_write_heals_in_any_order() {
     let undisturbed = {

@@ -1,5 +1,5 @@
-//! A model of the original's member controllers: sections 3.6, 3.7, 3.10 and 3.12 (its export path)
-//! of the specification, and beside them those of imports, as far as objects show them.
+//! A model of the original's member controllers (docs/design/contract.md#controllers): those of exports, and in
+//! [`imports`] those of imports, as far as objects show them.
 //!
 //! What to do is decided by pure functions; [`Agents`] does it until nothing is left to do.
 
@@ -19,7 +19,7 @@ const SEEN_TIME: &str = "networking.fleet.azure.com/last-seen-timestamp";
 const OBSERVED_VERSION: &str = "networking.fleet.azure.com/last-observed-resource-version";
 const EXPORT_FINALIZER: &str = "networking.fleet.azure.com/svc-export-cleanup";
 
-/// What 3.6 does with a slice.
+/// What the EndpointSlice controller does with a slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Class {
     Skip,
@@ -27,7 +27,7 @@ pub(crate) enum Class {
     Export,
 }
 
-/// The classification of 3.6, first match wins.
+/// The classification of the EndpointSlice controller, first match wins (MES-1 to MES-11, MES-22).
 pub(crate) fn classify(slice: &Value, export: Option<&Value>) -> Class {
     let unless_exported =
         if annotation(slice, UNIQUE_NAME).is_some() { Class::Unexport } else { Class::Skip };
@@ -41,7 +41,7 @@ pub(crate) fn classify(slice: &Value, export: Option<&Value>) -> Class {
     if labelled && exportable && !is_terminating(slice) { Class::Export } else { unless_exported }
 }
 
-/// The collector of 3.7: whether a copy goes.
+/// The collector of leftover EndpointSliceExports: whether a copy goes (MESE-1 to MESE-4).
 pub(crate) fn is_leftover(copy: &Value, slice: Option<&Value>) -> bool {
     slice.is_none_or(|slice| annotation(slice, UNIQUE_NAME) != copy["metadata"]["name"].as_str())
 }
@@ -107,7 +107,7 @@ impl<'a> Agents<'a> {
         panic!("no rest: {:#?}", self.written);
     }
 
-    /// 3.7
+    /// The collector of leftover EndpointSliceExports.
     pub(crate) fn collect_leftovers(&mut self) {
         for (name, copy) in all(self.hub, kinds::ENDPOINT_SLICE_EXPORT) {
             let slice = referenced(&copy["spec"]["endpointSliceReference"]);
@@ -119,7 +119,7 @@ impl<'a> Agents<'a> {
         }
     }
 
-    /// 3.6
+    /// The EndpointSlice controller.
     fn export_slices(&mut self) {
         for (name, slice) in all(self.own, kinds::ENDPOINT_SLICE) {
             let service = &slice["metadata"]["labels"]["kubernetes.io/service-name"];
@@ -190,7 +190,7 @@ impl<'a> Agents<'a> {
         });
     }
 
-    /// 3.10
+    /// The InternalServiceExport controller, which reports back.
     fn report_verdicts(&mut self) {
         for (name, internal) in all(self.hub, kinds::INTERNAL_SERVICE_EXPORT) {
             if is_terminating(&internal) {
@@ -222,7 +222,7 @@ impl<'a> Agents<'a> {
         }
     }
 
-    /// 3.12, for Services that are eligible.
+    /// The ServiceExport controller, for Services that are eligible.
     fn export_services(&mut self) {
         for (name, export) in all(self.own, kinds::SERVICE_EXPORT) {
             let Some(service) = self.own.get(kinds::SERVICE, &name).cloned() else { continue };

@@ -89,7 +89,7 @@ fn in_use(member: &Member) -> Vec<Value> {
     ]
 }
 
-/// Objects of ours are what Go agents expect (3.8, 3.11, 3.13, 3.14): nothing is deleted or made
+/// Objects of ours are what Go agents expect (docs/design/contract.md#wire): nothing is deleted or made
 /// anew. They refresh the version in the request, and note on the copy what they have measured.
 #[test]
 fn an_import_of_ours_is_theirs_as_it_is() {

@@ -1,7 +1,7 @@
 //! Fleets of Go agents and ours: one takes over what the other has made, on the side of members.
 //!
-//! Objects of Go agents are written from the tables of the specification ([`shapes`]); their
-//! controllers are a small model of its rules ([`go`]).
+//! Objects of Go agents are written as those agents leave them ([`shapes`]); their controllers are a small
+//! model of their rules ([`go`]).
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -1,4 +1,4 @@
-//! A member as Go agents leave it at rest (spec sections 1 to 3).
+//! A member as Go agents leave it at rest: docs/design/contract.md#wire.
 
 use fleet_api::{ObjectName, kinds};
 use serde_json::{Value, json};
@@ -67,7 +67,7 @@ fn with_status(
 pub(crate) fn exported(member: &mut Member) {
     member.user_exports();
     let generation = json!(1);
-    // Tables 1.3 and 8.1: finalizer, two conditions, two last-seen annotations.
+    // ServiceExport: finalizer, two conditions, two last-seen annotations.
     let version = field(&member.own, kinds::SERVICE, &shop(), "/metadata/resourceVersion");
     let change = |export: &mut Value| {
         export["metadata"]["finalizers"] = json!([key("svc-export-cleanup")]);
@@ -83,7 +83,7 @@ pub(crate) fn exported(member: &mut Member) {
         ] });
     };
     member.own.edit(kinds::SERVICE_EXPORT, &shop(), change).unwrap();
-    // Table 2.2: the unique name and the last-seen annotations of the slice.
+    // EndpointSlice: the unique name and the last-seen annotations of the slice.
     let change = |slice: &mut Value| {
         slice["metadata"]["annotations"] = annotations(&[
             ("fleet-unique-name", EXPORTED),
@@ -93,7 +93,7 @@ pub(crate) fn exported(member: &mut Member) {
     };
     member.own.edit(kinds::ENDPOINT_SLICE, &slice(), change).unwrap();
 
-    // Table 1.6; observed once by the metric step of 3.10, refreshed by touches of the Service.
+    // InternalServiceExport: counted once for the metric, refreshed by touches of the Service.
     let internal = json!({
         "metadata": {
             "finalizers": [key("internal-svc-export-cleanup")],
@@ -114,7 +114,7 @@ pub(crate) fn exported(member: &mut Member) {
         )] });
     };
     member.hub.edit(kinds::INTERNAL_SERVICE_EXPORT, &on_hub("team-shop"), change).unwrap();
-    // Table 1.8; not imported yet, so without a finalizer.
+    // EndpointSliceImport: not imported yet, so without a finalizer.
     let copy = json!({ "spec": {
         "addressType": "IPv4",
         "endpoints": [{ "addresses": ["10.1.0.1"] }],
@@ -138,7 +138,7 @@ pub(crate) fn resolved() -> Value {
 /// Service desk of cluster b, imported by Go agents.
 pub(crate) fn imported(member: &mut Member) {
     let addresses = json!({ "ingress": [{ "ip": "192.0.2.7", "ipMode": "VIP" }] });
-    // Table 1.5 and both labels of 2.2.
+    // MultiClusterService, with both labels.
     let wish = json!({
         "metadata": {
             "finalizers": [key("service-resources-cleanup")],
@@ -162,7 +162,7 @@ pub(crate) fn imported(member: &mut Member) {
     member.own.create(kinds::SERVICE_IMPORT, &desk(), import).unwrap();
     with_status(member, kinds::SERVICE_IMPORT, &desk(), &resolved());
 
-    // Table 3.14 row 7.
+    // Derived Service.
     let service = json!({
         "metadata": {
             "finalizers": ["service.kubernetes.io/load-balancer-cleanup"],
@@ -183,7 +183,7 @@ pub(crate) fn imported(member: &mut Member) {
 }
 
 fn imported_slices(member: &mut Member) {
-    // Table 1.7: the request and the grant.
+    // InternalServiceImport: the request and the grant.
     let request = json!({
         "metadata": { "finalizers": [key("internalsvcimport-cleanup")] },
         "spec": {
@@ -198,7 +198,7 @@ fn imported_slices(member: &mut Member) {
     let origin = ObjectName::new("team", "desk-y1");
     let endpoints = json!([{ "addresses": ["10.2.0.1"] }]);
     let ports = json!([{ "name": "web", "protocol": "TCP", "port": 8080 }]);
-    // Table 1.8, with finalizer and the annotation of the metric step of 6.2.
+    // EndpointSliceImport, with finalizer and the annotation of what was counted for the metric.
     let copy = json!({
         "metadata": {
             "finalizers": [key("endpointsliceimport-cleanup")],
@@ -213,7 +213,7 @@ fn imported_slices(member: &mut Member) {
         },
     });
     member.hub.create(kinds::ENDPOINT_SLICE_IMPORT, &on_hub(IMPORTED), copy).unwrap();
-    // Table 3.8 row 6: two labels, endpoints without conditions.
+    // Imported EndpointSlice: two labels, endpoints without conditions.
     let slice = json!({
         "metadata": { "labels": {
             "kubernetes.io/service-name": "team-desk",

@@ -62,7 +62,7 @@ fn on_hub() -> ObjectName {
     ObjectName::new("fleet-member-a", "team-shop")
 }
 
-/// Our slices carry no unique name (design rule 5): to the original's collector every copy is a
+/// Our slices carry no unique name (docs/design/rules.md#user-objects): to the original's collector every copy is a
 /// leftover, and its slice is exported anew under another name.
 #[test]
 fn unprepared_every_copy_is_deleted() {

@@ -1,5 +1,4 @@
-//! What exporters do is followed by importers (scenarios MCS-17 and 18 of the specification; for MCS-19 see
-//! `withdrawal`).
+//! What exporters do is followed by importers (MCS-17 and MCS-18; for MCS-19 see `withdrawal`).
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
-//! Imports that wait, follow each other, or have the names of others (scenarios MCS-13 to 15 of the specification; for
-//! MCS-11, 12 and 14 see `changes` and `withdrawal`).
+//! Imports that wait, follow each other, or have the names of others (MCS-13 to MCS-15; for MCS-11, MCS-12
+//! and MCS-14 see `changes` and `withdrawal`).
 
 use anyhow::Result;
 use fleet_api::kinds;

@@ -39,7 +39,7 @@ async fn exported_slices(stage: &Stage, agents: &mut Agents) -> Result<()> {
     let found = found.context("the slice is gone")?;
     ensure!(found.annotations().get("example.com/note").is_some(), "{found:?}");
 
-    // What the original's collector compares (spec 3.7).
+    // What the original's collector compares: MESE-4.
     let copies = copies_of(stage, &namespace).await?;
     let slices = slices_of(stage, &namespace).await?;
     ensure!(copies.len() == slices.len(), "{copies:?} {slices:?}");

@@ -1,4 +1,4 @@
-//! How many API writes each operation costs, from the audit logs (design 3a).
+//! How many API writes each operation costs, from the audit logs (docs/design/rules.md#write-protocol).
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,5 @@
-//! What the original's controllers do for imports: sections 3.8, 3.11, 3.13 and 3.14.
+//! What the original's controllers do for imports: ServiceImport, InternalServiceImport, MultiClusterService and
+//! EndpointSliceImport.
 
 use fleet_api::{ObjectName, ResourceKind, kinds};
 use serde_json::{Value, json};
@@ -19,7 +20,7 @@ const OBSERVED_GENERATION: &str = "networking.fleet.azure.com/last-observed-gene
 const MANAGER: &str = "endpointsliceimport-controller.networking.fleet.azure.com";
 
 impl Agents<'_> {
-    /// 3.13
+    /// The ServiceImport controller.
     pub(super) fn request_imports(&mut self) {
         for (name, import) in all(self.own, kinds::SERVICE_IMPORT) {
             if is_terminating(&import) {
@@ -56,7 +57,7 @@ impl Agents<'_> {
         });
     }
 
-    /// 3.11
+    /// The InternalServiceImport controller, which reports back.
     pub(super) fn report_grants(&mut self) {
         for (name, request) in all(self.hub, kinds::INTERNAL_SERVICE_IMPORT) {
             let import = referenced(&request["spec"]["serviceImportReference"]);
@@ -72,7 +73,7 @@ impl Agents<'_> {
         }
     }
 
-    /// 3.14
+    /// The MultiClusterService controller.
     pub(super) fn bind_imports(&mut self) {
         for (name, wish) in all(self.own, kinds::MULTI_CLUSTER_SERVICE) {
             if is_terminating(&wish) {
@@ -202,7 +203,7 @@ impl Agents<'_> {
         });
     }
 
-    /// 3.8
+    /// The EndpointSliceImport controller.
     pub(super) fn import_slices(&mut self) {
         for (name, copy) in all(self.hub, kinds::ENDPOINT_SLICE_IMPORT) {
             let imported = ObjectName::new("fleet-system", name.name.clone());
