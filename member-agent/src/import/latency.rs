@@ -1,4 +1,4 @@
-//! Samples of how long endpoint changes take from one cluster to this one 
+//! Samples of how long endpoint changes take from one cluster to this one
 //! (docs/design/contract.md#latency-samples).
 //!
 //! The mark of what was counted last is an annotation on the imported slice, in the write that
