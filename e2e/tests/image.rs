@@ -19,11 +19,11 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use flate2::read::GzDecoder;
-use fleet_e2e::exchange::{export, import, wait_imported};
-use fleet_e2e::testbed::agents::{AgentOptions, Agents};
-use fleet_e2e::testbed::{Options, Testbed};
-use fleet_e2e::workload::{ServiceSpec, Workload};
 use fleet_image::oci::{CERTIFICATES, USER};
+use fleet_testbed::agents::{AgentOptions, Agents};
+use fleet_testbed::exchange::{export, import, wait_imported};
+use fleet_testbed::workload::{ServiceSpec, Workload};
+use fleet_testbed::{Options, Testbed};
 use serde_json::Value;
 
 const DEADLINE: Duration = Duration::from_mins(2);

@@ -12,14 +12,14 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use fleet_api::{ResourceKind, TraceContext, annotations, kinds};
-use fleet_e2e::exchange::{export, import, wait_imported};
-use fleet_e2e::objects::api;
-use fleet_e2e::otlp::{Receiver, Span};
-use fleet_e2e::testbed::agents::{Agent, AgentOptions, Agents};
-use fleet_e2e::testbed::cluster::Cluster;
-use fleet_e2e::testbed::{Options, Testbed};
-use fleet_e2e::wait::wait_for;
-use fleet_e2e::workload::{ManualService, ServiceSpec, next_address};
+use fleet_testbed::agents::{Agent, AgentOptions, Agents};
+use fleet_testbed::cluster::Cluster;
+use fleet_testbed::exchange::{export, import, wait_imported};
+use fleet_testbed::objects::api;
+use fleet_testbed::otlp::{Receiver, Span};
+use fleet_testbed::wait::wait_for;
+use fleet_testbed::workload::{ManualService, ServiceSpec, next_address};
+use fleet_testbed::{Options, Testbed};
 use kube::ResourceExt as _;
 use kube::api::{DynamicObject, ListParams};
 

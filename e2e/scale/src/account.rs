@@ -4,11 +4,11 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use fleet_e2e::scrape::Scrape;
-use fleet_e2e::testbed::Testbed;
-use fleet_e2e::testbed::agents::{Agent, Agents, Usage};
-use fleet_e2e::testbed::cluster::Cluster;
-use fleet_e2e::testbed::state::read_processes;
+use fleet_testbed::Testbed;
+use fleet_testbed::agents::{Agent, Agents, Usage};
+use fleet_testbed::cluster::Cluster;
+use fleet_testbed::scrape::Scrape;
+use fleet_testbed::state::read_processes;
 use http::Request;
 use serde::Serialize;
 

@@ -1,8 +1,8 @@
 //! The fleet that the report extrapolates to, played in full: whether the arithmetic holds.
 
 use anyhow::Result;
-use fleet_e2e::testbed::Testbed;
-use fleet_e2e::testbed::agents::Agents;
+use fleet_testbed::Testbed;
+use fleet_testbed::agents::Agents;
 use serde::Serialize;
 
 use crate::cold_start::{self, ColdStart, ENDPOINTS, IMPORTERS};

@@ -8,9 +8,9 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use fleet_api::names::SYSTEM_NAMESPACE;
 use fleet_api::{ObjectName, ResourceKind, kinds, labels};
-use fleet_e2e::testbed::Testbed;
-use fleet_e2e::testbed::join::namespace;
 use fleet_model_server::{Change, ModelServer};
+use fleet_testbed::Testbed;
+use fleet_testbed::join::namespace;
 use futures::{StreamExt, TryStreamExt, stream};
 use serde_json::{Value, json};
 

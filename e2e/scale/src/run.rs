@@ -7,8 +7,8 @@ use std::time::Instant;
 
 use anyhow::Result;
 use clap::{Parser, ValueEnum};
-use fleet_e2e::testbed::agents::{Agent, AgentOptions, Agents};
-use fleet_e2e::testbed::{Options, Testbed};
+use fleet_testbed::agents::{Agent, AgentOptions, Agents};
+use fleet_testbed::{Options, Testbed};
 use tracing_subscriber::EnvFilter;
 
 use crate::cold_start::{self, EXPORTERS, MEMBERS};

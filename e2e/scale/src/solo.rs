@@ -4,10 +4,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use fleet_api::{ResourceKind, kinds};
-use fleet_e2e::testbed::agents::{Agent, AgentOptions, Agents};
-use fleet_e2e::testbed::{Options, Testbed};
-use fleet_e2e::wait::wait_for;
 use fleet_runtime::clients::dynamic;
+use fleet_testbed::agents::{Agent, AgentOptions, Agents};
+use fleet_testbed::wait::wait_for;
+use fleet_testbed::{Options, Testbed};
 use futures::{StreamExt, TryStreamExt, stream};
 use kube::api::{DynamicObject, ListParams, PostParams};
 use serde::Serialize;

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use fleet_e2e::testbed::Testbed;
-use fleet_e2e::testbed::agents::Agents;
+use fleet_testbed::Testbed;
+use fleet_testbed::agents::Agents;
 use serde::Serialize;
 
 use crate::account::Account;

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use fleet_api::names::member_namespace;
-use fleet_e2e::audit::WriteMeter;
-use fleet_e2e::exchange;
-use fleet_e2e::proxy::Proxy;
-use fleet_e2e::testbed::agents::{Agent, AgentOptions, Agents};
-use fleet_e2e::testbed::{Testbed, rbac};
-use fleet_e2e::wait::wait_until;
-use fleet_e2e::workload::{ServiceSpec, Workload};
+use fleet_testbed::agents::{Agent, AgentOptions, Agents};
+use fleet_testbed::audit::WriteMeter;
+use fleet_testbed::exchange;
+use fleet_testbed::proxy::Proxy;
+use fleet_testbed::wait::wait_until;
+use fleet_testbed::workload::{ServiceSpec, Workload};
+use fleet_testbed::{Testbed, rbac};
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::api::rbac::v1::RoleBinding;
 use kube::Api;
@@ -155,7 +155,7 @@ async fn a_hub_that_forgot_its_history_causes_no_writes(testbed: &Testbed, agent
 /// Uid and version of every object of the fleet.
 async fn everything(testbed: &Testbed) -> BTreeMap<String, (Option<String>, Option<String>)> {
     let found = testbed.leftovers().await.unwrap();
-    let identity = |found: fleet_e2e::objects::Found| {
+    let identity = |found: fleet_testbed::objects::Found| {
         let meta = found.object.metadata.clone();
         (found.to_string(), (meta.uid, meta.resource_version))
     };

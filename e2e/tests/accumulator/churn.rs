@@ -3,9 +3,9 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use fleet_accumulator::{SourceSet, SourceSpec};
-use fleet_e2e::proxy::Proxy;
-use fleet_e2e::testbed::cluster::Cluster;
-use fleet_e2e::wait::wait_until;
+use fleet_testbed::cluster::Cluster;
+use fleet_testbed::proxy::Proxy;
+use fleet_testbed::wait::wait_until;
 use futures::future::join_all;
 use kube::api::ListParams;
 

@@ -3,9 +3,9 @@
 use std::time::Instant;
 
 use fleet_accumulator::SourceState;
-use fleet_e2e::proxy::Proxy;
-use fleet_e2e::testbed::cluster::Cluster;
-use fleet_e2e::wait::wait_until;
+use fleet_testbed::cluster::Cluster;
+use fleet_testbed::proxy::Proxy;
+use fleet_testbed::wait::wait_until;
 
 use crate::support::{Eyes, Follower, SOON, Slices, slices, until_counts, until_fresh};
 

@@ -1,9 +1,9 @@
 //! An API server that no longer knows the history which a watch wants to go on from: a real 410 Gone.
 
 use fleet_accumulator::{Object, Tracked, View};
-use fleet_e2e::proxy::Proxy;
-use fleet_e2e::testbed::cluster::Cluster;
-use fleet_e2e::wait::wait_until;
+use fleet_testbed::cluster::Cluster;
+use fleet_testbed::proxy::Proxy;
+use fleet_testbed::wait::wait_until;
 use std::sync::Arc;
 
 use crate::support::{Eyes, Follower, SOON, Seen, Slices, slices, until_counts, until_fresh};

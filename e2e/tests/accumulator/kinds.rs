@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use fleet_accumulator::{Config, SourceSet, SourceSpec, SourceState, views};
 use fleet_api::{ResourceKind, kinds};
-use fleet_e2e::objects::api;
-use fleet_e2e::proxy::Proxy;
-use fleet_e2e::testbed::cluster::Cluster;
-use fleet_e2e::testbed::{crds, join};
-use fleet_e2e::wait::wait_until;
 use fleet_model::objects::{MultiClusterService, ServiceExport};
+use fleet_testbed::cluster::Cluster;
+use fleet_testbed::objects::api;
+use fleet_testbed::proxy::Proxy;
+use fleet_testbed::wait::wait_until;
+use fleet_testbed::{crds, join};
 use futures::future::try_join_all;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::Api;

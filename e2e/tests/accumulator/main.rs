@@ -20,7 +20,7 @@ mod rights;
 mod start;
 mod support;
 
-use fleet_e2e::testbed::{Options, Testbed};
+use fleet_testbed::{Options, Testbed};
 use support::Report;
 
 #[tokio::test(flavor = "multi_thread")]

@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use fleet_accumulator::{ClusterId, Expectation, Until};
 use fleet_api::kinds;
-use fleet_e2e::proxy::Proxy;
-use fleet_e2e::testbed::cluster::Cluster;
+use fleet_testbed::cluster::Cluster;
+use fleet_testbed::proxy::Proxy;
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 
 use crate::support::{Eyes, SOON, Seen, Slices};

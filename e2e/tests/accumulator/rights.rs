@@ -2,9 +2,9 @@
 
 use fleet_accumulator::SourceState;
 use fleet_api::kinds;
-use fleet_e2e::proxy::Proxy;
-use fleet_e2e::testbed::apply::apply;
-use fleet_e2e::testbed::cluster::Cluster;
+use fleet_testbed::apply::apply;
+use fleet_testbed::cluster::Cluster;
+use fleet_testbed::proxy::Proxy;
 use k8s_openapi::api::rbac::v1::RoleBinding;
 use kube::Api;
 use kube::api::DeleteParams;

@@ -1,8 +1,8 @@
 //! An API server that is away when the accumulator starts.
 
-use fleet_e2e::proxy::Proxy;
-use fleet_e2e::testbed::cluster::Cluster;
-use fleet_e2e::wait::wait_until;
+use fleet_testbed::cluster::Cluster;
+use fleet_testbed::proxy::Proxy;
+use fleet_testbed::wait::wait_until;
 
 use crate::support::{Eyes, SOON, Slices, slices};
 

@@ -13,12 +13,12 @@ use fleet_accumulator::{
     SnapshotChange, SourceSet, SourceSpec, SourceState, Tracked, Uid, View, views,
 };
 use fleet_api::ObjectName;
-use fleet_e2e::proxy::Proxy;
-use fleet_e2e::testbed::cluster::Cluster;
-use fleet_e2e::testbed::join;
-use fleet_e2e::wait::{wait_for, wait_until};
 use fleet_model::objects::{self, EndpointSliceWire, Namespace};
 use fleet_runtime::clients;
+use fleet_testbed::cluster::Cluster;
+use fleet_testbed::join;
+use fleet_testbed::proxy::Proxy;
+use fleet_testbed::wait::{wait_for, wait_until};
 use futures::{FutureExt, StreamExt, TryStreamExt};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};

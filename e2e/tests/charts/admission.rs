@@ -1,8 +1,8 @@
 //! The Pods are as careful as the namespace asks them to be.
 
 use anyhow::{Context, Result, ensure};
-use fleet_e2e::testbed::cluster::Cluster;
-use fleet_e2e::testbed::pod::{NAMESPACE, spec_of};
+use fleet_testbed::cluster::Cluster;
+use fleet_testbed::pod::{NAMESPACE, spec_of};
 use k8s_openapi::api::core::v1::{Pod, PodSpec};
 use kube::Api;
 use kube::api::PostParams;

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use anyhow::{Result, ensure};
-use fleet_e2e::exchange::{export, import, wait_imported};
-use fleet_e2e::testbed::join::namespace;
-use fleet_e2e::testbed::pod::Running;
-use fleet_e2e::workload::{ManualService, ServiceSpec, next_address};
+use fleet_testbed::exchange::{export, import, wait_imported};
+use fleet_testbed::join::namespace;
+use fleet_testbed::pod::Running;
+use fleet_testbed::workload::{ManualService, ServiceSpec, next_address};
 use serde_json::json;
 
 use crate::admission::is_admitted;

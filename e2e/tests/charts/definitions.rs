@@ -1,8 +1,8 @@
 //! The kinds of the fleet: installed and upgraded with the chart, unless others have installed them.
 
 use anyhow::{Context, Result, ensure};
-use fleet_e2e::testbed::cluster::Cluster;
-use fleet_e2e::testbed::crds;
+use fleet_testbed::cluster::Cluster;
+use fleet_testbed::crds;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::Api;
 use serde_json::json;
@@ -37,7 +37,7 @@ pub(crate) async fn are_upgraded_with_the_chart(fleet: &Fleet) -> Result<()> {
         std::fs::write(&file, text.replacen(&format!("{first} "), "Of old, ", 1))?;
 
         let reuse = ["--reuse-values"];
-        let past = fleet_e2e::helm::Release { chart: older, ..release.clone() };
+        let past = fleet_testbed::helm::Release { chart: older, ..release.clone() };
         past.upgrade(&json!({}), &reuse).await?;
         let then = description(&find(cluster, IMPORTS).await?).unwrap_or_default();
         ensure!(then.starts_with("Of old,"), "{then}");

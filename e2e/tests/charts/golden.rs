@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use fleet_e2e::helm::chart;
+use fleet_testbed::helm::chart;
 use serde_json::{Value, json};
 
 use crate::{CHARTS, both_helms, needed, with};

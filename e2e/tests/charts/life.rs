@@ -4,11 +4,13 @@ use std::collections::BTreeSet;
 
 use anyhow::{Context, Result, ensure};
 use fleet_api::kinds;
-use fleet_e2e::exchange::{derived_service, imported_addresses, imported_slices, wait_imported};
-use fleet_e2e::objects::{api, find};
-use fleet_e2e::testbed::cluster::Cluster;
-use fleet_e2e::testbed::pod::{NAMESPACE, Running, spec_of};
-use fleet_e2e::workload::{ManualService, next_address};
+use fleet_testbed::cluster::Cluster;
+use fleet_testbed::exchange::{
+    derived_service, imported_addresses, imported_slices, wait_imported,
+};
+use fleet_testbed::objects::{api, find};
+use fleet_testbed::pod::{NAMESPACE, Running, spec_of};
+use fleet_testbed::workload::{ManualService, next_address};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::Namespace;
 use kube::Api;

@@ -18,7 +18,7 @@ mod replicas;
 mod rotation;
 mod values;
 
-use fleet_e2e::helm::Helm;
+use fleet_testbed::helm::Helm;
 use serde_json::{Value, json};
 
 const CHARTS: [&str; 2] = ["hub-agent", "member-agent"];

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use fleet_e2e::helm::{Helm, chart};
+use fleet_testbed::helm::{Helm, chart};
 use serde_json::{Value, json};
 
 use crate::{CHARTS, find, needed, of_kind, with};

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use fleet_e2e::helm::chart;
+use fleet_testbed::helm::chart;
 use serde_json::json;
 
 use crate::{CHARTS, both_helms, needed, with};

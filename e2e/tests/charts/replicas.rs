@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::mem;
 
 use anyhow::{Context, Result};
-use fleet_e2e::exchange::wait_imported;
-use fleet_e2e::testbed::cluster::Cluster;
-use fleet_e2e::testbed::pod::{NAMESPACE, Running};
-use fleet_e2e::wait::wait_for;
-use fleet_e2e::workload::{ManualService, next_address};
+use fleet_testbed::cluster::Cluster;
+use fleet_testbed::exchange::wait_imported;
+use fleet_testbed::pod::{NAMESPACE, Running};
+use fleet_testbed::wait::wait_for;
+use fleet_testbed::workload::{ManualService, next_address};
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::Api;
 use serde_json::{Value, json};

@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use anyhow::{Context, Result};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use fleet_e2e::exchange::wait_imported;
-use fleet_e2e::testbed::pod::Running;
-use fleet_e2e::testbed::rbac::member_on_hub;
-use fleet_e2e::wait::wait_until;
-use fleet_e2e::workload::{ManualService, next_address};
+use fleet_testbed::exchange::wait_imported;
+use fleet_testbed::pod::Running;
+use fleet_testbed::rbac::member_on_hub;
+use fleet_testbed::wait::wait_until;
+use fleet_testbed::workload::{ManualService, next_address};
 use serde_json::Value;
 
 use crate::crossing::{SHOP, WEB};

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use fleet_e2e::helm::chart;
+use fleet_testbed::helm::chart;
 
 use crate::CHARTS;
 

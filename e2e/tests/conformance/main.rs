@@ -15,7 +15,7 @@ mod real;
 mod simulated;
 mod transcript;
 
-use fleet_e2e::testbed::{Options, Testbed};
+use fleet_testbed::{Options, Testbed};
 use futures::StreamExt;
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
-use fleet_e2e::testbed::go_module::{KUBECTL, KUBECTL_OLDEST, Program};
+use fleet_testbed::go_module::{KUBECTL, KUBECTL_OLDEST, Program};
 
 use page::{Block, Content, blocks};
 use shell::Shell;

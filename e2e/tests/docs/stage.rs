@@ -4,13 +4,13 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use fleet_e2e::helm::{Helm, chart};
-use fleet_e2e::kubelet::Kubelet;
-use fleet_e2e::testbed::agents::find_program;
-use fleet_e2e::testbed::binaries::{self, Binaries};
-use fleet_e2e::testbed::cluster::Cluster;
-use fleet_e2e::testbed::go_module::Program;
-use fleet_e2e::testbed::{Bare, Options};
+use fleet_testbed::agents::find_program;
+use fleet_testbed::binaries::{self, Binaries};
+use fleet_testbed::cluster::Cluster;
+use fleet_testbed::go_module::Program;
+use fleet_testbed::helm::{Helm, chart};
+use fleet_testbed::kubelet::Kubelet;
+use fleet_testbed::{Bare, Options};
 use futures::future::join_all;
 use kube::config::Kubeconfig;
 

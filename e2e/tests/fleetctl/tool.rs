@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 
 use anyhow::{Context, Result, ensure};
-use fleet_e2e::testbed::Testbed;
-use fleet_e2e::testbed::cluster::Cluster;
-use fleet_e2e::wait::wait_for;
+use fleet_testbed::Testbed;
+use fleet_testbed::cluster::Cluster;
+use fleet_testbed::wait::wait_for;
 use kube::config::Kubeconfig;
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};

@@ -1,8 +1,8 @@
 //! Which of the agents has written, as the API servers saw it.
 
 use anyhow::{Context, Result, ensure};
-use fleet_e2e::audit::{AuditReader, Write};
-use fleet_e2e::testbed::{Testbed, rbac};
+use fleet_testbed::audit::{AuditReader, Write};
+use fleet_testbed::{Testbed, rbac};
 
 use crate::replicas::REPLICAS;
 

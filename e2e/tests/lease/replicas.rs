@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
-use fleet_e2e::proxy::Proxy;
-use fleet_e2e::testbed::agents::{Agent, AgentOptions, Agents};
-use fleet_e2e::testbed::{Testbed, join, kubeconfig};
-use fleet_e2e::wait::{wait_for, wait_until};
+use fleet_testbed::agents::{Agent, AgentOptions, Agents};
+use fleet_testbed::proxy::Proxy;
+use fleet_testbed::wait::{wait_for, wait_until};
+use fleet_testbed::{Testbed, join, kubeconfig};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::DEADLINE;

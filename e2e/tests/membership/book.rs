@@ -5,9 +5,9 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use fleet_api::kinds;
 use fleet_api::names::member_namespace;
-use fleet_e2e::objects::{api, edit, find};
-use fleet_e2e::testbed::cluster::Cluster;
-use fleet_e2e::wait::{wait_for, wait_until};
+use fleet_testbed::cluster::Cluster;
+use fleet_testbed::objects::{api, edit, find};
+use fleet_testbed::wait::{wait_for, wait_until};
 use kube::api::PostParams;
 use serde_json::{Value, json};
 

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 use std::process::{Child, Stdio};
 
 use anyhow::{Context, Result};
-use fleet_e2e::testbed::Testbed;
-use fleet_e2e::testbed::agents::{AGENTS_FOLDER, GRACE_PERIOD};
-use fleet_e2e::testbed::join;
-use fleet_e2e::testbed::ports::free_port;
-use fleet_e2e::testbed::process::spawn_bound;
+use fleet_testbed::Testbed;
+use fleet_testbed::agents::{AGENTS_FOLDER, GRACE_PERIOD};
+use fleet_testbed::join;
+use fleet_testbed::ports::free_port;
+use fleet_testbed::process::spawn_bound;
 
 /// A member agent in the hub's own cluster. Dropping it kills it.
 pub(crate) struct Home(Child);

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
-use fleet_e2e::testbed::Testbed;
-use fleet_e2e::testbed::agents::Agents;
+use fleet_testbed::Testbed;
+use fleet_testbed::agents::Agents;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use fleet_e2e::testbed::apply::apply;
-use fleet_e2e::testbed::policies;
-use fleet_e2e::wait::wait_for;
+use fleet_testbed::apply::apply;
+use fleet_testbed::policies;
+use fleet_testbed::wait::wait_for;
 use k8s_openapi::api::admissionregistration::v1::ValidatingAdmissionPolicy;
 use kube::Api;
 use serde_json::{Value, json};

@@ -5,9 +5,9 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail, ensure};
 use fleet_api::names::member_namespace;
 use fleet_api::{ResourceKind, kinds};
-use fleet_e2e::testbed::apply::apply;
-use fleet_e2e::testbed::policies;
-use fleet_e2e::wait::wait_until;
+use fleet_testbed::apply::apply;
+use fleet_testbed::policies;
+use fleet_testbed::wait::wait_until;
 use kube::Client;
 use serde_json::{Value, json};
 

@@ -3,7 +3,7 @@
 use anyhow::{Result, ensure};
 use fleet_api::names::member_namespace;
 use fleet_api::{ResourceKind, kinds};
-use fleet_e2e::testbed::quota;
+use fleet_testbed::quota;
 use serde_json::{Value, json};
 
 use crate::Tests;

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, bail, ensure};
 use fleet_api::ResourceKind;
-use fleet_e2e::objects::api;
+use fleet_testbed::objects::api;
 use kube::Client;
 use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
 use serde_json::{Map, Value, json};

@@ -2,9 +2,9 @@
 
 use anyhow::{Context, Result};
 use fleet_api::names::{SYSTEM_NAMESPACE, member_namespace};
-use fleet_e2e::testbed::apply::apply;
-use fleet_e2e::testbed::cluster::Cluster;
-use fleet_e2e::testbed::{Options, Testbed, join, policies, rbac};
+use fleet_testbed::apply::apply;
+use fleet_testbed::cluster::Cluster;
+use fleet_testbed::{Options, Testbed, join, policies, rbac};
 use k8s_openapi::api::authentication::v1::TokenRequest;
 use k8s_openapi::api::core::v1::ServiceAccount;
 use kube::api::PostParams;
@@ -119,5 +119,5 @@ async fn client(hub: &Cluster, namespace: &str, name: &str) -> Result<Client> {
     let token = answer.status.context("the token request has no status")?.token;
     let mut config = hub.config().clone();
     config.auth_info = AuthInfo { token: Some(token.into()), ..AuthInfo::default() };
-    fleet_e2e::testbed::client::client(&config).await
+    fleet_testbed::client::client(&config).await
 }

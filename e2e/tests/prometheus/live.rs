@@ -5,13 +5,13 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
-use fleet_e2e::exchange::{export, import, wait_imported};
-use fleet_e2e::prometheus::Prometheus;
-use fleet_e2e::testbed::agents::{Agent, AgentOptions, Agents};
-use fleet_e2e::testbed::{Options, Testbed};
-use fleet_e2e::wait::wait_until;
-use fleet_e2e::workload::{ManualService, ServiceSpec, next_address};
 use fleet_runtime::clock::Clock;
+use fleet_testbed::agents::{Agent, AgentOptions, Agents};
+use fleet_testbed::exchange::{export, import, wait_imported};
+use fleet_testbed::prometheus::Prometheus;
+use fleet_testbed::wait::wait_until;
+use fleet_testbed::workload::{ManualService, ServiceSpec, next_address};
+use fleet_testbed::{Options, Testbed};
 use jiff::SignedDuration;
 
 use super::{AGENTS, alerts, program};

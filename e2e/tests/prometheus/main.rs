@@ -17,7 +17,7 @@ const AGENTS: [&str; 2] = ["hub-agent", "member-agent"];
 
 /// A program of the package; without it one line says that the test is skipped, past the harness, which would keep it.
 fn program(name: &str) -> Option<PathBuf> {
-    let found = fleet_e2e::prometheus::program(name).unwrap();
+    let found = fleet_testbed::prometheus::program(name).unwrap();
     if found.is_none() {
         let line = format!("skipped: {name} is missing; install the package prometheus\n");
         std::io::stderr().write_all(line.as_bytes()).unwrap();

@@ -1,0 +1,47 @@
+//! Clients of the bench: the agents' client stack with the credentials of users, agents and relays.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use fleet_runtime::clients::{ClientSet, from_config};
+use kube::Config;
+use kube::config::{AuthInfo, KubeConfigOptions, Kubeconfig};
+
+use fleet_testbed::agents::Agent;
+use fleet_testbed::cluster::Cluster;
+use fleet_testbed::fleet::Fleet;
+use fleet_testbed::join;
+use fleet_testbed::kubeconfig::write_secret;
+use fleet_testbed::rbac::Account;
+
+async fn config(kubeconfig: &Path) -> Result<Config> {
+    let file = Kubeconfig::read_from(kubeconfig)
+        .with_context(|| format!("read {}", kubeconfig.display()))?;
+    Ok(Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await?)
+}
+
+/// Clients of a cluster's admin.
+pub(super) async fn admin(cluster: &Cluster) -> Result<ClientSet> {
+    Ok(from_config("bench", config(cluster.kubeconfig_path()).await?).await?)
+}
+
+/// Clients with an agent's credential for its own cluster.
+pub(super) async fn as_agent(fleet: &Fleet, agent: Agent) -> Result<ClientSet> {
+    let environment = fleet.agent_env(agent);
+    let kubeconfig = environment.iter().find(|(name, _)| name == "KUBECONFIG");
+    let (_, path) = kubeconfig.context("an agent is started without KUBECONFIG")?;
+    Ok(from_config("bench", config(Path::new(path)).await?).await?)
+}
+
+/// Makes a service account on the hub with its namespace, and clients that read its token from a file as the agents do.
+pub(super) async fn on_hub(fleet: &Fleet, account: &Account) -> Result<ClientSet> {
+    let hub = fleet.hub().client();
+    join::namespace(&hub, &account.namespace).await?;
+    account.apply(&hub).await?;
+    let token = fleet.run_path().join(format!("{}-token", account.namespace));
+    write_secret(&token, &account.token(&hub).await?)?;
+    let mut config = config(fleet.hub().kubeconfig_path()).await?;
+    config.auth_info =
+        AuthInfo { token_file: Some(token.display().to_string()), ..AuthInfo::default() };
+    Ok(from_config("bench", config).await?)
+}

@@ -1,0 +1,305 @@
+//! The command `fleet-bench`: latency of single changes beside that of bare relays, bulk operations, writes per
+//! operation, and what the agents use.
+//!
+//! All agents are separate processes with their own credentials, on control planes of their own: one fleet without
+//! audit logs for times, one with audit logs for counts. The bench itself plays the users, the relays and the clock:
+//! every time is measured in this process, from before a user's request is sent to the watch event that shows its
+//! effect.
+
+mod access;
+mod arrivals;
+mod breakdown;
+mod bulk;
+mod flame;
+mod latency;
+mod mix;
+mod policies;
+mod profile;
+mod relay;
+mod report;
+mod road;
+mod scrape;
+mod size;
+mod slice;
+mod telling;
+mod watching;
+mod writes;
+
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use clap::{Parser, ValueEnum};
+use tracing_subscriber::EnvFilter;
+
+use bulk::Services;
+use fleet_testbed::agents::{AgentOptions, Agents};
+use fleet_testbed::fleet::Fleet;
+use fleet_testbed::{Options, Testbed};
+use latency::Course;
+use profile::Profile;
+use report::Report;
+use road::Road;
+use scrape::Scrape;
+
+const NAMESPACE: &str = "bench";
+const SERVICES: usize = 100;
+
+/// How fast the fleet is on this machine, and what it costs.
+#[derive(Debug, Parser)]
+#[command(name = "fleet-bench", version)]
+struct CommandLine {
+    /// Endpoint changes of relays and of agents, each.
+    #[arg(long, default_value_t = 1000)]
+    samples: usize,
+    /// Rounds of the bulk operations and of counting; the median time and the highest count are reported.
+    #[arg(long, default_value_t = 3)]
+    rounds: usize,
+    /// With `size`: so many more Services are exported that nobody imports.
+    #[arg(long, default_value_t = 0)]
+    idle: usize,
+    /// Less of everything: 100 changes, one round, no large fleet.
+    #[arg(long)]
+    quick: bool,
+    /// Measure only these.
+    #[arg(long, value_enum, value_delimiter = ',')]
+    only: Vec<Part>,
+    /// Draw flame graphs of the agents at this work into this folder, with `perf`.
+    #[arg(long, value_name = "FOLDER")]
+    profile: Option<PathBuf>,
+    /// Where the numbers go.
+    #[arg(long, default_value = "target/bench/report.json")]
+    report: PathBuf,
+}
+
+/// What can be measured by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Part {
+    /// The floor and bare relays.
+    Chain,
+    /// The agents' endpoint change, with floor and bare relays in turns.
+    Steady,
+    /// The agents' endpoint change with and without the hub's admission policies.
+    Policies,
+    /// 100 Services at once.
+    Bulk,
+    /// The agents' endpoint change in large and busy fleets, and 1000 Services at once.
+    Size,
+    /// What the API servers can do.
+    Mix,
+    /// API writes per operation.
+    Writes,
+}
+
+impl CommandLine {
+    fn wants(&self, part: Part) -> bool {
+        let by_itself = self.only.is_empty() && !(self.quick && part == Part::Size);
+        by_itself || self.only.contains(&part)
+    }
+
+    fn samples(&self) -> usize {
+        if self.quick { self.samples.min(100) } else { self.samples }
+    }
+
+    fn rounds(&self) -> usize {
+        if self.quick { 1 } else { self.rounds.max(1) }
+    }
+}
+
+/// Parses the arguments, measures and reports. A missed limit is no failure.
+pub async fn main() -> ExitCode {
+    let filter = EnvFilter::try_from_default_env()
+        .unwrap_or_else(|_| EnvFilter::new("warn,kube_client=off"));
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    match run(&CommandLine::parse()).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("fleet-bench: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(command: &CommandLine) -> Result<()> {
+    let begin = Instant::now();
+    let mut report = Report::default();
+    report.notes.push(format!("load of the machine before: {}", load()));
+    if cfg!(debug_assertions) {
+        report.notes.push("A debug build: the times mean nothing.".to_owned());
+    }
+    let timed = [Part::Chain, Part::Steady, Part::Policies, Part::Bulk, Part::Size, Part::Mix];
+    if timed.into_iter().any(|part| command.wants(part)) {
+        times(command, &mut report).await?;
+    }
+    if command.wants(Part::Writes) {
+        progress("Counting writes");
+        let writes = writes::count(command.rounds()).await?;
+        telling::writes(&writes, &mut report);
+    }
+    report.notes.push(format!("load of the machine at the end: {}", load()));
+    report.write(&command.report)?;
+    let missed = match report.missed().as_slice() {
+        [] => "No limit was missed.".to_owned(),
+        missed => format!("Missed: {}.", missed.join("; ")),
+    };
+    let (seconds, path) = (begin.elapsed().as_secs(), command.report.display());
+    print(&format!("\n{report}\n{missed}\n{path} written after {seconds} s.\n"))
+}
+
+/// Everything that is timed, on one testbed without audit logs.
+async fn times(command: &CommandLine, report: &mut Report) -> Result<()> {
+    progress("Starting a hub and two members");
+    let testbed = Testbed::start(Options::members(2).without_audit()).await?;
+    testbed.user_namespace(NAMESPACE).await?;
+    let mut road = Road::build(&testbed).await?;
+    let mut agents = None;
+    let mut result = with_agents(command, report, &testbed, &road, &mut agents).await;
+    // An agent or a relay that has ended is why nothing arrived.
+    if result.is_err() {
+        result = agents.as_mut().map_or(Ok(()), Agents::check_alive).and(result);
+        result = road.explain(result);
+        tell_logs(&testbed, agents.as_ref());
+    }
+    drop(agents);
+    testbed.explain(result).await?;
+    if command.wants(Part::Mix) {
+        progress("Replaying writes without agents");
+        let rate = mix::rate(&road, &testbed, SERVICES).await?;
+        report.mix_rate = Some(rate.round());
+    }
+    Ok(())
+}
+
+async fn with_agents(
+    command: &CommandLine,
+    report: &mut Report,
+    fleet: &Fleet,
+    road: &Road,
+    agents: &mut Option<Agents>,
+) -> Result<()> {
+    let (mut chain, mut profile) = (None, None);
+    if command.wants(Part::Chain) || command.wants(Part::Steady) {
+        progress("Bare relays, before the agents start");
+        let mut courses = (Course::floor(road).await?, Course::chain(road).await?);
+        courses.1.warm_up(road).await?;
+        courses.1.block(road, command.samples().div_ceil(10)).await?;
+        let alone = courses.1.take_series()?;
+        report.notes.push(telling::series_note("chain, no agent running", &alone));
+        chain = Some(courses);
+    }
+    if [Part::Steady, Part::Policies, Part::Bulk, Part::Size]
+        .into_iter()
+        .any(|part| command.wants(part))
+    {
+        let started = agents.insert(Agents::start(fleet, &AgentOptions::default()).await?);
+        if let Some(folder) = &command.profile {
+            profile = Profile::start(fleet, started, folder)?;
+        }
+    }
+    if let Some((floor, chain)) = chain {
+        let steady = match agents {
+            Some(_) if command.wants(Part::Steady) => {
+                Some(Course::steady(road, fleet, (NAMESPACE, latency::STEADY)).await?)
+            }
+            _ => None,
+        };
+        progress("Single endpoint changes, relays and agents in turns");
+        let before = scrape(fleet, agents.as_ref()).await?;
+        let courses = (floor, chain, steady);
+        let latency =
+            latency::measure(road, courses, agents.as_ref(), fleet, command.samples()).await?;
+        let work = scrape(fleet, agents.as_ref()).await?.since(&before);
+        telling::latency(&latency, &work, fleet, report);
+        if latency.steady.is_some() {
+            latency::withdraw(fleet, (NAMESPACE, &[latency::STEADY])).await?;
+        }
+    }
+    let Some(agents) = agents else { return Ok(()) };
+    if command.wants(Part::Policies) {
+        progress("Single endpoint changes, with admission policies and without");
+        let changes = command.samples().div_ceil(4);
+        let comparison = policies::compare(road, fleet, NAMESPACE, changes).await?;
+        telling::policies(&comparison, report);
+    }
+    if command.wants(Part::Bulk) {
+        progress("100 Services at once");
+        let mut services = Services::make(road, NAMESPACE, SERVICES).await?;
+        let mut rounds = Vec::new();
+        for _ in 0..command.rounds() {
+            rounds.push(services.round(road, fleet, agents).await?);
+        }
+        telling::bulk(&rounds, report);
+    }
+    if command.wants(Part::Size) {
+        progress("Single endpoint changes in large and busy fleets");
+        let beside = (command.samples().div_ceil(4), command.idle);
+        let sizes = size::measure(road, fleet, NAMESPACE, beside).await?;
+        telling::sizes(&sizes, report);
+    }
+    if let Some(profile) = profile {
+        report.notes.extend(profile.finish()?);
+    }
+    telling::usage(fleet, agents, report)
+}
+
+async fn scrape(fleet: &Fleet, agents: Option<&Agents>) -> Result<Scrape> {
+    match agents {
+        Some(agents) => Scrape::read(fleet, agents).await,
+        None => Ok(Scrape::default()),
+    }
+}
+
+/// The agents' last words; their logs go with the testbed.
+fn tell_logs(fleet: &Fleet, agents: Option<&Agents>) {
+    let Some(agents) = agents else { return };
+    for agent in fleet.agents() {
+        let log = agents.log(agent).and_then(|path| {
+            std::fs::read_to_string(path).with_context(|| format!("read {}", path.display()))
+        });
+        let text = log.unwrap_or_else(|error| format!("{error:#}"));
+        let lines: Vec<&str> = text.lines().collect();
+        let tail = lines[lines.len().saturating_sub(15)..].join("\n");
+        eprintln!("--- {}\n{tail}", fleet.agent_name(agent));
+    }
+}
+
+/// Writes to stdout; a reader that went away (`| head`) is no error.
+fn print(text: &str) -> Result<()> {
+    match std::io::stdout().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(()),
+    }
+}
+
+/// Averages of one, five and fifteen minutes: others at work make every time longer.
+fn load() -> String {
+    let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    text.split_whitespace().take(3).collect::<Vec<_>>().join(" ")
+}
+
+fn progress(text: &str) {
+    eprintln!("fleet-bench: {text} ...");
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        CommandLine::command().debug_assert();
+    }
+
+    #[test]
+    fn a_quick_run_does_less() {
+        let quick = CommandLine::parse_from(["fleet-bench", "--quick"]);
+        assert_eq!((quick.samples(), quick.rounds()), (100, 1));
+        assert!(quick.wants(Part::Mix));
+        let part = CommandLine::parse_from(["fleet-bench", "--only", "chain,mix"]);
+        assert!(part.wants(Part::Chain) && !part.wants(Part::Writes));
+    }
+}

@@ -1,0 +1,44 @@
+//! The same endpoint change with the hub's admission policies and without them, in turns.
+
+use anyhow::Result;
+use fleet_api::names::member_namespace;
+
+use super::latency::{Course, Series, withdraw};
+use super::road::{EXPORTER, Road};
+use fleet_testbed::fleet::Fleet;
+use fleet_testbed::policies;
+
+/// How often the policies come and go: others at work on the machine disturb both kinds alike.
+const TURNS: usize = 4;
+
+/// Services whose endpoints the agents carry, one for each kind of turn.
+const UNCHECKED: &str = "unchecked";
+const CHECKED: &str = "checked";
+
+/// Times of changes that nobody checks, and of those that the policies check.
+pub(super) struct Comparison {
+    pub(super) without: Series,
+    pub(super) with: Series,
+}
+
+/// Times as many changes of each kind, and leaves the hub without policies.
+pub(super) async fn compare(
+    road: &Road,
+    fleet: &Fleet,
+    namespace: &str,
+    changes: usize,
+) -> Result<Comparison> {
+    let mut without = Course::steady(road, fleet, (namespace, UNCHECKED)).await?;
+    let mut with = Course::steady(road, fleet, (namespace, CHECKED)).await?;
+    let home = member_namespace(fleet.member(EXPORTER).name());
+    for _ in 0..TURNS {
+        without.warm_up(road).await?;
+        without.block(road, changes.div_ceil(TURNS)).await?;
+        policies::install(fleet.hub(), &home).await?;
+        with.warm_up(road).await?;
+        with.block(road, changes.div_ceil(TURNS)).await?;
+        policies::remove(fleet.hub(), &home).await?;
+    }
+    withdraw(fleet, (namespace, &[UNCHECKED, CHECKED])).await?;
+    Ok(Comparison { without: without.take_series()?, with: with.take_series()? })
+}

@@ -1,0 +1,106 @@
+//! What single changes notice of a fleet that is large or busy, and a thousand Services at once.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use anyhow::Result;
+
+use super::bulk::Services;
+use super::latency::{Course, Series};
+use super::road::Road;
+use fleet_testbed::fleet::Fleet;
+
+/// Services of the small fleet and of the large one.
+const SMALL: usize = 10;
+pub(super) const LARGE: usize = 1000;
+/// Changes in a row of the relays, then of the agents.
+const BLOCK: usize = 10;
+/// How often the one busy Service changes.
+const HOT: Duration = Duration::from_millis(20);
+/// Namespaces of the users who are beside.
+const FEW: &str = "bench-few";
+const MANY: &str = "bench-many";
+const BUSY: &str = "bench-busy";
+const IDLE: &str = "bench-idle";
+/// The Service that is measured, and the busy one.
+const MEASURED: &str = "measured";
+const NOISY: &str = "noisy";
+
+/// Changes of bare relays and of the agents, in turns.
+pub(super) struct Beside {
+    /// What was beside them.
+    pub(super) name: &'static str,
+    pub(super) chain: Series,
+    pub(super) steady: Series,
+}
+
+/// Everything that was measured.
+pub(super) struct Sizes {
+    /// Alone, then in larger and larger fleets.
+    pub(super) fleets: Vec<Beside>,
+    /// In the largest of them, beside others that should not matter.
+    pub(super) disturbed: Vec<Beside>,
+    /// Until all slices of [`LARGE`] Services were bound.
+    pub(super) import: Duration,
+    /// Until a change of each of them had arrived.
+    pub(super) burst: Duration,
+}
+
+/// Measures `samples` changes beside each; `idle` exported Services, if any, come last. What is made stays: to take
+/// it away is no part of the measurement, and longer than that.
+pub(super) async fn measure(
+    road: &Road,
+    fleet: &Fleet,
+    namespace: &str,
+    (samples, idle): (usize, usize),
+) -> Result<Sizes> {
+    for space in [FEW, MANY, BUSY, IDLE] {
+        fleet.user_namespace(space).await?;
+    }
+    let mut turns = Turns {
+        road,
+        chain: Course::chain(road).await?,
+        steady: Course::steady(road, fleet, (namespace, MEASURED)).await?,
+        samples,
+    };
+    let mut fleets = vec![turns.beside("1 Service").await?];
+    Services::make(road, FEW, SMALL).await?.import(road).await?;
+    fleets.push(turns.beside("10 Services").await?);
+    let mut large = Services::make(road, MANY, LARGE).await?;
+    let import = large.import(road).await?;
+    let (burst, _) = large.burst(road).await?;
+    fleets.push(turns.beside("1000 Services").await?);
+    let mut noisy = Course::steady(road, fleet, (BUSY, NOISY)).await?;
+    let mut disturbed = vec![tokio::select! {
+        latency = turns.beside("one changes 50 times a second") => latency?,
+        ended = noisy.change_every(road, HOT) => match ended? {},
+    }];
+    if idle > 0 {
+        Services::make(road, IDLE, idle).await?.export(road).await?;
+        disturbed.push(turns.beside("exported and idle").await?);
+    }
+    Ok(Sizes { fleets, disturbed, import, burst })
+}
+
+struct Turns<'a> {
+    road: &'a Road,
+    chain: Course,
+    steady: Course,
+    samples: usize,
+}
+
+impl Turns<'_> {
+    async fn beside(&mut self, name: &'static str) -> Result<Beside> {
+        self.chain.warm_up(self.road).await?;
+        self.steady.warm_up(self.road).await?;
+        for _ in 0..self.samples.div_ceil(BLOCK) {
+            self.chain.block(self.road, BLOCK).await?;
+            self.steady.block(self.road, BLOCK).await?;
+        }
+        let (chain, steady) = (self.chain.take_series()?, self.steady.take_series()?);
+        Ok(Beside { name, chain, steady })
+    }
+}
+
+/// Never: noise goes on until nobody listens.
+pub(super) type Noise = Result<Infallible>;

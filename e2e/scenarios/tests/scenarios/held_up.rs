@@ -1,0 +1,111 @@
+//! An agent that cannot work says so on the user's objects, and goes on by itself once it can.
+
+use anyhow::{Result, ensure};
+use fleet_api::events::{BLOCKED, WRITE_REFUSED};
+use fleet_api::kinds;
+use fleet_api::names::member_namespace;
+use fleet_testbed::agents::{Agent, Agents};
+use fleet_testbed::apply::apply;
+use fleet_testbed::cluster::Cluster;
+use fleet_testbed::exchange;
+use fleet_testbed::scrape::Scrape;
+use fleet_testbed::wait::wait_until;
+use fleet_testbed::{policies, quota, rbac};
+use k8s_openapi::api::core::v1::{ConfigMap, ResourceQuota};
+use k8s_openapi::api::events::v1::Event;
+use k8s_openapi::api::rbac::v1::RoleBinding;
+use kube::Api;
+use kube::api::{DeleteParams, ListParams};
+use serde_json::json;
+
+use crate::stage::{DEADLINE, EXPORTER, Stage, accepted};
+use crate::tests::Tests;
+
+pub(crate) fn add(tests: &mut Tests) {
+    if std::env::var_os(fleet_testbed::fleet::HUB_KUBECONFIG).is_some() {
+        return; // Nobody else's rights are ours to take.
+    }
+    tests.alone("held_up::a_member_without_rights_on_the_hub", a_member_without_rights_on_the_hub);
+    tests.alone("held_up::a_policy_of_the_hub_refuses", a_policy_of_the_hub_refuses);
+    tests.alone("held_up::a_quota_of_the_hub_refuses", a_quota_of_the_hub_refuses);
+}
+
+/// A forbidden watch: an Event on the ServiceExport, no silence; and recovery without a restart.
+async fn a_member_without_rights_on_the_hub(stage: &Stage, agents: &mut Agents) -> Result<()> {
+    let namespace = stage.namespace("heldup").await?;
+    let member = stage.exporter().name();
+    let hub_namespace = member_namespace(member);
+    let bindings: Api<RoleBinding> = Api::namespaced(stage.hub().client(), &hub_namespace);
+    let account = rbac::member_on_hub(member);
+    bindings.delete(account.binding(), &DeleteParams::default()).await?;
+    agents.kill(Agent::Member(EXPORTER))?;
+    agents.launch(Agent::Member(EXPORTER))?;
+
+    let crossing = stage.exported(&namespace, "web").await?;
+    told(stage.exporter(), &namespace, BLOCKED, "forbidden").await?;
+    account.apply(&stage.hub().client()).await?;
+    accepted(stage, crossing.key()).await?;
+    agents.wait_ready().await?;
+    exchange::unexport(stage.exporter(), &namespace, "web").await?;
+    stage.nothing_left(&namespace).await
+}
+
+/// P6: the member may export nothing of this namespace, and whoever wants to reads why.
+async fn a_policy_of_the_hub_refuses(stage: &Stage, _: &mut Agents) -> Result<()> {
+    let namespace = stage.namespace("refused").await?;
+    let member = stage.exporter().name();
+    let home = member_namespace(member);
+    let policy = json!({
+        "apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": { "name": "member-policy", "namespace": home },
+        "data": { "cidrs": "10.0.0.0/8", "exports": "shop/*", "imports": "*" },
+    });
+    apply(&stage.hub().client(), policy).await?;
+    policies::wait_for_member_policy(stage.hub(), member).await?;
+    stage.exported(&namespace, "web").await?;
+    let note = format!("P6: the member policy does not list {namespace}/web among its exports");
+    told(stage.exporter(), &namespace, WRITE_REFUSED, &note).await?;
+    exchange::unexport(stage.exporter(), &namespace, "web").await?;
+    let policies: Api<ConfigMap> = Api::namespaced(stage.hub().client(), &home);
+    policies.delete("member-policy", &DeleteParams::default()).await?;
+    stage.nothing_left(&namespace).await
+}
+
+/// C10: what is forbidden though the member has the right to do it is told to whoever wants it, not to administrators.
+async fn a_quota_of_the_hub_refuses(stage: &Stage, agents: &mut Agents) -> Result<()> {
+    let namespace = stage.namespace("quota").await?;
+    let home = member_namespace(stage.exporter().name());
+    let (client, kind) = (stage.hub().client(), kinds::INTERNAL_SERVICE_EXPORT);
+    let one = json!({
+        "apiVersion": kind.api_version(), "kind": kind.kind, "metadata": { "name": "one" },
+        "spec": { "ports": [{ "port": 80 }], "serviceReference": {
+            "clusterId": stage.exporter().name(), "kind": "Service", "namespace": namespace,
+            "name": "one", "namespacedName": format!("{namespace}/one"), "resourceVersion": "1",
+            "generation": 1, "uid": "one",
+        } },
+    });
+    quota::limit(&client, &home, &[(kind, 0)], (kind, &one)).await?;
+    stage.exported(&namespace, "web").await?;
+    told(stage.exporter(), &namespace, WRITE_REFUSED, "exceeded quota").await?;
+    let scrape = Scrape::of(agents, Agent::Member(EXPORTER)).await?;
+    let denied = scrape.sum("fleet_runtime_failures_total", &[("class", "denied")]);
+    ensure!(denied > 0.0, "no metric says so");
+    exchange::unexport(stage.exporter(), &namespace, "web").await?;
+    let quotas: Api<ResourceQuota> = Api::namespaced(client, &home);
+    quotas.delete(quota::FEW, &DeleteParams::default()).await?;
+    stage.nothing_left(&namespace).await
+}
+
+/// Waits for an Event that says this.
+async fn told(member: &Cluster, namespace: &str, reason: &str, note: &str) -> Result<()> {
+    let events: Api<Event> = Api::namespaced(member.client(), namespace);
+    let what = format!("an Event of {reason} says: {note}");
+    wait_until(&what, DEADLINE, async || {
+        let events = events.list(&ListParams::default()).await?;
+        Ok(events.iter().any(|event| {
+            let said = event.note.as_deref().unwrap_or_default();
+            event.reason.as_deref() == Some(reason) && said.contains(note)
+        }))
+    })
+    .await
+}

@@ -1,0 +1,203 @@
+//! Agents whose clusters are in memory: everything of them runs but connections and elections.
+
+use std::collections::BTreeMap;
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::time::Duration;
+
+use fleet_accumulator::macros::{Field, FieldVisitor};
+use fleet_accumulator::{Accumulator, Builder, ClusterId, Config, Snapshot, SourceId, Tracked};
+use fleet_model::served::Served;
+use fleet_model_server::{ApiServer, ModelServer};
+use fleet_runtime::Controller;
+use fleet_runtime::clock::Clock;
+use fleet_runtime::engine::{Replan, Wiring, run_controller};
+use fleet_runtime::events::EventSink;
+use fleet_runtime::live::Live;
+use fleet_runtime::metrics::Metrics;
+use fleet_runtime::writer::{WriteGate, Writer, WriterSettings};
+use hub_agent::member::MemberController;
+use hub_agent::service::ServiceController;
+use hub_agent::snapshot::HubSnapshot;
+use member_agent::Settings;
+use member_agent::export::ExportController;
+use member_agent::import::{ImportController, KeptMetrics};
+use member_agent::membership::MembershipController;
+use member_agent::metrics::{ExportMetrics, ImportMetrics, MembershipMetrics};
+use member_agent::snapshot::MemberSnapshot;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::agents::feed::{ModelFeed, Valve};
+
+/// The valves of an agent's watches, by the fields of its snapshot.
+pub(crate) type Valves = BTreeMap<&'static str, watch::Sender<Valve>>;
+
+/// A running agent.
+pub(crate) struct Agent {
+    pub(crate) name: String,
+    pub(crate) valves: Valves,
+    metrics: Metrics,
+    controllers: TaskTracker,
+    cancel: CancellationToken,
+}
+
+/// Watches that behave.
+pub(crate) fn valves<S: Snapshot>() -> Valves {
+    S::sources().iter().map(|source| (source.field, watch::Sender::default())).collect()
+}
+
+/// What an agent is made of before it starts.
+struct Parts<S> {
+    wiring: Wiring<S>,
+    metrics: Metrics,
+    controllers: TaskTracker,
+}
+
+impl<S: Snapshot> Parts<S> {
+    /// Connects an agent to its servers; `namespace` is where it watches the hub.
+    fn new(
+        name: &str,
+        own: &ApiServer,
+        hub: &ApiServer,
+        namespace: Option<&str>,
+        valves: &Valves,
+    ) -> Self {
+        let (cancel, tasks) = (CancellationToken::new(), TaskTracker::new());
+        let watches = S::sources().iter().fold(
+            Accumulator::<S>::builder(Config::default()),
+            |builder, source| {
+                let on_hub = source.cluster == ClusterId::Hub;
+                let attach = Attach {
+                    builder,
+                    id: source.id,
+                    api: server(own, hub, source.cluster).clone(),
+                    namespace: namespace.filter(|_| on_hub).map(str::to_owned),
+                    valve: valves[source.field].subscribe(),
+                };
+                S::visit(source.id, attach).expect("a source of this snapshot")
+            },
+        );
+        let accumulator = watches.start(&cancel, &tasks);
+        let metrics = Metrics::new(name, "0").unwrap();
+        accumulator.register_metrics(metrics.registry()).unwrap();
+        let clients = [ClusterId::Local, ClusterId::Hub]
+            .map(|cluster| (cluster, server(own, hub, cluster).client(name)));
+        let settings = WriterSettings::new(name);
+        let writer = Writer::new(clients, settings, WriteGate::open(), metrics.writer());
+        let wiring = Wiring {
+            tracer: None,
+            accumulator,
+            writer,
+            events: EventSink::disabled(),
+            clock: Clock::fixed(hub.read(ModelServer::now)),
+            metrics: metrics.controller("none"),
+            work_queue: None,
+            replan: Replan::new(),
+            cancel,
+        };
+        Self { wiring, metrics, controllers: TaskTracker::new() }
+    }
+
+    fn controller<R: Controller<Snapshot = S>>(&self, controller: R) {
+        let metrics = self.metrics.controller(controller.name());
+        let wiring = Wiring { metrics, ..self.wiring.clone() };
+        self.controllers.spawn(run_controller(Arc::new(controller), wiring));
+    }
+
+    fn run(self, name: &str, valves: Valves) -> Agent {
+        let Self { wiring, metrics, controllers } = self;
+        controllers.close();
+        Agent { name: name.to_owned(), valves, metrics, controllers, cancel: wiring.cancel }
+    }
+}
+
+impl Agent {
+    /// The hub agent.
+    pub(crate) fn hub(hub: &ApiServer, valves: Valves) -> Self {
+        let parts = Parts::<HubSnapshot>::new("hub", hub, hub, None, &valves);
+        let controller = ServiceController::default();
+        controller.settings.served.set(Some(Served::OURS));
+        parts.controller(MemberController { settings: controller.settings.clone() });
+        parts.controller(controller);
+        parts.run("hub", valves)
+    }
+
+    /// The agent of a member.
+    pub(crate) fn member(name: &str, own: &ApiServer, hub: &ApiServer, valves: Valves) -> Self {
+        let settings = Settings {
+            derived_service_grace: Duration::ZERO,
+            served: Live::new(Some(Served::OURS)),
+            ..Settings::new(name)
+        };
+        let namespace = settings.identity.hub_namespace.clone();
+        let parts = Parts::<MemberSnapshot>::new(name, own, hub, Some(&namespace), &valves);
+        let registry = parts.metrics.registry();
+        let export = ExportMetrics::register(registry).unwrap();
+        let import = ImportMetrics::register(registry, name).unwrap();
+        let membership = MembershipMetrics::register(registry).unwrap();
+        let accumulator = parts.wiring.accumulator.clone();
+        let kept = KeptMetrics::new(accumulator, settings.identity.clone()).unwrap();
+        registry.register(Box::new(kept)).unwrap();
+        parts.controller(ExportController::new(settings.clone(), export));
+        parts.controller(ImportController::new(settings.clone(), import));
+        parts.controller(MembershipController::new(settings, membership));
+        parts.run(name, valves)
+    }
+
+    /// Changes how one of its watches behaves.
+    pub(crate) fn set(&self, field: &str, change: impl FnOnce(&mut Valve)) {
+        self.valves[field].send_modify(change);
+    }
+
+    /// How many objects a watch does not show any more and that wait for a second list.
+    pub(crate) fn held(&self, field: &str) -> usize {
+        self.metric("fleet_accumulator_withheld_deletions{", &format!("source=\"{field}\""))
+    }
+
+    /// How many imported slices it keeps although the hub does not show their copies.
+    pub(crate) fn kept(&self) -> usize {
+        self.metric("fleet_networking_imported_slices_kept ", "")
+    }
+
+    /// The value of the first series that starts and continues like this.
+    fn metric(&self, name: &str, label: &str) -> usize {
+        let families = self.metrics.registry().gather();
+        let text = prometheus::TextEncoder::new().encode_to_string(&families).unwrap();
+        let mut series = text.lines().filter(|line| line.starts_with(name) && line.contains(label));
+        series.next().unwrap().rsplit(' ').next().unwrap().parse().unwrap()
+    }
+
+    /// Ends it, after the requests on their way.
+    pub(crate) async fn stop(self) {
+        self.cancel.cancel();
+        self.controllers.wait().await;
+    }
+}
+
+/// Adds the watch of a source whose type only the snapshot knows.
+struct Attach<S> {
+    builder: Builder<S>,
+    id: SourceId,
+    api: ApiServer,
+    namespace: Option<String>,
+    valve: watch::Receiver<Valve>,
+}
+
+impl<S: Snapshot> FieldVisitor<S> for Attach<S> {
+    type Out = Builder<S>;
+
+    fn visit<T: Tracked>(self, _: Field<S, T>) -> Builder<S> {
+        let Self { builder, id, api, namespace, valve } = self;
+        builder.feed::<T>(id, ModelFeed { api, namespace, valve, content: PhantomData })
+    }
+}
+
+/// Which server of two an agent means.
+fn server<'a>(own: &'a ApiServer, hub: &'a ApiServer, cluster: ClusterId) -> &'a ApiServer {
+    match cluster {
+        ClusterId::Local => own,
+        ClusterId::Hub => hub,
+    }
+}

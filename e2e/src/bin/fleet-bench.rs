@@ -1,8 +1,0 @@
-//! `fleet-bench`: how fast the fleet is on this machine, and what it costs.
-
-use std::process::ExitCode;
-
-#[tokio::main]
-async fn main() -> ExitCode {
-    fleet_e2e::bench::main().await
-}

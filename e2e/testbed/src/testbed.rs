@@ -1,0 +1,204 @@
+//! Real control planes on one machine, joined into a fleet.
+
+use std::ops::Deref;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use fleet_api::names::member_namespace;
+use futures::future::try_join_all;
+use k8s_openapi::api::core::v1::ServiceAccount;
+use kube::Api;
+
+use crate::binaries::Binaries;
+use crate::cluster::Cluster;
+use crate::controlplane::{
+    ApiServerSettings, ControlPlane, DEPLOYMENT_CONTROLLERS, SLICE_CONTROLLER,
+};
+use crate::fleet::Fleet;
+use crate::state::RunDir;
+use crate::wait::wait_until;
+use crate::{join, policies};
+
+/// What to start.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Name of the run; by default made from the process id. Two runs of one name exclude each other.
+    pub name: Option<String>,
+    /// Number of members; they are called `member-1`, `member-2`, ...
+    pub members: usize,
+    /// Whether the API servers write audit logs. Off for latency measurements.
+    pub audit: bool,
+    /// Further arguments of every kube-apiserver.
+    pub apiserver_arguments: Vec<String>,
+    /// Controllers of kube-controller-manager beside those that the fleet depends on.
+    pub controllers: &'static [&'static str],
+    /// Whether the hub has the admission policies of its chart.
+    pub policies: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            name: None,
+            members: 2,
+            audit: true,
+            apiserver_arguments: Vec::new(),
+            controllers: &[SLICE_CONTROLLER],
+            policies: false,
+        }
+    }
+}
+
+impl Options {
+    /// A fleet of this many members, with audit logs.
+    pub fn members(members: usize) -> Self {
+        Self { members, ..Self::default() }
+    }
+
+    /// With the admission policies of the hub's chart.
+    #[must_use]
+    pub fn with_policies(self) -> Self {
+        Self { policies: true, ..self }
+    }
+
+    /// With the controllers that make pods of Deployments.
+    #[must_use]
+    pub fn with_deployments(self) -> Self {
+        Self { controllers: &DEPLOYMENT_CONTROLLERS, ..self }
+    }
+
+    /// Without audit logs.
+    #[must_use]
+    pub fn without_audit(self) -> Self {
+        Self { audit: false, ..self }
+    }
+}
+
+/// One hub and its members, each a real control plane that this process runs, joined into a [`Fleet`].
+///
+/// Dropping it ends every server and removes every file.
+#[derive(Debug)]
+pub struct Testbed {
+    fleet: Fleet,
+}
+
+impl Deref for Testbed {
+    type Target = Fleet;
+
+    fn deref(&self) -> &Fleet {
+        &self.fleet
+    }
+}
+
+impl From<Testbed> for Fleet {
+    fn from(testbed: Testbed) -> Self {
+        testbed.fleet
+    }
+}
+
+/// Control planes with nothing of a fleet in them, for tests that install one.
+///
+/// Dropping it ends every server and removes every file.
+#[derive(Debug)]
+pub struct Bare {
+    clusters: Vec<Cluster>,
+    // Last, so that the folder goes after the servers that write into it.
+    run: Arc<RunDir>,
+}
+
+impl Bare {
+    /// Starts clusters of these names.
+    pub async fn start(names: &[&str], options: &Options) -> Result<Self> {
+        let binaries = tokio::task::spawn_blocking(Binaries::ensure).await??;
+        let run = Arc::new(RunDir::create(&options.run_name())?);
+        let start = names.iter().map(|name| start_cluster(name, &binaries, &run, options, false));
+        let clusters = try_join_all(start).await?;
+        try_join_all(clusters.iter().map(wait_for_controllers)).await?;
+        Ok(Self { clusters, run })
+    }
+
+    /// The clusters, in the order of their names.
+    pub fn clusters(&self) -> &[Cluster] {
+        &self.clusters
+    }
+
+    /// The folder of this run, for files and logs of programs that the test starts.
+    pub fn run(&self) -> &Arc<RunDir> {
+        &self.run
+    }
+}
+
+impl Testbed {
+    /// Finds or builds the programs, cleans what killed runs left, starts all control planes at once and joins them.
+    pub async fn start(options: Options) -> Result<Self> {
+        let binaries = tokio::task::spawn_blocking(Binaries::ensure).await??;
+        let run = Arc::new(RunDir::create(&options.run_name())?);
+        let members = (1..=options.members).map(|number| format!("member-{number}"));
+        let names: Vec<String> = std::iter::once("hub".to_owned()).chain(members).collect();
+        let mut clusters = try_join_all(
+            names.iter().map(|name| start_cluster(name, &binaries, &run, &options, true)),
+        )
+        .await?;
+        let hub = clusters.remove(0);
+        let fleet = Fleet::join(hub, clusters, run).await?;
+        let clusters = std::iter::once(fleet.hub()).chain(fleet.members());
+        try_join_all(clusters.map(wait_for_controllers)).await?;
+        if options.policies {
+            let member = fleet.members().first().context("policies are about members")?;
+            policies::install(fleet.hub(), &member_namespace(member.name())).await?;
+        }
+        Ok(Self { fleet })
+    }
+}
+
+impl Options {
+    fn run_name(&self) -> String {
+        static STARTED: AtomicUsize = AtomicUsize::new(0);
+        self.name.clone().unwrap_or_else(|| {
+            let number = STARTED.fetch_add(1, Ordering::Relaxed);
+            format!("run-{}-{number}", std::process::id())
+        })
+    }
+}
+
+async fn start_cluster(
+    name: &str,
+    binaries: &Binaries,
+    run: &Arc<RunDir>,
+    options: &Options,
+    with_crds: bool,
+) -> Result<Cluster> {
+    let settings =
+        ApiServerSettings { audit: options.audit, arguments: options.apiserver_arguments.clone() };
+    let folder = run.folder(name)?;
+    let start = async {
+        let plane =
+            ControlPlane::start(name, folder, binaries.clone(), Arc::clone(run), settings).await?;
+        let cluster = Cluster::own(name, plane).await?;
+        match name {
+            _ if !with_crds => {}
+            "hub" => join::install_hub_crds(&cluster).await?,
+            _ => join::install_member_crds(&cluster).await?,
+        }
+        if let Some(plane) = cluster.control_plane() {
+            plane.start_controllers(options.controllers).await?;
+        }
+        anyhow::Ok(cluster)
+    };
+    start.await.with_context(|| format!("start the control plane of {name}"))
+}
+
+/// Pods are refused in a namespace without a default service account, which a controller makes.
+async fn wait_for_controllers(cluster: &Cluster) -> Result<()> {
+    let accounts: Api<ServiceAccount> = Api::namespaced(cluster.client(), "default");
+    let what = format!("{}: the controllers are at work", cluster.name());
+    wait_until(&what, Duration::from_mins(1), async || {
+        if let Some(plane) = cluster.control_plane() {
+            plane.check_alive().await?;
+        }
+        Ok(accounts.get_opt("default").await?.is_some())
+    })
+    .await
+}
