@@ -53,7 +53,7 @@ test-scenarios:
 	MAKEFLAGS= $(CARGO) test --workspace --locked --test scenarios
 
 test-others:
-	MAKEFLAGS= FLEET_OTHER_TESTS_ONLY=1 $(CARGO) test --workspace --locked
+	MAKEFLAGS= $(CARGO) test --workspace --exclude fleet-scenarios --locked
 
 coverage: ## Show how much of the plans the cluster-free tests cover; fails below 95 %
 	@.ci/need rust

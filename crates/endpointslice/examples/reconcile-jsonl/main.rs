@@ -1,6 +1,6 @@
 //! Answers one scenario per line of standard input with one line on standard output: what the crate does with it.
 //!
-//! `e2e/endpointslice-oracle` answers the same lines with what the original does.
+//! `e2e/endpointslices/oracle` answers the same lines with what the original does.
 
 use std::error::Error;
 use std::io::{self, BufRead, Write};

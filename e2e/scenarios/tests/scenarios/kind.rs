@@ -162,5 +162,5 @@ fn pods_of(number: usize) -> String {
 }
 
 fn scripts() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("kind")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../kind")
 }

@@ -53,14 +53,7 @@ use tests::Tests;
 /// They wait most of the time.
 const SIDE_BY_SIDE: usize = 8;
 
-/// Set where all tests run, while the scenarios run beside them.
-const OTHERS_ONLY: &str = "FLEET_OTHER_TESTS_ONLY";
-
 fn main() -> ExitCode {
-    if std::env::var_os(OTHERS_ONLY).is_some() {
-        eprintln!("{OTHERS_ONLY} is set: no scenario is run here");
-        return ExitCode::SUCCESS;
-    }
     let arguments = Arguments::from_args();
     let mut tests = Tests::new();
 
