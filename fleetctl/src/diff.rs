@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use fleet_accumulator::ClusterId;
-use fleet_runtime::plan::{Action, Step};
+use fleet_plan::{Action, Step};
 use kube::Client;
 use serde::Serialize;
 use serde_json::Value;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use fleet_runtime::plan::Action;
+use fleet_plan::Action;
 use serde_json::Value;
 
 /// Longest value that is shown, in characters.
@@ -103,7 +103,7 @@ fn shown(value: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use fleet_accumulator::{ResourceVersion, Uid};
-    use fleet_runtime::plan::Precondition;
+    use fleet_plan::Precondition;
     use serde_json::json;
 
     use super::*;

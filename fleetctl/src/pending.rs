@@ -4,8 +4,7 @@ use std::collections::BTreeSet;
 
 use fleet_accumulator::Snapshot as _;
 use fleet_api::membership::ClusterState;
-use fleet_runtime::controller::Controller;
-use fleet_runtime::plan::{Action, Plan, Step};
+use fleet_plan::{Action, Controller, Plan, Step};
 use hub_agent::member::{MemberController, last_heard};
 use hub_agent::service::ServiceController;
 use jiff::Timestamp;
@@ -35,7 +34,7 @@ pub struct Pending {
 impl Pending {
     /// Every write. Steps that only read are left out; those that are sent if they are still needed a moment later are in.
     pub fn writes(&self) -> impl Iterator<Item = &Step> {
-        let later = self.plan.later.iter().map(|later| &later.step);
+        let later = self.plan.debounced.iter().map(|later| &later.step);
         let writes = |step: &&Step| step.action != Action::ConfirmAbsent;
         self.plan.steps.iter().chain(later).filter(writes)
     }

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use fleet_api::{ObjectName, conditions, kinds, names};
-use fleet_model::conditions::is;
 use fleet_model::objects::named;
-use fleet_runtime::plan::Step;
+use fleet_plan::Step;
+use fleet_plan::conditions::is;
 use hub_agent::member::{last_heard, patience};
 use hub_agent::service::{ServiceState, resolve};
 use member_agent::membership::{self, Phase};

@@ -13,8 +13,7 @@ mod metrics;
 mod tests;
 
 use fleet_accumulator::SourceSet;
-use fleet_runtime::controller::Controller;
-use fleet_runtime::plan::Plan;
+use fleet_plan::{Controller, Plan};
 use jiff::Timestamp;
 
 pub use heartbeat::{last_heard, patience};

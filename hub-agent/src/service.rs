@@ -18,8 +18,7 @@ use fleet_accumulator::{Object, SourceSet};
 use fleet_api::ObjectName;
 use fleet_model::objects::ServiceImport;
 use fleet_model::steps::HUB;
-use fleet_runtime::controller::Controller;
-use fleet_runtime::plan::{Event, Plan};
+use fleet_plan::{Controller, Event, Plan};
 use jiff::Timestamp;
 
 pub use keys::Key;

@@ -14,9 +14,9 @@ mod tests;
 
 use fleet_accumulator::SourceSet;
 use fleet_api::{ObjectName, finalizers};
-use fleet_model::steps::{LOCAL, add_finalizer, remove_finalizer};
-use fleet_runtime::controller::Controller;
-use fleet_runtime::plan::{Event, Plan, Sample, StepId};
+use fleet_model::steps::LOCAL;
+use fleet_plan::json_patch::{add_finalizer, remove_finalizer};
+use fleet_plan::{Controller, Event, Plan, Sample, StepId};
 use jiff::Timestamp;
 
 pub use decision::ExportDecision;

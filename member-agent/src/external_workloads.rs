@@ -17,8 +17,7 @@ use fleet_model::namespaces::namespace_accepts_objects;
 use fleet_model::objects::{ExternalWorkload, ManagedSlice, Service, SliceIndex};
 use fleet_model::selection;
 use fleet_model::steps::LOCAL;
-use fleet_runtime::controller::Controller;
-use fleet_runtime::plan::{Event, Plan};
+use fleet_plan::{Controller, Event, Plan};
 use jiff::Timestamp;
 
 use crate::metrics::ExternalWorkloadMetrics;

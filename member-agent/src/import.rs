@@ -24,8 +24,7 @@ mod tests;
 use fleet_accumulator::SourceSet;
 use fleet_api::ObjectName;
 use fleet_model::steps::LOCAL;
-use fleet_runtime::controller::Controller;
-use fleet_runtime::plan::{Event, Plan, Sample};
+use fleet_plan::{Controller, Event, Plan, Sample};
 use jiff::Timestamp;
 
 pub use import_state::{ImportState, import_states};

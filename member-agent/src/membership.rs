@@ -19,8 +19,7 @@ use fleet_api::ObjectName;
 use fleet_api::membership::ClusterState;
 use fleet_model::changes::each_touched;
 use fleet_model::objects::InternalMemberCluster;
-use fleet_runtime::controller::Controller;
-use fleet_runtime::plan::Plan;
+use fleet_plan::{Controller, Plan};
 use jiff::Timestamp;
 
 pub use phase::{Phase, phase, phase_changed};

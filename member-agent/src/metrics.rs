@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use fleet_accumulator::{Register, Uid};
-use fleet_runtime::plan::Sample;
+use fleet_plan::Sample;
 use jiff::Timestamp;
 use parking_lot::Mutex;
 use prometheus::{HistogramOpts, HistogramVec, IntGauge, IntGaugeVec, Opts};

@@ -2,7 +2,7 @@
 
 use fleet_accumulator::{Object, Tracked};
 use fleet_api::events;
-use fleet_runtime::plan::{Event, EventType};
+use fleet_plan::{Event, EventType};
 
 use crate::steps::Target;
 

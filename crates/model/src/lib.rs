@@ -5,19 +5,16 @@
 //! - [`steps`]: the writes that every plan is made of (finalizers, statuses, deletions …).
 //! - [`events`]: what users are told about an object.
 //! - [`changes`]: which objects differ between two views.
-//! - [`conditions`]: setting a condition without changing what did not change.
 //! - [`ports`]: when two lists of Service ports mean the same.
 //! - [`endpoints`]: which endpoints a change takes away.
 //! - [`namespaces`]: whether objects can be created in a namespace.
 //! - [`selection`]: which Services select what.
 //! - [`served`]: which of our additions to the original's kinds a hub serves.
 //! - [`reference`]: references between objects and which Service they name.
-//! - [`term`]: what is left of a time that an object carries the begin of.
 //!
 //! Pure: no client, no clock.
 
 pub mod changes;
-pub mod conditions;
 pub mod endpoints;
 pub mod events;
 pub mod namespaces;
@@ -27,4 +24,3 @@ pub mod reference;
 pub mod selection;
 pub mod served;
 pub mod steps;
-pub mod term;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use fleet_accumulator::{Object, Tracked};
 use fleet_api::{ExportedObjectReference, ObjectName, OwnerServiceReference};
-use fleet_runtime::plan::{Plan, Step, StepId};
+use fleet_plan::{Plan, Step, StepId};
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
@@ -55,7 +55,7 @@ pub fn refers<T: Tracked>(
 /// only what stays so for [`LAG`] is true, or somebody's work.
 pub fn write(plan: &mut Plan, step: Step, ours: i64, there: Option<i64>) -> Option<StepId> {
     if there.is_some_and(|there| ours < there) {
-        plan.push_later(LAG, "its view may lag behind", step);
+        plan.debounce(LAG, "its view may lag behind", step);
         return None;
     }
     Some(plan.push(step))

@@ -2,7 +2,8 @@
 
 use fleet_accumulator::{ClusterId, Meta, Object, Tracked};
 use fleet_api::{ObjectName, annotations};
-use fleet_runtime::plan::{Action, Precondition, Step};
+use fleet_plan::json_patch::add;
+use fleet_plan::{Action, Precondition, Step};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -107,79 +108,6 @@ fn merge<'a>(metadata: &mut Value, field: &str, seen: impl Iterator<Item = (&'a 
             metadata[field][key] = json!(value);
         }
     }
-}
-
-/// JSON patch: sets a value, whether or not there was one.
-pub fn add(path: &[&str], value: Value) -> Value {
-    let mut operation = json!({ "op": "add", "path": pointer(path) });
-    operation["value"] = value;
-    operation
-}
-
-/// JSON patch: replaces a value that is there, an element of a list above all.
-pub fn replace(path: &[&str], value: Value) -> Value {
-    let mut operation = json!({ "op": "replace", "path": pointer(path) });
-    operation["value"] = value;
-    operation
-}
-
-/// JSON patch: removes a value that is there.
-pub fn remove(path: &[&str]) -> Value {
-    json!({"op": "remove", "path": pointer(path)})
-}
-
-/// JSON pointer (RFC 6901) of a path.
-fn pointer(path: &[&str]) -> String {
-    path.iter().fold(String::new(), |mut pointer, part| {
-        pointer.push('/');
-        pointer.push_str(&part.replace('~', "~0").replace('/', "~1"));
-        pointer
-    })
-}
-
-/// JSON patch: adds a finalizer, or nothing if it is there.
-pub fn add_finalizer(meta: &Meta, finalizer: &str) -> Vec<Value> {
-    if meta.has_finalizer(finalizer) {
-        Vec::new()
-    } else if meta.finalizers.is_empty() {
-        vec![add(&["metadata", "finalizers"], json!([finalizer]))]
-    } else {
-        vec![add(&["metadata", "finalizers", "-"], json!(finalizer))]
-    }
-}
-
-/// JSON patch: removes a finalizer, or nothing if it is not there.
-///
-/// By index: the version that the patch tests fixes the order of the list.
-pub fn remove_finalizer(meta: &Meta, finalizer: &str) -> Vec<Value> {
-    let position = meta.finalizers.iter().position(|seen| seen.as_ref() == finalizer);
-    let index = position.map(|position| position.to_string());
-    index.iter().map(|index| remove(&["metadata", "finalizers", index])).collect()
-}
-
-/// JSON patch: makes map entries of the metadata (`labels`, `annotations`) be as wanted; `None`
-/// removes one.
-///
-/// Metadata leaves out what kubectl notes in the annotations, so annotations are set this way only
-/// on objects that agents make.
-pub fn set_entries(
-    meta: &Meta,
-    field: &'static str,
-    wanted: &[(&str, Option<&str>)],
-) -> Vec<Value> {
-    let seen = if field == "labels" { &meta.labels } else { &meta.annotations };
-    let mut operations = Vec::new();
-    let changed = |key: &str, value: Option<&str>| seen.get(key).map(AsRef::as_ref) != value;
-    if seen.is_empty() && wanted.iter().any(|(_, value)| value.is_some()) {
-        operations.push(add(&["metadata", field], json!({})));
-    }
-    for (key, value) in wanted.iter().filter(|(key, value)| changed(key, *value)) {
-        operations.push(match value {
-            Some(value) => add(&["metadata", field, key], json!(value)),
-            None => remove(&["metadata", field, key]),
-        });
-    }
-    operations
 }
 
 /// The reference that makes `owner` the controller of a dependent in its namespace.

@@ -10,6 +10,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use fleet_accumulator::{Accumulator, Builder, ClusterId, Snapshot, SourceSet};
+use fleet_plan::Controller;
 use kube::Client;
 use parking_lot::Mutex;
 use prometheus::Registry;
@@ -19,7 +20,6 @@ use crate::admin::{AdminError, AdminServer, Probes};
 use crate::args::{LeaseArgs, RuntimeArgs, Unsupported};
 use crate::clients::{self, ClientError, ClientSet};
 use crate::clock::{BootClock, Clock};
-use crate::controller::Controller;
 use crate::engine::{Replan, Wiring, run_controller};
 use crate::events::{EventSink, QUIET};
 use crate::held_up;

@@ -5,7 +5,7 @@
 //! task to task between an event and the request it causes.
 
 mod course;
-mod later;
+mod debounce;
 mod replan;
 mod settle;
 mod verdict;
@@ -15,21 +15,20 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use fleet_accumulator::{Accumulator, Snapshot, SourceState};
+use fleet_plan::{Controller, Plan, Step};
 use futures::StreamExt;
 use futures::future::BoxFuture;
 use futures::stream::FuturesUnordered;
 use tokio_util::sync::CancellationToken;
 
 use crate::clock::{Clock, monotonic as now};
-use crate::controller::Controller;
 use crate::events::EventSink;
 use crate::metrics::{ControllerMetrics, WorkQueue};
-use crate::plan::{Plan, Step};
 use crate::queue::{Job, Queue, Verdict};
 use crate::traces::Tracer;
 use crate::writer::{Outcome, Writer};
 use course::Course;
-use later::Postponed;
+use debounce::Debouncer;
 use settle::View;
 
 pub use replan::Replan;
@@ -147,7 +146,7 @@ struct Engine<R: Controller> {
     shared: Arc<Shared<R>>,
     events: EventSink,
     queue: Queue<R::Key>,
-    postponed: Postponed<R::Key>,
+    debouncer: Debouncer<R::Key>,
     running: FuturesUnordered<BoxFuture<'static, Run<R::Key>>>,
     work_queue: Option<WorkQueue>,
     /// Since when what is measured by [`WorkQueue`] is worked on.
@@ -182,7 +181,7 @@ impl<R: Controller> Engine<R> {
             }),
             events,
             queue: Queue::new(seed),
-            postponed: Postponed::new(),
+            debouncer: Debouncer::new(),
             running: FuturesUnordered::new(),
             work_queue,
             begun: BTreeMap::new(),
@@ -232,12 +231,12 @@ impl<R: Controller> Engine<R> {
         let planned = now();
         metrics.plan_duration.observe(planned.duration_since(started).as_secs_f64());
 
-        let Plan { mut steps, later, wake_after, events } = plan;
-        let (ripe, ripens) = self.postponed.sort(&job.key, later, planned);
-        for event in events.into_iter().chain(ripe.iter().flat_map(|later| later.events.clone())) {
+        let Plan { mut steps, debounced, wake_after, events } = plan;
+        let (ripe, ripens) = self.debouncer.sort(&job.key, debounced, planned);
+        for event in events.into_iter().chain(ripe.iter().flat_map(|item| item.events.clone())) {
             self.events.emit(event);
         }
-        steps.extend(ripe.into_iter().map(|later| later.step));
+        steps.extend(ripe.into_iter().map(|item| item.step));
         let wake = [ripens, wake_after.map(|after| planned + after)].into_iter().flatten().min();
         tracing::debug!(
             controller = self.shared.controller.name(), key = %job.key, attempt = job.failures,

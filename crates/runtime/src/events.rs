@@ -12,6 +12,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use fleet_accumulator::ClusterId;
+use fleet_plan::text::truncate;
+use fleet_plan::{Event, EventType};
 use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::api::events::v1::{Event as KubeEvent, EventSeries};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta};
@@ -24,7 +26,6 @@ use tokio_util::sync::CancellationToken;
 
 use crate::clients::one_line;
 use crate::clock::Clock;
-use crate::plan::{Event, EventType};
 use said::{Said, Telling};
 
 /// How long the same event about the same object is only counted.
@@ -178,7 +179,7 @@ fn build(event: &Event, reporter: &Reporter, telling: &Telling) -> KubeEvent {
     };
     // Names of events only have to be unique.
     let suffix = format!(".{:x}", telling.first.as_nanosecond());
-    let name = format!("{}{suffix}", cut(&event.name.name, NAME - suffix.len()));
+    let name = format!("{}{suffix}", truncate(&event.name.name, NAME - suffix.len()));
     let regarding = ObjectReference {
         api_version: Some(event.kind.api_version()),
         kind: Some(event.kind.kind.to_owned()),
@@ -202,16 +203,11 @@ fn build(event: &Event, reporter: &Reporter, telling: &Telling) -> KubeEvent {
         reporting_instance: Some(reporter.instance.clone()),
         action: Some("Reconcile".to_owned()),
         reason: Some(event.reason.to_owned()),
-        note: Some(cut(&event.note, NOTE).to_owned()),
+        note: Some(truncate(&event.note, NOTE).to_owned()),
         type_: Some(severity(event.event_type).to_owned()),
         regarding: Some(regarding),
         ..KubeEvent::default()
     }
-}
-
-/// The start of `text`, at most `limit` bytes.
-fn cut(text: &str, limit: usize) -> &str {
-    &text[..text.floor_char_boundary(limit)]
 }
 
 #[cfg(test)]

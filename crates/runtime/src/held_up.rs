@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fleet_accumulator::Accumulator;
+use fleet_plan::Controller;
 use tokio_util::sync::CancellationToken;
 
-use crate::controller::Controller;
 use crate::events::EventSink;
 use crate::writer::Writer;
 

@@ -1,4 +1,4 @@
-//! What both agents need to run, whatever they decide.
+//! What both agents need to run, whatever their [controllers](fleet_plan::Controller) decide.
 //!
 //! ```text
 //! clients ─▶ accumulator ─▶ engine: cursor ─▶ queue ─▶ Controller::plan ─▶ writer ─▶ API servers
@@ -6,7 +6,6 @@
 //!                             └──────── waits for own writes ◀─────────┘
 //! ```
 //!
-//! - [`plan`]: what a controller decides, as data; [`controller`]: what a controller is.
 //! - [`engine`]: drives a controller; [`queue`]: which key is next; [`writer`]: sends plans.
 //! - [`clients`]: connections and credentials; [`events`]: Kubernetes Events.
 //! - [`traces`]: where a change spent its time, told to a collector.
@@ -21,7 +20,6 @@ pub mod agent;
 pub mod args;
 pub mod clients;
 pub mod clock;
-pub mod controller;
 pub mod engine;
 pub mod events;
 mod held_up;
@@ -29,14 +27,11 @@ pub mod lease;
 pub mod lifecycle;
 pub mod live;
 pub mod metrics;
-pub mod plan;
 pub mod pulse;
 pub mod queue;
 pub mod schema;
 pub mod traces;
 pub mod writer;
-
-pub use controller::Controller;
 
 /// The allocator of whatever is linked statically, as in the image.
 #[cfg(target_env = "musl")]

@@ -15,6 +15,7 @@ use std::time::{Instant, SystemTime};
 
 use fleet_accumulator::ClusterId;
 use fleet_api::{ObjectName, TraceContext, annotations, names};
+use fleet_plan::{Action, Step, Trace};
 use jiff::Timestamp;
 use opentelemetry::trace::{
     Span, SpanBuilder, SpanContext, SpanKind, Status, TraceContextExt, TraceFlags, TraceState,
@@ -25,7 +26,6 @@ use opentelemetry_sdk::trace::{SdkTracer, SdkTracerProvider, Span as SdkSpan};
 use serde_json::json;
 
 use crate::clock::{Clock, monotonic};
-use crate::plan::{Action, Step, Trace};
 use crate::writer::{Exchange, Failure, Outcome};
 
 pub use delivery::{Delivery, DeliveryError, Origin};

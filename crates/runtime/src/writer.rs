@@ -18,6 +18,7 @@ use std::time::{Duration, Instant};
 
 use fleet_accumulator::{ClusterId, Expectation};
 use fleet_api::{ObjectName, ResourceKind};
+use fleet_plan::{Action, Precondition, Step};
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
 use http::{HeaderMap, Request, StatusCode};
@@ -32,7 +33,6 @@ use tokio_util::sync::CancellationToken;
 use crate::clients::one_line;
 use crate::clock::monotonic;
 use crate::metrics::WriterMetrics;
-use crate::plan::{Action, Precondition, Step};
 use lanes::Lanes;
 use reply::Refusal;
 

@@ -9,7 +9,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use fleet_api::{ObjectName, ResourceKind};
-use fleet_runtime::plan::Step;
+use fleet_plan::Step;
 use http::{Method, Request, StatusCode};
 use http_body_util::BodyExt;
 use kube::Client;

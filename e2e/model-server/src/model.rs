@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use fleet_accumulator::{ClusterId, Object, ResourceVersion, Tracked, Uid, View};
 use fleet_api::{ObjectName, ResourceKind};
-use fleet_runtime::plan::{Action, Plan, Precondition, Step};
+use fleet_plan::{Action, Plan, Precondition, Step};
 use jiff::Timestamp;
 use kube::ResourceExt;
 use serde_json::{Value, json};

@@ -2,7 +2,7 @@
 
 use fleet_accumulator::ClusterId;
 use fleet_api::{ObjectName, ResourceKind};
-use fleet_runtime::plan::{Action, Precondition, Step};
+use fleet_plan::{Action, Precondition, Step};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

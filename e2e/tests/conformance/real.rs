@@ -7,7 +7,6 @@ use anyhow::{Context, Result, bail};
 use fleet_accumulator::ClusterId;
 use fleet_api::{ObjectName, ResourceKind};
 use fleet_runtime::metrics::Metrics;
-use fleet_runtime::plan::{Precondition, Step};
 use fleet_runtime::writer::{Class, WriteGate, Writer, WriterSettings};
 use fleet_testbed::cluster::Cluster;
 use fleet_testbed::join;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use fleet_accumulator::ClusterId;
 use fleet_api::ObjectName;
 use fleet_model_server::{ModelServer, Refusal};
-use fleet_runtime::plan::{Action, Precondition};
+use fleet_plan::{Action, Precondition};
 use fleet_runtime::writer::Class;
 use serde_json::Value;
 

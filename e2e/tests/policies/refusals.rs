@@ -4,8 +4,8 @@
 use anyhow::{Context, Result, ensure};
 use fleet_accumulator::ClusterId;
 use fleet_api::{ObjectName, ResourceKind, kinds};
+use fleet_plan::{Action, Step};
 use fleet_runtime::metrics::Metrics;
-use fleet_runtime::plan::{Action, Step};
 use fleet_runtime::writer::{Class, WriteGate, Writer, WriterSettings};
 use kube::Client;
 use serde_json::{Value, json};

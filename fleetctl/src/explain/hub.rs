@@ -1,8 +1,8 @@
 //! What the hub makes of the exports.
 
 use fleet_api::{ObjectName, kinds, names};
-use fleet_runtime::controller::Controller as _;
-use fleet_runtime::plan::Plan;
+use fleet_plan::Controller as _;
+use fleet_plan::Plan;
 use hub_agent::service::{self, Key, PortResolution, ServiceController, ServiceState};
 
 use super::words::{behind, ports_told};

@@ -2,7 +2,7 @@
 
 use fleet_api::{ObjectName, ServicePort, names};
 use fleet_model::objects::SliceIndex;
-use fleet_runtime::plan::{Plan, Step};
+use fleet_plan::{Plan, Step};
 use jiff::SignedDuration;
 
 use crate::picture::{Member, Picture};

@@ -6,7 +6,7 @@ use fleet_accumulator::ClusterId;
 use fleet_api::{ObjectName, ResourceKind, kinds};
 use fleet_model::served::Served;
 use fleet_model_server::{ModelServer, snapshot};
-use fleet_runtime::plan::Step;
+use fleet_plan::Step;
 use jiff::Timestamp;
 use member_agent::Identity;
 use serde_json::{Value, json};
@@ -163,7 +163,7 @@ impl World {
                 return;
             }
             for pending in found {
-                let later = pending.plan.later.iter().map(|later| later.step.clone());
+                let later = pending.plan.debounced.iter().map(|later| later.step.clone());
                 for step in pending.plan.steps.iter().cloned().chain(later) {
                     self.execute(&pending.agent, &step);
                 }

@@ -13,7 +13,7 @@ use fleet_accumulator::{
     Accumulator, AnyView, Config, Snapshot, SnapshotChange, SourceSet, SourceSpec,
 };
 use fleet_model::served::Served;
-use fleet_runtime::controller::Controller;
+use fleet_plan::Controller;
 use hub_agent::service::ServiceController;
 use hub_agent::snapshot::HubSnapshot;
 use jiff::Timestamp;

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use fleet_api::{events, finalizers};
-use fleet_model::steps::{HUB, remove_finalizer};
-use fleet_runtime::plan::Plan;
+use fleet_model::steps::HUB;
+use fleet_plan::Plan;
+use fleet_plan::json_patch::remove_finalizer;
 use jiff::{SignedDuration, Timestamp};
 
 use super::keys::Member;

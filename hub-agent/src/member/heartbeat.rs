@@ -6,10 +6,10 @@ use std::time::Duration;
 use fleet_accumulator::Object;
 use fleet_api::membership::AgentStatus;
 use fleet_api::{conditions, events};
-use fleet_model::conditions::is;
 use fleet_model::objects::InternalMemberCluster;
 use fleet_model::steps::HUB;
-use fleet_runtime::plan::{Event, Plan};
+use fleet_plan::conditions::is;
+use fleet_plan::{Event, Plan};
 use jiff::{SignedDuration, Timestamp};
 
 use super::keys::Member;

@@ -9,8 +9,9 @@ use std::collections::BTreeMap;
 use fleet_accumulator::Object;
 use fleet_api::{ServiceImportStatus, ServiceInUseBy, annotations, finalizers, kinds};
 use fleet_model::objects::{InternalServiceImport, ServiceImport};
-use fleet_model::steps::{HUB, add_finalizer, remove_finalizer, set_entries};
-use fleet_runtime::plan::{Plan, Step, StepId};
+use fleet_model::steps::HUB;
+use fleet_plan::json_patch::{add_finalizer, remove_finalizer, set_entries};
+use fleet_plan::{Plan, Step, StepId};
 use serde_json::Value;
 
 use super::resolution::{PortResolution, Resolved};

@@ -1,8 +1,9 @@
 //! What an export is told about its ports.
 
 use fleet_api::conditions::{self, reasons};
-use fleet_model::conditions::Wanted;
 use fleet_model::ports::{self, Difference};
+use fleet_plan::conditions::Wanted;
+use fleet_plan::text::truncate;
 
 use super::resolution::{Export, PortResolution};
 use super::state::ServiceState;
@@ -50,12 +51,16 @@ fn told(export: &Export<'_>, resolution: &PortResolution<'_>) -> String {
         .into_iter()
         .take(TOLD)
         .map(|((protocol, port), difference)| {
-            let port = format!("port {}/{port}", cut(protocol.as_str()));
+            let port = format!("port {}/{port}", truncate(protocol.as_str(), VALUE));
             match difference {
                 Difference::OnlyFirst => format!("{port} is exported here only"),
                 Difference::OnlySecond => format!("{port} is exported there only"),
                 Difference::Field(field, here, there) => {
-                    format!("{port} has {field} {} here and {} there", cut(&here), cut(&there))
+                    format!(
+                        "{port} has {field} {} here and {} there",
+                        truncate(&here, VALUE),
+                        truncate(&there, VALUE)
+                    )
                 }
             }
         })
@@ -66,10 +71,6 @@ fn told(export: &Export<'_>, resolution: &PortResolution<'_>) -> String {
         (false, more) => told.push(format!("and {more} more")),
     }
     told.join(", ")
-}
-
-fn cut(text: &str) -> &str {
-    &text[..text.floor_char_boundary(VALUE)]
 }
 
 /// The generation is that of the export, which is not known here.

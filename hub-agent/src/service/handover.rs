@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use fleet_accumulator::Object;
 use fleet_api::conditions;
-use fleet_model::conditions::find;
 use fleet_model::objects::EndpointSliceImport;
-use fleet_model::term;
+use fleet_plan::conditions::find;
+use fleet_plan::deadline;
 use jiff::Timestamp;
 
 use super::claims::Importers;
@@ -58,7 +58,8 @@ impl<'a> Handover<'a> {
         published: bool,
         now: Timestamp,
     ) -> Self {
-        let left = |export| term::left(accepted_since(export).unwrap_or(now), PUBLISHING, now);
+        let left =
+            |export| deadline::remaining(accepted_since(export).unwrap_or(now), PUBLISHING, now);
         let publishing = resolution.accepted.iter().filter_map(left).max();
         Self { state, resolution, importers, now, publishing, published }
     }
@@ -90,7 +91,7 @@ impl<'a> Handover<'a> {
             return None;
         }
         let slice = self.state.slice_exports.iter().find(|slice| origin::is_from(copy, slice))?;
-        term::left(slice.object.meta.deleted?, LEAVING, self.now)
+        deadline::remaining(slice.object.meta.deleted?, LEAVING, self.now)
     }
 }
 

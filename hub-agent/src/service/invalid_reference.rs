@@ -4,10 +4,12 @@ use fleet_accumulator::View;
 use fleet_api::conditions::{self, reasons};
 use fleet_api::names::member_of_namespace;
 use fleet_api::{ObjectName, ResourceKind, events, finalizers, kinds};
-use fleet_model::conditions::{Wanted, apply};
 use fleet_model::objects::{HasMeta, named};
-use fleet_model::steps::{HUB, remove_finalizer};
-use fleet_runtime::plan::Plan;
+use fleet_model::steps::HUB;
+use fleet_plan::Plan;
+use fleet_plan::conditions::{Wanted, apply};
+use fleet_plan::json_patch::remove_finalizer;
+use fleet_plan::text::truncate;
 use jiff::Timestamp;
 use serde_json::json;
 
@@ -51,8 +53,8 @@ fn refuse<T: FromMember + HasMeta>(
     if !object.meta().is_terminating() {
         let note = format!(
             "ignored: it refers to {:?} of cluster {:?}, which does not fit its own place {name}",
-            cut(&object.stands_for()),
-            cut(object.claims()),
+            truncate(&object.stands_for(), CLAIM),
+            truncate(object.claims(), CLAIM),
         );
         plan.events.push(HUB.warning(object, events::REFERENCE_REFUSED, note));
         return;
@@ -101,9 +103,4 @@ fn remove_copy(name: &ObjectName, snapshot: &HubSnapshot, plan: &mut Plan) {
         plan.events.push(HUB.warning(copy, events::REFERENCE_REFUSED, note));
         plan.push(HUB.delete(copy).urgent());
     }
-}
-
-/// What a member says may be of any length.
-fn cut(text: &str) -> &str {
-    &text[..text.floor_char_boundary(CLAIM)]
 }

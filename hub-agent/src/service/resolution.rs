@@ -1,24 +1,20 @@
 //! Which exports form the Service, and with which ports.
 
-use std::time::Duration;
-
 use fleet_accumulator::Object;
 use fleet_api::conditions::{self, reasons};
 use fleet_api::{ClusterStatus, ServiceImportStatus, ServiceImportType, ServicePort, finalizers};
-use fleet_model::conditions::{Wanted, apply, find};
 use fleet_model::objects::{InternalServiceExport, ServiceImport};
 use fleet_model::ports;
-use fleet_model::steps::{HUB, add_finalizer, remove_finalizer};
-use fleet_runtime::plan::{Plan, Step, StepId};
+use fleet_model::steps::HUB;
+use fleet_plan::conditions::{Wanted, apply, find};
+use fleet_plan::json_patch::{add_finalizer, remove_finalizer};
+use fleet_plan::{Plan, Step, StepId, WAITING_STATUS_DELAY};
 use jiff::Timestamp;
 use serde_json::json;
 
 use super::conflict;
 use super::state::{Owned, ServiceState};
 use super::withdraw;
-
-/// "Waiting" is written only after it has lasted this long (docs/design/rules.md#waiting-statuses).
-pub(super) const PATIENCE: Duration = Duration::from_millis(500);
 
 /// An export, and whose it is.
 pub type Export<'a> = Owned<'a, InternalServiceExport>;
@@ -129,7 +125,7 @@ pub(super) fn report_namespace_missing(
 ) {
     for export in resolution.accepted.iter().chain(&resolution.conflicting) {
         if let Some(step) = condition_step(export, conflict::namespace_missing(state), now) {
-            plan.push_later(PATIENCE, "namespace missing", step);
+            plan.debounce(WAITING_STATUS_DELAY, "namespace missing", step);
         }
     }
 }

@@ -8,9 +8,10 @@ use fleet_api::{Endpoint, ExportedSliceSpec, ObjectName, events, finalizers};
 use fleet_model::endpoints::loses;
 use fleet_model::namespaces::namespace_accepts_objects;
 use fleet_model::objects::{EndpointSliceExport, EndpointSliceImport};
-use fleet_model::steps::{HUB, add_finalizer, remove_finalizer, to_json};
+use fleet_model::steps::{HUB, to_json};
 use fleet_model::{reference, served};
-use fleet_runtime::plan::{Plan, Step, StepId, Trace};
+use fleet_plan::json_patch::{add_finalizer, remove_finalizer};
+use fleet_plan::{Plan, Step, StepId, Trace};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 

@@ -7,7 +7,7 @@ use fleet_accumulator::Object;
 use fleet_api::finalizers;
 use fleet_model::objects::ServiceImport;
 use fleet_model::steps::HUB;
-use fleet_runtime::plan::{Plan, Step, StepId};
+use fleet_plan::{Plan, Step, StepId};
 
 use super::state::ServiceState;
 use super::{claims, resolution, slices};

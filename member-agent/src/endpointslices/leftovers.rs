@@ -9,8 +9,7 @@ use fleet_api::{ObjectName, labels};
 use fleet_model::changes::each_touched;
 use fleet_model::objects::EndpointSlice;
 use fleet_model::steps::LOCAL;
-use fleet_runtime::controller::Controller;
-use fleet_runtime::plan::Plan;
+use fleet_plan::{Controller, Plan};
 use jiff::Timestamp;
 
 use super::NAME;

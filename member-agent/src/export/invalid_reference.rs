@@ -4,7 +4,7 @@ use fleet_accumulator::{Object, Tracked};
 use fleet_api::{ObjectName, ResourceKind, events, kinds};
 use fleet_model::objects::HasMeta;
 use fleet_model::steps::HUB;
-use fleet_runtime::plan::Plan;
+use fleet_plan::Plan;
 
 use crate::snapshot::MemberSnapshot;
 

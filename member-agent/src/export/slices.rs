@@ -10,7 +10,7 @@ use fleet_model::ports::same_in_slices;
 use fleet_model::reference;
 use fleet_model::served;
 use fleet_model::steps::{HUB, to_json};
-use fleet_runtime::plan::{Plan, Step, StepId, Trace};
+use fleet_plan::{Plan, Step, StepId, Trace};
 use jiff::Timestamp;
 use serde_json::json;
 

@@ -1,14 +1,12 @@
 //! What the user reads on the ServiceExport.
 
-use std::time::Duration;
-
 use fleet_accumulator::Object;
 use fleet_api::conditions::{self, reasons};
 use fleet_api::{ObjectName, events};
-use fleet_model::conditions::{Wanted, apply, find};
 use fleet_model::objects::{InternalServiceExport, ServiceExport};
 use fleet_model::steps::LOCAL;
-use fleet_runtime::plan::{Event, EventType, Later, Plan, Sample};
+use fleet_plan::conditions::{Wanted, apply, find};
+use fleet_plan::{Debounced, Event, EventType, Plan, Sample, WAITING_STATUS_DELAY};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use serde_json::json;
 
@@ -16,9 +14,6 @@ use super::decision::ExportDecision;
 use super::internal;
 use super::state::ServiceState;
 use crate::endpointslices;
-
-/// "Waiting" is written only after it has lasted this long (docs/design/rules.md#waiting-statuses).
-const PATIENCE: Duration = Duration::from_millis(500);
 
 type Export = Object<ServiceExport>;
 
@@ -59,8 +54,8 @@ pub(super) fn write(
     };
     let step = LOCAL.status(export, &json!({ "conditions": conditions }));
     if waits {
-        let (delay, purpose) = (PATIENCE, "waiting for the hub");
-        plan.later.push(Later { delay, purpose, step, events });
+        let (delay, purpose) = (WAITING_STATUS_DELAY, "waiting for the hub");
+        plan.debounced.push(Debounced { delay, purpose, step, events });
         return false;
     }
     plan.push(step.sample(sample(state, export, verdict)));

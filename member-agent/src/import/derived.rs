@@ -6,8 +6,9 @@ use fleet_accumulator::Object;
 use fleet_api::{ObjectName, ServiceImportStatus, annotations, labels};
 use fleet_model::objects::Service;
 use fleet_model::ports;
-use fleet_model::steps::{LOCAL, add, remove, set_entries, to_json};
-use fleet_runtime::plan::{Plan, Step};
+use fleet_model::steps::{LOCAL, to_json};
+use fleet_plan::json_patch::{add, remove, set_entries};
+use fleet_plan::{Plan, Step};
 use k8s_openapi::api::core::v1::ServicePort;
 use serde_json::{Value, json};
 

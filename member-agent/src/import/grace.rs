@@ -2,8 +2,8 @@
 
 use fleet_accumulator::Object;
 use fleet_api::{conditions, labels};
-use fleet_model::conditions::find;
 use fleet_model::objects::Service;
+use fleet_plan::conditions::find;
 use jiff::Timestamp;
 
 use super::state::{Mcs, ServiceState};

@@ -1,8 +1,9 @@
 //! Objects in this member's namespace on the hub whose reference names no Service.
 
 use fleet_api::{ObjectName, ResourceKind, finalizers, kinds};
-use fleet_model::steps::{HUB, remove_finalizer};
-use fleet_runtime::plan::Plan;
+use fleet_model::steps::HUB;
+use fleet_plan::Plan;
+use fleet_plan::json_patch::remove_finalizer;
 
 use crate::snapshot::MemberSnapshot;
 

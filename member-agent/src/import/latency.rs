@@ -7,7 +7,7 @@
 use fleet_accumulator::{Meta, Object};
 use fleet_api::annotations::LAST_OBSERVED_GENERATION;
 use fleet_model::objects::{EndpointSlice, EndpointSliceImport};
-use fleet_runtime::plan::Sample;
+use fleet_plan::Sample;
 
 /// What to measure once `copy` is written over `current`, of which it differs in content: one
 /// sample per generation.

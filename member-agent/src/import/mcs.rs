@@ -2,8 +2,9 @@
 
 use fleet_api::{ObjectName, events, finalizers, labels};
 use fleet_model::objects::{HasMeta, Service, ServiceImport};
-use fleet_model::steps::{LOCAL, add_finalizer, remove_finalizer, set_entries};
-use fleet_runtime::plan::{Event, Plan, StepId};
+use fleet_model::steps::LOCAL;
+use fleet_plan::json_patch::{add_finalizer, remove_finalizer, set_entries};
+use fleet_plan::{Event, Plan, StepId};
 use jiff::Timestamp;
 
 use super::refusal::Refusal;

@@ -12,7 +12,7 @@ use fleet_accumulator::{Accumulator, MassDeletionLimits, Snapshot as _};
 use fleet_api::{ObjectName, events};
 use fleet_model::objects::HasMeta;
 use fleet_model::steps::LOCAL;
-use fleet_runtime::plan::Plan;
+use fleet_plan::Plan;
 use prometheus::IntGauge;
 use prometheus::core::{Collector, Desc};
 use prometheus::proto::MetricFamily;

@@ -7,10 +7,9 @@ use fleet_api::{
 };
 use fleet_model::objects::{InternalServiceImport, ServiceImport};
 use fleet_model::reference;
-use fleet_model::steps::{
-    HUB, LOCAL, add, add_finalizer, controller_reference, remove_finalizer, to_json,
-};
-use fleet_runtime::plan::{Plan, Step, StepId};
+use fleet_model::steps::{HUB, LOCAL, controller_reference, to_json};
+use fleet_plan::json_patch::{add, add_finalizer, remove_finalizer};
+use fleet_plan::{Plan, Step, StepId};
 use serde_json::{Value, json};
 
 use super::mcs::Prepared;

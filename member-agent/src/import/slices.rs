@@ -7,9 +7,10 @@ use std::time::Duration;
 use fleet_accumulator::Object;
 use fleet_api::{ObjectName, events, finalizers, names};
 use fleet_model::objects::{EndpointSlice, EndpointSliceImport};
-use fleet_model::steps::{HUB, LOCAL, add_finalizer, remove_finalizer};
-use fleet_model::{reference, term};
-use fleet_runtime::plan::{Event, Plan, Step, StepId, Trace};
+use fleet_model::reference;
+use fleet_model::steps::{HUB, LOCAL};
+use fleet_plan::json_patch::{add_finalizer, remove_finalizer};
+use fleet_plan::{Event, Plan, Step, StepId, Trace, deadline};
 
 use super::content;
 use super::latency;
@@ -172,7 +173,7 @@ fn unimport(
     plan: &mut Plan,
 ) {
     let slice = state.snapshot.endpoint_slices.get(&name);
-    let waits = copy.meta.deleted.and_then(|since| term::left(since, HANDOVER, state.now));
+    let waits = copy.meta.deleted.and_then(|since| deadline::remaining(since, HANDOVER, state.now));
     let successors = waits.map_or(&[][..], |_| successors);
     let operations = remove_finalizer(&copy.meta, finalizers::ENDPOINT_SLICE_IMPORT);
     let undone: Option<StepId> = match slice.filter(|slice| slice.is_imported()) {

@@ -3,24 +3,19 @@
 //! `Valid` is `True` while the import is live and `Unknown` otherwise, never `False`: the original
 //! knows no other values. The message says why.
 
-use std::time::Duration;
-
 use fleet_accumulator::Object;
 use fleet_api::conditions::{self, reasons};
 use fleet_api::{annotations, events};
-use fleet_model::conditions::{Wanted, apply, is};
 use fleet_model::objects::{InternalServiceImport, Service};
 use fleet_model::steps::{LOCAL, to_json};
-use fleet_runtime::plan::{Event, Plan, Step, StepId};
+use fleet_plan::conditions::{Wanted, apply, is};
+use fleet_plan::{Event, Plan, Step, StepId, WAITING_STATUS_DELAY};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::LoadBalancerStatus;
 use serde_json::json;
 
 use super::state::{Mcs, ServiceState};
 use super::system_namespace::SystemNamespaceError;
-
-/// "Waiting" is written only after it has lasted this long (docs/design/rules.md#waiting-statuses).
-const PATIENCE: Duration = Duration::from_millis(500);
 
 /// The import is live; addresses of its derived Service are the user's to use.
 pub(super) fn resolved(
@@ -173,7 +168,7 @@ fn later(
     let reason = reasons::UNKNOWN_SERVICE_IMPORT;
     let wanted = valid(mcs, conditions::UNKNOWN, reason, message);
     if let Some(step) = step(mcs, wanted, load_balancer, now) {
-        plan.push_later(PATIENCE, "not imported", step);
+        plan.debounce(WAITING_STATUS_DELAY, "not imported", step);
     }
 }
 

@@ -20,7 +20,7 @@ use std::time::Duration;
 use fleet_accumulator::ClusterId;
 use fleet_api::{ObjectName, ResourceKind, finalizers, kinds};
 use fleet_model_server::{ModelServer, execute};
-use fleet_runtime::plan::{Event, Plan, Sample};
+use fleet_plan::{Event, Plan, Sample};
 use serde_json::{Value, json};
 
 use super::plan;
@@ -203,7 +203,7 @@ impl World {
             self.settle_for(services);
             for service in services {
                 let mut plan = self.plan_for(service);
-                plan.steps = plan.later.drain(..).map(|later| later.step).collect();
+                plan.steps = plan.debounced.drain(..).map(|later| later.step).collect();
                 execute(&plan, &mut [&mut self.own, &mut self.hub]);
             }
         }

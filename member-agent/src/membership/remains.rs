@@ -7,7 +7,7 @@ use fleet_model::objects::{
     InternalServiceImport,
 };
 use fleet_model::steps::{HUB, LOCAL};
-use fleet_runtime::plan::{Plan, StepId};
+use fleet_plan::{Plan, StepId};
 
 use super::Phase;
 use crate::Identity;

@@ -6,10 +6,11 @@
 use fleet_accumulator::Object;
 use fleet_api::conditions::{self, reasons};
 use fleet_api::membership::{AgentStatus, AgentType};
-use fleet_model::conditions::{Wanted, apply, find, whole_seconds};
 use fleet_model::objects::{InternalMemberCluster, NETWORKING_AGENTS, ReportList};
-use fleet_model::steps::{HUB, add, at, replace, to_json};
-use fleet_runtime::plan::{Action, Step};
+use fleet_model::steps::{HUB, at, to_json};
+use fleet_plan::conditions::{Wanted, apply, find, whole_seconds};
+use fleet_plan::json_patch::{add, replace};
+use fleet_plan::{Action, Step};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 

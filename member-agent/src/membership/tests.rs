@@ -6,7 +6,7 @@ mod leave;
 use fleet_accumulator::ClusterId;
 use fleet_api::{ObjectName, kinds};
 use fleet_model_server::{ModelServer, execute};
-use fleet_runtime::plan::Plan;
+use fleet_plan::Plan;
 use serde_json::{Value, json};
 
 use super::plan;

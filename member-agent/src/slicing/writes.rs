@@ -7,7 +7,7 @@ use fleet_api::{ObjectName, names};
 use fleet_endpointslice::{Outcome, Update};
 use fleet_model::objects::{ManagedSlice, Service};
 use fleet_model::steps::{LOCAL, at, to_json};
-use fleet_runtime::plan::{Action, Plan, Step, StepId};
+use fleet_plan::{Action, Plan, Step, StepId};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::Value;

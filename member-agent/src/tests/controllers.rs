@@ -3,8 +3,7 @@
 use fleet_accumulator::ClusterId;
 use fleet_api::{ObjectName, finalizers, kinds};
 use fleet_model_server::{ModelServer, execute};
-use fleet_runtime::controller::Controller;
-use fleet_runtime::plan::Plan;
+use fleet_plan::{Controller, Plan};
 use prometheus::Registry;
 use serde_json::json;
 

@@ -3,8 +3,7 @@
 use fleet_accumulator::ClusterId;
 use fleet_api::{ObjectName, events, kinds};
 use fleet_model_server::ModelServer;
-use fleet_runtime::controller::Controller;
-use fleet_runtime::plan::{Event, EventType};
+use fleet_plan::{Controller, Event, EventType};
 use prometheus::Registry;
 use serde_json::json;
 

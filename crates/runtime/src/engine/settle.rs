@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use fleet_accumulator::{Accumulator, Expectation, Snapshot, Until};
+use fleet_plan::Precondition;
 
 use crate::clock::monotonic as now;
 use crate::metrics::ControllerMetrics;
-use crate::plan::Precondition;
 use crate::writer::Writer;
 
 /// How long the view may take. It usually has the event before the answer to the write is read.

@@ -4,9 +4,8 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use fleet_accumulator::Uid;
+use fleet_plan::Event;
 use jiff::Timestamp;
-
-use crate::plan::Event;
 
 /// Events that are remembered. Beyond it old ones are forgotten first, then all.
 const REMEMBERED: usize = 4096;

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use fleet_accumulator::{ResourceVersion, Uid};
 use fleet_api::kinds;
+use fleet_plan::Precondition;
 use opentelemetry_sdk::error::OTelSdkResult;
 use opentelemetry_sdk::trace::{SpanData, SpanExporter};
 use parking_lot::Mutex;
 
 use super::*;
-use crate::plan::Precondition;
 use crate::writer::Class;
 
 /// Keeps the spans that have ended.

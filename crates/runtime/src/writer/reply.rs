@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use fleet_accumulator::{Expectation, ResourceVersion, Uid, Until};
+use fleet_plan::{Action, Precondition, Step};
 use http::header::RETRY_AFTER;
 use http::{HeaderMap, StatusCode};
 use serde::Deserialize;
@@ -10,7 +11,6 @@ use serde::de::IgnoredAny;
 
 use super::outcome::Class;
 use super::request::{any, everywhere};
-use crate::plan::{Action, Precondition, Step};
 
 /// Pause when the server asks for one without saying how long.
 const DEFAULT_PAUSE: Duration = Duration::from_secs(1);

@@ -3,12 +3,11 @@
 use std::fmt::Display;
 
 use fleet_api::{ObjectName, ResourceKind};
+use fleet_plan::{Action, Precondition, Step};
 use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{Method, Request};
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 use serde_json::{Map, Value, json};
-
-use crate::plan::{Action, Precondition, Step};
 
 /// A step that cannot be a request.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]

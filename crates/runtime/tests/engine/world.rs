@@ -11,12 +11,11 @@ use fleet_accumulator::{
     wire,
 };
 use fleet_api::{ObjectName, ResourceKind, kinds};
-use fleet_runtime::Controller;
+use fleet_plan::{Action, Controller, Plan, Precondition, Sample, Step};
 use fleet_runtime::clock::Clock;
 use fleet_runtime::engine::{Replan, Wiring, run_controller};
 use fleet_runtime::events::EventSink;
 use fleet_runtime::metrics::Metrics;
-use fleet_runtime::plan::{Action, Plan, Precondition, Sample, Step};
 use fleet_runtime::writer::{WriteGate, Writer, WriterSettings};
 use futures::future::BoxFuture;
 use futures::stream::{self, StreamExt};
@@ -135,7 +134,7 @@ impl Controller for CopyController {
             .stage("export")
             .sample(Some(sample));
         if wish == Some(LATER) {
-            plan.push_later(DELAY, "test", step);
+            plan.debounce(DELAY, "test", step);
         } else {
             plan.push(step);
         }

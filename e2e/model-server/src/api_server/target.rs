@@ -3,7 +3,7 @@
 use fleet_accumulator::{ResourceVersion, Uid};
 use fleet_api::kinds::{NAMESPACE, kinds_written};
 use fleet_api::{ObjectName, ResourceKind};
-use fleet_runtime::plan::{Action, Precondition};
+use fleet_plan::{Action, Precondition};
 use http::{Method, Uri};
 use serde_json::Value;
 

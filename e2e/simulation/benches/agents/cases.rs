@@ -9,7 +9,7 @@ use criterion::{BatchSize, Criterion};
 use fleet_accumulator::{SourceId, SourceSet};
 use fleet_api::{ResourceKind, kinds};
 use fleet_model_server::ModelServer;
-use fleet_runtime::controller::Controller;
+use fleet_plan::Controller;
 use hub_agent::service::ServiceController;
 use hub_agent::snapshot::HubSnapshot;
 use jiff::Timestamp;

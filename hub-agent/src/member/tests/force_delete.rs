@@ -6,8 +6,7 @@ use std::time::{Duration, Instant};
 use fleet_accumulator::{ClusterId, SourceState};
 use fleet_api::{ObjectName, ResourceKind, finalizers, kinds};
 use fleet_model_server::{ModelServer, execute, snapshot};
-use fleet_runtime::controller::Controller;
-use fleet_runtime::plan::Plan;
+use fleet_plan::{Controller, Plan};
 use serde_json::{Value, json};
 
 use crate::member::{Member, MemberController};

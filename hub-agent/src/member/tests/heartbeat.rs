@@ -5,8 +5,7 @@ use std::time::Duration;
 use fleet_accumulator::ClusterId;
 use fleet_api::{ObjectName, kinds};
 use fleet_model_server::{ModelServer, snapshot};
-use fleet_runtime::controller::Controller;
-use fleet_runtime::plan::Plan;
+use fleet_plan::{Controller, Plan};
 use prometheus::TextEncoder;
 use serde_json::{Value, json};
 

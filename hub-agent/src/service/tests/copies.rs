@@ -2,7 +2,7 @@
 
 use fleet_api::{ObjectName, annotations, events, finalizers, kinds};
 use fleet_model::served::Served;
-use fleet_runtime::controller::Controller as _;
+use fleet_plan::Controller as _;
 use serde_json::{Value, json};
 
 use super::world::{World, in_member, shop};
@@ -72,7 +72,7 @@ fn a_copy_of_a_later_generation_is_not_replaced_at_once() {
             copy["spec"]["endpointSliceReference"]["generation"] = json!(generation);
         });
         let plan = world.plan();
-        let found = (plan.steps.len(), plan.later.len());
+        let found = (plan.steps.len(), plan.debounced.len());
         assert_eq!(found, (at_once.into(), (!at_once).into()), "{plan:#?}");
     }
 }

@@ -288,8 +288,8 @@ fn an_export_into_a_missing_namespace_waits_and_says_so() {
     world.delete(kinds::NAMESPACE, &ObjectName::cluster("team"));
     let plan = world.plan();
     assert!(plan.steps.is_empty(), "{plan:#?}");
-    assert_eq!(plan.later.len(), 1);
-    assert!(format!("{:?}", plan.later[0].step).contains("namespace team does not exist"));
+    assert_eq!(plan.debounced.len(), 1);
+    assert!(format!("{:?}", plan.debounced[0].step).contains("namespace team does not exist"));
     world.hub.create(kinds::NAMESPACE, &ObjectName::cluster("team"), json!({})).unwrap();
     world.settle();
     assert_eq!(world.conflict("a"), "False");

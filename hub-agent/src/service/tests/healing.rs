@@ -103,7 +103,7 @@ fn a_namespace_that_goes_and_comes_back() {
         world.settle();
         assert!(world.import().is_none());
         assert!(world.copies().is_empty() && world.granted().is_empty());
-        let later = world.plan().later;
+        let later = world.plan().debounced;
         assert_eq!(later.len(), 1, "{later:#?}");
         world.hub.execute(&later[0].step).unwrap();
         assert_eq!(world.conflict("a"), "Unknown");

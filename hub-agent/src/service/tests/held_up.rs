@@ -1,8 +1,8 @@
 //! What is told while the agent cannot read what it needs.
 
 use fleet_api::{events, kinds};
-use fleet_runtime::controller::Controller as _;
-use fleet_runtime::plan::EventType;
+use fleet_plan::Controller as _;
+use fleet_plan::EventType;
 
 use super::world::{World, of_shop};
 

@@ -81,7 +81,7 @@ fn a_claim_and_ports_altered_together_withdraw_nothing() {
     world.set_claim("{");
     world.set_ports("a", json!([{ "port": 82 }]));
     world.delete(kinds::ENDPOINT_SLICE_EXPORT, &super::world::in_member("a", "a-s1"));
-    let deletes = |step: &fleet_runtime::plan::Step| {
+    let deletes = |step: &fleet_plan::Step| {
         step.kind == kinds::ENDPOINT_SLICE_IMPORT && step.action.verb() == "delete"
     };
     assert!(world.plan().steps.iter().any(deletes));

@@ -2,7 +2,7 @@
 
 use fleet_api::{ObjectName, ResourceKind, finalizers, kinds};
 use fleet_model_server::execute;
-use fleet_runtime::controller::Controller as _;
+use fleet_plan::Controller as _;
 use serde_json::{Value, json};
 
 use super::world::{World, in_member, of_shop, port, reference};
@@ -80,7 +80,7 @@ fn a_deletion_of_a_stray_gets_through() {
     let plan = world.plan_of(&key);
     execute(&plan, &mut [&mut world.hub]);
     assert!(!world.exists(kinds::INTERNAL_SERVICE_EXPORT, &of_shop("c")));
-    assert_eq!(world.plan_of(&key), fleet_runtime::plan::Plan::default());
+    assert_eq!(world.plan_of(&key), fleet_plan::Plan::default());
 }
 
 /// An object of every kind that a member writes, with something untrue in it.

@@ -1,7 +1,7 @@
 //! The trace context of a slice goes with it, and decides nothing.
 
 use fleet_api::{TraceContext, annotations, kinds};
-use fleet_runtime::plan::Trace;
+use fleet_plan::Trace;
 use serde_json::{Value, json};
 
 use super::world::{World, in_member};

@@ -3,8 +3,8 @@
 use fleet_accumulator::ClusterId;
 use fleet_api::{ObjectName, ResourceKind, annotations, finalizers, kinds};
 use fleet_model_server::{ModelServer, execute, snapshot};
-use fleet_runtime::controller::Controller as _;
-use fleet_runtime::plan::Plan;
+use fleet_plan::Controller as _;
+use fleet_plan::Plan;
 use serde_json::{Value, json};
 
 use crate::service::{Key, ServiceController, plan};

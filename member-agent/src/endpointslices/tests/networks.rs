@@ -2,7 +2,7 @@
 
 use fleet_api::{annotations, events, kinds, labels};
 use fleet_model_server::execute;
-use fleet_runtime::controller::Controller;
+use fleet_plan::Controller;
 use serde_json::json;
 
 use super::super::{LeftoverController, Mode};

@@ -4,8 +4,7 @@ use std::time::{Duration, Instant};
 
 use fleet_api::{ObjectName, kinds};
 use fleet_model_server::{ModelServer, execute};
-use fleet_runtime::controller::Controller;
-use fleet_runtime::plan::Event;
+use fleet_plan::{Controller, Event};
 use fleet_runtime::queue::{Queue, Verdict};
 use prometheus::Registry;
 use serde_json::{Value, json};

@@ -11,7 +11,7 @@ fn without_a_verdict_the_user_reads_unknown() {
     let mut world = World::pending();
     let plan = world.plan();
     assert!(plan.steps.is_empty());
-    assert_eq!(plan.later.len(), 1, "only if it stays so for a while");
+    assert_eq!(plan.debounced.len(), 1, "only if it stays so for a while");
     world.settle_patiently();
     assert_eq!(world.condition("Conflict"), pair("Unknown", "ServicePendingConflictResolution"));
     assert_eq!(world.samples, []);

@@ -63,7 +63,7 @@ fn a_copy_of_a_later_generation_is_not_replaced_at_once() {
         };
         world.hub.edit(kinds::ENDPOINT_SLICE_EXPORT, &name, edit).unwrap();
         let plan = world.plan();
-        let found = (plan.steps.len(), plan.later.len());
+        let found = (plan.steps.len(), plan.debounced.len());
         assert_eq!(found, (at_once.into(), (!at_once).into()), "{plan:#?}");
     }
 }

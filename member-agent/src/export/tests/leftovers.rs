@@ -3,7 +3,7 @@
 use fleet_accumulator::ClusterId;
 use fleet_api::{ObjectName, events, kinds};
 use fleet_model_server::execute;
-use fleet_runtime::controller::Controller;
+use fleet_plan::Controller;
 use serde_json::{Value, json};
 
 use super::super::{ExportController, Key};

@@ -49,7 +49,7 @@ fn the_finalizer_comes_before_the_export() {
     let verbs: Vec<_> = plan.steps.iter().map(|step| step.action.verb()).collect();
     assert_eq!(verbs, ["patch", "create"]);
     assert_eq!(plan.steps[1].after.len(), 1);
-    assert_eq!(plan.later.len(), 0, "the object's version moves with the finalizer");
+    assert_eq!(plan.debounced.len(), 0, "the object's version moves with the finalizer");
 }
 
 /// MSE-3: the ServiceExport comes first.

@@ -1,7 +1,7 @@
 //! A change of an exported slice begins a trace, whatever its copy on the hub bears.
 
 use fleet_api::{ObjectName, annotations, kinds};
-use fleet_runtime::plan::Trace;
+use fleet_plan::Trace;
 use serde_json::{Value, json};
 
 use super::world::{World, slice};

@@ -3,7 +3,7 @@
 use fleet_accumulator::ClusterId;
 use fleet_api::{ObjectName, ResourceKind, annotations, kinds};
 use fleet_model_server::{ModelServer, Write, execute};
-use fleet_runtime::plan::{Event, Plan, Sample};
+use fleet_plan::{Event, Plan, Sample};
 use serde_json::{Value, json};
 
 use super::super::plan;
@@ -172,7 +172,7 @@ impl World {
     pub(super) fn settle_patiently(&mut self) {
         self.settle();
         let mut plan = self.plan();
-        for later in std::mem::take(&mut plan.later) {
+        for later in std::mem::take(&mut plan.debounced) {
             plan.steps.push(later.step);
             plan.events.extend(later.events);
         }

@@ -1,7 +1,7 @@
 //! Which write waits for which.
 
 use fleet_api::kinds;
-use fleet_runtime::plan::Action;
+use fleet_plan::Action;
 use serde_json::json;
 
 use super::world::{World, machine};

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use fleet_api::{ObjectName, ResourceKind, kinds};
 use fleet_model_server::{ModelServer, Write, execute};
-use fleet_runtime::plan::{Event, Plan};
+use fleet_plan::{Event, Plan};
 use serde_json::{Value, json};
 
 use super::super::{MANAGER, keys, plan};

@@ -59,7 +59,7 @@ fn a_slice_of_a_later_generation_is_not_replaced_at_once() {
                 json!(generation);
         });
         let plan = world.plan();
-        let found = (plan.steps.len(), plan.later.len());
+        let found = (plan.steps.len(), plan.debounced.len());
         assert_eq!(found, (at_once.into(), (!at_once).into()), "{plan:#?}");
     }
 }

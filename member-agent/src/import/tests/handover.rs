@@ -67,7 +67,7 @@ fn the_import_of_an_earlier_mcs_of_the_name_is_withdrawn_first() {
     }]}});
     world.own.create(kinds::SERVICE_IMPORT, &shop(), object).unwrap();
     world.create_mcs(&shop(), "shop");
-    let message = format!("{:?}", world.plan().later[0].step.action);
+    let message = format!("{:?}", world.plan().debounced[0].step.action);
     assert!(message.contains("is being withdrawn"), "{message}");
     world.rest();
     let owner = &world.import().unwrap()["metadata"]["ownerReferences"][0];

@@ -19,7 +19,7 @@ fn a_new_mcs_asks_and_waits() {
     world.settle();
     let waiting = world.plan();
     assert!(waiting.steps.is_empty());
-    assert_eq!(waiting.later.len(), 1, "waiting is told only after a while");
+    assert_eq!(waiting.debounced.len(), 1, "waiting is told only after a while");
     world.rest();
 
     let mcs = world.mcs(&shop()).unwrap();
@@ -142,7 +142,7 @@ fn an_mcs_that_names_nothing() {
         super::super::mcs::plan(&identity, &shop(), &world.snapshot(), world.own.now())
     };
     let steps = plan(&world);
-    let later = &steps.later[0].step;
+    let later = &steps.debounced[0].step;
     let text = format!("{:?}", later.action);
     assert!(text.contains("names no service"), "{text}");
     fleet_model_server::execute(&steps, &mut [&mut world.own, &mut world.hub]);

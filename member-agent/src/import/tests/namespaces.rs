@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use fleet_accumulator::ClusterId;
 use fleet_api::{ObjectName, events, kinds};
-use fleet_runtime::plan::Action;
+use fleet_plan::Action;
 use serde_json::{Value, json};
 
 use super::super::keys;

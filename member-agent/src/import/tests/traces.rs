@@ -1,7 +1,7 @@
 //! The trace of a change ends with its import, and decides nothing.
 
 use fleet_api::{TraceContext, annotations};
-use fleet_runtime::plan::Trace;
+use fleet_plan::Trace;
 
 use super::*;
 

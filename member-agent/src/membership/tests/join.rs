@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use fleet_accumulator::SourceState;
-use fleet_runtime::controller::Controller as _;
+use fleet_plan::Controller as _;
 use prometheus::Registry;
 use serde_json::json;
 

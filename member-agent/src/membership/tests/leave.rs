@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use fleet_accumulator::SourceState;
 use fleet_api::{ObjectName, ResourceKind, annotations, finalizers, kinds, labels};
-use fleet_runtime::plan::Action;
+use fleet_plan::Action;
 use serde_json::{Value, json};
 
 use super::{AGENTS, World, report};

@@ -1,5 +1,6 @@
+use fleet_plan::Plan;
+
 use super::*;
-use crate::plan::Plan;
 
 fn named(name: &str) -> Step {
     Step { name: ObjectName::new("team", name), ..confirm() }

@@ -9,7 +9,7 @@ use fleet_accumulator::macros::{Field, FieldVisitor};
 use fleet_accumulator::{Accumulator, Builder, ClusterId, Config, Snapshot, SourceId, Tracked};
 use fleet_model::served::Served;
 use fleet_model_server::{ApiServer, ModelServer};
-use fleet_runtime::Controller;
+use fleet_plan::Controller;
 use fleet_runtime::clock::Clock;
 use fleet_runtime::engine::{Replan, Wiring, run_controller};
 use fleet_runtime::events::EventSink;

@@ -7,9 +7,8 @@ use fleet_accumulator::ClusterId;
 use fleet_api::{ObjectName, ResourceKind, kinds};
 use fleet_model::served::Served;
 use fleet_model_server::{ModelServer, Refusal, Write, execute, snapshot};
-use fleet_runtime::controller::Controller;
+use fleet_plan::{Action, Controller, Plan, Step};
 use fleet_runtime::live::Live;
-use fleet_runtime::plan::{Action, Plan, Step};
 use hub_agent::service::ServiceController;
 use hub_agent::snapshot::HubSnapshot;
 use member_agent::export::ExportController;
@@ -293,7 +292,7 @@ fn send(
     budget: &mut Option<&mut usize>,
 ) -> bool {
     if patient {
-        plan.steps.extend(plan.later.drain(..).map(|later| later.step));
+        plan.steps.extend(plan.debounced.drain(..).map(|later| later.step));
     }
     if let Some(budget) = budget {
         let mut writes = 0;

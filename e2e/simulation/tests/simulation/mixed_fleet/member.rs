@@ -5,8 +5,7 @@ use std::collections::BTreeSet;
 use fleet_accumulator::ClusterId;
 use fleet_api::{ObjectName, ResourceKind, kinds};
 use fleet_model_server::{ModelServer, execute, snapshot};
-use fleet_runtime::controller::Controller;
-use fleet_runtime::plan::Plan;
+use fleet_plan::{Controller, Plan};
 use member_agent::Settings;
 use member_agent::export::ExportController;
 use member_agent::import::ImportController;
@@ -124,7 +123,7 @@ impl Member {
 
     fn send(&mut self, mut plan: Plan, patient: bool) -> bool {
         if patient {
-            plan.steps.extend(plan.later.drain(..).map(|later| later.step));
+            plan.steps.extend(plan.debounced.drain(..).map(|later| later.step));
         }
         let refused = execute(&plan, &mut [&mut self.own, &mut self.hub]);
         assert_eq!(refused, [], "the model is never behind");

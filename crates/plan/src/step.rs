@@ -1,21 +1,20 @@
-//! A plan: the API writes one key still misses, as data.
-//!
-//! Planning is pure; a plan can be compared in a test, printed in a log, and executed by the
-//! [writer](crate::writer). Nothing here does I/O.
-
-use std::time::Duration;
+//! One API write, what it waits for, and what is known about it for metrics and traces.
 
 use fleet_accumulator::{ClusterId, ResourceVersion, Uid};
 use fleet_api::{ObjectName, ResourceKind, TraceContext};
 use jiff::Timestamp;
 use serde_json::Value;
 
-/// Which step of a [`Plan`] another one waits for; returned by [`Plan::push`].
+/// Which step of a [`Plan`](crate::Plan) another one waits for; returned by [`Plan::push`](crate::Plan::push).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct StepId(usize);
 
 impl StepId {
-    /// Position of the step in [`Plan::steps`].
+    pub(crate) fn at(index: usize) -> Self {
+        Self(index)
+    }
+
+    /// Position of the step in [`Plan::steps`](crate::Plan::steps).
     pub fn index(self) -> usize {
         self.0
     }
@@ -182,85 +181,5 @@ impl Step {
     pub fn sample(mut self, sample: Option<Sample>) -> Self {
         self.sample = sample;
         self
-    }
-}
-
-/// Severity of an [`Event`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EventType {
-    /// Something went as it should.
-    Normal,
-    /// A user should look.
-    Warning,
-}
-
-/// A Kubernetes Event about a user's object.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Event {
-    /// Cluster of the object.
-    pub cluster: ClusterId,
-    /// Kind of the object.
-    pub kind: ResourceKind,
-    /// The object.
-    pub name: ObjectName,
-    /// Its uid.
-    pub uid: Uid,
-    /// Severity.
-    pub event_type: EventType,
-    /// Machine-readable reason, `UpperCamelCase`.
-    pub reason: &'static str,
-    /// One sentence for a person.
-    pub note: String,
-}
-
-/// A step that is sent only if plans keep asking for it for a while.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Later {
-    /// How long fresh plans must have contained it without a pause.
-    pub delay: Duration,
-    /// Identity across plans: the step itself may carry the time of planning.
-    pub purpose: &'static str,
-    /// The step. It comes after all steps of its plan, and can wait for any of them, but not for another such step.
-    pub step: Step,
-    /// Events to emit when it is sent.
-    pub events: Vec<Event>,
-}
-
-/// All writes a key still misses. An empty plan means that nothing is left to do.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Plan {
-    /// Steps in an order that respects their dependencies. A failed step stops only those that
-    /// wait for it.
-    pub steps: Vec<Step>,
-    /// Steps that must first prove to be needed for a while.
-    pub later: Vec<Later>,
-    /// When to plan again even if nothing changes.
-    pub wake_after: Option<Duration>,
-    /// Events to emit. Repeats are suppressed by the engine.
-    pub events: Vec<Event>,
-}
-
-impl Plan {
-    /// Adds a step and returns what others can wait for.
-    pub fn push(&mut self, step: Step) -> StepId {
-        debug_assert!(step.after.iter().all(|id| id.0 < self.steps.len()));
-        self.steps.push(step);
-        StepId(self.steps.len() - 1)
-    }
-
-    /// Adds a step that is sent once plans have asked for it during `delay`.
-    pub fn push_later(&mut self, delay: Duration, purpose: &'static str, step: Step) {
-        debug_assert!(step.after.iter().all(|id| id.0 < self.steps.len()));
-        self.later.push(Later { delay, purpose, step, events: Vec::new() });
-    }
-
-    /// Plans again after this long, or earlier if the plan asks for that already.
-    pub fn wake_within(&mut self, after: Duration) {
-        self.wake_after = Some(self.wake_after.map_or(after, |wake| wake.min(after)));
-    }
-
-    /// Whether there is nothing to write, now or later.
-    pub fn is_empty(&self) -> bool {
-        self.steps.is_empty() && self.later.is_empty()
     }
 }

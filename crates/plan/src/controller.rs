@@ -1,4 +1,4 @@
-//! What an agent decides, cut into controllers.
+//! What a controller is.
 
 use std::fmt::{Debug, Display};
 use std::hash::Hash;
@@ -7,9 +7,11 @@ use std::time::Duration;
 use fleet_accumulator::{Snapshot, SourceSet};
 use jiff::Timestamp;
 
-use crate::plan::{Event, Plan, Sample};
+use crate::event::Event;
+use crate::plan::Plan;
+use crate::step::Sample;
 
-/// One decision-making unit of an agent. [`run_controller`](crate::engine::run_controller) drives it.
+/// One decision-making unit of an agent; `fleet_runtime::engine::run_controller` drives it.
 ///
 /// A controller holds no state that a restart would miss: what it decides follows from the snapshot.
 pub trait Controller: Send + Sync + 'static {
