@@ -116,10 +116,10 @@ async fn make(client: &Client, object: &Value, dry_run: bool) -> Result<()> {
 /// An InternalMemberCluster that is there keeps all but its state.
 async fn ask_to_join(client: &Client, name: &str, dry_run: bool) -> Result<()> {
     let (kind, home) = (kinds::INTERNAL_MEMBER_CLUSTER, names::member_namespace(name));
-    let Some(record) = find(client, kind, Some(&home), name).await? else {
+    let Some(membership) = find(client, kind, Some(&home), name).await? else {
         return make(client, &membership(name), dry_run).await;
     };
-    let joins = record.data["spec"]["state"] == "Join";
+    let joins = membership.data["spec"]["state"] == "Join";
     if joins || dry_run {
         let state = if joins { "is asked to join" } else { "would be asked to join again" };
         say(&format!("Member {name} {state}"));
@@ -134,8 +134,8 @@ async fn ask_to_join(client: &Client, name: &str, dry_run: bool) -> Result<()> {
 pub(crate) async fn set_state(client: &Client, name: &str, state: &str) -> Result<()> {
     let home = names::member_namespace(name);
     let patch = Patch::Merge(json!({ "spec": { "state": state } }));
-    let records = api(client.clone(), kinds::INTERNAL_MEMBER_CLUSTER, Some(&home));
-    let patched = records.patch(name, &PatchParams::default(), &patch).await;
+    let memberships = api(client.clone(), kinds::INTERNAL_MEMBER_CLUSTER, Some(&home));
+    let patched = memberships.patch(name, &PatchParams::default(), &patch).await;
     patched.map_err(|error| anyhow::anyhow!("tell {name} to {state}: {}", one_line(&error)))?;
     Ok(())
 }

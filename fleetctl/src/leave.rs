@@ -148,7 +148,7 @@ impl Leaving<'_> {
             return Ok(());
         }
         let snapshot = reports.snapshot();
-        let heard = snapshot.memberships.iter().find_map(|record| last_heard(record));
+        let heard = snapshot.memberships.iter().find_map(|membership| last_heard(membership));
         let heard = heard.map_or_else(
             || "was never heard of".to_owned(),
             |at| format!("was heard of last at {at}"),

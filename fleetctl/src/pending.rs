@@ -93,8 +93,10 @@ fn of_member(name: &str, member: &Member, now: Timestamp) -> anyhow::Result<Vec<
 
 /// Whether all that the agent could write about its membership is that it lives, which it does all the time.
 fn is_a_heartbeat(member: &Member) -> bool {
-    let mut records = member.snapshot.memberships.iter();
-    records.any(|record| record.state == ClusterState::Join && last_heard(record).is_some())
+    let mut memberships = member.snapshot.memberships.iter();
+    memberships.any(|membership| {
+        membership.state == ClusterState::Join && last_heard(membership).is_some()
+    })
 }
 
 fn of_controller<R: Controller>(

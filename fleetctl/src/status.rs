@@ -125,17 +125,17 @@ fn state(picture: &Picture, name: &str, member: &Member) -> (&'static str, Optio
     if picture.hub.namespaces.get(&home).is_none() {
         return ("Unknown", None);
     }
-    let record = ObjectName::new(identity.hub_namespace.as_str(), name);
-    let Some(record) = picture.hub.internal_members.get(&record) else {
+    let key = ObjectName::new(identity.hub_namespace.as_str(), name);
+    let Some(membership) = picture.hub.internal_members.get(&key) else {
         return ("Unmanaged", None);
     };
-    let silence = last_heard(record).map(|heard| picture.now.duration_since(heard));
+    let silence = last_heard(membership).map(|heard| picture.now.duration_since(heard));
     let seconds = silence.map(|silence| silence.as_secs().max(0));
     let state = match (membership::phase(identity, &member.snapshot), silence) {
         (Phase::Leaving, _) => "Leaving",
         (Phase::Left, _) => "Left",
         (Phase::Member, None) => "Joining",
-        (Phase::Member, Some(silence)) if silence >= patience(&picture.settings, record) => {
+        (Phase::Member, Some(silence)) if silence >= patience(&picture.settings, membership) => {
             "Silent"
         }
         (Phase::Member, Some(_)) => "Joined",

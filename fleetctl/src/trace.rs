@@ -133,15 +133,15 @@ fn changed<'a, S, T: Tracked>(
 
 fn on_hub(step: &SnapshotChange<HubSnapshot>, service: &ObjectName) -> Vec<Sighting> {
     let exports = changed(step, |it: &HubSnapshot| &it.slice_exports);
-    let exports = exports.filter_map(|(record, gone)| {
-        let member = member_of_namespace(&record.name.namespace)?;
-        sighting(step, "hub", Stage::Published, service, (&record.spec, member), gone)
+    let exports = exports.filter_map(|(export, gone)| {
+        let member = member_of_namespace(&export.name.namespace)?;
+        sighting(step, "hub", Stage::Published, service, (&export.spec, member), gone)
     });
     let copies = changed(step, |it: &HubSnapshot| &it.slice_imports);
-    let copies = copies.filter_map(|(record, gone)| {
-        let stage = Stage::Copied(member_of_namespace(&record.name.namespace)?.to_owned());
-        let origin = record.spec.endpoint_slice_reference.cluster_id.as_str();
-        sighting(step, "hub", stage, service, (&record.spec, origin), gone)
+    let copies = copies.filter_map(|(copy, gone)| {
+        let stage = Stage::Copied(member_of_namespace(&copy.name.namespace)?.to_owned());
+        let origin = copy.spec.endpoint_slice_reference.cluster_id.as_str();
+        sighting(step, "hub", stage, service, (&copy.spec, origin), gone)
     });
     exports.chain(copies).collect()
 }
@@ -170,22 +170,22 @@ fn on_member(
     hub: &HubSnapshot,
 ) -> Vec<Sighting> {
     let slices = changed(step, |it: &MemberSnapshot| &it.endpoint_slices);
-    let seen = |(record, gone): (&Object<EndpointSlice>, bool)| {
-        let (stage, slice) = if record.imported_for().as_ref() == Some(service) {
-            (Stage::Arrived(name.to_owned()), origin(record, hub)?)
+    let seen = |(object, gone): (&Object<EndpointSlice>, bool)| {
+        let (stage, slice) = if object.imported_for().as_ref() == Some(service) {
+            (Stage::Arrived(name.to_owned()), origin(object, hub)?)
         } else {
-            record.backs(&record.name.namespace).filter(|of| of == service)?;
-            (Stage::Origin, (name.to_owned(), record.name.clone()))
+            object.backs(&object.name.namespace).filter(|of| of == service)?;
+            (Stage::Origin, (name.to_owned(), object.name.clone()))
         };
-        let addresses = (!gone).then(|| sorted(record.ready.addresses()));
+        let addresses = (!gone).then(|| sorted(object.ready.addresses()));
         let (at, cluster) = (step.received, name.to_owned());
         Some(Sighting { at, cluster, stage, slice, addresses, known: false })
     };
     slices.filter_map(seen).collect()
 }
 
-fn origin(record: &Object<EndpointSlice>, hub: &HubSnapshot) -> Option<(String, ObjectName)> {
-    let name = fleet_model::objects::named(&record.name.name);
+fn origin(object: &Object<EndpointSlice>, hub: &HubSnapshot) -> Option<(String, ObjectName)> {
+    let name = fleet_model::objects::named(&object.name.name);
     let spec = hub.slice_exports.by(&name).next().map(|export| &export.object.spec);
     let spec = spec.or_else(|| hub.slice_imports.by(&name).next().map(|copy| &copy.object.spec))?;
     let reference = &spec.endpoint_slice_reference;

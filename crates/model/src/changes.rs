@@ -2,8 +2,8 @@
 
 use fleet_accumulator::{Object, Tracked, View, diff};
 
-/// Shows every record that differs between two views, as it was and as it is: an object that moved
-/// from one key to another touches both.
+/// Calls `touched` for every object that differs between two views, with its old and its new content: an object that
+/// moved from one key to another affects both keys.
 pub fn each_touched<T: Tracked>(old: &View<T>, new: &View<T>, mut touched: impl FnMut(&Object<T>)) {
     for change in diff(old, new) {
         change.old().into_iter().chain(change.new()).for_each(&mut touched);

@@ -1,6 +1,6 @@
 //! The fleet's objects as both agents see and write them.
 //!
-//! - [`records`]: what the agents keep of each watched kind. Compact, without managed fields, and
+//! - [`objects`]: what the agents keep of each watched kind. Compact, without managed fields, and
 //!   with the index that finds an object by the Service of the fleet it belongs to.
 //! - [`steps`]: the writes that every plan is made of (finalizers, statuses, deletions …).
 //! - [`events`]: what users are told about an object.

@@ -44,15 +44,15 @@ pub use slices::{
     named,
 };
 
-/// Records that carry metadata.
+/// Objects that carry metadata.
 pub trait HasMeta {
     /// The metadata.
     fn meta(&self) -> &fleet_accumulator::Meta;
 }
 
 macro_rules! has_meta {
-    ($($record:ty),* $(,)?) => {
-        $(impl HasMeta for $record {
+    ($($object:ty),* $(,)?) => {
+        $(impl HasMeta for $object {
             fn meta(&self) -> &fleet_accumulator::Meta {
                 &self.meta
             }

@@ -10,7 +10,7 @@ use fleet_accumulator::{Object, Tracked, View};
 
 use crate::objects::{LabelIndex, Labels, Service, ServiceIndex};
 
-/// Records that Services select.
+/// Objects that Services select.
 pub trait Selectable: Tracked<Index = LabelIndex> {
     /// Their labels.
     fn labels(&self) -> &Labels;
@@ -41,7 +41,7 @@ pub fn selected<'a, T: Selectable>(
     first
         .into_iter()
         .flat_map(|first| view.by(&first))
-        .filter(|record| selects(selector, record.labels()))
+        .filter(|object| selects(selector, object.labels()))
 }
 
 #[cfg(test)]

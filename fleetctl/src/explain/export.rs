@@ -41,10 +41,10 @@ pub(super) fn hops(
 
 fn own(picture: &Picture, name: &str, member: &Member, service: &ObjectName) -> Vec<Hop> {
     let (snapshot, now) = (&member.snapshot, picture.now);
-    let Some(record) = snapshot.service_exports.get(service) else { return Vec::new() };
+    let Some(export) = snapshot.service_exports.get(service) else { return Vec::new() };
     let object = format!("{EXPORT} {service}");
     let decision = export::decision(&member.settings, service, snapshot, now);
-    let Some(decision) = decision else { return vec![terminating(name, object, record)] };
+    let Some(decision) = decision else { return vec![terminating(name, object, export)] };
     let kubectl = picture.kubectl(name);
     let (namespace, short) = (&service.namespace, &service.name);
     let weight = format!(
@@ -108,8 +108,8 @@ fn crowded_out(name: &str, member: &Member, service: &ObjectName) -> Option<Hop>
     })
 }
 
-fn terminating(name: &str, object: String, record: &Object<ServiceExport>) -> Hop {
-    let held: Vec<_> = record.meta.finalizers.iter().map(AsRef::as_ref).collect();
+fn terminating(name: &str, object: String, export: &Object<ServiceExport>) -> Hop {
+    let held: Vec<_> = export.meta.finalizers.iter().map(AsRef::as_ref).collect();
     Hop::stop(
         name,
         object,

@@ -65,9 +65,9 @@ fn import(
 
 fn namespace_missing(picture: &Picture, service: &ObjectName) -> Hop {
     let namespace = &service.namespace;
-    let record = picture.hub.namespaces.get(&ObjectName::cluster(namespace.clone()));
+    let known = picture.hub.namespaces.get(&ObjectName::cluster(namespace.clone()));
     let object = format!("Namespace {namespace}");
-    if record.is_some() {
+    if known.is_some() {
         return Hop::stop(
             HUB,
             object,

@@ -44,14 +44,14 @@ pub(super) fn hops(picture: &Picture, name: &str, member: &Member) -> Vec<Hop> {
 
 fn heartbeat(picture: &Picture, name: &str, member: &Member) -> Option<Hop> {
     let identity = &member.settings.identity;
-    let record = ObjectName::new(identity.hub_namespace.as_str(), name);
-    let record = picture.hub.internal_members.get(&record)?;
-    let Some(heard) = last_heard(record) else {
+    let key = ObjectName::new(identity.hub_namespace.as_str(), name);
+    let membership = picture.hub.internal_members.get(&key)?;
+    let Some(heard) = last_heard(membership) else {
         let says = "its agent has never reported to the hub";
         return Some(Hop::stop(name, OBJECT, Cause::MemberSilent, says, look(picture, name)));
     };
     let silence = picture.now.duration_since(heard);
-    if silence < patience(&picture.settings, record) {
+    if silence < patience(&picture.settings, membership) {
         return Some(Hop::ok(name, OBJECT, format!("heard of {} ago", age(silence))));
     }
     let says = format!(

@@ -68,7 +68,7 @@ fn states_of_members() {
     assert_eq!(member(&world, "east").heartbeat_seconds, Some(301));
 
     let at = |name: &str| ObjectName::new(home(name), name);
-    let leave = |record: &mut Value| record["spec"]["state"] = json!("Leave");
+    let leave = |membership: &mut Value| membership["spec"]["state"] = json!("Leave");
     let mut world = World::shared();
     world.edit("hub", kinds::INTERNAL_MEMBER_CLUSTER, &at("west"), leave);
     assert_eq!(member(&world, "west").state, "Leaving");

@@ -1,4 +1,4 @@
-//! References as records keep them: what plans read, with parts that many of them have in common.
+//! References in the form in which the agents keep them: what plans read, with the parts that many of them share.
 
 use std::sync::Arc;
 
@@ -30,12 +30,12 @@ impl Reference {
         self.object.as_ref().map_or_else(ToString::to_string, ToString::to_string)
     }
 
-    /// Whether it names `record` of this cluster, as [`reference::refers`](crate::reference::refers) tells of what is
+    /// Whether it names `object` of this cluster, as [`reference::refers`](crate::reference::refers) tells of what is
     /// not kept in this form.
-    pub fn refers<T>(&self, cluster: &str, record: &Object<T>) -> bool {
+    pub fn refers<T>(&self, cluster: &str, object: &Object<T>) -> bool {
         *self.cluster_id == *cluster
-            && self.uid == record.uid
-            && self.object() == Some(&record.name)
+            && self.uid == object.uid
+            && self.object() == Some(&object.name)
     }
 }
 

@@ -66,8 +66,8 @@ pub fn named(name: &Arc<str>) -> ObjectName {
 }
 
 macro_rules! tracked_slice {
-    ($record:ident, $wire:ident, $kind:expr) => {
-        impl Tracked for $record {
+    ($object:ident, $wire:ident, $kind:expr) => {
+        impl Tracked for $object {
             const KIND: ResourceKind = $kind;
             type Wire = $wire;
             type Index = ObjectName;
@@ -84,7 +84,7 @@ macro_rules! tracked_slice {
             }
         }
 
-        impl $record {
+        impl $object {
             /// The trace of the write that made it what it is.
             pub fn trace_context(&self) -> Option<TraceContext> {
                 TraceContext::parse(self.meta.annotation(annotations::TRACEPARENT)?)
@@ -97,11 +97,11 @@ tracked_slice!(EndpointSliceExport, EndpointSliceExportWire, kinds::ENDPOINT_SLI
 tracked_slice!(EndpointSliceImport, EndpointSliceImportWire, kinds::ENDPOINT_SLICE_IMPORT);
 
 impl EndpointSliceImport {
-    /// The member whose endpoints the copy carries. The hub records its namespace; of a Go hub's copy
-    /// only its own claim is known.
+    /// The member whose endpoints the import carries. The hub agent annotates its namespace; an import that a Go hub
+    /// agent made has only the `clusterId` that the exporter claims.
     pub fn origin(&self) -> &str {
-        let recorded = self.meta.annotation(annotations::ORIGIN_NAMESPACE);
-        let recorded = recorded.and_then(names::member_of_namespace);
-        recorded.unwrap_or(&self.spec.endpoint_slice_reference.cluster_id)
+        let origin = self.meta.annotation(annotations::ORIGIN_NAMESPACE);
+        let origin = origin.and_then(names::member_of_namespace);
+        origin.unwrap_or(&self.spec.endpoint_slice_reference.cluster_id)
     }
 }

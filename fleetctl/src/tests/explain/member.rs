@@ -22,7 +22,7 @@ fn a_member_that_does_not_take_part() {
 
     let leave = |world: &mut World| {
         let at = ObjectName::new(home("west"), "west");
-        let leave = |record: &mut Value| record["spec"]["state"] = json!("Leave");
+        let leave = |membership: &mut Value| membership["spec"]["state"] = json!("Leave");
         world.edit("hub", kinds::INTERNAL_MEMBER_CLUSTER, &at, leave);
     };
     stops(&told(World::shared(), leave), Cause::MemberLeaving, &["in west", "told to leave"]);
