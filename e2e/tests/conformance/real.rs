@@ -6,6 +6,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use fleet_accumulator::ClusterId;
 use fleet_api::{ObjectName, ResourceKind};
+use fleet_plan::{Precondition, Step};
 use fleet_runtime::metrics::Metrics;
 use fleet_runtime::writer::{Class, WriteGate, Writer, WriterSettings};
 use fleet_testbed::cluster::Cluster;
