@@ -11,7 +11,7 @@ use hub_agent::member::last_heard;
 use kube::Client;
 use kube::api::{DynamicObject, ListParams, Patch, PatchParams};
 use member_agent::Identity;
-use member_agent::membership::{self, Phase};
+use member_agent::phase::Phase;
 use member_agent::snapshot::MemberSnapshot;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -136,7 +136,7 @@ impl Leaving<'_> {
         let mut cursor = reports.cursor(SourceSet::from([source]));
         let left = async {
             while let Some(step) = cursor.next().await {
-                if membership::phase(&identity, &step.new) == Phase::Left {
+                if Phase::of(&identity, &step.new) == Phase::Left {
                     return true;
                 }
                 cursor.commit(step);

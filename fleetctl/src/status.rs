@@ -8,7 +8,7 @@ use fleet_plan::Step;
 use fleet_plan::conditions::is;
 use hub_agent::member::{last_heard, patience};
 use hub_agent::service::{ServiceState, resolve};
-use member_agent::membership::{self, Phase};
+use member_agent::phase::Phase;
 use serde::Serialize;
 
 use crate::pending::{Pending, pending};
@@ -131,7 +131,7 @@ fn state(picture: &Picture, name: &str, member: &Member) -> (&'static str, Optio
     };
     let silence = last_heard(membership).map(|heard| picture.now.duration_since(heard));
     let seconds = silence.map(|silence| silence.as_secs().max(0));
-    let state = match (membership::phase(identity, &member.snapshot), silence) {
+    let state = match (Phase::of(identity, &member.snapshot), silence) {
         (Phase::Leaving, _) => "Leaving",
         (Phase::Left, _) => "Left",
         (Phase::Member, None) => "Joining",

@@ -11,9 +11,8 @@ use fleet_model::served::{GROUP_VERSION, Served};
 use fleet_runtime::agent::{Agent, Connected};
 use fleet_runtime::clients::{ClientSet, HubAccess};
 
-use crate::Settings;
 use crate::args::Args;
-use crate::endpointslices::{EndpointSliceController, LeftoverController, Mode, SliceMetrics};
+use crate::endpointslices::{EndpointSliceController, LeftoverController, SliceMetrics};
 use crate::export::ExportController;
 use crate::external_workloads::{self, ExternalWorkloadController};
 use crate::import::{ImportController, KeptMetrics};
@@ -22,6 +21,7 @@ use crate::metrics::{
     self, ExportMetrics, ExternalWorkloadMetrics, ImportMetrics, MembershipMetrics,
 };
 use crate::rollback;
+use crate::settings::{Mode, Settings};
 use crate::snapshot::MemberSnapshot;
 
 const NAME: &str = "member-agent";
@@ -122,12 +122,12 @@ fn sources(
 /// Of some kinds only few objects are of interest.
 fn narrow(settings: &Settings, source: SourceId, spec: SourceSpec) -> SourceSpec {
     if source == MemberSnapshot::managed_slices() {
-        let machines = settings.external_workloads.then_some(external_workloads::MANAGER);
+        let machines = settings.external_workloads.then_some(labels::MANAGED_BY_EXTERNAL_WORKLOADS);
         let pods = settings.endpointslices.managers();
         let managers: Vec<_> = machines.into_iter().chain(pods.iter().copied()).collect();
         spec.labels(format!("{} in ({})", labels::MANAGED_BY, managers.join(",")))
     } else if source == MemberSnapshot::linkerd_leases() {
-        spec.fields(format!("metadata.name={}", external_workloads::LINKERD_LEASE))
+        spec.fields(format!("metadata.name={}", external_workloads::LEASE))
     } else {
         spec
     }

@@ -10,8 +10,7 @@ use fleet_runtime::admin::Addresses;
 use fleet_runtime::args::{RuntimeArgs, duration, watch_seconds};
 use fleet_runtime::live::Live;
 
-use crate::endpointslices::Mode;
-use crate::{Identity, Settings};
+use crate::{Identity, Mode, Settings};
 
 /// Variable with the name of this cluster, as the original's agents know it.
 const MEMBER_CLUSTER_NAME: &str = "MEMBER_CLUSTER_NAME";

@@ -5,7 +5,7 @@ mod keys;
 mod leftovers;
 mod metrics;
 mod network;
-mod source;
+mod nodes;
 #[cfg(test)]
 mod tests;
 mod topology;
@@ -20,7 +20,6 @@ use fleet_endpointslice::{
     Config, Input, MANAGER, Outcome, Overview, Pods, Problem, ServiceHints, Zones,
     follows_capacity, reconcile,
 };
-use fleet_model::changes::each_touched;
 use fleet_model::namespaces::namespace_accepts_objects;
 use fleet_model::objects::Service;
 use fleet_model::steps::LOCAL;
@@ -31,48 +30,16 @@ use parking_lot::Mutex;
 
 pub use leftovers::LeftoverController;
 pub use metrics::SliceMetrics;
-pub(crate) use network::{Refusal, wanted};
 
-use crate::Settings;
-use crate::slicing;
+use crate::settings::{Mode, Settings};
+use crate::slicing::{self, PodsByNetwork, SelectedPod, requested_network};
 use crate::snapshot::MemberSnapshot;
-use network::{OnNetwork, Sorted};
-use source::Selected;
+use network::OnNetwork;
 
 /// Name of the controller, of its stage in the metrics too.
 const NAME: &str = "endpointslices";
 /// Name of the built-in controller's queue, in its metrics.
 const QUEUE: &str = "endpoint_slice";
-
-/// Of which Services slices are made.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum Mode {
-    /// Of none.
-    #[default]
-    Off,
-    /// Of those with the annotation networking.fleet.azure.com/endpoint-network, from the pods'
-    /// addresses on that network.
-    OptIn,
-    /// Of all, in the place of kube-controller-manager's endpointslice-controller, and of those
-    /// with the annotation as before.
-    All,
-}
-
-impl Mode {
-    /// The managers of the slices that are made.
-    pub(crate) fn managers(self) -> &'static [&'static str] {
-        match self {
-            Self::Off => &[],
-            Self::OptIn => &[labels::MANAGED_BY_NETWORK],
-            Self::All => &[MANAGER, labels::MANAGED_BY_NETWORK],
-        }
-    }
-
-    /// Whether Services can ask for endpoints on a network.
-    pub(crate) fn serves_networks(self) -> bool {
-        self != Self::Off
-    }
-}
 
 /// Makes the slices of pods.
 #[derive(Debug)]
@@ -151,7 +118,7 @@ impl Controller for EndpointSliceController {
     }
 
     fn held_up(&self, snapshot: &MemberSnapshot, reason: &str) -> Vec<Event> {
-        let asked = snapshot.services.iter().filter(|service| wanted(service).is_some());
+        let asked = snapshot.services.iter().filter(|service| requested_network(service).is_some());
         asked.map(|service| LOCAL.held_up(service, reason)).collect()
     }
 }
@@ -182,7 +149,7 @@ fn planned(
     let Some(service) = snapshot.services.get(name) else { return Planned::default() };
     let mut planned = Planned { hints, ..Planned::default() };
     let whole = settings.endpointslices == Mode::All && slicing::is_served(service);
-    let networks = wanted(service).is_some()
+    let networks = requested_network(service).is_some()
         || !slicing::managed(snapshot, labels::MANAGED_BY_NETWORK, name).is_empty();
     if whole || networks {
         let subject = Subject::of(settings, service, snapshot);
@@ -201,12 +168,12 @@ struct Subject<'a> {
     service: &'a Object<Service>,
     snapshot: &'a MemberSnapshot,
     limit: usize,
-    pods: Vec<Selected<'a>>,
+    pods: Vec<SelectedPod<'a>>,
 }
 
 impl<'a> Subject<'a> {
     fn of(settings: &Settings, service: &'a Object<Service>, snapshot: &'a MemberSnapshot) -> Self {
-        let pods = source::pods(snapshot, service);
+        let pods = slicing::pods(snapshot, service);
         Self { service, snapshot, limit: settings.max_endpoints_per_slice, pods }
     }
 
@@ -214,7 +181,7 @@ impl<'a> Subject<'a> {
     fn all(&self, planned: &mut Planned) {
         let existing = self.existing(MANAGER);
         let Some(existing) = existing.as_deref() else { return };
-        let node = |name: &str| source::node(self.snapshot, name);
+        let node = |name: &str| nodes::node(self.snapshot, name);
         let pods: Vec<_> = self.pods.iter().collect();
         let service = slicing::service(self.service);
         let (zones, hints) = if follows_capacity(&service) {
@@ -241,23 +208,21 @@ impl<'a> Subject<'a> {
     fn on_network(&self, planned: &mut Planned) {
         let existing = self.existing(labels::MANAGED_BY_NETWORK);
         let Some(existing) = existing.as_deref() else { return };
-        let network = wanted(self.service).filter(|_| slicing::is_served(self.service));
-        let Sorted { found, refused } =
-            network.map_or_else(Sorted::default, |network| network::sort(&self.pods, network));
-        if let (Some(network), false) = (network, refused.is_empty()) {
-            let note = refusal_note(network, &refused);
-            planned.plan.events.push(LOCAL.warning(
-                self.service,
-                events::ENDPOINTS_OFF_NETWORK,
-                note,
-            ));
-        }
-        let addresses = |pod: &Selected<'_>| {
-            let ips = found.get(&*pod.record.name.name);
+        let network = requested_network(self.service).filter(|_| slicing::is_served(self.service));
+        let pods = network.map(|network| PodsByNetwork::of(&self.pods, network));
+        let pods = pods.unwrap_or_default();
+        let off = network.and_then(|network| pods.note(network));
+        planned
+            .plan
+            .events
+            .extend(off.map(|off| LOCAL.warning(self.service, events::ENDPOINTS_OFF_NETWORK, off)));
+        let on = &pods.on;
+        let addresses = |pod: &SelectedPod<'_>| {
+            let ips = on.get(&*pod.record.name.name);
             ips.into_iter().flatten().map(String::as_str).collect()
         };
-        let node = |name: &str| source::node(self.snapshot, name);
-        let on_it = |pod: &&Selected<'_>| found.contains_key(&*pod.record.name.name);
+        let node = |name: &str| nodes::node(self.snapshot, name);
+        let on_it = |pod: &&SelectedPod<'_>| on.contains_key(&*pod.record.name.name);
         let pods: Vec<_> = self.pods.iter().filter(on_it).collect();
         let input = Input {
             service: &slicing::service(self.service),
@@ -300,38 +265,4 @@ impl<'a> Subject<'a> {
     fn complaint(&self, problem: &Problem) -> Event {
         LOCAL.warning(self.service, events::FAILED_TO_UPDATE_ENDPOINT_SLICES, problem.to_string())
     }
-}
-
-/// The pods of a Service that are not on the network that it asks for, with the reasons.
-pub(crate) fn refused(snapshot: &MemberSnapshot, service: &Object<Service>) -> Option<String> {
-    let network = wanted(service)?;
-    let Sorted { refused, .. } = network::sort(&source::pods(snapshot, service), network);
-    (!refused.is_empty()).then(|| refusal_note(network, &refused))
-}
-
-/// How many pods are named in a message.
-const NAMED: usize = 5;
-
-fn refusal_note(network: &str, refused: &[(&str, Refusal)]) -> String {
-    let named = refused.iter().take(NAMED).map(|(pod, why)| format!("{pod} {}", why.sentence()));
-    let named: Vec<_> = named.collect();
-    let more = match refused.len().saturating_sub(NAMED) {
-        0 => String::new(),
-        more => format!(", and {more} more"),
-    };
-    format!("pods without an address on network {network} are left out: {}{more}", named.join(", "))
-}
-
-/// Shows the Services with endpoints on a network whose pods differ between two snapshots.
-pub(crate) fn each_on_network(
-    old: &MemberSnapshot,
-    new: &MemberSnapshot,
-    mark: &mut dyn FnMut(ObjectName),
-) {
-    let mut if_asked = |name: ObjectName| {
-        if new.services.get(&name).is_some_and(|service| wanted(service).is_some()) {
-            mark(name);
-        }
-    };
-    each_touched(&old.pods, &new.pods, |pod| keys::each_selecting(pod, new, &mut if_asked));
 }

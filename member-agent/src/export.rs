@@ -24,9 +24,9 @@ pub use keys::Key;
 use state::ServiceState;
 
 use crate::Settings;
-use crate::endpointslices;
-use crate::membership::{self, Phase};
 use crate::metrics::ExportMetrics;
+use crate::phase::Phase;
+use crate::slicing;
 use crate::snapshot::MemberSnapshot;
 
 /// Exports Services and their slices to the hub.
@@ -68,9 +68,9 @@ impl Controller for ExportController {
     fn dirty(&self, old: &MemberSnapshot, new: &MemberSnapshot, mark: &mut dyn FnMut(Key)) {
         keys::dirty(old, new, mark);
         if self.settings.endpointslices.serves_networks() {
-            endpointslices::each_on_network(old, new, &mut |name| mark(Key::Service(name)));
+            slicing::each_on_network(old, new, &mut |name| mark(Key::Service(name)));
         }
-        if membership::phase_changed(&self.settings.identity, old, new) {
+        if Phase::changed(&self.settings.identity, old, new) {
             keys::dirty(&MemberSnapshot::default(), new, mark);
         }
     }

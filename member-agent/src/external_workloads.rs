@@ -5,16 +5,18 @@
 //! stays out of it.
 
 mod keys;
+mod linkerd;
 mod source;
 
 #[cfg(test)]
 mod tests;
 
 use fleet_accumulator::{Object, Snapshot as _, SourceSet};
-use fleet_api::{ObjectName, events, labels};
+use fleet_api::labels::MANAGED_BY_EXTERNAL_WORKLOADS;
+use fleet_api::{ObjectName, events};
 use fleet_endpointslice::{Config, Input, reconcile};
 use fleet_model::namespaces::namespace_accepts_objects;
-use fleet_model::objects::{ExternalWorkload, ManagedSlice, Service, SliceIndex};
+use fleet_model::objects::{ExternalWorkload, ManagedSlice, Service};
 use fleet_model::selection;
 use fleet_model::steps::LOCAL;
 use fleet_plan::{Controller, Event, Plan};
@@ -23,14 +25,8 @@ use jiff::Timestamp;
 use crate::metrics::ExternalWorkloadMetrics;
 use crate::slicing;
 use crate::snapshot::MemberSnapshot;
+pub use linkerd::LEASE;
 use source::Machines;
-
-/// Who manages the slices of this controller.
-pub const MANAGER: &str = labels::MANAGED_BY_EXTERNAL_WORKLOADS;
-/// Who manages those of Linkerd's controller.
-pub const LINKERD: &str = labels::MANAGED_BY_LINKERD;
-/// The Lease that Linkerd's controller holds while it is at work, in the namespace of its control plane.
-pub const LINKERD_LEASE: &str = "linkerd-destination-endpoint-write";
 
 /// Name of the controller, of its stage in the metrics too.
 const NAME: &str = "external_workloads";
@@ -76,7 +72,7 @@ impl Controller for ExternalWorkloadController {
     }
 
     fn dirty(&self, old: &MemberSnapshot, new: &MemberSnapshot, mark: &mut dyn FnMut(ObjectName)) {
-        self.metrics.show(new.external_workloads.len(), linkerd_is_at_work(new));
+        self.metrics.show(new.external_workloads.len(), linkerd::is_active(new));
         keys::dirty(old, new, mark);
     }
 
@@ -93,11 +89,6 @@ impl Controller for ExternalWorkloadController {
     }
 }
 
-/// Whether Linkerd's controller is at work in this cluster.
-pub(crate) fn linkerd_is_at_work(snapshot: &MemberSnapshot) -> bool {
-    snapshot.linkerd_leases.iter().any(|lease| lease.held)
-}
-
 /// All writes that the slices of one Service still miss.
 ///
 /// A kind that is not served, or not followed at the moment, is no evidence: all stays as it is, and
@@ -106,10 +97,10 @@ pub fn plan(service: &ObjectName, snapshot: &MemberSnapshot) -> Plan {
     let mut plan = Plan::default();
     let followed = [MemberSnapshot::services(), MemberSnapshot::external_workloads()];
     let is_followed = followed.into_iter().all(|source| snapshot.state(source).is_live());
-    if !is_followed || slicing::is_behind(snapshot, MANAGER, service) {
+    if !is_followed || slicing::is_behind(snapshot, MANAGED_BY_EXTERNAL_WORKLOADS, service) {
         return plan;
     }
-    let ours = slicing::managed(snapshot, MANAGER, service);
+    let ours = slicing::managed(snapshot, MANAGED_BY_EXTERNAL_WORKLOADS, service);
     match snapshot.services.get(service).filter(|service| slicing::is_served(service)) {
         // Other than the original, which leaves slices behind that nobody maintains any more.
         None => slicing::delete_all(&ours, &mut plan),
@@ -128,8 +119,8 @@ fn sync(
     let workloads: Vec<_> =
         selection::selected(&snapshot.external_workloads, namespace, &service.selector).collect();
     plan.events.extend(workloads.iter().filter_map(|workload| ignored(workload)));
-    let theirs = is_linkerds(snapshot, &service.name);
-    if (theirs || linkerd_is_at_work(snapshot)) && !workloads.is_empty() {
+    let theirs = linkerd::has_slices(snapshot, &service.name);
+    if (theirs || linkerd::is_active(snapshot)) && !workloads.is_empty() {
         plan.events.push(left_to_linkerd(service));
     }
     if theirs {
@@ -148,19 +139,13 @@ fn sync(
     };
     // Until Linkerd's slices are there, ours are kept right, so that nothing is missing in between.
     let creates =
-        !linkerd_is_at_work(snapshot) && namespace_accepts_objects(&snapshot.namespaces, namespace);
+        !linkerd::is_active(snapshot) && namespace_accepts_objects(&snapshot.namespaces, namespace);
     slicing::write(snapshot, service, reconcile(&input), creates, NAME, plan);
 }
 
 fn config() -> Config {
-    let (manager, name_prefix) = (MANAGER.to_owned(), "external-");
+    let (manager, name_prefix) = (MANAGED_BY_EXTERNAL_WORKLOADS.to_owned(), "external-");
     Config { manager, name_prefix, ..Config::external_workloads() }
-}
-
-/// Whether Linkerd's controller has slices for the Service.
-fn is_linkerds(snapshot: &MemberSnapshot, service: &ObjectName) -> bool {
-    let mut slices = snapshot.endpoint_slices.by(&SliceIndex::Backs(service.clone()));
-    slices.any(|slice| slicing::manager(slice) == Some(LINKERD) && !slice.meta.is_terminating())
 }
 
 fn left_to_linkerd(service: &Object<Service>) -> Event {

@@ -14,6 +14,7 @@ mod refusal;
 mod request;
 mod sanitize;
 mod slices;
+mod stages;
 mod state;
 mod status;
 mod system_namespace;
@@ -35,8 +36,8 @@ use state::ServiceState;
 pub use system_namespace::SystemNamespaceError;
 
 use crate::Settings;
-use crate::membership;
 use crate::metrics::ImportMetrics;
+use crate::phase::Phase;
 use crate::snapshot::MemberSnapshot;
 
 /// Imports Services of the fleet and binds their slices.
@@ -80,7 +81,7 @@ impl Controller for ImportController {
         let identity = &self.settings.identity;
         keys::dirty(identity, old, new, mark);
         let moved = state::in_hub(identity, old) != state::in_hub(identity, new);
-        if moved || membership::phase_changed(identity, old, new) {
+        if moved || Phase::changed(identity, old, new) {
             keys::dirty(identity, &MemberSnapshot::default(), new, mark);
         }
     }

@@ -22,6 +22,7 @@ mod identity;
 pub mod import;
 pub mod membership;
 pub mod metrics;
+pub mod phase;
 pub mod rollback;
 mod settings;
 mod slicing;
@@ -30,4 +31,4 @@ pub mod snapshot;
 mod tests;
 
 pub use identity::Identity;
-pub use settings::Settings;
+pub use settings::{Mode, Settings};

@@ -4,7 +4,6 @@
 //! the agents of the member report. Where there is none, the agent works and reports nothing.
 
 mod heartbeat;
-mod phase;
 mod remains;
 mod report;
 
@@ -15,18 +14,16 @@ use std::fmt;
 use std::time::Duration;
 
 use fleet_accumulator::{Object, SourceSet};
-use fleet_api::ObjectName;
 use fleet_api::membership::ClusterState;
 use fleet_model::changes::each_touched;
 use fleet_model::objects::InternalMemberCluster;
 use fleet_plan::{Controller, Plan};
 use jiff::Timestamp;
 
-pub use phase::{Phase, phase, phase_changed};
-
+use crate::Settings;
 use crate::metrics::MembershipMetrics;
+use crate::phase::{JOINED, LEFT, Phase, is_current, member_cluster};
 use crate::snapshot::MemberSnapshot;
-use crate::{Identity, Settings};
 
 /// The shortest period of heartbeats, which are told to the second.
 const AGAIN: Duration = Duration::from_secs(1);
@@ -74,15 +71,15 @@ impl Controller for MembershipController {
     fn dirty(&self, old: &MemberSnapshot, new: &MemberSnapshot, mark: &mut dyn FnMut(Member)) {
         each_touched(&old.memberships, &new.memberships, |_| mark(Member));
         // Whatever goes may have been the last.
-        if !phase(&self.settings.identity, new).is_member() {
+        if !Phase::of(&self.settings.identity, new).is_member() {
             mark(Member);
         }
     }
 
     fn plan(&self, _: &Member, snapshot: &MemberSnapshot, now: Timestamp) -> Plan {
         let identity = &self.settings.identity;
-        let last = cluster(identity, snapshot).and_then(|cluster| heartbeat::last(cluster));
-        self.metrics.show(phase(identity, snapshot), last);
+        let last = member_cluster(identity, snapshot).and_then(|cluster| heartbeat::last(cluster));
+        self.metrics.show(Phase::of(identity, snapshot), last);
         plan(&self.settings, snapshot, now)
     }
 }
@@ -90,7 +87,7 @@ impl Controller for MembershipController {
 /// All writes that the report still misses.
 pub fn plan(settings: &Settings, snapshot: &MemberSnapshot, now: Timestamp) -> Plan {
     let mut plan = Plan::default();
-    let Some(cluster) = cluster(&settings.identity, snapshot) else { return plan };
+    let Some(cluster) = member_cluster(&settings.identity, snapshot) else { return plan };
     match cluster.state {
         ClusterState::Join => join(cluster, now, &mut plan),
         ClusterState::Leave => leave(settings, cluster, snapshot, now, &mut plan),
@@ -102,10 +99,10 @@ pub fn plan(settings: &Settings, snapshot: &MemberSnapshot, now: Timestamp) -> P
 /// A report that is right is repeated as a heartbeat, when it is time.
 fn join(cluster: &Object<InternalMemberCluster>, now: Timestamp, plan: &mut Plan) {
     let rest = heartbeat::rest(cluster, now);
-    if report::is_current(cluster, report::JOINED) && !rest.is_zero() {
+    if is_current(cluster, JOINED) && !rest.is_zero() {
         plan.wake_after = Some(rest);
     } else {
-        plan.push(report::write(cluster, report::JOINED, now));
+        plan.push(report::write(cluster, JOINED, now));
         // Within the same second it changes nothing, so that no event comes back.
         plan.wake_after = Some(AGAIN);
     }
@@ -119,26 +116,17 @@ fn leave(
     now: Timestamp,
     plan: &mut Plan,
 ) {
-    if report::is_current(cluster, report::LEFT) {
+    if is_current(cluster, LEFT) {
         return;
     }
     let mut empty = Vec::new();
     if settings.networking {
         let identity = &settings.identity;
-        if !remains::is_nothing(identity, phase(identity, snapshot), snapshot) {
+        if !remains::is_nothing(identity, Phase::of(identity, snapshot), snapshot) {
             remains::sweep(identity, snapshot, plan);
             return;
         }
         empty.extend(remains::confirm(identity, plan));
     }
-    plan.push(report::write(cluster, report::LEFT, now).after(empty));
-}
-
-/// The object that speaks of this member, whatever else lies in its namespace.
-fn cluster<'a>(
-    identity: &Identity,
-    snapshot: &'a MemberSnapshot,
-) -> Option<&'a Object<InternalMemberCluster>> {
-    let name = ObjectName::new(identity.hub_namespace.as_str(), identity.cluster.as_str());
-    snapshot.memberships.get(&name)
+    plan.push(report::write(cluster, LEFT, now).after(empty));
 }

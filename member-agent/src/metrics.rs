@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use parking_lot::Mutex;
 use prometheus::{HistogramOpts, HistogramVec, IntGauge, IntGaugeVec, Opts};
 
-use crate::membership::Phase;
+use crate::phase::Phase;
 
 /// Upper bounds in milliseconds.
 const BUCKETS: [f64; 6] = [1000.0, 2500.0, 5000.0, 10_000.0, 25_000.0, 50_000.0];

@@ -1,12 +1,15 @@
 //! What the member agent was told, as its controllers see it.
 
+mod mode;
+
 use std::time::Duration;
 
 use fleet_model::served::Served;
 use fleet_runtime::live::Live;
 
+pub use mode::Mode;
+
 use crate::Identity;
-use crate::endpointslices::Mode;
 
 /// How long a derived Service outlives its last exporter unless a flag says otherwise.
 pub(crate) const DERIVED_SERVICE_GRACE: Duration = Duration::from_mins(1);

@@ -6,6 +6,8 @@
 //! come back, updates and deletes name the version they were planned on, and a slice that an old view
 //! does not show is not made twice, because its name is taken.
 
+mod network;
+mod pods;
 mod service;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -19,6 +21,8 @@ use fleet_model::objects::{EndpointSlice, ManagedIndex, ManagedSlice, Service, S
 
 use crate::snapshot::MemberSnapshot;
 
+pub(crate) use network::{PodsByNetwork, each_on_network, off_network, requested_network};
+pub(crate) use pods::{SelectedPod, each_selecting, pods};
 pub(crate) use service::service;
 pub(crate) use writes::{delete_all, write};
 

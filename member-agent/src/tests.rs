@@ -4,12 +4,12 @@ mod controllers;
 mod held_up;
 
 use fleet_accumulator::View;
+use fleet_api::labels;
 use fleet_model::objects::ManagedSlice;
 use fleet_model_server::ModelServer;
 
-use crate::endpointslices::Mode;
-use crate::external_workloads;
 use crate::identity::Identity;
+use crate::settings::Mode;
 use crate::snapshot::MemberSnapshot;
 
 /// What the watches of a member show of two model API servers.
@@ -26,7 +26,7 @@ pub(crate) fn snapshot(
 
 /// The slices that the watch of managed slices selects: those of our own managers.
 fn managed(all: &View<ManagedSlice>) -> View<ManagedSlice> {
-    let managers = [Mode::All.managers(), &[external_workloads::MANAGER]].concat();
+    let managers = [Mode::All.managers(), &[labels::MANAGED_BY_EXTERNAL_WORKLOADS]].concat();
     let ours = all.iter().filter(|slice| {
         let managed = slice.managed(&slice.name.namespace);
         managed.is_some_and(|managed| managers.contains(&&*managed.manager))

@@ -2,7 +2,7 @@
 
 use fleet_api::ObjectName;
 use hub_agent::member::{last_heard, patience};
-use member_agent::membership::{self, Phase};
+use member_agent::phase::Phase;
 
 use super::words::{age, look};
 use crate::picture::{Member, Picture};
@@ -23,7 +23,7 @@ pub(super) fn hops(picture: &Picture, name: &str, member: &Member) -> Vec<Hop> {
             format!("fleetctl join {name}"),
         )];
     }
-    match membership::phase(identity, &member.snapshot) {
+    match Phase::of(identity, &member.snapshot) {
         Phase::Leaving => vec![Hop::stop(
             name,
             OBJECT,

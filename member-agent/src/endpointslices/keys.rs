@@ -7,10 +7,9 @@ use fleet_accumulator::{Change, Object, View, diff};
 use fleet_api::ObjectName;
 use fleet_model::changes::each_touched;
 use fleet_model::objects::{Node, Pod};
-use fleet_model::selection;
 
 use super::{network, topology};
-use crate::slicing;
+use crate::slicing::{self, each_selecting};
 use crate::snapshot::MemberSnapshot;
 
 /// Marks the Services that own what changed, before and after the change; not those whose pods did.
@@ -40,16 +39,6 @@ pub(super) fn dirty(old: &MemberSnapshot, new: &MemberSnapshot, mark: &mut dyn F
 /// Marks the Services that select a pod that changed, before and after the change.
 pub(super) fn pods(old: &MemberSnapshot, new: &MemberSnapshot, mark: &mut dyn FnMut(ObjectName)) {
     each_touched(&old.pods, &new.pods, |pod| each_selecting(pod, new, mark));
-}
-
-/// Marks the Services that select a pod.
-pub(super) fn each_selecting(
-    pod: &Object<Pod>,
-    snapshot: &MemberSnapshot,
-    mark: &mut dyn FnMut(ObjectName),
-) {
-    let services = selection::services(&snapshot.services, &pod.name.namespace, &pod.labels);
-    services.for_each(|service| mark(service.name.clone()));
 }
 
 /// A node that comes, goes or moves touches the endpoints on it; any change of capacity touches the Services whose

@@ -11,7 +11,7 @@ use fleet_model::objects::Service;
 use jiff::Timestamp;
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 
-use super::source::Selected;
+use crate::slicing::SelectedPod;
 
 const TRIGGER_TIME: &str = "endpoints.kubernetes.io/last-change-trigger-time";
 
@@ -19,7 +19,7 @@ const TRIGGER_TIME: &str = "endpoints.kubernetes.io/last-change-trigger-time";
 pub(super) fn date(
     outcome: &mut Outcome<'_>,
     service: &Object<Service>,
-    pods: &[Selected<'_>],
+    pods: &[SelectedPod<'_>],
     slices: &[&EndpointSlice],
 ) {
     if outcome.is_settled() {
@@ -39,7 +39,7 @@ pub(super) fn date(
 /// The making of the Service, or the earliest turn of a pod that no slice shows yet.
 fn trigger_time(
     service: &Object<Service>,
-    pods: &[Selected<'_>],
+    pods: &[SelectedPod<'_>],
     slices: &[&EndpointSlice],
 ) -> Option<Timestamp> {
     if slices.is_empty() {

@@ -7,7 +7,6 @@ use fleet_accumulator::Object;
 use fleet_api::annotations;
 use fleet_model::objects::{Service, ServiceExport};
 
-use super::internal;
 use super::state::ServiceState;
 
 /// Weight of a ServiceExport without the annotation.
@@ -62,7 +61,7 @@ impl<'a> ServiceState<'a> {
         let export = self.export.filter(|export| !export.meta.is_terminating())?;
         match self.decision(export) {
             ExportDecision::Export(service) => Some(service),
-            ExportDecision::Hold(service, _) => internal::current(self, service).map(|_| service),
+            ExportDecision::Hold(service, _) => self.current(service).map(|_| service),
             ExportDecision::NoMember
             | ExportDecision::Pause
             | ExportDecision::NotFound

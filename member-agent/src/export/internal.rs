@@ -15,9 +15,19 @@ use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use serde_json::json;
 
-use super::slices::HubDecision;
 use super::stamp;
 use super::state::ServiceState;
+
+/// What the hub thinks of the exported Service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum HubDecision {
+    /// Its slices travel.
+    Accepted,
+    /// Its ports conflict: none of its slices travel.
+    Refused,
+    /// No answer yet: what travels goes on, nothing new joins.
+    Undecided,
+}
 
 /// Brings the hub's copy of the Service in line, and tells what the hub thinks of it.
 pub(super) fn sync(
@@ -26,7 +36,7 @@ pub(super) fn sync(
     plan: &mut Plan,
 ) -> HubDecision {
     let Some(service) = state.exported() else { return HubDecision::Undecided };
-    let Some(current) = current(state, service) else {
+    let Some(current) = state.current(service) else {
         // What is there belongs to an earlier Service of the name, and blocks its successor.
         withdraw(state, plan);
         if state.internal_exports.is_empty() {
@@ -51,7 +61,7 @@ pub(super) fn sync(
 pub(super) fn conflict<'a>(
     state: &ServiceState<'a>,
 ) -> Option<(&'a Object<InternalServiceExport>, &'a Condition)> {
-    let current = current(state, state.exported()?)?;
+    let current = state.current(state.exported()?)?;
     Some((current, find(&current.object.conditions, conditions::CONFLICT)?))
 }
 
@@ -70,18 +80,6 @@ pub(super) fn is_crowded_out(state: &ServiceState<'_>) -> bool {
 pub(super) fn confirm_absent(state: &ServiceState<'_>, plan: &mut Plan) -> Option<StepId> {
     let name = free_name(state)?;
     Some(plan.push(HUB.confirm_absent::<InternalServiceExport>(name)))
-}
-
-/// The export of this very Service, under whatever name.
-pub(super) fn current<'a>(
-    state: &ServiceState<'a>,
-    service: &Object<Service>,
-) -> Option<&'a Object<InternalServiceExport>> {
-    state
-        .internal_exports
-        .iter()
-        .copied()
-        .find(|export| !export.meta.is_terminating() && export.reference.uid == service.uid)
 }
 
 fn create(state: &ServiceState<'_>, service: &Object<Service>) -> Option<Step> {

@@ -14,20 +14,10 @@ use fleet_plan::{Plan, Step, StepId, Trace};
 use jiff::Timestamp;
 use serde_json::json;
 
+use super::internal::HubDecision;
 use super::stamp;
 use super::state::ServiceState;
 use crate::slicing;
-
-/// What the hub thinks of the exported Service.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum HubDecision {
-    /// Its slices travel.
-    Accepted,
-    /// Its ports conflict: none of its slices travel.
-    Refused,
-    /// No answer yet: what travels goes on, nothing new joins.
-    Undecided,
-}
 
 /// Brings the hub's copies in line with the slices.
 pub(super) fn sync(state: &ServiceState<'_>, decision: HubDecision, plan: &mut Plan) {

@@ -8,8 +8,8 @@ use fleet_model::objects::{
 use fleet_model::served::Served;
 use jiff::Timestamp;
 
-use crate::endpointslices;
-use crate::membership::{self, Phase};
+use crate::phase::Phase;
+use crate::slicing::requested_network;
 use crate::snapshot::MemberSnapshot;
 use crate::{Identity, Settings};
 
@@ -45,14 +45,14 @@ impl<'a> ServiceState<'a> {
         now: Timestamp,
     ) -> Self {
         let service = snapshot.services.get(name);
-        let asks = service.is_some_and(|service| endpointslices::wanted(service).is_some());
+        let asks = service.is_some_and(|service| requested_network(service).is_some());
         Self {
             on_network: asks && settings.endpointslices.serves_networks(),
             identity: &settings.identity,
             name,
             snapshot,
             now,
-            phase: membership::phase(&settings.identity, snapshot),
+            phase: Phase::of(&settings.identity, snapshot),
             served: settings.served.get(),
             export: snapshot.service_exports.get(name),
             service,
@@ -60,6 +60,15 @@ impl<'a> ServiceState<'a> {
             internal_exports: snapshot.internal_exports.by(name).collect(),
             slice_exports: snapshot.slice_exports.by(name).collect(),
         }
+    }
+
+    /// The InternalServiceExport of this very Service, whatever its name.
+    pub(super) fn current(
+        &self,
+        service: &Object<Service>,
+    ) -> Option<&'a Object<InternalServiceExport>> {
+        let mut exports = self.internal_exports.iter().copied();
+        exports.find(|export| !export.meta.is_terminating() && export.reference.uid == service.uid)
     }
 
     /// Where an object of this name lies in our namespace on the hub.

@@ -13,7 +13,7 @@ use serde_json::json;
 use super::decision::ExportDecision;
 use super::internal;
 use super::state::ServiceState;
-use crate::endpointslices;
+use crate::slicing;
 
 type Export = Object<ServiceExport>;
 
@@ -154,7 +154,7 @@ fn conflict(
 fn on_network(state: &ServiceState<'_>, export: &Export) -> Option<Told> {
     use conditions::{FALSE, TRUE};
     let service = state.service.filter(|_| state.on_network)?;
-    let (status, reason, message, event) = match endpointslices::refused(state.snapshot, service) {
+    let (status, reason, message, event) = match slicing::off_network(state.snapshot, service) {
         None => (
             TRUE,
             reasons::ON_NETWORK,

@@ -2,11 +2,12 @@
 
 use fleet_accumulator::{Change, Object, Snapshot as _, SourceId, diff};
 use fleet_api::ObjectName;
+use fleet_api::labels::{MANAGED_BY_EXTERNAL_WORKLOADS, MANAGED_BY_LINKERD};
 use fleet_model::changes::each_touched;
 use fleet_model::objects::ExternalWorkload;
 use fleet_model::selection;
 
-use super::{LINKERD, MANAGER, linkerd_is_at_work};
+use super::linkerd;
 use crate::slicing;
 use crate::snapshot::MemberSnapshot;
 
@@ -18,7 +19,7 @@ pub(super) fn dirty(old: &MemberSnapshot, new: &MemberSnapshot, mark: &mut dyn F
     let recovered = |id: SourceId| !old.state(id).is_live() && new.state(id).is_live();
     let everything = recovered(MemberSnapshot::external_workloads())
         || recovered(MemberSnapshot::services())
-        || linkerd_is_at_work(old) != linkerd_is_at_work(new);
+        || linkerd::is_active(old) != linkerd::is_active(new);
     let nothing = MemberSnapshot::default();
     let old = if everything { &nothing } else { old };
     each_touched(&old.services, &new.services, |service| {
@@ -31,12 +32,17 @@ pub(super) fn dirty(old: &MemberSnapshot, new: &MemberSnapshot, mark: &mut dyn F
     }
     each_touched(&old.managed_slices, &new.managed_slices, |slice| {
         let managed = slice.managed(&slice.name.namespace);
-        if let Some(managed) = managed.filter(|managed| &*managed.manager == MANAGER) {
+        if let Some(managed) =
+            managed.filter(|managed| &*managed.manager == MANAGED_BY_EXTERNAL_WORKLOADS)
+        {
             mark(managed.service);
         }
     });
     each_touched(&old.endpoint_slices, &new.endpoint_slices, |slice| {
-        let ours = [Some(MANAGER), Some(LINKERD)].contains(&slicing::manager(slice));
+        let ours = matches!(
+            slicing::manager(slice),
+            Some(MANAGED_BY_EXTERNAL_WORKLOADS | MANAGED_BY_LINKERD)
+        );
         if let Some(service) = slice.backs(&slice.name.namespace).filter(|_| ours) {
             mark(service);
         }

@@ -12,8 +12,7 @@ use fleet_plan::{Plan, Step};
 use k8s_openapi::api::core::v1::ServicePort;
 use serde_json::{Value, json};
 
-use super::mcs::Prepared;
-use super::request::Import;
+use super::stages::{Import, Prepared};
 use super::state::{Mcs, ServiceState};
 use super::{grace, status, system_namespace};
 

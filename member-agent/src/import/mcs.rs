@@ -8,21 +8,12 @@ use fleet_plan::{Event, Plan, StepId};
 use jiff::Timestamp;
 
 use super::refusal::Refusal;
-use super::request::Import;
+use super::stages::{Import, Prepared};
 use super::state::{Mcs, ServiceState, derived_of};
 use super::{choose, status};
 use crate::Identity;
-use crate::membership::{self, Phase};
+use crate::phase::Phase;
 use crate::snapshot::MemberSnapshot;
-
-/// The holder of an import, ready for effects.
-#[derive(Debug)]
-pub(super) struct Prepared {
-    /// Name of its derived Service; `None` if no name can be had.
-    pub(super) derived: Option<ObjectName>,
-    /// Write of finalizer and labels in this plan, if they were not in place.
-    pub(super) write: Option<StepId>,
-}
 
 /// Finalizer and labels, in one write, before any effect.
 pub(super) fn prepare(state: &ServiceState<'_>, holder: &Mcs, plan: &mut Plan) -> Prepared {
@@ -83,7 +74,7 @@ pub(super) fn plan(
         return plan;
     };
     let deleted = delete_derived(&derived_of(identity, mcs, snapshot), &mut plan);
-    let phase = membership::phase(identity, snapshot);
+    let phase = Phase::of(identity, snapshot);
     if mcs.meta.is_terminating() {
         release(identity, mcs, snapshot, deleted, &Import::default(), &mut plan);
     } else if phase == Phase::Leaving {

@@ -5,7 +5,7 @@ use std::fmt;
 use fleet_api::{ObjectName, events};
 
 use crate::Identity;
-use crate::membership::{self, Phase};
+use crate::phase::Phase;
 use crate::snapshot::MemberSnapshot;
 
 /// Why no MultiClusterService of a namespace is served. What was imported before is withdrawn.
@@ -53,7 +53,7 @@ pub(super) fn of(
     if record.is_some_and(|namespace| namespace.terminating) {
         return Some(Refusal::Terminating);
     }
-    match membership::phase(identity, snapshot) {
+    match Phase::of(identity, snapshot) {
         Phase::Leaving => Some(Refusal::Leaving),
         Phase::Left => Some(Refusal::Left),
         Phase::Member => {

@@ -12,20 +12,8 @@ use fleet_plan::json_patch::{add, add_finalizer, remove_finalizer};
 use fleet_plan::{Plan, Step, StepId};
 use serde_json::{Value, json};
 
-use super::mcs::Prepared;
+use super::stages::{Import, Prepared};
 use super::state::{Mcs, ServiceState};
-
-/// What has become of the import.
-#[derive(Debug, Default)]
-pub(super) struct Import {
-    /// What the hub granted; `None` while nothing is granted.
-    pub(super) granted: Option<ServiceImportStatus>,
-    /// The write of this plan after which the ServiceImport does not exist any more.
-    pub(super) gone: Option<StepId>,
-    /// Steps of this plan after which the hub is not asked any more, where no ServiceImport is held
-    /// until then.
-    pub(super) unasked: Vec<StepId>,
-}
 
 /// Brings ServiceImport and request in line with the MultiClusterService of the holder, if there is one.
 pub(super) fn sync(

@@ -14,8 +14,8 @@ use fleet_plan::{Event, Plan, Step, StepId, Trace, deadline};
 
 use super::content;
 use super::latency;
-use super::mcs::Prepared;
 use super::sanitize::{Sanitized, sanitize};
+use super::stages::Prepared;
 use super::state::{Mcs, ServiceState};
 use super::system_namespace;
 

@@ -9,8 +9,8 @@ use fleet_model::objects::{
 use fleet_model::steps::{HUB, LOCAL};
 use fleet_plan::{Plan, StepId};
 
-use super::Phase;
 use crate::Identity;
+use crate::phase::Phase;
 use crate::snapshot::MemberSnapshot;
 
 /// Whether every watch shows that nothing is left: of what users exported and imported, of what

@@ -5,8 +5,9 @@ use fleet_model_server::execute;
 use fleet_plan::Controller;
 use serde_json::json;
 
-use super::super::{LeftoverController, Mode};
+use super::super::LeftoverController;
 use super::world::{World, pod};
+use crate::settings::Mode;
 use crate::snapshot::MemberSnapshot;
 
 /// web asks for endpoints on the network flat; web-1 is on it, web-2 is not.

@@ -4,7 +4,7 @@ use fleet_api::{ObjectName, annotations, kinds, labels};
 use serde_json::{Value, json};
 
 use super::world::{World, shop, slice_object};
-use crate::endpointslices::Mode;
+use crate::settings::Mode;
 
 /// shop asks for the network flat; it has a slice of the built-in controller and one on that network.
 fn flat(mode: Mode) -> World {

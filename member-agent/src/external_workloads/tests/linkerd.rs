@@ -1,13 +1,13 @@
 //! Where Linkerd's own controller is at work.
 
-use fleet_api::{ObjectName, events, kinds};
+use fleet_api::{ObjectName, events, kinds, labels};
 use serde_json::json;
 
-use super::super::{LINKERD, LINKERD_LEASE};
+use super::super::LEASE;
 use super::world::{World, machine, named};
 
 fn lease(world: &mut World, holder: &str) {
-    let name = ObjectName::new("linkerd", LINKERD_LEASE);
+    let name = ObjectName::new("linkerd", LEASE);
     let spec = json!({ "holderIdentity": holder, "leaseDurationSeconds": 30 });
     let held = world.own.get(kinds::LEASE, &name).is_some();
     if held {
@@ -20,7 +20,7 @@ fn lease(world: &mut World, holder: &str) {
 fn linkerds_slice(world: &mut World) {
     let slice = json!({
         "metadata": { "labels": { "kubernetes.io/service-name": "shop",
-            "endpointslice.kubernetes.io/managed-by": LINKERD } },
+            "endpointslice.kubernetes.io/managed-by": labels::MANAGED_BY_LINKERD } },
         "addressType": "IPv4", "endpoints": [], "ports": [],
     });
     world.own.create(kinds::ENDPOINT_SLICE, &named("linkerd-external-shop-1"), slice).unwrap();

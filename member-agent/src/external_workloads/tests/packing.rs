@@ -1,9 +1,8 @@
 //! Slices of many machines.
 
-use fleet_api::kinds;
+use fleet_api::{kinds, labels};
 use serde_json::{Value, json};
 
-use super::super::MANAGER;
 use super::world::{World, address, named, shop};
 
 const WHOLE: [usize; 3] = [100, 100, 50];
@@ -30,7 +29,7 @@ fn outdated(world: &mut World, name: &str, numbers: std::ops::Range<usize>) {
     let slice = json!({
         "metadata": {
             "labels": { "kubernetes.io/service-name": "shop",
-                "endpointslice.kubernetes.io/managed-by": MANAGER },
+                "endpointslice.kubernetes.io/managed-by": labels::MANAGED_BY_EXTERNAL_WORKLOADS },
             "ownerReferences": [{ "apiVersion": "v1", "kind": "Service", "name": "shop", "uid": uid,
                 "controller": true, "blockOwnerDeletion": true }],
         },

@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 
-use fleet_api::{ObjectName, ResourceKind, kinds};
+use fleet_api::{ObjectName, ResourceKind, kinds, labels};
 use fleet_model_server::{ModelServer, Write, execute};
 use fleet_plan::{Event, Plan};
 use serde_json::{Value, json};
 
-use super::super::{MANAGER, keys, plan};
+use super::super::{keys, plan};
 use crate::Identity;
 use crate::slicing::testing;
 pub(super) use crate::slicing::testing::{endpoints, named};
@@ -131,7 +131,10 @@ impl World {
         let label = |slice: &Value| {
             slice["metadata"]["labels"]["endpointslice.kubernetes.io/managed-by"].clone()
         };
-        slices.filter(|slice| label(slice) == MANAGER).cloned().collect()
+        slices
+            .filter(|slice| label(slice) == labels::MANAGED_BY_EXTERNAL_WORKLOADS)
+            .cloned()
+            .collect()
     }
 
     /// The only slice of ours.

@@ -8,8 +8,9 @@ use prometheus::Registry;
 use serde_json::json;
 
 use super::{AGENTS, World, report};
-use crate::membership::{MembershipController, Phase, phase};
+use crate::membership::MembershipController;
 use crate::metrics::MembershipMetrics;
+use crate::phase::Phase;
 use crate::snapshot::MemberSnapshot;
 
 const START: &str = "2026-01-01T00:00:00Z";
@@ -23,7 +24,7 @@ fn a_member_that_is_told_to_join_reports_so() {
     for agent in AGENTS {
         assert_eq!(*world.report(agent), report(agent, JOINED, 1, START, START));
     }
-    assert_eq!(phase(&world.settings.identity, &world.snapshot()), Phase::Member);
+    assert_eq!(Phase::of(&world.settings.identity, &world.snapshot()), Phase::Member);
 }
 
 /// MIMC-2: the heartbeat moves on, the transition does not, and there is still one entry per agent.
@@ -152,7 +153,7 @@ fn an_unknown_state_is_ignored() {
     world.tell("Pause");
     world.advance(63);
     assert_eq!(world.settle(), 0);
-    assert_eq!(phase(&world.settings.identity, &world.snapshot()), Phase::Member);
+    assert_eq!(Phase::of(&world.settings.identity, &world.snapshot()), Phase::Member);
 }
 
 #[test]
@@ -163,7 +164,7 @@ fn without_a_membership_the_agent_works_and_reports_nothing() {
     world.hub.create(fleet_api::kinds::INTERNAL_MEMBER_CLUSTER, &name, object).unwrap();
     let plan = world.plan();
     assert!(plan.is_empty() && plan.wake_after.is_none());
-    assert_eq!(phase(&world.settings.identity, &world.snapshot()), Phase::Member);
+    assert_eq!(Phase::of(&world.settings.identity, &world.snapshot()), Phase::Member);
 }
 
 /// What was read before the right was taken away still holds: 403 is no answer of the hub.
@@ -174,9 +175,9 @@ fn a_forbidden_membership_stays_as_it_was() {
     let forbidden = SourceState::Forbidden { since, verb: "list", message: "no".into() };
     let mut snapshot = world.snapshot();
     snapshot.memberships = snapshot.memberships.in_state(forbidden);
-    assert_eq!(phase(&world.settings.identity, &snapshot), Phase::Leaving);
+    assert_eq!(Phase::of(&world.settings.identity, &snapshot), Phase::Leaving);
     world.settings = crate::Settings::new("b");
-    assert_eq!(phase(&world.settings.identity, &snapshot), Phase::Member);
+    assert_eq!(Phase::of(&world.settings.identity, &snapshot), Phase::Member);
 }
 
 #[test]

@@ -8,14 +8,15 @@ use fleet_plan::Action;
 use serde_json::{Value, json};
 
 use super::{AGENTS, World, report};
-use crate::membership::{Phase, phase, plan};
+use crate::membership::plan;
+use crate::phase::Phase;
 
 const START: &str = "2026-01-01T00:00:00Z";
 const LEFT: (&str, &str) = ("False", "AgentLeft");
 
 impl World {
     fn phase(&self) -> Phase {
-        phase(&self.settings.identity, &self.snapshot())
+        Phase::of(&self.settings.identity, &self.snapshot())
     }
 
     fn on_hub(&mut self, kind: ResourceKind) -> ObjectName {

@@ -1,22 +1,22 @@
-//! Pods as endpoints.
+//! The pods that a Service selects.
 
 use std::sync::Arc;
 
 use fleet_accumulator::Object;
 use fleet_api::ObjectName;
-use fleet_endpointslice::{NodeView, PodView};
+use fleet_endpointslice::PodView;
 use fleet_model::objects::{Pod, Service};
 use fleet_model::selection;
 
 use crate::snapshot::MemberSnapshot;
 
 /// A pod that a Service selects.
-pub(super) struct Selected<'a> {
+pub(crate) struct SelectedPod<'a> {
     uid: String,
-    pub(super) record: &'a Object<Pod>,
+    pub(crate) record: &'a Object<Pod>,
 }
 
-impl PodView for Selected<'_> {
+impl PodView for SelectedPod<'_> {
     fn namespace(&self) -> &str {
         &self.record.name.namespace
     }
@@ -69,17 +69,21 @@ fn named(port: &fleet_model::objects::NamedPort) -> (&str, &str) {
 }
 
 /// The pods that a Service selects, ordered by name.
-pub(super) fn pods<'a>(
+pub(crate) fn pods<'a>(
     snapshot: &'a MemberSnapshot,
     service: &'a Object<Service>,
-) -> Vec<Selected<'a>> {
+) -> Vec<SelectedPod<'a>> {
     let namespace: &Arc<str> = &service.name.namespace;
     let records = selection::selected(&snapshot.pods, namespace, &service.selector);
-    records.map(|record| Selected { uid: record.uid.to_string(), record }).collect()
+    records.map(|record| SelectedPod { uid: record.uid.to_string(), record }).collect()
 }
 
-/// What is to be known of a node.
-pub(super) fn node<'a>(snapshot: &'a MemberSnapshot, name: &str) -> Option<NodeView<'a>> {
-    let record = snapshot.nodes.get(&ObjectName::cluster(name))?;
-    Some(NodeView { zone: record.object.zone.as_deref() })
+/// Calls `found` with every Service that selects a pod.
+pub(crate) fn each_selecting(
+    pod: &Object<Pod>,
+    snapshot: &MemberSnapshot,
+    found: &mut dyn FnMut(ObjectName),
+) {
+    let services = selection::services(&snapshot.services, &pod.name.namespace, &pod.labels);
+    services.for_each(|service| found(service.name.clone()));
 }

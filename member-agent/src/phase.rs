@@ -1,0 +1,73 @@
+//! How far this member is with joining or leaving the fleet. Every controller's plan depends on it.
+
+mod reported;
+
+use fleet_accumulator::Object;
+use fleet_api::ObjectName;
+use fleet_api::membership::ClusterState;
+use fleet_model::objects::InternalMemberCluster;
+
+pub(crate) use reported::{JOINED, LEFT, ReportedState, is_current};
+
+use crate::Identity;
+use crate::snapshot::MemberSnapshot;
+
+/// How far this member is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// In the fleet, or in a fleet whose hub has no InternalMemberCluster for it.
+    Member,
+    /// Told to leave: what users exported and imported is deleted and withdrawn.
+    Leaving,
+    /// Reported as left. What users create now stays untouched until the member joins again.
+    Left,
+}
+
+impl Phase {
+    /// Every phase.
+    pub const ALL: [Self; 3] = [Self::Member, Self::Leaving, Self::Left];
+
+    /// The phase that a snapshot shows.
+    ///
+    /// It is read from the report on the hub, so a restart changes nothing. The report counts for later
+    /// generations of the object, too: a member that has left stays so until it is told to join. A state that
+    /// this version does not know changes nothing either.
+    pub fn of(identity: &Identity, snapshot: &MemberSnapshot) -> Self {
+        let Some(cluster) = member_cluster(identity, snapshot) else { return Self::Member };
+        let left = reported::reports(cluster, LEFT);
+        match cluster.state {
+            ClusterState::Join => Self::Member,
+            ClusterState::Leave if !left => Self::Leaving,
+            ClusterState::Other(_) if !left => Self::Member,
+            ClusterState::Leave | ClusterState::Other(_) => Self::Left,
+        }
+    }
+
+    /// Whether the phase differs between two snapshots: then every plan does.
+    pub fn changed(identity: &Identity, old: &MemberSnapshot, new: &MemberSnapshot) -> bool {
+        Self::of(identity, old) != Self::of(identity, new)
+    }
+
+    /// Label value in metrics.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Member => "member",
+            Self::Leaving => "leaving",
+            Self::Left => "left",
+        }
+    }
+
+    /// Whether anything may be exported or imported.
+    pub fn is_member(self) -> bool {
+        self == Self::Member
+    }
+}
+
+/// The InternalMemberCluster of this member, whatever else is in its namespace on the hub.
+pub(crate) fn member_cluster<'a>(
+    identity: &Identity,
+    snapshot: &'a MemberSnapshot,
+) -> Option<&'a Object<InternalMemberCluster>> {
+    let name = ObjectName::new(identity.hub_namespace.as_str(), identity.cluster.as_str());
+    snapshot.memberships.get(&name)
+}

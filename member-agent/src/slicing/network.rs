@@ -1,0 +1,172 @@
+//! Endpoints on a secondary network: which network a Service requests, and which of its pods have an address on it.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use fleet_accumulator::Object;
+use fleet_api::{ObjectName, annotations};
+use fleet_endpointslice::pods::is_candidate;
+use fleet_model::changes::each_touched;
+use fleet_model::objects::{Pod, Service};
+use serde::Deserialize;
+
+use super::pods::{SelectedPod, each_selecting, pods};
+use crate::snapshot::MemberSnapshot;
+
+/// How many pods a message names.
+const NAMED: usize = 5;
+
+/// The network that the endpoints of a Service are to be on.
+pub(crate) fn requested_network(service: &Service) -> Option<&str> {
+    service.meta.annotation(annotations::ENDPOINT_NETWORK).filter(|name| !name.is_empty())
+}
+
+/// Calls `found` with every Service that requests a network and selects a pod that differs between two snapshots.
+pub(crate) fn each_on_network(
+    old: &MemberSnapshot,
+    new: &MemberSnapshot,
+    found: &mut dyn FnMut(ObjectName),
+) {
+    let mut if_requested = |name: ObjectName| {
+        if new.services.get(&name).is_some_and(|service| requested_network(service).is_some()) {
+            found(name);
+        }
+    };
+    each_touched(&old.pods, &new.pods, |pod| each_selecting(pod, new, &mut if_requested));
+}
+
+/// Why a pod has no address on a network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum AddressError {
+    /// The pod has no network status.
+    NoStatus,
+    /// The network status is not valid JSON of the expected form.
+    Malformed,
+    /// The pod is not attached to the network.
+    NotAttached,
+    /// The network status lists no valid address on the network.
+    NoAddress,
+}
+
+impl AddressError {
+    /// The end of a sentence that begins with the pod's name.
+    fn predicate(self) -> &'static str {
+        match self {
+            Self::NoStatus => "has no network status",
+            Self::Malformed => "has a network status that cannot be read",
+            Self::NotAttached => "is not on it",
+            Self::NoAddress => "has no usable address on it",
+        }
+    }
+}
+
+/// One entry of a pod's network status.
+#[derive(Deserialize)]
+struct Attachment {
+    #[serde(default)]
+    name: String,
+    #[serde(default)]
+    ips: Vec<String>,
+}
+
+/// All addresses of a pod on a network. One that is no IP address spoils them all.
+fn addresses(pod: &Object<Pod>, network: &str) -> Result<Vec<String>, AddressError> {
+    let status = pod.networks.as_deref().ok_or(AddressError::NoStatus)?;
+    let all: Vec<Attachment> = serde_json::from_str(status).map_err(|_| AddressError::Malformed)?;
+    let qualified = format!("{}/{network}", pod.name.namespace);
+    let is_it = |one: &Attachment| one.name == network || one.name == qualified;
+    let mut attachments = all.into_iter().filter(is_it).peekable();
+    attachments.peek().ok_or(AddressError::NotAttached)?;
+    let ips: Vec<String> = attachments.flat_map(|one| one.ips).collect();
+    let usable = !ips.is_empty() && ips.iter().all(|ip| ip.parse::<IpAddr>().is_ok());
+    if usable { Ok(ips) } else { Err(AddressError::NoAddress) }
+}
+
+/// The pods of a Service by whether they have an address on a network.
+#[derive(Default)]
+pub(crate) struct PodsByNetwork<'a> {
+    /// Addresses on the network by pod name.
+    pub(crate) on: BTreeMap<&'a str, Vec<String>>,
+    /// Names of the other pods, and why they have no address on it.
+    off: Vec<(&'a str, AddressError)>,
+}
+
+impl<'a> PodsByNetwork<'a> {
+    /// Divides `pods`. Those that are no endpoints at all are in neither part.
+    pub(crate) fn of(pods: &[SelectedPod<'a>], network: &str) -> Self {
+        let mut divided = Self::default();
+        for pod in pods.iter().filter(|pod| is_candidate(*pod, true)) {
+            let name: &str = &pod.record.name.name;
+            match addresses(pod.record, network) {
+                Ok(ips) => {
+                    divided.on.insert(name, ips);
+                }
+                Err(error) => divided.off.push((name, error)),
+            }
+        }
+        divided
+    }
+
+    /// A sentence about the pods that are not on `network`; `None` if all are.
+    pub(crate) fn note(&self, network: &str) -> Option<String> {
+        if self.off.is_empty() {
+            return None;
+        }
+        let named = self.off.iter().take(NAMED);
+        let named: Vec<_> = named.map(|(pod, why)| format!("{pod} {}", why.predicate())).collect();
+        let more = match self.off.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            more => format!(", and {more} more"),
+        };
+        let named = named.join(", ");
+        Some(format!("pods without an address on network {network} are left out: {named}{more}"))
+    }
+}
+
+/// A sentence about the pods of a Service that are not on the network that it requests; `None` if all are.
+pub(crate) fn off_network(snapshot: &MemberSnapshot, service: &Object<Service>) -> Option<String> {
+    let network = requested_network(service)?;
+    PodsByNetwork::of(&pods(snapshot, service), network).note(network)
+}
+
+#[cfg(test)]
+mod tests {
+    use fleet_accumulator::Tracked;
+    use serde_json::json;
+
+    use super::*;
+
+    fn pod(status: Option<&str>) -> Object<Pod> {
+        let mut metadata = json!({ "name": "web-0", "namespace": "team" });
+        if let Some(status) = status {
+            metadata["annotations"] = json!({ annotations::NETWORK_STATUS: status });
+        }
+        let wire = serde_json::from_value(json!({ "metadata": metadata })).unwrap();
+        let name = fleet_api::ObjectName::new("team", "web-0");
+        Object::new(name, "uid".into(), "1".into(), Pod::project(wire).unwrap())
+    }
+
+    #[test]
+    fn only_addresses_on_the_network_count() {
+        let status = r#"[{"name":"cbr0","ips":["10.0.0.1"],"default":true},
+            {"name":"team/flat","interface":"net1","ips":["192.0.2.1","2001:db8::1"]},
+            {"name":"other/far","ips":["192.0.2.9"]},{"name":"team/empty"},
+            {"name":"team/odd","ips":["192.0.2.1/24"]}]"#;
+        for (status, network, expected) in [
+            (Some(status), "flat", Ok(vec!["192.0.2.1", "2001:db8::1"])),
+            (Some(status), "team/flat", Ok(vec!["192.0.2.1", "2001:db8::1"])),
+            (Some(status), "other/far", Ok(vec!["192.0.2.9"])),
+            (Some(status), "far", Err(AddressError::NotAttached)),
+            (Some(status), "empty", Err(AddressError::NoAddress)),
+            (Some(status), "odd", Err(AddressError::NoAddress)),
+            (Some("[]"), "flat", Err(AddressError::NotAttached)),
+            (Some("{"), "flat", Err(AddressError::Malformed)),
+            (Some(r#"{"name":"flat"}"#), "flat", Err(AddressError::Malformed)),
+            (None, "flat", Err(AddressError::NoStatus)),
+        ] {
+            let found = addresses(&pod(status), network);
+            let expected = expected.map(|ips| ips.into_iter().map(str::to_owned).collect());
+            assert_eq!(found, expected, "{network}");
+        }
+    }
+}
