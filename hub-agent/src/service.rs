@@ -1,15 +1,16 @@
-//! The controller of everything about one Service of the fleet.
+//! The controller of the Services of the fleet.
+//!
+//! One key is one Service: its exports are resolved to one list of ports ([`status`]), its importers get
+//! the claim and a grant ([`claims`]), and copies of the exported slices ([`slices`]).
 
 mod claims;
 mod conflict;
-mod handover;
 mod invalid_reference;
 mod keys;
-mod origin;
 mod resolution;
 mod slices;
 mod state;
-mod withdraw;
+mod status;
 
 #[cfg(test)]
 mod tests;
@@ -18,20 +19,21 @@ use fleet_accumulator::{Object, SourceSet};
 use fleet_api::ObjectName;
 use fleet_model::objects::ServiceImport;
 use fleet_model::steps::HUB;
-use fleet_plan::{Controller, Event, Plan};
+use fleet_plan::Controller;
+use fleet_plan::{Event, Plan, StepId};
 use jiff::Timestamp;
 
 pub use keys::Key;
-pub use resolution::{Export, PortResolution, resolve};
-pub use state::{Owned, ServiceState};
+pub use resolution::{PortResolution, resolve};
+pub use state::{Export, Owned, Request, ServiceState, SliceExport};
 
 use crate::Settings;
 use crate::snapshot::HubSnapshot;
 
-/// Resolves, claims and distributes the Services of the fleet.
+/// Resolves the Services of the fleet, grants imports and distributes slices.
 #[derive(Clone, Debug, Default)]
 pub struct ServiceController {
-    /// What its plans depend on beside the snapshot.
+    /// Settings that plans depend on.
     pub settings: Settings,
 }
 
@@ -72,16 +74,17 @@ impl Controller for ServiceController {
     }
 }
 
-/// Why an export is refused, in one sentence: where its ports differ from those in force, whose those are, and since when.
+/// The message with which an export is rejected: where its ports differ from those in force, which member has
+/// those, and since when.
 pub fn conflict(
     state: &ServiceState<'_>,
     export: &Export<'_>,
     resolution: &PortResolution<'_>,
 ) -> String {
-    conflict::refused(state, export, resolution).message
+    conflict::rejected(state, export, resolution).message
 }
 
-/// All writes that one Service of the fleet still misses on the hub.
+/// All writes that one Service of the fleet needs on the hub.
 pub fn plan(
     settings: &Settings,
     service: &ObjectName,
@@ -90,40 +93,71 @@ pub fn plan(
 ) -> Plan {
     let state = ServiceState::of(settings, service, snapshot);
     let mut plan = Plan::default();
-    let Some(resolution) = resolution::resolve(&state) else {
-        withdraw::withdraw(&state, &mut plan);
+    let Some(resolution) = resolve(&state) else {
+        withdraw(&state, &mut plan);
         return plan;
     };
-    match state.import.filter(|import| !import.meta.is_terminating()) {
-        Some(import) => serve(&state, import, &resolution, now, &mut plan),
+    match state.live_import() {
+        Some(import) => sync(&state, import, &resolution, now, &mut plan),
         None if !state.namespace_accepts_objects() => {
-            withdraw::withdraw(&state, &mut plan);
-            resolution::report_namespace_missing(&state, &resolution, now, &mut plan);
+            withdraw(&state, &mut plan);
+            status::report_namespace_missing(&state, &resolution, now, &mut plan);
         }
-        None => replace(&state, &mut plan),
+        None => replace_import(&state, &mut plan),
     }
     plan
 }
 
-/// The Service is exported, and its ServiceImport is there.
-fn serve<'a>(
-    state: &ServiceState<'a>,
-    import: &'a Object<ServiceImport>,
-    resolution: &resolution::PortResolution<'a>,
+/// The Service is exported and has a ServiceImport.
+fn sync(
+    state: &ServiceState<'_>,
+    import: &Object<ServiceImport>,
+    resolution: &PortResolution<'_>,
     now: Timestamp,
     plan: &mut Plan,
 ) {
-    let resolved = resolution::sync(state, import, resolution, now, plan);
-    let importers = claims::sync(state, resolution, &resolved, plan);
-    slices::sync(state, resolution, &resolved, &importers, now, plan);
+    let writes = status::sync(state, import, resolution, now, plan);
+    let importers = claims::sync(state, import, resolution, writes.import, plan);
+    slices::sync(state, resolution, &writes, &importers, now, plan);
 }
 
-/// The Service is exported, and its ServiceImport is not there yet or on its way out.
-fn replace(state: &ServiceState<'_>, plan: &mut Plan) {
+/// The Service is exported, and its ServiceImport does not exist or is being deleted.
+fn replace_import(state: &ServiceState<'_>, plan: &mut Plan) {
     match (state.import, state.releasable_import()) {
-        (None, _) => resolution::create_import(state, plan),
-        (Some(_), Some(import)) => withdraw::let_go(import, plan),
-        // Nobody knows how long somebody else holds it.
-        (Some(_), None) => withdraw::withdraw(state, plan),
+        (None, _) => {
+            release_all(state, None, plan);
+            status::create_import(state, plan);
+        }
+        (Some(_), Some(import)) => claims::release_import(import, plan),
+        // A finalizer of another party holds it for an unknown time.
+        (Some(_), None) => withdraw(state, plan),
+    }
+}
+
+/// No member exports the Service, or the hub has no namespace for it: removes what was made for it, in the order of
+/// docs/design/rules.md#withdrawal.
+fn withdraw(state: &ServiceState<'_>, plan: &mut Plan) {
+    slices::withdraw(state, plan);
+    let released = claims::withdraw(state, plan);
+    let Some(import) = state.import else {
+        return release_all(state, None, plan);
+    };
+    if let Some(gone) = released.or_else(|| status::withdraw(import, plan)) {
+        release_all(state, Some(gone), plan);
+    }
+}
+
+/// Removes the hub's finalizers from exports and requests that are being deleted, after the step that removes the
+/// ServiceImport. Without such a step the API server has to confirm that there is none.
+fn release_all(state: &ServiceState<'_>, gone: Option<StepId>, plan: &mut Plan) {
+    let steps = status::release_exports(state).chain(claims::release_requests(state));
+    let steps: Vec<_> = steps.collect();
+    if steps.is_empty() {
+        return;
+    }
+    let gone = gone
+        .unwrap_or_else(|| plan.push(HUB.confirm_absent::<ServiceImport>(state.service.clone())));
+    for step in steps {
+        plan.push(step.after([gone]));
     }
 }

@@ -2,7 +2,7 @@
 
 use fleet_accumulator::{ClusterId, Meta, Object, Tracked};
 use fleet_api::{ObjectName, annotations};
-use fleet_plan::json_patch::add;
+use fleet_plan::json_patch::{add, add_finalizer, remove_finalizer};
 use fleet_plan::{Action, Precondition, Step};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use serde::Serialize;
@@ -46,6 +46,26 @@ impl Target {
     pub fn patch<T: Tracked>(self, record: &Object<T>, operations: Vec<Value>) -> Step {
         let action = Action::Patch { operations, status: false, at: at(record) };
         self.step::<T>(record.name.clone(), action)
+    }
+
+    /// Adds a finalizer, unless the object has it.
+    pub fn add_finalizer<T: Tracked + HasMeta>(
+        self,
+        object: &Object<T>,
+        finalizer: &str,
+    ) -> Option<Step> {
+        let operations = add_finalizer(object.meta(), finalizer);
+        (!operations.is_empty()).then(|| self.patch(object, operations))
+    }
+
+    /// Removes a finalizer, if the object has it.
+    pub fn remove_finalizer<T: Tracked + HasMeta>(
+        self,
+        object: &Object<T>,
+        finalizer: &str,
+    ) -> Option<Step> {
+        let operations = remove_finalizer(object.meta(), finalizer);
+        (!operations.is_empty()).then(|| self.patch(object, operations))
     }
 
     /// Sets the whole status of an object.

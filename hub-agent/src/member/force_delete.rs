@@ -5,7 +5,6 @@ use std::time::Duration;
 use fleet_api::{events, finalizers};
 use fleet_model::steps::HUB;
 use fleet_plan::Plan;
-use fleet_plan::json_patch::remove_finalizer;
 use jiff::{SignedDuration, Timestamp};
 
 use super::keys::Member;
@@ -32,10 +31,7 @@ pub(super) fn plan(
         return (patience - waited).try_into().ok();
     }
     for copy in snapshot.slice_imports.in_namespace(&member.namespace()) {
-        let operations = remove_finalizer(&copy.meta, finalizers::ENDPOINT_SLICE_IMPORT);
-        if !operations.is_empty() {
-            plan.push(HUB.patch(copy, operations));
-        }
+        plan.steps.extend(HUB.remove_finalizer(copy, finalizers::ENDPOINT_SLICE_IMPORT));
     }
     if !plan.steps.is_empty() {
         let note = "it did not leave in time: slices that it imported are let go without its agent";

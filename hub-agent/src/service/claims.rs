@@ -1,43 +1,41 @@
 //! Which members import the Service.
 //!
-//! The claim is an annotation of the ServiceImport, as the Go agents know it. Any number of members
-//! may hold it at once, or one with `--exclusive-imports`. It changes only by a patch that tests the
-//! version in which the previous holders were read.
+//! The claim is an annotation of the ServiceImport, in the format of the Go agents. It lists the members
+//! that import the Service: any number, or one with `--exclusive-imports`. It changes only by a patch that
+//! tests the version from which the present holders were read. The grant of a member is the status of its
+//! request.
 
 use std::collections::BTreeMap;
 
-use fleet_accumulator::Object;
+use fleet_accumulator::{Meta, Object};
 use fleet_api::{ServiceImportStatus, ServiceInUseBy, annotations, finalizers, kinds};
-use fleet_model::objects::{InternalServiceImport, ServiceImport};
+use fleet_model::objects::ServiceImport;
 use fleet_model::steps::HUB;
 use fleet_plan::json_patch::{add_finalizer, remove_finalizer, set_entries};
 use fleet_plan::{Plan, Step, StepId};
 use serde_json::Value;
 
-use super::resolution::{PortResolution, Resolved};
-use super::state::{Owned, ServiceState};
+use super::resolution::PortResolution;
+use super::state::{Request, ServiceState};
 
-/// A request, and whose it is.
-type Request<'a> = Owned<'a, InternalServiceImport>;
-
-/// Namespaces of the members that hold the claim or are to hold it.
+/// Importing members by their namespace on the hub, with the state of their claim.
 pub(super) type Importers<'a> = BTreeMap<&'a str, Grant>;
 
-/// How far the claim of one member is.
+/// The state of one member's claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Grant {
-    /// It holds the claim.
+    /// The member holds the claim.
     Held,
     /// This step gives it the claim.
     GainedBy(StepId),
-    /// It gets the claim in a later plan. Until then its copies stay as they are.
+    /// It gets the claim in a later plan. Until then its copies of slices stay as they are.
     Pending,
 }
 
-/// Who holds the claim now.
+/// The members that hold the claim at present.
 enum Holders {
     Listed(ServiceInUseBy),
-    /// Anybody may.
+    /// The annotation cannot be parsed, so any member may hold the claim.
     Unreadable,
 }
 
@@ -47,7 +45,7 @@ impl Holders {
         ServiceInUseBy::parse(text).map_or(Self::Unreadable, Self::Listed)
     }
 
-    fn list(&self, request: &Request<'_>) -> bool {
+    fn include(&self, request: &Request<'_>) -> bool {
         match self {
             Self::Listed(held) => {
                 held.member_clusters.contains_key(&*request.object.name.namespace)
@@ -56,82 +54,112 @@ impl Holders {
         }
     }
 
-    /// Whether the claim says anything.
-    fn speak(&self) -> bool {
-        matches!(self, Self::Listed(held) if !held.is_empty())
+    fn may_include(&self, request: &Request<'_>) -> bool {
+        matches!(self, Self::Unreadable) || self.include(request)
+    }
+
+    /// Whether there is no readable claim.
+    fn are_unknown(&self) -> bool {
+        !matches!(self, Self::Listed(held) if !held.is_empty())
     }
 }
 
-/// Brings the claim and the grants in line with the requests.
+/// Brings the claim and the grants in line with the requests. `status_write` is the write of the
+/// ServiceImport's status in this plan, if any.
 pub(super) fn sync<'a>(
     state: &ServiceState<'a>,
+    import: &Object<ServiceImport>,
     resolution: &PortResolution<'_>,
-    resolved: &Resolved<'a>,
+    status_write: Option<StepId>,
     plan: &mut Plan,
 ) -> Importers<'a> {
-    let holders = Holders::of(resolved.import);
+    let holders = Holders::of(import);
     let chosen = choose(state, &holders);
-    let revoked = revoke(state, &chosen, plan);
-    // Both writes go to the ServiceImport; the claim waits for the version that has the status.
-    let claim_write = match resolved.status_write {
-        None => write_claim(&chosen, resolved, &holders, &revoked, plan),
+    let revoked = revoke_others(state, &chosen, plan);
+    // Both writes go to the ServiceImport: the claim waits for the version that has the status.
+    let claim_write = match status_write {
+        None => write_claim(&chosen, import, &holders, &revoked, plan),
         Some(_) => None,
     };
     let mut importers = Importers::new();
     for request in &chosen {
         let grant = match claim_write {
-            _ if holders.list(request) => Grant::Held,
+            _ if holders.include(request) => Grant::Held,
             Some(step) => Grant::GainedBy(step),
             None => Grant::Pending,
         };
         importers.insert(&request.object.name.namespace, grant);
-        let ready = grant != Grant::Pending && !is_written(plan, request);
-        if let Some(step) = fulfil(*request, resolution).filter(|_| ready) {
-            let gained = claim_write.filter(|_| grant != Grant::Held);
-            plan.push(step.after(resolved.status_write.into_iter().chain(gained)));
-        }
+        sync_grant(request, grant, resolution, status_write, plan);
     }
-    tell_who_holds(state, &chosen, plan);
-    release_leaving(state, &holders, claim_write, plan);
+    annotate_waiting(state, &chosen, plan);
+    release_unclaimed(state, &holders, claim_write, plan);
     importers
+}
+
+/// Withdraws the grants, then the claim of a ServiceImport that is being deleted. Returns the step after
+/// which that is gone, if this plan gets that far.
+pub(super) fn withdraw(state: &ServiceState<'_>, plan: &mut Plan) -> Option<StepId> {
+    let requests = state.requests.iter();
+    let cleared: Vec<_> = requests
+        .filter_map(|request| revoke(request).or_else(|| annotate_holder(request, None)))
+        .map(|step| plan.push(step))
+        .collect();
+    let import = state.import.filter(|import| {
+        import.meta.is_terminating() && import.meta.has_finalizer(finalizers::SERVICE_IMPORT)
+    })?;
+    let released = plan.push(HUB.patch(import, release_operations(&import.meta)).after(cleared));
+    // Otherwise the finalizer of another party holds it.
+    state.releasable_import().map(|_| released)
+}
+
+/// Removes the claim and the hub's finalizer from a ServiceImport that a user has deleted. Grants and
+/// copies of slices stay until a new one is there.
+pub(super) fn release_import(import: &Object<ServiceImport>, plan: &mut Plan) {
+    let operations = release_operations(&import.meta);
+    if !operations.is_empty() {
+        plan.push(HUB.patch(import, operations));
+    }
+}
+
+/// The removals of the hub's finalizer from requests that are being deleted. They have to wait until the
+/// claim no longer lists the members.
+pub(super) fn release_requests(state: &ServiceState<'_>) -> impl Iterator<Item = Step> {
+    state.terminating_requests().filter_map(|request| release(&request))
 }
 
 /// The requests that are to hold the claim.
 ///
-/// With `--exclusive-imports` that is one: the one that holds it, else the oldest. Of several that
-/// hold it the oldest keeps it. Where the claim was lost, the grants still tell who had it.
+/// With `--exclusive-imports` that is one: the one that holds it, else the oldest. Of several holders
+/// the oldest keeps the claim. Where the claim was lost, the grants show which member had it.
 fn choose<'a>(state: &ServiceState<'a>, holders: &Holders) -> Vec<Request<'a>> {
     let live: Vec<_> = state.live_requests().collect();
     if !state.settings.exclusive_imports {
         return live;
     }
-    let granted = |request: &&Request<'_>| !holders.speak() && !request.object.status.is_empty();
-    let holder = live.iter().find(|request| holders.list(request));
-    holder
-        .or_else(|| live.iter().find(granted))
-        .or_else(|| live.first())
-        .copied()
-        .into_iter()
-        .collect()
+    let holder = live.iter().find(|request| holders.include(request));
+    let granted =
+        |request: &&Request<'_>| holders.are_unknown() && !request.object.status.is_empty();
+    let chosen = holder.or_else(|| live.iter().find(granted)).or_else(|| live.first());
+    chosen.copied().into_iter().collect()
 }
 
 fn is_among(chosen: &[Request<'_>], request: &Request<'_>) -> bool {
     chosen.iter().any(|chosen| chosen.object.name == request.object.name)
 }
 
-/// Empties the grants of those that are not to hold the claim while another one is: no two are
-/// granted at once. One that is being deleted and has no successor takes its grant along.
-fn revoke(state: &ServiceState<'_>, chosen: &[Request<'_>], plan: &mut Plan) -> Vec<StepId> {
+/// With `--exclusive-imports`, revokes the grants of all members but the chosen one, so that no two are
+/// granted at once. If no member is chosen, a grant stays until its request is gone.
+fn revoke_others(state: &ServiceState<'_>, chosen: &[Request<'_>], plan: &mut Plan) -> Vec<StepId> {
     if !state.settings.exclusive_imports || chosen.is_empty() {
         return Vec::new();
     }
     let others = state.requests.iter().filter(|request| !is_among(chosen, request));
-    others.filter_map(|request| clear(*request)).map(|step| plan.push(step)).collect()
+    others.filter_map(revoke).map(|step| plan.push(step)).collect()
 }
 
 fn write_claim(
     chosen: &[Request<'_>],
-    resolved: &Resolved<'_>,
+    import: &Object<ServiceImport>,
     holders: &Holders,
     revoked: &[StepId],
     plan: &mut Plan,
@@ -139,106 +167,113 @@ fn write_claim(
     let claim = |request: &Request<'_>| {
         (request.object.name.namespace.to_string(), request.member.to_owned())
     };
-    let wanted: ServiceInUseBy = chosen.iter().map(claim).collect();
-    // Also of those that hold the claim already: somebody may have taken theirs away.
+    let desired: ServiceInUseBy = chosen.iter().map(claim).collect();
+    // Present holders included: a user may have removed the finalizer of their request.
     let guards: Vec<_> = chosen.iter().filter_map(guard).map(|step| plan.push(step)).collect();
-    let operations = claim_operations(resolved, holders, &wanted);
+    let operations = claim_operations(&import.meta, holders, &desired);
     if operations.is_empty() {
         return None;
     }
     let after = guards.into_iter().chain(revoked.iter().copied());
-    Some(plan.push(HUB.patch(resolved.import, operations).after(after)))
+    Some(plan.push(HUB.patch(import, operations).after(after)))
 }
 
 /// Annotation and finalizer change in one write; both go with the last importer.
-fn claim_operations(
-    resolved: &Resolved<'_>,
-    holders: &Holders,
-    wanted: &ServiceInUseBy,
-) -> Vec<Value> {
-    let meta = &resolved.import.meta;
-    if wanted.is_empty() {
-        return unclaim_operations(meta);
+fn claim_operations(meta: &Meta, holders: &Holders, desired: &ServiceInUseBy) -> Vec<Value> {
+    if desired.is_empty() {
+        return release_operations(meta);
     }
-    let json = wanted.to_annotation();
+    let json = desired.to_annotation();
     let mut operations = add_finalizer(meta, finalizers::SERVICE_IMPORT);
-    if !matches!(holders, Holders::Listed(held) if held == wanted) {
+    if !matches!(holders, Holders::Listed(held) if held == desired) {
         let entry = [(annotations::SERVICE_IN_USE_BY, Some(json.as_str()))];
         operations.extend(set_entries(meta, "annotations", &entry));
     }
     operations
 }
 
-/// Drops annotation and finalizer.
-pub(super) fn unclaim_operations(meta: &fleet_accumulator::Meta) -> Vec<Value> {
+/// Removes the claim together with the finalizer.
+fn release_operations(meta: &Meta) -> Vec<Value> {
     let mut operations =
         set_entries(meta, "annotations", &[(annotations::SERVICE_IN_USE_BY, None)]);
     operations.extend(remove_finalizer(meta, finalizers::SERVICE_IMPORT));
     operations
 }
 
-/// A request made by a Go member carries no finalizer of the hub yet; it gets one before the claim.
+/// Adds the finalizer that requests of Go members lack, before the claim lists their member.
 fn guard(request: &Request<'_>) -> Option<Step> {
-    let operations = add_finalizer(&request.object.meta, finalizers::INTERNAL_SERVICE_IMPORT);
-    (!operations.is_empty()).then(|| HUB.patch(request.object, operations))
+    HUB.add_finalizer(request.object, finalizers::INTERNAL_SERVICE_IMPORT)
 }
 
-/// The grant is the status of the request: a copy of the ServiceImport's.
-fn fulfil(request: Request<'_>, resolution: &PortResolution<'_>) -> Option<Step> {
-    let wanted = &resolution.status;
-    (*request.object.status != *wanted).then(|| HUB.status(request.object, wanted))
+/// Writes the grant, a copy of the ServiceImport's status, once the member has the claim.
+fn sync_grant(
+    request: &Request<'_>,
+    grant: Grant,
+    resolution: &PortResolution<'_>,
+    status_write: Option<StepId>,
+    plan: &mut Plan,
+) {
+    let desired = &resolution.status;
+    let granted = *request.object.status == *desired;
+    if granted || grant == Grant::Pending || is_written(plan, request) {
+        return;
+    }
+    let claim_write = if let Grant::GainedBy(step) = grant { Some(step) } else { None };
+    let step = HUB.status(request.object, desired);
+    plan.push(step.after(status_write.into_iter().chain(claim_write)));
 }
 
-/// The status of a request without a grant.
-pub(super) fn clear(request: Request<'_>) -> Option<Step> {
+/// Empties the status of a request that has a grant.
+fn revoke(request: &Request<'_>) -> Option<Step> {
     let granted = !request.object.status.is_empty();
     granted.then(|| HUB.status(request.object, &ServiceImportStatus::default()))
 }
 
-/// Whether the plan has a write to the request: a second one would not fit its version.
+/// Whether the plan writes the request already: a second write would name an outdated version.
 fn is_written(plan: &Plan, request: &Request<'_>) -> bool {
     let name = &request.object.name;
     plan.steps.iter().any(|step| step.kind == kinds::INTERNAL_SERVICE_IMPORT && step.name == *name)
 }
 
-/// A request that waits carries the name of the cluster it waits for.
-fn tell_who_holds(state: &ServiceState<'_>, chosen: &[Request<'_>], plan: &mut Plan) {
+/// Annotates each request that waits with the cluster that holds the claim.
+fn annotate_waiting(state: &ServiceState<'_>, chosen: &[Request<'_>], plan: &mut Plan) {
     for request in state.live_requests() {
         let waits = !is_among(chosen, &request);
         let holder = chosen.first().filter(|_| waits).map(|holder| holder.member);
-        if let Some(step) = tell(request, holder).filter(|_| !is_written(plan, &request)) {
+        if let Some(step) =
+            annotate_holder(&request, holder).filter(|_| !is_written(plan, &request))
+        {
             plan.push(step);
         }
     }
 }
 
-/// Writes down whom a request waits for.
-pub(super) fn tell(request: Request<'_>, holder: Option<&str>) -> Option<Step> {
+/// Sets or removes the annotation that names the cluster a request waits for.
+fn annotate_holder(request: &Request<'_>, holder: Option<&str>) -> Option<Step> {
     let entry = [(annotations::IMPORT_HELD_BY, holder)];
     let operations = set_entries(&request.object.meta, "annotations", &entry);
     (!operations.is_empty()).then(|| HUB.patch(request.object, operations))
 }
 
-/// A request goes once its member no longer holds the claim.
-fn release_leaving(
+/// Releases each request that is being deleted once its member no longer holds the claim.
+fn release_unclaimed(
     state: &ServiceState<'_>,
     holders: &Holders,
     claim_write: Option<StepId>,
     plan: &mut Plan,
 ) {
-    for request in state.requests.iter().filter(|request| request.object.meta.is_terminating()) {
-        let may_hold = matches!(holders, Holders::Unreadable) || holders.list(request);
-        if may_hold && claim_write.is_none() || is_written(plan, request) {
+    for request in state.terminating_requests() {
+        let held = holders.may_include(&request) && claim_write.is_none();
+        if held || is_written(plan, &request) {
             continue;
         }
-        if let Some(step) = release(request) {
+        if let Some(step) = release(&request) {
             plan.push(step.after(claim_write));
         }
     }
 }
 
-/// Takes the hub's finalizer off a request.
-pub(super) fn release(request: &Request<'_>) -> Option<Step> {
-    let operations = remove_finalizer(&request.object.meta, finalizers::INTERNAL_SERVICE_IMPORT);
-    (!operations.is_empty()).then(|| HUB.patch(request.object, operations))
+/// Removes the hub's finalizer from a request.
+fn release(request: &Request<'_>) -> Option<Step> {
+    HUB.remove_finalizer(request.object, finalizers::INTERNAL_SERVICE_IMPORT)
 }

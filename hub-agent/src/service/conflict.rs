@@ -5,8 +5,8 @@ use fleet_model::ports::{self, Difference};
 use fleet_plan::conditions::Wanted;
 use fleet_plan::text::truncate;
 
-use super::resolution::{Export, PortResolution};
-use super::state::ServiceState;
+use super::resolution::PortResolution;
+use super::state::{Export, ServiceState};
 
 /// Differences that are told; the others are counted.
 const TOLD: usize = 5;
@@ -20,7 +20,7 @@ pub(super) fn accepted(state: &ServiceState<'_>) -> Wanted {
 }
 
 /// The ports differ from those of the fleet: says where, whose those are, and since when.
-pub(super) fn refused(
+pub(super) fn rejected(
     state: &ServiceState<'_>,
     export: &Export<'_>,
     resolution: &PortResolution<'_>,

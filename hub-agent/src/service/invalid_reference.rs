@@ -8,7 +8,6 @@ use fleet_model::objects::{HasMeta, named};
 use fleet_model::steps::HUB;
 use fleet_plan::Plan;
 use fleet_plan::conditions::{Wanted, apply};
-use fleet_plan::json_patch::remove_finalizer;
 use fleet_plan::text::truncate;
 use jiff::Timestamp;
 use serde_json::json;
@@ -59,10 +58,7 @@ fn refuse<T: FromMember + HasMeta>(
         plan.events.push(HUB.warning(object, events::REFERENCE_REFUSED, note));
         return;
     }
-    let operations = remove_finalizer(object.meta(), finalizer);
-    if !operations.is_empty() {
-        plan.push(HUB.patch(object, operations));
-    }
+    plan.steps.extend(HUB.remove_finalizer(object, finalizer));
 }
 
 /// An export has conditions, so its owner can read there, too, that it is refused. Other kinds have

@@ -1,4 +1,4 @@
-//! One Service of the fleet, as the hub sees it.
+//! The objects of one Service of the fleet, in one snapshot of the hub.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use super::keys::{FromMember, owner_of};
 use crate::Settings;
 use crate::snapshot::HubSnapshot;
 
-/// An object, and the member in whose namespace it lies.
+/// An object in a member's namespace on the hub.
 #[derive(Debug)]
 pub struct Owned<'a, T> {
     /// Name of the member cluster.
@@ -24,7 +24,7 @@ pub struct Owned<'a, T> {
     pub object: &'a Object<T>,
 }
 
-// Derived, these would ask for a `T` that is `Copy`.
+// Derived implementations would require `T: Copy`.
 impl<T> Clone for Owned<'_, T> {
     fn clone(&self) -> Self {
         *self
@@ -33,37 +33,44 @@ impl<T> Clone for Owned<'_, T> {
 
 impl<T> Copy for Owned<'_, T> {}
 
-/// Everything about one Service of the fleet. Objects whose references are refused are not in it.
+/// A member's export of the Service.
+pub type Export<'a> = Owned<'a, InternalServiceExport>;
+/// A member's request to import the Service.
+pub type Request<'a> = Owned<'a, InternalServiceImport>;
+/// A slice of the Service that a member exports.
+pub type SliceExport<'a> = Owned<'a, EndpointSliceExport>;
+
+/// The objects of one Service of the fleet, without those whose reference is invalid.
 #[derive(Debug)]
 pub struct ServiceState<'a> {
-    /// What the agent was told at start.
+    /// Settings of the agent.
     pub settings: &'a Settings,
-    /// What slices can carry.
+    /// Which fields of slices the hub serves; `None` until that is known.
     pub served: Option<Served>,
     /// Namespace and name, the same in all clusters.
     pub service: &'a ObjectName,
-    /// The resolved Service.
+    /// The ServiceImport on the hub.
     pub import: Option<&'a Object<ServiceImport>>,
     /// Exports, oldest first.
-    pub exports: Vec<Owned<'a, InternalServiceExport>>,
-    /// Requests of importers, oldest first.
-    pub requests: Vec<Owned<'a, InternalServiceImport>>,
+    pub exports: Vec<Export<'a>>,
+    /// Requests, oldest first.
+    pub requests: Vec<Request<'a>>,
     /// Exported slices, oldest first.
-    pub slice_exports: Vec<Owned<'a, EndpointSliceExport>>,
-    /// Distributed slices.
+    pub slice_exports: Vec<SliceExport<'a>>,
+    /// Copies of exported slices, in the importers' namespaces.
     pub slice_imports: Vec<&'a Object<EndpointSliceImport>>,
     pub(super) snapshot: &'a HubSnapshot,
 }
 
 impl<'a> ServiceState<'a> {
-    /// Gathers a Service from a snapshot; cost follows the Service, not the fleet.
+    /// Reads a Service from a snapshot; the cost depends on the size of the Service, not of the fleet.
     pub fn of(settings: &'a Settings, service: &'a ObjectName, snapshot: &'a HubSnapshot) -> Self {
         let import = snapshot.service_imports.get(service);
         Self {
             settings,
             served: settings.served.get(),
             service,
-            // On a hub that is also a member, an import made for a MultiClusterService is not ours.
+            // On a hub that is also a member, a MultiClusterService owns the ServiceImport of the member agent.
             import: import.filter(|import| import.meta.controller_owner().is_none()),
             exports: owned(snapshot.internal_exports.by(service)),
             requests: owned(snapshot.internal_imports.by(service)),
@@ -73,34 +80,44 @@ impl<'a> ServiceState<'a> {
         }
     }
 
-    /// The resolved Service, if it is on its way out and nobody else holds it back.
-    pub fn releasable_import(&self) -> Option<&'a Object<ServiceImport>> {
-        let import = self.import.filter(|import| import.meta.is_terminating());
-        import.filter(|import| {
-            import
-                .meta
-                .finalizers
-                .iter()
-                .all(|finalizer| **finalizer == *finalizers::SERVICE_IMPORT)
-        })
+    /// The ServiceImport, unless it is being deleted.
+    pub fn live_import(&self) -> Option<&'a Object<ServiceImport>> {
+        self.import.filter(|import| !import.meta.is_terminating())
     }
 
-    /// Whether the namespace of the Service can take new objects.
+    /// The ServiceImport, if it is being deleted and has no finalizer but the hub agent's.
+    pub fn releasable_import(&self) -> Option<&'a Object<ServiceImport>> {
+        let import = self.import.filter(|import| import.meta.is_terminating())?;
+        let mut finalizers = import.meta.finalizers.iter();
+        finalizers.all(|finalizer| **finalizer == *finalizers::SERVICE_IMPORT).then_some(import)
+    }
+
+    /// Whether objects can be created in the namespace of the Service.
     pub fn namespace_accepts_objects(&self) -> bool {
         namespace_accepts_objects(&self.snapshot.namespaces, &self.service.namespace)
     }
 
     /// Exports that are not being deleted, oldest first.
-    pub fn live_exports(&self) -> impl Iterator<Item = Owned<'a, InternalServiceExport>> {
+    pub fn live_exports(&self) -> impl Iterator<Item = Export<'a>> {
         self.exports.iter().copied().filter(|export| !export.object.meta.is_terminating())
     }
 
+    /// Exports that are being deleted, oldest first.
+    pub fn terminating_exports(&self) -> impl Iterator<Item = Export<'a>> {
+        self.exports.iter().copied().filter(|export| export.object.meta.is_terminating())
+    }
+
     /// Requests that are not being deleted, oldest first.
-    pub fn live_requests(&self) -> impl Iterator<Item = Owned<'a, InternalServiceImport>> {
+    pub fn live_requests(&self) -> impl Iterator<Item = Request<'a>> {
         self.requests.iter().copied().filter(|request| !request.object.meta.is_terminating())
     }
 
-    /// Distributed slices of a name in all namespaces, whatever Service they say they are of.
+    /// Requests that are being deleted, oldest first.
+    pub fn terminating_requests(&self) -> impl Iterator<Item = Request<'a>> {
+        self.requests.iter().copied().filter(|request| request.object.meta.is_terminating())
+    }
+
+    /// Copies of slices of this name in all namespaces, of any Service.
     pub fn copies_named(
         &self,
         name: &Arc<str>,
@@ -108,17 +125,14 @@ impl<'a> ServiceState<'a> {
         self.snapshot.slice_imports.by(&named(name))
     }
 
-    /// Exported slices of a name in all namespaces, whatever Service they are of.
-    pub fn slices_named(
-        &self,
-        name: &Arc<str>,
-    ) -> impl Iterator<Item = Owned<'a, EndpointSliceExport>> + use<'a> {
+    /// Exported slices of this name in all namespaces, of any Service.
+    pub fn slices_named(&self, name: &Arc<str>) -> impl Iterator<Item = SliceExport<'a>> + use<'a> {
         let slices = self.snapshot.slice_exports.by(&named(name));
         slices.filter_map(|object| Some(Owned { member: owner_of(object)?, object }))
     }
 }
 
-/// Age is the hub's creation time, then the member, then the uid: the same for every observer.
+/// Sorts by creation time on the hub, then member, then uid, so that every hub agent has the same order.
 fn owned<'a, T: FromMember + HasMeta>(
     objects: impl Iterator<Item = &'a Object<T>>,
 ) -> Vec<Owned<'a, T>> {

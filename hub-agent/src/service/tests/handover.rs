@@ -6,7 +6,7 @@ use fleet_api::kinds;
 use serde_json::{Value, json};
 
 use super::world::{World, in_member, port};
-use crate::service::handover::{LEAVING, PUBLISHING};
+use crate::service::slices::handover::{PUBLISHING_TIMEOUT, UNEXPORT_TIMEOUT};
 
 const OF_WINNER: &str = "fleet-member-b/a-s1";
 const OF_NEXT: &str = "fleet-member-b/c-s2";
@@ -56,7 +56,7 @@ fn copies_stay_until_the_next_one_has_published() {
         }
         assert_eq!(world.clusters(), ["c"]);
         assert!(slice_of_winner_is_held(&world), "it goes after its copies");
-        assert!(world.plan().wake_after.is_some_and(|wake| wake <= PUBLISHING));
+        assert!(world.plan().wake_after.is_some_and(|wake| wake <= PUBLISHING_TIMEOUT));
 
         world.slice("c", "s2", "10.3.0.1");
         assert_eq!(settle_without_a_gap(&mut world), [OF_NEXT]);
@@ -86,7 +86,7 @@ fn a_successor_that_never_publishes_is_not_waited_for_long() {
     world.delete_export("a");
     delete_slice(&mut world);
     assert_eq!(settle_without_a_gap(&mut world), [OF_WINNER]);
-    let_pass(&mut world, PUBLISHING);
+    let_pass(&mut world, PUBLISHING_TIMEOUT);
     world.settle();
     assert!(world.copies().is_empty());
     assert!(!slice_of_winner_is_held(&world));
@@ -98,8 +98,8 @@ fn a_winner_that_stays_withdraws_its_slice_soon() {
     let mut world = conflict();
     delete_slice(&mut world);
     assert_eq!(settle_without_a_gap(&mut world), [OF_WINNER]);
-    assert!(world.plan().wake_after.is_some_and(|wake| wake <= LEAVING));
-    let_pass(&mut world, LEAVING);
+    assert!(world.plan().wake_after.is_some_and(|wake| wake <= UNEXPORT_TIMEOUT));
+    let_pass(&mut world, UNEXPORT_TIMEOUT);
     world.settle();
     assert!(world.copies().is_empty());
     assert_eq!(world.clusters(), ["a"]);

@@ -1,0 +1,120 @@
+//! The ServiceImport and its status, and the condition `Conflict` of the exports.
+
+use fleet_accumulator::Object;
+use fleet_api::conditions::{self, reasons};
+use fleet_api::finalizers;
+use fleet_model::objects::ServiceImport;
+use fleet_model::steps::HUB;
+use fleet_plan::conditions::{Wanted, apply, find};
+use fleet_plan::{Plan, Step, StepId, WAITING_STATUS_DELAY};
+use jiff::Timestamp;
+use serde_json::json;
+
+use super::conflict;
+use super::resolution::PortResolution;
+use super::state::{Export, ServiceState};
+
+/// Writes of this plan that grants and copies of slices wait for.
+#[derive(Debug)]
+pub(super) struct StatusWrites<'a> {
+    /// Write of the ServiceImport's status; `None` if the status is in force already.
+    pub(super) import: Option<StepId>,
+    /// Each accepted member, with the write of its export's condition, if any.
+    pub(super) accepted: Vec<(&'a str, Option<StepId>)>,
+}
+
+/// Brings the status of the ServiceImport and the conditions of the exports in line with `resolution`.
+pub(super) fn sync<'a>(
+    state: &ServiceState<'_>,
+    import: &Object<ServiceImport>,
+    resolution: &PortResolution<'a>,
+    now: Timestamp,
+    plan: &mut Plan,
+) -> StatusWrites<'a> {
+    let guards = guard_exports(resolution, plan);
+    let import_write = (*import.status != resolution.status)
+        .then(|| plan.push(HUB.status(import, &resolution.status).after(guards).stage("resolve")));
+    let mut sync_export = |export: &Export<'_>, condition| {
+        let step = condition_step(export, condition, now)?;
+        Some(plan.push(step.after(import_write)))
+    };
+    let accepted = resolution.accepted.iter().map(|export| {
+        let condition = with_present_message(export, conflict::accepted(state));
+        (export.member, sync_export(export, condition))
+    });
+    let accepted = accepted.collect();
+    for export in &resolution.conflicting {
+        sync_export(export, conflict::rejected(state, export, resolution));
+    }
+    for step in release_exports(state) {
+        plan.push(step.after(import_write));
+    }
+    StatusWrites { import: import_write, accepted }
+}
+
+/// Creates the ServiceImport; the watch event of its creation plans the Service again.
+pub(super) fn create_import(state: &ServiceState<'_>, plan: &mut Plan) {
+    plan.push(HUB.create::<ServiceImport>(state.service.clone(), json!({})));
+}
+
+/// Reports to the exports that the hub has no namespace for the ServiceImport.
+pub(super) fn report_namespace_missing(
+    state: &ServiceState<'_>,
+    resolution: &PortResolution<'_>,
+    now: Timestamp,
+    plan: &mut Plan,
+) {
+    for export in resolution.accepted.iter().chain(&resolution.conflicting) {
+        if let Some(step) = condition_step(export, conflict::namespace_missing(state), now) {
+            plan.debounce(WAITING_STATUS_DELAY, "namespace missing", step);
+        }
+    }
+}
+
+/// Deletes the ServiceImport. Returns the step after which it is gone, if this plan gets that far.
+pub(super) fn withdraw(import: &Object<ServiceImport>, plan: &mut Plan) -> Option<StepId> {
+    if import.meta.is_terminating() {
+        return None;
+    }
+    let deleted = plan.push(HUB.delete(import));
+    import.meta.finalizers.is_empty().then_some(deleted)
+}
+
+/// The removals of the hub's finalizer from exports that are being deleted. They have to wait until the
+/// ServiceImport no longer lists the exports.
+pub(super) fn release_exports(state: &ServiceState<'_>) -> impl Iterator<Item = Step> {
+    let finalizer = finalizers::INTERNAL_SERVICE_EXPORT;
+    state.terminating_exports().filter_map(|export| HUB.remove_finalizer(export.object, finalizer))
+}
+
+/// Adds the finalizer that exports of Go members lack, before the ServiceImport lists them.
+fn guard_exports(resolution: &PortResolution<'_>, plan: &mut Plan) -> Vec<StepId> {
+    let finalizer = finalizers::INTERNAL_SERVICE_EXPORT;
+    let exports = resolution.accepted.iter();
+    exports
+        .filter_map(|export| HUB.add_finalizer(export.object, finalizer))
+        .map(|step| plan.push(step))
+        .collect()
+}
+
+/// Keeps the message of a Go hub if status and reason already match.
+fn with_present_message(export: &Export<'_>, desired: Wanted) -> Wanted {
+    let present = find(&export.object.conditions, desired.type_);
+    let present = present.filter(|it| it.status == desired.status && it.reason == desired.reason);
+    let message = present.map_or(desired.message, |present| present.message.clone());
+    Wanted { message, ..desired }
+}
+
+/// Sets a condition of an export, unless it is set already.
+fn condition_step(export: &Export<'_>, desired: Wanted, now: Timestamp) -> Option<Step> {
+    let present = &export.object.conditions;
+    let desired = Wanted { generation: export.object.meta.generation, ..desired };
+    let mut conditions = apply(present, [desired], now).unwrap_or_else(|| present.clone());
+    // The reference was invalid once and has been corrected.
+    conditions.retain(|condition| {
+        (condition.type_.as_str(), condition.reason.as_str())
+            != (conditions::VALID, reasons::REFERENCE_REFUSED)
+    });
+    (conditions != *present)
+        .then(|| HUB.status(export.object, &json!({ "conditions": conditions })))
+}
