@@ -242,7 +242,7 @@ async fn what_the_user_breaks_is_explained(testbed: &Testbed, tool: &Tool) -> Re
     wait_condition(west, kinds::SERVICE_EXPORT, (TEAM, WEB), ("Conflict", "True"), DEADLINE)
         .await?;
     let wanted = "crosses from member-1 to west, but stops in west: ports of service team/web differ from those of \
-                  cluster member-1, which exports it since ";
+                  cluster member-1, which has exported it since ";
     tool.stops("Conflict", wanted).await?;
     let status = tool.run(&["status", "-o", "json"]).await?.succeeds()?.json()?;
     ensure!(status["services"][0]["conflicts"] == json!(["west"]), "{status}");

@@ -1,4 +1,4 @@
-//! What an export is told about its ports.
+//! Status, reason and message of the condition `Conflict`.
 
 use fleet_api::conditions::{self, reasons};
 use fleet_model::ports::{self, Difference};
@@ -8,18 +8,19 @@ use fleet_plan::text::truncate;
 use super::resolution::PortResolution;
 use super::state::{Export, ServiceState};
 
-/// Differences that are told; the others are counted.
-const TOLD: usize = 5;
-/// Longest value that is repeated, in bytes: it comes from a member and may be of any length.
-const VALUE: usize = 80;
+/// Number of differences that a message lists; it counts the others.
+const MAX_DIFFERENCES: usize = 5;
+/// Maximum length of a value in a message, in bytes: members can write any length.
+const MAX_VALUE: usize = 80;
 
-/// The ports are those of the fleet.
+/// The ports of an export are those in force.
 pub(super) fn accepted(state: &ServiceState<'_>) -> Wanted {
     let message = format!("service {} is exported without conflict", state.service);
     wanted(conditions::FALSE, reasons::NO_CONFLICT_FOUND, message)
 }
 
-/// The ports differ from those of the fleet: says where, whose those are, and since when.
+/// The ports of an export differ from those in force. The message says where, which member has those, and since
+/// when.
 pub(super) fn rejected(
     state: &ServiceState<'_>,
     export: &Export<'_>,
@@ -28,52 +29,54 @@ pub(super) fn rejected(
     let winner = &resolution.winner;
     let since = winner.object.meta.created.map(|since| format!(" since {since}"));
     let message = format!(
-        "ports of service {} differ from those of cluster {}, which exports it{}: {}",
+        "ports of service {} differ from those of cluster {}, which has exported it{}: {}",
         state.service,
         winner.member,
         since.unwrap_or_default(),
-        told(export, resolution),
+        describe_differences(export, resolution),
     );
     wanted(conditions::TRUE, reasons::CONFLICT_FOUND, message)
 }
 
-/// The hub has no place for the Service.
+/// Objects cannot be created in the Service's namespace on the hub.
 pub(super) fn namespace_missing(state: &ServiceState<'_>) -> Wanted {
     let namespace = &state.service.namespace;
-    let message = format!("namespace {namespace} does not exist on the hub or is being deleted");
+    let message = format!(
+        "namespace {namespace} does not exist on the hub or is being deleted: create it there"
+    );
     wanted(conditions::UNKNOWN, reasons::PENDING_CONFLICT_RESOLUTION, message)
 }
 
-fn told(export: &Export<'_>, resolution: &PortResolution<'_>) -> String {
+fn describe_differences(export: &Export<'_>, resolution: &PortResolution<'_>) -> String {
     let differences = ports::differences(&export.object.ports, resolution.ports);
-    let more = differences.len().saturating_sub(TOLD);
-    let mut told: Vec<_> = differences
+    let more = differences.len().saturating_sub(MAX_DIFFERENCES);
+    let mut texts: Vec<_> = differences
         .into_iter()
-        .take(TOLD)
+        .take(MAX_DIFFERENCES)
         .map(|((protocol, port), difference)| {
-            let port = format!("port {}/{port}", truncate(protocol.as_str(), VALUE));
+            let port = format!("port {}/{port}", truncate(protocol.as_str(), MAX_VALUE));
             match difference {
                 Difference::OnlyFirst => format!("{port} is exported here only"),
                 Difference::OnlySecond => format!("{port} is exported there only"),
                 Difference::Field(field, here, there) => {
                     format!(
                         "{port} has {field} {} here and {} there",
-                        truncate(&here, VALUE),
-                        truncate(&there, VALUE)
+                        truncate(&here, MAX_VALUE),
+                        truncate(&there, MAX_VALUE)
                     )
                 }
             }
         })
         .collect();
-    match (told.is_empty(), more) {
-        (true, _) => told.push("a port is listed twice".to_owned()),
+    match (texts.is_empty(), more) {
+        (true, _) => texts.push("a port is listed twice".to_owned()),
         (false, 0) => {}
-        (false, more) => told.push(format!("and {more} more")),
+        (false, more) => texts.push(format!("and {more} more")),
     }
-    told.join(", ")
+    texts.join(", ")
 }
 
-/// The generation is that of the export, which is not known here.
+/// The caller sets the generation to that of the export.
 fn wanted(status: &str, reason: &str, message: String) -> Wanted {
     let (status, reason) = (status.to_owned(), reason.to_owned());
     Wanted { type_: conditions::CONFLICT, status, reason, message, generation: 0 }

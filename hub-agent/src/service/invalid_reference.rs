@@ -1,4 +1,4 @@
-//! Objects that belong to no Service: refused, reported, and let go.
+//! Objects whose reference is invalid: they are rejected and reported, and their deletion is not blocked.
 
 use fleet_accumulator::View;
 use fleet_api::conditions::{self, reasons};
@@ -15,10 +15,10 @@ use serde_json::json;
 use super::keys::{FromMember, Key, key_of, key_of_copy};
 use crate::snapshot::HubSnapshot;
 
-/// Longest claim that is repeated, in bytes.
-const CLAIM: usize = 128;
+/// Maximum length of a referenced name in an Event, in bytes: members can write any length.
+const MAX_NAME: usize = 128;
 
-/// Reports an object whose reference is refused; a deletion of it gets through.
+/// Reports an object whose reference is invalid, or releases it if it is being deleted.
 pub(super) fn plan(
     kind: ResourceKind,
     name: &ObjectName,
@@ -27,33 +27,34 @@ pub(super) fn plan(
 ) -> Plan {
     let mut plan = Plan::default();
     if kind == kinds::INTERNAL_SERVICE_EXPORT {
-        refuse(&snapshot.internal_exports, name, finalizers::INTERNAL_SERVICE_EXPORT, &mut plan);
-        mark(name, snapshot, now, &mut plan);
+        reject(&snapshot.internal_exports, name, finalizers::INTERNAL_SERVICE_EXPORT, &mut plan);
+        set_invalid_condition(name, snapshot, now, &mut plan);
     } else if kind == kinds::INTERNAL_SERVICE_IMPORT {
-        refuse(&snapshot.internal_imports, name, finalizers::INTERNAL_SERVICE_IMPORT, &mut plan);
+        reject(&snapshot.internal_imports, name, finalizers::INTERNAL_SERVICE_IMPORT, &mut plan);
     } else if kind == kinds::ENDPOINT_SLICE_EXPORT {
-        refuse(&snapshot.slice_exports, name, finalizers::ENDPOINT_SLICE_EXPORT, &mut plan);
+        reject(&snapshot.slice_exports, name, finalizers::ENDPOINT_SLICE_EXPORT, &mut plan);
     } else {
         remove_copy(name, snapshot, &mut plan);
     }
     plan
 }
 
-fn refuse<T: FromMember + HasMeta>(
+fn reject<T: FromMember + HasMeta>(
     view: &View<T>,
     name: &ObjectName,
     finalizer: &str,
     plan: &mut Plan,
 ) {
-    let stray = view.get(name).filter(|object| matches!(key_of(object), Key::InvalidReference(..)));
-    let Some(object) = stray else {
-        return; // Gone, or its reference has become readable.
+    let object =
+        view.get(name).filter(|object| matches!(key_of(object), Key::InvalidReference(..)));
+    let Some(object) = object else {
+        return; // Deleted, or its reference has become valid.
     };
     if !object.meta().is_terminating() {
         let note = format!(
-            "ignored: it refers to {:?} of cluster {:?}, which does not fit its own place {name}",
-            truncate(&object.stands_for(), CLAIM),
-            truncate(object.claims(), CLAIM),
+            "rejected: it refers to {:?} of cluster {:?}, which contradicts its own namespace or name {name}",
+            truncate(&object.referenced_name(), MAX_NAME),
+            truncate(object.referenced_member(), MAX_NAME),
         );
         plan.events.push(HUB.warning(object, events::REFERENCE_REFUSED, note));
         return;
@@ -61,29 +62,33 @@ fn refuse<T: FromMember + HasMeta>(
     plan.steps.extend(HUB.remove_finalizer(object, finalizer));
 }
 
-/// An export has conditions, so its owner can read there, too, that it is refused. Other kinds have
-/// none.
-fn mark(name: &ObjectName, snapshot: &HubSnapshot, now: Timestamp, plan: &mut Plan) {
+/// Sets the condition `Valid` of a rejected export. The other kinds have no conditions.
+fn set_invalid_condition(
+    name: &ObjectName,
+    snapshot: &HubSnapshot,
+    now: Timestamp,
+    plan: &mut Plan,
+) {
     let Some(event) = plan.events.first() else { return };
     let Some(export) = snapshot.internal_exports.get(name) else { return };
-    let wanted = Wanted {
+    let invalid = Wanted {
         type_: conditions::VALID,
         status: conditions::FALSE.to_owned(),
         reason: reasons::REFERENCE_REFUSED.to_owned(),
         message: event.note.clone(),
         generation: export.meta.generation,
     };
-    // What was said of it as part of a Service is true no more.
-    let mut told = export.conditions.clone();
-    told.retain(|told| told.type_ != conditions::CONFLICT);
-    let conditions = apply(&told, [wanted], now).unwrap_or(told);
+    // The condition `Conflict` is outdated: the export is no longer part of a Service.
+    let mut present = export.conditions.clone();
+    present.retain(|condition| condition.type_ != conditions::CONFLICT);
+    let conditions = apply(&present, [invalid], now).unwrap_or(present);
     if conditions != export.conditions {
         plan.push(HUB.status(export, &json!({ "conditions": conditions })));
     }
 }
 
-/// A copy that names no Service has been altered: only the hub makes copies. One of a slice that is
-/// still exported is that slice's Service to restore; of any other nobody knows what it was.
+/// Deletes a copy of a slice that names no Service: only the hub agent creates copies, so it was altered. If a
+/// slice of its name is exported, the Service of that slice restores the copy.
 fn remove_copy(name: &ObjectName, snapshot: &HubSnapshot, plan: &mut Plan) {
     let copy = snapshot.slice_imports.get(name);
     let copy = copy.filter(|_| member_of_namespace(&name.namespace).is_some());
@@ -95,7 +100,7 @@ fn remove_copy(name: &ObjectName, snapshot: &HubSnapshot, plan: &mut Plan) {
         return;
     }
     if !copy.meta.is_terminating() {
-        let note = "deleted: it names no Service";
+        let note = "deleted: its reference does not name a Service";
         plan.events.push(HUB.warning(copy, events::REFERENCE_REFUSED, note));
         plan.push(HUB.delete(copy).urgent());
     }

@@ -1,4 +1,4 @@
-//! Which key owns an object, computed from that object alone.
+//! The key that owns an object, computed from that object alone (docs/design/rules.md#owning-keys).
 
 use std::fmt;
 
@@ -17,7 +17,7 @@ use crate::snapshot::HubSnapshot;
 pub enum Key {
     /// A Service of the fleet.
     Service(ObjectName),
-    /// An object whose reference cannot be read or contradicts where the object is.
+    /// An object whose reference is unreadable or contradicts the object's own namespace.
     InvalidReference(ResourceKind, ObjectName),
 }
 
@@ -30,21 +30,22 @@ impl fmt::Display for Key {
     }
 }
 
-/// An object in a member's namespace, which is the only proof of whose it is.
+/// An object in a member's namespace on the hub. Only the namespace identifies the member
+/// (docs/design/rules.md#identity).
 pub(super) trait FromMember: Tracked {
-    /// The member it claims to be of.
-    fn claims(&self) -> &str;
-    /// What it says of which object on the member it stands for, true or not.
-    fn stands_for(&self) -> String;
-    /// The Service of the fleet it belongs to.
+    /// The member that its reference names, true or not.
+    fn referenced_member(&self) -> &str;
+    /// Namespace and name of the object on the member that its reference names, true or not.
+    fn referenced_name(&self) -> String;
+    /// The Service of the fleet that it belongs to, if its reference is readable.
     fn service(&self) -> Option<ObjectName>;
 }
 
 impl FromMember for InternalServiceExport {
-    fn claims(&self) -> &str {
+    fn referenced_member(&self) -> &str {
         &self.reference.cluster_id
     }
-    fn stands_for(&self) -> String {
+    fn referenced_name(&self) -> String {
         self.reference.namespaced_name()
     }
     fn service(&self) -> Option<ObjectName> {
@@ -53,10 +54,10 @@ impl FromMember for InternalServiceExport {
 }
 
 impl FromMember for InternalServiceImport {
-    fn claims(&self) -> &str {
+    fn referenced_member(&self) -> &str {
         &self.reference.cluster_id
     }
-    fn stands_for(&self) -> String {
+    fn referenced_name(&self) -> String {
         self.reference.namespaced_name()
     }
     fn service(&self) -> Option<ObjectName> {
@@ -65,13 +66,13 @@ impl FromMember for InternalServiceImport {
 }
 
 impl FromMember for EndpointSliceExport {
-    fn claims(&self) -> &str {
+    fn referenced_member(&self) -> &str {
         &self.spec.endpoint_slice_reference.cluster_id
     }
-    fn stands_for(&self) -> String {
+    fn referenced_name(&self) -> String {
         self.spec.endpoint_slice_reference.namespaced_name.clone()
     }
-    /// A slice backs a Service of its own namespace and of no other.
+    /// A slice backs a Service in its own namespace, never in another one.
     fn service(&self) -> Option<ObjectName> {
         let slice = self.spec.endpoint_slice_reference.object()?;
         let service = self.spec.owner_service_reference.object()?;
@@ -79,12 +80,13 @@ impl FromMember for EndpointSliceExport {
     }
 }
 
-/// The member that an object lies with; `None` if it claims to be another's.
+/// The member that the namespace identifies; `None` if the reference names another one.
 fn member_of<T: FromMember>(object: &Object<T>) -> Option<&str> {
-    member_of_namespace(&object.name.namespace).filter(|member| *member == object.claims())
+    member_of_namespace(&object.name.namespace)
+        .filter(|member| *member == object.referenced_member())
 }
 
-/// The member that an object belongs to, if all it says can be true.
+/// The member that an object belongs to; `None` if its reference is invalid.
 pub(super) fn owner_of<T: FromMember>(object: &Object<T>) -> Option<&str> {
     member_of(object).filter(|_| object.service().is_some())
 }
@@ -97,7 +99,7 @@ pub(super) fn key_of<T: FromMember>(object: &Object<T>) -> Key {
     }
 }
 
-/// The key that owns a copy of a slice.
+/// The key that owns an importer's copy of a slice.
 pub(super) fn key_of_copy(copy: &Object<EndpointSliceImport>) -> Key {
     match copy.spec.owner_service_reference.object() {
         Some(service) => Key::Service(service),

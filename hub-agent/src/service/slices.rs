@@ -153,7 +153,8 @@ fn report_name_taken<'a, 'f: 'a>(
     plan: &mut Plan,
 ) {
     for DesiredSlice { slice, .. } in sources {
-        let note = "not distributed: an importer has a slice of this name from elsewhere";
+        let note =
+            "not distributed: an importer already has a slice of this name from another member";
         plan.events.push(HUB.warning(slice.object, events::NAME_TAKEN, note));
     }
 }

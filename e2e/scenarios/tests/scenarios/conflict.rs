@@ -50,7 +50,7 @@ async fn the_loser_is_told_and_takes_over(stage: &Stage) -> Result<()> {
     let told = condition(second(stage), kinds::SERVICE_EXPORT, first.key(), ("Conflict", "True"));
     let told = told.await?["message"].as_str().context("a message")?.to_owned();
     ensure!(told.contains("port TCP/80 has targetPort 9090 here and 8080 there"), "{told}");
-    let winner = format!("cluster {}, which exports it since 20", stage.exporter().name());
+    let winner = format!("cluster {}, which has exported it since 20", stage.exporter().name());
     ensure!(told.contains(&winner), "{told}");
     first.arrived().await?;
 

@@ -79,7 +79,7 @@ fn a_go_hubs_objects_are_taken_over_without_a_storm() {
     let writes: Vec<_> =
         world.hub.take_writes().into_iter().map(|write| (write.verb, write.name)).collect();
     assert_eq!(writes, [("patch_status", of_shop("d"))]);
-    assert!(world.message("d").contains("cluster c, which exports it since"));
+    assert!(world.message("d").contains("cluster c, which has exported it since"));
 }
 
 /// The other way: what a Go hub compares is as it would write it (docs/design/contract.md#wire).

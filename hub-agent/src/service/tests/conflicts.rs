@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::world::{World, of_shop, port};
 
-const SINCE_2026: &str = "cluster c, which exports it since 2026-01-01T00:00:00Z";
+const SINCE_2026: &str = "cluster c, which has exported it since 2026-01-01T00:00:00Z";
 
 /// What "a" is told if "c" was first.
 fn told(c: &Value, a: &Value) -> String {
