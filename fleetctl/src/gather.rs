@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use anyhow::Result;
 use fleet_accumulator::{
-    Accumulator, AnyView, ClusterId, Config, Snapshot, SourceSet, SourceSpec, SourceState,
+    Accumulator, AnyView, ClusterId, Config, Snapshot, SourceInfo, SourceSet, SourceSpec,
+    SourceState,
 };
 use fleet_api::events::BLOCKED;
 use fleet_api::{ObjectName, names};
@@ -144,8 +145,7 @@ struct Watches {
 
 impl Watches {
     async fn of_hub(&self, clients: &ClientSet) -> Accumulator<HubSnapshot> {
-        let all = HubSnapshot::sources().iter().map(|source| source.id).collect();
-        self.start(clients, ClusterId::Hub, all).await
+        self.start(clients, ClusterId::Hub, HubSnapshot::all()).await
     }
 
     async fn of_member(&self, contexts: &Contexts, name: &str) -> Member {
@@ -174,11 +174,14 @@ impl Watches {
         let sources =
             sources.filter(|source| wanted.contains(source.id) && source.cluster == cluster);
         let started: Vec<_> = sources.map(|source| source.id).collect();
-        let builder = Accumulator::<S>::builder(Config::default());
-        let builder = started.iter().fold(builder, |builder, id| {
-            builder.source(*id, SourceSpec::new(clients.watch.clone()))
-        });
-        let accumulator = builder.start(&self.token, &TaskTracker::new());
+        let feeds = |_: &SourceInfo| SourceSpec::new(clients.watch.clone());
+        let accumulator = Accumulator::<S>::start(
+            Config::default(),
+            started.iter().copied().collect(),
+            &feeds,
+            &self.token,
+            &TaskTracker::new(),
+        );
         let mut cursor = accumulator.cursor(SourceSet::EMPTY);
         let listed = async {
             while let Some(step) = cursor.next().await {

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
-use fleet_accumulator::{Accumulator, Config, SourceSet, SourceSpec};
+use fleet_accumulator::{Accumulator, Config, SourceInfo, SourceSet, SourceSpec};
 use fleet_api::{ResourceKind, finalizers, kinds, names};
 use fleet_runtime::clients::one_line;
 use hub_agent::member::last_heard;
@@ -129,9 +129,14 @@ impl Leaving<'_> {
         let token = CancellationToken::new();
         let _end = token.clone().drop_guard();
         let source = MemberSnapshot::memberships();
-        let reports = Accumulator::<MemberSnapshot>::builder(Config::default())
-            .source(source, SourceSpec::new(client).namespace(self.home.as_str()))
-            .start(&token, &TaskTracker::new());
+        let spec = SourceSpec::new(client).namespace(self.home.as_str());
+        let reports = Accumulator::<MemberSnapshot>::start(
+            Config::default(),
+            SourceSet::from([source]),
+            &|_: &SourceInfo| spec.clone(),
+            &token,
+            &TaskTracker::new(),
+        );
         let identity = Identity::new(self.name);
         let mut cursor = reports.cursor(SourceSet::from([source]));
         let left = async {

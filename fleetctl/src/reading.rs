@@ -16,8 +16,7 @@ struct Unread {
 
 /// What cannot be read of a hub.
 pub(crate) fn of_hub(hub: &HubSnapshot) -> Vec<Hop> {
-    let all = HubSnapshot::sources().iter().map(|source| source.id).collect();
-    unread(hub, ClusterId::Hub, all).map(|unread| hop("hub", &unread)).collect()
+    unread(hub, ClusterId::Hub, HubSnapshot::all()).map(|unread| hop("hub", &unread)).collect()
 }
 
 /// What cannot be read of a member's own cluster.

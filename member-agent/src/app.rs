@@ -2,10 +2,7 @@
 
 use std::process::ExitCode;
 
-use fleet_accumulator::{
-    Accumulator, Builder, ClusterId, Config, Snapshot as _, SourceId, SourceInfo, SourceSet,
-    SourceSpec,
-};
+use fleet_accumulator::{ClusterId, Config, SourceId, SourceInfo, SourceSet, SourceSpec};
 use fleet_api::labels;
 use fleet_model::served::{GROUP_VERSION, Served};
 use fleet_runtime::agent::{Agent, Connected};
@@ -72,9 +69,17 @@ fn assemble(
     let export = ExportMetrics::register(agent.registry())?;
     let membership = MembershipMetrics::register(agent.registry())?;
     let import = ImportMetrics::register(agent.registry(), settings.identity.cluster.as_str())?;
-    let sources = sources(args, &settings, &own, &hub);
     let schema = hub.write.clone();
-    let mut agent = agent.connect(&[(ClusterId::Local, own), (ClusterId::Hub, hub)], sources)?;
+    let feeds = |source: &SourceInfo| match source.cluster {
+        ClusterId::Local => narrow(&settings, source.id, SourceSpec::new(own.watch.clone()))
+            .watch_timeout(args.runtime.watch_timeout),
+        ClusterId::Hub => SourceSpec::new(hub.watch.clone())
+            .namespace(settings.identity.hub_namespace.as_str())
+            .watch_timeout(args.hub_watch_timeout),
+    };
+    let config = Config { relist_every: args.runtime.relist_interval, ..Config::default() };
+    let clients = [(ClusterId::Local, own.clone()), (ClusterId::Hub, hub.clone())];
+    let mut agent = agent.connect(&clients, config, watched(&settings), &feeds)?;
     if settings.networking {
         let served = settings.served.clone();
         agent.follow_schema(schema, GROUP_VERSION, served, |document| Served::of(document?));
@@ -95,28 +100,6 @@ fn assemble(
     }
     agent.controller(MembershipController::new(settings, membership));
     Ok(agent)
-}
-
-/// The watches of an agent with these settings. What no controller reads is not watched.
-fn sources(
-    args: &Args,
-    settings: &Settings,
-    own: &ClientSet,
-    hub: &ClientSet,
-) -> Builder<MemberSnapshot> {
-    let watched = watched(settings);
-    let watched = MemberSnapshot::sources().iter().filter(|source| watched.contains(source.id));
-    let spec = |source: &SourceInfo| match source.cluster {
-        ClusterId::Local => narrow(settings, source.id, SourceSpec::new(own.watch.clone()))
-            .watch_timeout(args.runtime.watch_timeout),
-        ClusterId::Hub => SourceSpec::new(hub.watch.clone())
-            .namespace(settings.identity.hub_namespace.as_str())
-            .watch_timeout(args.hub_watch_timeout),
-    };
-    let config = Config { relist_every: args.runtime.relist_interval, ..Config::default() };
-    watched.fold(Accumulator::builder(config), |builder, source| {
-        builder.source(source.id, spec(source))
-    })
 }
 
 /// Of some kinds only few objects are of interest.
@@ -151,6 +134,8 @@ fn watched(settings: &Settings) -> SourceSet {
 
 #[cfg(test)]
 mod tests {
+    use fleet_accumulator::Snapshot as _;
+
     use super::*;
 
     fn fields(networking: bool, external_workloads: bool) -> Vec<&'static str> {

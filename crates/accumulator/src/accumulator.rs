@@ -1,6 +1,5 @@
 //! Putting sources, owner and consumers together.
 
-use std::any::Any;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -12,29 +11,10 @@ use crate::config::Config;
 use crate::metrics::{Metrics, Register, SourceMetrics};
 use crate::owner::{Arrival, Owner, Published, Wait};
 use crate::silence::silent;
-use crate::snapshot::{Field, FieldVisitor};
-use crate::source::feed::{Feed, KubeFeed, SourceSpec};
-use crate::source::task::Task;
-use crate::source::update::Update;
+use crate::source::feeds::Feeds;
+use crate::source::start::Start;
 use crate::time::now;
-use crate::{Cursor, Expectation, Snapshot, SourceId, SourceInfo, SourceSet, SourceState, Tracked};
-
-/// Collects the sources of an accumulator before it starts.
-pub struct Builder<S> {
-    config: Config,
-    metrics: Metrics,
-    sources: Vec<SourceMetrics>,
-    starters: Vec<Starter<S>>,
-}
-
-type Starter<S> = Box<dyn FnOnce(&Start<'_, S>) + Send>;
-
-/// What a source's task needs to start.
-struct Start<'a, S> {
-    outbox: mpsc::Sender<Update<S>>,
-    token: &'a CancellationToken,
-    tasks: &'a TaskTracker,
-}
+use crate::{Cursor, Expectation, Snapshot, SourceInfo, SourceSet, SourceState};
 
 /// A running accumulator: many watches, one snapshot. Clones are handles of the same one.
 pub struct Accumulator<S> {
@@ -58,108 +38,48 @@ impl<S> Clone for Accumulator<S> {
     }
 }
 
-/// Starts the task of a field with a feed whose type is known to the caller only.
-struct Attach<S> {
-    info: SourceInfo,
-    config: Config,
-    metrics: SourceMetrics,
-    feed: FeedChoice,
-    snapshot: std::marker::PhantomData<fn() -> S>,
-}
-
-enum FeedChoice {
-    Kube(SourceSpec),
-    /// A `Box<dyn Feed<T>>` for the `T` of the field.
-    Given(Box<dyn Any + Send>),
-}
-
-impl<S: Snapshot> FieldVisitor<S> for Attach<S> {
-    type Out = Option<Starter<S>>;
-
-    fn visit<T: Tracked>(self, field: Field<S, T>) -> Self::Out {
-        let Self { info, config, metrics, feed, .. } = self;
-        let feed: Box<dyn Feed<T>> = match feed {
-            FeedChoice::Kube(spec) => {
-                Box::new(KubeFeed::<T>::new(spec, config.page_size, metrics.decoding()))
-            }
-            FeedChoice::Given(feed) => *feed.downcast::<Box<dyn Feed<T>>>().ok()?,
-        };
-        Some(Box::new(move |start| {
-            let outbox = start.outbox.clone();
-            let task = Task::new(field, info, config, feed, metrics, outbox);
-            let token = start.token.clone();
-            start.tasks.spawn(async move {
-                token.run_until_cancelled(task.run()).await;
-            });
-        }))
-    }
-}
-
-impl<S: Snapshot> Builder<S> {
-    /// Watches the kind of a source on an API server.
-    #[must_use]
-    pub fn source(self, id: SourceId, spec: SourceSpec) -> Self {
-        self.attach(id, FeedChoice::Kube(spec))
-    }
-
-    /// Takes the events of a source from somewhere else: a test, or another kind of connection.
+impl<S: Snapshot> Accumulator<S> {
+    /// Starts one task for each source of `sources`, with a feed of `feeds`, and one for the snapshot.
+    /// They end when `token` is cancelled.
     ///
     /// # Panics
-    /// If the source has another content than `T`.
-    #[must_use]
-    pub fn feed<T: Tracked>(self, id: SourceId, feed: impl Feed<T>) -> Self {
-        let feed: Box<dyn Feed<T>> = Box::new(feed);
-        self.attach(id, FeedChoice::Given(Box::new(feed)))
-    }
-
-    fn attach(mut self, id: SourceId, feed: FeedChoice) -> Self {
-        let info = *S::sources().get(id.index()).expect("the id belongs to this snapshot");
-        let metrics = self.metrics.source(&info, now());
-        self.sources.push(metrics.clone());
-        let config = self.config.clone();
-        let snapshot = std::marker::PhantomData;
-        let starter = S::visit(id, Attach { info, config, metrics, feed, snapshot }).flatten();
-        self.starters.push(starter.expect("the feed has the content of the source"));
-        self
-    }
-
-    /// Starts one task per source and one for the snapshot. They end when `token` is cancelled.
-    pub fn start(self, token: &CancellationToken, tasks: &TaskTracker) -> Accumulator<S> {
-        let (outbox, inbox) = mpsc::channel(self.config.inbox);
+    /// If the settings cannot work; [`Config::validate`] tells beforehand.
+    pub fn start(
+        config: Config,
+        sources: SourceSet,
+        feeds: &impl Feeds,
+        token: &CancellationToken,
+        tasks: &TaskTracker,
+    ) -> Self {
+        config.validate().expect("valid settings");
+        let metrics = Metrics::new();
+        let (outbox, inbox) = mpsc::channel(config.inbox);
         let (requests, requested) = mpsc::unbounded_channel();
         let empty = Published { snapshot: Arc::default(), cursors: Vec::new() };
         let (outlet, published) = watch::channel(empty);
         let outlet = Arc::new(outlet);
-        let accumulator = Accumulator {
+        let start = |source: &SourceInfo| {
+            let metrics = metrics.source(source, now());
+            let outbox = outbox.clone();
+            let start = Start { config: &config, metrics: metrics.clone(), outbox, token, tasks };
+            S::start(source.id, feeds, start);
+            metrics
+        };
+        let started = S::sources().iter().filter(|source| sources.contains(source.id)).map(start);
+        let accumulator = Self {
             published,
             outlet: Arc::downgrade(&outlet),
             requests,
-            metrics: self.metrics.clone(),
-            sources: self.sources.into(),
+            metrics: metrics.clone(),
+            sources: started.collect(),
         };
-        let start = Start { outbox, token, tasks };
-        for starter in self.starters {
-            starter(&start);
-        }
-        drop(start);
-        let owner = Owner::new(self.metrics, self.config.batch, inbox, requested, outlet);
+        drop(outbox);
+        let owner = Owner::new(metrics, config.batch, inbox, requested, outlet);
         let token = token.clone();
         tasks.spawn(async move {
             token.run_until_cancelled(owner.run()).await;
         });
         accumulator
-    }
-}
-
-impl<S: Snapshot> Accumulator<S> {
-    /// Begins to declare what is watched.
-    ///
-    /// # Panics
-    /// If the settings cannot work; [`Config::validate`] tells beforehand.
-    pub fn builder(config: Config) -> Builder<S> {
-        config.validate().expect("valid settings");
-        let metrics = Metrics::new();
-        Builder { config, metrics, sources: Vec::new(), starters: Vec::new() }
     }
 
     /// The newest snapshot. Before anything was listed it is empty and pending.
@@ -170,7 +90,7 @@ impl<S: Snapshot> Accumulator<S> {
     /// A consumer that starts when all of `required` have listed once (or are optional and not
     /// served), and is told of every change.
     pub fn cursor(&self, required: SourceSet) -> Cursor<S> {
-        self.cursor_over(required, S::sources().iter().map(|source| source.id).collect())
+        self.cursor_over(required, S::all())
     }
 
     /// Like [`cursor`](Self::cursor), for a consumer that reads only `required` and `reads`: what

@@ -5,7 +5,9 @@ pub use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 pub use kube::Resource;
 pub use serde::{Deserialize, Deserializer};
 
-pub use crate::snapshot::{AnyView, Field, FieldVisitor};
+pub use crate::snapshot::{AnyView, Views};
+pub use crate::source::feeds::Feeds;
+pub use crate::source::start::Start;
 pub use crate::tracked::Tracked;
 pub use crate::wire::Cut;
 
@@ -125,20 +127,25 @@ macro_rules! views {
                 self.seq = seq;
             }
 
-            fn visit<V: $crate::macros::FieldVisitor<Self>>(
+            fn of(views: &impl $crate::macros::Views) -> Self {
+                Self {
+                    seq: 1,
+                    $($field: views.view::<$type>(&Self::sources()[Self::$field().index()]),)*
+                }
+            }
+
+            fn start(
                 id: $crate::SourceId,
-                visitor: V,
-            ) -> ::std::option::Option<V::Out> {
+                feeds: &impl $crate::macros::Feeds,
+                start: $crate::macros::Start<'_, Self>,
+            ) {
                 $(
                     if id == Self::$field() {
-                        return ::std::option::Option::Some(visitor.visit($crate::macros::Field {
-                            id,
-                            get: |snapshot: &Self| &snapshot.$field,
-                            get_mut: |snapshot: &mut Self| &mut snapshot.$field,
-                        }));
+                        let source = &Self::sources()[id.index()];
+                        let feed = feeds.feed::<$type>(source);
+                        return start.source(source, feed, |snapshot| &mut snapshot.$field);
                     }
                 )*
-                ::std::option::Option::None
             }
         }
     };

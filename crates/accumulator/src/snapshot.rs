@@ -2,93 +2,11 @@
 
 use fleet_api::{ObjectName, ResourceKind};
 
-use crate::{ClusterId, ResourceVersion, SourceState, Tracked, Uid, View};
-
-/// One source of a snapshot, by its position in the declaration.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct SourceId(u8);
-
-impl SourceId {
-    /// Most sources a snapshot can have: a [`SourceSet`] is one word.
-    pub const LIMIT: usize = 64;
-
-    /// Names the source at a position. For [`views!`](crate::views), which checks the limit while
-    /// compiling.
-    #[doc(hidden)]
-    #[allow(clippy::cast_possible_truncation, reason = "checked by the assertion before")]
-    pub const fn new(position: usize) -> Self {
-        assert!(position < Self::LIMIT, "a snapshot has at most 64 sources");
-        Self(position as u8)
-    }
-
-    /// Position in the declaration.
-    pub const fn index(self) -> usize {
-        self.0 as usize
-    }
-}
-
-/// A set of sources of one snapshot.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SourceSet(u64);
-
-impl SourceSet {
-    /// No source.
-    pub const EMPTY: Self = Self(0);
-
-    /// Whether the source is in the set.
-    pub const fn contains(self, id: SourceId) -> bool {
-        self.0 & (1 << id.0) != 0
-    }
-
-    /// The set with one more source.
-    #[must_use]
-    pub const fn with(self, id: SourceId) -> Self {
-        Self(self.0 | 1 << id.0)
-    }
-
-    /// All sources of both sets.
-    #[must_use]
-    pub const fn union(self, other: Self) -> Self {
-        Self(self.0 | other.0)
-    }
-
-    /// Whether a source is in both sets.
-    pub const fn intersects(self, other: Self) -> bool {
-        self.0 & other.0 != 0
-    }
-
-    /// Whether there is none.
-    pub const fn is_empty(self) -> bool {
-        self.0 == 0
-    }
-}
-
-impl FromIterator<SourceId> for SourceSet {
-    fn from_iter<I: IntoIterator<Item = SourceId>>(ids: I) -> Self {
-        ids.into_iter().fold(Self::EMPTY, Self::with)
-    }
-}
-
-impl<const N: usize> From<[SourceId; N]> for SourceSet {
-    fn from(ids: [SourceId; N]) -> Self {
-        ids.into_iter().collect()
-    }
-}
-
-/// What is declared of one source.
-#[derive(Clone, Copy, Debug)]
-pub struct SourceInfo {
-    /// Its id.
-    pub id: SourceId,
-    /// Its field in the snapshot.
-    pub field: &'static str,
-    /// Cluster it reads.
-    pub cluster: ClusterId,
-    /// Kind it reads.
-    pub kind: ResourceKind,
-    /// Whether the agent works where the API server does not serve the kind, or forbids it.
-    pub optional: bool,
-}
+use crate::source::feeds::Feeds;
+use crate::source::start::Start;
+use crate::{
+    ClusterId, ResourceVersion, SourceId, SourceInfo, SourceSet, SourceState, Tracked, Uid, View,
+};
 
 /// What a snapshot knows of one object.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -154,19 +72,10 @@ impl<T: Tracked> AnyView for View<T> {
     }
 }
 
-/// One field of a snapshot, with its type.
-#[doc(hidden)]
-pub struct Field<S, T: Tracked> {
-    pub id: SourceId,
-    pub get: fn(&S) -> &View<T>,
-    pub get_mut: fn(&mut S) -> &mut View<T>,
-}
-
-/// Code that works for a field of any type.
-#[doc(hidden)]
-pub trait FieldVisitor<S> {
-    type Out;
-    fn visit<T: Tracked>(self, field: Field<S, T>) -> Self::Out;
+/// Gives the view of each source of a snapshot that no watch feeds.
+pub trait Views {
+    /// The view of one source with the content `T`.
+    fn view<T: Tracked>(&self, source: &SourceInfo) -> View<T>;
 }
 
 /// A struct of [`View`]s. Implemented by [`views!`](crate::views) only.
@@ -183,8 +92,17 @@ pub trait Snapshot: Clone + Default + Send + Sync + 'static {
     #[doc(hidden)]
     fn set_seq(&mut self, seq: u64);
 
+    /// A snapshot of these views, for tests of what reads snapshots.
+    fn of(views: &impl Views) -> Self;
+
+    /// Starts the task of a source, with a feed for its content.
     #[doc(hidden)]
-    fn visit<V: FieldVisitor<Self>>(id: SourceId, visitor: V) -> Option<V::Out>;
+    fn start(id: SourceId, feeds: &impl Feeds, start: Start<'_, Self>);
+
+    /// Every source.
+    fn all() -> SourceSet {
+        Self::sources().iter().map(|source| source.id).collect()
+    }
 
     /// State of a source.
     fn state(&self, id: SourceId) -> &SourceState {

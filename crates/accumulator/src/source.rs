@@ -3,8 +3,11 @@
 mod content;
 pub(crate) mod error;
 pub(crate) mod feed;
+pub(crate) mod feeds;
 mod item;
+pub(crate) mod kube_feed;
 mod mass_deletion;
+pub(crate) mod start;
 mod state;
-pub(crate) mod task;
+mod task;
 pub(crate) mod update;

@@ -5,6 +5,9 @@ use std::fmt::Debug;
 use fleet_api::{ObjectName, ResourceKind};
 use serde::de::DeserializeOwned;
 
+use crate::source::feed::Feed;
+use crate::source::kube_feed::{KubeFeed, SourceSpec};
+
 /// The lean content of one watched kind, and how to get it from what the API server sends.
 pub trait Tracked: PartialEq + Debug + Send + Sync + Sized + 'static {
     /// Kind on the API server.
@@ -32,4 +35,9 @@ pub trait Tracked: PartialEq + Debug + Send + Sync + Sized + 'static {
     /// Under which keys [`View::by`](crate::View::by) finds the object. Computed from this object
     /// alone.
     fn index(&self, name: &ObjectName) -> Vec<Self::Index>;
+
+    /// Where the objects come from: a list and watch of the kind, if nothing else is said.
+    fn feed(spec: SourceSpec) -> Box<dyn Feed<Self::Wire>> {
+        Box::new(KubeFeed::new(spec))
+    }
 }

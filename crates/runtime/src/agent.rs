@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use fleet_accumulator::{Accumulator, Builder, ClusterId, Snapshot, SourceSet};
+use fleet_accumulator::{Accumulator, ClusterId, Config, Feeds, Snapshot, SourceSet};
 use fleet_plan::Controller;
 use kube::Client;
 use parking_lot::Mutex;
@@ -160,11 +160,13 @@ impl Agent {
     pub fn connect<S: Snapshot>(
         mut self,
         clients: &[(ClusterId, ClientSet)],
-        sources: Builder<S>,
+        config: Config,
+        sources: SourceSet,
+        feeds: &impl Feeds,
     ) -> Result<Connected<S>, StartError> {
         let token = self.life.token();
         let watches = TaskTracker::new();
-        let accumulator = sources.start(&token, &watches);
+        let accumulator = Accumulator::start(config, sources, feeds, &token, &watches);
         accumulator.register_metrics(self.registry())?;
 
         let write = || clients.iter().map(|(cluster, set)| (*cluster, set.write.clone()));

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use fleet_accumulator::{SourceSet, SourceSpec};
+use fleet_accumulator::{SourceInfo, SourceSet, SourceSpec};
 use fleet_testbed::cluster::Cluster;
 use fleet_testbed::proxy::Proxy;
 use fleet_testbed::wait::wait_until;
@@ -131,12 +131,12 @@ pub(crate) async fn churn(cluster: &Cluster) {
     }
     let proxy = Proxy::to(&cluster.server_url()).await.unwrap();
     let spec = SourceSpec::new(client(cluster, &proxy, None).await).watch_timeout(WATCH_SECONDS);
-    let eyes = Eyes::<Seen>::open(quick(), |builder| {
-        builder
-            .source(Seen::slices(), spec.clone().labels(MADE_BY_TEST))
-            .source(Seen::namespaces(), spec)
-    });
+    let feeds = |source: &SourceInfo| {
+        let spec = spec.clone();
+        if source.id == Seen::slices() { spec.labels(MADE_BY_TEST) } else { spec }
+    };
     let both = SourceSet::from([Seen::slices(), Seen::namespaces()]);
+    let eyes = Eyes::<Seen>::open(quick(), both, &feeds);
     let follower = Follower::new(eyes.accumulator.cursor(both), |seen| &seen.slices);
     wait_until("everything is listed", SOON, async || {
         Ok(eyes.accumulator.blocking(both).is_empty())

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use fleet_accumulator::{Config, SourceSet, SourceSpec, SourceState, views};
+use fleet_accumulator::{Config, SourceInfo, SourceSet, SourceSpec, SourceState, views};
 use fleet_api::{ResourceKind, kinds};
 use fleet_model::objects::{MultiClusterService, ServiceExport};
 use fleet_testbed::cluster::Cluster;
@@ -45,10 +45,8 @@ pub(crate) async fn kinds_come_and_go(cluster: &Cluster) {
     let spec = SourceSpec::new(client(cluster, &proxy, None).await);
     // Long enough for some objects to be there when the optional kind is found.
     let config = Config { recheck_optional: Duration::from_secs(2), ..quick() };
-    let eyes = Eyes::<Kinds>::open(config, |builder| {
-        builder.source(Kinds::exports(), spec.clone()).source(Kinds::wishes(), spec)
-    });
     let both = SourceSet::from([Kinds::exports(), Kinds::wishes()]);
+    let eyes = Eyes::<Kinds>::open(config, both, &|_: &SourceInfo| spec.clone());
     let mut gate = eyes.accumulator.cursor(both);
 
     until_state(&eyes, Kinds::exports(), "missing", missing).await;

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 use fleet_accumulator::{
-    Accumulator, AnyView, Builder, Change, Config, Cursor, Object, ResourceVersion, Snapshot,
-    SnapshotChange, SourceSet, SourceSpec, SourceState, Tracked, Uid, View, views,
+    Accumulator, AnyView, Change, Config, Cursor, Feeds, Object, ResourceVersion, Snapshot,
+    SnapshotChange, SourceInfo, SourceSet, SourceSpec, SourceState, Tracked, Uid, View, views,
 };
 use fleet_api::ObjectName;
 use fleet_model::objects::{self, EndpointSliceWire, Namespace};
@@ -91,10 +91,10 @@ pub(crate) struct Eyes<S> {
 }
 
 impl<S: Snapshot> Eyes<S> {
-    pub(crate) fn open(config: Config, sources: impl FnOnce(Builder<S>) -> Builder<S>) -> Self {
+    pub(crate) fn open(config: Config, sources: SourceSet, feeds: &impl Feeds) -> Self {
         let (token, tasks, registry) =
             (CancellationToken::new(), TaskTracker::new(), Registry::new());
-        let accumulator = sources(Accumulator::builder(config)).start(&token, &tasks);
+        let accumulator = Accumulator::start(config, sources, feeds, &token, &tasks);
         accumulator.register_metrics(&registry).unwrap();
         Self { accumulator, registry, token, tasks }
     }
@@ -140,7 +140,7 @@ impl Eyes<Seen> {
         let spec = SourceSpec::new(client(cluster, proxy, user).await)
             .namespace(namespace)
             .watch_timeout(WATCH_SECONDS);
-        Self::open(quick(), |builder| builder.source(Seen::slices(), spec))
+        Self::open(quick(), slices(), &|_: &SourceInfo| spec.clone())
     }
 
     /// Watches the slices of a namespace, and does not notice for a minute that it hears nothing.
@@ -149,7 +149,7 @@ impl Eyes<Seen> {
             .namespace(namespace)
             .watch_timeout(60);
         let config = Config { stale_after: Duration::from_mins(1), ..quick() };
-        Self::open(config, |builder| builder.source(Seen::slices(), spec))
+        Self::open(config, slices(), &|_: &SourceInfo| spec.clone())
     }
 
     pub(crate) async fn until_state(&self, what: &str, fits: impl Fn(&SourceState) -> bool) {

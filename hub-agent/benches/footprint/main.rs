@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 use allocation_counter::{AllocationInfo, measure};
 use fleet_accumulator::{
-    Accumulator, AnyView, Config, Snapshot, SnapshotChange, SourceSet, SourceSpec,
+    Accumulator, AnyView, Config, Snapshot, SnapshotChange, SourceInfo, SourceSet, SourceSpec,
 };
 use fleet_model::served::Served;
 use fleet_plan::Controller;
@@ -107,11 +107,9 @@ async fn start(
     client: &Client,
     sources: SourceSet,
 ) -> (Accumulator<HubSnapshot>, SnapshotChange<HubSnapshot>) {
-    let mut builder = Accumulator::builder(Config::default());
-    for source in HubSnapshot::sources().iter().filter(|source| sources.contains(source.id)) {
-        builder = builder.source(source.id, SourceSpec::new(client.clone()));
-    }
-    let accumulator = builder.start(&CancellationToken::new(), &TaskTracker::new());
+    let feeds = |_: &SourceInfo| SourceSpec::new(client.clone());
+    let (token, tasks) = (CancellationToken::new(), TaskTracker::new());
+    let accumulator = Accumulator::start(Config::default(), sources, &feeds, &token, &tasks);
     let step = accumulator.cursor_over(sources, sources).next().await.unwrap();
     (accumulator, step)
 }

@@ -3,7 +3,9 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use fleet_accumulator::{Accumulator, Config, Register, Snapshot};
+use fleet_accumulator::{
+    Accumulator, Config, Register, Snapshot, SourceInfo, SourceSet, SourceSpec,
+};
 use fleet_runtime::clock::Clock;
 use fleet_runtime::lease::LeaseMetrics;
 use fleet_runtime::metrics::Series;
@@ -25,7 +27,9 @@ fn runtime<S: Snapshot>(catalogue: &Catalogue, agent: &str) -> Accumulator<S> {
     Series::register(catalogue, agent, "1").unwrap();
     LeaseMetrics::register(catalogue).unwrap();
     let (token, tasks) = (CancellationToken::new(), TaskTracker::new());
-    let accumulator = Accumulator::builder(Config::default()).start(&token, &tasks);
+    let feeds = |source: &SourceInfo| -> SourceSpec { panic!("{} is not watched", source.field) };
+    let none = SourceSet::EMPTY;
+    let accumulator = Accumulator::start(Config::default(), none, &feeds, &token, &tasks);
     accumulator.register_metrics(catalogue).unwrap();
     accumulator
 }

@@ -10,15 +10,14 @@ use futures::StreamExt;
 use tokio::sync::mpsc;
 
 use super::error::{Class, Failure};
-use super::feed::{Discovered, Feed, WatchItem};
+use super::feed::{Discovered, Feed, ReadOptions, WatchItem};
 use super::item::Input;
 use super::state::{Command, Machine};
 use super::update::Update;
 use crate::config::Config;
 use crate::metrics::{Reason, SourceMetrics};
-use crate::snapshot::Field;
 use crate::time::now;
-use crate::{Snapshot, SourceInfo, SourceState, Tracked};
+use crate::{SourceInfo, SourceState, Tracked, View};
 
 /// Events that are put into one update at most, if they are there already. Nothing is waited for.
 const BATCH: usize = 64;
@@ -44,10 +43,12 @@ fn backoff(config: &Config) -> ExponentialBackoff {
 }
 
 pub(crate) struct Task<S, T: Tracked> {
-    field: Field<S, T>,
     info: SourceInfo,
+    /// The view of the source in a snapshot.
+    place: fn(&mut S) -> &mut View<T>,
     config: Config,
-    feed: Box<dyn Feed<T>>,
+    feed: Box<dyn Feed<T::Wire>>,
+    options: ReadOptions,
     machine: Machine<T>,
     metrics: SourceMetrics,
     outbox: mpsc::Sender<Update<S>>,
@@ -82,19 +83,20 @@ fn jittered(duration: Duration) -> Duration {
     duration.mul_f64(0.8 + f64::from(u32::try_from(random).unwrap_or(200)) / 1000.0)
 }
 
-impl<S: Snapshot, T: Tracked> Task<S, T> {
+impl<S: 'static, T: Tracked> Task<S, T> {
     pub(crate) fn new(
-        field: Field<S, T>,
         info: SourceInfo,
+        place: fn(&mut S) -> &mut View<T>,
         config: Config,
-        feed: Box<dyn Feed<T>>,
+        feed: Box<dyn Feed<T::Wire>>,
         metrics: SourceMetrics,
         outbox: mpsc::Sender<Update<S>>,
     ) -> Self {
         Self {
             machine: Machine::new(config.clone(), metrics.clone(), info.optional),
-            field,
+            options: ReadOptions { page_size: config.page_size, decoding: metrics.decoding() },
             info,
+            place,
             backoff: backoff(&config),
             config,
             feed,
@@ -138,7 +140,7 @@ impl<S: Snapshot, T: Tracked> Task<S, T> {
 
     /// Reads one stream to the point where another one is needed.
     async fn follow(&mut self) -> Result<Command, Closed> {
-        let mut events = self.feed.open();
+        let mut events = self.feed.open(&self.options);
         let relist_at = now() + jittered(self.config.relist_every);
         loop {
             let is_live = self.machine.view().state().is_live();
@@ -235,9 +237,9 @@ impl<S: Snapshot, T: Tracked> Task<S, T> {
             Reason::Version
         };
         self.published = Published { revision, state };
-        let (view, get_mut) = (self.machine.view().clone(), self.field.get_mut);
-        let install = Box::new(move |snapshot: &mut S| *get_mut(snapshot) = view);
-        let update = Update { source: self.field.id, received, reason, touched, install };
+        let (view, place) = (self.machine.view().clone(), self.place);
+        let install = Box::new(move |snapshot: &mut S| *place(snapshot) = view);
+        let update = Update { source: self.info.id, received, reason, touched, install };
         self.outbox.send(update).await.map_err(|_| Closed)
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use fleet_accumulator::{Accumulator, Config, SourceSpec};
+use fleet_accumulator::{Accumulator, Config, SourceInfo, SourceSpec};
 use http::{Request, Response};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full, StreamBody};
@@ -102,9 +102,9 @@ async fn lists_in_pages_from_the_newest_state_then_watches() {
         .namespace("team")
         .labels("app=shop")
         .watch_timeout(45);
-    let accumulator = Accumulator::<World>::builder(Config { page_size: 2, ..Config::default() })
-        .source(World::things(), spec)
-        .start(&token, &tasks);
+    let config = Config { page_size: 2, ..Config::default() };
+    let feeds = |_: &SourceInfo| spec.clone();
+    let accumulator = Accumulator::<World>::start(config, local(), &feeds, &token, &tasks);
     let mut cursor = accumulator.cursor(local());
     let step = cursor.next().await.unwrap();
     assert_eq!(step.new.things.len(), 3);
@@ -132,9 +132,9 @@ async fn a_kind_that_is_not_served_is_found_once_it_is() {
     let server = server();
     server.kind_exists.store(false, Ordering::Relaxed);
     let (token, tasks) = (CancellationToken::new(), TaskTracker::new());
-    let accumulator = Accumulator::<World>::builder(Config::default())
-        .source(World::things(), SourceSpec::new(server.client.clone()))
-        .start(&token, &tasks);
+    let feeds = |_: &SourceInfo| SourceSpec::new(server.client.clone());
+    let accumulator =
+        Accumulator::<World>::start(Config::default(), local(), &feeds, &token, &tasks);
     let missing = async {
         while accumulator.snapshot().things.state().as_str() != "missing" {
             tokio::time::sleep(Duration::from_millis(1)).await;

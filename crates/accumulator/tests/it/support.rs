@@ -1,13 +1,14 @@
 //! A world of two clusters, and hands that feed it.
 
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use fleet_accumulator::{
-    Accumulator, Config, Discovered, Events, Feed, Object, Snapshot, SourceSet, Tracked, View,
-    WatchItem,
+    Accumulator, Config, Discovered, Events, Feed, Feeds, Object, ReadOptions, Snapshot,
+    SourceInfo, SourceSet, Tracked, View, WatchItem,
 };
 use fleet_api::{ObjectName, ResourceKind};
 use futures::StreamExt;
@@ -16,6 +17,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 use kube::core::Status;
 use kube::runtime::watcher;
+use parking_lot::Mutex;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -154,8 +156,8 @@ pub(crate) struct HandFeed {
     asked: Arc<AtomicUsize>,
 }
 
-impl Feed<Thing> for HandFeed {
-    fn open(&mut self) -> Events<ConfigMap> {
+impl Feed<ConfigMap> for HandFeed {
+    fn open(&mut self, _: &ReadOptions) -> Events<ConfigMap> {
         let (sender, mut receiver) = mpsc::unbounded_channel();
         let _ = self.taps.send(Tap(sender));
         futures::stream::poll_fn(move |context| receiver.poll_recv(context)).boxed()
@@ -169,12 +171,22 @@ impl Feed<Thing> for HandFeed {
     }
 }
 
-pub(crate) fn hand() -> (Hand, HandFeed) {
-    let (sender, taps) = mpsc::unbounded_channel();
-    let served = Arc::new(AtomicBool::new(true));
-    let asked = Arc::new(AtomicUsize::new(0));
-    let feed = HandFeed { taps: sender, served: Arc::clone(&served), asked: Arc::clone(&asked) };
-    (Hand { taps, served, asked }, feed)
+/// Makes feeds that hands drive.
+#[derive(Default)]
+struct Hands(Mutex<BTreeMap<&'static str, Hand>>);
+
+impl Feeds for Hands {
+    fn feed<T: Tracked>(&self, source: &SourceInfo) -> Box<dyn Feed<T::Wire>> {
+        let (sender, taps) = mpsc::unbounded_channel();
+        let served = Arc::new(AtomicBool::new(true));
+        let asked = Arc::new(AtomicUsize::new(0));
+        let feed =
+            HandFeed { taps: sender, served: Arc::clone(&served), asked: Arc::clone(&asked) };
+        self.0.lock().insert(source.field, Hand { taps, served, asked });
+        let feed: Box<dyn Feed<ConfigMap>> = Box::new(feed);
+        let feed: Box<dyn Any> = Box::new(feed);
+        *feed.downcast().expect("all sources hold things")
+    }
 }
 
 /// A running accumulator and the hands that feed it.
@@ -194,14 +206,11 @@ impl Rig {
 
     pub(crate) fn with(config: Config) -> Self {
         let (token, tasks) = (CancellationToken::new(), TaskTracker::new());
-        let (things, things_feed) = hand();
-        let (imports, imports_feed) = hand();
-        let (extras, extras_feed) = hand();
-        let accumulator = Accumulator::<World>::builder(config)
-            .feed(World::things(), things_feed)
-            .feed(World::imports(), imports_feed)
-            .feed(World::extras(), extras_feed)
-            .start(&token, &tasks);
+        let hands = Hands::default();
+        let accumulator = Accumulator::start(config, World::all(), &hands, &token, &tasks);
+        let mut hands = hands.0.into_inner();
+        let [things, imports, extras] =
+            ["things", "imports", "extras"].map(|field| hands.remove(field).expect("it is fed"));
         Self { accumulator, things, imports, extras, token, tasks }
     }
 

@@ -1,14 +1,15 @@
 //! A controller that copies Services from the own cluster to the hub, and the clusters around it.
 #![expect(unreachable_pub, reason = "a module of one test; its macros make public fields")]
 
+use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
 use fleet_accumulator::{
-    Accumulator, ClusterId, Config, Discovered, Events, Feed, SourceSet, Tracked, WatchItem, views,
-    wire,
+    Accumulator, ClusterId, Config, Discovered, Events, Feed, Feeds, ReadOptions, Snapshot as _,
+    SourceInfo, SourceSet, Tracked, WatchItem, views, wire,
 };
 use fleet_api::{ObjectName, ResourceKind, kinds};
 use fleet_plan::{Action, Controller, Plan, Precondition, Sample, Step};
@@ -185,8 +186,16 @@ struct State {
 /// What one source listens to.
 struct ToyFeed(World, ClusterId);
 
-impl Feed<Toy> for ToyFeed {
-    fn open(&mut self) -> Events<ToyWire> {
+impl Feeds for World {
+    fn feed<T: Tracked>(&self, source: &SourceInfo) -> Box<dyn Feed<T::Wire>> {
+        let feed: Box<dyn Feed<ToyWire>> = Box::new(ToyFeed(self.clone(), source.cluster));
+        let feed: Box<dyn Any> = Box::new(feed);
+        *feed.downcast().expect("all sources hold toys")
+    }
+}
+
+impl Feed<ToyWire> for ToyFeed {
+    fn open(&mut self, _: &ReadOptions) -> Events<ToyWire> {
         let mut state = self.0.0.state.lock();
         let (sender, receiver) = mpsc::unbounded_channel();
         state.listeners.push((self.1, sender));
@@ -452,10 +461,8 @@ impl World {
     pub fn start(&self) -> Running {
         let cancel = CancellationToken::new();
         let tasks = TaskTracker::new();
-        let accumulator = Accumulator::<ToySnapshot>::builder(Config::default())
-            .feed(ToySnapshot::wishes(), ToyFeed(self.clone(), ClusterId::Local))
-            .feed(ToySnapshot::copies(), ToyFeed(self.clone(), ClusterId::Hub))
-            .start(&cancel, &tasks);
+        let accumulator =
+            Accumulator::start(Config::default(), ToySnapshot::all(), self, &cancel, &tasks);
         let metrics = Metrics::new("test", "0").unwrap();
         let clients = [(ClusterId::Hub, self.client())];
         let settings = WriterSettings::new("test");

@@ -1,19 +1,19 @@
 //! What an agent does between the text of its watches and its plans: decoding, the accumulator, dirty keys, plans. No
 //! socket, no writer; one thread, on which time stands still.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::marker::PhantomData;
 use std::time::Duration;
 
-use fleet_accumulator::macros::{Field, FieldVisitor};
 use fleet_accumulator::{
-    Accumulator, Builder, Config, Cursor, Discovered, Events, Feed, Snapshot, SnapshotChange,
-    SourceId, SourceSet, Tracked, WatchItem,
+    Accumulator, Config, Cursor, Discovered, Events, Feed, Feeds, ReadOptions, Snapshot,
+    SnapshotChange, SourceId, SourceInfo, SourceSet, Tracked, WatchItem,
 };
 use futures::future::BoxFuture;
 use futures::stream::{self, StreamExt};
 use kube::core::WatchEvent;
 use kube::runtime::watcher::Event;
+use serde::de::DeserializeOwned;
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -43,14 +43,10 @@ impl<S: Snapshot> Agent<S> {
         let runtime = tokio::runtime::Builder::new_current_thread();
         let runtime = { runtime }.enable_time().start_paused(true).build().unwrap();
         let context = runtime.enter();
-        let mut watches = BTreeMap::new();
-        let mut builder = Accumulator::builder(Config::default());
-        for source in S::sources().iter().filter(|source| sources.contains(source.id)) {
-            let (sender, receiver) = mpsc::unbounded_channel();
-            watches.insert(source.id.index(), sender);
-            builder = S::visit(source.id, Attach { builder, id: source.id, receiver }).unwrap();
-        }
-        let accumulator = builder.start(&CancellationToken::new(), &TaskTracker::new());
+        let pipes = Pipes::default();
+        let (token, tasks) = (CancellationToken::new(), TaskTracker::new());
+        let accumulator = Accumulator::start(Config::default(), sources, &pipes, &token, &tasks);
+        let watches = pipes.0.into_inner();
         let cursor = accumulator.cursor_over(sources, sources);
         drop(context);
         Self { runtime, cursor, watches }
@@ -78,36 +74,31 @@ impl<S: Snapshot> Agent<S> {
     }
 }
 
-/// Starts the watch of a source whose type only the snapshot knows.
-struct Attach<S> {
-    builder: Builder<S>,
-    id: SourceId,
-    receiver: mpsc::UnboundedReceiver<Sent>,
-}
+/// Makes the pipes into which a test puts what its sources read.
+#[derive(Default)]
+struct Pipes(RefCell<BTreeMap<usize, mpsc::UnboundedSender<Sent>>>);
 
-impl<S: Snapshot> FieldVisitor<S> for Attach<S> {
-    type Out = Builder<S>;
-
-    fn visit<T: Tracked>(self, _: Field<S, T>) -> Builder<S> {
-        let Self { builder, id, receiver } = self;
-        builder.feed::<T>(id, Texts { receiver: Some(receiver), content: PhantomData })
+impl Feeds for Pipes {
+    fn feed<T: Tracked>(&self, source: &SourceInfo) -> Box<dyn Feed<T::Wire>> {
+        let (sender, receiver) = mpsc::unbounded_channel();
+        self.0.borrow_mut().insert(source.id.index(), sender);
+        Box::new(Texts { receiver: Some(receiver) })
     }
 }
 
 /// A watch that decodes as `kube` does.
-struct Texts<T> {
+struct Texts {
     /// Taken by the one stream that is ever opened.
     receiver: Option<mpsc::UnboundedReceiver<Sent>>,
-    content: PhantomData<fn() -> T>,
 }
 
-impl<T: Tracked> Feed<T> for Texts<T> {
-    fn open(&mut self) -> Events<T::Wire> {
+impl<W: DeserializeOwned + Send + 'static> Feed<W> for Texts {
+    fn open(&mut self, _: &ReadOptions) -> Events<W> {
         let receiver = self.receiver.take().expect("no source is listed twice");
         let sent = stream::unfold(receiver, async |mut receiver| {
             receiver.recv().await.map(|sent| (sent, receiver))
         });
-        let events = sent.flat_map(|sent| stream::iter(events::<T>(sent)));
+        let events = sent.flat_map(|sent| stream::iter(events::<W>(sent)));
         events.map(|event| WatchItem::Event(Ok(event))).boxed()
     }
 
@@ -116,7 +107,7 @@ impl<T: Tracked> Feed<T> for Texts<T> {
     }
 }
 
-fn events<T: Tracked>(sent: Sent) -> Vec<Event<T::Wire>> {
+fn events<W: DeserializeOwned>(sent: Sent) -> Vec<Event<W>> {
     match sent {
         Sent::List(objects) => {
             let objects = objects.iter().map(|text| serde_json::from_str(text).unwrap());

@@ -1,12 +1,12 @@
 //! Agents whose clusters are in memory: everything of them runs but connections and elections.
 
 use std::collections::BTreeMap;
-use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
 
-use fleet_accumulator::macros::{Field, FieldVisitor};
-use fleet_accumulator::{Accumulator, Builder, ClusterId, Config, Snapshot, SourceId, Tracked};
+use fleet_accumulator::{
+    Accumulator, ClusterId, Config, Feed, Feeds, Snapshot, SourceInfo, Tracked,
+};
 use fleet_model::served::Served;
 use fleet_model_server::{ApiServer, ModelServer};
 use fleet_plan::Controller;
@@ -65,21 +65,9 @@ impl<S: Snapshot> Parts<S> {
         valves: &Valves,
     ) -> Self {
         let (cancel, tasks) = (CancellationToken::new(), TaskTracker::new());
-        let watches = S::sources().iter().fold(
-            Accumulator::<S>::builder(Config::default()),
-            |builder, source| {
-                let on_hub = source.cluster == ClusterId::Hub;
-                let attach = Attach {
-                    builder,
-                    id: source.id,
-                    api: server(own, hub, source.cluster).clone(),
-                    namespace: namespace.filter(|_| on_hub).map(str::to_owned),
-                    valve: valves[source.field].subscribe(),
-                };
-                S::visit(source.id, attach).expect("a source of this snapshot")
-            },
-        );
-        let accumulator = watches.start(&cancel, &tasks);
+        let watches = Watches { own, hub, namespace, valves };
+        let accumulator =
+            Accumulator::start(Config::default(), S::all(), &watches, &cancel, &tasks);
         let metrics = Metrics::new(name, "0").unwrap();
         accumulator.register_metrics(metrics.registry()).unwrap();
         let clients = [ClusterId::Local, ClusterId::Hub]
@@ -176,21 +164,24 @@ impl Agent {
     }
 }
 
-/// Adds the watch of a source whose type only the snapshot knows.
-struct Attach<S> {
-    builder: Builder<S>,
-    id: SourceId,
-    api: ApiServer,
-    namespace: Option<String>,
-    valve: watch::Receiver<Valve>,
+/// Makes the watches of an agent.
+struct Watches<'a> {
+    own: &'a ApiServer,
+    hub: &'a ApiServer,
+    /// Where the agent watches the hub.
+    namespace: Option<&'a str>,
+    valves: &'a Valves,
 }
 
-impl<S: Snapshot> FieldVisitor<S> for Attach<S> {
-    type Out = Builder<S>;
-
-    fn visit<T: Tracked>(self, _: Field<S, T>) -> Builder<S> {
-        let Self { builder, id, api, namespace, valve } = self;
-        builder.feed::<T>(id, ModelFeed { api, namespace, valve, content: PhantomData })
+impl Feeds for Watches<'_> {
+    fn feed<T: Tracked>(&self, source: &SourceInfo) -> Box<dyn Feed<T::Wire>> {
+        let on_hub = source.cluster == ClusterId::Hub;
+        Box::new(ModelFeed {
+            kind: T::KIND,
+            api: server(self.own, self.hub, source.cluster).clone(),
+            namespace: self.namespace.filter(|_| on_hub).map(str::to_owned),
+            valve: self.valves[source.field].subscribe(),
+        })
     }
 }
 

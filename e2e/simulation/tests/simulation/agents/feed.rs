@@ -1,14 +1,14 @@
 //! The watches of an agent, each with a valve by which a test makes it slow, or forgetful.
 
 use std::collections::BTreeMap;
-use std::marker::PhantomData;
 
-use fleet_accumulator::{Discovered, Events, Feed, Tracked, WatchItem};
-use fleet_api::ObjectName;
+use fleet_accumulator::{Discovered, Events, Feed, ReadOptions, WatchItem};
+use fleet_api::{ObjectName, ResourceKind};
 use fleet_model_server::ApiServer;
 use futures::future::BoxFuture;
 use futures::stream::{self, StreamExt};
 use kube::runtime::watcher::Event;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::sync::{mpsc, watch};
 
@@ -26,19 +26,20 @@ pub(crate) struct Valve {
 }
 
 /// Watches one kind of an [`ApiServer`].
-pub(crate) struct ModelFeed<T> {
+pub(crate) struct ModelFeed {
+    pub(crate) kind: ResourceKind,
     pub(crate) api: ApiServer,
     pub(crate) namespace: Option<String>,
     pub(crate) valve: watch::Receiver<Valve>,
-    pub(crate) content: PhantomData<fn() -> T>,
 }
 
 type Objects = BTreeMap<ObjectName, Value>;
 
-impl<T: Tracked> Feed<T> for ModelFeed<T> {
-    fn open(&mut self) -> Events<T::Wire> {
+impl<W: DeserializeOwned + Send + 'static> Feed<W> for ModelFeed {
+    fn open(&mut self, _: &ReadOptions) -> Events<W> {
         let (sender, receiver) = mpsc::unbounded_channel();
-        let watching = Watching::<T> {
+        let watching = Watching {
+            kind: self.kind,
             api: self.api.clone(),
             namespace: self.namespace.clone(),
             valve: self.valve.clone(),
@@ -57,16 +58,17 @@ impl<T: Tracked> Feed<T> for ModelFeed<T> {
     }
 }
 
-struct Watching<T: Tracked> {
+struct Watching<W> {
+    kind: ResourceKind,
     api: ApiServer,
     namespace: Option<String>,
     valve: watch::Receiver<Valve>,
     /// What the agent has been told.
     known: Objects,
-    sender: mpsc::UnboundedSender<Event<T::Wire>>,
+    sender: mpsc::UnboundedSender<Event<W>>,
 }
 
-impl<T: Tracked> Watching<T> {
+impl<W: DeserializeOwned> Watching<W> {
     /// Ends when nobody listens any more, or the agent is gone with its valves.
     async fn run(mut self) {
         let mut changes = self.api.changes();
@@ -97,7 +99,7 @@ impl<T: Tracked> Watching<T> {
             if at == listed / 2 {
                 self.valve.wait_for(|valve| !valve.list_stuck).await.ok()?;
             }
-            self.tell(Event::InitApply(wire::<T>(object)));
+            self.tell(Event::InitApply(wire(object)));
         }
         let lists = self.valve.wait_for(|valve| !valve.list_stuck).await.ok()?.lists;
         self.tell(Event::InitDone);
@@ -106,16 +108,16 @@ impl<T: Tracked> Watching<T> {
 
     fn tell_changes(&mut self) {
         for (name, object) in self.changed() {
-            self.tell(Event::Apply(wire::<T>(&object)));
+            self.tell(Event::Apply(wire(&object)));
             self.known.insert(name, object);
         }
         let gone: Vec<ObjectName> = self.api.read(|model| {
-            let gone = |name: &&ObjectName| model.get(T::KIND, name).is_none();
+            let gone = |name: &&ObjectName| model.get(self.kind, name).is_none();
             self.known.keys().filter(gone).cloned().collect()
         });
         for name in gone {
             if let Some(last) = self.known.remove(&name) {
-                self.tell(Event::Delete(wire::<T>(&last)));
+                self.tell(Event::Delete(wire(&last)));
             }
         }
     }
@@ -124,10 +126,10 @@ impl<T: Tracked> Watching<T> {
     fn changed(&self) -> Objects {
         let version = |object: &Value| object["metadata"]["resourceVersion"].clone();
         self.api.read(|model| {
-            let names = model.names(T::KIND).into_iter().filter(|name| {
+            let names = model.names(self.kind).into_iter().filter(|name| {
                 self.namespace.as_ref().is_none_or(|namespace| *name.namespace == **namespace)
             });
-            let objects = names.map(|name| (name.clone(), model.get(T::KIND, &name).unwrap()));
+            let objects = names.map(|name| (name.clone(), model.get(self.kind, &name).unwrap()));
             objects
                 .filter(|(name, object)| self.known.get(name).map(version) != Some(version(object)))
                 .map(|(name, object)| (name, object.clone()))
@@ -135,12 +137,12 @@ impl<T: Tracked> Watching<T> {
         })
     }
 
-    fn tell(&self, event: Event<T::Wire>) {
+    fn tell(&self, event: Event<W>) {
         // Nobody listens to a stream that was replaced by another.
         self.sender.send(event).ok();
     }
 }
 
-fn wire<T: Tracked>(object: &Value) -> T::Wire {
+fn wire<W: DeserializeOwned>(object: &Value) -> W {
     serde_json::from_value(object.clone()).unwrap()
 }
