@@ -1,6 +1,6 @@
 # Everything to build, test and show the project; `make` alone lists it.
 # cargo resolves features per set of selected packages. So no package is named below: what runs together is built with
-# the same features, and nothing is compiled twice.
+# the same features, and nothing is compiled twice. The demo alone names its three: it is built from nothing most often.
 
 .DEFAULT_GOAL := help
 .PHONY: help build fmt lint test test-scenarios test-others coverage demo bench micro instructions profile soak image crds ci clean
@@ -61,8 +61,8 @@ coverage: ## Show how much of the plans the cluster-free tests cover; fails belo
 
 demo: ## Show a Service crossing from member to member (KEEP=1 leaves it running)
 	@.ci/need rust control-plane
-	$(if $(DEMO),,$(CARGO) build --release --locked --bin hub-agent --bin member-agent --bin fleet-demo $(if $(keep),--bin fleet-testbed))
-	@$(or $(DEMO),$(CARGO) run --quiet --release --locked --bin fleet-demo --) $(keep)
+	$(if $(DEMO),,$(CARGO) build --profile demo --locked -p hub-agent -p member-agent -p fleet-demo $(if $(keep),-p fleet-testbed))
+	@$(or $(DEMO),$(target)/demo/fleet-demo) $(keep)
 
 bench: ## Measure latencies, bulk operations, API writes and memory (minutes)
 	@.ci/need rust control-plane
@@ -105,7 +105,7 @@ ci: ## Run what CI runs
 	.ci/run
 
 clean: ## Stop leftovers of killed testbeds, remove the target folder
-	@for testbed in $(target)/release/fleet-testbed $(target)/debug/fleet-testbed; do \
+	@for testbed in $(target)/{release,debug,demo}/fleet-testbed; do \
 		[ -x $$testbed ] || continue; \
 		$$testbed status | sed -n 's/: was killed.*//p' | while read -r name; do $$testbed down --name "$$name"; done; \
 		break; \
