@@ -1,10 +1,8 @@
 //! What the agents would write now: every plan of every controller over a picture. Pure.
 
-use std::collections::BTreeSet;
-
 use fleet_accumulator::Snapshot as _;
 use fleet_api::membership::ClusterState;
-use fleet_plan::{Action, Controller, Plan, Step};
+use fleet_plan::{Action, Controller, Plan, Step, affected_keys};
 use hub_agent::member::{MemberController, last_heard};
 use hub_agent::service::ServiceController;
 use jiff::Timestamp;
@@ -108,10 +106,7 @@ fn of_controller<R: Controller>(
     if !snapshot.complete(controller.required()) {
         return Vec::new();
     }
-    let mut keys = BTreeSet::new();
-    controller.dirty(&R::Snapshot::default(), snapshot, &mut |key| {
-        keys.insert(key);
-    });
+    let keys = affected_keys(controller, &R::Snapshot::default(), snapshot);
     let pending = |key: R::Key| {
         let plan = controller.plan(&key, snapshot, now);
         Pending {

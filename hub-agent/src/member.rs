@@ -13,7 +13,7 @@ mod metrics;
 mod tests;
 
 use fleet_accumulator::SourceSet;
-use fleet_plan::{Controller, Plan};
+use fleet_plan::{Affected, Controller, Plan};
 use jiff::Timestamp;
 
 pub use heartbeat::{last_heard, patience};
@@ -46,8 +46,8 @@ impl Controller for MemberController {
         ])
     }
 
-    fn dirty(&self, old: &HubSnapshot, new: &HubSnapshot, mark: &mut dyn FnMut(Member)) {
-        keys::dirty(old, new, mark);
+    fn affected_keys(&self, old: &HubSnapshot, new: &HubSnapshot, keys: &mut Affected<Member>) {
+        keys::affected(old, new, keys);
     }
 
     fn plan(&self, member: &Member, snapshot: &HubSnapshot, now: Timestamp) -> Plan {

@@ -19,8 +19,7 @@ use fleet_accumulator::{Object, SourceSet};
 use fleet_api::ObjectName;
 use fleet_model::objects::ServiceImport;
 use fleet_model::steps::HUB;
-use fleet_plan::Controller;
-use fleet_plan::{Event, Plan, StepId};
+use fleet_plan::{Affected, Controller, Event, Plan, StepId};
 use jiff::Timestamp;
 
 pub use keys::Key;
@@ -56,8 +55,8 @@ impl Controller for ServiceController {
         ])
     }
 
-    fn dirty(&self, old: &HubSnapshot, new: &HubSnapshot, mark: &mut dyn FnMut(Key)) {
-        keys::dirty(old, new, mark);
+    fn affected_keys(&self, old: &HubSnapshot, new: &HubSnapshot, keys: &mut Affected<Key>) {
+        keys::affected(old, new, keys);
     }
 
     fn plan(&self, key: &Key, snapshot: &HubSnapshot, now: Timestamp) -> Plan {
@@ -69,8 +68,8 @@ impl Controller for ServiceController {
         }
     }
 
-    fn held_up(&self, snapshot: &HubSnapshot, reason: &str) -> Vec<Event> {
-        snapshot.internal_exports.iter().map(|export| HUB.held_up(export, reason)).collect()
+    fn blocked(&self, snapshot: &HubSnapshot, reason: &str) -> Vec<Event> {
+        snapshot.internal_exports.iter().map(|export| HUB.blocked(export, reason)).collect()
     }
 }
 

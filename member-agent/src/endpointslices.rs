@@ -11,9 +11,6 @@ mod tests;
 mod topology;
 mod trigger;
 
-use std::collections::BTreeMap;
-use std::time::Duration;
-
 use fleet_accumulator::{Object, SourceSet};
 use fleet_api::{ObjectName, events, labels};
 use fleet_endpointslice::{
@@ -23,10 +20,11 @@ use fleet_endpointslice::{
 use fleet_model::namespaces::namespace_accepts_objects;
 use fleet_model::objects::Service;
 use fleet_model::steps::LOCAL;
-use fleet_plan::{Controller, Event, EventType, Plan};
+use fleet_plan::{Affected, Controller, Event, EventType, Plan};
 use jiff::Timestamp;
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use parking_lot::Mutex;
+use std::collections::BTreeMap;
 
 pub use leftovers::LeftoverController;
 pub use metrics::SliceMetrics;
@@ -85,19 +83,15 @@ impl Controller for EndpointSliceController {
         Self::sources().with(MemberSnapshot::endpoint_slices())
     }
 
-    fn dirty(&self, old: &MemberSnapshot, new: &MemberSnapshot, mark: &mut dyn FnMut(ObjectName)) {
-        self.metrics.written(old, new);
-        keys::dirty(old, new, mark);
-    }
-
-    fn dirty_later(
+    fn affected_keys(
         &self,
         old: &MemberSnapshot,
         new: &MemberSnapshot,
-        mark: &mut dyn FnMut(ObjectName, Duration),
+        keys: &mut Affected<ObjectName>,
     ) {
-        let delay = self.settings.endpointslice_batch_period;
-        keys::pods(old, new, &mut |key| mark(key, delay));
+        self.metrics.written(old, new);
+        keys::affected(old, new, keys);
+        keys::by_pods(old, new, self.settings.endpointslice_batch_period, keys);
     }
 
     fn queue_name(&self) -> Option<&'static str> {
@@ -117,9 +111,9 @@ impl Controller for EndpointSliceController {
         plan
     }
 
-    fn held_up(&self, snapshot: &MemberSnapshot, reason: &str) -> Vec<Event> {
+    fn blocked(&self, snapshot: &MemberSnapshot, reason: &str) -> Vec<Event> {
         let asked = snapshot.services.iter().filter(|service| requested_network(service).is_some());
-        asked.map(|service| LOCAL.held_up(service, reason)).collect()
+        asked.map(|service| LOCAL.blocked(service, reason)).collect()
     }
 }
 

@@ -16,7 +16,7 @@ use fleet_accumulator::SourceSet;
 use fleet_api::{ObjectName, finalizers};
 use fleet_model::steps::LOCAL;
 use fleet_plan::json_patch::{add_finalizer, remove_finalizer};
-use fleet_plan::{Controller, Event, Plan, Sample, StepId};
+use fleet_plan::{Affected, Controller, Event, Plan, Sample, StepId};
 use jiff::Timestamp;
 
 pub use decision::ExportDecision;
@@ -65,13 +65,13 @@ impl Controller for ExportController {
         .union(pods)
     }
 
-    fn dirty(&self, old: &MemberSnapshot, new: &MemberSnapshot, mark: &mut dyn FnMut(Key)) {
-        keys::dirty(old, new, mark);
+    fn affected_keys(&self, old: &MemberSnapshot, new: &MemberSnapshot, keys: &mut Affected<Key>) {
+        keys::affected(old, new, keys);
         if self.settings.endpointslices.serves_networks() {
-            slicing::each_on_network(old, new, &mut |name| mark(Key::Service(name)));
+            slicing::each_on_network(old, new, &mut |name| keys.add(Key::Service(name)));
         }
         if Phase::changed(&self.settings.identity, old, new) {
-            keys::dirty(&MemberSnapshot::default(), new, mark);
+            keys::affected(&MemberSnapshot::default(), new, keys);
         }
     }
 
@@ -82,14 +82,14 @@ impl Controller for ExportController {
         }
     }
 
-    fn held_up(&self, snapshot: &MemberSnapshot, reason: &str) -> Vec<Event> {
-        snapshot.service_exports.iter().map(|export| LOCAL.held_up(export, reason)).collect()
+    fn blocked(&self, snapshot: &MemberSnapshot, reason: &str) -> Vec<Event> {
+        snapshot.service_exports.iter().map(|export| LOCAL.blocked(export, reason)).collect()
     }
 
-    fn refused(&self, key: &Key, snapshot: &MemberSnapshot, reason: &str) -> Vec<Event> {
+    fn rejected(&self, key: &Key, snapshot: &MemberSnapshot, reason: &str) -> Vec<Event> {
         let Key::Service(service) = key else { return Vec::new() };
         let export = snapshot.service_exports.get(service);
-        export.map(|export| LOCAL.refused(export, reason)).into_iter().collect()
+        export.map(|export| LOCAL.rejected(export, reason)).into_iter().collect()
     }
 
     fn acknowledged(&self, sample: &Sample, now: Timestamp) {

@@ -19,7 +19,7 @@ use fleet_model::namespaces::namespace_accepts_objects;
 use fleet_model::objects::{ExternalWorkload, ManagedSlice, Service};
 use fleet_model::selection;
 use fleet_model::steps::LOCAL;
-use fleet_plan::{Controller, Event, Plan};
+use fleet_plan::{Affected, Controller, Event, Plan};
 use jiff::Timestamp;
 
 use crate::metrics::ExternalWorkloadMetrics;
@@ -71,9 +71,14 @@ impl Controller for ExternalWorkloadController {
         Self::sources()
     }
 
-    fn dirty(&self, old: &MemberSnapshot, new: &MemberSnapshot, mark: &mut dyn FnMut(ObjectName)) {
+    fn affected_keys(
+        &self,
+        old: &MemberSnapshot,
+        new: &MemberSnapshot,
+        keys: &mut Affected<ObjectName>,
+    ) {
         self.metrics.show(new.external_workloads.len(), linkerd::is_active(new));
-        keys::dirty(old, new, mark);
+        keys::affected(old, new, keys);
     }
 
     fn queue_name(&self) -> Option<&'static str> {
@@ -84,8 +89,8 @@ impl Controller for ExternalWorkloadController {
         plan(key, snapshot)
     }
 
-    fn held_up(&self, snapshot: &MemberSnapshot, reason: &str) -> Vec<Event> {
-        snapshot.external_workloads.iter().map(|one| LOCAL.held_up(one, reason)).collect()
+    fn blocked(&self, snapshot: &MemberSnapshot, reason: &str) -> Vec<Event> {
+        snapshot.external_workloads.iter().map(|one| LOCAL.blocked(one, reason)).collect()
     }
 }
 

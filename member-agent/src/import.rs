@@ -25,7 +25,7 @@ mod tests;
 use fleet_accumulator::SourceSet;
 use fleet_api::ObjectName;
 use fleet_model::steps::LOCAL;
-use fleet_plan::{Controller, Event, Plan, Sample};
+use fleet_plan::{Affected, Controller, Event, Plan, Sample};
 use jiff::Timestamp;
 
 pub use import_state::{ImportState, import_states};
@@ -77,12 +77,12 @@ impl Controller for ImportController {
         .collect()
     }
 
-    fn dirty(&self, old: &MemberSnapshot, new: &MemberSnapshot, mark: &mut dyn FnMut(Key)) {
+    fn affected_keys(&self, old: &MemberSnapshot, new: &MemberSnapshot, keys: &mut Affected<Key>) {
         let identity = &self.settings.identity;
-        keys::dirty(identity, old, new, mark);
+        keys::affected(identity, old, new, keys);
         let moved = state::in_hub(identity, old) != state::in_hub(identity, new);
         if moved || Phase::changed(identity, old, new) {
-            keys::dirty(identity, &MemberSnapshot::default(), new, mark);
+            keys::affected(identity, &MemberSnapshot::default(), new, keys);
         }
     }
 
@@ -94,14 +94,14 @@ impl Controller for ImportController {
         }
     }
 
-    fn held_up(&self, snapshot: &MemberSnapshot, reason: &str) -> Vec<Event> {
-        snapshot.multi_cluster_services.iter().map(|mcs| LOCAL.held_up(mcs, reason)).collect()
+    fn blocked(&self, snapshot: &MemberSnapshot, reason: &str) -> Vec<Event> {
+        snapshot.multi_cluster_services.iter().map(|mcs| LOCAL.blocked(mcs, reason)).collect()
     }
 
-    fn refused(&self, key: &Key, snapshot: &MemberSnapshot, reason: &str) -> Vec<Event> {
+    fn rejected(&self, key: &Key, snapshot: &MemberSnapshot, reason: &str) -> Vec<Event> {
         let all_mcs = snapshot.multi_cluster_services.iter();
         let theirs = all_mcs.filter(|mcs| keys::of_mcs(mcs) == *key);
-        theirs.map(|mcs| LOCAL.refused(mcs, reason)).collect()
+        theirs.map(|mcs| LOCAL.rejected(mcs, reason)).collect()
     }
 
     fn acknowledged(&self, sample: &Sample, now: Timestamp) {

@@ -17,7 +17,7 @@ use fleet_accumulator::{Object, SourceSet};
 use fleet_api::membership::ClusterState;
 use fleet_model::changes::each_touched;
 use fleet_model::objects::InternalMemberCluster;
-use fleet_plan::{Controller, Plan};
+use fleet_plan::{Affected, Controller, Plan};
 use jiff::Timestamp;
 
 use crate::Settings;
@@ -68,11 +68,16 @@ impl Controller for MembershipController {
         MemberSnapshot::networking()
     }
 
-    fn dirty(&self, old: &MemberSnapshot, new: &MemberSnapshot, mark: &mut dyn FnMut(Member)) {
-        each_touched(&old.memberships, &new.memberships, |_| mark(Member));
+    fn affected_keys(
+        &self,
+        old: &MemberSnapshot,
+        new: &MemberSnapshot,
+        keys: &mut Affected<Member>,
+    ) {
+        each_touched(&old.memberships, &new.memberships, |_| keys.add(Member));
         // Whatever goes may have been the last.
         if !Phase::of(&self.settings.identity, new).is_member() {
-            mark(Member);
+            keys.add(Member);
         }
     }
 

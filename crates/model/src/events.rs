@@ -47,13 +47,13 @@ impl Target {
     }
 
     /// The agent cannot work for this object until something outside of it changes.
-    pub fn held_up<T: Tracked>(self, record: &Object<T>, why: &str) -> Event {
+    pub fn blocked<T: Tracked>(self, record: &Object<T>, why: &str) -> Event {
         let note = format!("nothing changes for it until this works: {why}");
         self.warning(record, events::BLOCKED, note)
     }
 
     /// An API server refuses what the agent writes for this object.
-    pub fn refused<T: Tracked>(self, record: &Object<T>, why: &str) -> Event {
+    pub fn rejected<T: Tracked>(self, record: &Object<T>, why: &str) -> Event {
         self.warning(record, events::WRITE_REFUSED, format!("what it needs is refused: {why}"))
     }
 }

@@ -1,19 +1,20 @@
 //! What a controller is.
 
+use std::collections::BTreeSet;
 use std::fmt::{Debug, Display};
 use std::hash::Hash;
-use std::time::Duration;
 
 use fleet_accumulator::{Snapshot, SourceSet};
 use jiff::Timestamp;
 
+use crate::affected::Affected;
 use crate::event::Event;
 use crate::plan::Plan;
 use crate::step::Sample;
 
 /// One decision-making unit of an agent; `fleet_runtime::engine::run_controller` drives it.
 ///
-/// A controller holds no state that a restart would miss: what it decides follows from the snapshot.
+/// A controller has no state: what it decides follows from the snapshot, its settings and the time.
 pub trait Controller: Send + Sync + 'static {
     /// What the controller reads.
     type Snapshot: Snapshot;
@@ -31,20 +32,14 @@ pub trait Controller: Send + Sync + 'static {
         self.required()
     }
 
-    /// Marks every key whose plan may differ between the two snapshots, including those that only
-    /// the older one shows. Costs what changed, not what exists.
-    fn dirty(&self, old: &Self::Snapshot, new: &Self::Snapshot, mark: &mut dyn FnMut(Self::Key));
-
-    /// Like [`dirty`](Self::dirty), for keys that may wait a while because more changes to them are
-    /// to be expected.
-    fn dirty_later(
+    /// Adds every key whose plan may differ between the two snapshots, including those that only the older
+    /// one has. Its cost follows the difference, not the size of the snapshots.
+    fn affected_keys(
         &self,
         old: &Self::Snapshot,
         new: &Self::Snapshot,
-        mark: &mut dyn FnMut(Self::Key, Duration),
-    ) {
-        let _ = (old, new, mark);
-    }
+        keys: &mut Affected<Self::Key>,
+    );
 
     /// Name of the queue of another program's controller, if this one takes its place: it is then
     /// measured by that name too.
@@ -55,15 +50,15 @@ pub trait Controller: Send + Sync + 'static {
     /// What `key` still misses. Pure: the same arguments give the same plan.
     fn plan(&self, key: &Self::Key, snapshot: &Self::Snapshot, now: Timestamp) -> Plan;
 
-    /// Events for the users whose objects have to wait, because of `reason`: sources of this controller cannot be read.
-    fn held_up(&self, snapshot: &Self::Snapshot, reason: &str) -> Vec<Event> {
+    /// Events for the users whose objects cannot be reconciled because of `reason`: the controller cannot read one of its
+    /// sources.
+    fn blocked(&self, snapshot: &Self::Snapshot, reason: &str) -> Vec<Event> {
         let _ = (snapshot, reason);
         Vec::new()
     }
 
-    /// Events for the users whose objects `key` is about: an API server refuses what the agent writes for them, because
-    /// of `reason`.
-    fn refused(&self, key: &Self::Key, snapshot: &Self::Snapshot, reason: &str) -> Vec<Event> {
+    /// Events for the users whose objects `key` is about: an API server rejects a write for them because of `reason`.
+    fn rejected(&self, key: &Self::Key, snapshot: &Self::Snapshot, reason: &str) -> Vec<Event> {
         let _ = (key, snapshot, reason);
         Vec::new()
     }
@@ -72,4 +67,15 @@ pub trait Controller: Send + Sync + 'static {
     fn acknowledged(&self, sample: &Sample, now: Timestamp) {
         let _ = (sample, now);
     }
+}
+
+/// The keys of `controller` that the difference of two snapshots affects, each once.
+pub fn affected_keys<C: Controller>(
+    controller: &C,
+    old: &C::Snapshot,
+    new: &C::Snapshot,
+) -> BTreeSet<C::Key> {
+    let mut keys = Affected::new();
+    controller.affected_keys(old, new, &mut keys);
+    keys.drain().map(|(key, _)| key).collect()
 }

@@ -21,7 +21,7 @@ mod step;
 pub mod text;
 
 pub use affected::Affected;
-pub use controller::Controller;
+pub use controller::{Controller, affected_keys};
 pub use event::{Event, EventType};
 pub use plan::{Debounced, Plan, WAITING_STATUS_DELAY};
 pub use step::{Action, Precondition, Sample, Step, StepId, Trace};

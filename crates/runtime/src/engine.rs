@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use fleet_accumulator::{Accumulator, Snapshot, SourceState};
-use fleet_plan::{Controller, Plan, Step};
+use fleet_plan::{Affected, Controller, Plan, Step};
 use futures::StreamExt;
 use futures::future::BoxFuture;
 use futures::stream::FuturesUnordered;
@@ -107,7 +107,7 @@ async fn run_term<R: Controller>(
             () = &mut term_ends => break End::OfTheTerm,
             step = cursor.next() => {
                 let Some(step) = step else { break End::OfTheController };
-                engine.mark(&step.old, &step.new, step.received);
+                engine.add_affected(&step.old, &step.new, step.received);
                 if recovered(&*step.old, &*step.new) {
                     engine.queue.hurry(now());
                 }
@@ -116,7 +116,7 @@ async fn run_term<R: Controller>(
             }
             () = asked.next() => if started {
                 let newest = shared.accumulator.snapshot();
-                engine.mark(&R::Snapshot::default(), &newest, now());
+                engine.add_affected(&R::Snapshot::default(), &newest, now());
             },
             Some(run) = engine.running.next(), if !engine.running.is_empty() => {
                 engine.finish(&run);
@@ -146,6 +146,8 @@ struct Engine<R: Controller> {
     shared: Arc<Shared<R>>,
     events: EventSink,
     queue: Queue<R::Key>,
+    /// Emptied after each change.
+    affected: Affected<R::Key>,
     debouncer: Debouncer<R::Key>,
     running: FuturesUnordered<BoxFuture<'static, Run<R::Key>>>,
     work_queue: Option<WorkQueue>,
@@ -181,6 +183,7 @@ impl<R: Controller> Engine<R> {
             }),
             events,
             queue: Queue::new(seed),
+            affected: Affected::new(),
             debouncer: Debouncer::new(),
             running: FuturesUnordered::new(),
             work_queue,
@@ -195,13 +198,13 @@ impl<R: Controller> Engine<R> {
         self.show();
     }
 
-    /// Marks the keys whose plan may differ between two snapshots.
-    fn mark(&mut self, old: &R::Snapshot, new: &R::Snapshot, received: Instant) {
-        let (controller, queue, arrived) = (&self.shared.controller, &mut self.queue, now());
-        controller.dirty(old, new, &mut |key| queue.mark(key, received, arrived));
-        controller.dirty_later(old, new, &mut |key, delay| {
-            queue.mark_for(key, received, arrived + delay, arrived);
-        });
+    /// Queues the keys whose plan may differ between two snapshots.
+    fn add_affected(&mut self, old: &R::Snapshot, new: &R::Snapshot, received: Instant) {
+        let arrived = now();
+        self.shared.controller.affected_keys(old, new, &mut self.affected);
+        for (key, delay) in self.affected.drain() {
+            self.queue.mark_for(key, received, arrived + delay, arrived);
+        }
     }
 
     /// Plans keys that are ready. True if there are more that could start at once.
@@ -262,7 +265,7 @@ impl<R: Controller> Engine<R> {
     fn tell(&self, run: &Run<R::Key>) {
         let Some(reason) = &run.refusal else { return };
         let snapshot = self.shared.accumulator.snapshot();
-        for event in self.shared.controller.refused(&run.key, &snapshot, reason) {
+        for event in self.shared.controller.rejected(&run.key, &snapshot, reason) {
             self.events.emit(event);
         }
     }

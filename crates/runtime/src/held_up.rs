@@ -30,7 +30,7 @@ pub(crate) async fn report<R: Controller>(
         // A standby leaves it to the process that leads.
         if !reasons.is_empty() && reasons == before && writer.may_write() {
             tracing::debug!(controller = controller.name(), ?reasons, "Held up");
-            let told = controller.held_up(&accumulator.snapshot(), &reasons.join("; "));
+            let told = controller.blocked(&accumulator.snapshot(), &reasons.join("; "));
             told.into_iter().take(TOLD).for_each(|event| events.emit(event));
         }
         before = reasons;

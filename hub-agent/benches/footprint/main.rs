@@ -6,14 +6,12 @@
 mod fleet;
 mod server;
 
-use std::collections::BTreeSet;
-
 use allocation_counter::{AllocationInfo, measure};
 use fleet_accumulator::{
     Accumulator, AnyView, Config, Snapshot, SnapshotChange, SourceInfo, SourceSet, SourceSpec,
 };
 use fleet_model::served::Served;
-use fleet_plan::Controller;
+use fleet_plan::{Controller, affected_keys};
 use hub_agent::service::ServiceController;
 use hub_agent::snapshot::HubSnapshot;
 use jiff::Timestamp;
@@ -116,10 +114,7 @@ async fn start(
 
 /// The fleet is at rest: else the objects were not what the agents write.
 fn plan(controller: &ServiceController, step: &SnapshotChange<HubSnapshot>) {
-    let mut keys = BTreeSet::new();
-    controller.dirty(&step.old, &step.new, &mut |key| {
-        keys.insert(key);
-    });
+    let keys = affected_keys(controller, &step.old, &step.new);
     let now = Timestamp::from_second(1_767_225_600).unwrap();
     for key in keys {
         assert_eq!(controller.plan(&key, &step.new, now).steps, [], "{key}");

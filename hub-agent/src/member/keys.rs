@@ -6,6 +6,7 @@ use std::sync::Arc;
 use fleet_api::ObjectName;
 use fleet_api::names::{member_namespace, member_of_namespace};
 use fleet_model::changes::each_touched;
+use fleet_plan::Affected;
 
 use crate::snapshot::HubSnapshot;
 
@@ -41,18 +42,18 @@ impl fmt::Display for Member {
     }
 }
 
-/// Marks the members whose plan may differ.
-pub(super) fn dirty(old: &HubSnapshot, new: &HubSnapshot, mark: &mut dyn FnMut(Member)) {
+/// Adds the members whose plan may differ.
+pub(super) fn affected(old: &HubSnapshot, new: &HubSnapshot, keys: &mut Affected<Member>) {
     each_touched(&old.member_clusters, &new.member_clusters, |cluster| {
-        mark(Member(Arc::clone(&cluster.name.name)));
+        keys.add(Member(Arc::clone(&cluster.name.name)));
     });
     // What was no evidence a moment ago is now.
     if !old.member_clusters.state().is_live() && new.member_clusters.state().is_live() {
         let leaving = new.member_clusters.iter().filter(|cluster| cluster.deleted.is_some());
-        leaving.for_each(|cluster| mark(Member(Arc::clone(&cluster.name.name))));
+        leaving.for_each(|cluster| keys.add(Member(Arc::clone(&cluster.name.name))));
     }
     each_touched(&old.internal_members, &new.internal_members, |member| {
-        Member::of_namespace(&member.name.namespace).into_iter().for_each(&mut *mark);
+        Member::of_namespace(&member.name.namespace).into_iter().for_each(|key| keys.add(key));
     });
     each_touched(&old.slice_imports, &new.slice_imports, |copy| {
         let member = Member::of_namespace(&copy.name.namespace);
@@ -61,6 +62,6 @@ pub(super) fn dirty(old: &HubSnapshot, new: &HubSnapshot, mark: &mut dyn FnMut(M
             let cluster = new.member_clusters.get(&member.cluster());
             cluster.is_some_and(|cluster| cluster.deleted.is_some())
         };
-        member.filter(leaves).into_iter().for_each(&mut *mark);
+        member.filter(leaves).into_iter().for_each(|key| keys.add(key));
     });
 }

@@ -9,6 +9,7 @@ use fleet_model::changes::each_touched;
 use fleet_model::objects::{
     EndpointSliceExport, EndpointSliceImport, InternalServiceExport, InternalServiceImport, named,
 };
+use fleet_plan::Affected;
 
 use crate::snapshot::HubSnapshot;
 
@@ -107,35 +108,38 @@ pub(super) fn key_of_copy(copy: &Object<EndpointSliceImport>) -> Key {
     }
 }
 
-/// Marks the keys that own what changed, before and after the change.
-pub(super) fn dirty(old: &HubSnapshot, new: &HubSnapshot, mark: &mut dyn FnMut(Key)) {
-    each_touched(&old.internal_exports, &new.internal_exports, |export| mark(key_of(export)));
-    each_touched(&old.internal_imports, &new.internal_imports, |import| mark(key_of(import)));
-    each_touched(&old.slice_exports, &new.slice_exports, |slice| mark(key_of(slice)));
+/// Adds the keys that own what changed, before and after the change.
+pub(super) fn affected(old: &HubSnapshot, new: &HubSnapshot, keys: &mut Affected<Key>) {
+    each_touched(&old.internal_exports, &new.internal_exports, |export| keys.add(key_of(export)));
+    each_touched(&old.internal_imports, &new.internal_imports, |import| keys.add(key_of(import)));
+    each_touched(&old.slice_exports, &new.slice_exports, |slice| keys.add(key_of(slice)));
     each_touched(&old.service_imports, &new.service_imports, |import| {
-        mark(Key::Service(import.name.clone()));
+        keys.add(Key::Service(import.name.clone()));
     });
     each_touched(&old.slice_imports, &new.slice_imports, |copy| {
-        mark(key_of_copy(copy));
+        keys.add(key_of_copy(copy));
         // What it says may have been altered; its name still tells what it is a copy of.
-        new.slice_exports.by(&named(&copy.name.name)).for_each(|slice| mark(key_of(slice)));
+        new.slice_exports.by(&named(&copy.name.name)).for_each(|slice| keys.add(key_of(slice)));
     });
     each_touched(&old.namespaces, &new.namespaces, |namespace| {
-        in_namespace(new, &namespace.name.name, mark);
+        in_namespace(new, &namespace.name.name, keys);
     });
 }
 
 /// A namespace that came, ends or went concerns the Services of that name space and whatever the
 /// member of that namespace exports or imports.
-fn in_namespace(snapshot: &HubSnapshot, namespace: &str, mark: &mut dyn FnMut(Key)) {
+fn in_namespace(snapshot: &HubSnapshot, namespace: &str, keys: &mut Affected<Key>) {
     if member_of_namespace(namespace).is_some() {
-        snapshot.internal_imports.in_namespace(namespace).for_each(|import| mark(key_of(import)));
+        snapshot
+            .internal_imports
+            .in_namespace(namespace)
+            .for_each(|import| keys.add(key_of(import)));
         return;
     }
     for export in snapshot.internal_exports.iter() {
         let key = key_of(export);
         if matches!(&key, Key::Service(service) if *service.namespace == *namespace) {
-            mark(key);
+            keys.add(key);
         }
     }
 }

@@ -2,23 +2,29 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use fleet_accumulator::{Change, Object, View, diff};
 use fleet_api::ObjectName;
 use fleet_model::changes::each_touched;
 use fleet_model::objects::{Node, Pod};
+use fleet_plan::Affected;
 
 use super::{network, topology};
 use crate::slicing::{self, each_selecting};
 use crate::snapshot::MemberSnapshot;
 
-/// Marks the Services that own what changed, before and after the change; not those whose pods did.
-pub(super) fn dirty(old: &MemberSnapshot, new: &MemberSnapshot, mark: &mut dyn FnMut(ObjectName)) {
-    each_touched(&old.services, &new.services, |service| mark(service.name.clone()));
+/// Adds the Services that own what changed, before and after the change; not those whose pods did.
+pub(super) fn affected(
+    old: &MemberSnapshot,
+    new: &MemberSnapshot,
+    keys: &mut Affected<ObjectName>,
+) {
+    each_touched(&old.services, &new.services, |service| keys.add(service.name.clone()));
     each_touched(&old.managed_slices, &new.managed_slices, |slice| {
         let managed = slice.managed(&slice.name.namespace);
         if let Some(managed) = managed.filter(|managed| network::is_manager(&managed.manager)) {
-            mark(managed.service);
+            keys.add(managed.service);
         }
     });
     // Whoever was found to be behind is so until the other watch of slices shows the end of one, too.
@@ -26,24 +32,31 @@ pub(super) fn dirty(old: &MemberSnapshot, new: &MemberSnapshot, mark: &mut dyn F
         let Change::Removed(slice) = change else { continue };
         let ours = slicing::manager(slice).is_some_and(network::is_manager);
         if let Some(service) = slice.backs(&slice.name.namespace).filter(|_| ours) {
-            mark(service);
+            keys.add(service);
         }
     }
     each_touched(&old.namespaces, &new.namespaces, |namespace| {
         let services = new.services.in_namespace(&namespace.name.name);
-        services.for_each(|service| mark(service.name.clone()));
+        services.for_each(|service| keys.add(service.name.clone()));
     });
-    nodes(&old.nodes, new, mark);
+    nodes(&old.nodes, new, keys);
 }
 
-/// Marks the Services that select a pod that changed, before and after the change.
-pub(super) fn pods(old: &MemberSnapshot, new: &MemberSnapshot, mark: &mut dyn FnMut(ObjectName)) {
-    each_touched(&old.pods, &new.pods, |pod| each_selecting(pod, new, mark));
+/// Adds the Services that select a changed pod, before and after the change, after `delay`.
+pub(super) fn by_pods(
+    old: &MemberSnapshot,
+    new: &MemberSnapshot,
+    delay: Duration,
+    keys: &mut Affected<ObjectName>,
+) {
+    each_touched(&old.pods, &new.pods, |pod| {
+        each_selecting(pod, new, &mut |service| keys.add_after(service, delay));
+    });
 }
 
 /// A node that comes, goes or moves touches the endpoints on it; any change of capacity touches the Services whose
 /// traffic follows it. Both are rare, so pods and Services need no further index.
-fn nodes(old: &View<Node>, new: &MemberSnapshot, mark: &mut dyn FnMut(ObjectName)) {
+fn nodes(old: &View<Node>, new: &MemberSnapshot, keys: &mut Affected<ObjectName>) {
     let changes: Vec<_> = diff(old, &new.nodes).collect();
     if changes.is_empty() {
         return;
@@ -51,10 +64,12 @@ fn nodes(old: &View<Node>, new: &MemberSnapshot, mark: &mut dyn FnMut(ObjectName
     let moved: BTreeSet<&Arc<str>> = changes.iter().filter_map(moved).collect();
     let on_them = |pod: &&Object<Pod>| pod.node.as_ref().is_some_and(|node| moved.contains(node));
     if !moved.is_empty() {
-        new.pods.iter().filter(on_them).for_each(|pod| each_selecting(pod, new, mark));
+        for pod in new.pods.iter().filter(on_them) {
+            each_selecting(pod, new, &mut |service| keys.add(service));
+        }
     }
     let followers = new.services.iter().filter(|service| topology::is_asked_for(service));
-    followers.for_each(|service| mark(service.name.clone()));
+    followers.for_each(|service| keys.add(service.name.clone()));
 }
 
 /// The name of a node that gives its pods another zone.

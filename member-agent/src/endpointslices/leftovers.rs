@@ -9,7 +9,7 @@ use fleet_api::{ObjectName, labels};
 use fleet_model::changes::each_touched;
 use fleet_model::objects::EndpointSlice;
 use fleet_model::steps::LOCAL;
-use fleet_plan::{Controller, Plan};
+use fleet_plan::{Affected, Controller, Plan};
 use jiff::Timestamp;
 
 use super::NAME;
@@ -33,10 +33,15 @@ impl Controller for LeftoverController {
         SourceSet::from([MemberSnapshot::endpoint_slices()])
     }
 
-    fn dirty(&self, old: &MemberSnapshot, new: &MemberSnapshot, mark: &mut dyn FnMut(ObjectName)) {
+    fn affected_keys(
+        &self,
+        old: &MemberSnapshot,
+        new: &MemberSnapshot,
+        keys: &mut Affected<ObjectName>,
+    ) {
         each_touched(&old.endpoint_slices, &new.endpoint_slices, |slice| {
             if is_left(slice) {
-                mark(slice.name.clone());
+                keys.add(slice.name.clone());
             }
         });
     }

@@ -4,6 +4,7 @@ use std::fmt;
 
 use fleet_api::{ObjectName, ResourceKind, kinds};
 use fleet_model::changes::each_touched;
+use fleet_plan::Affected;
 
 use crate::snapshot::MemberSnapshot;
 
@@ -31,23 +32,25 @@ impl Key {
     }
 }
 
-/// Marks the keys that own what changed, before and after the change.
-pub(super) fn dirty(old: &MemberSnapshot, new: &MemberSnapshot, mark: &mut dyn FnMut(Key)) {
-    each_touched(&old.services, &new.services, |service| mark(Key::Service(service.name.clone())));
+/// Adds the keys that own what changed, before and after the change.
+pub(super) fn affected(old: &MemberSnapshot, new: &MemberSnapshot, keys: &mut Affected<Key>) {
+    each_touched(&old.services, &new.services, |service| {
+        keys.add(Key::Service(service.name.clone()))
+    });
     each_touched(&old.service_exports, &new.service_exports, |export| {
-        mark(Key::Service(export.name.clone()));
+        keys.add(Key::Service(export.name.clone()));
     });
     each_touched(&old.endpoint_slices, &new.endpoint_slices, |slice| {
         if let Some(service) = slice.backs(&slice.name.namespace) {
-            mark(Key::Service(service));
+            keys.add(Key::Service(service));
         }
     });
     each_touched(&old.internal_exports, &new.internal_exports, |export| {
         let service = export.reference.object().cloned();
-        mark(Key::of(service, kinds::INTERNAL_SERVICE_EXPORT, &export.name));
+        keys.add(Key::of(service, kinds::INTERNAL_SERVICE_EXPORT, &export.name));
     });
     each_touched(&old.slice_exports, &new.slice_exports, |slice| {
         let service = slice.spec.owner_service_reference.object();
-        mark(Key::of(service, kinds::ENDPOINT_SLICE_EXPORT, &slice.name));
+        keys.add(Key::of(service, kinds::ENDPOINT_SLICE_EXPORT, &slice.name));
     });
 }

@@ -6,6 +6,7 @@ use fleet_api::labels::{MANAGED_BY_EXTERNAL_WORKLOADS, MANAGED_BY_LINKERD};
 use fleet_model::changes::each_touched;
 use fleet_model::objects::ExternalWorkload;
 use fleet_model::selection;
+use fleet_plan::Affected;
 
 use super::linkerd;
 use crate::slicing;
@@ -14,8 +15,12 @@ use crate::snapshot::MemberSnapshot;
 /// Services of this namespace are looked at only because of workloads or slices.
 const KUBE_SYSTEM: &str = "kube-system";
 
-/// Marks the Services that own what changed, before and after the change.
-pub(super) fn dirty(old: &MemberSnapshot, new: &MemberSnapshot, mark: &mut dyn FnMut(ObjectName)) {
+/// Adds the Services that own what changed, before and after the change.
+pub(super) fn affected(
+    old: &MemberSnapshot,
+    new: &MemberSnapshot,
+    keys: &mut Affected<ObjectName>,
+) {
     let recovered = |id: SourceId| !old.state(id).is_live() && new.state(id).is_live();
     let everything = recovered(MemberSnapshot::external_workloads())
         || recovered(MemberSnapshot::services())
@@ -24,18 +29,18 @@ pub(super) fn dirty(old: &MemberSnapshot, new: &MemberSnapshot, mark: &mut dyn F
     let old = if everything { &nothing } else { old };
     each_touched(&old.services, &new.services, |service| {
         if &*service.name.namespace != KUBE_SYSTEM {
-            mark(service.name.clone());
+            keys.add(service.name.clone());
         }
     });
     for change in diff(&old.external_workloads, &new.external_workloads) {
-        each_member(&change, new, mark);
+        each_member(&change, new, keys);
     }
     each_touched(&old.managed_slices, &new.managed_slices, |slice| {
         let managed = slice.managed(&slice.name.namespace);
         if let Some(managed) =
             managed.filter(|managed| &*managed.manager == MANAGED_BY_EXTERNAL_WORKLOADS)
         {
-            mark(managed.service);
+            keys.add(managed.service);
         }
     });
     each_touched(&old.endpoint_slices, &new.endpoint_slices, |slice| {
@@ -44,17 +49,17 @@ pub(super) fn dirty(old: &MemberSnapshot, new: &MemberSnapshot, mark: &mut dyn F
             Some(MANAGED_BY_EXTERNAL_WORKLOADS | MANAGED_BY_LINKERD)
         );
         if let Some(service) = slice.backs(&slice.name.namespace).filter(|_| ours) {
-            mark(service);
+            keys.add(service);
         }
     });
 }
 
-/// Marks the Services that select a workload. One that selected it before and still does has to
+/// Adds the Services that select a workload. One that selected it before and still does has to
 /// look only if more than labels changed.
 fn each_member(
     change: &Change<'_, ExternalWorkload>,
     snapshot: &MemberSnapshot,
-    mark: &mut dyn FnMut(ObjectName),
+    keys: &mut Affected<ObjectName>,
 ) {
     let (old, new) = (change.old(), change.new());
     let stays_same = match (old, new) {
@@ -69,7 +74,7 @@ fn each_member(
         for service in selection::services(&snapshot.services, namespace, &record.labels) {
             let stays = selects(old, &service.selector) && selects(new, &service.selector);
             if !(stays && stays_same) {
-                mark(service.name.clone());
+                keys.add(service.name.clone());
             }
         }
     }

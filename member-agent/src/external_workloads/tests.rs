@@ -3,9 +3,9 @@
 //! Doc comments begin with the case of docs/design/contract.md that a test shows (EW-1 to EW-39).
 
 mod absence;
-mod dirty;
 mod endpoints;
 mod entry;
+mod keys;
 mod linkerd;
 mod order;
 mod packing;

@@ -6,6 +6,7 @@ use fleet_accumulator::Object;
 use fleet_api::{ObjectName, ResourceKind, kinds, names};
 use fleet_model::changes::each_touched;
 use fleet_model::objects::{EndpointSlice, InternalServiceImport, MultiClusterService, Service};
+use fleet_plan::Affected;
 
 use crate::Identity;
 use crate::snapshot::MemberSnapshot;
@@ -43,50 +44,55 @@ fn of_request(request: &Object<InternalServiceImport>) -> Key {
     )
 }
 
-/// Marks the keys that own what changed, before and after the change.
-pub(super) fn dirty(
+/// Adds the keys that own what changed, before and after the change.
+pub(super) fn affected(
     identity: &Identity,
     old: &MemberSnapshot,
     new: &MemberSnapshot,
-    mark: &mut dyn FnMut(Key),
+    keys: &mut Affected<Key>,
 ) {
     each_touched(&old.multi_cluster_services, &new.multi_cluster_services, |mcs| {
-        mark(of_mcs(mcs));
+        keys.add(of_mcs(mcs));
         // A MultiClusterService that was re-pointed takes its derived Service along: whoever held it looks again.
         new.service_imports.by(&mcs.uid).for_each(|import| {
-            mark(Key::Service(import.name.clone()));
+            keys.add(Key::Service(import.name.clone()));
         });
     });
     each_touched(&old.namespaces, &new.namespaces, |namespace| {
         let name = &namespace.name.name;
         let all_mcs = &new.multi_cluster_services;
         if **name == *identity.system_namespace {
-            all_mcs.iter().for_each(|mcs| mark(of_mcs(mcs)));
+            all_mcs.iter().for_each(|mcs| keys.add(of_mcs(mcs)));
         }
-        all_mcs.in_namespace(name).for_each(|mcs| mark(of_mcs(mcs)));
+        all_mcs.in_namespace(name).for_each(|mcs| keys.add(of_mcs(mcs)));
     });
     each_touched(&old.service_imports, &new.service_imports, |import| {
-        mark(Key::Service(import.name.clone()));
+        keys.add(Key::Service(import.name.clone()));
         // A MultiClusterService goes only when none of its imports is left.
         if let Some(owner) = import.meta.controller_owner() {
             let owner = ObjectName::new(import.name.namespace.clone(), owner.name.as_str());
-            new.multi_cluster_services.get(&owner).into_iter().for_each(|mcs| mark(of_mcs(mcs)));
+            new.multi_cluster_services
+                .get(&owner)
+                .into_iter()
+                .for_each(|mcs| keys.add(of_mcs(mcs)));
         }
     });
     each_touched(&old.services, &new.services, |service| {
-        of_derived(identity, service, new).for_each(&mut *mark);
+        of_derived(identity, service, new).for_each(|key| keys.add(key));
         if is_freed(identity, service, new) {
-            each_named(&service.name.name, new, mark);
+            each_named(&service.name.name, new, keys);
         }
     });
     each_touched(&old.endpoint_slices, &new.endpoint_slices, |slice| {
         if let Some(service) = of_imported(identity, slice, new) {
-            mark(Key::Service(service));
+            keys.add(Key::Service(service));
         }
     });
-    each_touched(&old.internal_imports, &new.internal_imports, |request| mark(of_request(request)));
+    each_touched(&old.internal_imports, &new.internal_imports, |request| {
+        keys.add(of_request(request))
+    });
     each_touched(&old.slice_imports, &new.slice_imports, |copy| {
-        mark(copy.spec.owner_service_reference.object().map_or_else(
+        keys.add(copy.spec.owner_service_reference.object().map_or_else(
             || Key::InvalidReference(kinds::ENDPOINT_SLICE_IMPORT, copy.name.clone()),
             Key::Service,
         ));
@@ -114,13 +120,13 @@ fn is_freed(identity: &Identity, service: &Object<Service>, snapshot: &MemberSna
         && snapshot.services.get(&service.name).is_none()
 }
 
-/// Marks MultiClusterServices whose derived Service could have `name`. Looks at all of them, which is only for
+/// Adds MultiClusterServices whose derived Service could have `name`. Looks at all of them, which is only for
 /// what happens rarely.
-fn each_named(name: &str, snapshot: &MemberSnapshot, mark: &mut dyn FnMut(Key)) {
+fn each_named(name: &str, snapshot: &MemberSnapshot, keys: &mut Affected<Key>) {
     let could = |mcs: &&Object<MultiClusterService>| {
         names::derived_service_candidates(&mcs.name).any(|candidate| candidate == name)
     };
-    snapshot.multi_cluster_services.iter().filter(could).for_each(|mcs| mark(of_mcs(mcs)));
+    snapshot.multi_cluster_services.iter().filter(could).for_each(|mcs| keys.add(of_mcs(mcs)));
 }
 
 /// An imported slice says itself what it belongs to; one that a Go agent made has the name of the

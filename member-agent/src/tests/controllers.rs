@@ -3,7 +3,7 @@
 use fleet_accumulator::ClusterId;
 use fleet_api::{ObjectName, finalizers, kinds};
 use fleet_model_server::{ModelServer, execute};
-use fleet_plan::{Controller, Plan};
+use fleet_plan::{Controller, Plan, affected_keys};
 use prometheus::Registry;
 use serde_json::json;
 
@@ -37,8 +37,7 @@ impl World {
     /// What a controller plans for every key that changed since the last [`follow`](Self::follow).
     fn plans<R: Controller<Snapshot = MemberSnapshot>>(&self, controller: &R) -> Vec<Plan> {
         let new = self.snapshot();
-        let mut keys = Vec::new();
-        controller.dirty(&self.seen, &new, &mut |key| keys.push(key));
+        let keys = affected_keys(controller, &self.seen, &new);
         keys.iter().map(|key| controller.plan(key, &new, self.own.now())).collect()
     }
 

@@ -47,8 +47,8 @@ fn check(told: &[Vec<Event>; 2], reason: &str) {
 #[test]
 fn users_are_told_on_their_own_objects() {
     let told = told(
-        |export, snapshot| export.held_up(snapshot, REASON),
-        |import, snapshot| import.held_up(snapshot, REASON),
+        |export, snapshot| export.blocked(snapshot, REASON),
+        |import, snapshot| import.blocked(snapshot, REASON),
     );
     check(&told, events::BLOCKED);
 }
@@ -60,10 +60,10 @@ fn only_whose_write_is_refused_is_told() {
     let of = |name| {
         told(
             |controller, snapshot| {
-                controller.refused(&export::Key::Service(service(name)), snapshot, REASON)
+                controller.rejected(&export::Key::Service(service(name)), snapshot, REASON)
             },
             |controller, snapshot| {
-                controller.refused(&import::Key::Service(service(name)), snapshot, REASON)
+                controller.rejected(&import::Key::Service(service(name)), snapshot, REASON)
             },
         )
     };

@@ -12,7 +12,7 @@ use fleet_accumulator::{
     SourceInfo, SourceSet, Tracked, WatchItem, views, wire,
 };
 use fleet_api::{ObjectName, ResourceKind, kinds};
-use fleet_plan::{Action, Controller, Plan, Precondition, Sample, Step};
+use fleet_plan::{Action, Affected, Controller, Plan, Precondition, Sample, Step};
 use fleet_runtime::clock::Clock;
 use fleet_runtime::engine::{Replan, Wiring, run_controller};
 use fleet_runtime::events::EventSink;
@@ -92,11 +92,11 @@ impl Controller for CopyController {
         SourceSet::from([ToySnapshot::wishes(), ToySnapshot::copies()])
     }
 
-    fn dirty(&self, old: &ToySnapshot, new: &ToySnapshot, mark: &mut dyn FnMut(String)) {
+    fn affected_keys(&self, old: &ToySnapshot, new: &ToySnapshot, keys: &mut Affected<String>) {
         for (old, new) in [(&old.wishes, &new.wishes), (&old.copies, &new.copies)] {
             for change in fleet_accumulator::diff(old, new) {
                 let record = change.new().or_else(|| change.old()).unwrap();
-                mark(record.name.name.to_string());
+                keys.add(record.name.name.to_string());
             }
         }
     }

@@ -1,7 +1,6 @@
 //! What is measured of each agent.
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
 use std::hint::black_box;
 use std::sync::Arc;
 
@@ -9,7 +8,7 @@ use criterion::{BatchSize, Criterion};
 use fleet_accumulator::{SourceId, SourceSet};
 use fleet_api::{ResourceKind, kinds};
 use fleet_model_server::ModelServer;
-use fleet_plan::Controller;
+use fleet_plan::{Controller, affected_keys};
 use hub_agent::service::ServiceController;
 use hub_agent::snapshot::HubSnapshot;
 use jiff::Timestamp;
@@ -130,7 +129,7 @@ impl<R: Controller> Case<'_, R> {
         let step = agent.turn().expect("an endpoint has changed");
         let after = Arc::clone(&step.new);
         agent.commit(step);
-        let keys = self.dirty(&before, &after);
+        let keys = self.affected_keys(&before, &after);
         let [key] = &keys[..] else { panic!("one key is marked, not {keys:?}") };
         let now = Timestamp::from_second(1_767_225_600).unwrap();
         let plan = |snapshot: &R::Snapshot| self.controller.plan(key, snapshot, now);
@@ -150,7 +149,7 @@ impl<R: Controller> Case<'_, R> {
         send();
         let id = |what: &str| self.id(what);
         tell(self.name, &id("event to snapshot"), event);
-        tell(self.name, &id("difference to keys"), || drop(self.dirty(&before, &after)));
+        tell(self.name, &id("difference to keys"), || drop(self.affected_keys(&before, &after)));
         tell(self.name, &id("plan, nothing to do"), || drop(black_box(plan(&before))));
         tell(self.name, &id("plan, one endpoint"), || drop(black_box(plan(&after))));
 
@@ -159,18 +158,14 @@ impl<R: Controller> Case<'_, R> {
             bencher.iter_batched(send, |()| event(), BatchSize::PerIteration);
         });
         group.bench_function(id("difference to keys"), |bencher| {
-            bencher.iter(|| self.dirty(&before, &after));
+            bencher.iter(|| self.affected_keys(&before, &after));
         });
         group.bench_function(id("plan, nothing to do"), |bencher| bencher.iter(|| plan(&before)));
         group.bench_function(id("plan, one endpoint"), |bencher| bencher.iter(|| plan(&after)));
     }
 
-    fn dirty(&self, old: &R::Snapshot, new: &R::Snapshot) -> Vec<R::Key> {
-        let mut keys = BTreeSet::new();
-        self.controller.dirty(old, new, &mut |key| {
-            keys.insert(key);
-        });
-        keys.into_iter().collect()
+    fn affected_keys(&self, old: &R::Snapshot, new: &R::Snapshot) -> Vec<R::Key> {
+        affected_keys(self.controller, old, new).into_iter().collect()
     }
 }
 

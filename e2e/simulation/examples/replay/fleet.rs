@@ -7,7 +7,7 @@ use fleet_accumulator::{ClusterId, Snapshot, SnapshotChange, SourceSet};
 use fleet_api::{ObjectName, ResourceKind, kinds};
 use fleet_model::served::Served;
 use fleet_model_server::{ModelServer, execute};
-use fleet_plan::{Controller, Plan};
+use fleet_plan::{Controller, Plan, affected_keys};
 use fleet_runtime::live::Live;
 use hub_agent::service::ServiceController;
 use hub_agent::snapshot::HubSnapshot;
@@ -47,9 +47,7 @@ impl<R: Controller> Desk<R> {
     /// Plans for what the step marks.
     fn plans(&mut self, step: &SnapshotChange<R::Snapshot>, now: Timestamp) -> Vec<(R::Key, Plan)> {
         let mut keys = std::mem::take(&mut self.again);
-        self.controller.dirty(&step.old, &step.new, &mut |key| {
-            keys.insert(key);
-        });
+        keys.append(&mut affected_keys(&self.controller, &step.old, &step.new));
         keys.into_iter()
             .map(|key| {
                 let plan = self.controller.plan(&key, &step.new, now);

@@ -1,12 +1,11 @@
 //! Members that were told to go and do not.
 
-use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use fleet_accumulator::{ClusterId, SourceState};
 use fleet_api::{ObjectName, ResourceKind, finalizers, kinds};
 use fleet_model_server::{ModelServer, execute, snapshot};
-use fleet_plan::{Controller, Plan};
+use fleet_plan::{Controller, Plan, affected_keys};
 use serde_json::{Value, json};
 
 use crate::member::{Member, MemberController};
@@ -154,10 +153,7 @@ fn plans_of<R: Controller<Snapshot = HubSnapshot>>(
     snapshot: &HubSnapshot,
     hub: &ModelServer,
 ) -> Vec<Plan> {
-    let mut keys = BTreeSet::new();
-    controller.dirty(&HubSnapshot::default(), snapshot, &mut |key| {
-        keys.insert(key);
-    });
+    let keys = affected_keys(controller, &HubSnapshot::default(), snapshot);
     keys.iter().map(|key| controller.plan(key, snapshot, hub.now())).collect()
 }
 
@@ -194,9 +190,8 @@ fn a_view_that_is_not_live_is_no_evidence() {
         dead.member_clusters = dead.member_clusters.in_state(state.clone());
         let plan = world.controller.plan(&member_b(), &dead, world.hub.now());
         assert_eq!(plan, Plan::default(), "{state}");
-        let mut marked = Vec::new();
-        world.controller.dirty(&dead, &live, &mut |member| marked.push(member));
-        assert_eq!(marked, [member_b()], "{state}");
+        let affected = affected_keys(&world.controller, &dead, &live);
+        assert_eq!(affected, [member_b()].into(), "{state}");
     }
 }
 
@@ -207,12 +202,11 @@ fn a_member_that_stays_is_left_alone() {
     world.hub.advance(60 * MINUTE);
     assert_eq!(world.plan(), Plan::default());
     // Not even its copies, which change all the time.
-    let (old, mut marked) = (world.snapshot(), Vec::new());
+    let old = world.snapshot();
     let change = |copy: &mut Value| copy["spec"]["endpoints"] = json!([]);
     world.hub.edit(kinds::ENDPOINT_SLICE_IMPORT, &in_member("b", "a-s"), change).unwrap();
     let new = HubSnapshot { slice_imports: world.hub.view(None), ..old.clone() };
-    world.controller.dirty(&old, &new, &mut |member| marked.push(member));
-    assert_eq!(marked, []);
+    assert_eq!(affected_keys(&world.controller, &old, &new), [].into());
 }
 
 /// HMC-4: a member that was told to go has time to do so; it is looked at when that is over.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use fleet_accumulator::ClusterId;
 use fleet_api::{ObjectName, kinds};
 use fleet_model_server::{ModelServer, snapshot};
-use fleet_plan::{Controller, Plan};
+use fleet_plan::{Controller, Plan, affected_keys};
 use prometheus::TextEncoder;
 use serde_json::{Value, json};
 
@@ -136,8 +136,6 @@ fn every_heartbeat_is_looked_at() {
     let mut world = World::new(60, &[report(EXPORTS, "True", 0)]);
     let old = snapshot(&[&world.hub], None);
     world.report(&[report(EXPORTS, "True", 60)]);
-    let mut marked = Vec::new();
-    world.controller.dirty(&old, &snapshot(&[&world.hub], None), &mut |member| marked.push(member));
-    marked.dedup();
-    assert_eq!(marked, [Member("b".into())]);
+    let affected = affected_keys(&world.controller, &old, &snapshot(&[&world.hub], None));
+    assert_eq!(affected, [Member("b".into())].into());
 }

@@ -2,7 +2,7 @@
 
 use fleet_api::{ObjectName, annotations, events, finalizers, kinds};
 use fleet_model::served::Served;
-use fleet_plan::Controller as _;
+use fleet_plan::{Affected, Controller as _};
 use serde_json::{Value, json};
 
 use super::world::{World, in_member, shop};
@@ -202,9 +202,9 @@ fn a_name_is_handed_over_once_the_importer_let_go() {
 fn touched(world: &World, change: impl FnOnce(&mut World)) -> Vec<Key> {
     let mut changed = World { hub: world.hub.clone(), controller: world.controller.clone() };
     change(&mut changed);
-    let mut keys = Vec::new();
-    world.controller.dirty(&world.snapshot(), &changed.snapshot(), &mut |key| keys.push(key));
-    keys
+    let mut keys = Affected::new();
+    world.controller.affected_keys(&world.snapshot(), &changed.snapshot(), &mut keys);
+    keys.drain().map(|(key, _)| key).collect()
 }
 
 #[test]

@@ -10,10 +10,10 @@ use super::world::{World, of_shop};
 fn every_export_says_that_it_has_to_wait() {
     let mut world = World::new();
     let reason = "endpointsliceimports of the hub cluster: forbidden";
-    assert!(world.controller.held_up(&world.snapshot(), reason).is_empty());
+    assert!(world.controller.blocked(&world.snapshot(), reason).is_empty());
     world.export("a", 80);
     world.export("b", 80);
-    let told = world.controller.held_up(&world.snapshot(), reason);
+    let told = world.controller.blocked(&world.snapshot(), reason);
     let names: Vec<_> = told.iter().map(|event| event.name.clone()).collect();
     assert_eq!(names, [of_shop("a"), of_shop("b")]);
     for event in told {

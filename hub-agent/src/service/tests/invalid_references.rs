@@ -2,7 +2,7 @@
 
 use fleet_api::{ObjectName, ResourceKind, finalizers, kinds};
 use fleet_model_server::execute;
-use fleet_plan::Controller as _;
+use fleet_plan::{Affected, Controller as _};
 use serde_json::{Value, json};
 
 use super::world::{World, in_member, of_shop, port, reference};
@@ -10,9 +10,9 @@ use crate::service::Key;
 use crate::snapshot::HubSnapshot;
 
 fn keys(world: &World) -> Vec<Key> {
-    let mut keys = Vec::new();
-    world.controller.dirty(&HubSnapshot::default(), &world.snapshot(), &mut |key| keys.push(key));
-    keys
+    let mut keys = Affected::new();
+    world.controller.affected_keys(&HubSnapshot::default(), &world.snapshot(), &mut keys);
+    keys.drain().map(|(key, _)| key).collect()
 }
 
 /// "c" says it were "b".

@@ -3,8 +3,7 @@
 use fleet_accumulator::ClusterId;
 use fleet_api::{ObjectName, ResourceKind, annotations, finalizers, kinds};
 use fleet_model_server::{ModelServer, execute, snapshot};
-use fleet_plan::Controller as _;
-use fleet_plan::Plan;
+use fleet_plan::{Controller as _, Plan, affected_keys};
 use serde_json::{Value, json};
 
 use crate::service::{Key, ServiceController, plan};
@@ -186,10 +185,7 @@ impl World {
     pub(super) fn settle_all(&mut self) {
         for _ in 0..20 {
             let snapshot = self.snapshot();
-            let mut keys = std::collections::BTreeSet::new();
-            self.controller.dirty(&HubSnapshot::default(), &snapshot, &mut |key| {
-                keys.insert(key);
-            });
+            let keys = affected_keys(&self.controller, &HubSnapshot::default(), &snapshot);
             let plans = keys.iter().map(|key| self.controller.plan(key, &snapshot, self.hub.now()));
             let plans: Vec<_> = plans.filter(|plan| !plan.steps.is_empty()).collect();
             if plans.is_empty() {

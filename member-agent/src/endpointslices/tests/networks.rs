@@ -2,7 +2,7 @@
 
 use fleet_api::{annotations, events, kinds, labels};
 use fleet_model_server::execute;
-use fleet_plan::Controller;
+use fleet_plan::{Controller, affected_keys};
 use serde_json::json;
 
 use super::super::LeftoverController;
@@ -125,8 +125,7 @@ fn what_was_made_before_goes_where_none_are_to_be_made() {
     assert_eq!(world.slices().len(), 3);
 
     let snapshot = world.snapshot();
-    let mut keys = Vec::new();
-    LeftoverController.dirty(&MemberSnapshot::default(), &snapshot, &mut |key| keys.push(key));
+    let keys = affected_keys(&LeftoverController, &MemberSnapshot::default(), &snapshot);
     for key in &keys {
         let plan = LeftoverController.plan(key, &snapshot, world.own.now());
         assert_eq!(execute(&plan, &mut [&mut world.own]), []);

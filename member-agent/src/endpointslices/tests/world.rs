@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use fleet_api::{ObjectName, kinds};
 use fleet_model_server::{ModelServer, execute};
-use fleet_plan::{Controller, Event};
+use fleet_plan::{Affected, Controller, Event, affected_keys};
 use fleet_runtime::queue::{Queue, Verdict};
 use prometheus::Registry;
 use serde_json::{Value, json};
@@ -113,11 +113,7 @@ impl World {
         self.own.take_writes();
         for _ in 0..10 {
             let new = self.snapshot();
-            let mut keys = Vec::new();
-            self.controller.dirty(&self.seen, &new, &mut |key| keys.push(key));
-            self.controller.dirty_later(&self.seen, &new, &mut |key, _| keys.push(key));
-            keys.sort();
-            keys.dedup();
+            let keys = affected_keys(&self.controller, &self.seen, &new);
             for key in &keys {
                 let plan = self.controller.plan(key, &new, self.own.now());
                 self.events.extend(plan.events.iter().cloned());
@@ -149,10 +145,11 @@ impl World {
         self.own.take_writes();
         loop {
             let new = self.snapshot();
-            self.controller.dirty(&self.seen, &new, &mut |key| queue.mark(key, now, now));
-            self.controller.dirty_later(&self.seen, &new, &mut |key, delay| {
+            let mut keys = Affected::new();
+            self.controller.affected_keys(&self.seen, &new, &mut keys);
+            for (key, delay) in keys.drain() {
                 queue.mark_for(key, now, now + delay, now);
-            });
+            }
             self.seen = new;
             queue.advance(now);
             let Some(job) = queue.take(now) else { return self.own.take_writes().len() };

@@ -3,7 +3,7 @@
 use fleet_accumulator::ClusterId;
 use fleet_api::{ObjectName, events, kinds};
 use fleet_model_server::execute;
-use fleet_plan::Controller;
+use fleet_plan::{Controller, affected_keys};
 use serde_json::{Value, json};
 
 use super::super::{ExportController, Key};
@@ -150,10 +150,8 @@ fn what_names_no_service_is_removed_and_reported() {
 
     let metrics = ExportMetrics::register(&prometheus::Registry::new()).unwrap();
     let controller = ExportController::new(world.settings.clone(), metrics);
-    let mut keys = Vec::new();
-    controller.dirty(&crate::snapshot::MemberSnapshot::default(), &world.snapshot(), &mut |key| {
-        keys.push(key);
-    });
+    let nothing = crate::snapshot::MemberSnapshot::default();
+    let keys = affected_keys(&controller, &nothing, &world.snapshot());
     for (kind, name) in
         [(kinds::INTERNAL_SERVICE_EXPORT, internal), (kinds::ENDPOINT_SLICE_EXPORT, copy)]
     {

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use fleet_api::{ObjectName, ResourceKind, kinds, labels};
 use fleet_model_server::{ModelServer, Write, execute};
-use fleet_plan::{Event, Plan};
+use fleet_plan::{Affected, Event, Plan};
 use serde_json::{Value, json};
 
 use super::super::{keys, plan};
@@ -154,8 +154,9 @@ impl World {
     pub(super) fn touched(&mut self, change: impl FnOnce(&mut Self)) -> Vec<String> {
         let before = self.snapshot();
         change(self);
-        let mut touched = Vec::new();
-        keys::dirty(&before, &self.snapshot(), &mut |key| touched.push(key.name.to_string()));
+        let mut affected = Affected::new();
+        keys::affected(&before, &self.snapshot(), &mut affected);
+        let mut touched: Vec<_> = affected.keys().map(|key| key.name.to_string()).collect();
         touched.sort();
         touched.dedup();
         touched

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use fleet_accumulator::ClusterId;
 use fleet_api::{ObjectName, events, kinds};
-use fleet_plan::Action;
+use fleet_plan::{Action, Affected};
 use serde_json::{Value, json};
 
 use super::super::keys;
@@ -24,11 +24,10 @@ fn end(world: &mut World, name: &str) {
 
 /// The keys that what happened since `before` marks.
 pub(super) fn marked(world: &World, before: &MemberSnapshot) -> Vec<String> {
-    let mut marked = BTreeSet::new();
-    keys::dirty(&world.settings.identity, before, &world.snapshot(), &mut |key| {
-        marked.insert(key.to_string());
-    });
-    marked.into_iter().collect()
+    let mut affected = Affected::new();
+    keys::affected(&world.settings.identity, before, &world.snapshot(), &mut affected);
+    let names: BTreeSet<_> = affected.keys().map(ToString::to_string).collect();
+    names.into_iter().collect()
 }
 
 fn creations(world: &World) -> Vec<String> {

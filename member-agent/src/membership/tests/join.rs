@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use fleet_accumulator::SourceState;
-use fleet_plan::Controller as _;
+use fleet_plan::{Controller as _, affected_keys};
 use prometheus::Registry;
 use serde_json::json;
 
@@ -186,10 +186,8 @@ fn metrics_show_phase_and_heartbeat() {
     let metrics = MembershipMetrics::register(&registry).unwrap();
     let world = World::joined();
     let controller = MembershipController::new(world.settings.clone(), metrics);
-    let mut marked = Vec::new();
     let snapshot = world.snapshot();
-    controller.dirty(&MemberSnapshot::default(), &snapshot, &mut |key| marked.push(key));
-    for key in marked {
+    for key in affected_keys(&controller, &MemberSnapshot::default(), &snapshot) {
         controller.plan(&key, &snapshot, world.own.now());
     }
     let text = prometheus::TextEncoder::new().encode_to_string(&registry.gather()).unwrap();

@@ -1,13 +1,12 @@
 //! A fleet in memory: model API servers, and the agents' plans run against them.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use fleet_accumulator::ClusterId;
 use fleet_api::{ObjectName, ResourceKind, kinds};
 use fleet_model::served::Served;
 use fleet_model_server::{ModelServer, Refusal, Write, execute, snapshot};
-use fleet_plan::{Action, Controller, Plan, Step};
+use fleet_plan::{Action, Controller, Plan, Step, affected_keys};
 use fleet_runtime::live::Live;
 use hub_agent::service::ServiceController;
 use hub_agent::snapshot::HubSnapshot;
@@ -278,11 +277,7 @@ impl Member {
 
 /// All keys that a snapshot touches.
 fn keys<R: Controller>(controller: &R, snapshot: &R::Snapshot) -> Vec<R::Key> {
-    let mut keys = BTreeSet::new();
-    controller.dirty(&R::Snapshot::default(), snapshot, &mut |key| {
-        keys.insert(key);
-    });
-    keys.into_iter().collect()
+    affected_keys(controller, &R::Snapshot::default(), snapshot).into_iter().collect()
 }
 
 fn send(

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use fleet_accumulator::ClusterId;
 use fleet_api::{ObjectName, ResourceKind, kinds};
 use fleet_model_server::{ModelServer, execute, snapshot};
-use fleet_plan::{Controller, Plan};
+use fleet_plan::{Controller, Plan, affected_keys};
 use member_agent::Settings;
 use member_agent::export::ExportController;
 use member_agent::import::ImportController;
@@ -198,9 +198,5 @@ fn keys<R: Controller<Snapshot = MemberSnapshot>>(
     controller: &R,
     snapshot: &MemberSnapshot,
 ) -> Vec<R::Key> {
-    let mut keys = BTreeSet::new();
-    controller.dirty(&MemberSnapshot::default(), snapshot, &mut |key| {
-        keys.insert(key);
-    });
-    keys.into_iter().collect()
+    affected_keys(controller, &MemberSnapshot::default(), snapshot).into_iter().collect()
 }

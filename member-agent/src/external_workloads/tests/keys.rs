@@ -2,6 +2,7 @@
 
 use fleet_accumulator::SourceState;
 use fleet_api::{ObjectName, kinds};
+use fleet_plan::Affected;
 use serde_json::{Value, json};
 
 use super::super::keys;
@@ -213,7 +214,7 @@ fn a_watch_that_is_back_touches_everything() {
     let gone = SourceState::Missing { since: std::time::Instant::now() };
     let mut old = new.clone();
     old.external_workloads = old.external_workloads.in_state(gone);
-    let mut touched = Vec::new();
-    keys::dirty(&old, &new, &mut |key| touched.push(key.name.to_string()));
-    assert!(touched.contains(&"shop".to_owned()));
+    let mut affected = Affected::new();
+    keys::affected(&old, &new, &mut affected);
+    assert!(affected.keys().any(|key| &*key.name == "shop"));
 }
