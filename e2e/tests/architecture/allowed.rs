@@ -6,7 +6,7 @@
 use crate::finding::Finding;
 
 /// Findings that no line allows, and lines that allow nothing.
-pub fn judge(list: &str, findings: &[Finding]) -> Vec<String> {
+pub(crate) fn judge(list: &str, findings: &[Finding]) -> Vec<String> {
     let lines: Vec<_> =
         list.lines().map(|line| line.split('#').next().unwrap_or("").trim()).collect();
     let lines: Vec<_> = lines.into_iter().filter(|line| !line.is_empty()).collect();

@@ -9,7 +9,7 @@ const OPEN_CIRCLE: &str = "move what they share into a file that imports none of
 const MOVE_DOWN: &str = "move the item into a file of its own, which both import";
 
 /// Both rules, for one package.
-pub fn check(package: &Package) -> Vec<Finding> {
+pub(crate) fn check(package: &Package) -> Vec<Finding> {
     let imports = package.imports();
     let children = imports.iter().filter(|import| is_child(&import.from, &import.to));
     let child = |import: &Import| {
@@ -34,10 +34,9 @@ pub fn check(package: &Package) -> Vec<Finding> {
 
 /// `x/y.rs` is a child of `x.rs`.
 fn is_child(file: &str, parent: &str) -> bool {
-    let parent = parent
-        .strip_suffix("/lib.rs")
-        .or(parent.strip_suffix("/main.rs"))
-        .map_or_else(|| parent.strip_suffix(".rs").unwrap_or(parent).to_owned(), str::to_owned);
+    let parent = parent.strip_suffix(".rs").unwrap_or(parent);
+    let root = ["/lib", "/main"].iter().find_map(|root| parent.strip_suffix(root));
+    let parent = root.unwrap_or(parent);
     file.rsplit_once('/').is_some_and(|(folder, _)| folder == parent)
 }
 
@@ -47,11 +46,11 @@ fn circles(imports: &[Import]) -> Vec<BTreeSet<&str>> {
     for import in imports {
         direct.entry(&import.from).or_default().insert(&import.to);
     }
-    let reached: BTreeMap<_, _> = direct.keys().map(|file| (*file, reach(file, &direct))).collect();
-    let reaches = |from: &str, to: &str| reached.get(from).is_some_and(|all| all.contains(to));
+    let below: BTreeMap<_, _> = direct.keys().map(|file| (*file, reach(file, &direct))).collect();
+    let reaches = |from: &str, to: &str| below.get(from).is_some_and(|all| all.contains(to));
     let own = |file: &&str| reaches(file, file);
     let sets = direct.keys().copied().filter(own).map(|file| {
-        let mut set: BTreeSet<_> = reached[file].clone();
+        let mut set: BTreeSet<_> = below[file].clone();
         set.retain(|other| reaches(other, file));
         set
     });

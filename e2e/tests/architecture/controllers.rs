@@ -24,7 +24,7 @@ const IMPURE: [&str; 8] = [
 const SHARED: &str = "std::sync::Arc";
 
 /// Both rules, for one agent. A controller is a module at the root of the crate, with all files in its folder.
-pub fn check(package: &Package) -> Vec<Finding> {
+pub(crate) fn check(package: &Package) -> Vec<Finding> {
     let controllers: BTreeSet<_> = if package.folder.ends_with("-agent") {
         let files = package.implementing("Controller");
         files.into_iter().map(|file| module(package, file)).collect()

@@ -10,17 +10,17 @@ const PAGE: &str = "docs/architecture.md";
 
 /// A package of the workspace, as its manifest has it.
 #[derive(Clone, Debug)]
-pub struct Manifest {
-    pub name: String,
-    pub folder: String,
+pub(crate) struct Manifest {
+    pub(crate) name: String,
+    pub(crate) folder: String,
     /// Names of direct dependencies.
-    pub normal: BTreeSet<String>,
+    pub(crate) normal: BTreeSet<String>,
     /// Those of tests and benches.
-    pub dev: BTreeSet<String>,
+    pub(crate) dev: BTreeSet<String>,
 }
 
 /// All packages of the workspace.
-pub fn packages() -> Vec<Manifest> {
+pub(crate) fn packages() -> Vec<Manifest> {
     let mut command = MetadataCommand::new();
     let metadata = command.no_deps().other_options(["--offline".to_owned()]).exec().unwrap();
     let root = metadata.workspace_root.clone();
@@ -53,7 +53,7 @@ struct Row {
 }
 
 /// Every package has a row, every row a package, and dependencies are those of the row.
-pub fn check(page: &str, packages: &[Manifest]) -> Vec<Finding> {
+pub(crate) fn check(page: &str, packages: &[Manifest]) -> Vec<Finding> {
     let rows = rows(page);
     let ours: BTreeSet<_> = packages.iter().map(|package| package.name.as_str()).collect();
     let mut findings = Vec::new();

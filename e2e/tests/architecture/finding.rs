@@ -4,19 +4,24 @@ use std::fmt::{Display, Formatter, Result};
 
 /// One violation of a rule.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Finding {
+pub(crate) struct Finding {
     /// `crate`, `circle`, `child`, `controller`, `plan`, `reference` or `word`.
-    pub rule: &'static str,
+    pub(crate) rule: &'static str,
     /// A file of the repository, a folder, or a file with a line.
-    pub place: String,
+    pub(crate) place: String,
     /// What was found there.
-    pub what: String,
+    pub(crate) what: String,
     /// What to change.
-    pub remedy: String,
+    pub(crate) remedy: String,
 }
 
 impl Finding {
-    pub fn new(rule: &'static str, place: &str, what: impl Into<String>, remedy: &str) -> Self {
+    pub(crate) fn new(
+        rule: &'static str,
+        place: &str,
+        what: impl Into<String>,
+        remedy: &str,
+    ) -> Self {
         Self { rule, place: place.to_owned(), what: what.into(), remedy: remedy.to_owned() }
     }
 }
@@ -28,6 +33,6 @@ impl Display for Finding {
 }
 
 /// One line each.
-pub fn lines(findings: &[Finding]) -> String {
-    findings.iter().map(|finding| format!("{finding}\n")).collect()
+pub(crate) fn lines(findings: &[Finding]) -> String {
+    findings.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }

@@ -2,15 +2,15 @@
 
 /// One piece of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Token {
-    pub kind: Kind,
-    pub text: String,
+pub(crate) struct Token {
+    pub(crate) kind: Kind,
+    pub(crate) text: String,
     /// From 1.
-    pub line: usize,
+    pub(crate) line: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub(crate) enum Kind {
     /// An identifier, a keyword or a number.
     Word,
     /// `::` or a single character.
@@ -22,7 +22,7 @@ pub enum Kind {
 }
 
 /// Cuts a file.
-pub fn tokens(file: &str) -> Vec<Token> {
+pub(crate) fn tokens(file: &str) -> Vec<Token> {
     let mut tokens = Vec::new();
     let mut rest = file;
     let mut line = 1;
@@ -66,9 +66,10 @@ fn next(rest: &str, first: char) -> (Option<Kind>, &str, usize) {
 
 /// Where the content of a string literal starts, and where it ends.
 fn string(rest: &str) -> Option<(usize, usize)> {
-    let raw = rest.trim_start_matches(['b', 'c']).strip_prefix('r');
+    let unmarked = rest.trim_start_matches(['b', 'c']);
+    let raw = unmarked.strip_prefix('r');
     let hashes = raw.map_or(0, |raw| raw.len() - raw.trim_start_matches('#').len());
-    let prefix = rest.len() - raw.unwrap_or(rest.trim_start_matches(['b', 'c'])).len() + hashes;
+    let prefix = rest.len() - raw.unwrap_or(unmarked).len() + hashes;
     let start = rest[prefix..].strip_prefix('"').map(|_| prefix + 1).filter(|_| prefix < 8)?;
     if raw.is_some() {
         let end = rest[start..].find(&format!("\"{}", "#".repeat(hashes)))?;

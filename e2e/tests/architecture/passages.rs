@@ -4,19 +4,19 @@ use crate::lexer::{Kind, tokens};
 use crate::repository::Text;
 
 /// A comment, a string or a paragraph.
-pub struct Passage {
-    pub text: String,
-    pub line: usize,
-    pub is_comment: bool,
+pub(crate) struct Passage {
+    pub(crate) text: String,
+    pub(crate) line: usize,
+    pub(crate) is_comment: bool,
 }
 
 /// Of code the comments and, outside of tests, the strings; else everything.
-pub fn of(text: &Text) -> Vec<Passage> {
+pub(crate) fn of(text: &Text) -> Vec<Passage> {
     let is_test = ["/tests/", "/benches/", "/examples/"]
         .iter()
         .any(|part| format!("/{}", text.path).contains(part))
         || text.path.ends_with("tests.rs");
-    match text.path.rsplit_once('.').map_or("", |(_, end)| end) {
+    match text.ending() {
         "rs" | "go" => in_code(&text.content, !is_test),
         "md" | "txt" => {
             let lines = text.content.lines().enumerate();

@@ -14,19 +14,19 @@ const PAGES: [&str; 3] =
 const NO_CODES: [&str; 6] = ["UTF-8", "SHA-1", "SHA-256", "ISO-8601", "P-256", "CVE-20"];
 
 /// What can be cited.
-pub struct Rows {
+pub(crate) struct Rows {
     codes: BTreeSet<String>,
     /// `docs/page.md` and `docs/page.md#heading`.
     places: BTreeSet<String>,
 }
 
 impl Rows {
-    pub fn of(repository: &Repository) -> Self {
-        let pages = repository.texts().into_iter().filter(|text| text.path.ends_with(".md"));
+    pub(crate) fn of(repository: &Repository) -> Self {
+        let pages = repository.texts().into_iter().filter(|text| text.ending() == "md");
         Self::from_pages(&pages.collect::<Vec<_>>())
     }
 
-    pub fn from_pages(pages: &[Text]) -> Self {
+    pub(crate) fn from_pages(pages: &[Text]) -> Self {
         let mut rows = Self { codes: BTreeSet::new(), places: BTreeSet::new() };
         for page in pages {
             rows.places.insert(page.path.clone());
@@ -43,7 +43,7 @@ impl Rows {
 }
 
 /// Codes without a row, pages and headings that do not exist, numbers of lists that are nowhere.
-pub fn check(file: &str, passages: &[Passage], rows: &Rows) -> Vec<Finding> {
+pub(crate) fn check(file: &str, passages: &[Passage], rows: &Rows) -> Vec<Finding> {
     let mut findings = Vec::new();
     for passage in passages {
         let place = format!("{file}:{}", passage.line);

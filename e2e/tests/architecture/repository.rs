@@ -5,19 +5,26 @@ use std::path::{Path, PathBuf};
 use crate::tree::Package;
 
 /// Where the repository lies.
-pub struct Repository {
+pub(crate) struct Repository {
     root: PathBuf,
     files: Vec<String>,
 }
 
 /// A file with text that people read.
-pub struct Text {
-    pub path: String,
-    pub content: String,
+pub(crate) struct Text {
+    pub(crate) path: String,
+    pub(crate) content: String,
+}
+
+impl Text {
+    /// `rs`, `md`; nothing for a script.
+    pub(crate) fn ending(&self) -> &str {
+        self.path.rsplit_once('.').map_or("", |(_, ending)| ending)
+    }
 }
 
 impl Repository {
-    pub fn open() -> Self {
+    pub(crate) fn open() -> Self {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().unwrap();
         let mut files = Vec::new();
         collect(&root, "", &mut files);
@@ -25,18 +32,18 @@ impl Repository {
         Self { root, files }
     }
 
-    pub fn read(&self, path: &str) -> String {
+    pub(crate) fn read(&self, path: &str) -> String {
         std::fs::read_to_string(self.root.join(path)).unwrap()
     }
 
     /// Writes a file that is no part of the repository.
-    pub fn keep(&self, path: &str, content: &str) {
+    pub(crate) fn keep(&self, path: &str, content: &str) {
         std::fs::create_dir_all(self.root.join("target")).unwrap();
         std::fs::write(self.root.join(path), content).unwrap();
     }
 
     /// The packages, with the modules of their libraries and programs.
-    pub fn sources(&self) -> Vec<Package> {
+    pub(crate) fn sources(&self) -> Vec<Package> {
         let manifests = self.files.iter().filter_map(|file| file.strip_suffix("/Cargo.toml"));
         let read = |path: &str| std::fs::read_to_string(self.root.join(path)).ok();
         manifests
@@ -51,7 +58,7 @@ impl Repository {
     }
 
     /// Code, charts, scripts and pages.
-    pub fn texts(&self) -> Vec<Text> {
+    pub(crate) fn texts(&self) -> Vec<Text> {
         let ends = [".rs", ".go", ".toml", ".yaml", ".tpl", ".txt", ".sh", ".md"];
         let known = |file: &&String| {
             let is_script = file.starts_with(".ci/") || *file == "Makefile";

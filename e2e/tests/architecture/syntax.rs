@@ -6,50 +6,50 @@ use crate::lexer::{Kind, Token, tokens};
 
 /// A module, without what is compiled for tests only.
 #[derive(Debug, Default)]
-pub struct Module {
+pub(crate) struct Module {
     /// Modules with a file of their own.
-    pub children: Vec<String>,
+    pub(crate) children: Vec<String>,
     /// Modules within this file.
-    pub inline: Vec<(String, Module)>,
+    pub(crate) inline: Vec<(String, Module)>,
     /// Names of its items.
-    pub items: BTreeSet<String>,
+    pub(crate) items: BTreeSet<String>,
     /// Names of its macros, which are items too.
-    pub macros: BTreeSet<String>,
+    pub(crate) macros: BTreeSet<String>,
     /// Names of the traits that it implements for its types.
-    pub implements: BTreeSet<String>,
+    pub(crate) implements: BTreeSet<String>,
     /// What its `use` declarations import.
-    pub uses: Vec<Use>,
+    pub(crate) uses: Vec<Use>,
     /// Paths of at least two parts that its code names, and single names.
-    pub paths: Vec<Path>,
+    pub(crate) paths: Vec<Path>,
 }
 
 /// One branch of a `use` tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Use {
-    pub path: Vec<String>,
+pub(crate) struct Use {
+    pub(crate) path: Vec<String>,
     /// The name that it gets here; `*` for all.
-    pub alias: String,
+    pub(crate) alias: String,
     /// It is exported too.
-    pub public: bool,
-    pub line: usize,
+    pub(crate) public: bool,
+    pub(crate) line: usize,
 }
 
 /// A path in the code.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Path {
-    pub path: Vec<String>,
-    pub line: usize,
+pub(crate) struct Path {
+    pub(crate) path: Vec<String>,
+    pub(crate) line: usize,
 }
 
 /// Reads a file.
-pub fn module(file: &str) -> Module {
+pub(crate) fn module(file: &str) -> Module {
     let code: Vec<_> =
         tokens(file).into_iter().filter(|token| token.kind != Kind::Comment).collect();
     read(&without_tests(&code))
 }
 
 /// Leaves out items with an attribute `cfg` that names `test` or `testing`.
-pub fn without_tests(code: &[Token]) -> Vec<Token> {
+pub(crate) fn without_tests(code: &[Token]) -> Vec<Token> {
     let mut kept = Vec::new();
     let mut at = 0;
     while at < code.len() {
@@ -172,7 +172,7 @@ fn path(code: &[Token], at: usize) -> usize {
 }
 
 /// The branches of a `use` tree, each with the name that it gets.
-pub fn branches(tree: &[Token]) -> Vec<(Vec<String>, String)> {
+pub(crate) fn branches(tree: &[Token]) -> Vec<(Vec<String>, String)> {
     let brace = tree.iter().position(|token| token.text == "{");
     if let Some(brace) = brace {
         let before: Vec<_> = words(&tree[..brace]);

@@ -6,9 +6,9 @@ use crate::syntax::{self, Module, Use};
 
 /// One package of the workspace.
 #[derive(Debug, Default)]
-pub struct Package {
+pub(crate) struct Package {
     /// Its folder in the repository.
-    pub folder: String,
+    pub(crate) folder: String,
     modules: BTreeMap<Vec<String>, Placed>,
 }
 
@@ -20,24 +20,28 @@ struct Placed {
 
 /// A file takes an item of another file of its package.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Import {
-    pub from: String,
-    pub to: String,
-    pub item: String,
-    pub line: usize,
+pub(crate) struct Import {
+    pub(crate) from: String,
+    pub(crate) to: String,
+    pub(crate) item: String,
+    pub(crate) line: usize,
 }
 
 /// A path as the code has it, with imports expanded: `kube::Api`, `std::time::Instant`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Named {
-    pub file: String,
-    pub path: Vec<String>,
-    pub line: usize,
+pub(crate) struct Named {
+    pub(crate) file: String,
+    pub(crate) path: Vec<String>,
+    pub(crate) line: usize,
 }
 
 impl Package {
     /// Reads the modules from each of `roots` on; `file` has the text of a path in the repository.
-    pub fn read(folder: &str, roots: &[&str], file: &dyn Fn(&str) -> Option<String>) -> Self {
+    pub(crate) fn read(
+        folder: &str,
+        roots: &[&str],
+        file: &dyn Fn(&str) -> Option<String>,
+    ) -> Self {
         let mut package = Self { folder: folder.to_owned(), ..Self::default() };
         for root in roots {
             let path = format!("{folder}/src/{root}");
@@ -80,13 +84,13 @@ impl Package {
     }
 
     /// Files that implement this trait for a type.
-    pub fn implementing(&self, name: &str) -> BTreeSet<&str> {
+    pub(crate) fn implementing(&self, name: &str) -> BTreeSet<&str> {
         let placed = self.modules.values().filter(|placed| placed.module.implements.contains(name));
         placed.map(|placed| placed.file.as_str()).collect()
     }
 
     /// What files take of each other, by where it is defined.
-    pub fn imports(&self) -> Vec<Import> {
+    pub(crate) fn imports(&self) -> Vec<Import> {
         let mut imports = BTreeMap::new();
         for (name, placed) in &self.modules {
             let paths = placed.module.paths.iter().map(|path| (&path.path, path.line));
@@ -103,7 +107,7 @@ impl Package {
     }
 
     /// All paths, with imports expanded.
-    pub fn paths(&self) -> Vec<Named> {
+    pub(crate) fn paths(&self) -> Vec<Named> {
         let mut all = Vec::new();
         for placed in self.modules.values() {
             let module = &placed.module;

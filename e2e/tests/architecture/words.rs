@@ -40,7 +40,7 @@ const WORDS: [(&[&str], &str); 16] = [
 ];
 
 /// Words of the list, wherever people read.
-pub fn check(file: &str, passages: &[Passage]) -> Vec<Finding> {
+pub(crate) fn check(file: &str, passages: &[Passage]) -> Vec<Finding> {
     let split = |form: &'static str| form.split('_').collect::<Vec<_>>();
     let forms =
         WORDS.iter().flat_map(|(forms, instead)| forms.iter().map(move |form| (form, instead)));
