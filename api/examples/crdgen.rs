@@ -1,5 +1,5 @@
-//! Writes the `CustomResourceDefinitions` under `charts/`; with `--check` it only says which files
-//! are stale, and fails if any is.
+//! Writes the `CustomResourceDefinitions` under `charts/`; with `--check` it only lists stale files,
+//! and fails if there are any.
 //!
 //! An example rather than a binary, so that YAML stays out of what the agents depend on.
 

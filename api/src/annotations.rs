@@ -54,5 +54,5 @@ pub const TRACEPARENT: &str = "networking.fleet.azure.com/traceparent";
 
 /// On a Service: name of the secondary network on which its endpoints are, in place of the cluster's.
 pub const ENDPOINT_NETWORK: &str = "networking.fleet.azure.com/endpoint-network";
-/// On a Pod: its networks and its addresses on them, written by whoever attached it.
+/// On a Pod: its networks and its addresses on them, written by the network plugin.
 pub const NETWORK_STATUS: &str = "k8s.v1.cni.cncf.io/network-status";

@@ -21,7 +21,7 @@ pub const UNKNOWN: &str = "Unknown";
 
 /// Reasons, named after the condition and status they explain.
 pub mod reasons {
-    /// ServiceExport `Valid=True`: exportable, or withdrawn by weight 0 (the message tells).
+    /// ServiceExport `Valid=True`: exportable, or withdrawn by weight 0 (see the message).
     pub const SERVICE_IS_VALID: &str = "ServiceIsValid";
     /// ServiceExport `Valid=False`: the Service is absent or terminating.
     pub const SERVICE_NOT_FOUND: &str = "ServiceNotFound";
@@ -47,7 +47,7 @@ pub mod reasons {
 
     /// MultiClusterService `Valid=True`: resolved, derived Service in place.
     pub const FOUND_SERVICE_IMPORT: &str = "FoundServiceImport";
-    /// MultiClusterService `Valid=Unknown`: no exporter yet, or somebody else holds the import.
+    /// MultiClusterService `Valid=Unknown`: no exporter yet, or the import is held elsewhere.
     pub const UNKNOWN_SERVICE_IMPORT: &str = "UnknownServiceImport";
 
     /// Agent `Joined=True`.

@@ -21,17 +21,17 @@ pub const NO_SERVICE_EXPORT_CONFLICT_FOUND: &str = "NoServiceExportConflictFound
 pub const FOUND_VALID_SERVICE: &str = "FoundValidService";
 /// Normal on a MultiClusterService or hub ServiceImport: its status was written.
 pub const SUCCESSFUL_UPDATE_STATUS: &str = "SuccessfulUpdateStatus";
-/// Normal on a MultiClusterService: it let go of its import.
+/// Normal on a MultiClusterService: it released its import.
 pub const UNIMPORTED_SERVICE: &str = "UnimportedService";
 
-/// Normal on a hub ServiceImport: nobody exports it any more.
+/// Normal on a hub ServiceImport: no cluster exports it any more.
 pub const NO_EXPORTED_SERVICE: &str = "NoExportedService";
 
-/// Warning on a MultiClusterService: its `derived-service` label was changed by somebody else and
+/// Warning on a MultiClusterService: its `derived-service` label was changed by another party and
 /// is rewritten.
 pub const DERIVED_SERVICE_LABEL_REWRITTEN: &str = "DerivedServiceLabelRewritten";
-/// Warning on a MultiClusterService: a Service whose labels say that it was derived for it bears the uid
-/// of another.
+/// Warning on a MultiClusterService: a Service whose labels name it as its origin bears the uid of
+/// another.
 pub const DERIVED_SERVICE_NOT_OURS: &str = "DerivedServiceNotOurs";
 /// Warning on a ServiceExport, MultiClusterService or InternalServiceExport: the agent cannot read what
 /// it needs for it.
@@ -44,7 +44,7 @@ pub const WRITE_REFUSED: &str = "WriteRefused";
 pub const IMPORTS_KEPT: &str = "ImportsKept";
 /// Warning on a MultiClusterService: nothing is imported into its namespace.
 pub const IMPORT_REFUSED: &str = "ImportRefused";
-/// Warning on a MultiClusterService: its ServiceImport exists and belongs to somebody else.
+/// Warning on a MultiClusterService: its ServiceImport exists and belongs to another owner.
 pub const SERVICE_IMPORT_NOT_OURS: &str = "ServiceImportNotOurs";
 /// Warning on a MultiClusterService: the namespace of derived Services cannot take any.
 pub const SYSTEM_NAMESPACE_UNAVAILABLE: &str = "SystemNamespaceUnavailable";
@@ -54,10 +54,10 @@ pub const NO_FREE_NAME: &str = "NoFreeName";
 pub const MEMBER_LEFT: &str = "MemberLeft";
 /// Warning on an object whose reference cannot be read or contradicts where the object is.
 pub const REFERENCE_REFUSED: &str = "ReferenceRefused";
-/// Warning on a `MemberCluster`: it was deleted and has not left in time; the hub let go of what its
-/// agent held.
+/// Warning on a `MemberCluster`: it was deleted and has not left in time; the hub agent removed its
+/// finalizers.
 pub const MEMBER_FORCE_DELETED: &str = "MemberForceDeleted";
-/// Warning on an `InternalMemberCluster`: its networking agents have not been heard of for too long.
+/// Warning on an `InternalMemberCluster`: its networking agents have not sent a heartbeat for too long.
 pub const MEMBER_SILENT: &str = "MemberSilent";
 /// Warning on an `EndpointSliceExport`: another slice of its name is distributed already.
 pub const NAME_TAKEN: &str = "NameTaken";
@@ -66,7 +66,7 @@ pub const LEFT_TO_LINKERD: &str = "LeftToLinkerd";
 /// Warning on a Service or ServiceExport: pods without an address on the network that the Service
 /// asks for.
 pub const ENDPOINTS_OFF_NETWORK: &str = "EndpointsOffNetwork";
-/// Warning on a Service, as the built-in controller says it: some endpoints could not be made.
+/// Warning on a Service, with the words of the built-in controller: some endpoints could not be made.
 pub const FAILED_TO_UPDATE_ENDPOINT_SLICES: &str = "FailedToUpdateEndpointSlices";
 /// Normal on a ServiceExport: all pods are on the network that the Service asks for.
 pub const ENDPOINTS_ON_NETWORK: &str = "EndpointsOnNetwork";

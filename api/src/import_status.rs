@@ -60,7 +60,7 @@ pub struct ServiceImportStatus {
 }
 
 impl ServiceImportStatus {
-    /// Whether nothing is said: unresolved, or not granted.
+    /// Whether it is empty: unresolved, or not granted.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }

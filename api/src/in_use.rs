@@ -14,7 +14,7 @@ pub struct ServiceInUseBy {
 
 /// The annotation has a value, but not one that lists members.
 ///
-/// The Go agents overwrite such a value; distribution must not take it for "nobody imports".
+/// The Go agents overwrite such a value; distribution must not take it for an empty list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnreadableInUse;
 
@@ -29,7 +29,7 @@ impl std::error::Error for UnreadableInUse {}
 impl ServiceInUseBy {
     const KEY: &str = "MemberClusters";
 
-    /// Reads the annotation. Absent, empty, `null` and `{}` all mean that nobody imports.
+    /// Reads the annotation. Absent, empty, `null` and `{}` all mean that no cluster imports.
     ///
     /// Like the Go agents' decoder it ignores other keys and the case of the one key it knows.
     pub fn parse(annotation: Option<&str>) -> Result<Self, UnreadableInUse> {
@@ -48,7 +48,7 @@ impl ServiceInUseBy {
         Ok(Self { member_clusters: members.unwrap_or_default() })
     }
 
-    /// Whether nobody imports: then the annotation is removed rather than written.
+    /// Whether no cluster imports: then the annotation is removed rather than written.
     pub fn is_empty(&self) -> bool {
         self.member_clusters.is_empty()
     }

@@ -25,8 +25,8 @@ pub const MANAGED_BY_EXTERNAL_WORKLOADS: &str =
 pub const MANAGED_BY_LINKERD: &str = "linkerd-external-workloads-controller";
 /// Value of [`MANAGED_BY`] on EndpointSlices with addresses on a secondary network.
 pub const MANAGED_BY_NETWORK: &str = "endpoint-network-controller.networking.fleet.azure.com";
-/// On those, in place of [`SERVICE_NAME`]: they are for other clusters, and whoever balances traffic
-/// in this one must not find them.
+/// On those, in place of [`SERVICE_NAME`]: they are for other clusters, and proxies of this one must
+/// not find them.
 pub const NETWORK_SERVICE: &str = "networking.fleet.azure.com/endpoint-network-of";
 
 /// The Service that an EndpointSlice with these labels backs, in the slice's namespace.

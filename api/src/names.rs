@@ -77,7 +77,7 @@ pub fn slice_export_candidates(
 /// Names for the EndpointSlices that an agent makes of what one incarnation of a Service selects, in order. There
 /// is always another one: a Service may have any number of slices.
 ///
-/// Whoever plans on an old view finds the name of its next slice taken, rather than making a second one.
+/// An agent that plans on a stale view finds the name of its next slice taken, rather than creating a second one.
 pub fn made_slice_candidates(
     prefix: &str,
     service_uid: &str,

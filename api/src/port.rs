@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
     Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 pub enum Protocol {
-    /// TCP, also where nothing is said.
+    /// TCP, the default.
     #[default]
     #[serde(rename = "TCP")]
     Tcp,

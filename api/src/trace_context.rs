@@ -11,7 +11,7 @@ pub struct TraceContext {
     pub trace_id: NonZeroU128,
     /// The span in it that led to this.
     pub span_id: NonZeroU64,
-    /// Whether whoever began the trace records it.
+    /// Whether the process that began the trace records it.
     pub sampled: bool,
 }
 

@@ -76,7 +76,7 @@ pub struct WorkloadIp {
 /// What is known of a machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ExternalWorkloadStatus {
-    /// `Ready` says whether it takes traffic.
+    /// `Ready`: whether it takes traffic.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<WorkloadCondition>,
 }

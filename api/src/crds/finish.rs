@@ -13,7 +13,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
 };
 
 /// Kinds whose status subresource is on although they have no status: the Go agents' definition
-/// has it so, and switching it off would be a change to whoever applies both.
+/// has it so, and switching it off would be a change where both definitions are applied.
 const STATUS_WITHOUT_PROPERTY: [&str; 1] = ["EndpointSliceExport"];
 
 /// Pattern of `type` of a condition, and of the error of a load balancer's port.

@@ -2,7 +2,7 @@
 //!
 //! Deliberate differences to the original's definitions:
 //! - The two Traffic Manager kinds are not here: they program a cloud's DNS from the hub.
-//! - `spec` of an `InternalServiceExport` is required; nobody ever made one without.
+//! - `spec` of an `InternalServiceExport` is required; no agent ever created one without.
 //! - An int-or-string is marked as one, without the redundant alternatives beside the mark.
 //! - `apiVersion`, `kind` and `metadata` are not listed: the API server knows them.
 //! - External workloads have the version alone that is stored.

@@ -22,7 +22,7 @@ use serde_json::Value;
     status = "InternalMemberClusterStatus",
     derive = "PartialEq",
     derive = "Default",
-    doc = "Tells the agents of a member cluster whether it is in the fleet, and takes their reports.",
+    doc = "States whether a member cluster is in the fleet, and takes its agents' reports.",
     printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp")
 )]
 #[serde(rename_all = "camelCase")]
@@ -62,7 +62,7 @@ pub enum ClusterState {
     Join,
     /// Clean up and report when done.
     Leave,
-    /// A wish this version does not know; to be ignored.
+    /// A state that this version does not know; ignored.
     #[serde(untagged)]
     Other(String),
 }

@@ -1,4 +1,4 @@
-//! `InternalServiceImport`: a member's wish to import, as it arrives on the hub.
+//! `InternalServiceImport`: a member's request to import, as it arrives on the hub.
 
 use kube::CustomResource;
 use schemars::JsonSchema;
@@ -21,7 +21,7 @@ use crate::{ExportedObjectReference, ServiceImportStatus};
     status = "ServiceImportStatus",
     derive = "PartialEq",
     derive = "Default",
-    doc = "Carries the wish to import a Service from a member cluster to the hub, and the answer back."
+    doc = "Carries the request to import a Service from a member cluster to the hub, and the answer back."
 )]
 #[serde(rename_all = "camelCase")]
 pub struct InternalServiceImportSpec {

@@ -1,4 +1,4 @@
-//! MultiClusterService: a user's wish to use a Service of the fleet in this cluster.
+//! MultiClusterService: a user's request to use a Service of the fleet in this cluster.
 
 use k8s_openapi::api::core::v1::LoadBalancerStatus;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;

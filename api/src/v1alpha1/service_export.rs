@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ServiceExportStatus;
 
-/// What a ServiceExport says beside its name: nothing.
+/// Fields of a ServiceExport beside metadata and status: none.
 #[derive(
     CustomResource, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema,
 )]

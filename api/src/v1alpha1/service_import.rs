@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ServiceImportStatus;
 
-/// What a ServiceImport says beside its name: nothing.
+/// Fields of a ServiceImport beside metadata and status: none.
 #[derive(
     CustomResource, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema,
 )]

@@ -43,7 +43,7 @@ impl<S: Snapshot> Accumulator<S> {
     /// They end when `token` is cancelled.
     ///
     /// # Panics
-    /// If the settings cannot work; [`Config::validate`] tells beforehand.
+    /// If the settings cannot work; [`Config::validate`] checks them beforehand.
     pub fn start(
         config: Config,
         sources: SourceSet,
@@ -88,7 +88,7 @@ impl<S: Snapshot> Accumulator<S> {
     }
 
     /// A consumer that starts when all of `required` have listed once (or are optional and not
-    /// served), and is told of every change.
+    /// served), and receives every change.
     pub fn cursor(&self, required: SourceSet) -> Cursor<S> {
         self.cursor_over(required, S::all())
     }

@@ -101,7 +101,10 @@ impl MassDeletionLimits {
     }
 
     /// Whether `lost` of `total` objects are too many to believe at once.
-    #[allow(clippy::cast_precision_loss, reason = "a limit; nobody has 2^52 objects of a kind")]
+    #[allow(
+        clippy::cast_precision_loss,
+        reason = "a limit; no API server has 2^52 objects of a kind"
+    )]
     pub fn exceeded_by(&self, lost: usize, total: usize) -> bool {
         self.fraction > 0.0 && lost > self.floor && lost as f64 > self.fraction * total as f64
     }

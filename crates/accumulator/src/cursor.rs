@@ -12,7 +12,7 @@ use crate::time::now;
 use crate::{AnyView, Change, Snapshot, SourceSet, Tracked, View, diff};
 
 /// Reads the snapshots of one consumer in steps. Cursors are independent of each other, and a slow
-/// one holds up nobody: when it returns it finds the newest snapshot, and the exact difference to
+/// one delays no other: when it returns it finds the newest snapshot, and the exact difference to
 /// what it had.
 pub struct Cursor<S> {
     published: watch::Receiver<Published<S>>,

@@ -4,7 +4,7 @@ use fleet_api::{ObjectName, ResourceKind};
 
 use crate::{ClusterId, Lookup, ResourceVersion, Snapshot, Uid};
 
-/// Something that a snapshot is going to show: usually what an answer to a write said.
+/// Something that a snapshot is going to show: usually the answer to a write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Expectation {
     /// Cluster of the object.

@@ -14,7 +14,7 @@
 //!   is one batch; there is no timer on the way.
 //! - A [`Cursor`] compares what its consumer had with what is there now. That costs what changed,
 //!   and collapses exactly: what was added and removed in between was never there.
-//! - "Empty", "forbidden", "not served" and "not heard of for a while" are different
+//! - "Empty", "forbidden", "not served" and "stale" are different
 //!   [`SourceState`]s, visible in the snapshot.
 
 mod accumulator;

@@ -14,7 +14,7 @@ use prometheus::{
 use crate::time::now;
 use crate::{SourceInfo, SourceState};
 
-/// Takes collectors: a registry, or whoever lists what there is.
+/// Takes collectors: a registry, or a test that lists all metrics.
 pub trait Register {
     /// Takes one.
     ///
@@ -53,7 +53,7 @@ fn histogram(name: &str, help: &str, buckets: Vec<f64>) -> Histogram {
 /// Why a snapshot was published.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Reason {
-    /// Versions only; nobody is woken.
+    /// Versions only; no consumer is woken.
     Version,
     /// Objects changed.
     Content,
@@ -283,7 +283,7 @@ impl SourceMetrics {
     }
 }
 
-/// Computes the ages when somebody looks.
+/// Computes the ages at scrape time.
 struct Ages {
     gauges: GaugeVec,
     sources: Vec<SourceMetrics>,

@@ -47,10 +47,10 @@ impl Arrival {
     }
 }
 
-/// Somebody who waits for own writes to come back.
+/// A task that waits for its own writes to come back.
 pub(crate) struct Wait {
     pub(crate) expectations: Vec<Expectation>,
-    /// Completed when all are met; dropped by who gave up.
+    /// Completed when all are met; dropped when the task gives up.
     pub(crate) done: oneshot::Sender<()>,
 }
 

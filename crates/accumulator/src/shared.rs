@@ -15,12 +15,12 @@ use parking_lot::Mutex;
 /// Names, label keys, finalizers.
 static TEXTS: LazyLock<Mutex<Shared<str>>> = LazyLock::new(Mutex::default);
 
-/// The text, in one allocation with whoever else holds it.
+/// The text, in one allocation with all other holders.
 pub fn shared_text(text: &str) -> Arc<str> {
     TEXTS.lock().get(&text, text)
 }
 
-/// The text, in one allocation with a name, label key or finalizer that says the same, if there is one.
+/// The text, in one allocation with a name, label key or finalizer of the same text, if there is one.
 pub(crate) fn known_text(text: &str) -> Arc<str> {
     TEXTS.lock().find(&text, text).unwrap_or_else(|| text.into())
 }
@@ -30,10 +30,10 @@ pub fn shared_name(name: &ObjectName) -> ObjectName {
     ObjectName { namespace: shared_text(&name.namespace), name: shared_text(&name.name) }
 }
 
-/// Values that are kept once for all who hold them. What nobody holds any more is forgotten.
+/// Values that are kept once for all holders. A value without holders is dropped.
 pub struct Shared<V: ?Sized> {
     known: HashMap<u64, Weak<V>, FixedState>,
-    /// How many there may be before those that nobody holds are looked for.
+    /// How many there may be before those without holders are looked for.
     sweep_at: usize,
 }
 

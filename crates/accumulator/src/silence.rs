@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use crate::{ClusterId, Snapshot, SourceSet, SourceState};
 
-/// One sentence for each cluster from which none of its sources in `asked` has heard for `limit`.
+/// One sentence for each cluster from which none of its sources in `asked` has received anything for `limit`.
 pub(crate) fn silent<S: Snapshot>(
     snapshot: &S,
     asked: SourceSet,

@@ -30,7 +30,7 @@ pub enum SourceState {
         since: Instant,
         /// `list` or `watch`.
         verb: &'static str,
-        /// What the API server said.
+        /// Message of the API server.
         message: Arc<str>,
     },
     /// The API server does not serve the kind. Not the same as empty.

@@ -80,7 +80,7 @@ impl<T: Tracked> View<T> {
         self.records.len()
     }
 
-    /// Whether there is no object. Says nothing about the cluster unless
+    /// Whether there is no object. Means nothing for the cluster unless
     /// [`bootstrapped`](Self::bootstrapped).
     pub fn is_empty(&self) -> bool {
         self.records.is_empty()

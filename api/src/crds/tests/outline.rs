@@ -57,7 +57,7 @@ pub(super) fn outline(root: &JSONSchemaProps) -> Vec<String> {
     lines
 }
 
-/// Paths of properties that `kubectl explain` would have nothing to say about.
+/// Paths of properties that `kubectl explain` would have no text for.
 pub(super) fn without_description(root: &JSONSchemaProps) -> Vec<String> {
     let mut silent = Vec::new();
     for (name, property) in root.properties.iter().flatten() {
@@ -105,7 +105,7 @@ fn items(schema: &JSONSchemaProps) -> Option<&JSONSchemaProps> {
     }
 }
 
-/// Everything a schema says but descriptions and what is below. Panics at what no kind may have.
+/// Everything in a schema but descriptions and what is below. Panics at what no kind may have.
 fn describe(schema: &JSONSchemaProps) -> String {
     assert!(schema.any_of.is_none() && schema.one_of.is_none() && schema.nullable.is_none());
     assert!(schema.additional_properties.is_none() && schema.title.is_none());

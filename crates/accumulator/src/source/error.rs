@@ -89,7 +89,7 @@ impl From<kube::Error> for Failure {
 }
 
 /// The text of an error and of what caused it: of a refused connection or certificate the error
-/// itself says "client error (Connect)" only.
+/// itself contains "client error (Connect)" only.
 fn describe(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();

@@ -5,7 +5,7 @@ use futures::stream::BoxStream;
 use kube::runtime::watcher;
 use prometheus::Histogram;
 
-/// What discovery says of a kind.
+/// How discovery lists a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Discovered {
     /// It is served and objects can be created.
@@ -25,12 +25,12 @@ pub enum WatchItem<W> {
     /// `watcher` replaces a silent watch without a word, so that an API server which has fallen
     /// silent would go unnoticed until some timeout of the new connection.
     Requested,
-    /// The API server has accepted a watch. `watcher` does not tell, and a quiet kind would look
+    /// The API server has accepted a watch. `watcher` does not report it, and a quiet kind would look
     /// broken for as long as nothing changes.
     WatchStarted,
 }
 
-/// What one source hears.
+/// What one source receives.
 pub type Events<W> = BoxStream<'static, WatchItem<W>>;
 
 /// How a source wants to be read.

@@ -182,7 +182,7 @@ fn eavesdrop(client: &Client) -> (Client, mpsc::UnboundedReceiver<Notice>) {
         async move {
             let query = request.uri().query().unwrap_or_default();
             let is_watch = query.split('&').any(|pair| pair == "watch=true");
-            // Nobody listens any more: then nobody reads the answer either.
+            // Without a receiver, the answer is not read either.
             let _ = sender.send(Notice::Requested);
             let answer = tokio::time::timeout(ANSWER_WITHIN, client.send(request)).await;
             let response = answer.map_err(|_| {

@@ -121,12 +121,12 @@ impl<T: Tracked> Machine<T> {
         ours && self.guard.count(uid, gone, self.view.len(), now)
     }
 
-    /// Discovery says that the kind is well: deletions are believed for a while.
+    /// Discovery lists the kind: deletions are believed for a while.
     pub(crate) fn release(&mut self, now: Instant) {
         self.guard.release(now);
     }
 
-    /// Discovery says that the kind is not served. The content stays as it is.
+    /// Discovery does not list the kind. The content stays as it is.
     pub(crate) fn missing(&mut self, now: Instant) -> Command {
         self.forget_list();
         self.failing = None;
@@ -259,7 +259,7 @@ impl<T: Tracked> Machine<T> {
         self.dirty = true;
     }
 
-    /// Changes the state and tells of it once.
+    /// Changes the state and publishes it once.
     pub(super) fn enter(&mut self, state: SourceState) {
         if self.view.state == state {
             return;

@@ -27,7 +27,7 @@ const WELL_AFTER: Duration = Duration::from_secs(10);
 const RESUME_AFTER: Duration = Duration::from_millis(20);
 /// How long discovery may take.
 const ASK_WITHIN: Duration = Duration::from_secs(10);
-/// How long the question which cluster this is may hold up the first list.
+/// How long the question which cluster this is may delay the first list.
 const IDENTIFY_WITHIN: Duration = Duration::from_secs(2);
 /// How long a list may make no progress.
 const LIST_WITHIN: Duration = Duration::from_mins(1);
@@ -125,7 +125,7 @@ impl<S: 'static, T: Tracked> Task<S, T> {
             Command::Confirm => {
                 let (cluster, kind) = (self.info.cluster.as_str(), self.info.kind.kind);
                 let object_count = self.machine.view().len();
-                tracing::warn!(cluster, kind, object_count, "Many objects vanished at once");
+                tracing::warn!(cluster, kind, object_count, "Many objects disappeared at once");
                 tokio::time::sleep(self.config.mass_deletion.confirm_after).await;
             }
             Command::Recheck => self.await_served().await?,
@@ -156,7 +156,7 @@ impl<S: 'static, T: Tracked> Task<S, T> {
                     }
                     return Ok(Command::Relist);
                 }
-                // Nobody tells of an event that was lost.
+                // No event reports that another one was lost.
                 () = at(is_live.then_some(relist_at)) => return Ok(Command::Relist),
                 () = at(list_by) => {
                     let seconds = LIST_WITHIN.as_secs();

@@ -30,7 +30,7 @@ fn summary(step: &SnapshotChange<World>) -> Vec<String> {
     step.diff(|world| &world.things).map(line).collect()
 }
 
-/// Does to `state` what a step says.
+/// Applies a change to `state`.
 fn fold(state: &mut BTreeMap<String, String>, step: &SnapshotChange<World>) {
     for change in step.diff(|world| &world.things) {
         match (change.old(), change.new()) {

@@ -1,4 +1,4 @@
-//! Many objects that vanish at once.
+//! Many objects that disappear at once.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;

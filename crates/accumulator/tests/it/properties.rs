@@ -52,7 +52,7 @@ struct Cluster {
 }
 
 impl Cluster {
-    /// Does it, and tells of it unless nobody listens.
+    /// Does it, and sends the event if there is a watch.
     fn act(&mut self, act: &Act, tap: Option<&Tap>) {
         let name = |object: u8| format!("thing-{object:02}");
         self.version += 1;

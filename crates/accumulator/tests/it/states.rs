@@ -238,7 +238,7 @@ async fn a_refused_watch_is_not_live_though_the_list_works() {
     for version in 10..13 {
         let tap = rig.things.tap().await;
         tap.list([thing("a", "1", version, &version.to_string())]);
-        // The list counts, but nobody would hear of a change after it.
+        // The list counts, but no change after it would arrive.
         let text = version.to_string();
         let world = rig.until(|world| record(&world.things, "a").text == text).await;
         assert_eq!(state(&world, World::things()), "forbidden");

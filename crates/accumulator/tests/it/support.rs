@@ -226,7 +226,7 @@ impl Rig {
                 }
                 tokio::task::yield_now().await;
             }
-            // Somebody waits for a timer: time goes on only if everybody does.
+            // A task waits for a timer: time goes on only if all tasks do.
             tokio::time::sleep(pause).await;
             pause = (pause * 2).min(Duration::from_millis(250));
         }
