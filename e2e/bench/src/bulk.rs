@@ -12,7 +12,7 @@ use kube::{Api, Client};
 use serde_json::{Value, json};
 
 use super::arrivals::{Arrival, STATIONS, Station, Way};
-use super::road::{EXPORTER, IMPORTER, Road};
+use super::change_path::{ChangePath, EXPORTER, IMPORTER};
 use super::scrape::Scrape;
 use super::slice::{Slice, send};
 use fleet_testbed::agents::Agents;
@@ -52,11 +52,11 @@ pub(super) struct Services {
 
 impl Services {
     /// Makes them; nothing is exported yet.
-    pub(super) async fn make(road: &Road, namespace: &str, count: usize) -> Result<Self> {
+    pub(super) async fn make(path: &ChangePath, namespace: &str, count: usize) -> Result<Self> {
         let slices = futures::stream::iter(0..count)
             .map(async |number| {
                 let name = format!("service-{number}");
-                let slice = Slice::of_service(&road.exporter, namespace, &name).await?;
+                let slice = Slice::of_service(&path.exporter, namespace, &name).await?;
                 anyhow::Ok((name, slice))
             })
             .buffer_unordered(IN_FLIGHT)
@@ -68,17 +68,17 @@ impl Services {
     /// Import, change and withdrawal of all of them.
     pub(super) async fn round(
         &mut self,
-        road: &Road,
+        path: &ChangePath,
         fleet: &Fleet,
         agents: &Agents,
     ) -> Result<Round> {
         let mut round = Round::default();
         let idle = Scrape::read(fleet, agents).await?;
-        round.import = self.import(road).await?;
+        round.import = self.import(path).await?;
         let imported = Scrape::read(fleet, agents).await?;
-        (round.burst, round.burst_stations) = self.burst(road).await?;
+        (round.burst, round.burst_stations) = self.burst(path).await?;
         let changed = Scrape::read(fleet, agents).await?;
-        (round.withdraw, round.emptied) = self.withdraw(road, fleet).await?;
+        (round.withdraw, round.emptied) = self.withdraw(path, fleet).await?;
         let withdrawn = Scrape::read(fleet, agents).await?;
         round.work = vec![
             ("import", imported.since(&idle)),
@@ -92,11 +92,11 @@ impl Services {
         self.slices.iter().map(|(name, _)| name.clone()).collect()
     }
 
-    fn wishes(&self, road: &Road) -> [Wishes; 2] {
+    fn wishes(&self, path: &ChangePath) -> [Wishes; 2] {
         [
             Wishes {
                 api: api(
-                    road.exporter.clone(),
+                    path.exporter.clone(),
                     kinds::SERVICE_EXPORT,
                     Some(self.namespace.as_str()),
                 ),
@@ -105,7 +105,7 @@ impl Services {
             },
             Wishes {
                 api: api(
-                    road.importer.clone(),
+                    path.importer.clone(),
                     kinds::MULTI_CLUSTER_SERVICE,
                     Some(self.namespace.as_str()),
                 ),
@@ -116,12 +116,12 @@ impl Services {
     }
 
     /// Exports and imports all of them; how long until all are bound.
-    pub(super) async fn import(&self, road: &Road) -> Result<Duration> {
+    pub(super) async fn import(&self, path: &ChangePath) -> Result<Duration> {
         let names = self.names();
         let arrivals: Vec<Arrival> = (self.slices.iter())
-            .map(|(_, slice)| road.arrivals.expect(slice.address(), Station::Target))
+            .map(|(_, slice)| path.arrivals.expect(slice.address(), Station::Target))
             .collect();
-        let [exports, imports] = self.wishes(road);
+        let [exports, imports] = self.wishes(path);
         let begin = Instant::now();
         let ways = try_join_all(arrivals.into_iter().map(Arrival::wait));
         let (ways, (), ()) =
@@ -130,30 +130,33 @@ impl Services {
     }
 
     /// Exports all of them, and nobody imports them; returns when all are on the hub.
-    pub(super) async fn export(&self, road: &Road) -> Result<()> {
-        let [exports, _] = self.wishes(road);
+    pub(super) async fn export(&self, path: &ChangePath) -> Result<()> {
+        let [exports, _] = self.wishes(path);
         // Step by step: an arrival has a deadline of its own.
         for some in self.slices.chunks(EXPORTED_AT_ONCE) {
             let names: Vec<String> = some.iter().map(|(name, _)| name.clone()).collect();
             let arrivals = (some.iter())
-                .map(|(_, slice)| road.arrivals.expect(slice.address(), Station::Export).wait());
+                .map(|(_, slice)| path.arrivals.expect(slice.address(), Station::Export).wait());
             futures::try_join!(try_join_all(arrivals), exports.create(&names))?;
         }
         Ok(())
     }
 
     /// Changes all of them; how long until all changes have arrived, also at each station.
-    pub(super) async fn burst(&mut self, road: &Road) -> Result<(Duration, [Duration; STATIONS])> {
+    pub(super) async fn burst(
+        &mut self,
+        path: &ChangePath,
+    ) -> Result<(Duration, [Duration; STATIONS])> {
         let mut requests = Vec::new();
         let mut arrivals = Vec::new();
         for (_, slice) in &mut self.slices {
             let (request, address) = slice.next_change()?;
-            arrivals.push(road.arrivals.expect(&address, Station::Target));
+            arrivals.push(path.arrivals.expect(&address, Station::Target));
             requests.push(request);
         }
         let begin = Instant::now();
         let changes = futures::stream::iter(requests)
-            .map(|request| send(&road.exporter, request))
+            .map(|request| send(&path.exporter, request))
             .buffer_unordered(IN_FLIGHT)
             .try_collect::<Vec<()>>();
         let ways = try_join_all(arrivals.into_iter().map(Arrival::wait));
@@ -166,17 +169,17 @@ impl Services {
         Ok((last(&ways, Station::Target, begin)?, stations))
     }
 
-    async fn withdraw(&self, road: &Road, fleet: &Fleet) -> Result<(Duration, Emptied)> {
+    async fn withdraw(&self, path: &ChangePath, fleet: &Fleet) -> Result<(Duration, Emptied)> {
         let names = self.names();
-        let [exports, imports] = self.wishes(road);
-        let places = places(road, fleet, &self.namespace);
+        let [exports, imports] = self.wishes(path);
+        let places = places(path, fleet, &self.namespace);
         let begin = Instant::now();
         let deletions = async {
             futures::try_join!(exports.delete(&names), imports.delete(&names))?;
             let emptied = nothing_left(&places, begin).await?;
             anyhow::Ok((begin.elapsed(), emptied))
         };
-        let mut imported = road.imported.clone();
+        let mut imported = path.imported.clone();
         let endpoints = async {
             imported.wait_for(|&count| count == 0).await.context("the watch has ended")?;
             anyhow::Ok(begin.elapsed())
@@ -245,26 +248,26 @@ struct Place {
     labels: Option<String>,
 }
 
-fn places(road: &Road, fleet: &Fleet, namespace: &str) -> Vec<Place> {
+fn places(path: &ChangePath, fleet: &Fleet, namespace: &str) -> Vec<Place> {
     let place = |client: &Client, kind: ResourceKind, namespace: &str| Place {
         api: api(client.clone(), kind, Some(namespace)),
         what: format!("{}/{}", namespace.strip_prefix("fleet-").unwrap_or(namespace), kind.plural),
         labels: None,
     };
     let of_member = |position| member_namespace(fleet.member(position).name());
-    let mut slices = place(&road.importer, kinds::ENDPOINT_SLICE, SYSTEM_NAMESPACE);
+    let mut slices = place(&path.importer, kinds::ENDPOINT_SLICE, SYSTEM_NAMESPACE);
     slices.labels = Some(format!("{}={}", labels::MANAGED_BY, labels::MANAGED_BY_IMPORT));
     vec![
         slices,
-        place(&road.importer, kinds::SERVICE, SYSTEM_NAMESPACE),
-        place(&road.importer, kinds::SERVICE_IMPORT, namespace),
-        place(&road.importer, kinds::MULTI_CLUSTER_SERVICE, namespace),
-        place(&road.hub, kinds::ENDPOINT_SLICE_IMPORT, &of_member(IMPORTER)),
-        place(&road.hub, kinds::INTERNAL_SERVICE_IMPORT, &of_member(IMPORTER)),
-        place(&road.hub, kinds::ENDPOINT_SLICE_EXPORT, &of_member(EXPORTER)),
-        place(&road.hub, kinds::INTERNAL_SERVICE_EXPORT, &of_member(EXPORTER)),
-        place(&road.hub, kinds::SERVICE_IMPORT, namespace),
-        place(&road.exporter, kinds::SERVICE_EXPORT, namespace),
+        place(&path.importer, kinds::SERVICE, SYSTEM_NAMESPACE),
+        place(&path.importer, kinds::SERVICE_IMPORT, namespace),
+        place(&path.importer, kinds::MULTI_CLUSTER_SERVICE, namespace),
+        place(&path.hub, kinds::ENDPOINT_SLICE_IMPORT, &of_member(IMPORTER)),
+        place(&path.hub, kinds::INTERNAL_SERVICE_IMPORT, &of_member(IMPORTER)),
+        place(&path.hub, kinds::ENDPOINT_SLICE_EXPORT, &of_member(EXPORTER)),
+        place(&path.hub, kinds::INTERNAL_SERVICE_EXPORT, &of_member(EXPORTER)),
+        place(&path.hub, kinds::SERVICE_IMPORT, namespace),
+        place(&path.exporter, kinds::SERVICE_EXPORT, namespace),
     ]
 }
 

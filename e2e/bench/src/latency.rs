@@ -8,8 +8,8 @@ use kube::Client;
 use tokio::time::MissedTickBehavior;
 
 use super::arrivals::{STATIONS, Station, Way};
+use super::change_path::{ChangePath, EXPORTER, IMPORTER};
 use super::relay;
-use super::road::{EXPORTER, IMPORTER, Road};
 use super::size::Noise;
 use super::slice::{Slice, send};
 use fleet_testbed::agents::{Agent, Agents};
@@ -99,25 +99,25 @@ impl Course {
     }
 
     /// One write and its watch event on the exporting member.
-    pub(super) async fn floor(road: &Road) -> Result<Self> {
-        let slice = Slice::alone(&road.exporter, relay::USER_NAMESPACE, "floor").await?;
+    pub(super) async fn floor(path: &ChangePath) -> Result<Self> {
+        let slice = Slice::alone(&path.exporter, relay::USER_NAMESPACE, "floor").await?;
         Self::new(slice, Station::Source)
     }
 
     /// The bare relays.
-    pub(super) async fn chain(road: &Road) -> Result<Self> {
-        let slice = Slice::alone(&road.exporter, relay::USER_NAMESPACE, relay::SLICE).await?;
+    pub(super) async fn chain(path: &ChangePath) -> Result<Self> {
+        let slice = Slice::alone(&path.exporter, relay::USER_NAMESPACE, relay::SLICE).await?;
         Self::new(slice, Station::Target)
     }
 
     /// The agents: exports and imports a new Service and waits until it is bound.
     pub(super) async fn steady(
-        road: &Road,
+        path: &ChangePath,
         fleet: &Fleet,
         (namespace, name): (&str, &str),
     ) -> Result<Self> {
-        let slice = Slice::of_service(&road.exporter, namespace, name).await?;
-        let arrival = road.arrivals.expect(slice.address(), Station::Target);
+        let slice = Slice::of_service(&path.exporter, namespace, name).await?;
+        let arrival = path.arrivals.expect(slice.address(), Station::Target);
         exchange::export(fleet.member(EXPORTER), namespace, name).await?;
         exchange::import(fleet.member(IMPORTER), namespace, name, name).await?;
         arrival.wait().await.context("the first import")?;
@@ -130,36 +130,36 @@ impl Course {
     }
 
     /// Changes that are not counted.
-    pub(super) async fn warm_up(&mut self, road: &Road) -> Result<()> {
+    pub(super) async fn warm_up(&mut self, path: &ChangePath) -> Result<()> {
         for _ in 0..WARM_UP {
-            self.change(road, false).await?;
+            self.change(path, false).await?;
         }
         Ok(())
     }
 
     /// Changes one after the other, each when the one before has arrived and everything is at rest again.
-    pub(super) async fn block(&mut self, road: &Road, changes: usize) -> Result<()> {
+    pub(super) async fn block(&mut self, path: &ChangePath, changes: usize) -> Result<()> {
         for _ in 0..changes {
-            self.change(road, true).await?;
+            self.change(path, true).await?;
         }
         Ok(())
     }
 
     /// Changes on and on, whether the changes have arrived or not.
-    pub(super) async fn change_every(&mut self, road: &Road, pause: Duration) -> Noise {
+    pub(super) async fn change_every(&mut self, path: &ChangePath, pause: Duration) -> Noise {
         let mut tick = tokio::time::interval(pause);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tick.tick().await;
             let (request, _) = self.slice.next_change()?;
-            send(&road.exporter, request).await?;
+            send(&path.exporter, request).await?;
         }
     }
 
-    async fn change(&mut self, road: &Road, counts: bool) -> Result<()> {
+    async fn change(&mut self, path: &ChangePath, counts: bool) -> Result<()> {
         let (request, address) = self.slice.next_change()?;
-        let arrival = road.arrivals.expect(&address, self.last);
-        let user: &Client = &road.exporter;
+        let arrival = path.arrivals.expect(&address, self.last);
+        let user: &Client = &path.exporter;
         let begin = Instant::now();
         let ((), way) = futures::try_join!(send(user, request), arrival.wait())?;
         if counts {
@@ -194,7 +194,7 @@ pub(super) struct Latency {
 
 /// Measures everything in turns; without agents only floor and chain.
 pub(super) async fn measure(
-    road: &Road,
+    path: &ChangePath,
     (mut floor, mut chain, mut steady): (Course, Course, Option<Course>),
     agents: Option<&Agents>,
     fleet: &Fleet,
@@ -203,17 +203,17 @@ pub(super) async fn measure(
     let everyone = agents.map(|_| fleet.agents()).unwrap_or_default();
     let mut used = vec![Duration::ZERO; everyone.len()];
     for course in [Some(&mut floor), Some(&mut chain), steady.as_mut()].into_iter().flatten() {
-        course.warm_up(road).await?;
+        course.warm_up(path).await?;
     }
     let mut left = samples;
     while left > 0 {
         let changes = left.min(BLOCK);
         left -= changes;
-        floor.block(road, changes.div_ceil(2)).await?;
-        chain.block(road, changes).await?;
+        floor.block(path, changes.div_ceil(2)).await?;
+        chain.block(path, changes).await?;
         if let (Some(steady), Some(agents)) = (&mut steady, agents) {
             let before = usage(agents, &everyone)?;
-            steady.block(road, changes).await?;
+            steady.block(path, changes).await?;
             for (used, (after, before)) in
                 used.iter_mut().zip(usage(agents, &everyone)?.into_iter().zip(before))
             {

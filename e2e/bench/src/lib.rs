@@ -10,6 +10,7 @@ mod access;
 mod arrivals;
 mod breakdown;
 mod bulk;
+mod change_path;
 mod flame;
 mod latency;
 mod mix;
@@ -17,11 +18,11 @@ mod policies;
 mod profile;
 mod relay;
 mod report;
-mod road;
+
 mod scrape;
 mod size;
 mod slice;
-mod telling;
+mod summary;
 mod watching;
 mod writes;
 
@@ -35,13 +36,14 @@ use clap::{Parser, ValueEnum};
 use tracing_subscriber::EnvFilter;
 
 use bulk::Services;
+use change_path::ChangePath;
 use fleet_testbed::agents::{AgentOptions, Agents};
 use fleet_testbed::fleet::Fleet;
+use fleet_testbed::helm::Helm;
 use fleet_testbed::{Options, Testbed};
 use latency::Course;
 use profile::Profile;
 use report::Report;
-use road::Road;
 use scrape::Scrape;
 
 const NAMESPACE: &str = "bench";
@@ -136,7 +138,7 @@ async fn run(command: &CommandLine) -> Result<()> {
     if command.wants(Part::Writes) {
         progress("Counting writes");
         let writes = writes::count(command.rounds()).await?;
-        telling::writes(&writes, &mut report);
+        summary::writes(&writes, &mut report);
     }
     report.notes.push(format!("load of the machine at the end: {}", load()));
     report.write(&command.report)?;
@@ -150,23 +152,27 @@ async fn run(command: &CommandLine) -> Result<()> {
 
 /// Everything that is timed, on one testbed without audit logs.
 async fn times(command: &CommandLine, report: &mut Report) -> Result<()> {
+    if command.wants(Part::Policies) {
+        // The policies are rendered in the middle of the run: a build there would disturb the measurements.
+        Helm::v4().await?;
+    }
     progress("Starting a hub and two members");
     let testbed = Testbed::start(Options::members(2).without_audit()).await?;
     testbed.user_namespace(NAMESPACE).await?;
-    let mut road = Road::build(&testbed).await?;
+    let mut path = ChangePath::build(&testbed).await?;
     let mut agents = None;
-    let mut result = with_agents(command, report, &testbed, &road, &mut agents).await;
+    let mut result = with_agents(command, report, &testbed, &path, &mut agents).await;
     // An agent or a relay that has ended is why nothing arrived.
     if result.is_err() {
         result = agents.as_mut().map_or(Ok(()), Agents::check_alive).and(result);
-        result = road.explain(result);
+        result = path.explain(result);
         tell_logs(&testbed, agents.as_ref());
     }
     drop(agents);
     testbed.explain(result).await?;
     if command.wants(Part::Mix) {
         progress("Replaying writes without agents");
-        let rate = mix::rate(&road, &testbed, SERVICES).await?;
+        let rate = mix::rate(&path, &testbed, SERVICES).await?;
         report.mix_rate = Some(rate.round());
     }
     Ok(())
@@ -176,17 +182,17 @@ async fn with_agents(
     command: &CommandLine,
     report: &mut Report,
     fleet: &Fleet,
-    road: &Road,
+    path: &ChangePath,
     agents: &mut Option<Agents>,
 ) -> Result<()> {
     let (mut chain, mut profile) = (None, None);
     if command.wants(Part::Chain) || command.wants(Part::Steady) {
         progress("Bare relays, before the agents start");
-        let mut courses = (Course::floor(road).await?, Course::chain(road).await?);
-        courses.1.warm_up(road).await?;
-        courses.1.block(road, command.samples().div_ceil(10)).await?;
+        let mut courses = (Course::floor(path).await?, Course::chain(path).await?);
+        courses.1.warm_up(path).await?;
+        courses.1.block(path, command.samples().div_ceil(10)).await?;
         let alone = courses.1.take_series()?;
-        report.notes.push(telling::series_note("chain, no agent running", &alone));
+        report.notes.push(summary::series_note("chain, no agent running", &alone));
         chain = Some(courses);
     }
     if [Part::Steady, Part::Policies, Part::Bulk, Part::Size]
@@ -201,7 +207,7 @@ async fn with_agents(
     if let Some((floor, chain)) = chain {
         let steady = match agents {
             Some(_) if command.wants(Part::Steady) => {
-                Some(Course::steady(road, fleet, (NAMESPACE, latency::STEADY)).await?)
+                Some(Course::steady(path, fleet, (NAMESPACE, latency::STEADY)).await?)
             }
             _ => None,
         };
@@ -209,9 +215,9 @@ async fn with_agents(
         let before = scrape(fleet, agents.as_ref()).await?;
         let courses = (floor, chain, steady);
         let latency =
-            latency::measure(road, courses, agents.as_ref(), fleet, command.samples()).await?;
+            latency::measure(path, courses, agents.as_ref(), fleet, command.samples()).await?;
         let work = scrape(fleet, agents.as_ref()).await?.since(&before);
-        telling::latency(&latency, &work, fleet, report);
+        summary::latency(&latency, &work, fleet, report);
         if latency.steady.is_some() {
             latency::withdraw(fleet, (NAMESPACE, &[latency::STEADY])).await?;
         }
@@ -220,28 +226,28 @@ async fn with_agents(
     if command.wants(Part::Policies) {
         progress("Single endpoint changes, with admission policies and without");
         let changes = command.samples().div_ceil(4);
-        let comparison = policies::compare(road, fleet, NAMESPACE, changes).await?;
-        telling::policies(&comparison, report);
+        let comparison = policies::compare(path, fleet, NAMESPACE, changes).await?;
+        summary::policies(&comparison, report);
     }
     if command.wants(Part::Bulk) {
         progress("100 Services at once");
-        let mut services = Services::make(road, NAMESPACE, SERVICES).await?;
+        let mut services = Services::make(path, NAMESPACE, SERVICES).await?;
         let mut rounds = Vec::new();
         for _ in 0..command.rounds() {
-            rounds.push(services.round(road, fleet, agents).await?);
+            rounds.push(services.round(path, fleet, agents).await?);
         }
-        telling::bulk(&rounds, report);
+        summary::bulk(&rounds, report);
     }
     if command.wants(Part::Size) {
         progress("Single endpoint changes in large and busy fleets");
         let beside = (command.samples().div_ceil(4), command.idle);
-        let sizes = size::measure(road, fleet, NAMESPACE, beside).await?;
-        telling::sizes(&sizes, report);
+        let sizes = size::measure(path, fleet, NAMESPACE, beside).await?;
+        summary::sizes(&sizes, report);
     }
     if let Some(profile) = profile {
         report.notes.extend(profile.finish()?);
     }
-    telling::usage(fleet, agents, report)
+    summary::usage(fleet, agents, report)
 }
 
 async fn scrape(fleet: &Fleet, agents: Option<&Agents>) -> Result<Scrape> {

@@ -15,7 +15,7 @@ use kube::Client;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::road::{EXPORTER, IMPORTER, Road};
+use super::change_path::{ChangePath, EXPORTER, IMPORTER};
 use super::slice::send;
 use fleet_testbed::fleet::Fleet;
 
@@ -58,11 +58,11 @@ struct Answer {
 }
 
 /// Replays the writes of `services` Services. No agent may run, and what is made stays.
-pub(super) async fn rate(road: &Road, fleet: &Fleet, services: usize) -> Result<f64> {
+pub(super) async fn rate(path: &ChangePath, fleet: &Fleet, services: usize) -> Result<f64> {
     fleet.user_namespace(NAMESPACE).await?;
     let mut writes = Vec::new();
     for number in 0..services {
-        writes.extend(first_export_and_import(road, fleet, number));
+        writes.extend(first_export_and_import(path, fleet, number));
     }
     // What is changed has to be there; each write has an object of its own.
     let requests: Vec<(Client, Request<Vec<u8>>)> =
@@ -116,7 +116,7 @@ impl Write {
 }
 
 /// The 17 writes of one Service with one slice.
-fn first_export_and_import(road: &Road, fleet: &Fleet, number: usize) -> Vec<Write> {
+fn first_export_and_import(path: &ChangePath, fleet: &Fleet, number: usize) -> Vec<Write> {
     let at = |client: &Client, kind, namespace: &str| Place {
         client: client.clone(),
         kind,
@@ -124,16 +124,16 @@ fn first_export_and_import(road: &Road, fleet: &Fleet, number: usize) -> Vec<Wri
     };
     let [exporter, importer] =
         [EXPORTER, IMPORTER].map(|position| member_namespace(fleet.member(position).name()));
-    let export = at(&road.exporter, kinds::SERVICE_EXPORT, NAMESPACE);
-    let internal_export = at(&road.hub, kinds::INTERNAL_SERVICE_EXPORT, &exporter);
-    let slice_export = at(&road.hub, kinds::ENDPOINT_SLICE_EXPORT, &exporter);
-    let import = at(&road.hub, kinds::SERVICE_IMPORT, NAMESPACE);
-    let internal_import = at(&road.hub, kinds::INTERNAL_SERVICE_IMPORT, &importer);
-    let slice_import = at(&road.hub, kinds::ENDPOINT_SLICE_IMPORT, &importer);
-    let wish = at(&road.importer, kinds::MULTI_CLUSTER_SERVICE, NAMESPACE);
-    let member_import = at(&road.importer, kinds::SERVICE_IMPORT, NAMESPACE);
-    let derived = at(&road.importer, kinds::SERVICE, SYSTEM_NAMESPACE);
-    let bound = at(&road.importer, kinds::ENDPOINT_SLICE, SYSTEM_NAMESPACE);
+    let export = at(&path.exporter, kinds::SERVICE_EXPORT, NAMESPACE);
+    let internal_export = at(&path.hub, kinds::INTERNAL_SERVICE_EXPORT, &exporter);
+    let slice_export = at(&path.hub, kinds::ENDPOINT_SLICE_EXPORT, &exporter);
+    let import = at(&path.hub, kinds::SERVICE_IMPORT, NAMESPACE);
+    let internal_import = at(&path.hub, kinds::INTERNAL_SERVICE_IMPORT, &importer);
+    let slice_import = at(&path.hub, kinds::ENDPOINT_SLICE_IMPORT, &importer);
+    let wish = at(&path.importer, kinds::MULTI_CLUSTER_SERVICE, NAMESPACE);
+    let member_import = at(&path.importer, kinds::SERVICE_IMPORT, NAMESPACE);
+    let derived = at(&path.importer, kinds::SERVICE, SYSTEM_NAMESPACE);
+    let bound = at(&path.importer, kinds::ENDPOINT_SLICE, SYSTEM_NAMESPACE);
 
     let wanted = json!({ "spec": { "serviceImport": { "name": "mix" } } });
     let offered = json!({ "spec": { "ports": ports(), "serviceReference": reference() } });

@@ -3,8 +3,8 @@
 use anyhow::Result;
 use fleet_api::names::member_namespace;
 
+use super::change_path::{ChangePath, EXPORTER};
 use super::latency::{Course, Series, withdraw};
-use super::road::{EXPORTER, Road};
 use fleet_testbed::fleet::Fleet;
 use fleet_testbed::policies;
 
@@ -23,20 +23,20 @@ pub(super) struct Comparison {
 
 /// Times as many changes of each kind, and leaves the hub without policies.
 pub(super) async fn compare(
-    road: &Road,
+    path: &ChangePath,
     fleet: &Fleet,
     namespace: &str,
     changes: usize,
 ) -> Result<Comparison> {
-    let mut without = Course::steady(road, fleet, (namespace, UNCHECKED)).await?;
-    let mut with = Course::steady(road, fleet, (namespace, CHECKED)).await?;
+    let mut without = Course::steady(path, fleet, (namespace, UNCHECKED)).await?;
+    let mut with = Course::steady(path, fleet, (namespace, CHECKED)).await?;
     let home = member_namespace(fleet.member(EXPORTER).name());
     for _ in 0..TURNS {
-        without.warm_up(road).await?;
-        without.block(road, changes.div_ceil(TURNS)).await?;
+        without.warm_up(path).await?;
+        without.block(path, changes.div_ceil(TURNS)).await?;
         policies::install(fleet.hub(), &home).await?;
-        with.warm_up(road).await?;
-        with.block(road, changes.div_ceil(TURNS)).await?;
+        with.warm_up(path).await?;
+        with.block(path, changes.div_ceil(TURNS)).await?;
         policies::remove(fleet.hub(), &home).await?;
     }
     withdraw(fleet, (namespace, &[UNCHECKED, CHECKED])).await?;

@@ -6,8 +6,8 @@ use std::time::Duration;
 use anyhow::Result;
 
 use super::bulk::Services;
+use super::change_path::ChangePath;
 use super::latency::{Course, Series};
-use super::road::Road;
 use fleet_testbed::fleet::Fleet;
 
 /// Services of the small fleet and of the large one.
@@ -49,7 +49,7 @@ pub(super) struct Sizes {
 /// Measures `samples` changes beside each; `idle` exported Services, if any, come last. What is made stays: to take
 /// it away is no part of the measurement, and longer than that.
 pub(super) async fn measure(
-    road: &Road,
+    path: &ChangePath,
     fleet: &Fleet,
     namespace: &str,
     (samples, idle): (usize, usize),
@@ -58,32 +58,32 @@ pub(super) async fn measure(
         fleet.user_namespace(space).await?;
     }
     let mut turns = Turns {
-        road,
-        chain: Course::chain(road).await?,
-        steady: Course::steady(road, fleet, (namespace, MEASURED)).await?,
+        path,
+        chain: Course::chain(path).await?,
+        steady: Course::steady(path, fleet, (namespace, MEASURED)).await?,
         samples,
     };
     let mut fleets = vec![turns.beside("1 Service").await?];
-    Services::make(road, FEW, SMALL).await?.import(road).await?;
+    Services::make(path, FEW, SMALL).await?.import(path).await?;
     fleets.push(turns.beside("10 Services").await?);
-    let mut large = Services::make(road, MANY, LARGE).await?;
-    let import = large.import(road).await?;
-    let (burst, _) = large.burst(road).await?;
+    let mut large = Services::make(path, MANY, LARGE).await?;
+    let import = large.import(path).await?;
+    let (burst, _) = large.burst(path).await?;
     fleets.push(turns.beside("1000 Services").await?);
-    let mut noisy = Course::steady(road, fleet, (BUSY, NOISY)).await?;
+    let mut noisy = Course::steady(path, fleet, (BUSY, NOISY)).await?;
     let mut disturbed = vec![tokio::select! {
         latency = turns.beside("one changes 50 times a second") => latency?,
-        ended = noisy.change_every(road, HOT) => match ended? {},
+        ended = noisy.change_every(path, HOT) => match ended? {},
     }];
     if idle > 0 {
-        Services::make(road, IDLE, idle).await?.export(road).await?;
+        Services::make(path, IDLE, idle).await?.export(path).await?;
         disturbed.push(turns.beside("exported and idle").await?);
     }
     Ok(Sizes { fleets, disturbed, import, burst })
 }
 
 struct Turns<'a> {
-    road: &'a Road,
+    path: &'a ChangePath,
     chain: Course,
     steady: Course,
     samples: usize,
@@ -91,11 +91,11 @@ struct Turns<'a> {
 
 impl Turns<'_> {
     async fn beside(&mut self, name: &'static str) -> Result<Beside> {
-        self.chain.warm_up(self.road).await?;
-        self.steady.warm_up(self.road).await?;
+        self.chain.warm_up(self.path).await?;
+        self.steady.warm_up(self.path).await?;
         for _ in 0..self.samples.div_ceil(BLOCK) {
-            self.chain.block(self.road, BLOCK).await?;
-            self.steady.block(self.road, BLOCK).await?;
+            self.chain.block(self.path, BLOCK).await?;
+            self.steady.block(self.path, BLOCK).await?;
         }
         let (chain, steady) = (self.chain.take_series()?, self.steady.take_series()?);
         Ok(Beside { name, chain, steady })

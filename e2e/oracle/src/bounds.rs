@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use fleet_api::kinds;
 
-use super::calm::disturbances;
 use super::history::History;
 use super::object::subject;
+use super::quiescence::disturbances;
 use super::violation::Violation;
 
 /// The most expensive single change, the first export with its first import, costs 17 writes; every further importer adds

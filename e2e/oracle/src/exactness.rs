@@ -7,12 +7,12 @@ use fleet_api::names::{SYSTEM_NAMESPACE, member_namespace};
 use fleet_api::{annotations, kinds, labels};
 use serde_json::Value;
 
-use super::calm::{Moment, moments, takes_part};
 use super::history::{HUB, History, Life};
 use super::object::{
     addresses, annotation, back_pointer, condition_status, exporters, is_imported_slice, label,
     ready, subject, terminating, text,
 };
+use super::quiescence::{Moment, moments, takes_part};
 use super::violation::Violation;
 use super::{orphans, truth};
 

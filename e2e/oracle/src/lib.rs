@@ -6,13 +6,12 @@
 
 mod answers;
 mod bounds;
-pub mod calm;
 mod content;
 mod exactness;
 mod finalizers;
 pub mod history;
 pub mod leadership;
-mod made;
+mod local_slices;
 mod membership;
 pub mod mirror;
 pub mod object;
@@ -21,6 +20,7 @@ mod orphans;
 mod oscillation;
 mod protocol;
 mod provenance;
+pub mod quiescence;
 pub mod record;
 pub mod recorder;
 pub mod requests;
@@ -110,7 +110,7 @@ impl fmt::Display for Verdict {
         }
         write!(
             f,
-            "{} violations in {versions} versions, {requests} requests of agents and {moments} calm moments",
+            "{} violations in {versions} versions, {requests} requests of agents and {moments} quiescent moments",
             violations.len()
         )
     }
@@ -125,7 +125,7 @@ pub fn judge(recording: &Recording) -> Verdict {
         exactness::check,
         finalizers::check,
         |history: &History<'_>| leadership::check(&history.recording.requests),
-        made::check,
+        local_slices::check,
         membership::check,
         one_to_one::check,
         orphans::check,
@@ -143,7 +143,7 @@ pub fn judge(recording: &Recording) -> Verdict {
         violations,
         versions: history.lives.iter().map(|life| life.versions.len()).sum(),
         requests: history.agent_requests().count(),
-        moments: calm::moments(&history).len(),
+        moments: quiescence::moments(&history).len(),
     }
 }
 

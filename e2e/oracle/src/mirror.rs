@@ -1,7 +1,7 @@
 //! The fleet's objects as the watches of an [`Observer`] tell of them, and what they come to: their normal form.
 //!
 //! Two runs of one story differ in names, uids, versions and times. In normal form they do not, so that the outcome of
-//! a disturbed run can be compared with that of a calm one.
+//! a disturbed run can be compared with that of an undisturbed one.
 
 mod normal;
 

@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use fleet_api::kinds;
 use serde_json::Value;
 
-use super::calm::disturbances;
 use super::history::{History, Life, Version};
 use super::object::subject;
+use super::quiescence::disturbances;
 use super::record::Micros;
 use super::violation::Violation;
 

@@ -19,7 +19,7 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, JoinSet};
 
-use super::calm::END;
+use super::quiescence::END;
 use super::record::{Event, Line, Mark, What};
 use fleet_testbed::fleet::Fleet;
 use fleet_testbed::objects::api;

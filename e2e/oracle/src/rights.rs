@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::Result;
 
 use super::Recording;
-use super::calm::disturbances;
 use super::history::{HUB, History};
+use super::quiescence::disturbances;
 use super::requests::{Author, Request};
 use super::violation::Violation;
 use fleet_testbed::rbac::{self, Grant};
@@ -18,13 +18,13 @@ const TERMINATING: &str = "because it is being terminated";
 pub fn refused(recording: &Recording) -> Vec<Violation> {
     let history = History::new(recording);
     let disturbed = disturbances(&history);
-    let calm = |request: &&Request| {
+    let quiescent = |request: &&Request| {
         !disturbed.iter().any(|(begin, end)| (*begin..=*end).contains(&request.received))
     };
     history
         .agent_requests()
         .filter(|request| request.code == 403 && !request.message.contains(TERMINATING))
-        .filter(calm)
+        .filter(quiescent)
         .map(|request| Violation::of_request("RBAC", request, &request.message))
         .collect()
 }

@@ -7,11 +7,11 @@ use fleet_api::names::{SYSTEM_NAMESPACE, member_namespace};
 use fleet_api::{ServiceInUseBy, annotations, kinds};
 use serde_json::Value;
 
-use super::calm::disturbances;
 use super::history::{EXCLUSIVE, HUB, History, LAG, Life, Until, Version};
 use super::object::{
     annotation, back_pointer, exporters, is_made_slice, subject, terminating, text,
 };
+use super::quiescence::disturbances;
 use super::requests::{Author, Request};
 use super::violation::Violation;
 

@@ -1,7 +1,7 @@
 //! The oracle can fail: a clean story has no violation, and each seeded one is found under its own name.
 
 mod leadership;
-mod made;
+mod local_slices;
 mod seeds;
 mod story;
 
@@ -139,7 +139,7 @@ fn a_removal_without_an_answer_is_not_put_down_to_an_earlier_write() {
 #[test]
 fn a_slice_of_machines_is_in_its_place() {
     let mut story = Story::exchange();
-    made::make(&mut story);
+    local_slices::make(&mut story);
     let verdict = judge(&story.end());
     assert_eq!(verdict.violations, [], "{verdict}");
 }
@@ -208,7 +208,7 @@ fn a_violation_is_told_with_what_led_to_it() {
 
 fn seeds() -> impl Iterator<Item = Seed> {
     let general = seeds::SEEDS.into_iter().chain(seeds::UNTRUTHS);
-    general.chain(made::SEEDS).chain(leadership::SEEDS)
+    general.chain(local_slices::SEEDS).chain(leadership::SEEDS)
 }
 
 #[test]

@@ -25,7 +25,7 @@ pub(crate) struct Account {
     hub_agent: Duration,
     servers: Duration,
     servers_rss: u64,
-    crowd: Duration,
+    members: Duration,
     writes: f64,
     written: f64,
     watched: f64,
@@ -40,7 +40,7 @@ pub(crate) struct Spent {
     /// CPU seconds of the hub's API server and store.
     pub(crate) servers: f64,
     /// CPU seconds of this process: all members' agents, their clusters, and the load.
-    pub(crate) crowd: f64,
+    pub(crate) members: f64,
     /// Writes of exported and imported slices on the hub.
     pub(crate) writes: f64,
     /// Bytes of those requests.
@@ -72,7 +72,7 @@ impl Account {
             hub_agent: agents.usage(Agent::Hub)?.cpu,
             servers,
             servers_rss,
-            crowd: Usage::of(std::process::id())?.cpu,
+            members: Usage::of(std::process::id())?.cpu,
             writes: writes.sum(),
             written: of_crossing("apiserver_request_body_size_bytes_sum"),
             watched: of_crossing("apiserver_watch_events_sizes_sum"),
@@ -90,7 +90,7 @@ impl Account {
             seconds: (self.at - before.at).as_secs_f64(),
             hub_agent: self.hub_agent.saturating_sub(before.hub_agent).as_secs_f64(),
             servers: self.servers.saturating_sub(before.servers).as_secs_f64(),
-            crowd: self.crowd.saturating_sub(before.crowd).as_secs_f64(),
+            members: self.members.saturating_sub(before.members).as_secs_f64(),
             writes: self.writes - before.writes,
             written: self.written - before.written,
             watched: self.watched - before.watched,

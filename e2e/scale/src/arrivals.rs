@@ -13,7 +13,7 @@ use serde_json::Value;
 use tokio::sync::watch;
 
 /// Which slice, and who imports it.
-type Road = (usize, usize);
+type Transfer = (usize, usize);
 
 /// What was sent and has arrived.
 pub(crate) struct Arrivals {
@@ -26,7 +26,7 @@ pub(crate) struct Arrivals {
 struct State {
     /// By number: when it was sent, and of which slice it is.
     sent: Vec<(Instant, usize)>,
-    pending: HashMap<Road, VecDeque<usize>>,
+    pending: HashMap<Transfer, VecDeque<usize>>,
     count: usize,
     /// How long each took, in microseconds.
     took: Vec<u64>,

@@ -17,8 +17,8 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use tokio::time::sleep;
 
-use crate::crowd::{Crowd, Shop};
 use crate::growth::count;
+use crate::simulated_members::{SimulatedMembers, TestService};
 
 /// Members, and how many of them export each Service.
 pub(crate) const MEMBERS: usize = 100;
@@ -58,33 +58,33 @@ impl ColdStart {
 
 /// Opens Services, each with so many exporters. The members' agents do the exporting and importing.
 pub(crate) async fn fill(
-    crowd: &mut Crowd,
+    members: &mut SimulatedMembers,
     services: Range<usize>,
     exporters: usize,
-) -> Result<Vec<Shop>> {
-    let size = crowd.size();
-    let shop = |number: usize| {
-        let members = |offset: usize, step: usize, wanted: usize| {
+) -> Result<Vec<TestService>> {
+    let size = members.size();
+    let service = |number: usize| {
+        let chosen = |offset: usize, step: usize, wanted: usize| {
             (0..wanted).map(|at| (number * 7 + offset + at * step) % size).collect()
         };
-        Shop {
+        TestService {
             number,
             // Far from each other, then others between the first two.
-            exporters: members(0, size / exporters, exporters),
-            importers: members(1, 1, IMPORTERS),
+            exporters: chosen(0, size / exporters, exporters),
+            importers: chosen(1, 1, IMPORTERS),
             slices: 1,
             endpoints: ENDPOINTS,
         }
     };
-    let shops: Vec<Shop> = services.map(shop).collect();
-    for some in shops.chunks(CHUNK) {
-        for shop in some {
-            crowd.open(shop);
+    let services: Vec<TestService> = services.map(service).collect();
+    for some in services.chunks(CHUNK) {
+        for service in some {
+            members.open(service);
         }
         let context = || format!("Services from {} on", some[0].number);
-        crowd.settle(PATIENCE).await.with_context(context)?;
+        members.settle(PATIENCE).await.with_context(context)?;
     }
-    Ok(shops)
+    Ok(services)
 }
 
 /// Waits until the hub agent has nothing left to do, then starts it anew.

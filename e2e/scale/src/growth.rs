@@ -9,7 +9,7 @@ use serde::Serialize;
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
 use crate::account::{Account, Spent};
-use crate::crowd::{Crowd, Shop};
+use crate::simulated_members::{SimulatedMembers, TestService};
 
 /// Sizes of the fleet.
 pub(crate) const SIZES: [usize; 3] = [1, 10, 100];
@@ -50,42 +50,42 @@ pub(crate) struct Point {
     pub(crate) servers_rss: u64,
 }
 
-/// Measures one size after the other; the crowd has the last one afterwards. Returns its Services, too.
+/// Measures one size after the other; the fleet has the last one afterwards. Returns its Services, too.
 pub(crate) async fn measure(
     testbed: &Testbed,
     agents: &Agents,
-    crowd: &mut Crowd,
+    members: &mut SimulatedMembers,
     sizes: &[usize],
-) -> Result<(Vec<Point>, Vec<Shop>)> {
-    let (mut points, mut shops) = (Vec::new(), Vec::new());
+) -> Result<(Vec<Point>, Vec<TestService>)> {
+    let (mut points, mut services) = (Vec::new(), Vec::new());
     for &size in sizes {
-        let before = crowd.size();
-        crowd.grow(testbed, size).await?;
+        let before = members.size();
+        members.grow(testbed, size).await?;
         for number in before * SHOPS..size * SHOPS {
             let exporter = number / SHOPS;
             let importers = vec![(exporter + 1) % size];
-            let shop = Shop {
+            let service = TestService {
                 number,
                 exporters: vec![exporter],
                 importers,
                 slices: 1,
                 endpoints: ENDPOINTS,
             };
-            crowd.open(&shop);
-            shops.push(shop);
+            members.open(&service);
+            services.push(service);
         }
-        crowd.settle(PATIENCE).await?;
-        points.push(point(testbed, agents, crowd, &shops, PACE).await?);
+        members.settle(PATIENCE).await?;
+        points.push(point(testbed, agents, members, &services, PACE).await?);
     }
-    Ok((points, shops))
+    Ok((points, services))
 }
 
 /// What one change costs in this fleet, at `pace` changes a second.
 pub(crate) async fn point(
     testbed: &Testbed,
     agents: &Agents,
-    crowd: &Crowd,
-    shops: &[Shop],
+    members: &SimulatedMembers,
+    services: &[TestService],
     pace: u32,
 ) -> Result<Point> {
     // Statuses follow the endpoints.
@@ -93,30 +93,30 @@ pub(crate) async fn point(
     let begin = Account::take(testbed, agents).await?;
     sleep(REST).await;
     let rested = Account::take(testbed, agents).await?;
-    crowd.arrivals().take()?;
+    members.arrivals().take()?;
     let mut pace = interval(Duration::from_secs(1) / pace);
     pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
     for number in 0..CHANGES {
         pace.tick().await;
         // Neighbours in time are of different members.
-        let shop = &shops[number * 37 % shops.len()];
-        crowd.change(shop, shop.exporters[0], 0);
+        let service = &services[number * 37 % services.len()];
+        members.change(service, service.exporters[0], 0);
     }
-    crowd.settle(PATIENCE).await?;
+    members.settle(PATIENCE).await?;
     let worked = Account::take(testbed, agents).await?;
     let (rest, work) = (rested.since(&begin), worked.since(&rested));
-    let times = crowd.arrivals().take()?;
+    let times = members.arrivals().take()?;
     let millis = |percent| times.percentile(percent).as_secs_f64() * 1e3;
     let each = |of: fn(&Spent) -> f64| {
         (of(&work) - of(&rest) * work.seconds / rest.seconds) / count(CHANGES) * 1e3
     };
     Ok(Point {
-        members: crowd.size(),
-        services: shops.len(),
+        members: members.size(),
+        services: services.len(),
         p50_ms: millis(50.0),
         p99_ms: millis(99.0),
         hub_agent_ms: each(|spent| spent.hub_agent),
-        member_agents_ms: each(|spent| spent.crowd),
+        member_agents_ms: each(|spent| spent.members),
         servers_ms: each(|spent| spent.servers),
         writes: (work.writes - rest.writes) / count(CHANGES),
         hub_agent_rss: agents.usage(Agent::Hub)?.rss_bytes,

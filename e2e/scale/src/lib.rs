@@ -6,14 +6,14 @@
 
 mod account;
 mod arrivals;
-mod beyond;
 mod cold_start;
-mod crowd;
 mod growth;
+mod large_fleet;
 mod load;
 mod member;
 mod report;
 mod run;
+mod simulated_members;
 mod solo;
 mod wire;
 

@@ -9,8 +9,8 @@ use serde::Serialize;
 use tokio::time::{MissedTickBehavior, interval};
 
 use crate::account::{Account, Spent};
-use crate::crowd::{Crowd, Shop};
 use crate::growth::count;
+use crate::simulated_members::{SimulatedMembers, TestService};
 
 /// Changes per second at first; each step has half as many again.
 const FIRST: f64 = 100.0;
@@ -18,7 +18,7 @@ const MORE: f64 = 1.5;
 /// How long a step lasts.
 const STEP: Duration = Duration::from_secs(15);
 const TICK: Duration = Duration::from_millis(10);
-/// Beyond that a rate is not sustained.
+/// LargeFleet that a rate is not sustained.
 const LIMIT: Duration = Duration::from_secs(1);
 const PATIENCE: Duration = Duration::from_mins(2);
 
@@ -38,18 +38,18 @@ pub(crate) struct Step {
 pub(crate) async fn measure(
     testbed: &Testbed,
     agents: &Agents,
-    crowd: &Crowd,
-    shops: &[Shop],
+    members: &SimulatedMembers,
+    services: &[TestService],
 ) -> Result<Vec<Step>> {
     let mut steps: Vec<Step> = Vec::new();
     let mut rate = FIRST;
     while steps.last().is_none_or(|step| step.sustained) {
-        crowd.arrivals().take()?;
+        members.arrivals().take()?;
         let before = Account::take(testbed, agents).await?;
-        let made = send(crowd, shops, rate).await;
+        let made = send(members, services, rate).await;
         let spent = Account::take(testbed, agents).await?.since(&before);
-        crowd.settle(PATIENCE).await?;
-        let times = crowd.arrivals().take()?;
+        members.settle(PATIENCE).await?;
+        let times = members.arrivals().take()?;
         let percentile = |percent| times.percentile(percent);
         steps.push(Step {
             rate: count(made) / spent.seconds,
@@ -64,7 +64,7 @@ pub(crate) async fn measure(
     Ok(steps)
 }
 
-async fn send(crowd: &Crowd, shops: &[Shop], rate: f64) -> usize {
+async fn send(members: &SimulatedMembers, services: &[TestService], rate: f64) -> usize {
     let mut tick = interval(TICK);
     tick.set_missed_tick_behavior(MissedTickBehavior::Skip);
     let begin = tokio::time::Instant::now();
@@ -72,8 +72,8 @@ async fn send(crowd: &Crowd, shops: &[Shop], rate: f64) -> usize {
     while begin.elapsed() < STEP {
         tick.tick().await;
         while count(made) < rate * begin.elapsed().as_secs_f64() {
-            let shop = &shops[made * 37 % shops.len()];
-            crowd.change(shop, shop.exporters[0], 0);
+            let service = &services[made * 37 % services.len()];
+            members.change(service, service.exporters[0], 0);
             made += 1;
         }
     }

@@ -27,7 +27,7 @@ const ARGUMENTS: [&str; 4] = [
     "member-agent",
     "--leader-elect=false",
     "--derived-service-grace-period=0s",
-    // A crowd of equals on few cores: nobody is to be taken for dead.
+    // A members of equals on few cores: nobody is to be taken for dead.
     "--hub-watch-timeout=290s",
 ];
 

@@ -9,9 +9,9 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde::Serialize;
 
-use crate::beyond::Beyond;
 use crate::cold_start::ColdStart;
 use crate::growth::Point;
+use crate::large_fleet::LargeFleet;
 use crate::load::Step;
 use crate::solo::Solo;
 use crate::wire::Wire;
@@ -26,7 +26,8 @@ pub(crate) struct Report {
     pub(crate) wire: Option<Wire>,
     pub(crate) load: Vec<Step>,
     pub(crate) cold_starts: Vec<ColdStart>,
-    pub(crate) beyond: Option<Beyond>,
+    #[serde(rename = "beyond")]
+    pub(crate) large_fleet: Option<LargeFleet>,
 }
 
 impl Report {

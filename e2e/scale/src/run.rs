@@ -12,10 +12,10 @@ use fleet_testbed::{Options, Testbed};
 use tracing_subscriber::EnvFilter;
 
 use crate::cold_start::{self, EXPORTERS, MEMBERS};
-use crate::crowd::Crowd;
 use crate::growth;
 use crate::report::Report;
-use crate::{beyond, load, solo, wire};
+use crate::simulated_members::SimulatedMembers;
+use crate::{large_fleet, load, solo, wire};
 
 /// What a hub carries, and how the costs grow: fleets of up to 1000 members on one machine.
 #[derive(Debug, Parser)]
@@ -45,7 +45,7 @@ enum Part {
     /// The start of a hub agent in a large fleet.
     ColdStart,
     /// A fleet of 1000 members.
-    Beyond,
+    LargeFleet,
 }
 
 /// Parses the arguments, measures and reports. A missed limit is no failure.
@@ -80,9 +80,9 @@ async fn run(command: &CommandLine) -> Result<()> {
         let result = start_cold(command, &testbed, &mut report).await;
         testbed.explain(result).await?;
     }
-    if wants(Part::Beyond) {
+    if wants(Part::LargeFleet) {
         let testbed = hub().await?;
-        let result = go_beyond(&testbed, &mut report).await;
+        let result = measure_large_fleet(&testbed, &mut report).await;
         testbed.explain(result).await?;
     }
     report.write(&command.report)?;
@@ -101,41 +101,42 @@ async fn hub() -> Result<Testbed> {
 async fn grow(command: &CommandLine, testbed: &Testbed, report: &mut Report) -> Result<()> {
     let agents = Agents::start(testbed, &AgentOptions::default()).await?;
     report.empty_rss = agents.usage(Agent::Hub)?.rss_bytes;
-    let mut crowd = Crowd::new(testbed).await?;
+    let mut members = SimulatedMembers::new(testbed).await?;
     progress("A growing fleet");
-    let (points, shops) = growth::measure(testbed, &agents, &mut crowd, &command.sizes).await?;
+    let (points, services) =
+        growth::measure(testbed, &agents, &mut members, &command.sizes).await?;
     report.growth = points;
-    if crowd.size() > 1 {
+    if members.size() > 1 {
         progress("One endpoint of 5000");
-        report.wire = Some(wire::measure(testbed, &agents, &mut crowd, shops.len()).await?);
+        report.wire = Some(wire::measure(testbed, &agents, &mut members, services.len()).await?);
     }
     progress("A rising rate of changes");
-    report.load = load::measure(testbed, &agents, &crowd, &shops).await?;
-    crowd.stop().await
+    report.load = load::measure(testbed, &agents, &members, &services).await?;
+    members.stop().await
 }
 
 async fn start_cold(command: &CommandLine, testbed: &Testbed, report: &mut Report) -> Result<()> {
     let mut agents = Agents::start(testbed, &AgentOptions::default()).await?;
     report.empty_rss = agents.usage(Agent::Hub)?.rss_bytes;
-    let mut crowd = Crowd::new(testbed).await?;
+    let mut members = SimulatedMembers::new(testbed).await?;
     progress("100 members join");
-    crowd.grow(testbed, MEMBERS).await?;
+    members.grow(testbed, MEMBERS).await?;
     let half = command.services / 2;
     for (from, to) in [(0, half), (half, command.services)] {
         progress(&format!("{} Services are exported and imported", to - from));
-        cold_start::fill(&mut crowd, from..to, EXPORTERS).await?;
+        cold_start::fill(&mut members, from..to, EXPORTERS).await?;
         progress("The hub agent starts anew");
         report.cold_starts.push(cold_start::measure(testbed, &mut agents, to).await?);
     }
-    crowd.stop().await
+    members.stop().await
 }
 
-async fn go_beyond(testbed: &Testbed, report: &mut Report) -> Result<()> {
+async fn measure_large_fleet(testbed: &Testbed, report: &mut Report) -> Result<()> {
     let mut agents = Agents::start(testbed, &AgentOptions::default()).await?;
-    let mut crowd = Crowd::new(testbed).await?;
+    let mut members = SimulatedMembers::new(testbed).await?;
     progress("1000 members with 2000 Services");
-    report.beyond = Some(beyond::measure(testbed, &mut agents, &mut crowd).await?);
-    crowd.stop().await
+    report.large_fleet = Some(large_fleet::measure(testbed, &mut agents, &mut members).await?);
+    members.stop().await
 }
 
 fn progress(what: &str) {

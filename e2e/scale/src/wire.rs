@@ -8,8 +8,8 @@ use fleet_testbed::agents::Agents;
 use serde::Serialize;
 
 use crate::account::Account;
-use crate::crowd::{Crowd, Shop};
 use crate::growth::count;
+use crate::simulated_members::{SimulatedMembers, TestService};
 
 /// 5000 endpoints.
 const SLICES: usize = 50;
@@ -33,22 +33,22 @@ pub(crate) struct Wire {
 pub(crate) async fn measure(
     testbed: &Testbed,
     agents: &Agents,
-    crowd: &mut Crowd,
+    members: &mut SimulatedMembers,
     number: usize,
 ) -> Result<Wire> {
-    let shop = Shop {
+    let service = TestService {
         number,
         exporters: vec![0],
         importers: vec![1],
         slices: SLICES,
         endpoints: ENDPOINTS,
     };
-    crowd.open(&shop);
-    crowd.settle(PATIENCE).await?;
+    members.open(&service);
+    members.settle(PATIENCE).await?;
     let before = Account::take(testbed, agents).await?;
     for change in 0..CHANGES {
-        crowd.change(&shop, 0, change % SLICES);
-        crowd.settle(PATIENCE).await?;
+        members.change(&service, 0, change % SLICES);
+        members.settle(PATIENCE).await?;
     }
     let spent = Account::take(testbed, agents).await?.since(&before);
     let each = |sum: f64| sum / count(CHANGES);

@@ -33,7 +33,7 @@ struct Stored {
 
 /// How requests of one client fare.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Road {
+enum Link {
     Open,
     /// Nothing arrives.
     Cut,
@@ -42,16 +42,16 @@ enum Road {
 }
 
 impl Server {
-    fn client(&self, road: &Arc<Mutex<Road>>) -> Client {
-        let (server, road) = (self.clone(), Arc::clone(road));
+    fn client(&self, link: &Arc<Mutex<Link>>) -> Client {
+        let (server, link) = (self.clone(), Arc::clone(link));
         let service = tower::service_fn(move |request: Request<Body>| {
-            let (server, road) = (server.clone(), *road.lock());
+            let (server, link) = (server.clone(), *link.lock());
             async move {
-                if road == Road::Cut {
+                if link == Link::Cut {
                     return std::future::pending().await;
                 }
                 let answer = server.serve(request).await;
-                if road == Road::OneWay {
+                if link == Link::OneWay {
                     return std::future::pending().await;
                 }
                 Ok::<_, Infallible>(answer)
@@ -118,7 +118,7 @@ struct Running {
     identity: String,
     gate: WriteGate,
     clock: BootClock,
-    road: Arc<Mutex<Road>>,
+    link: Arc<Mutex<Link>>,
     metrics: LeaseMetrics,
     cancel: CancellationToken,
     /// Its last write was answered.
@@ -138,24 +138,24 @@ impl Running {
             timing: Timing::default(),
         };
         let gate = WriteGate::closed(clock.clone());
-        let road = Arc::new(Mutex::new(Road::Open));
+        let link = Arc::new(Mutex::new(Link::Open));
         let metrics = LeaseMetrics::register(&Registry::new()).unwrap();
-        let client = server.client(&road);
+        let client = server.client(&link);
         let candidate =
             Candidate::new(&settings, client, gate.clone(), clock.clone(), metrics.clone());
         let identity = candidate.identity.clone();
         let cancel = CancellationToken::new();
         let (sender, written) = oneshot::channel();
         let task = tokio::spawn(candidate.run(cancel.clone(), written.map(drop)));
-        Self { identity, gate, clock, road, metrics, cancel, written: Some(sender), task }
+        Self { identity, gate, clock, link, metrics, cancel, written: Some(sender), task }
     }
 
     fn leads(&self) -> bool {
         self.gate.check().is_ok()
     }
 
-    fn is_on(&self, road: Road) {
-        *self.road.lock() = road;
+    fn is_on(&self, link: Link) {
+        *self.link.lock() = link;
     }
 
     async fn until_it_leads(&self) -> Duration {
@@ -188,14 +188,14 @@ async fn who_cannot_renew_stops_in_time_and_the_other_takes_over() {
     first.until_it_leads().await;
     let second = Running::start(&server);
     sleep(SOON).await;
-    for road in [Road::Cut, Road::OneWay] {
+    for link in [Link::Cut, Link::OneWay] {
         let (old, new) = if first.leads() { (&first, &second) } else { (&second, &first) };
-        old.is_on(road);
+        old.is_on(link);
         let took = new.until_it_leads().await;
         assert!(!old.leads());
         // Never before the lease, and soon after it.
         assert!(took >= Duration::from_secs(20) && took < Duration::from_secs(45), "{took:?}");
-        old.is_on(Road::Open);
+        old.is_on(Link::Open);
         sleep(SOON).await;
         assert!(new.leads() && !old.leads());
     }

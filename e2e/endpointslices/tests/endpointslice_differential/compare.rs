@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::differences;
 
-pub(crate) enum Verdict {
+pub(crate) enum Comparison {
     Equal,
     /// Equal but for this decided difference.
     Explained(&'static str),
@@ -13,12 +13,12 @@ pub(crate) enum Verdict {
 }
 
 /// Compares the answers to a scenario.
-pub(crate) fn judge(scenario: &Value, theirs: &Value, ours: &Value) -> Verdict {
+pub(crate) fn judge(scenario: &Value, theirs: &Value, ours: &Value) -> Comparison {
     let ours = normal(&ours["result"]["outcomes"][0]);
     let theirs = &theirs["result"];
     let outcomes: Vec<Value> = theirs["outcomes"].as_array().unwrap().iter().map(normal).collect();
     if fits(theirs, &outcomes, &ours) {
-        return Verdict::Equal;
+        return Comparison::Equal;
     }
     for difference in differences::ALL {
         let expected: Vec<Value> = outcomes
@@ -26,7 +26,7 @@ pub(crate) fn judge(scenario: &Value, theirs: &Value, ours: &Value) -> Verdict {
             .map(|outcome| normal(&(difference.expected)(scenario, theirs, outcome.clone(), &ours)))
             .collect();
         if expected != outcomes && fits(theirs, &expected, &ours) {
-            return Verdict::Explained(difference.name);
+            return Comparison::Explained(difference.name);
         }
     }
     let all = differences::ALL.iter();
@@ -40,9 +40,9 @@ pub(crate) fn judge(scenario: &Value, theirs: &Value, ours: &Value) -> Verdict {
         })
         .collect();
     if fits(theirs, &expected, &ours) {
-        return Verdict::Explained("several");
+        return Comparison::Explained("several");
     }
-    Verdict::Different(describe(&outcomes[0], &ours))
+    Comparison::Different(describe(&outcomes[0], &ours))
 }
 
 /// One of the outcomes; or, where the original chose, the first in all that it always agrees in.

@@ -24,7 +24,7 @@ mod program;
 mod sanity;
 mod written;
 
-use compare::Verdict;
+use compare::Comparison;
 use program::{ask_oracle, ask_ours, generate};
 
 /// As often as the original must choose differently to be believed to have no other choice.
@@ -56,12 +56,12 @@ fn compare_random(count: usize, seed: u64) {
     for ((scenario, theirs), ours) in scenarios.iter().zip(&theirs).zip(&ours) {
         sanity::check(scenario, ours);
         match compare::judge(scenario, theirs, ours) {
-            Verdict::Equal => {}
-            Verdict::Explained(difference) => *explained.entry(difference).or_default() += 1,
-            Verdict::Different(_) => match doubt(scenario, ours) {
-                Verdict::Equal => {}
-                Verdict::Explained(difference) => *explained.entry(difference).or_default() += 1,
-                Verdict::Different(how) => wrong.push(format!("{scenario}\n{how}")),
+            Comparison::Equal => {}
+            Comparison::Explained(difference) => *explained.entry(difference).or_default() += 1,
+            Comparison::Different(_) => match doubt(scenario, ours) {
+                Comparison::Equal => {}
+                Comparison::Explained(difference) => *explained.entry(difference).or_default() += 1,
+                Comparison::Different(how) => wrong.push(format!("{scenario}\n{how}")),
             },
         }
     }
@@ -80,7 +80,7 @@ fn compare_random(count: usize, seed: u64) {
 }
 
 /// Asks the original again, often and in other orders, before it is believed to differ.
-fn doubt(scenario: &Value, ours: &Value) -> Verdict {
+fn doubt(scenario: &Value, ours: &Value) -> Comparison {
     let mut again = scenario.clone();
     again["config"]["runs"] = json!(DOUBT);
     again["config"]["shuffle"] = json!(true);

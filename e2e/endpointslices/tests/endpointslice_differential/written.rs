@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::compare::{Verdict, judge};
+use crate::compare::{Comparison, judge};
 use crate::program::{ask_oracle, ask_ours};
 
 /// Text of a scenario, creates, updates and deletes, and the sizes of each group.
@@ -28,7 +28,7 @@ fn hand_written_scenarios_come_to_the_same() {
     let theirs = ask_oracle(&["-runs", "16"], &scenarios);
     let ours = ask_ours(&[], &scenarios);
     for (at, (_, counts, sizes)) in WRITTEN.iter().enumerate() {
-        if let Verdict::Different(how) = judge(&scenarios[at], &theirs[at], &ours[at]) {
+        if let Comparison::Different(how) = judge(&scenarios[at], &theirs[at], &ours[at]) {
             panic!("{}: {how}", scenarios[at]["id"]);
         }
         let outcome = &ours[at]["result"]["outcomes"][0];

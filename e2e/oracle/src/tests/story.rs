@@ -9,11 +9,11 @@ use serde_json::{Value, json};
 use crate::object::{name, namespace};
 use crate::record::{Event, Mark, Micros, What};
 use crate::requests::{Author, Request};
-use crate::{Recording, calm};
+use crate::{Recording, quiescence};
 
 /// Every write takes this long.
 const STEP: Micros = 10_000;
-/// Long enough to be calm.
+/// Long enough to be quiescent.
 const PAUSE: Micros = 3_000_000;
 
 pub(super) const TEAM: &str = "team";
@@ -235,7 +235,7 @@ impl Story {
     /// What the recorder and the audit logs would have.
     pub(super) fn end(mut self) -> Recording {
         self.pause();
-        self.mark(calm::END);
+        self.mark(quiescence::END);
         self.recording
     }
 

@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 
 use super::Report;
 use super::page::{best, fit};
-use crate::beyond::{ALL_ENDPOINTS, Beyond, EXPORTERS, MEMBERS, SERVICES, SLICES};
 use crate::cold_start::{ColdStart, IMPORTERS, bytes_per_object};
 use crate::growth::{Point, count, mib};
+use crate::large_fleet::{ALL_ENDPOINTS, EXPORTERS, LargeFleet, MEMBERS, SERVICES, SLICES};
 
 /// How often each endpoint is taken to change, in seconds.
 const LIFE_OF_ENDPOINT: f64 = 3600.0;
@@ -67,8 +67,8 @@ pub(super) fn where_one_hub_ends(report: &Report, page: &mut String) {
     );
     arithmetic(&predicted, report, last, page);
     first_limit(&predicted, report, page);
-    if let Some(beyond) = &report.beyond {
-        played(&predicted, beyond, page);
+    if let Some(large_fleet) = &report.large_fleet {
+        played(&predicted, large_fleet, page);
     }
 }
 
@@ -132,8 +132,8 @@ fn first_limit(predicted: &Predicted, report: &Report, page: &mut String) {
     page.push('\n');
 }
 
-fn played(predicted: &Predicted, beyond: &Beyond, page: &mut String) {
-    let Beyond { start, point } = beyond;
+fn played(predicted: &Predicted, large_fleet: &LargeFleet, page: &mut String) {
+    let LargeFleet { start, point } = large_fleet;
     let _ = write!(
         page,
         "\nChecked: that very fleet, played on this machine. The hub agent started in it was ready after {:.1} s and had nothing left to do after {:.1} s, with {} \
@@ -241,7 +241,7 @@ mod tests {
         let text = page(&report);
         assert!(text.contains("the CPU of the API server is the first limit"), "{text}");
         assert!(!text.contains("Checked"), "{text}");
-        report.beyond = Some(Beyond { start: start(), point: point(1000) });
+        report.large_fleet = Some(LargeFleet { start: start(), point: point(1000) });
         let text = page(&report);
         assert!(text.contains("| API server at rest, % of a core | 101 | 101 | 1.00 |"), "{text}");
     }

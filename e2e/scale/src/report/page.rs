@@ -169,7 +169,7 @@ fn load(report: &Report, page: &mut String) {
             step.p99_ms,
             cores(spent.hub_agent),
             cores(spent.servers),
-            cores(spent.crowd),
+            cores(spent.members),
             if step.sustained { "sustained" } else { "too much" },
         );
     }
@@ -193,7 +193,7 @@ fn largest(step: &Step) -> String {
     let mut all = [
         (spent.hub_agent, "the hub agent"),
         (spent.servers, "the API server with its store"),
-        (spent.crowd, "the process that plays the members"),
+        (spent.members, "the process that plays the members"),
     ];
     all.sort_by(|one, other| other.0.total_cmp(&one.0));
     let sum: f64 = all.iter().map(|(cpu, _)| cpu).sum();

@@ -31,7 +31,7 @@ use crate::{definitions, external_workloads};
 /// Longest time that anything may take which takes milliseconds on an idle machine.
 pub(crate) const DEADLINE: Duration = Duration::from_mins(2);
 
-/// How long nothing is written before the record ends: long enough for the oracle to call it calm.
+/// How long nothing is written before the record ends: long enough for the oracle to call it quiescent.
 const CALM: Duration = Duration::from_secs(3);
 
 /// Position of the member that exports.

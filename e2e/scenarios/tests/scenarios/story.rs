@@ -17,7 +17,7 @@ use crate::stage::{DEADLINE, Stage};
 
 /// Longer than the half second after which "waiting" is written.
 pub(crate) const QUIET: Duration = Duration::from_millis(700);
-/// What is written in each of so many calm runs is written in every run.
+/// What is written in each of so many undisturbed runs is written in every run.
 const CALM_RUNS: usize = 3;
 
 /// Users at the same time.
@@ -59,14 +59,14 @@ pub(crate) struct Story {
     told: usize,
     /// What each act comes to.
     outcomes: Vec<Normal>,
-    /// What every run writes, in the order of a calm one.
+    /// What every run writes, in the order of an undisturbed one.
     pub(crate) writes: Vec<Write>,
     /// How many objects of a kind are made on which link.
     made: BTreeMap<(Link, String), usize>,
 }
 
 impl Story {
-    /// Learns it from calm runs.
+    /// Learns it from undisturbed runs.
     pub(crate) async fn learn(fleet: &mut Disturbed<'_>, what: &str) -> Result<Self> {
         let namespace = fleet.stage.namespace(what).await?;
         let mut story = Self {
@@ -78,7 +78,8 @@ impl Story {
         };
         for run in 0..CALM_RUNS {
             let name = story.name();
-            let outcomes = story.calm_run(fleet, &name).await.context("a calm run")?;
+            let outcomes =
+                story.undisturbed_run(fleet, &name).await.context("an undisturbed run")?;
             let entries = fleet.links.work(&name);
             let writes = numbered(&entries);
             if run == 0 {
@@ -87,7 +88,7 @@ impl Story {
             }
             for (known, new) in story.outcomes.iter().zip(&outcomes) {
                 let difference = fleet_oracle::mirror::difference(known, new);
-                ensure!(known == new, "two calm runs differ:\n{difference}");
+                ensure!(known == new, "two undisturbed runs differ:\n{difference}");
             }
             let also: BTreeSet<Write> = writes.into_iter().collect();
             story.writes.retain(|write| also.contains(write));
@@ -101,7 +102,7 @@ impl Story {
         format!("story-{:04}z", self.told)
     }
 
-    async fn calm_run(&self, fleet: &mut Disturbed<'_>, name: &str) -> Result<Vec<Normal>> {
+    async fn undisturbed_run(&self, fleet: &mut Disturbed<'_>, name: &str) -> Result<Vec<Normal>> {
         let mut outcomes = Vec::new();
         for act in ACTS {
             self.perform(fleet.stage, name, act).await?;
@@ -182,7 +183,7 @@ impl Story {
         result.with_context(|| format!("{act:?}"))
     }
 
-    /// An error if more objects of a kind were made than in a calm run.
+    /// An error if more objects of a kind were made than in an undisturbed run.
     pub(crate) fn made_once(&self, fleet: &Disturbed<'_>, name: &str) -> Result<()> {
         let now = made(&fleet.links.work(name));
         ensure!(now == self.made, "{name}: made {now:?}, not {:?}", self.made);

@@ -18,13 +18,13 @@ use tokio::sync::{OnceCell, Semaphore};
 use crate::stage::Stage;
 
 /// A fleet that is started by the first scenario that needs it, so that `--list` needs none.
-struct House {
+struct SharedTestbed {
     name: &'static str,
     members: usize,
     stage: OnceCell<Result<Stage, String>>,
 }
 
-impl House {
+impl SharedTestbed {
     fn new(name: &'static str, members: usize) -> Self {
         Self { name, members, stage: OnceCell::new() }
     }
@@ -46,8 +46,8 @@ impl House {
 /// What the scenarios share: one runtime, because the clusters' clients belong to it, and the fleets.
 struct Shared {
     // Dropped before the runtime: its connections are tasks there.
-    common: House,
-    apart: [House; 2],
+    common: SharedTestbed,
+    apart: [SharedTestbed; 2],
     /// Which of those apart are free, and how many.
     free: Mutex<Vec<usize>>,
     turns: Semaphore,
@@ -71,14 +71,14 @@ impl Shared {
         stage.explain_as(&name.replace("::", "."), result).await
     }
 
-    /// [`Self::perform`] with nobody else in the house.
+    /// [`Self::perform`] with nobody else in the testbed.
     async fn perform_alone(
         &self,
-        house: &House,
+        testbed: &SharedTestbed,
         name: &str,
         scenario: impl AsyncFnOnce(&Stage, &mut Agents) -> Result<()>,
     ) -> Result<()> {
-        let stage = house.stage().await?;
+        let stage = testbed.stage().await?;
         let mut agents = stage.agents().write().await;
         self.perform(stage, name, async |stage: &Stage| {
             stage.mark(format!("begin {name}"));
@@ -100,7 +100,7 @@ impl Shared {
         scenario: impl AsyncFnOnce(&Stage, &mut Agents) -> Result<()>,
     ) -> Result<()> {
         let _turn = self.turns.acquire().await?;
-        let number = self.free.lock().pop().context("there is a house for each turn")?;
+        let number = self.free.lock().pop().context("there is a testbed for each turn")?;
         let result = self.perform_alone(&self.apart[number], name, scenario).await;
         self.free.lock().push(number);
         result
@@ -118,9 +118,9 @@ pub(crate) struct Tests {
 impl Tests {
     pub(crate) fn new() -> Self {
         let runtime = Runtime::new().expect("threads can be started");
-        let apart = ["apart", "far apart"].map(|name| House::new(name, 2));
+        let apart = ["apart", "far apart"].map(|name| SharedTestbed::new(name, 2));
         let shared = Shared {
-            common: House::new("common", 3),
+            common: SharedTestbed::new("common", 3),
             free: Mutex::new((0..apart.len()).rev().collect()),
             turns: Semaphore::new(apart.len()),
             apart,
@@ -240,9 +240,9 @@ pub(crate) fn select(mut trials: Vec<Trial>, arguments: &mut Arguments) -> Vec<T
 }
 
 /// Closes the houses, all of them. Whether every right was used is a question only where all scenarios ran.
-async fn close(houses: impl Iterator<Item = House>, all: bool) -> Result<()> {
+async fn close(houses: impl Iterator<Item = SharedTestbed>, all: bool) -> Result<()> {
     let mut seen = Recording::default();
-    for result in join_all(houses.map(House::close)).await {
+    for result in join_all(houses.map(SharedTestbed::close)).await {
         seen.requests.extend(result?.into_iter().flat_map(|recording| recording.requests));
     }
     if all && !seen.requests.is_empty() {

@@ -7,12 +7,12 @@ use anyhow::Result;
 use super::arrivals::{STATIONS, Station};
 use super::breakdown;
 use super::bulk::Round;
+use super::change_path;
 use super::latency::{Latency, Series};
 use super::policies::Comparison;
 use super::report::{
     Against, Checked, Median, PerAgent, Percentiles, Report, WriteNumbers, rounded,
 };
-use super::road;
 use super::scrape::Scrape;
 use super::size::{Beside, Sizes};
 use super::writes::Writes;
@@ -129,7 +129,9 @@ fn against(Beside { name, chain, steady }: &Beside, notes: &mut Vec<String>) -> 
 
 pub(super) fn usage(fleet: &Fleet, agents: &Agents, report: &mut Report) -> Result<()> {
     let mut used = Vec::new();
-    for agent in [Agent::Hub, Agent::Member(road::EXPORTER), Agent::Member(road::IMPORTER)] {
+    for agent in
+        [Agent::Hub, Agent::Member(change_path::EXPORTER), Agent::Member(change_path::IMPORTER)]
+    {
         let usage = agents.usage(agent)?;
         let kibibytes = u32::try_from(usage.peak_rss_bytes / 1024)?;
         used.push((rounded(usage.cpu.as_secs_f64()), rounded(f64::from(kibibytes) / 1024.0)));

@@ -27,7 +27,7 @@ pub(super) const EXPORTER: usize = 0;
 pub(super) const IMPORTER: usize = 1;
 
 /// Clients of users and the relays between the clusters. Dropping it ends the relays.
-pub(super) struct Road {
+pub(super) struct ChangePath {
     /// A user of the hub.
     pub(super) hub: Client,
     /// A user of the exporting member.
@@ -41,7 +41,7 @@ pub(super) struct Road {
     watches: Watches,
 }
 
-impl Road {
+impl ChangePath {
     /// Starts the relays and makes the slice that they carry.
     pub(super) async fn build(fleet: &Fleet) -> Result<Self> {
         let exporter = fleet.member(EXPORTER);

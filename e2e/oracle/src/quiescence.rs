@@ -1,6 +1,6 @@
 //! When nothing moves: the moments at which what must be so in the end has to be so.
 //!
-//! A user namespace is calm while nothing in any cluster changes that is about it. Only a calm that a user ends counts:
+//! A user namespace is quiescent while nothing in any cluster changes that is about it. Only a quiescence that a user ends counts:
 //! where an agent is the next to write, it was not done. While servers or agents are stopped on purpose nothing counts.
 
 use std::collections::BTreeMap;
@@ -12,9 +12,9 @@ use super::object::subject;
 use super::record::Micros;
 
 /// How long nothing must have changed.
-const CALM: Micros = 2_000_000;
+const QUIET_FOR: Micros = 2_000_000;
 
-/// The last mark of a record: what is calm then stays so.
+/// The last mark of a record: what is quiescent then stays so.
 pub const END: &str = "end of the record";
 
 /// Scenarios that run alone and yet leave servers, agents and rights as they are. All others of those disturb.
@@ -38,7 +38,7 @@ impl Moment {
     }
 }
 
-/// Every calm of every user namespace.
+/// Every quiescence of every user namespace.
 pub fn moments(history: &History<'_>) -> Vec<Moment> {
     let mut moves: BTreeMap<String, Vec<(Micros, bool)>> = BTreeMap::new();
     for life in history.lives.iter().filter(|life| is_of_fleet(life.kind)) {
@@ -59,10 +59,10 @@ pub fn moments(history: &History<'_>) -> Vec<Moment> {
         moves.extend(end.map(|end| (end, false)));
         for pair in moves.windows(2) {
             let (from, (to, agent)) = (pair[0].0, pair[1]);
-            // What was disturbed meanwhile is calm from then on.
+            // What was disturbed meanwhile is quiescent from then on.
             let meanwhile = disturbed.iter().filter(|(begin, end)| from <= *end && *begin <= to);
             let from = meanwhile.map(|(_, end)| *end).fold(from, Micros::max);
-            if to.saturating_sub(from) >= CALM && !agent {
+            if to.saturating_sub(from) >= QUIET_FOR && !agent {
                 let last = Some(to) == end;
                 found.push(Moment { namespace: namespace.clone(), at: to - 1, last });
             }
@@ -82,7 +82,8 @@ pub fn disturbances(history: &History<'_>) -> Vec<(Micros, Micros)> {
     let mut found = Vec::new();
     let mut begun: BTreeMap<&str, Micros> = BTreeMap::new();
     for mark in &history.recording.marks {
-        let disturbs = |name: &str| !UNDISTURBED.iter().any(|calm| name.starts_with(calm));
+        let disturbs =
+            |name: &str| !UNDISTURBED.iter().any(|quiescent| name.starts_with(quiescent));
         if let Some(name) = mark.mark.strip_prefix("begin ").filter(|name| disturbs(name)) {
             begun.insert(name, mark.at);
         } else if let Some(name) = mark.mark.strip_prefix("end ") {

@@ -6,8 +6,8 @@ use fleet_testbed::agents::Agents;
 use serde::Serialize;
 
 use crate::cold_start::{self, ColdStart, ENDPOINTS, IMPORTERS};
-use crate::crowd::Crowd;
 use crate::growth::{self, PACE, Point};
+use crate::simulated_members::SimulatedMembers;
 
 /// Members, and Services of them.
 pub(crate) const MEMBERS: usize = 1000;
@@ -24,7 +24,7 @@ const _: () = assert!(ALL_ENDPOINTS == 100_000 && IMPORTERS == 3);
 
 /// What such a fleet costs.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Beyond {
+pub(crate) struct LargeFleet {
     pub(crate) start: ColdStart,
     pub(crate) point: Point,
 }
@@ -33,11 +33,11 @@ pub(crate) struct Beyond {
 pub(crate) async fn measure(
     testbed: &Testbed,
     agents: &mut Agents,
-    crowd: &mut Crowd,
-) -> Result<Beyond> {
-    crowd.grow(testbed, MEMBERS).await?;
-    let shops = cold_start::fill(crowd, 0..SERVICES, EXPORTERS).await?;
+    members: &mut SimulatedMembers,
+) -> Result<LargeFleet> {
+    members.grow(testbed, MEMBERS).await?;
+    let services = cold_start::fill(members, 0..SERVICES, EXPORTERS).await?;
     let start = cold_start::measure(testbed, agents, SERVICES).await?;
-    let point = growth::point(testbed, agents, crowd, &shops, SLOWER).await?;
-    Ok(Beyond { start, point })
+    let point = growth::point(testbed, agents, members, &services, SLOWER).await?;
+    Ok(LargeFleet { start, point })
 }

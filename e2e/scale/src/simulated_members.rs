@@ -22,7 +22,7 @@ const JOINING: usize = 8;
 
 /// A Service of the fleet: who exports it, and who imports it.
 #[derive(Clone, Debug)]
-pub(crate) struct Shop {
+pub(crate) struct TestService {
     pub(crate) number: usize,
     pub(crate) exporters: Vec<usize>,
     pub(crate) importers: Vec<usize>,
@@ -32,7 +32,7 @@ pub(crate) struct Shop {
     pub(crate) endpoints: usize,
 }
 
-impl Shop {
+impl TestService {
     fn name(&self) -> ObjectName {
         ObjectName::new(NAMESPACE, format!("shop-{}", self.number))
     }
@@ -46,7 +46,7 @@ impl Shop {
 type SliceOf = (usize, usize, usize);
 
 /// The members.
-pub(crate) struct Crowd {
+pub(crate) struct SimulatedMembers {
     members: Vec<Member>,
     arrivals: Arc<Arrivals>,
     folder: PathBuf,
@@ -54,11 +54,11 @@ pub(crate) struct Crowd {
     slices: HashMap<SliceOf, usize>,
 }
 
-impl Crowd {
+impl SimulatedMembers {
     /// Nobody has joined.
     pub(crate) async fn new(testbed: &Testbed) -> Result<Self> {
         namespace(&testbed.hub().client(), NAMESPACE).await?;
-        let folder = testbed.run_path().join("crowd");
+        let folder = testbed.run_path().join("members");
         std::fs::create_dir_all(&folder)?;
         let (members, arrivals) = (Vec::new(), Arc::new(Arrivals::new()));
         Ok(Self { members, arrivals, folder, slices: HashMap::new() })
@@ -95,25 +95,25 @@ impl Crowd {
     }
 
     /// Exports and imports a Service.
-    pub(crate) fn open(&mut self, shop: &Shop) {
-        let name = shop.name();
-        for &exporter in &shop.exporters {
-            let slices: Vec<Value> = (0..shop.slices)
+    pub(crate) fn open(&mut self, service: &TestService) {
+        let name = service.name();
+        for &exporter in &service.exporters {
+            let slices: Vec<Value> = (0..service.slices)
                 .map(|part| {
                     let next = self.slices.len();
-                    self.slices.entry((shop.number, exporter, part)).or_insert(next);
-                    self.slice(shop, exporter, part)
+                    self.slices.entry((service.number, exporter, part)).or_insert(next);
+                    self.slice(service, exporter, part)
                 })
                 .collect();
             self.members[exporter].server.write(|model| {
-                make(model, kinds::SERVICE, &name, service());
+                make(model, kinds::SERVICE, &name, cluster_ip_service());
                 for (part, slice) in slices.into_iter().enumerate() {
-                    make(model, kinds::ENDPOINT_SLICE, &shop.slice_name(part), slice);
+                    make(model, kinds::ENDPOINT_SLICE, &service.slice_name(part), slice);
                 }
                 make(model, kinds::SERVICE_EXPORT, &name, json!({}));
             });
         }
-        for importer in &shop.importers {
+        for importer in &service.importers {
             let wish = json!({ "spec": { "serviceImport": { "name": name.name } } });
             let server = &self.members[*importer].server;
             server.write(|model| make(model, kinds::MULTI_CLUSTER_SERVICE, &name, wish));
@@ -121,23 +121,23 @@ impl Crowd {
     }
 
     /// Changes one endpoint of a slice.
-    pub(crate) fn change(&self, shop: &Shop, exporter: usize, part: usize) {
-        let slice = self.slice(shop, exporter, part);
+    pub(crate) fn change(&self, service: &TestService, exporter: usize, part: usize) {
+        let slice = self.slice(service, exporter, part);
         self.members[exporter].server.write(|model| {
             let changed = |object: &mut Value| object["endpoints"] = slice["endpoints"].clone();
-            model.edit(kinds::ENDPOINT_SLICE, &shop.slice_name(part), changed).ok();
+            model.edit(kinds::ENDPOINT_SLICE, &service.slice_name(part), changed).ok();
         });
     }
 
     /// The next version of a slice, which is on its way from now on.
-    fn slice(&self, shop: &Shop, exporter: usize, part: usize) -> Value {
-        let slice = self.slices[&(shop.number, exporter, part)];
-        let first = self.arrivals.send(slice, &shop.importers);
-        let others = (1..shop.endpoints)
+    fn slice(&self, service: &TestService, exporter: usize, part: usize) -> Value {
+        let slice = self.slices[&(service.number, exporter, part)];
+        let first = self.arrivals.send(slice, &service.importers);
+        let others = (1..service.endpoints)
             .map(|last| format!("11.{}.{}.{last}", slice >> 8 & 0xff, slice & 0xff));
         let ready = |address| json!({ "addresses": [address], "conditions": { "ready": true } });
         json!({
-            "metadata": { "labels": { "kubernetes.io/service-name": shop.name().name } },
+            "metadata": { "labels": { "kubernetes.io/service-name": service.name().name } },
             "addressType": "IPv4",
             "endpoints": std::iter::once(first).chain(others).map(ready).collect::<Vec<_>>(),
             "ports": [{ "name": "web", "protocol": "TCP", "port": 8080 }],
@@ -162,7 +162,7 @@ fn make(model: &mut ModelServer, kind: ResourceKind, name: &ObjectName, object: 
     model.create(kind, name, object).ok();
 }
 
-fn service() -> Value {
+fn cluster_ip_service() -> Value {
     json!({ "spec": {
         "type": "ClusterIP", "clusterIP": "10.0.0.1",
         "ports": [{ "name": "web", "protocol": "TCP", "port": 80, "targetPort": 8080 }],
