@@ -11,10 +11,8 @@ use fleet_accumulator::{
 };
 use fleet_api::events::BLOCKED;
 use fleet_api::{ObjectName, names};
-use fleet_model::served::{GROUP_VERSION, Served};
 use fleet_runtime::clients::ClientSet;
 use fleet_runtime::clock::Clock;
-use fleet_runtime::schema;
 use futures::future::join_all;
 use hub_agent::snapshot::HubSnapshot;
 use jiff::{SignedDuration, Timestamp};
@@ -45,7 +43,6 @@ pub struct Watched {
     pub hub_clients: ClientSet,
     /// Members' own clusters.
     pub members: BTreeMap<String, Member>,
-    served: Option<Served>,
     clock: Clock,
     _end: DropGuard,
 }
@@ -68,8 +65,6 @@ impl Watched {
         let watches = Watches { token: token.clone(), patience: access.patience() };
         let hub_clients = contexts.connect(&contexts.hub).await?;
         let hub = watches.of_hub(&hub_clients).await;
-        let document = schema::read(hub_clients.watch.clone(), GROUP_VERSION).await;
-        let served = document.ok().flatten().and_then(|document| Served::of(&document));
         let snapshot = hub.snapshot();
         let homes = snapshot.namespaces.iter().map(|namespace| &namespace.name.name);
         let known = homes.filter_map(|name| names::member_of_namespace(name)).map(str::to_owned);
@@ -80,7 +75,7 @@ impl Watched {
         }));
         let members = members.await.into_iter().collect();
         let (clock, end) = (Clock::system(), token.drop_guard());
-        Ok(Self { contexts, hub, hub_clients, members, served, clock, _end: end })
+        Ok(Self { contexts, hub, hub_clients, members, clock, _end: end })
     }
 
     /// What all clusters show now.
@@ -94,7 +89,7 @@ impl Watched {
         };
         let own = self.members.iter().map(|(name, member)| (name.clone(), own(member))).collect();
         let hub = HubSnapshot::clone(&self.hub.snapshot());
-        let picture = Picture::new(self.clock.now(), hub, self.served, own);
+        let picture = Picture::new(self.clock.now(), hub, own);
         Picture { hub_context: Some(self.contexts.hub.clone()), ..picture }
     }
 

@@ -4,8 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fleet_accumulator::{Snapshot as _, Tracked, View};
 use fleet_api::{annotations, names};
-use fleet_model::served::Served;
-use fleet_runtime::live::Live;
 use hub_agent::snapshot::HubSnapshot;
 use jiff::Timestamp;
 use member_agent::snapshot::MemberSnapshot;
@@ -51,29 +49,19 @@ pub struct Own {
 
 impl Picture {
     /// Puts together what the hub and the members' own clusters showed.
-    pub fn new(
-        now: Timestamp,
-        hub: HubSnapshot,
-        served: Option<Served>,
-        own: BTreeMap<String, Own>,
-    ) -> Self {
-        let served = Live::new(served);
+    pub fn new(now: Timestamp, hub: HubSnapshot, own: BTreeMap<String, Own>) -> Self {
         let held =
             |meta: &fleet_accumulator::Meta| meta.annotation(annotations::IMPORT_HELD_BY).is_some();
         let settings = hub_agent::Settings {
             // The hub agent does not say how it was started, but whom it lets wait.
             exclusive_imports: hub.internal_imports.iter().any(|request| held(&request.meta)),
-            served: served.clone(),
             ..hub_agent::Settings::default()
         };
         let mut own = own;
         let known = members_on(&hub).chain(own.keys().cloned()).collect::<BTreeSet<_>>();
         let members = known.into_iter().map(|name| {
             let own = own.remove(&name);
-            let settings = member_agent::Settings {
-                served: served.clone(),
-                ..member_agent::Settings::new(name.as_str())
-            };
+            let settings = member_agent::Settings::new(name.as_str());
             (name, Member::new(settings, own, &hub))
         });
         let members = members.collect();
@@ -120,6 +108,7 @@ fn with_hub(own: MemberSnapshot, hub: &HubSnapshot, namespace: &str) -> MemberSn
         internal_imports: part(&hub.internal_imports, namespace),
         slice_imports: part(&hub.slice_imports, namespace),
         memberships: part(&hub.internal_members, namespace),
+        schema: hub.schema.clone(),
         ..own
     }
 }

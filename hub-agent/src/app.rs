@@ -3,7 +3,6 @@
 use std::process::ExitCode;
 
 use fleet_accumulator::{ClusterId, Config, Snapshot as _, SourceInfo, SourceSpec};
-use fleet_model::served::{GROUP_VERSION, Served};
 use fleet_runtime::agent::Agent;
 use fleet_runtime::clock::Clock;
 
@@ -28,8 +27,6 @@ pub async fn run(args: Args) -> anyhow::Result<ExitCode> {
     let heartbeats =
         HeartbeatMetrics::new(agent.accumulator().clone(), settings.clone(), Clock::system())?;
     agent.registry().register(Box::new(heartbeats))?;
-    let served = settings.served.clone();
-    agent.follow_schema(hub.write, GROUP_VERSION, served, |document| Served::of(document?));
     agent.controller(ServiceController { settings: settings.clone() });
     agent.controller(MemberController { settings });
     Ok(agent.run().await)

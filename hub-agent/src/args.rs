@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use clap::Parser;
 use fleet_runtime::args::{RuntimeArgs, duration};
-use fleet_runtime::live::Live;
 
 use crate::Settings;
 
@@ -60,7 +59,6 @@ impl Args {
             exclusive_imports: self.exclusive_imports,
             force_delete_wait: self.force_delete_wait_time,
             heartbeat_ttl: self.member_heartbeat_ttl,
-            served: Live::default(),
         }
     }
 }

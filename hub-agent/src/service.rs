@@ -17,6 +17,7 @@ mod tests;
 
 use fleet_accumulator::{Object, SourceSet};
 use fleet_api::ObjectName;
+use fleet_model::hub_schema::HubSchema;
 use fleet_model::objects::ServiceImport;
 use fleet_model::steps::HUB;
 use fleet_plan::{Affected, Controller, Event, Plan, StepId};
@@ -55,8 +56,15 @@ impl Controller for ServiceController {
         ])
     }
 
+    fn reads(&self) -> SourceSet {
+        self.required().with(HubSnapshot::schema())
+    }
+
     fn affected_keys(&self, old: &HubSnapshot, new: &HubSnapshot, keys: &mut Affected<Key>) {
         keys::affected(old, new, keys);
+        if HubSchema::known(&old.schema) != HubSchema::known(&new.schema) {
+            keys::affected(&HubSnapshot::default(), new, keys);
+        }
     }
 
     fn plan(&self, key: &Key, snapshot: &HubSnapshot, now: Timestamp) -> Plan {

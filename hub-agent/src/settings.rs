@@ -2,9 +2,6 @@
 
 use std::time::Duration;
 
-use fleet_model::served::Served;
-use fleet_runtime::live::Live;
-
 /// How long a member that was deleted may take to leave unless a flag says otherwise.
 pub(crate) const FORCE_DELETE_WAIT: Duration = Duration::from_mins(15);
 
@@ -17,18 +14,11 @@ pub struct Settings {
     pub force_delete_wait: Duration,
     /// How long a member may be silent; `None` for some heartbeats.
     pub heartbeat_ttl: Option<Duration>,
-    /// What slices can carry on the hub; `None` until that is known.
-    pub served: Live<Option<Served>>,
 }
 
 impl Default for Settings {
     /// As the flags' defaults have it.
     fn default() -> Self {
-        Self {
-            exclusive_imports: false,
-            force_delete_wait: FORCE_DELETE_WAIT,
-            heartbeat_ttl: None,
-            served: Live::default(),
-        }
+        Self { exclusive_imports: false, force_delete_wait: FORCE_DELETE_WAIT, heartbeat_ttl: None }
     }
 }

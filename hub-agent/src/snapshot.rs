@@ -1,6 +1,7 @@
 //! What the hub agent watches.
 
 use fleet_accumulator::views;
+use fleet_model::hub_schema::HubSchema;
 use fleet_model::objects::{
     EndpointSliceExport, EndpointSliceImport, InternalMemberCluster, InternalServiceExport,
     InternalServiceImport, MemberCluster, Namespace, ServiceImport,
@@ -25,5 +26,7 @@ views! {
         hub optional member_clusters: MemberCluster,
         /// What members report.
         hub optional internal_members: InternalMemberCluster,
+        /// Which of our additions to the original's kinds it serves.
+        hub optional schema: HubSchema,
     }
 }

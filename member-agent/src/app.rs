@@ -4,7 +4,6 @@ use std::process::ExitCode;
 
 use fleet_accumulator::{ClusterId, Config, SourceId, SourceInfo, SourceSet, SourceSpec};
 use fleet_api::labels;
-use fleet_model::served::{GROUP_VERSION, Served};
 use fleet_runtime::agent::{Agent, Connected};
 use fleet_runtime::clients::{ClientSet, HubAccess};
 
@@ -69,7 +68,6 @@ fn assemble(
     let export = ExportMetrics::register(agent.registry())?;
     let membership = MembershipMetrics::register(agent.registry())?;
     let import = ImportMetrics::register(agent.registry(), settings.identity.cluster.as_str())?;
-    let schema = hub.write.clone();
     let feeds = |source: &SourceInfo| match source.cluster {
         ClusterId::Local => narrow(&settings, source.id, SourceSpec::new(own.watch.clone()))
             .watch_timeout(args.runtime.watch_timeout),
@@ -81,8 +79,6 @@ fn assemble(
     let clients = [(ClusterId::Local, own.clone()), (ClusterId::Hub, hub.clone())];
     let mut agent = agent.connect(&clients, config, watched(&settings), &feeds)?;
     if settings.networking {
-        let served = settings.served.clone();
-        agent.follow_schema(schema, GROUP_VERSION, served, |document| Served::of(document?));
         let kept = KeptMetrics::new(agent.accumulator().clone(), settings.identity.clone())?;
         agent.registry().register(Box::new(kept))?;
         agent.controller(ExportController::new(settings.clone(), export));
@@ -121,7 +117,7 @@ fn narrow(settings: &Settings, source: SourceId, spec: SourceSpec) -> SourceSpec
 fn watched(settings: &Settings) -> SourceSet {
     let mut watched = SourceSet::from([MemberSnapshot::memberships()]);
     if settings.networking {
-        watched = watched.union(MemberSnapshot::networking());
+        watched = watched.union(MemberSnapshot::networking()).with(MemberSnapshot::schema());
     }
     if settings.external_workloads {
         watched = watched.union(ExternalWorkloadController::sources());

@@ -8,7 +8,6 @@ use clap::{ArgAction, Parser};
 use fleet_api::names;
 use fleet_runtime::admin::Addresses;
 use fleet_runtime::args::{RuntimeArgs, duration, watch_seconds};
-use fleet_runtime::live::Live;
 
 use crate::{Identity, Mode, Settings};
 
@@ -206,7 +205,6 @@ impl Args {
             endpointslices: self.endpointslices,
             max_endpoints_per_slice: usize::from(self.max_endpoints_per_slice),
             endpointslice_batch_period: self.endpointslice_updates_batch_period,
-            served: Live::default(),
         })
     }
 

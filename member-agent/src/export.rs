@@ -14,6 +14,7 @@ mod tests;
 
 use fleet_accumulator::SourceSet;
 use fleet_api::{ObjectName, finalizers};
+use fleet_model::hub_schema::HubSchema;
 use fleet_model::steps::LOCAL;
 use fleet_plan::json_patch::{add_finalizer, remove_finalizer};
 use fleet_plan::{Affected, Controller, Event, Plan, Sample, StepId};
@@ -65,12 +66,17 @@ impl Controller for ExportController {
         .union(pods)
     }
 
+    fn reads(&self) -> SourceSet {
+        self.required().with(MemberSnapshot::schema())
+    }
+
     fn affected_keys(&self, old: &MemberSnapshot, new: &MemberSnapshot, keys: &mut Affected<Key>) {
         keys::affected(old, new, keys);
         if self.settings.endpointslices.serves_networks() {
             slicing::each_on_network(old, new, &mut |name| keys.add(Key::Service(name)));
         }
-        if Phase::changed(&self.settings.identity, old, new) {
+        let schema_changed = HubSchema::known(&old.schema) != HubSchema::known(&new.schema);
+        if schema_changed || Phase::changed(&self.settings.identity, old, new) {
             keys::affected(&MemberSnapshot::default(), new, keys);
         }
     }

@@ -4,9 +4,6 @@ mod mode;
 
 use std::time::Duration;
 
-use fleet_model::served::Served;
-use fleet_runtime::live::Live;
-
 pub use mode::Mode;
 
 use crate::Identity;
@@ -35,8 +32,6 @@ pub struct Settings {
     pub max_endpoints_per_slice: usize,
     /// How long a change of pods waits for others before such slices follow.
     pub endpointslice_batch_period: Duration,
-    /// What slices can carry on the hub; `None` until that is known.
-    pub served: Live<Option<Served>>,
 }
 
 impl Settings {
@@ -50,7 +45,6 @@ impl Settings {
             endpointslices: Mode::Off,
             max_endpoints_per_slice: MAX_ENDPOINTS_PER_SLICE,
             endpointslice_batch_period: Duration::ZERO,
-            served: Live::default(),
         }
     }
 }

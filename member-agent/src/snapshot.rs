@@ -1,6 +1,7 @@
 //! What the member agent watches: its own cluster, and its namespace on the hub.
 
 use fleet_accumulator::{SourceSet, views};
+use fleet_model::hub_schema::HubSchema;
 use fleet_model::objects::{
     EndpointSlice, EndpointSliceExport, EndpointSliceImport, ExternalWorkload,
     InternalMemberCluster, InternalServiceExport, InternalServiceImport, Lease, ManagedSlice,
@@ -32,6 +33,8 @@ views! {
         hub slice_imports: EndpointSliceImport,
         /// What the hub wants of this member. A hub without KubeFleet does not serve it.
         hub optional memberships: InternalMemberCluster,
+        /// Which of our additions to the original's kinds the hub serves.
+        hub optional schema: HubSchema,
         /// Slices that controllers of ours make of what Services select, whole. Watched by their managers.
         local managed_slices: ManagedSlice,
         /// Pods, as endpoints.

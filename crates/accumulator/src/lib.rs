@@ -55,6 +55,7 @@ pub use snapshot::{AnyView, Lookup, Snapshot, Views};
 pub use source::feed::{Discovered, Events, Feed, ReadOptions, WatchItem};
 pub use source::feeds::Feeds;
 pub use source::kube_feed::SourceSpec;
+pub use source::openapi::{Document, OpenApiFeed};
 pub use sources::{SourceId, SourceInfo, SourceSet};
 pub use state::SourceState;
 pub use texts::Texts;

@@ -15,8 +15,8 @@ pub use crate::wire::Cut;
 ///
 /// ```
 /// # use fleet_accumulator::{Tracked, wire};
-/// # use k8s_openapi::api::core::v1::{Service, ServiceSpec};
-/// # wire! { pub struct ServiceWire as Service { spec: Option<ServiceSpec> } }
+/// # use k8s_openapi::api::core::v1::{self, ServiceSpec};
+/// # wire! { pub struct ServiceWire as v1::Service { spec: Option<ServiceSpec> } }
 /// # #[derive(Debug, PartialEq)] pub struct Service;
 /// # impl Tracked for Service {
 /// #     const KIND: fleet_api::ResourceKind = fleet_api::kinds::SERVICE;

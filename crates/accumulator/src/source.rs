@@ -7,6 +7,7 @@ pub(crate) mod feeds;
 mod item;
 pub(crate) mod kube_feed;
 mod mass_deletion;
+pub(crate) mod openapi;
 pub(crate) mod start;
 mod state;
 mod task;

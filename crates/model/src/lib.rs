@@ -9,7 +9,7 @@
 //! - [`endpoints`]: which endpoints a change takes away.
 //! - [`namespaces`]: whether objects can be created in a namespace.
 //! - [`selection`]: which Services select what.
-//! - [`served`]: which of our additions to the original's kinds a hub serves.
+//! - [`hub_schema`]: which of our additions to the original's kinds a hub serves.
 //! - [`reference`]: references between objects and which Service they name.
 //!
 //! Pure: no client, no clock.
@@ -17,10 +17,10 @@
 pub mod changes;
 pub mod endpoints;
 pub mod events;
+pub mod hub_schema;
 pub mod namespaces;
 pub mod objects;
 pub mod ports;
 pub mod reference;
 pub mod selection;
-pub mod served;
 pub mod steps;

@@ -4,14 +4,12 @@
 //! credentials are missing or no API server can be reached. Then the clients, the watches, the
 //! writer, and one task per controller.
 
-use std::fmt::Debug;
 use std::process::ExitCode;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use fleet_accumulator::{Accumulator, ClusterId, Config, Feeds, Snapshot, SourceSet};
 use fleet_plan::Controller;
-use kube::Client;
 use parking_lot::Mutex;
 use prometheus::Registry;
 use tokio_util::task::TaskTracker;
@@ -20,14 +18,12 @@ use crate::admin::{AdminError, AdminServer, Probes};
 use crate::args::{LeaseArgs, RuntimeArgs, Unsupported};
 use crate::clients::{self, ClientError, ClientSet};
 use crate::clock::{BootClock, Clock};
-use crate::engine::{Replan, Wiring, run_controller};
+use crate::engine::{Wiring, run_controller};
 use crate::events::{EventSink, QUIET};
 use crate::held_up;
 use crate::lease::{Candidate, LeaseMetrics, LeaseSettings, TimingError};
 use crate::lifecycle::{Lifecycle, LogError, init_logging};
-use crate::live::Live;
 use crate::metrics::Metrics;
-use crate::schema;
 use crate::traces::{BadEndpoint, Delivery, DeliveryError, Endpoint, Origin, Tracer};
 use crate::writer::{WriteGate, Writer, WriterSettings};
 
@@ -196,8 +192,7 @@ impl Agent {
         });
         // Set once: an agent connects once.
         let _ = self.readiness.0.set(blocking);
-        let replan = Replan::new();
-        Ok(Connected { agent: self, accumulator, writer, events, clock, tracer, required, replan })
+        Ok(Connected { agent: self, accumulator, writer, events, clock, tracer, required })
     }
 
     /// Traces are delivered until the last write was answered.
@@ -255,7 +250,6 @@ pub struct Connected<S> {
     clock: Clock,
     tracer: Option<Tracer>,
     required: Arc<Mutex<SourceSet>>,
-    replan: Replan,
 }
 
 impl<S: Snapshot> Connected<S> {
@@ -282,7 +276,6 @@ impl<S: Snapshot> Connected<S> {
             metrics: self.agent.metrics.controller(name),
             tracer: self.tracer.clone(),
             work_queue: controller.queue_name().map(|name| self.agent.metrics.work_queue(name)),
-            replan: self.replan.clone(),
             cancel: self.agent.life.token(),
         };
         let task = self.agent.controllers.track_future(run_controller(controller, wiring));
@@ -297,34 +290,6 @@ impl<S: Snapshot> Connected<S> {
     /// Where the agent registers metrics of its own.
     pub fn registry(&self) -> &Registry {
         self.agent.registry()
-    }
-
-    /// Keeps `value` at what `read` makes of the server's `OpenAPI` document of a group and version;
-    /// controllers plan anew when that becomes another value.
-    pub fn follow_schema<T>(
-        &mut self,
-        client: Client,
-        group_version: &'static str,
-        value: Live<T>,
-        read: impl Fn(Option<&serde_json::Value>) -> T + Send + 'static,
-    ) where
-        T: Copy + PartialEq + Debug + Send + 'static,
-    {
-        let replan = self.replan.clone();
-        let changed = move |document: Option<&serde_json::Value>| {
-            let served = read(document);
-            if value.set(served) {
-                tracing::info!(group_version, ?served, "The schema is another one");
-                replan.all();
-            }
-        };
-        let task = schema::follow(client, group_version, self.agent.life.token(), changed);
-        self.agent.life.spawn("schema", task);
-    }
-
-    /// Makes all controllers plan everything anew; see [`Replan`].
-    pub fn replan(&self) -> Replan {
-        self.replan.clone()
     }
 
     /// Runs until a signal or until a task ends.

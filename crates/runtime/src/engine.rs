@@ -6,7 +6,6 @@
 
 mod course;
 mod debounce;
-mod replan;
 mod settle;
 mod verdict;
 
@@ -31,8 +30,6 @@ use course::Course;
 use debounce::Debouncer;
 use settle::View;
 
-pub use replan::Replan;
-
 /// Keys with writes in flight per controller. More would only wait in the writer's lanes.
 const KEYS_IN_FLIGHT: usize = 256;
 /// Plans in a row before others on this thread get their turn: at start every key is ready.
@@ -55,8 +52,6 @@ pub struct Wiring<S> {
     pub work_queue: Option<WorkQueue>,
     /// Tells of the writes that are part of a trace.
     pub tracer: Option<Tracer>,
-    /// Who may ask for everything anew.
-    pub replan: Replan,
     /// Ends it.
     pub cancel: CancellationToken,
 }
@@ -92,9 +87,6 @@ async fn run_term<R: Controller>(
 ) -> End {
     let mut term_ends = std::pin::pin!(term_ends);
     let mut cursor = wiring.accumulator.cursor_over(controller.required(), controller.reads());
-    let mut asked = wiring.replan.subscribe();
-    // The first step marks everything anyway, and before it there is nothing to plan on.
-    let mut started = false;
     let mut engine = Engine::new(Arc::clone(controller), wiring.clone());
     let shared = Arc::clone(&engine.shared);
 
@@ -112,12 +104,7 @@ async fn run_term<R: Controller>(
                     engine.queue.hurry(now());
                 }
                 cursor.commit(step);
-                started = true;
             }
-            () = asked.next() => if started {
-                let newest = shared.accumulator.snapshot();
-                engine.add_affected(&R::Snapshot::default(), &newest, now());
-            },
             Some(run) = engine.running.next(), if !engine.running.is_empty() => {
                 engine.finish(&run);
             }

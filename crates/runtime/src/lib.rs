@@ -11,8 +11,6 @@
 //! - [`traces`]: where a change spent its time, told to a collector.
 //! - [`agent`]: all of it put together.
 //! - [`lease`]: which of several processes writes.
-//! - [`schema`]: what an API server serves.
-//! - [`live`]: what plans depend on beside the snapshot.
 //! - [`lifecycle`], [`pulse`], [`admin`], [`metrics`], [`args`], [`clock`]: the process around it.
 
 pub mod admin;
@@ -25,11 +23,9 @@ pub mod events;
 mod held_up;
 pub mod lease;
 pub mod lifecycle;
-pub mod live;
 pub mod metrics;
 pub mod pulse;
 pub mod queue;
-pub mod schema;
 pub mod traces;
 pub mod writer;
 

@@ -51,34 +51,6 @@ async fn no_timer_stands_between_an_event_and_its_write() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_asks_gets_every_key_planned_anew() {
-    let world = World::new();
-    let running = world.start();
-    for name in ["a", "b", "c"] {
-        world.wish(name, "1");
-    }
-    world.until(World::is_granted).await;
-    sleep(Duration::from_secs(1)).await;
-    let (writes, plans) = (world.requests().len(), world.plans());
-    running.replan.all();
-    sleep(Duration::from_secs(1)).await;
-    assert_eq!((world.requests().len(), world.plans()), (writes, plans + 3));
-    running.stop().await;
-}
-
-#[tokio::test(start_paused = true)]
-async fn nothing_is_planned_anew_before_everything_is_known() {
-    let world = World::new();
-    world.wish("a", "1");
-    world.hold_list();
-    let running = world.start();
-    running.replan.all();
-    sleep(LONG).await;
-    assert_eq!(world.plans(), 0);
-    running.stop().await;
-}
-
-#[tokio::test(start_paused = true)]
 async fn a_standby_plans_nothing_and_then_everything() {
     let world = World::new();
     let running = world.start();

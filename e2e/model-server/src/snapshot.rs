@@ -20,6 +20,7 @@ impl Views for Servers<'_> {
     fn view<T: Tracked>(&self, source: &SourceInfo) -> View<T> {
         let server = self.servers.iter().find(|server| server.serves(source.cluster));
         let server = server.expect("a server for every cluster");
-        server.view(self.namespace.filter(|_| source.cluster == ClusterId::Hub))
+        let narrow = source.cluster == ClusterId::Hub && source.kind.namespaced;
+        server.view(self.namespace.filter(|_| narrow))
     }
 }

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use fleet_accumulator::ClusterId;
 use fleet_api::{ObjectName, ResourceKind, kinds};
-use fleet_model::served::Served;
+use fleet_model::hub_schema::HubSchema;
 use fleet_model_server::{ModelServer, snapshot};
 use fleet_plan::Step;
+use hub_agent::snapshot::HubSnapshot;
 use jiff::Timestamp;
 use member_agent::Identity;
 use serde_json::{Value, json};
@@ -138,8 +139,9 @@ impl World {
             };
             (name.clone(), Own { context: Some(name.clone()), seen })
         });
-        let hub = snapshot(&[&self.hub], None);
-        let mut picture = Picture::new(self.now(), hub, Some(Served::OURS), own.collect());
+        let schema = HubSchema::view(Some(HubSchema::OURS));
+        let hub = HubSnapshot { schema, ..snapshot(&[&self.hub], None) };
+        let mut picture = Picture::new(self.now(), hub, own.collect());
         picture.settings.exclusive_imports |= self.exclusive;
         picture
     }

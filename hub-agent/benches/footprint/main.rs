@@ -10,7 +10,7 @@ use allocation_counter::{AllocationInfo, measure};
 use fleet_accumulator::{
     Accumulator, AnyView, Config, Snapshot, SnapshotChange, SourceInfo, SourceSet, SourceSpec,
 };
-use fleet_model::served::Served;
+use fleet_model::hub_schema::HubSchema;
 use fleet_plan::{Controller, affected_keys};
 use hub_agent::service::ServiceController;
 use hub_agent::snapshot::HubSnapshot;
@@ -35,7 +35,6 @@ fn main() {
     let pages = |services| Pages::of::<HubSnapshot>(&Fleet { services }, page_size);
     let (none, some) = (pages(0), pages(services));
     let controller = ServiceController::default();
-    controller.settings.served.set(Some(Served::OURS));
 
     let cost = |sources| {
         let (nothing, _) = listed(&controller, &none, sources);
@@ -114,9 +113,11 @@ async fn start(
 
 /// The fleet is at rest: else the objects were not what the agents write.
 fn plan(controller: &ServiceController, step: &SnapshotChange<HubSnapshot>) {
-    let keys = affected_keys(controller, &step.old, &step.new);
+    let schema = HubSchema::view(Some(HubSchema::OURS));
+    let snapshot = HubSnapshot { schema, ..HubSnapshot::clone(&step.new) };
+    let keys = affected_keys(controller, &step.old, &snapshot);
     let now = Timestamp::from_second(1_767_225_600).unwrap();
     for key in keys {
-        assert_eq!(controller.plan(&key, &step.new, now).steps, [], "{key}");
+        assert_eq!(controller.plan(&key, &snapshot, now).steps, [], "{key}");
     }
 }

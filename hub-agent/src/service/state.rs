@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use fleet_accumulator::Object;
 use fleet_api::{ObjectName, finalizers};
+use fleet_model::hub_schema::HubSchema;
 use fleet_model::namespaces::namespace_accepts_objects;
 use fleet_model::objects::{
     EndpointSliceExport, EndpointSliceImport, HasMeta, InternalServiceExport,
     InternalServiceImport, ServiceImport, named,
 };
-use fleet_model::served::Served;
 
 use super::keys::{FromMember, owner_of};
 use crate::Settings;
@@ -46,7 +46,7 @@ pub struct ServiceState<'a> {
     /// Settings of the agent.
     pub settings: &'a Settings,
     /// Which fields of slices the hub serves; `None` until that is known.
-    pub served: Option<Served>,
+    pub schema: Option<HubSchema>,
     /// Namespace and name, the same in all clusters.
     pub service: &'a ObjectName,
     /// The ServiceImport on the hub.
@@ -68,7 +68,7 @@ impl<'a> ServiceState<'a> {
         let import = snapshot.service_imports.get(service);
         Self {
             settings,
-            served: settings.served.get(),
+            schema: HubSchema::known(&snapshot.schema),
             service,
             // On a hub that is also a member, a MultiClusterService owns the ServiceImport of the member agent.
             import: import.filter(|import| import.meta.controller_owner().is_none()),

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use fleet_accumulator::Object;
 use fleet_api::{Endpoint, ExportedSliceSpec, ObjectName, annotations, finalizers, labels, names};
 use fleet_model::endpoints::{loses, printed};
+use fleet_model::hub_schema;
 use fleet_model::objects::{EndpointSlice, EndpointSliceExport};
 use fleet_model::ports::same_in_slices;
 use fleet_model::reference;
-use fleet_model::served;
 use fleet_model::steps::{HUB, to_json};
 use fleet_plan::{Plan, Step, StepId, Trace};
 use jiff::Timestamp;
@@ -74,7 +74,7 @@ fn exportable<'a>(state: &ServiceState<'a>) -> impl Iterator<Item = &'a Object<E
 }
 
 fn travels(state: &ServiceState<'_>, slice: &EndpointSlice) -> Option<bool> {
-    served::carries(state.served, &slice.address_type)
+    hub_schema::carries(state.schema, &slice.address_type)
 }
 
 fn delete(copy: &Object<EndpointSliceExport>) -> Option<Step> {
@@ -154,7 +154,7 @@ fn spec(
         address_type: slice.address_type.clone(),
         endpoints: printed(slice.ready.to_vec(), &slice.address_type),
         draining_endpoints: printed(
-            served::draining(state.served, &slice.draining.to_vec(), carried).to_vec(),
+            hub_schema::draining(state.schema, &slice.draining.to_vec(), carried).to_vec(),
             &slice.address_type,
         ),
         ports: slice.ports.to_vec(),

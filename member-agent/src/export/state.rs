@@ -2,10 +2,10 @@
 
 use fleet_accumulator::Object;
 use fleet_api::ObjectName;
+use fleet_model::hub_schema::HubSchema;
 use fleet_model::objects::{
     EndpointSlice, EndpointSliceExport, InternalServiceExport, Service, ServiceExport, SliceIndex,
 };
-use fleet_model::served::Served;
 use jiff::Timestamp;
 
 use crate::phase::Phase;
@@ -21,7 +21,7 @@ pub(super) struct ServiceState<'a> {
     pub(super) snapshot: &'a MemberSnapshot,
     pub(super) now: Timestamp,
     /// What slices can carry on the hub.
-    pub(super) served: Option<Served>,
+    pub(super) schema: Option<HubSchema>,
     /// How far this member is with leaving.
     pub(super) phase: Phase,
     /// The user's ServiceExport.
@@ -53,7 +53,7 @@ impl<'a> ServiceState<'a> {
             snapshot,
             now,
             phase: Phase::of(&settings.identity, snapshot),
-            served: settings.served.get(),
+            schema: HubSchema::known(&snapshot.schema),
             export: snapshot.service_exports.get(name),
             service,
             slices: snapshot.endpoint_slices.by(&SliceIndex::Backs(name.clone())).collect(),

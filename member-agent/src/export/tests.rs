@@ -7,11 +7,11 @@
 mod adoption;
 mod conditions;
 mod content;
+mod hub_schema;
 mod leftovers;
 mod names;
 mod networks;
 mod samples;
-mod served;
 mod service;
 mod slices;
 mod stamps;

@@ -14,7 +14,7 @@ use fleet_accumulator::{
 use fleet_api::{ObjectName, ResourceKind, kinds};
 use fleet_plan::{Action, Affected, Controller, Plan, Precondition, Sample, Step};
 use fleet_runtime::clock::Clock;
-use fleet_runtime::engine::{Replan, Wiring, run_controller};
+use fleet_runtime::engine::{Wiring, run_controller};
 use fleet_runtime::events::EventSink;
 use fleet_runtime::metrics::Metrics;
 use fleet_runtime::writer::{WriteGate, Writer, WriterSettings};
@@ -468,7 +468,6 @@ impl World {
         let settings = WriterSettings::new("test");
         let gate = WriteGate::open();
         let writer = Writer::new(clients, settings, gate.clone(), metrics.writer());
-        let replan = Replan::new();
         let wiring = Wiring {
             tracer: None,
             accumulator,
@@ -477,11 +476,10 @@ impl World {
             clock: Clock::fixed(Timestamp::UNIX_EPOCH),
             metrics: metrics.controller("copy"),
             work_queue: None,
-            replan: replan.clone(),
             cancel: cancel.clone(),
         };
         let controller = run_controller(Arc::new(CopyController { world: self.clone() }), wiring);
-        Running { cancel, metrics, gate, replan, controller: tokio::spawn(controller) }
+        Running { cancel, metrics, gate, controller: tokio::spawn(controller) }
     }
 }
 
@@ -490,7 +488,6 @@ pub struct Running {
     pub cancel: CancellationToken,
     pub metrics: Metrics,
     pub gate: WriteGate,
-    pub replan: Replan,
     pub controller: tokio::task::JoinHandle<()>,
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use fleet_api::{annotations, kinds, labels};
-use fleet_model::served::{GROUP_VERSION, Served};
+use fleet_model::hub_schema::{GROUP_VERSION, HubSchema};
 use fleet_testbed::agents::Agents;
 use fleet_testbed::audit::WriteMeter;
 use fleet_testbed::cluster::Cluster;
@@ -93,7 +93,7 @@ async fn the_originals_definitions_do(stage: &Stage, agents: &mut Agents) -> Res
     let ours = Definitions::read(stage.hub()).await?;
     ours.write(stage.hub(), as_the_original).await?;
     let result = async {
-        wait_served(stage.hub(), Served::ORIGINAL).await?;
+        wait_served(stage.hub(), HubSchema::ORIGINAL).await?;
         for agent in stage.fleet().agents() {
             agents.restart(agent).await?;
         }
@@ -216,7 +216,7 @@ fn as_the_original(spec: &mut JSONSchemaProps) {
     }
 }
 
-async fn wait_served(hub: &Cluster, wanted: Served) -> Result<()> {
+async fn wait_served(hub: &Cluster, wanted: HubSchema) -> Result<()> {
     let client = hub.client();
     let get = async |path: &str| -> Result<Value> {
         Ok(client.request(http::Request::get(path).body(Vec::new())?).await?)
@@ -226,7 +226,7 @@ async fn wait_served(hub: &Cluster, wanted: Served) -> Result<()> {
         let index = get("/openapi/v3").await?;
         let entry = &index["paths"][format!("apis/{GROUP_VERSION}")]["serverRelativeURL"];
         let document = get(entry.as_str().context("the index names the group")?).await?;
-        Ok(Served::of(&document) == Some(wanted))
+        Ok(HubSchema::of(&document) == Some(wanted))
     })
     .await
 }

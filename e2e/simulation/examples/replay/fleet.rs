@@ -3,12 +3,11 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use fleet_accumulator::{ClusterId, Snapshot, SnapshotChange, SourceSet};
+use fleet_accumulator::{ClusterId, Snapshot, SnapshotChange, SourceSet, Tracked as _};
 use fleet_api::{ObjectName, ResourceKind, kinds};
-use fleet_model::served::Served;
+use fleet_model::hub_schema::{GROUP_VERSION, HubSchema};
 use fleet_model_server::{ModelServer, execute};
 use fleet_plan::{Controller, Plan, affected_keys};
-use fleet_runtime::live::Live;
 use hub_agent::service::ServiceController;
 use hub_agent::snapshot::HubSnapshot;
 use jiff::Timestamp;
@@ -75,14 +74,13 @@ pub(crate) struct Member {
 
 impl Member {
     fn new(name: &str) -> Self {
-        let served = Live::new(Some(Served::OURS));
         let derived_service_grace = Duration::ZERO;
-        let settings = Settings { derived_service_grace, served, ..Settings::new(name) };
+        let settings = Settings { derived_service_grace, ..Settings::new(name) };
         let registry = prometheus::Registry::new();
         let export = ExportMetrics::register(&registry).unwrap();
         let import = ImportMetrics::register(&registry, name).unwrap();
         Self {
-            agent: Agent::new(MemberSnapshot::networking()),
+            agent: Agent::new(watched()),
             namespace: settings.identity.hub_namespace.clone(),
             export: Desk::new(ExportController::new(settings.clone(), export)),
             import: Desk::new(ImportController::new(settings, import)),
@@ -110,21 +108,22 @@ pub(crate) fn counted(work: &mut dyn FnMut()) {
 impl Fleet {
     /// A fleet at rest in which so many Services are exchanged.
     pub(crate) fn exchanged(services: usize) -> Self {
-        let hub = Server::new(ClusterId::Hub, &["team", "fleet-member-a", "fleet-member-b"]);
+        let mut hub = Server::new(ClusterId::Hub, &["team", "fleet-member-a", "fleet-member-b"]);
+        let schema = ObjectName::cluster(GROUP_VERSION);
+        hub.model.create(HubSchema::KIND, &schema, HubSchema::OURS.object()).unwrap();
         let member = || Server::new(ClusterId::Local, &["team", "fleet-system"]);
         let controller = ServiceController::default();
-        controller.settings.served.set(Some(Served::OURS));
         let mut fleet = Self {
             hub,
             members: [member(), member()],
-            hub_agent: Agent::new(controller.required()),
+            hub_agent: Agent::new(controller.reads()),
             hub_desk: Desk::new(controller),
             agents: ["a", "b"].map(Member::new),
             counts: None,
         };
-        empty(&fleet.hub_agent, fleet.hub_desk.controller.required());
+        empty(&fleet.hub_agent, fleet.hub_desk.controller.reads());
         for member in &fleet.agents {
-            empty(&member.agent, MemberSnapshot::networking());
+            empty(&member.agent, watched());
         }
         for number in 0..services {
             fleet.exchange(&service(number), number);
@@ -238,6 +237,11 @@ fn run(counts: bool, work: &mut dyn FnMut()) {
     if counts { counted(work) } else { work() }
 }
 
+/// What a member watches.
+fn watched() -> SourceSet {
+    MemberSnapshot::networking().with(MemberSnapshot::schema())
+}
+
 /// Lists that find nothing: what is there comes as events.
 fn empty<S: Snapshot>(agent: &Agent<S>, sources: SourceSet) {
     for source in S::sources().iter().filter(|source| sources.contains(source.id)) {
@@ -250,9 +254,12 @@ fn kinds_of<S: Snapshot>() -> Vec<ResourceKind> {
     kinds.into_iter().collect()
 }
 
-/// Members see of the hub their own namespace only.
+/// Members see of the hub their own namespace and what is in none.
 fn send<S: Snapshot>(agent: &Agent<S>, cluster: ClusterId, news: &[News], only: Option<&str>) {
-    for one in news.iter().filter(|one| only.is_none_or(|only| one.namespace == only)) {
+    for one in news
+        .iter()
+        .filter(|one| only.is_none_or(|only| one.namespace.is_empty() || one.namespace == only))
+    {
         let watching = |source: &&fleet_accumulator::SourceInfo| {
             source.cluster == cluster && source.kind == one.kind && agent.watches(source.id)
         };

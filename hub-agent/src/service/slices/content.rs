@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fleet_api::{Endpoint, ExportedSliceSpec, finalizers};
-use fleet_model::served;
+use fleet_model::hub_schema;
 use fleet_model::steps::to_json;
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ use crate::service::state::{ServiceState, SliceExport};
 
 /// Whether the hub serves slices with this type of addresses; `None` if that is not known yet.
 pub(super) fn is_served(state: &ServiceState<'_>, slice: &SliceExport<'_>) -> Option<bool> {
-    served::carries(state.served, &slice.object.spec.address_type)
+    hub_schema::carries(state.schema, &slice.object.spec.address_type)
 }
 
 /// The copy as it is created. `carried` are the draining endpoints of the present copy.
@@ -37,7 +37,7 @@ pub(super) fn spec(
     carried: &[Endpoint],
 ) -> Arc<ExportedSliceSpec> {
     let mut spec = Arc::clone(&slice.object.spec);
-    let draining = served::draining(state.served, &spec.draining_endpoints, carried);
+    let draining = hub_schema::draining(state.schema, &spec.draining_endpoints, carried);
     if draining.len() < spec.draining_endpoints.len() {
         Arc::make_mut(&mut spec).draining_endpoints.clear();
     }

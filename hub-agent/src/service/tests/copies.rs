@@ -1,12 +1,13 @@
 //! What the copies carry, whose they are, and that nobody touches another's.
 
 use fleet_api::{ObjectName, annotations, events, finalizers, kinds};
-use fleet_model::served::Served;
-use fleet_plan::{Affected, Controller as _};
+use fleet_model::hub_schema::HubSchema;
+use fleet_plan::{Affected, Controller as _, affected_keys};
 use serde_json::{Value, json};
 
 use super::world::{World, in_member, shop};
 use crate::service::{Key, plan};
+use crate::snapshot::HubSnapshot;
 
 const ANNOTATIONS: [&str; 2] = [annotations::ORIGIN_NAMESPACE, annotations::SLICE_EXPORT_UID];
 
@@ -49,16 +50,16 @@ fn namesake(world: &mut World) {
 
 #[test]
 fn draining_endpoints_are_copied_where_they_are_served() {
-    for (served, copied) in
-        [(Some(Served::OURS), true), (Some(Served::ORIGINAL), false), (None, false)]
+    for (schema, copied) in
+        [(Some(HubSchema::OURS), true), (Some(HubSchema::ORIGINAL), false), (None, false)]
     {
         let mut world = World::shared();
-        world.controller.settings.served.set(served);
+        world.schema = schema;
         edit_slice(&mut world, drain);
         world.settle();
         let spec = &copy(&world)["spec"];
-        assert_eq!(spec["endpoints"], json!([]), "{served:?}");
-        assert_eq!(spec.get("drainingEndpoints").is_some(), copied, "{served:?}");
+        assert_eq!(spec["endpoints"], json!([]), "{schema:?}");
+        assert_eq!(spec.get("drainingEndpoints").is_some(), copied, "{schema:?}");
     }
 }
 
@@ -80,10 +81,10 @@ fn a_copy_of_a_later_generation_is_not_replaced_at_once() {
 #[test]
 fn what_drains_stays_while_nobody_knows_what_is_served() {
     let mut world = World::shared();
-    world.controller.settings.served.set(Some(Served::OURS));
+    world.schema = Some(HubSchema::OURS);
     edit_slice(&mut world, drain);
     world.settle();
-    world.controller.settings.served.set(None);
+    world.schema = None;
     assert!(world.plan().is_empty());
     edit_slice(&mut world, |slice| {
         slice["spec"]["drainingEndpoints"] = json!([{ "addresses": ["10.1.0.2"] }]);
@@ -100,23 +101,37 @@ fn ipv6_begins_when_it_is_served_and_ends_when_it_is_not() {
     world.slice("a", "s1", "2001:db8::1");
     edit_slice(&mut world, |slice| slice["spec"]["addressType"] = json!("IPv6"));
     world.request("b");
-    for (served, copies) in [
+    for (schema, copies) in [
         (None, 0),
-        (Some(Served::ORIGINAL), 0),
-        (Some(Served::OURS), 1),
+        (Some(HubSchema::ORIGINAL), 0),
+        (Some(HubSchema::OURS), 1),
         (None, 1),
-        (Some(Served::ORIGINAL), 0),
+        (Some(HubSchema::ORIGINAL), 0),
     ] {
-        world.controller.settings.served.set(served);
+        world.schema = schema;
         world.settle();
-        assert_eq!(world.copies().len(), copies, "{served:?}");
+        assert_eq!(world.copies().len(), copies, "{schema:?}");
+    }
+}
+
+#[test]
+fn another_schema_affects_every_service() {
+    let world = World::shared();
+    let mut old = world.snapshot();
+    for schema in [Some(HubSchema::ORIGINAL), Some(HubSchema::OURS), None] {
+        let new = HubSnapshot { schema: HubSchema::view(schema), ..old.clone() };
+        let keys = affected_keys(&world.controller, &old, &new);
+        assert!(keys.contains(&Key::Service(shop())), "{schema:?}");
+        let same = HubSnapshot { schema: HubSchema::view(schema), ..new.clone() };
+        assert!(affected_keys(&world.controller, &new, &same).is_empty());
+        old = new;
     }
 }
 
 #[test]
 fn slices_of_names_never_travel() {
     let mut world = World::new();
-    world.controller.settings.served.set(Some(Served::OURS));
+    world.schema = Some(HubSchema::OURS);
     world.export("a", 80);
     world.slice("a", "s1", "example.com");
     edit_slice(&mut world, |slice| slice["spec"]["addressType"] = json!("FQDN"));
@@ -200,7 +215,8 @@ fn a_name_is_handed_over_once_the_importer_let_go() {
 
 /// Keys that a change of the copy touches.
 fn touched(world: &World, change: impl FnOnce(&mut World)) -> Vec<Key> {
-    let mut changed = World { hub: world.hub.clone(), controller: world.controller.clone() };
+    let mut changed =
+        World { hub: world.hub.clone(), controller: world.controller.clone(), ..World::new() };
     change(&mut changed);
     let mut keys = Affected::new();
     world.controller.affected_keys(&world.snapshot(), &changed.snapshot(), &mut keys);

@@ -2,6 +2,7 @@
 
 use fleet_accumulator::ClusterId;
 use fleet_api::{ObjectName, ResourceKind, annotations, finalizers, kinds};
+use fleet_model::hub_schema::HubSchema;
 use fleet_model_server::{ModelServer, execute, snapshot};
 use fleet_plan::{Controller as _, Plan, affected_keys};
 use serde_json::{Value, json};
@@ -13,6 +14,8 @@ use crate::snapshot::HubSnapshot;
 pub(super) struct World {
     pub(super) hub: ModelServer,
     pub(super) controller: ServiceController,
+    /// What the hub is known to serve.
+    pub(super) schema: Option<HubSchema>,
 }
 
 pub(super) fn shop() -> ObjectName {
@@ -48,7 +51,7 @@ impl World {
         {
             hub.create(kinds::NAMESPACE, &ObjectName::cluster(name), json!({})).unwrap();
         }
-        Self { hub, controller: ServiceController::default() }
+        Self { hub, controller: ServiceController::default(), schema: None }
     }
 
     /// "a" exports shop with one slice.
@@ -144,7 +147,7 @@ impl World {
     }
 
     pub(super) fn snapshot(&self) -> HubSnapshot {
-        snapshot(&[&self.hub], None)
+        HubSnapshot { schema: HubSchema::view(self.schema), ..snapshot(&[&self.hub], None) }
     }
 
     pub(super) fn plan(&self) -> Plan {

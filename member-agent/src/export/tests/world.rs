@@ -2,6 +2,7 @@
 
 use fleet_accumulator::ClusterId;
 use fleet_api::{ObjectName, ResourceKind, annotations, kinds};
+use fleet_model::hub_schema::HubSchema;
 use fleet_model_server::{ModelServer, Write, execute};
 use fleet_plan::{Event, Plan, Sample};
 use serde_json::{Value, json};
@@ -15,6 +16,8 @@ pub(super) struct World {
     pub(super) own: ModelServer,
     pub(super) hub: ModelServer,
     pub(super) settings: Settings,
+    /// What the hub is known to serve.
+    pub(super) schema: Option<HubSchema>,
     /// Events since the last [`World::rest`].
     pub(super) events: Vec<Event>,
     /// Samples of acknowledged writes since then.
@@ -73,6 +76,7 @@ impl World {
             own: ModelServer::new(ClusterId::Local),
             hub: ModelServer::new(ClusterId::Hub),
             settings: Settings::new("a"),
+            schema: None,
             events: Vec::new(),
             samples: Vec::new(),
         }
@@ -141,7 +145,8 @@ impl World {
     }
 
     pub(super) fn snapshot(&self) -> MemberSnapshot {
-        crate::tests::snapshot(&self.settings.identity, &self.own, &self.hub)
+        let snapshot = crate::tests::snapshot(&self.settings.identity, &self.own, &self.hub);
+        MemberSnapshot { schema: HubSchema::view(self.schema), ..snapshot }
     }
 
     pub(super) fn plan(&self) -> Plan {

@@ -7,13 +7,11 @@ use std::time::Duration;
 use fleet_accumulator::{
     Accumulator, ClusterId, Config, Feed, Feeds, Snapshot, SourceInfo, Tracked,
 };
-use fleet_model::served::Served;
 use fleet_model_server::{ApiServer, ModelServer};
 use fleet_plan::Controller;
 use fleet_runtime::clock::Clock;
-use fleet_runtime::engine::{Replan, Wiring, run_controller};
+use fleet_runtime::engine::{Wiring, run_controller};
 use fleet_runtime::events::EventSink;
-use fleet_runtime::live::Live;
 use fleet_runtime::metrics::Metrics;
 use fleet_runtime::writer::{WriteGate, Writer, WriterSettings};
 use hub_agent::member::MemberController;
@@ -82,7 +80,6 @@ impl<S: Snapshot> Parts<S> {
             clock: Clock::fixed(hub.read(ModelServer::now)),
             metrics: metrics.controller("none"),
             work_queue: None,
-            replan: Replan::new(),
             cancel,
         };
         Self { wiring, metrics, controllers: TaskTracker::new() }
@@ -106,7 +103,6 @@ impl Agent {
     pub(crate) fn hub(hub: &ApiServer, valves: Valves) -> Self {
         let parts = Parts::<HubSnapshot>::new("hub", hub, hub, None, &valves);
         let controller = ServiceController::default();
-        controller.settings.served.set(Some(Served::OURS));
         parts.controller(MemberController { settings: controller.settings.clone() });
         parts.controller(controller);
         parts.run("hub", valves)
@@ -114,11 +110,7 @@ impl Agent {
 
     /// The agent of a member.
     pub(crate) fn member(name: &str, own: &ApiServer, hub: &ApiServer, valves: Valves) -> Self {
-        let settings = Settings {
-            derived_service_grace: Duration::ZERO,
-            served: Live::new(Some(Served::OURS)),
-            ..Settings::new(name)
-        };
+        let settings = Settings { derived_service_grace: Duration::ZERO, ..Settings::new(name) };
         let namespace = settings.identity.hub_namespace.clone();
         let parts = Parts::<MemberSnapshot>::new(name, own, hub, Some(&namespace), &valves);
         let registry = parts.metrics.registry();
@@ -175,11 +167,11 @@ struct Watches<'a> {
 
 impl Feeds for Watches<'_> {
     fn feed<T: Tracked>(&self, source: &SourceInfo) -> Box<dyn Feed<T::Wire>> {
-        let on_hub = source.cluster == ClusterId::Hub;
+        let narrow = source.cluster == ClusterId::Hub && source.kind.namespaced;
         Box::new(ModelFeed {
             kind: T::KIND,
             api: server(self.own, self.hub, source.cluster).clone(),
-            namespace: self.namespace.filter(|_| on_hub).map(str::to_owned),
+            namespace: self.namespace.filter(|_| narrow).map(str::to_owned),
             valve: self.valves[source.field].subscribe(),
         })
     }

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use fleet_accumulator::{ClusterId, Snapshot};
+use fleet_accumulator::{ClusterId, Snapshot, Tracked as _};
 use fleet_api::{ObjectName, kinds};
+use fleet_model::hub_schema::{GROUP_VERSION, HubSchema};
 use fleet_model_server::{ApiServer, ModelServer, Sent};
 use hub_agent::snapshot::HubSnapshot;
 use member_agent::snapshot::MemberSnapshot;
@@ -34,6 +35,8 @@ impl World {
         };
         let member = || server(ClusterId::Local, &["team", "fleet-system"]);
         let hub = server(ClusterId::Hub, &["team", "fleet-member-a", "fleet-member-b"]);
+        let schema = ObjectName::cluster(GROUP_VERSION);
+        hub.write(|hub| hub.create(HubSchema::KIND, &schema, HubSchema::OURS.object())).unwrap();
         Self { hub, members: [member(), member()] }
     }
 

@@ -4,10 +4,9 @@ use std::time::Duration;
 
 use fleet_accumulator::ClusterId;
 use fleet_api::{ObjectName, ResourceKind, kinds};
-use fleet_model::served::Served;
+use fleet_model::hub_schema::HubSchema;
 use fleet_model_server::{ModelServer, Refusal, Write, execute, snapshot};
 use fleet_plan::{Action, Controller, Plan, Step, affected_keys};
-use fleet_runtime::live::Live;
 use hub_agent::service::ServiceController;
 use hub_agent::snapshot::HubSnapshot;
 use member_agent::export::ExportController;
@@ -61,7 +60,6 @@ impl Fleet {
         }
         let members = members.iter().map(|name| Member::new(name)).collect();
         let controller = ServiceController::default();
-        controller.settings.served.set(Some(Served::OURS));
         Self { hub, members, controller, random: Random::new(seed), patient: false, trace: None }
     }
 
@@ -235,24 +233,23 @@ impl Fleet {
     }
 
     fn hub_snapshot(&self) -> HubSnapshot {
-        snapshot(&[&self.hub], None)
+        let schema = HubSchema::view(Some(HubSchema::OURS));
+        HubSnapshot { schema, ..snapshot(&[&self.hub], None) }
     }
 
     fn member_snapshot(&self, at: usize) -> MemberSnapshot {
         let member = &self.members[at];
         let own = member.server.as_ref().unwrap_or(&self.hub);
-        snapshot(&[own, &self.hub], Some(member.identity.hub_namespace.as_str()))
+        let schema = HubSchema::view(Some(HubSchema::OURS));
+        let namespace = Some(member.identity.hub_namespace.as_str());
+        MemberSnapshot { schema, ..snapshot(&[own, &self.hub], namespace) }
     }
 }
 
 impl Member {
     fn new(name: &str) -> Self {
         let registry = prometheus::Registry::new();
-        let settings = Settings {
-            derived_service_grace: Duration::ZERO,
-            served: Live::new(Some(Served::OURS)),
-            ..Settings::new(name)
-        };
+        let settings = Settings { derived_service_grace: Duration::ZERO, ..Settings::new(name) };
         let mut server = ModelServer::new(ClusterId::Local);
         let system = ObjectName::cluster(settings.identity.system_namespace.as_str());
         server.create(kinds::NAMESPACE, &system, json!({})).unwrap();

@@ -1,12 +1,16 @@
 //! What of a slice travels, by what the hub serves.
 
 use fleet_api::kinds;
-use fleet_model::served::Served;
+use fleet_model::hub_schema::HubSchema;
+use fleet_plan::affected_keys;
 use serde_json::{Value, json};
 
-use super::world::{World, backing, slice, slice_object};
+use super::world::{World, backing, shop, slice, slice_object};
+use crate::export::{ExportController, Key};
+use crate::metrics::ExportMetrics;
+use crate::snapshot::MemberSnapshot;
 
-const SERVED: [Option<Served>; 3] = [None, Some(Served::ORIGINAL), Some(Served::OURS)];
+const SCHEMAS: [Option<HubSchema>; 3] = [None, Some(HubSchema::ORIGINAL), Some(HubSchema::OURS)];
 
 fn conditions(world: &mut World, at: usize, conditions: Value) {
     let set = |slice: &mut Value| slice["endpoints"][at]["conditions"] = conditions;
@@ -38,7 +42,7 @@ fn with_slice(address_type: &str) -> World {
 #[test]
 fn a_draining_endpoint_moves_to_its_own_list_and_goes() {
     let mut world = World::exported();
-    world.settings.served.set(Some(Served::OURS));
+    world.schema = Some(HubSchema::OURS);
     assert!(world.plan().is_empty(), "nothing drains yet");
     terminate(&mut world, 0);
     let plan = world.plan();
@@ -56,26 +60,26 @@ fn a_draining_endpoint_moves_to_its_own_list_and_goes() {
 /// A Go importer takes every entry of `endpoints` for ready.
 #[test]
 fn what_is_not_ready_leaves_at_once_whatever_is_served() {
-    for served in SERVED {
+    for schema in SCHEMAS {
         for serving in [true, false] {
             let mut world = World::exported();
-            world.settings.served.set(served);
+            world.schema = schema;
             let ended = json!({ "ready": false, "serving": serving, "terminating": true });
             conditions(&mut world, 0, ended);
             world.settle();
-            assert_eq!(addresses(&world, "endpoints"), ["10.1.0.2"], "{served:?}");
+            assert_eq!(addresses(&world, "endpoints"), ["10.1.0.2"], "{schema:?}");
         }
     }
 }
 
 #[test]
 fn the_originals_definition_gets_no_draining_endpoints_and_no_writes() {
-    for served in [None, Some(Served::ORIGINAL)] {
+    for schema in [None, Some(HubSchema::ORIGINAL)] {
         let mut world = World::exported();
-        world.settings.served.set(served);
+        world.schema = schema;
         terminate(&mut world, 0);
         world.settle();
-        assert!(world.copies()[0]["spec"].get("drainingEndpoints").is_none(), "{served:?}");
+        assert!(world.copies()[0]["spec"].get("drainingEndpoints").is_none(), "{schema:?}");
         terminate(&mut world, 2);
         assert!(world.plan().is_empty(), "only what drains has changed");
     }
@@ -86,10 +90,10 @@ fn what_drains_is_sent_once_it_is_served_and_stays_while_that_is_unknown() {
     let mut world = World::exported();
     terminate(&mut world, 0);
     world.settle();
-    world.settings.served.set(Some(Served::OURS));
+    world.schema = Some(HubSchema::OURS);
     world.settle();
     assert_eq!(addresses(&world, "drainingEndpoints"), ["10.1.0.1"]);
-    world.settings.served.set(None);
+    world.schema = None;
     assert!(world.plan().is_empty());
     terminate(&mut world, 1);
     world.settle();
@@ -100,16 +104,16 @@ fn what_drains_is_sent_once_it_is_served_and_stays_while_that_is_unknown() {
 #[test]
 fn ipv6_slices_travel_where_they_are_served() {
     let mut world = with_slice("IPv6");
-    for (served, copies) in [
+    for (schema, copies) in [
         (None, 0),
-        (Some(Served::ORIGINAL), 0),
-        (Some(Served::OURS), 1),
+        (Some(HubSchema::ORIGINAL), 0),
+        (Some(HubSchema::OURS), 1),
         (None, 1),
-        (Some(Served::ORIGINAL), 0),
+        (Some(HubSchema::ORIGINAL), 0),
     ] {
-        world.settings.served.set(served);
+        world.schema = schema;
         world.settle();
-        assert_eq!(world.copies().len(), copies, "{served:?}");
+        assert_eq!(world.copies().len(), copies, "{schema:?}");
     }
 }
 
@@ -121,7 +125,7 @@ fn addresses_travel_as_everybody_writes_them() {
         slice["endpoints"] = json!([{ "addresses": ["FD08::5678:0000:0000:9abc:def0"] }]);
     };
     world.own.edit(kinds::ENDPOINT_SLICE, &slice(), odd).unwrap();
-    world.settings.served.set(Some(Served::OURS));
+    world.schema = Some(HubSchema::OURS);
     world.settle();
     assert_eq!(addresses(&world, "endpoints"), ["fd08::5678:0:0:9abc:def0"]);
     assert!(world.plan().is_empty());
@@ -129,10 +133,26 @@ fn addresses_travel_as_everybody_writes_them() {
 
 #[test]
 fn slices_of_names_never_travel() {
-    for served in SERVED {
+    for schema in SCHEMAS {
         let mut world = with_slice("FQDN");
-        world.settings.served.set(served);
+        world.schema = schema;
         world.settle();
-        assert!(world.copies().is_empty(), "{served:?}");
+        assert!(world.copies().is_empty(), "{schema:?}");
+    }
+}
+
+#[test]
+fn another_schema_affects_every_service() {
+    let world = World::exported();
+    let metrics = ExportMetrics::register(&prometheus::Registry::new()).unwrap();
+    let controller = ExportController::new(world.settings.clone(), metrics);
+    let mut old = world.snapshot();
+    for schema in [Some(HubSchema::ORIGINAL), Some(HubSchema::OURS), None] {
+        let new = MemberSnapshot { schema: HubSchema::view(schema), ..old.clone() };
+        let keys = affected_keys(&controller, &old, &new);
+        assert!(keys.contains(&Key::Service(shop())), "{schema:?}");
+        let same = MemberSnapshot { schema: HubSchema::view(schema), ..new.clone() };
+        assert!(affected_keys(&controller, &new, &same).is_empty());
+        old = new;
     }
 }
