@@ -16,7 +16,6 @@ use fleet_accumulator::SourceSet;
 use fleet_api::{ObjectName, finalizers};
 use fleet_model::hub_schema::HubSchema;
 use fleet_model::steps::LOCAL;
-use fleet_plan::json_patch::{add_finalizer, remove_finalizer};
 use fleet_plan::{Affected, Controller, Event, Plan, Sample, StepId};
 use jiff::Timestamp;
 
@@ -150,8 +149,8 @@ pub fn plan(
 /// Finalizer, then the Service, then (once the hub agrees) its slices.
 fn export(state: &ServiceState<'_>, plan: &mut Plan) {
     let Some(export) = state.export else { return };
-    let operations = add_finalizer(&export.meta, finalizers::SERVICE_EXPORT);
-    let guarded = (!operations.is_empty()).then(|| plan.push(LOCAL.patch(export, operations)));
+    let guarded = LOCAL.add_finalizer(export, finalizers::SERVICE_EXPORT);
+    let guarded = guarded.map(|step| plan.push(step));
     let verdict = internal::sync(state, guarded, plan);
     slices::sync(state, verdict, plan);
     if guarded.is_none() {
@@ -163,15 +162,12 @@ fn export(state: &ServiceState<'_>, plan: &mut Plan) {
 fn unexport(state: &ServiceState<'_>, plan: &mut Plan) {
     let withdrawn = withdraw(state, plan);
     let Some(export) = state.export else { return };
-    let operations = remove_finalizer(&export.meta, finalizers::SERVICE_EXPORT);
-    if operations.is_empty() {
-        return;
-    }
+    let Some(release) = LOCAL.remove_finalizer(export, finalizers::SERVICE_EXPORT) else { return };
     let mut undone = withdrawn;
     if state.internal_exports.is_empty() {
         undone.extend(internal::confirm_absent(state, plan));
     }
-    plan.push(LOCAL.patch(export, operations).after(undone));
+    plan.push(release.after(undone));
 }
 
 /// Deletes what this Service has on the hub.

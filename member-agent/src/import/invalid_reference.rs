@@ -3,7 +3,6 @@
 use fleet_api::{ObjectName, ResourceKind, finalizers, kinds};
 use fleet_model::steps::HUB;
 use fleet_plan::Plan;
-use fleet_plan::json_patch::remove_finalizer;
 
 use crate::snapshot::MemberSnapshot;
 
@@ -31,9 +30,7 @@ fn release_slice(name: &ObjectName, snapshot: &MemberSnapshot, plan: &mut Plan) 
     let slice = snapshot.slice_imports.get(name).filter(|slice| {
         slice.spec.owner_service_reference.object().is_none() && slice.meta.is_terminating()
     });
-    let Some(slice) = slice else { return };
-    let operations = remove_finalizer(&slice.meta, finalizers::ENDPOINT_SLICE_IMPORT);
-    if !operations.is_empty() {
-        plan.push(HUB.patch(slice, operations));
-    }
+    let release =
+        slice.and_then(|slice| HUB.remove_finalizer(slice, finalizers::ENDPOINT_SLICE_IMPORT));
+    plan.steps.extend(release);
 }

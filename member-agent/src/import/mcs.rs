@@ -3,7 +3,7 @@
 use fleet_api::{ObjectName, events, finalizers, labels};
 use fleet_model::objects::{HasMeta, Service, ServiceImport};
 use fleet_model::steps::LOCAL;
-use fleet_plan::json_patch::{add_finalizer, remove_finalizer, set_entries};
+use fleet_plan::json_patch::{add_finalizer, set_entries};
 use fleet_plan::{Event, Plan, StepId};
 use jiff::Timestamp;
 
@@ -109,14 +109,15 @@ fn release(
     import: &Import,
     plan: &mut Plan,
 ) {
-    let operations = remove_finalizer(&mcs.meta, finalizers::MULTI_CLUSTER_SERVICE);
+    let finalizer = finalizers::MULTI_CLUSTER_SERVICE;
+    let Some(release) = LOCAL.remove_finalizer(mcs, finalizer) else { return };
     let imports: Vec<_> = snapshot.service_imports.by(&mcs.uid).collect();
     let held = match (imports.as_slice(), import.gone) {
         ([], _) => false,
         ([import], Some(_)) => mcs.imports(&mcs.name.namespace).as_ref() != Some(&import.name),
         _ => true,
     };
-    if operations.is_empty() || held {
+    if held {
         return;
     }
     let mut undone = deleted;
@@ -130,9 +131,7 @@ fn release(
         let absent = import.filter(|name| snapshot.service_imports.get(name).is_none());
         undone.extend(absent.map(|name| plan.push(LOCAL.confirm_absent::<ServiceImport>(name))));
     }
-    plan.push(
-        LOCAL.patch(mcs, operations).after(undone).after(import.gone).after(import.unasked.clone()),
-    );
+    plan.push(release.after(undone).after(import.gone).after(import.unasked.clone()));
     plan.events.push(status::unimported(mcs, "everything made for it is gone"));
 }
 

@@ -8,7 +8,7 @@ use fleet_api::{
 use fleet_model::objects::{InternalServiceImport, ServiceImport};
 use fleet_model::reference;
 use fleet_model::steps::{HUB, LOCAL, controller_reference, to_json};
-use fleet_plan::json_patch::{add, add_finalizer, remove_finalizer};
+use fleet_plan::json_patch::{add, add_finalizer};
 use fleet_plan::{Plan, Step, StepId};
 use serde_json::{Value, json};
 
@@ -114,12 +114,11 @@ fn withdraw(state: &ServiceState<'_>, import: &Object<ServiceImport>, plan: &mut
         }
         return Import::default();
     }
-    let operations = remove_finalizer(&import.meta, finalizers::SERVICE_IMPORT);
-    if operations.is_empty() {
+    let Some(release) = LOCAL.remove_finalizer(import, finalizers::SERVICE_IMPORT) else {
         return Import::default();
-    }
+    };
     undone.extend(confirm_unasked(state, plan));
-    let released = plan.push(LOCAL.patch(import, operations).after(undone));
+    let released = plan.push(release.after(undone));
     let gone = (import.meta.finalizers.len() == 1).then_some(released);
     Import { gone, ..Import::default() }
 }

@@ -9,7 +9,6 @@ use fleet_api::{ObjectName, events, finalizers, names};
 use fleet_model::objects::{EndpointSlice, EndpointSliceImport};
 use fleet_model::reference;
 use fleet_model::steps::{HUB, LOCAL};
-use fleet_plan::json_patch::{add_finalizer, remove_finalizer};
 use fleet_plan::{Event, Plan, Step, StepId, Trace, deadline};
 
 use super::content;
@@ -147,8 +146,7 @@ fn import(
 
 /// Our finalizer, before the effect, where a copy lacks it: a Go hub sets none, and somebody may take it away.
 fn guard(copy: &Object<EndpointSliceImport>) -> Option<Step> {
-    let operations = add_finalizer(&copy.meta, finalizers::ENDPOINT_SLICE_IMPORT);
-    (!operations.is_empty()).then(|| HUB.patch(copy, operations))
+    HUB.add_finalizer(copy, finalizers::ENDPOINT_SLICE_IMPORT)
 }
 
 /// Tells the user what of a slice is not imported.
@@ -175,15 +173,15 @@ fn unimport(
     let slice = state.snapshot.endpoint_slices.get(&name);
     let waits = copy.meta.deleted.and_then(|since| deadline::remaining(since, HANDOVER, state.now));
     let successors = waits.map_or(&[][..], |_| successors);
-    let operations = remove_finalizer(&copy.meta, finalizers::ENDPOINT_SLICE_IMPORT);
+    let release = HUB.remove_finalizer(copy, finalizers::ENDPOINT_SLICE_IMPORT);
     let undone: Option<StepId> = match slice.filter(|slice| slice.is_imported()) {
         Some(slice) => delete(slice).map(|step| plan.push(step.after(successors.iter().copied()))),
-        None if operations.is_empty() => None,
+        None if release.is_none() => None,
         None if slice.is_some() => None, // Somebody else's slice has the name.
         None => Some(plan.push(LOCAL.confirm_absent::<EndpointSlice>(name))),
     };
-    if !operations.is_empty() {
-        plan.push(HUB.patch(copy, operations).after(undone));
+    if let Some(release) = release {
+        plan.push(release.after(undone));
     }
 }
 
