@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result, bail};
 use fleet_accumulator::{Accumulator, Config, SourceInfo, SourceSet, SourceSpec};
 use fleet_api::{ResourceKind, finalizers, kinds, names};
 use fleet_runtime::clients::one_line;
-use hub_agent::member::last_heard;
+use hub_agent::member::last_heartbeat;
 use kube::Client;
 use kube::api::{DynamicObject, ListParams, Patch, PatchParams};
 use member_agent::Identity;
@@ -153,7 +153,7 @@ impl Leaving<'_> {
             return Ok(());
         }
         let snapshot = reports.snapshot();
-        let heard = snapshot.memberships.iter().find_map(|membership| last_heard(membership));
+        let heard = snapshot.memberships.iter().find_map(|membership| last_heartbeat(membership));
         let heard = heard.map_or_else(
             || "was never heard of".to_owned(),
             |at| format!("was heard of last at {at}"),

@@ -3,7 +3,7 @@
 use fleet_accumulator::Snapshot as _;
 use fleet_api::membership::ClusterState;
 use fleet_plan::{Action, Controller, Plan, Step, affected_keys};
-use hub_agent::member::{MemberController, last_heard};
+use hub_agent::member::{MemberController, last_heartbeat};
 use hub_agent::service::ServiceController;
 use jiff::Timestamp;
 use member_agent::export::ExportController;
@@ -93,7 +93,7 @@ fn of_member(name: &str, member: &Member, now: Timestamp) -> anyhow::Result<Vec<
 fn is_a_heartbeat(member: &Member) -> bool {
     let mut memberships = member.snapshot.memberships.iter();
     memberships.any(|membership| {
-        membership.state == ClusterState::Join && last_heard(membership).is_some()
+        membership.state == ClusterState::Join && last_heartbeat(membership).is_some()
     })
 }
 

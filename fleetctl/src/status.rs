@@ -6,7 +6,7 @@ use fleet_api::{ObjectName, conditions, kinds, names};
 use fleet_model::objects::named;
 use fleet_plan::Step;
 use fleet_plan::conditions::is;
-use hub_agent::member::{last_heard, patience};
+use hub_agent::member::{heartbeat_timeout, last_heartbeat};
 use hub_agent::service::{ServiceState, resolve};
 use member_agent::phase::Phase;
 use serde::Serialize;
@@ -129,13 +129,15 @@ fn state(picture: &Picture, name: &str, member: &Member) -> (&'static str, Optio
     let Some(membership) = picture.hub.internal_members.get(&key) else {
         return ("Unmanaged", None);
     };
-    let silence = last_heard(membership).map(|heard| picture.now.duration_since(heard));
+    let silence = last_heartbeat(membership).map(|heard| picture.now.duration_since(heard));
     let seconds = silence.map(|silence| silence.as_secs().max(0));
     let state = match (Phase::of(identity, &member.snapshot), silence) {
         (Phase::Leaving, _) => "Leaving",
         (Phase::Left, _) => "Left",
         (Phase::Member, None) => "Joining",
-        (Phase::Member, Some(silence)) if silence >= patience(&picture.settings, membership) => {
+        (Phase::Member, Some(silence))
+            if silence >= heartbeat_timeout(&picture.settings, membership) =>
+        {
             "Silent"
         }
         (Phase::Member, Some(_)) => "Joined",

@@ -11,10 +11,10 @@ use crate::member::{HeartbeatMetrics, MemberController};
 use crate::service::ServiceController;
 use crate::snapshot::HubSnapshot;
 
-/// Runs the agent until it is told to end.
+/// Runs the agent until it receives a signal to stop.
 ///
 /// # Errors
-/// What keeps it from starting, in one line.
+/// If the agent cannot start; the text is one line.
 pub async fn run(args: Args) -> anyhow::Result<ExitCode> {
     let settings = args.settings();
     let (watch_timeout, relist_every) = (args.runtime.watch_timeout, args.runtime.relist_interval);

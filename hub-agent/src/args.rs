@@ -7,17 +7,18 @@ use fleet_runtime::args::{RuntimeArgs, duration};
 
 use crate::Settings;
 
-/// Resolves, grants and distributes the Services of a fleet. Runs in the hub cluster.
+/// Runs in the hub cluster of a fleet: resolves the Services that members export, grants imports, and distributes
+/// EndpointSlices.
 ///
-/// The hub is reached through KUBECONFIG, or as the Pod's service account.
+/// Connects to the hub with KUBECONFIG, or with the service account of its Pod.
 #[derive(Clone, Debug, Parser)]
 #[command(name = "hub-agent", version)]
 pub struct Args {
-    /// Flags of the process.
+    /// Flags that both agents have.
     #[command(flatten)]
     pub runtime: RuntimeArgs,
 
-    /// Let one member at a time import a Service, the first that asks, as the original does.
+    /// Allow only one member at a time to import a Service: the first that requests it, as with the Go hub agent
     #[arg(
         long,
         env = "EXCLUSIVE_IMPORTS",
@@ -30,8 +31,8 @@ pub struct Args {
     )]
     pub exclusive_imports: bool,
 
-    /// How long a member whose MemberCluster was deleted may take to leave. Then the hub lets go of
-    /// the slices that it imported.
+    /// Time a member has to leave after its MemberCluster is deleted. After that, the hub agent removes the
+    /// member's finalizers from its EndpointSliceImports
     #[arg(
         long,
         env = "FORCE_DELETE_WAIT_TIME",
@@ -41,8 +42,7 @@ pub struct Args {
     )]
     pub force_delete_wait_time: Duration,
 
-    /// How long a member may be silent before that is reported. Without it five heartbeats, but at
-    /// least 60 s.
+    /// Time without a heartbeat after which a member is reported. Default: five heartbeat periods, at least 60 s
     #[arg(
         long,
         env = "MEMBER_HEARTBEAT_TTL",
@@ -53,7 +53,7 @@ pub struct Args {
 }
 
 impl Args {
-    /// What the controllers are told.
+    /// The settings of the controllers.
     pub fn settings(&self) -> Settings {
         Settings {
             exclusive_imports: self.exclusive_imports,
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn switches_take_a_value_or_none() {
+    fn a_boolean_flag_can_be_given_without_a_value() {
         for (argument, wanted) in [
             ("--exclusive-imports", true),
             ("--exclusive-imports=true", true),
@@ -80,13 +80,13 @@ mod tests {
     }
 
     #[test]
-    fn the_defaults_of_flags_and_settings_are_the_same() {
+    fn flags_and_settings_have_the_same_defaults() {
         let args = Args::try_parse_from(["hub-agent"]).unwrap();
         assert_eq!(args.settings(), Settings::default());
     }
 
     #[test]
-    fn durations_are_written_as_for_the_original() {
+    fn durations_have_the_format_of_the_go_agents() {
         let flags = ["hub-agent", "--force-delete-wait-time=2m0s", "--member-heartbeat-ttl=90s"];
         let settings = Args::try_parse_from(flags).unwrap().settings();
         assert_eq!(settings.force_delete_wait, Duration::from_mins(2));

@@ -1,18 +1,21 @@
-//! The hub agent: resolves what members export, grants what they import, and distributes slices.
+//! The hub agent: resolves the Services that members export, grants imports, and distributes EndpointSlices.
 //!
 //! ```text
 //! member A                 hub                                          member B
-//!            ISE (ns of A) ──▶ resolve ──▶ SI (user namespace)
-//!                                           │ status
-//!                              claim  ◀─────┤
+//!            ISE (ns of A) ──▶ status ──▶ SI (user namespace)
+//!                                          │ status
+//!                              claims ◀────┤
 //!                                └──▶ ISI (ns of B), claim on SI
-//!            ESE (ns of A) ──▶ distribute ──▶ ESI (ns of B)
+//!            ESE (ns of A) ──▶ slices ──▶ ESI (ns of B)
 //! ```
 //!
-//! - [`snapshot`]: what is watched.
-//! - [`service`]: the controller of everything about one Service of the fleet.
-//! - [`member`]: the controller of leaving, vanished and silent members.
-//! - [`app`]: wiring; the only place that spawns.
+//! ISE and ISI are InternalServiceExport and InternalServiceImport, ESE and ESI EndpointSliceExport and
+//! EndpointSliceImport, SI is ServiceImport.
+//!
+//! - [`snapshot`]: the watched objects.
+//! - [`service`]: the controller of the Services of the fleet.
+//! - [`member`]: the controller of members that leave or stop sending heartbeats.
+//! - [`app`]: wiring; the only place that starts tasks.
 
 pub mod app;
 pub mod args;

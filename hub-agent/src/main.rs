@@ -9,7 +9,7 @@ use hub_agent::args::Args;
 #[tokio::main]
 async fn main() -> ExitCode {
     app::run(Args::parse()).await.unwrap_or_else(|error| {
-        // Every error says all of it in one line.
+        // The text of an error contains its causes.
         eprintln!("hub-agent: {error}");
         ExitCode::FAILURE
     })

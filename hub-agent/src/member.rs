@@ -1,8 +1,8 @@
-//! The controller of leaving, vanished and silent members.
+//! The controller of members that leave or stop sending heartbeats.
 //!
-//! Slices that a member imported carry its finalizer, and only its agent takes that off. If the agent
-//! is gone for good, they would keep the member's namespace on the hub forever. Everything else in
-//! there is held by the hub's own finalizers, which the controller of the Services releases.
+//! The EndpointSliceImports of a member have the member's finalizer, which its agent removes. If the agent does
+//! not run any more, they would block the deletion of the member's namespace on the hub for ever. The other
+//! objects in that namespace have finalizers of the hub agent, which the controller of the Services removes.
 
 mod force_delete;
 mod heartbeat;
@@ -16,17 +16,17 @@ use fleet_accumulator::SourceSet;
 use fleet_plan::{Affected, Controller, Plan};
 use jiff::Timestamp;
 
-pub use heartbeat::{last_heard, patience};
+pub use heartbeat::{heartbeat_timeout, last_heartbeat};
 pub use keys::Member;
 pub use metrics::HeartbeatMetrics;
 
 use crate::Settings;
 use crate::snapshot::HubSnapshot;
 
-/// Lets go of what members cannot release themselves any more, and tells who has fallen silent.
+/// Releases the slices of members that do not leave in time, and reports members without heartbeats.
 #[derive(Clone, Debug, Default)]
 pub struct MemberController {
-    /// What its plans depend on beside the snapshot.
+    /// Settings that plans depend on.
     pub settings: Settings,
 }
 
@@ -52,9 +52,9 @@ impl Controller for MemberController {
 
     fn plan(&self, member: &Member, snapshot: &HubSnapshot, now: Timestamp) -> Plan {
         let mut plan = Plan::default();
-        let due = force_delete::plan(&self.settings, member, snapshot, now, &mut plan);
-        let silent = heartbeat::plan(&self.settings, member, snapshot, now, &mut plan);
-        plan.wake_after = due.into_iter().chain(silent).min();
+        let deadline = force_delete::plan(&self.settings, member, snapshot, now, &mut plan);
+        let timeout = heartbeat::plan(&self.settings, member, snapshot, now, &mut plan);
+        plan.wake_after = deadline.into_iter().chain(timeout).min();
         plan
     }
 }

@@ -1,23 +1,23 @@
-//! What the hub agent was told, as its controllers see it.
+//! Settings of the hub agent's controllers.
 
 use std::time::Duration;
 
-/// How long a member that was deleted may take to leave unless a flag says otherwise.
+/// Default time that a member has to leave after its MemberCluster is deleted.
 pub(crate) const FORCE_DELETE_WAIT: Duration = Duration::from_mins(15);
 
-/// Settings of the controllers. Plans are functions of these and of a snapshot.
+/// Settings of the controllers. A plan depends on these, a snapshot and the time alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// One importer per Service in the whole fleet, as the original has it, instead of any number.
+    /// Only one member at a time can import a Service, as with the Go hub agent.
     pub exclusive_imports: bool,
-    /// How long a member that was deleted may take to leave.
+    /// Time that a member has to leave after its MemberCluster is deleted.
     pub force_delete_wait: Duration,
-    /// How long a member may be silent; `None` for some heartbeats.
+    /// Time without a heartbeat after which a member is reported; `None`: five heartbeat periods, at least 60 s.
     pub heartbeat_ttl: Option<Duration>,
 }
 
 impl Default for Settings {
-    /// As the flags' defaults have it.
+    /// The defaults of the flags.
     fn default() -> Self {
         Self { exclusive_imports: false, force_delete_wait: FORCE_DELETE_WAIT, heartbeat_ttl: None }
     }

@@ -1,4 +1,4 @@
-//! What the hub agent watches.
+//! The objects that the hub agent watches.
 
 use fleet_accumulator::views;
 use fleet_model::hub_schema::HubSchema;
@@ -8,23 +8,23 @@ use fleet_model::objects::{
 };
 
 views! {
-    /// One consistent view of the hub.
+    /// One consistent state of the hub.
     pub struct HubSnapshot {
         /// Services that members export, in the members' namespaces.
         hub internal_exports: InternalServiceExport,
-        /// Services that members ask for, in the members' namespaces.
+        /// Requests of members to import Services, in the members' namespaces.
         hub internal_imports: InternalServiceImport,
         /// The Services of the fleet, in the users' namespaces.
         hub service_imports: ServiceImport,
         /// Slices that members export, in the members' namespaces.
         hub slice_exports: EndpointSliceExport,
-        /// Slices distributed to importers, in the importers' namespaces.
+        /// Copies of exported slices, in the importers' namespaces.
         hub slice_imports: EndpointSliceImport,
-        /// All namespaces, to know which can take objects.
+        /// All namespaces, to know in which objects can be created.
         hub namespaces: Namespace,
-        /// Members as their administrators see them.
+        /// Members, as administrators add and delete them.
         hub optional member_clusters: MemberCluster,
-        /// What members report.
+        /// Membership and heartbeats that members report.
         hub optional internal_members: InternalMemberCluster,
         /// Which of our additions to the original's kinds it serves.
         hub optional schema: HubSchema,

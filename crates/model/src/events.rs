@@ -7,30 +7,30 @@ use fleet_plan::{Event, EventType};
 use crate::steps::Target;
 
 impl Target {
-    /// Something went as it should. `reason` is one of [`fleet_api::events`], `note` a sentence for a person.
+    /// An Event of type `Normal`. `reason` is one of [`fleet_api::events`], `note` a clause for users.
     pub fn normal<T: Tracked>(
         self,
-        record: &Object<T>,
+        object: &Object<T>,
         reason: &'static str,
         note: impl Into<String>,
     ) -> Event {
-        self.event(record, EventType::Normal, reason, note)
+        self.event(object, EventType::Normal, reason, note)
     }
 
-    /// A user should look.
+    /// An Event of type `Warning`, for what a user has to know or change.
     pub fn warning<T: Tracked>(
         self,
-        record: &Object<T>,
+        object: &Object<T>,
         reason: &'static str,
         note: impl Into<String>,
     ) -> Event {
-        self.event(record, EventType::Warning, reason, note)
+        self.event(object, EventType::Warning, reason, note)
     }
 
-    /// Either of both.
+    /// An Event of either type.
     pub fn event<T: Tracked>(
         self,
-        record: &Object<T>,
+        object: &Object<T>,
         event_type: EventType,
         reason: &'static str,
         note: impl Into<String>,
@@ -38,22 +38,26 @@ impl Target {
         Event {
             cluster: self.cluster,
             kind: T::KIND,
-            name: record.name.clone(),
-            uid: record.uid.clone(),
+            name: object.name.clone(),
+            uid: object.uid.clone(),
             event_type,
             reason,
             note: note.into(),
         }
     }
 
-    /// The agent cannot work for this object until something outside of it changes.
-    pub fn blocked<T: Tracked>(self, record: &Object<T>, why: &str) -> Event {
-        let note = format!("nothing changes for it until this works: {why}");
-        self.warning(record, events::BLOCKED, note)
+    /// The agent cannot reconcile this object, because it cannot read all that it needs.
+    pub fn blocked<T: Tracked>(self, object: &Object<T>, why: &str) -> Event {
+        let note = format!("cannot reconcile: {why}");
+        self.warning(object, events::BLOCKED, note)
     }
 
-    /// An API server refuses what the agent writes for this object.
-    pub fn rejected<T: Tracked>(self, record: &Object<T>, why: &str) -> Event {
-        self.warning(record, events::WRITE_REFUSED, format!("what it needs is refused: {why}"))
+    /// An API server rejects a write that this object requires.
+    pub fn rejected<T: Tracked>(self, object: &Object<T>, why: &str) -> Event {
+        self.warning(
+            object,
+            events::WRITE_REFUSED,
+            format!("the API server rejects a required write: {why}"),
+        )
     }
 }

@@ -1,4 +1,4 @@
-//! The writes that plans are made of.
+//! The writes of a plan.
 
 use fleet_accumulator::{ClusterId, Meta, Object, Tracked};
 use fleet_api::{ObjectName, annotations};
@@ -10,12 +10,12 @@ use serde_json::{Value, json};
 
 use crate::objects::HasMeta;
 
-/// The version of an object that a plan looked at.
-pub fn at<T>(record: &Object<T>) -> Precondition {
-    Precondition { uid: record.uid.clone(), version: record.version.clone() }
+/// The version of an object, as the precondition of a write.
+pub fn at<T>(object: &Object<T>) -> Precondition {
+    Precondition { uid: object.uid.clone(), version: object.version.clone() }
 }
 
-/// Builds the writes to one cluster, and what is told about its objects.
+/// Builds the writes to one cluster, and the Events about its objects.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
     pub(crate) cluster: ClusterId,
@@ -34,18 +34,18 @@ impl Target {
         self.step::<T>(name, Action::Create(body))
     }
 
-    /// Replaces an object that is wholly ours. What others put into its metadata (labels,
-    /// annotations, finalizers, owners) is carried over as it was seen, except where `body` sets it.
-    pub fn replace<T: Tracked + HasMeta>(self, record: &Object<T>, mut body: Value) -> Step {
-        carry_over(&mut body["metadata"], record.meta());
-        let body = whole::<T>(&record.name, body);
-        self.step::<T>(record.name.clone(), Action::Replace { body, at: at(record) })
+    /// Replaces an object that only agents write. Labels, annotations, finalizers and owners that other parties have
+    /// set are kept, except where `body` sets them.
+    pub fn replace<T: Tracked + HasMeta>(self, object: &Object<T>, mut body: Value) -> Step {
+        carry_over(&mut body["metadata"], object.meta());
+        let body = whole::<T>(&object.name, body);
+        self.step::<T>(object.name.clone(), Action::Replace { body, at: at(object) })
     }
 
-    /// Patches an object that is not wholly ours.
-    pub fn patch<T: Tracked>(self, record: &Object<T>, operations: Vec<Value>) -> Step {
-        let action = Action::Patch { operations, status: false, at: at(record) };
-        self.step::<T>(record.name.clone(), action)
+    /// Patches an object that other parties write too.
+    pub fn patch<T: Tracked>(self, object: &Object<T>, operations: Vec<Value>) -> Step {
+        let action = Action::Patch { operations, status: false, at: at(object) };
+        self.step::<T>(object.name.clone(), action)
     }
 
     /// Adds a finalizer, unless the object has it.
@@ -69,23 +69,23 @@ impl Target {
     }
 
     /// Sets the whole status of an object.
-    pub fn status<T: Tracked>(self, record: &Object<T>, status: &impl Serialize) -> Step {
+    pub fn status<T: Tracked>(self, object: &Object<T>, status: &impl Serialize) -> Step {
         let operations = vec![add(&["status"], to_json(status))];
-        let action = Action::Patch { operations, status: true, at: at(record) };
-        self.step::<T>(record.name.clone(), action)
+        let action = Action::Patch { operations, status: true, at: at(object) };
+        self.step::<T>(object.name.clone(), action)
     }
 
     /// Deletes this version of an object.
-    pub fn delete<T: Tracked>(self, record: &Object<T>) -> Step {
-        self.step::<T>(record.name.clone(), Action::Delete { at: at(record) })
+    pub fn delete<T: Tracked>(self, object: &Object<T>) -> Step {
+        self.step::<T>(object.name.clone(), Action::Delete { at: at(object) })
     }
 
-    /// Asks the server whether an object is really absent.
+    /// Asks the API server to confirm that an object does not exist.
     pub fn confirm_absent<T: Tracked>(self, name: ObjectName) -> Step {
         self.step::<T>(name, Action::ConfirmAbsent)
     }
 
-    /// Asks the server whether a namespace really holds no object of kind `T`.
+    /// Asks the API server to confirm that a namespace has no object of kind `T`.
     pub fn confirm_none<T: Tracked>(self, namespace: &str) -> Step {
         self.step::<T>(ObjectName::new(namespace, ""), Action::ConfirmAbsent)
     }
@@ -96,7 +96,7 @@ impl Target {
     }
 }
 
-/// Serialises our own types.
+/// Serializes a type of the workspace.
 pub fn to_json(value: &impl Serialize) -> Value {
     serde_json::to_value(value).expect("our types have string keys and serialise")
 }
@@ -111,7 +111,7 @@ fn whole<T: Tracked>(name: &ObjectName, mut body: Value) -> Value {
 
 fn carry_over(metadata: &mut Value, meta: &Meta) {
     merge(metadata, "labels", meta.labels.iter().map(|(k, v)| (k.as_ref(), v.as_ref())));
-    // The trace of an earlier write is over with it.
+    // The trace context belongs to an earlier write.
     let lasting = meta.annotations.iter().filter(|(key, _)| &***key != annotations::TRACEPARENT);
     merge(metadata, "annotations", lasting.map(|(k, v)| (k.as_ref(), v.as_ref())));
     if metadata.get("finalizers").is_none() && !meta.finalizers.is_empty() {

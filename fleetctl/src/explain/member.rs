@@ -1,7 +1,7 @@
 //! Whether a member takes part at all.
 
 use fleet_api::ObjectName;
-use hub_agent::member::{last_heard, patience};
+use hub_agent::member::{heartbeat_timeout, last_heartbeat};
 use member_agent::phase::Phase;
 
 use super::words::{age, look};
@@ -46,12 +46,12 @@ fn heartbeat(picture: &Picture, name: &str, member: &Member) -> Option<Hop> {
     let identity = &member.settings.identity;
     let key = ObjectName::new(identity.hub_namespace.as_str(), name);
     let membership = picture.hub.internal_members.get(&key)?;
-    let Some(heard) = last_heard(membership) else {
+    let Some(heard) = last_heartbeat(membership) else {
         let says = "its agent has never reported to the hub";
         return Some(Hop::stop(name, OBJECT, Cause::MemberSilent, says, look(picture, name)));
     };
     let silence = picture.now.duration_since(heard);
-    if silence < patience(&picture.settings, membership) {
+    if silence < heartbeat_timeout(&picture.settings, membership) {
         return Some(Hop::ok(name, OBJECT, format!("heard of {} ago", age(silence))));
     }
     let says = format!(

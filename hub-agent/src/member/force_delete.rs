@@ -1,4 +1,4 @@
-//! A member that was told to go and does not: what only its agent could release is released for it.
+//! A member whose MemberCluster is deleted and that does not leave in time: its slices are released for it.
 
 use std::time::Duration;
 
@@ -11,11 +11,11 @@ use super::keys::Member;
 use crate::Settings;
 use crate::snapshot::HubSnapshot;
 
-/// Releases the member's copies of slices if its time is up. Finalizers of others stay, and nothing
-/// is deleted: who wants the objects gone deletes their namespace. Returns when to look again.
+/// Removes the member's finalizer from its EndpointSliceImports once its time is up. Finalizers of other parties
+/// stay, and nothing is deleted: that is left to the deletion of the namespace. Returns the time that is left.
 ///
-/// Only a deletion time seen in a live view counts. That the `MemberCluster` is absent, or cannot be
-/// read, says nothing.
+/// Only the deletion timestamp of a MemberCluster in a live view counts. If the MemberCluster is absent or
+/// cannot be read, the member may still be part of the fleet.
 pub(super) fn plan(
     settings: &Settings,
     member: &Member,
@@ -26,15 +26,15 @@ pub(super) fn plan(
     let clusters = Some(&snapshot.member_clusters).filter(|view| view.state().is_live())?;
     let cluster = clusters.get(&member.cluster())?;
     let waited = now.duration_since(cluster.deleted?);
-    let patience = SignedDuration::try_from(settings.force_delete_wait).ok()?;
-    if waited < patience {
-        return (patience - waited).try_into().ok();
+    let wait = SignedDuration::try_from(settings.force_delete_wait).ok()?;
+    if waited < wait {
+        return (wait - waited).try_into().ok();
     }
     for copy in snapshot.slice_imports.in_namespace(&member.namespace()) {
         plan.steps.extend(HUB.remove_finalizer(copy, finalizers::ENDPOINT_SLICE_IMPORT));
     }
     if !plan.steps.is_empty() {
-        let note = "it did not leave in time: slices that it imported are let go without its agent";
+        let note = "the member did not leave in time: its finalizers were removed from its EndpointSliceImports";
         plan.events.push(HUB.warning(cluster, events::MEMBER_FORCE_DELETED, note));
     }
     None

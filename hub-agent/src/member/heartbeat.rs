@@ -1,5 +1,5 @@
-//! Members that have fallen silent. Their endpoints stay: a member whose agents are down may well
-//! serve. But whoever looks can see it.
+//! Members without heartbeats. They are reported, and their endpoints stay: while the agents of a member are
+//! down, its workloads may run.
 
 use std::time::Duration;
 
@@ -16,12 +16,12 @@ use super::keys::Member;
 use crate::Settings;
 use crate::snapshot::HubSnapshot;
 
-/// Heartbeats that may be missing where no flag says otherwise.
-const MISSING_BEATS: i64 = 5;
-/// Shortest silence that counts, in seconds, where no flag says otherwise.
-const SHORTEST: i64 = 60;
+/// Default number of heartbeats that a member can miss.
+const MISSED_HEARTBEATS: i64 = 5;
+/// Minimum of the default timeout, in seconds.
+const MIN_TIMEOUT: i64 = 60;
 
-/// Reports a member that has been silent for too long. Returns when to look again.
+/// Reports a member whose last heartbeat is too old. Returns the time that is left until then.
 pub(super) fn plan(
     settings: &Settings,
     member: &Member,
@@ -30,34 +30,35 @@ pub(super) fn plan(
     plan: &mut Plan,
 ) -> Option<Duration> {
     let object = snapshot.internal_members.get(&member.internal())?;
-    let heard = last_heard(object)?;
-    let patience = patience(settings, object);
-    let silent = now.duration_since(heard);
-    if silent < patience {
-        return (patience - silent).try_into().ok();
+    let last = last_heartbeat(object)?;
+    let timeout = heartbeat_timeout(settings, object);
+    let age = now.duration_since(last);
+    if age < timeout {
+        return (timeout - age).try_into().ok();
     }
-    plan.events.push(report(object, heard));
+    plan.events.push(report(object, last));
     None
 }
 
-/// When the member was heard of last: the older report, if it has several agents. `None` for one that
-/// has not joined or has left.
-pub fn last_heard(object: &InternalMemberCluster) -> Option<Timestamp> {
+/// Time of a member's last heartbeat: the older one, if it has several agents. `None` for a member that has not
+/// joined or has left.
+pub fn last_heartbeat(object: &InternalMemberCluster) -> Option<Timestamp> {
     let joined =
         |status: &&AgentStatus| is(&status.conditions, conditions::JOINED, conditions::TRUE);
     let reports = object.reports.iter().map(|report| &report.status).filter(joined);
     reports.filter_map(|status| status.last_received_heartbeat.as_ref()).map(|time| time.0).min()
 }
 
-/// How long a member may be silent.
-pub fn patience(settings: &Settings, object: &InternalMemberCluster) -> SignedDuration {
-    let usual = SignedDuration::from_secs((MISSING_BEATS * object.heartbeat_seconds).max(SHORTEST));
-    let asked = settings.heartbeat_ttl.and_then(|ttl| SignedDuration::try_from(ttl).ok());
-    asked.unwrap_or(usual)
+/// Time after which a heartbeat is too old.
+pub fn heartbeat_timeout(settings: &Settings, object: &InternalMemberCluster) -> SignedDuration {
+    let default =
+        SignedDuration::from_secs((MISSED_HEARTBEATS * object.heartbeat_seconds).max(MIN_TIMEOUT));
+    let flag = settings.heartbeat_ttl.and_then(|ttl| SignedDuration::try_from(ttl).ok());
+    flag.unwrap_or(default)
 }
 
-fn report(object: &Object<InternalMemberCluster>, heard: Timestamp) -> Event {
+fn report(object: &Object<InternalMemberCluster>, last: Timestamp) -> Event {
     let note =
-        format!("its networking agents were heard of last at {heard}; its endpoints are kept");
+        format!("no heartbeat of its networking agents since {last}; its endpoints are kept");
     HUB.warning(object, events::MEMBER_SILENT, note)
 }

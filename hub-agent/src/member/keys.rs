@@ -1,4 +1,4 @@
-//! Which members a change concerns.
+//! The members that a change affects.
 
 use std::fmt;
 use std::sync::Arc;
@@ -20,17 +20,17 @@ impl Member {
         member_of_namespace(namespace).map(|name| Self(name.into()))
     }
 
-    /// Its namespace on the hub.
+    /// The member's namespace on the hub.
     pub fn namespace(&self) -> String {
         member_namespace(&self.0)
     }
 
-    /// Name of its `MemberCluster`.
+    /// Name of the member's `MemberCluster`.
     pub fn cluster(&self) -> ObjectName {
         ObjectName::cluster(Arc::clone(&self.0))
     }
 
-    /// Name of its `InternalMemberCluster`.
+    /// Name of the member's `InternalMemberCluster`.
     pub fn internal(&self) -> ObjectName {
         ObjectName::new(self.namespace(), Arc::clone(&self.0))
     }
@@ -47,7 +47,7 @@ pub(super) fn affected(old: &HubSnapshot, new: &HubSnapshot, keys: &mut Affected
     each_touched(&old.member_clusters, &new.member_clusters, |cluster| {
         keys.add(Member(Arc::clone(&cluster.name.name)));
     });
-    // What was no evidence a moment ago is now.
+    // Deletion timestamps count only in a live view.
     if !old.member_clusters.state().is_live() && new.member_clusters.state().is_live() {
         let leaving = new.member_clusters.iter().filter(|cluster| cluster.deleted.is_some());
         leaving.for_each(|cluster| keys.add(Member(Arc::clone(&cluster.name.name))));
@@ -57,7 +57,7 @@ pub(super) fn affected(old: &HubSnapshot, new: &HubSnapshot, keys: &mut Affected
     });
     each_touched(&old.slice_imports, &new.slice_imports, |copy| {
         let member = Member::of_namespace(&copy.name.namespace);
-        // Copies change all the time; those of members that stay concern nobody here.
+        // Copies of slices change often; only those of members that leave matter.
         let leaves = |member: &Member| {
             let cluster = new.member_clusters.get(&member.cluster());
             cluster.is_some_and(|cluster| cluster.deleted.is_some())

@@ -1,5 +1,5 @@
-//! How long ago each member was heard of, computed when somebody asks: nothing has to be removed
-//! when a member goes.
+//! Ages of the members' heartbeats, computed at each scrape, so that no series has to be removed with its
+//! member.
 
 use std::fmt;
 
@@ -10,14 +10,14 @@ use prometheus::core::{Collector, Desc};
 use prometheus::proto::MetricFamily;
 use prometheus::{GaugeVec, IntGaugeVec, Opts};
 
-use super::heartbeat::{last_heard, patience};
+use super::heartbeat::{heartbeat_timeout, last_heartbeat};
 use super::keys::Member;
 use crate::Settings;
 use crate::snapshot::HubSnapshot;
 
 /// The age of each member's last heartbeat, and whether it is too old.
 ///
-/// The one label whose values are names: a fleet has few members, and the series go with them.
+/// The label values are names of members: a fleet has few, and their series end with them.
 pub struct HeartbeatMetrics {
     accumulator: Accumulator<HubSnapshot>,
     clock: Clock,
@@ -60,11 +60,11 @@ impl Collector for HeartbeatMetrics {
 fn gauges() -> Result<(GaugeVec, IntGaugeVec), prometheus::Error> {
     let age = Opts::new(
         "fleet_networking_member_heartbeat_age_seconds",
-        "Time since the networking agents of a member that has joined were heard of.",
+        "Time since the last heartbeat of the networking agents of a joined member.",
     );
     let stale = Opts::new(
         "fleet_networking_member_heartbeat_stale",
-        "1 for a member that was not heard of for too long; its endpoints are kept.",
+        "1 for a joined member whose last heartbeat is too old, else 0. Its endpoints are kept.",
     );
     Ok((GaugeVec::new(age, &["member"])?, IntGaugeVec::new(stale, &["member"])?))
 }
@@ -78,11 +78,11 @@ pub(super) fn families(
     for object in snapshot.internal_members.iter() {
         let member = Member::of_namespace(&object.name.namespace);
         let member = member.filter(|member| member.internal() == object.name);
-        let (Some(Member(member)), Some(heard)) = (member, last_heard(object)) else { continue };
-        let silent = now.duration_since(heard);
-        age.with_label_values(&[&member]).set(silent.as_secs_f64().max(0.0));
-        let too_long = silent >= patience(settings, object);
-        stale.with_label_values(&[&member]).set(i64::from(too_long));
+        let (Some(Member(member)), Some(last)) = (member, last_heartbeat(object)) else { continue };
+        let age_of_last = now.duration_since(last);
+        age.with_label_values(&[&member]).set(age_of_last.as_secs_f64().max(0.0));
+        let too_old = age_of_last >= heartbeat_timeout(settings, object);
+        stale.with_label_values(&[&member]).set(i64::from(too_old));
     }
     Ok([age.collect(), stale.collect()].concat())
 }

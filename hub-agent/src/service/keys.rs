@@ -118,7 +118,7 @@ pub(super) fn affected(old: &HubSnapshot, new: &HubSnapshot, keys: &mut Affected
     });
     each_touched(&old.slice_imports, &new.slice_imports, |copy| {
         keys.add(key_of_copy(copy));
-        // What it says may have been altered; its name still tells what it is a copy of.
+        // Its spec may have been altered; by its name the slices are found that it may be a copy of.
         new.slice_exports.by(&named(&copy.name.name)).for_each(|slice| keys.add(key_of(slice)));
     });
     each_touched(&old.namespaces, &new.namespaces, |namespace| {
@@ -126,8 +126,8 @@ pub(super) fn affected(old: &HubSnapshot, new: &HubSnapshot, keys: &mut Affected
     });
 }
 
-/// A namespace that came, ends or went concerns the Services of that name space and whatever the
-/// member of that namespace exports or imports.
+/// A namespace that was created or deleted affects the Services in it, and if it is a member's, the Services that
+/// the member imports.
 fn in_namespace(snapshot: &HubSnapshot, namespace: &str, keys: &mut Affected<Key>) {
     if member_of_namespace(namespace).is_some() {
         snapshot

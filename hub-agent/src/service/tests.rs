@@ -2,13 +2,13 @@
 //! name the case of docs/design/contract.md that the test shows.
 
 mod adoption;
+mod blocked;
 mod conflicts;
 mod copies;
 mod exclusive;
 mod exports;
 mod handover;
 mod healing;
-mod held_up;
 mod imports;
 mod invalid_references;
 mod slices;

@@ -91,7 +91,7 @@ fn an_agent_that_says_what_holds_it_up() {
     let mut world = World::exported();
     world.import("west");
     let mut picture = world.picture();
-    let note = "nothing changes for it until this works: endpointsliceimports: list is forbidden";
+    let note = "cannot reconcile: endpointsliceimports: list is forbidden";
     picture.held_up.insert("west".to_owned(), note.to_owned());
     let story = crate::explain(&picture, &web());
     stops(&story, Cause::AgentBlocked, &["in west", "has yet to", "held up", "list is forbidden"]);

@@ -1,4 +1,4 @@
-//! Members that were told to go and do not.
+//! Members whose MemberCluster is deleted and that do not leave.
 
 use std::time::{Duration, Instant};
 
@@ -87,13 +87,12 @@ impl World {
         self.controller.plan(&member_b(), &self.snapshot(), self.hub.now())
     }
 
-    /// An administrator wants "b" gone.
+    /// An administrator deletes the MemberCluster of "b".
     fn delete_member(&mut self) {
         self.hub.delete(kinds::MEMBER_CLUSTER, &ObjectName::cluster("b")).unwrap();
     }
 
-    /// What KubeFleet and the API server do in the end: everything in the namespace is deleted, and the
-    /// namespace goes once it is empty.
+    /// Deletes the namespace with its content, as KubeFleet and the API server do; it ends once it is empty.
     fn delete_namespace(&mut self) {
         let namespace = ObjectName::cluster("fleet-member-b");
         let hold = |object: &mut Value| object["metadata"]["finalizers"] = json!(["kubernetes"]);
@@ -118,7 +117,7 @@ impl World {
         all.filter(|(_, name)| &*name.namespace == "fleet-member-b").collect()
     }
 
-    /// Both controllers do all they have to.
+    /// Executes the plans of both controllers until they are empty.
     fn settle(&mut self) {
         for _ in 0..30 {
             let snapshot = self.snapshot();
@@ -157,9 +156,9 @@ fn plans_of<R: Controller<Snapshot = HubSnapshot>>(
     keys.iter().map(|key| controller.plan(key, snapshot, hub.now())).collect()
 }
 
-/// HMC-1: there is no such `MemberCluster`. That says nothing: it may be unknown here, or not served.
+/// HMC-1: there is no such `MemberCluster`. Nothing is released: it may not be listed yet, or the kind not served.
 #[test]
-fn an_absent_member_cluster_says_nothing() {
+fn an_absent_member_cluster_releases_nothing() {
     let mut world = World::new();
     let free = |cluster: &mut Value| cluster["metadata"]["finalizers"] = json!([]);
     world.hub.edit(kinds::MEMBER_CLUSTER, &ObjectName::cluster("b"), free).unwrap();
@@ -169,10 +168,10 @@ fn an_absent_member_cluster_says_nothing() {
     assert_eq!(world.plan(), Plan::default());
 }
 
-/// HMC-2: the `MemberCluster` cannot be read. Where the original returns the error, a view that is not
-/// live is no evidence, and what becomes live again is looked at.
+/// HMC-2: the `MemberCluster` cannot be read. Where the original returns the error, nothing is released on a view
+/// that is not live, and a view that becomes live affects the members that leave.
 #[test]
-fn a_view_that_is_not_live_is_no_evidence() {
+fn a_deletion_counts_only_in_a_live_view() {
     let mut world = World::new();
     world.delete_member();
     world.hub.advance(60 * MINUTE);
@@ -195,13 +194,13 @@ fn a_view_that_is_not_live_is_no_evidence() {
     }
 }
 
-/// HMC-3: a member that stays concerns nobody.
+/// HMC-3: nothing is planned for a member that stays.
 #[test]
-fn a_member_that_stays_is_left_alone() {
+fn a_member_whose_cluster_is_not_deleted_keeps_its_finalizers() {
     let mut world = World::new();
     world.hub.advance(60 * MINUTE);
     assert_eq!(world.plan(), Plan::default());
-    // Not even its copies, which change all the time.
+    // Changes of its copies do not affect its key either.
     let old = world.snapshot();
     let change = |copy: &mut Value| copy["spec"]["endpoints"] = json!([]);
     world.hub.edit(kinds::ENDPOINT_SLICE_IMPORT, &in_member("b", "a-s"), change).unwrap();
@@ -209,7 +208,7 @@ fn a_member_that_stays_is_left_alone() {
     assert_eq!(affected_keys(&world.controller, &old, &new), [].into());
 }
 
-/// HMC-4: a member that was told to go has time to do so; it is looked at when that is over.
+/// HMC-4: a member has time to leave; it is planned again when that is over.
 #[test]
 fn a_member_has_time_to_leave() {
     let mut world = World::new();
@@ -220,10 +219,10 @@ fn a_member_has_time_to_leave() {
     assert_eq!(plan.wake_after, Some(Duration::from_mins(10)));
 }
 
-/// HMC-5: time is up: every copy in its namespace loses our finalizer and no other (the original takes
-/// them all, F42). Nothing is deleted here.
+/// HMC-5: time is up: every copy in its namespace loses the member's finalizer and no other (the original removes all,
+/// F42). Nothing is deleted here.
 #[test]
-fn a_member_that_does_not_leave_is_let_go() {
+fn slices_of_a_member_that_does_not_leave_in_time_are_released() {
     let mut world = World::new();
     let hold = |copy: &mut Value| {
         copy["metadata"]["finalizers"] = json!(["their/own", finalizers::ENDPOINT_SLICE_IMPORT]);
@@ -249,7 +248,7 @@ fn a_member_that_does_not_leave_is_let_go() {
     assert_eq!(world.plan(), Plan::default(), "done once");
 }
 
-/// HMC-6: a write fails: the others stand, and a fresh plan has what is missing.
+/// HMC-6: a write fails: the others succeed, and the next plan has the missing one.
 #[test]
 fn a_write_that_fails_is_planned_again() {
     let mut world = World::new();
@@ -264,10 +263,10 @@ fn a_write_that_fails_is_planned_again() {
     assert_eq!(world.plan(), Plan::default());
 }
 
-/// F42: the member is gone for good and its namespace is deleted: nothing of it is left, and the others
-/// lose its endpoints and keep theirs. The controller of the Services releases what the hub itself held.
+/// F42: a member is lost and its namespace is deleted: none of its objects stay, and the other members lose its
+/// endpoints and keep their own. The controller of the Services releases objects with the hub's finalizers.
 #[test]
-fn the_namespace_of_a_vanished_member_empties() {
+fn the_namespace_of_a_lost_member_empties() {
     let mut world = World::new();
     world.delete_member();
     world.delete_namespace();
@@ -286,9 +285,9 @@ fn the_namespace_of_a_vanished_member_empties() {
     assert_eq!(import["status"]["clusters"], json!([{ "cluster": "a" }]));
 }
 
-/// L6: a member that comes again under the same name starts clean, and is not let go at once.
+/// L6: a member that joins again under the same name is not released at once.
 #[test]
-fn a_member_of_the_same_name_starts_clean() {
+fn a_new_member_of_the_same_name_is_not_released() {
     let mut world = World::new();
     world.delete_member();
     world.delete_namespace();

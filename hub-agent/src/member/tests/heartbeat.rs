@@ -1,4 +1,4 @@
-//! S32: whose heartbeat is too old can be seen, and its endpoints stay.
+//! S32: a member whose heartbeat is too old is reported, and its endpoints stay.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ fn internal() -> ObjectName {
     ObjectName::new("fleet-member-b", "b")
 }
 
-/// A report of an agent that was heard of at the start of 2026, plus so many seconds.
+/// A report of an agent whose last heartbeat is `second` seconds after the start of 2026.
 fn report(agent: &str, joined: &str, second: i64) -> Value {
     let at = jiff::Timestamp::from_second(1_767_225_600 + second).unwrap();
     json!({ "type": agent, "lastReceivedHeartbeat": at.to_string(), "conditions": [{
@@ -61,9 +61,9 @@ impl World {
 const IMPORTS: &str = "MultiClusterServiceAgent";
 const EXPORTS: &str = "ServiceExportImportAgent";
 
-/// S32: an Event and the metrics tell it, and nothing is withdrawn.
+/// S32: an Event and the metrics report it, and nothing is withdrawn.
 #[test]
-fn a_member_that_falls_silent_is_reported() {
+fn a_member_without_heartbeats_is_reported() {
     let mut world = World::new(60, &[report(IMPORTS, "True", 0), report(EXPORTS, "True", 10)]);
     world.hub.advance(100);
     let plan = world.plan();
@@ -89,7 +89,7 @@ fn a_member_that_falls_silent_is_reported() {
 }
 
 #[test]
-fn patience_is_five_heartbeats_a_minute_at_least_or_what_the_flag_says() {
+fn the_timeout_is_five_heartbeats_at_least_a_minute_or_the_flag() {
     for (period, ttl, patience) in
         [(1, None, 60), (12, None, 60), (600, None, 3000), (60, Some(7), 7), (60, Some(9000), 9000)]
     {
@@ -101,7 +101,7 @@ fn patience_is_five_heartbeats_a_minute_at_least_or_what_the_flag_says() {
 }
 
 #[test]
-fn who_has_not_joined_or_has_left_is_not_silent() {
+fn a_member_that_has_not_joined_or_has_left_is_not_reported() {
     let left = report(IMPORTS, "False", 0);
     let mut foreign = report("MemberAgent", "True", 0);
     for reports in [vec![], vec![left.clone()], vec![foreign.take()]] {
@@ -110,14 +110,14 @@ fn who_has_not_joined_or_has_left_is_not_silent() {
         assert_eq!(world.plan(), Plan::default(), "{reports:?}");
         assert_eq!(world.metrics(), "");
     }
-    // Of a pair of which one has left the other counts.
+    // If one of two agents has left, the other counts.
     let mut world = World::new(60, &[left, report(EXPORTS, "True", 0)]);
     world.hub.advance(1000);
     assert_eq!(world.plan().events.len(), 1);
 }
 
 #[test]
-fn the_metrics_go_with_the_member_and_come_from_its_own_object() {
+fn the_metrics_end_with_the_member_and_ignore_other_objects() {
     let mut world = World::new(60, &[report(EXPORTS, "True", 0)]);
     let other = ObjectName::new("fleet-member-b", "impostor");
     let spec = json!({ "spec": { "state": "Join" } });
@@ -132,7 +132,7 @@ fn the_metrics_go_with_the_member_and_come_from_its_own_object() {
 }
 
 #[test]
-fn every_heartbeat_is_looked_at() {
+fn every_heartbeat_affects_its_member() {
     let mut world = World::new(60, &[report(EXPORTS, "True", 0)]);
     let old = snapshot(&[&world.hub], None);
     world.report(&[report(EXPORTS, "True", 60)]);

@@ -1,4 +1,4 @@
-//! Objects as the Go agents leave them are taken over, and what this controller leaves is what they expect.
+//! This controller adopts the objects of Go agents, and its objects are what Go agents expect.
 
 use fleet_api::{ObjectName, annotations, finalizers, kinds};
 use serde_json::{Value, json};
@@ -50,7 +50,7 @@ fn go_fleet() -> World {
     world
 }
 
-/// A slice under a name with a random end, and its copy.
+/// A slice with a random suffix in its name, and its copy.
 fn go_slice(world: &mut World, member: &str, address: &str) {
     let name = format!("{member}-team-shop-x7k2p-1a2b3");
     let mut origin = reference(member, "EndpointSlice", "shop-x7k2p");
@@ -70,9 +70,9 @@ fn go_slice(world: &mut World, member: &str, address: &str) {
     world.hub.create(kinds::ENDPOINT_SLICE_IMPORT, &in_member("b", &name), copy).unwrap();
 }
 
-/// The loser alone is told more than it was; nothing else is written.
+/// Only the message of the export in conflict is written: it has more details.
 #[test]
-fn a_go_hubs_objects_are_taken_over_without_a_storm() {
+fn objects_of_a_go_hub_are_adopted_with_one_write() {
     let mut world = go_fleet();
     world.hub.take_writes();
     world.settle();
@@ -82,7 +82,7 @@ fn a_go_hubs_objects_are_taken_over_without_a_storm() {
     assert!(world.message("d").contains("cluster c, which has exported it since"));
 }
 
-/// The other way: what a Go hub compares is as it would write it (docs/design/contract.md#wire).
+/// The other direction: what a Go hub compares is as it would write it (docs/design/contract.md#wire).
 #[test]
 fn a_go_hub_finds_what_it_expects() {
     let mut world = World::shared();
@@ -105,7 +105,7 @@ fn a_go_hub_finds_what_it_expects() {
         assert_eq!(told["observedGeneration"], export["metadata"]["generation"]);
         let guarded = json!([finalizers::INTERNAL_SERVICE_EXPORT]);
         assert_eq!(export["metadata"]["finalizers"], guarded);
-        // It compares whole lists, in order: what is in force is one exporter's list, as it wrote it.
+        // A Go hub compares whole lists in order, so the ports in force are the unchanged list of one exporter.
         let same = export["spec"]["ports"] == import["status"]["ports"];
         assert_eq!(same, number == 80, "{member}");
     }
@@ -114,9 +114,9 @@ fn a_go_hub_finds_what_it_expects() {
     assert_eq!(copy["spec"], slice["spec"]);
 }
 
-/// For a Go hub the order of ports makes a conflict; here it makes none, and the winner's list stays.
+/// For a Go hub another order of ports is a conflict; here it is none, and the winner's list stays.
 #[test]
-fn an_order_that_a_go_hub_refused_is_accepted() {
+fn an_order_of_ports_that_a_go_hub_rejected_is_accepted() {
     let mut world = World::new();
     let (one, two) = (
         json!({ "name": "a", "protocol": "TCP", "port": 1 }),
@@ -137,7 +137,7 @@ fn an_order_that_a_go_hub_refused_is_accepted() {
     assert_eq!(world.import().unwrap()["status"]["ports"], json!([two, one]));
 }
 
-/// Go members make their objects without the hub's finalizers.
+/// Go members create their objects without the hub's finalizers.
 #[test]
 fn objects_of_go_members_get_the_hubs_finalizers() {
     let mut world = World::new();
@@ -162,10 +162,10 @@ fn objects_of_go_members_get_the_hubs_finalizers() {
     }
 }
 
-/// A Go hub that ran in between has stripped a slice that nobody imported; it gets its finalizer when
-/// somebody does, and not before.
+/// A Go hub that ran in between has removed the finalizer of a slice without importers; it is added with the first
+/// importer, not earlier.
 #[test]
-fn a_stripped_slice_is_guarded_when_it_is_imported() {
+fn a_slice_without_finalizer_gets_it_when_it_is_imported() {
     let mut world = World::exported();
     let name = in_member("a", "a-s1");
     let bare = |slice: &mut Value| slice["metadata"]["finalizers"] = json!([]);

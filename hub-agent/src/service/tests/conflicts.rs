@@ -1,4 +1,4 @@
-//! Conflicts are sticky, explained, and end without a gap.
+//! Ports in force stay in force, messages explain conflicts, and a successor takes over without a gap.
 
 use fleet_api::kinds;
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use super::world::{World, of_shop, port};
 
 const SINCE_2026: &str = "cluster c, which has exported it since 2026-01-01T00:00:00Z";
 
-/// What "a" is told if "c" was first.
+/// The differences in the message of "a" if "c" exported first.
 fn told(c: &Value, a: &Value) -> String {
     let mut world = World::new();
     world.export_ports("c", c.clone());
@@ -20,7 +20,7 @@ fn told(c: &Value, a: &Value) -> String {
 }
 
 #[test]
-fn the_loser_reads_which_field_differs_from_whom_and_since_when() {
+fn the_message_says_which_field_differs_from_which_member_and_since_when() {
     let with = |field: &str, value: Value| {
         let mut ports = port(80);
         ports[0][field] = value;
@@ -48,7 +48,7 @@ fn the_loser_reads_which_field_differs_from_whom_and_since_when() {
 }
 
 #[test]
-fn many_or_long_differences_are_cut() {
+fn many_or_long_differences_are_truncated() {
     let many = |from: i32| (from..from + 20).map(|number| json!({ "port": number })).collect();
     let text = told(&many(100), &many(200));
     assert!(text.ends_with("port TCP/104 is exported there only, and 35 more"), "{text}");
@@ -60,7 +60,7 @@ fn many_or_long_differences_are_cut() {
 }
 
 #[test]
-fn the_order_of_ports_says_nothing() {
+fn the_order_of_ports_makes_no_conflict() {
     let mut world = World::new();
     let (one, two) = (json!({ "name": "a", "port": 1 }), json!({ "name": "b", "port": 2 }));
     world.export_ports("a", json!([one, two]));
@@ -76,7 +76,7 @@ fn nothing_is_written_again_while_nothing_changes() {
     world.settle();
     world.hub.advance(3600);
     assert!(world.plan().is_empty(), "{:#?}", world.plan());
-    // A third one has no part in the text of the second.
+    // A third export does not change the message of the second.
     world.export("d", 80);
     world.hub.take_writes();
     world.settle();
@@ -90,7 +90,7 @@ fn an_older_export_does_not_take_over() {
     world.export("c", 81);
     world.export("a", 80);
     world.settle();
-    // Where "a" is in force, say because "c" once had other ports, it stays in force.
+    // If "a" is in force, for example because "c" had other ports for a while, it stays in force.
     world.set_ports("c", port(80));
     world.settle();
     world.set_ports("c", port(81));
@@ -105,7 +105,7 @@ fn the_next_takes_over_without_a_gap_when_the_winner_goes() {
     let mut world = World::shared();
     world.export("c", 81);
     world.export("d", 81);
-    // A Go member that was slow to withdraw has its slice here still.
+    // The slice of a Go member that has not withdrawn it yet.
     world.slice("c", "s2", "10.3.0.1");
     world.settle();
     world.delete_export("a");
@@ -121,7 +121,7 @@ fn the_next_takes_over_without_a_gap_when_the_winner_goes() {
 }
 
 #[test]
-fn a_winner_that_leaves_its_group_takes_only_its_own_slices_along() {
+fn a_winner_that_leaves_removes_only_its_own_slices() {
     let mut world = World::shared();
     world.export("c", 80);
     world.slice("c", "s2", "10.3.0.1");
@@ -140,10 +140,10 @@ fn a_winner_that_leaves_its_group_takes_only_its_own_slices_along() {
     assert_eq!(world.clusters(), ["c"]);
 }
 
-/// A port change that is rolled through the exporters: each that has changed is out until the last
-/// one follows, whose change turns the ports of all in one write. At no moment is there nobody.
+/// The exporters change their ports one after the other: those that have changed are in conflict until the last one
+/// follows; its change moves all of them in one write. The list of exporters is never empty.
 #[test]
-fn a_port_change_rolls_through_the_exporters() {
+fn a_rolling_port_change_leaves_no_moment_without_exporters() {
     let mut world = World::shared();
     for (member, address) in [("c", "10.3.0.1"), ("d", "10.4.0.1")] {
         world.export(member, 80);
@@ -168,9 +168,9 @@ fn a_port_change_rolls_through_the_exporters() {
     assert_eq!(world.copies().len(), 3);
 }
 
-/// The verdict is a function of what the hub stores: another hub agent comes to the same.
+/// The resolution depends only on what the hub stores: every hub agent computes the same.
 #[test]
-fn a_restart_moves_nobody() {
+fn a_restart_changes_no_resolution() {
     let mut world = World::new();
     for (member, number) in [("d", 80), ("a", 81), ("c", 81), ("b", 80)] {
         world.export(member, number);

@@ -1,4 +1,4 @@
-//! What the copies carry, whose they are, and that nobody touches another's.
+//! Content and origin of copies; a Service leaves the copies of other Services alone.
 
 use fleet_api::{ObjectName, annotations, events, finalizers, kinds};
 use fleet_model::hub_schema::HubSchema;
@@ -35,7 +35,7 @@ fn forget_origin(copy: &mut Value) {
     seen.retain(|key, _| !ANNOTATIONS.contains(&key.as_str()));
 }
 
-/// A slice of member "c" for shop under the very name that "a" uses.
+/// A slice of member "c" for shop with the same name as the slice of "a".
 fn namesake(world: &mut World) {
     world.export("c", 80);
     world.slice("c", "s1", "10.3.0.1");
@@ -63,7 +63,8 @@ fn draining_endpoints_are_copied_where_they_are_served() {
     }
 }
 
-/// S03: whose watch of the exports lags behind that of the copies takes nothing back, unless that stays so.
+/// S03: while the watch of the exports lags behind that of the copies, no older generation is written, unless the lag
+/// lasts.
 #[test]
 fn a_copy_of_a_later_generation_is_not_replaced_at_once() {
     let mut world = World::shared();
@@ -79,7 +80,7 @@ fn a_copy_of_a_later_generation_is_not_replaced_at_once() {
 }
 
 #[test]
-fn what_drains_stays_while_nobody_knows_what_is_served() {
+fn draining_endpoints_stay_while_the_schema_is_unknown() {
     let mut world = World::shared();
     world.schema = Some(HubSchema::OURS);
     edit_slice(&mut world, drain);
@@ -129,7 +130,7 @@ fn another_schema_affects_every_service() {
 }
 
 #[test]
-fn slices_of_names_never_travel() {
+fn slices_of_host_names_are_not_distributed() {
     let mut world = World::new();
     world.schema = Some(HubSchema::OURS);
     world.export("a", 80);
@@ -140,7 +141,7 @@ fn slices_of_names_never_travel() {
     assert!(world.copies().is_empty());
 }
 
-/// S05: the copy says whose endpoints it carries, as the hub knows it.
+/// S05: the copy records which member's endpoints it has.
 #[test]
 fn a_copy_records_its_origin() {
     let world = World::shared();
@@ -182,7 +183,7 @@ fn a_copy_made_by_a_go_hub_gets_its_origin_with_the_next_change() {
     assert_eq!(copy(&world)["metadata"]["annotations"][ANNOTATIONS[0]], "fleet-member-a");
 }
 
-/// S07: whoever was first keeps the name; the other is told, and neither touches the other's copy.
+/// S07: the first slice keeps the name, the other one is reported, and neither changes the other's copy.
 #[test]
 fn slices_of_one_name_do_not_touch_each_other() {
     let mut world = World::shared();
@@ -201,7 +202,7 @@ fn slices_of_one_name_do_not_touch_each_other() {
 }
 
 #[test]
-fn a_name_is_handed_over_once_the_importer_let_go() {
+fn a_name_is_handed_over_once_the_importer_has_released_the_copy() {
     let mut world = World::shared();
     namesake(&mut world);
     world.settle();
@@ -213,7 +214,7 @@ fn a_name_is_handed_over_once_the_importer_let_go() {
     assert_eq!(copy(&world)["spec"]["endpoints"], json!([{ "addresses": ["10.3.0.1"] }]));
 }
 
-/// Keys that a change of the copy touches.
+/// Keys that a change of the copy affects.
 fn touched(world: &World, change: impl FnOnce(&mut World)) -> Vec<Key> {
     let mut changed =
         World { hub: world.hub.clone(), controller: world.controller.clone(), ..World::new() };
@@ -245,7 +246,7 @@ fn a_copy_altered_to_name_another_service_is_corrected_and_not_deleted() {
 }
 
 #[test]
-fn a_leaving_slice_takes_an_altered_copy_along() {
+fn a_deleted_slice_takes_its_altered_copy_along() {
     let mut world = World::shared();
     edit_copy(&mut world, |copy| {
         copy["spec"]["ownerServiceReference"] =

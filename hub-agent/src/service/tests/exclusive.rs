@@ -1,7 +1,7 @@
 //! With `--exclusive-imports` one member at a time imports a Service, as with the original.
 //!
-//! The original takes its finalizer off a request that waits; here it stays until the request is
-//! deleted (docs/design/rules.md#finalizers). It lets any of those that wait take over; here it is the oldest.
+//! The original removes its finalizer from a request that waits; here it stays until the request is deleted
+//! (docs/design/rules.md#finalizers). The original lets any waiting member take over; here it is the oldest.
 
 use fleet_api::{annotations, finalizers, kinds};
 use fleet_model_server::execute;
@@ -24,7 +24,7 @@ fn waiting() -> World {
     world
 }
 
-/// After every write: one holder at most, no grant but that of the holder or of one that leaves.
+/// After every write there is at most one holder, and no grant but that of the holder or of a member that leaves.
 fn settle(world: &mut World) {
     world.settle_watched(|world| {
         if world.import().is_none() {
@@ -44,7 +44,7 @@ fn held_by(world: &World, member: &str) -> Option<String> {
     text.as_str().map(str::to_owned)
 }
 
-/// HISI-1: nobody exports the Service; the request stays empty.
+/// HISI-1: no member exports the Service; the request stays empty.
 #[test]
 fn a_request_for_a_service_that_nobody_exports_stays_empty() {
     let mut world = exclusive(World::new());
@@ -54,9 +54,9 @@ fn a_request_for_a_service_that_nobody_exports_stays_empty() {
 }
 
 /// HISI-2: the import of a granted request does not exist any more; the status is cleared. Its
-/// finalizer stays until the request is deleted, and then goes at once.
+/// finalizer stays until the request is deleted, and is then removed at once.
 #[test]
-fn a_grant_goes_with_the_import() {
+fn a_grant_is_cleared_with_the_import() {
     let mut world = exclusive(World::shared());
     world.delete_export("a");
     settle(&mut world);
@@ -66,10 +66,10 @@ fn a_grant_goes_with_the_import() {
     assert!(!world.exists(kinds::INTERNAL_SERVICE_IMPORT, &of_shop("b")));
 }
 
-/// HISI-3: the import is claimed by this member already; its status is filled. Deleted, it takes
-/// annotation and finalizer along.
+/// HISI-3: this member has the claim already; the status of its request is set. When the request is deleted,
+/// annotation and finalizer are removed.
 #[test]
-fn a_holder_without_status_is_served_and_leaves() {
+fn a_holder_without_status_is_granted_and_released() {
     let mut world = exclusive(World::shared());
     let clear = |request: &mut Value| request["status"] = json!({});
     world.hub.edit(kinds::INTERNAL_SERVICE_IMPORT, &of_shop("b"), clear).unwrap();
@@ -95,8 +95,8 @@ fn a_free_import_is_claimed() {
     assert_eq!(world.status_of_request("b"), &import["status"]);
 }
 
-/// HISI-5: another member holds the import; a grant that stands here is cleared, the claim is not
-/// touched, and the request says for whom it waits.
+/// HISI-5: another member holds the import; a present grant is cleared, the claim stays, and the request names the
+/// member that it waits for.
 #[test]
 fn a_request_that_does_not_hold_is_cleared() {
     let mut world = waiting();
@@ -112,7 +112,7 @@ fn a_request_that_does_not_hold_is_cleared() {
 
 /// HISI-6: two wait, the Service appears: the first gets it and keeps it.
 #[test]
-fn first_come_first_served() {
+fn the_first_request_gets_the_claim() {
     let mut world = exclusive(World::new());
     world.request("d");
     world.request("b");
@@ -120,15 +120,15 @@ fn first_come_first_served() {
     world.export("a", 80);
     settle(&mut world);
     assert_eq!((world.granted(), world.holders()), (vec!["d".to_owned()], vec!["d".to_owned()]));
-    // Also over a restart: what decides is stored.
+    // Also after a restart: the decision depends only on stored objects.
     assert!(world.plan().is_empty());
     assert_eq!(held_by(&world, "b").as_deref(), Some("d"));
     assert_eq!(held_by(&world, "d"), None);
 }
 
-/// HISI-7: the annotation lists several, one of them leaves; the other keeps it.
+/// HISI-7: the annotation lists two members, one of them leaves; the other keeps the claim.
 #[test]
-fn of_two_holders_one_leaves() {
+fn one_of_two_holders_leaves() {
     let mut world = exclusive(World::shared());
     world.request("c");
     world.set_claim(r#"{"MemberClusters":{"fleet-member-b":"b","fleet-member-c":"c"}}"#);
@@ -163,11 +163,10 @@ fn the_holder_follows_the_import() {
     assert_eq!(world.granted(), ["b"]);
 }
 
-/// HISI-10: the status of a claimed import is emptied. The original waits for somebody to resolve
-/// it; here that is part of the same plan. When its exports go, the request is cleared and the
-/// import disappears.
+/// HISI-10: the status of a claimed import is emptied. The original waits until another controller resolves it; here
+/// that is part of the same plan. When the exports are deleted, the request is cleared and the import deleted.
 #[test]
-fn a_claimed_import_is_resolved_again() {
+fn a_claimed_import_with_an_empty_status_is_resolved_again() {
     let mut world = waiting();
     let empty = |import: &mut Value| import["status"] = json!({});
     world.hub.edit(kinds::SERVICE_IMPORT, &shop(), empty).unwrap();
@@ -179,8 +178,8 @@ fn a_claimed_import_is_resolved_again() {
     assert_eq!(held_by(&world, "c"), None, "nobody holds it any more");
 }
 
-/// HISI-12: a request that leaves drops its own claim, not that of another one, and of several only
-/// its own; the finalizer goes each time.
+/// HISI-12: a request that is deleted gives up its own claim, not that of another member; its finalizer is removed
+/// each time.
 #[test]
 fn a_request_that_leaves_drops_its_own_claim() {
     for (claim, left) in [
@@ -200,9 +199,9 @@ fn a_request_that_leaves_drops_its_own_claim() {
     }
 }
 
-/// The claim was lost or spoilt: whoever was granted the import has it still.
+/// The claim was removed or corrupted: the member that was granted the import keeps it.
 #[test]
-fn a_lost_claim_is_not_up_for_grabs() {
+fn a_lost_claim_stays_with_the_granted_member() {
     for text in ["", "{", "{}", r#"{"MemberClusters":[]}"#] {
         let mut world = exclusive(World::exported());
         world.request("d");
@@ -221,7 +220,7 @@ fn a_lost_claim_is_not_up_for_grabs() {
     }
 }
 
-/// A grant that could not be emptied keeps the claim where it is.
+/// While a grant cannot be cleared, the claim does not change.
 #[test]
 fn the_claim_waits_for_the_grants() {
     let mut world = World::shared();
@@ -237,10 +236,10 @@ fn the_claim_waits_for_the_grants() {
     assert_eq!((world.holders(), world.granted()), (vec!["b".to_owned()], vec!["b".to_owned()]));
 }
 
-/// Switched on with several holders: the oldest keeps it. The others lose their grants and copies
-/// first, and the claim shrinks in one write.
+/// Enabled with several holders: the oldest keeps the claim. The others lose their grants and copies first, and the
+/// claim changes in one write.
 #[test]
-fn switched_on_it_withdraws_all_but_the_oldest() {
+fn exclusive_imports_withdraw_all_but_the_oldest_request() {
     let mut world = World::exported();
     for member in ["d", "c", "b"] {
         world.request(member);

@@ -1,7 +1,7 @@
-//! Exports become a Service of the fleet and leave it.
+//! Exports join a Service of the fleet and leave it.
 //!
-//! Where the original polls every two seconds, watches wake this controller: "waits" means that the plan
-//! is empty until something changes.
+//! Where the original polls every two seconds, watches trigger this controller: "waits" means that the plan is empty
+//! until something changes.
 
 use fleet_api::{ObjectName, finalizers, kinds};
 use serde_json::{Value, json};
@@ -24,9 +24,9 @@ fn an_export_is_resolved_claimed_and_distributed() {
     assert!(world.plan().is_empty());
 }
 
-/// HISE-1: an export whose import is gone already is let go.
+/// HISE-1: an export whose import does not exist any more is released.
 #[test]
-fn an_export_without_an_import_is_let_go() {
+fn an_export_without_an_import_is_released() {
     let mut world = World::new();
     world.export("a", 80);
     world.delete_export("a");
@@ -34,10 +34,10 @@ fn an_export_without_an_import_is_let_go() {
     assert!(!world.exists(kinds::INTERNAL_SERVICE_EXPORT, &of_shop("a")));
 }
 
-/// HISE-2: the last exporter takes the import along and goes last. The status is not emptied before
-/// (docs/design/rules.md#withdrawal), because the import goes as a whole.
+/// HISE-2: the import is deleted with the last export, which is released last. The status is not emptied before,
+/// because the import is deleted as a whole (docs/design/rules.md#withdrawal).
 #[test]
-fn the_last_exporter_takes_the_import_along() {
+fn the_import_is_deleted_with_the_last_export() {
     let mut world = World::shared();
     world.delete_export("a");
     world.delete(kinds::ENDPOINT_SLICE_EXPORT, &in_member("a", "a-s1"));
@@ -51,7 +51,7 @@ fn the_last_exporter_takes_the_import_along() {
     assert_eq!((last.verb, last.kind), ("patch", "InternalServiceExport"));
 }
 
-/// HISE-3: of two equal exporters one leaves; its cluster goes, the ports stay.
+/// HISE-3: one of two exporters with equal ports leaves; its cluster is removed, the ports stay.
 #[test]
 fn an_equal_exporter_joins_and_leaves() {
     let mut world = World::shared();
@@ -69,7 +69,7 @@ fn an_equal_exporter_joins_and_leaves() {
 
 /// HISE-4: a conflicting exporter leaves; the import does not change.
 #[test]
-fn a_conflicting_exporter_leaves_no_trace() {
+fn an_unexport_in_conflict_leaves_the_import_unchanged() {
     let mut world = World::shared();
     world.export("c", 81);
     world.settle();
@@ -97,7 +97,7 @@ fn an_export_leaves_before_its_import_is_resolved() {
     assert!(!world.exists(kinds::INTERNAL_SERVICE_EXPORT, &of_shop("a")));
 }
 
-/// HISE-6: the first export makes an empty import, and nothing is said of it before it is resolved.
+/// HISE-6: the first export creates an empty import, and has no condition before that is resolved.
 #[test]
 fn a_first_export_makes_an_empty_import() {
     let mut world = World::new();
@@ -147,10 +147,10 @@ fn an_exporter_that_leaves_the_ports_in_force_conflicts() {
     assert_eq!(world.condition("a", "Conflict").unwrap()["observedGeneration"], 2);
 }
 
-/// Its endpoints go once the ServiceImport no longer names it: the writes are under way side by side otherwise, and an
-/// importer could read of an exporter that has nothing for it.
+/// Its copies are deleted once the ServiceImport no longer lists it. If the writes ran in parallel, an importer could
+/// see an exporter without endpoints.
 #[test]
-fn an_exporter_that_goes_into_conflict_is_struck_off_before_its_copies_go() {
+fn an_exporter_in_conflict_is_unlisted_before_its_copies_are_deleted() {
     let mut world = World::shared();
     world.export("c", 80);
     world.slice("c", "s2", "10.3.0.1");
@@ -168,7 +168,7 @@ fn an_exporter_that_goes_into_conflict_is_struck_off_before_its_copies_go() {
 
 /// HISE-10: a conflicting exporter changes its ports to those in force.
 #[test]
-fn a_conflicting_exporter_that_adapts_joins() {
+fn an_export_in_conflict_joins_once_it_has_the_ports_in_force() {
     let mut world = World::shared();
     world.export("c", 81);
     world.settle();
@@ -178,10 +178,10 @@ fn a_conflicting_exporter_that_adapts_joins() {
     assert_eq!(world.conflict("c"), "False");
 }
 
-/// HISE-11: a lone exporter changes its ports at will. The original empties the import's status and
-/// resolves anew; here one write takes it from the old ports to the new ones.
+/// HISE-11: a single exporter changes its ports. The original empties the import's status and resolves it again; here
+/// one write replaces the old ports by the new ones.
 #[test]
-fn a_lone_exporter_changes_its_ports_at_will() {
+fn a_single_exporter_can_change_its_ports() {
     let mut world = World::shared();
     world.set_ports("a", port(81));
     world.settle_watched(|world| {
@@ -193,9 +193,9 @@ fn a_lone_exporter_changes_its_ports_at_will() {
     assert_eq!(world.status_of_request("b")["ports"], port(81));
 }
 
-/// HSI-1: an import that nobody exports goes.
+/// HSI-1: an import without exports is deleted.
 #[test]
-fn an_import_that_nobody_exports_goes() {
+fn an_import_without_exports_is_deleted() {
     let mut world = World::new();
     world.hub.create(kinds::SERVICE_IMPORT, &shop(), json!({})).unwrap();
     world.settle();
@@ -203,7 +203,7 @@ fn an_import_that_nobody_exports_goes() {
 }
 
 /// HSI-2: of two live exports with different ports the older one wins (docs/design/rules.md#conflicts;
-/// the original takes either); one that is being deleted and one of another Service have no say.
+/// the original takes either); exports that are being deleted or of another Service do not count.
 #[test]
 fn the_oldest_export_decides() {
     let mut world = World::new();
@@ -226,7 +226,7 @@ fn the_oldest_export_decides() {
     assert!(!world.exists(kinds::INTERNAL_SERVICE_EXPORT, &of_shop("d")));
 }
 
-/// HSI-3: a lone export that was in conflict becomes the Service.
+/// HSI-3: a single export that was in conflict is resolved.
 #[test]
 fn a_lone_export_marked_as_conflicting_is_resolved() {
     let mut world = World::new();
@@ -240,9 +240,9 @@ fn a_lone_export_marked_as_conflicting_is_resolved() {
     assert_eq!(world.import().unwrap()["status"]["ports"], port(81));
 }
 
-/// HSI-4: an import whose only export is being deleted goes.
+/// HSI-4: an import whose only export is being deleted is deleted.
 #[test]
-fn an_import_whose_only_export_leaves_goes() {
+fn an_import_whose_only_export_is_deleted_is_deleted() {
     let mut world = World::new();
     world.export("a", 80);
     world.delete_export("a");
@@ -252,7 +252,7 @@ fn an_import_whose_only_export_leaves_goes() {
     assert!(!world.exists(kinds::INTERNAL_SERVICE_EXPORT, &of_shop("a")));
 }
 
-/// HSI-5: an export without the hub's finalizer. The original deletes the import and makes it again
+/// HSI-5: an export without the hub's finalizer. The original deletes the import and creates it again
 /// once its other controller has added the finalizer; here the export gets it before it counts.
 #[test]
 fn an_export_gets_the_hubs_finalizer_before_it_counts() {
@@ -271,7 +271,7 @@ fn an_export_gets_the_hubs_finalizer_before_it_counts() {
 }
 
 #[test]
-fn an_import_made_for_a_multi_cluster_service_is_not_ours() {
+fn an_import_owned_by_a_multi_cluster_service_is_left_alone() {
     let mut world = World::new();
     let owner = json!([{ "apiVersion": "networking.fleet.azure.com/v1alpha1",
         "kind": "MultiClusterService", "name": "shop", "uid": "u", "controller": true }]);
@@ -282,7 +282,7 @@ fn an_import_made_for_a_multi_cluster_service_is_not_ours() {
 }
 
 #[test]
-fn an_export_into_a_missing_namespace_waits_and_says_so() {
+fn an_export_into_a_missing_namespace_waits_and_is_reported() {
     let mut world = World::new();
     world.export("a", 80);
     world.delete(kinds::NAMESPACE, &ObjectName::cluster("team"));

@@ -1,4 +1,4 @@
-//! The winner of a conflict goes: importers keep its endpoints until the next one's are there.
+//! The winner of a conflict unexports: importers keep its endpoints until they have the successor's.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ fn conflict() -> World {
     world.export("c", 81);
     world.settle();
     assert_eq!(world.conflict("c"), "True");
-    // The conflict is no news any more.
+    // The conflict is older than any timeout.
     world.hub.advance(3600);
     world
 }
@@ -35,7 +35,7 @@ fn slice_of_winner_is_held(world: &World) -> bool {
     world.exists(kinds::ENDPOINT_SLICE_EXPORT, &in_member("a", "a-s1"))
 }
 
-/// Importers have copies at every moment; returns whose in the end.
+/// Importers have copies at every moment; returns the last ones.
 fn settle_without_a_gap(world: &mut World) -> Vec<String> {
     world.settle_watched(|world| assert!(!world.copies().is_empty()));
     world.copies()
@@ -43,7 +43,7 @@ fn settle_without_a_gap(world: &mut World) -> Vec<String> {
 
 #[test]
 fn copies_stay_until_the_next_one_has_published() {
-    // A member deletes its export and its slices side by side; either may be seen first.
+    // A member deletes its export and its slices in parallel; either may be observed first.
     for slice_first in [true, false] {
         let mut world = conflict();
         for slice in [slice_first, !slice_first] {
@@ -67,9 +67,9 @@ fn copies_stay_until_the_next_one_has_published() {
     }
 }
 
-/// One that leaves without its agent has no slices left to hold back.
+/// A member that is removed without its agent has no slices that could be held.
 #[test]
-fn copies_stay_where_the_slices_are_gone_already() {
+fn copies_stay_if_their_slices_are_deleted_already() {
     let mut world = conflict();
     let release = |slice: &mut Value| slice["metadata"]["finalizers"] = json!([]);
     world.hub.edit(kinds::ENDPOINT_SLICE_EXPORT, &in_member("a", "a-s1"), release).unwrap();
@@ -81,7 +81,7 @@ fn copies_stay_where_the_slices_are_gone_already() {
 }
 
 #[test]
-fn a_successor_that_never_publishes_is_not_waited_for_long() {
+fn importers_wait_only_seconds_for_a_successor_without_slices() {
     let mut world = conflict();
     world.delete_export("a");
     delete_slice(&mut world);
@@ -92,7 +92,7 @@ fn a_successor_that_never_publishes_is_not_waited_for_long() {
     assert!(!slice_of_winner_is_held(&world));
 }
 
-/// Who has a conflict and withdraws a slice may do just that.
+/// A member in conflict with others can delete a slice and keep its export.
 #[test]
 fn a_winner_that_stays_withdraws_its_slice_soon() {
     let mut world = conflict();
@@ -105,9 +105,9 @@ fn a_winner_that_stays_withdraws_its_slice_soon() {
     assert_eq!(world.clusters(), ["a"]);
 }
 
-/// A lone winner changes its ports, and an older loser comes to win.
+/// A single winner changes its ports, and an older export in conflict wins.
 #[test]
-fn a_winner_that_loses_keeps_serving_until_then() {
+fn a_winner_that_loses_serves_until_the_successor_publishes() {
     let mut world = World::new();
     world.export("c", 81);
     world.export("a", 80);
@@ -127,9 +127,9 @@ fn a_winner_that_loses_keeps_serving_until_then() {
     assert_eq!(settle_without_a_gap(&mut world), [OF_NEXT]);
 }
 
-/// Only importers are waited for, and only where there is somebody to wait for.
+/// Copies wait for a successor only in the namespaces of importers, and only if there is a successor.
 #[test]
-fn what_nobody_is_to_have_goes_at_once() {
+fn copies_without_importer_or_successor_are_deleted_at_once() {
     let mut world = conflict();
     world.delete_export("a");
     world.settle();

@@ -1,4 +1,4 @@
-//! What others alter or delete on the hub comes back, if possible without a gap.
+//! Objects that other parties alter or delete on the hub are restored, if possible without a gap.
 
 use fleet_api::{ObjectName, finalizers, kinds};
 use serde_json::{Value, json};
@@ -23,7 +23,7 @@ fn a_tampered_copy_is_restored_and_a_deleted_one_replaced() {
 }
 
 #[test]
-fn statuses_heal() {
+fn altered_statuses_are_restored() {
     let mut world = World::shared();
     let right = world.import().unwrap()["status"].clone();
     for wrong in [
@@ -47,8 +47,7 @@ fn statuses_heal() {
     assert_eq!(world.conflict("a"), "False");
 }
 
-/// A user deletes the ServiceImport on the hub: importers keep grants and copies while it is made
-/// anew.
+/// A user deletes the ServiceImport on the hub: importers keep grants and copies while it is created again.
 #[test]
 fn a_deleted_import_comes_back_without_a_gap() {
     for exclusive in [false, true] {
@@ -70,7 +69,7 @@ fn a_deleted_import_comes_back_without_a_gap() {
 }
 
 #[test]
-fn an_import_that_somebody_else_holds_back_is_withdrawn() {
+fn an_import_held_by_another_finalizer_is_withdrawn() {
     let mut world = World::shared();
     let hold = |import: &mut Value| {
         import["metadata"]["finalizers"] = json!(["their/own", finalizers::SERVICE_IMPORT]);
@@ -87,10 +86,10 @@ fn an_import_that_somebody_else_holds_back_is_withdrawn() {
     assert_eq!(world.copies(), ["fleet-member-b/a-s1"]);
 }
 
-/// The user's namespace goes on the hub: the Service is withdrawn, its exports say why, and all comes
-/// back with the namespace.
+/// The user's namespace is deleted on the hub: the Service is withdrawn, its exports report why, and everything is
+/// restored with the namespace.
 #[test]
-fn a_namespace_that_goes_and_comes_back() {
+fn a_deleted_namespace_withdraws_the_service_until_it_exists_again() {
     let team = ObjectName::cluster("team");
     for import_outlives in [true, false] {
         let mut world = World::shared();
@@ -119,9 +118,9 @@ fn a_namespace_that_goes_and_comes_back() {
     }
 }
 
-/// A member's namespace ends: what the hub holds there is let go, other importers lose its endpoints.
+/// A member's namespace is deleted: the hub releases the objects in it, other importers lose its endpoints.
 #[test]
-fn the_namespace_of_an_exporter_ends() {
+fn the_namespace_of_an_exporter_is_deleted() {
     let mut world = World::shared();
     world.delete(kinds::NAMESPACE, &ObjectName::cluster("fleet-member-a"));
     world.delete_export("a");
@@ -133,7 +132,7 @@ fn the_namespace_of_an_exporter_ends() {
 }
 
 #[test]
-fn finalizers_that_somebody_took_off_come_back() {
+fn removed_finalizers_are_added_again() {
     let mut world = World::shared();
     let objects = [
         (kinds::INTERNAL_SERVICE_EXPORT, of_shop("a")),
@@ -150,7 +149,7 @@ fn finalizers_that_somebody_took_off_come_back() {
     }
 }
 
-/// F32: the finalizer of a request that holds the claim is taken off by hand.
+/// F32: a user removes the finalizer of a request that holds the claim.
 #[test]
 fn a_request_gets_its_finalizer_back() {
     let mut world = World::shared();

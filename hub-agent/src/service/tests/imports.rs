@@ -1,4 +1,4 @@
-//! Requests become holders of the claim, any number of them at once.
+//! Members that request an import hold the claim, any number of them at once.
 
 use fleet_api::{ObjectName, annotations, finalizers, kinds};
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ fn several_importers_hold_the_claim_at_once() {
 }
 
 #[test]
-fn an_importer_that_leaves_takes_only_its_own_along() {
+fn an_importer_that_leaves_loses_only_its_own_copies() {
     let mut world = World::shared();
     world.request("c");
     world.settle();
@@ -29,7 +29,7 @@ fn an_importer_that_leaves_takes_only_its_own_along() {
 }
 
 #[test]
-fn the_last_importer_takes_claim_and_finalizer_along() {
+fn claim_and_finalizer_are_removed_with_the_last_importer() {
     let mut world = World::shared();
     world.delete_request("b");
     world.settle_watched(|world| {
@@ -40,8 +40,8 @@ fn the_last_importer_takes_claim_and_finalizer_along() {
     assert_eq!(world.clusters(), ["a"], "the export stays");
 }
 
-/// HISI-11: the annotation is absent, corrupt, without the map, or names somebody else: it is put
-/// right from the requests, and the copies stay.
+/// HISI-11: the annotation is absent, corrupt, without the map, or names another member: it is rewritten from the
+/// requests, and the copies stay.
 #[test]
 fn an_altered_claim_is_rewritten_from_the_requests() {
     let mut world = World::shared();
@@ -69,15 +69,15 @@ fn an_altered_claim_is_rewritten_from_the_requests() {
     assert_eq!(world.claim(), right);
 }
 
-/// The status has to be written before the claim can be: what is there stays meanwhile.
+/// The status has to be written before the claim: present copies stay meanwhile.
 #[test]
-fn a_claim_and_ports_altered_together_withdraw_nothing() {
+fn a_claim_and_ports_that_are_altered_together_withdraw_nothing() {
     let mut world = World::shared();
     world.set_claim("{");
     world.set_ports("a", json!([{ "port": 81 }]));
     world.settle_watched(|world| assert_eq!(world.copies(), ["fleet-member-b/a-s1"]));
     assert_eq!(world.holders(), ["b"]);
-    // A slice that is not exported any more goes even then.
+    // The copy of a slice that is not exported any more is deleted even then.
     world.set_claim("{");
     world.set_ports("a", json!([{ "port": 82 }]));
     world.delete(kinds::ENDPOINT_SLICE_EXPORT, &super::world::in_member("a", "a-s1"));
@@ -118,7 +118,7 @@ fn a_request_gets_the_hubs_finalizer_before_the_claim() {
 }
 
 #[test]
-fn a_member_whose_namespace_ends_gets_no_new_copy() {
+fn a_member_whose_namespace_is_deleted_gets_no_new_copy() {
     let mut world = World::shared();
     world.request("d");
     world.delete(kinds::NAMESPACE, &ObjectName::cluster("fleet-member-d"));

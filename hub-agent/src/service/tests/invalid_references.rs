@@ -1,4 +1,4 @@
-//! Objects that say what cannot be true are refused, and heal when they are corrected.
+//! Objects with an invalid reference are rejected, and accepted once they are corrected.
 
 use fleet_api::{ObjectName, ResourceKind, finalizers, kinds};
 use fleet_model_server::execute;
@@ -15,20 +15,20 @@ fn keys(world: &World) -> Vec<Key> {
     keys.drain().map(|(key, _)| key).collect()
 }
 
-/// "c" says it were "b".
+/// The export of "c" names cluster "b".
 fn impostor() -> (World, Key) {
     let mut world = World::shared();
     world.export("c", 80);
-    let lie = |export: &mut Value| {
+    let mislabel = |export: &mut Value| {
         export["spec"]["serviceReference"] = reference("b", "Service", "shop");
     };
-    world.hub.edit(kinds::INTERNAL_SERVICE_EXPORT, &of_shop("c"), lie).unwrap();
+    world.hub.edit(kinds::INTERNAL_SERVICE_EXPORT, &of_shop("c"), mislabel).unwrap();
     let key = Key::InvalidReference(kinds::INTERNAL_SERVICE_EXPORT, of_shop("c"));
     (world, key)
 }
 
 #[test]
-fn a_member_cannot_speak_for_another() {
+fn a_member_cannot_export_for_another() {
     let (mut world, key) = impostor();
     assert!(keys(&world).contains(&key));
     world.settle_all();
@@ -43,7 +43,7 @@ fn a_member_cannot_speak_for_another() {
 }
 
 #[test]
-fn a_correction_heals() {
+fn a_corrected_reference_is_accepted() {
     let (mut world, _) = impostor();
     world.settle_all();
     let correct = |export: &mut Value| {
@@ -57,7 +57,7 @@ fn a_correction_heals() {
 }
 
 #[test]
-fn an_export_that_turns_into_a_stray_leaves_the_service() {
+fn an_export_whose_reference_becomes_invalid_leaves_the_service() {
     let mut world = World::shared();
     world.export("c", 80);
     world.slice("c", "s2", "10.3.0.1");
@@ -73,7 +73,7 @@ fn an_export_that_turns_into_a_stray_leaves_the_service() {
 }
 
 #[test]
-fn a_deletion_of_a_stray_gets_through() {
+fn an_object_with_an_invalid_reference_can_be_deleted() {
     let (mut world, key) = impostor();
     world.settle_all();
     world.delete_export("c");
@@ -83,8 +83,8 @@ fn a_deletion_of_a_stray_gets_through() {
     assert_eq!(world.plan_of(&key), fleet_plan::Plan::default());
 }
 
-/// An object of every kind that a member writes, with something untrue in it.
-fn lies() -> Vec<(ResourceKind, ObjectName, Value)> {
+/// An object of every kind that members write, with an invalid reference.
+fn invalid_objects() -> Vec<(ResourceKind, ObjectName, Value)> {
     let owner = |namespace: &str| json!({ "namespace": namespace, "name": "shop", "namespacedName": format!("{namespace}/shop") });
     let slice = |member: &str, owner: Value| {
         json!({ "addressType": "IPv4", "endpoints": [{ "addresses": ["10.9.0.1"] }],
@@ -113,7 +113,7 @@ fn lies() -> Vec<(ResourceKind, ObjectName, Value)> {
             of_shop("c"),
             json!({ "ports": port(80), "serviceReference": long }),
         ),
-        // Outside of members' namespaces nobody is a member.
+        // A namespace that belongs to no member.
         (
             kinds::INTERNAL_SERVICE_EXPORT,
             ObjectName::new("team", "team-shop"),
@@ -123,8 +123,8 @@ fn lies() -> Vec<(ResourceKind, ObjectName, Value)> {
 }
 
 #[test]
-fn every_kind_of_lie_is_refused_reported_and_let_go() {
-    for (kind, name, spec) in lies() {
+fn every_invalid_reference_is_rejected_reported_and_released() {
+    for (kind, name, spec) in invalid_objects() {
         let mut world = World::shared();
         let finalizer = match kind.kind {
             "InternalServiceExport" => finalizers::INTERNAL_SERVICE_EXPORT,
@@ -167,7 +167,7 @@ fn a_copy_that_names_no_service_and_no_slice_is_deleted() {
 }
 
 #[test]
-fn a_foreign_object_that_looks_like_a_copy_is_left_alone() {
+fn an_object_of_another_party_that_looks_like_a_copy_is_left_alone() {
     let mut world = World::shared();
     let name = ObjectName::new("team", "x");
     let object = json!({ "spec": { "addressType": "IPv4", "endpoints": [],

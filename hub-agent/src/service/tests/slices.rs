@@ -1,7 +1,7 @@
-//! Slices of accepted exporters go to the members that hold the claim.
+//! Slices of accepted exporters are copied to the members that hold the claim.
 //!
-//! The original reads the claim; here claim, requests and slices are one plan, so that a claim that
-//! does not fit the requests is put right in the same moment.
+//! The original reads the claim; here claim, requests and slices are one plan, so that a claim that differs from the
+//! requests is corrected in the same plan.
 
 use fleet_api::{ObjectName, annotations, finalizers, kinds};
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ fn slice() -> ObjectName {
     in_member("a", "a-s1")
 }
 
-/// HESE-1: a slice with copies in two namespaces is deleted; the copies go, then the slice.
+/// HESE-1: a slice with copies in two namespaces is deleted; the copies are deleted first, then the slice.
 #[test]
 fn a_deleted_slice_takes_its_copies_along() {
     let mut world = World::shared();
@@ -30,7 +30,7 @@ fn a_deleted_slice_takes_its_copies_along() {
 
 /// HESE-2: a slice without copies is deleted; it loses its finalizer and nothing else happens.
 #[test]
-fn a_deleted_slice_without_copies_is_let_go() {
+fn a_deleted_slice_without_copies_is_released() {
     let mut world = World::exported();
     world.delete(kinds::ENDPOINT_SLICE_EXPORT, &slice());
     world.hub.take_writes();
@@ -39,9 +39,9 @@ fn a_deleted_slice_without_copies_is_let_go() {
     assert_eq!(world.hub.take_writes().len(), 1);
 }
 
-/// HESE-3: there is no import of the Service; no copy is made.
+/// HESE-3: the Service has no ServiceImport; no copy is created.
 #[test]
-fn a_slice_of_a_service_that_nobody_exports_stays_alone() {
+fn a_slice_of_a_service_without_exports_is_not_distributed() {
     let mut world = World::new();
     world.slice("a", "s1", "10.1.0.1");
     world.request("b");
@@ -49,15 +49,15 @@ fn a_slice_of_a_service_that_nobody_exports_stays_alone() {
     assert_eq!(world.copies(), Vec::<String>::new());
 }
 
-/// HESE-4: nobody imports the Service; no copy is made.
+/// HESE-4: no member imports the Service; no copy is created.
 #[test]
-fn a_slice_that_nobody_imports_stays_alone() {
+fn a_slice_without_importers_is_not_distributed() {
     let world = World::exported();
     assert_eq!(world.claim(), Value::Null);
     assert_eq!(world.copies(), Vec::<String>::new());
 }
 
-/// HESE-5: the import's status is empty; no copy is made before it is resolved.
+/// HESE-5: the import's status is empty; no copy is created before it is resolved.
 #[test]
 fn a_slice_waits_for_the_service_to_be_resolved() {
     let mut world = World::new();
@@ -71,9 +71,9 @@ fn a_slice_waits_for_the_service_to_be_resolved() {
     assert_eq!(world.copies(), ["fleet-member-b/a-s1"]);
 }
 
-/// HESE-6: nobody can read the claim; no copy is made before it is put right, and none is withdrawn.
+/// HESE-6: the claim is unreadable; before it is corrected, no copy is created or deleted.
 #[test]
-fn an_unreadable_claim_makes_and_withdraws_nothing() {
+fn an_unreadable_claim_creates_and_withdraws_nothing() {
     let mut world = World::shared();
     world.slice("a", "s2", "10.1.0.2");
     world.set_claim("{");
@@ -85,10 +85,10 @@ fn an_unreadable_claim_makes_and_withdraws_nothing() {
     assert_eq!(world.copies(), ["fleet-member-b/a-s1", "fleet-member-b/a-s2"]);
 }
 
-/// HESE-7: the last importer goes, and with it claim and copies. (Of an annotation that somebody
-/// removed while a request is there, see the scenarios of the claim.)
+/// HESE-7: the last importer leaves, and claim and copies are removed. (For an annotation that a user removes while
+/// there is a request, see the cases of the claim.)
 #[test]
-fn copies_go_with_the_claim() {
+fn copies_are_deleted_with_the_claim() {
     let mut world = World::shared();
     world.delete_request("b");
     world.settle();
@@ -96,10 +96,10 @@ fn copies_go_with_the_claim() {
     assert_eq!(world.copies(), Vec::<String>::new());
 }
 
-/// HESE-8: two members hold the claim; copies of the same name and spec come to both, after the
-/// finalizer of the slice.
+/// HESE-8: two members hold the claim; both get copies of the same name and spec, after the
+/// finalizer of the slice is added.
 #[test]
-fn copies_come_to_all_that_hold_the_claim() {
+fn each_holder_of_the_claim_gets_copies() {
     let mut world = World::shared();
     world.request("c");
     world.slice("a", "s2", "10.1.0.2");
@@ -144,7 +144,7 @@ fn copies_follow_their_slice() {
     }
 }
 
-/// HESE-10: importers {b, c} become {c, d}: one copy goes, one stays, one comes.
+/// HESE-10: importers {b, c} become {c, d}: one copy is deleted, one stays, one is created.
 #[test]
 fn copies_follow_the_importers() {
     let mut world = World::shared();
@@ -160,9 +160,9 @@ fn copies_follow_the_importers() {
     assert_eq!(of_c.count(), 0, "the one that stays is not written");
 }
 
-/// HESE-11: importers only leave; copies are only withdrawn.
+/// HESE-11: importers only leave; copies are only deleted.
 #[test]
-fn importers_that_leave_cause_withdrawals_only() {
+fn leaving_importers_cause_deletions_only() {
     let mut world = World::shared();
     world.request("c");
     world.settle();
@@ -172,9 +172,9 @@ fn importers_that_leave_cause_withdrawals_only() {
     assert_eq!(world.copies(), ["fleet-member-b/a-s1"]);
 }
 
-/// HESE-12: importers only come; copies are only made.
+/// HESE-12: importers only join; copies are only created.
 #[test]
-fn importers_that_come_cause_creations_only() {
+fn new_importers_cause_creations_only() {
     let mut world = World::shared();
     world.request("c");
     world.request("d");
@@ -183,12 +183,12 @@ fn importers_that_come_cause_creations_only() {
     assert_eq!(world.copies().len(), 3);
 }
 
-/// HESE-13: copies and importers in any mix: what is withdrawn, written and made.
+/// HESE-13: any mix of copies and importers: which copies are deleted, updated and created.
 #[test]
-fn any_mix_of_copies_and_importers_is_put_right() {
+fn any_mix_of_copies_and_importers_converges() {
     let members = ["b", "c", "d"];
     for mix in 0..4_u32.pow(3) {
-        // Of each member: whether it had a copy, and whether it is to have one.
+        // For each member: whether it had a copy, and whether it should have one.
         let of = |at: usize| {
             let digit = mix / 4_u32.pow(u32::try_from(at).unwrap()) % 4;
             (digit & 1 != 0, digit & 2 != 0)

@@ -1,4 +1,4 @@
-//! The trace context of a slice goes with it, and decides nothing.
+//! Copies carry the trace context of their slice, which has no influence on plans.
 
 use fleet_api::{TraceContext, annotations, kinds};
 use fleet_plan::Trace;
@@ -40,7 +40,7 @@ fn every_importers_copy_continues_the_trace_of_the_slice() {
 }
 
 #[test]
-fn the_first_copy_continues_it_too() {
+fn the_first_copy_continues_the_trace_too() {
     let mut world = World::exported();
     mark(&mut world, CONTEXT);
     world.request("b");
@@ -53,7 +53,7 @@ fn the_first_copy_continues_it_too() {
 }
 
 #[test]
-fn what_is_no_context_is_not_followed() {
+fn an_invalid_trace_context_is_ignored() {
     let mut world = World::shared();
     for text in ["", "00-1-1-01", "x; DROP", &CONTEXT.replace("00-4", "01-4")] {
         mark(&mut world, text);
@@ -63,7 +63,7 @@ fn what_is_no_context_is_not_followed() {
 }
 
 #[test]
-fn a_context_alone_is_no_reason_for_a_write() {
+fn a_new_trace_context_alone_causes_no_write() {
     let mut world = World::shared();
     mark(&mut world, CONTEXT);
     assert!(world.plan().is_empty());
@@ -76,7 +76,7 @@ fn a_context_alone_is_no_reason_for_a_write() {
 }
 
 #[test]
-fn without_traces_a_copy_gets_none_and_loses_what_an_earlier_write_left() {
+fn without_traces_a_copy_has_no_trace_context() {
     let mut world = World::shared();
     mark(&mut world, CONTEXT);
     change(&mut world, "10.1.0.9");

@@ -127,7 +127,7 @@ impl World {
         self.delete(kinds::INTERNAL_SERVICE_IMPORT, &of_shop(member));
     }
 
-    /// Lets an importer's agent release the copies it has to let go.
+    /// Releases copies that are being deleted, as the importers' agents do.
     pub(super) fn release_copies(&mut self) {
         for name in self.hub.names(kinds::ENDPOINT_SLICE_IMPORT) {
             let release = |copy: &mut Value| {
@@ -154,7 +154,7 @@ impl World {
         plan(&self.controller.settings, &shop(), &self.snapshot(), self.hub.now())
     }
 
-    /// Executes plans until there is nothing left to do.
+    /// Executes plans until they are empty.
     pub(super) fn settle(&mut self) {
         for _ in 0..20 {
             let plan = self.plan();
@@ -166,7 +166,7 @@ impl World {
         panic!("no rest: {:#?}", self.plan());
     }
 
-    /// [`Self::settle`], with a look at the hub after every single write.
+    /// [`Self::settle`], which calls `look` after every single write.
     pub(super) fn settle_watched(&mut self, mut look: impl FnMut(&Self)) {
         for _ in 0..20 {
             let plan = self.plan();
@@ -184,7 +184,7 @@ impl World {
         panic!("no rest: {:#?}", self.plan());
     }
 
-    /// Everything the controller has to do, strays included, until nothing is left.
+    /// Executes the plans of all keys, those of invalid references included, until they are empty.
     pub(super) fn settle_all(&mut self) {
         for _ in 0..20 {
             let snapshot = self.snapshot();
@@ -201,7 +201,7 @@ impl World {
         panic!("no rest");
     }
 
-    /// What the controller makes of a key now.
+    /// The plan of a key.
     pub(super) fn plan_of(&self, key: &Key) -> Plan {
         self.controller.plan(key, &self.snapshot(), self.hub.now())
     }
@@ -223,7 +223,7 @@ impl World {
         text.as_str().map_or(Value::Null, |text| serde_json::from_str(text).unwrap())
     }
 
-    /// The claim's members.
+    /// The members that the claim lists.
     pub(super) fn holders(&self) -> Vec<String> {
         let claim = self.claim();
         let holders = claim["MemberClusters"].as_object().into_iter().flatten();
