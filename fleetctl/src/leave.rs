@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result, bail};
 use fleet_accumulator::{Accumulator, Config, SourceInfo, SourceSet, SourceSpec};
 use fleet_api::{ResourceKind, finalizers, kinds, names};
 use fleet_runtime::clients::one_line;
-use hub_agent::member::last_heartbeat;
+use hub_agent::heartbeat::last_heartbeat;
 use kube::Client;
 use kube::api::{DynamicObject, ListParams, Patch, PatchParams};
 use member_agent::Identity;

@@ -3,7 +3,8 @@
 use fleet_accumulator::Snapshot as _;
 use fleet_api::membership::ClusterState;
 use fleet_plan::{Action, Controller, Plan, Step, affected_keys};
-use hub_agent::member::{MemberController, last_heartbeat};
+use hub_agent::heartbeat::last_heartbeat;
+use hub_agent::member::MemberController;
 use hub_agent::service::ServiceController;
 use jiff::Timestamp;
 use member_agent::export::ExportController;

@@ -6,7 +6,7 @@ use fleet_api::{ObjectName, conditions, kinds, names};
 use fleet_model::objects::named;
 use fleet_plan::Step;
 use fleet_plan::conditions::is;
-use hub_agent::member::{heartbeat_timeout, last_heartbeat};
+use hub_agent::heartbeat::{heartbeat_timeout, last_heartbeat};
 use hub_agent::service::{ServiceState, resolve};
 use member_agent::phase::Phase;
 use serde::Serialize;

@@ -7,7 +7,8 @@ use fleet_runtime::agent::Agent;
 use fleet_runtime::clock::Clock;
 
 use crate::args::Args;
-use crate::member::{HeartbeatMetrics, MemberController};
+use crate::member::MemberController;
+use crate::metrics::HeartbeatMetrics;
 use crate::service::ServiceController;
 use crate::snapshot::HubSnapshot;
 

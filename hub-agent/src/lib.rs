@@ -14,12 +14,15 @@
 //!
 //! - [`snapshot`]: the watched objects.
 //! - [`service`]: the controller of the Services of the fleet.
+//! - [`heartbeat`], [`metrics`]: age of the members' heartbeats.
 //! - [`member`]: the controller of members that leave or stop sending heartbeats.
 //! - [`app`]: wiring; the only place that starts tasks.
 
 pub mod app;
 pub mod args;
+pub mod heartbeat;
 pub mod member;
+pub mod metrics;
 pub mod service;
 mod settings;
 pub mod snapshot;

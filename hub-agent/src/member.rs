@@ -5,9 +5,8 @@
 //! objects in that namespace have finalizers of the hub agent, which the controller of the Services removes.
 
 mod force_delete;
-mod heartbeat;
 mod keys;
-mod metrics;
+mod silence;
 
 #[cfg(test)]
 mod tests;
@@ -16,9 +15,7 @@ use fleet_accumulator::SourceSet;
 use fleet_plan::{Affected, Controller, Plan};
 use jiff::Timestamp;
 
-pub use heartbeat::{heartbeat_timeout, last_heartbeat};
 pub use keys::Member;
-pub use metrics::HeartbeatMetrics;
 
 use crate::Settings;
 use crate::snapshot::HubSnapshot;
@@ -53,7 +50,7 @@ impl Controller for MemberController {
     fn plan(&self, member: &Member, snapshot: &HubSnapshot, now: Timestamp) -> Plan {
         let mut plan = Plan::default();
         let deadline = force_delete::plan(&self.settings, member, snapshot, now, &mut plan);
-        let timeout = heartbeat::plan(&self.settings, member, snapshot, now, &mut plan);
+        let timeout = silence::plan(&self.settings, member, snapshot, now, &mut plan);
         plan.wake_after = deadline.into_iter().chain(timeout).min();
         plan
     }

@@ -12,7 +12,7 @@ fn hub_agent(arguments: &[&str]) -> Output {
     command.args(arguments).env_clear().output().expect("the program starts")
 }
 
-/// What it said, without its log.
+/// Its errors, without the log.
 fn complaint(output: &Output) -> String {
     let errors = String::from_utf8_lossy(&output.stderr).into_owned();
     errors.lines().filter(|line| !line.starts_with('{')).collect::<Vec<_>>().join("\n")
@@ -28,9 +28,9 @@ fn a_taken_port_is_one_line_that_names_the_flag() {
     ] {
         let output = hub_agent(&[flag, &address, other, "0"]);
         assert_eq!(output.status.code(), Some(1));
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(
-            said,
+            errors,
             format!("hub-agent: cannot listen on {address} ({flag}): address already in use\n")
         );
     }
@@ -40,9 +40,9 @@ fn a_taken_port_is_one_line_that_names_the_flag() {
 fn an_address_that_is_none_is_one_line() {
     let output = hub_agent(&["--metrics-bind-address", "everywhere"]);
     assert_eq!(output.status.code(), Some(1));
-    let said = complaint(&output);
-    assert_eq!(said.lines().count(), 1, "{said}");
-    assert!(said.contains("--metrics-bind-address") && said.contains("everywhere"), "{said}");
+    let errors = complaint(&output);
+    assert_eq!(errors.lines().count(), 1, "{errors}");
+    assert!(errors.contains("--metrics-bind-address") && errors.contains("everywhere"), "{errors}");
 }
 
 #[test]
@@ -50,9 +50,9 @@ fn no_cluster_is_one_line_that_names_the_variable() {
     let off = ["--metrics-bind-address", "0", "--health-probe-bind-address", "0"];
     let output = hub_agent(&off);
     assert_eq!(output.status.code(), Some(1));
-    let said = complaint(&output);
-    assert_eq!(said.lines().count(), 1, "{said}");
-    assert!(said.contains("KUBECONFIG"), "{said}");
+    let errors = complaint(&output);
+    assert_eq!(errors.lines().count(), 1, "{errors}");
+    assert!(errors.contains("KUBECONFIG"), "{errors}");
 }
 
 #[test]

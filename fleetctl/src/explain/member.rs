@@ -1,7 +1,7 @@
 //! Whether a member takes part at all.
 
 use fleet_api::ObjectName;
-use hub_agent::member::{heartbeat_timeout, last_heartbeat};
+use hub_agent::heartbeat::{heartbeat_timeout, last_heartbeat};
 use member_agent::phase::Phase;
 
 use super::words::{age, look};

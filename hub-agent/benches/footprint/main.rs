@@ -48,9 +48,9 @@ fn main() {
     };
     let all = cost(controller.required());
     for source in HubSnapshot::sources().iter().filter(|it| controller.required().contains(it.id)) {
-        cost([source.id].into()).tell(source.kind.kind);
+        cost([source.id].into()).print(source.kind.kind);
     }
-    all.tell("all together");
+    all.print("all together");
     assert!(all.each(all.bytes) <= BUDGET, "an object takes more than {BUDGET} bytes");
     let reading = READING.0 + READING.1 * i64::try_from(all.count).unwrap();
     assert!(all.reading <= reading, "reading takes {} bytes, more than {reading}", all.reading);
@@ -69,7 +69,7 @@ impl Cost {
         all / i64::try_from(self.count).unwrap().max(1)
     }
 
-    fn tell(&self, what: &str) {
+    fn print(&self, what: &str) {
         let [bytes, allocations] = [self.bytes, self.allocations].map(|all| self.each(all));
         let (count, reading) = (self.count, self.reading >> 10);
         eprintln!(

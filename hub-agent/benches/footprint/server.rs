@@ -21,7 +21,7 @@ const CHUNK: usize = 16 << 10;
 
 type Frames = StreamBody<BoxStream<'static, Result<Frame<Bytes>, Infallible>>>;
 
-/// The pages of each kind, by its plural. They are never freed: whoever reads them would be credited with that.
+/// The pages of each kind, by its plural. They are never freed: that would count as memory that the reader frees.
 #[derive(Clone)]
 pub(crate) struct Pages(Arc<HashMap<&'static str, Vec<&'static [u8]>>>);
 

@@ -2,4 +2,4 @@
 //! docs/design/contract.md that the test shows.
 
 mod force_delete;
-mod heartbeat;
+mod silence;

@@ -19,8 +19,8 @@ pub(super) fn accepted(state: &ServiceState<'_>) -> Wanted {
     wanted(conditions::FALSE, reasons::NO_CONFLICT_FOUND, message)
 }
 
-/// The ports of an export differ from those in force. The message says where, which member has those, and since
-/// when.
+/// The ports of an export differ from those in force. The message reports where, which member has
+/// those, and since when.
 pub(super) fn rejected(
     state: &ServiceState<'_>,
     export: &Export<'_>,

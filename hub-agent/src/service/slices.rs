@@ -121,8 +121,8 @@ fn create_all(state: &ServiceState<'_>, desired: DesiredSlices<'_>, plan: &mut P
     created
 }
 
-/// Creates a copy, unless there is one of this name that names another Service: that is either true, or
-/// somebody has altered the copy.
+/// Creates a copy, unless there is one of this name that names another Service: that is either true, or a
+/// user has altered the copy.
 fn create(
     state: &ServiceState<'_>,
     name: ObjectName,
@@ -188,7 +188,7 @@ fn remove_surplus<'a>(
     removals
 }
 
-/// Deletes a copy, unless it was made from a slice of another Service: then somebody has altered the
+/// Deletes a copy, unless it was made from a slice of another Service: then a user has altered the
 /// copy, and that Service restores it.
 fn delete(
     state: &ServiceState<'_>,

@@ -9,7 +9,7 @@ use fleet_accumulator::{
 use fleet_runtime::clock::Clock;
 use fleet_runtime::lease::LeaseMetrics;
 use fleet_runtime::metrics::Series;
-use hub_agent::member::HeartbeatMetrics;
+use hub_agent::metrics::HeartbeatMetrics;
 use hub_agent::snapshot::HubSnapshot;
 use member_agent::endpointslices::SliceMetrics;
 use member_agent::import::KeptMetrics;

@@ -97,7 +97,7 @@ impl<'a> Handover<'a> {
     }
 }
 
-/// Since when the condition of an export says that it is accepted.
+/// Since when an export is accepted, by its condition.
 fn accepted_since(export: &Export<'_>) -> Option<Timestamp> {
     let conflict = find(&export.object.conditions, conditions::CONFLICT)?;
     (conflict.status == conditions::FALSE).then_some(conflict.last_transition_time.0)

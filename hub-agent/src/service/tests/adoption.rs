@@ -100,9 +100,9 @@ fn a_go_hub_finds_what_it_expects() {
         ("d", 81, "True", "ConflictFound"),
     ] {
         let export = world.hub.get(kinds::INTERNAL_SERVICE_EXPORT, &of_shop(member)).unwrap();
-        let told = world.condition(member, "Conflict").unwrap();
-        assert_eq!((&told["status"], &told["reason"]), (&json!(status), &json!(reason)));
-        assert_eq!(told["observedGeneration"], export["metadata"]["generation"]);
+        let condition = world.condition(member, "Conflict").unwrap();
+        assert_eq!((&condition["status"], &condition["reason"]), (&json!(status), &json!(reason)));
+        assert_eq!(condition["observedGeneration"], export["metadata"]["generation"]);
         let guarded = json!([finalizers::INTERNAL_SERVICE_EXPORT]);
         assert_eq!(export["metadata"]["finalizers"], guarded);
         // A Go hub compares whole lists in order, so the ports in force are the unchanged list of one exporter.

@@ -8,7 +8,7 @@ use super::world::{World, of_shop, port};
 const SINCE_2026: &str = "cluster c, which has exported it since 2026-01-01T00:00:00Z";
 
 /// The differences in the message of "a" if "c" exported first.
-fn told(c: &Value, a: &Value) -> String {
+fn differences(c: &Value, a: &Value) -> String {
     let mut world = World::new();
     world.export_ports("c", c.clone());
     world.export_ports("a", a.clone());
@@ -43,20 +43,20 @@ fn the_message_says_which_field_differs_from_which_member_and_since_when() {
         ),
         (port(81), "port TCP/80 is exported there only, port TCP/81 is exported here only"),
     ] {
-        assert_eq!(told(&port(80), &ports), text);
+        assert_eq!(differences(&port(80), &ports), text);
     }
 }
 
 #[test]
 fn many_or_long_differences_are_truncated() {
     let many = |from: i32| (from..from + 20).map(|number| json!({ "port": number })).collect();
-    let text = told(&many(100), &many(200));
+    let text = differences(&many(100), &many(200));
     assert!(text.ends_with("port TCP/104 is exported there only, and 35 more"), "{text}");
     let mut long = port(80);
     long[0]["appProtocol"] = json!("ä".repeat(40_000));
-    assert!(told(&port(80), &long).len() < 300);
+    assert!(differences(&port(80), &long).len() < 300);
     let twice = json!([{ "port": 1 }, { "port": 1 }]);
-    assert_eq!(told(&json!([{ "port": 1 }]), &twice), "a port is listed twice");
+    assert_eq!(differences(&json!([{ "port": 1 }]), &twice), "a port is listed twice");
 }
 
 #[test]

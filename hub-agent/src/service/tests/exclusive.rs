@@ -175,7 +175,7 @@ fn a_claimed_import_with_an_empty_status_is_resolved_again() {
     world.delete_export("a");
     settle(&mut world);
     assert!(world.import().is_none() && world.granted().is_empty());
-    assert_eq!(held_by(&world, "c"), None, "nobody holds it any more");
+    assert_eq!(held_by(&world, "c"), None, "no member holds it any more");
 }
 
 /// HISI-12: a request that is deleted gives up its own claim, not that of another member; its finalizer is removed

@@ -33,11 +33,14 @@ fn a_member_cannot_export_for_another() {
     assert!(keys(&world).contains(&key));
     world.settle_all();
     assert_eq!(world.clusters(), ["a"]);
-    let told = world.condition("c", "Valid").unwrap();
-    assert_eq!((&told["status"], &told["reason"]), (&json!("False"), &json!("ReferenceRefused")));
-    assert!(told["message"].as_str().unwrap().contains(r#""team/shop" of cluster "b""#));
+    let condition = world.condition("c", "Valid").unwrap();
+    assert_eq!(
+        (&condition["status"], &condition["reason"]),
+        (&json!("False"), &json!("ReferenceRefused"))
+    );
+    assert!(condition["message"].as_str().unwrap().contains(r#""team/shop" of cluster "b""#));
     let plan = world.plan_of(&key);
-    assert!(plan.steps.is_empty(), "told once: {plan:#?}");
+    assert!(plan.steps.is_empty(), "reported once: {plan:#?}");
     let event = &plan.events[0];
     assert_eq!((event.reason, &event.name), ("ReferenceRefused", &of_shop("c")));
 }

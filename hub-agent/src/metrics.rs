@@ -1,18 +1,18 @@
-//! Ages of the members' heartbeats, computed at each scrape, so that no series has to be removed with its
-//! member.
+//! Metrics of the hub agent: ages of the members' heartbeats, computed at each scrape, so that no series has to be
+//! removed with its member.
 
 use std::fmt;
 
 use fleet_accumulator::Accumulator;
+use fleet_api::names::member_of_namespace;
 use fleet_runtime::clock::Clock;
 use jiff::Timestamp;
 use prometheus::core::{Collector, Desc};
 use prometheus::proto::MetricFamily;
 use prometheus::{GaugeVec, IntGaugeVec, Opts};
 
-use super::heartbeat::{heartbeat_timeout, last_heartbeat};
-use super::keys::Member;
 use crate::Settings;
+use crate::heartbeat::{heartbeat_timeout, last_heartbeat};
 use crate::snapshot::HubSnapshot;
 
 /// The age of each member's last heartbeat, and whether it is too old.
@@ -69,20 +69,21 @@ fn gauges() -> Result<(GaugeVec, IntGaugeVec), prometheus::Error> {
     Ok((GaugeVec::new(age, &["member"])?, IntGaugeVec::new(stale, &["member"])?))
 }
 
-pub(super) fn families(
+pub(crate) fn families(
     settings: &Settings,
     snapshot: &HubSnapshot,
     now: Timestamp,
 ) -> Result<Vec<MetricFamily>, prometheus::Error> {
     let (age, stale) = gauges()?;
     for object in snapshot.internal_members.iter() {
-        let member = Member::of_namespace(&object.name.namespace);
-        let member = member.filter(|member| member.internal() == object.name);
-        let (Some(Member(member)), Some(last)) = (member, last_heartbeat(object)) else { continue };
+        // An InternalMemberCluster has the name of the member that its namespace belongs to.
+        let member = member_of_namespace(&object.name.namespace);
+        let member = member.filter(|member| **member == *object.name.name);
+        let (Some(member), Some(last)) = (member, last_heartbeat(object)) else { continue };
         let age_of_last = now.duration_since(last);
-        age.with_label_values(&[&member]).set(age_of_last.as_secs_f64().max(0.0));
+        age.with_label_values(&[member]).set(age_of_last.as_secs_f64().max(0.0));
         let too_old = age_of_last >= heartbeat_timeout(settings, object);
-        stale.with_label_values(&[&member]).set(i64::from(too_old));
+        stale.with_label_values(&[member]).set(i64::from(too_old));
     }
     Ok([age.collect(), stale.collect()].concat())
 }

@@ -10,8 +10,8 @@ use prometheus::TextEncoder;
 use serde_json::{Value, json};
 
 use crate::Settings;
-use crate::member::metrics::families;
 use crate::member::{Member, MemberController};
+use crate::metrics::families;
 
 struct World {
     hub: ModelServer,
