@@ -1,5 +1,5 @@
-//! Writes the `CustomResourceDefinitions` under `charts/`; with `--check` it only lists stale files,
-//! and fails if there are any.
+//! Writes the `CustomResourceDefinitions` under `charts/`. With `--check` it only lists stale files, and fails if there
+//! are any.
 //!
 //! An example rather than a binary, so that YAML stays out of what the agents depend on.
 
@@ -70,7 +70,7 @@ fn yaml(crd: &CustomResourceDefinition) -> Result<String, Failure> {
     Ok(format!("{HEADER}{text}"))
 }
 
-/// Limits are floating-point numbers in the schema type; `63.0` would look odd.
+/// Limits are floating-point numbers in the schema type; they are written as integers (`63` instead of `63.0`).
 #[expect(clippy::cast_possible_truncation, reason = "only whole numbers are converted")]
 fn whole_numbers(value: &mut Value) {
     match value {
@@ -117,7 +117,7 @@ fn check(charts: &Path) -> Result<(), Failure> {
     Err(format!("stale under charts/, run `make crds`: {}", stale.join(", ")).into())
 }
 
-/// YAML files in our folders that are generated no more.
+/// YAML files in the generated folders that no kind generates any more.
 fn leftovers(charts: &Path, files: &BTreeMap<PathBuf, String>) -> Result<Vec<PathBuf>, Failure> {
     let mut leftovers = Vec::new();
     for (folder, _) in folders() {

@@ -1,7 +1,7 @@
 //! Annotation keys, and which object carries each.
 //!
-//! The keys up to [`SERVICE_AZURE_LOAD_BALANCER_INTERNAL`] are shared with the Go agents. The last
-//! ones are ours alone and sit on objects that only we write.
+//! The keys up to [`SERVICE_AZURE_LOAD_BALANCER_INTERNAL`] are shared with the Go agents. The others are only on objects
+//! that these agents write.
 
 /// On the hub's ServiceImport: which members import it, as [`crate::ServiceInUseBy`] JSON.
 pub const SERVICE_IN_USE_BY: &str = "networking.fleet.azure.com/service-in-use-by";
@@ -14,8 +14,8 @@ pub const LAST_SEEN_RESOURCE_VERSION: &str =
     "networking.fleet.azure.com/last-seen-resource-version";
 /// On an exported EndpointSlice or a ServiceExport: RFC 3339 time in whole seconds.
 pub const LAST_SEEN_TIMESTAMP: &str = "networking.fleet.azure.com/last-seen-timestamp";
-/// On an `EndpointSliceImport` (written by Go importers) and on an imported EndpointSlice (written by
-/// us): decimal slice generation whose arrival was already measured.
+/// On an `EndpointSliceImport` (written by Go importers) and on an imported EndpointSlice (written by this
+/// agent): decimal slice generation whose arrival was already measured.
 pub const LAST_OBSERVED_GENERATION: &str = "networking.fleet.azure.com/last-observed-generation";
 /// On an `InternalServiceExport`: Service `resourceVersion` whose export was already measured.
 pub const LAST_OBSERVED_RESOURCE_VERSION: &str =
@@ -40,7 +40,7 @@ pub const MULTI_CLUSTER_SERVICE_UID: &str = "networking.fleet.azure.com/multi-cl
 pub const IMPORT_HELD_BY: &str = "networking.fleet.azure.com/import-held-by";
 
 /// On an `EndpointSliceImport`, written by the hub alone: namespace of the `EndpointSliceExport` it
-/// copies, which proves whose endpoints these are.
+/// copies. It proves which member the endpoints belong to.
 pub const ORIGIN_NAMESPACE: &str = "networking.fleet.azure.com/origin-namespace";
 /// On an imported EndpointSlice: the member cluster whose endpoints these are.
 pub const ORIGIN_CLUSTER: &str = "networking.fleet.azure.com/origin-cluster";
@@ -49,10 +49,10 @@ pub const ORIGIN_CLUSTER: &str = "networking.fleet.azure.com/origin-cluster";
 pub const SLICE_EXPORT_UID: &str = "networking.fleet.azure.com/endpointsliceexport-uid";
 
 /// On an `EndpointSliceExport` and an `EndpointSliceImport`, where traces are on: the [trace context](crate::TraceContext)
-/// of the write that made them what they are. Nothing is ever written for its sake.
+/// of the write that led to their current content. It is never the only reason for a write.
 pub const TRACEPARENT: &str = "networking.fleet.azure.com/traceparent";
 
 /// On a Service: name of the secondary network on which its endpoints are, in place of the cluster's.
 pub const ENDPOINT_NETWORK: &str = "networking.fleet.azure.com/endpoint-network";
-/// On a Pod: its networks and its addresses on them, written by the network plugin.
+/// On a Pod: its networks and its addresses on them, written by the CNI plugin that attached them.
 pub const NETWORK_STATUS: &str = "k8s.v1.cni.cncf.io/network-status";

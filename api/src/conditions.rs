@@ -1,5 +1,4 @@
-//! Condition types, statuses and reasons. All are shared with the Go agents, and users' tooling
-//! reads them.
+//! Condition types, statuses and reasons. They are shared with the Go agents and read by users' tools.
 
 /// Type on ServiceExport and MultiClusterService: whether the object can take effect. On an
 /// `InternalServiceExport` only while it is refused.
@@ -21,7 +20,7 @@ pub const UNKNOWN: &str = "Unknown";
 
 /// Reasons, named after the condition and status they explain.
 pub mod reasons {
-    /// ServiceExport `Valid=True`: exportable, or withdrawn by weight 0 (see the message).
+    /// ServiceExport `Valid=True`: exportable, or withdrawn by weight 0 (the message distinguishes these).
     pub const SERVICE_IS_VALID: &str = "ServiceIsValid";
     /// ServiceExport `Valid=False`: the Service is absent or terminating.
     pub const SERVICE_NOT_FOUND: &str = "ServiceNotFound";
@@ -42,12 +41,12 @@ pub mod reasons {
     /// ServiceExport and `InternalServiceExport` `Conflict=True`: the fleet uses other ports.
     pub const CONFLICT_FOUND: &str = "ConflictFound";
 
-    /// `InternalServiceExport` `Valid=False`: its reference cannot be read or contradicts its place.
+    /// `InternalServiceExport` `Valid=False`: its reference cannot be read or contradicts its namespace.
     pub const REFERENCE_REFUSED: &str = "ReferenceRefused";
 
     /// MultiClusterService `Valid=True`: resolved, derived Service in place.
     pub const FOUND_SERVICE_IMPORT: &str = "FoundServiceImport";
-    /// MultiClusterService `Valid=Unknown`: no exporter yet, or the import is held elsewhere.
+    /// MultiClusterService `Valid=Unknown`: no exporter yet, or another object imports it.
     pub const UNKNOWN_SERVICE_IMPORT: &str = "UnknownServiceImport";
 
     /// Agent `Joined=True`.

@@ -12,7 +12,7 @@ pub const SERVICE_EXPORT_CONFLICT_FOUND: &str = "ServiceExportConflictFound";
 pub const SERVICE_WEIGHT_ZERO: &str = "Service";
 /// Normal on a ServiceExport: it became exportable.
 pub const VALID_SERVICE_EXPORT: &str = "ValidServiceExport";
-/// Normal on a ServiceExport: waits for the hub's verdict.
+/// Normal on a ServiceExport: waits for the hub's decision.
 pub const PENDING_EXPORT_CONFLICT_RESOLUTION: &str = "PendingExportConflictResolution";
 /// Normal on a ServiceExport: the hub accepted its ports.
 pub const NO_SERVICE_EXPORT_CONFLICT_FOUND: &str = "NoServiceExportConflictFound";
@@ -21,57 +21,56 @@ pub const NO_SERVICE_EXPORT_CONFLICT_FOUND: &str = "NoServiceExportConflictFound
 pub const FOUND_VALID_SERVICE: &str = "FoundValidService";
 /// Normal on a MultiClusterService or hub ServiceImport: its status was written.
 pub const SUCCESSFUL_UPDATE_STATUS: &str = "SuccessfulUpdateStatus";
-/// Normal on a MultiClusterService: it released its import.
+/// Normal on a MultiClusterService: it withdrew its import.
 pub const UNIMPORTED_SERVICE: &str = "UnimportedService";
 
 /// Normal on a hub ServiceImport: no cluster exports it any more.
 pub const NO_EXPORTED_SERVICE: &str = "NoExportedService";
 
-/// Warning on a MultiClusterService: its `derived-service` label was changed by another party and
-/// is rewritten.
+/// Warning on a MultiClusterService: its `derived-service` label was changed by another client and
+/// is restored.
 pub const DERIVED_SERVICE_LABEL_REWRITTEN: &str = "DerivedServiceLabelRewritten";
-/// Warning on a MultiClusterService: a Service whose labels name it as its origin bears the uid of
-/// another.
+/// Warning on a MultiClusterService: a Service with the labels of its derived Service has the uid of another
+/// MultiClusterService.
 pub const DERIVED_SERVICE_NOT_OURS: &str = "DerivedServiceNotOurs";
-/// Warning on a ServiceExport, MultiClusterService or InternalServiceExport: the agent cannot read what
-/// it needs for it.
+/// Warning on a ServiceExport, MultiClusterService or InternalServiceExport: the agent cannot read the
+/// objects that it needs to reconcile it.
 pub const BLOCKED: &str = "Blocked";
-/// Warning on a ServiceExport or MultiClusterService: an API server refuses what the agent writes for it,
-/// an admission policy of the hub for instance.
+/// Warning on a ServiceExport or MultiClusterService: an API server rejects a required write, for example because
+/// of an admission policy of the hub.
 pub const WRITE_REFUSED: &str = "WriteRefused";
-/// Warning on a MultiClusterService: the hub has lost what its endpoints came from, and that of many
-/// others; they are kept.
+/// Warning on a MultiClusterService: many imports of the member lost their endpoints on the hub at once, so
+/// the imported ones are kept.
 pub const IMPORTS_KEPT: &str = "ImportsKept";
 /// Warning on a MultiClusterService: nothing is imported into its namespace.
 pub const IMPORT_REFUSED: &str = "ImportRefused";
-/// Warning on a MultiClusterService: its ServiceImport exists and belongs to another owner.
+/// Warning on a MultiClusterService: its ServiceImport belongs to another owner.
 pub const SERVICE_IMPORT_NOT_OURS: &str = "ServiceImportNotOurs";
-/// Warning on a MultiClusterService: the namespace of derived Services cannot take any.
+/// Warning on a MultiClusterService: the namespace of derived Services does not accept objects.
 pub const SYSTEM_NAMESPACE_UNAVAILABLE: &str = "SystemNamespaceUnavailable";
-/// Warning on a MultiClusterService: every name that its derived Service could have is taken.
+/// Warning on a MultiClusterService: all candidate names of its derived Service are taken.
 pub const NO_FREE_NAME: &str = "NoFreeName";
 /// Warning on a ServiceExport or MultiClusterService: the member has left the fleet.
 pub const MEMBER_LEFT: &str = "MemberLeft";
-/// Warning on an object whose reference cannot be read or contradicts where the object is.
+/// Warning on an object whose reference cannot be read or contradicts the object's namespace.
 pub const REFERENCE_REFUSED: &str = "ReferenceRefused";
-/// Warning on a `MemberCluster`: it was deleted and has not left in time; the hub agent removed its
-/// finalizers.
+/// Warning on a `MemberCluster`: it was deleted and has not left in time; the hub agent removed the
+/// finalizers of its member agent.
 pub const MEMBER_FORCE_DELETED: &str = "MemberForceDeleted";
 /// Warning on an `InternalMemberCluster`: its networking agents have not sent a heartbeat for too long.
 pub const MEMBER_SILENT: &str = "MemberSilent";
-/// Warning on an `EndpointSliceExport`: another slice of its name is distributed already.
+/// Warning on an `EndpointSliceExport`: another slice of the same name is already distributed.
 pub const NAME_TAKEN: &str = "NameTaken";
-/// Warning on a Service: Linkerd makes the slices of its external workloads.
+/// Warning on a Service: Linkerd's controller manages the slices of its external workloads.
 pub const LEFT_TO_LINKERD: &str = "LeftToLinkerd";
 /// Warning on a Service or ServiceExport: pods without an address on the network that the Service
-/// asks for.
+/// requests.
 pub const ENDPOINTS_OFF_NETWORK: &str = "EndpointsOffNetwork";
-/// Warning on a Service, with the words of the built-in controller: some endpoints could not be made.
+/// Warning on a Service, with the reason of Kubernetes' own controller: some endpoints could not be created.
 pub const FAILED_TO_UPDATE_ENDPOINT_SLICES: &str = "FailedToUpdateEndpointSlices";
-/// Normal on a ServiceExport: all pods are on the network that the Service asks for.
+/// Normal on a ServiceExport: all pods are on the network that the Service requests.
 pub const ENDPOINTS_ON_NETWORK: &str = "EndpointsOnNetwork";
-/// Warning on an ExternalWorkload: no endpoint can have one of its addresses.
+/// Warning on an ExternalWorkload: one of its addresses is not valid in an endpoint.
 pub const ADDRESS_IGNORED: &str = "AddressIgnored";
-/// Warning on a MultiClusterService: parts of a slice from the hub are not imported, for no cluster
-/// should take them.
+/// Warning on a MultiClusterService: parts of a slice from the hub are invalid and therefore not imported.
 pub const ENDPOINTS_REFUSED: &str = "EndpointsRefused";

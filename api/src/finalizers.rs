@@ -1,19 +1,20 @@
-//! Finalizer keys: which object each guards and who releases it. All are shared with the Go agents.
+//! Finalizer keys: the object that each protects, and the agent that removes it. All are shared with the Go agents.
 
-/// On a ServiceExport; its member's agent releases it once the `InternalServiceExport` is gone.
+/// On a ServiceExport; the member agent removes it once the `InternalServiceExport` is deleted.
 pub const SERVICE_EXPORT: &str = "networking.fleet.azure.com/svc-export-cleanup";
-/// On an `InternalServiceExport`; the hub releases it once the cluster left the ServiceImport.
+/// On an `InternalServiceExport`; the hub agent removes it once the ServiceImport no longer lists the cluster.
 pub const INTERNAL_SERVICE_EXPORT: &str = "networking.fleet.azure.com/internal-svc-export-cleanup";
-/// On a ServiceImport. On the hub: while a cluster imports it, released by the hub. On a member:
-/// released by its agent once the `InternalServiceImport` is gone.
+/// On a ServiceImport. On the hub: present while a member imports it; the hub agent removes it. On a
+/// member: the member agent removes it once the `InternalServiceImport` is deleted.
 pub const SERVICE_IMPORT: &str = "networking.fleet.azure.com/serviceimport-cleanup";
-/// On an `InternalServiceImport`; the hub releases it once the member's claim is withdrawn.
+/// On an `InternalServiceImport`; the hub agent removes it once the ServiceImport no longer lists the
+/// member as an importer.
 pub const INTERNAL_SERVICE_IMPORT: &str = "networking.fleet.azure.com/internalsvcimport-cleanup";
-/// On an `EndpointSliceExport`; the hub releases it once no importer holds a copy.
+/// On an `EndpointSliceExport`; the hub agent removes it once no importer has a copy.
 pub const ENDPOINT_SLICE_EXPORT: &str = "networking.fleet.azure.com/endpointsliceexport-cleanup";
-/// On an `EndpointSliceImport`; the importer releases it once its EndpointSlice is gone, or the hub
-/// agent does when the member is gone for good.
+/// On an `EndpointSliceImport`; the importing member agent removes it once its EndpointSlice is deleted;
+/// the hub agent does if the member is gone.
 pub const ENDPOINT_SLICE_IMPORT: &str = "networking.fleet.azure.com/endpointsliceimport-cleanup";
-/// On a MultiClusterService; its member's agent releases it once derived Service and ServiceImport
-/// are gone.
+/// On a MultiClusterService; the member agent removes it once derived Service and ServiceImport are
+/// deleted.
 pub const MULTI_CLUSTER_SERVICE: &str = "networking.fleet.azure.com/service-resources-cleanup";

@@ -60,7 +60,7 @@ pub struct ServiceImportStatus {
 }
 
 impl ServiceImportStatus {
-    /// Whether it is empty: unresolved, or not granted.
+    /// Whether it is empty: not resolved, or not granted.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cleared_status_is_an_empty_object_both_ways() {
+    fn a_cleared_status_is_written_and_read_as_an_empty_object() {
         let status: ServiceImportStatus = serde_json::from_str("{}").unwrap();
         assert!(status.is_empty() && !status.is_resolved());
         assert_eq!(serde_json::to_string(&status).unwrap(), "{}");

@@ -1,4 +1,4 @@
-//! Who imports a Service: the value of an annotation on the hub's ServiceImport.
+//! The members that import a Service: the value of an annotation on the hub's ServiceImport.
 
 use std::collections::BTreeMap;
 
@@ -12,9 +12,9 @@ pub struct ServiceInUseBy {
     pub member_clusters: BTreeMap<String, String>,
 }
 
-/// The annotation has a value, but not one that lists members.
+/// Error for an annotation whose value is not a list of members.
 ///
-/// The Go agents overwrite such a value; distribution must not take it for an empty list.
+/// The Go agents overwrite such a value; the hub agent must not treat it as an empty list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnreadableInUse;
 
@@ -29,7 +29,7 @@ impl std::error::Error for UnreadableInUse {}
 impl ServiceInUseBy {
     const KEY: &str = "MemberClusters";
 
-    /// Reads the annotation. Absent, empty, `null` and `{}` all mean that no cluster imports.
+    /// Reads the annotation. Absent, empty, `null` and `{}` all mean that no member imports.
     ///
     /// Like the Go agents' decoder it ignores other keys and the case of the one key it knows.
     pub fn parse(annotation: Option<&str>) -> Result<Self, UnreadableInUse> {
@@ -48,7 +48,7 @@ impl ServiceInUseBy {
         Ok(Self { member_clusters: members.unwrap_or_default() })
     }
 
-    /// Whether no cluster imports: then the annotation is removed rather than written.
+    /// Whether no member imports the Service. The annotation is then removed.
     pub fn is_empty(&self) -> bool {
         self.member_clusters.is_empty()
     }
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_imports_in_many_ways() {
+    fn an_empty_list_can_be_written_in_many_ways() {
         let values = [
             None,
             Some(""),

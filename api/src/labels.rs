@@ -18,15 +18,15 @@ pub const MANAGED_BY: &str = "endpointslice.kubernetes.io/managed-by";
 /// Value of [`MANAGED_BY`] on imported EndpointSlices; the Go agents' value, kept so that either
 /// side adopts the other's slices.
 pub const MANAGED_BY_IMPORT: &str = "endpointsliceimport-controller.networking.fleet.azure.com";
-/// Value of [`MANAGED_BY`] on EndpointSlices that the member agent makes of ExternalWorkloads.
+/// Value of [`MANAGED_BY`] on EndpointSlices that the member agent creates for ExternalWorkloads.
 pub const MANAGED_BY_EXTERNAL_WORKLOADS: &str =
     "external-workloads-controller.networking.fleet.azure.com";
 /// Value of [`MANAGED_BY`] on those of Linkerd's controller.
 pub const MANAGED_BY_LINKERD: &str = "linkerd-external-workloads-controller";
 /// Value of [`MANAGED_BY`] on EndpointSlices with addresses on a secondary network.
 pub const MANAGED_BY_NETWORK: &str = "endpoint-network-controller.networking.fleet.azure.com";
-/// On those, in place of [`SERVICE_NAME`]: they are for other clusters, and proxies of this one must
-/// not find them.
+/// On those slices, instead of [`SERVICE_NAME`]: they are for other clusters, and proxies in this cluster must not find
+/// them.
 pub const NETWORK_SERVICE: &str = "networking.fleet.azure.com/endpoint-network-of";
 
 /// The Service that an EndpointSlice with these labels backs, in the slice's namespace.

@@ -1,9 +1,8 @@
-//! Names of the objects the agents create, as pure lists of candidates.
+//! Names of the objects that the agents create, as lists of candidates.
 //!
-//! A writer takes the first candidate that is free. Lists start with the name that the Go agents
-//! use and go on with names that end in a hash of what the object stands for, so that two objects
-//! whose plain names collide (`a-b`/`c` and `a`/`b-c`) still get distinct names. Parts are hashed
-//! with their lengths, and the hash is never cut.
+//! An agent uses the first candidate that is free. A list begins with the name that the Go agents use, followed by names
+//! that end in a hash of the object's identity. Two objects whose plain names collide (`a-b`/`c` and `a`/`b-c`) therefore
+//! get distinct names. Parts are hashed with their lengths, and the hash is never truncated.
 
 mod limits;
 mod validate;
@@ -20,11 +19,11 @@ pub const SYSTEM_NAMESPACE: &str = "fleet-system";
 
 const MEMBER_NAMESPACE_PREFIX: &str = "fleet-member-";
 
-/// Hash characters of a candidate that is tried only after a collision: 50 bits.
+/// Hash characters of a candidate that is used only after a collision: 50 bits.
 const SHORT_HASH: usize = 10;
-/// Hash characters of a name that must be unique by itself in the fleet: 130 bits.
+/// Hash characters of a name that must be unique in the fleet: 130 bits.
 const LONG_HASH: usize = 26;
-/// How many hashed candidates follow the plain one.
+/// Number of hashed candidates after the plain one.
 const HASHED_CANDIDATES: u32 = 2;
 
 /// Namespace on the hub that belongs to one member.
@@ -32,24 +31,24 @@ pub fn member_namespace(cluster: &str) -> String {
     format!("{MEMBER_NAMESPACE_PREFIX}{cluster}")
 }
 
-/// Which member a namespace on the hub belongs to; `None` for all other namespaces.
+/// The member that a namespace on the hub belongs to; `None` for all other namespaces.
 ///
-/// This is the only source of a member's identity on the hub: specs may claim anything.
+/// This is the only source of a member's identity on the hub, because members control the specs.
 pub fn member_of_namespace(namespace: &str) -> Option<&str> {
     namespace.strip_prefix(MEMBER_NAMESPACE_PREFIX).filter(|cluster| !cluster.is_empty())
 }
 
-/// Names for the `InternalServiceExport` of a ServiceExport, best first.
+/// Names for the `InternalServiceExport` of a ServiceExport, in order of preference.
 pub fn internal_export_candidates(export: &ObjectName) -> impl Iterator<Item = String> + use<> {
     subdomain_candidates(export)
 }
 
-/// Names for the `InternalServiceImport` of a ServiceImport, best first.
+/// Names for the `InternalServiceImport` of a ServiceImport, in order of preference.
 pub fn internal_import_candidates(import: &ObjectName) -> impl Iterator<Item = String> + use<> {
     subdomain_candidates(import)
 }
 
-/// Names for the derived Service of a MultiClusterService, best first.
+/// Names for the derived Service of a MultiClusterService, in order of preference.
 ///
 /// Each is an RFC 1035 label, because it names a Service and is the value of a label.
 pub fn derived_service_candidates(mcs: &ObjectName) -> impl Iterator<Item = String> + use<> {
@@ -59,7 +58,7 @@ pub fn derived_service_candidates(mcs: &ObjectName) -> impl Iterator<Item = Stri
     Some(plain).filter(|name| is_dns1035_label(name)).into_iter().chain(hashed)
 }
 
-/// Names for the `EndpointSliceExport` of one incarnation of an EndpointSlice, best first.
+/// Names for the `EndpointSliceExport` of one EndpointSlice, identified by uid, in order of preference.
 ///
 /// Its `EndpointSliceImports` and the imported EndpointSlices carry the same name, so it has to be
 /// unique in the whole fleet.
@@ -74,10 +73,10 @@ pub fn slice_export_candidates(
     attempts(prefix, [cluster, namespace, slice, uid], LONG_HASH)
 }
 
-/// Names for the EndpointSlices that an agent makes of what one incarnation of a Service selects, in order. There
-/// is always another one: a Service may have any number of slices.
+/// Names for the EndpointSlices that an agent creates for one Service, identified by uid, in order. The list is infinite:
+/// a Service may have any number of slices.
 ///
-/// An agent that plans on a stale view finds the name of its next slice taken, rather than creating a second one.
+/// An agent that plans on a stale snapshot finds the name of its next slice taken, so it cannot create the slice twice.
 pub fn made_slice_candidates(
     prefix: &str,
     service_uid: &str,
@@ -104,7 +103,7 @@ fn hashed(prefix: String, name: &ObjectName) -> impl Iterator<Item = String> + u
     attempts(prefix, [&*name.namespace, &*name.name], SHORT_HASH)
 }
 
-/// Hashed candidates. From the second on their number is hashed, too.
+/// Hashed candidates. The hash of the second and later ones includes their number.
 fn attempts<const N: usize>(
     prefix: String,
     parts: [&str; N],
@@ -118,23 +117,23 @@ fn attempts<const N: usize>(
     })
 }
 
-/// Start of `whole` that stays a legal subdomain with `-<hash>` behind it.
+/// Prefix of `whole` that is a valid subdomain once `-<hash>` is appended.
 fn subdomain_prefix(whole: &str, limit: usize) -> String {
     let cut = whole.get(..limit.min(whole.len())).unwrap_or_default();
     let cut = cut.trim_end_matches(['-', '.']);
     if is_dns1123_subdomain(cut) { cut.to_owned() } else { label_prefix(whole, limit) }
 }
 
-/// Start of `whole` as lower-case letters, digits and inner dashes, beginning with a letter.
+/// Prefix of `whole` in lower-case letters, digits and inner dashes, beginning with a letter.
 ///
-/// Names on an API server need little of this; references in specs can hold any text.
+/// Names of existing objects rarely need this; references in specs can contain any text.
 fn label_prefix(whole: &str, limit: usize) -> String {
     let clean = |c: char| {
         if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' }
     };
     let text: String = whole.chars().map(clean).collect();
     let text = text.trim_start_matches('-');
-    // The prefix the Go agents give to names that would start with a digit.
+    // The prefix that the Go agents add to names that would start with a digit.
     let lead = if text.starts_with(|c: char| c.is_ascii_lowercase()) { "" } else { "ns" };
     let text: String = lead.chars().chain(text.chars()).take(limit).collect();
     text.trim_end_matches('-').to_owned()

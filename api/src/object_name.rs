@@ -1,4 +1,4 @@
-//! Where an object is: namespace and name.
+//! Namespace and name of an object.
 
 use std::fmt;
 use std::sync::{Arc, LazyLock};
@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock};
 /// Namespace and name of an object; the namespace of a cluster-scoped object is empty.
 ///
 /// Ordered by namespace, then name, so that maps keyed by it can be read namespace by namespace.
-/// Cloning is two reference counts.
+/// Cloning costs two reference counts.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObjectName {
     /// Namespace, empty for cluster-scoped objects.
@@ -23,8 +23,8 @@ impl ObjectName {
 
     /// Names a cluster-scoped object.
     pub fn cluster(name: impl Into<Arc<str>>) -> Self {
-        static NOWHERE: LazyLock<Arc<str>> = LazyLock::new(|| "".into());
-        Self::new(Arc::clone(&NOWHERE), name)
+        static EMPTY: LazyLock<Arc<str>> = LazyLock::new(|| "".into());
+        Self::new(Arc::clone(&EMPTY), name)
     }
 
     /// Reads `namespace/name`. `None` unless there is exactly one slash with text on both sides.

@@ -1,4 +1,4 @@
-//! Ports of a Service as they travel between clusters.
+//! Ports of an exported Service.
 
 use k8s_openapi::api::core::v1 as core;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
@@ -83,7 +83,7 @@ impl From<&core::ServicePort> for ServicePort {
 }
 
 impl From<&ServicePort> for core::ServicePort {
-    /// Leaves the node port open, for the importing cluster to choose.
+    /// Leaves the node port unset, so that the importing cluster assigns one.
     fn from(port: &ServicePort) -> Self {
         Self {
             name: port.name.clone(),
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_core_port_survives_the_way_there_and_back_without_its_node_port() {
+    fn a_core_port_is_converted_both_ways_without_its_node_port() {
         let core = core::ServicePort {
             name: Some("web".to_owned()),
             protocol: Some("UDP".to_owned()),

@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn times_travel_in_whole_seconds_and_absent_values_do_not_travel() {
+    fn times_are_written_in_whole_seconds_and_absent_values_are_left_out() {
         let since = "2026-05-06T07:08:09.75Z".parse().unwrap();
         let mut reference =
             ExportedObjectReference { exported_since: Some(Time(since)), ..Default::default() };

@@ -1,4 +1,4 @@
-//! What of an EndpointSlice travels between clusters.
+//! The exported part of an EndpointSlice.
 
 use k8s_openapi::api::discovery::v1 as discovery;
 use schemars::JsonSchema;
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn ports_travel_verbatim() {
+    fn ports_are_exported_verbatim() {
         let port = discovery::EndpointPort {
             name: Some(String::new()),
             protocol: Some("SCTP".to_owned()),

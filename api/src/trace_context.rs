@@ -1,21 +1,21 @@
-//! Which trace a change belongs to, as exported slices carry it from cluster to cluster.
+//! The trace that a change belongs to, as exported slices carry it from cluster to cluster.
 
 use std::fmt;
 use std::num::{NonZeroU64, NonZeroU128};
 
-/// A context in the form of the header `traceparent` of W3C Trace Context, version 00. What is of any other form, of a
-/// later version too, is none: it comes from another cluster.
+/// A context in the form of the `traceparent` header of W3C Trace Context, version 00. Because it comes from another
+/// cluster, every other form is rejected, including later versions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TraceContext {
     /// The trace.
     pub trace_id: NonZeroU128,
-    /// The span in it that led to this.
+    /// The parent span.
     pub span_id: NonZeroU64,
-    /// Whether the process that began the trace records it.
+    /// Whether the trace is recorded.
     pub sampled: bool,
 }
 
-/// The only bit of the flags with a meaning here.
+/// The only bit of the flags that is used.
 const SAMPLED: u8 = 1;
 
 impl TraceContext {
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn of_the_flags_only_the_known_one_counts() {
+    fn unknown_flags_are_ignored() {
         for (flags, sampled) in [("00", false), ("02", false), ("03", true), ("ff", true)] {
             let text = TEXT.replace("-01", &format!("-{flags}"));
             assert_eq!(TraceContext::parse(&text).map(|context| context.sampled), Some(sampled));
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_against_the_grammar_is_no_context() {
+    fn invalid_texts_are_rejected() {
         let altered =
             [("00-4", "01-4"), ("00-4", "ff-4"), ("4bf9", "4BF9"), ("4bf9", "+bf9"), ("-01", "-1")];
         let altered = altered.map(|(old, new)| TEXT.replacen(old, new, 1));
@@ -85,7 +85,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn whatever_is_read_is_written_the_same_but_for_the_flags(text in "00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}|.{0,80}") {
+        fn a_context_is_written_as_it_was_read_except_for_its_flags(text in "00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}|.{0,80}") {
             if let Some(context) = TraceContext::parse(&text) {
                 proptest::prop_assert_eq!(&context.to_string()[..53], &text[..53]);
             }

@@ -1,10 +1,10 @@
-//! One pass over a derived `CustomResourceDefinition` for what deriving cannot express.
+//! Completes a derived `CustomResourceDefinition` with what deriving cannot express.
 //!
-//! - `Option` becomes `nullable`; without that the server drops a `null` rather than store it, as
-//!   it does with the original's definitions.
-//! - An open enum becomes `anyOf`, which the API server takes for no enum at all.
-//! - Types of Kubernetes come without the limits and list types that their owners define.
-//! - A flattened map becomes a map without any named property.
+//! - Deriving makes an `Option` `nullable`. The mark is removed, so that the API server drops a `null` instead of storing
+//!   it, as with the Go agents' definitions.
+//! - Deriving turns an open enum into `anyOf`, which the API server does not treat as an enum.
+//! - Types of Kubernetes lack the limits and list types of Kubernetes' own definitions.
+//! - Deriving turns a flattened map into a map without named properties.
 //! - A status subresource cannot be derived without a status.
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
@@ -12,8 +12,8 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     JSONSchemaPropsOrArray, JSONSchemaPropsOrBool,
 };
 
-/// Kinds whose status subresource is on although they have no status: the Go agents' definition
-/// has it so, and switching it off would be a change where both definitions are applied.
+/// Kinds with a status subresource but without a status, as in the Go agents' definitions. Without it, the two
+/// definitions would differ for users who apply both.
 const STATUS_WITHOUT_PROPERTY: [&str; 1] = ["EndpointSliceExport"];
 
 /// Pattern of `type` of a condition, and of the error of a load balancer's port.
@@ -23,7 +23,7 @@ const QUALIFIED_NAME_LENGTH: i64 = 316;
 /// Pattern of `reason` of a condition.
 const REASON: &str = "^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$";
 
-/// Turns a derived definition into the one that is installed. Finishing twice changes nothing.
+/// Turns a derived definition into the one that is installed. It is idempotent.
 pub fn finish(mut crd: CustomResourceDefinition) -> CustomResourceDefinition {
     let kind = &crd.spec.names.kind;
     crd.spec.names.list_kind = Some(format!("{kind}List"));
@@ -74,7 +74,7 @@ fn property<'a>(schema: &'a mut JSONSchemaProps, name: &str) -> Option<&'a mut J
     schema.properties.as_mut()?.get_mut(name)
 }
 
-/// Replaces alternatives that are strings with fixed values by one list of values.
+/// Replaces alternatives that are fixed strings by one list of values.
 fn close_enum(schema: &mut JSONSchemaProps) {
     let values = |alternative: &JSONSchemaProps| -> Option<Vec<JSON>> {
         alternative.enum_.clone().filter(|_| alternative.type_.as_deref() == Some("string"))
@@ -122,7 +122,7 @@ fn limit_condition(condition: &mut JSONSchemaProps) {
     }
 }
 
-/// Conditions of external workloads are of a type of their own, with the time of a probe.
+/// Whether a schema is that of an external workload's condition, which has a type of its own with a probe time.
 fn is_workload_condition(schema: &JSONSchemaProps) -> bool {
     schema.properties.iter().flatten().any(|(name, _)| name == "lastProbeTime")
 }

@@ -49,14 +49,14 @@ fn colliding_plain_names_have_distinct_hashed_ones() {
 
 /// S19: digits in front.
 #[test]
-fn a_name_that_starts_with_a_digit_is_fine_unless_it_names_a_service() {
+fn a_name_that_starts_with_a_digit_is_valid_except_for_a_service() {
     assert_eq!(exports("1team", "shop")[0], "1team-shop");
     assert_eq!(derived("1team", "shop"), ["ns1team-shop-rr4j6qi3s5", "ns1team-shop-cmxx4artys"]);
 }
 
 /// S19: dots.
 #[test]
-fn a_dot_is_fine_unless_it_names_a_service() {
+fn a_dot_is_valid_except_in_the_name_of_a_service() {
     assert_eq!(exports("team", "shop.v1")[0], "team-shop.v1");
     assert_eq!(derived("team", "shop.v1"), ["team-shop-v1-223p2df5oe", "team-shop-v1-ulnsvh34w7"]);
 }
@@ -78,7 +78,7 @@ fn the_longest_plain_names_stay_plain() {
 
 /// S19: the limits of 63 and 253 characters, from above.
 #[test]
-fn longer_names_are_cut_before_the_hash() {
+fn longer_names_are_truncated_before_the_hash() {
     let (namespace, name) = ("n".repeat(63), "s".repeat(63));
     assert_eq!(derived(&namespace, &name)[0], format!("{}-vgbvzjvc6d", "n".repeat(52)));
 
@@ -89,7 +89,7 @@ fn longer_names_are_cut_before_the_hash() {
 }
 
 #[test]
-fn a_cut_leaves_no_dash_or_dot_before_the_hash() {
+fn truncation_leaves_no_dash_or_dot_before_the_hash() {
     let (namespace, name) = ("n".repeat(40), format!("{}-{}", "s".repeat(10), "s".repeat(30)));
     let expected = format!("{namespace}-{}-", "s".repeat(10));
     assert!(derived(&namespace, &name)[0].starts_with(&expected));
@@ -131,7 +131,7 @@ fn base32_is_that_of_rfc_4648_in_lower_case() {
 }
 
 #[test]
-fn validators_draw_the_servers_lines() {
+fn validators_accept_what_the_server_accepts() {
     let long = "a".repeat(63);
     for good in ["a", "a1", "a-b", &long] {
         assert!(is_dns1035_label(good) && is_dns1123_label(good), "{good}");
@@ -207,7 +207,7 @@ proptest! {
     }
 
     #[test]
-    fn any_text_gives_valid_names(namespace in "\\PC{0,80}", name in "\\PC{0,300}") {
+    fn names_are_valid_for_any_text(namespace in "\\PC{0,80}", name in "\\PC{0,300}") {
         let derived = derived(&namespace, &name);
         prop_assert!(derived.iter().all(|name| is_dns1035_label(name)), "{derived:?}");
         let exports = exports(&namespace, &name);

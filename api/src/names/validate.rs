@@ -2,21 +2,21 @@
 
 use super::limits::{LABEL_LIMIT, SUBDOMAIN_LIMIT};
 
-/// Whether the API server takes `text` as an RFC 1035 label: the name of a Service.
+/// Whether the API server accepts `text` as an RFC 1035 label: the name of a Service.
 ///
 /// At most 63 lower-case letters, digits and dashes; starts with a letter, ends with no dash.
 pub fn is_dns1035_label(text: &str) -> bool {
     is_dns1123_label(text) && text.starts_with(|c: char| c.is_ascii_lowercase())
 }
 
-/// Whether the API server takes `text` as an RFC 1123 label: the name of a Namespace.
+/// Whether the API server accepts `text` as an RFC 1123 label: the name of a Namespace.
 ///
 /// At most 63 lower-case letters, digits and dashes; no dash at either end.
 pub fn is_dns1123_label(text: &str) -> bool {
     text.len() <= LABEL_LIMIT && is_label_text(text)
 }
 
-/// Whether the API server takes `text` as an RFC 1123 subdomain: the name of most objects.
+/// Whether the API server accepts `text` as an RFC 1123 subdomain: the name of most objects.
 ///
 /// At most 253 characters: labels joined by dots. As on the API server, only the whole is limited
 /// in length, not each label.
@@ -24,7 +24,7 @@ pub fn is_dns1123_subdomain(text: &str) -> bool {
     text.len() <= SUBDOMAIN_LIMIT && text.split('.').all(is_label_text)
 }
 
-/// Whether the API server takes `text` as a qualified name, such as an application protocol: at most
+/// Whether the API server accepts `text` as a qualified name, such as an application protocol: at most
 /// 63 letters, digits, dashes, underscores and dots, after a DNS prefix with a slash or without.
 pub fn is_qualified_name(text: &str) -> bool {
     let (prefix, name) = match text.split_once('/') {

@@ -1,4 +1,4 @@
-//! `EndpointSliceExport`: an EndpointSlice as a member offers it on the hub.
+//! `EndpointSliceExport`: an EndpointSlice that a member exports, on the hub.
 
 use kube::CustomResource;
 use schemars::JsonSchema;

@@ -1,4 +1,4 @@
-//! `EndpointSliceImport`: an EndpointSlice as the hub hands it to an importer.
+//! `EndpointSliceImport`: a copy of an exported EndpointSlice for one importer, on the hub.
 
 use kube::CustomResource;
 use schemars::JsonSchema;

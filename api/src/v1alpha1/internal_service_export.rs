@@ -1,4 +1,4 @@
-//! `InternalServiceExport`: a member's export as it arrives on the hub.
+//! `InternalServiceExport`: a member's export, on the hub.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::CustomResource;

@@ -1,5 +1,5 @@
-//! What it costs to look at one Service: nothing changed, one endpoint, all endpoints, the port. Pods are kept as an agent
-//! keeps them: no more than endpoints are made of.
+//! Cost of reconciling one Service: after no change, of one endpoint, of all endpoints, of the port. Pods are kept as an
+//! agent keeps them: with only the fields that endpoints need.
 
 use std::hint::black_box;
 
@@ -9,7 +9,7 @@ use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use serde_json::{Value, json};
 
-/// Endpoints. The large ones are for measuring only, not to see whether it runs.
+/// Numbers of endpoints. The large ones are for measuring only, not for test runs.
 fn sizes() -> &'static [usize] {
     let has = |flag: &str| std::env::args().any(|argument| argument == flag);
     if has("--bench") && !has("--test") { &[10, 1_000, 10_000, 100_000] } else { &[10] }
@@ -95,7 +95,7 @@ impl PodView for Pod {
     }
 }
 
-/// Calls `then` with the writes that are missing.
+/// Calls `then` with the missing writes.
 fn run(service: &Service, pods: &[Pod], slices: &[EndpointSlice], then: impl FnOnce(Outcome<'_>)) {
     let pods: Vec<&Pod> = pods.iter().collect();
     let existing: Vec<&EndpointSlice> = slices.iter().collect();

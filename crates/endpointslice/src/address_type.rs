@@ -1,11 +1,11 @@
-//! Which address types a Service needs.
+//! The address types that a Service needs.
 
 use std::fmt;
 use std::net::Ipv6Addr;
 
 use k8s_openapi::api::core::v1::Service;
 
-/// The address types that are ever written.
+/// Address type of a slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum AddressType {
     /// IPv4 addresses.
@@ -15,10 +15,10 @@ pub enum AddressType {
 }
 
 impl AddressType {
-    /// Both.
+    /// All address types.
     pub const ALL: [Self; 2] = [Self::IPv4, Self::IPv6];
 
-    /// As it stands in slices and in `spec.ipFamilies`.
+    /// The value in `addressType` of slices and in `spec.ipFamilies`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::IPv4 => "IPv4",
@@ -26,7 +26,7 @@ impl AddressType {
         }
     }
 
-    /// The types of `spec.ipFamilies`, in the order given there.
+    /// The types of `spec.ipFamilies`, in their order.
     pub fn of_families(service: &Service) -> Vec<Self> {
         let spec = service.spec.as_ref();
         let families = spec.and_then(|spec| spec.ip_families.as_deref()).unwrap_or_default();
@@ -38,7 +38,7 @@ impl AddressType {
         types
     }
 
-    /// The types of a Service: its families; else that of its cluster IP; else both.
+    /// The types of a Service: its IP families; without these, the type of its cluster IP; without that, both.
     pub fn of_service(service: &Service) -> Vec<Self> {
         let families = Self::of_families(service);
         if !families.is_empty() {

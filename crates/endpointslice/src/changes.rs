@@ -1,4 +1,4 @@
-//! Changes to the slices of one address type, and what is measured about them.
+//! Changes to the slices of one address type, and their measurements.
 
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 
@@ -7,8 +7,8 @@ use crate::{AddressType, trigger_time};
 
 /// Writes to the slices of one address type: creates, then updates, then deletes.
 ///
-/// A create that fails because its namespace is being deleted ends the type without an error. Deletes are by name; one
-/// that finds nothing has succeeded.
+/// If a create fails because its namespace is being deleted, the remaining writes of the type are skipped without an
+/// error. Deletes are by name; a delete of an absent slice counts as done.
 #[derive(Clone, Debug)]
 pub struct Changes<'a> {
     /// The address type.
@@ -19,29 +19,29 @@ pub struct Changes<'a> {
     pub updates: Vec<Update<'a>>,
     /// Slices to delete.
     pub deletes: Vec<&'a EndpointSlice>,
-    /// For the metrics.
+    /// Measurements for metrics.
     pub measures: Measures,
 }
 
-/// An update of a slice, conditional on the version that was looked at.
+/// An update of a slice, conditional on the version that was read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Update<'a> {
-    /// As it should be.
+    /// The desired slice.
     pub slice: EndpointSlice,
-    /// As it is.
+    /// The current slice.
     pub of: &'a EndpointSlice,
-    /// Whether it is a new slice under an old name.
+    /// Whether it gives new content to a slice that would be deleted otherwise.
     pub recycled: bool,
 }
 
-/// What is measured about one address type.
+/// Measurements of one address type.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Measures {
-    /// Endpoints that were in no slice.
+    /// Endpoints added: those that were in no slice.
     pub added: usize,
-    /// Endpoints dropped from slices that stay in use by their ports.
+    /// Endpoints removed from slices whose ports are still in use.
     pub removed: usize,
-    /// Slices to write, with creates that are withheld from a Service being deleted.
+    /// Slices to write, including creates that are skipped because the Service is being deleted.
     pub changed: usize,
     /// Whether hints follow the topology annotation.
     pub topology: bool,
@@ -60,7 +60,7 @@ pub struct GroupSize {
     pub slices: usize,
 }
 
-/// What becomes of the slices of one address type.
+/// The slices of one address type, by what happens to them.
 #[derive(Debug, Default)]
 pub(crate) struct Packed<'a> {
     pub(crate) creates: Vec<EndpointSlice>,
@@ -72,14 +72,14 @@ pub(crate) struct Packed<'a> {
 }
 
 impl Packed<'_> {
-    /// How many endpoints the slices that stay or come hold.
+    /// Number of endpoints in all slices that exist after the writes.
     pub(crate) fn endpoints(&self) -> usize {
         let updated = self.updates.iter().map(|update| &update.slice);
         let slices = self.creates.iter().chain(updated).chain(self.unchanged.iter().copied());
         slices.map(|slice| slice.endpoints.len()).sum()
     }
 
-    /// Adds what becomes of another group's slices.
+    /// Adds the slices of another port group.
     pub(crate) fn extend(&mut self, other: Self) {
         self.creates.extend(other.creates);
         self.updates.extend(other.updates);
@@ -91,7 +91,7 @@ impl Packed<'_> {
 }
 
 impl Update<'_> {
-    /// Whether nothing would change but the trigger time, which only accompanies other changes.
+    /// Whether it would change nothing but the trigger time, which alone is no reason to write.
     pub(crate) fn is_needless(&self) -> bool {
         let (new, old) = (&self.slice, self.of);
         new.metadata.labels == old.metadata.labels

@@ -1,53 +1,53 @@
-//! What differs between the controllers that use this crate.
+//! Settings in which the controllers that use this crate differ.
 
 use k8s_openapi::api::core::v1::Service;
 
 use crate::names::{MANAGER, SERVICE_NAME};
 
-/// When a Service counts as headless, for the label of its slices.
+/// Condition under which slices of a Service get the label for headless Services.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Headless {
-    /// It has no cluster IP, be it `None` or not assigned yet.
+    /// The cluster IP is `None` or not assigned yet.
     WithoutClusterIp,
-    /// Its cluster IP is `None`.
+    /// The cluster IP is `None`.
     OnRequest,
 }
 
-/// Which hints endpoints get, by the topology annotation and the Service's traffic distribution.
+/// Hints that endpoints get, based on the topology annotation and the Service's traffic distribution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hints {
-    /// None.
+    /// No hints.
     None,
-    /// By the annotation and `PreferClose`, as before `PreferSameZone` and `PreferSameNode` were known.
+    /// Hints for the annotation and for `PreferClose`, as before `PreferSameZone` and `PreferSameNode` existed.
     Close,
-    /// By the annotation and all distributions.
+    /// Hints for the annotation and for all traffic distributions.
     All,
 }
 
 /// Settings of a reconciler.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// Value of the manager label: whose slices these are.
+    /// Value of the manager label, which marks the slices of this controller.
     pub manager: String,
-    /// The label with the Service's name. Under another one than the usual, consumers in the cluster do not find the
-    /// slices.
+    /// Key of the label with the Service's name. With a key other than Kubernetes' own, consumers in the cluster do not
+    /// find the slices.
     pub service_label: &'static str,
-    /// What names of new slices begin with, before the name of the Service.
+    /// Prefix of the names of new slices, before the name of the Service.
     pub name_prefix: &'static str,
-    /// Most endpoints of a slice, at least 1. Fuller slices stay as they are.
+    /// Maximum number of endpoints per slice, at least 1. Existing slices with more are not split.
     pub limit: usize,
-    /// Which Services are headless.
+    /// Condition under which a Service counts as headless.
     pub headless: Headless,
-    /// Whether ports carry the application protocol of the Service's port.
+    /// Whether slices carry the application protocols of the Service's ports.
     pub app_protocol: bool,
     /// Whether a Service without endpoints keeps one empty slice per address type.
     pub placeholder: bool,
-    /// Which hints endpoints get.
+    /// Hints that endpoints get.
     pub hints: Hints,
 }
 
 impl Config {
-    /// As the built-in controller works on pods.
+    /// Settings of Kubernetes' own controller, which works on pods.
     pub fn pods() -> Self {
         Self {
             manager: MANAGER.to_owned(),
@@ -61,7 +61,7 @@ impl Config {
         }
     }
 
-    /// As Linkerd's controller works on external workloads.
+    /// Settings of Linkerd's controller, which works on external workloads.
     pub fn external_workloads() -> Self {
         Self {
             manager: "linkerd-external-workloads-controller".to_owned(),

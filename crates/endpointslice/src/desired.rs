@@ -1,4 +1,4 @@
-//! The endpoints of one port group that still have to find their place.
+//! The desired endpoints of one port group that are not in a slice yet.
 
 use std::collections::HashMap;
 
@@ -10,18 +10,18 @@ use crate::endpoint::{same_text, text};
 
 /// A set of endpoints, by identity, in the order in which they came.
 ///
-/// The map goes by the target's name alone, which is nearly an identity and cheap to look up; targets of one name are
-/// chained.
+/// The map is keyed by the name of the target alone, which is nearly unique and cheap to look up; endpoints with equal
+/// names are chained.
 #[derive(Debug, Default)]
 pub(crate) struct DesiredSet<'a> {
     entries: Vec<Entry<'a>>,
     first: HashMap<&'a str, usize, RandomState>,
     left: usize,
-    /// No entry before this one is left.
+    /// All entries before this one are taken.
     begin: usize,
 }
 
-/// An endpoint that was taken out; it stays where it is, since moving costs as much as comparing.
+/// Position of an endpoint that was taken. The endpoint stays in the set, since moving it costs as much as comparing it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Taken(usize);
 
@@ -33,13 +33,13 @@ struct Entry<'a> {
 }
 
 impl<'a> DesiredSet<'a> {
-    /// An empty one with room for that many.
+    /// An empty set with capacity for `count` endpoints.
     pub(crate) fn with_capacity(count: usize) -> Self {
         let first = HashMap::with_capacity_and_hasher(count, RandomState::default());
         Self { entries: Vec::with_capacity(count), first, ..Self::default() }
     }
 
-    /// How many are left.
+    /// Number of endpoints left.
     pub(crate) fn len(&self) -> usize {
         self.left
     }
@@ -48,7 +48,7 @@ impl<'a> DesiredSet<'a> {
         self.left == 0
     }
 
-    /// Adds an endpoint, in the place of one with the same identity if there is one. Not after any was taken.
+    /// Adds an endpoint, or replaces the one with the same identity. Must not be called after an endpoint was taken.
     pub(crate) fn insert(&mut self, endpoint: Desired<'a>) {
         let name = endpoint.target.name;
         let same = self.chain(name).find(|&at| identical(&self.entries[at].endpoint, &endpoint));
@@ -61,7 +61,7 @@ impl<'a> DesiredSet<'a> {
         self.left += 1;
     }
 
-    /// Takes out the endpoint that `existing` is.
+    /// Takes the endpoint with the identity of `existing`.
     pub(crate) fn take(&mut self, existing: &Endpoint) -> Option<Taken> {
         let name = text(existing.target_ref.as_ref().and_then(|target| target.name.as_deref()));
         let at = self.chain(name).find(|&at| {
@@ -73,12 +73,12 @@ impl<'a> DesiredSet<'a> {
         Some(Taken(at))
     }
 
-    /// What was taken out.
+    /// An endpoint that was taken.
     pub(crate) fn get(&self, Taken(at): Taken) -> &Desired<'a> {
         &self.entries[at].endpoint
     }
 
-    /// Takes out the first ones, at most `count`.
+    /// Takes the first endpoints that are left, at most `count`.
     pub(crate) fn take_first(&mut self, count: usize) -> impl Iterator<Item = &Desired<'a>> {
         let begin = self.begin;
         let mut taken = 0;

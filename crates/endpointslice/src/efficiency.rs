@@ -1,4 +1,4 @@
-//! How well Services are packed, and what they ask of their traffic: gauges over all Services.
+//! Packing efficiency and traffic distributions: gauges over all Services.
 
 use std::collections::BTreeMap;
 
@@ -11,11 +11,11 @@ pub struct Totals {
     pub endpoints: usize,
     /// Slices.
     pub slices: usize,
-    /// Slices if every group were packed perfectly.
+    /// Minimum number of slices that could hold the endpoints.
     pub desired_slices: usize,
 }
 
-/// What every Service adds to the gauges. Keys are `namespace/name`.
+/// The share of every Service in the gauges. Keys are `namespace/name`.
 #[derive(Clone, Debug, Default)]
 pub struct Efficiency {
     services: BTreeMap<String, Entry>,
@@ -30,7 +30,7 @@ struct Entry {
 }
 
 impl Efficiency {
-    /// Notes a Service, in the place of what was known of it. A Service of two address types counts with both.
+    /// Replaces the share of a Service. A Service of two address types counts with both.
     pub fn update<'a>(
         &mut self,
         service: &str,
@@ -50,7 +50,7 @@ impl Efficiency {
         self.services.insert(service.to_owned(), entry);
     }
 
-    /// Forgets a Service.
+    /// Removes the share of a Service.
     pub fn remove(&mut self, service: &str) {
         let Some(entry) = self.services.remove(service) else { return };
         self.totals.subtract(entry.totals);
@@ -65,13 +65,13 @@ impl Efficiency {
         self.totals
     }
 
-    /// How many Services use each traffic distribution.
+    /// Number of Services per traffic distribution.
     pub fn traffic_distributions(&self) -> &BTreeMap<&'static str, usize> {
         &self.distributions
     }
 }
 
-/// One address type of a Service: at least one slice, were it packed perfectly.
+/// The share of one address type, whose minimum is one slice.
 fn size_of(groups: &[GroupSize], limit: usize) -> Totals {
     let mut totals = Totals::default();
     for group in groups {

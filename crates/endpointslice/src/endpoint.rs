@@ -1,12 +1,12 @@
-//! An endpoint as it should be, borrowed from what it is made of: most endpoints are as they should be, and nothing has
-//! to be built to see that.
+//! A desired endpoint, borrowed from the object that it is derived from: most endpoints are up to date, and comparing a
+//! borrowed one allocates nothing.
 
 use std::borrow::Cow;
 
 use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::api::discovery::v1::{Endpoint, EndpointConditions};
 
-/// What an endpoint stands for.
+/// The object behind an endpoint: its `targetRef`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Target<'a> {
     /// Its kind.
@@ -19,7 +19,7 @@ pub struct Target<'a> {
     pub uid: &'a str,
 }
 
-/// An endpoint as it should be. Addresses, hostname, and namespace and name of the target are its identity.
+/// A desired endpoint. Addresses, hostname, and namespace and name of the target are its identity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Desired<'a> {
     /// At least one address, sorted.
@@ -32,16 +32,16 @@ pub struct Desired<'a> {
     pub terminating: bool,
     /// Host name, not empty.
     pub hostname: Option<&'a str>,
-    /// The node it runs on.
+    /// Node that it runs on.
     pub node_name: Option<&'a str>,
-    /// The zone it is in.
+    /// Zone that it is in.
     pub zone: Option<&'a str>,
-    /// What it stands for.
+    /// Object behind the endpoint.
     pub target: Target<'a>,
 }
 
 impl Desired<'_> {
-    /// Whether `existing` is this endpoint, in whatever state.
+    /// Whether `existing` has the same identity, in any state.
     pub(crate) fn is(&self, existing: &Endpoint) -> bool {
         let target = existing.target_ref.as_ref();
         text(target.and_then(|target| target.name.as_deref())) == self.target.name
@@ -50,7 +50,7 @@ impl Desired<'_> {
             && same_addresses(&self.addresses, &existing.addresses)
     }
 
-    /// Whether `existing`, the same endpoint, is in another state. Hints do not count.
+    /// Whether `existing`, which has the same identity, is in a different state. Hints are ignored.
     pub(crate) fn differs_from(&self, existing: &Endpoint) -> bool {
         let conditions = existing.conditions.as_ref();
         let [ready, serving, terminating] = conditions.map_or([None; 3], |conditions| {
@@ -64,6 +64,7 @@ impl Desired<'_> {
             || existing.target_ref.as_ref().is_none_or(|target| !self.target.equals(target))
     }
 
+    /// Builds the endpoint, without hints.
     pub(crate) fn build(&self) -> Endpoint {
         Endpoint {
             addresses: self.addresses.iter().map(|address| address.clone().into_owned()).collect(),
@@ -82,7 +83,8 @@ impl Desired<'_> {
 }
 
 impl Target<'_> {
-    /// The resource version of a reference says when it was made, not what it means.
+    /// Whether a reference names this object. Its resource version is ignored: it only records when the reference was
+    /// written.
     fn equals(&self, reference: &ObjectReference) -> bool {
         text(reference.kind.as_deref()) == self.kind
             && text(reference.namespace.as_deref()) == self.namespace
@@ -104,19 +106,19 @@ impl Target<'_> {
     }
 }
 
-/// Whether consumers may use the endpoint; an absent condition counts as no.
+/// Whether the condition `ready` is true; an absent condition counts as false.
 pub(crate) fn is_ready(endpoint: &Endpoint) -> bool {
     endpoint.conditions.as_ref().and_then(|conditions| conditions.ready) == Some(true)
 }
 
-/// Whether two texts of an identity are the same, where absent and empty are. Two empty ones are not compared: on some
-/// machines that costs more than everything else about an endpoint.
+/// Whether two texts of an identity are equal, where an absent and an empty text are. Empty texts are filtered out before
+/// the comparison: on some machines comparing them costs more than the rest of the endpoint.
 pub(crate) fn same_text(a: Option<&str>, b: Option<&str>) -> bool {
     let present = |text: &&str| !text.is_empty();
     a.filter(present) == b.filter(present)
 }
 
-/// Absent and empty are the same in an identity.
+/// The text, or an empty one: absent and empty are equal in an identity.
 pub(crate) fn text(value: Option<&str>) -> &str {
     value.unwrap_or_default()
 }

@@ -1,38 +1,38 @@
-//! What users are told about hints.
+//! Events about topology hints.
 
 use std::fmt;
 
 use crate::AddressType;
 
-/// Why hints by topology began or ended.
+/// Why topology hints were enabled or disabled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cause {
-    /// Endpoints have hints from now on.
+    /// Endpoints got hints.
     Enabled,
-    /// The annotation no longer asks for them.
+    /// The annotation no longer requests hints.
     Disabled,
-    /// A node is without zone or capacity, or all ready ones are in one zone.
+    /// A node has no zone or no capacity, or all ready nodes are in one zone.
     NodeInfo,
     /// Fewer than two zones are known.
     OneZone,
     /// There are more zones than ready endpoints.
     TooFewEndpoints,
-    /// Some zone would be overloaded.
+    /// A zone would be overloaded.
     OverloadThreshold,
     /// A ready endpoint has no zone.
     EndpointWithoutZone,
-    /// No zone got any endpoint.
+    /// No zone got an endpoint.
     NoHintsAllocated,
 }
 
 /// An Event about a Service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// Why.
+    /// Why it is emitted.
     pub cause: Cause,
-    /// Of which endpoints.
+    /// Address type of the endpoints.
     pub address_type: AddressType,
-    /// How many endpoints and zones there were, where that is the reason.
+    /// Number of endpoints and of zones, where these are the reason.
     pub sizes: Option<(usize, usize)>,
 }
 

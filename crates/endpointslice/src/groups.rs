@@ -1,4 +1,4 @@
-//! Slices and endpoints with equal ports.
+//! Groups of slices and endpoints with equal ports.
 
 use std::collections::BTreeMap;
 
@@ -10,24 +10,24 @@ use crate::ports::{self, PortKey};
 use crate::source::{Numbers, Problem, Source};
 use crate::{AddressType, Config};
 
-/// A set of ports with the endpoints that serve it.
+/// A set of ports, and the endpoints that serve on them.
 #[derive(Debug)]
-pub(crate) struct Wanted<'a> {
+pub(crate) struct DesiredGroup<'a> {
     pub(crate) ports: Vec<EndpointPort>,
     pub(crate) endpoints: DesiredSet<'a>,
 }
 
-/// The groups that should exist, in order of appearance, and what was left out. Most Services have one, with about as
-/// many endpoints as are `expected`.
-pub(crate) fn wanted<'a>(
+/// Returns the desired groups in order of appearance, and adds endpoints that were left out to `problems`. Most Services
+/// have one group, so the first one gets capacity for the `expected` number of endpoints.
+pub(crate) fn desired<'a>(
     service: &'a Service,
     source: &'a impl Source,
     address_type: AddressType,
     config: &Config,
     expected: usize,
     problems: &mut Vec<Problem>,
-) -> Vec<Wanted<'a>> {
-    let mut groups: Vec<Wanted<'a>> = Vec::new();
+) -> Vec<DesiredGroup<'a>> {
+    let mut groups: Vec<DesiredGroup<'a>> = Vec::new();
     let mut known: BTreeMap<Numbers, usize> = BTreeMap::new();
     for candidate in source.candidates(service, address_type) {
         let at = if let Some(&at) = known.get(&candidate.ports) {
@@ -47,18 +47,23 @@ pub(crate) fn wanted<'a>(
     groups
 }
 
-/// Different numbers can give one set: of two equal ports of the Service one may be unresolved, or both.
-fn position(groups: &mut Vec<Wanted<'_>>, ports: Vec<EndpointPort>, expected: usize) -> usize {
+/// The position of the group with these ports, which is created if it is missing. Different numbers can lead to the same
+/// ports: either of two equal ports of the Service may be unresolved.
+fn position(
+    groups: &mut Vec<DesiredGroup<'_>>,
+    ports: Vec<EndpointPort>,
+    expected: usize,
+) -> usize {
     let key = PortKey::of(Some(&ports));
     let same = groups.iter().position(|group| PortKey::of(Some(&group.ports)) == key);
     same.unwrap_or_else(|| {
         let capacity = if groups.is_empty() { expected } else { 0 };
-        groups.push(Wanted { ports, endpoints: DesiredSet::with_capacity(capacity) });
+        groups.push(DesiredGroup { ports, endpoints: DesiredSet::with_capacity(capacity) });
         groups.len() - 1
     })
 }
 
-/// Existing slices by their ports.
+/// Groups existing slices by their ports.
 pub(crate) fn existing<'a>(
     slices: impl Iterator<Item = &'a EndpointSlice>,
 ) -> BTreeMap<PortKey<'a>, Vec<&'a EndpointSlice>> {

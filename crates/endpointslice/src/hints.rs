@@ -1,10 +1,11 @@
-//! Hints say who should use an endpoint. One of two mechanisms gives them: the topology annotation, which spreads load
-//! by capacity, or the Service's traffic distribution, which keeps traffic close.
+//! Topology hints name the zones and nodes whose clients should use an endpoint. The topology annotation assigns them in
+//! proportion to the zones' capacity; otherwise the Service's traffic distribution assigns each endpoint to its own zone
+//! or node.
 
 use k8s_openapi::api::core::v1::Service;
 
 use crate::changes::Packed;
-use crate::slice::Mould;
+use crate::slice::Template;
 use crate::{Cause, Config, Event, Hints};
 
 use self::distribution::Distribution;
@@ -22,7 +23,7 @@ mod tests;
 pub(crate) mod topology;
 pub(crate) mod zones;
 
-/// What hints came to for one address type.
+/// Result of assigning hints for one address type.
 #[derive(Debug, Default)]
 pub(crate) struct Applied {
     pub(crate) event: Option<Event>,
@@ -30,15 +31,14 @@ pub(crate) struct Applied {
     pub(crate) traffic_distribution: Option<&'static str>,
 }
 
-/// Gives all endpoints of one address type the hints they should have. Unchanged slices become updates where theirs are
-/// wrong.
+/// Sets the hints of all endpoints of one address type. Unchanged slices with wrong hints become updates.
 pub(crate) fn apply(
-    mould: &Mould<'_>,
+    template: &Template<'_>,
     topology: Option<Overview<'_>>,
     known: &mut ServiceHints,
     packed: &mut Packed<'_>,
 ) -> Applied {
-    let Mould { service, config, address_type, .. } = *mould;
+    let Template { service, config, address_type, .. } = *template;
     let event = |cause, sizes| Event { cause, address_type, sizes };
     if annotation::follows_capacity(service) {
         let Some(topology) = topology else {

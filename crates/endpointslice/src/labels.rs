@@ -1,4 +1,4 @@
-//! Labels of slices: those of the Service, and three of our own.
+//! Labels of slices: those of the Service, and up to three of the controller.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +10,8 @@ use crate::names::{HEADLESS, MANAGED_BY, SERVICE_NAME};
 
 type Labels = BTreeMap<String, String>;
 
-/// The labels that a slice of the Service should carry.
-pub(crate) fn proper(service: &Service, config: &Config) -> Labels {
+/// The desired labels of the Service's slices.
+pub(crate) fn desired(service: &Service, config: &Config) -> Labels {
     let mut labels: Labels = mirrored(service.metadata.labels.as_ref(), config)
         .map(|(key, value)| (key.clone(), value.clone()))
         .collect();
@@ -24,8 +24,8 @@ pub(crate) fn proper(service: &Service, config: &Config) -> Labels {
     labels
 }
 
-/// Whether the slice must be written because of its labels. Differences in the reserved ones alone wait for another
-/// reason.
+/// Whether the slice must be written because its labels differ from the Service's. Differences in the reserved labels
+/// alone are no reason to write.
 pub(crate) fn changed(slice: &EndpointSlice, service: &Service, config: &Config) -> bool {
     let (slice, service) = (slice.metadata.labels.as_ref(), service.metadata.labels.as_ref());
     !mirrored(slice, config).eq(mirrored(service, config))

@@ -1,16 +1,16 @@
-//! Packs endpoints into the EndpointSlices of a Service, as the controller of Kubernetes does.
+//! Packs endpoints into the EndpointSlices of a Service, as Kubernetes' EndpointSlice controller does.
 //!
 //! ```text
 //! Service + source of endpoints ─▶ groups of equal ports ─▶ packing ─▶ placeholder ─▶ hints ─▶ recycling ─▶ Outcome
 //!                existing slices ─┘
 //! ```
 //!
-//! [`reconcile`] is a function of its input: no clock, no client, no chance. It says which slices to create, update and
-//! delete; the caller sends them, and remembers between calls what only it can know: the answers to its writes
-//! ([`Tracker`]), what it saw last time ([`TriggerTimes`]), how the nodes are spread ([`TopologyCache`]) and how well
-//! all Services are packed ([`Efficiency`]).
+//! [`reconcile`] is a pure function of its input: it uses no clock, no client and no random numbers. It returns the
+//! slices to create, update and delete. The caller sends these writes and keeps the state between calls: responses to its
+//! writes ([`Tracker`]), the last observed times ([`TriggerTimes`]), the capacity of the zones ([`TopologyCache`]) and the
+//! packing efficiency of all Services ([`Efficiency`]).
 //!
-//! Where endpoints come from is a [`Source`]; [`Pods`] is one.
+//! Endpoints come from a [`Source`], for example [`Pods`].
 
 mod address_type;
 mod changes;

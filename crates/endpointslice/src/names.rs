@@ -1,4 +1,4 @@
-//! Names of the wire.
+//! Names of labels, annotations and managers.
 
 /// Manager name of the built-in controller.
 pub const MANAGER: &str = "endpointslice-controller.k8s.io";
@@ -9,6 +9,6 @@ pub(crate) const TRIGGER_TIME: &str = "endpoints.kubernetes.io/last-change-trigg
 pub(crate) const TOPOLOGY_MODE: &str = "service.kubernetes.io/topology-mode";
 pub(crate) const TOPOLOGY_HINTS: &str = "service.kubernetes.io/topology-aware-hints";
 pub(crate) const ZONE: &str = "topology.kubernetes.io/zone";
-/// Nodes with one of these labels give no capacity to their zone, whatever the value.
+/// Nodes with one of these labels add no capacity to their zone; the value is ignored.
 pub(crate) const CONTROL_PLANE: [&str; 2] =
     ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"];

@@ -1,7 +1,7 @@
 //! Distributes the endpoints of one port group over slices.
 //!
-//! Few writes matter more than few slices: a slice that must be written anyway is filled first, one more is touched
-//! only if it takes all that is left, otherwise new slices are made.
+//! It prefers few writes to few slices: slices that are written anyway are filled first, one unchanged slice is updated
+//! only if all remaining endpoints fit into it, and otherwise new slices are created.
 
 use std::cmp::Reverse;
 
@@ -10,30 +10,30 @@ use k8s_openapi::api::discovery::v1::{Endpoint, EndpointPort, EndpointSlice};
 use crate::changes::{Packed, Update};
 use crate::desired::DesiredSet;
 use crate::labels;
-use crate::slice::Mould;
+use crate::slice::Template;
 
-/// Packs one port group: its existing slices in the given order, and the endpoints it should have.
+/// Packs the desired endpoints of one port group into its existing slices, in the given order, and into new ones.
 pub(crate) fn pack<'a>(
-    mould: &Mould<'_>,
+    template: &Template<'_>,
     ports: &[EndpointPort],
     existing: &[&'a EndpointSlice],
     mut desired: DesiredSet<'a>,
 ) -> Packed<'a> {
     let mut packed = Packed::default();
     for &slice in existing {
-        keep(mould, slice, &mut desired, &mut packed);
+        keep(template, slice, &mut desired, &mut packed);
     }
     packed.added = desired.len();
-    let limit = mould.config.limit.max(1);
+    let limit = template.config.limit.max(1);
     fill_updates(&mut packed, &mut desired, limit);
     while !desired.is_empty() {
         if let Some(at) = tightest(&packed.unchanged, desired.len(), limit) {
             let of = packed.unchanged.remove(at);
-            let mut update = copy(mould, of, of.endpoints.clone());
+            let mut update = copy(template, of, of.endpoints.clone());
             fill(&mut update.slice, &mut desired, limit);
             packed.updates.push(update);
         } else {
-            let mut slice = mould.empty(ports.to_vec());
+            let mut slice = template.empty(ports.to_vec());
             fill(&mut slice, &mut desired, limit);
             packed.creates.push(slice);
         }
@@ -41,9 +41,9 @@ pub(crate) fn pack<'a>(
     packed
 }
 
-/// Decides on one existing slice by itself.
+/// Keeps, updates or deletes one existing slice, without regard to the others.
 fn keep<'a>(
-    mould: &Mould<'_>,
+    template: &Template<'_>,
     slice: &'a EndpointSlice,
     desired: &mut DesiredSet<'a>,
     packed: &mut Packed<'a>,
@@ -63,28 +63,32 @@ fn keep<'a>(
             packed.deletes.push(slice);
         } else {
             let endpoints = kept.into_iter().map(|taken| desired.get(taken).build()).collect();
-            packed.updates.push(copy(mould, slice, endpoints));
+            packed.updates.push(copy(template, slice, endpoints));
         }
-    } else if labels::changed(slice, mould.service, mould.config) {
-        packed.updates.push(copy(mould, slice, slice.endpoints.clone()));
+    } else if labels::changed(slice, template.service, template.config) {
+        packed.updates.push(copy(template, slice, slice.endpoints.clone()));
     } else {
         packed.unchanged.push(slice);
     }
 }
 
-/// A copy of `of` with other endpoints and the proper labels.
-fn copy<'a>(mould: &Mould<'_>, of: &'a EndpointSlice, endpoints: Vec<Endpoint>) -> Update<'a> {
+/// An update of `of` with the given endpoints and the desired labels.
+fn copy<'a>(
+    template: &Template<'_>,
+    of: &'a EndpointSlice,
+    endpoints: Vec<Endpoint>,
+) -> Update<'a> {
     let mut slice = EndpointSlice {
         address_type: of.address_type.clone(),
         metadata: of.metadata.clone(),
         ports: of.ports.clone(),
         endpoints,
     };
-    slice.metadata.labels = Some(mould.labels.clone());
+    slice.metadata.labels = Some(template.labels.clone());
     Update { slice, of, recycled: false }
 }
 
-/// Fullest first, so that the fewest slices stay half full.
+/// Fills slices that are updated anyway, the fullest first, so that as few as possible stay half full.
 fn fill_updates(packed: &mut Packed<'_>, desired: &mut DesiredSet<'_>, limit: usize) {
     if desired.is_empty() {
         return;
@@ -100,7 +104,7 @@ fn fill(slice: &mut EndpointSlice, desired: &mut DesiredSet<'_>, limit: usize) {
     slice.endpoints.extend(desired.take_first(free).map(crate::Desired::build));
 }
 
-/// The unchanged slice that takes all of them and is fullest afterwards.
+/// The position of the fullest unchanged slice that has space for `count` endpoints.
 fn tightest(unchanged: &[&EndpointSlice], count: usize, limit: usize) -> Option<usize> {
     if count >= limit {
         return None;

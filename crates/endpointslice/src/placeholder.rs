@@ -1,4 +1,4 @@
-//! The empty slice that says that a Service has no endpoints.
+//! The placeholder: the empty slice of a Service without endpoints.
 
 use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::discovery::v1::EndpointSlice;
@@ -6,16 +6,16 @@ use k8s_openapi::api::discovery::v1::EndpointSlice;
 use crate::changes::Packed;
 use crate::ownership;
 use crate::ports::PortKey;
-use crate::slice::Mould;
+use crate::slice::Template;
 
-/// Keeps an address type from ending without any slice.
-pub(crate) fn ensure(mould: &Mould<'_>, existing: usize, packed: &mut Packed<'_>) {
+/// Makes sure that an address type has at least one slice.
+pub(crate) fn ensure(template: &Template<'_>, existing: usize, packed: &mut Packed<'_>) {
     if packed.deletes.len() < existing || !packed.creates.is_empty() {
         return;
     }
-    let placeholder = mould.empty(Vec::new());
+    let placeholder = template.empty(Vec::new());
     if let [only] = packed.deletes[..]
-        && is_placeholder(mould.service, only, &placeholder)
+        && is_placeholder(template.service, only, &placeholder)
     {
         packed.deletes.clear();
         packed.unchanged.push(only);
@@ -24,8 +24,8 @@ pub(crate) fn ensure(mould: &Mould<'_>, existing: usize, packed: &mut Packed<'_>
     }
 }
 
-/// The original also keeps the placeholder of an earlier Service of the name; garbage collection then removes it, and
-/// nothing replaces it.
+/// Whether a slice is the placeholder of this Service. Kubernetes' controller also keeps the placeholder of an earlier
+/// Service of the same name; the garbage collector then deletes it without a replacement.
 fn is_placeholder(service: &Service, slice: &EndpointSlice, placeholder: &EndpointSlice) -> bool {
     ownership::owns(service, slice) && equals(slice, placeholder)
 }

@@ -16,16 +16,16 @@ pub use events::{PodChange, affected_services, change_of};
 pub use port::find_port;
 pub use view::{NodeView, PodView, named_ports};
 
-/// Gives the addresses of a pod on some network.
+/// Returns the addresses of a pod on a network.
 pub type Addresses<'a, P = Pod> = &'a dyn Fn(&'a P) -> Vec<&'a str>;
 
-/// The pods that a Service selects.
+/// The pods that a Service selects, as a source of endpoints.
 pub struct Pods<'a, P = Pod> {
     /// The pods.
     pub pods: &'a [&'a P],
     /// Finds a node by name.
     pub node: &'a dyn Fn(&str) -> Option<NodeView<'a>>,
-    /// Their addresses where not those of the cluster's network.
+    /// Returns their addresses on another network than the cluster's.
     pub addresses: Option<Addresses<'a, P>>,
 }
 
@@ -50,7 +50,8 @@ impl<P: PodView> Source for Pods<'_, P> {
 }
 
 impl<'a, P: PodView> Pods<'a, P> {
-    /// The pod's node. A pod whose node is unknown has no zone yet, so it waits, unless all are to be published.
+    /// The pod's node. A pod whose node is unknown has no zone yet, so it is left out, unless the Service publishes pods
+    /// that are not ready.
     fn node_of(&self, pod: &P, published: bool) -> Result<Option<NodeView<'a>>, Problem> {
         let name = pod.node_name().unwrap_or_default();
         match (self.node)(name).filter(|_| !name.is_empty()) {
@@ -63,7 +64,7 @@ impl<'a, P: PodView> Pods<'a, P> {
 
     fn addresses(&self, pod: &'a P, address_type: AddressType) -> Vec<Cow<'a, str>> {
         let printed = |ip| canonical(ip, address_type);
-        // Of one family a pod has one. Many small ones fit where few that could grow do not.
+        // A pod has one address per family, so a larger capacity would waste memory.
         let mut addresses = Vec::with_capacity(1);
         match self.addresses {
             None => addresses.extend(pod.addresses().filter_map(printed)),
@@ -74,12 +75,12 @@ impl<'a, P: PodView> Pods<'a, P> {
     }
 }
 
-/// Whether the pod can be an endpoint at all.
+/// Whether the pod can be an endpoint: it has an address and has neither succeeded nor failed.
 pub fn is_candidate(pod: &impl PodView, with_terminating: bool) -> bool {
     !pod.is_finished() && pod.has_address() && (with_terminating || !pod.is_terminating())
 }
 
-/// The numbers of the Service's ports on this pod; `like` itself if they are the same.
+/// The numbers of the Service's ports on this pod; returns `like` if it has the same numbers, which saves an allocation.
 fn numbers(service: &Service, pod: &impl PodView, like: Option<Numbers>) -> Numbers {
     let ports = service.spec.as_ref().and_then(|spec| spec.ports.as_deref()).unwrap_or_default();
     let same = |like: &Numbers| {
@@ -113,7 +114,7 @@ fn desired<'a, P: PodView>(
     }
 }
 
-/// The name that DNS answers for this pod behind a headless Service.
+/// The DNS host name of this pod behind a headless Service.
 pub fn hostname<'a>(service: &Service, pod: &'a impl PodView) -> Option<&'a str> {
     let (hostname, subdomain) = pod.host();
     let hostname = hostname.filter(|name| !name.is_empty())?;
@@ -126,8 +127,8 @@ fn publishes_not_ready(service: &Service) -> bool {
     service.spec.as_ref().and_then(|spec| spec.publish_not_ready_addresses).unwrap_or(false)
 }
 
-/// The address as it is printed, if it is of the type. What is no address is left out: the API server would refuse the
-/// whole slice for it.
+/// The address in canonical form, if it is of the type. An invalid address is left out, because the API server would
+/// reject the whole slice.
 fn canonical(text: &str, address_type: AddressType) -> Option<Cow<'_, str>> {
     if let Ok(ip) = text.parse::<IpAddr>() {
         let (found, printed) = match ip {

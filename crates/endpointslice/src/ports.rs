@@ -7,8 +7,8 @@ use crate::Config;
 
 mod hash;
 
-/// A set of ports as a value: lists with the same ports in any order have equal keys, absent differs from empty, and no
-/// list is the empty list.
+/// A comparable set of ports. Lists with the same ports in any order have equal keys, and an absent list equals an empty
+/// one; within a port, an absent field differs from an empty one.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PortKey<'a>(Vec<Port<'a>>);
 
@@ -30,20 +30,20 @@ impl<'a> PortKey<'a> {
         Self(key)
     }
 
-    /// The ports in the order in which they are written.
+    /// Sorts ports into the order in which slices list them.
     pub fn order(mut ports: Vec<EndpointPort>) -> Vec<EndpointPort> {
         hash::sort(&mut ports);
         ports
     }
 
-    /// The text under which the original knows the set.
+    /// The hash by which Kubernetes' controller identifies the set.
     pub fn hash(ports: &[EndpointPort]) -> String {
         hash::list(ports)
     }
 }
 
-/// The endpoint ports of something that serves the Service's ports on `numbers`; those without number are left out.
-/// In the order of the original, so that taking over from it changes nothing.
+/// The endpoint ports for a Service whose ports resolve to `numbers`, without unresolved ones. They are in the order of
+/// Kubernetes' controller, so that taking over from it changes nothing.
 pub(crate) fn resolved(
     service: &Service,
     numbers: &[Option<i32>],

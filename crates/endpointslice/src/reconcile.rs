@@ -1,4 +1,4 @@
-//! One Service: from what it selects and which slices it has to the writes that are missing.
+//! Reconciles one Service: compares its endpoints with its slices and returns the missing writes.
 
 use std::collections::BTreeMap;
 
@@ -15,44 +15,44 @@ use crate::ownership;
 use crate::packing;
 use crate::placeholder;
 use crate::recycling;
-use crate::slice::Mould;
+use crate::slice::Template;
 use crate::trigger_time;
 use crate::{AddressType, Config, Event, Hints, PortKey, Problem, Source};
 
-/// What a reconcile looks at.
+/// Input of a reconcile.
 #[derive(Clone, Copy, Debug)]
 pub struct Input<'a, S> {
     /// The Service.
     pub service: &'a Service,
     /// The endpoints behind it.
     pub source: &'a S,
-    /// Its slices of this manager, without those being deleted.
+    /// Its slices with this manager's label, without those being deleted.
     pub existing: &'a [&'a EndpointSlice],
-    /// When the change happened that led here; see [`crate::TriggerTimes`].
+    /// Time of the change that triggered the reconcile; see [`crate::TriggerTimes`].
     pub trigger_time: Option<Timestamp>,
-    /// How the cluster's capacity is spread; none if the topology annotation is not served.
+    /// Capacity of the cluster's zones; `None` if the caller does not support the topology annotation.
     pub topology: Option<Overview<'a>>,
     /// Settings.
     pub config: &'a Config,
 }
 
-/// What a reconcile comes to.
+/// Result of a reconcile.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome<'a> {
-    /// Writes per address type. Independent of each other; within one the first failure ends it.
+    /// Writes per address type. Types are independent of each other; within one, the first failure skips the rest.
     pub changes: Vec<Changes<'a>>,
-    /// Slices of other address types: to delete last, whatever happened before.
+    /// Slices of other address types: to be deleted last, even if earlier writes failed.
     pub unsupported: Vec<&'a EndpointSlice>,
-    /// What was left out. The writes stand; the Service should be looked at again later.
+    /// Endpoints that were left out, and why. The writes are still valid; the caller should requeue the Service.
     pub problems: Vec<Problem>,
-    /// To be emitted on the Service, also if writes failed.
+    /// Events to emit on the Service, even if writes fail.
     pub events: Vec<Event>,
-    /// What the topology cache should remember of the Service from now on.
+    /// Hints of the Service to store in the topology cache.
     pub hints: ServiceHints,
 }
 
 impl Outcome<'_> {
-    /// Whether nothing is to be written.
+    /// Whether there is nothing to write.
     pub fn is_settled(&self) -> bool {
         let settled = |changes: &Changes<'_>| {
             changes.creates.is_empty() && changes.updates.is_empty() && changes.deletes.is_empty()
@@ -61,7 +61,7 @@ impl Outcome<'_> {
     }
 }
 
-/// The writes that are missing.
+/// Returns the writes that bring the slices of a Service up to date.
 pub fn reconcile<'a, S: Source>(input: &Input<'a, S>) -> Outcome<'a> {
     let types = input.source.address_types(input.service);
     let mut existing: BTreeMap<AddressType, Vec<&EndpointSlice>> =
@@ -79,12 +79,12 @@ pub fn reconcile<'a, S: Source>(input: &Input<'a, S>) -> Outcome<'a> {
             outcome.unsupported.push(slice);
         }
     }
-    let labels = labels::proper(input.service, input.config);
+    let labels = labels::desired(input.service, input.config);
     for address_type in types {
         let Input { service, config, .. } = *input;
-        let mould = Mould { service, config, labels: &labels, address_type };
+        let template = Template { service, config, labels: &labels, address_type };
         let slices = existing.remove(&address_type).unwrap_or_default();
-        let changes = one_type(input, &mould, &slices, &mut outcome);
+        let changes = one_type(input, &template, &slices, &mut outcome);
         outcome.changes.push(changes);
     }
     outcome.problems.sort();
@@ -94,15 +94,15 @@ pub fn reconcile<'a, S: Source>(input: &Input<'a, S>) -> Outcome<'a> {
 
 fn one_type<'a, S: Source>(
     input: &Input<'a, S>,
-    mould: &Mould<'_>,
+    template: &Template<'_>,
     existing: &[&'a EndpointSlice],
     outcome: &mut Outcome<'a>,
 ) -> Changes<'a> {
     let mut measures = Measures::default();
-    let mut packed = pack_groups(input, mould, existing, outcome, &mut measures);
+    let mut packed = pack_groups(input, template, existing, outcome, &mut measures);
     if input.config.placeholder {
         let before = packed.creates.len();
-        placeholder::ensure(mould, existing.len(), &mut packed);
+        placeholder::ensure(template, existing.len(), &mut packed);
         let kept = packed.unchanged.len() == 1 && existing.len() == 1 && measures.groups.is_empty();
         if packed.creates.len() > before || kept {
             measures.groups.push(GroupSize { endpoints: 0, slices: 1 });
@@ -110,17 +110,17 @@ fn one_type<'a, S: Source>(
     }
     if input.config.hints != Hints::None {
         let (topology, hints) = (input.topology, &mut outcome.hints);
-        let result = hints::apply(mould, topology, hints, &mut packed);
+        let result = hints::apply(template, topology, hints, &mut packed);
         outcome.events.extend(result.event);
         measures.topology = result.topology;
         measures.traffic_distribution = result.traffic_distribution;
     }
-    finish(input, mould.address_type, packed, measures)
+    finish(input, template.address_type, packed, measures)
 }
 
 fn pack_groups<'a, S: Source>(
     input: &Input<'a, S>,
-    mould: &Mould<'_>,
+    template: &Template<'_>,
     existing: &[&'a EndpointSlice],
     outcome: &mut Outcome<'a>,
     measures: &mut Measures,
@@ -131,13 +131,14 @@ fn pack_groups<'a, S: Source>(
     let mut packed = Packed { deletes: foreign, ..Packed::default() };
     let expected = owned.iter().map(|slice| slice.endpoints.len()).sum();
     let problems = &mut outcome.problems;
-    let wanted = groups::wanted(service, source, mould.address_type, config, expected, problems);
+    let desired =
+        groups::desired(service, source, template.address_type, config, expected, problems);
     let (ports, endpoints): (Vec<_>, Vec<_>) =
-        wanted.into_iter().map(|group| (group.ports, group.endpoints)).unzip();
+        desired.into_iter().map(|group| (group.ports, group.endpoints)).unzip();
     let mut by_ports = groups::existing(owned.into_iter());
     for (ports, endpoints) in ports.iter().zip(endpoints) {
         let slices = by_ports.remove(&PortKey::of(Some(ports))).unwrap_or_default();
-        let one = packing::pack(mould, ports, &slices, endpoints);
+        let one = packing::pack(template, ports, &slices, endpoints);
         measures.groups.push(GroupSize {
             endpoints: one.endpoints(),
             slices: slices.len() + one.creates.len() - one.deletes.len(),
@@ -150,7 +151,7 @@ fn pack_groups<'a, S: Source>(
     packed
 }
 
-/// Recycles, drops what changes nothing, and dates what is left.
+/// Recycles slices, drops updates without effect and sets the trigger time of the others.
 fn finish<'a, S>(
     input: &Input<'a, S>,
     address_type: AddressType,
@@ -162,7 +163,7 @@ fn finish<'a, S>(
     updates.retain(|update| !update.is_needless());
     measures.changed = creates.len() + updates.len() + deletes.len();
     if input.service.metadata.deletion_timestamp.is_some() {
-        // A Service being deleted gets no new slices; those it has are still kept right.
+        // A Service being deleted gets no new slices; its existing ones are still updated.
         creates.clear();
     }
     let written = creates.iter_mut().chain(updates.iter_mut().map(|update| &mut update.slice));

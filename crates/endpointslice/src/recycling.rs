@@ -1,4 +1,4 @@
-//! Gives new content to slices that would be deleted: one write instead of two, and no moment without endpoints.
+//! Reuses slices that would be deleted for new content: one write instead of two, and no time without endpoints.
 
 use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::discovery::v1::EndpointSlice;
@@ -6,10 +6,10 @@ use k8s_openapi::api::discovery::v1::EndpointSlice;
 use crate::changes::Update;
 use crate::ownership;
 
-/// Turns creates, the last first, into updates of doomed slices, the first first.
+/// Turns creates, beginning with the last, into updates of slices to delete, beginning with the first.
 ///
-/// The result is a new slice under an old name: annotations and foreign metadata of the old one go. It carries uid and
-/// resource version of the old one, so that it replaces no other version than the one that was looked at.
+/// An update drops annotations and other metadata of the old slice. It carries the old uid and resource version, so that
+/// it replaces only the version that was read.
 pub(crate) fn recycle<'a>(
     service: &Service,
     creates: &mut Vec<EndpointSlice>,

@@ -8,16 +8,17 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference}
 
 use crate::{AddressType, Config};
 
-/// Makes the empty slices of one Service and address type.
+/// Template for the slices of one Service and address type.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Mould<'a> {
+pub(crate) struct Template<'a> {
     pub(crate) service: &'a Service,
     pub(crate) config: &'a Config,
     pub(crate) labels: &'a BTreeMap<String, String>,
     pub(crate) address_type: AddressType,
 }
 
-impl Mould<'_> {
+impl Template<'_> {
+    /// A new slice without endpoints.
     pub(crate) fn empty(&self, ports: Vec<EndpointPort>) -> EndpointSlice {
         let meta = &self.service.metadata;
         let name = meta.name.clone().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Where endpoints come from.
+//! Sources of endpoints.
 
 use std::fmt;
 use std::rc::Rc;
@@ -7,26 +7,27 @@ use k8s_openapi::api::core::v1::Service;
 
 use crate::{AddressType, Desired};
 
-/// One number per port of the Service, in its order; none where a port cannot be resolved.
+/// One number per port of the Service, in its order; `None` where a port cannot be resolved.
 pub type Numbers = Rc<[Option<i32>]>;
 
-/// One thing behind a Service.
+/// One candidate for an endpoint of a Service, for example a pod.
 #[derive(Clone, Debug)]
 pub struct Candidate<'a> {
-    /// On which ports it serves. They are wanted even if it gives no endpoint.
+    /// Ports on which it serves. Their port group exists even if the candidate has no endpoint.
     pub ports: Numbers,
-    /// Its endpoint; none if it has no address of the type. A problem leaves it out and makes the caller retry.
+    /// Its endpoint; `None` if it has no address of the type. With a problem it is left out, and the caller should requeue
+    /// the Service.
     pub endpoint: Result<Option<Desired<'a>>, Problem>,
 }
 
-/// Gives the endpoints of a Service.
+/// Source of the endpoints of a Service.
 pub trait Source {
     /// The address types of the Service. Slices of other types are deleted.
     fn address_types(&self, service: &Service) -> Vec<AddressType> {
         AddressType::of_service(service)
     }
 
-    /// Everything that is behind the Service. Of two endpoints of one identity the later counts.
+    /// All candidates of the Service. Of two endpoints with one identity the later one is used.
     fn candidates<'a>(
         &'a self,
         service: &'a Service,
@@ -34,11 +35,11 @@ pub trait Source {
     ) -> impl Iterator<Item = Candidate<'a>>;
 }
 
-/// Why something behind the Service is left out for now.
+/// Why a candidate is left out for now.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Problem {
-    /// The pod's node is not known (yet).
+    /// The pod's node is not known yet.
     MissingNode {
         /// The pod's name.
         pod: String,

@@ -1,4 +1,4 @@
-//! What the answers to writes said, until the watch says it too.
+//! Expectations: results of writes that the watch has not delivered yet.
 
 use std::collections::BTreeMap;
 
@@ -22,22 +22,22 @@ enum State {
     Deleted,
 }
 
-/// What a deletion seen by the watch was.
+/// Kind of a deletion that the watch delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deletion {
-    /// Ours, or of a slice never written.
+    /// Made by this controller, or of a slice that it never wrote.
     Expected,
-    /// Someone else's, of a slice that should exist.
+    /// Made by another client, of a slice that should exist.
     Unexpected,
 }
 
 impl Tracker {
-    /// Notes the answer to a create or update, whatever was known before.
+    /// Stores the response to a create or update.
     pub fn update(&mut self, slice: &EndpointSlice) {
         self.set(slice, State::Generation(generation(slice)));
     }
 
-    /// Notes that a delete was answered.
+    /// Stores that a delete succeeded.
     pub fn expect_deletion(&mut self, slice: &EndpointSlice) {
         self.set(slice, State::Deleted);
     }
@@ -47,7 +47,7 @@ impl Tracker {
         self.state(slice).is_some()
     }
 
-    /// Whether an event about the slice says something new.
+    /// Whether a watch event of the slice is newer than the stored response.
     pub fn should_sync(&self, slice: &EndpointSlice) -> bool {
         match self.state(slice) {
             Some(State::Generation(known)) => generation(slice) > known,
@@ -55,7 +55,8 @@ impl Tracker {
         }
     }
 
-    /// Whether `slices`, all of the Service that are not being deleted, are older than the answers to its writes.
+    /// Whether `slices` are older than the responses to the writes of the Service. They must be all slices of the Service
+    /// that are not being deleted.
     pub fn is_stale(&self, service: &Service, slices: &[&EndpointSlice]) -> bool {
         let meta = &service.metadata;
         let key =
@@ -70,7 +71,7 @@ impl Tracker {
         old || known.iter().any(|(uid, state)| *state != State::Deleted && missing(uid))
     }
 
-    /// Forgets a slice that the watch says is gone.
+    /// Removes a slice whose deletion the watch delivered.
     pub fn handle_deletion(&mut self, slice: &EndpointSlice) -> Deletion {
         let known = self.services.get_mut(&key_of(slice));
         match known.and_then(|known| known.remove(uid(slice))) {
@@ -79,12 +80,12 @@ impl Tracker {
         }
     }
 
-    /// Forgets a Service.
+    /// Removes a Service.
     pub fn delete_service(&mut self, namespace: &str, name: &str) {
         self.services.remove(&(namespace.to_owned(), name.to_owned()));
     }
 
-    /// How many slices of a Service are known to exist, and how many are expected to go.
+    /// Number of slices of a Service that are known to exist, and of those that are expected to disappear.
     pub fn count(&self, namespace: &str, name: &str) -> (usize, usize) {
         let known = self.services.get(&(namespace.to_owned(), name.to_owned()));
         let states = || known.into_iter().flat_map(BTreeMap::values);

@@ -1,4 +1,4 @@
-//! When the change happened that a write answers: the number from which programming latency is measured.
+//! Trigger times: when the change happened that led to a write. Programming latency is measured from them.
 
 use std::collections::BTreeMap;
 
@@ -8,13 +8,13 @@ use k8s_openapi::api::discovery::v1::EndpointSlice;
 
 use crate::names::TRIGGER_TIME;
 
-/// What each Service looked like when it was last reconciled.
+/// The times of each Service at its last successful reconcile.
 #[derive(Clone, Debug, Default)]
 pub struct TriggerTimes {
     services: BTreeMap<(String, String), Seen>,
 }
 
-/// One look at a Service, to be kept if its reconcile succeeds.
+/// The times of a Service at one reconcile, to be stored if it succeeds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
     service: Option<Timestamp>,
@@ -22,8 +22,8 @@ pub struct Seen {
 }
 
 impl TriggerTimes {
-    /// The earliest change since the last look, and this look. The memory advances with [`Self::remember`] only, so that
-    /// a retry after a failed write still knows the time.
+    /// Returns the time of the earliest change since the last successful reconcile, and the current times. Only
+    /// [`Self::remember`] stores these, so that a retry after a failed write finds the same time.
     pub fn look<'a>(
         &self,
         service: &Service,
@@ -39,12 +39,12 @@ impl TriggerTimes {
         (trigger, now)
     }
 
-    /// Keeps a look.
+    /// Stores the times of a successful reconcile.
     pub fn remember(&mut self, service: &Service, seen: Seen) {
         self.services.insert(key(service), seen);
     }
 
-    /// Forgets a Service.
+    /// Removes a Service.
     pub fn delete_service(&mut self, namespace: &str, name: &str) {
         self.services.remove(&(namespace.to_owned(), name.to_owned()));
     }
@@ -75,7 +75,7 @@ pub(crate) fn annotate(slice: &mut EndpointSlice, time: Option<Timestamp>) {
     }
 }
 
-/// The other annotations.
+/// All other annotations.
 pub(crate) fn others(slice: &EndpointSlice) -> impl Iterator<Item = (&String, &String)> {
     slice.metadata.annotations.iter().flatten().filter(|(key, _)| *key != TRIGGER_TIME)
 }

@@ -1,17 +1,17 @@
-//! Endpoints on their way: which a change takes away, and how their addresses are written.
+//! Exported endpoints: which of them a change removes, and how their addresses are written.
 
 use std::collections::HashSet;
 use std::net::Ipv6Addr;
 
 use fleet_api::{AddressType, Endpoint, ExportedSliceSpec};
 
-/// Whether an endpoint of `old` is no longer in `new`, or drains now: traffic to it may fail until
-/// everybody knows.
+/// Whether an endpoint of `old` is missing or draining in `new`. Traffic to it may fail until all importers have the
+/// change.
 pub fn loses(old: &ExportedSliceSpec, new: &ExportedSliceSpec) -> bool {
     lacks(&new.endpoints, &old.endpoints) || lacks(&new.draining_endpoints, &old.draining_endpoints)
 }
 
-/// Whether `list` lacks any of `others`. A slice may hold a thousand endpoints.
+/// Whether any of `others` is missing in `list`. Hashes the list, since a slice may hold a thousand endpoints.
 pub fn lacks(list: &[Endpoint], others: &[Endpoint]) -> bool {
     if list.starts_with(others) {
         return false;
@@ -20,8 +20,8 @@ pub fn lacks(list: &[Endpoint], others: &[Endpoint]) -> bool {
     others.iter().any(|endpoint| !known.contains(endpoint))
 }
 
-/// Endpoints with their addresses as everybody prints them: importers refuse others, by which one address could pass
-/// for two. The server takes any way to write IPv6.
+/// Returns the endpoints with IPv6 addresses in canonical form. API servers accept every spelling; importers reject
+/// all but the canonical one, so that one address cannot be imported twice.
 pub fn printed(mut endpoints: Vec<Endpoint>, address_type: &AddressType) -> Vec<Endpoint> {
     if *address_type == AddressType::IPv6 {
         for address in endpoints.iter_mut().flat_map(|endpoint| &mut endpoint.addresses) {
@@ -43,7 +43,7 @@ mod tests {
     }
 
     #[test]
-    fn order_and_additions_take_nothing_away() {
+    fn reordered_and_added_endpoints_remove_none() {
         let old = list(&["a", "b"]);
         assert!(!lacks(&list(&["a", "b", "c"]), &old));
         assert!(!lacks(&list(&["c", "b", "a"]), &old));
@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn an_endpoint_that_begins_to_drain_is_lost() {
+    fn an_endpoint_that_starts_draining_is_removed() {
         let old = ExportedSliceSpec { endpoints: list(&["a"]), ..Default::default() };
         let new = ExportedSliceSpec { draining_endpoints: list(&["a"]), ..Default::default() };
         assert!(loses(&old, &new));

@@ -1,14 +1,14 @@
 //! The fleet's objects as both agents see and write them.
 //!
-//! - [`objects`]: what the agents keep of each watched kind. Compact, without managed fields, and
-//!   with the index that finds an object by the Service of the fleet it belongs to.
+//! - [`objects`]: the content of each watched kind that the agents keep: compact, without managed fields, and
+//!   indexed by the Service of the fleet that an object belongs to.
 //! - [`steps`]: the writes that every plan is made of (finalizers, statuses, deletions …).
 //! - [`events`]: what users are told about an object.
 //! - [`changes`]: which objects differ between two views.
-//! - [`ports`]: when two lists of Service ports mean the same.
-//! - [`endpoints`]: which endpoints a change takes away.
+//! - [`ports`]: comparison of port lists.
+//! - [`endpoints`]: which endpoints a change removes.
 //! - [`namespaces`]: whether objects can be created in a namespace.
-//! - [`selection`]: which Services select what.
+//! - [`selection`]: which Services select which objects.
 //! - [`hub_schema`]: which of our additions to the original's kinds a hub serves.
 //! - [`reference`]: references between objects and which Service they name.
 //!

@@ -1,4 +1,4 @@
-//! What the agents keep of each watched kind.
+//! The content that the agents keep of each watched kind.
 
 mod endpoint_list;
 mod exports;
@@ -44,9 +44,9 @@ pub use slices::{
     named,
 };
 
-/// Objects that carry metadata.
+/// An object that carries metadata.
 pub trait HasMeta {
-    /// The metadata.
+    /// Metadata of the object.
     fn meta(&self) -> &fleet_accumulator::Meta;
 }
 

@@ -1,7 +1,7 @@
-//! When two lists of ports mean the same, and where they differ.
+//! Comparison of port lists: whether two lists are equivalent, and where they differ.
 //!
-//! API servers fill in what a writer leaves out. A comparison that took "left out" and "filled in"
-//! for different would write for ever.
+//! API servers fill in defaults. A comparison that treated an absent field and its default as different would write
+//! the object again and again.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,8 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 /// Whether two lists of Service ports hold the same ports in any order.
 ///
-/// Protocol and number identify a port (Service API); the order of the list says nothing.
+/// Protocol and number identify a port (Service API); the order of the list has no meaning. The cost grows with the
+/// product of the lengths.
 pub fn same(a: &[ServicePort], b: &[ServicePort]) -> bool {
     let within = |a: &[ServicePort], b: &[ServicePort]| {
         a.iter().all(|port| b.iter().any(|other| same_port(port, other)))
@@ -27,22 +28,31 @@ fn id(port: &ServicePort) -> (&Protocol, i32) {
     (&port.protocol, port.port)
 }
 
-/// Everything else of a port, by the name of the field, with what a server fills in.
+/// All other fields of a port by name, with the defaults that a server fills in. A field that is added to
+/// [`ServicePort`] does not compile until it is compared here.
 fn fields(port: &ServicePort) -> [(&'static str, String); 3] {
-    let target = port.target_port.clone().unwrap_or(IntOrString::Int(port.port));
-    let target = match target {
-        IntOrString::Int(number) => number.to_string(),
-        IntOrString::String(name) => format!("{name:?}"),
-    };
-    let quoted = |text: &str| if text.is_empty() { "none".to_owned() } else { format!("{text:?}") };
+    let ServicePort { name, protocol: _, app_protocol, port, target_port } = port;
     [
-        ("name", quoted(text(port.name.as_ref()))),
-        ("appProtocol", quoted(text(port.app_protocol.as_ref()))),
-        ("targetPort", target),
+        ("name", quoted(text(name.as_ref()))),
+        ("appProtocol", quoted(text(app_protocol.as_ref()))),
+        ("targetPort", target(target_port.as_ref(), *port)),
     ]
 }
 
-/// How the port of one protocol and number differs between two lists.
+fn quoted(text: &str) -> String {
+    if text.is_empty() { "none".to_owned() } else { format!("{text:?}") }
+}
+
+/// The target port; the port itself if there is none.
+fn target(target: Option<&IntOrString>, port: i32) -> String {
+    match target {
+        None => port.to_string(),
+        Some(IntOrString::Int(number)) => number.to_string(),
+        Some(IntOrString::String(name)) => format!("{name:?}"),
+    }
+}
+
+/// The difference between two lists in the port of one protocol and number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Difference {
     /// Only the first list has it.
@@ -53,8 +63,8 @@ pub enum Difference {
     Field(&'static str, String, String),
 }
 
-/// Where two lists of Service ports differ, by protocol and number; one difference per port. Empty
-/// for lists that are the [`same`].
+/// The differences between two lists of Service ports, by protocol and number; at most one per port. Empty for lists
+/// that are the [`same`].
 pub fn differences<'a>(
     first: &'a [ServicePort],
     second: &'a [ServicePort],
@@ -76,17 +86,21 @@ pub fn differences<'a>(
         .collect()
 }
 
-/// Whether two lists of EndpointSlice ports are the same. Their order is that of the slice.
+/// Whether two lists of EndpointSlice ports are the same, in the same order.
 pub fn same_in_slices(a: &[EndpointPort], b: &[EndpointPort]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_in_slice(a, b))
 }
 
 fn same_in_slice(a: &EndpointPort, b: &EndpointPort) -> bool {
-    let protocol = |port: &EndpointPort| port.protocol.clone().unwrap_or_else(|| "TCP".to_owned());
-    a.port == b.port
-        && text(a.name.as_ref()) == text(b.name.as_ref())
-        && protocol(a) == protocol(b)
-        && a.app_protocol == b.app_protocol
+    normalized(a) == normalized(b)
+}
+
+/// All fields of a port, with the defaults that a server fills in. A field that is added to [`EndpointPort`] does not
+/// compile until it is compared here.
+fn normalized(port: &EndpointPort) -> (&str, &str, Option<i32>, Option<&String>) {
+    let EndpointPort { name, protocol, port, app_protocol } = port;
+    let protocol = protocol.as_deref().unwrap_or("TCP");
+    (text(name.as_ref()), protocol, *port, app_protocol.as_ref())
 }
 
 fn text(text: Option<&String>) -> &str {
@@ -102,12 +116,12 @@ mod tests {
     }
 
     #[test]
-    fn order_says_nothing() {
+    fn the_order_of_ports_has_no_meaning() {
         assert!(same(&[port(80), port(443)], &[port(443), port(80)]));
     }
 
     #[test]
-    fn every_part_of_a_port_counts() {
+    fn every_field_of_a_port_is_compared() {
         let other = [
             ServicePort { name: Some("web".to_owned()), ..port(80) },
             ServicePort { protocol: "UDP".into(), ..port(80) },
@@ -124,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_is_named() {
+    fn differences_name_the_port_and_the_field() {
         let target_port = Some(IntOrString::String("web".to_owned()));
         let first = [port(443), ServicePort { target_port, ..port(80) }, port(9)];
         let second = [port(9), port(80), port(53)];
@@ -140,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_server_fills_in_makes_no_difference() {
+    fn defaults_of_the_server_make_no_difference() {
         let target_port = Some(IntOrString::Int(80));
         let filled = ServicePort { name: Some(String::new()), target_port, ..port(80) };
         assert!(same(&[port(80)], &[filled]));

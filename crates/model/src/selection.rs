@@ -1,8 +1,8 @@
 //! Which Services select an object by its labels, and which objects a Service selects.
 //!
-//! A selector matches if all its pairs are among the labels. So every match is found under the first
-//! pair: Services are filed under that of their selector, what they select under each of its labels,
-//! and looking costs what is found there.
+//! A selector matches if all its pairs are among the labels, so every match has the first pair. Services are indexed by
+//! the first pair of their selector, selectable objects by each of their labels, and a lookup costs as much as the index
+//! has entries for that pair.
 
 use std::sync::Arc;
 
@@ -10,13 +10,14 @@ use fleet_accumulator::{Object, Tracked, View};
 
 use crate::objects::{LabelIndex, Labels, Service, ServiceIndex};
 
-/// Objects that Services select.
+/// An object that Services can select.
 pub trait Selectable: Tracked<Index = LabelIndex> {
-    /// Their labels.
+    /// Labels of the object.
     fn labels(&self) -> &Labels;
 }
 
-/// Whether a selector matches. One without pairs matches nothing, as the API server stores none.
+/// Whether a selector matches. An empty selector matches nothing, because API servers store an absent selector as an
+/// empty one.
 pub fn selects(selector: &Labels, labels: &Labels) -> bool {
     !selector.is_empty() && selector.iter().all(|(key, value)| labels.get(key) == Some(value))
 }
@@ -53,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn every_pair_has_to_match_and_no_pair_matches_nothing() {
+    fn all_pairs_must_match_and_an_empty_selector_matches_nothing() {
         let machine = labels(&[("app", "shop"), ("env", "prod")]);
         assert!(selects(&labels(&[("env", "prod")]), &machine));
         assert!(selects(&machine, &machine));

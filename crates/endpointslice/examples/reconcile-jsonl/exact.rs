@@ -1,4 +1,4 @@
-//! The objects as they were sent, and as they are afterwards.
+//! The objects as they were sent, and as they are after the writes.
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
-//! Answers one scenario per line of standard input with one line on standard output: what the crate does with it.
+//! Runs one scenario per line of standard input and prints the crate's result as one line on standard output.
 //!
-//! `e2e/endpointslices/oracle` answers the same lines with what the original does.
+//! `e2e/endpointslices/oracle` prints the results of Kubernetes' own controller for the same lines.
 
 use std::error::Error;
 use std::io::{self, BufRead, Write};

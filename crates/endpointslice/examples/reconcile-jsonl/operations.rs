@@ -1,4 +1,4 @@
-//! The smaller operations.
+//! Operations other than a reconcile.
 
 use std::collections::BTreeMap;
 
@@ -95,7 +95,7 @@ pub(crate) fn trigger_time(request: &Value) -> Answer {
     Ok(answers.into())
 }
 
-/// Which Services a pod's event leads to.
+/// The Services that a change of a pod affects.
 pub(crate) fn pod_event(request: &Value) -> Answer {
     let (old, new): (Option<Pod>, Option<Pod>) = (field(request, "old")?, field(request, "new")?);
     let services: Vec<Service> = field(request, "services")?;
@@ -122,7 +122,7 @@ pub(crate) fn pod_event(request: &Value) -> Answer {
     }))
 }
 
-/// Which Services are looked at again after a change of nodes.
+/// The Services that are reconciled after a change of nodes.
 pub(crate) fn overloaded(request: &Value) -> Answer {
     let nodes: Vec<Node> = field(request, "nodes")?;
     let hints: BTreeMap<String, BTreeMap<String, BTreeMap<String, usize>>> =

@@ -1,4 +1,4 @@
-//! What a reconcile came to, in a form that does not depend on choices without meaning.
+//! The result of a reconcile, without arbitrary choices such as the order of lists.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! Runs a scenario: reconciles, writes to the store, and reconciles once more to see that all is settled.
+//! Runs a scenario: reconciles, writes to the store, and reconciles again to check that nothing is left to write.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,7 @@ use crate::scenario::{Scenario, address_type};
 use crate::store::Store;
 use crate::{Answer, exact};
 
-/// All that is remembered between two passes.
+/// State that is kept between two passes.
 pub(crate) struct World<'a> {
     pub(crate) scenario: &'a Scenario,
     pub(crate) store: Store,

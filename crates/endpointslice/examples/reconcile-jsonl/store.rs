@@ -7,7 +7,7 @@ use k8s_openapi::api::discovery::v1::EndpointSlice;
 
 use crate::scenario::Fault;
 
-/// EndpointSlices by name, and what was done to them.
+/// EndpointSlices by name, and the writes to them.
 pub(crate) struct Store {
     pub(crate) slices: BTreeMap<String, EndpointSlice>,
     pub(crate) calls: Vec<Call>,
@@ -92,7 +92,7 @@ impl Store {
         Ok(slice)
     }
 
-    /// One that finds nothing has succeeded.
+    /// A delete of an absent slice succeeds.
     pub(crate) fn delete(&mut self, name: &str) -> Result<(), String> {
         match self.fail("delete") {
             Err(error) if error != "NotFound" => return Err(error),

@@ -1,4 +1,4 @@
-//! Ports, endpoints and slices without what has no meaning: order, and which of several equals it is.
+//! Ports, endpoints and slices in canonical order, so that arbitrary choices do not differ.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -70,7 +70,7 @@ fn addresses(endpoint: &Endpoint) -> Vec<String> {
     addresses
 }
 
-/// By what desired and existing endpoints are matched.
+/// The identity by which desired and existing endpoints are matched.
 pub(crate) fn identity(endpoint: &Endpoint) -> String {
     let hostname = endpoint.hostname.as_deref().unwrap_or_default();
     let target = endpoint.target_ref.as_ref().map(|target| {

@@ -1,4 +1,4 @@
-//! How many endpoints each zone should get.
+//! Computes how many endpoints each zone should get.
 
 use std::collections::BTreeMap;
 
@@ -6,21 +6,21 @@ use crate::Cause;
 
 use super::zones::Zones;
 
-/// A zone may have to serve up to this much more than its share.
+/// Fraction by which a zone may be loaded above its share.
 const OVERLOAD: f64 = 0.2;
 
-/// What a zone should get.
+/// Number of endpoints that a zone should get.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Allocation {
     pub(super) desired: f64,
     pub(super) maximum: usize,
 }
 
-/// Why there are no hints.
+/// Why no hints are assigned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Refusal {
     pub(super) cause: Cause,
-    /// Endpoints and zones, where they are the reason.
+    /// Number of endpoints and of zones, where these are the reason.
     pub(super) sizes: Option<(usize, usize)>,
 }
 
@@ -30,7 +30,7 @@ impl Refusal {
     }
 }
 
-/// What each zone should get of `ready` endpoints.
+/// Computes the allocation of each zone for `ready` endpoints.
 pub(super) fn allocate(zones: &Zones, ready: usize) -> Result<BTreeMap<&str, Allocation>, Refusal> {
     let Zones::Shares(shares) = zones else { return Err(Refusal::new(Cause::NodeInfo)) };
     if shares.len() < 2 {
@@ -51,7 +51,7 @@ pub(super) fn allocate(zones: &Zones, ready: usize) -> Result<BTreeMap<&str, All
     Ok(shares.iter().map(|(zone, share)| (zone.as_str(), allocation(*share))).collect())
 }
 
-/// The fewest of `total` endpoints with which a zone of this share is not overloaded.
+/// Minimum number out of `total` endpoints with which a zone of this share is not overloaded.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

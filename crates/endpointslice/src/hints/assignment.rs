@@ -1,4 +1,4 @@
-//! Hints by capacity: first every endpoint for its own zone, then some for zones that have too few.
+//! Assigns hints by capacity: every endpoint to its own zone first, then some to zones that have too few.
 
 use std::collections::BTreeMap;
 
@@ -13,8 +13,8 @@ use super::balance::balance;
 use super::endpoints::{each_written, for_zone, hinted_zones};
 use super::zones::{Counts, Zones};
 
-/// Gives all ready endpoints hints and says how many each zone got. Slices may have been changed when it refuses; the
-/// caller clears them.
+/// Sets the hints of all ready endpoints and returns the counts per zone. On a refusal some slices may have hints, which
+/// the caller must clear.
 pub(super) fn assign(zones: &Zones, packed: &mut Packed<'_>) -> Result<Counts, Refusal> {
     let allocations = allocate(zones, ready(packed))?;
     let mut counts = keep(&allocations, packed);
@@ -33,12 +33,12 @@ fn ready(packed: &Packed<'_>) -> usize {
     slices.map(ready_in).sum()
 }
 
-/// How many endpoints of a slice are ready.
+/// Number of ready endpoints of a slice.
 pub(super) fn ready_in(slice: &EndpointSlice) -> usize {
     slice.endpoints.iter().filter(|endpoint| is_ready(endpoint)).count()
 }
 
-/// Counts the hints of unchanged slices; those with wrong ones become updates.
+/// Counts the hints of unchanged slices; slices with invalid hints become updates.
 fn keep(allocations: &BTreeMap<&str, Allocation>, packed: &mut Packed<'_>) -> Counts {
     let mut counts = Counts::new();
     let Packed { unchanged, updates, .. } = packed;
@@ -55,7 +55,7 @@ fn keep(allocations: &BTreeMap<&str, Allocation>, packed: &mut Packed<'_>) -> Co
     counts
 }
 
-/// The hints of a slice per zone; none if one is missing, not for a zone with capacity, or one too many for its zone.
+/// The hints of a slice per zone; `None` if an endpoint has no hint, or if a zone has no capacity or would get too many.
 pub(super) fn hints_of<'a>(
     slice: &'a EndpointSlice,
     allocations: &BTreeMap<&str, Allocation>,
@@ -95,7 +95,7 @@ fn own_zone_first(packed: &mut Packed<'_>, counts: &mut Counts) -> Result<(), Re
     if zoneless { Err(Refusal::new(Cause::EndpointWithoutZone)) } else { Ok(()) }
 }
 
-/// Moves endpoints of zones that give to those that take, the first taker in the order of names first.
+/// Moves endpoints from zones with too many to zones with too few, in the order of their names.
 pub(super) fn redistribute(
     packed: &mut Packed<'_>,
     givers: &mut Counts,

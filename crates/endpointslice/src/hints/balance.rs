@@ -1,11 +1,11 @@
-//! Which zones have too many endpoints, and which too few.
+//! Computes how many endpoints to move between zones.
 
 use std::collections::BTreeMap;
 
 use super::allocation::{Allocation, float};
 use super::zones::Counts;
 
-/// How many endpoints each zone gives, and how many each takes.
+/// Number of endpoints that each zone gives away, and that each zone receives.
 pub(super) fn balance(
     allocations: &BTreeMap<&str, Allocation>,
     counts: &Counts,
@@ -17,7 +17,7 @@ pub(super) fn balance(
     moves(lacking.collect())
 }
 
-/// `lacking` says what each zone lacks; below zero it has too many.
+/// Computes the moves from the number of endpoints that each zone lacks; a negative number is an excess.
 pub(super) fn moves(mut lacking: BTreeMap<&str, f64>) -> (Counts, Counts) {
     let (mut givers, mut takers) = (Counts::new(), Counts::new());
     while let Some((giver, taker)) = next(&lacking) {
@@ -29,8 +29,8 @@ pub(super) fn moves(mut lacking: BTreeMap<&str, f64>) -> (Counts, Counts) {
     (givers, takers)
 }
 
-/// The zone with most to give and the one that lacks most, unless a move would not help: it must bring one of them at
-/// least one endpoint nearer, and neither farther away.
+/// The zone with the largest excess and the zone that lacks most. `None` if a move would not help: it must bring one of
+/// them closer to its share by at least one endpoint, and take neither farther from it.
 fn next<'a>(lacking: &BTreeMap<&'a str, f64>) -> Option<(&'a str, &'a str)> {
     let order =
         |a: &(&&'a str, &f64), b: &(&&'a str, &f64)| a.1.total_cmp(b.1).then_with(|| b.0.cmp(a.0));

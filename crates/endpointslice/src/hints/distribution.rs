@@ -1,4 +1,4 @@
-//! Hints from the Service's traffic distribution: each ready endpoint is for its own zone, or its own node.
+//! Assigns hints by traffic distribution: every ready endpoint to its own zone or node.
 
 use k8s_openapi::api::discovery::v1::{Endpoint, EndpointHints};
 
@@ -7,7 +7,7 @@ use crate::endpoint::is_ready;
 
 use super::endpoints::{each_written, for_node, for_zone, hinted_nodes, hinted_zones, rewrite};
 
-/// The distributions that are understood.
+/// The supported values of `spec.trafficDistribution`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Distribution {
     Close,
@@ -30,7 +30,7 @@ impl Distribution {
         }
     }
 
-    /// Endpoints that are not ready are left alone: nobody uses them.
+    /// Sets the hints of all ready endpoints. Others keep theirs, since clients do not use them.
     pub(super) fn apply(self, packed: &mut Packed<'_>) {
         rewrite(packed, |endpoint| is_ready(endpoint) && !self.is_right(endpoint));
         each_written(packed, |endpoint| {

@@ -172,7 +172,7 @@ fn ready_endpoints_are_counted() {
 
 /// EPS-65: nothing to move; one; two to different zones.
 #[test]
-fn redistribution_moves_what_is_asked() {
+fn redistribution_moves_the_given_numbers() {
     for (gives, takes, expected) in [
         (counts(&[]), counts(&[]), ["a", "a", "b"]),
         (counts(&[("a", 1)]), counts(&[("b", 1)]), ["b", "a", "b"]),
@@ -193,7 +193,7 @@ fn redistribution_moves_what_is_asked() {
 
 /// EPS-66: desired and counted → who gives and who takes.
 #[test]
-fn zones_give_and_take_what_helps() {
+fn endpoints_move_only_where_it_helps() {
     type Case<'a> = ([(f64, f64); 3], &'a [(&'a str, usize)], &'a [(&'a str, usize)]);
     let cases: [Case<'_>; 8] = [
         ([(1.2, 1.0), (1.1, 1.0), (1.0, 1.0)], &[], &[]),

@@ -9,12 +9,12 @@ use crate::AddressType;
 use super::allocation::least;
 use super::zones::{Counts, Zones};
 
-/// How many endpoints of a Service each zone is hinted, per address type.
+/// Number of endpoints of a Service hinted to each zone, per address type.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ServiceHints(BTreeMap<AddressType, Counts>);
 
 impl ServiceHints {
-    /// Notes the counts of an address type.
+    /// Stores the counts of an address type.
     pub fn set(&mut self, address_type: AddressType, counts: Counts) {
         self.0.insert(address_type, counts);
     }
@@ -48,12 +48,12 @@ impl Extend<(AddressType, Counts)> for ServiceHints {
     }
 }
 
-/// What one reconcile sees of a [`TopologyCache`].
+/// The part of a [`TopologyCache`] that one reconcile reads.
 #[derive(Clone, Copy, Debug)]
 pub struct Overview<'a> {
-    /// The zones.
+    /// Capacity of the zones.
     pub zones: &'a Zones,
-    /// What is known of the Service.
+    /// Hints of the Service.
     pub service: &'a ServiceHints,
 }
 
@@ -65,18 +65,18 @@ pub struct TopologyCache {
 }
 
 impl TopologyCache {
-    /// Looks at the nodes anew.
+    /// Computes the capacity of the zones from all nodes.
     pub fn set_nodes<'a>(&mut self, nodes: impl IntoIterator<Item = &'a Node>) {
         self.zones = Zones::of(nodes);
     }
 
-    /// For a reconcile of one Service.
+    /// Returns the part that a reconcile of one Service reads.
     pub fn overview<'a>(&'a self, service: &str) -> Overview<'a> {
         static NOTHING: ServiceHints = ServiceHints(BTreeMap::new());
         Overview { zones: &self.zones, service: self.services.get(service).unwrap_or(&NOTHING) }
     }
 
-    /// Keeps what a reconcile came to.
+    /// Stores the hints that a reconcile returned.
     pub fn set_hints(&mut self, service: &str, hints: ServiceHints) {
         if hints.0.is_empty() {
             self.services.remove(service);
@@ -85,12 +85,12 @@ impl TopologyCache {
         }
     }
 
-    /// Forgets a Service.
+    /// Removes a Service.
     pub fn remove(&mut self, service: &str) {
         self.services.remove(service);
     }
 
-    /// The Services whose hints no longer fit the zones.
+    /// The Services whose hints would overload a zone with its current capacity.
     pub fn overloaded(&self) -> impl Iterator<Item = &str> {
         let overloaded = self.services.iter().filter(|(_, hints)| hints.is_overloaded(&self.zones));
         overloaded.map(|(service, _)| service.as_str())

@@ -12,9 +12,9 @@ pub(crate) type Counts = BTreeMap<String, usize>;
 /// Each zone's share of the capacity.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Zones {
-    /// Not known: some node has no zone or no capacity, or there are fewer than two zones.
+    /// Unknown: a node has no zone or no capacity, or there are fewer than two zones.
     Unknown,
-    /// The shares, which add up to 1. Empty before the first look at the nodes.
+    /// The shares, which add up to 1. Empty until nodes are set.
     Shares(BTreeMap<String, f64>),
 }
 
@@ -25,12 +25,12 @@ impl Default for Zones {
 }
 
 impl Zones {
-    /// The shares that `nodes` make.
+    /// Computes the shares from Nodes.
     pub fn of<'a>(nodes: impl IntoIterator<Item = &'a Node>) -> Self {
         Self::of_capacities(nodes.into_iter().filter_map(Capacity::of))
     }
 
-    /// The shares that nodes make which count.
+    /// Computes the shares from the capacities of nodes.
     pub fn of_capacities<'a>(nodes: impl IntoIterator<Item = Capacity<'a>>) -> Self {
         let mut capacity: BTreeMap<String, i64> = BTreeMap::new();
         for node in nodes {
@@ -50,17 +50,17 @@ impl Zones {
     }
 }
 
-/// What a node adds to its zone.
+/// Capacity that a node adds to its zone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capacity<'a> {
     /// The zone.
     pub zone: Option<&'a str>,
-    /// Thousandths of a CPU, more than zero.
+    /// CPU in thousandths, more than zero.
     pub cpu: Option<i64>,
 }
 
 impl<'a> Capacity<'a> {
-    /// That of a Node. Control planes and nodes that are not ready do not count.
+    /// Capacity of a Node; `None` for control planes and nodes that are not ready.
     pub fn of(node: &'a Node) -> Option<Self> {
         (is_worker(node) && is_ready(node)).then(|| Self { zone: zone(node), cpu: cpu(node) })
     }
@@ -83,13 +83,13 @@ fn zone(node: &Node) -> Option<&str> {
     (!zone.is_empty()).then_some(zone)
 }
 
-/// Thousandths of a CPU, rounded up; none if there is no CPU at all.
+/// Allocatable CPU of a node in thousandths, rounded up; `None` if it is absent or zero.
 fn cpu(node: &Node) -> Option<i64> {
     let quantity = node.status.as_ref()?.allocatable.as_ref()?.get("cpu")?;
     thousandths(&quantity.0).filter(|cpu| *cpu > 0)
 }
 
-/// Reads a quantity: digits with an optional point, and a suffix that scales them.
+/// Parses a Kubernetes quantity: digits with an optional decimal point, and a suffix that scales them.
 fn thousandths(quantity: &str) -> Option<i64> {
     let split = quantity.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(quantity.len());
     let (digits, suffix) = quantity.split_at(split);

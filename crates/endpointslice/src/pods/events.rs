@@ -1,4 +1,4 @@
-//! What a pod's event means for the Services around it.
+//! The Services that a change of a pod affects.
 
 use std::collections::BTreeMap;
 
@@ -8,16 +8,16 @@ use super::PodView;
 
 type Labels = BTreeMap<String, String>;
 
-/// What differs between two versions of a pod, as far as endpoints go.
+/// Differences between two versions of a pod that affect endpoints.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PodChange {
-    /// Its endpoint may differ.
+    /// Its endpoint may have changed.
     pub endpoint: bool,
-    /// Other Services may select it, or give it another host name.
+    /// Labels or host name changed: other Services may select it.
     pub membership: bool,
 }
 
-/// What differs between two versions of a pod.
+/// Compares two versions of a pod.
 pub fn change_of(old: &Pod, new: &Pod) -> PodChange {
     let name =
         |pod: &Pod| pod.spec.as_ref().map(|spec| (spec.hostname.clone(), spec.subdomain.clone()));
@@ -29,7 +29,7 @@ pub fn change_of(old: &Pod, new: &Pod) -> PodChange {
     }
 }
 
-/// Which of the Services of its namespace a pod's event dirties: `old` is absent for an added pod, `new` for a deleted
+/// The Services of its namespace that a change of a pod affects. `old` is absent for an added pod, `new` for a deleted
 /// one.
 pub fn affected_services<'a>(
     old: Option<&Pod>,

@@ -1,11 +1,12 @@
-//! On which number a pod serves a port of a Service.
+//! Resolution of a Service port to a port number of a pod.
 
 use k8s_openapi::api::core::v1::ServicePort;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use super::PodView;
 
-/// The number itself, or that of the pod's port of this name and the Service port's protocol.
+/// The number on which a pod serves a port of a Service: the target port itself, or the number of the pod's port with
+/// that name and the Service port's protocol.
 pub fn find_port(pod: &impl PodView, port: &ServicePort) -> Option<i32> {
     match port.target_port.as_ref() {
         Some(IntOrString::Int(number)) => Some(*number),

@@ -152,7 +152,7 @@ fn application_protocols_are_kept() {
 
 /// EPS-78: what of a pod matters to endpoints, and what to who selects it.
 #[test]
-fn changes_of_a_pod_are_told_apart() {
+fn changes_of_a_pod_are_classified() {
     let old = pod(1, true);
     let ips = |ips: &[&str]| json!(ips.iter().map(|ip| json!({"ip": ip})).collect::<Vec<_>>());
     let nothing = PodChange::default();
@@ -177,7 +177,7 @@ fn changes_of_a_pod_are_told_apart() {
 
 /// EPS-74, EPS-77: only labels changed: the Services that select one version; more: those that select either.
 #[test]
-fn events_dirty_the_services_that_select_the_pod() {
+fn changes_affect_the_services_that_select_the_pod() {
     let of = |name: &str| -> Service {
         object(
             json!({"metadata": {"name": name, "namespace": "test"}, "spec": {"selector": {"app": name}}}),

@@ -1,10 +1,11 @@
-//! What is to be known of a pod and of a node, however they are kept.
+//! The properties of pods and nodes that endpoints depend on.
 
 use k8s_openapi::api::core::v1::{Container, Node, Pod};
 
 use crate::names::ZONE;
 
-/// What endpoints need of a pod. A Pod shows it; who watches many of them keeps no more than this.
+/// The properties of a pod that its endpoint depends on. A caller that watches many pods can keep these instead of whole
+/// Pods.
 pub trait PodView {
     /// Its namespace.
     fn namespace(&self) -> &str;
@@ -12,21 +13,21 @@ pub trait PodView {
     fn name(&self) -> &str;
     /// Its uid.
     fn uid(&self) -> &str;
-    /// Whether its deletion was asked for.
+    /// Whether it is being deleted.
     fn is_terminating(&self) -> bool;
-    /// Whether it ran to its end.
+    /// Whether it has succeeded or failed.
     fn is_finished(&self) -> bool;
     /// Whether its condition `Ready` is true.
     fn is_ready(&self) -> bool;
-    /// Whether it has any address, in whichever field.
+    /// Whether `podIP` or `podIPs` is set.
     fn has_address(&self) -> bool;
-    /// Its addresses on the cluster's network, as they are written.
+    /// Its addresses on the cluster network, verbatim.
     fn addresses(&self) -> impl Iterator<Item = &str>;
-    /// The node it is bound to.
+    /// Node that it is bound to.
     fn node_name(&self) -> Option<&str>;
     /// Its host name and subdomain.
     fn host(&self) -> (Option<&str>, Option<&str>);
-    /// The number of its port of this name and protocol: of the first regular container that has it, else of the first
+    /// The number of its port with this name and protocol: of the first regular container that has one, else of the first
     /// sidecar.
     fn named_port(&self, name: &str, protocol: &str) -> Option<i32>;
 }
@@ -88,7 +89,7 @@ impl PodView for Pod {
     }
 }
 
-/// All ports that have a name, with protocol and number, in the order in which they are looked up.
+/// All named ports with protocol and number, in lookup order: regular containers first, then sidecars.
 pub fn named_ports(pod: &Pod) -> impl Iterator<Item = (&str, &str, i32)> {
     let spec = pod.spec.as_ref();
     let sidecars = spec.into_iter().flat_map(|spec| spec.init_containers.iter().flatten());
@@ -100,12 +101,12 @@ pub fn named_ports(pod: &Pod) -> impl Iterator<Item = (&str, &str, i32)> {
     })
 }
 
-/// An init container that keeps running.
+/// Whether an init container is a sidecar, which keeps running.
 fn is_sidecar(container: &Container) -> bool {
     container.restart_policy.as_deref() == Some("Always")
 }
 
-/// What is to be known of a node.
+/// The properties of a node that endpoints depend on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NodeView<'a> {
     /// Its zone.
@@ -113,7 +114,7 @@ pub struct NodeView<'a> {
 }
 
 impl<'a> NodeView<'a> {
-    /// The view of a Node, given its labels.
+    /// The view of a Node.
     pub fn of(node: &'a Node) -> Self {
         let zone = node.metadata.labels.as_ref().and_then(|labels| labels.get(ZONE));
         Self { zone: zone.map(String::as_str).filter(|zone| !zone.is_empty()) }

@@ -1,15 +1,15 @@
-//! The hash by which the original groups and orders ports: FNV-1a of 128 bits over a textual dump.
+//! The hash by which Kubernetes' controller groups and orders ports: 128-bit FNV-1a over a textual dump.
 
 use std::fmt::Write;
 
 use k8s_openapi::api::discovery::v1::EndpointPort;
 
-/// Sorts ports as they stand in slices.
+/// Sorts ports into the order in which slices list them.
 pub(super) fn sort(ports: &mut [EndpointPort]) {
     ports.sort_by_cached_key(element);
 }
 
-/// The hash of a list, whatever its order.
+/// The hash of a list, which does not depend on its order.
 pub(super) fn list(ports: &[EndpointPort]) -> String {
     let mut ports = ports.to_vec();
     sort(&mut ports);

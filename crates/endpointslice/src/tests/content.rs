@@ -54,7 +54,7 @@ fn one_family_gives_one_slice() {
 
 /// EPS-91: one slice for all ports of the Service, in the order of the original.
 #[test]
-fn all_ports_stand_in_one_slice() {
+fn all_ports_are_in_one_slice() {
     let ports = json!([
         {"name": "tcp-example", "protocol": "TCP", "port": 80, "targetPort": 80},
         {"name": "udp-example", "protocol": "UDP", "port": 161, "targetPort": 161},
@@ -78,7 +78,7 @@ fn two_families_give_two_slices() {
 
 /// EPS-5, EPS-6: labels are copied, reserved ones are not.
 #[test]
-fn labels_are_the_services_own_and_three_of_ours() {
+fn labels_are_those_of_the_service_and_three_of_the_controller() {
     let labels = json!({"foo": "bar", "kubernetes.io/service-name": "bad",
         "endpointslice.kubernetes.io/managed-by": "bad", "service.kubernetes.io/headless": "invalid"});
     let mut world = World::new(with(&service(), "/metadata/labels", labels), vec![dual()]);
@@ -137,11 +137,11 @@ fn labels_change_in_either_direction() {
 
 /// EPS-58: the headless label comes and goes with the cluster IP.
 #[test]
-fn proper_labels_follow_the_cluster_ip() {
+fn desired_labels_depend_on_the_cluster_ip() {
     let config = Config::pods();
     for (ip, headless) in [("None", true), ("", true), ("10.0.0.1", false)] {
         let service = with(&service(), "/spec/clusterIP", json!(ip));
-        assert_eq!(labels::proper(&service, &config).contains_key(HEADLESS), headless, "{ip}");
+        assert_eq!(labels::desired(&service, &config).contains_key(HEADLESS), headless, "{ip}");
     }
 }
 

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::fixture::{World, counts, node, pod_on, service, with};
 use crate::{Cause, Hints, TopologyCache};
 
-/// Pods on the nodes of zones a, b and c, as many as said, numbered from `first`.
+/// The given numbers of pods on the nodes of zones a, b and c, numbered from `first`.
 fn spread(first: usize, sizes: [usize; 3]) -> Vec<Pod> {
     let zones = ["node-a", "node-b", "node-c"].into_iter().zip(sizes);
     let nodes = zones.flat_map(|(node, count)| std::iter::repeat_n(node, count));
@@ -54,7 +54,7 @@ fn without_a_cache_there_are_no_hints() {
     assert_eq!(zones(&world).0.len(), 0);
 }
 
-/// EPS-45: endpoints of one zone are shared out, and that is said once.
+/// EPS-45: endpoints of one zone are distributed, with one Event.
 #[test]
 fn endpoints_are_shared_by_capacity() {
     let mut world = world(Some("auto"), &[spread(0, [0, 0, 3])], true);
@@ -77,7 +77,7 @@ fn too_few_endpoints_would_overload_a_zone() {
     );
 }
 
-/// EPS-47, EPS-48: two slices together, if the annotation says so.
+/// EPS-47, EPS-48: two slices together, if the annotation requests hints.
 #[test]
 fn both_slices_are_balanced_together() {
     let parts = [spread(0, [2, 0, 2]), spread(4, [2, 3, 0])];
@@ -90,7 +90,7 @@ fn both_slices_are_balanced_together() {
 
 /// The annotation goes: so do the hints, with an Event.
 #[test]
-fn hints_go_with_the_annotation() {
+fn hints_are_removed_with_the_annotation() {
     let mut world = world(Some("auto"), &[spread(0, [0, 0, 3])], true);
     world.counts();
     world.service.metadata.annotations = None;
@@ -102,7 +102,7 @@ fn hints_go_with_the_annotation() {
 
 /// EPS-102: nodes that have no zone yet refuse hints; when they get one, hints begin.
 #[test]
-fn hints_begin_when_nodes_get_zones() {
+fn hints_are_assigned_once_nodes_have_zones() {
     let mut world = world(Some("auto"), &[spread(0, [2, 2, 0])], true);
     let cause = |world: &mut World| world.run(|outcome| outcome.events[0].cause);
     for (zones, expected) in
@@ -121,7 +121,7 @@ fn hints_begin_when_nodes_get_zones() {
 
 /// The original sends a slice again at every look when one of its endpoints has no zone.
 #[test]
-fn an_endpoint_without_zone_costs_no_writes() {
+fn an_endpoint_without_zone_causes_no_writes() {
     let mut world = world(Some("auto"), &[spread(0, [1, 1, 1])], true);
     world.nodes[0] = node("node-a", None, "1");
     assert_eq!(world.counts(), (0, 1, 0), "the zone goes");

@@ -27,7 +27,7 @@ fn a_placeholder_counts_as_a_slice() {
 
 /// EPS-16: four slices where three would do.
 #[test]
-fn packing_is_compared_with_perfection() {
+fn packing_is_compared_with_the_minimum() {
     let all = pods(300);
     let mut world = World::new(service(), all.clone()).given(&[&all[..74], &all[74..148]]);
     let (measures, _) = world.measured();
@@ -39,7 +39,7 @@ fn packing_is_compared_with_perfection() {
 
 /// EPS-28, EPS-29, EPS-30: what is added and removed, and how many slices change.
 #[test]
-fn endpoints_are_counted_as_they_come_and_go() {
+fn added_and_removed_endpoints_are_counted() {
     let all = pods(20);
     let mut world = World::new(service(), all.clone());
     let (first, counts) = world.measured();

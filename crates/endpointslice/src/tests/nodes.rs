@@ -30,7 +30,7 @@ fn run(world: &mut World) -> (Counts, usize, usize) {
     })
 }
 
-/// EPS-32: the pod is left out, and said to be.
+/// EPS-32: the pod is left out and reported.
 #[test]
 fn a_pod_without_node_is_left_out() {
     let mut world = world(false, false);
@@ -48,7 +48,7 @@ fn a_published_pod_needs_no_node() {
 
 /// EPS-34: its endpoint is removed when its node is gone.
 #[test]
-fn an_endpoint_leaves_with_its_node() {
+fn an_endpoint_is_removed_with_its_node() {
     let mut world = world(false, true);
     assert_eq!(run(&mut world), ((0, 1, 0), 1, 1));
     assert_eq!(world.sizes(), [1]);

@@ -77,7 +77,7 @@ fn another_target_port_recycles_all_slices() {
 
 /// EPS-18, EPS-19: a label is written to all slices, a reserved one to none.
 #[test]
-fn labels_of_the_service_reach_all_slices() {
+fn labels_of_the_service_are_copied_to_all_slices() {
     let mut world = three_slices();
     world.service =
         with(&world.service, "/metadata/labels", json!({"kubernetes.io/service-name": "bad"}));
@@ -183,7 +183,7 @@ fn an_overfull_slice_stays() {
 
 /// An endpoint that stands in two slices stays in the first.
 #[test]
-fn a_double_is_removed_from_the_later_slice() {
+fn a_duplicate_is_removed_from_the_later_slice() {
     let all = pods(4);
     let mut world = World::new(service(), all.clone()).given(&[&all[..3], &all[2..]]);
     assert_eq!(world.counts(), (0, 1, 0));

@@ -17,7 +17,7 @@ fn no_pods_make_a_placeholder() {
 
 /// EPS-10, EPS-11: a placeholder stays; with wrong labels it is written over.
 #[test]
-fn a_placeholder_is_left_alone_while_its_labels_are_right() {
+fn a_placeholder_is_unchanged_while_its_labels_match() {
     let mut world = World::new(service(), Vec::new());
     world.counts();
     assert_eq!(world.counts(), (0, 0, 0));

@@ -19,7 +19,7 @@ fn world(deleted: bool, kept: usize, new: usize) -> World {
 
 /// EPS-39, EPS-40: a Service being deleted gets no new slice.
 #[test]
-fn creates_are_withheld_from_a_service_being_deleted() {
+fn creates_are_skipped_for_a_service_being_deleted() {
     for (deleted, expected, sizes) in [(false, (1, 0, 0), 3), (true, (0, 0, 0), 2)] {
         let mut world = world(deleted, 2, 1);
         assert_eq!(world.counts(), expected);
@@ -29,7 +29,7 @@ fn creates_are_withheld_from_a_service_being_deleted() {
 
 /// EPS-41, EPS-42: a create takes the place of a delete, also then.
 #[test]
-fn a_create_takes_the_place_of_a_delete() {
+fn a_create_replaces_a_delete() {
     for deleted in [false, true] {
         let mut world = world(deleted, 1, 1);
         let names: Vec<_> = world.slices.iter().map(|slice| slice.metadata.name.clone()).collect();
@@ -51,7 +51,7 @@ fn slices_of_a_service_being_deleted_are_deleted() {
 
 /// Creates withheld are still counted as changed.
 #[test]
-fn withheld_creates_are_measured() {
+fn skipped_creates_are_measured() {
     let mut world = world(true, 2, 2);
     let (measures, counts) = world.measured();
     assert_eq!((measures[0].changed, counts), (2, (0, 0, 0)));

@@ -18,7 +18,7 @@ fn service() -> Service {
 
 /// EPS-69: what is known after an update.
 #[test]
-fn an_update_is_remembered_by_service_and_generation() {
+fn an_update_is_stored_by_service_and_generation() {
     let mut tracker = Tracker::default();
     tracker.update(&slice("ns", "svc", "a", 1));
     for (other, has, sync) in [
@@ -31,9 +31,9 @@ fn an_update_is_remembered_by_service_and_generation() {
     }
 }
 
-/// EPS-70, EPS-100: a view is stale while answers to writes say more than it.
+/// EPS-70, EPS-100: a view is stale while responses to writes are newer.
 #[test]
-fn a_view_older_than_the_answers_is_stale() {
+fn a_view_older_than_the_responses_is_stale() {
     let mut tracker = Tracker::default();
     let [one, two] = [slice("ns", "svc", "a", 1), slice("ns", "svc", "a", 2)];
     assert!(!tracker.is_stale(&service(), &[&one]), "nothing known");

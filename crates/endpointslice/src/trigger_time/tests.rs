@@ -53,7 +53,7 @@ fn the_earliest_change_counts() {
 
 /// EPS-73: a Service made again is new; one that changes is not.
 #[test]
-fn only_making_a_service_dates_it() {
+fn only_the_creation_of_a_service_is_a_trigger() {
     let mut watched = Watched::new();
     let pods = [pod("a", 1), pod("b", 2)];
     let changed = with(&service(), "/spec/ports/0/targetPort", json!(81));
@@ -66,7 +66,7 @@ fn only_making_a_service_dates_it() {
 
 /// EPS-86: other Services stay known. The memory of one that failed does not advance.
 #[test]
-fn a_failed_look_is_not_remembered() {
+fn a_failed_reconcile_is_not_stored() {
     let mut watched = Watched::new();
     watched.0.delete_service("test", "other");
     let pods = [pod("a", 1), pod("b", 9)];

@@ -1,34 +1,34 @@
-//! Endpoints of which only the addresses matter, in one piece.
+//! Addresses of endpoints in one allocation.
 
 use fleet_api::Endpoint;
 
-/// After each address of an endpoint but the last.
+/// Separates the addresses of an endpoint.
 const NEXT: char = ' ';
-/// After each endpoint.
+/// Terminates each endpoint.
 const END: char = '\n';
 
-/// Endpoints in their order, in one allocation: a cluster may have many thousands of which nothing is exported. API
-/// servers take no address that holds a blank or the end of a line.
+/// Addresses of endpoints, in their order and in one allocation: a cluster may have many thousands of endpoints that are
+/// not exported. API servers reject addresses with a blank or a line feed, so these separate addresses and endpoints.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EndpointList(Box<str>);
 
 impl EndpointList {
-    /// How many.
+    /// Number of endpoints.
     pub fn len(&self) -> usize {
         self.each().count()
     }
 
-    /// Whether there are none.
+    /// Whether it has no endpoints.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The addresses of all of them.
+    /// Addresses of all endpoints.
     pub fn addresses(&self) -> impl Iterator<Item = &str> {
         self.each().flatten()
     }
 
-    /// As objects of the fleet carry them.
+    /// Returns the endpoints in the form in which exported slices carry them.
     pub fn to_vec(&self) -> Vec<Endpoint> {
         let endpoint = |addresses: Addresses<'_>| Endpoint {
             addresses: addresses.map(str::to_owned).collect(),
@@ -51,7 +51,7 @@ impl PartialEq<[Endpoint]> for EndpointList {
     }
 }
 
-/// A list being made.
+/// Builds an [`EndpointList`].
 #[derive(Debug, Default)]
 pub(super) struct Builder(String);
 
@@ -67,6 +67,7 @@ impl Builder {
         self.0.push(END);
     }
 
+    /// Returns the list without spare capacity.
     pub(super) fn finish(self) -> EndpointList {
         EndpointList(self.0.into())
     }
@@ -97,7 +98,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_goes_in_comes_out(a in endpoints(), b in endpoints()) {
+        fn a_list_holds_what_was_pushed(a in endpoints(), b in endpoints()) {
             let (list, other) = (list(&a), list(&b));
             prop_assert_eq!(list.to_vec(), carried(&a));
             prop_assert_eq!(list.len(), a.len());

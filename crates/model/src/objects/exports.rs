@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use super::Reference;
 
-/// A status of which only the conditions matter.
+/// A status of which only the conditions are read.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub struct ConditionsWire {
     /// Conditions by type.
@@ -34,7 +34,7 @@ wire! {
     }
 }
 
-/// A user's wish to export the Service of the same name.
+/// A user's request to export the Service of the same name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServiceExport {
     /// Metadata.
@@ -43,7 +43,7 @@ pub struct ServiceExport {
     pub conditions: Vec<Condition>,
 }
 
-/// A Service on its way to the hub.
+/// A Service that a member exports to the hub.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InternalServiceExport {
     /// Metadata.
@@ -56,7 +56,7 @@ pub struct InternalServiceExport {
     pub conditions: Vec<Condition>,
 }
 
-/// The ports of Services, as their exporters mostly agree on.
+/// Ports of Services, shared because most exporters of a Service have the same.
 static PORTS: LazyLock<Mutex<Shared<[ServicePort]>>> = LazyLock::new(Mutex::default);
 
 impl Tracked for ServiceExport {
@@ -84,7 +84,7 @@ impl Tracked for InternalServiceExport {
     fn project(wire: InternalServiceExportWire) -> Result<Self, String> {
         let spec = wire.spec.ok_or("spec is missing")?;
         let mut conditions = wire.status.unwrap_or_default().conditions;
-        // Decoding leaves room in it.
+        // Decoding leaves spare capacity in the list.
         conditions.shrink_to_fit();
         let reference = Reference::from(&spec.service_reference);
         Ok(Self {

@@ -1,4 +1,4 @@
-//! ExternalWorkloads, as far as endpoints are made of them.
+//! ExternalWorkloads, as far as endpoints depend on them.
 
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use serde::Deserialize;
 use super::labels::{LabelIndex, Labels};
 use crate::selection::Selectable;
 
-/// Where the zone of a machine is written.
+/// Label with the zone of a machine.
 const ZONE: &str = "topology.kubernetes.io/zone";
 
-/// What is read of the spec. One that was written in the older version lacks what this leaves out.
+/// The part of the spec that is read. All fields that the older API version lacks are left out.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct WorkloadSpecWire {
@@ -30,24 +30,24 @@ wire! {
     }
 }
 
-/// Where a machine serves.
+/// Addresses and ports of a machine outside of the cluster.
 ///
-/// What makes no difference to an endpoint is not in here, a deletion that waits for a finalizer for
-/// example: until the object is gone, its condition alone says whether the machine takes traffic.
+/// Fields that do not affect endpoints are left out. One of them is the deletion timestamp: until the object is gone,
+/// only its condition decides whether the machine takes traffic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExternalWorkload {
-    /// What Services select it by.
+    /// Labels, by which Services select it.
     pub labels: Labels,
-    /// Whether it takes traffic.
+    /// Whether its condition `Ready` is true.
     pub ready: bool,
-    /// Its addresses, as they are written.
+    /// Addresses, verbatim.
     pub ips: Vec<String>,
-    /// On which ports it serves.
+    /// Ports on which it serves.
     pub ports: Vec<WorkloadPort>,
 }
 
 impl ExternalWorkload {
-    /// The zone it is in, which may be empty.
+    /// Zone of the machine, which may be empty.
     pub fn zone(&self) -> Option<&str> {
         self.labels.get(ZONE).map(AsRef::as_ref)
     }
@@ -81,7 +81,7 @@ impl Tracked for ExternalWorkload {
     }
 }
 
-/// One entry that says so is enough, whatever others say.
+/// Whether any condition `Ready` is true, even if another one is not.
 fn is_ready(status: &ExternalWorkloadStatus) -> bool {
     let is = |field: &Option<String>, text: &str| field.as_deref() == Some(text);
     let mut conditions = status.conditions.iter();
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_in_the_older_version_is_read() {
+    fn objects_of_the_older_api_version_are_read() {
         let spec = json!({ "ports": [{ "port": 80 }], "workloadIPs": [{ "ip": "192.0.2.1" }, {}] });
         let read = project(&spec, &json!(null));
         assert_eq!(read.ips, ["192.0.2.1"]);

@@ -36,7 +36,7 @@ wire! {
     }
 }
 
-/// A user's wish to import a Service of the fleet.
+/// A user's request to import a Service of the fleet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MultiClusterService {
     /// Metadata.
@@ -54,7 +54,7 @@ pub struct MultiClusterService {
 pub struct ServiceImport {
     /// Metadata.
     pub meta: Meta,
-    /// What was resolved; empty where nothing is.
+    /// The resolved Service; empty while it is not resolved.
     pub status: Arc<ServiceImportStatus>,
 }
 
@@ -63,18 +63,18 @@ pub struct ServiceImport {
 pub struct InternalServiceImport {
     /// Metadata.
     pub meta: Meta,
-    /// The object on the member that asks, named like the Service.
+    /// The importing object on the member, which has the name of the Service.
     pub reference: Reference,
-    /// The grant; empty where there is none.
+    /// The granted Service; empty while the import is not granted.
     pub status: Arc<ServiceImportStatus>,
 }
 
-/// What Services are resolved to, and what importers were granted: the same.
+/// Statuses of resolved Services, shared with those that importers were granted, which are equal.
 static STATUSES: LazyLock<Mutex<Shared<ServiceImportStatus>>> = LazyLock::new(Mutex::default);
 
-/// The status, in one allocation with whatever has the same.
+/// Returns the status in one allocation with all equal ones.
 fn share(mut status: ServiceImportStatus) -> Arc<ServiceImportStatus> {
-    // Decoding leaves room in them.
+    // Decoding leaves spare capacity in the lists.
     status.ports.shrink_to_fit();
     status.clusters.shrink_to_fit();
     let ports: Vec<_> = status.ports.iter().map(|port| (port.name.clone(), port.port)).collect();
@@ -149,7 +149,7 @@ impl Tracked for InternalServiceImport {
         })
     }
 
-    /// By the Service it asks for.
+    /// By the Service it requests.
     fn index(&self, _: &ObjectName) -> Vec<ObjectName> {
         self.reference.object().cloned().into_iter().collect()
     }

@@ -1,4 +1,4 @@
-//! Leases of others: whether somebody is at work.
+//! Leases of other controllers: whether one is running.
 
 use fleet_accumulator::{Tracked, wire};
 use fleet_api::{ObjectName, ResourceKind, kinds};

@@ -1,4 +1,4 @@
-//! EndpointSlices that the agent makes out of what Services select, whole.
+//! Complete EndpointSlices, for those that the member agent manages.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use fleet_api::{ObjectName, ResourceKind, kinds, labels};
 use k8s_openapi::api::discovery::v1::{Endpoint, EndpointPort, EndpointSlice};
 
 wire! {
-    /// An EndpointSlice on the wire, with all of it.
+    /// An EndpointSlice on the wire, with all fields.
     pub struct ManagedSliceWire as EndpointSlice {
         address_type: String,
         endpoints: Option<Vec<Endpoint>>,
@@ -15,17 +15,17 @@ wire! {
     }
 }
 
-/// An EndpointSlice as a reconciler looks at it: everything but its version.
+/// An EndpointSlice with all fields but the resource version, for the few slices that the member agent itself manages.
 ///
-/// Beside [`EndpointSlice`](super::EndpointSlice), which holds the little that exporting
-/// and importing need of every slice of the cluster, for the few that the agent itself manages.
+/// [`EndpointSlice`](super::EndpointSlice) holds the few fields that exporting and importing need of every slice of the
+/// cluster.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ManagedSlice {
     /// The slice, without resource version.
     pub slice: EndpointSlice,
 }
 
-/// By who manages a slice and by the Service that it backs.
+/// Index key: the manager of a slice, and the Service that it backs.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ManagedIndex {
     /// Name of the manager.
@@ -35,7 +35,7 @@ pub struct ManagedIndex {
 }
 
 impl ManagedSlice {
-    /// Who manages it, and which Service of `namespace` it backs.
+    /// Its manager, and the Service of `namespace` that it backs.
     pub fn managed(&self, namespace: &Arc<str>) -> Option<ManagedIndex> {
         let labels = self.slice.metadata.labels.as_ref()?;
         let label = |key: &str| labels.get(key).map(String::as_str);
@@ -44,7 +44,7 @@ impl ManagedSlice {
         Some(ManagedIndex { manager: manager.into(), service })
     }
 
-    /// Whether its deletion was asked for.
+    /// Whether it is being deleted.
     pub fn is_terminating(&self) -> bool {
         self.slice.metadata.deletion_timestamp.is_some()
     }

@@ -10,10 +10,10 @@ wire! {
     pub struct MemberClusterWire as metadata of membership::MemberCluster {}
 }
 
-/// Whether a cluster is to be a member.
+/// A `MemberCluster`, which exists as long as the cluster is to be a member.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemberCluster {
-    /// When an administrator asked for it to go.
+    /// When an administrator deleted it.
     pub deleted: Option<Timestamp>,
 }
 

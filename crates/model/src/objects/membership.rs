@@ -1,4 +1,4 @@
-//! `InternalMemberCluster`, as networking agents read it.
+//! `InternalMemberCluster`, as far as networking agents use it.
 
 use fleet_accumulator::{Meta, Tracked, wire};
 use fleet_api::membership::{AgentStatus, AgentType, ClusterState};
@@ -6,24 +6,24 @@ use fleet_api::{ObjectName, ResourceKind, kinds};
 use serde::Deserialize;
 use serde_json::Value;
 
-/// The agent types of the original that one networking agent stands for: it reports as both.
+/// The agent types under which one networking agent reports: those of the two Go agents that it replaces.
 pub const NETWORKING_AGENTS: [AgentType; 2] =
     [AgentType::MultiClusterServiceAgent, AgentType::ServiceExportImportAgent];
 
-/// Seconds between heartbeats where the hub asks for none.
+/// Seconds between heartbeats if the hub requests no period.
 const DEFAULT_PERIOD: i64 = 60;
-/// Most seconds between heartbeats that the hub can ask for.
+/// Maximum seconds between heartbeats.
 const LONGEST_PERIOD: i64 = 600;
 
-/// What the hub wants.
+/// The state and the heartbeat period that the hub requests.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct WishWire {
+pub struct MembershipSpecWire {
     state: ClusterState,
     heartbeat_period_seconds: i64,
 }
 
-/// What the agents report. Entries of others are not looked into, whatever they hold.
+/// Reports of the member's agents. Reports of other than networking agents are not decoded.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ReportsWire {
@@ -33,19 +33,19 @@ pub struct ReportsWire {
 wire! {
     /// An `InternalMemberCluster` on the wire.
     pub struct InternalMemberClusterWire as fleet_api::membership::InternalMemberCluster {
-        spec: Option<WishWire>,
+        spec: Option<MembershipSpecWire>,
         status: Option<ReportsWire>,
     }
 }
 
-/// What the hub wants of a member, and what its networking agents have reported.
+/// The state that the hub requests of a member, and the reports of its networking agents.
 ///
-/// Reports of other agents are left out, so that their heartbeats are no change.
+/// Reports of other agents are left out, so that their heartbeats change nothing here.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InternalMemberCluster {
     /// Metadata.
     pub meta: Meta,
-    /// Whether the member is to be in the fleet.
+    /// Whether the member is to join or to leave the fleet.
     pub state: ClusterState,
     /// Seconds between heartbeats, 1 to 600.
     pub heartbeat_seconds: i64,
@@ -88,7 +88,7 @@ impl Tracked for InternalMemberCluster {
     type Index = ();
 
     fn project(wire: InternalMemberClusterWire) -> Result<Self, String> {
-        let wish = wire.spec.ok_or("spec is missing")?;
+        let spec = wire.spec.ok_or("spec is missing")?;
         let list = match &wire.status {
             None => ReportList::NoStatus,
             Some(ReportsWire { agent_status: None }) => ReportList::NoList,
@@ -97,8 +97,8 @@ impl Tracked for InternalMemberCluster {
         let entries = wire.status.and_then(|status| status.agent_status).unwrap_or_default();
         Ok(Self {
             meta: Meta::from_object(&wire.metadata),
-            state: wish.state,
-            heartbeat_seconds: period(wish.heartbeat_period_seconds),
+            state: spec.state,
+            heartbeat_seconds: period(spec.heartbeat_period_seconds),
             list,
             reports: entries.into_iter().enumerate().filter_map(report).collect(),
         })
@@ -109,12 +109,12 @@ impl Tracked for InternalMemberCluster {
     }
 }
 
-/// A period that no timer has to fear.
+/// Limits the requested period to what timers can take.
 fn period(seconds: i64) -> i64 {
     if seconds < 1 { DEFAULT_PERIOD } else { seconds.min(LONGEST_PERIOD) }
 }
 
-/// One of ours that cannot be read counts as empty, and is written anew.
+/// Decodes the report of a networking agent. An unreadable one counts as empty and is written again.
 fn report((at, entry): (usize, Value)) -> Option<Report> {
     let type_ = AgentType::deserialize(&entry["type"]).ok()?;
     if !NETWORKING_AGENTS.contains(&type_) {
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn others_reports_are_not_looked_into_and_ours_are_found() {
+    fn only_reports_of_networking_agents_are_decoded() {
         let status = |beat: &str| {
             json!({ "agentStatus": [
                 { "type": "MemberAgent", "lastReceivedHeartbeat": beat },
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn the_period_is_kept_within_bounds() {
+    fn the_heartbeat_period_is_limited() {
         for (asked, period) in [(json!(null), 60), (json!(0), 60), (json!(-5), 60), (json!(7), 7)] {
             let spec = match asked {
                 Value::Null => json!({ "state": "Join" }),

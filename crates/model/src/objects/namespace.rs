@@ -9,7 +9,7 @@ wire! {
     pub struct NamespaceWire as metadata of core::Namespace {}
 }
 
-/// Whether a namespace is there and can take new objects.
+/// A Namespace, and whether it accepts new objects.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Namespace {
     /// Whether it is being deleted.

@@ -1,4 +1,4 @@
-//! Nodes, as far as endpoints and their hints depend on them.
+//! Nodes, as far as endpoints and topology hints depend on them.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use k8s_openapi::api::core::v1::{self as core, NodeCondition, NodeStatus};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use serde::Deserialize;
 
-/// What is read of the status.
+/// The part of the status that is read.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct NodeStatusWire {
@@ -24,7 +24,7 @@ wire! {
     }
 }
 
-/// Where a node is and what it can carry. Its heartbeats change nothing here.
+/// Zone and capacity of a Node. Heartbeats of the node change nothing here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
     /// Its zone.
@@ -36,7 +36,7 @@ pub struct Node {
 }
 
 impl Node {
-    /// What it adds to its zone.
+    /// Capacity that it adds to its zone; `None` for control planes and nodes that are not ready.
     pub fn capacity(&self) -> Option<Capacity<'_>> {
         self.counts.then_some(Capacity { zone: self.zone.as_deref(), cpu: self.cpu })
     }
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_that_is_not_ready_or_is_the_control_plane_has_a_zone_and_no_capacity() {
+    fn control_planes_and_unready_nodes_have_a_zone_but_no_capacity() {
         let zone = json!({ "topology.kubernetes.io/zone": "a" });
         let worker = node("True", &zone);
         let capacity = Capacity { zone: Some("a"), cpu: Some(1500) };

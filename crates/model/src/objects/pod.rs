@@ -1,4 +1,4 @@
-//! Pods, as far as endpoints are made of them.
+//! Pods, as far as endpoints depend on them.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use serde::Deserialize;
 use super::labels::{LabelIndex, Labels};
 use crate::selection::Selectable;
 
-/// What is read of the spec.
+/// The part of the spec that is read.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct PodSpecWire {
@@ -26,7 +26,7 @@ pub struct PodSpecWire {
     init_containers: Option<Vec<ContainerWire>>,
 }
 
-/// What is read of a container.
+/// The part of a container that is read.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct ContainerWire {
@@ -34,7 +34,7 @@ struct ContainerWire {
     restart_policy: Option<String>,
 }
 
-/// What is read of the status.
+/// The part of the status that is read.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct PodStatusWire {
@@ -54,7 +54,7 @@ wire! {
     }
 }
 
-/// A port of a container that has a name.
+/// A named port of a container.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamedPort {
     /// Its name.
@@ -65,30 +65,30 @@ pub struct NamedPort {
     pub number: i32,
 }
 
-/// What an endpoint is made of.
+/// The content of a Pod that endpoints are built from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pod {
-    /// What Services select it by.
+    /// Labels, by which Services select it.
     pub labels: Labels,
-    /// Whether its deletion was asked for.
+    /// Whether it is being deleted.
     pub terminating: bool,
-    /// Whether it can be an endpoint: it has an address in some field, and has not run to its end.
+    /// Whether it can be an endpoint: it has an address and has neither succeeded nor failed.
     pub usable: bool,
     /// Whether its condition `Ready` is true.
     pub ready: bool,
-    /// Since when that condition is what it is.
+    /// Transition time of that condition.
     pub ready_since: Option<Timestamp>,
-    /// Its addresses on the cluster's network, as they are written.
+    /// Addresses on the cluster network, verbatim.
     pub addresses: Box<[Box<str>]>,
-    /// The node it is bound to.
+    /// Node that it is bound to.
     pub node: Option<Arc<str>>,
     /// Its host name.
     pub hostname: Option<Box<str>>,
     /// Its subdomain.
     pub subdomain: Option<Box<str>>,
-    /// Its ports that have a name, in the order in which they are looked up.
+    /// Named ports, in lookup order.
     pub ports: Box<[NamedPort]>,
-    /// What is written about its networks, as it is written.
+    /// The network status annotation, verbatim.
     pub networks: Option<Box<str>>,
 }
 
@@ -170,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_endpoints_need_is_kept() {
+    fn a_pod_keeps_the_fields_that_endpoints_need() {
         let pod = json!({
             "metadata": {
                 "name": "web-0", "namespace": "team", "labels": { "app": "web" },

@@ -6,32 +6,32 @@ use fleet_accumulator::{Object, Uid, shared_name, shared_text};
 use fleet_api::{ExportedObjectReference, ObjectName};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
-/// The object of a member cluster that something on the hub stands for; see [`ExportedObjectReference`].
+/// A reference from an object on the hub to the member's object that it represents; see [`ExportedObjectReference`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reference {
     /// Name of the member cluster.
     pub cluster_id: Arc<str>,
-    /// Incarnation of the object.
+    /// Uid of the object.
     pub uid: Uid,
     /// When, by the exporting member's clock, this generation was first seen.
     pub exported_since: Option<Time>,
-    /// The text that says which object it is, where the rest contradicts it.
+    /// Name of the object; the text of `namespacedName` where the other fields contradict it.
     object: Result<ObjectName, Box<str>>,
 }
 
 impl Reference {
-    /// The object referred to; `None` if what is said of it does not agree.
+    /// The object referred to; `None` if namespace, name and `namespacedName` contradict each other.
     pub fn object(&self) -> Option<&ObjectName> {
         self.object.as_ref().ok()
     }
 
-    /// What it says of which object it is, true or not.
+    /// `namespacedName` as it is written, even if other fields contradict it.
     pub fn namespaced_name(&self) -> String {
         self.object.as_ref().map_or_else(ToString::to_string, ToString::to_string)
     }
 
-    /// Whether it names `object` of this cluster, as [`reference::refers`](crate::reference::refers) tells of what is
-    /// not kept in this form.
+    /// Whether it names `object` of this cluster, as [`reference::refers`](crate::reference::refers) does for
+    /// references on the wire.
     pub fn refers<T>(&self, cluster: &str, object: &Object<T>) -> bool {
         *self.cluster_id == *cluster
             && self.uid == object.uid

@@ -16,22 +16,22 @@ wire! {
     }
 }
 
-/// What exporting, importing and making its slices need of a Service.
+/// The content of a Service that exporting, importing and building its slices need.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Service {
     /// Metadata.
     pub meta: Meta,
     /// `spec.type`, `ClusterIP` where the server left it out.
     pub service_type: String,
-    /// `spec.clusterIP`, as it is written.
+    /// `spec.clusterIP`, verbatim.
     pub cluster_ip: Option<String>,
     /// `spec.ipFamilies`.
     pub ip_families: Vec<String>,
-    /// What it selects; nothing if empty.
+    /// Selector; an empty one selects nothing.
     pub selector: Labels,
-    /// Whether endpoints count as ready that are not.
+    /// `spec.publishNotReadyAddresses`.
     pub publish_not_ready: bool,
-    /// Which endpoints clients should prefer.
+    /// `spec.trafficDistribution`.
     pub traffic_distribution: Option<String>,
     /// Ports in their order, without node ports.
     pub ports: Vec<ServicePort>,
@@ -39,10 +39,10 @@ pub struct Service {
     pub load_balancer: LoadBalancerStatus,
 }
 
-/// How a Service is found.
+/// Index keys of a Service.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ServiceIndex {
-    /// By the MultiClusterService that its labels point back to.
+    /// By the MultiClusterService that its labels name.
     DerivedFor(ObjectName),
     /// By the Service of the fleet that its annotation names.
     Imports(ObjectName),
@@ -56,7 +56,7 @@ impl Service {
         self.cluster_ip.as_deref() == Some("None")
     }
 
-    /// The MultiClusterService that the labels point back to.
+    /// The MultiClusterService that its labels name, for a derived Service.
     pub fn derived_for(&self) -> Option<ObjectName> {
         let namespace = self.meta.label(labels::MULTI_CLUSTER_SERVICE_NAMESPACE)?;
         let name = self.meta.label(labels::MULTI_CLUSTER_SERVICE_NAME)?;
@@ -64,7 +64,7 @@ impl Service {
         named.then(|| ObjectName::new(namespace, name))
     }
 
-    /// The Service of the fleet that the annotation names.
+    /// The Service of the fleet that its annotation names, for a derived Service.
     pub fn imports(&self) -> Option<ObjectName> {
         ObjectName::parse(self.meta.annotation(annotations::FLEET_SERVICE)?)
     }

@@ -22,17 +22,17 @@ wire! {
     }
 }
 
-/// Endpoints by what they are good for. Each is decoded by itself: on the wire one is ten times as large as what is kept
-/// of it, and a page of a list holds thousands.
+/// Endpoints by the traffic they take. Each is decoded separately: an endpoint on the wire is ten times as large as
+/// what is kept of it, and a page of a list holds thousands.
 #[derive(Clone, Debug, Default)]
 pub struct SortedEndpoints {
     ready: EndpointList,
     draining: EndpointList,
-    /// Whether anything is not as [`imported_endpoints`] writes it.
-    odd: bool,
+    /// Whether any endpoint differs from what [`imported_endpoints`] writes.
+    foreign: bool,
 }
 
-/// What both exporting and importing need of an EndpointSlice.
+/// The content of an EndpointSlice that exporting and importing need.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EndpointSlice {
     /// Metadata.
@@ -41,7 +41,7 @@ pub struct EndpointSlice {
     pub address_type: AddressType,
     /// The ready endpoints (`ready` true or absent), addresses only, in their order.
     pub ready: EndpointList,
-    /// The endpoints that are being terminated and still serve, likewise.
+    /// The terminating endpoints that still serve, addresses only, in their order.
     pub draining: EndpointList,
     /// Whether the endpoints are those two lists and nothing else, as [`imported_endpoints`] writes
     /// them.
@@ -50,10 +50,10 @@ pub struct EndpointSlice {
     pub ports: Arc<Vec<EndpointPort>>,
 }
 
-/// The ports of slices: many Services have the same.
+/// Ports of slices, shared because many Services have the same.
 static PORTS: LazyLock<Mutex<Shared<Vec<EndpointPort>>>> = LazyLock::new(Mutex::default);
 
-/// How an EndpointSlice is found.
+/// Index keys of an EndpointSlice.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SliceIndex {
     /// By the Service of its own cluster that it backs.
@@ -74,7 +74,7 @@ impl EndpointSlice {
         ObjectName::parse(self.meta.annotation(annotations::FLEET_SERVICE)?)
     }
 
-    /// Whether an importing agent, ours or a Go one, made it.
+    /// Whether a member agent, this one or the Go one, imported it.
     pub fn is_imported(&self) -> bool {
         self.meta.label(labels::MANAGED_BY) == Some(labels::MANAGED_BY_IMPORT)
             || self.imported_for().is_some()
@@ -87,14 +87,14 @@ impl Tracked for EndpointSlice {
     type Index = SliceIndex;
 
     fn project(wire: EndpointSliceWire) -> Result<Self, String> {
-        let SortedEndpoints { ready, draining, odd } = wire.endpoints;
+        let SortedEndpoints { ready, draining, foreign } = wire.endpoints;
         let ports = wire.ports.unwrap_or_default().iter().map(EndpointPort::from).collect();
         Ok(Self {
             meta: Meta::from_object(&wire.metadata),
             address_type: AddressType::from(wire.address_type.as_str()),
             ready,
             draining,
-            plain: !odd,
+            plain: !foreign,
             ports: PORTS.lock().share(ports),
         })
     }
@@ -122,10 +122,10 @@ impl<'de> Visitor<'de> for EndpointsVisitor {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut endpoints: A) -> Result<SortedEndpoints, A::Error> {
         let (mut ready, mut draining) = (Builder::default(), Builder::default());
-        let (mut odd, mut last) = (false, State::Ready);
+        let (mut foreign, mut last) = (false, State::Ready);
         while let Some(endpoint) = endpoints.next_element::<discovery::Endpoint>()? {
             let state = State::of(&endpoint);
-            odd |= !is_plain(&endpoint) || state < last;
+            foreign |= !is_plain(&endpoint) || state < last;
             last = state;
             match state {
                 State::Ready => ready.push(&endpoint.addresses),
@@ -133,19 +133,19 @@ impl<'de> Visitor<'de> for EndpointsVisitor {
                 State::Out => {}
             }
         }
-        Ok(SortedEndpoints { ready: ready.finish(), draining: draining.finish(), odd })
+        Ok(SortedEndpoints { ready: ready.finish(), draining: draining.finish(), foreign })
     }
 }
 
-/// What an endpoint is good for, in the order in which imported slices list them.
+/// The traffic that an endpoint takes, in the order in which imported slices list endpoints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum State {
-    /// Takes traffic. An unset `ready` means so (EndpointSlice API).
+    /// Takes traffic. An unset `ready` counts as true (EndpointSlice API).
     Ready,
-    /// Takes traffic if nothing ready is left. Unset, `serving` means what `ready` says and
-    /// `terminating` means no: only an endpoint that says both is draining.
+    /// Takes traffic if no ready endpoint is left. An unset `serving` has the value of `ready`, an unset `terminating`
+    /// counts as false: only an endpoint with both set to true is draining.
     Draining,
-    /// Takes none.
+    /// Takes no traffic.
     Out,
 }
 
@@ -167,7 +167,7 @@ fn draining() -> EndpointConditions {
     EndpointConditions { ready, serving, terminating }
 }
 
-/// Endpoints of an imported slice: ready ones carry no conditions, as the Go agents write them.
+/// Builds the endpoints of an imported slice. Ready ones carry no conditions, as the Go agents write them.
 pub fn imported_endpoints(ready: &[Endpoint], draining: &[Endpoint]) -> Vec<discovery::Endpoint> {
     let endpoint = |endpoint: &Endpoint, conditions| discovery::Endpoint {
         addresses: endpoint.addresses.clone(),
@@ -179,8 +179,7 @@ pub fn imported_endpoints(ready: &[Endpoint], draining: &[Endpoint]) -> Vec<disc
     ready.chain(draining).collect()
 }
 
-/// Whether an endpoint is one that [`imported_endpoints`] could have written. The server fills in
-/// empty conditions.
+/// Whether [`imported_endpoints`] could have written the endpoint. API servers fill in empty conditions.
 fn is_plain(endpoint: &discovery::Endpoint) -> bool {
     let discovery::Endpoint {
         addresses: _,
@@ -243,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn what_we_write_is_plain_and_nothing_else_is() {
+    fn only_endpoints_as_imported_slices_list_them_are_plain() {
         let endpoint = |last: &str| Endpoint { addresses: vec![format!("10.0.0.{last}")] };
         let written = imported_endpoints(&[endpoint("1"), endpoint("2")], &[endpoint("3")]);
         let written = serde_json::to_value(written).unwrap();

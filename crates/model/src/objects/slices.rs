@@ -22,7 +22,7 @@ wire! {
     }
 }
 
-/// A slice on its way to the hub.
+/// A slice that a member exports to the hub.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EndpointSliceExport {
     /// Metadata.
@@ -31,7 +31,7 @@ pub struct EndpointSliceExport {
     pub spec: Arc<ExportedSliceSpec>,
 }
 
-/// A slice on its way to an importer.
+/// A slice that the hub hands to an importer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EndpointSliceImport {
     /// Metadata.
@@ -40,15 +40,15 @@ pub struct EndpointSliceImport {
     pub spec: Arc<ExportedSliceSpec>,
 }
 
-/// The content of exported slices and of their copies.
+/// Contents of exported slices, shared with their copies.
 static CONTENTS: LazyLock<Mutex<Shared<ExportedSliceSpec>>> = LazyLock::new(Mutex::default);
 
-/// The content, in one allocation with that of whatever copy has the same.
+/// Returns the content in one allocation with all equal copies.
 fn share(mut spec: ExportedSliceSpec) -> Arc<ExportedSliceSpec> {
     let reference = &spec.endpoint_slice_reference;
-    // A uid is one of its cluster; another may have the same.
+    // Uids are unique within a cluster, not across clusters.
     let key = (reference.cluster_id.clone(), reference.uid.clone(), reference.generation);
-    // Decoding leaves room in them.
+    // Decoding leaves spare capacity in the lists.
     for list in [&mut spec.endpoints, &mut spec.draining_endpoints] {
         for endpoint in list.iter_mut() {
             endpoint.addresses.shrink_to_fit();
@@ -59,8 +59,7 @@ fn share(mut spec: ExportedSliceSpec) -> Arc<ExportedSliceSpec> {
     CONTENTS.lock().get(&key, spec)
 }
 
-/// Index of all slices of one name, in whatever namespace. It names no namespace, as every Service
-/// does.
+/// Index of all slices of one name in all namespaces. It has an empty namespace, which no Service has.
 pub fn named(name: &Arc<str>) -> ObjectName {
     ObjectName::cluster(Arc::clone(name))
 }
@@ -85,7 +84,7 @@ macro_rules! tracked_slice {
         }
 
         impl $object {
-            /// The trace of the write that made it what it is.
+            /// Trace of the write that led to its current content.
             pub fn trace_context(&self) -> Option<TraceContext> {
                 TraceContext::parse(self.meta.annotation(annotations::TRACEPARENT)?)
             }
