@@ -41,7 +41,7 @@ lint: ## Check format, lints, generated files, dependencies, scripts; changes no
 
 # All targets first: the scenario tests start the agents' programs, which `cargo test` alone does not always build.
 # With the tests among them the features are the tests' own, so the commands after it compile nothing again.
-# Two lanes: where one waits for servers, the other has the processor. Each tells at its end.
+# Two lanes: where one waits for servers, the other has the processor. Each reports at its end.
 test: ## Run all tests, unit to scenario, the latter on real control planes
 	@.ci/need rust control-plane endpointslice-oracle otlp-receiver helm kubectl
 	$(CARGO) build --workspace --all-targets --locked

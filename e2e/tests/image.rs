@@ -1,7 +1,7 @@
 //! The images that `make image` made: what is in them, and both agents at work from their unpacked layers, with nothing of
 //! this machine around them.
 //!
-//! Says that it was skipped where there are no images, unless `FLEET_IMAGES` names their folder.
+//! Reports that it was skipped where there are no images, unless `FLEET_IMAGES` names their folder.
 
 #![allow(
     clippy::unwrap_used,

@@ -76,7 +76,7 @@ async fn story(testbed: &Testbed) -> Result<()> {
     Ok(())
 }
 
-/// As if the agent had never been told of a receiver.
+/// As if the agent had never had a receiver.
 async fn switch_off(agents: &mut Agents, agent: Agent) -> Result<()> {
     agents.set_variable(agent, ENDPOINT, "")?;
     agents.restart(agent).await
@@ -173,7 +173,7 @@ fn is_carried(stages: &[Span], carried: &Contexts) -> Result<()> {
     Ok(())
 }
 
-/// What the slices say that are on their way, by kind and namespace of the hub.
+/// What the slices contain that are on their way, by kind and namespace of the hub.
 type Contexts = BTreeMap<(&'static str, String), Option<String>>;
 
 async fn contexts(testbed: &Testbed) -> Result<Contexts> {

@@ -130,7 +130,7 @@ async fn ask_to_join(client: &Client, name: &str, dry_run: bool) -> Result<()> {
     Ok(())
 }
 
-/// Tells a member to join or to leave.
+/// Sets a member's state: join or leave.
 pub(crate) async fn set_state(client: &Client, name: &str, state: &str) -> Result<()> {
     let home = names::member_namespace(name);
     let patch = Patch::Merge(json!({ "spec": { "state": state } }));

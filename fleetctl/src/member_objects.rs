@@ -9,7 +9,7 @@ const RIGHTS: &str = include_str!("../../charts/hub-agent/member-rbac.yaml");
 const MEMBER: &str = "${MEMBER}";
 /// A label of the namespaces that are ours to delete.
 pub(crate) const MANAGED_BY: (&str, &str) = ("app.kubernetes.io/managed-by", "fleetctl");
-/// How often KubeFleet asks members for a heartbeat unless told otherwise, in seconds.
+/// How often KubeFleet asks members for a heartbeat by default, in seconds.
 const HEARTBEAT_SECONDS: i32 = 60;
 
 /// Checks that objects and namespaces can be named after a member.

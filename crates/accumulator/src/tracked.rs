@@ -36,7 +36,7 @@ pub trait Tracked: PartialEq + Debug + Send + Sync + Sized + 'static {
     /// alone.
     fn index(&self, name: &ObjectName) -> Vec<Self::Index>;
 
-    /// Where the objects come from: a list and watch of the kind, if nothing else is said.
+    /// Where the objects come from: a list and watch of the kind, unless overridden.
     fn feed(spec: SourceSpec) -> Box<dyn Feed<Self::Wire>> {
         Box::new(KubeFeed::new(spec))
     }

@@ -3,7 +3,7 @@
 //! - [`objects`]: the content of each watched kind that the agents keep: compact, without managed fields, and
 //!   indexed by the Service of the fleet that an object belongs to.
 //! - [`steps`]: the writes that every plan is made of (finalizers, statuses, deletions …).
-//! - [`events`]: what users are told about an object.
+//! - [`events`]: Events about an object.
 //! - [`changes`]: which objects differ between two views.
 //! - [`ports`]: comparison of port lists.
 //! - [`endpoints`]: which endpoints a change removes.

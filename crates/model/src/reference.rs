@@ -38,7 +38,7 @@ pub fn export_of<T: Tracked>(
     }
 }
 
-/// Whether a reference names `record` of this cluster in all that says which object it is. Versions
+/// Whether a reference names `record` of this cluster in all that identifies the object. Versions
 /// and times are left aside: they change without the object becoming another.
 pub fn refers<T: Tracked>(
     reference: &ExportedObjectReference,
@@ -50,9 +50,9 @@ pub fn refers<T: Tracked>(
         && reference.object().as_ref() == Some(&record.name)
 }
 
-/// Writes `step`, which brings generation `ours` of an object to where generation `there` of it is: at once, unless that
-/// is an older one. Then another agent has seen more than our watches have told yet, as one that has just lost its Lease;
-/// only what stays so for [`LAG`] is true, or somebody's work.
+/// Writes `step`, which brings generation `ours` of an object to where generation `there` of it is: at once, unless
+/// that is an older one. Then another agent has seen more than our watches have delivered yet, as one that has just
+/// lost its Lease; only what stays so for [`LAG`] is true, or another party's work.
 pub fn write(plan: &mut Plan, step: Step, ours: i64, there: Option<i64>) -> Option<StepId> {
     if there.is_some_and(|there| ours < there) {
         plan.debounce(LAG, "its view may lag behind", step);
@@ -61,5 +61,5 @@ pub fn write(plan: &mut Plan, step: Step, ours: i64, there: Option<i64>) -> Opti
     Some(plan.push(step))
 }
 
-/// How long a watch may lag behind what another one has told.
+/// How long a watch may lag behind another one.
 const LAG: Duration = Duration::from_secs(5);

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 
-/// What a condition should say.
+/// What a condition should contain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wanted {
     /// Condition type.
@@ -28,7 +28,7 @@ pub fn is(conditions: &[Condition], type_: &str, status: &str) -> bool {
     find(conditions, type_).is_some_and(|condition| condition.status == status)
 }
 
-/// `conditions` with `wanted` in place, or `None` if they say so already.
+/// `conditions` with `wanted` in place, or `None` if they have it already.
 ///
 /// The transition time moves only with the status (API conventions); other conditions and the
 /// order stay as they are.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::event::Event;
 use crate::step::{Step, StepId};
 
-/// Time for which a status that says "waiting" must be due before it is written: usually the answer comes earlier
+/// Time for which a "waiting" status must be due before it is written: usually the answer comes earlier
 /// and saves the write (docs/design/rules.md#waiting-statuses).
 pub const WAITING_STATUS_DELAY: Duration = Duration::from_millis(500);
 

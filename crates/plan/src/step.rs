@@ -55,7 +55,7 @@ pub enum Action {
         /// The version it was planned on.
         at: Precondition,
     },
-    /// GET that must answer "not found": the view says absent, and something is about to be
+    /// GET that must answer "not found": the view lacks the object, and something is about to be
     /// released because of it, so a consistent read has to agree. Where the step names no namespace
     /// for a namespaced kind, no namespace may hold an object of that name (a LIST over all
     /// namespaces with the field selector `metadata.name`); where it names no object, its namespace

@@ -85,7 +85,7 @@ impl Arrivals {
             if traveller.last == station
                 && let Some(traveller) = waiting.remove(address)
             {
-                // Whoever waited may have given up.
+                // The receiver may have given up.
                 let _ = traveller.arrived.send(traveller.way);
             }
         }

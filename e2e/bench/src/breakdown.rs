@@ -9,7 +9,7 @@ const PARTS: &str = "fleet_networking_stage_part_duration_seconds";
 const SEEN: &str = "fleet_runtime_own_write_seen_seconds";
 const DECODE: &str = "fleet_accumulator_decode_seconds";
 
-/// An agent on the way, its stage and its controller, and the kind that it hears of.
+/// An agent on the way, its stage and its controller, and the kind that it watches.
 const AGENTS: [(&str, &str, &str, &str); 3] = [
     ("exporter", "export", "export", "EndpointSlice"),
     ("hub agent", "distribute", "service", "EndpointSliceExport"),

@@ -154,7 +154,7 @@ fn frame(line: &str) -> Option<Frame> {
     let file = file.trim_end_matches(')');
     let file = file.rsplit('/').next().unwrap_or(file);
     let function = match function.rsplit_once("::h") {
-        // The hash that tells instances of a generic function apart.
+        // The hash that distinguishes instances of a generic function.
         Some((name, hash)) if hash.len() == 16 => name,
         _ => function,
     };

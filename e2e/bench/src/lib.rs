@@ -59,7 +59,7 @@ struct CommandLine {
     /// Rounds of the bulk operations and of counting; the median time and the highest count are reported.
     #[arg(long, default_value_t = 3)]
     rounds: usize,
-    /// With `size`: so many more Services are exported that nobody imports.
+    /// With `size`: so many more Services are exported, without importers.
     #[arg(long, default_value_t = 0)]
     idle: usize,
     /// Less of everything: 100 changes, one round, no large fleet.

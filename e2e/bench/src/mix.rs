@@ -1,7 +1,7 @@
 //! How many writes a second all API servers do together: the writes of first exports and imports, without an agent,
 //! without one waiting for another, so many at a time.
 //!
-//! It tells how much of a bulk import is the servers' own time.
+//! It shows how much of a bulk import is the servers' own time.
 
 use std::time::Instant;
 

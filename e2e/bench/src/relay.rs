@@ -2,7 +2,7 @@
 //!
 //! They use the agents' client stack, decoding, kinds and verbs, and objects of the same size. What they write is made
 //! so that agents that run at the same time have nothing to do with it: a slice of no Service, a member and a Service
-//! that nobody knows.
+//! that no agent knows.
 
 use anyhow::{Context, Result};
 use fleet_api::names::member_namespace;
@@ -68,7 +68,7 @@ impl Output {
         Self { client: ClientDebug(client), kind, namespace, written: None }
     }
 
-    /// POST the first time, then PUT of the version that the last answer told.
+    /// POST the first time, then PUT of the version in the last answer.
     async fn write(&mut self, mut body: Value) -> Result<()> {
         let ResourceKind { group, version, kind, plural, .. } = self.kind;
         let uri = format!("/apis/{group}/{version}/namespaces/{}/{plural}", self.namespace);
@@ -177,7 +177,7 @@ impl Listener<EndpointSliceExportWire> for ImportRelay {
         if !is(&copy.metadata, &member_namespace(EXPORTER), COPY) {
             return Ok(());
         }
-        // A reference that contradicts itself: the hub agent deletes copies that nobody asked for, but leaves alone
+        // A reference that contradicts itself: the hub agent deletes copies without a request, but leaves alone
         // what it cannot attribute to a Service.
         spec.owner_service_reference.namespaced_name =
             spec.owner_service_reference.namespaced_name.replace('/', ".");

@@ -1,4 +1,4 @@
-//! What the agents say of themselves: differences between two looks at their metrics, added up over all agents.
+//! The agents' own metrics: differences between two looks at them, added up over all agents.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -30,7 +30,7 @@ impl Scrape {
         Ok(scrape)
     }
 
-    /// What one agent says.
+    /// The metrics of one agent.
     #[cfg(test)]
     pub(super) fn of(text: &str) -> Self {
         let mut scrape = Self::default();
@@ -43,7 +43,7 @@ impl Scrape {
         let series = self.0.iter().map(|(series, value)| {
             (series.clone(), value - before.0.get(series).copied().unwrap_or_default())
         });
-        // An empty bucket tells where the next one begins.
+        // An empty bucket shows where the next one begins.
         let tells = |name: &str, value: f64| value != 0.0 || name.contains("_bucket{");
         Self(series.filter(|(name, value)| tells(name, *value)).collect())
     }
@@ -60,7 +60,7 @@ impl Scrape {
     }
 
     /// The time in milliseconds that this share of a histogram stays within, over all series with these labels. Within a
-    /// bucket, times count as evenly spread. `None` if there are none, or too long ones to tell.
+    /// bucket, times count as evenly spread. `None` if there are none, or if they are too long for the buckets.
     pub(super) fn percentile(
         &self,
         histogram: &str,

@@ -102,5 +102,5 @@ impl Turns<'_> {
     }
 }
 
-/// Never: noise goes on until nobody listens.
+/// Never: noise goes on until it is dropped.
 pub(super) type Noise = Result<Infallible>;

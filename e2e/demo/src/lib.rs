@@ -1,7 +1,7 @@
 //! The command `fleet-demo`: starts a fleet of real control planes and its agents, carries a Service from one member
 //! to the other, and shows each object as it appears, in which cluster and after which time.
 //!
-//! `story` says what is done and what must follow; `stage` does it and watches; `narrator` puts an object into words;
+//! `story` has what is done and what must follow; `stage` does it and watches; `narrator` puts an object into words;
 //! `screen` prints. What is shown comes from watches alone: the demo reads nothing from the agents.
 
 mod narrator;

@@ -11,17 +11,17 @@ use super::text::count;
 use fleet_testbed::objects::Found;
 use fleet_testbed::observer::{Observation, What};
 
-/// Addresses that are listed one by one; of more only the number is told.
+/// Addresses that are listed one by one; of more only the number is shown.
 const LISTED_ADDRESSES: usize = 4;
 
-/// Tells what an event means, and nothing twice: most writes change parts nobody needs to hear about.
+/// Explains events, none twice: most writes change parts that no reader needs to know.
 #[derive(Debug, Default)]
 pub(super) struct Narrator {
     told: BTreeMap<(String, &'static str, String), String>,
 }
 
 impl Narrator {
-    /// What the event means in a few words; `None` if it changes nothing that was told.
+    /// What the event means in a few words; `None` if it changes nothing that was shown.
     pub(super) fn tell(&mut self, seen: &Observation) -> Option<String> {
         let key = (seen.cluster.clone(), seen.kind.kind, seen.name());
         if seen.what == What::Gone {
@@ -72,10 +72,10 @@ fn words(seen: &Observation) -> String {
     }
     let member = member(object);
     if kind == kinds::SERVICE_EXPORT {
-        with_conditions("the user's wish: export this Service", object)
+        with_conditions("the user's request: export this Service", object)
     } else if kind == kinds::MULTI_CLUSTER_SERVICE {
         let wanted = object.data["spec"]["serviceImport"]["name"].as_str().unwrap_or("?");
-        with_conditions(&format!("the user's wish: import the Service {wanted}"), object)
+        with_conditions(&format!("the user's request: import the Service {wanted}"), object)
     } else if kind == kinds::INTERNAL_SERVICE_EXPORT {
         let ports = ports(&object.data["spec"]);
         with_conditions(&format!("{member} offers the Service to the fleet, {ports}"), object)
@@ -235,7 +235,7 @@ mod tests {
         assert_eq!(narrator.tell(&export("2")), None);
         let gone = Observation { what: What::Gone, ..export("3") };
         assert_eq!(narrator.tell(&gone).as_deref(), Some("gone"));
-        assert!(narrator.tell(&export("4")).is_some(), "a successor is told anew");
+        assert!(narrator.tell(&export("4")).is_some(), "a successor is shown anew");
     }
 
     #[test]
@@ -270,7 +270,7 @@ mod tests {
         });
         assert_eq!(
             told(kinds::MULTI_CLUSTER_SERVICE, wish),
-            "the user's wish: import the Service web; bound to demo-web; Valid=True"
+            "the user's request: import the Service web; bound to demo-web; Valid=True"
         );
     }
 

@@ -35,7 +35,7 @@ pub(super) async fn set_up(mut screen: Screen, patience: Duration, keep: bool) -
     );
     screen.step("starting the control planes and joining the members to the hub");
     let begin = Instant::now();
-    // A name of its own only for a fleet that others are told about: two short demos may run side by side.
+    // A name of its own only for a fleet that stays: two short demos may run side by side.
     let name = keep.then(|| NAMESPACE.to_owned());
     let fleet = Testbed::start(Options { name, audit: false, ..Options::members(2) }).await?;
     screen.reached("control planes are ready", begin.elapsed());

@@ -43,7 +43,7 @@ pub struct Write {
     pub name: ObjectName,
 }
 
-/// What has become of an object, as a watch would tell it.
+/// What has become of an object, as a watch would report it.
 #[derive(Clone, Debug)]
 pub struct Change {
     /// The server's version since.
@@ -69,7 +69,7 @@ pub struct ModelServer {
     uids: u64,
     now: Timestamp,
     writes: Vec<Write>,
-    /// Everything that has changed, where somebody watches.
+    /// Everything that has changed, where a caller watches.
     changes: Option<Vec<Change>>,
 }
 
@@ -193,7 +193,7 @@ impl ModelServer {
         let mut object = self.get(kind, name).ok_or(Refusal::NotFound)?.clone();
         if object["metadata"]["deletionTimestamp"].is_null() {
             object["metadata"]["deletionTimestamp"] = json!(seconds(self.now));
-            // The wish to delete is part of what is wished for.
+            // The request to delete is part of the desired state.
             next_generation(&mut object);
         }
         self.update(kind, name, object);

@@ -1,4 +1,4 @@
-//! What the answer to a write tells of the object.
+//! What the answer to a write shows of the object.
 
 use serde_json::{Value, json};
 
@@ -6,10 +6,10 @@ use super::object::{finalizers, terminating, text};
 use super::record::{Event, What};
 use super::requests::Request;
 
-/// The event that a watch would show of a write that was done. `None` if the answer does not say.
+/// The event that a watch would show of a write that was done. `None` if the answer does not show it.
 pub(super) fn told(request: &Request) -> Option<Event> {
     if request.resource == fleet_api::kinds::LEASE.plural {
-        return None; // Nobody asks what became of a Lease, but who wrote it when.
+        return None; // What matters of a Lease is who wrote it when.
     }
     let answer = &request.response;
     let (what, kind, object) = if text(answer, "/kind") == "Status" {
@@ -34,7 +34,7 @@ fn change(request: &Request) -> What {
     }
 }
 
-/// What a deletion that was done at once says of the object.
+/// What a deletion that was done at once shows of the object.
 fn removed(request: &Request) -> Option<Value> {
     let uid = text(&request.response, "/details/uid");
     let metadata = json!({ "namespace": request.namespace, "name": request.name, "uid": uid });

@@ -13,7 +13,7 @@ use super::violation::Violation;
 /// less than that.
 const WRITES_OF_A_CHANGE: usize = 20;
 
-/// L3: in a user namespace, agents write a bounded number of times per change of somebody else.
+/// L3: in a user namespace, agents write a bounded number of times per change of another user.
 pub(super) fn check(history: &History<'_>) -> Vec<Violation> {
     let disturbed = disturbances(history);
     let mut counts: BTreeMap<String, (usize, usize)> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! Finalizers: S13 (there before the effect), S14 (gone after it), S15 (nobody touches another's).
+//! Finalizers: S13 (there before the effect), S14 (gone after it), S15 (no agent touches another's).
 
 use std::collections::BTreeSet;
 
@@ -34,8 +34,8 @@ pub(super) fn check(history: &History<'_>) -> Vec<Violation> {
     found
 }
 
-/// Whether somebody else changed or deleted an object of the hub, where all of these are the agents'. Whose write ended
-/// it cannot be told then, and what it guarded may have a successor already.
+/// Whether another user changed or deleted an object of the hub, where all of these are the agents'. Whose write ended
+/// it is unknown then, and what it guarded may have a successor already.
 fn altered_by_hand(life: &Life<'_>) -> bool {
     life.cluster == HUB && life.versions.iter().any(|version| *version.author() == Author::Other)
 }
@@ -137,7 +137,7 @@ fn import_effects(history: &History<'_>, life: &Life<'_>) -> Vec<Violation> {
 /// What an agent's write has taken off an object. The removal shows the object as it was before it.
 fn released<'b>(before: &'b Version<'_>, after: &'b Version<'_>) -> BTreeSet<&'b str> {
     let before = held(before.object());
-    // A deletion takes no finalizer off: whoever did that is hidden behind it.
+    // A deletion takes no finalizer off: the writer that did is hidden behind it.
     let by_deletion = after.request.is_some_and(|request| request.verb == "delete");
     match after.is_end() {
         true if by_deletion => BTreeSet::new(),
@@ -237,7 +237,7 @@ fn overtaken(history: &History<'_>, effect: &Life<'_>, until: Micros) -> bool {
     })
 }
 
-/// The importer's slice is there, and nobody but a member that has vanished is spared.
+/// The importer's slice is there; only a member that is gone for good is spared.
 fn still_bound(history: &History<'_>, life: &Life<'_>, after: &Version<'_>, member: &str) -> bool {
     if *after.author() == Author::Hub {
         let until = after.here();

@@ -18,13 +18,13 @@ pub const LAG: Micros = 2_000_000;
 pub type Marks = [&'static str; 2];
 /// One importer is the limit.
 pub const EXCLUSIVE: Marks = ["exclusive imports on", "exclusive imports off"];
-/// Two of each agent work and nobody elects.
+/// Two of each agent work without election.
 pub const DOUBLES: Marks = ["two of each agent", "one of each agent"];
 
 /// One version of an object.
 #[derive(Debug)]
 pub struct Version<'a> {
-    /// What the watch told.
+    /// What the watch delivered.
     pub event: &'a Event,
     /// The request that wrote it, where the audit log has it.
     pub request: Option<&'a Request>,
@@ -32,7 +32,7 @@ pub struct Version<'a> {
     pub when: Micros,
     /// The resource version. Of a removal that only a new list has shown it is that of the last write known before it.
     number: u64,
-    /// Whether the watch told the resource version.
+    /// Whether the watch delivered the resource version.
     exact: bool,
 }
 
@@ -74,7 +74,7 @@ pub struct Life<'a> {
     pub versions: Vec<Version<'a>>,
 }
 
-/// Until when: in another cluster only time tells, in the same one the version does.
+/// Until when: in another cluster by time only, in the same one by version.
 #[derive(Clone, Copy, Debug)]
 pub enum Until {
     /// Including this time.

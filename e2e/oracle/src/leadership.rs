@@ -33,7 +33,7 @@ pub fn check(requests: &[Request]) -> Vec<Violation> {
         let Some(terms) = terms.get(&agent) else { continue };
         let begun = terms.partition_point(|term| term.answered <= request.received);
         let problem = match terms[..begun].last() {
-            None => Some("nobody holds the Lease yet"),
+            None => Some("no process holds the Lease yet"),
             Some(term) if !term.held => Some("the Lease was given back"),
             Some(term) if term.holder != process => Some("another holds the Lease"),
             Some(term) if request.received > term.answered + term.lasts => {
@@ -69,7 +69,7 @@ fn terms(requests: &[Request]) -> BTreeMap<Author, Vec<Term<'_>>> {
     terms
 }
 
-/// Whose request it is; nobody's of ours if `None`.
+/// Whose request it is; `None` if no agent's.
 fn process(request: &Request) -> Option<Process<'_>> {
     let user = request.user.as_str();
     let numbered = user.rsplit_once('-').filter(|(_, end)| end.parse::<usize>().is_ok());

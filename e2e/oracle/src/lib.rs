@@ -51,11 +51,11 @@ pub use violation::Violation;
 pub struct Recording {
     /// The watch history of all clusters, by arrival.
     pub events: Vec<Event>,
-    /// What the suite said about itself.
+    /// What the suite noted about itself.
     pub marks: Vec<Mark>,
     /// The requests to all clusters.
     pub requests: Vec<Request>,
-    /// What the answers to writes tell of, with the position of the request: after a server has forgotten the past, no
+    /// What the answers to writes show, with the position of the request: after a server has forgotten the past, no
     /// watch does.
     pub answered: Vec<(usize, Event)>,
 }
@@ -78,7 +78,7 @@ impl Recording {
 }
 
 impl Recording {
-    /// Fills in what the answers to writes tell.
+    /// Fills in what the answers to writes show.
     #[must_use]
     pub fn with_answers(mut self) -> Self {
         let requests = self.requests.iter().enumerate();
@@ -147,7 +147,7 @@ pub fn judge(recording: &Recording) -> Verdict {
     }
 }
 
-/// A violation is told with its surroundings; what follows from it is rarely more than its echo.
+/// A violation is shown with its surroundings; what follows from it is rarely more than its echo.
 const TOLD: usize = 3;
 
 /// What happened around the first violations of a verdict.

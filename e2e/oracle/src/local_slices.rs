@@ -1,5 +1,5 @@
 //! Slices that a member agent makes of what Services select in its own cluster: S28 (only beside the Service, owned by
-//! it, not too big, and nobody else's), S29 (as long as the Service wants them, of machines that are there).
+//! it, not too big, and no other manager's), S29 (as long as the Service wants them, of machines that are there).
 
 use fleet_api::{kinds, labels};
 use serde_json::Value;
@@ -87,7 +87,7 @@ fn of_slice(history: &History<'_>, life: &Life<'_>) -> Vec<Violation> {
         let seized = before.is_some_and(|before| !is_made_slice(before.object()));
         if ours && is_made_slice(version.object()) {
             let problem = if seized {
-                Some("it was somebody else's")
+                Some("it was another manager's")
             } else {
                 misplaced(history, life, version)
             };

@@ -1,4 +1,4 @@
-//! Leaving: L6 (who says that it has left has left nothing).
+//! Leaving: L6 (a member that reports that it has left has left nothing).
 
 use fleet_api::names::{SYSTEM_NAMESPACE, member_of_namespace};
 use fleet_api::{annotations, kinds};
@@ -42,7 +42,7 @@ fn has_left(membership: &Value) -> bool {
     })
 }
 
-/// Titles of what is there of a member when it says that it has left.
+/// Titles of what is there of a member when it reports that it has left.
 fn leftovers(history: &History<'_>, member: &str, version: &Version<'_>) -> Vec<String> {
     let (on_hub, at_home) = (version.here(), Until::Time(version.when));
     let kinds_on_hub = [

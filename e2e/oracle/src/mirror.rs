@@ -1,4 +1,4 @@
-//! The fleet's objects as the watches of an [`Observer`] tell of them, and what they come to: their normal form.
+//! The fleet's objects as the watches of an [`Observer`] show them, and what they come to: their normal form.
 //!
 //! Two runs of one story differ in names, uids, versions and times. In normal form they do not, so that the outcome of
 //! a disturbed run can be compared with that of an undisturbed one.
@@ -53,7 +53,7 @@ impl Mirror {
         meant.map(move |one| (normal::place(&one.found, name), &one.found))
     }
 
-    /// Takes an event in; what it said of the object.
+    /// Takes an event in; returns it as text.
     fn reflect(&mut self, observation: Observation) -> String {
         let name = observation.name();
         let Observation { cluster, kind, what, object, .. } = observation;
@@ -68,7 +68,7 @@ impl Mirror {
         text
     }
 
-    /// Takes in what has arrived; what that said.
+    /// Takes in what has arrived; returns it as text.
     pub fn catch_up(&mut self) -> Vec<String> {
         let arrived = self.observer.take();
         arrived.into_iter().map(|observation| self.reflect(observation)).collect()

@@ -64,12 +64,12 @@ fn on_hub(history: &History<'_>, moment: &Moment, service: &str) -> Vec<Violatio
     };
     let member =
         |life: &Life<'_>| member_of_namespace(life.namespace()).unwrap_or_default().to_owned();
-    orphans(kinds::INTERNAL_SERVICE_EXPORT, "nobody exports it", &|life, _| {
+    orphans(kinds::INTERNAL_SERVICE_EXPORT, "no cluster exports it", &|life, _| {
         let member = member(life);
         let exports = history.about(&member, kinds::SERVICE_EXPORT, service);
         !history.knows(&member) || is_there(exports, moment, |_, one| !terminating(one))
     });
-    orphans(kinds::INTERNAL_SERVICE_IMPORT, "nobody imports it", &|life, _| {
+    orphans(kinds::INTERNAL_SERVICE_IMPORT, "no cluster imports it", &|life, _| {
         let member = member(life);
         let imports = history.about(&member, kinds::SERVICE_IMPORT, service);
         !history.knows(&member) || is_there(imports, moment, |_, _| true)
@@ -88,7 +88,7 @@ fn on_hub(history: &History<'_>, moment: &Moment, service: &str) -> Vec<Violatio
         let claimed = |_: &Life<'_>, import: &Value| claimants(import).contains(life.namespace());
         exported && is_there(on_hub(kinds::SERVICE_IMPORT), moment, claimed)
     });
-    orphans(kinds::SERVICE_IMPORT, "nobody exports it, or a claim is nobody's", &|_, import| {
+    orphans(kinds::SERVICE_IMPORT, "no cluster exports it, or a claim has no request", &|_, import| {
         // A hub that is a member has imports of its own.
         let own = list(import, "/metadata/ownerReferences").next().is_some();
         let exported = is_there(on_hub(kinds::INTERNAL_SERVICE_EXPORT), moment, |_, _| true);

@@ -1,4 +1,4 @@
-//! L4: nothing goes to and fro. Where nobody has asked for anything meanwhile, no agent brings an object back to what it
+//! L4: nothing goes to and fro. Where no user has asked for anything meanwhile, no agent brings an object back to what it
 //! was before another write of an agent: two that disagree about an object would do that for ever.
 
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use super::quiescence::disturbances;
 use super::record::Micros;
 use super::violation::Violation;
 
-/// For how long the wish of a user may have effects, on a machine that is busy with many.
+/// For how long a user's change may have effects, on a machine that is busy with many.
 const EFFECT: Micros = 10_000_000;
 
 /// What only servers set, and what differs between incarnations.
@@ -45,7 +45,7 @@ fn is_ours_to_write(kind: &str) -> bool {
 /// The first such return among the incarnations of a name.
 fn returns(mut lives: Vec<&Life<'_>>, wishes: &Wishes) -> Option<Violation> {
     lives.sort_by_key(|life| life.versions.first().map_or(0, Version::version));
-    // The contents one after the other, since somebody else had a hand in it.
+    // The contents one after the other, since another user had a hand in it.
     let mut past: Vec<(Value, Micros)> = Vec::new();
     for life in lives {
         for version in &life.versions {
@@ -70,7 +70,7 @@ fn returns(mut lives: Vec<&Life<'_>>, wishes: &Wishes) -> Option<Violation> {
     None
 }
 
-/// What an object says, apart from who and when; null for one that is gone.
+/// What an object contains, apart from who and when; null for one that is gone.
 fn content(version: &Version<'_>) -> Value {
     if version.is_end() {
         return Value::Null;
@@ -79,14 +79,14 @@ fn content(version: &Version<'_>) -> Value {
     if let Some(metadata) = content["metadata"].as_object_mut() {
         metadata.retain(|field, _| !NOT_CONTENT.contains(&field.as_str()));
     }
-    // What is told about the object follows what is so; L9 judges it.
+    // Status follows what is so; L9 judges it.
     if let Some(fields) = content.as_object_mut() {
         fields.remove("status");
     }
     content
 }
 
-/// When somebody else than an agent has changed something.
+/// When another user than an agent has changed something.
 struct Wishes {
     /// About Services of a user namespace.
     about: BTreeMap<String, Vec<Micros>>,

@@ -11,7 +11,7 @@ use super::object::{list, terminating, text};
 use super::requests::{Author, Request};
 use super::violation::Violation;
 
-/// How often an agent that has not heard of an end may try to make something there.
+/// How often an agent that has not seen an end may try to make something there.
 const TRIES: usize = 3;
 
 /// All of them.
@@ -20,7 +20,7 @@ pub(super) fn check(history: &History<'_>) -> Vec<Violation> {
     let mut late: BTreeMap<(&str, &str, &str, &str), usize> = BTreeMap::new();
     for request in history.agent_requests().filter(|request| request.is_write()) {
         if request.resource == "events" {
-            continue; // Hints: each is made once, and nobody depends on them.
+            continue; // Hints: each is made once, and nothing depends on them.
         }
         found.extend(blind(request));
         if request.verb == "create" && ends(history, request) {

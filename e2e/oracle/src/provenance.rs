@@ -98,7 +98,7 @@ fn exported(history: &History<'_>, life: &Life<'_>, version: &Version<'_>) -> Ve
     found
 }
 
-/// What the hub agent hands on is what the export said at some time, and the export is there.
+/// What the hub agent hands on is what the export contained at some time, and the export is there.
 fn distributed(history: &History<'_>, life: &Life<'_>, version: &Version<'_>) -> Vec<Violation> {
     if *version.author() != Author::Hub {
         return Vec::new();

@@ -95,7 +95,7 @@ pub fn disturbances(history: &History<'_>) -> Vec<(Micros, Micros)> {
     found
 }
 
-/// Members whose membership says that they take part. Who has no membership does nothing.
+/// Members that take part according to their membership. Who has no membership does nothing.
 pub fn takes_part(history: &History<'_>, member: &str, until: Until) -> bool {
     let mut memberships = history.of_kind(HUB, kinds::INTERNAL_MEMBER_CLUSTER);
     memberships.any(|one: &Life<'_>| {

@@ -12,7 +12,7 @@ use super::object::text;
 /// Microseconds since 1970, by the clock of the machine that all servers of a testbed share.
 pub type Micros = i64;
 
-/// What a watch told of an object.
+/// What a watch showed of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum What {
@@ -53,7 +53,7 @@ impl Event {
     }
 }
 
-/// Something the suite says about itself, like the begin and end of a scenario that stops servers.
+/// Something the suite notes about itself, like the begin and end of a scenario that stops servers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mark {
     /// When.

@@ -71,7 +71,7 @@ pub struct Request {
     pub uri: String,
     /// HTTP status code of the answer; 0 if there was none.
     pub code: u16,
-    /// What a refusal says.
+    /// Message of a refusal.
     pub message: String,
     /// When the server received it.
     pub received: Micros,

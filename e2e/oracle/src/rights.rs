@@ -14,7 +14,7 @@ use fleet_testbed::rbac::{self, Grant};
 /// What a request for a resource on its way out is refused with, whatever the rights.
 const TERMINATING: &str = "because it is being terminated";
 
-/// Requests that were refused for want of a right, while nobody had taken it away.
+/// Requests that were refused for want of a right, while no test had taken it away.
 pub fn refused(recording: &Recording) -> Vec<Violation> {
     let history = History::new(recording);
     let disturbed = disturbances(&history);
@@ -29,7 +29,7 @@ pub fn refused(recording: &Recording) -> Vec<Violation> {
         .collect()
 }
 
-/// Rights of the charts that nobody used. Right only about a run of all scenarios.
+/// Rights of the charts that no agent used. Right only about a run of all scenarios.
 pub fn unused(recording: &Recording) -> Result<Vec<String>> {
     // Members share their rights, and what one uses, all need.
     let member = "member";
@@ -175,7 +175,7 @@ mod tests {
             let exempt = missing.verb == "get"
                 || missing.subresource == "finalizers"
                 || shown_elsewhere(&missing.resource, &missing.verb);
-            // The same right may be granted everywhere and at home.
+            // The same right may be granted everywhere and in the own namespace.
             assert!(exempt || found.len() == 1, "{missing:?}: {found:?}");
             spared += usize::from(found.is_empty());
         }

@@ -17,7 +17,7 @@ const LINES: usize = 60;
 /// How much of a request's body is shown, in characters.
 const BODY: usize = 160;
 
-/// Lines that tell of the versions of all objects of the same Services, in all clusters, and of the agents' writes about
+/// Lines for the versions of all objects of the same Services, in all clusters, and of the agents' writes about
 /// them that failed, by time.
 pub(super) fn around(history: &History<'_>, violation: &Violation) -> Vec<String> {
     let mut told = vec![format!("{violation}\n")];
@@ -82,7 +82,7 @@ fn of_version(life: &Life<'_>, version: &Version<'_>) -> String {
     }
     match version.request {
         Some(request) => format!("{told} <- {}", of_request(request)),
-        None => format!("{told} <- nobody known"),
+        None => format!("{told} <- unknown"),
     }
 }
 

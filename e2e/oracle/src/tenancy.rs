@@ -1,4 +1,4 @@
-//! Who may touch what: S07 (the hub agent serves only who asked), S08 (a member writes only at home), S09 (status by
+//! Who may touch what: S07 (the hub agent serves only who asked), S08 (a member writes only in its own namespace), S09 (status by
 //! identity), S10 (confined landing), S11 (only its own derived Services), S16 (a single importer, where that is wanted).
 
 use std::collections::BTreeSet;
@@ -107,7 +107,7 @@ fn withdrawn(history: &History<'_>, life: &Life<'_>) -> Option<Violation> {
     let groundless = moments
         .into_iter()
         .all(|until| exported(until) && accepted(until) && wanted(until) && asked(until));
-    // An agent that was told to allow one importer only takes the others' slices away.
+    // An agent that is set to allow one importer only takes the others' slices away.
     let told = disturbances(history);
     let told = told.iter().any(|(begin, end)| (*begin..=*end).contains(&deleted.when));
     (groundless && !told)
@@ -190,7 +190,7 @@ fn foreign_services(history: &History<'_>, life: &Life<'_>) -> Vec<Violation> {
     found
 }
 
-/// Says that it was made for an import, by labels or by annotation, and for which incarnation of it; only one whose uid
+/// Marked as made for an import, by labels or by annotation, and for which incarnation of it; only one whose uid
 /// was lost may be known by its labels alone.
 fn is_derived(history: &History<'_>, cluster: &str, service: &Value, complete: bool) -> bool {
     let uid = annotation(service, annotations::MULTI_CLUSTER_SERVICE_UID);

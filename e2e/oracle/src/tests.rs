@@ -32,7 +32,7 @@ fn a_clean_story_has_no_violation() {
     assert!(verdict.moments >= 3, "{verdict}");
 }
 
-/// The audit log does not say which write removed an object; the making of the next one of that name did not.
+/// The audit log does not show which write removed an object; the making of the next one of that name did not.
 #[test]
 fn a_successor_does_not_answer_for_the_removal() {
     let mut story = Story::exchange();
@@ -71,7 +71,7 @@ fn a_write_under_way_has_had_no_effect_yet() {
     assert!(!released_early(Made::Overtaken));
 }
 
-/// Whoever looks again because of a change has to try what was refused before it, too.
+/// An agent that looks again because of a change has to try what was refused before it, too.
 #[test]
 fn a_change_is_a_reason_to_send_again_what_was_refused() {
     let sent_again = |changed: bool| {
@@ -153,7 +153,7 @@ fn what_users_bring_back_may_come_back() {
     assert_eq!(verdict.violations, [], "{verdict}");
 }
 
-/// Who works beside another, and nobody elects, may be late.
+/// An agent beside another, without election, may be late.
 #[test]
 fn only_one_of_each_agent_answers_for_the_order_of_things() {
     let released_early = |marks: &[&str]| {

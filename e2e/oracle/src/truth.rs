@@ -1,4 +1,4 @@
-//! What users are told: L8 (nothing is forgotten), L9 (what is told is true, and its time is that of the last change).
+//! What users read: L8 (nothing is forgotten), L9 (conditions are true, and their time is that of the last change).
 
 use fleet_api::names::{SYSTEM_NAMESPACE, member_namespace};
 use fleet_api::{annotations, kinds, labels};
@@ -23,7 +23,7 @@ pub(super) fn check(history: &History<'_>) -> Vec<Violation> {
     found
 }
 
-/// What is told at a moment.
+/// What users read at a moment.
 pub(super) fn at(history: &History<'_>, moment: &Moment) -> Vec<Violation> {
     let mut found = Vec::new();
     for service in history.services(&moment.namespace) {
@@ -51,7 +51,7 @@ fn living<'b, 'a: 'b>(
     lives.filter_map(there).filter(stays).collect()
 }
 
-/// A ServiceExport says whether its Service can be exported, and what the hub decided.
+/// A ServiceExport states whether its Service can be exported, and what the hub decided.
 fn exports(
     history: &History<'_>,
     moment: &Moment,
@@ -66,7 +66,7 @@ fn exports(
         };
         let valid = condition_status(export, "Valid");
         if valid.is_empty() {
-            say("L8", "nobody has looked at it".to_owned());
+            say("L8", "no agent has looked at it".to_owned());
             continue;
         }
         let services = living(history.about(member, kinds::SERVICE, service), moment, service);
@@ -85,7 +85,7 @@ fn exports(
         let verdict = judged.map_or("", |(_, one)| condition_status(one, "Conflict"));
         let told = condition_status(export, "Conflict");
         if matches!(verdict, "True" | "False") && told != verdict {
-            say("L9", format!("Conflict is {told}, but the hub says {verdict}"));
+            say("L9", format!("Conflict is {told}, but the hub has {verdict}"));
         }
         for wanted in ["Valid", "Conflict"] {
             let seen = condition(export, wanted).map(|one| &one["observedGeneration"]);
@@ -113,7 +113,7 @@ fn imports(
     for (life, wish) in living(wishes, moment, service) {
         let valid = condition_status(wish, "Valid");
         if valid.is_empty() {
-            found.extend(said("L8", life, moment, "nobody has looked at it"));
+            found.extend(said("L8", life, moment, "no agent has looked at it"));
             continue;
         }
         let imports =
@@ -145,7 +145,7 @@ fn grants(history: &History<'_>, moment: &Moment, service: &str) -> Vec<Violatio
         });
         let answered = !exporters(ask).is_empty();
         if granted != answered {
-            let sentence = format!("granted is {granted}, but its status says {answered}");
+            let sentence = format!("granted is {granted}, but its status is {answered}");
             found.extend(said("L9", life, moment, sentence));
         }
     }

@@ -1,4 +1,4 @@
-//! What the oracle says.
+//! What the oracle reports.
 
 use std::fmt;
 

@@ -40,7 +40,7 @@ pub(crate) struct Member {
 }
 
 impl Member {
-    /// Joins the hub with credentials of its own and starts the agent; `seen` hears of every change in its cluster.
+    /// Joins the hub with credentials of its own and starts the agent; `seen` receives every change in its cluster.
     pub(crate) async fn start(
         hub: &Cluster,
         folder: &Path,

@@ -55,7 +55,7 @@ pub(crate) struct SimulatedMembers {
 }
 
 impl SimulatedMembers {
-    /// Nobody has joined.
+    /// No member has joined.
     pub(crate) async fn new(testbed: &Testbed) -> Result<Self> {
         namespace(&testbed.hub().client(), NAMESPACE).await?;
         let folder = testbed.run_path().join("members");

@@ -28,8 +28,8 @@ pub const GRACE_PERIOD: &str = "DERIVED_SERVICE_GRACE_PERIOD";
 const READY_DEADLINE: Duration = Duration::from_mins(2);
 const STOP_PATIENCE: Duration = Duration::from_secs(15);
 
-/// Variables of the caller that would make an agent talk to another cluster or tell others; agents are started without
-/// them.
+/// Variables of the caller that would make an agent talk to another cluster or report to others; agents are started
+/// without them.
 pub const FOREIGN: [&str; 7] = [
     "KUBECONFIG",
     "HUB_SERVER_URL",
@@ -88,7 +88,7 @@ struct AgentProcess {
 }
 
 impl Agents {
-    /// Starts the hub agent and all member agents and waits until each says it is ready.
+    /// Starts the hub agent and all member agents and waits until each is ready.
     pub async fn start(fleet: &Fleet, options: &AgentOptions) -> Result<Self> {
         let mut agents = Self::prepare(fleet, options)?;
         for agent in fleet.agents() {
@@ -113,12 +113,12 @@ impl Agents {
             let arguments = fleet.agent_arguments(agent).iter().cloned().chain(addresses);
             let arguments = arguments.chain(options.arguments.iter().cloned());
             let mut environment = fleet.agent_env(agent);
-            // Whoever is killed and started again would wait for its own lease to expire.
+            // An agent that is killed and started again would wait for its own lease to expire.
             environment.push(("LEADER_ELECT".to_owned(), "false".to_owned()));
             environment.extend(at_once());
             environment.extend(options.environment.iter().cloned());
             environment.extend(options.of_agents.get(&agent).into_iter().flatten().cloned());
-            // What a chart says by argument would win over what a test says by variable.
+            // An argument of a chart would win over a variable of a test.
             let is_set =
                 |argument: &String| environment.iter().any(|(name, _)| sets(argument, name));
             let launch = Launch {
@@ -189,7 +189,7 @@ impl Agents {
         let process = self.process_mut(agent)?;
         process.server = None;
         let mut launch = process.launch.clone();
-        // What a chart has said of the same is not said twice.
+        // What a chart has set is not set twice.
         let again =
             |old: &OsString| arguments.iter().any(|new| old.to_str().and_then(flag) == flag(new));
         launch.arguments.retain(|old| !again(old));
@@ -216,7 +216,7 @@ impl Agents {
         running.try_for_each(Server::check_alive)
     }
 
-    /// What the agent's `/metrics` says, in the text format.
+    /// The agent's `/metrics`, in the text format.
     pub async fn metrics(&self, agent: Agent) -> Result<String> {
         let port = self.process(agent)?.metrics_port;
         let (status, text) = plain_http::get(&format!("http://127.0.0.1:{port}/metrics")).await?;
@@ -272,7 +272,7 @@ impl AgentProcess {
         let name = self.launch.name.clone();
         let server = self.server.as_mut().with_context(|| format!("{name} does not run"))?;
         let ready = wait_until(&format!("{name} is ready"), READY_DEADLINE, async || {
-            // An agent that ended will not become ready: say so at once.
+            // An agent that ended will not become ready: fail at once.
             if server.exited().is_some() {
                 return Ok(true);
             }
@@ -327,7 +327,7 @@ fn sets(argument: &str, variable: &str) -> bool {
     flag(argument).is_some_and(|flag| flag.to_uppercase().replace('-', "_") == variable)
 }
 
-/// Nothing lingers: who watches or counts wants the end now. Options may say otherwise.
+/// Nothing lingers: a test that watches or counts needs the end now. Options may override it.
 fn at_once() -> impl Iterator<Item = (String, String)> {
     std::iter::once((GRACE_PERIOD.to_owned(), "0s".to_owned()))
 }

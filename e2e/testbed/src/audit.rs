@@ -65,7 +65,7 @@ struct ResponseStatus {
     code: u16,
 }
 
-/// The write that one line of an audit log tells of; `None` for reads, for other stages and for what is left out.
+/// The write that one line of an audit log records; `None` for reads, for other stages and for what is left out.
 fn parse_line(line: &str) -> Result<Option<Write>> {
     let event: Event = serde_json::from_str(line).context("an audit line is not an audit event")?;
     let write = matches!(

@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail};
 use super::go_module::{self, PROGRAMS, Program};
 use super::process::{find_in_path, spawn_bound};
 
-/// How often a long build says that it is still alive.
+/// How often a long build reports that it is still alive.
 const STILL_BUILDING: Duration = Duration::from_secs(20);
 
 /// Where the programs are.

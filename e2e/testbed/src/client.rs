@@ -7,7 +7,7 @@ use kube::{Client, Config};
 use tower::retry::RetryLayer;
 use tower::{BoxError, ServiceBuilder};
 
-/// The agents' HTTP stack: it lets go of idle connections before the server does, while the library's own client waits
+/// The agents' HTTP stack: it closes idle connections before the server does, while the library's own client waits
 /// the same 90 s, so that a request may meet the closing. As that one, it tries again what the server was too busy
 /// for. Needs a tokio runtime around it.
 pub async fn client(config: &Config) -> Result<Client> {

@@ -236,7 +236,7 @@ async fn charts_are_installed(hub: &Cluster, members: &[Cluster]) -> Result<bool
     Ok(without.is_empty())
 }
 
-/// Clusters that somebody else runs, by the kubeconfigs of their admins.
+/// Clusters of another owner, by the kubeconfigs of their admins.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExistingClusters {
     /// The hub's kubeconfig.

@@ -108,7 +108,7 @@ pub static KUBECTL: Program =
 pub static KUBECTL_OLDEST: Program =
     Program { name: "kubectl-oldest", package: ".", module: &KUBECTL_OLDEST_MODULE };
 
-/// Says what Kubernetes' own reconciler of EndpointSlices does.
+/// Shows what Kubernetes' own reconciler of EndpointSlices does.
 pub static SLICE_ORACLE: Program =
     Program { name: "endpointslice-oracle", package: ".", module: &ENDPOINTSLICE_ORACLE };
 
@@ -176,7 +176,7 @@ pub fn go_version() -> &'static str {
     KUBERNETES.go_mod.lines().find_map(|line| line.strip_prefix("go ")).unwrap_or("1.26").trim()
 }
 
-/// Kubernetes' programs and Helm report a version only if the linker is told; without it clients see `v0.0.0-master`.
+/// Kubernetes' programs and Helm report a version only if the linker has it; without it clients see `v0.0.0-master`.
 /// Helm 3 takes the version of Kubernetes that templates see without a cluster in the same way.
 fn linker_flags(module: &Module) -> Result<String> {
     let version = module.version()?;

@@ -59,7 +59,7 @@ impl Helm {
         &self.program
     }
 
-    /// `helm lint`; what it says. Warnings are errors.
+    /// Output of `helm lint`. Warnings are errors.
     pub async fn lint(&self, chart: &Path, values: &Value) -> Result<String> {
         let chart = chart.display().to_string();
         self.run(&["lint", "--strict", &chart], values).await
@@ -107,7 +107,7 @@ impl Helm {
     }
 
     /// Runs Helm; what it prints, or an error with what it complains about. Neither the caller's Helm settings nor a
-    /// kubeconfig that is not named have a say.
+    /// kubeconfig that is not named have an influence.
     async fn run(&self, arguments: &[&str], values: &Value) -> Result<String> {
         let mut command = Command::new(&self.program);
         for (name, _) in std::env::vars_os() {
@@ -126,7 +126,7 @@ impl Helm {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().context("start helm")?;
         let mut input = child.stdin.take().context("helm's input")?;
-        // JSON is YAML. A Helm that ends before it has read all says why.
+        // JSON is YAML. A Helm that ends before it has read all reports why.
         let _ = input.write_all(values.to_string().as_bytes()).await;
         drop(input);
         let output = child.wait_with_output().await?;

@@ -15,7 +15,7 @@ use super::crds;
 use super::kubeconfig::{self, Credential};
 use super::rbac::{self, Account};
 
-/// How often KubeFleet asks members for a heartbeat unless told otherwise, in seconds.
+/// How often KubeFleet asks members for a heartbeat by default, in seconds.
 const HEARTBEAT_SECONDS: i32 = 60;
 
 /// Files that the hub agent is started with.
@@ -102,7 +102,7 @@ async fn hub_access(
     Ok(token)
 }
 
-/// Variables that tell a member agent where the hub is and who it is there (the original's names).
+/// Variables for a member agent: where the hub is and which member it is there (the original's names).
 pub fn member_environment(
     hub: &Cluster,
     member: &Cluster,

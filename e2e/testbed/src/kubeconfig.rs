@@ -65,7 +65,7 @@ pub fn write(path: &Path, kubeconfig: &Value) -> Result<()> {
     write_secret(path, &serde_saphyr::to_string(kubeconfig).context("render a kubeconfig")?)
 }
 
-/// Writes a file that only this user may read. Whoever reads it meanwhile sees the old or the new text, never half.
+/// Writes a file that only this user may read. A concurrent reader sees the old or the new text, never half.
 pub fn write_secret(path: &Path, text: &str) -> Result<()> {
     let partial = path.with_extension("partial");
     let mut file = OpenOptions::new()

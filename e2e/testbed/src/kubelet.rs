@@ -19,7 +19,7 @@ use crate::workload::{NODE, ensure_node, next_address};
 const PAUSE: Duration = Duration::from_millis(50);
 /// Mounted Secrets are brought up to date every so many rounds.
 const SECRETS: u32 = 20;
-/// The label that says which agent a Pod of the charts is.
+/// The label with the name of the agent in a Pod of the charts.
 const NAME: &str = "app.kubernetes.io/name";
 const AGENTS: [&str; 2] = ["hub-agent", "member-agent"];
 

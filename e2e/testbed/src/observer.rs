@@ -219,7 +219,7 @@ impl Watched {
 
     fn tell(&self, what: What, object: DynamicObject) {
         let (at, cluster, kind) = (Instant::now(), self.cluster.clone(), self.kind);
-        // Nobody listens any more: the observer is being dropped.
+        // Without a receiver, the observer is being dropped.
         let _ = self.sender.send(Observation { at, cluster, kind, what, object });
     }
 }

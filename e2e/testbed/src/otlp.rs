@@ -36,7 +36,7 @@ pub struct Span {
     pub id: String,
     /// The span above it; empty if it begins the trace.
     pub parent: String,
-    /// Its attributes, and those of whoever sent it.
+    /// Its attributes, and those of its sender.
     pub attributes: BTreeMap<String, String>,
 }
 
@@ -86,7 +86,7 @@ impl Receiver {
         Ok(Self { server, address, file })
     }
 
-    /// What agents are told to send their traces to.
+    /// Where agents send their traces.
     pub fn endpoint(&self) -> String {
         format!("http://{}", self.address)
     }

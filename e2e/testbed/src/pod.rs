@@ -28,7 +28,7 @@ mod mount;
 pub const NAMESPACE: &str = "fleet-system";
 
 /// Agents of several clusters share this machine, which those of a cluster do not: they cannot all listen where their
-/// charts say.
+/// charts want.
 const ADDRESSES: [&str; 2] = ["--metrics-bind-address", "--health-probe-bind-address"];
 
 const READY_DEADLINE: Duration = Duration::from_mins(2);
@@ -37,9 +37,9 @@ const STOP_PATIENCE: Duration = Duration::from_secs(15);
 /// What the one container of a Pod is started with, and its volumes, on this machine.
 #[derive(Clone, Debug)]
 pub struct Container {
-    /// As the chart says, but for the addresses to listen on.
+    /// As in the chart, but for the addresses to listen on.
     pub arguments: Vec<String>,
-    /// As the chart says, with paths on this machine, and `KUBECONFIG` for what is mounted into every Pod.
+    /// As in the chart, with paths on this machine, and `KUBECONFIG` for what is mounted into every Pod.
     pub environment: Vec<(String, String)>,
     mounts: Vec<Mount>,
 }
@@ -104,7 +104,7 @@ impl Running {
         Ok(running)
     }
 
-    /// Starts an agent as a Pod of this spec and name says.
+    /// Starts an agent as a Pod of this spec and name.
     pub(crate) async fn launch(
         cluster: &Cluster,
         spec: &PodSpec,
@@ -142,7 +142,7 @@ impl Running {
         ready.with_context(|| format!("its last lines:\n{}", self.server.log_tail(15)))
     }
 
-    /// Whether it says that it is ready; an error if it has ended.
+    /// Whether it reports that it is ready; an error if it has ended.
     pub(crate) async fn is_ready(&mut self) -> Result<bool> {
         self.server.check_alive()?;
         let url = format!("http://127.0.0.1:{}/readyz", self.health);

@@ -48,8 +48,8 @@ pub async fn render(policies: &Value) -> Result<Vec<Value>> {
     Ok(policies)
 }
 
-/// Installs the policies as they come, and waits until they are in force. `home` is the namespace of some member.
-pub async fn install(hub: &Cluster, home: &str) -> Result<()> {
+/// Installs the policies as they come, and waits until they are in force. `namespace` is that of some member.
+pub async fn install(hub: &Cluster, namespace: &str) -> Result<()> {
     let accounts = (0..=REPLICAS).map(|number| rbac::hub_agent().replica(number).user());
     let accounts: Vec<_> = accounts.chain([ORIGINAL_HUB_AGENT.to_owned()]).collect();
     let policies = render(&json!({ "hubUsers": accounts })).await?;

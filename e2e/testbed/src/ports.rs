@@ -2,7 +2,7 @@
 //!
 //! Ports come from below the range the kernel hands to outgoing connections, so that a server that is stopped and
 //! started again finds its port still free. Another process may win the race for a port between the check and the
-//! server's own bind; whoever starts the server retries with new ports.
+//! server's own bind; then the server is started again with new ports.
 
 use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
@@ -13,10 +13,10 @@ use std::sync::LazyLock;
 use anyhow::{Result, bail};
 use parking_lot::Mutex;
 
-/// Ports this process has given out; two servers that start at once must not be told the same one.
+/// Ports this process has given out; two servers that start at once must not get the same one.
 static GIVEN: LazyLock<Mutex<HashSet<u16>>> = LazyLock::new(Mutex::default);
 
-/// A port nobody listens on now and that this process has not given out before.
+/// A port on which nothing listens now and that this process has not given out before.
 pub fn free_port() -> Result<u16> {
     let range = range_outside(ephemeral_range());
     let random = RandomState::new().hash_one(std::process::id());

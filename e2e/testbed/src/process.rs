@@ -28,7 +28,7 @@ static SPAWNER: LazyLock<mpsc::Sender<SpawnRequest>> = LazyLock::new(|| {
         .name("spawner".to_owned())
         .spawn(move || {
             for (mut command, reply) in requests {
-                // A caller that stopped waiting has dropped its child; nothing to tell.
+                // A caller that stopped waiting has dropped its child; nothing to report.
                 let _ = reply.send(command.spawn());
             }
         })

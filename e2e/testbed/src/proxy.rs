@@ -21,7 +21,7 @@ enum Link {
     Shut,
 }
 
-/// What every connection is told.
+/// What every connection does.
 #[derive(Clone, Copy, Debug)]
 struct Orders {
     link: Link,

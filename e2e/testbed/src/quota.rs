@@ -34,7 +34,7 @@ pub async fn limit(
         "metadata": { "name": FEW, "namespace": namespace }, "spec": { "hard": hard },
     });
     apply(client, quota).await?;
-    // What the controller would say that counts what is there already.
+    // What the controller that counts existing objects would write.
     let status = json!({ "status": { "hard": hard, "used": of(|_| 0) } });
     let quotas: Api<ResourceQuota> = Api::namespaced(client.clone(), namespace);
     quotas.patch_status(FEW, &PatchParams::default(), &Patch::Merge(status)).await?;

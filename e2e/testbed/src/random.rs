@@ -9,7 +9,7 @@ pub const SEED: &str = "FLEET_SEED";
 pub struct Random(u64);
 
 impl Random {
-    /// From the seed in the environment, else from a new one. Returns the seed too, to be told.
+    /// From the seed in the environment, else from a new one. Returns the seed too, to be printed.
     pub fn from_env() -> (Self, u64) {
         // The standard library seeds its hash maps from the operating system.
         Self::from_env_or(RandomState::new().hash_one(0_u8) >> 1)

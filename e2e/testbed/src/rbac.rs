@@ -25,7 +25,7 @@ const ENDPOINTSLICES: &str = include_str!("../../../charts/member-agent/endpoint
 /// What stands for the member's name in the file of its rights on the hub.
 const MEMBER: &str = "${MEMBER}";
 
-/// Longer than anybody keeps a testbed running; a real member's token is renewed by whoever writes its file.
+/// Longer than anybody keeps a testbed running; a real member's token is renewed by the process that writes its file.
 const TOKEN_SECONDS: i64 = 30 * 24 * 3600;
 
 /// A service account and everything it may do in one cluster.
@@ -107,8 +107,8 @@ impl Account {
         &self.binding
     }
 
-    /// An account of another name with the same rights, for a further process of the same agent: audit logs tell them
-    /// apart. Number 0 is the account itself.
+    /// An account of another name with the same rights, for a further process of the same agent: audit logs distinguish
+    /// them. Number 0 is the account itself.
     #[must_use]
     pub fn replica(&self, number: usize) -> Self {
         let suffix = if number == 0 { String::new() } else { format!("-{number}") };

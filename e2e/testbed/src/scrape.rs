@@ -17,7 +17,7 @@ impl From<String> for Scrape {
 }
 
 impl Scrape {
-    /// What an agent says now.
+    /// The metrics of an agent now.
     pub async fn of(agents: &Agents, agent: Agent) -> Result<Self> {
         Ok(Self(agents.metrics(agent).await?))
     }

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 const OWNER: &str = "owner.json";
 const PROCESSES: &str = "processes.jsonl";
 
-/// One process, told apart from a later one with the same id by its start time.
+/// One process, distinguished from a later one with the same id by its start time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessRecord {
     /// Short name, for example `etcd`.
@@ -95,7 +95,7 @@ pub fn root() -> Result<PathBuf> {
         let parent = if shm.is_dir() { shm.to_owned() } else { std::env::temp_dir() };
         parent.join(format!("fleet-testbed-{}", user_id()))
     };
-    // Credentials live here, so nobody else may look; and a folder someone else prepared is refused.
+    // Credentials live here, so no other user may look; and a folder someone else prepared is refused.
     DirBuilder::new()
         .recursive(true)
         .mode(0o700)

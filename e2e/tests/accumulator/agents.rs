@@ -21,7 +21,7 @@ use serde_json::json;
 use crate::support::{SOON, sample};
 
 const TEAM: &str = "team";
-/// Nobody writes for so long: everything has had its effect.
+/// No write for so long: everything has had its effect.
 const QUIET: Duration = Duration::from_secs(2);
 /// The agents wait longer between attempts than the accumulators of the other tests.
 const PATIENCE: Duration = Duration::from_mins(1);

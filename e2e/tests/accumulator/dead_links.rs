@@ -44,7 +44,7 @@ pub(crate) async fn a_frozen_link_is_stale(cluster: &Cluster) {
     eyes.close().await;
 }
 
-/// A watch whose connection is dead is replaced; where new connections work, nobody is told anything
+/// A watch whose connection is dead is replaced; where new connections work, consumers receive nothing
 /// but the news.
 pub(crate) async fn a_stranded_watch_is_replaced(cluster: &Cluster) {
     let slices_there = Slices::in_new_namespace(cluster, "stranded").await;

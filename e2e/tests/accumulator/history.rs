@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::support::{Eyes, Follower, SOON, Seen, Slices, slices, until_counts, until_fresh};
 
-/// Lets the API server forget everything before now, and restarts it. Nobody behind the proxy hears of it.
+/// Lets the API server forget everything before now, and restarts it. No client behind the proxy notices it.
 async fn forget(cluster: &Cluster, proxy: &Proxy, meanwhile: impl AsyncFnOnce()) {
     proxy.freeze();
     meanwhile().await;

@@ -39,7 +39,7 @@ pub(crate) async fn own_writes_are_waited_for(cluster: &Cluster) {
     is_shown(&eyes, vec![at_least(&slices, &second), expect(&slices, gone(&first))]).await;
     is_shown(&eyes, vec![at_least(&slices, &first)]).await;
 
-    // A conflict: somebody else wrote meanwhile.
+    // A conflict: another client wrote meanwhile.
     let planned = vec![newer_than(&slices, &second)];
     let unmet = eyes.accumulator.wait(planned.clone(), DEADLINE).await;
     assert_eq!(unmet, planned, "nothing newer is there yet");
@@ -60,7 +60,7 @@ pub(crate) async fn own_writes_are_waited_for(cluster: &Cluster) {
     let (unmet, ()) = tokio::join!(waiting, opening);
     assert!(unmet.is_empty(), "{unmet:?}");
 
-    // What nobody watches is not waited for.
+    // What is not watched is not waited for.
     let elsewhere = Expectation { cluster: ClusterId::Hub, ..expect(&slices, gone(&second)) };
     is_shown(&eyes, vec![elsewhere]).await;
     eyes.close().await;

@@ -15,7 +15,7 @@ use crate::support::{Eyes, Follower, Slices, slices, until_counts, until_fresh};
 const LIST: &[&str] = &["get", "list"];
 const LIST_AND_WATCH: &[&str] = &["get", "list", "watch"];
 
-/// Somebody with rights to the slices of one namespace, or without.
+/// A user with rights to the slices of one namespace, or without.
 struct User<'a> {
     cluster: &'a Cluster,
     name: &'static str,
@@ -54,7 +54,7 @@ fn forbidden(wanted: &'static str) -> impl Fn(&SourceState) -> bool {
     move |state| matches!(state, SourceState::Forbidden { verb, .. } if *verb == wanted)
 }
 
-/// What somebody without rights sees at start is nothing, not emptiness; the rights are noticed without a restart.
+/// What a user without rights sees at start is nothing, not emptiness; the rights are noticed without a restart.
 pub(crate) async fn refused_at_start(cluster: &Cluster) {
     let slices_there = Slices::in_new_namespace(cluster, "refused").await;
     slices_there.create_all(0..3).await;
@@ -118,7 +118,7 @@ pub(crate) async fn revoked_while_live(cluster: &Cluster) {
     eyes.close().await;
 }
 
-/// Who may list and not watch is told so, again and again, and never taken for well in between.
+/// A client that may list and not watch is refused again and again, and never taken for live in between.
 pub(crate) async fn list_without_watch(cluster: &Cluster) {
     let slices_there = Slices::in_new_namespace(cluster, "half").await;
     slices_there.create_all(0..2).await;

@@ -1,4 +1,4 @@
-//! Eyes on a cluster, what a cursor told, and hands.
+//! Observers of a cluster, what a cursor delivered, and users' changes.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -31,7 +31,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 use tracing_subscriber::EnvFilter;
 
-/// With `RUST_LOG`, everything is told.
+/// With `RUST_LOG`, everything is logged.
 pub(crate) fn logs() {
     if std::env::var_os("RUST_LOG").is_some() {
         let filter = EnvFilter::from_default_env();
@@ -72,7 +72,7 @@ pub(crate) fn quick() -> Config {
     }
 }
 
-/// A client like the agents', through a proxy; as somebody whom nobody has given any rights, if `user` is named.
+/// A client like the agents', through a proxy; as a user without any rights, if `user` is named.
 pub(crate) async fn client(cluster: &Cluster, proxy: &Proxy, user: Option<&str>) -> Client {
     let file = Kubeconfig::read_from(cluster.kubeconfig_path()).unwrap();
     let mut config =
@@ -143,7 +143,7 @@ impl Eyes<Seen> {
         Self::open(quick(), slices(), &|_: &SourceInfo| spec.clone())
     }
 
-    /// Watches the slices of a namespace, and does not notice for a minute that it hears nothing.
+    /// Watches the slices of a namespace, and does not notice for a minute that nothing arrives.
     pub(crate) async fn patient(cluster: &Cluster, proxy: &Proxy, namespace: &str) -> Self {
         let spec = SourceSpec::new(client(cluster, proxy, None).await)
             .namespace(namespace)
@@ -438,7 +438,7 @@ fn endpoints(value: usize) -> serde_json::Value {
     json!([{ "addresses": [format!("10.200.{high}.{low}")] }])
 }
 
-/// Waits until a follower was told of exactly so many objects added, updated, replaced and removed.
+/// Waits until a follower has received exactly so many objects added, updated, replaced and removed.
 pub(crate) async fn until_counts<T: Tracked>(follower: &Follower<T>, wanted: [usize; 4]) {
     let what = format!("added, updated, replaced, removed = {wanted:?}");
     let found = wait_for(&what, SOON, async || {
@@ -452,7 +452,7 @@ pub(crate) async fn until_counts<T: Tracked>(follower: &Follower<T>, wanted: [us
     found.unwrap();
 }
 
-/// Says how each behaviour went and how long it took. One that fails does not keep the others from being tried.
+/// Prints how each behaviour went and how long it took. One that fails does not keep the others from being tried.
 #[derive(Default)]
 pub(crate) struct Report {
     lines: Mutex<Vec<String>>,

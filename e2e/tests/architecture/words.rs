@@ -89,7 +89,7 @@ fn is_ordinary(word: &str, words: &[String], at: usize) -> bool {
         |distance, list: &[&str]| near(distance).is_some_and(|word| list.contains(&word.as_str()));
     let after = |list: &[&str]| words.get(at + 1).is_some_and(|word| list.contains(&word.as_str()));
     match word {
-        "room" => before(1, &["has", "have", "no", "more", "makes"]) || after(&["for"]),
+        "room" => before(1, &["has", "have", "no", "more", "makes", "leaves"]) || after(&["for"]),
         "section" => before(2, &["RFC"]),
         "home" => after(&["directory", "folder"]),
         _ => false,

@@ -59,7 +59,7 @@ impl Fleet {
         helm.release(cluster.kubeconfig_path(), (NAMESPACE, name), chart(name))
     }
 
-    /// What the member's chart is told.
+    /// Values of the member's chart.
     pub(crate) fn member_values(&self, member: &Cluster) -> Result<Value> {
         let authority = self.hub().ca_pem().context("the hub has an authority of its own")?;
         Ok(json!({
@@ -72,7 +72,7 @@ impl Fleet {
         }))
     }
 
-    /// Carries the token that the hub's chart has made over to the member, as its notes say.
+    /// Carries the token that the hub's chart has made over to the member, as in its notes.
     pub(crate) async fn hand_token_over(&self, member: &Cluster) -> Result<()> {
         let home = format!("fleet-member-{}", member.name());
         let api: Api<Secret> = Api::namespaced(self.hub().client(), &home);

@@ -27,7 +27,7 @@ async fn both_helms() -> [Helm; 2] {
     [Helm::v3().await.unwrap(), Helm::v4().await.unwrap()]
 }
 
-/// The least that a chart needs to be told.
+/// The least values that a chart needs.
 fn needed(chart: &str) -> Value {
     match chart {
         "member-agent" => json!({

@@ -41,7 +41,7 @@ pub(crate) async fn take_over(
     let address = next_address();
     web.set_addresses(std::slice::from_ref(&address)).await?;
     wait_imported(fleet.west(), SHOP, WEB, &BTreeSet::from([address]), DEADLINE).await?;
-    // They did it, and nobody else.
+    // They did it, and no other process.
     anyhow::ensure!(leader(hub, "hub-agent").await? == of_hub);
     anyhow::ensure!(leader(east, "member-agent").await? == of_east);
     Ok(())

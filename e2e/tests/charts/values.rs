@@ -1,4 +1,4 @@
-//! `docs/charts.md` says what `values.yaml` of the charts says.
+//! `docs/charts.md` contains what `values.yaml` of the charts contains.
 
 use std::fmt::Write;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Ways in which a model may lie. Each distorts what the model said and did.
+//! Defects that a model may have. Each distorts what the model answered and did.
 
 use fleet_runtime::writer::Class;
 use serde_json::{Value, json};

@@ -48,7 +48,7 @@ pub(super) enum Meant {
     Another,
 }
 
-/// One step, without what only a server can tell.
+/// One step, without what only a server can know.
 #[derive(Clone, Debug)]
 pub(super) struct Operation {
     pub(super) kind: ResourceKind,

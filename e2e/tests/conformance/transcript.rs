@@ -1,4 +1,4 @@
-//! What a server said and did, so that it can be compared with what another did.
+//! What a server answered and did, so that it can be compared with what another did.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
 //! The commands in the README and the docs, run as a reader would run them, page after page, on one testbed. See
-//! [`page`] for what a page can say about that, and `before/` for what pages take for granted.
+//! [`page`] for what a page can set about that, and `before/` for what pages take for granted.
 
 #![allow(
     clippy::unwrap_used,

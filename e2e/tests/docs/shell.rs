@@ -45,7 +45,7 @@ impl Shell {
         Ok(())
     }
 
-    /// Runs a command as somebody types it; what it prints.
+    /// Runs a command as a user types it; what it prints.
     pub(crate) async fn command(&mut self, command: &str) -> Result<String> {
         let (status, output) = self.run(&format!("{command}\n")).await?;
         ensure!(status.success(), "{status}\n{command}\n--- prints:\n{output}");

@@ -69,7 +69,7 @@ impl Stage {
         let mut environment = vec![
             ("HOME", folder.clone()),
             ("KUBECONFIG", self.kubeconfig.clone()),
-            // A testbed that a page starts is found by nobody else, and builds nothing.
+            // A testbed that a page starts is found by no other process, and builds nothing.
             ("FLEET_TESTBED_DIR", folder.join("testbeds")),
         ];
         environment.extend(binaries.map(|folder| ("KUBEBUILDER_ASSETS", folder)));

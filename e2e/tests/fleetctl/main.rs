@@ -1,5 +1,5 @@
 //! The command line tool on real control planes: it joins a member, whose agent runs with the credentials that it made,
-//! says what goes on while things work and while they do not, and takes the member out again.
+//! shows what goes on while things work and while they do not, and takes the member out again.
 //!
 //! A testbed of its own: one member is joined by the testbed, the other cluster by the tool, as `west`.
 
@@ -295,7 +295,7 @@ async fn what_an_agent_owes_is_told(
     tool.crosses().await
 }
 
-/// What an agent says that cannot work.
+/// What an agent reports that cannot work.
 async fn hold_up(cluster: &Cluster) -> Result<()> {
     let events: Api<Event> = Api::namespaced(cluster.client(), TEAM);
     let event = json!({

@@ -20,7 +20,7 @@ pub(crate) struct Tool {
     folder: PathBuf,
 }
 
-/// What it said.
+/// What it printed.
 #[derive(Debug)]
 pub(crate) struct Said {
     pub(crate) code: Option<i32>,
@@ -78,7 +78,7 @@ impl Tool {
         self.run(&["explain", "service", SERVICE]).await
     }
 
-    /// Waits until it is said that the Service crosses.
+    /// Waits until it is printed that the Service crosses.
     pub(crate) async fn crosses(&self) -> Result<()> {
         wait_for("the Service crosses", DEADLINE, async || {
             let said = self.explain().await?;
@@ -88,7 +88,7 @@ impl Tool {
         Ok(())
     }
 
-    /// Waits until it is said that the Service stops for this cause first, in these words.
+    /// Waits until it is printed that the Service stops for this cause first, in these words.
     pub(crate) async fn stops(&self, cause: &str, words: &str) -> Result<()> {
         wait_for(&format!("it stops for {cause}"), DEADLINE, async || {
             let said = self.run(&["explain", "service", SERVICE, "-o", "json"]).await?;
@@ -156,7 +156,7 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// Waits until it has said something on standard error.
+    /// Waits until it has printed something on standard error.
     pub(crate) async fn until(mut self, words: &str) -> Result<Self> {
         let told = async {
             while !self.err.contains(words) {

@@ -1,6 +1,6 @@
 //! Three agents of one member, of which one writes at a time, on real control planes.
 //!
-//! A testbed of its own, since nobody else may write meanwhile. What is waited for is never the passing of time: the
+//! A testbed of its own, since no other process may write meanwhile. What is waited for is never the passing of time: the
 //! lease ends by the agents' own clocks.
 
 #![allow(
@@ -182,7 +182,7 @@ impl<'a> Web<'a> {
         Ok(addresses.into())
     }
 
-    /// Somebody removes the export of it from the hub.
+    /// A user removes the export of it from the hub.
     async fn unexport_on_the_hub(&self, hub: &Cluster) -> Result<()> {
         let namespace = member_namespace(self.member.name());
         let name = internal_export_candidates(&ObjectName::new(TEAM, WEB)).next();

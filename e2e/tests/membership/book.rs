@@ -29,7 +29,7 @@ impl Book {
         Ok(Self { generation, status: object.data["status"].clone() })
     }
 
-    /// Waits until both agent types say this about the object as it is.
+    /// Waits until both agent types report this about the object as it is.
     pub(crate) async fn wait(
         hub: &Cluster,
         member: &str,
@@ -55,7 +55,7 @@ impl Book {
         self.reports().find(|report| report["type"] == agent).unwrap_or(&Value::Null)
     }
 
-    /// When our agent types were heard last.
+    /// The last heartbeats of our agent types.
     pub(crate) fn heartbeats(&self) -> Vec<jiff::Timestamp> {
         let time =
             |agent: &&str| self.report(agent)["lastReceivedHeartbeat"].as_str()?.parse().ok();

@@ -1,4 +1,4 @@
-//! What the agents log on their way is what `docs/logs.md` says.
+//! What the agents log on their way is what `docs/logs.md` lists.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -9,7 +9,7 @@ use fleet_testbed::agents::Agents;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
-/// All that our own code has to say; others only where something is wrong.
+/// All that our own code logs; others only where something is wrong.
 pub(crate) const FILTER: &str =
     "info,fleet_runtime=debug,fleet_accumulator=debug,hub_agent=debug,member_agent=debug";
 

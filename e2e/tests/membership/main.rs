@@ -121,7 +121,7 @@ async fn heartbeats_keep_what_others_report(hub: &Cluster, member: &Cluster) -> 
     book::set_period(hub, member.name(), 60).await
 }
 
-/// MIMC-3 and MIMC-4: "left" is said when nothing is left, in no cluster.
+/// MIMC-3 and MIMC-4: "left" is reported when nothing is left, in no cluster.
 async fn a_member_leaves_with_everything(hub: &Cluster, member: &Cluster) -> Result<()> {
     tell(hub, member.name(), "Leave").await?;
     let book = Book::wait(hub, member.name(), "False", DEADLINE).await?;

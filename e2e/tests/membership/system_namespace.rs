@@ -1,4 +1,4 @@
-//! The namespace of derived Services, which somebody deletes.
+//! The namespace of derived Services, which a user deletes.
 
 use std::collections::BTreeSet;
 
@@ -24,7 +24,7 @@ pub(crate) async fn goes_and_comes_back(
     agents: &mut Agents,
     web: &BTreeSet<String>,
 ) -> Result<()> {
-    // The account of the agent lives in the namespace, too; somebody gave this one another.
+    // The account of the agent lives in the namespace, too; a user gave this one another.
     let kubeconfig = member.kubeconfig_path().display().to_string();
     agents.set_variable(Agent::Member(0), "KUBECONFIG", &kubeconfig)?;
     agents.restart(Agent::Member(0)).await?;

@@ -1,4 +1,4 @@
-//! What the chart renders is well-typed, can be switched, and is what the security page says.
+//! What the chart renders is well-typed, can be switched, and is what the security page lists.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -25,7 +25,7 @@ pub(crate) fn add(tests: &mut Tests) {
     tests.add("documents::the_page_says_what_they_say", the_page_says_what_they_say);
 }
 
-/// Kubernetes checks validations against the definitions of the kinds, and warns. Of variables it says nothing, so copies
+/// Kubernetes checks validations against the definitions of the kinds, and warns. It does not check variables, so copies
 /// that nothing binds have them among their validations. One copy is wrong, to see that it is noticed.
 async fn all_are_well_typed(world: &World) -> Result<()> {
     let api: Api<ValidatingAdmissionPolicy> = Api::all(world.admin.clone());

@@ -114,7 +114,7 @@ async fn what_an_object_is_about_stays(world: &World) -> Result<()> {
     Ok(())
 }
 
-/// C8. What is deleted goes when the hub has let go of it, and another may take its name.
+/// C8. What is deleted goes when the hub has removed its finalizer, and another may take its name.
 async fn the_hubs_finalizers_stay(world: &World) -> Result<()> {
     for (kind, reference) in EXPORTED {
         let mine = object(kind, EAST, "p11");

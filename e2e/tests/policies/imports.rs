@@ -106,7 +106,7 @@ async fn a_member_lets_go_of_its_imports(world: &World) -> Result<()> {
     passed("by the hub", change(&world.agent, KIND, &given, Way::Put, set(json!([own]))).await?)?;
     passed("deleted by the hub", delete(&world.agent, KIND, &given).await?)?;
     passed("let go", change(&world.west, KIND, &given, Way::JsonPatch, &none).await?)?;
-    // A member that has vanished lets go of nothing.
+    // A member that is gone for good removes no finalizer.
     passed("deleted by the hub", delete(&world.agent, KIND, &given_to_east).await?)?;
     passed("forced", change(&world.agent, KIND, &given_to_east, Way::JsonPatch, &none).await?)?;
     Ok(())

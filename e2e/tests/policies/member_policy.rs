@@ -1,4 +1,4 @@
-//! P5, P6 and P13: what a member may say is written down where it cannot change it.
+//! P5, P6 and P13: what a member may export and import is written down where it cannot change it.
 
 use std::time::Duration;
 

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::world::TEAM;
 
-/// The kinds that members write, and the fields that say what they are about.
+/// The kinds that members write, and the fields that name what they are about.
 pub(crate) const EXPORTED: [(ResourceKind, &str); 3] = [
     (kinds::ENDPOINT_SLICE_EXPORT, "endpointSliceReference"),
     (kinds::INTERNAL_SERVICE_EXPORT, "serviceReference"),

@@ -1,4 +1,4 @@
-//! What an agent makes of a refusal. Users are told of those that are about what is written; a missing right is the
+//! What an agent makes of a refusal. Users read of those that are about what is written; a missing right is the
 //! administrators' to mend.
 
 use anyhow::{Context, Result, ensure};

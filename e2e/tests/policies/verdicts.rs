@@ -1,4 +1,4 @@
-//! P12: who imports a Service, and what the hub answers, is the hub's to say.
+//! P12: who imports a Service, and what the hub answers, is the hub's to decide.
 
 use anyhow::Result;
 use fleet_api::{annotations, finalizers, kinds};

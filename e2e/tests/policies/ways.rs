@@ -17,7 +17,7 @@ pub(crate) enum Way {
 }
 
 pub(crate) const WAYS: [Way; 4] = [Way::Put, Way::MergePatch, Way::JsonPatch, Way::Apply];
-/// Those that can take something away which somebody else has put there.
+/// Those that can take something away which another user has put there.
 pub(crate) const REMOVING: [Way; 3] = [Way::Put, Way::MergePatch, Way::JsonPatch];
 
 fn parse(value: &Value) -> Result<DynamicObject> {

@@ -35,7 +35,7 @@ pub(crate) struct World {
     pub(crate) agent: Client,
     /// The original's hub agent.
     pub(crate) original: Client,
-    /// Somebody who may do everything in [`TEAM`].
+    /// A user who may do everything in [`TEAM`].
     pub(crate) user: Client,
     testbed: Testbed,
 }

@@ -67,7 +67,7 @@ fn impatient(agent: &str) -> String {
     rules.lines().map(line).collect()
 }
 
-/// Every rule is evaluated again and again on what the agents really say.
+/// Every rule is evaluated again and again on the agents' real metrics.
 async fn a_healthy_fleet_is_quiet(prometheus: &Prometheus) -> Result<()> {
     // Before the first scrape it looks as if there were no agents.
     fires(prometheus, &[]).await?;

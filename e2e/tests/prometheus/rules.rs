@@ -31,7 +31,7 @@ fn each_alert_fires_when_it_should_and_only_then() {
     promtool(["test", "rules"], AGENTS.map(scenarios));
 }
 
-/// Needs no `promtool`: nobody adds an alert and forgets to play through it.
+/// Needs no `promtool`: no alert is added without being played through.
 #[test]
 fn each_alert_has_a_scenario() {
     for agent in AGENTS {

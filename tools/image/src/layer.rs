@@ -29,8 +29,8 @@ pub struct Layer {
 }
 
 impl Layer {
-    /// Packs files in the order of their paths, with the folders they lie in. All belong to root, nobody else can write,
-    /// and their time is 0.
+    /// Packs files in the order of their paths, with the folders they lie in. All belong to root, no other user can
+    /// write, and their time is 0.
     ///
     /// # Errors
     /// If a path does not fit into a tar header.

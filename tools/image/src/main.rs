@@ -26,7 +26,7 @@ struct Args {
     /// Tag of the images.
     #[arg(long, default_value = env!("CARGO_PKG_VERSION"))]
     tag: String,
-    /// Certificates that servers are verified with where a program is told none.
+    /// Certificates that servers are verified with where a program has no other setting.
     #[arg(long, default_value = CERTIFICATES)]
     certificates: PathBuf,
     /// Folder for a tar of each image, and `sbom.cdx.json`.

@@ -9,13 +9,13 @@ use tar::{EntryType, Header};
 use crate::digest::sha256;
 use crate::layer::Layer;
 
-/// User and group of the programs: nobody that the node knows.
+/// User and group of the programs, unknown to the node.
 pub const USER: &str = "65532:65532";
 
 /// Where programs look for the certificates of the system.
 pub const CERTIFICATES: &str = "/etc/ssl/certs/ca-certificates.crt";
 
-/// What the programs' allocator, mimalloc, is told: huge pages make it give memory back in pieces of 2 MiB, which hardly
+/// Setting of the programs' allocator, mimalloc: huge pages make it give memory back in pieces of 2 MiB, which hardly
 /// ever are free, so that agents keep what reading the first lists took.
 const ALLOCATOR: &str = "MIMALLOC_ALLOW_THP=0";
 
@@ -28,7 +28,7 @@ pub struct Image {
     pub layer: Layer,
 }
 
-/// What is said about the image.
+/// Metadata of the image.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct About {
     /// Its program.

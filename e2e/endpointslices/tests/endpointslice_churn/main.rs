@@ -36,7 +36,7 @@ use world::World;
 const STEPS: &str = "FLEET_CHURN_STEPS";
 /// So many fit into the time that all tests may take.
 const USUAL_STEPS: usize = 300;
-/// Where they begin, so that all run the same ones. Whoever asks for more steps gets others each time.
+/// Where they begin, so that all run the same ones. With more steps there are others each time.
 const USUAL_SEED: u64 = 5_501_492_001_910_274_170;
 /// So many that the numbers of writes can be compared.
 const MANY: usize = 1000;
@@ -151,9 +151,9 @@ impl<'a> Churn<'a> {
         self.agents.check_alive()
     }
 
-    /// Waits until both clusters show the same and nothing changes any more, and looks at what nobody waits for.
+    /// Waits until both clusters show the same and nothing changes any more, and looks at what is not waited for.
     ///
-    /// Ours comes there by itself. The original may have to look again: it hears nothing of nodes nor of a pod's end,
+    /// Ours comes there by itself. The original may have to look again: it watches neither nodes nor a pod's end,
     /// and a Service with a pod of an unknown node waits for minutes if it fails for another reason meanwhile.
     async fn quiet(&mut self) -> Result<()> {
         let [original, ours] = self.both();
@@ -199,7 +199,7 @@ impl<'a> Churn<'a> {
         self.ours.settle()?;
         let [theirs, own] = [self.original.writes()?, self.ours.writes()?];
         ensure!(theirs > 0 && own > 0, "somebody wrote nothing: {theirs} {own}");
-        // Over few steps chance has too much of a say.
+        // Over few steps chance has too much influence.
         ensure!(steps < MANY || own <= theirs, "{own} writes, and {theirs} of the original");
         let [original, ours] = [&self.original, &self.ours];
         let seconds = |tally: &Tally| format!("{:.2}", tally.cpu().as_secs_f64());

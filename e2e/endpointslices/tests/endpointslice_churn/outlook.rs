@@ -35,7 +35,7 @@ pub(crate) async fn slices(cluster: &Cluster) -> Result<Vec<EndpointSlice>> {
 }
 
 impl Outlook {
-    /// What these slices say. `balanced` are Services whose hints depend on who was packed where: only whether there are
+    /// The content of these slices. `balanced` are Services whose hints depend on who was packed where: only whether there are
     /// any is compared.
     pub(crate) fn of(slices: &[EndpointSlice], balanced: &BTreeSet<String>) -> Result<Self> {
         let mut outlook = Self::default();

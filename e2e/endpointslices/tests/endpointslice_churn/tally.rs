@@ -17,7 +17,7 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    /// Begins to count. Nobody else but the controller writes slices in this cluster.
+    /// Begins to count. Only the controller writes slices in this cluster.
     pub(crate) fn of(cluster: &Cluster, pid: u32) -> Result<Self> {
         let log = cluster.audit_log_path().context("the cluster writes no audit log")?;
         let audit = AuditReader::at_end(log)?;

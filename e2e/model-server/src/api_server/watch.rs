@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use super::ApiServer;
 use super::target::Target;
 
-/// How long a watch lasts that does not say.
+/// How long a watch lasts without a timeout of its own.
 const LONGEST: u64 = 300;
 
 /// A watch as it is asked for.

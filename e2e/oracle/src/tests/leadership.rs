@@ -53,7 +53,7 @@ fn whoever_does_not_hold_it_does_not_write() {
     for (last, sentence) in [
         (write("member-agent-1", 2), "another holds the Lease"),
         (write("member-agent", 10), "the Lease is over"),
-        (write("member-agent", 0), "nobody holds the Lease yet"),
+        (write("member-agent", 0), "no process holds the Lease yet"),
     ] {
         let found = check(&[lease("member-agent", 1, "one"), last]);
         assert!(found.len() == 1 && found[0].sentence.starts_with(sentence), "{found:?}");

@@ -253,7 +253,7 @@ pub(super) const SEEDS: [Seed; 46] = [
     }),
 ];
 
-/// Those of L9, which are about what users are told.
+/// Those of L9, which are about what users read.
 pub(super) const UNTRUTHS: [Seed; 3] = [
     ("L9", "an import that is valid without its Service", |story| {
         story.delete(&USER, "b", kinds::SERVICE, (SYSTEM_NAMESPACE, DERIVED));

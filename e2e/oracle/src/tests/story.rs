@@ -281,7 +281,7 @@ impl Story {
         events.retain(|event| event.cluster != cluster || event.kind != kind.kind);
     }
 
-    /// A member says that it has left.
+    /// A member reports that it has left.
     pub(super) fn leave(&mut self, member: &str) {
         let name = (&*member_namespace(member), member);
         let edit = |membership: &mut Value| {

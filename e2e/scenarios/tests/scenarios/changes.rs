@@ -130,7 +130,7 @@ async fn an_import_is_re_pointed(stage: &Stage) -> Result<()> {
     let kind_of_request = kinds::INTERNAL_SERVICE_IMPORT;
     wait_gone(stage.hub(), kind_of_request, request.0, request.1, DEADLINE).await?;
 
-    // To a Service that nobody exports: the import serves nobody, and says so.
+    // To a Service that no cluster exports: the import serves no client, and reports so.
     let point = json!({ "spec": { "serviceImport": { "name": "nobody" } } });
     edit(stage.importer(), kind, first.key(), point).await?;
     condition(stage.importer(), kind, first.key(), ("Valid", "Unknown")).await?;

@@ -57,7 +57,7 @@ async fn crash_at(
                     if Some(&act) != ACTS.last() {
                         continue;
                     }
-                    // A watch may tell of a write before its answer has reached the proxy.
+                    // A watch may show a write before its answer has reached the proxy.
                     planned.happened(DEADLINE).await?;
                 }
             }

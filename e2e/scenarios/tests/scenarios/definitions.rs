@@ -30,7 +30,7 @@ const SERVICES: usize = 45;
 
 pub(crate) fn add(tests: &mut Tests) {
     if std::env::var_os(fleet_testbed::fleet::HUB_KUBECONFIG).is_some() {
-        return; // Nobody else's definitions are ours to delete.
+        return; // Definitions of existing clusters are not the suite's to delete.
     }
     tests.apart("definitions::the_hubs_goes_and_comes", the_hubs_goes_and_comes);
     tests.apart("definitions::a_members_goes_and_comes", a_members_goes_and_comes);
@@ -57,7 +57,7 @@ async fn the_hubs_goes_and_comes(stage: &Stage, agents: &mut Agents) -> Result<(
 }
 
 /// F27: a user's exports go with their kind, and are applied again once it is back. While it is away no more is withdrawn
-/// than may go at once. That it is back and empty, though, is believed when a second list says so, too.
+/// than may go at once. That it is back and empty, though, is believed when a second list shows it, too.
 async fn a_members_goes_and_comes(stage: &Stage, agents: &mut Agents) -> Result<()> {
     let (namespace, crossings) = crossings(stage, "memberkinds").await?;
     let (exporter, kinds) = (stage.exporter(), [kinds::SERVICE_EXPORT]);
@@ -103,7 +103,7 @@ pub(crate) async fn delete(cluster: &Cluster, kinds: &[ResourceKind]) -> Result<
     Ok(())
 }
 
-/// Waits until the agent says of some kind that it is not served.
+/// Waits until the agent reports that some kind is not served.
 async fn missing(agents: &Agents, agent: Agent) -> Result<()> {
     let what = format!("{agent:?} says that kinds are missing");
     wait_until(&what, DEADLINE, async || {
@@ -123,7 +123,7 @@ fn few_went(observer: &mut Observer, namespace: &str) -> Result<()> {
     Ok(())
 }
 
-/// What an administrator does who wants the kinds back: lets go of what holds up the end of the old ones.
+/// What an administrator does who wants the kinds back: removes the finalizers that block the end of the old ones.
 pub(crate) async fn let_go(cluster: &Cluster, kinds: &[ResourceKind]) -> Result<()> {
     for kind in kinds {
         let name = definition_of(*kind);

@@ -1,4 +1,4 @@
-//! Two of each agent work at once, as in an update that overlaps, or when nobody elects.
+//! Two of each agent work at once, as in an update that overlaps, or without election.
 
 use anyhow::{Context, Result, ensure};
 use fleet_oracle::history::DOUBLES;
@@ -35,7 +35,7 @@ async fn two_of_each_agent(stage: &Stage, others: &mut Agents) -> Result<()> {
         story.comes_out(&mut fleet, &names, act, DEADLINE).await?;
     }
     for name in &names {
-        // Whoever is late is told that it is done, or that its view is old.
+        // The later one is answered that it is done, or that its view is old.
         let failed = fleet
             .links
             .work(name)

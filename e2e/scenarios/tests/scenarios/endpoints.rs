@@ -35,12 +35,12 @@ pub(crate) fn add(tests: &mut Tests) {
 
 pub(crate) fn add_apart(tests: &mut Tests) {
     if std::env::var_os(fleet_testbed::fleet::HUB_KUBECONFIG).is_some() {
-        return; // Nobody else's definitions are ours to change.
+        return; // Definitions of existing clusters are not the suite's to change.
     }
     tests.apart("endpoints::the_originals_definitions_do", the_originals_definitions_do);
 }
 
-/// Both families of a Service arrive, each in its slice, and slices of names stay at home.
+/// Both families of a Service arrive, each in its slice, and slices of names stay in their cluster.
 async fn a_dual_stack_service_arrives(stage: &Stage) -> Result<()> {
     let mut crossing = stage.crossing("families", &[IMPORTER]).await?;
     add_slice(stage.exporter(), &crossing, "web-v6", "IPv6", ADDRESS).await?;
@@ -163,7 +163,7 @@ async fn add_slice(
     Ok(())
 }
 
-/// The Pod of the only endpoint is told to end.
+/// The Pod of the only endpoint is deleted.
 async fn drain(cluster: &Cluster, crossing: &Crossing<'_>, address: &str) -> Result<()> {
     let conditions = json!({ "ready": false, "serving": true, "terminating": true });
     let endpoints = json!([{ "addresses": [address], "conditions": conditions }]);

@@ -92,7 +92,7 @@ async fn the_derived_service_has_the_ports(stage: &Stage, namespace: &str) -> Re
     Ok(())
 }
 
-/// Name, protocol, port and target port, as far as they are told.
+/// Name, protocol, port and target port, as far as they are set.
 fn ports_of(ports: &Value) -> Vec<Value> {
     let port =
         |port: &Value| json!([port["name"], port["protocol"], port["port"], port["targetPort"]]);
@@ -153,7 +153,7 @@ async fn scaling_and_readiness_are_followed(stage: &Stage) -> Result<()> {
     web.set_ready(&pod, true).await?;
     imported(&all).await.context("the Pod is ready again")?;
 
-    // No Pod at all: the import stays, and serves nobody.
+    // No Pod at all: the import stays, without endpoints.
     web.scale(0).await?;
     imported(&web.addresses()).await.context("scaled to nothing")?;
     let key = (namespace.as_str(), "web");

@@ -26,7 +26,7 @@ pub(crate) const DEFINITION: &str = "member-agent/files/external-workloads-crds"
 pub(crate) fn add(tests: &mut Tests) {
     tests.beside("external_workloads::a_machine_crosses", a_machine_crosses);
     if std::env::var_os(fleet_testbed::fleet::HUB_KUBECONFIG).is_none() {
-        // Nobody else's definitions are ours to delete.
+        // Definitions of existing clusters are not the suite's to delete.
         tests.apart("external_workloads::their_definition_goes_and_comes", they_go_and_come);
     }
 }

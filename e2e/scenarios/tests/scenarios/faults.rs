@@ -1,5 +1,5 @@
-//! Single requests fail while everybody lives: connections that break before or after a write, refusals, overload,
-//! errors, answers that say nothing, and somebody who is faster. Each happens once to each write of a story; all
+//! Single requests fail while all processes live: connections that break before or after a write, refusals, overload,
+//! errors, answers without content, and a faster writer. Each happens once to each write of a story; all
 //! stories with the same fault run side by side.
 
 use std::time::{Duration, Instant};
@@ -73,7 +73,7 @@ async fn meet(
     let writes = story.writes.clone();
     for (fault, write) in faults.iter().flat_map(|fault| writes.iter().map(move |one| (fault, one)))
     {
-        // Before it is made there is nothing that somebody else could change.
+        // Before it is made there is nothing that another writer could change.
         if *fault == Fault::Race && write.verb == Verb::Create {
             continue;
         }
@@ -95,7 +95,7 @@ async fn meet(
 }
 
 async fn judge(fleet: &Disturbed<'_>, story: &Story, meeting: &Meeting) -> Result<()> {
-    // A watch may tell of a write before its answer has reached the proxy.
+    // A watch may show a write before its answer has reached the proxy.
     meeting.planned.happened(DEADLINE).await?;
     story.made_once(fleet, &meeting.name)?;
     let entries = fleet.links.work(&meeting.name);
@@ -106,7 +106,7 @@ async fn judge(fleet: &Disturbed<'_>, story: &Story, meeting: &Meeting) -> Resul
     Ok(())
 }
 
-/// What the API server has refused because somebody was faster is planned anew, not sent again.
+/// What the API server has refused because another writer was faster is planned anew, not sent again.
 fn nothing_stale_again(entries: &[(Link, Entry)]) -> Result<()> {
     for (number, (link, refused)) in entries.iter().enumerate() {
         if refused.server != Some(StatusCode::CONFLICT) || refused.seen.verb == Verb::Create {

@@ -63,7 +63,7 @@ async fn redeploy_then_end(stage: &Stage, agents: &mut Agents) -> Result<()> {
     let kept = services.get(&derived).await?;
     ensure!(kept.metadata.uid == given.metadata.uid, "another derived Service");
 
-    // It goes for good. The period is counted from then, whoever counts.
+    // It goes for good. The period is counted from then, by either agent.
     unexport(stage.exporter(), &crossing.namespace, "web").await?;
     condition(importer, mcs, crossing.key(), ("Valid", "Unknown")).await?;
     ensure!(find(importer, kinds::SERVICE, key).await?.is_some(), "it did not stay");

@@ -1,4 +1,4 @@
-//! An agent that cannot work says so on the user's objects, and goes on by itself once it can.
+//! An agent that cannot work reports so on the user's objects, and goes on by itself once it can.
 
 use anyhow::{Result, ensure};
 use fleet_api::events::{BLOCKED, WRITE_REFUSED};
@@ -23,7 +23,7 @@ use crate::tests::Tests;
 
 pub(crate) fn add(tests: &mut Tests) {
     if std::env::var_os(fleet_testbed::fleet::HUB_KUBECONFIG).is_some() {
-        return; // Nobody else's rights are ours to take.
+        return; // Rights on existing clusters are not the suite's to take.
     }
     tests.alone("held_up::a_member_without_rights_on_the_hub", a_member_without_rights_on_the_hub);
     tests.alone("held_up::a_policy_of_the_hub_refuses", a_policy_of_the_hub_refuses);
@@ -50,7 +50,7 @@ async fn a_member_without_rights_on_the_hub(stage: &Stage, agents: &mut Agents) 
     stage.nothing_left(&namespace).await
 }
 
-/// P6: the member may export nothing of this namespace, and whoever wants to reads why.
+/// P6: the member may export nothing of this namespace, and the user who wants to reads why.
 async fn a_policy_of_the_hub_refuses(stage: &Stage, _: &mut Agents) -> Result<()> {
     let namespace = stage.namespace("refused").await?;
     let member = stage.exporter().name();
@@ -71,7 +71,7 @@ async fn a_policy_of_the_hub_refuses(stage: &Stage, _: &mut Agents) -> Result<()
     stage.nothing_left(&namespace).await
 }
 
-/// C10: what is forbidden though the member has the right to do it is told to whoever wants it, not to administrators.
+/// C10: what is forbidden though the member has the right to do it is reported to the user, not to administrators.
 async fn a_quota_of_the_hub_refuses(stage: &Stage, agents: &mut Agents) -> Result<()> {
     let namespace = stage.namespace("quota").await?;
     let home = member_namespace(stage.exporter().name());
@@ -96,7 +96,7 @@ async fn a_quota_of_the_hub_refuses(stage: &Stage, agents: &mut Agents) -> Resul
     stage.nothing_left(&namespace).await
 }
 
-/// Waits for an Event that says this.
+/// Waits for an Event with this note.
 async fn told(member: &Cluster, namespace: &str, reason: &str, note: &str) -> Result<()> {
     let events: Api<Event> = Api::namespaced(member.client(), namespace);
     let what = format!("an Event of {reason} says: {note}");

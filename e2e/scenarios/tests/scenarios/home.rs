@@ -31,8 +31,8 @@ pub(crate) fn add(tests: &mut Tests) {
 const HOLD: &str = "example.com/hold";
 
 /// F29, S31, L5: a member that exports and imports loses its namespace on the hub. What it exported leaves the others,
-/// what it imported leaves it, the namespace is not held up, and users are told; when the namespace is back, so is
-/// everything else, without a restart. The member's rights go last: an agent that loses them first can let nothing go,
+/// what it imported leaves it, the namespace is not blocked, and users read why; when the namespace is back, so is
+/// everything else, without a restart. The member's rights go last: an agent that loses them first can release nothing,
 /// which is the fault of `vanished`.
 async fn a_members_goes_and_comes(stage: &Stage, agents: &mut Agents) -> Result<()> {
     let (member, other) = (stage.importer(), stage.exporter());
@@ -62,7 +62,7 @@ async fn a_members_goes_and_comes(stage: &Stage, agents: &mut Agents) -> Result<
     // The namespace controller looks again after some seconds.
     let gone = async || Ok(namespaces.get_opt(&home).await?.is_none());
     wait_until("the member's namespace is gone", 2 * DEADLINE, gone).await?;
-    // Users are told that both wait for the hub.
+    // Users read that both wait for the hub.
     let (export, wish) = ((namespace, "desk"), (namespace, "web"));
     condition(member, kinds::SERVICE_EXPORT, export, ("Conflict", "Unknown")).await?;
     condition(member, kinds::MULTI_CLUSTER_SERVICE, wish, ("Valid", "Unknown")).await?;

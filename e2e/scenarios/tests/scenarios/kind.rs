@@ -84,7 +84,7 @@ impl Machine {
         for name in ["kind", "docker", "cargo"] {
             symlink(scripts().join("stand-in").join(name), programs.join(name))?;
         }
-        // Nobody reads them here.
+        // They are not read here.
         for agent in ["hub-agent", "member-agent"] {
             std::fs::write(folder.join(format!("{agent}.tar")), "")?;
         }
@@ -127,7 +127,7 @@ impl Machine {
         self.folder.join("state")
     }
 
-    /// Runs a script, while kubelets look after the agents' Pods; what it says.
+    /// Runs a script, while kubelets look after the agents' Pods; returns its output.
     async fn play(&self, script: &str, arguments: &[&str]) -> Result<String> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let folders = std::iter::once(self.folder.join("bin")).chain(std::env::split_paths(&path));

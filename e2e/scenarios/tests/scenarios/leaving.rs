@@ -68,7 +68,7 @@ async fn tell(stage: &Stage, wish: &str) -> Result<()> {
     Ok(())
 }
 
-/// Waits until both agent types report so for the wish as it is.
+/// Waits until both agent types report so for the state as it is.
 async fn reports(stage: &Stage, joined: &str) -> Result<()> {
     let member = stage.member(SECOND_IMPORTER).name();
     let key = (&*member_namespace(member), member);

@@ -20,9 +20,9 @@ use crate::stage::{DEADLINE, Stage, name_of};
 use crate::story::{ACTS, Act, QUIET, Story};
 use crate::tests::Tests;
 
-/// What somebody writes in the place of a mark.
+/// What a user writes in the place of a mark.
 const FOREIGN: &str = "example.com/by-hand";
-/// For what an admin does to be told of.
+/// For what an admin does to be delivered.
 const SOON: Duration = Duration::from_secs(2);
 /// A value that no mark has, and that every mark could.
 const ALTERED: &str = "by-hand";
@@ -83,7 +83,7 @@ async fn each_one_heals(stage: &Stage, others: &mut Agents) -> Result<()> {
     story.end(&mut fleet, &names).await
 }
 
-/// Tells the story up to the change, of all of these at once.
+/// Plays the story up to the change, of all of these at once.
 async fn tell(fleet: &mut Disturbed<'_>, story: &Story, names: &[String]) -> Result<()> {
     for act in &ACTS[..3] {
         story.perform_all(fleet.stage, names, *act).await?;
@@ -92,7 +92,7 @@ async fn tell(fleet: &mut Disturbed<'_>, story: &Story, names: &[String]) -> Res
     Ok(())
 }
 
-/// A Service that bears another uid cannot both heal and be safe: nothing tells it from somebody else's Service, which
+/// A Service that bears another uid cannot both heal and be safe: nothing distinguishes it from a user's Service, which
 /// no agent may touch. It is left alone and the import gets a Service under another name, so that what comes
 /// out is not what was there.
 fn is_given_away(one: &Tampering) -> bool {
@@ -179,7 +179,7 @@ async fn heals(
     story.comes_out(fleet, &[name.to_owned()], Act::Change, SOON).await
 }
 
-/// Takes away what somebody has put in the place of ours, which agents leave alone.
+/// Takes away what a user has put in the place of a mark, which agents leave alone.
 async fn clean_up(fleet: &Disturbed<'_>, name: &str, object: &str, ours: &str) -> Result<()> {
     let found = found(&fleet.mirror, name, object)?;
     let mut left = found.object.metadata.finalizers.clone().unwrap_or_default();

@@ -27,7 +27,7 @@ const BACK_WITHIN: Duration = Duration::from_secs(20);
 
 pub(crate) fn add(tests: &mut Tests) {
     if std::env::var_os(fleet_testbed::fleet::HUB_KUBECONFIG).is_some() {
-        return; // Nobody else's API servers are ours to stop.
+        return; // API servers of existing clusters are not the suite's to stop.
     }
     tests.alone("outage::traffic_survives_the_hub", traffic_survives_the_hub);
     tests.alone("outage::both_sides_go_on_without_the_hub", both_sides_go_on_without_the_hub);
@@ -93,7 +93,7 @@ async fn traffic_survives_the_hub(stage: &Stage, agents: &mut Agents) -> Result<
 }
 
 /// F24: the hub has crashed. Meanwhile users of both sides change, end and begin exports and imports; afterwards every
-/// importer has exactly what it asks for of what is exported, and what nobody touched was never away.
+/// importer has exactly what it asks for of what is exported, and what no user touched was never away.
 async fn both_sides_go_on_without_the_hub(stage: &Stage, agents: &mut Agents) -> Result<()> {
     let namespace = stage.namespace("bothsides").await?;
     let both = [IMPORTER, SECOND_IMPORTER];
@@ -118,7 +118,7 @@ async fn both_sides_go_on_without_the_hub(stage: &Stage, agents: &mut Agents) ->
         tries_in_vain(agents, agent, before).await?;
     }
     agents.check_alive()?;
-    // Who imports no more may let go; nobody else notices anything.
+    // An importer that is done may release its import; no other notices anything.
     let touched = observer.take().into_iter().find(|seen| {
         let labels = seen.object.metadata.labels.as_ref();
         let service = labels.and_then(|labels| labels.get(labels::SERVICE_NAME));

@@ -27,7 +27,7 @@ pub(crate) fn add_alone(tests: &mut Tests) {
     }
 }
 
-/// Nobody else's cluster shows us its audit log.
+/// Existing clusters do not show their audit logs.
 fn on_own_testbed() -> bool {
     std::env::var_os(fleet_testbed::fleet::HUB_KUBECONFIG).is_none()
 }

@@ -131,7 +131,7 @@ impl Stage {
         Ok(())
     }
 
-    /// Tells the oracle about something that no cluster shows.
+    /// Notes for the oracle what no cluster shows.
     pub(crate) fn mark(&self, mark: impl Into<String>) {
         if let Some(recorder) = &self.recorder {
             recorder.mark(mark);

@@ -1,4 +1,4 @@
-//! "Export, import, change, unexport", told again and again under other names: what each act comes to when nothing
+//! "Export, import, change, unexport", played again and again under other names: what each act comes to when nothing
 //! disturbs it, and which writes that takes.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,4 +1,4 @@
-//! Somebody edits or deletes by hand what the agents have made: it heals, and nobody else is harmed.
+//! A user edits or deletes by hand what the agents have made: it heals, and no other Service is harmed.
 
 use anyhow::{Context, Result, ensure};
 use fleet_api::names::SYSTEM_NAMESPACE;
@@ -104,7 +104,7 @@ async fn a_derived_service_heals(stage: &Stage) -> Result<()> {
         crossing.arrived().await?;
     }
 
-    // Without its back-pointer it is nobody's: another takes its place, or it is taken back.
+    // Without its back-pointer it has no owner: another takes its place, or it is taken back.
     let orphan = json!({ "metadata": { "labels": { labels::MULTI_CLUSTER_SERVICE_NAME: null } } });
     edit(importer, kind, key, orphan).await?;
     bound_to_a_healthy_service(stage, &crossing, healthy).await?;
@@ -164,7 +164,7 @@ async fn a_foreign_service_is_not_bound(stage: &Stage) -> Result<()> {
     Ok(())
 }
 
-/// Waits for the Event that says which label was rewritten.
+/// Waits for the Event about the label that was rewritten.
 async fn event(cluster: &Cluster, key: (&str, &str), named: &str) -> Result<()> {
     let all: Api<Event> = Api::namespaced(cluster.client(), key.0);
     let what = format!("an Event about the label that named {named}");
@@ -302,7 +302,7 @@ async fn the_members_import_heals(stage: &Stage) -> Result<()> {
     crossing.withdraw().await
 }
 
-/// A slice in the agents' namespace that somebody else made for a Service of their own.
+/// A slice in the agents' namespace that a user made for another Service.
 async fn a_foreign_slice_stays(stage: &Stage) -> Result<()> {
     let crossing = stage.crossing("others", &[IMPORTER]).await?;
     let importer = stage.importer();

@@ -28,7 +28,7 @@ pub(crate) fn add(tests: &mut Tests) {
 /// How many writes to a namespace that is going away may be refused: those that were on their way, not a loop.
 const REFUSALS: usize = 10;
 
-/// Deletes a namespace and waits until it is gone: whatever holds it has to let go.
+/// Deletes a namespace and waits until it is gone: whatever holds it has to be released.
 async fn delete(cluster: &Cluster, name: &str) -> Result<()> {
     let namespaces: Api<Namespace> = Api::all(cluster.client());
     namespaces.delete(name, &DeleteParams::default()).await?;
@@ -95,7 +95,7 @@ async fn the_importers_goes_and_comes(stage: &Stage) -> Result<()> {
     crossing.withdraw().await
 }
 
-/// F29: the hub's namespace of the Service goes with the Service, is let go, and all is well again when it is back.
+/// F29: the hub's namespace of the Service goes with the Service, is released, and all is well again when it is back.
 async fn the_hubs_goes_and_comes(stage: &Stage) -> Result<()> {
     let mut crossing = stage.crossing("nshub", &[IMPORTER, SECOND_IMPORTER]).await?;
     let namespace = crossing.namespace.clone();

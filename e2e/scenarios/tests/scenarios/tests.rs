@@ -201,8 +201,8 @@ impl Tests {
         self.trials.push(Trial::test(name, run));
     }
 
-    /// Runs what the arguments ask for, `side_by_side` at a time unless they say otherwise, stops the fleets, and says
-    /// how long each scenario took. What failed is said last, where the end of a long log shows it.
+    /// Runs what the arguments ask for, `side_by_side` at a time by default, stops the fleets, and prints
+    /// how long each scenario took. What failed is printed last, where the end of a long log shows it.
     pub(crate) fn run(self, mut arguments: Arguments, side_by_side: usize) -> ExitCode {
         arguments.test_threads.get_or_insert(side_by_side + self.apart);
         let count = self.trials.len();
@@ -258,7 +258,7 @@ async fn caught(scenario: impl Future<Output = Result<()>>) -> Result<()> {
     result.unwrap_or_else(|panic| Err(anyhow!("{}", words(&*panic))))
 }
 
-/// What a panic says.
+/// Message of a panic.
 fn words(panic: &(dyn std::any::Any + Send)) -> &str {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("it panicked")

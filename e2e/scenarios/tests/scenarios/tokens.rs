@@ -31,7 +31,7 @@ pub(crate) fn add(tests: &mut Tests) {
     tests.apart("tokens::tokens_come_and_go", tokens_of_an_exporter);
 }
 
-/// F09, F10: nothing is withdrawn, and nobody has to restart anything.
+/// F09, F10: nothing is withdrawn, and no restart is needed.
 async fn tokens_of_an_exporter(stage: &Stage, agents: &mut Agents) -> Result<()> {
     let path = stage.hub_token_path(EXPORTER).to_owned();
     let good = std::fs::read_to_string(&path)?;
@@ -52,7 +52,7 @@ async fn tokens_come_and_go(
         [(stage.importer(), kinds::ENDPOINT_SLICE), (stage.hub(), kinds::ENDPOINT_SLICE_EXPORT)];
     let mut observer = Observer::start_for(slices).await?;
 
-    // Whoever writes the file has only begun: the last token stays in force.
+    // The writer of the file has only begun: the last token stays in force.
     kubeconfig::write_secret(path, "")?;
     crossing.change(2).await?;
     crossing.arrived().await.context("with an empty file")?;

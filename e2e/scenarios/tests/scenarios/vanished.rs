@@ -21,7 +21,7 @@ pub(crate) fn add(tests: &mut Tests) {
     tests.alone("vanished::its_namespace_empties", its_namespace_empties);
 }
 
-/// F42: a member that imports, and whose agent never runs. Its `MemberCluster`, which somebody holds, and its namespace
+/// F42: a member that imports, and whose agent never runs. Its `MemberCluster`, which a finalizer holds, and its namespace
 /// are deleted: the namespace goes after the time that the flag gives, others are not disturbed.
 async fn its_namespace_empties(stage: &Stage, agents: &mut Agents) -> Result<()> {
     agents.restart_with(Agent::Hub, &["--force-delete-wait-time=2s"]).await?;
@@ -63,7 +63,7 @@ async fn its_namespace_empties(stage: &Stage, agents: &mut Agents) -> Result<()>
     crossing.withdraw().await
 }
 
-/// What the ghost's agent did before it vanished.
+/// What the ghost's agent did before it was gone for good.
 async fn request(stage: &Stage, namespace: &str, name: &str, ghost: &str) -> Result<()> {
     let own = member_namespace(ghost);
     let requests = api(stage.hub().client(), kinds::INTERNAL_SERVICE_IMPORT, Some(&own));

@@ -24,7 +24,7 @@ const ROAD: [(Link, &str); 3] = [
     (Link { agent: Agent::Member(IMPORTER), to: Side::Hub }, "endpointsliceimports"),
 ];
 
-/// F13, F17. Both limits are minutes unless flags say otherwise.
+/// F13, F17. Both limits are minutes by default.
 async fn silence_and_losses_are_noticed(stage: &Stage, others: &mut Agents) -> Result<()> {
     let often = ("RELIST_INTERVAL".to_owned(), "5s".to_owned());
     let options = AgentOptions { environment: vec![often], ..agent_options() };
@@ -44,9 +44,9 @@ async fn silence_and_losses_are_noticed(stage: &Stage, others: &mut Agents) -> R
     stage.nothing_left(&namespace).await
 }
 
-/// F17: a deletion, a change and a new object of which nobody is ever told: the next list shows them.
+/// F17: a deletion, a change and a new object that no watch ever delivers: the next list shows them.
 ///
-/// What happens while a list is under way is in that list, and no line tells it: then there is none to lose, and the
+/// What happens while a list is under way is in that list, and in no line: then there is none to lose, and the
 /// next round tries again.
 async fn lost_events_are_found(fleet: &Disturbed<'_>, namespace: &str) -> Result<()> {
     const ROUNDS: usize = 10;
@@ -87,7 +87,7 @@ async fn round_of_losses(
     Ok(())
 }
 
-/// F13: every watch on the way of an endpoint goes on without saying anything. What it no longer tells arrives.
+/// F13: every watch on the way of an endpoint goes on without delivering anything. What it no longer delivers arrives.
 async fn silent_watches_are_replaced(fleet: &Disturbed<'_>, namespace: &str) -> Result<()> {
     let mut crossing = fleet.stage.crossing_in(namespace, "silent", &[IMPORTER]).await?;
     for (link, resource) in ROAD {

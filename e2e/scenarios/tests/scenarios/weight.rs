@@ -1,4 +1,4 @@
-//! What its user says on a ServiceExport: weights, and namespaces that nothing leaves.
+//! What a user sets on a ServiceExport: weights, and namespaces that nothing leaves.
 
 use anyhow::{Result, ensure};
 use fleet_api::names::SYSTEM_NAMESPACE;

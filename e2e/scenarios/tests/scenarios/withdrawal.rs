@@ -100,7 +100,7 @@ async fn an_export_goes_and_comes(stage: &Stage) -> Result<()> {
     crossing.withdraw().await
 }
 
-/// The hub agent makes no namespaces; whoever lacks one is told.
+/// The hub agent makes no namespaces; the user of a missing one reads so.
 async fn a_missing_hub_namespace_is_told(stage: &Stage) -> Result<()> {
     let namespace = stage.namespace_name("absent");
     for member in [stage.exporter(), stage.importer()] {

@@ -16,7 +16,7 @@ use crate::tests::Tests;
 /// Longer than the half second after which "waiting" is written.
 const QUIET: Duration = Duration::from_millis(1200);
 
-/// An exchange that takes longer than this may say "waiting" to the user meanwhile, which are further writes.
+/// An exchange that takes longer than this may report "waiting" to the user meanwhile, which are further writes.
 const PROMPT: Duration = Duration::from_millis(450);
 
 /// How often an exchange may take too long before the machine is too slow for this test.
@@ -24,7 +24,7 @@ const ATTEMPTS: usize = 6;
 
 pub(crate) fn add(tests: &mut Tests) {
     if std::env::var_os(fleet_testbed::fleet::HUB_KUBECONFIG).is_some() {
-        return; // Nobody else's cluster shows us its audit log.
+        return; // Existing clusters do not show their audit logs.
     }
     tests.alone("writes::export_then_import", export_then_import);
     tests.alone("writes::export_and_import_together", export_and_import_together);

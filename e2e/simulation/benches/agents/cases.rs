@@ -169,7 +169,7 @@ impl<R: Controller> Case<'_, R> {
     }
 }
 
-/// Says what an operation allocates.
+/// Prints what an operation allocates.
 fn tell(agent: &str, id: &str, operation: impl FnOnce()) {
     let used = allocation_counter::measure(operation);
     let (count, bytes) = (used.count_total, used.bytes_total);

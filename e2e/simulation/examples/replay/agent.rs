@@ -19,7 +19,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// Time goes on only when nobody has anything left to do.
+/// Time goes on only when no task has anything left to do.
 const A_MOMENT: Duration = Duration::from_millis(1);
 
 /// What an API server sends about one kind, as text.
@@ -38,7 +38,7 @@ pub(crate) struct Agent<S> {
 }
 
 impl<S: Snapshot> Agent<S> {
-    /// An agent that watches `sources` and has heard of nothing yet.
+    /// An agent that watches `sources` and has received nothing yet.
     pub(crate) fn new(sources: SourceSet) -> Self {
         let runtime = tokio::runtime::Builder::new_current_thread();
         let runtime = { runtime }.enable_time().start_paused(true).build().unwrap();
@@ -57,7 +57,7 @@ impl<S: Snapshot> Agent<S> {
         self.watches.contains_key(&source.index())
     }
 
-    /// Puts something into the pipe of a source; nobody reads it before the next turn.
+    /// Puts something into the pipe of a source; it is not read before the next turn.
     pub(crate) fn send(&self, source: SourceId, sent: Sent) {
         self.watches[&source.index()].send(sent).unwrap();
     }

@@ -183,7 +183,7 @@ impl Fleet {
         importer.model.create(kinds::MULTI_CLUSTER_SERVICE, name, wish).unwrap();
     }
 
-    /// Lets everybody work until nobody has anything left to do.
+    /// Runs all agents until none has anything left to do.
     pub(crate) fn settle(&mut self) {
         while self.tell() {
             self.work_on_hub();
@@ -192,7 +192,7 @@ impl Fleet {
         }
     }
 
-    /// Sends what changed to whoever watches it. False if nothing did.
+    /// Sends what changed to its watches. False if nothing did.
     fn tell(&mut self) -> bool {
         let of_hub = self.hub.news(&kinds_of::<HubSnapshot>());
         send(&self.hub_agent, ClusterId::Hub, &of_hub, None);

@@ -1,4 +1,4 @@
-//! A model API server that tells what changed, as the text that a real one sends.
+//! A model API server that sends what changed, as the text that a real one sends.
 
 use std::collections::BTreeMap;
 

@@ -101,7 +101,7 @@ impl Up {
                 let log = std::fs::read_to_string(&log_path).unwrap_or_default();
                 bail!("the background process ended with {status}:\n{log}");
             }
-            // A first run builds for minutes and says so.
+            // A first run builds for minutes and reports that.
             let log = std::fs::read_to_string(&log_path).unwrap_or_default();
             eprint!("{}", log.get(shown..).unwrap_or_default());
             shown = log.len();

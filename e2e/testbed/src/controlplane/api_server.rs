@@ -96,7 +96,7 @@ impl ApiServer {
         format!("https://127.0.0.1:{}", self.port)
     }
 
-    /// Starts it and waits until it listens, on another port if somebody took the first. `at_url` is told each address
+    /// Starts it and waits until it listens, on another port if the first is taken. `at_url` gets each address
     /// before the start.
     pub(super) async fn start_on_free_port(
         &mut self,
@@ -139,7 +139,7 @@ impl ApiServer {
         self.server.as_ref().map_or_else(String::new, |server| server.log_tail(15))
     }
 
-    /// True once it accepts connections, false if somebody else took its port first.
+    /// True once it accepts connections, false if another process took its port first.
     async fn listens(&mut self) -> Result<bool> {
         let begin = Instant::now();
         loop {
@@ -172,7 +172,7 @@ impl ApiServer {
             format!("--service-account-key-file={}", file(TOKEN_PUBLIC_KEY)),
             format!("--service-account-signing-key-file={}", file(TOKEN_KEY)),
             "--service-cluster-ip-range=10.96.0.0/16".to_owned(),
-            // Loopback is not a legal endpoint of the Service `kubernetes`, and nobody here uses that Service.
+            // Loopback is not a legal endpoint of the Service `kubernetes`, and no test uses that Service.
             "--endpoint-reconciler-type=none".to_owned(),
             // Otherwise a graceful stop waits a minute for its watches.
             "--shutdown-watch-termination-grace-period=1s".to_owned(),

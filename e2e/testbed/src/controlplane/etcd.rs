@@ -91,7 +91,7 @@ fn launch(program: &Path, folder: &Path, client_port: u16, peer_port: u16) -> La
     }
 }
 
-/// True once it accepts connections, false if somebody else took one of its ports first.
+/// True once it accepts connections, false if another process took one of its ports first.
 async fn accepts_connections(server: &mut Server, port: u16) -> Result<bool> {
     let begin = Instant::now();
     loop {

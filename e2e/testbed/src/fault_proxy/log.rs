@@ -85,7 +85,7 @@ impl Log {
         Some(last.map_or(Duration::MAX, |last| now.saturating_duration_since(last)))
     }
 
-    /// Told of every change.
+    /// Notified of every change.
     pub fn changes(&self) -> watch::Receiver<usize> {
         self.changes.subscribe()
     }

@@ -35,13 +35,13 @@ pub enum Fault {
     CutAfter,
     /// The API server never sees the request.
     AnswerBefore(Answer),
-    /// The API server does what it is asked, and the client is told something else.
+    /// The API server does what it is asked, and the client gets another answer.
     AnswerAfter(Answer),
     /// Nothing happens until [`Planned::release`]; then it goes on as without a fault.
     HoldBefore,
     /// The API server does what it is asked, and the answer waits for [`Planned::release`].
     HoldAfter,
-    /// Somebody else changes the object just before.
+    /// Another user changes the object just before.
     Race,
 }
 

@@ -43,7 +43,7 @@ pub const RACED: &str = "fault-proxy.test/raced";
 pub(super) struct Upstream {
     /// For the requests that pass, with whatever credential they bring.
     client: Client,
-    /// Somebody else's, with rights of their own.
+    /// Another user's, with rights of its own.
     other: Client,
 }
 
@@ -109,7 +109,7 @@ async fn converse(stream: TcpStream, acceptor: TlsAcceptor, shared: Arc<Shared>)
     let talk = async {
         let stream = acceptor.accept(stream).await.ok()?;
         let serve = service_fn(|request| pass(request, Arc::clone(&shared)));
-        // An error is an end that somebody wanted, or a client that went away.
+        // An error is an end that a test wanted, or a client that went away.
         http1::Builder::new().serve_connection(TokioIo::new(stream), serve).await.ok()
     };
     tokio::select! {
@@ -137,7 +137,7 @@ async fn pass(request: Request<Incoming>, shared: Arc<Shared>) -> Result<Respons
     {
         return Ok(instead(&open, &answer));
     }
-    // What the API server has begun to do it does, whether or not the client stays to hear of it.
+    // What the API server has begun to do it does, whether or not the client waits for the answer.
     let asked = tokio::spawn(ask(request, Arc::clone(&shared), Arc::clone(&open)));
     let (head, body) = asked.await??;
     if head.status.is_success() {
@@ -152,7 +152,7 @@ async fn pass(request: Request<Incoming>, shared: Arc<Shared>) -> Result<Respons
     Ok(Response::from_parts(head, Full::new(body).boxed_unsync()))
 }
 
-/// What a client is told without the API server having been asked, if it is.
+/// What a client is answered without the API server having been asked, if it is.
 async fn before(mut met: Met, seen: &Seen, shared: &Shared) -> Result<Option<Answer>> {
     match met.fault.clone() {
         Fault::CutBefore => bail!("cut before"),
@@ -164,7 +164,7 @@ async fn before(mut met: Met, seen: &Seen, shared: &Shared) -> Result<Option<Ans
     Ok(None)
 }
 
-/// What a client is told in the place of what the API server answered, if it is.
+/// What a client is answered in the place of the API server's answer, if it is.
 async fn after(mut met: Met) -> Result<Option<Answer>> {
     match met.fault.clone() {
         Fault::CutAfter => bail!("cut after"),

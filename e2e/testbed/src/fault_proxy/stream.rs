@@ -72,7 +72,7 @@ impl Streams {
         self.ended.send_replace(true);
     }
 
-    /// Told when the proxy ends.
+    /// Notified when the proxy ends.
     pub(super) fn ended(&self) -> watch::Receiver<bool> {
         self.ended.subscribe()
     }
@@ -98,7 +98,7 @@ impl Streams {
 }
 
 impl Carrier {
-    /// The lines of `body` that are let through. A stranded stream goes on without saying anything.
+    /// The lines of `body` that are let through. A stranded stream goes on without delivering anything.
     pub(super) fn carry(
         self,
         body: Body,

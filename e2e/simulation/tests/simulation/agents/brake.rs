@@ -30,7 +30,7 @@ fn relist(agent: &Agent, field: &str, omitted: usize) {
     });
 }
 
-/// S21: above the limit everything stays until the second list; the metric says how much waits for it.
+/// S21: above the limit everything stays until the second list; the metric shows how much waits for it.
 #[tokio::test(start_paused = true)]
 async fn a_list_that_lacks_much_needs_a_second_one() {
     let exchanged = World::exchanged(ALL).await;

@@ -63,13 +63,13 @@ struct Watching<W> {
     api: ApiServer,
     namespace: Option<String>,
     valve: watch::Receiver<Valve>,
-    /// What the agent has been told.
+    /// What the agent has received.
     known: Objects,
     sender: mpsc::UnboundedSender<Event<W>>,
 }
 
 impl<W: DeserializeOwned> Watching<W> {
-    /// Ends when nobody listens any more, or the agent is gone with its valves.
+    /// Ends without a receiver, or when the agent is gone with its valves.
     async fn run(mut self) {
         let mut changes = self.api.changes();
         while let Some(lists) = self.list().await {
@@ -122,7 +122,7 @@ impl<W: DeserializeOwned> Watching<W> {
         }
     }
 
-    /// Objects of which the agent has not been told, or not this version.
+    /// Objects that the agent has not received, or not in this version.
     fn changed(&self) -> Objects {
         let version = |object: &Value| object["metadata"]["resourceVersion"].clone();
         self.api.read(|model| {
@@ -138,7 +138,7 @@ impl<W: DeserializeOwned> Watching<W> {
     }
 
     fn tell(&self, event: Event<W>) {
-        // Nobody listens to a stream that was replaced by another.
+        // A stream that was replaced by another has no receiver.
         self.sender.send(event).ok();
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::agents::world::{AGENTS, World, fields, rest, watches};
 
-/// Watches without which an agent that did not wait for them would take something from somebody, as
+/// Watches without which an agent that did not wait for them would withdraw something, as
 /// [`what_a_blind_agent_would_take`] shows.
 const TEMPTING: [(&str, &str); 10] = [
     ("hub", "internal_exports"),

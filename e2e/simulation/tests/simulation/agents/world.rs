@@ -40,7 +40,7 @@ impl World {
         Self { hub, members: [member(), member()] }
     }
 
-    /// So many Services are exchanged and nobody runs.
+    /// So many Services are exchanged and no agent runs.
     pub(crate) async fn exchanged(services: usize) -> Self {
         let world = Self::new();
         let agents = AGENTS.map(|agent| world.start(agent));
@@ -53,7 +53,7 @@ impl World {
         world
     }
 
-    /// The same objects once more, and nobody has written anything.
+    /// The same objects once more, without writes so far.
     pub(crate) fn fork(&self) -> Self {
         Self { hub: self.hub.fork(), members: [self.members[0].fork(), self.members[1].fork()] }
     }

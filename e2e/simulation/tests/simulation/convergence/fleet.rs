@@ -37,7 +37,7 @@ pub(crate) struct Fleet {
     random: Random,
     /// Whether "later" steps are due: time passes only when nothing else is left to do.
     patient: bool,
-    /// What became of every object, where somebody wants to know.
+    /// What became of every object, where a test wants to know.
     trace: Option<Trace>,
 }
 
@@ -95,7 +95,7 @@ impl Fleet {
         self.members.push(Member { server: None, ..Member::new(name) });
     }
 
-    /// Tells a member to join or to leave.
+    /// Sets a member's state: join or leave.
     pub(crate) fn tell(&mut self, at: usize, state: &str) {
         let identity = &self.members[at].identity;
         let name = ObjectName::new(identity.hub_namespace.as_str(), identity.cluster.as_str());
@@ -106,7 +106,7 @@ impl Fleet {
         }
     }
 
-    /// What both entries of a member's report say: the status of `Joined`.
+    /// The status of `Joined` in both entries of a member's report.
     pub(crate) fn reported(&self, at: usize) -> Option<&str> {
         let identity = &self.members[at].identity;
         let name = ObjectName::new(identity.hub_namespace.as_str(), identity.cluster.as_str());
@@ -125,7 +125,7 @@ impl Fleet {
         self.members[at].server.as_mut().unwrap_or(&mut self.hub)
     }
 
-    /// Runs all agents until nobody has anything left to write, and returns what was written.
+    /// Runs all agents until none has anything left to write, and returns what was written.
     pub(crate) fn settle(&mut self) -> Vec<Counted> {
         for _ in 0..200 {
             if !self.round(None) {

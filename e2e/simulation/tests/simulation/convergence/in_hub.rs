@@ -9,7 +9,7 @@ use crate::convergence::fleet::{Fleet, bound, endpoints, export, import, service
 /// Position of the member that is the hub.
 const HOME: usize = 2;
 
-/// Exporter "a", importer "b", and the hub as member "home", which are all in KubeFleet's book.
+/// Exporter "a", importer "b", and the hub as a member, all with a `MemberCluster`.
 fn fleet(seed: u64) -> Fleet {
     let mut fleet = Fleet::with_seed(&["a", "b"], seed);
     fleet.join_hub("home");
@@ -23,7 +23,7 @@ fn desk() -> ObjectName {
     ObjectName::new("team", "desk")
 }
 
-/// "home" imports shop, which "a" exports, and exports desk, which it imports itself like "b".
+/// The hub imports shop, which "a" exports, and exports desk, which it imports itself like "b".
 fn exchange(fleet: &mut Fleet) {
     expose(fleet);
     import(&shop(), "shop", fleet.member(HOME));

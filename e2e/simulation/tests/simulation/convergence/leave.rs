@@ -29,7 +29,7 @@ fn condition<'a>(object: &'a Value, type_: &str) -> (&'a str, &'a str) {
     (found["status"].as_str().unwrap(), found["reason"].as_str().unwrap())
 }
 
-/// MIMC-4: exports and imports of a member that leaves go everywhere, before it says that it left.
+/// MIMC-4: exports and imports of a member that leaves go everywhere, before it reports that it left.
 #[test]
 fn what_a_leaving_member_exports_and_imports_goes() {
     let mut fleet = joined(&["b", "c"]);
@@ -69,7 +69,7 @@ fn left_is_reported_last_whatever_happens() {
             import(&shop(), "shop", fleet.member(1));
             import(&shop(), "shop", fleet.member(0));
             fleet.tell(0, "Join");
-            // Not everything need be in place when it is told to leave.
+            // Not everything need be in place when it has to leave.
             fleet.run_until_crash(crash * 2);
             fleet.tell(0, "Leave");
             fleet.run_until_crash(crash);
@@ -113,7 +113,7 @@ fn what_comes_after_left_waits_untouched_and_works_after_the_next_join() {
     assert_eq!(valid["message"], "this cluster has left the fleet");
     assert!(names(&mut fleet, 0, kinds::SERVICE_IMPORT).is_empty());
 
-    // Another version of the object that still says "leave" is no reason to delete them.
+    // Another version of the object whose state is still "leave" is no reason to delete them.
     let name = ObjectName::new("fleet-member-a", "a");
     let slower = |object: &mut Value| object["spec"]["heartbeatPeriodSeconds"] = json!(90);
     fleet.hub.edit(kinds::INTERNAL_MEMBER_CLUSTER, &name, slower).unwrap();

@@ -7,7 +7,7 @@ use fleet_api::{ObjectName, ResourceKind};
 use fleet_model_server::ModelServer;
 use serde_json::Value;
 
-/// What a server sets, or what says only when something was.
+/// What a server sets, or what only dates something.
 const NOT_CONTENT: [&str; 6] = [
     "resourceVersion",
     "generation",
@@ -17,7 +17,7 @@ const NOT_CONTENT: [&str; 6] = [
     "exportedSince",
 ];
 
-/// Contents of every object of several servers since somebody else than an agent changed something.
+/// Contents of every object of several servers since another party than an agent changed something.
 #[derive(Default)]
 pub(crate) struct Trace {
     contents: BTreeMap<(String, ResourceKind, ObjectName), Vec<Value>>,
@@ -36,7 +36,7 @@ impl Trace {
             for name in server.names(kind) {
                 let object = server.get(kind, &name).unwrap();
                 let mut object = content(object);
-                // Another incarnation that says the same is the same again.
+                // Another incarnation of the same content is the same again.
                 object["metadata"]["uid"].take();
                 seen.insert((cluster.to_owned(), kind, name), object);
             }

@@ -104,7 +104,7 @@ fn an_import_of_ours_is_theirs_as_it_is() {
     assert_eq!(in_use(&member), before);
 }
 
-/// There and back, twice: after the first time nobody writes anything.
+/// There and back, twice: after the first time no agent writes anything.
 #[test]
 fn there_is_no_storm_when_agents_take_turns() {
     let mut member = importing();
@@ -127,7 +127,7 @@ fn there_is_no_storm_when_agents_take_turns() {
     assert_eq!(in_use(&member), before);
 }
 
-/// What is changed and withdrawn under Go agents follows, whoever has bound it.
+/// What is changed and withdrawn under Go agents follows, whichever agent has bound it.
 #[test]
 fn an_import_of_ours_lives_and_ends_under_go_agents() {
     let mut member = importing();

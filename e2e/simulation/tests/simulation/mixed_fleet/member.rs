@@ -67,7 +67,7 @@ impl Member {
         member
     }
 
-    /// A Service with a slice, and the wish to export it.
+    /// A Service with a slice, and a ServiceExport.
     pub(crate) fn user_exports(&mut self) {
         let service = json!({ "spec": {
             "type": "ClusterIP", "clusterIP": "10.0.0.1",

@@ -75,7 +75,7 @@ fn unprepared_every_copy_is_deleted() {
     assert!(member.copies().is_disjoint(&before));
 }
 
-/// A request for an import keeps its object, whoever wrote it.
+/// A request for an import keeps its object, whichever agent wrote it.
 #[test]
 fn an_import_keeps_its_request() {
     let mut member = Member::new();

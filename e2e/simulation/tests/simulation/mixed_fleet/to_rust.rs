@@ -116,7 +116,7 @@ fn a_half_made_export_is_finished() {
     let made: [fn(&mut Member); 4] = [
         // Nothing but the user's objects.
         |member| member.user_exports(),
-        // The ServiceExport says valid and pending; nothing is on the hub.
+        // The ServiceExport is valid and pending; nothing is on the hub.
         |member| {
             exported(member);
             for kind in [kinds::INTERNAL_SERVICE_EXPORT, kinds::ENDPOINT_SLICE_EXPORT] {

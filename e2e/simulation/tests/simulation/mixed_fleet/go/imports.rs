@@ -101,7 +101,7 @@ impl Agents<'_> {
         }
     }
 
-    /// The status of the import that this wish controls; `None` if another one does.
+    /// The status of the import that this MCS controls; `None` if another one does.
     fn own_import(
         &mut self,
         name: &ObjectName,
@@ -224,7 +224,7 @@ impl Agents<'_> {
         }
     }
 
-    /// The derived Service of the first wish for a Service that has one which lives.
+    /// The derived Service of the first MCS for a Service that has a live one.
     fn derived_for(&self, service: &ObjectName) -> Option<String> {
         let wishes = all(self.own, kinds::MULTI_CLUSTER_SERVICE);
         let mut labels = wishes.iter().filter_map(|(name, wish)| {
