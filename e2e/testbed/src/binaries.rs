@@ -1,5 +1,5 @@
-//! Finds or builds the programs that are not ours: those of a control plane, kubectl, Helm, the oracle for EndpointSlices,
-//! and the receiver of traces.
+//! Finds or builds the programs that are not ours: those of a control plane, kubectl, Helm, the oracle for
+//! EndpointSlices, and the receiver of traces.
 
 use std::fs::{self, OpenOptions};
 use std::path::{Path, PathBuf};
@@ -62,7 +62,8 @@ impl Binaries {
 }
 
 /// A program beside those of a control plane ([`go_module::SLICE_ORACLE`], [`go_module::HELMS`],
-/// [`go_module::KUBECTL`], [`go_module::KUBECTL_OLDEST`], [`go_module::OTLP_RECEIVER`]), built first if need be: a minute or two, once per content.
+/// [`go_module::KUBECTL`], [`go_module::KUBECTL_OLDEST`], [`go_module::OTLP_RECEIVER`]), built first if need be: a
+/// minute or two, once per content.
 ///
 /// Blocks; call it where that is allowed.
 pub fn own(program: &'static Program) -> Result<PathBuf> {

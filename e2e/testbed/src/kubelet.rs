@@ -1,5 +1,5 @@
-//! What a node's kubelet would do with Pods, where Pods of the agents' Deployments have to do their work: the agents run
-//! as processes. Other Pods only look as if they ran, and have an address.
+//! What a node's kubelet would do with Pods, where Pods of the agents' Deployments have to do their work: the agents
+//! run as processes. Other Pods only look as if they ran, and have an address.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;

@@ -55,27 +55,28 @@ pub async fn install(hub: &Cluster, namespace: &str) -> Result<()> {
     let policies = render(&json!({ "hubUsers": accounts })).await?;
     let client = hub.client();
     try_join_all(policies.into_iter().map(|object| apply(&client, object))).await?;
-    wait_in_force(hub, home).await
+    wait_in_force(hub, namespace).await
 }
 
 /// Takes away what [`install`] has made, and waits until that is so.
-pub async fn remove(hub: &Cluster, home: &str) -> Result<()> {
+pub async fn remove(hub: &Cluster, namespace: &str) -> Result<()> {
     let labelled = ListParams::default().labels("app.kubernetes.io/instance=hub-agent");
     let at_once = DeleteParams::default();
     let bindings: Api<ValidatingAdmissionPolicyBinding> = Api::all(hub.client());
     bindings.delete_collection(&at_once, &labelled).await.context("delete the bindings")?;
     let policies: Api<ValidatingAdmissionPolicy> = Api::all(hub.client());
     policies.delete_collection(&at_once, &labelled).await.context("delete the policies")?;
-    wait_until("the policies are gone", DEADLINE, async || Ok(!in_force(hub, home).await?)).await
+    wait_until("the policies are gone", DEADLINE, async || Ok(!in_force(hub, namespace).await?))
+        .await
 }
 
-async fn wait_in_force(hub: &Cluster, home: &str) -> Result<()> {
-    wait_until("the policies are in force", DEADLINE, async || in_force(hub, home).await).await
+async fn wait_in_force(hub: &Cluster, namespace: &str) -> Result<()> {
+    wait_until("the policies are in force", DEADLINE, async || in_force(hub, namespace).await).await
 }
 
 /// Tries what is refused even to admins, and changes nothing.
-async fn in_force(hub: &Cluster, home: &str) -> Result<bool> {
-    let maps: Api<ConfigMap> = Api::namespaced(hub.client(), home);
+async fn in_force(hub: &Cluster, namespace: &str) -> Result<bool> {
+    let maps: Api<ConfigMap> = Api::namespaced(hub.client(), namespace);
     let name = Some("member-policy".to_owned());
     let metadata = ObjectMeta { name, ..ObjectMeta::default() };
     let empty = ConfigMap { metadata, ..ConfigMap::default() };
@@ -87,8 +88,8 @@ async fn in_force(hub: &Cluster, home: &str) -> Result<bool> {
     }
 }
 
-/// Waits until the member policy of a member is in force, which allows nothing in a namespace of no name that anybody has:
-/// tries to export a Service from there as the member, and changes nothing.
+/// Waits until the member policy of a member is in force, which allows nothing in a namespace of no name that anybody
+/// has: tries to export a Service from there as the member, and changes nothing.
 pub async fn wait_for_member_policy(hub: &Cluster, member: &str) -> Result<()> {
     let account = rbac::member_on_hub(member);
     let mut config = hub.config().clone();

@@ -43,7 +43,8 @@ fn parse_range(text: &str) -> Option<(u16, u16)> {
     Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
 }
 
-/// A range of at least a thousand unprivileged ports outside of the kernel's; if there is none, the kernel's upper half.
+/// A range of at least a thousand unprivileged ports outside of the kernel's; if there is none, the kernel's upper
+/// half.
 fn range_outside((low, high): (u16, u16)) -> RangeInclusive<u16> {
     const WANTED: u16 = 1_000;
     if low > 10_000 + WANTED {

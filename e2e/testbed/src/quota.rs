@@ -14,8 +14,8 @@ use crate::objects::api;
 /// Name of the quota.
 pub const FEW: &str = "few";
 
-/// Lets no more than so many objects of these kinds be made in a namespace, and waits until that is in force: until this
-/// object, which is one too many, would be refused.
+/// Lets no more than so many objects of these kinds be made in a namespace, and waits until that is in force: until
+/// this object, which is one too many, would be refused.
 pub async fn limit(
     client: &Client,
     namespace: &str,

@@ -51,7 +51,9 @@ fn in_code(content: &str, with_strings: bool) -> Vec<Passage> {
                 last = token.line;
                 passages.push(passage(&token.text, token.line, true));
             }
-            Kind::Text if with_strings => passages.push(passage(&token.text, token.line, false)),
+            Kind::Text if with_strings && token.text.contains(' ') => {
+                passages.push(passage(&token.text, token.line, false))
+            }
             _ => last = 0,
         }
     }

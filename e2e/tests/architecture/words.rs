@@ -58,8 +58,10 @@ pub(crate) fn check(file: &str, passages: &[Passage]) -> Vec<Finding> {
 
 /// In lower case, but for codes.
 fn words(text: &str) -> Vec<String> {
-    // What a point or comma separates is no phrase.
-    let text = text.replace(['.', ',', ';', ':'], " . ");
+    // Names in a format string and what is in backticks are code; what a point or comma separates is no phrase.
+    let text = text.split('`').step_by(2).collect::<Vec<_>>().join(" . ");
+    let text = text.split('{').map(|part| part.split_once('}').map_or(part, |(_, after)| after));
+    let text = text.collect::<Vec<_>>().join(" . ").replace(['.', ',', ';', ':'], " . ");
     let words = text.split(|c: char| !c.is_alphanumeric() && !"_-.".contains(c));
     let lower = |word: &str| {
         let shouts = word.chars().all(|c| c.is_uppercase() || c.is_ascii_digit() || c == '_');

@@ -1,5 +1,5 @@
-//! What an agent does between the text of its watches and its plans: decoding, the accumulator, affected keys, plans. No
-//! socket, no writer; one thread, on which time stands still.
+//! What an agent does between the text of its watches and its plans: decoding, the accumulator, affected keys, plans.
+//! No socket, no writer; one thread, on which time stands still.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

@@ -18,8 +18,8 @@ pub(super) const AUDIT_LOG: &str = "audit.jsonl";
 const AUDIT_POLICY: &str = "audit-policy.yaml";
 
 /// Who did what to which object; one line per request, when it is answered. Of writes to what the fleet is made of the
-/// bodies too: the oracle judges preconditions, and finds out by whom each version of an object was written, and of Leases who
-/// held them.
+/// bodies too: the oracle judges preconditions, and finds out by whom each version of an object was written, and of
+/// Leases who held them.
 const POLICY: &str = "\
 apiVersion: audit.k8s.io/v1
 kind: Policy
