@@ -1,5 +1,5 @@
-//! The images that `make image` made: what is in them, and both agents at work from their unpacked layers, with nothing of
-//! this machine around them.
+//! The images that `make image` made: what is in them, and both agents at work from their unpacked layers, with nothing
+//! of this machine around them.
 //!
 //! Reports that it was skipped where there are no images, unless `FLEET_IMAGES` names their folder.
 

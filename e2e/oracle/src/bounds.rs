@@ -9,8 +9,8 @@ use super::object::subject;
 use super::quiescence::disturbances;
 use super::violation::Violation;
 
-/// The most expensive single change, the first export with its first import, costs 17 writes; every further importer adds
-/// less than that.
+/// The most expensive single change, the first export with its first import, costs 17 writes; every further importer
+/// adds less than that.
 const WRITES_OF_A_CHANGE: usize = 20;
 
 /// L3: in a user namespace, agents write a bounded number of times per change of another user.

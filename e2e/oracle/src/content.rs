@@ -1,5 +1,5 @@
-//! What agents write: S24 (only allow-listed fields cross a cluster border), S25 (valid output), S26 (what is refused is
-//! not tried again and again).
+//! What agents write: S24 (only allow-listed fields cross a cluster border), S25 (valid output), S26 (what is refused
+//! is not tried again and again).
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;

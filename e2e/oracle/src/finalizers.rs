@@ -146,8 +146,8 @@ fn released<'b>(before: &'b Version<'_>, after: &'b Version<'_>) -> BTreeSet<&'b
     }
 }
 
-/// S14: what a finalizer guards is gone, or asked to go, before the finalizer is. Of two that work, the one whose view is
-/// older may make again what the other has removed; a Lease is there so that this does not happen.
+/// S14: what a finalizer guards is gone, or asked to go, before the finalizer is. Of two that work, the one whose view
+/// is older may make again what the other has removed; a Lease is there so that this does not happen.
 fn released_too_early(
     history: &History<'_>,
     life: &Life<'_>,
@@ -223,8 +223,8 @@ fn released_too_early(
 }
 
 /// Whether an agent has looked for an object in vain at about the time it was made: what a killed one had under way
-/// arrives when its successor has already looked, and releases. (Where there is a Lease, the successor waits longer than
-/// a write may take.)
+/// arrives when its successor has already looked, and releases. (Where there is a Lease, the successor waits longer
+/// than a write may take.)
 fn overtaken(history: &History<'_>, effect: &Life<'_>, until: Micros) -> bool {
     let Some(made) = effect.versions.first() else { return false };
     let name = (effect.cluster, effect.namespace(), effect.name());

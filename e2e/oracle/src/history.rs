@@ -392,8 +392,8 @@ impl<'a> Authors<'a> {
 }
 
 /// Whether a request may be the one that removed the object: a deletion where nothing held it, else the write that took
-/// off the last finalizer of what was being deleted, as its answer shows unless that was lost. Requests about a successor
-/// of the same name are none of its own.
+/// off the last finalizer of what was being deleted, as its answer shows unless that was lost. Requests about a
+/// successor of the same name are none of its own.
 fn could_remove(request: &Request, event: &Event) -> bool {
     let held = !finalizers(&event.object).is_empty();
     let answer = &request.response;

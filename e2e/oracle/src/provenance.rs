@@ -1,4 +1,5 @@
-//! Where endpoints come from: S01 (nothing is invented), S03 (no time travel), S04 (no resurrection), S05 (attribution).
+//! Where endpoints come from: S01 (nothing is invented), S03 (no time travel), S04 (no resurrection), S05
+//! (attribution).
 
 use std::collections::BTreeSet;
 

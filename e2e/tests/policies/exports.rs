@@ -1,5 +1,5 @@
-//! P1, P7, P8 and P11: a member speaks in its own name, consistently, of one thing at a time, and leaves to the hub what
-//! the hub has to tidy up.
+//! P1, P7, P8 and P11: a member speaks in its own name, consistently, of one thing at a time, and leaves to the hub
+//! what the hub has to tidy up.
 
 use anyhow::{Context, Result, bail, ensure};
 use fleet_api::kinds;

@@ -182,8 +182,8 @@ async fn services_are_the_members_own(world: &World) -> Result<()> {
     Ok(())
 }
 
-/// The same policies as `strict` renders them, for one namespace: without a member policy nothing new passes, and what is
-/// there goes on.
+/// The same policies as `strict` renders them, for one namespace: without a member policy nothing new passes, and what
+/// is there goes on.
 async fn strict_needs_a_member_policy(world: &World) -> Result<()> {
     const STRICT: &str = "strict";
     let strict = world.join(STRICT).await?;

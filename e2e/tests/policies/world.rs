@@ -77,8 +77,8 @@ async fn join_as_kubefleet_does(hub: &Cluster, member: &str) -> Result<Client> {
     client(hub, &namespace, MEMBER_AGENT).await
 }
 
-/// Everything that can be done with the fleet's kinds, in one namespace or in all; with `ConfigMap`s too, which KubeFleet
-/// does not grant.
+/// Everything that can be done with the fleet's kinds, in one namespace or in all; with `ConfigMap`s too, which
+/// KubeFleet does not grant.
 async fn grant(admin: &Client, namespace: Option<&str>, account: &str) -> Result<()> {
     let (role, binding) = match namespace {
         Some(_) => ("Role", "RoleBinding"),

@@ -36,9 +36,9 @@ pub(crate) fn add(tests: &mut Tests) {
     tests.apart("definitions::a_members_goes_and_comes", a_members_goes_and_comes);
 }
 
-/// F27: the kind that slices reach importers by. That it is gone is no reason to withdraw anything beyond what may go at
-/// once, nor is that it comes back without a single object: then the importer looks twice, while the hub agent makes them
-/// anew.
+/// F27: the kind that slices reach importers by. That it is gone is no reason to withdraw anything beyond what may go
+/// at once, nor is that it comes back without a single object: then the importer looks twice, while the hub agent makes
+/// them anew.
 async fn the_hubs_goes_and_comes(stage: &Stage, agents: &mut Agents) -> Result<()> {
     let (namespace, crossings) = crossings(stage, "hubkinds").await?;
     let (hub, kinds) = (stage.hub(), [kinds::ENDPOINT_SLICE_IMPORT]);

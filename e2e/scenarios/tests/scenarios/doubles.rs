@@ -18,8 +18,8 @@ pub(crate) fn add(tests: &mut Tests) {
     tests.apart("doubles::two_of_each_agent_come_to_the_same", two_of_each_agent);
 }
 
-/// F38: what they come to is what one alone comes to; who is late finds it done. Only while things go may one make again
-/// what the other, whose view is newer, has removed; it goes as well.
+/// F38: what they come to is what one alone comes to; who is late finds it done. Only while things go may one make
+/// again what the other, whose view is newer, has removed; it goes as well.
 async fn two_of_each_agent(stage: &Stage, others: &mut Agents) -> Result<()> {
     let mut fleet = Disturbed::start(stage, others).await?;
     let mut story = Story::learn(&mut fleet, "doubles").await?;

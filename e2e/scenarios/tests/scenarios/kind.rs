@@ -1,5 +1,5 @@
-//! What `e2e/kind` does for users with docker: the charts installed by its scripts, and then these scenarios on clusters
-//! known by their kubeconfigs alone, with agents that get what the charts give to their Pods.
+//! What `e2e/kind` does for users with docker: the charts installed by its scripts, and then these scenarios on
+//! clusters known by their kubeconfigs alone, with agents that get what the charts give to their Pods.
 //!
 //! The clusters are a testbed's here; stand-ins for docker and kind hand them out. Pods of users do not run in them, so
 //! what shows traffic between Pods is left out.

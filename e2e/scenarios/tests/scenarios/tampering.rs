@@ -129,7 +129,8 @@ async fn bound_to_a_healthy_service(
     crossing.arrived().await
 }
 
-/// The `derived-service` label is output: made to name another Service, it is rewritten, and that Service is not touched.
+/// The `derived-service` label is output: made to name another Service, it is rewritten, and that Service is not
+/// touched.
 async fn a_foreign_service_is_not_bound(stage: &Stage) -> Result<()> {
     let crossing = stage.crossing("foreign", &[IMPORTER]).await?;
     let importer = stage.importer();
