@@ -59,8 +59,8 @@ impl Scrape {
         stages.collect()
     }
 
-    /// The time in milliseconds that this share of a histogram stays within, over all series with these labels. Within a
-    /// bucket, times count as evenly spread. `None` if there are none, or if they are too long for the buckets.
+    /// The time in milliseconds that this share of a histogram stays within, over all series with these labels. Within
+    /// a bucket, times count as evenly spread. `None` if there are none, or if they are too long for the buckets.
     pub(super) fn percentile(
         &self,
         histogram: &str,

@@ -42,8 +42,8 @@ pub(super) fn check(history: &History<'_>) -> Vec<Violation> {
     found
 }
 
-/// Whether another user has changed what a request is about since another one was received: whatever its agent makes of that,
-/// it has to look at all of it again.
+/// Whether another user has changed what a request is about since another one was received: whatever its agent makes of
+/// that, it has to look at all of it again.
 fn has_reason(history: &History<'_>, request: &Request, before: Micros) -> bool {
     let kind = kind(&request.resource).map_or("", |kind| kind.kind);
     let Some(service) = subject(kind, &request.body) else { return false };

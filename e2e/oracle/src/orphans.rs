@@ -88,14 +88,18 @@ fn on_hub(history: &History<'_>, moment: &Moment, service: &str) -> Vec<Violatio
         let claimed = |_: &Life<'_>, import: &Value| claimants(import).contains(life.namespace());
         exported && is_there(on_hub(kinds::SERVICE_IMPORT), moment, claimed)
     });
-    orphans(kinds::SERVICE_IMPORT, "no cluster exports it, or a claim has no request", &|_, import| {
-        // A hub that is a member has imports of its own.
-        let own = list(import, "/metadata/ownerReferences").next().is_some();
-        let exported = is_there(on_hub(kinds::INTERNAL_SERVICE_EXPORT), moment, |_, _| true);
-        let claims = claimants(import);
-        let asked = |namespace: &String| here(kinds::INTERNAL_SERVICE_IMPORT, namespace);
-        own || (exported && claims.iter().all(asked))
-    });
+    orphans(
+        kinds::SERVICE_IMPORT,
+        "no cluster exports it, or a claim has no request",
+        &|_, import| {
+            // A hub that is a member has imports of its own.
+            let own = list(import, "/metadata/ownerReferences").next().is_some();
+            let exported = is_there(on_hub(kinds::INTERNAL_SERVICE_EXPORT), moment, |_, _| true);
+            let claims = claimants(import);
+            let asked = |namespace: &String| here(kinds::INTERNAL_SERVICE_IMPORT, namespace);
+            own || (exported && claims.iter().all(asked))
+        },
+    );
     found
 }
 

@@ -1,5 +1,5 @@
-//! L4: nothing goes to and fro. Where no user has asked for anything meanwhile, no agent brings an object back to what it
-//! was before another write of an agent: two that disagree about an object would do that for ever.
+//! L4: nothing goes to and fro. Where no user has asked for anything meanwhile, no agent brings an object back to what
+//! it was before another write of an agent: two that disagree about an object would do that for ever.
 
 use std::collections::BTreeMap;
 

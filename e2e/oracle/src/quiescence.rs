@@ -1,7 +1,8 @@
 //! When nothing moves: the moments at which what must be so in the end has to be so.
 //!
-//! A user namespace is quiescent while nothing in any cluster changes that is about it. Only a quiescence that a user ends counts:
-//! where an agent is the next to write, it was not done. While servers or agents are stopped on purpose nothing counts.
+//! A user namespace is quiescent while nothing in any cluster changes that is about it. Only a quiescence that a user
+//! ends counts: where an agent is the next to write, it was not done. While servers or agents are stopped on purpose
+//! nothing counts.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,6 @@
-//! Who may touch what: S07 (the hub agent serves only who asked), S08 (a member writes only in its own namespace), S09 (status by
-//! identity), S10 (confined landing), S11 (only its own derived Services), S16 (a single importer, where that is wanted).
+//! Who may touch what: S07 (the hub agent serves only who asked), S08 (a member writes only in its own namespace), S09
+//! (status by identity), S10 (confined landing), S11 (only its own derived Services), S16 (a single importer, where
+//! that is wanted).
 
 use std::collections::BTreeSet;
 

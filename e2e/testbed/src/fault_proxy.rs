@@ -87,8 +87,8 @@ impl FaultProxy {
         &self.shared.log
     }
 
-    /// Lets the watches of a kind, by its plural, that run now never deliver anything again, without ending them. New ones
-    /// work. Returns how many these were.
+    /// Lets the watches of a kind, by its plural, that run now never deliver anything again, without ending them. New
+    /// ones work. Returns how many these were.
     pub fn strand_watches(&self, resource: &str) -> usize {
         self.shared.streams.strand(resource)
     }

@@ -1,7 +1,7 @@
 //! Three agents of one member, of which one writes at a time, on real control planes.
 //!
-//! A testbed of its own, since no other process may write meanwhile. What is waited for is never the passing of time: the
-//! lease ends by the agents' own clocks.
+//! A testbed of its own, since no other process may write meanwhile. What is waited for is never the passing of time:
+//! the lease ends by the agents' own clocks.
 
 #![allow(
     clippy::unwrap_used,

@@ -25,8 +25,8 @@ pub(crate) fn add(tests: &mut Tests) {
     tests.add("documents::the_page_says_what_they_say", the_page_says_what_they_say);
 }
 
-/// Kubernetes checks validations against the definitions of the kinds, and warns. It does not check variables, so copies
-/// that nothing binds have them among their validations. One copy is wrong, to see that it is noticed.
+/// Kubernetes checks validations against the definitions of the kinds, and warns. It does not check variables, so
+/// copies that nothing binds have them among their validations. One copy is wrong, to see that it is noticed.
 async fn all_are_well_typed(world: &World) -> Result<()> {
     let api: Api<ValidatingAdmissionPolicy> = Api::all(world.admin.clone());
     let rendered = policies::render(&json!({})).await?;

@@ -15,7 +15,8 @@ use std::path::{Path, PathBuf};
 
 const AGENTS: [&str; 2] = ["hub-agent", "member-agent"];
 
-/// A program of the package; without it one line reports that the test is skipped, past the harness, which would keep it.
+/// A program of the package; without it one line reports that the test is skipped, past the harness, which would keep
+/// it.
 fn program(name: &str) -> Option<PathBuf> {
     let found = fleet_testbed::prometheus::program(name).unwrap();
     if found.is_none() {

@@ -1,5 +1,5 @@
-//! Where ours differs from the original on purpose, as far as random scenarios show it; [`crate::decided`] shows the rest
-//! by hand. Each derives what follows from an outcome of the original: nothing else may differ.
+//! Where ours differs from the original on purpose, as far as random scenarios show it; [`crate::decided`] shows the
+//! rest by hand. Each derives what follows from an outcome of the original: nothing else may differ.
 
 use serde_json::{Value, json};
 

@@ -56,8 +56,8 @@ async fn the_hubs_goes_and_comes(stage: &Stage, agents: &mut Agents) -> Result<(
     end(stage, &namespace, crossings).await
 }
 
-/// F27: a user's exports go with their kind, and are applied again once it is back. While it is away no more is withdrawn
-/// than may go at once. That it is back and empty, though, is believed when a second list shows it, too.
+/// F27: a user's exports go with their kind, and are applied again once it is back. While it is away no more is
+/// withdrawn than may go at once. That it is back and empty, though, is believed when a second list shows it, too.
 async fn a_members_goes_and_comes(stage: &Stage, agents: &mut Agents) -> Result<()> {
     let (namespace, crossings) = crossings(stage, "memberkinds").await?;
     let (exporter, kinds) = (stage.exporter(), [kinds::SERVICE_EXPORT]);

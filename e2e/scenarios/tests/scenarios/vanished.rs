@@ -21,8 +21,8 @@ pub(crate) fn add(tests: &mut Tests) {
     tests.alone("vanished::its_namespace_empties", its_namespace_empties);
 }
 
-/// F42: a member that imports, and whose agent never runs. Its `MemberCluster`, which a finalizer holds, and its namespace
-/// are deleted: the namespace goes after the time that the flag gives, others are not disturbed.
+/// F42: a member that imports, and whose agent never runs. Its `MemberCluster`, which a finalizer holds, and its
+/// namespace are deleted: the namespace goes after the time that the flag gives, others are not disturbed.
 async fn its_namespace_empties(stage: &Stage, agents: &mut Agents) -> Result<()> {
     agents.restart_with(Agent::Hub, &["--force-delete-wait-time=2s"]).await?;
     let mut crossing = stage.crossing("vanished", &[IMPORTER]).await?;
