@@ -1,5 +1,6 @@
 //! Latency of single, isolated changes: the floor, the chain of bare relays, and the agents, in turns.
 
+use std::convert::Infallible;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
@@ -10,7 +11,6 @@ use tokio::time::MissedTickBehavior;
 use super::arrivals::{STATIONS, Station, Way};
 use super::change_path::{ChangePath, EXPORTER, IMPORTER};
 use super::relay;
-use super::size::Noise;
 use super::slice::{Slice, send};
 use fleet_testbed::agents::{Agent, Agents};
 use fleet_testbed::exchange;
@@ -25,6 +25,9 @@ const REST: Duration = Duration::from_millis(15);
 pub(super) const STEADY: &str = "steady";
 /// How many changes go ahead unmeasured: connections open, caches fill.
 const WARM_UP: usize = 20;
+
+/// Result of changes that go on until their future is dropped.
+pub(super) type Noise = Result<Infallible>;
 
 /// Times of one kind of change.
 #[derive(Debug)]

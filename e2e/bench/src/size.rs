@@ -1,6 +1,5 @@
 //! What single changes notice of a fleet that is large or busy, and a thousand Services at once.
 
-use std::convert::Infallible;
 use std::time::Duration;
 
 use anyhow::Result;
@@ -101,6 +100,3 @@ impl Turns<'_> {
         Ok(Beside { name, chain, steady })
     }
 }
-
-/// Never: noise goes on until it is dropped.
-pub(super) type Noise = Result<Infallible>;

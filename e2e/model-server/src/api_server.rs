@@ -2,6 +2,7 @@
 //! Lists, watches, creation, replacement, JSON patches, and deletion with preconditions.
 
 mod answer;
+mod store;
 mod target;
 mod watch;
 
@@ -19,6 +20,7 @@ use serde_json::{Value, json};
 use tokio::sync::watch as signal;
 
 use self::answer::{Answer, answer, not_found, refused, status, typed};
+use self::store::Store;
 use self::target::{Target, action};
 use crate::{Change, ModelServer};
 
@@ -38,9 +40,7 @@ pub struct Sent {
 pub struct ApiServer(Arc<Inner>);
 
 struct Inner {
-    model: Mutex<ModelServer>,
-    /// Number of changes so far: wakes the watches.
-    count: signal::Sender<usize>,
+    store: Arc<Store>,
     sent: Mutex<Vec<Sent>>,
     on_change: Box<dyn Fn(&Change) + Send + Sync>,
 }
@@ -58,8 +58,7 @@ impl ApiServer {
     ) -> Self {
         model.remember();
         Self(Arc::new(Inner {
-            model: Mutex::new(model),
-            count: signal::Sender::new(0),
+            store: Arc::new(Store::new(model)),
             sent: Mutex::default(),
             on_change: Box::new(on_change),
         }))
@@ -68,28 +67,22 @@ impl ApiServer {
     /// Another server with the same objects, without clients and observers.
     #[must_use]
     pub fn fork(&self) -> Self {
-        Self::new(self.0.model.lock().clone())
+        Self::new(self.0.store.model().clone())
     }
 
     /// Reads the objects.
     pub fn read<R>(&self, read: impl FnOnce(&ModelServer) -> R) -> R {
-        read(&self.0.model.lock())
+        read(&self.0.store.model())
     }
 
     /// Changes objects as users do.
     pub fn write<R>(&self, write: impl FnOnce(&mut ModelServer) -> R) -> R {
-        let mut model = self.0.model.lock();
-        let before = model.changes().len();
-        let result = write(&mut model);
-        let changes = model.changes();
-        changes[before..].iter().for_each(&self.0.on_change);
-        self.0.count.send_replace(changes.len());
-        result
+        self.0.store.write(write, &self.0.on_change)
     }
 
     /// Wakes with every change; the value is the number of changes so far.
     pub fn changes(&self) -> signal::Receiver<usize> {
-        self.0.count.subscribe()
+        self.0.store.subscribe()
     }
 
     /// Writes of clients that changed something, oldest first.
@@ -126,19 +119,21 @@ impl ApiServer {
 
     fn get(self, target: Target, query: &str) -> Answer {
         if let Some(name) = &target.name {
-            return match self.0.model.lock().get(target.kind, name) {
+            return match self.0.store.model().get(target.kind, name) {
                 Some(object) => answer(StatusCode::OK, &typed(target.kind, object)),
                 None => not_found(target.kind, name),
             };
         }
         match watch::Watch::parse(query) {
-            Some(watch) => Answer::new(watch.follow(self, target).boxed_unsync()),
+            Some(watch) => {
+                Answer::new(watch.follow(Arc::clone(&self.0.store), target).boxed_unsync())
+            }
             None => self.list(&target),
         }
     }
 
     fn list(&self, target: &Target) -> Answer {
-        let model = self.0.model.lock();
+        let model = self.0.store.model();
         let listed = model.objects(target.kind).filter(|(name, _)| target.covers(name));
         let items = listed.map(|(_, object)| typed(target.kind, object));
         let list = json!({
@@ -189,27 +184,6 @@ impl ApiServer {
         let what = format!("{method} {} {name}", kind.kind);
         let takes = *method == Method::DELETE || carried(before) > carried(after);
         self.0.sent.lock().push(Sent { client: client.to_owned(), what, takes });
-    }
-
-    /// Changes of a kind from a position on, as lines of a watch, and the position after them.
-    fn since(&self, position: usize, target: &Target) -> (Vec<u8>, usize) {
-        let model = self.0.model.lock();
-        let changes = model.changes();
-        let of_target =
-            |change: &&Change| change.kind == target.kind && target.covers(&change.name);
-        let mut lines = Vec::new();
-        for change in changes[position..].iter().filter(of_target) {
-            let object = typed(change.kind, &change.object);
-            // The type first: a client cannot read the object before it knows what it is.
-            let line = format!("{{\"type\":\"{}\",\"object\":{object}}}\n", change.event);
-            lines.extend_from_slice(line.as_bytes());
-        }
-        (lines, changes.len())
-    }
-
-    /// The position of the first change after a version.
-    fn position_after(&self, version: u64) -> usize {
-        self.0.model.lock().changes().partition_point(|change| change.version <= version)
     }
 }
 

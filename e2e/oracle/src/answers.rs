@@ -43,6 +43,6 @@ fn removed(request: &Request) -> Option<Value> {
 
 /// A Status names the plural.
 fn kind_of(request: &Request, named: &str) -> String {
-    let kind = super::history::kind(&request.resource);
+    let kind = super::kind::kind(&request.resource);
     kind.map_or(named, |known| known.kind).to_owned()
 }

@@ -8,7 +8,8 @@ use fleet_api::names::SYSTEM_NAMESPACE;
 use fleet_api::{TraceContext, annotations, kinds, labels};
 use serde_json::Value;
 
-use super::history::{History, LAG, kind};
+use super::history::{History, LAG};
+use super::kind::kind;
 use super::object::{is_made_slice, keys, list, subject, text};
 use super::record::Micros;
 use super::requests::Request;

@@ -7,13 +7,13 @@ use fleet_api::names::{SYSTEM_NAMESPACE, member_namespace};
 use fleet_api::{annotations, kinds, labels};
 use serde_json::Value;
 
-use super::history::{HUB, History, Life};
+use super::history::{HUB, History};
 use super::object::{
     addresses, annotation, back_pointer, condition_status, exporters, is_imported_slice, label,
     ready, subject, terminating, text,
 };
 use super::quiescence::{Moment, moments, takes_part};
-use super::violation::Violation;
+use super::violation::{Violation, said};
 use super::{orphans, truth};
 
 /// All of them.
@@ -108,17 +108,6 @@ fn endpoints(
         }
     }
     found
-}
-
-/// A violation by the state of an object at a moment.
-pub(super) fn said(
-    invariant: &'static str,
-    life: &Life<'_>,
-    moment: &Moment,
-    sentence: impl Into<String>,
-) -> Option<Violation> {
-    let version = life.until(moment.until()).last()?;
-    Some(Violation::of(invariant, life, version, sentence))
 }
 
 /// S06: what importers are given comes from members that the hub has accepted.

@@ -6,7 +6,8 @@ use fleet_api::names::{SYSTEM_NAMESPACE, member_namespace, member_of_namespace};
 use fleet_api::{ResourceKind, annotations, finalizers, kinds};
 use serde_json::Value;
 
-use super::history::{DOUBLES, HUB, History, LAG, Life, Until, Version, kind};
+use super::history::{DOUBLES, HUB, History, LAG, Life, Until, Version};
+use super::kind::kind;
 use super::object::{
     annotation, exporters, finalizers as held, is_made_slice, list, subject, terminating, text,
 };

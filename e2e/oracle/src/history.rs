@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use fleet_api::ResourceKind;
-use fleet_api::kinds::{self, kinds_written};
 use serde_json::Value;
 
-use super::Recording;
+use super::evidence::Recording;
+use super::kind::plural;
 use super::object::{finalizers, name, namespace, subject, terminating, text};
 use super::record::{Event, Micros, What};
 use super::requests::{Author, Request};
@@ -416,23 +416,4 @@ const LOST: Micros = 10_000_000;
 /// The name of the object that a request is about; that of a POST is in its body.
 fn named(request: &Request) -> &str {
     if request.name.is_empty() { name(&request.body) } else { &request.name }
-}
-
-fn plural(kind: &str) -> &'static str {
-    recorded().find(|known| known.kind == kind).map_or("", |known| known.plural)
-}
-
-/// The recorded kind of a plural.
-pub(super) fn kind(plural: &str) -> Option<ResourceKind> {
-    recorded().find(|known| known.plural == plural)
-}
-
-fn recorded() -> impl Iterator<Item = ResourceKind> {
-    let others = [
-        kinds::NAMESPACE,
-        kinds::INTERNAL_MEMBER_CLUSTER,
-        kinds::MEMBER_CLUSTER,
-        kinds::EXTERNAL_WORKLOAD,
-    ];
-    kinds_written().chain(others)
 }

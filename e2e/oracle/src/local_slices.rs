@@ -4,11 +4,10 @@
 use fleet_api::{kinds, labels};
 use serde_json::Value;
 
-use super::exactness::said;
 use super::history::{History, Life, Version};
 use super::object::{condition_status, is_made_slice, label, list, ready, terminating, text};
 use super::quiescence::{Moment, moments};
-use super::violation::Violation;
+use super::violation::{Violation, said};
 
 /// Most endpoints of a slice.
 const LIMIT: usize = 100;

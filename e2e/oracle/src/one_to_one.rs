@@ -5,11 +5,10 @@ use std::collections::BTreeSet;
 use fleet_api::{kinds, labels};
 use serde_json::Value;
 
-use super::exactness::said;
 use super::history::{HUB, History, Life, Version};
 use super::object::{is_made_slice, label, list, terminating, text};
 use super::quiescence::{Moment, moments};
-use super::violation::Violation;
+use super::violation::{Violation, said};
 
 /// Copies of a slice that may be there while one takes the place of the other.
 const MEANWHILE: usize = 2;

@@ -4,12 +4,11 @@ use fleet_api::names::{SYSTEM_NAMESPACE, member_namespace, member_of_namespace};
 use fleet_api::{annotations, kinds};
 use serde_json::Value;
 
-use super::exactness::said;
 use super::history::{HUB, History, Life};
 use super::object::{annotation, finalizers, is_imported_slice, list, subject, terminating, text};
 use super::quiescence::{Moment, moments, takes_part};
 use super::tenancy::claimants;
-use super::violation::Violation;
+use super::violation::{Violation, said};
 
 /// Start of the fleet's own finalizers.
 const OURS: &str = "networking.fleet.azure.com/";

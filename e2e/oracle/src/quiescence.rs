@@ -10,13 +10,10 @@ use fleet_api::kinds;
 
 use super::history::{HUB, History, Life, Until};
 use super::object::subject;
-use super::record::Micros;
+use super::record::{END, Micros};
 
 /// How long nothing must have changed.
 const QUIET_FOR: Micros = 2_000_000;
-
-/// The last mark of a record: what is quiescent then stays so.
-pub const END: &str = "end of the record";
 
 /// Scenarios that run alone and yet leave servers, agents and rights as they are. All others of those disturb.
 const UNDISTURBED: [&str; 3] = ["writes::", "latency::", "silence::"];

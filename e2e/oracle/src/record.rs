@@ -9,6 +9,9 @@ use serde_json::Value;
 
 use super::object::text;
 
+/// The last mark of a record: what is quiescent then stays so.
+pub const END: &str = "end of the record";
+
 /// Microseconds since 1970, by the clock of the machine that all servers of a testbed share.
 pub type Micros = i64;
 

@@ -19,8 +19,7 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, JoinSet};
 
-use super::quiescence::END;
-use super::record::{Event, Line, Mark, What};
+use super::record::{END, Event, Line, Mark, What};
 use fleet_testbed::fleet::Fleet;
 use fleet_testbed::objects::api;
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
 
-use super::Recording;
+use super::evidence::Recording;
 use super::history::{HUB, History};
 use super::quiescence::disturbances;
 use super::requests::{Author, Request};
@@ -196,7 +196,7 @@ mod tests {
         assert_eq!(refused(&run), []);
         run.requests[0].code = 403;
         assert_eq!(refused(&run).len(), 1);
-        let mark = |at, mark: &str| super::super::Mark { at, mark: mark.to_owned() };
+        let mark = |at, mark: &str| crate::record::Mark { at, mark: mark.to_owned() };
         run.marks = vec![mark(0, "begin outage::x"), mark(5, "end outage::x")];
         assert_eq!(refused(&run), []);
         run.marks.clear();

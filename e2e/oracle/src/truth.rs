@@ -4,14 +4,13 @@ use fleet_api::names::{SYSTEM_NAMESPACE, member_namespace};
 use fleet_api::{annotations, kinds, labels};
 use serde_json::Value;
 
-use super::exactness::said;
 use super::history::{HUB, History, Life};
 use super::object::{
     annotation, condition, condition_status, exporters, label, list, subject, terminating, text,
 };
 use super::quiescence::{Moment, moments, takes_part};
 use super::tenancy::claimants;
-use super::violation::Violation;
+use super::violation::{Violation, said};
 
 /// All of them.
 pub(super) fn check(history: &History<'_>) -> Vec<Violation> {

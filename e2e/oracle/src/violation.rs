@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::history::{Life, Version};
+use super::quiescence::Moment;
 use super::requests::Request;
 
 /// Something that must not be.
@@ -59,4 +60,15 @@ impl fmt::Display for Violation {
         let Self { invariant, cluster, object, version, sentence } = self;
         write!(f, "{invariant} {cluster}: {object} at {version}: {sentence}")
     }
+}
+
+/// A violation by the state of an object at a moment.
+pub(super) fn said(
+    invariant: &'static str,
+    life: &Life<'_>,
+    moment: &Moment,
+    sentence: impl Into<String>,
+) -> Option<Violation> {
+    let version = life.until(moment.until()).last()?;
+    Some(Violation::of(invariant, life, version, sentence))
 }

@@ -1,5 +1,6 @@
 //! The numbers: as JSON, and as a page with plots.
 
+mod figures;
 mod limit;
 mod page;
 mod plot;
@@ -7,28 +8,8 @@ mod plot;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use serde::Serialize;
 
-use crate::cold_start::ColdStart;
-use crate::growth::Point;
-use crate::large_fleet::LargeFleet;
-use crate::load::Step;
-use crate::solo::Solo;
-use crate::wire::Wire;
-
-/// Everything that was measured.
-#[derive(Debug, Default, Serialize)]
-pub(crate) struct Report {
-    pub(crate) solo: Option<Solo>,
-    /// Resident bytes of a hub agent in an empty fleet.
-    pub(crate) empty_rss: u64,
-    pub(crate) growth: Vec<Point>,
-    pub(crate) wire: Option<Wire>,
-    pub(crate) load: Vec<Step>,
-    pub(crate) cold_starts: Vec<ColdStart>,
-    #[serde(rename = "beyond")]
-    pub(crate) large_fleet: Option<LargeFleet>,
-}
+pub(crate) use figures::Report;
 
 impl Report {
     /// Writes `scale.json`, `scale.md` and the plots.

@@ -1,8 +1,11 @@
 //! The tests' own clients.
 
-use anyhow::Result;
+use std::path::Path;
+
+use anyhow::{Context, Result};
 use fleet_runtime::clients;
 use kube::client::retry::RetryPolicy;
+use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use tower::retry::RetryLayer;
 use tower::{BoxError, ServiceBuilder};
@@ -19,4 +22,18 @@ pub async fn client(config: &Config) -> Result<Client> {
     let retry = RetryLayer::new(RetryPolicy::server_retry());
     let service = ServiceBuilder::new().layer(retry).service_fn(send);
     Ok(Client::new(service, config.default_namespace.clone()))
+}
+
+/// Reads a kubeconfig file.
+pub async fn load(kubeconfig: &Path) -> Result<Config> {
+    let file = Kubeconfig::read_from(kubeconfig)
+        .with_context(|| format!("read {}", kubeconfig.display()))?;
+    Config::from_custom_kubeconfig(file, &KubeConfigOptions::default())
+        .await
+        .with_context(|| format!("use {}", kubeconfig.display()))
+}
+
+/// A client for whoever the kubeconfig file belongs to.
+pub async fn client_from_file(kubeconfig: &Path) -> Result<Client> {
+    client(&load(kubeconfig).await?).await
 }

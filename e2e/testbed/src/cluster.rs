@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use fleet_runtime::clients::certificates_to_pem;
-use kube::config::{KubeConfigOptions, Kubeconfig};
+
 use kube::{Client, Config};
 
-use super::client::client;
+use super::client::{client, load};
 use super::controlplane::ControlPlane;
 
 /// A cluster that tests and the demo work on as its admin. Agents get credentials of their own.
@@ -116,17 +116,4 @@ impl Cluster {
     pub async fn compact(&self) -> Result<i64> {
         self.own_control_plane()?.etcd().compact().await
     }
-}
-
-async fn load(kubeconfig: &Path) -> Result<Config> {
-    let file = Kubeconfig::read_from(kubeconfig)
-        .with_context(|| format!("read {}", kubeconfig.display()))?;
-    Config::from_custom_kubeconfig(file, &KubeConfigOptions::default())
-        .await
-        .with_context(|| format!("use {}", kubeconfig.display()))
-}
-
-/// A client for the user of the kubeconfig file.
-pub async fn client_from_file(kubeconfig: &Path) -> Result<Client> {
-    client(&load(kubeconfig).await?).await
 }

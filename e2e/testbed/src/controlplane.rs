@@ -1,6 +1,7 @@
 //! One control plane: etcd, kube-apiserver and kube-controller-manager on loopback.
 
 mod api_server;
+mod constants;
 mod etcd;
 
 pub use api_server::ApiServerSettings;
@@ -16,17 +17,16 @@ use tracing::instrument::WithSubscriber;
 use tracing::subscriber::NoSubscriber;
 
 use super::binaries::Binaries;
-use super::cluster::client_from_file;
+use super::client::client_from_file;
 use super::kubeconfig::{self, Credential};
 use super::pki::{self, Authority, Identity};
 use super::process::{Launch, Server};
 use super::state::RunDir;
 use super::token;
 use api_server::ApiServer;
-
-/// How long one server may take to become ready before the start fails. Ready machines need under 4 s for all.
-const READY_DEADLINE: Duration = Duration::from_mins(1);
-const POLL: Duration = Duration::from_millis(25);
+use constants::{
+    CA, POLL, READY_DEADLINE, SERVER_CERTIFICATE, SERVER_KEY, TOKEN_KEY, TOKEN_PUBLIC_KEY,
+};
 
 /// Controllers that the fleet depends on, beside the [maker of slices](SLICE_CONTROLLER): the maker of default service
 /// accounts, those that finish deletions, and the one that checks types in admission policies. There is no scheduler, no
@@ -247,12 +247,6 @@ async fn is_ready(client: &Client) -> bool {
         Ok(Ok(_))
     )
 }
-
-const CA: &str = "ca.crt";
-const TOKEN_KEY: &str = "service-account.key";
-const TOKEN_PUBLIC_KEY: &str = "service-account.pub";
-const SERVER_CERTIFICATE: &str = "apiserver.crt";
-const SERVER_KEY: &str = "apiserver.key";
 
 fn write_identities(folder: &Path, name: &str, authority: &Authority) -> Result<()> {
     let names =

@@ -7,13 +7,12 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail};
 use futures::future::try_join_all;
 
-use crate::agents::Agent;
+use crate::agent::Agent;
 use crate::cluster::Cluster;
 use crate::description::{AgentDescription, ClusterDescription, Description};
 use crate::join;
 use crate::pod::{self, Container};
 use crate::state::RunDir;
-use crate::testbed::{Options, Testbed};
 
 /// Kubeconfig of an existing hub; with [`MEMBER_KUBECONFIGS`] it replaces the testbed.
 pub const HUB_KUBECONFIG: &str = "FLEET_HUB_KUBECONFIG";
@@ -40,19 +39,6 @@ struct Access {
 }
 
 impl Fleet {
-    /// The clusters that the environment names, else a new testbed.
-    pub async fn from_env_or_testbed(options: Options) -> Result<Self> {
-        let Some(mut existing) = existing_clusters(|name| std::env::var(name).ok())? else {
-            return Ok(Testbed::start(options).await?.into());
-        };
-        if existing.members.len() < options.members {
-            let (wanted, there) = (options.members, existing.members.len());
-            bail!("{wanted} members are needed; {MEMBER_KUBECONFIGS} names {there}");
-        }
-        existing.members.truncate(options.members);
-        Self::connect(&existing).await
-    }
-
     /// A fleet of existing clusters. Where the charts are installed in them, the agents are started with the arguments,
     /// variables and credentials that the charts give them. Otherwise the clusters are set up like those of a testbed:
     /// CRDs, namespaces, service accounts and tokens.
@@ -245,7 +231,8 @@ pub struct ExistingClusters {
     pub members: Vec<(String, PathBuf)>,
 }
 
-fn existing_clusters(
+/// The clusters that the environment names, if it names any.
+pub(crate) fn existing_clusters(
     variable: impl Fn(&str) -> Option<String>,
 ) -> Result<Option<ExistingClusters>> {
     let variable = |name| variable(name).filter(|value| !value.is_empty());

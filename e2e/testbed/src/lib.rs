@@ -10,6 +10,7 @@
 //!   observe it;
 //! - [`wait`] waits for conditions; [`command`] is `fleet-testbed`.
 
+pub mod agent;
 pub mod agents;
 pub mod apply;
 pub mod audit;

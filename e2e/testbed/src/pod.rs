@@ -12,7 +12,7 @@ use k8s_openapi::api::core::v1::{PodSpec, ServiceAccount};
 use kube::Api;
 use kube::api::PostParams;
 
-use super::agents::{FOREIGN, find_program};
+use super::agent::{FOREIGN, find_program};
 use super::cluster::Cluster;
 use super::kubeconfig::{self, Credential};
 use super::ports::free_port;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use fleet_api::names::member_namespace;
 use futures::future::try_join_all;
 use k8s_openapi::api::core::v1::ServiceAccount;
@@ -16,7 +16,7 @@ use crate::cluster::Cluster;
 use crate::controlplane::{
     ApiServerSettings, ControlPlane, DEPLOYMENT_CONTROLLERS, SLICE_CONTROLLER,
 };
-use crate::fleet::Fleet;
+use crate::fleet::{Fleet, MEMBER_KUBECONFIGS, existing_clusters};
 use crate::state::RunDir;
 use crate::wait::wait_until;
 use crate::{join, policies};
@@ -127,6 +127,21 @@ impl Bare {
     /// The folder of this run, for files and logs of programs that the test starts.
     pub fn run(&self) -> &Arc<RunDir> {
         &self.run
+    }
+}
+
+impl Fleet {
+    /// The clusters that the environment names, else a new testbed.
+    pub async fn from_env_or_testbed(options: Options) -> Result<Self> {
+        let Some(mut existing) = existing_clusters(|name| std::env::var(name).ok())? else {
+            return Ok(Testbed::start(options).await?.into());
+        };
+        if existing.members.len() < options.members {
+            let (wanted, there) = (options.members, existing.members.len());
+            bail!("{wanted} members are needed; {MEMBER_KUBECONFIGS} names {there}");
+        }
+        existing.members.truncate(options.members);
+        Self::connect(&existing).await
     }
 }
 

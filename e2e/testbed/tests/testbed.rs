@@ -15,7 +15,7 @@ use fleet_api::names::member_namespace;
 use fleet_api::{ResourceKind, kinds};
 use fleet_testbed::agents::{Agent, AgentOptions, Agents};
 use fleet_testbed::audit::AuditReader;
-use fleet_testbed::cluster::client_from_file;
+use fleet_testbed::client::client_from_file;
 use fleet_testbed::fleet::{ExistingClusters, Fleet};
 use fleet_testbed::kubeconfig::{self, Credential};
 use fleet_testbed::objects::api;

@@ -1,6 +1,7 @@
 //! Watches.
 
 use std::convert::Infallible;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::StreamExt;
@@ -9,7 +10,7 @@ use http_body_util::StreamBody;
 use hyper::body::{Bytes, Frame};
 use tokio::time::Instant;
 
-use super::ApiServer;
+use super::store::Store;
 use super::target::Target;
 
 /// How long a watch lasts without a timeout of its own.
@@ -39,12 +40,12 @@ impl Watch {
     /// All changes since its version, as they come, until its time is over.
     pub(super) fn follow(
         self,
-        server: ApiServer,
+        server: Arc<Store>,
         target: Target,
     ) -> StreamBody<impl futures::Stream<Item = Result<Frame<Bytes>, Infallible>> + Send> {
         let end = Instant::now() + self.timeout;
         let position = server.position_after(self.version);
-        let news = server.changes();
+        let news = server.subscribe();
         let state = (server, target, position, news);
         let lines =
             stream::unfold(state, move |(server, target, mut position, mut news)| async move {

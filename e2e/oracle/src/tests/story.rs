@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::object::{name, namespace};
 use crate::record::{Event, Mark, Micros, What};
 use crate::requests::{Author, Request};
-use crate::{Recording, quiescence};
+use crate::{Recording, record};
 
 /// Every write takes this long.
 const STEP: Micros = 10_000;
@@ -235,7 +235,7 @@ impl Story {
     /// What the recorder and the audit logs would have.
     pub(super) fn end(mut self) -> Recording {
         self.pause();
-        self.mark(quiescence::END);
+        self.mark(record::END);
         self.recording
     }
 

@@ -3,8 +3,7 @@
 
 use std::fmt::Write as _;
 
-use super::Report;
-use super::page::{best, fit};
+use super::figures::{Report, best, fit};
 use crate::cold_start::{ColdStart, IMPORTERS, bytes_per_object};
 use crate::growth::{Point, count, mib};
 use crate::large_fleet::{ALL_ENDPOINTS, EXPORTERS, LargeFleet, MEMBERS, SERVICES, SLICES};

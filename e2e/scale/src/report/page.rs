@@ -2,10 +2,11 @@
 
 use std::fmt::Write as _;
 
+use super::figures::{Report, best, fit};
+use super::limit;
 use super::plot::PLOTS;
-use super::{Report, limit};
 use crate::cold_start::bytes_per_object;
-use crate::growth::{Point, count, exponent, mib};
+use crate::growth::mib;
 use crate::load::Step;
 
 /// What is asked for.
@@ -128,11 +129,6 @@ fn growth(report: &Report, page: &mut String) {
     }
 }
 
-pub(super) fn fit(points: &[Point], of: fn(&Point) -> f64) -> f64 {
-    let points: Vec<_> = points.iter().map(|point| (count(point.members), of(point))).collect();
-    exponent(&points)
-}
-
 fn wire(report: &Report, page: &mut String) {
     let Some(wire) = &report.wire else { return };
     let _ = write!(
@@ -181,10 +177,6 @@ fn load(report: &Report, page: &mut String) {
             largest(last)
         );
     }
-}
-
-pub(super) fn best(steps: &[Step]) -> Option<&Step> {
-    steps.iter().rfind(|step| step.sustained)
 }
 
 /// Who takes most of the machine.

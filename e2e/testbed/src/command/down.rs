@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use clap::Args;
 use rustix::process::Signal;
 
-use super::{Named, print};
+use super::common::{Named, print};
 use crate::state;
 use crate::wait::wait_until;
 

@@ -3,7 +3,7 @@
 use anyhow::{Result, bail};
 use clap::Args;
 
-use super::{Named, print};
+use super::common::{Named, print};
 
 #[derive(Debug, Args)]
 pub(super) struct Env {

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use anyhow::Result;
 
-use super::print;
+use super::common::print;
 use crate::description::Description;
 use crate::state;
 

@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::{Named, print};
+use super::common::{Named, print};
 use crate::agents::{AgentOptions, Agents};
 use crate::description::Description;
 use crate::state;

@@ -9,7 +9,7 @@ use tokio::net::TcpStream;
 use super::super::ports::free_port;
 use super::super::process::{Launch, Server};
 use super::super::state::RunDir;
-use super::{
+use super::constants::{
     CA, POLL, READY_DEADLINE, SERVER_CERTIFICATE, SERVER_KEY, TOKEN_KEY, TOKEN_PUBLIC_KEY,
 };
 

@@ -10,7 +10,7 @@ use tokio::net::TcpStream;
 use super::super::ports::free_port;
 use super::super::process::{Launch, Server};
 use super::super::state::RunDir;
-use super::{POLL, READY_DEADLINE};
+use super::constants::{POLL, READY_DEADLINE};
 use crate::plain_http;
 
 /// A running etcd, as tests reach it: through the JSON gateway on its client port.

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use futures::future::select_all;
 
-use super::FaultProxy;
 use super::log::Entry;
+use super::proxy::FaultProxy;
 use crate::agents::{Agent, AgentOptions};
 use crate::fleet::Fleet;
 use crate::kubeconfig;

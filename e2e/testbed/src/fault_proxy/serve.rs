@@ -5,7 +5,6 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use fleet_runtime::clients;
 use http::header::{
     CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HOST, RETRY_AFTER, TRANSFER_ENCODING, USER_AGENT,
 };
@@ -17,8 +16,6 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use kube::client::Body as ClientBody;
-use kube::config::AuthInfo;
-use kube::{Client, Config};
 use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -27,55 +24,14 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::AbortHandle;
 use tokio_rustls::TlsAcceptor;
 
-use super::Shared;
 use super::log::Open;
 use super::request::{Seen, Verb};
 use super::rule::{Answer, Fault, Met};
+use super::shared::Shared;
 
 use crate::pki::Identity;
 
 type Body = UnsyncBoxBody<Bytes, Infallible>;
-
-/// The annotation that [`Fault::Race`] changes an object by.
-pub const RACED: &str = "fault-proxy.test/raced";
-
-/// The API server behind the proxy.
-pub(super) struct Upstream {
-    /// For the requests that pass, with whatever credential they bring.
-    client: Client,
-    /// Another user's, with rights of its own.
-    other: Client,
-}
-
-impl std::fmt::Debug for Upstream {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Upstream")
-    }
-}
-
-impl Upstream {
-    pub(super) async fn new(config: &Config) -> Result<Self> {
-        // The agents' own stack: nothing is tried twice, and nothing waits for acknowledgements.
-        let mut nobody = config.clone();
-        nobody.auth_info = AuthInfo::default();
-        let client = clients::from_config("upstream", nobody).await?.write;
-        Ok(Self { client, other: crate::client::client(config).await? })
-    }
-
-    /// Changes the object that a request is about.
-    async fn race(&self, seen: &Seen) -> Result<()> {
-        let (resource, _) = seen.resource.split_once('/').unwrap_or((&seen.resource, ""));
-        let name = seen.name.as_deref().context("there is no object yet to change")?;
-        let object = format!("/{resource}/{name}");
-        let end = seen.path.find(&object).context("the path names its object")? + object.len();
-        let change = json!({ "metadata": { "annotations": { RACED: seen.verb.to_string() } } });
-        let request = Request::patch(&seen.path[..end])
-            .header(CONTENT_TYPE, "application/merge-patch+json")
-            .body(serde_json::to_vec(&change)?)?;
-        let _: serde_json::Value = self.other.request(request).await?;
-        Ok(())
-    }
-}
 
 /// Accepts connections until aborted.
 pub(super) async fn listen(identity: &Identity, shared: Arc<Shared>) -> Result<(u16, AbortHandle)> {
@@ -196,7 +152,7 @@ async fn watch(
     head.headers.remove(TRANSFER_ENCODING);
     head.headers.remove(CONNECTION);
     let carrier = shared.streams.carrier(&seen.resource);
-    let body = carrier.carry(body, Arc::clone(shared));
+    let body = carrier.carry(body, Arc::clone(&shared.streams));
     Ok(Response::from_parts(head, body.boxed_unsync()))
 }
 

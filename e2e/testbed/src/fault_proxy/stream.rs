@@ -11,8 +11,6 @@ use kube::client::Body;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
-use super::Shared;
-
 /// The watches of a proxy.
 #[derive(Debug)]
 pub(super) struct Streams {
@@ -102,28 +100,31 @@ impl Carrier {
     pub(super) fn carry(
         self,
         body: Body,
-        shared: Arc<Shared>,
+        streams: Arc<Streams>,
     ) -> StreamBody<impl Stream<Item = Result<Frame<Bytes>, Infallible>>> {
-        let state = (self, body.into_data_stream(), Vec::new(), shared);
-        StreamBody::new(stream::unfold(state, async |(mut carrier, mut data, mut rest, shared)| {
-            let lines = loop {
-                let chunk = tokio::select! {
-                    chunk = data.next() => chunk?.ok()?,
-                    _ = carrier.ended.wait_for(|ended| *ended) => return None,
+        let state = (self, body.into_data_stream(), Vec::new(), streams);
+        StreamBody::new(stream::unfold(
+            state,
+            async |(mut carrier, mut data, mut rest, streams)| {
+                let lines = loop {
+                    let chunk = tokio::select! {
+                        chunk = data.next() => chunk?.ok()?,
+                        _ = carrier.ended.wait_for(|ended| *ended) => return None,
+                    };
+                    rest.extend_from_slice(&chunk);
+                    let lines =
+                        whole_lines(&mut rest, |line| !streams.loses(&carrier.resource, line));
+                    if !lines.is_empty() {
+                        break lines;
+                    }
                 };
-                rest.extend_from_slice(&chunk);
-                let lines =
-                    whole_lines(&mut rest, |line| !shared.streams.loses(&carrier.resource, line));
-                if !lines.is_empty() {
-                    break lines;
+                if *carrier.stranded.borrow_and_update() {
+                    let _ = carrier.ended.wait_for(|ended| *ended).await;
+                    return None;
                 }
-            };
-            if *carrier.stranded.borrow_and_update() {
-                let _ = carrier.ended.wait_for(|ended| *ended).await;
-                return None;
-            }
-            Some((Ok(Frame::data(Bytes::from(lines))), (carrier, data, rest, shared)))
-        }))
+                Some((Ok(Frame::data(Bytes::from(lines))), (carrier, data, rest, streams)))
+            },
+        ))
     }
 }
 

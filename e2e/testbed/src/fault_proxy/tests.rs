@@ -1,15 +1,18 @@
 //! The proxy in front of a small server that counts what reaches it.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use anyhow::Result;
 use futures::StreamExt;
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full, StreamBody};
 use hyper::body::{Bytes, Frame};
 use hyper_util::rt::TokioIo;
-use kube::Client;
 use kube::client::Body;
+use kube::{Client, Config};
+use parking_lot::Mutex;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 

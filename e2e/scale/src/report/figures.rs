@@ -1,0 +1,35 @@
+//! The numbers, and what is computed from several of them.
+
+use serde::Serialize;
+
+use crate::cold_start::ColdStart;
+use crate::growth::{Point, count, exponent};
+use crate::large_fleet::LargeFleet;
+use crate::load::Step;
+use crate::solo::Solo;
+use crate::wire::Wire;
+
+/// Everything that was measured.
+#[derive(Debug, Default, Serialize)]
+pub(crate) struct Report {
+    pub(crate) solo: Option<Solo>,
+    /// Resident bytes of a hub agent in an empty fleet.
+    pub(crate) empty_rss: u64,
+    pub(crate) growth: Vec<Point>,
+    pub(crate) wire: Option<Wire>,
+    pub(crate) load: Vec<Step>,
+    pub(crate) cold_starts: Vec<ColdStart>,
+    #[serde(rename = "beyond")]
+    pub(crate) large_fleet: Option<LargeFleet>,
+}
+
+/// The exponent with which a number grows with the members.
+pub(super) fn fit(points: &[Point], of: fn(&Point) -> f64) -> f64 {
+    let points: Vec<_> = points.iter().map(|point| (count(point.members), of(point))).collect();
+    exponent(&points)
+}
+
+/// The highest load that was sustained.
+pub(super) fn best(steps: &[Step]) -> Option<&Step> {
+    steps.iter().rfind(|step| step.sustained)
+}

@@ -1,0 +1,13 @@
+//! Files of a control plane in its folder, and how long its servers are waited for.
+
+use std::time::Duration;
+
+/// How long one server may take to become ready before the start fails. Ready machines need under 4 s for all.
+pub(super) const READY_DEADLINE: Duration = Duration::from_mins(1);
+pub(super) const POLL: Duration = Duration::from_millis(25);
+
+pub(super) const CA: &str = "ca.crt";
+pub(super) const TOKEN_KEY: &str = "service-account.key";
+pub(super) const TOKEN_PUBLIC_KEY: &str = "service-account.pub";
+pub(super) const SERVER_CERTIFICATE: &str = "apiserver.crt";
+pub(super) const SERVER_KEY: &str = "apiserver.key";
