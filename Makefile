@@ -41,11 +41,11 @@ lint: ## Check format, lints, generated files, dependencies, scripts; changes no
 
 # All targets first: the scenario tests start the agents' programs, which `cargo test` alone does not always build.
 # With the tests among them the features are the tests' own, so the commands after it compile nothing again.
-# Two lanes: where one waits for servers, the other has the processor. Each reports at its end.
+# Two lanes: while one waits for servers, the other uses the processor. Each reports at its end.
 test: ## Run all tests, unit to scenario, the latter on real control planes
 	@.ci/need rust control-plane endpointslice-oracle otlp-receiver helm kubectl
 	$(CARGO) build --workspace --all-targets --locked
-	@echo 'The scenarios and all other tests run side by side, some 12 minutes; each tells at its end'
+	@echo 'The scenarios and all other tests run side by side, about 12 minutes; each reports at its end'
 	@$(MAKE) --no-print-directory --jobs=2 --keep-going --output-sync=recurse test-scenarios test-others
 
 # Without MAKEFLAGS, in which cargo would look for a job server that it was not given.

@@ -85,7 +85,7 @@ impl Arrivals {
             if traveller.last == station
                 && let Some(traveller) = waiting.remove(address)
             {
-                // The receiver may have given up.
+                // The receiver may have stopped waiting.
                 let _ = traveller.arrived.send(traveller.way);
             }
         }

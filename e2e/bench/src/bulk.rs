@@ -21,7 +21,7 @@ use fleet_testbed::objects::api;
 
 /// Requests of one user that are under way at the same time.
 const IN_FLIGHT: usize = 16;
-/// Services without importers, at a time.
+/// Services without an importer, at a time.
 const EXPORTED_AT_ONCE: usize = 500;
 /// Pause between two looks at what is left.
 const LOOK: Duration = Duration::from_millis(10);
@@ -129,7 +129,7 @@ impl Services {
         last(&ways, Station::Target, begin)
     }
 
-    /// Exports all of them, without an importer; returns when all are on the hub.
+    /// Exports all of them without an importer; returns when all are on the hub.
     pub(super) async fn export(&self, path: &ChangePath) -> Result<()> {
         let [exports, _] = self.wishes(path);
         // Step by step: an arrival has a deadline of its own.
@@ -241,7 +241,7 @@ impl Wishes {
     }
 }
 
-/// Where something of a Service can be left, and what distinguishes it from what is not the agents'.
+/// Where something of a Service can be left, and how it is distinguished from objects of others.
 struct Place {
     api: Api<DynamicObject>,
     what: String,

@@ -59,7 +59,7 @@ impl Series {
         millis(&self.hops[station as usize], percentile)
     }
 
-    /// The hops of the slowest change, in milliseconds: where it was delayed.
+    /// The hops of the slowest change, in milliseconds: where it waited.
     pub(super) fn slowest(&self) -> [Option<f64>; STATIONS] {
         self.slowest.1.map(|hop| hop.map(|time| time.as_secs_f64() * 1e3))
     }

@@ -49,7 +49,7 @@ use scrape::Scrape;
 const NAMESPACE: &str = "bench";
 const SERVICES: usize = 100;
 
-/// How fast the fleet is on this machine, and what it costs.
+/// Measures latency, API writes, CPU time and memory of a fleet on this machine.
 #[derive(Debug, Parser)]
 #[command(name = "fleet-bench", version)]
 struct CommandLine {
@@ -59,19 +59,19 @@ struct CommandLine {
     /// Rounds of the bulk operations and of counting; the median time and the highest count are reported.
     #[arg(long, default_value_t = 3)]
     rounds: usize,
-    /// With `size`: so many more Services are exported, without importers.
+    /// With `size`: number of further Services that are exported and not imported.
     #[arg(long, default_value_t = 0)]
     idle: usize,
-    /// Less of everything: 100 changes, one round, no large fleet.
+    /// Measure less: 100 changes, one round, no large fleet.
     #[arg(long)]
     quick: bool,
     /// Measure only these.
     #[arg(long, value_enum, value_delimiter = ',')]
     only: Vec<Part>,
-    /// Draw flame graphs of the agents at this work into this folder, with `perf`.
+    /// Draw flame graphs of the agents into this folder, with `perf`.
     #[arg(long, value_name = "FOLDER")]
     profile: Option<PathBuf>,
-    /// Where the numbers go.
+    /// File for the numbers.
     #[arg(long, default_value = "target/bench/report.json")]
     report: PathBuf,
 }

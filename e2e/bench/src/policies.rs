@@ -15,7 +15,7 @@ const TURNS: usize = 4;
 const UNCHECKED: &str = "unchecked";
 const CHECKED: &str = "checked";
 
-/// Times of changes without policies, and of those that the policies check.
+/// Times of changes without policies, and with them.
 pub(super) struct Comparison {
     pub(super) without: Series,
     pub(super) with: Series,

@@ -69,7 +69,7 @@ impl Profile {
         self.folder.join(format!("{name}.{extension}"))
     }
 
-    /// Ends the recording, draws, and returns what dominates.
+    /// Ends the recording, draws, and reports the largest shares.
     pub(super) fn finish(mut self) -> Result<Vec<String>> {
         let mut notes = Vec::new();
         for (name, mut recorder) in std::mem::take(&mut self.recorders) {
@@ -93,7 +93,7 @@ impl Profile {
         let log = self.file(name, "log");
         ensure!(
             flame.samples() > 0,
-            "perf has sampled nothing of {name}; {} has the reason (kernel.perf_event_paranoid may be above 2): {}",
+            "perf has sampled nothing of {name}; {} contains the reason (kernel.perf_event_paranoid may be above 2): {}",
             log.display(),
             String::from_utf8_lossy(&output.stderr)
         );

@@ -1,4 +1,4 @@
-//! The agents' own metrics: differences between two looks at them, added up over all agents.
+//! Metrics of the agents: differences between two looks at their metrics, added up over all agents.
 
 use std::collections::BTreeMap;
 use std::fmt;

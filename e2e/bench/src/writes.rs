@@ -18,7 +18,7 @@ const EXPORTER: usize = 0;
 const IMPORTER: usize = 1;
 const SECOND_IMPORTER: usize = 2;
 const DEADLINE: Duration = Duration::from_mins(1);
-/// Longer than the 500 ms after which a "waiting" status is written.
+/// Longer than the 500 ms after which a status with the reason "waiting" is written.
 const QUIET: Duration = Duration::from_millis(1500);
 
 /// Writes of each operation: the most of all rounds.
@@ -28,7 +28,7 @@ pub(super) struct Writes {
     pub(super) export_first: usize,
     /// Import, and the export right behind it.
     pub(super) import_first: usize,
-    /// Import, and the export when everything is at rest: the import was reported to be waiting.
+    /// Import, and the export when everything is at rest: the import had the status "waiting".
     pub(super) import_long_before: usize,
     /// Endpoint change with one importer.
     pub(super) change: usize,

@@ -1,8 +1,8 @@
-//! The command `fleet-demo`: starts a fleet of real control planes and its agents, carries a Service from one member
-//! to the other, and shows each object as it appears, in which cluster and after which time.
+//! The command `fleet-demo`: starts a fleet of real control planes and its agents, exports a Service from one member
+//! and imports it into the other, and shows each object as it appears, in which cluster and after which time.
 //!
-//! `story` has what is done and what must follow; `stage` does it and watches; `narrator` puts an object into words;
-//! `screen` prints. What is shown comes from watches alone: the demo reads nothing from the agents.
+//! `story` lists the user's actions and their expected effects; `stage` performs and watches them; `narrator` describes an
+//! object; `screen` prints. What is shown comes from watches alone: the demo reads nothing from the agents.
 
 mod narrator;
 mod screen;

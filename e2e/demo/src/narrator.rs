@@ -14,19 +14,19 @@ use fleet_testbed::observer::{Observation, What};
 /// Addresses that are listed one by one; of more only the number is shown.
 const LISTED_ADDRESSES: usize = 4;
 
-/// Explains events, none twice: most writes change parts that no reader needs to know.
+/// Describes what an event means, and nothing twice: most writes change parts that the demo does not show.
 #[derive(Debug, Default)]
 pub(super) struct Narrator {
     told: BTreeMap<(String, &'static str, String), String>,
 }
 
 impl Narrator {
-    /// What the event means in a few words; `None` if it changes nothing that was shown.
+    /// What the event means in a few words; `None` if it changes nothing that was described.
     pub(super) fn tell(&mut self, seen: &Observation) -> Option<String> {
         let key = (seen.cluster.clone(), seen.kind.kind, seen.name());
         if seen.what == What::Gone {
             self.told.remove(&key);
-            return Some("gone".to_owned());
+            return Some("deleted".to_owned());
         }
         let meaning = meaning(seen);
         let before = self.told.insert(key, meaning.clone());
@@ -51,7 +51,7 @@ fn meaning(seen: &Observation) -> String {
         finalizers.iter().map(|name| name.rsplit('/').next().unwrap_or(name)).collect();
     match holders.as_slice() {
         [] => "being deleted".to_owned(),
-        _ => format!("being deleted; held by {}", holders.join(" and ")),
+        _ => format!("being deleted; waits for finalizer {}", holders.join(" and ")),
     }
 }
 
@@ -65,27 +65,27 @@ fn words(seen: &Observation) -> String {
     if kind == kinds::ENDPOINT_SLICE {
         let addresses = addresses(object);
         return if system {
-            format!("bound to the derived Service, traffic goes to {}", list(&addresses))
+            format!("bound to the derived Service, which routes to {}", list(&addresses))
         } else {
-            format!("made from the Pods by the EndpointSlice controller: {}", list(&addresses))
+            format!("created from the Pods by the EndpointSlice controller: {}", list(&addresses))
         };
     }
     let member = member(object);
     if kind == kinds::SERVICE_EXPORT {
-        with_conditions("the user's request: export this Service", object)
+        with_conditions("requested by the user: export this Service", object)
     } else if kind == kinds::MULTI_CLUSTER_SERVICE {
         let wanted = object.data["spec"]["serviceImport"]["name"].as_str().unwrap_or("?");
-        with_conditions(&format!("the user's request: import the Service {wanted}"), object)
+        with_conditions(&format!("requested by the user: import Service {wanted}"), object)
     } else if kind == kinds::INTERNAL_SERVICE_EXPORT {
         let ports = ports(&object.data["spec"]);
-        with_conditions(&format!("{member} offers the Service to the fleet, {ports}"), object)
+        with_conditions(&format!("{member} exports the Service, {ports}"), object)
     } else if kind == kinds::ENDPOINT_SLICE_EXPORT {
-        format!("{member} publishes {}", list(&addresses(object)))
+        format!("{member} exports {}", list(&addresses(object)))
     } else if kind == kinds::ENDPOINT_SLICE_IMPORT {
         format!("copy for {member}: {}", list(&addresses(object)))
     } else if kind == kinds::INTERNAL_SERVICE_IMPORT {
         match exporters(object) {
-            None => format!("{member} asks for the Service"),
+            None => format!("{member} requests the Service"),
             Some(exporters) => format!("granted to {member}: {exporters}"),
         }
     } else if kind == kinds::SERVICE_IMPORT {
@@ -98,7 +98,7 @@ fn words(seen: &Observation) -> String {
 fn derived_service(object: &DynamicObject) -> String {
     let address = object.data["spec"]["clusterIP"].as_str().unwrap_or("no address yet");
     format!(
-        "derived Service: what clients here talk to ({address}, {})",
+        "derived Service, used by clients of this member ({address}, {})",
         ports(&object.data["spec"])
     )
 }
@@ -230,12 +230,12 @@ mod tests {
         let mut narrator = Narrator::default();
         assert_eq!(
             narrator.tell(&export("1")).as_deref(),
-            Some("a publishes 1 address (10.0.0.1)")
+            Some("a exports 1 address (10.0.0.1)")
         );
         assert_eq!(narrator.tell(&export("2")), None);
         let gone = Observation { what: What::Gone, ..export("3") };
-        assert_eq!(narrator.tell(&gone).as_deref(), Some("gone"));
-        assert!(narrator.tell(&export("4")).is_some(), "a successor is shown anew");
+        assert_eq!(narrator.tell(&gone).as_deref(), Some("deleted"));
+        assert!(narrator.tell(&export("4")).is_some(), "a successor is described again");
     }
 
     #[test]
@@ -270,7 +270,7 @@ mod tests {
         });
         assert_eq!(
             told(kinds::MULTI_CLUSTER_SERVICE, wish),
-            "the user's request: import the Service web; bound to demo-web; Valid=True"
+            "requested by the user: import Service web; bound to demo-web; Valid=True"
         );
     }
 
@@ -280,7 +280,7 @@ mod tests {
             "namespace": "demo", "name": "web", "finalizers": ["a.example/clean"],
             "deletionTimestamp": "2026-01-01T00:00:00Z",
         } });
-        assert_eq!(told(kinds::SERVICE_EXPORT, export), "being deleted; held by clean");
+        assert_eq!(told(kinds::SERVICE_EXPORT, export), "being deleted; waits for finalizer clean");
     }
 
     #[test]

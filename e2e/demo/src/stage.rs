@@ -194,7 +194,7 @@ impl Stage {
                 () = stop.wait() => break,
                 () = tokio::time::sleep(LOOK_AFTER) => {}
             }
-            // The events are not read any more; they must not pile up.
+            // The events are not read any more; they must not accumulate.
             self.observer.take();
             self.fleet.check_alive().await?;
             self.agents.check_alive()?;

@@ -4,7 +4,7 @@ use std::io::Result;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// Waits for a signal to stop. From its creation on, the signals no longer end the process by themselves.
+/// Waits for a signal to stop. Once it exists, the signals no longer end the process by themselves.
 pub(super) struct Stop {
     terminate: Signal,
     interrupt: Signal,

@@ -30,12 +30,12 @@ const CRD_YOUTH: Duration = Duration::from_secs(2);
 pub(super) async fn set_up(mut screen: Screen, patience: Duration, keep: bool) -> Result<Stage> {
     screen.chapter(
         "1  Three clusters and three agents",
-        "A hub and two members: for each an etcd, a kube-apiserver and a kube-controller-manager of its own. The first \
-         run builds these programs.",
+        "A hub and two members. Each has its own etcd, kube-apiserver and kube-controller-manager. The first run builds \
+         these programs unless KUBEBUILDER_ASSETS or PATH has all three.",
     );
     screen.step("starting the control planes and joining the members to the hub");
     let begin = Instant::now();
-    // A name of its own only for a fleet that stays: two short demos may run side by side.
+    // A fixed name only for a fleet that stays: two short demos may run at the same time.
     let name = keep.then(|| NAMESPACE.to_owned());
     let fleet = Testbed::start(Options { name, audit: false, ..Options::members(2) }).await?;
     screen.reached("control planes are ready", begin.elapsed());
@@ -44,7 +44,7 @@ pub(super) async fn set_up(mut screen: Screen, patience: Duration, keep: bool) -
         screen.line(&format!("             {:<9} {}", cluster.name(), cluster.server_url()));
     }
     let crds_are_served_since = Instant::now();
-    screen.step("starting the agents, each a process with credentials of its own");
+    screen.step("starting the agents, each as a process with its own credentials");
     let begin = Instant::now();
     let agents = Agents::start(&fleet, &AgentOptions::default()).await?;
     screen.reached("agents are ready", begin.elapsed());
@@ -64,14 +64,14 @@ pub(super) async fn set_up(mut screen: Screen, patience: Duration, keep: bool) -
 /// The whole story.
 pub(super) async fn tell(stage: &mut Stage, keep: bool) -> Result<()> {
     stage.screen.line(
-        "\n  Times below: since the user's action, and since the line before; taken from watches on all three clusters.",
+        "\n  Times below: since the user's action, and since the line before, measured by watches on all three clusters.",
     );
     let mut web = deploy(stage).await?;
     export(stage, &web.addresses()).await?;
     import(stage, &web.addresses()).await?;
     stage.screen.chapter(
-        "5  The addresses follow",
-        "Pods come and go on member-1; clients on member-2 see it behind the same derived Service. Kubernetes' own \
+        "5  Endpoint changes",
+        "Pods are added and removed on member-1; clients on member-2 use them through the same derived Service. Kubernetes' \
          EndpointSlice controller waits up to a second when Pods change quickly; the fleet's part starts after it.",
     );
     scale(stage, &mut web, 4).await?;
@@ -85,13 +85,13 @@ pub(super) async fn tell(stage: &mut Stage, keep: bool) -> Result<()> {
     stage.summarize();
     if keep {
         stage.screen.chapter(
-            "10 Yours",
-            "The Service is exported and imported once more, for a look around.",
+            "10 Your turn",
+            "The Service is exported and imported again, so that you can look at its objects.",
         );
         export_again(stage, &web.addresses()).await?;
         directions(stage);
     } else {
-        stage.screen.line("\nEverything is stopped. `make demo KEEP=1` leaves it running, for a look with kubectl.");
+        stage.screen.line("\nEverything is stopped. `make demo KEEP=1` leaves it running, so that you can use kubectl.");
     }
     Ok(())
 }
@@ -99,8 +99,7 @@ pub(super) async fn tell(stage: &mut Stage, keep: bool) -> Result<()> {
 async fn deploy(stage: &mut Stage) -> Result<Workload> {
     stage.screen.chapter(
         "2  A Service on member-1",
-        "The Pods run nowhere: there is no kubelet, the demo fills in their status. The EndpointSlice is the real \
-         controller's.",
+        "There is no kubelet: the demo sets the status of the Pods. The EndpointSlice is created by the real controller.",
     );
     let action = async |fleet: &Testbed| {
         Workload::deploy(fleet.member(0), ServiceSpec::http(NAMESPACE, SERVICE), 2).await
@@ -108,22 +107,22 @@ async fn deploy(stage: &mut Stage) -> Result<Workload> {
     let wanted = |web: &Workload| vec![source_slice(&web.addresses())];
     let (web, followed) =
         stage.act((EXPORTER, "creates Service demo/web and two Pods"), action, wanted).await?;
-    stage.screen.reached("the Service has its addresses, on member-1 only", followed.total());
+    stage.screen.reached("the Service has endpoints, on member-1 only", followed.total());
     Ok(web)
 }
 
 async fn export(stage: &mut Stage, addresses: &BTreeSet<String>) -> Result<()> {
     stage.screen.chapter(
         "3  Export",
-        "A ServiceExport offers the Service to the fleet. member-1's agent writes to its own namespace of the hub and \
-         to no other; the hub's agent makes the ServiceImport that all members can refer to.",
+        "A ServiceExport exports the Service to the fleet. The agent of member-1 writes to its own namespace on the hub and \
+         to no other; the hub agent creates the ServiceImport that all members can refer to.",
     );
     let action =
         async |fleet: &Testbed| exchange::export(fleet.member(0), NAMESPACE, SERVICE).await;
     let wanted = |(): &()| exported(addresses);
     let ((), followed) =
         stage.act((EXPORTER, "creates ServiceExport demo/web"), action, wanted).await?;
-    stage.reached("exported: the fleet has the Service, its ports and addresses", followed.total());
+    stage.reached("exported: the hub has the Service, its ports and addresses", followed.total());
     Ok(())
 }
 
@@ -142,8 +141,8 @@ fn exported(addresses: &BTreeSet<String>) -> Vec<Wanted> {
 async fn import(stage: &mut Stage, addresses: &BTreeSet<String>) -> Result<()> {
     stage.screen.chapter(
         "4  Import",
-        "A MultiClusterService asks for it. The hub grants the request and copies the addresses into member-2's \
-         namespace; member-2's agent makes the derived Service and binds the imported EndpointSlice to it.",
+        "A MultiClusterService requests the Service. The hub agent accepts the request and copies the addresses into the \
+         namespace of member-2; the agent of member-2 creates the derived Service and the imported EndpointSlice.",
     );
     let action = async |fleet: &Testbed| {
         exchange::import(fleet.member(1), NAMESPACE, SERVICE, SERVICE).await
@@ -151,7 +150,7 @@ async fn import(stage: &mut Stage, addresses: &BTreeSet<String>) -> Result<()> {
     let wanted = |(): &()| imported(addresses);
     let ((), followed) =
         stage.act((IMPORTER, "creates MultiClusterService demo/web"), action, wanted).await?;
-    stage.reached("imported: member-2 has an address for the Service", followed.until(0));
+    stage.reached("imported: member-2 has endpoints for the Service", followed.until(0));
     Ok(())
 }
 
@@ -173,9 +172,9 @@ async fn scale(stage: &mut Stage, web: &mut Workload, replicas: usize) -> Result
         |addresses: &BTreeSet<String>| vec![source_slice(addresses), imported_slice(addresses)];
     let (_, followed) = stage.act((EXPORTER, &text), action, wanted).await?;
     let served = count(replicas, "address");
-    stage.screen.reached(&format!("member-2 serves {served}"), followed.until(1));
+    stage.screen.reached(&format!("member-2 has {served}"), followed.until(1));
     stage.reached(
-        &format!("endpoint change crossed, from member-1's own slice to member-2's: {served}"),
+        &format!("endpoint change, from the slice on member-1 to the slice on member-2: {served}"),
         followed.between(0, 1),
     );
     Ok(())
@@ -184,8 +183,8 @@ async fn scale(stage: &mut Stage, web: &mut Workload, replicas: usize) -> Result
 async fn withdraw(stage: &mut Stage) -> Result<()> {
     stage.screen.chapter(
         "6  Unexport",
-        "Without its ServiceExport the Service leaves the fleet: importers lose the addresses, then the derived Service. \
-         member-2's request stays and waits for another exporter.",
+        "Without its ServiceExport the Service is withdrawn: importers remove the addresses, then the derived Service. The \
+         request of member-2 stays and waits for another exporter.",
     );
     let action =
         async |fleet: &Testbed| exchange::unexport(fleet.member(0), NAMESPACE, SERVICE).await;
@@ -203,15 +202,14 @@ async fn withdraw(stage: &mut Stage) -> Result<()> {
     };
     let ((), followed) =
         stage.act((EXPORTER, "deletes ServiceExport demo/web"), action, wanted).await?;
-    stage.reached(
-        "unexported: nothing to talk to on member-2, no offer on the hub",
-        followed.total(),
-    );
+    stage.reached("unexported: no endpoints on member-2, no export on the hub", followed.total());
     Ok(())
 }
 
 async fn end_import(stage: &mut Stage) -> Result<()> {
-    stage.screen.chapter("7  Delete the import", "The request and the derived Service go.");
+    stage
+        .screen
+        .chapter("7  Delete the import", "The request and the derived Service are deleted.");
     let action =
         async |fleet: &Testbed| exchange::unimport(fleet.member(1), NAMESPACE, SERVICE).await;
     let wanted = |(): &()| {
@@ -223,14 +221,14 @@ async fn end_import(stage: &mut Stage) -> Result<()> {
     };
     let ((), followed) =
         stage.act((IMPORTER, "deletes MultiClusterService demo/web"), action, wanted).await?;
-    stage.reached("import deleted: member-2 is as it was", followed.total());
+    stage.reached("import deleted: member-2 has no object of the fleet", followed.total());
     Ok(())
 }
 
 async fn nothing_left(stage: &mut Stage) -> Result<()> {
     stage.screen.chapter(
         "8  Nothing is left",
-        "All kinds of the fleet in all clusters, and what the agents made.",
+        "All kinds of the fleet in all clusters, and the objects that the agents created.",
     );
     let fleet = stage.fleet();
     let mut left = Vec::new();
@@ -247,7 +245,7 @@ async fn nothing_left(stage: &mut Stage) -> Result<()> {
     for cluster in [HUB, EXPORTER, IMPORTER] {
         stage.screen.line(&format!("  {cluster:<9} 0 objects of the fleet"));
     }
-    stage.screen.line("  The user's Service and Pods are where they were, on member-1.");
+    stage.screen.line("  The user's Service and Pods are unchanged, on member-1.");
     Ok(())
 }
 

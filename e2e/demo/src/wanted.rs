@@ -38,7 +38,7 @@ impl Wanted {
         (type_, status): (&'static str, &'static str),
     ) -> Self {
         let fits = Fits::Condition(type_, status);
-        Self::new(cluster, kind, namespace, fits, &format!("with {type_}={status}"))
+        Self::new(cluster, kind, namespace, fits, &format!("has condition {type_}={status}"))
     }
 
     /// A slice, or a copy of one, has exactly these addresses.
@@ -125,7 +125,7 @@ mod tests {
         assert!(!wanted.fulfilled_by(&seen("a", What::Changed, &with("False"))));
         assert!(!wanted.fulfilled_by(&seen("a", What::Gone, &with("True"))));
         assert!(!wanted.fulfilled_by(&seen("a", What::Appeared, &json!({}))));
-        assert_eq!(wanted.text(), "a: ServiceExport in demo with Valid=True");
+        assert_eq!(wanted.text(), "a: ServiceExport in demo has condition Valid=True");
     }
 
     #[test]

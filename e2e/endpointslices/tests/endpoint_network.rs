@@ -78,7 +78,7 @@ async fn story(testbed: &Testbed) -> Result<()> {
     ask(exporter, Value::Null).await?;
     wait_imported(importer, TEAM, WEB, &web.addresses(), DEADLINE).await?;
 
-    // Nor is anything left by an agent that makes no slices any more.
+    // Nor is anything left by an agent whose setting makes it create no slices any more.
     ask(exporter, json!(NETWORK)).await?;
     wait_imported(importer, TEAM, WEB, &addresses, DEADLINE).await?;
     may_only_clean_up(exporter).await?;
@@ -120,7 +120,7 @@ async fn attach(cluster: &Cluster, pod: &str, status: &Value) -> Result<()> {
     edit(cluster, kinds::POD, (TEAM, pod), patch).await.map(drop)
 }
 
-/// Waits until the ServiceExport has this status; the message.
+/// Waits until the ServiceExport has the condition; returns its message.
 async fn on_network(cluster: &Cluster, status: &str) -> Result<String> {
     let mut message = String::new();
     wait_until(&format!("EndpointsOnNetwork is {status}"), DEADLINE, async || {

@@ -43,7 +43,7 @@ pub struct Write {
     pub name: ObjectName,
 }
 
-/// What has become of an object, as a watch would report it.
+/// A change of an object, as in a watch event.
 #[derive(Clone, Debug)]
 pub struct Change {
     /// The server's version since.
@@ -69,7 +69,7 @@ pub struct ModelServer {
     uids: u64,
     now: Timestamp,
     writes: Vec<Write>,
-    /// Everything that has changed, where a caller watches.
+    /// Everything that has changed, if it is recorded.
     changes: Option<Vec<Change>>,
 }
 
@@ -193,7 +193,7 @@ impl ModelServer {
         let mut object = self.get(kind, name).ok_or(Refusal::NotFound)?.clone();
         if object["metadata"]["deletionTimestamp"].is_null() {
             object["metadata"]["deletionTimestamp"] = json!(seconds(self.now));
-            // The request to delete is part of the desired state.
+            // A deletion timestamp counts as a change of the specification.
             next_generation(&mut object);
         }
         self.update(kind, name, object);

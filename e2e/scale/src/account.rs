@@ -45,7 +45,7 @@ pub(crate) struct Spent {
     pub(crate) writes: f64,
     /// Bytes of those requests.
     pub(crate) written: f64,
-    /// Bytes of the watch events that delivered them.
+    /// Bytes of their watch events.
     pub(crate) watched: f64,
 }
 
@@ -98,7 +98,7 @@ impl Account {
     }
 }
 
-/// The metrics of a cluster's API server.
+/// Metrics of a cluster's API server.
 pub(crate) async fn metrics(cluster: &Cluster) -> Result<Scrape> {
     let request = Request::get("/metrics").body(Vec::new())?;
     let text = cluster.client().request_text(request).await;

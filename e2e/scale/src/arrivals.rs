@@ -1,7 +1,7 @@
 //! When changes arrive where they are imported.
 //!
 //! Every change of a slice gets a number, and its first address is that number: an importer of the slice shows by its
-//! address what it has come to. A change that was overtaken by a later one of the same slice arrives with that.
+//! address which change has arrived. A change that was overtaken by a later one of the same slice arrives with that.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};

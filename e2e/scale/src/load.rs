@@ -55,7 +55,7 @@ pub(crate) async fn measure(
             rate: count(made) / spent.seconds,
             p50_ms: percentile(50.0).as_secs_f64() * 1e3,
             p99_ms: percentile(99.0).as_secs_f64() * 1e3,
-            // A generator that cannot keep up proves nothing about the rate.
+            // A generator that cannot keep up is no measure of the rate.
             sustained: percentile(99.0) <= LIMIT && count(made) / spent.seconds > rate * 0.95,
             spent,
         });

@@ -27,7 +27,7 @@ const ARGUMENTS: [&str; 4] = [
     "member-agent",
     "--leader-elect=false",
     "--derived-service-grace-period=0s",
-    // A members of equals on few cores: nobody is to be taken for dead.
+    // Many members on few cores: a slow watch is not a dead one.
     "--hub-watch-timeout=290s",
 ];
 
@@ -40,7 +40,7 @@ pub(crate) struct Member {
 }
 
 impl Member {
-    /// Joins the hub with credentials of its own and starts the agent; `seen` receives every change in its cluster.
+    /// Joins the hub with credentials of its own and starts the agent; `seen` is called with every change in its cluster.
     pub(crate) async fn start(
         hub: &Cluster,
         folder: &Path,

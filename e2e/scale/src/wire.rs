@@ -25,7 +25,7 @@ pub(crate) struct Wire {
     pub(crate) writes: f64,
     /// Bytes of those requests.
     pub(crate) written: f64,
-    /// Bytes of watch events that delivered them.
+    /// Bytes of their watch events.
     pub(crate) watched: f64,
 }
 

@@ -36,7 +36,7 @@ use world::World;
 const STEPS: &str = "FLEET_CHURN_STEPS";
 /// So many fit into the time that all tests may take.
 const USUAL_STEPS: usize = 300;
-/// Where they begin, so that all run the same ones. With more steps there are others each time.
+/// Where they begin, so that all run the same ones. A run with more steps uses a new seed each time.
 const USUAL_SEED: u64 = 5_501_492_001_910_274_170;
 /// So many that the numbers of writes can be compared.
 const MANY: usize = 1000;
@@ -151,7 +151,7 @@ impl<'a> Churn<'a> {
         self.agents.check_alive()
     }
 
-    /// Waits until both clusters show the same and nothing changes any more, and looks at what is not waited for.
+    /// Waits until both clusters show the same and nothing changes any more, and checks what is not waited for.
     ///
     /// Ours comes there by itself. The original may have to look again: it watches neither nodes nor a pod's end,
     /// and a Service with a pod of an unknown node waits for minutes if it fails for another reason meanwhile.

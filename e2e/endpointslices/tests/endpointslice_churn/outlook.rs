@@ -35,8 +35,8 @@ pub(crate) async fn slices(cluster: &Cluster) -> Result<Vec<EndpointSlice>> {
 }
 
 impl Outlook {
-    /// The content of these slices. `balanced` are Services whose hints depend on who was packed where: only whether
-    /// there are any is compared.
+    /// Content of these slices. `balanced` are Services whose hints depend on who was packed where: only whether there are
+    /// any is compared.
     pub(crate) fn of(slices: &[EndpointSlice], balanced: &BTreeSet<String>) -> Result<Self> {
         let mut outlook = Self::default();
         for slice in slices {

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use super::store::Store;
 use super::target::Target;
 
-/// How long a watch lasts without a timeout of its own.
+/// Duration in seconds of a watch without `timeoutSeconds`.
 const LONGEST: u64 = 300;
 
 /// A watch as it is asked for.
