@@ -228,10 +228,7 @@ mod tests {
             )
         };
         let mut narrator = Narrator::default();
-        assert_eq!(
-            narrator.tell(&export("1")).as_deref(),
-            Some("a exports 1 address (10.0.0.1)")
-        );
+        assert_eq!(narrator.tell(&export("1")).as_deref(), Some("a exports 1 address (10.0.0.1)"));
         assert_eq!(narrator.tell(&export("2")), None);
         let gone = Observation { what: What::Gone, ..export("3") };
         assert_eq!(narrator.tell(&gone).as_deref(), Some("deleted"));
