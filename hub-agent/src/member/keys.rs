@@ -53,15 +53,18 @@ pub(super) fn affected(old: &HubSnapshot, new: &HubSnapshot, keys: &mut Affected
         leaving.for_each(|cluster| keys.add(Member(Arc::clone(&cluster.name.name))));
     }
     each_touched(&old.internal_members, &new.internal_members, |member| {
-        Member::of_namespace(&member.name.namespace).into_iter().for_each(|key| keys.add(key));
+        if let Some(member) = Member::of_namespace(&member.name.namespace) {
+            keys.add(member);
+        }
     });
+    // Copies of slices change often; only those of members that leave matter.
+    let leaves = |member: &Member| {
+        let cluster = new.member_clusters.get(&member.cluster());
+        cluster.is_some_and(|cluster| cluster.deleted.is_some())
+    };
     each_touched(&old.slice_imports, &new.slice_imports, |copy| {
-        let member = Member::of_namespace(&copy.name.namespace);
-        // Copies of slices change often; only those of members that leave matter.
-        let leaves = |member: &Member| {
-            let cluster = new.member_clusters.get(&member.cluster());
-            cluster.is_some_and(|cluster| cluster.deleted.is_some())
-        };
-        member.filter(leaves).into_iter().for_each(|key| keys.add(key));
+        if let Some(member) = Member::of_namespace(&copy.name.namespace).filter(leaves) {
+            keys.add(member);
+        }
     });
 }
