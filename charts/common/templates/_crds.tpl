@@ -13,9 +13,9 @@ install
 {{- if eq $owner $own -}}
 install
 {{- else if eq $owner "/" -}}
-somebody without Helm
+installed without Helm
 {{- else -}}
-the Helm release {{ $owner }}
+installed by the Helm release {{ $owner }}
 {{- end -}}
 {{- end -}}
 {{- end -}}

@@ -4,8 +4,8 @@ Wait for it:
 
   kubectl -n {{ .Release.Namespace }} rollout status deployment/{{ include "common.fullname" . }}
 {{ if hasPrefix "localhost/" .Values.image.repository }}
-Its image is {{ include "common.image" . }}, which only nodes have that it was loaded into. For others, push
-the result of `make image` to a registry and set image.repository.
+The image {{ include "common.image" . }} exists only on nodes that it was loaded into. For other nodes, push the result of
+`make image` to a registry and set image.repository.
 {{ end }}
 {{- end -}}
 
@@ -14,10 +14,9 @@ the result of `make image` to a registry and set image.repository.
 {{- $foreign := "" -}}
 {{- if .Values.crds.install }}{{ $foreign = include "common.foreignCrds" (dict "root" . "folder" "files/crds") }}{{ end -}}
 {{- if $foreign }}
-These definitions were left as they are, since others have installed them:
+These CustomResourceDefinitions were not changed, since others have installed them:
 {{ $foreign }}
 
-See to it that they are upgraded there, or take them over: set crds.adopt=true and run
-`helm upgrade --take-ownership`.
+Upgrade them where they were installed, or take them over: set crds.adopt=true and run `helm upgrade --take-ownership`.
 {{ end -}}
 {{- end -}}

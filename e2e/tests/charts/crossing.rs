@@ -71,13 +71,13 @@ async fn install(fleet: &Fleet) -> Result<()> {
 
     let values = with(fleet.member_values(east)?, &replicas::election());
     let notes = fleet.release(east, "member-agent").install(&values, &[]).await?;
-    ensure!(notes.contains("There is no such Secret yet"), "{notes}");
+    ensure!(notes.contains("This Secret does not exist yet"), "{notes}");
     fleet.hand_token_over(east).await?;
     is_admitted(east, "member-agent").await?;
 
     let values = with(fleet.join(west).await?, &json!({ "derivedServiceGracePeriod": "0s" }));
     let notes = fleet.release(west, "member-agent").install(&values, &[]).await?;
-    ensure!(!notes.contains("There is no such Secret yet"), "{notes}");
+    ensure!(!notes.contains("This Secret does not exist yet"), "{notes}");
     is_admitted(west, "member-agent").await
 }
 

@@ -16,7 +16,7 @@ pub(crate) async fn installed_by_others_are_left_alone(fleet: &Fleet) -> Result<
     crds::install(&fleet.west().client(), &crds::load(&crds::MEMBER)?).await?;
     let release = fleet.release(fleet.west(), "member-agent");
     let notes = release.install(&fleet.member_values(fleet.west())?, &[]).await?;
-    ensure!(notes.contains(&format!("{IMPORTS}: somebody without Helm")), "{notes}");
+    ensure!(notes.contains(&format!("{IMPORTS}: installed without Helm")), "{notes}");
     ensure!(owner(fleet.west(), IMPORTS).await?.is_none());
     release.uninstall().await?;
     ensure!(find(fleet.west(), IMPORTS).await.is_ok(), "they are not the release's to delete");
@@ -52,7 +52,7 @@ pub(crate) async fn are_shared_by_two_charts(fleet: &Fleet) -> Result<()> {
     let release = fleet.release(fleet.hub(), "member-agent");
     let values = fleet.member_values(fleet.hub())?;
     let notes = release.install(&values, &[]).await?;
-    let theirs = format!("{IMPORTS}: the Helm release fleet-system/hub-agent");
+    let theirs = format!("{IMPORTS}: installed by the Helm release fleet-system/hub-agent");
     ensure!(notes.contains(&theirs), "{notes}");
     let notes = release.upgrade(&values, &[]).await?;
     ensure!(notes.contains(&theirs), "{notes}");

@@ -25,8 +25,9 @@ use shell::Shell;
 use stage::Stage;
 
 /// In the order in which they are run: each begins with what the one before has left.
-const PAGES: [&str; 7] = [
+const PAGES: [&str; 8] = [
     "README.md",
+    "docs/external-workloads.md",
     "docs/troubleshooting.md",
     "docs/recovery.md",
     "docs/operations.md",
