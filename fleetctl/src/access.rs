@@ -1,4 +1,4 @@
-//! Which clusters there are, and clients for them.
+//! The contexts of hub and members, and clients for them.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -13,16 +13,16 @@ use kube::config::{Config, KubeConfigOptions, Kubeconfig};
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Clusters")]
 pub struct Access {
-    /// File with the contexts of hub and members. Without it, the files in KUBECONFIG, or ~/.kube/config
+    /// Kubeconfig with the contexts of hub and members; by default the files in KUBECONFIG, or ~/.kube/config
     #[arg(long, global = true, value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
-    /// Context of the hub. Without it, the context named `hub`, or the current one
+    /// Context of the hub; by default the context named `hub`, or the current one
     #[arg(long, global = true, value_name = "CONTEXT", env = "FLEET_HUB_CONTEXT")]
     pub hub_context: Option<String>,
-    /// Context of a member's own cluster, once per member. Without it, the context with the member's name, if there is one
+    /// Context of a member's cluster; repeat it for each member. By default the context with the member's name
     #[arg(long = "member", global = true, value_name = "NAME=CONTEXT", value_parser = pair)]
     pub members: Vec<(String, String)>,
-    /// How long to wait for a cluster, in seconds
+    /// Maximum time to wait for a cluster, in seconds
     #[arg(long, global = true, value_name = "SECONDS", default_value_t = 10)]
     pub timeout: u64,
 }
@@ -35,7 +35,7 @@ fn pair(text: &str) -> Result<(String, String), String> {
     Ok((name.to_owned(), context.to_owned()))
 }
 
-/// The contexts of a kubeconfig, and which of them is whose.
+/// The contexts of a kubeconfig, and those of hub and members among them.
 #[derive(Debug)]
 pub struct Contexts {
     file: Kubeconfig,
@@ -49,28 +49,28 @@ impl Access {
     /// Reads the kubeconfig and finds the hub in it.
     ///
     /// # Errors
-    /// Says what is missing, and how to give it.
+    /// If the kubeconfig or a context is missing; the message names the option to set.
     pub fn contexts(&self) -> Result<Contexts> {
         let file = match &self.kubeconfig {
             Some(path) => Kubeconfig::read_from(path),
             None => Kubeconfig::read(),
         };
         let file = file.map_err(|error| anyhow::anyhow!(one_line(&error)));
-        let file = file.context("no kubeconfig: give --kubeconfig, or set KUBECONFIG")?;
+        let file = file.context("no kubeconfig: use --kubeconfig, or set KUBECONFIG")?;
         let has = |name: &str| file.contexts.iter().any(|context| context.name == name);
         let given: BTreeMap<_, _> = self.members.iter().cloned().collect();
         let usual =
             || has("hub").then(|| "hub".to_owned()).or_else(|| file.current_context.clone());
         let hub = self.hub_context.clone().or_else(usual);
-        let hub = hub.context("which context is the hub's? give --hub-context")?;
+        let hub = hub.context("no context for the hub: use --hub-context")?;
         if let Some(unknown) = given.values().chain([&hub]).find(|name| !has(name)) {
             let known: Vec<_> = file.contexts.iter().map(|context| context.name.as_str()).collect();
-            bail!("the kubeconfig has no context {unknown:?}; it has {}", known.join(", "));
+            bail!("the kubeconfig has no context {unknown:?}; its contexts: {}", known.join(", "));
         }
         Ok(Contexts { file, hub, given, patience: self.patience() })
     }
 
-    /// How long to wait for a cluster.
+    /// Maximum time to wait for a cluster.
     pub fn patience(&self) -> Duration {
         Duration::from_secs(self.timeout)
     }
@@ -89,7 +89,7 @@ impl Contexts {
         self.given.keys()
     }
 
-    /// Clients for a context, tried out.
+    /// Clients for a context, after a request that has to succeed.
     ///
     /// # Errors
     /// One line with the reason.
@@ -102,7 +102,7 @@ impl Contexts {
         Ok(set)
     }
 
-    /// How a context reaches its cluster.
+    /// The configuration of a client for a context.
     ///
     /// # Errors
     /// One line with the reason.

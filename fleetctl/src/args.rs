@@ -7,160 +7,160 @@ use fleet_api::{ObjectName, names};
 use crate::access::Access;
 use crate::output::Output;
 
-/// Joins clusters into a fleet, and says what goes on in it.
+/// Joins clusters into a fleet and shows its state.
 ///
-/// A Service of one member becomes usable in the others by way of the hub: a ServiceExport offers it, and a
-/// MultiClusterService in another member asks for it, which then has a derived Service with the same endpoints.
+/// A fleet makes Services of one cluster usable in others, through a hub cluster: a ServiceExport in one member exports a
+/// Service, and a MultiClusterService in another member imports it. The importing member then has a derived Service with
+/// the same endpoints.
 ///
-/// fleetctl looks at hub and members with your own credentials, as the agents see them, and asks the agents' own code
-/// what they make of it. It only reads, except for join and leave. Installed as kubectl-fleet (a link will do) it is
-/// `kubectl fleet`.
+/// fleetctl reads hub and members with your own credentials and evaluates them with the agents' own code. Only join and
+/// leave write. Install it as kubectl-fleet (a link is enough) to use it as `kubectl fleet`.
 ///
-/// Exit codes: 0 all is well or done; 1 something stops, differs or did not happen, as the output says; 2 the question
-/// could not be asked: wrong arguments, no cluster, no right.
+/// Exit codes: 0 success, no problem found; 1 a problem, a difference or a timeout, as the output explains; 2 the command
+/// could not run: invalid arguments, a cluster is not reachable, a right is missing.
 #[derive(Parser, Debug)]
 #[command(name = "fleetctl", version, propagate_version = true)]
 pub struct Cli {
-    /// How the clusters are reached.
+    /// Access to the clusters.
     #[command(flatten)]
     pub access: Access,
-    /// How answers are printed.
+    /// Form of the output.
     #[command(flatten)]
     pub output: Output,
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub command: Command,
 }
 
-/// What to do.
+/// The commands.
 #[derive(Subcommand, Debug)]
 pub enum Command {
-    /// Make a cluster a member: namespace, rights and credentials on the hub, and what the member chart needs
+    /// Join a cluster to the fleet: create its namespace, rights and credentials on the hub
     ///
-    /// On the hub it creates the namespace fleet-member-NAME, a service account with rights in there alone, and an
-    /// InternalMemberCluster that asks the member to join (where that kind is served). It prints values for the
-    /// member-agent chart, or with --secret keeps the token in a Secret of the member's own cluster. Doing it again
-    /// changes nothing but the token, which is how to renew it.
+    /// On the hub, it creates the namespace fleet-member-NAME, a service account with rights in that namespace only, and an
+    /// InternalMemberCluster that asks the member to join (if the hub serves that kind). It prints values for the
+    /// member-agent chart; with --secret, it also stores the token in a Secret of the member's cluster. Run it again to renew
+    /// the token; nothing else changes then.
     Join(JoinArgs),
-    /// Take a member out of the fleet: it cleans up, and then what join made is removed
+    /// Remove a member from the fleet: its agent cleans up, then what join created is deleted
     ///
-    /// The member's agent withdraws all exports and imports, deletes the users' ServiceExports and MultiClusterServices
-    /// of that cluster, and reports that it has left; then its namespace on the hub goes. If the cluster is gone for
-    /// good, --force removes it without waiting for its agent.
+    /// The member agent withdraws all exports and imports, deletes the users' ServiceExports and MultiClusterServices of
+    /// that cluster, and reports that it has left; then its namespace on the hub is deleted. If the cluster is gone for good,
+    /// --force removes the member without waiting for its agent.
     Leave(LeaveArgs),
-    /// Show members, heartbeats, exports, imports, conflicts and what is late
+    /// Show members with their heartbeats, exports, conflicts, imports and lag
     ///
-    /// LAG counts EndpointSlices that have yet to be written, by the agents' own plans: the member's to the hub, the
-    /// hub's copies for the member, and what the member binds of them; with `-o wide` also how long ago the exporter saw
-    /// the oldest of these changes. Of a member whose own cluster is not seen, only the hub's part is counted. 0 means
-    /// that all has arrived.
+    /// LAG is the number of EndpointSlices that the agents have yet to write, according to their own plans: the member's
+    /// exports to the hub, the hub's copies for the member, and the member's imported EndpointSlices. With `-o wide`, OLDEST is
+    /// the time since the exporter noticed the oldest of these changes. If a member's cluster cannot be read, only the hub's
+    /// part is counted. 0 means that all changes have arrived.
     Status,
-    /// Follow a Service through the fleet, and say where it stops and what to do
+    /// Follow a Service through the fleet and report where it stops, and what to do
     #[command(subcommand)]
     Explain(Explain),
-    /// Watch endpoint changes of a Service travel, hop by hop, with times
+    /// Watch the next endpoint changes of a Service, step by step, with times
     ///
-    /// Change something (scale the Deployment), and see when the change arrives: in the exporter's EndpointSlice, on the
-    /// hub, in the hub's copy for each importer, and in the importer's own slice. Times are taken at this computer, when
-    /// the watch event arrives here.
+    /// Change the endpoints, for example by scaling the Deployment, and see when the change arrives: in the exporter's
+    /// EndpointSlice, on the hub, in the hub's copy for each importer, and in the importer's EndpointSlice. Times are those at
+    /// which the watch events arrive at this computer.
     Trace(TraceArgs),
-    /// Show what the agents would write now, by their own plans
+    /// Show the writes that the agents have not made yet, according to their own plans
     ///
-    /// Prints nothing and exits 0 if nothing is to be written, as in a fleet at rest; exits 1 if something is. What the
-    /// agents write within a second is not shown. Heartbeats, leases, and EndpointSlices that the agents make of
-    /// machines or Pods are left out.
+    /// Prints nothing and exits 0 if there are none, as in a fleet at rest; exits 1 otherwise. Writes that the agents make
+    /// within a second are not shown. Heartbeats, Leases, and EndpointSlices that the agents create for machines or Pods are
+    /// not included.
     Diff,
-    /// Print a script that completes commands in a shell
+    /// Print a shell completion script
     ///
     /// For bash: source <(fleetctl completion bash)
     Completion {
-        /// Which shell
+        /// The shell
         shell: Shell,
     },
 }
 
-/// What to explain.
+/// What can be explained.
 #[derive(Subcommand, Debug)]
 pub enum Explain {
-    /// One Service: every hop, and in one sentence where it stops and what to do
+    /// Explain one Service: each step on its path, and in one sentence where it stops and what to do
     ///
-    /// Exits 1 if it stops anywhere. The field `cause` of -o json is one of a closed set.
+    /// Exits 1 if the Service stops anywhere. The field `cause` of -o json has one of the causes in docs/fleetctl.md.
     Service {
-        /// Namespace and name, which are the same in all clusters
+        /// Namespace and name of the Service, the same in all clusters
         #[arg(value_name = "NAMESPACE/NAME", value_parser = service)]
         service: ObjectName,
     },
 }
 
-/// How to join.
+/// Arguments of `join`.
 #[derive(Args, Debug)]
 pub struct JoinArgs {
-    /// The member's name in the fleet
+    /// Name of the member in the fleet
     pub name: String,
-    /// Say what would be made, and make nothing
+    /// Print what would be created, without creating anything
     #[arg(long)]
     pub dry_run: bool,
-    /// What to print
+    /// What to print on standard output
     #[arg(long, value_enum, default_value_t = Print::Values)]
     pub print: Print,
-    /// Keep the token in a Secret of the member's own cluster (and make its namespace, if there is none)
+    /// Store the token in a Secret of the member's cluster, and create the Secret's namespace if necessary
     #[arg(long)]
     pub secret: bool,
-    /// Name of that Secret
+    /// Name of the Secret
     #[arg(long, value_name = "NAME", default_value = "hub-kubeconfig-secret")]
     pub secret_name: String,
-    /// Namespace of that Secret: that of the member chart
+    /// Namespace of the Secret, which is that of the member-agent release
     #[arg(long, value_name = "NAMESPACE", default_value = names::SYSTEM_NAMESPACE)]
     pub secret_namespace: String,
-    /// Address at which the member reaches the hub's API server, if it is another than in your kubeconfig
+    /// Address at which the member reaches the hub's API server; by default that in your kubeconfig
     #[arg(long, value_name = "URL")]
     pub hub_url: Option<String>,
-    /// How long the token is good for, in hours; the API server may shorten it
+    /// Lifetime of the token, in hours; the API server may shorten it
     #[arg(long, value_name = "HOURS", default_value_t = 8760)]
     pub token_hours: u32,
 }
 
-/// What joining prints.
+/// What `join` prints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Print {
     /// Values for the member-agent chart, without the token
     Values,
-    /// A Secret with the token, to be applied in the member's own cluster
+    /// A Secret with the token, to apply in the member's cluster
     Secret,
     /// A kubeconfig with the token
     Kubeconfig,
-    /// The token alone
+    /// The token
     Token,
     /// Nothing
     Nothing,
 }
 
-/// How to leave.
+/// Arguments of `leave`.
 #[derive(Args, Debug)]
 pub struct LeaveArgs {
-    /// The member's name in the fleet
+    /// Name of the member in the fleet
     pub name: String,
-    /// Say what would be removed, and remove nothing
+    /// Print what would be removed, without removing anything
     #[arg(long)]
     pub dry_run: bool,
-    /// Do not ask the member's agent: it is gone for good. What it imported stays in its cluster
+    /// Do not wait for the member agent, since its cluster is gone for good. What it imported stays in its cluster
     #[arg(long)]
     pub force: bool,
-    /// How long to wait for the member's agent, and then for the end of its namespace, in seconds each
+    /// Maximum time to wait for the member agent, and then for the deletion of its namespace, in seconds each
     #[arg(long, value_name = "SECONDS", default_value_t = 120)]
     pub deadline: u64,
 }
 
-/// What to trace.
+/// Arguments of `trace`.
 #[derive(Args, Debug)]
 pub struct TraceArgs {
-    /// Namespace and name, which are the same in all clusters
+    /// Namespace and name of the Service, the same in all clusters
     #[arg(value_name = "NAMESPACE/NAME", value_parser = service)]
     pub service: ObjectName,
-    /// How many changes to wait for; 0 for all until Ctrl-C
+    /// Number of changes to wait for; 0 for no limit
     #[arg(long, default_value_t = 1)]
     pub count: usize,
-    /// How long to wait for a change to arrive everywhere, in seconds
+    /// Maximum time for a change to arrive everywhere, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     pub deadline: u64,
 }

@@ -1,20 +1,20 @@
-//! Why a Service gets no further: a closed set, for scripts and for the page of commands.
+//! Reasons why a Service does not reach its importers: a closed set, for scripts and for docs/fleetctl.md.
 
 use serde::Serialize;
 
 macro_rules! causes {
     ($($name:ident: $meaning:literal,)*) => {
-        /// Why a Service gets no further.
+        /// The reason why a Service does not reach its importers.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
         pub enum Cause {
             $(#[doc = $meaning] $name,)*
         }
 
         impl Cause {
-            /// Every cause, in the order of the way.
+            /// Every cause, in the order of the path from exporter to importer.
             pub const ALL: &'static [Self] = &[$(Self::$name,)*];
 
-            /// What it means.
+            /// Its meaning, for docs/fleetctl.md.
             pub fn meaning(self) -> &'static str {
                 match self {
                     $(Self::$name => $meaning,)*
@@ -25,35 +25,35 @@ macro_rules! causes {
 }
 
 causes! {
-    NoRight: "you may not read something that has to be looked at",
+    NoRight: "you lack the right to read a kind that the command needs",
     DefinitionMissing: "a cluster does not serve a kind of the fleet: its chart or definitions are not installed",
-    NotRead: "something could not be read in time",
+    NotRead: "an object could not be read in time",
     MemberHomeMissing: "the hub has no namespace for the member: it has not joined",
-    MemberSilent: "the member's agent has not been heard of for five heartbeats, or never",
-    MemberLeaving: "the member is told to leave the fleet",
+    MemberSilent: "the member's agent has missed five heartbeats, or never sent one",
+    MemberLeaving: "the member is asked to leave the fleet",
     MemberLeft: "the member has left the fleet",
     NotExported: "no member exports the Service",
     ExportTerminating: "the ServiceExport is being deleted",
     ServiceNotFound: "there is a ServiceExport without its Service",
-    ServiceIneligible: "the Service is headless or only a name (type `ExternalName`)",
-    SystemNamespace: "nothing is exported from or imported into the agents' own namespace",
+    ServiceIneligible: "the Service is headless or of type `ExternalName`",
+    SystemNamespace: "Services in the agents' own namespace cannot be exported or imported",
     WeightZero: "the ServiceExport has the weight 0",
-    WeightInvalid: "the weight of the ServiceExport is no number from 0 to 1000",
+    WeightInvalid: "the weight of the ServiceExport is not a number from 0 to 1000",
     NoEndpoints: "the Service has no ready endpoint",
-    AgentBehind: "a member's agent has not written what it should have: it does not run, or cannot",
-    AgentBlocked: "an agent has not written what it should have, and says what it waits for",
-    ReferenceRefused: "the hub agent does not believe an export that names another cluster than its own",
+    AgentBehind: "a member agent has not made a write that is due: it does not run, or cannot write",
+    AgentBlocked: "an agent has not made a write that is due, and reports what blocks it",
+    ReferenceRefused: "the hub agent rejects an export that names another cluster than its namespace does",
     HubNamespaceMissing: "the hub has no namespace of the Service's name",
-    HubImportHeld: "somebody else's finalizer holds the ServiceImport of the hub, which is being deleted",
-    Conflict: "the ports differ from those that the fleet uses",
-    HubAgentBehind: "the hub agent has not written what it should have: it does not run, or cannot",
+    HubImportHeld: "the hub's ServiceImport is being deleted, and a finalizer of another party is still on it",
+    Conflict: "the ports differ from those in force",
+    HubAgentBehind: "the hub agent has not made a write that is due: it does not run, or cannot write",
     NotImported: "the Service is exported, and no member imports it",
     NamespaceTerminating: "a namespace of the Service is being deleted",
     ImportTerminating: "the MultiClusterService is being deleted",
-    ImportHeldHere: "another MultiClusterService of the same member has imported the Service",
-    ImportForeign: "a ServiceImport of that name is somebody else's",
-    NoFreeName: "every name that the derived Service, or the export on the hub, could have is taken",
-    ImportHeldByCluster: "another cluster imports the Service alone (`--exclusive-imports`)",
+    ImportHeldHere: "another MultiClusterService of the same member imports the Service",
+    ImportForeign: "a ServiceImport of that name exists that the agent did not create",
+    NoFreeName: "every possible name of the derived Service, or of the export on the hub, is taken",
+    ImportHeldByCluster: "another cluster imports the Service exclusively (`--exclusive-imports`)",
     NotGranted: "the hub has not granted the import",
     SystemNamespaceMissing: "the namespace of derived Services does not exist or is being deleted",
     DerivedServiceMissing: "the derived Service is missing, or being deleted",

@@ -34,7 +34,7 @@ struct Change {
     lines: Vec<String>,
 }
 
-/// Prints every write, and what keeps it from telling all.
+/// Prints every missing write, and what could not be read.
 pub(crate) async fn run(cli: &Cli) -> Result<ExitCode> {
     let watched = Watched::start(&cli.access).await?;
     let calm = |found: &Result<_>| {
@@ -60,9 +60,9 @@ pub(crate) async fn run(cli: &Cli) -> Result<ExitCode> {
         }
     }
     let text = data(cli.output.format, &changes)?;
-    print(&text.unwrap_or_else(|| told(&changes, cli.output.paint())))?;
+    print(&text.unwrap_or_else(|| text_of(&changes, cli.output.paint())))?;
     for hop in &unread {
-        eprintln!("fleetctl: not all is told: {}: {}", hop.cluster, hop.says);
+        eprintln!("fleetctl: incomplete result: {}: {}", hop.cluster, hop.says);
     }
     Ok(match (changes.is_empty(), unread.iter().any(crate::story::Hop::stops)) {
         (true, true) => ExitCode::from(UNASKED),
@@ -78,7 +78,7 @@ fn target<'a>(watched: &'a Watched, agent: &str, step: &Step) -> (String, Option
     (agent.to_owned(), member.map(|(_, clients)| &clients.write))
 }
 
-/// The object as it is, to compare with; `None` if nobody has it or may read it.
+/// The existing object, to compare with; `None` if there is none or it may not be read.
 async fn current(client: Option<&Client>, step: &Step) -> Option<Value> {
     if matches!(step.action, Action::Create(_) | Action::Delete { .. }) {
         return None;
@@ -87,7 +87,7 @@ async fn current(client: Option<&Client>, step: &Step) -> Option<Value> {
     serde_json::to_value(api.get_opt(&step.name.name).await.ok()??).ok()
 }
 
-fn told(changes: &[Change], paint: Paint) -> String {
+fn text_of(changes: &[Change], paint: Paint) -> String {
     let mut text = String::new();
     for change in changes {
         let Change { agent, controller, key, verb, cluster, kind, name, lines } = change;

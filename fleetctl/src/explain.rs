@@ -1,7 +1,7 @@
-//! Where one Service of the fleet stops, and what to do. Pure.
+//! `fleetctl explain`: where one Service of the fleet stops, and what to do. Pure.
 //!
-//! The decisions are the agents' own: their plans, and the choices these are made of, are asked about the picture. What
-//! a plan still has to write is what an agent has not done; that is told only where nothing else explains it.
+//! All decisions are the agents' own: their plans are computed for the picture. A write that is still missing is reported
+//! only if nothing else explains why the Service stops.
 
 mod export;
 mod hub;
@@ -52,25 +52,25 @@ fn walk(
         hops.extend(found);
         crossings.extend(crossing);
     }
-    hops.extend(nobody(picture, service));
+    hops.extend(unused(picture, service));
 }
 
-/// Whether a member has anything to do with exporting the Service.
+/// Whether a member exports the Service, or still has objects of an export on the hub.
 fn exports(member: &Member, service: &ObjectName) -> bool {
     let snapshot = &member.snapshot;
     snapshot.service_exports.get(service).is_some()
         || snapshot.internal_exports.by(service).next().is_some()
 }
 
-/// Whether a member has anything to do with importing the Service.
+/// Whether a member imports the Service, or still has a request for it on the hub.
 fn imports(member: &Member, service: &ObjectName) -> bool {
     let snapshot = &member.snapshot;
     snapshot.multi_cluster_services.by(service).next().is_some()
         || snapshot.internal_imports.by(service).next().is_some()
 }
 
-/// Nobody offers the Service, or nobody asks for it.
-fn nobody(picture: &Picture, service: &ObjectName) -> Option<Hop> {
+/// Reports that no member exports the Service, or that none imports it.
+fn unused(picture: &Picture, service: &ObjectName) -> Option<Hop> {
     let any = |of: fn(&Member, &ObjectName) -> bool| {
         picture.members.values().any(|member| of(member, service))
     };
@@ -85,7 +85,7 @@ fn nobody(picture: &Picture, service: &ObjectName) -> Option<Hop> {
             Cause::NotImported,
             format!(
                 "it is exported, and {}{}",
-                nobody_seen(picture, "imports it"),
+                no_member(picture, "imports it"),
                 lacking(picture, namespace)
             ),
             format!(
@@ -107,9 +107,9 @@ fn not_exported(picture: &Picture, service: &ObjectName, imported: bool) -> Hop 
             "fleet",
             "ServiceExport",
             Cause::NotExported,
-            format!("{wanted}{}", nobody_seen(picture, "has a Service of that name or exports it")),
+            format!("{wanted}{}", no_member(picture, "has a Service of that name or exports it")),
             format!(
-                "create Service and ServiceExport {service} in the member that is to serve it, or correct the name"
+                "create Service and ServiceExport {service} in the exporting member, or correct the name"
             ),
         );
     };
@@ -120,17 +120,17 @@ fn not_exported(picture: &Picture, service: &ObjectName, imported: bool) -> Hop 
         Cause::NotExported,
         format!("{wanted}there is no ServiceExport for the Service in {}", having.join(", ")),
         format!(
-            "printf 'apiVersion: networking.fleet.azure.com/v1beta1\\nkind: ServiceExport\\nmetadata: \
-             {{name: {name}, namespace: {namespace}}}\\n' | {kubectl} apply -f -"
+            "printf 'apiVersion: networking.fleet.azure.com/v1beta1\\nkind: ServiceExport\\nmetadata:\\n  \
+             name: {name}\\n  namespace: {namespace}\\n' | {kubectl} apply -f -"
         ),
     )
 }
 
-/// Who could not even ask for it.
+/// Members that cannot import the Service, since they lack its namespace.
 fn lacking(picture: &Picture, namespace: &str) -> String {
-    let home = ObjectName::cluster(namespace);
+    let key = ObjectName::cluster(namespace);
     let seen = picture.members.iter().filter(|(_, member)| member.blind.is_none());
-    let lacking = seen.filter(|(_, member)| member.snapshot.namespaces.get(&home).is_none());
+    let lacking = seen.filter(|(_, member)| member.snapshot.namespaces.get(&key).is_none());
     let lacking: Vec<_> = lacking.map(|(name, _)| name.as_str()).collect();
     if lacking.is_empty() {
         return String::new();
@@ -138,13 +138,13 @@ fn lacking(picture: &Picture, namespace: &str) -> String {
     format!("; there is no namespace {namespace} in {}", lacking.join(", "))
 }
 
-/// Members that were not looked at could still.
-fn nobody_seen(picture: &Picture, what: &str) -> String {
+/// "no member ...", restricted to the members whose clusters could be read.
+fn no_member(picture: &Picture, what: &str) -> String {
     let blind = picture.members.iter().filter(|(_, member)| member.blind.is_some());
     let blind: Vec<_> = blind.map(|(name, _)| name.as_str()).collect();
     if blind.is_empty() {
         format!("no member {what}")
     } else {
-        format!("no member that is seen {what} (not seen: {})", blind.join(", "))
+        format!("no member that could be read {what} (not read: {})", blind.join(", "))
     }
 }

@@ -1,4 +1,4 @@
-//! From clusters to a picture: the agents' own watches, with the user's credentials.
+//! Reads the clusters with the agents' own watches and the user's credentials.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -26,14 +26,14 @@ use tokio_util::task::TaskTracker;
 use crate::access::{Access, Contexts};
 use crate::picture::{Own, Picture};
 
-/// How long an answer has to stand: a fleet at work is between two writes most of the time.
+/// Time after which a problem is reported: while a fleet works, it is between two writes most of the time.
 const CALM: Duration = Duration::from_secs(1);
-/// Agents say again what goes on after ten minutes.
+/// Maximum age of an Event: agents repeat an Event that is still true after ten minutes.
 const REPEATED: SignedDuration = SignedDuration::from_mins(11);
-/// Pause between two looks.
+/// Pause between two evaluations.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// A fleet that is being watched. Dropping it ends the watches.
+/// Watches of a whole fleet. Dropping it ends the watches.
 pub struct Watched {
     /// Contexts of all clusters.
     pub contexts: Contexts,
@@ -93,8 +93,8 @@ impl Watched {
         Picture { hub_context: Some(self.contexts.hub.clone()), ..picture }
     }
 
-    /// What agents have said lately that keeps them from working on the objects of a Service.
-    pub async fn held_up(&self, service: &ObjectName) -> BTreeMap<String, String> {
+    /// What agents have recently reported to block them in the namespace of a Service.
+    pub async fn blocked(&self, service: &ObjectName) -> BTreeMap<String, String> {
         let seen = self.members.iter().filter_map(|(name, member)| {
             let (_, clients) = member.seen.as_ref().ok()?;
             let events = Api::namespaced(clients.watch.clone(), &service.namespace);
@@ -103,13 +103,13 @@ impl Watched {
         let hub = ("hub", Api::all(self.hub_clients.watch.clone()));
         let asked = seen.chain([hub]);
         let now = self.clock.now();
-        let told = join_all(
+        let notes = join_all(
             asked.map(async |(name, events)| Some((name.to_owned(), newest(events, now).await?))),
         );
-        told.await.into_iter().flatten().collect()
+        notes.await.into_iter().flatten().collect()
     }
 
-    /// Asks until the answer is a calm one, or for a moment: then it is no passing state.
+    /// Evaluates until the answer shows no problem, for at most a moment, so that passing states are not reported.
     pub async fn ask<T>(&self, ask: impl Fn(&Picture) -> T, calm: impl Fn(&T) -> bool) -> T {
         let looks = CALM.as_millis() / LOOK.as_millis();
         for _ in 0..looks {
@@ -123,10 +123,10 @@ impl Watched {
     }
 }
 
-/// The note of the newest Event of an agent that is held up. Who may not read Events is told nothing.
+/// The note of the newest Event of an agent that is blocked; `None` if Events may not be read.
 async fn newest(events: Api<Event>, now: Timestamp) -> Option<String> {
-    let held_up = ListParams::default().fields(&format!("reason={BLOCKED}"));
-    let events = events.list(&held_up).await.ok()?.items.into_iter();
+    let blocked = ListParams::default().fields(&format!("reason={BLOCKED}"));
+    let events = events.list(&blocked).await.ok()?.items.into_iter();
     let at = |event: &Event| event.event_time.as_ref().map(|time| time.0);
     let recent =
         events.filter(|event| at(event).is_some_and(|at| now.duration_since(at) < REPEATED));
@@ -145,7 +145,7 @@ impl Watches {
 
     async fn of_member(&self, contexts: &Contexts, name: &str) -> Member {
         let Some(context) = contexts.of_member(name) else {
-            let reason = format!("no context is known for it: add --member {name}=CONTEXT");
+            let reason = format!("no context of that name: use --member {name}=CONTEXT");
             return Member { context: None, seen: Err(reason) };
         };
         let seen = match contexts.connect(context).await {

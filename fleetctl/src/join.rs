@@ -1,4 +1,4 @@
-//! `fleetctl join`: a member's place on the hub, and what its agent has to know.
+//! `fleetctl join`: creates a member's namespace and rights on the hub, and the credentials of its agent.
 
 use std::process::ExitCode;
 
@@ -17,7 +17,7 @@ use crate::args::{Cli, JoinArgs, Print};
 use crate::credentials::{Credentials, yaml};
 use crate::member_objects::{check_name, membership, namespace, rights, title};
 use crate::objects::{api, apply, find, is_served};
-use crate::output::{print, say};
+use crate::output::{print, report};
 
 /// Seconds of an hour.
 const HOUR: i64 = 3600;
@@ -31,7 +31,7 @@ pub(crate) async fn run(cli: &Cli, args: &JoinArgs) -> Result<ExitCode> {
     check_hub(client, &args.name).await?;
     let account = place(client, args).await?;
     if args.dry_run {
-        say("Nothing was changed (--dry-run).");
+        report("Nothing was changed (--dry-run).");
         return Ok(ExitCode::SUCCESS);
     }
     let token = token(client, &account, args.token_hours).await?;
@@ -55,12 +55,12 @@ pub(crate) async fn run(cli: &Cli, args: &JoinArgs) -> Result<ExitCode> {
 fn next(args: &JoinArgs) {
     let name = &args.name;
     if !args.secret {
-        say(&format!(
-            "Next, the token: fleetctl join {name} --print secret | kubectl --context {name} apply -f -"
+        report(&format!(
+            "Next, store the token: fleetctl join {name} --print secret | kubectl --context {name} apply -f -"
         ));
     }
-    say(&format!(
-        "Next, the agent, with the values above in {name}.yaml: helm install member-agent charts/member-agent \
+    report(&format!(
+        "Next, save the values above in {name}.yaml and install the agent: helm install member-agent charts/member-agent \
          --kube-context {name} -n {} --create-namespace -f {name}.yaml",
         args.secret_namespace
     ));
@@ -72,18 +72,18 @@ async fn check_hub(client: &Client, name: &str) -> Result<()> {
     }
     if find(client, kinds::MEMBER_CLUSTER, None, name).await?.is_some() {
         bail!(
-            "KubeFleet manages {name} (there is a MemberCluster of that name), and makes its place on the hub and its \
-             credentials: there is nothing to join"
+            "KubeFleet manages {name} (a MemberCluster of that name exists), and creates its namespace and credentials: \
+             there is nothing to join"
         );
     }
     Ok(())
 }
 
-/// Makes everything on the hub. Returns the agent's account.
+/// Creates everything on the hub. Returns the agent's service account.
 async fn place(client: &Client, args: &JoinArgs) -> Result<Value> {
     let name = &args.name;
-    let home = names::member_namespace(name);
-    if find(client, kinds::NAMESPACE, None, &home).await?.is_none() {
+    let own = names::member_namespace(name);
+    if find(client, kinds::NAMESPACE, None, &own).await?.is_none() {
         make(client, &namespace(name), args.dry_run).await?;
     }
     let rights = rights(name)?;
@@ -93,50 +93,50 @@ async fn place(client: &Client, args: &JoinArgs) -> Result<Value> {
     if is_served(client, kinds::INTERNAL_MEMBER_CLUSTER).await? {
         ask_to_join(client, name, args.dry_run).await?;
     } else {
-        say(
-            "The hub serves no InternalMemberCluster: members are in the fleet as long as their namespace is there.",
+        report(
+            "The hub does not serve InternalMemberCluster: a member is in the fleet as long as its namespace exists.",
         );
     }
     let account = rights.into_iter().find(|object| object["kind"] == "ServiceAccount");
-    account.context("the file of rights names no ServiceAccount")
+    account.context("member-rbac.yaml has no ServiceAccount")
 }
 
 async fn make(client: &Client, object: &Value, dry_run: bool) -> Result<()> {
     let changed = apply(client, object, dry_run).await?;
     let done = match (changed, dry_run) {
-        (true, true) => "Would make",
-        (true, false) => "Made",
-        (false, true) => "Would bring in line",
-        (false, false) => "Is as it should be:",
+        (true, true) => "Would create",
+        (true, false) => "Applied",
+        (false, true) => "Would update if it differs:",
+        (false, false) => "Unchanged:",
     };
-    say(&format!("{done} {}", title(object)));
+    report(&format!("{done} {}", title(object)));
     Ok(())
 }
 
-/// An InternalMemberCluster that is there keeps all but its state.
+/// Asks the member to join; an existing InternalMemberCluster keeps everything but its state.
 async fn ask_to_join(client: &Client, name: &str, dry_run: bool) -> Result<()> {
-    let (kind, home) = (kinds::INTERNAL_MEMBER_CLUSTER, names::member_namespace(name));
-    let Some(membership) = find(client, kind, Some(&home), name).await? else {
+    let (kind, own) = (kinds::INTERNAL_MEMBER_CLUSTER, names::member_namespace(name));
+    let Some(membership) = find(client, kind, Some(&own), name).await? else {
         return make(client, &membership(name), dry_run).await;
     };
     let joins = membership.data["spec"]["state"] == "Join";
     if joins || dry_run {
         let state = if joins { "is asked to join" } else { "would be asked to join again" };
-        say(&format!("Member {name} {state}"));
+        report(&format!("Member {name} {state}"));
         return Ok(());
     }
     set_state(client, name, "Join").await?;
-    say(&format!("Asked member {name} to join again"));
+    report(&format!("Asked member {name} to join again"));
     Ok(())
 }
 
-/// Sets a member's state: join or leave.
+/// Asks a member to join or to leave.
 pub(crate) async fn set_state(client: &Client, name: &str, state: &str) -> Result<()> {
-    let home = names::member_namespace(name);
+    let own = names::member_namespace(name);
     let patch = Patch::Merge(json!({ "spec": { "state": state } }));
-    let memberships = api(client.clone(), kinds::INTERNAL_MEMBER_CLUSTER, Some(&home));
+    let memberships = api(client.clone(), kinds::INTERNAL_MEMBER_CLUSTER, Some(&own));
     let patched = memberships.patch(name, &PatchParams::default(), &patch).await;
-    patched.map_err(|error| anyhow::anyhow!("tell {name} to {state}: {}", one_line(&error)))?;
+    patched.map_err(|error| anyhow::anyhow!("ask {name} to {state}: {}", one_line(&error)))?;
     Ok(())
 }
 
@@ -149,9 +149,9 @@ async fn token(client: &Client, account: &Value, hours: u32) -> Result<String> {
     let answer =
         accounts.create_token_request(&text("name"), &PostParams::default(), &request).await;
     let answer = answer.map_err(|error| anyhow::anyhow!("get a token: {}", one_line(&error)))?;
-    let status = answer.status.context("the API server gave no token")?;
-    say(&format!(
-        "The token is good until {}; joining again renews it",
+    let status = answer.status.context("the API server returned no token")?;
+    report(&format!(
+        "The token is valid until {}; run join again to renew it",
         status.expiration_timestamp.0
     ));
     Ok(status.token)
@@ -175,12 +175,12 @@ async fn credentials(
     })
 }
 
-/// Puts the token into the member's own cluster.
+/// Stores the token in the member's own cluster.
 async fn keep(contexts: &Contexts, args: &JoinArgs, credentials: &Credentials) -> Result<()> {
     let name = &args.name;
     let context = contexts.of_member(name);
-    let context = context
-        .with_context(|| format!("which context is {name}'s? give --member {name}=CONTEXT"))?;
+    let context =
+        context.with_context(|| format!("no context for {name}: use --member {name}=CONTEXT"))?;
     let own = contexts.connect(context).await?;
     let namespace = &args.secret_namespace;
     if find(&own.write, kinds::NAMESPACE, None, namespace).await?.is_none() {

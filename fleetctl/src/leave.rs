@@ -1,4 +1,4 @@
-//! `fleetctl leave`: a member cleans up, and its place on the hub goes.
+//! `fleetctl leave`: waits until a member has cleaned up, and deletes its objects on the hub.
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -21,11 +21,11 @@ use crate::args::{Cli, LeaveArgs};
 use crate::join::set_state;
 use crate::member_objects::{MANAGED_BY, check_name, rights, title};
 use crate::objects::{api, delete, find};
-use crate::output::{NO, say};
+use crate::output::{NO, report};
 
-/// Pause between two looks.
+/// Pause between two reads.
 const LOOK: Duration = Duration::from_millis(200);
-/// What a member has on the hub.
+/// Kinds of a member's objects on the hub.
 const KINDS: [ResourceKind; 4] = [
     kinds::INTERNAL_SERVICE_EXPORT,
     kinds::INTERNAL_SERVICE_IMPORT,
@@ -40,23 +40,29 @@ pub(crate) async fn run(cli: &Cli, args: &LeaveArgs) -> Result<ExitCode> {
     let hub = contexts.connect(&contexts.hub).await?;
     let leaving = Leaving {
         name: &args.name,
-        home: names::member_namespace(&args.name),
+        namespace: names::member_namespace(&args.name),
         client: &hub.write,
         deadline: Duration::from_secs(args.deadline),
     };
     if find(&hub.write, kinds::MEMBER_CLUSTER, None, &args.name).await?.is_some() {
-        bail!("KubeFleet manages {0}: kubectl delete membercluster {0} makes it leave", args.name);
+        bail!(
+            "KubeFleet manages {0}: to remove it, run kubectl delete membercluster {0}",
+            args.name
+        );
     }
-    if find(&hub.write, kinds::NAMESPACE, None, &leaving.home).await?.is_none() {
-        say(&format!("{} is not a member: the hub has no namespace {}", args.name, leaving.home));
+    if find(&hub.write, kinds::NAMESPACE, None, &leaving.namespace).await?.is_none() {
+        report(&format!(
+            "{} is not a member: the hub has no namespace {}",
+            args.name, leaving.namespace
+        ));
         return Ok(ExitCode::SUCCESS);
     }
     if args.dry_run {
-        return leaving.tell(args.force).await;
+        return leaving.preview(args.force).await;
     }
     let left = if args.force { Ok(()) } else { leaving.wait_for_agent(hub.watch.clone()).await? };
     if let Err(reason) = left {
-        say(&reason);
+        report(&reason);
         return Ok(ExitCode::from(NO));
     }
     leaving.remove(args.force).await
@@ -64,60 +70,61 @@ pub(crate) async fn run(cli: &Cli, args: &LeaveArgs) -> Result<ExitCode> {
 
 struct Leaving<'a> {
     name: &'a str,
-    home: String,
+    namespace: String,
     client: &'a Client,
     deadline: Duration,
 }
 
 impl Leaving<'_> {
-    async fn tell(&self, force: bool) -> Result<ExitCode> {
+    /// What would be done, for `--dry-run`.
+    async fn preview(&self, force: bool) -> Result<ExitCode> {
         if !force {
-            say(&format!(
-                "Would tell {} to leave, and wait until its agent reports that it has",
+            report(&format!(
+                "Would ask {} to leave, and wait until its agent reports that it has left",
                 self.name
             ));
         }
         for object in rights(self.name)?.iter().rev() {
-            say(&format!("Would delete {}", title(object)));
+            report(&format!("Would delete {}", title(object)));
         }
         let fate = if self.is_ours().await? {
             "Would delete"
         } else {
-            "Would keep, since fleetctl did not make it,"
+            "Would keep, since fleetctl did not create it,"
         };
-        say(&format!("{fate} Namespace {}", self.home));
-        say("Nothing was changed (--dry-run).");
+        report(&format!("{fate} Namespace {}", self.namespace));
+        report("Nothing was changed (--dry-run).");
         Ok(ExitCode::SUCCESS)
     }
 
-    /// Whether the namespace was made by joining.
+    /// Whether `fleetctl join` created the namespace.
     async fn is_ours(&self) -> Result<bool> {
-        let namespace = find(self.client, kinds::NAMESPACE, None, &self.home).await?;
+        let namespace = find(self.client, kinds::NAMESPACE, None, &self.namespace).await?;
         let labels = namespace.and_then(|namespace| namespace.metadata.labels).unwrap_or_default();
         let (label, ours) = MANAGED_BY;
         Ok(labels.get(label).is_some_and(|value| value == ours))
     }
 
-    /// The inner error says why the member may not be removed yet.
+    /// The inner error is the reason why the member cannot be removed yet.
     async fn wait_for_agent(&self, client: Client) -> Result<Result<(), String>> {
         let kind = kinds::INTERNAL_MEMBER_CLUSTER;
-        let asked = find(self.client, kind, Some(&self.home), self.name).await?;
+        let asked = find(self.client, kind, Some(&self.namespace), self.name).await?;
         if asked.is_none() {
             return self.check_empty().await;
         }
         set_state(self.client, self.name, "Leave").await?;
-        say(&format!("Told {} to leave; waiting for its agent to clean up and say so", self.name));
+        report(&format!("Asked {} to leave; waiting until its agent has cleaned up", self.name));
         Ok(self.wait_until_left(client).await)
     }
 
-    /// Without an InternalMemberCluster nobody can tell the agent to leave.
+    /// Without an InternalMemberCluster, the agent cannot be asked to leave.
     async fn check_empty(&self) -> Result<Result<(), String>> {
         for kind in KINDS {
             if let Some(left) = self.list(kind).await?.first() {
                 let name = left.metadata.name.as_deref().unwrap_or_default();
                 return Ok(Err(format!(
-                    "{} still takes part in the fleet ({} {name}), and no InternalMemberCluster can tell its agent to \
-                     leave: delete the ServiceExports and MultiClusterServices there first, or remove it with --force",
+                    "{} still takes part in the fleet ({} {name}), and without an InternalMemberCluster its agent cannot be \
+                     asked to leave: delete its ServiceExports and MultiClusterServices first, or use --force",
                     self.name, kind.kind
                 )));
             }
@@ -129,7 +136,7 @@ impl Leaving<'_> {
         let token = CancellationToken::new();
         let _end = token.clone().drop_guard();
         let source = MemberSnapshot::memberships();
-        let spec = SourceSpec::new(client).namespace(self.home.as_str());
+        let spec = SourceSpec::new(client).namespace(self.namespace.as_str());
         let reports = Accumulator::<MemberSnapshot>::start(
             Config::default(),
             SourceSet::from([source]),
@@ -149,18 +156,18 @@ impl Leaving<'_> {
             false
         };
         if tokio::time::timeout(self.deadline, left).await == Ok(true) {
-            say(&format!("{} has left", self.name));
+            report(&format!("{} has left", self.name));
             return Ok(());
         }
         let snapshot = reports.snapshot();
         let heard = snapshot.memberships.iter().find_map(|membership| last_heartbeat(membership));
         let heard = heard.map_or_else(
-            || "was never heard of".to_owned(),
-            |at| format!("was heard of last at {at}"),
+            || "has never sent a heartbeat".to_owned(),
+            |at| format!("sent its last heartbeat at {at}"),
         );
         Err(format!(
-            "{} has not left within {} s; its agent {heard}. If it runs, see what it logs and call leave again; if it is \
-             gone for good: fleetctl leave {} --force",
+            "{} has not left within {} s; its agent {heard}. If the agent runs, check its logs and run leave again; if the \
+             cluster is gone for good: fleetctl leave {} --force",
             self.name,
             self.deadline.as_secs(),
             self.name
@@ -169,28 +176,28 @@ impl Leaving<'_> {
 
     async fn remove(&self, force: bool) -> Result<ExitCode> {
         let kind = kinds::INTERNAL_MEMBER_CLUSTER;
-        if delete(self.client, kind, Some(&self.home), self.name).await? {
-            say(&format!("Deleted {} {}", kind.kind, self.name));
+        if delete(self.client, kind, Some(&self.namespace), self.name).await? {
+            report(&format!("Deleted {} {}", kind.kind, self.name));
         }
         for object in rights(self.name)?.iter().rev() {
             self.delete_right(object).await?;
         }
         let ours = self.is_ours().await?;
         if ours {
-            delete(self.client, kinds::NAMESPACE, None, &self.home).await?;
+            delete(self.client, kinds::NAMESPACE, None, &self.namespace).await?;
         } else {
-            say(&format!("Kept namespace {}, which fleetctl did not make", self.home));
+            report(&format!("Kept namespace {}, which fleetctl did not create", self.namespace));
         }
         if force {
             self.empty().await?;
         }
         if !ours || self.wait_until_gone().await? {
-            say(&format!("{} is no member any more", self.name));
+            report(&format!("{} is no longer a member", self.name));
             return Ok(ExitCode::SUCCESS);
         }
-        say(&format!(
-            "Namespace {} is still being deleted: see what is left in it, and whether the hub agent runs",
-            self.home
+        report(&format!(
+            "Namespace {} is still being deleted: check which objects it still has, and whether the hub agent runs",
+            self.namespace
         ));
         Ok(ExitCode::from(NO))
     }
@@ -207,18 +214,18 @@ impl Leaving<'_> {
             *found.with_context(|| format!("{} is unknown here", title(object)))?;
         let kind = ResourceKind { group, version: "v1", kind, plural, namespaced: true };
         let name = of(&object["metadata"]["name"]);
-        if delete(self.client, kind, Some(&self.home), &name).await? {
-            say(&format!("Deleted {}", title(object)));
+        if delete(self.client, kind, Some(&self.namespace), &name).await? {
+            report(&format!("Deleted {}", title(object)));
         }
         Ok(())
     }
 
-    /// The hub agent lets go of all but the copies, which wait for the member's agent.
+    /// Deletes the member's objects. The hub agent removes the finalizers of all but the copies, which wait for the member agent.
     async fn empty(&self) -> Result<()> {
         for kind in KINDS {
             for object in self.list(kind).await? {
                 let name = object.metadata.name.unwrap_or_default();
-                delete(self.client, kind, Some(&self.home), &name).await?;
+                delete(self.client, kind, Some(&self.namespace), &name).await?;
             }
         }
         let kept = |copy: &DynamicObject| {
@@ -228,7 +235,7 @@ impl Leaving<'_> {
                 .collect::<Vec<_>>()
         };
         let kind = kinds::ENDPOINT_SLICE_IMPORT;
-        let copies = api(self.client.clone(), kind, Some(&self.home));
+        let copies = api(self.client.clone(), kind, Some(&self.namespace));
         for copy in self.list(kind).await? {
             let name = copy.metadata.name.clone().unwrap_or_default();
             let version = &copy.metadata.resource_version;
@@ -237,14 +244,14 @@ impl Leaving<'_> {
             match copies.patch(&name, &PatchParams::default(), &Patch::Merge(patch)).await {
                 Err(kube::Error::Api(status)) if status.code == 404 => {}
                 Err(error) => bail!("release {} {name}: {}", kind.kind, one_line(&error)),
-                Ok(_) => say(&format!("Released {} {name}", kind.kind)),
+                Ok(_) => report(&format!("Released {} {name}", kind.kind)),
             }
         }
         Ok(())
     }
 
     async fn list(&self, kind: ResourceKind) -> Result<Vec<DynamicObject>> {
-        let objects = api(self.client.clone(), kind, Some(&self.home));
+        let objects = api(self.client.clone(), kind, Some(&self.namespace));
         match objects.list(&ListParams::default()).await {
             Ok(list) => Ok(list.items),
             Err(kube::Error::Api(status)) if status.code == 404 => Ok(Vec::new()),
@@ -254,7 +261,7 @@ impl Leaving<'_> {
 
     async fn wait_until_gone(&self) -> Result<bool> {
         let gone = async {
-            while find(self.client, kinds::NAMESPACE, None, &self.home).await?.is_some() {
+            while find(self.client, kinds::NAMESPACE, None, &self.namespace).await?.is_some() {
                 tokio::time::sleep(LOOK).await;
             }
             anyhow::Ok(())

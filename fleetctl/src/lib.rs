@@ -1,10 +1,10 @@
-//! The command line tool of the fleet: joins members, and says what goes on.
+//! The command line tool of the fleet: joins members and shows the state of the fleet.
 //!
-//! - [`picture`]: what the clusters showed at one moment; [`gather`] takes it. Everything that answers a question is a
-//!   function of it.
-//! - [`explain()`]: where one Service stops; [`story`]: how that is told.
-//! - [`pending`]: what the agents would write now; [`status`]: the fleet at a glance.
-//! - [`run`]: from the command line ([`args`]) to an answer ([`render`]), its format and an exit code ([`output`]).
+//! - [`picture`]: the state of all clusters at one moment; [`gather`] reads it. All commands that only read are functions
+//!   of it.
+//! - [`explain()`]: where one Service stops; [`story`]: the data of an explanation.
+//! - [`pending`]: the writes that the agents have not made yet; [`status`]: the state of the fleet.
+//! - [`run`]: runs the command ([`args`]) and prints its output ([`render`], [`output`]).
 
 pub mod access;
 pub mod args;

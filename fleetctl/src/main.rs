@@ -12,7 +12,7 @@ use fleetctl::run::run;
 /// kubectl starts its plugins by the names of their files.
 const PLUGIN: &str = "kubectl-";
 
-/// As a plugin it is called in another way, which is what help and errors should say.
+/// Help and errors name the command as the user called it.
 fn parse() -> Cli {
     let program = std::env::args_os().next().map(PathBuf::from);
     let name = program.as_deref().and_then(Path::file_name).and_then(OsStr::to_str);

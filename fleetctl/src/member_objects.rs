@@ -1,25 +1,25 @@
-//! What the hub keeps for a member: the manifests of joining, from the file that users apply by hand. Pure.
+//! The objects of a member on the hub, from the same file that users apply by hand. Pure.
 
 use anyhow::{Context as _, Result, bail};
 use fleet_api::{kinds, names};
 use serde_json::{Value, json};
 
 const RIGHTS: &str = include_str!("../../charts/hub-agent/member-rbac.yaml");
-/// What stands for the member's name in the file.
+/// Placeholder of the member's name in that file.
 const MEMBER: &str = "${MEMBER}";
-/// A label of the namespaces that are ours to delete.
+/// Label of the namespaces that `fleetctl leave` may delete.
 pub(crate) const MANAGED_BY: (&str, &str) = ("app.kubernetes.io/managed-by", "fleetctl");
-/// How often KubeFleet asks members for a heartbeat by default, in seconds.
+/// KubeFleet's default heartbeat period, in seconds.
 const HEARTBEAT_SECONDS: i32 = 60;
 
 /// Checks that objects and namespaces can be named after a member.
 ///
 /// # Errors
-/// Says what a name has to look like.
+/// If the name is invalid; the message describes a valid one.
 pub(crate) fn check_name(name: &str) -> Result<()> {
     if !names::is_dns1123_label(name) || !names::is_dns1123_label(&names::member_namespace(name)) {
         bail!(
-            "{name:?} cannot be a member's name: use at most 50 lower-case letters, digits and dashes, a letter or \
+            "{name:?} is not a valid member name: use at most 50 lower-case letters, digits and dashes, with a letter or \
              digit at both ends"
         );
     }
@@ -38,14 +38,14 @@ pub(crate) fn namespace(member: &str) -> Value {
 /// The account of the member's agent and its rights, in the order of making them.
 ///
 /// # Errors
-/// If the file is no YAML.
+/// If the file is not YAML.
 pub(crate) fn rights(member: &str) -> Result<Vec<Value>> {
     let text = RIGHTS.replace(MEMBER, member);
     let read = |document| serde_saphyr::from_str(document);
     text.split("\n---\n")
         .map(read)
         .collect::<Result<_, _>>()
-        .context("the file of rights is not YAML")
+        .context("member-rbac.yaml is not YAML")
 }
 
 /// Asks the member to join.
@@ -94,7 +94,7 @@ mod tests {
         let longer = "x".repeat(51);
         for name in ["", "East", "a.b", "-a", "a-", "a/b", &longer] {
             let error = check_name(name).unwrap_err().to_string();
-            assert!(error.contains("cannot be a member's name"), "{error}");
+            assert!(error.contains("is not a valid member name"), "{error}");
         }
     }
 }

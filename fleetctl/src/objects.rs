@@ -9,10 +9,10 @@ use kube::core::GroupVersionKind;
 use kube::{Api, Client};
 use serde_json::Value;
 
-/// Whose fields those are that are applied here.
+/// Field manager of the objects that are applied here.
 const MANAGER: &str = "fleetctl";
 
-/// An object, if the server has it; of a kind that it does not serve it has none.
+/// An object, if it exists; `None` also if the server does not serve its kind.
 pub(crate) async fn find(
     client: &Client,
     kind: ResourceKind,
@@ -26,18 +26,18 @@ pub(crate) async fn find(
     }
 }
 
-/// Whether the server has a kind. What it publishes about its kinds is some seconds behind a chart that was installed
-/// just now, so the kind itself is asked for; who may not is told so by what comes next.
+/// Whether the server serves a kind. Discovery is some seconds behind a chart that was just installed, so this lists the
+/// kind itself. If that is forbidden, the kind is served, and the next request reports the missing right.
 pub(crate) async fn is_served(client: &Client, kind: ResourceKind) -> Result<bool> {
     match api(client.clone(), kind, None).list(&ListParams::default().limit(1)).await {
         Ok(_) => Ok(true),
         Err(kube::Error::Api(status)) if status.code == 404 => Ok(false),
         Err(kube::Error::Api(status)) if status.code == 403 => Ok(true),
-        Err(error) => bail!("ask for {}: {}", kind.plural, one_line(&error)),
+        Err(error) => bail!("list {}: {}", kind.plural, one_line(&error)),
     }
 }
 
-/// Makes an object be as the manifest says, in the way of `kubectl apply --server-side`. True if that changed anything.
+/// Applies a manifest as `kubectl apply --server-side` does. True if that changed anything.
 pub(crate) async fn apply(client: &Client, manifest: &Value, dry_run: bool) -> Result<bool> {
     let object: DynamicObject = serde_json::from_value(manifest.clone())?;
     let types = object.types.clone().context("the manifest has no kind")?;

@@ -1,4 +1,4 @@
-//! How answers are printed: formats, colours and exit codes.
+//! Formats, colours and exit codes of the output.
 
 use std::io::{self, IsTerminal as _, Write as _};
 use std::process::ExitCode;
@@ -7,40 +7,40 @@ use anyhow::Result;
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 
-/// Something stops, differs or did not happen.
+/// Exit code: a problem, a difference or a timeout.
 pub(crate) const NO: u8 = 1;
-/// The question could not be asked.
+/// Exit code: the command could not run.
 pub const UNASKED: u8 = 2;
 
-/// How answers are printed.
+/// Form of the output.
 #[derive(Args, Clone, Copy, Debug)]
 #[command(next_help_heading = "Output")]
 pub struct Output {
-    /// How to print an answer
+    /// Output format
     #[arg(short = 'o', long = "output", global = true, value_enum, default_value_t = Format::Text)]
     pub format: Format,
-    /// Whether to colour text; `auto` does on a terminal, unless `NO_COLOR` is set
+    /// Coloured text; `auto` colours it on a terminal unless `NO_COLOR` is set
     #[arg(long, global = true, value_enum, default_value_t = Colour::Auto)]
     pub color: Colour,
 }
 
-/// The form of an answer.
+/// The format of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// For people
+    /// Text
     Text,
-    /// For people who want to know more
+    /// Text with more columns
     Wide,
-    /// For programs
+    /// JSON
     Json,
-    /// For programs and people
+    /// YAML
     Yaml,
 }
 
-/// When to colour.
+/// When to use colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Colour {
-    /// On a terminal
+    /// On a terminal only
     Auto,
     /// Always
     Always,
@@ -49,7 +49,7 @@ pub enum Colour {
 }
 
 impl Output {
-    /// Colours as asked for.
+    /// Colours as the arguments and the environment ask for.
     pub(crate) fn paint(self) -> Paint {
         let allowed = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
         Paint(match self.color {
@@ -60,7 +60,7 @@ impl Output {
     }
 }
 
-/// Colours text, or does not.
+/// Adds colours to text, if enabled.
 #[derive(Clone, Copy, Debug)]
 pub struct Paint(pub bool);
 
@@ -69,17 +69,17 @@ impl Paint {
         if self.0 { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
     }
 
-    /// All is well.
+    /// Text of a success.
     pub fn good(self, text: &str) -> String {
         self.ansi("32", text)
     }
 
-    /// Something is wrong.
+    /// Text of a problem.
     pub fn bad(self, text: &str) -> String {
         self.ansi("31", text)
     }
 
-    /// Somebody should look.
+    /// Text that needs attention.
     pub fn odd(self, text: &str) -> String {
         self.ansi("33", text)
     }
@@ -90,10 +90,10 @@ impl Paint {
     }
 }
 
-/// An answer for programs; `None` if it is asked for as text.
+/// The output as JSON or YAML; `None` for the text formats.
 ///
 /// # Errors
-/// Never: answers have text keys.
+/// Does not fail: all keys are strings.
 pub fn data(format: Format, answer: &impl Serialize) -> Result<Option<String>> {
     Ok(match format {
         Format::Json => Some(serde_json::to_string_pretty(answer)? + "\n"),
@@ -102,12 +102,12 @@ pub fn data(format: Format, answer: &impl Serialize) -> Result<Option<String>> {
     })
 }
 
-/// 0 for yes.
+/// The exit code 0 for `true`, otherwise 1.
 pub(crate) fn answer(yes: bool) -> ExitCode {
     if yes { ExitCode::SUCCESS } else { ExitCode::from(NO) }
 }
 
-/// Prints to a reader who may have gone.
+/// Prints to standard output; a closed pipe is no error.
 pub(crate) fn print(text: &str) -> Result<()> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
@@ -116,7 +116,7 @@ pub(crate) fn print(text: &str) -> Result<()> {
     }
 }
 
-/// Prints progress to standard error, where it is kept apart from the answer.
-pub(crate) fn say(text: &str) {
+/// Prints progress to standard error, separate from the output.
+pub(crate) fn report(text: &str) {
     eprintln!("{text}");
 }

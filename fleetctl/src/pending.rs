@@ -1,4 +1,4 @@
-//! What the agents would write now: every plan of every controller over a picture. Pure.
+//! The writes that the agents have not made yet: every plan of every controller for a picture. Pure.
 
 use fleet_accumulator::Snapshot as _;
 use fleet_api::membership::ClusterState;
@@ -17,21 +17,21 @@ use crate::picture::{Member, Picture};
 use crate::reading;
 use crate::story::Hop;
 
-/// What one unit of an agent's work still misses.
+/// The missing writes of one key.
 #[derive(Clone, Debug)]
 pub struct Pending {
     /// The member, or `hub`.
     pub agent: String,
-    /// The part of the agent that would write it.
+    /// The controller that plans it.
     pub controller: &'static str,
-    /// What it is about: a Service, a member.
+    /// Its key: a Service or a member.
     pub key: String,
     /// The writes.
     pub plan: Plan,
 }
 
 impl Pending {
-    /// Every write. Steps that only read are left out; those that are sent if they are still needed a moment later are in.
+    /// Every write, including debounced ones, without steps that only read.
     pub fn writes(&self) -> impl Iterator<Item = &Step> {
         let later = self.plan.debounced.iter().map(|later| &later.step);
         let writes = |step: &&Step| step.action != Action::ConfirmAbsent;
@@ -39,7 +39,7 @@ impl Pending {
     }
 }
 
-/// What all agents of the fleet would write, and what could not be read, in which case nobody can tell all of it.
+/// The missing writes of all agents, and what could not be read: with such findings, the result is incomplete.
 ///
 /// # Errors
 /// If the agents' controllers cannot be set up.
@@ -90,7 +90,7 @@ fn of_member(name: &str, member: &Member, now: Timestamp) -> anyhow::Result<Vec<
     Ok(found)
 }
 
-/// Whether all that the agent could write about its membership is that it lives, which it does all the time.
+/// Whether the agent could only write another heartbeat, which is always due soon.
 fn is_a_heartbeat(member: &Member) -> bool {
     let mut memberships = member.snapshot.memberships.iter();
     memberships.any(|membership| {

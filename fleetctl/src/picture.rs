@@ -1,4 +1,4 @@
-//! What the clusters of a fleet showed at one moment: the input of everything that answers a question. Pure.
+//! The state of all clusters of a fleet at one moment: the input of all commands that only read. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,14 +15,14 @@ pub struct Picture {
     pub now: Timestamp,
     /// Context of the hub, for the commands that are proposed.
     pub hub_context: Option<String>,
-    /// The hub agent's settings, as far as the hub tells them.
+    /// The hub agent's settings, as far as the hub's objects show them.
     pub settings: hub_agent::Settings,
     /// The hub.
     pub hub: HubSnapshot,
     /// The members, by name.
     pub members: BTreeMap<String, Member>,
-    /// What agents have said of late that holds them up, by cluster (`hub` or the member).
-    pub held_up: BTreeMap<String, String>,
+    /// What agents have recently reported to block them, by cluster (`hub` or the member).
+    pub blocked: BTreeMap<String, String>,
 }
 
 /// One member of a fleet.
@@ -30,11 +30,11 @@ pub struct Picture {
 pub struct Member {
     /// Context of its cluster.
     pub context: Option<String>,
-    /// The member agent's settings: all that is told of them is its name.
+    /// The member agent's settings, of which only its name is known.
     pub settings: member_agent::Settings,
     /// Its cluster, and its namespace on the hub.
     pub snapshot: MemberSnapshot,
-    /// Why its cluster is not seen, in which case the snapshot shows the hub alone.
+    /// Why its cluster could not be read, in which case the snapshot shows the hub alone.
     pub blind: Option<String>,
 }
 
@@ -48,12 +48,12 @@ pub struct Own {
 }
 
 impl Picture {
-    /// Puts together what the hub and the members' own clusters showed.
+    /// Combines what the hub and the members' own clusters showed.
     pub fn new(now: Timestamp, hub: HubSnapshot, own: BTreeMap<String, Own>) -> Self {
         let held =
             |meta: &fleet_accumulator::Meta| meta.annotation(annotations::IMPORT_HELD_BY).is_some();
         let settings = hub_agent::Settings {
-            // The hub agent does not say how it was started, but whom it lets wait.
+            // No object shows the flag, but requests that wait for another importer do.
             exclusive_imports: hub.internal_imports.iter().any(|request| held(&request.meta)),
             ..hub_agent::Settings::default()
         };
@@ -65,7 +65,7 @@ impl Picture {
             (name, Member::new(settings, own, &hub))
         });
         let members = members.collect();
-        Self { now, hub_context: None, settings, hub, members, held_up: BTreeMap::new() }
+        Self { now, hub_context: None, settings, hub, members, blocked: BTreeMap::new() }
     }
 
     /// How to call kubectl for a cluster of the fleet.
@@ -90,7 +90,7 @@ impl Member {
 
 fn no_context(settings: &member_agent::Settings) -> String {
     let name = &settings.identity.cluster;
-    format!("no context is known for it: add --member {name}=CONTEXT")
+    format!("no context of that name: use --member {name}=CONTEXT")
 }
 
 /// The members that the hub knows.

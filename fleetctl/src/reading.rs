@@ -1,4 +1,4 @@
-//! What could not be read, and why. Nothing is said about objects that were not seen.
+//! Kinds that could not be read, and the reasons. Nothing is reported about objects that were not read.
 
 use fleet_accumulator::{ClusterId, Snapshot, SourceSet, SourceState};
 use fleet_api::ResourceKind;
@@ -14,12 +14,12 @@ struct Unread {
     reason: String,
 }
 
-/// What cannot be read of a hub.
+/// Kinds of the hub that could not be read.
 pub(crate) fn of_hub(hub: &HubSnapshot) -> Vec<Hop> {
     unread(hub, ClusterId::Hub, HubSnapshot::all()).map(|unread| hop("hub", &unread)).collect()
 }
 
-/// What cannot be read of a member's own cluster.
+/// Kinds of a member's own cluster that could not be read.
 pub(crate) fn of_member(name: &str, member: &MemberSnapshot) -> Vec<Hop> {
     let unread = unread(member, ClusterId::Local, MemberSnapshot::networking());
     unread.map(|unread| hop(name, &unread)).collect()
@@ -56,12 +56,12 @@ fn hop(cluster: &str, unread: &Unread) -> Hop {
             format!("ask for the right to list and watch {}", kind.plural),
         ),
         Cause::DefinitionMissing => (
-            format!("{} are not served, so no agent can work with them", kind.plural),
+            format!("{} are not served, so agents cannot use them", kind.plural),
             format!("install the definitions of the {} chart", chart(cluster)),
         ),
         _ => (
             format!("{} could not be read: {reason}", kind.plural),
-            "try again, or give it more time with --timeout".to_owned(),
+            "try again, or set a longer --timeout".to_owned(),
         ),
     };
     Hop::stop(cluster, kind.kind, *cause, says, advice)

@@ -7,7 +7,7 @@ use crate::output::Paint;
 use crate::status::{MemberStatus, ServiceStatus, Status};
 use crate::story::{State, Story};
 
-/// The story of one Service: the verdict, what to do, and every hop.
+/// The explanation of one Service: the verdict, what to do, and every step.
 pub fn story(story: &Story, paint: Paint) -> String {
     let verdict = &story.verdict;
     let mut text = if story.stops() { paint.bad(verdict) } else { paint.good(verdict) };
@@ -42,7 +42,7 @@ fn painted(paint: Paint, state: State, text: &str) -> String {
     }
 }
 
-/// The fleet at a glance.
+/// The state of the fleet.
 pub fn status(status: &Status, wide: bool, paint: Paint) -> String {
     let mut head = vec!["MEMBER", "STATE", "HEARTBEAT", "EXPORTS", "CONFLICTS", "IMPORTS", "LAG"];
     if wide {
@@ -51,7 +51,7 @@ pub fn status(status: &Status, wide: bool, paint: Paint) -> String {
     let rows: Vec<_> = status.members.iter().map(|member| row(member, wide)).collect();
     let mut text = table(&head, &rows, paint);
     if status.members.is_empty() {
-        "No member has joined. The first: fleetctl join NAME\n".clone_into(&mut text);
+        "No member has joined. To join one: fleetctl join NAME\n".clone_into(&mut text);
     }
     if wide && !status.services.is_empty() {
         let head = ["SERVICE", "EXPORTED BY", "CONFLICTS", "IMPORTED BY", "WAITING", "ENDPOINTS"];
@@ -65,7 +65,7 @@ pub fn status(status: &Status, wide: bool, paint: Paint) -> String {
     let unseen =
         status.members.iter().filter_map(|member| Some((&member.name, member.unseen.as_ref()?)));
     for (name, reason) in unseen {
-        let _ = writeln!(text, "{}", paint.odd(&format!("{name} is not seen: {reason}")));
+        let _ = writeln!(text, "{}", paint.odd(&format!("{name} could not be read: {reason}")));
     }
     text
 }

@@ -1,4 +1,4 @@
-//! From the command line to an answer and an exit code.
+//! Runs a command.
 
 use std::process::ExitCode;
 
@@ -15,16 +15,16 @@ use crate::render;
 use crate::story::Cause;
 use crate::{diff, join, leave, status, trace};
 
-/// Does what was asked for.
+/// Runs the command and returns its exit code.
 ///
 /// # Errors
-/// In one line, what keeps the question from being asked.
+/// If the command cannot run; the message is one line.
 pub async fn run(cli: Cli) -> Result<ExitCode> {
     match &cli.command {
         Command::Join(args) => join::run(&cli, args).await,
         Command::Leave(args) => leave::run(&cli, args).await,
         Command::Status => show_status(&cli).await,
-        Command::Explain(Explain::Service { service }) => tell(&cli, service).await,
+        Command::Explain(Explain::Service { service }) => show_explanation(&cli, service).await,
         Command::Trace(args) => trace::run(&cli, args).await,
         Command::Diff => diff::run(&cli).await,
         Command::Completion { shell } => {
@@ -36,7 +36,7 @@ pub async fn run(cli: Cli) -> Result<ExitCode> {
     }
 }
 
-async fn tell(cli: &Cli, service: &ObjectName) -> Result<ExitCode> {
+async fn show_explanation(cli: &Cli, service: &ObjectName) -> Result<ExitCode> {
     let watched = Watched::start(&cli.access).await?;
     let passing = [
         Cause::AgentBehind,
@@ -53,8 +53,8 @@ async fn tell(cli: &Cli, service: &ObjectName) -> Result<ExitCode> {
     let mut story = story.await;
     let behind = |cause| matches!(cause, Cause::AgentBehind | Cause::HubAgentBehind);
     if story.hops.iter().filter_map(|hop| hop.cause).any(behind) {
-        let held_up = watched.held_up(service).await;
-        story = explain(&Picture { held_up, ..watched.picture() }, service);
+        let blocked = watched.blocked(service).await;
+        story = explain(&Picture { blocked, ..watched.picture() }, service);
     }
     let text = data(cli.output.format, &story)?;
     print(&text.unwrap_or_else(|| render::story(&story, cli.output.paint())))?;

@@ -1,4 +1,4 @@
-//! The fleet at a glance: members, what they share, and what is late. Pure.
+//! The state of the fleet: members, what they export and import, and their lag. Pure.
 
 use std::collections::BTreeMap;
 
@@ -15,13 +15,13 @@ use crate::pending::{Pending, pending};
 use crate::picture::{Member, Picture};
 use crate::story::Hop;
 
-/// A fleet at a glance.
+/// The state of a fleet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Status {
     /// Every member that the hub or the command line knows.
     pub members: Vec<MemberStatus>,
-    /// Every Service that somebody exports or asks for.
+    /// Every Service that a member exports or imports.
     pub services: Vec<ServiceStatus>,
     /// What could not be read.
     pub unread: Vec<Hop>,
@@ -34,33 +34,33 @@ pub struct MemberStatus {
     /// Its name.
     pub name: String,
     /// `Joined`, `Joining`, `Silent`, `Leaving`, `Left`, `Unknown` to the hub, or `Unmanaged` where no
-    /// InternalMemberCluster speaks of it.
+    /// InternalMemberCluster names it.
     pub state: &'static str,
-    /// Seconds since its agent was heard of.
+    /// Seconds since the last heartbeat of its agent.
     pub heartbeat_seconds: Option<i64>,
     /// Services it exports.
     pub exports: usize,
     /// Exports that conflict with another member's.
     pub conflicts: usize,
-    /// Services it asks for.
+    /// Services that it imports.
     pub imports: usize,
     /// Of those, the ones it was granted.
     pub granted: usize,
-    /// What has yet to reach the hub from it, or it from the hub.
+    /// Writes that are still missing, from the member to the hub and back.
     pub lag: Lag,
     /// Context of its cluster.
     pub context: Option<String>,
-    /// Why its own cluster is not seen.
+    /// Why its own cluster could not be read.
     pub unseen: Option<String>,
 }
 
-/// What is late: EndpointSlices that the plans of the agents have yet to write.
+/// EndpointSlices that the agents have yet to write, according to their plans.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Lag {
     /// Slices.
     pub slices: usize,
-    /// Seconds since the exporter saw the oldest change among them, where the hub knows it.
+    /// Seconds since the exporter noticed the oldest of these changes, if the hub knows it.
     pub oldest_seconds: Option<i64>,
 }
 
@@ -76,13 +76,13 @@ pub struct ServiceStatus {
     pub conflicts: Vec<String>,
     /// Members that were granted the import.
     pub importers: Vec<String>,
-    /// Members that ask for it in vain so far.
+    /// Members that wait for a grant.
     pub waiting: Vec<String>,
     /// Ready endpoints on the hub.
     pub endpoints: usize,
 }
 
-/// Sums up a fleet.
+/// Summarizes a fleet.
 ///
 /// # Errors
 /// If the agents' controllers cannot be set up.

@@ -1,4 +1,4 @@
-//! What is told about one Service: the hops it takes, and where it stops. Data only.
+//! The explanation of one Service: the steps on its path, and where it stops. Data only.
 
 use std::fmt;
 
@@ -6,24 +6,24 @@ use serde::Serialize;
 
 pub use crate::cause::Cause;
 
-/// Everything that is told about one Service of the fleet.
+/// The explanation of one Service of the fleet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Story {
     /// `namespace/name`.
     pub service: String,
-    /// One sentence: where it stops, or that it crosses.
+    /// One sentence: where the Service stops, or that it works.
     pub verdict: String,
-    /// What to do about the first stop.
+    /// Advice for the first step that stops.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub advice: Option<String>,
-    /// Who gets endpoints of whom.
+    /// The members that receive endpoints, and from which members.
     pub crossings: Vec<Crossing>,
-    /// Every hop in the order of the way.
+    /// Every step on the path from exporters to importers.
     pub hops: Vec<Hop>,
 }
 
-/// Endpoints of some members arrived in another.
+/// Endpoints of exporting members that arrived in an importing member.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Crossing {
@@ -35,15 +35,15 @@ pub struct Crossing {
     pub endpoints: usize,
 }
 
-/// How a hop is.
+/// The state of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum State {
-    /// As it should be.
+    /// No problem.
     Ok,
-    /// It could not be looked at.
+    /// It could not be read.
     Unseen,
-    /// The Service gets no further here.
+    /// The Service stops here.
     Stops,
 }
 
@@ -57,38 +57,38 @@ impl fmt::Display for State {
     }
 }
 
-/// One object, or group of objects, on the way.
+/// One step: an object, or a group of objects.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Hop {
-    /// The member, `hub`, or `fleet` for what is said of all.
+    /// The member, `hub`, or `fleet` for a statement about all members.
     pub cluster: String,
-    /// What was looked at.
+    /// The object or objects.
     pub object: String,
-    /// How it is.
+    /// The state.
     pub state: State,
-    /// Why it stops here.
+    /// The reason why the Service stops here.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cause: Option<Cause>,
-    /// What was found.
+    /// The finding.
     pub says: String,
-    /// What to do about it.
+    /// What to do.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub advice: Option<String>,
 }
 
 impl Hop {
-    /// All is well here.
+    /// A step without a problem.
     pub fn ok(cluster: &str, object: impl Into<String>, says: impl Into<String>) -> Self {
         Self::new(cluster, object, State::Ok, says)
     }
 
-    /// Nobody knows.
+    /// A step that could not be read.
     pub fn unseen(cluster: &str, object: impl Into<String>, says: impl Into<String>) -> Self {
         Self::new(cluster, object, State::Unseen, says)
     }
 
-    /// Here it ends.
+    /// A step at which the Service stops.
     pub fn stop(
         cluster: &str,
         object: impl Into<String>,
@@ -100,7 +100,7 @@ impl Hop {
         Self { cause, advice, ..Self::new(cluster, object, State::Stops, says) }
     }
 
-    /// Whether it ends here.
+    /// Whether the Service stops here.
     pub fn stops(&self) -> bool {
         self.state == State::Stops
     }
@@ -117,18 +117,20 @@ impl Hop {
 }
 
 impl Story {
-    /// Sums up: the first stop is what counts.
+    /// An explanation; the first step that stops gives verdict and advice.
     pub fn new(service: String, hops: Vec<Hop>, crossings: Vec<Crossing>) -> Self {
         let stop = hops.iter().find(|hop| hop.stops());
         let verdict = match (stop, crossings.is_empty()) {
             (None, true) => {
-                format!("{service} cannot be followed to an end: not all of it is seen")
+                format!(
+                    "{service} cannot be followed to its importers: some clusters could not be read"
+                )
             }
-            (None, false) => format!("{service} crosses {}", told(&crossings)),
+            (None, false) => format!("{service} works {}", sentence(&crossings)),
             (Some(stop), true) => format!("{service} stops {}: {}", at(stop), stop.says),
             (Some(stop), false) => format!(
-                "{service} crosses {}, but stops {}: {}",
-                told(&crossings),
+                "{service} works {}, but stops {}: {}",
+                sentence(&crossings),
                 at(stop),
                 stop.says
             ),
@@ -137,12 +139,12 @@ impl Story {
         Self { service, verdict, advice, crossings, hops }
     }
 
-    /// Whether it stops anywhere.
+    /// Whether the Service stops anywhere.
     pub fn stops(&self) -> bool {
         self.hops.iter().any(Hop::stops)
     }
 
-    /// Why it stops first.
+    /// The reason of the first stop.
     pub fn cause(&self) -> Option<Cause> {
         self.hops.iter().find_map(|hop| hop.cause)
     }
@@ -151,12 +153,12 @@ impl Story {
 fn at(hop: &Hop) -> String {
     match hop.cluster.as_str() {
         "hub" => "on the hub".to_owned(),
-        "fleet" => "before it begins".to_owned(),
+        "fleet" => "at its beginning".to_owned(),
         member => format!("in {member}"),
     }
 }
 
-fn told(crossings: &[Crossing]) -> String {
+fn sentence(crossings: &[Crossing]) -> String {
     let one = |crossing: &Crossing| format!("from {} to {}", crossing.from.join(", "), crossing.to);
     crossings.iter().map(one).collect::<Vec<_>>().join("; ")
 }

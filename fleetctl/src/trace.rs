@@ -1,4 +1,4 @@
-//! `fleetctl trace`: endpoint changes on their way, as the watches show them.
+//! `fleetctl trace`: the path of endpoint changes, as the watches show it.
 
 mod journey;
 
@@ -25,7 +25,7 @@ use crate::output::{Format, Paint, answer, print};
 use crate::picture::Picture;
 use journey::{Hop, Sighting, Stage, Tracker};
 
-/// Follows changes until as many as were asked for have arrived.
+/// Follows changes until the requested number has arrived.
 pub(crate) async fn run(cli: &Cli, args: &TraceArgs) -> Result<ExitCode> {
     let watched = Watched::start(&cli.access).await?;
     let wanted = wanted(&watched.picture(), &args.service)?;
@@ -46,7 +46,7 @@ pub(crate) async fn run(cli: &Cli, args: &TraceArgs) -> Result<ExitCode> {
         };
         let Some(hop) = tracker.take(sighting) else { continue };
         done += usize::from(hop.last);
-        print(&told(&hop, cli.output.format, paint)?)?;
+        print(&text_of(&hop, cli.output.format, paint)?)?;
     }
     Ok(answer(true))
 }
@@ -57,7 +57,7 @@ fn give_up(tracker: &Tracker, args: &TraceArgs) -> ExitCode {
         eprintln!("No endpoint of {} changed within {} s.", args.service, args.deadline);
     } else {
         eprintln!(
-            "Not seen within {} s: {}. Where it stops: fleetctl explain service {}",
+            "Did not arrive within {} s: {}. To see where it stops: fleetctl explain service {}",
             args.deadline,
             missing.join("; "),
             args.service
@@ -74,12 +74,12 @@ fn wanted(picture: &Picture, service: &ObjectName) -> Result<BTreeSet<Stage>> {
     let importers: Vec<_> = granted.map(|request| request.member).collect();
     if exporters.is_empty() || importers.is_empty() {
         bail!(
-            "{service} is not exported and imported: fleetctl explain service {service} says why"
+            "{service} is not both exported and imported: run fleetctl explain service {service}"
         );
     }
     let seen = |name: &&str| picture.members.get(*name).is_some_and(|it| it.blind.is_none());
     let mut wanted = BTreeSet::from([Stage::Published]);
-    // Of an exporter that is not seen, the hub shows a change first.
+    // If an exporter cannot be read, the hub is the first to show a change.
     wanted.extend(exporters.iter().all(seen).then_some(Stage::Origin));
     wanted.extend(importers.iter().map(|name| Stage::Copied((*name).to_owned())));
     let arriving = importers.into_iter().filter(seen);
@@ -162,7 +162,7 @@ fn sighting(
     Some(Sighting { at, cluster, stage, slice, addresses, known: false })
 }
 
-/// An imported slice has the name of the export that it comes from.
+/// Changes of the exporter's own and of imported EndpointSlices; the latter are named like their export.
 fn on_member(
     step: &SnapshotChange<MemberSnapshot>,
     service: &ObjectName,
@@ -198,7 +198,7 @@ fn sorted(addresses: impl IntoIterator<Item = impl Into<String>>) -> Vec<String>
     addresses
 }
 
-/// A hop for programs.
+/// A step, for JSON and YAML.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Line<'a> {
@@ -211,7 +211,7 @@ struct Line<'a> {
     last: bool,
 }
 
-fn told(hop: &Hop, format: Format, paint: Paint) -> Result<String> {
+fn text_of(hop: &Hop, format: Format, paint: Paint) -> Result<String> {
     let millis = |time: Duration| time.as_secs_f64() * 1000.0;
     let (since, step) = (millis(hop.since), millis(hop.step));
     let (cluster, stage) = (&hop.cluster, &hop.stage);
@@ -227,11 +227,14 @@ fn told(hop: &Hop, format: Format, paint: Paint) -> Result<String> {
             addresses,
             last,
         };
-        // A line each, so that it can be read while it goes on; that is YAML, too.
-        return Ok(serde_json::to_string(&line)? + "\n");
+        // One line or document per step, so that a program can read them as they arrive.
+        return Ok(match format {
+            Format::Yaml => format!("---\n{}", serde_saphyr::to_string(&line)?),
+            _ => serde_json::to_string(&line)? + "\n",
+        });
     }
     let what = match &hop.addresses {
-        None => "gone".to_owned(),
+        None => "deleted".to_owned(),
         Some(addresses) if format == Format::Wide => format!("{} of {slice}", addresses.join(" ")),
         Some(addresses) => format!("{} ready", addresses.len()),
     };

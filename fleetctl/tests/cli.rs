@@ -46,14 +46,14 @@ fn refuses(output: &Output, words: &[&str]) {
 #[test]
 fn without_a_kubeconfig_it_says_what_to_give() {
     let output = fleetctl(&["status", "--kubeconfig", "/nonexistent"], None);
-    refuses(&output, &["fleetctl: no kubeconfig: give --kubeconfig, or set KUBECONFIG"]);
+    refuses(&output, &["fleetctl: no kubeconfig: use --kubeconfig, or set KUBECONFIG"]);
     assert_eq!(String::from_utf8_lossy(&output.stderr).lines().count(), 1);
 }
 
 #[test]
 fn an_unknown_context_is_named_with_those_that_are_known() {
     let output = fleetctl(&["status", "--hub-context", "moon"], Some(KUBECONFIG));
-    refuses(&output, &["no context \"moon\"", "it has hub"]);
+    refuses(&output, &["no context \"moon\"", "its contexts: hub"]);
     let output = fleetctl(&["status", "--member", "east=mars"], Some(KUBECONFIG));
     refuses(&output, &["no context \"mars\""]);
 }
@@ -70,9 +70,9 @@ fn names_are_checked_before_anything_is_done() {
     refuses(&fleetctl(&["status", "--member", "east"], None), &["NAME=CONTEXT"]);
     refuses(
         &fleetctl(&["join", "East"], Some(KUBECONFIG)),
-        &["\"East\" cannot be a member's name"],
+        &["\"East\" is not a valid member name"],
     );
-    refuses(&fleetctl(&["leave", "a/b"], Some(KUBECONFIG)), &["cannot be a member's name"]);
+    refuses(&fleetctl(&["leave", "a/b"], Some(KUBECONFIG)), &["is not a valid member name"]);
 }
 
 #[test]

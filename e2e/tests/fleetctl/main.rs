@@ -80,20 +80,20 @@ async fn home_of(testbed: &Testbed, member: &str) -> Result<Option<Namespace>> {
 
 async fn joining_is_safe_to_repeat(testbed: &Testbed, tool: &Tool) -> Result<()> {
     let said = tool.run(&["join", "west", "--dry-run"]).await?.succeeds()?;
-    said.tells(&["Would make Namespace fleet-member-west", "Would make Role fleet-role-west"])?;
+    said.tells(&["Would create Namespace fleet-member-west", "Would create Role fleet-role-west"])?;
     ensure!(home_of(testbed, "west").await?.is_none(), "a dry run changes nothing");
 
     let join = ["join", "west", "--secret", "--print", "nothing"];
     let said = tool.run(&join).await?.succeeds()?;
     said.tells(&[
-        "Made Namespace fleet-member-west",
-        "Made InternalMemberCluster west",
-        "Made Secret",
+        "Applied Namespace fleet-member-west",
+        "Applied InternalMemberCluster west",
+        "Applied Secret",
     ])?;
     let said = tool.run(&join).await?.succeeds()?;
-    said.tells(&["Is as it should be: Role fleet-role-west", "Member west is asked to join"])?;
-    let again = said.err.lines().filter(|line| line.starts_with("Made")).collect::<Vec<_>>();
-    ensure!(again == ["Made Secret hub-kubeconfig-secret"], "only the token is new: {again:?}");
+    said.tells(&["Unchanged: Role fleet-role-west", "Member west is asked to join"])?;
+    let again = said.err.lines().filter(|line| line.starts_with("Applied")).collect::<Vec<_>>();
+    ensure!(again == ["Applied Secret hub-kubeconfig-secret"], "only the token is new: {again:?}");
     tool.run(&["status"]).await?.succeeds()?.tells(&["west", "Joining"])
 }
 
@@ -130,7 +130,7 @@ async fn a_service_is_followed_until_it_crosses(
     tool: &Tool,
 ) -> Result<ManualService> {
     let (east, west) = (testbed.member(0), testbed.member(1));
-    tool.stops("NotExported", "no member that is seen has a Service of that name").await?;
+    tool.stops("NotExported", "no member that could be read has a Service of that name").await?;
     let spec = ServiceSpec::http(TEAM, WEB);
     let addresses = [next_address()];
     let web = ManualService::deploy(east, &spec, &addresses).await?;
@@ -138,12 +138,13 @@ async fn a_service_is_followed_until_it_crosses(
     export(east, TEAM, WEB).await?;
     wait_condition(east, kinds::SERVICE_EXPORT, (TEAM, WEB), ("Conflict", "False"), DEADLINE)
         .await?;
-    tool.stops("NotImported", "it is exported, and no member that is seen imports it").await?;
+    tool.stops("NotImported", "it is exported, and no member that could be read imports it")
+        .await?;
     import(west, TEAM, WEB, WEB).await?;
     wait_imported(west, TEAM, WEB, &addresses.into(), DEADLINE).await?;
     let story = tool.explain().await?.succeeds()?;
     story.tells(&[
-        "team/web crosses from member-1 to west",
+        "team/web works from member-1 to west",
         "bound to Service fleet-system/team-web",
     ])?;
     Ok(web)
@@ -192,7 +193,7 @@ async fn who_may_not_look_is_told_so(tool: &Tool) -> Result<()> {
         "team/web stops on the hub: you may not list",
         "ask for the right to list and watch",
     ])?;
-    tool.run(&["diff", "--kubeconfig", &path]).await?.exits(2)?.tells(&["not all is told"])
+    tool.run(&["diff", "--kubeconfig", &path]).await?.exits(2)?.tells(&["incomplete result"])
 }
 
 /// Heartbeats grow older between two calls.
@@ -241,7 +242,7 @@ async fn what_the_user_breaks_is_explained(testbed: &Testbed, tool: &Tool) -> Re
     export(west, TEAM, WEB).await?;
     wait_condition(west, kinds::SERVICE_EXPORT, (TEAM, WEB), ("Conflict", "True"), DEADLINE)
         .await?;
-    let wanted = "crosses from member-1 to west, but stops in west: ports of service team/web differ from those of \
+    let wanted = "works from member-1 to west, but stops in west: ports of service team/web differ from those of \
                   cluster member-1, which has exported it since ";
     tool.stops("Conflict", wanted).await?;
     let status = tool.run(&["status", "-o", "json"]).await?.succeeds()?.json()?;
@@ -275,7 +276,7 @@ async fn what_an_agent_owes_is_told(
     web.set_addresses(std::slice::from_ref(&address)).await?;
     tool.stops("AgentBehind", "stops in west: its agent has yet to update EndpointSlice").await?;
     hold_up(west).await?;
-    tool.stops("AgentBlocked", "and is held up: the API server is on holiday").await?;
+    tool.stops("AgentBlocked", "and is blocked: the API server is on holiday").await?;
     let diff = tool.run(&["diff"]).await?.exits(1)?;
     diff.tells(&[
         "update EndpointSlice fleet-system/",
@@ -314,7 +315,7 @@ async fn a_member_leaves(testbed: &Testbed, tool: &Tool) -> Result<()> {
     let said = tool.run(&["leave", "west", "--dry-run"]).await?.succeeds()?;
     said.tells(&["Would delete Namespace fleet-member-west", "Nothing was changed"])?;
     let said = tool.run(&["leave", "west"]).await?.succeeds()?;
-    said.tells(&["Told west to leave", "west has left", "west is no member any more"])?;
+    said.tells(&["Asked west to leave", "west has left", "west is no longer a member"])?;
     ensure!(home_of(testbed, "west").await?.is_none(), "its namespace is gone");
     let wish = find(testbed.member(1), kinds::MULTI_CLUSTER_SERVICE, (TEAM, WEB)).await?;
     ensure!(wish.is_none(), "its users' imports are gone");
@@ -329,12 +330,12 @@ async fn a_vanished_member_is_removed(
 ) -> Result<()> {
     agents.kill(Agent::Member(0))?;
     let said = tool.run(&["leave", "member-1", "--deadline", "1"]).await?.exits(1)?;
-    said.tells(&["member-1 has not left within 1 s", "was heard of last at", "--force"])?;
+    said.tells(&["member-1 has not left within 1 s", "sent its last heartbeat at", "--force"])?;
     remove(testbed.hub(), kinds::INTERNAL_MEMBER_CLUSTER, (&home("member-1"), "member-1")).await?;
     let said = tool.run(&["leave", "member-1"]).await?.exits(1)?;
-    said.tells(&["member-1 still takes part in the fleet", "no InternalMemberCluster can tell"])?;
+    said.tells(&["member-1 still takes part in the fleet", "without an InternalMemberCluster"])?;
     let said = tool.run(&["leave", "member-1", "--force"]).await?.succeeds()?;
-    said.tells(&["Kept namespace fleet-member-member-1", "member-1 is no member any more"])?;
+    said.tells(&["Kept namespace fleet-member-member-1", "member-1 is no longer a member"])?;
     ensure!(home_of(testbed, "member-1").await?.is_some(), "its namespace is not ours to delete");
     Ok(())
 }

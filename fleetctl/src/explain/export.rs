@@ -1,11 +1,11 @@
-//! The way from an exporter's Service to the hub.
+//! The path from an exporter's Service to the hub.
 
 use fleet_accumulator::Object;
 use fleet_api::{ObjectName, annotations};
 use fleet_model::objects::ServiceExport;
 use member_agent::export::{self, ExportDecision};
 
-use super::words::{behind, count, ports_told, ready};
+use super::words::{behind, count, ports_text, ready};
 use crate::picture::{Member, Picture};
 use crate::reading;
 use crate::story::{Cause, Hop};
@@ -55,14 +55,14 @@ fn own(picture: &Picture, name: &str, member: &Member, service: &ObjectName) -> 
         |cause, says: &str, advice: String| vec![Hop::stop(name, &object, cause, says, advice)];
     match decision {
         ExportDecision::Export(found) => {
-            let ports = ports_told(&found.ports);
+            let ports = ports_text(&found.ports);
             let mut hops = vec![Hop::ok(name, &object, format!("its Service has {ports}"))];
             hops.push(endpoints(picture, name, member, service));
             hops
         }
         ExportDecision::Hold(_, problem) => stop(
             Cause::WeightInvalid,
-            &format!("its weight cannot be read, so that the export stays as it was: {problem}"),
+            &format!("its weight is invalid, so the export stays as it was: {problem}"),
             weight,
         ),
         ExportDecision::Pause => {
@@ -82,28 +82,28 @@ fn own(picture: &Picture, name: &str, member: &Member, service: &ObjectName) -> 
         ),
         ExportDecision::SystemNamespace => stop(
             Cause::SystemNamespace,
-            "its namespace is the agents' own, from which nothing is exported",
-            "move the Service to a namespace of its own".to_owned(),
+            "it is in the agents' own namespace, from which no Service can be exported",
+            "move the Service to another namespace".to_owned(),
         ),
-        // Told of the member.
+        // Reported for the member.
         ExportDecision::NoMember => Vec::new(),
     }
 }
 
-/// An agent that has nothing to write and exports nothing has found no name for it.
+/// An agent that exports nothing and has nothing to write has found no free name.
 fn crowded_out(name: &str, member: &Member, service: &ObjectName) -> Option<Hop> {
     let snapshot = &member.snapshot;
-    let wished = snapshot.service_exports.get(service).is_some();
-    (wished && snapshot.internal_exports.by(service).next().is_none()).then(|| {
+    let is_wanted = snapshot.service_exports.get(service).is_some();
+    (is_wanted && snapshot.internal_exports.by(service).next().is_none()).then(|| {
         Hop::stop(
             name,
             "InternalServiceExport",
             Cause::NoFreeName,
             format!(
-                "every name it could have in {} of the hub is taken",
+                "every name that it could have in {} of the hub is taken",
                 member.settings.identity.hub_namespace
             ),
-            "see who else writes there, and delete what no agent made",
+            "find out who else writes there, and delete the objects that no agent created",
         )
     })
 }
@@ -114,8 +114,8 @@ fn terminating(name: &str, object: String, export: &Object<ServiceExport>) -> Ho
         name,
         object,
         Cause::ExportTerminating,
-        format!("it is being deleted, and held by {}", held.join(", ")),
-        "wait until it is gone, then create it again if it is still wanted",
+        format!("it is being deleted, and waits for the finalizers {}", held.join(", ")),
+        "wait until it is deleted, then create it again if you still need it",
     )
 }
 
@@ -131,12 +131,12 @@ fn endpoints(picture: &Picture, name: &str, member: &Member, service: &ObjectNam
         Cause::NoEndpoints,
         "the Service has no ready endpoint",
         format!(
-            "look at its Pods: {kubectl} -n {namespace} get endpointslices -l kubernetes.io/service-name={short}"
+            "check its Pods: {kubectl} -n {namespace} get endpointslices -l kubernetes.io/service-name={short}"
         ),
     )
 }
 
-/// What the hub has of it.
+/// The export on the hub.
 fn on_hub(name: &str, member: &Member, service: &ObjectName) -> Hop {
     let snapshot = &member.snapshot;
     let exports = snapshot.internal_exports.by(service);
@@ -144,7 +144,7 @@ fn on_hub(name: &str, member: &Member, service: &ObjectName) -> Hop {
     let slices = snapshot.slice_exports.by(service);
     let endpoints: usize = slices.map(|slice| slice.spec.endpoints.len()).sum();
     let says = match live {
-        0 => "nothing of it is on the hub".to_owned(),
+        0 => "the hub has no export of it".to_owned(),
         _ => format!("the hub has {}", count(endpoints, "endpoint")),
     };
     Hop::ok(name, "InternalServiceExport", says)

@@ -1,17 +1,17 @@
-//! What the hub makes of the exports.
+//! The Service on the hub.
 
 use fleet_api::{ObjectName, kinds, names};
 use fleet_plan::Controller as _;
 use fleet_plan::Plan;
 use hub_agent::service::{self, Key, PortResolution, ServiceController, ServiceState};
 
-use super::words::{behind, ports_told};
+use super::words::{behind, ports_text};
 use crate::picture::Picture;
 use crate::story::{Cause, Hop};
 
 const HUB: &str = "hub";
 
-/// The Service on the hub: refused exports, its namespace, conflicts, its ServiceImport.
+/// Rejected exports, the namespace of the Service, conflicts, and its ServiceImport.
 pub(super) fn hops(picture: &Picture, service: &ObjectName) -> Vec<Hop> {
     let state = ServiceState::of(&picture.settings, service, &picture.hub);
     let mut hops = refused(picture, service);
@@ -27,7 +27,7 @@ pub(super) fn hops(picture: &Picture, service: &ObjectName) -> Vec<Hop> {
             Cause::Conflict,
             service::conflict(&state, export, &resolution),
             format!(
-                "give the Service in {} the ports it has in {}, or take one of both exports back",
+                "give the Service in {} the ports that it has in {}, or delete one of the two ServiceExports",
                 export.member, resolution.winner.member
             ),
         )
@@ -51,15 +51,15 @@ fn import(
             HUB,
             object,
             Cause::HubImportHeld,
-            format!("it is being deleted, and held by {}", finalizers.join(", ")),
-            "have the owner of that finalizer release it; the hub agent makes a new one then",
+            format!("it is being deleted, and waits for the finalizers {}", finalizers.join(", ")),
+            "have the owner of the finalizer remove it; the hub agent then creates a new ServiceImport",
         );
     }
     if let Some(behind) = behind(picture, HUB, plan) {
         return behind;
     }
     let from: Vec<_> = resolution.accepted.iter().map(|export| export.member).collect();
-    let says = format!("{}, from {}", ports_told(resolution.ports), from.join(", "));
+    let says = format!("{}, from {}", ports_text(resolution.ports), from.join(", "));
     Hop::ok(HUB, object, says)
 }
 
@@ -73,28 +73,28 @@ fn namespace_missing(picture: &Picture, service: &ObjectName) -> Hop {
             object,
             Cause::NamespaceTerminating,
             format!("namespace {namespace} of the hub is being deleted"),
-            "wait until it is gone, and make it again",
+            "wait until it is deleted, and create it again",
         );
     }
     Hop::stop(
         HUB,
         object,
         Cause::HubNamespaceMissing,
-        format!("the hub has no namespace {namespace}, in which the Service of the fleet would be"),
+        format!("the hub has no namespace {namespace}, which it needs for the ServiceImport"),
         format!("{} create namespace {namespace}", picture.kubectl(HUB)),
     )
 }
 
-/// Exports whose reference the hub agent does not believe.
+/// Exports that the hub agent rejects because of their reference.
 fn refused(picture: &Picture, service: &ObjectName) -> Vec<Hop> {
     let controller = ServiceController { settings: picture.settings.clone() };
     let candidates = || names::internal_export_candidates(service);
-    let homes = picture.members.iter();
-    let objects = homes.flat_map(|(name, member)| {
-        let home = &member.settings.identity.hub_namespace;
-        candidates().map(move |object| (name, ObjectName::new(home.as_str(), object)))
+    let members = picture.members.iter();
+    let objects = members.flat_map(|(name, member)| {
+        let namespace = &member.settings.identity.hub_namespace;
+        candidates().map(move |object| (name, ObjectName::new(namespace.as_str(), object)))
     });
-    let told = objects.filter_map(|(member, object)| {
+    let hops = objects.filter_map(|(member, object)| {
         picture.hub.internal_exports.get(&object)?;
         let key = Key::InvalidReference(kinds::INTERNAL_SERVICE_EXPORT, object.clone());
         let event = controller.plan(&key, &picture.hub, picture.now).events.into_iter().next()?;
@@ -102,11 +102,11 @@ fn refused(picture: &Picture, service: &ObjectName) -> Vec<Hop> {
             member,
             format!("InternalServiceExport {object}"),
             Cause::ReferenceRefused,
-            format!("the hub agent refuses it: {}", event.note),
+            format!("the hub agent rejects it: {}", event.note),
             format!(
-                "see which name {member}'s agent was given (MEMBER_CLUSTER_NAME), and who else writes there"
+                "check the cluster name of {member}'s agent (MEMBER_CLUSTER_NAME), and who else writes to its namespace"
             ),
         ))
     });
-    told.collect()
+    hops.collect()
 }

@@ -1,4 +1,4 @@
-//! The way from the hub to an importer's derived Service.
+//! The path from the hub to an importer's derived Service.
 
 use fleet_accumulator::Object;
 use fleet_api::{ObjectName, annotations};
@@ -66,14 +66,14 @@ impl Import<'_> {
             ImportState::Bound(derived) => {
                 Some(Hop::ok(self.name, &object, format!("bound to Service {derived}")))
             }
-            // Told by what the agent has yet to write, or of the member.
+            // Reported as a missing write, or for the member.
             ImportState::NotAsked
             | ImportState::Withdrawing
             | ImportState::Refused(Refusal::Leaving | Refusal::Left) => None,
             ImportState::Terminating => stop(
                 Cause::ImportTerminating,
                 "it is being deleted".to_owned(),
-                "create it again if it is still wanted".to_owned(),
+                "create it again if you still need it".to_owned(),
             ),
             ImportState::Refused(Refusal::SystemNamespace) => stop(
                 Cause::SystemNamespace,
@@ -83,27 +83,30 @@ impl Import<'_> {
             ImportState::Refused(Refusal::Terminating) => stop(
                 Cause::NamespaceTerminating,
                 Refusal::Terminating.to_string(),
-                "wait until the namespace is gone, and make it again".to_owned(),
+                "wait until the namespace is deleted, and create it again".to_owned(),
             ),
             ImportState::HeldBy(other) => stop(
                 Cause::ImportHeldHere,
-                format!("{MCS} {other} has imported the Service already"),
-                format!("use the derived Service of {other}, or delete one of both"),
+                format!("{MCS} {other} already imports the Service"),
+                format!("use the derived Service of {other}, or delete one of the two"),
             ),
             ImportState::Foreign(says) => stop(
                 Cause::ImportForeign,
                 says.clone(),
-                "delete that ServiceImport if nothing needs it; the agent makes its own".to_owned(),
+                "delete that ServiceImport if it is not needed; the agent creates its own"
+                    .to_owned(),
             ),
             ImportState::NoName => stop(
                 Cause::NoFreeName,
                 format!("every name for its derived Service in {system} is taken"),
-                format!("give it another name, or free one: {kubectl} -n {system} get services"),
+                format!(
+                    "rename it, or delete one of those Services: {kubectl} -n {system} get services"
+                ),
             ),
             ImportState::HeldByCluster(other) => stop(
                 Cause::ImportHeldByCluster,
                 format!(
-                    "cluster {other} holds the import alone, since the hub runs with --exclusive-imports"
+                    "cluster {other} imports the Service exclusively: the hub runs with --exclusive-imports"
                 ),
                 format!(
                     "delete the import in {other}, or start the hub agent without --exclusive-imports"
@@ -112,7 +115,7 @@ impl Import<'_> {
             ImportState::NotGranted => self.not_granted(&object),
             ImportState::SystemNamespace(error) => stop(
                 Cause::SystemNamespaceMissing,
-                format!("namespace {system}, which holds derived Services, {error}"),
+                format!("namespace {system} of derived Services {error}"),
                 format!("{kubectl} create namespace {system}"),
             ),
             ImportState::NoDerived(derived) => stop(
@@ -122,16 +125,16 @@ impl Import<'_> {
             ),
             ImportState::Blocked(derived) => stop(
                 Cause::DerivedServiceMissing,
-                format!("its derived Service {derived} is being deleted, and blocks the next one"),
+                format!("its derived Service {derived} is being deleted, which delays a new one"),
                 format!(
-                    "see who holds it: {kubectl} -n {system} get service {} -o yaml",
+                    "check its finalizers: {kubectl} -n {system} get service {} -o yaml",
                     derived.name
                 ),
             ),
         }
     }
 
-    /// Why is told of the exports and the hub, unless nothing was found there.
+    /// The steps of exports and hub report the reason, unless none was found there.
     fn not_granted(&self, object: &str) -> Option<Hop> {
         let exports = self.picture.hub.internal_exports.by(self.service);
         let exported = exports.into_iter().any(|export| !export.meta.is_terminating());
@@ -141,12 +144,12 @@ impl Import<'_> {
                 object,
                 Cause::NotGranted,
                 "the hub has not granted the import",
-                "see what is said of the hub",
+                "see the steps of the hub below",
             )
         })
     }
 
-    /// The slices that clients are sent to.
+    /// The endpoints of the derived Service.
     fn arrived(&self, derived: &ObjectName, hops: &mut Vec<Hop>) -> Option<Crossing> {
         let endpoints = ready(self.member, derived);
         let object = format!("Service {derived}");
@@ -160,15 +163,15 @@ impl Import<'_> {
                 self.name,
                 object,
                 Cause::NoEndpoints,
-                "no ready endpoint has arrived, since no exporter that was accepted has one",
-                "see what is said of the exporters",
+                "it has no ready endpoint, since no accepted exporter has one",
+                "see the steps of the exporters below",
             ));
         }
         None
     }
 }
 
-/// Members whose slices the hub has copied for a member.
+/// Members whose EndpointSlices the hub has copied for a member.
 fn origins(member: &Member, service: &ObjectName) -> Vec<String> {
     let copies = member.snapshot.slice_imports.by(service);
     let mut origins: Vec<_> =
@@ -178,7 +181,7 @@ fn origins(member: &Member, service: &ObjectName) -> Vec<String> {
     origins
 }
 
-/// What the hub alone knows of an import.
+/// The state of an import as the hub shows it, if the member's cluster cannot be read.
 fn from_afar(
     name: &str,
     member: &Member,
@@ -202,7 +205,7 @@ fn from_afar(
                 name,
                 object,
                 Cause::ImportHeldByCluster,
-                format!("cluster {holder} holds the import alone"),
+                format!("cluster {holder} imports the Service exclusively"),
                 format!("delete the import in {holder}"),
             ),
             None => Hop::unseen(name, object, "not granted yet"),

@@ -1,4 +1,4 @@
-//! Whether a member takes part at all.
+//! Whether a member takes part in the fleet.
 
 use fleet_api::ObjectName;
 use hub_agent::heartbeat::{heartbeat_timeout, last_heartbeat};
@@ -10,11 +10,11 @@ use crate::story::{Cause, Hop};
 
 const OBJECT: &str = "member agent";
 
-/// The member's place on the hub, and when its agent was heard of.
+/// The member's namespace on the hub, and its last heartbeat.
 pub(super) fn hops(picture: &Picture, name: &str, member: &Member) -> Vec<Hop> {
     let identity = &member.settings.identity;
-    let home = ObjectName::cluster(identity.hub_namespace.as_str());
-    if picture.hub.namespaces.get(&home).is_none() {
+    let key = ObjectName::cluster(identity.hub_namespace.as_str());
+    if picture.hub.namespaces.get(&key).is_none() {
         return vec![Hop::stop(
             name,
             OBJECT,
@@ -28,8 +28,8 @@ pub(super) fn hops(picture: &Picture, name: &str, member: &Member) -> Vec<Hop> {
             name,
             OBJECT,
             Cause::MemberLeaving,
-            "it is told to leave the fleet, and withdraws what it exports and imports",
-            format!("wait until it has left, or have it stay: fleetctl join {name}"),
+            "it is asked to leave the fleet, and withdraws its exports and imports",
+            format!("wait until it has left, or cancel leaving: fleetctl join {name}"),
         )],
         Phase::Left => vec![Hop::stop(
             name,
@@ -47,15 +47,15 @@ fn heartbeat(picture: &Picture, name: &str, member: &Member) -> Option<Hop> {
     let key = ObjectName::new(identity.hub_namespace.as_str(), name);
     let membership = picture.hub.internal_members.get(&key)?;
     let Some(heard) = last_heartbeat(membership) else {
-        let says = "its agent has never reported to the hub";
+        let says = "its agent has never sent a heartbeat";
         return Some(Hop::stop(name, OBJECT, Cause::MemberSilent, says, look(picture, name)));
     };
     let silence = picture.now.duration_since(heard);
     if silence < heartbeat_timeout(&picture.settings, membership) {
-        return Some(Hop::ok(name, OBJECT, format!("heard of {} ago", age(silence))));
+        return Some(Hop::ok(name, OBJECT, format!("last heartbeat {} ago", age(silence))));
     }
     let says = format!(
-        "its agent was heard of last {} ago ({heard}); its endpoints stay, but no change travels",
+        "the last heartbeat of its agent was {} ago ({heard}); its endpoints stay, but changes do not arrive",
         age(silence)
     );
     Some(Hop::stop(name, OBJECT, Cause::MemberSilent, says, look(picture, name)))

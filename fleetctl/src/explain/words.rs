@@ -8,7 +8,7 @@ use jiff::SignedDuration;
 use crate::picture::{Member, Picture};
 use crate::story::{Cause, Hop};
 
-/// An agent that has something to write: it does not run, or is held up.
+/// Reports an agent that has writes to make: it does not run, or is blocked.
 pub(super) fn behind(picture: &Picture, agent: &str, plan: &Plan) -> Option<Hop> {
     let step = plan.steps.first()?;
     let more = plan.steps.len() - 1;
@@ -17,29 +17,29 @@ pub(super) fn behind(picture: &Picture, agent: &str, plan: &Plan) -> Option<Hop>
         "hub" => ("hub agent", "the hub agent", Cause::HubAgentBehind),
         _ => ("member agent", "its agent", Cause::AgentBehind),
     };
-    let says = format!("{whose} has yet to {}{more}", told(step));
-    let Some(reason) = picture.held_up.get(agent) else {
+    let says = format!("{whose} has yet to {}{more}", write_of(step));
+    let Some(reason) = picture.blocked.get(agent) else {
         return Some(Hop::stop(agent, object, cause, says, look(picture, agent)));
     };
     Some(Hop::stop(
         agent,
         object,
         Cause::AgentBlocked,
-        format!("{says}, and is held up: {reason}"),
-        "give the agent the rights and definitions of its chart; it goes on by itself then",
+        format!("{says}, and is blocked: {reason}"),
+        "give the agent the rights and definitions of its chart; it then continues by itself",
     ))
 }
 
-/// How to see whether an agent is alive.
+/// Advice to check whether an agent runs.
 pub(super) fn look(picture: &Picture, agent: &str) -> String {
     format!(
-        "see whether the agent runs and what it logs: {} -n {} get pods, and logs",
+        "check whether the agent runs, and its logs: {} -n {} get pods",
         picture.kubectl(agent),
         names::SYSTEM_NAMESPACE
     )
 }
 
-fn told(step: &Step) -> String {
+fn write_of(step: &Step) -> String {
     format!("{} {} {}", step.action.verb().replace('_', " "), step.kind.kind, step.name)
 }
 
@@ -53,7 +53,7 @@ pub(super) fn count(number: usize, what: &str) -> String {
     if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
 }
 
-/// A time as people say it.
+/// A duration, rounded to a unit that suits it.
 pub(crate) fn age(time: SignedDuration) -> String {
     let seconds = time.as_secs().max(0);
     match seconds {
@@ -64,8 +64,8 @@ pub(crate) fn age(time: SignedDuration) -> String {
     }
 }
 
-/// Ports as people write them.
-pub(super) fn ports_told(ports: &[ServicePort]) -> String {
+/// Ports as `80/TCP`, separated by commas.
+pub(super) fn ports_text(ports: &[ServicePort]) -> String {
     let one = |port: &ServicePort| format!("{}/{}", port.port, port.protocol.as_str());
     let ports: Vec<_> = ports.iter().map(one).collect();
     format!("port{} {}", if ports.len() == 1 { "" } else { "s" }, ports.join(", "))

@@ -32,7 +32,7 @@ fn stops(story: &Story, cause: Cause, words: &[&str]) {
 #[test]
 fn a_service_that_crosses_is_told_with_its_hops() {
     let story = World::shared().explain();
-    assert_eq!(story.verdict, "shop/web crosses from east to west");
+    assert_eq!(story.verdict, "shop/web works from east to west");
     assert!(!story.stops(), "{story:#?}");
     assert_eq!(story.crossings[0].endpoints, 1);
     let clusters: Vec<_> = story.hops.iter().map(|hop| hop.cluster.as_str()).collect();
@@ -45,7 +45,7 @@ fn before_the_agents_do_anything() {
     stops(
         &story,
         Cause::NotExported,
-        &["before it begins", "no member has a Service of that name"],
+        &["at its beginning", "no member has a Service of that name"],
     );
     let story = told(World::new(), |world| world.serve("east", 80, "10.1.0.1"));
     stops(&story, Cause::NotExported, &["no ServiceExport for the Service in east"]);
@@ -166,7 +166,7 @@ fn the_hub_stops_it() {
         });
         world.hub.delete(kinds::SERVICE_IMPORT, &web()).unwrap();
     });
-    stops(&story, Cause::HubImportHeld, &["held by example.com/mine"]);
+    stops(&story, Cause::HubImportHeld, &["waits for the finalizers example.com/mine"]);
 
     let story = told(World::exported(), |world| {
         world.import("west");
@@ -206,5 +206,5 @@ fn a_conflict_names_whom_since_when_and_what() {
         world.export("west");
         world.settle();
     });
-    stops(&story, Cause::Conflict, &["crosses from east to west, but stops in west"]);
+    stops(&story, Cause::Conflict, &["works from east to west, but stops in west"]);
 }

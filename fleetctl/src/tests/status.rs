@@ -99,7 +99,7 @@ fn a_member_that_is_not_seen_says_why() {
     let mut world = World::shared();
     world.blind = Some("west");
     let text = render::status(&of(&world), false, Paint(false));
-    assert!(text.ends_with("west is not seen: no context\n"), "{text}");
+    assert!(text.ends_with("west could not be read: no context\n"), "{text}");
     world.hub = fleet_model_server::ModelServer::new(fleet_accumulator::ClusterId::Hub);
     world.members.clear();
     assert!(render::status(&of(&world), false, Paint(false)).starts_with("No member has joined."));

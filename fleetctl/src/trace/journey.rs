@@ -1,4 +1,4 @@
-//! From single sightings to journeys: one change of one slice, seen at every stage of its way. Pure.
+//! Combines observations into journeys: one change of one EndpointSlice, observed at every stage of its path. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -6,16 +6,16 @@ use std::time::{Duration, Instant};
 
 use fleet_api::ObjectName;
 
-/// A stage of the way.
+/// A stage of the path.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Stage {
-    /// The exporter's own slice.
+    /// The exporter's own EndpointSlice.
     Origin,
     /// The EndpointSliceExport.
     Published,
     /// The EndpointSliceImport for a member.
     Copied(String),
-    /// A member's imported slice.
+    /// A member's imported EndpointSlice.
     Arrived(String),
 }
 
@@ -23,7 +23,7 @@ impl fmt::Display for Stage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Origin => f.write_str("changed in the exporter's EndpointSlice"),
-            Self::Published => f.write_str("published on the hub, as EndpointSliceExport"),
+            Self::Published => f.write_str("exported to the hub, as EndpointSliceExport"),
             Self::Copied(member) => write!(f, "copied for {member}, as EndpointSliceImport"),
             Self::Arrived(_) => f.write_str("bound to the derived Service"),
         }
@@ -33,7 +33,7 @@ impl fmt::Display for Stage {
 /// Which slice: the exporting member, and the slice's name there.
 pub(super) type Slice = (String, ObjectName);
 
-/// Ready addresses; `None` if the object is gone.
+/// Ready addresses; `None` if the object is deleted.
 pub(super) type Addresses = Option<Vec<String>>;
 
 /// One object as it was seen at one moment.
@@ -49,7 +49,7 @@ pub(super) struct Sighting {
     pub(super) known: bool,
 }
 
-/// What is told of a sighting that belongs to a journey.
+/// The output for an observation that belongs to a journey.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Hop {
     pub(super) cluster: String,

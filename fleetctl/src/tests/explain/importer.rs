@@ -26,7 +26,7 @@ fn the_importer_stops_it() {
         world.import_as("west", "again");
         world.settle();
     });
-    stops(&story, Cause::ImportHeldHere, &["shop/web has imported the Service already"]);
+    stops(&story, Cause::ImportHeldHere, &["shop/web already imports the Service"]);
 
     let story = told(World::exported(), |world| {
         world.own("west").create(kinds::SERVICE_IMPORT, &web(), json!({})).unwrap();
@@ -65,5 +65,9 @@ fn an_import_that_another_cluster_holds_alone() {
         // As the tool sees it: the hub does not say how its agent was started.
         world.exclusive = false;
     });
-    stops(&story, Cause::ImportHeldByCluster, &["in west", "cluster east holds the import alone"]);
+    stops(
+        &story,
+        Cause::ImportHeldByCluster,
+        &["in west", "cluster east imports the Service exclusively"],
+    );
 }

@@ -12,20 +12,20 @@ use crate::story::{Cause, State};
 #[test]
 fn a_member_that_does_not_take_part() {
     let story = told(World::shared(), |world| world.hub.advance(400));
-    stops(&story, Cause::MemberSilent, &["heard of last 6m ago", "its endpoints stay"]);
+    stops(&story, Cause::MemberSilent, &["was 6m ago", "its endpoints stay"]);
 
     let story = told(World::new(), |world| {
         world.serve("east", 80, "10.1.0.1");
         world.export("east");
     });
-    stops(&story, Cause::MemberSilent, &["in east", "never reported"]);
+    stops(&story, Cause::MemberSilent, &["in east", "never sent a heartbeat"]);
 
     let leave = |world: &mut World| {
         let at = ObjectName::new(home("west"), "west");
         let leave = |membership: &mut Value| membership["spec"]["state"] = json!("Leave");
         world.edit("hub", kinds::INTERNAL_MEMBER_CLUSTER, &at, leave);
     };
-    stops(&told(World::shared(), leave), Cause::MemberLeaving, &["in west", "told to leave"]);
+    stops(&told(World::shared(), leave), Cause::MemberLeaving, &["in west", "asked to leave"]);
     let story = told(World::shared(), |world| {
         leave(world);
         world.settle();
@@ -80,10 +80,14 @@ fn a_member_that_is_not_seen_is_told_from_the_hub() {
     assert_eq!(unseen.map(|hop| hop.cluster.as_str()).collect::<Vec<_>>(), ["west"]);
 
     let story = told(World::shared(), |world| world.blind = Some("east"));
-    assert_eq!(story.verdict, "shop/web crosses from east to west");
+    assert_eq!(story.verdict, "shop/web works from east to west");
 
     let story = told(World::exported(), |world| world.blind = Some("west"));
-    stops(&story, Cause::NotImported, &["no member that is seen imports it (not seen: west)"]);
+    stops(
+        &story,
+        Cause::NotImported,
+        &["no member that could be read imports it (not read: west)"],
+    );
 }
 
 #[test]
@@ -92,11 +96,11 @@ fn an_agent_that_says_what_holds_it_up() {
     world.import("west");
     let mut picture = world.picture();
     let note = "cannot reconcile: endpointsliceimports: list is forbidden";
-    picture.held_up.insert("west".to_owned(), note.to_owned());
+    picture.blocked.insert("west".to_owned(), note.to_owned());
     let story = crate::explain(&picture, &web());
-    stops(&story, Cause::AgentBlocked, &["in west", "has yet to", "held up", "list is forbidden"]);
+    stops(&story, Cause::AgentBlocked, &["in west", "has yet to", "blocked", "list is forbidden"]);
 
     world.settle();
-    let picture = Picture { held_up: picture.held_up, ..world.picture() };
-    assert!(!crate::explain(&picture, &web()).stops(), "what is over does not matter");
+    let picture = Picture { blocked: picture.blocked, ..world.picture() };
+    assert!(!crate::explain(&picture, &web()).stops(), "old Events do not matter");
 }

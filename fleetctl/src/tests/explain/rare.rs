@@ -68,8 +68,8 @@ fn the_agents_namespace_takes_no_part() {
     let spec = json!({ "spec": { "type": "ClusterIP", "clusterIP": "10.0.0.1", "ports": [{ "port": 80 }] } });
     world.own("east").create(kinds::SERVICE, &service, spec).unwrap();
     world.own("east").create(kinds::SERVICE_EXPORT, &service, json!({})).unwrap();
-    let wish = json!({ "spec": { "serviceImport": { "name": "web" } } });
-    world.own("west").create(kinds::MULTI_CLUSTER_SERVICE, &service, wish).unwrap();
+    let import = json!({ "spec": { "serviceImport": { "name": "web" } } });
+    world.own("west").create(kinds::MULTI_CLUSTER_SERVICE, &service, import).unwrap();
     let story = crate::explain(&world.picture(), &service);
     let causes: Vec<_> = story.hops.iter().filter_map(|hop| hop.cause).collect();
     assert_eq!(causes, [Cause::SystemNamespace, Cause::SystemNamespace], "{story:#?}");
