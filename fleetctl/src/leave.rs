@@ -160,13 +160,13 @@ impl Leaving<'_> {
             return Ok(());
         }
         let snapshot = reports.snapshot();
-        let heard = snapshot.memberships.iter().find_map(|membership| last_heartbeat(membership));
-        let heard = heard.map_or_else(
+        let last = snapshot.memberships.iter().find_map(|membership| last_heartbeat(membership));
+        let last = last.map_or_else(
             || "has never sent a heartbeat".to_owned(),
             |at| format!("sent its last heartbeat at {at}"),
         );
         Err(format!(
-            "{} has not left within {} s; its agent {heard}. If the agent runs, check its logs and run leave again; if the \
+            "{} has not left within {} s; its agent {last}. If the agent runs, check its logs and run leave again; if the \
              cluster is gone for good: fleetctl leave {} --force",
             self.name,
             self.deadline.as_secs(),

@@ -1,4 +1,4 @@
-//! `docs/fleetctl.md` is what the parser says.
+//! `docs/fleetctl.md` is generated from the parser.
 
 #![allow(clippy::unwrap_used, reason = "clippy takes only #[test] functions for tests")]
 
@@ -75,11 +75,11 @@ fn document() -> String {
     let mut document =
         "# fleetctl\n\nGenerated from the parser; see `fleetctl/tests/docs.rs`.\n\n".to_owned();
     document += &text(command.get_long_about());
-    document += "\n\n## Everywhere\n";
+    document += "\n\n## Global options\n";
     rows(&command, true, &mut document);
     commands(&command, "fleetctl", &mut document);
     document
-        .push_str("\n## Causes\n\nWhat `cause` can be in `fleetctl explain service -o json`.\n\n");
+        .push_str("\n## Causes\n\nValues of `cause` in `fleetctl explain service -o json`.\n\n");
     document.push_str("| cause | meaning |\n|---|---|\n");
     for cause in Cause::ALL {
         writeln!(document, "| `{cause:?}` | {} |", cause.meaning()).unwrap();

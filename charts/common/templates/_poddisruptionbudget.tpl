@@ -9,7 +9,7 @@ metadata:
   labels: {{- include "common.labels" . | nindent 4 }}
 spec:
   minAvailable: {{ .Values.podDisruptionBudget.minAvailable }}
-  # A Pod that is not ready, because an API server is away, need not block a drain.
+  # A Pod that is not ready, for example while an API server is unavailable, does not delay a drain.
   unhealthyPodEvictionPolicy: AlwaysAllow
   selector:
     matchLabels: {{- include "common.selectorLabels" . | nindent 6 }}

@@ -46,16 +46,16 @@ fn heartbeat(picture: &Picture, name: &str, member: &Member) -> Option<Hop> {
     let identity = &member.settings.identity;
     let key = ObjectName::new(identity.hub_namespace.as_str(), name);
     let membership = picture.hub.internal_members.get(&key)?;
-    let Some(heard) = last_heartbeat(membership) else {
+    let Some(last) = last_heartbeat(membership) else {
         let says = "its agent has never sent a heartbeat";
         return Some(Hop::stop(name, OBJECT, Cause::MemberSilent, says, look(picture, name)));
     };
-    let silence = picture.now.duration_since(heard);
+    let silence = picture.now.duration_since(last);
     if silence < heartbeat_timeout(&picture.settings, membership) {
         return Some(Hop::ok(name, OBJECT, format!("last heartbeat {} ago", age(silence))));
     }
     let says = format!(
-        "the last heartbeat of its agent was {} ago ({heard}); its endpoints stay, but changes do not arrive",
+        "the last heartbeat of its agent was {} ago ({last}); its endpoints stay, but changes do not arrive",
         age(silence)
     );
     Some(Hop::stop(name, OBJECT, Cause::MemberSilent, says, look(picture, name)))

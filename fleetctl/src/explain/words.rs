@@ -17,15 +17,15 @@ pub(super) fn behind(picture: &Picture, agent: &str, plan: &Plan) -> Option<Hop>
         "hub" => ("hub agent", "the hub agent", Cause::HubAgentBehind),
         _ => ("member agent", "its agent", Cause::AgentBehind),
     };
-    let says = format!("{whose} has yet to {}{more}", write_of(step));
+    let missing = format!("{whose} has yet to {}{more}", write_of(step));
     let Some(reason) = picture.blocked.get(agent) else {
-        return Some(Hop::stop(agent, object, cause, says, look(picture, agent)));
+        return Some(Hop::stop(agent, object, cause, missing, look(picture, agent)));
     };
     Some(Hop::stop(
         agent,
         object,
         Cause::AgentBlocked,
-        format!("{says}, and is blocked: {reason}"),
+        format!("{missing}, and is blocked: {reason}"),
         "give the agent the rights and definitions of its chart; it then continues by itself",
     ))
 }

@@ -13,7 +13,7 @@ use crate::story::{Cause, Story};
 /// Something that goes wrong.
 type Act = Box<dyn FnOnce(&mut World)>;
 
-/// What is told of a fleet in which one thing was done.
+/// The explanation of a fleet after one change.
 fn told(mut world: World, act: impl FnOnce(&mut World)) -> Story {
     act(&mut world);
     world.explain()
@@ -122,7 +122,7 @@ fn the_exporter_stops_it() {
     }
 }
 
-/// What the user did is told the same after the agents have dealt with it.
+/// The cause that a user made is reported in the same way after the agents have reacted.
 #[test]
 fn the_reason_stays_when_the_agents_have_worked() {
     for (weight, cause) in [("0", Cause::WeightZero), ("much", Cause::WeightInvalid)] {
@@ -199,7 +199,7 @@ fn a_conflict_names_whom_since_when_and_what() {
         Cause::Conflict,
         &["in west", "differ from those of cluster east", "since 2026-01-01T", "port TCP/8080"],
     );
-    assert!(story.advice.unwrap().contains("the ports it has in east"));
+    assert!(story.advice.unwrap().contains("the ports that it has in east"));
 
     let story = told(World::shared(), |world| {
         world.serve("west", 8080, "10.2.0.1");

@@ -1,4 +1,4 @@
-//! What the agents would write, told by their own plans.
+//! The missing writes, computed by the agents' own plans.
 
 use fleet_accumulator::SourceState;
 use fleet_api::{ObjectName, kinds};

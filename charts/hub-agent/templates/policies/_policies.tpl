@@ -3,7 +3,7 @@ What the admission policies have in common. `rule` P1 to P13 are those of docs/s
 the rule it is about.
 */}}
 
-{{/* Whether one of these rules is wanted: (list $ "P1" "P7"). */}}
+{{/* Whether one of these rules is enabled: (list $ "P1" "P7"). */}}
 {{- define "policies.wants" -}}
 {{- $root := first . -}}
 {{- if $root.Values.policies.enabled -}}
@@ -16,19 +16,19 @@ the rule it is about.
 {{ last . }}.networking.fleet.azure.com
 {{- end }}
 
-{{/* Kubernetes' own controllers that empty namespaces and collect what nobody owns, as CEL. */}}
+{{/* Kubernetes' own controllers that delete the objects of deleted namespaces and owners, as CEL. */}}
 {{- define "policies.controllers" -}}
 {{- list "system:serviceaccount:kube-system:namespace-controller" "system:serviceaccount:kube-system:generic-garbage-collector" "system:kube-controller-manager" | toJson -}}
 {{- end }}
 
-{{/* Who speaks for the hub: its agent, here and in the original, and Kubernetes' controllers. As CEL. */}}
+{{/* Users with the hub agent's rights: the hub agent, here and in the original, and Kubernetes' controllers, as CEL. */}}
 {{- define "policies.hub" -}}
 {{- $agent := printf "system:serviceaccount:%s:%s" .Release.Namespace (include "common.serviceAccountName" .) -}}
 {{- concat (list $agent) .Values.policies.hubUsers (include "policies.controllers" . | fromJsonArray) | uniq | toJson -}}
 {{- end }}
 
 {{/*
-Whoever could take the policies away need not obey them. Asked only when a rule is broken, because asking takes
+Exempts users who may change the policies. Evaluated only when a rule is violated, because the authorization check takes
 longer than all rules together.
 */}}
 {{- define "policies.admin" -}}
@@ -38,14 +38,14 @@ longer than all rules together.
     .check('update').allowed()
 {{- end }}
 
-{{/* Everybody but those who speak for the hub. */}}
+{{/* All users except those with the hub agent's rights. */}}
 {{- define "policies.notTheHub" -}}
 - name: not-the-hub
   expression: >-
     !(request.userInfo.username in {{ include "policies.hub" . }})
 {{- end }}
 
-{{/* What is checked once need not be checked again: finalizers come and go on every object. */}}
+{{/* Skips updates that do not change the spec, such as those of finalizers. */}}
 {{- define "policies.changed" -}}
 - name: changed
   expression: oldObject == null || object.spec != oldObject.spec
@@ -77,14 +77,14 @@ spec:
   validationActions: {{ $root.Values.policies.validationActions | toJson }}
 {{- end }}
 
-{{/* The kinds that members write, and which field of theirs says what they are about. */}}
+{{/* The kinds that members write, and the field of each with its reference. */}}
 {{- define "policies.exported" -}}
 endpointsliceexports: endpointSliceReference
 internalserviceexports: serviceReference
 internalserviceimports: serviceImportReference
 {{- end }}
 
-{{/* What a namespace of a member begins with. */}}
+{{/* Prefix of the members' namespaces. */}}
 {{- define "policies.prefix" -}}fleet-member-{{- end }}
 
 {{/* The addresses of every endpoint of a slice, ready and draining. */}}
@@ -95,7 +95,7 @@ internalserviceimports: serviceImportReference
     + (has(object.spec.drainingEndpoints) ? object.spec.drainingEndpoints.map(endpoint, endpoint.addresses) : [])
 {{- end }}
 
-{{/* Ranges in which no endpoint of a member is, as CEL. */}}
+{{/* Ranges that must not contain endpoints of members, as CEL. */}}
 {{- define "policies.reserved" -}}
 {{- $fixed := list "0.0.0.0/8" "127.0.0.0/8" "169.254.0.0/16" "224.0.0.0/4" "240.0.0.0/4" "::/128" "::1/128" "fe80::/10" "ff00::/8" -}}
 {{- concat $fixed .Values.policies.reservedCidrs | toJson -}}

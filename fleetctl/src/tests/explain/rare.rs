@@ -7,7 +7,7 @@ use super::super::world::{World, home, namespace, web};
 use super::{stops, told};
 use crate::story::Cause;
 
-/// What nobody does on purpose.
+/// Cases that are no ordinary use.
 #[test]
 fn rare_ways_to_get_no_further() {
     let story = told(World::exported(), |world| {
