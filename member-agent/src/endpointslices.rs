@@ -212,11 +212,11 @@ impl<'a> Subject<'a> {
             .extend(off.map(|off| LOCAL.warning(self.service, events::ENDPOINTS_OFF_NETWORK, off)));
         let on = &pods.on;
         let addresses = |pod: &SelectedPod<'_>| {
-            let ips = on.get(&*pod.record.name.name);
+            let ips = on.get(&*pod.pod.name.name);
             ips.into_iter().flatten().map(String::as_str).collect()
         };
         let node = |name: &str| nodes::node(self.snapshot, name);
-        let on_it = |pod: &&SelectedPod<'_>| on.contains_key(&*pod.record.name.name);
+        let on_it = |pod: &&SelectedPod<'_>| on.contains_key(&*pod.pod.name.name);
         let pods: Vec<_> = self.pods.iter().filter(on_it).collect();
         let input = Input {
             service: &slicing::service(self.service),

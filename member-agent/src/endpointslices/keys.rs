@@ -74,7 +74,7 @@ fn nodes(old: &View<Node>, new: &MemberSnapshot, keys: &mut Affected<ObjectName>
 
 /// The name of a node that gives its pods another zone.
 fn moved<'a>(change: &Change<'a, Node>) -> Option<&'a Arc<str>> {
-    let zone = |record: Option<&'a Object<Node>>| record.map(|record| &record.object.zone);
+    let zone = |node: Option<&'a Object<Node>>| node.map(|node| &node.object.zone);
     let (old, new) = (change.old(), change.new());
-    (zone(old) != zone(new)).then(|| old.or(new).map(|record| &record.name.name)).flatten()
+    (zone(old) != zone(new)).then(|| old.or(new).map(|node| &node.name.name)).flatten()
 }

@@ -7,6 +7,6 @@ use crate::snapshot::MemberSnapshot;
 
 /// The zone of a node; `None` if the node is unknown.
 pub(super) fn node<'a>(snapshot: &'a MemberSnapshot, name: &str) -> Option<NodeView<'a>> {
-    let record = snapshot.nodes.get(&ObjectName::cluster(name))?;
-    Some(NodeView { zone: record.object.zone.as_deref() })
+    let node = snapshot.nodes.get(&ObjectName::cluster(name))?;
+    Some(NodeView { zone: node.object.zone.as_deref() })
 }

@@ -52,5 +52,5 @@ fn trigger_time(
         shown.extend(uid.map(|uid| (uid, serving)));
     }
     let news = pods.iter().filter(|pod| shown.get(pod.uid()) != Some(&Some(pod.is_ready())));
-    news.filter_map(|pod| pod.record.ready_since).min()
+    news.filter_map(|pod| pod.pod.ready_since).min()
 }

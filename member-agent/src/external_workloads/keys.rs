@@ -66,12 +66,12 @@ fn each_member(
         (Some(old), Some(new)) => old.uid == new.uid && same_endpoint(old, new),
         _ => false,
     };
-    let selects = |record: Option<&Object<ExternalWorkload>>, selector| {
-        record.is_some_and(|record| selection::selects(selector, &record.labels))
+    let selects = |workload: Option<&Object<ExternalWorkload>>, selector| {
+        workload.is_some_and(|workload| selection::selects(selector, &workload.labels))
     };
-    for record in old.into_iter().chain(new) {
-        let namespace = &record.name.namespace;
-        for service in selection::services(&snapshot.services, namespace, &record.labels) {
+    for workload in old.into_iter().chain(new) {
+        let namespace = &workload.name.namespace;
+        for service in selection::services(&snapshot.services, namespace, &workload.labels) {
             let stays = selects(old, &service.selector) && selects(new, &service.selector);
             if !(stays && stays_same) {
                 keys.add(service.name.clone());

@@ -19,13 +19,14 @@ pub(super) struct Machines<'a>(Vec<Machine<'a>>);
 
 struct Machine<'a> {
     uid: String,
-    record: &'a Object<ExternalWorkload>,
+    workload: &'a Object<ExternalWorkload>,
 }
 
 impl<'a> Machines<'a> {
-    pub(super) fn of(records: &[&'a Object<ExternalWorkload>]) -> Self {
-        let usable = records.iter().filter(|record| record.ips.iter().any(|ip| is_usable(ip)));
-        Self(usable.map(|record| Machine { uid: record.uid.to_string(), record }).collect())
+    pub(super) fn of(workloads: &[&'a Object<ExternalWorkload>]) -> Self {
+        let usable =
+            workloads.iter().filter(|workload| workload.ips.iter().any(|ip| is_usable(ip)));
+        Self(usable.map(|workload| Machine { uid: workload.uid.to_string(), workload }).collect())
     }
 }
 
@@ -42,7 +43,7 @@ impl Source for Machines<'_> {
         address_type: AddressType,
     ) -> impl Iterator<Item = Candidate<'a>> {
         self.0.iter().map(move |machine| Candidate {
-            ports: numbers(service, &machine.record.ports),
+            ports: numbers(service, &machine.workload.ports),
             endpoint: Ok(machine.endpoint(service, address_type)),
         })
     }
@@ -51,22 +52,22 @@ impl Source for Machines<'_> {
 impl Machine<'_> {
     /// The text of an address stays as it is.
     fn endpoint(&self, service: &Service, address_type: AddressType) -> Option<Desired<'_>> {
-        let ips = self.record.ips.iter().map(String::as_str);
+        let ips = self.workload.ips.iter().map(String::as_str);
         let mut addresses: Vec<Cow<'_, str>> =
             ips.filter(|ip| family(ip) == Some(address_type)).map(Cow::Borrowed).collect();
         addresses.sort_unstable();
-        let name = self.record.name.name.as_ref();
+        let name = self.workload.name.name.as_ref();
         (!addresses.is_empty()).then(|| Desired {
             addresses,
-            ready: self.record.ready,
-            serving: self.record.ready,
+            ready: self.workload.ready,
+            serving: self.workload.ready,
             terminating: false,
             hostname: (is_headless(service) && names::is_dns1123_label(name)).then_some(name),
             node_name: None,
-            zone: self.record.zone(),
+            zone: self.workload.zone(),
             target: Target {
                 kind: "ExternalWorkload",
-                namespace: &self.record.name.namespace,
+                namespace: &self.workload.name.namespace,
                 name,
                 uid: &self.uid,
             },

@@ -96,8 +96,8 @@ impl<'a> PodsByNetwork<'a> {
     pub(crate) fn of(pods: &[SelectedPod<'a>], network: &str) -> Self {
         let mut divided = Self::default();
         for pod in pods.iter().filter(|pod| is_candidate(*pod, true)) {
-            let name: &str = &pod.record.name.name;
-            match addresses(pod.record, network) {
+            let name: &str = &pod.pod.name.name;
+            match addresses(pod.pod, network) {
                 Ok(ips) => {
                     divided.on.insert(name, ips);
                 }

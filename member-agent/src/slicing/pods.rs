@@ -13,16 +13,16 @@ use crate::snapshot::MemberSnapshot;
 /// A pod that a Service selects.
 pub(crate) struct SelectedPod<'a> {
     uid: String,
-    pub(crate) record: &'a Object<Pod>,
+    pub(crate) pod: &'a Object<Pod>,
 }
 
 impl PodView for SelectedPod<'_> {
     fn namespace(&self) -> &str {
-        &self.record.name.namespace
+        &self.pod.name.namespace
     }
 
     fn name(&self) -> &str {
-        &self.record.name.name
+        &self.pod.name.name
     }
 
     fn uid(&self) -> &str {
@@ -30,35 +30,35 @@ impl PodView for SelectedPod<'_> {
     }
 
     fn is_terminating(&self) -> bool {
-        self.record.terminating
+        self.pod.terminating
     }
 
     fn is_finished(&self) -> bool {
-        !self.record.usable
+        !self.pod.usable
     }
 
     fn is_ready(&self) -> bool {
-        self.record.ready
+        self.pod.ready
     }
 
     fn has_address(&self) -> bool {
-        self.record.usable
+        self.pod.usable
     }
 
     fn addresses(&self) -> impl Iterator<Item = &str> {
-        self.record.addresses.iter().map(AsRef::as_ref)
+        self.pod.addresses.iter().map(AsRef::as_ref)
     }
 
     fn node_name(&self) -> Option<&str> {
-        self.record.node.as_deref()
+        self.pod.node.as_deref()
     }
 
     fn host(&self) -> (Option<&str>, Option<&str>) {
-        (self.record.hostname.as_deref(), self.record.subdomain.as_deref())
+        (self.pod.hostname.as_deref(), self.pod.subdomain.as_deref())
     }
 
     fn named_port(&self, name: &str, protocol: &str) -> Option<i32> {
-        let mut ports = self.record.ports.iter();
+        let mut ports = self.pod.ports.iter();
         let same = |port: &&_| named(port) == (name, protocol);
         ports.find(same).map(|port| port.number)
     }
@@ -74,8 +74,8 @@ pub(crate) fn pods<'a>(
     service: &'a Object<Service>,
 ) -> Vec<SelectedPod<'a>> {
     let namespace: &Arc<str> = &service.name.namespace;
-    let records = selection::selected(&snapshot.pods, namespace, &service.selector);
-    records.map(|record| SelectedPod { uid: record.uid.to_string(), record }).collect()
+    let pods = selection::selected(&snapshot.pods, namespace, &service.selector);
+    pods.map(|pod| SelectedPod { uid: pod.uid.to_string(), pod }).collect()
 }
 
 /// Calls `found` with every Service that selects a pod.

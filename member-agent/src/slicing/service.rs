@@ -9,13 +9,13 @@ use k8s_openapi::api::core::v1::{Service, ServicePort, ServiceSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 
 /// The parts of a Service that its slices depend on.
-pub(crate) fn service(record: &Object<objects::Service>) -> Service {
-    let meta = &record.meta;
+pub(crate) fn service(object: &Object<objects::Service>) -> Service {
+    let meta = &object.meta;
     Service {
         metadata: ObjectMeta {
-            name: Some(record.name.name.to_string()),
-            namespace: Some(record.name.namespace.to_string()),
-            uid: Some(record.uid.to_string()),
+            name: Some(object.name.name.to_string()),
+            namespace: Some(object.name.namespace.to_string()),
+            uid: Some(object.uid.to_string()),
             generation: Some(meta.generation),
             creation_timestamp: meta.created.map(Time),
             deletion_timestamp: meta.deleted.map(Time),
@@ -24,13 +24,13 @@ pub(crate) fn service(record: &Object<objects::Service>) -> Service {
             ..ObjectMeta::default()
         },
         spec: Some(ServiceSpec {
-            type_: Some(record.service_type.clone()),
-            cluster_ip: record.cluster_ip.clone(),
-            ip_families: Some(record.ip_families.clone()),
-            ports: Some(record.ports.iter().map(port).collect()),
-            selector: Some(owned(&record.selector)),
-            publish_not_ready_addresses: Some(record.publish_not_ready),
-            traffic_distribution: record.traffic_distribution.clone(),
+            type_: Some(object.service_type.clone()),
+            cluster_ip: object.cluster_ip.clone(),
+            ip_families: Some(object.ip_families.clone()),
+            ports: Some(object.ports.iter().map(port).collect()),
+            selector: Some(owned(&object.selector)),
+            publish_not_ready_addresses: Some(object.publish_not_ready),
+            traffic_distribution: object.traffic_distribution.clone(),
             ..ServiceSpec::default()
         }),
         status: None,

@@ -1,8 +1,8 @@
-//! Digests.
+//! Digests of contents.
 
 use sha2::{Digest, Sha256};
 
-/// SHA-256 in hexadecimal digits.
+/// SHA-256 of `bytes` in hexadecimal digits.
 pub fn sha256(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().fold(String::with_capacity(64), |mut digits, byte| {
         use std::fmt::Write as _;

@@ -15,7 +15,7 @@ pub struct File {
     pub path: String,
     /// Content.
     pub bytes: Vec<u8>,
-    /// Whether it can be started.
+    /// Whether it is executable.
     pub executable: bool,
 }
 
@@ -24,13 +24,13 @@ pub struct File {
 pub struct Layer {
     /// The tar, compressed with gzip.
     pub bytes: Vec<u8>,
-    /// SHA-256 of the tar before compression: its `diff_id`.
+    /// `diff_id`: SHA-256 of the tar before compression.
     pub diff_id: String,
 }
 
 impl Layer {
-    /// Packs files in the order of their paths, with the folders they lie in. All belong to root, no other user can
-    /// write, and their time is 0.
+    /// Packs files and their folders, ordered by path. All are owned by root and writable by root only, with modification
+    /// time 0.
     ///
     /// # Errors
     /// If a path does not fit into a tar header.
@@ -52,7 +52,7 @@ impl Layer {
             append(&mut tar, path, EntryType::Regular, mode, &file.bytes)?;
         }
         let tar = tar.into_inner()?;
-        // Without name and time of its own in the header.
+        // The header contains neither a name nor a time.
         let mut gzip = GzBuilder::new().mtime(0).write(Vec::new(), Compression::best());
         gzip.write_all(&tar)?;
         Ok(Self { bytes: gzip.finish()?, diff_id: sha256(&tar) })
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn a_layer_has_its_files_and_their_folders_and_belongs_to_root() {
+    fn a_layer_has_its_files_and_their_folders_owned_by_root() {
         let layer =
             Layer::pack(&[file("/hub-agent", true), file("/etc/ssl/certs/ca.crt", false)]).unwrap();
         let mut tar = Vec::new();
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_files_give_the_same_bytes_in_whatever_order() {
+    fn the_bytes_do_not_depend_on_the_order_of_the_files() {
         let (a, b) = (file("/a", true), file("/b/c", false));
         assert_eq!(Layer::pack(&[a.clone(), b.clone()]).unwrap(), Layer::pack(&[b, a]).unwrap());
     }

@@ -1,11 +1,11 @@
-//! Puts programs into an OCI image without a container daemon.
+//! Builds OCI images from existing programs, without a container daemon.
 //!
 //! - [`layer`]: the file system of the image, as a compressed tar.
-//! - [`oci`]: the JSON around it, for one or more architectures, in an image layout (one tar that `docker load`,
-//!   `ctr images import`, `skopeo copy oci-archive:` and `kind load image-archive` read).
-//! - [`sbom`]: what the programs were made of, as `CycloneDX`.
+//! - [`oci`]: configuration, manifest and index for one or more architectures, as an image layout in one tar. `docker load`,
+//!   `ctr images import`, `skopeo copy oci-archive:` and `kind load image-archive` read it.
+//! - [`sbom`]: software bill of materials of the programs, as `CycloneDX`.
 //!
-//! The same programs give the same bytes: no time, user or order of this machine gets in.
+//! Images are reproducible: the same programs give the same bytes, independent of time, user and file order.
 
 pub mod digest;
 pub mod layer;

@@ -1,4 +1,4 @@
-//! Makes the images of the agents and the CLI, and their bill of materials, from programs that are built already.
+//! Builds the images of the agents and the CLI, and their bill of materials, from existing programs.
 
 use std::fs;
 use std::path::PathBuf;
@@ -8,34 +8,34 @@ use anyhow::{Context, Result};
 use cargo_metadata::MetadataCommand;
 use clap::Parser;
 use fleet_image::layer::{File, Layer};
-use fleet_image::oci::{self, About, CERTIFICATES, Image};
+use fleet_image::oci::{self, CERTIFICATES, Image, Metadata};
 use fleet_image::sbom;
 
-/// Each gets an image.
+/// Programs; each gets an image.
 const PROGRAMS: [&str; 3] = ["hub-agent", "member-agent", "fleetctl"];
 
-/// Puts each agent and the CLI into an OCI image, without a container daemon.
+/// Builds OCI images of the agents and the CLI, without a container daemon.
 #[derive(Debug, Parser)]
 struct Args {
-    /// Programs by architecture: `amd64=FOLDER`; may be repeated.
+    /// Architecture and folder of its programs, as `amd64=FOLDER`; may be repeated.
     #[arg(long = "programs", value_parser = by_architecture, required = true)]
     programs: Vec<(String, PathBuf)>,
-    /// What the images' names begin with.
+    /// Prefix of the images' names.
     #[arg(long, default_value = "localhost/fleet-networking")]
     repository: String,
     /// Tag of the images.
     #[arg(long, default_value = env!("CARGO_PKG_VERSION"))]
     tag: String,
-    /// Certificates that servers are verified with where a program has no other setting.
+    /// File with the certificates that verify servers unless a program is configured with others.
     #[arg(long, default_value = CERTIFICATES)]
     certificates: PathBuf,
-    /// Folder for a tar of each image, and `sbom.cdx.json`.
+    /// Output folder for one tar per image and for `sbom.cdx.json`.
     #[arg(long, default_value = "target/image")]
     out: PathBuf,
 }
 
 fn by_architecture(text: &str) -> Result<(String, PathBuf), String> {
-    let (architecture, folder) = text.split_once('=').ok_or("write it as amd64=FOLDER")?;
+    let (architecture, folder) = text.split_once('=').ok_or("must be of the form amd64=FOLDER")?;
     Ok((architecture.to_owned(), folder.into()))
 }
 
@@ -52,7 +52,7 @@ fn main() -> ExitCode {
 fn run(args: &Args) -> Result<()> {
     let bytes = read(&args.certificates).context("install the package ca-certificates")?;
     let certificates = File { path: CERTIFICATES.to_owned(), bytes, executable: false };
-    fs::create_dir_all(&args.out).with_context(|| format!("making {}", args.out.display()))?;
+    fs::create_dir_all(&args.out).with_context(|| format!("creating {}", args.out.display()))?;
     for program in PROGRAMS {
         let images = args.programs.iter().map(|(architecture, folder)| {
             let bytes = read(&folder.join(program))?;
@@ -61,17 +61,17 @@ fn run(args: &Args) -> Result<()> {
             let layer = Layer::pack(&[program, certificates.clone()])?;
             Ok(Image { architecture: architecture.clone(), layer })
         });
-        let about = About {
+        let metadata = Metadata {
             program: program.to_owned(),
             reference: format!("{}/{program}:{}", args.repository, args.tag),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             licenses: env!("CARGO_PKG_LICENSE").to_owned(),
         };
-        let archive = oci::archive(&about, &images.collect::<Result<Vec<_>>>()?)?;
+        let archive = oci::archive(&metadata, &images.collect::<Result<Vec<_>>>()?)?;
         write(args, &format!("{program}.tar"), &archive)?;
     }
-    let metadata = MetadataCommand::new().other_options(vec!["--locked".to_owned()]).exec()?;
-    let bill = sbom::of(&PROGRAMS, &metadata)?;
+    let crates = MetadataCommand::new().other_options(vec!["--locked".to_owned()]).exec()?;
+    let bill = sbom::of(&PROGRAMS, &crates)?;
     write(args, "sbom.cdx.json", format!("{bill:#}\n").as_bytes())
 }
 
@@ -86,7 +86,7 @@ fn write(args: &Args, name: &str, bytes: &[u8]) -> Result<()> {
     Ok(())
 }
 
-#[expect(clippy::cast_precision_loss, reason = "for a person")]
+#[expect(clippy::cast_precision_loss, reason = "rounded for display")]
 fn megabytes(bytes: usize) -> String {
     format!("{:.1} MB", bytes as f64 / 1e6)
 }

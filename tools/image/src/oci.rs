@@ -1,4 +1,4 @@
-//! Image configuration, manifest and index (OCI Image Format Specification 1.1), as one tar.
+//! Image configuration, manifest and index (OCI Image Format Specification 1.1) in one tar.
 
 use std::collections::BTreeMap;
 
@@ -9,31 +9,31 @@ use tar::{EntryType, Header};
 use crate::digest::sha256;
 use crate::layer::Layer;
 
-/// User and group of the programs, unknown to the node.
+/// User and group of the programs, which do not exist on the node.
 pub const USER: &str = "65532:65532";
 
-/// Where programs look for the certificates of the system.
+/// Path at which programs look for the system's certificates.
 pub const CERTIFICATES: &str = "/etc/ssl/certs/ca-certificates.crt";
 
-/// Setting of the programs' allocator, mimalloc: huge pages make it give memory back in pieces of 2 MiB, which hardly
-/// ever are free, so that agents keep what reading the first lists took.
+/// Setting of the programs' allocator, mimalloc. With huge pages it returns memory in pieces of 2 MiB, which are rarely
+/// free as a whole, so agents would keep the memory that their first lists needed.
 const ALLOCATOR: &str = "MIMALLOC_ALLOW_THP=0";
 
 /// The image for one architecture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image {
-    /// As the specification names it: `amd64`, `arm64`.
+    /// Name of the architecture in the specification: `amd64`, `arm64`.
     pub architecture: String,
-    /// Its file system.
+    /// File system of the image.
     pub layer: Layer,
 }
 
-/// Metadata of the image.
+/// Metadata of an image.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct About {
-    /// Its program.
+pub struct Metadata {
+    /// Program that the image runs.
     pub program: String,
-    /// Name with tag, as it is pulled.
+    /// Name with tag, by which the image is pulled.
     pub reference: String,
     /// Version of the programs.
     pub version: String,
@@ -41,13 +41,14 @@ pub struct About {
     pub licenses: String,
 }
 
-/// An image layout with one image, for as many architectures as there are.
+/// Builds an image layout with one image for all given architectures.
 ///
 /// # Errors
-/// If the archive cannot be written, which only too large numbers can cause.
-pub fn archive(about: &About, images: &[Image]) -> Result<Vec<u8>> {
+/// If a size does not fit into a tar header.
+pub fn archive(metadata: &Metadata, images: &[Image]) -> Result<Vec<u8>> {
     let mut blobs = Blobs::default();
-    let manifests: Vec<_> = images.iter().map(|image| manifest(about, image, &mut blobs)).collect();
+    let manifests: Vec<_> =
+        images.iter().map(|image| manifest(metadata, image, &mut blobs)).collect();
     let index = json!({
         "schemaVersion": 2,
         "mediaType": "application/vnd.oci.image.index.v1+json",
@@ -55,10 +56,10 @@ pub fn archive(about: &About, images: &[Image]) -> Result<Vec<u8>> {
     });
     let mut index = blobs.add("application/vnd.oci.image.index.v1+json", to_bytes(&index));
     // The first annotation is the specification's, the second one containerd's.
-    let tag = about.reference.rsplit_once(':').map_or("latest", |(_, tag)| tag);
+    let tag = metadata.reference.rsplit_once(':').map_or("latest", |(_, tag)| tag);
     index["annotations"] = json!({
         "org.opencontainers.image.ref.name": tag,
-        "io.containerd.image.name": about.reference,
+        "io.containerd.image.name": metadata.reference,
     });
     let top = json!({
         "schemaVersion": 2,
@@ -79,7 +80,7 @@ pub fn archive(about: &About, images: &[Image]) -> Result<Vec<u8>> {
 struct Blobs(BTreeMap<String, Vec<u8>>);
 
 impl Blobs {
-    /// Keeps a blob and returns its descriptor.
+    /// Adds a blob and returns its descriptor.
     fn add(&mut self, media_type: &str, bytes: Vec<u8>) -> Value {
         let digest = sha256(&bytes);
         let descriptor = json!({
@@ -92,11 +93,11 @@ impl Blobs {
     }
 }
 
-fn manifest(about: &About, image: &Image, blobs: &mut Blobs) -> Value {
+fn manifest(metadata: &Metadata, image: &Image, blobs: &mut Blobs) -> Value {
     let labels = json!({
-        "org.opencontainers.image.title": about.program,
-        "org.opencontainers.image.version": about.version,
-        "org.opencontainers.image.licenses": about.licenses,
+        "org.opencontainers.image.title": metadata.program,
+        "org.opencontainers.image.version": metadata.version,
+        "org.opencontainers.image.licenses": metadata.licenses,
     });
     let config = json!({
         "architecture": image.architecture,
@@ -104,7 +105,7 @@ fn manifest(about: &About, image: &Image, blobs: &mut Blobs) -> Value {
         "config": {
             "User": USER,
             "WorkingDir": "/",
-            "Entrypoint": [format!("/{}", about.program)],
+            "Entrypoint": [format!("/{}", metadata.program)],
             "Env": ["PATH=/", ALLOCATOR],
             "Labels": labels,
         },
@@ -169,7 +170,7 @@ mod tests {
 
     #[test]
     fn every_architecture_is_found_from_the_index() {
-        let about = About {
+        let metadata = Metadata {
             program: "hub-agent".to_owned(),
             reference: "localhost/fleet-networking/hub-agent:1.2.3".to_owned(),
             version: "1.2.3".to_owned(),
@@ -181,13 +182,13 @@ mod tests {
             let layer = Layer::pack(&[file]).unwrap();
             Image { architecture: architecture.to_owned(), layer }
         };
-        let archive = archive(&about, &[image("amd64"), image("arm64")]).unwrap();
+        let archive = archive(&metadata, &[image("amd64"), image("arm64")]).unwrap();
         let files = unpack(&archive);
         assert_eq!(json_of(&files["oci-layout"])["imageLayoutVersion"], "1.0.0");
         let top = json_of(&files["index.json"]);
         let entry = &top["manifests"][0];
         assert_eq!(entry["annotations"]["org.opencontainers.image.ref.name"], "1.2.3");
-        assert_eq!(entry["annotations"]["io.containerd.image.name"], about.reference);
+        assert_eq!(entry["annotations"]["io.containerd.image.name"], metadata.reference);
         let index = json_of(follow(&files, entry));
         for (at, architecture) in ["amd64", "arm64"].into_iter().enumerate() {
             let descriptor = &index["manifests"][at];

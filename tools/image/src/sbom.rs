@@ -1,4 +1,4 @@
-//! Software bill of materials, as `CycloneDX` 1.6: what a consumer asks when a dependency has a hole.
+//! Software bill of materials, as `CycloneDX` 1.6. With it users can check whether a vulnerable crate is included.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 
 use crate::digest::sha256;
 
-/// The crates that `programs` are linked from, with licences, and which uses which.
+/// Lists the crates that are linked into `programs`, with licences and dependencies.
 ///
 /// # Errors
-/// If `metadata` has no package of a program's name, or no dependency graph.
+/// If `metadata` has no package for a program, or no dependency graph.
 pub fn of(programs: &[&str], metadata: &Metadata) -> Result<Value> {
     let graph = uses(metadata)?;
     let roots = programs.iter().map(|program| {
@@ -44,7 +44,7 @@ pub fn of(programs: &[&str], metadata: &Metadata) -> Result<Value> {
 
 type Uses<'a> = BTreeMap<&'a PackageId, Vec<&'a PackageId>>;
 
-/// What is linked from what; not what builds or tests it.
+/// Dependencies that are linked; build and test dependencies are left out.
 fn uses(metadata: &Metadata) -> Result<Uses<'_>> {
     let resolve = metadata.resolve.as_ref().context("no dependency graph")?;
     let nodes = resolve.nodes.iter().map(|node| {
@@ -67,7 +67,7 @@ fn linked<'a>(roots: Vec<&'a PackageId>, graph: &Uses<'a>) -> BTreeSet<&'a Packa
     found
 }
 
-/// Package URL, which names a crate everywhere.
+/// Package URL of a crate.
 fn reference(package: &Package) -> String {
     format!("pkg:cargo/{}@{}", package.name, package.version)
 }
@@ -82,17 +82,17 @@ fn component(package: &Package) -> Value {
         "purl": reference(package),
     });
     if let Some(license) = &package.license {
-        // The old separator of alternatives, which is no SPDX.
+        // A slash is the old separator of alternatives, which SPDX does not allow.
         component["licenses"] = json!([{ "expression": license.replace('/', " OR ") }]);
     }
     component
 }
 
-/// A UUID of the content: the same bill has the same number.
+/// A UUID derived from the content, so that equal bills have equal serial numbers.
 fn serial(content: &Value) -> String {
     let digits = sha256(content.to_string().as_bytes());
     let (a, b, c, d) = (&digits[..8], &digits[8..12], &digits[13..16], &digits[17..20]);
-    // Version 8, variant 1: a UUID of one's own making (RFC 9562 section 5.8).
+    // Version 8: a custom UUID (RFC 9562 section 5.8).
     format!("urn:uuid:{a}-{b}-8{c}-8{d}-{}", &digits[20..32])
 }
 
@@ -103,8 +103,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_bill_names_what_is_linked_and_not_what_tests() {
-        // Nothing but what this machine's build has fetched is needed.
+    fn the_bill_lists_linked_crates_without_test_dependencies() {
+        // Only packages that the build has fetched are needed.
         let platform = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
         let options = ["--locked", "--offline", "--filter-platform", &platform];
         let options = options.map(str::to_owned).to_vec();
@@ -121,7 +121,7 @@ mod tests {
         let dependencies = bill["dependencies"].as_array().unwrap();
         let hub = dependencies.iter().find(|one| one["ref"] == find("hub-agent").unwrap()["purl"]);
         assert!(hub.unwrap()["dependsOn"].as_array().unwrap().contains(&kube["purl"]));
-        assert_eq!(bill, of(&["hub-agent"], &metadata).unwrap(), "nothing of it is by chance");
+        assert_eq!(bill, of(&["hub-agent"], &metadata).unwrap(), "the bill is reproducible");
         assert!(of(&["no-agent"], &metadata).is_err());
     }
 }

@@ -1,7 +1,5 @@
 //! The program as its users start it, without a cluster.
 
-#![allow(clippy::unwrap_used, reason = "clippy takes only #[test] functions for tests")]
-
 use std::process::{Command, Output};
 
 /// Of clusters that are not there.

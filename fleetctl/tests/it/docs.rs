@@ -1,7 +1,5 @@
 //! `docs/fleetctl.md` is generated from the parser.
 
-#![allow(clippy::unwrap_used, reason = "clippy takes only #[test] functions for tests")]
-
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -73,7 +71,7 @@ fn commands(command: &Command, path: &str, document: &mut String) {
 fn document() -> String {
     let command = Cli::command();
     let mut document =
-        "# fleetctl\n\nGenerated from the parser; see `fleetctl/tests/docs.rs`.\n\n".to_owned();
+        "# fleetctl\n\nGenerated from the parser; see `fleetctl/tests/it/docs.rs`.\n\n".to_owned();
     document += &text(command.get_long_about());
     document += "\n\n## Global options\n";
     rows(&command, true, &mut document);
@@ -87,7 +85,7 @@ fn document() -> String {
     document
 }
 
-/// `WRITE_DOCS=1 cargo test -p fleetctl --test docs` writes the file.
+/// `WRITE_DOCS=1 cargo test -p fleetctl --test it docs` writes the file.
 #[test]
 fn the_page_of_commands_is_up_to_date() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/fleetctl.md");
@@ -96,7 +94,7 @@ fn the_page_of_commands_is_up_to_date() {
         std::fs::write(&path, &wanted).unwrap();
     }
     let found = std::fs::read_to_string(&path).unwrap_or_default();
-    let how = "WRITE_DOCS=1 cargo test -p fleetctl --test docs";
+    let how = "WRITE_DOCS=1 cargo test -p fleetctl --test it docs";
     assert!(found == wanted, "docs/fleetctl.md is stale; run: {how}");
 }
 
