@@ -18,16 +18,17 @@ pub(crate) struct Rows {
     codes: BTreeSet<String>,
     /// `docs/page.md` and `docs/page.md#heading`.
     places: BTreeSet<String>,
+    files: Vec<String>,
 }
 
 impl Rows {
     pub(crate) fn of(repository: &Repository) -> Self {
         let pages = repository.texts().into_iter().filter(|text| text.ending() == "md");
-        Self::from_pages(&pages.collect::<Vec<_>>())
+        Self::new(&pages.collect::<Vec<_>>(), repository.files().to_vec())
     }
 
-    pub(crate) fn from_pages(pages: &[Text]) -> Self {
-        let mut rows = Self { codes: BTreeSet::new(), places: BTreeSet::new() };
+    pub(crate) fn new(pages: &[Text], files: Vec<String>) -> Self {
+        let mut rows = Self { codes: BTreeSet::new(), places: BTreeSet::new(), files };
         for page in pages {
             rows.places.insert(page.path.clone());
             let headings = page.content.lines().filter(|line| line.starts_with('#'));
@@ -40,6 +41,33 @@ impl Rows {
         }
         rows
     }
+}
+
+impl Rows {
+    /// Whether there is such a file or folder.
+    fn has_file(&self, path: &str) -> bool {
+        let below =
+            |file: &String| file.strip_prefix(path).is_some_and(|rest| rest.starts_with('/'));
+        self.files.iter().any(|file| file == path || below(file))
+    }
+}
+
+/// Folders at the top of the repository that hold its parts.
+const TOPS: [&str; 8] =
+    ["api/", "charts/", "crates/", "e2e/", "fleetctl/", "hub-agent/", "member-agent/", "tools/"];
+
+/// Paths in backticks, from the root of the repository; `{a,b}` is two.
+fn paths(text: &str) -> impl Iterator<Item = String> {
+    let spans = text.split('`').skip(1).step_by(2);
+    let paths = spans.filter(|span| TOPS.iter().any(|top| span.starts_with(top)));
+    let exact = paths.filter(|path| !path.contains(['*', '<', '$', ' ', ':', '#']));
+    exact
+        .flat_map(|path| {
+            let Some((before, rest)) = path.split_once('{') else { return vec![path.to_owned()] };
+            let (inside, after) = rest.split_once('}').unwrap_or((rest, ""));
+            inside.split(',').map(|one| format!("{before}{one}{after}")).collect()
+        })
+        .map(|path| path.trim_end_matches('/').to_owned())
 }
 
 /// Codes without a row, pages and headings that do not exist, numbers of lists that are nowhere.
@@ -58,6 +86,9 @@ pub(crate) fn check(file: &str, passages: &[Passage], rows: &Rows) -> Vec<Findin
         }
         for page in pages(&passage.text).filter(|page| !rows.places.contains(*page)) {
             wrong(format!("no `{page}`"), "cite a page and a heading that exist");
+        }
+        for path in paths(&passage.text).filter(|path| !rows.has_file(path)) {
+            wrong(format!("no `{path}`"), "name a file or folder that exists");
         }
         if passage.is_comment && starts_with_number(&passage.text) {
             wrong(

@@ -36,6 +36,11 @@ impl Repository {
         std::fs::read_to_string(self.root.join(path)).unwrap()
     }
 
+    /// Paths of all files.
+    pub(crate) fn files(&self) -> &[String] {
+        &self.files
+    }
+
     /// Writes a file that is no part of the repository.
     pub(crate) fn keep(&self, path: &str, content: &str) {
         std::fs::create_dir_all(self.root.join("target")).unwrap();

@@ -126,11 +126,12 @@ fn controllers_stand_side_by_side_with_pure_plans() {
 
 #[test]
 fn what_is_cited_exists() {
-    let rows = Rows::from_pages(&[
+    let pages = [
         text("docs/design/contract.md", "# Cases\n\n| MCS-1 | a row |\n| EW-D1 | a row |\n"),
         text("docs/design/invariants.md", "| S01 | a row |\n| S03 | a row |"),
         text("docs/design/rules.md", "## Visible rejections"),
-    ]);
+    ];
+    let rows = Rows::new(&pages, vec!["api/src/lib.rs".to_owned(), "api/src/port.rs".to_owned()]);
     let check = |comment: &str| {
         let file = text("x.rs", &format!("{comment}\nfn f() {{}}"));
         references::check(&file.path, &passages::of(&file), &rows).len()
@@ -138,6 +139,7 @@ fn what_is_cited_exists() {
     let fine = [
         "/// MCS-1: a case; EW-D1; S01-S03, (S01).",
         "// As docs/design/rules.md#visible-rejections has it; see docs/design/contract.md.",
+        "// See `api/src/`, `api/src/{lib,port}.rs` and `api/src/*.rs`.",
         "// UTF-8, SHA-256, `{S9}`, 404: not served, http://x/S9",
     ];
     for comment in fine {
@@ -150,6 +152,8 @@ fn what_is_cited_exists() {
         "/// A comment whose second line\n/// cites EW-7.",
         "// docs/design/rules.md#names",
         "// docs/design/none.md",
+        "// `api/src/none.rs`",
+        "// `api/src/{lib,none}.rs`",
         "/// 12, 13: two cases.",
         "/* 97 to 99: three. */",
     ];

@@ -1,4 +1,4 @@
-//! What an API server says about the kinds of a group, as a source with one object: its `OpenAPI` document (version 3).
+//! The API server's description of the kinds of a group, as a source with one object: its `OpenAPI` document (version 3).
 //!
 //! Every authenticated client may read it, while definitions of kinds take a right of their own. The index of all
 //! documents names each by a hash of its content: a look costs one small answer, and a document is read when its name
@@ -19,7 +19,7 @@ use serde_json::Value;
 
 use super::feed::{Discovered, Events, Feed, ReadOptions, WatchItem};
 
-/// Pause between two looks at the index. Definitions change when somebody installs others.
+/// Pause between two looks at the index. Definitions change when an administrator installs others.
 const EVERY: Duration = Duration::from_secs(30);
 /// Limit of one look.
 const TIMEOUT: Duration = Duration::from_secs(10);

@@ -71,7 +71,7 @@ impl Shared {
         stage.explain_as(&name.replace("::", "."), result).await
     }
 
-    /// [`Self::perform`] with nobody else in the testbed.
+    /// [`Self::perform`] without other scenarios on the testbed.
     async fn perform_alone(
         &self,
         testbed: &SharedTestbed,
