@@ -1,4 +1,5 @@
-//! The API server's description of the kinds of a group, as a source with one object: its `OpenAPI` document (version 3).
+//! The API server's description of the kinds of a group, as a source with one object: its `OpenAPI` document (version
+//! 3).
 //!
 //! Every authenticated client may read it, while definitions of kinds take a right of their own. The index of all
 //! documents names each by a hash of its content: a look costs one small answer, and a document is read when its name
