@@ -154,13 +154,15 @@ fn config() -> Config {
 }
 
 fn left_to_linkerd(service: &Object<Service>) -> Event {
-    let note = "its external workloads are left to Linkerd, whose controller holds the Lease \
-        linkerd-destination-endpoint-write or has slices for it; delete both where Linkerd is gone";
+    let note = "Linkerd's controller makes the EndpointSlices of its external workloads: it holds the \
+        Lease linkerd-destination-endpoint-write or has slices for the Service; if Linkerd is uninstalled, \
+        delete both";
     LOCAL.warning(service, events::LEFT_TO_LINKERD, note)
 }
 
 fn ignored(workload: &Object<ExternalWorkload>) -> Option<Event> {
     let unusable = source::unusable(workload);
-    let note = || format!("no endpoint can have these addresses: {}", unusable.join(", "));
+    let note =
+        || format!("skipped addresses that an endpoint cannot have: {}", unusable.join(", "));
     (!unusable.is_empty()).then(|| LOCAL.warning(workload, events::ADDRESS_IGNORED, note()))
 }

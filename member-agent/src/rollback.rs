@@ -52,18 +52,21 @@ pub async fn run(
         let (copies, steps) = look(settings, &own, &hub).await?;
         let outcome = writer.execute(&steps, &CancellationToken::new()).await;
         for (done, _) in &outcome.acknowledged {
-            tell(&format!("EndpointSlice {}: annotated with its copy's name", steps[*done].name));
+            tell(&format!(
+                "EndpointSlice {}: annotated with the name of its EndpointSliceExport",
+                steps[*done].name
+            ));
         }
         if let Some(failure) = outcome.failures.iter().find(|failure| !is_stale(failure)) {
             bail!("EndpointSlice {}: {}", steps[failure.step].name, failure.message);
         }
         if outcome.failures.is_empty() {
-            tell(&format!("{copies} exported slices are ready for a Go agent"));
+            tell(&format!("{copies} exported EndpointSlices are ready for a Go agent"));
             strangers(settings, &hub).await?.iter().for_each(|sentence| tell(sentence));
             return Ok(ExitCode::SUCCESS);
         }
     }
-    bail!("the slices change all the time: end the agents of this member, then repeat")
+    bail!("EndpointSlices keep changing: stop the agents of this member, then repeat the command")
 }
 
 /// How many copies there are, and what is missing.

@@ -26,6 +26,6 @@ pub(super) fn plan(kind: ResourceKind, name: &ObjectName, snapshot: &MemberSnaps
 fn delete<T: Tracked + HasMeta>(invalid: Option<&Object<T>>, plan: &mut Plan) {
     let Some(object) = invalid.filter(|object| !object.meta().is_terminating()) else { return };
     plan.push(HUB.delete(object));
-    let note = "removed: its reference names no Service";
+    let note = "deleted: its reference names no Service";
     plan.events.push(HUB.warning(object, events::REFERENCE_REFUSED, note));
 }

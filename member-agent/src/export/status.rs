@@ -76,13 +76,13 @@ fn valid(state: &ServiceState<'_>, export: &Export) -> Told {
         ExportDecision::Pause => (
             TRUE,
             reasons::SERVICE_IS_VALID,
-            format!("service {service} is exported with weight 0, which keeps it out of the fleet"),
+            format!("service {service} is valid, but not exported: it has weight 0"),
             (EventType::Normal, events::SERVICE_WEIGHT_ZERO),
         ),
         ExportDecision::Hold(_, problem) => (
             FALSE,
             reasons::INVALID_WEIGHT,
-            format!("the weight annotation is invalid, the export stays as it was: {problem}"),
+            format!("the weight annotation is invalid, so the export stays unchanged: {problem}"),
             (EventType::Warning, events::INVALID_WEIGHT),
         ),
         ExportDecision::NotFound => (
@@ -109,7 +109,7 @@ fn valid(state: &ServiceState<'_>, export: &Export) -> Told {
             FALSE,
             reasons::SERVICE_INELIGIBLE,
             format!(
-                "service {service} is not eligible for export; its namespace holds what is imported"
+                "service {service} is not eligible for export; its namespace holds imported objects"
             ),
             (EventType::Warning, events::SERVICE_NOT_ELIGIBLE),
         ),
@@ -142,7 +142,7 @@ fn conflict(
     }
     // A verdict on an earlier export says nothing about the next one.
     let message = if exported && internal::is_crowded_out(state) {
-        format!("every name that service {} could have on the hub is taken", state.name)
+        format!("every candidate name of service {} on the hub is taken", state.name)
     } else {
         format!("service {} is pending export conflict resolution", state.name)
     };

@@ -95,7 +95,8 @@ fn lost(
     }
     if let Some(live) = live {
         plan.push(LOCAL.delete(live).urgent());
-        plan.events.push(status::unimported(holder, format!("{} goes", live.name)));
+        plan.events
+            .push(status::unimported(holder, format!("deleting derived service {}", live.name)));
     }
     if told {
         status::unresolved(state, holder, plan);

@@ -33,7 +33,8 @@ pub(super) fn prepare(state: &ServiceState<'_>, holder: &Mcs, plan: &mut Plan) -
 }
 
 fn label_rewritten(holder: &Mcs, seen: &str) -> Event {
-    let note = format!("label {} named {seen:?}, which is not its own", labels::DERIVED_SERVICE);
+    let note =
+        format!("corrected label {}: {seen:?} is not its derived service", labels::DERIVED_SERVICE);
     LOCAL.warning(holder, events::DERIVED_SERVICE_LABEL_REWRITTEN, note)
 }
 
@@ -132,7 +133,7 @@ fn release(
         undone.extend(absent.map(|name| plan.push(LOCAL.confirm_absent::<ServiceImport>(name))));
     }
     plan.push(release.after(undone).after(import.gone).after(import.unasked.clone()));
-    plan.events.push(status::unimported(mcs, "everything made for it is gone"));
+    plan.events.push(status::unimported(mcs, "all objects of the import are deleted"));
 }
 
 fn confirm_derived_absent(

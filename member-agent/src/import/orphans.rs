@@ -44,8 +44,8 @@ pub(super) fn keep(state: &ServiceState<'_>, holder: &Mcs, count: usize, plan: &
         return false;
     }
     plan.wake_within(AGAIN);
-    let note = "the hub does not know any more where its endpoints come from, nor those of many \
-                other imports; they are kept until it does, or until somebody deletes the slices";
+    let note = "the hub has lost the EndpointSliceImports of this service and of many others; the \
+                imported EndpointSlices are kept until those return or a user deletes the slices";
     plan.events.push(LOCAL.warning(holder, events::IMPORTS_KEPT, note));
     true
 }

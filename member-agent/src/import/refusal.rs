@@ -37,7 +37,9 @@ impl fmt::Display for Refusal {
         f.write_str(match self {
             Self::Leaving => "this cluster is leaving the fleet",
             Self::Left => "this cluster has left the fleet",
-            Self::SystemNamespace => "nothing is imported into the namespace of derived services",
+            Self::SystemNamespace => {
+                "services cannot be imported into the namespace of derived services"
+            }
             Self::Terminating => "its namespace is being deleted",
         })
     }

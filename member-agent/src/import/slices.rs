@@ -153,8 +153,7 @@ fn guard(copy: &Object<EndpointSliceImport>) -> Option<Step> {
 fn refused(holder: &Mcs, copy: &Object<EndpointSliceImport>, what: &str) -> Event {
     let (slice, cluster) = (&copy.name.name, copy.origin());
     let note = format!(
-        "slice {slice} of cluster {cluster:?} has what no cluster should take, which is not \
-         imported ({what})"
+        "skipped invalid entries of EndpointSlice {slice} from cluster {cluster:?} ({what})"
     );
     LOCAL.warning(holder, events::ENDPOINTS_REFUSED, note)
 }

@@ -52,7 +52,7 @@ pub(super) fn leaving(
     plan: &mut Plan,
 ) {
     let why = not_available(state);
-    let message = format!("{why}; its derived service {} stays until {end}", derived.name);
+    let message = format!("{why}; its derived service {} is kept until {end}", derived.name);
     later(mcs, message, &derived.load_balancer, state.now, plan);
 }
 
@@ -63,7 +63,10 @@ pub(super) fn blocked(
     derived: &Object<Service>,
     plan: &mut Plan,
 ) {
-    let message = format!("derived service {} is being deleted; another follows it", derived.name);
+    let message = format!(
+        "derived service {} is being deleted; a new one is created afterwards",
+        derived.name
+    );
     later(mcs, message, &derived.load_balancer, state.now, plan);
 }
 
@@ -82,7 +85,8 @@ pub(super) fn estranged(state: &ServiceState<'_>, mcs: &Mcs, plan: &mut Plan) {
     for service in state.estranged_from(mcs) {
         let key = annotations::MULTI_CLUSTER_SERVICE_UID;
         let message = format!(
-            "service {} is left alone: its annotation {key} is not the uid of this object",
+            "service {} is not used as derived service: its annotation {key} is not the UID of this \
+             MultiClusterService",
             service.name
         );
         warn(mcs, events::DERIVED_SERVICE_NOT_OURS, &message, plan);
@@ -112,7 +116,7 @@ pub(super) fn idle(state: &ServiceState<'_>, mcs: &Mcs, holder: Option<&Mcs>, pl
         }
         message
     } else if let Some(holder) = holder {
-        format!("service {service} is imported by {} already", holder.name)
+        format!("MultiClusterService {} already imports service {service}", holder.name)
     } else if state.import.is_some() && state.import_owner().is_none() {
         let message = foreign_import(state);
         warn(mcs, events::SERVICE_IMPORT_NOT_OURS, &message, plan);
@@ -140,11 +144,11 @@ fn not_available(state: &ServiceState<'_>) -> String {
         request.object.meta.annotation(annotations::IMPORT_HELD_BY).map(str::to_owned)
     };
     match state.requests.iter().find_map(held) {
-        Some(cluster) => format!("service {service} is imported by cluster {cluster} alone"),
-        // A Go hub does not tell which of both it is.
+        Some(cluster) => format!("service {service} is imported exclusively by cluster {cluster}"),
+        // A Go hub does not report which of the two it is.
         None => format!(
-            "service {service} is not available here: nobody exports it, or another cluster holds \
-             its import"
+            "service {service} is not available: no cluster exports it, or another cluster imports \
+             it exclusively"
         ),
     }
 }
@@ -155,7 +159,7 @@ pub(super) fn foreign_import(state: &ServiceState<'_>) -> String {
         || "no MultiClusterService".to_owned(),
         |owner| format!("{} {}", owner.kind, owner.name),
     );
-    format!("ServiceImport {} exists and belongs to {owner}", state.service)
+    format!("ServiceImport {} already exists and belongs to {owner}", state.service)
 }
 
 fn later(

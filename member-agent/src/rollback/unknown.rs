@@ -22,7 +22,7 @@ pub fn unknown(
     let imported = requests.iter().filter_map(|request| {
         let reference = &request.spec.service_import_reference;
         let kind = kinds::INTERNAL_SERVICE_IMPORT.kind;
-        let what = "end its import, or that of the other Service, before a Go agent starts";
+        let what = "delete its import, or that of the other Service, before a Go agent starts";
         sentence(kind, &request.metadata, &request.name_any(), reference, what)
     });
     exported.chain(imported).collect()

@@ -119,7 +119,7 @@ impl<'a> PodsByNetwork<'a> {
             more => format!(", and {more} more"),
         };
         let named = named.join(", ");
-        Some(format!("pods without an address on network {network} are left out: {named}{more}"))
+        Some(format!("pods without an address on network {network} are skipped: {named}{more}"))
     }
 }
 

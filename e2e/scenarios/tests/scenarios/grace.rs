@@ -50,7 +50,7 @@ async fn redeploy_then_end(stage: &Stage, agents: &mut Agents) -> Result<()> {
     unexport(stage.exporter(), &crossing.namespace, "web").await?;
     let told = condition(importer, mcs, crossing.key(), ("Valid", "Unknown")).await?;
     let message = told["message"].as_str().unwrap_or_default();
-    ensure!(message.contains("stays until"), "{message}");
+    ensure!(message.contains("is kept until"), "{message}");
     let nothing = BTreeSet::new();
     wait_imported(importer, &crossing.namespace, "web", &nothing, DEADLINE).await?;
     let object = find(importer, mcs, crossing.key()).await?.context("the wish")?;

@@ -40,7 +40,7 @@ fn endpoints_leave_at_once_and_the_address_stays() {
     let (status, message) = world.valid(&shop());
     assert_eq!(status, "Unknown");
     let end = world.own.now() + GRACE;
-    assert!(message.ends_with(&format!("stays until {end}")), "{message}");
+    assert!(message.ends_with(&format!("is kept until {end}")), "{message}");
     assert!(world.plan().is_empty());
     assert_eq!(world.reasons(), [] as [&str; 0]);
 }

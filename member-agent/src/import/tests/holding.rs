@@ -129,7 +129,7 @@ fn an_import_that_another_cluster_holds() {
     world.rest();
     let (status, message) = world.valid(&shop());
     assert_eq!(status, "Unknown");
-    assert!(message.contains("another cluster holds its import"), "{message}");
+    assert!(message.contains("another cluster imports it exclusively"), "{message}");
     assert!(world.derived().is_none() && world.slice().is_none());
 
     // Our hub tells who it is.
@@ -140,7 +140,7 @@ fn an_import_that_another_cluster_holds() {
     };
     world.hub.edit(kinds::INTERNAL_SERVICE_IMPORT, &request(), tell(json!("c"))).unwrap();
     world.rest();
-    assert_eq!(world.valid(&shop()).1, "service team/shop is imported by cluster c alone");
+    assert_eq!(world.valid(&shop()).1, "service team/shop is imported exclusively by cluster c");
 
     world.grant(granted());
     world.settle();

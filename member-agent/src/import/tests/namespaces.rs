@@ -121,7 +121,7 @@ fn an_mcs_in_the_system_namespace_is_refused() {
     world.rest_for(&all);
     let (status, message) = world.valid(&loops);
     assert_eq!(status, "Unknown");
-    assert!(message.contains("nothing is imported into the namespace"), "{message}");
+    assert!(message.contains("services cannot be imported into the namespace"), "{message}");
     assert!(world.own.names(kinds::SERVICE_IMPORT).is_empty());
     assert!(world.hub.names(kinds::INTERNAL_SERVICE_IMPORT).is_empty());
     assert!(world.mcs(&loops).unwrap()["metadata"]["finalizers"].is_null());
