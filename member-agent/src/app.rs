@@ -23,10 +23,10 @@ use crate::snapshot::MemberSnapshot;
 const NAME: &str = "member-agent";
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// Runs the agent until it is told to end.
+/// Runs the agent until it receives a signal to stop.
 ///
 /// # Errors
-/// What keeps it from starting, in one line.
+/// One line about what keeps the agent from starting.
 pub async fn run(args: Args) -> anyhow::Result<ExitCode> {
     let settings = args.settings()?;
     let hub = HubAccess::new(args.hub_kubeconfig.clone(), args.tls_insecure)?;
@@ -44,10 +44,10 @@ pub async fn run(args: Args) -> anyhow::Result<ExitCode> {
     Ok(assemble(agent, &args, settings, own, hub)?.run().await)
 }
 
-/// One of many members that a process plays; it ends by [`Connected::run_until`].
+/// One of several agents in a process, for simulations. It is stopped with [`Connected::run_until`].
 ///
 /// # Errors
-/// What keeps it from starting, in one line.
+/// One line about what keeps the agent from starting.
 pub fn embed(
     args: &Args,
     own: ClientSet,
@@ -98,7 +98,7 @@ fn assemble(
     Ok(agent)
 }
 
-/// Of some kinds only few objects are of interest.
+/// Restricts the watch of a kind of which only few objects matter.
 fn narrow(settings: &Settings, source: SourceId, spec: SourceSpec) -> SourceSpec {
     if source == MemberSnapshot::managed_slices() {
         let machines = settings.external_workloads.then_some(labels::MANAGED_BY_EXTERNAL_WORKLOADS);

@@ -1,4 +1,4 @@
-//! The controller that decides what of the local Services leaves the cluster.
+//! The controller that exports Services of this cluster and their EndpointSlices to the hub.
 
 mod decision;
 mod internal;
@@ -102,7 +102,7 @@ impl Controller for ExportController {
     }
 }
 
-/// What the ServiceExport of a name comes to; `None` where there is none, or one that is being deleted.
+/// The decision on the ServiceExport of a Service; `None` if there is none, or it is being deleted.
 pub fn decision<'a>(
     settings: &'a Settings,
     service: &'a ObjectName,
@@ -114,7 +114,7 @@ pub fn decision<'a>(
     Some(state.decision(export))
 }
 
-/// All writes that the export of one Service still misses.
+/// The writes that bring the export of one Service up to date.
 pub fn plan(
     settings: &Settings,
     service: &ObjectName,
@@ -128,13 +128,13 @@ pub fn plan(
             withdraw(&state, &mut plan);
         }
         Some(export) if export.meta.is_terminating() => unexport(&state, &mut plan),
-        // As the original does; what the user makes after that waits for the next join.
+        // As the original does. A ServiceExport that is created after that waits until the member joins again.
         Some(export) if state.phase == Phase::Leaving => {
             withdraw(&state, &mut plan);
             plan.push(LOCAL.delete(export));
         }
         Some(_) if state.exported().is_some() => self::export(&state, &mut plan),
-        // One write to the ServiceExport at a time: the user reads why before it is let go.
+        // One write to the ServiceExport at a time: the status comes before the finalizer is removed.
         Some(export) => {
             if status::write(&state, export, None, &mut plan) {
                 withdraw(&state, &mut plan);
@@ -146,7 +146,7 @@ pub fn plan(
     plan
 }
 
-/// Finalizer, then the Service, then (once the hub agrees) its slices.
+/// Adds the finalizer, exports the Service and, once the hub accepts it, its slices.
 fn export(state: &ServiceState<'_>, plan: &mut Plan) {
     let Some(export) = state.export else { return };
     let guarded = LOCAL.add_finalizer(export, finalizers::SERVICE_EXPORT);
@@ -158,7 +158,7 @@ fn export(state: &ServiceState<'_>, plan: &mut Plan) {
     }
 }
 
-/// Everything of this Service leaves the hub, then the finalizer leaves the export.
+/// Deletes everything of this Service on the hub, then removes the finalizer from the ServiceExport.
 fn unexport(state: &ServiceState<'_>, plan: &mut Plan) {
     let withdrawn = withdraw(state, plan);
     let Some(export) = state.export else { return };
@@ -170,7 +170,7 @@ fn unexport(state: &ServiceState<'_>, plan: &mut Plan) {
     plan.push(release.after(undone));
 }
 
-/// Deletes what this Service has on the hub.
+/// Deletes everything of this Service on the hub.
 fn withdraw(state: &ServiceState<'_>, plan: &mut Plan) -> Vec<StepId> {
     let mut deleted = slices::withdraw(state, plan);
     deleted.extend(internal::withdraw(state, plan));

@@ -1,8 +1,7 @@
 //! The controller that makes EndpointSlices of ExternalWorkloads: machines outside of Kubernetes become
-//! endpoints of the Services that select them, and travel to the fleet like any others.
+//! endpoints of the Services that select them, and are exported to the fleet like any others.
 //!
-//! It reads and writes the own cluster only. Where Linkerd's controller does the same work this controller
-//! stays out of it.
+//! It reads and writes the own cluster only, and leaves Services to Linkerd's own controller where that one runs.
 
 mod keys;
 mod linkerd;
@@ -28,7 +27,7 @@ use crate::snapshot::MemberSnapshot;
 pub use linkerd::LEASE;
 use source::Machines;
 
-/// Name of the controller, of its stage in the metrics too.
+/// Name of the controller, and of its stage in the metrics.
 const NAME: &str = "external_workloads";
 /// Name of the queue of Linkerd's controller, in its metrics.
 const QUEUE: &str = "endpoints_controller_workqueue";
@@ -94,10 +93,10 @@ impl Controller for ExternalWorkloadController {
     }
 }
 
-/// All writes that the slices of one Service still miss.
+/// The writes that bring the slices of one Service up to date.
 ///
-/// A kind that is not served, or not followed at the moment, is no evidence: all stays as it is, and
-/// all keys are looked at once it is.
+/// Without a live watch of Services and ExternalWorkloads nothing is planned. Once both are live again, all keys
+/// are affected.
 pub fn plan(service: &ObjectName, snapshot: &MemberSnapshot) -> Plan {
     let mut plan = Plan::default();
     let followed = [MemberSnapshot::services(), MemberSnapshot::external_workloads()];
@@ -107,7 +106,7 @@ pub fn plan(service: &ObjectName, snapshot: &MemberSnapshot) -> Plan {
     }
     let ours = slicing::managed(snapshot, MANAGED_BY_EXTERNAL_WORKLOADS, service);
     match snapshot.services.get(service).filter(|service| slicing::is_served(service)) {
-        // Other than the original, which leaves slices behind that nobody maintains any more.
+        // Unlike the original, which leaves slices behind that no controller maintains.
         None => slicing::delete_all(&ours, &mut plan),
         Some(record) => sync(snapshot, record, &ours, &mut plan),
     }
@@ -142,7 +141,7 @@ fn sync(
         topology: None,
         config: &config(),
     };
-    // Until Linkerd's slices are there, ours are kept right, so that nothing is missing in between.
+    // Until Linkerd's slices exist, those of this agent stay up to date, so that no endpoint is missing in between.
     let creates =
         !linkerd::is_active(snapshot) && namespace_accepts_objects(&snapshot.namespaces, namespace);
     slicing::write(snapshot, service, reconcile(&input), creates, NAME, plan);

@@ -1,8 +1,8 @@
-//! Who this member is.
+//! The names that identify this member.
 
 use fleet_api::names;
 
-/// Names that follow from which member this is.
+/// Names that follow from the name of the member cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
     /// Name of the cluster in the fleet.

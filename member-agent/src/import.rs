@@ -1,4 +1,4 @@
-//! The controller that decides what enters the cluster, and where it binds.
+//! The controller that imports Services of the fleet and binds their EndpointSlices to derived Services.
 
 mod choose;
 mod content;
@@ -109,7 +109,7 @@ impl Controller for ImportController {
     }
 }
 
-/// All writes that the import of one Service still misses.
+/// The writes that bring the import of one Service up to date.
 pub fn plan(
     settings: &Settings,
     service: &ObjectName,
@@ -133,7 +133,7 @@ pub fn plan(
     mcs::withdraw_others(&state, holder, &import, &mut plan);
     slices::sync(&state, holder, prepared.as_ref(), orphaned, &mut plan);
     if state.refusal == Some(Refusal::Terminating) {
-        // Events are created in the namespace of what they are about.
+        // The namespace, in which the Events would be created, is being deleted.
         plan.events.clear();
     }
     plan

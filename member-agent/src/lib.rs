@@ -9,9 +9,9 @@
 //!          imported EndpointSlice ◀───────────────────── EndpointSliceImport
 //! ```
 //!
-//! Both clusters are watched into one [`snapshot`]; [`export`], [`import`] and [`membership`] are
-//! the controllers that decide, and where flags say so [`external_workloads`] and [`endpointslices`], in
-//! the own cluster alone; [`app`] is the wiring and the only place that spawns.
+//! Both clusters are watched into one [`snapshot`]. The controllers [`export`], [`import`] and [`membership`]
+//! plan the writes; flags add [`external_workloads`] and [`endpointslices`], which work in the own cluster
+//! alone. [`app`] wires them and is the only module that spawns tasks.
 
 pub mod app;
 pub mod args;

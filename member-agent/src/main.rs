@@ -9,7 +9,7 @@ use member_agent::args::Args;
 #[tokio::main]
 async fn main() -> ExitCode {
     app::run(Args::parse()).await.unwrap_or_else(|error| {
-        // Every error says all of it in one line.
+        // Every error is one line.
         eprintln!("member-agent: {error}");
         ExitCode::FAILURE
     })

@@ -1,7 +1,7 @@
 //! The controller that reports to the hub: joined, alive, left.
 //!
-//! KubeFleet tells a member what is wanted of it in an `InternalMemberCluster` and reads there what
-//! the agents of the member report. Where there is none, the agent works and reports nothing.
+//! KubeFleet requests in an `InternalMemberCluster` that a member joins or leaves, and reads there what the agents
+//! of the member report. Without that object the agent exports and imports, and reports nothing.
 
 mod heartbeat;
 mod remains;
@@ -25,7 +25,7 @@ use crate::metrics::MembershipMetrics;
 use crate::phase::{JOINED, LEFT, Phase, is_current, member_cluster};
 use crate::snapshot::MemberSnapshot;
 
-/// The shortest period of heartbeats, which are told to the second.
+/// The shortest period of heartbeats, which have a resolution of one second.
 const AGAIN: Duration = Duration::from_secs(1);
 
 /// Reports to the hub.
@@ -42,7 +42,7 @@ impl MembershipController {
     }
 }
 
-/// The only unit of the controller's work.
+/// The only key of the controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Member;
 
@@ -75,7 +75,7 @@ impl Controller for MembershipController {
         keys: &mut Affected<Member>,
     ) {
         each_touched(&old.memberships, &new.memberships, |_| keys.add(Member));
-        // Whatever goes may have been the last.
+        // The object that is gone may have been the last one.
         if !Phase::of(&self.settings.identity, new).is_member() {
             keys.add(Member);
         }
@@ -89,7 +89,7 @@ impl Controller for MembershipController {
     }
 }
 
-/// All writes that the report still misses.
+/// The writes that bring the report up to date.
 pub fn plan(settings: &Settings, snapshot: &MemberSnapshot, now: Timestamp) -> Plan {
     let mut plan = Plan::default();
     let Some(cluster) = member_cluster(&settings.identity, snapshot) else { return plan };
@@ -101,19 +101,19 @@ pub fn plan(settings: &Settings, snapshot: &MemberSnapshot, now: Timestamp) -> P
     plan
 }
 
-/// A report that is right is repeated as a heartbeat, when it is time.
+/// Repeats a correct report as a heartbeat when one is due.
 fn join(cluster: &Object<InternalMemberCluster>, now: Timestamp, plan: &mut Plan) {
     let rest = heartbeat::rest(cluster, now);
     if is_current(cluster, JOINED) && !rest.is_zero() {
         plan.wake_after = Some(rest);
     } else {
         plan.push(report::write(cluster, JOINED, now));
-        // Within the same second it changes nothing, so that no event comes back.
+        // A write within the same second changes nothing, so no event arrives.
         plan.wake_after = Some(AGAIN);
     }
 }
 
-/// The other controllers withdraw and delete; this one watches until nothing is left, and says so.
+/// Reports that the member has left once the other controllers have withdrawn and deleted everything.
 fn leave(
     settings: &Settings,
     cluster: &Object<InternalMemberCluster>,

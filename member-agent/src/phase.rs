@@ -17,7 +17,7 @@ use crate::snapshot::MemberSnapshot;
 pub enum Phase {
     /// In the fleet, or in a fleet whose hub has no InternalMemberCluster for it.
     Member,
-    /// Told to leave: what users exported and imported is deleted and withdrawn.
+    /// Leaving, as the hub requested: what users exported and imported is deleted and withdrawn.
     Leaving,
     /// Reported as left. What users create now stays untouched until the member joins again.
     Left,
@@ -30,8 +30,8 @@ impl Phase {
     /// The phase that a snapshot shows.
     ///
     /// It is read from the report on the hub, so a restart changes nothing. The report counts for later
-    /// generations of the object, too: a member that has left stays so until it is told to join. A state that
-    /// this version does not know changes nothing either.
+    /// generations of the object, too: a member that has left stays so until the hub requests that it joins. A
+    /// state that this version does not know changes nothing either.
     pub fn of(identity: &Identity, snapshot: &MemberSnapshot) -> Self {
         let Some(cluster) = member_cluster(identity, snapshot) else { return Self::Member };
         let left = reported::reports(cluster, LEFT);

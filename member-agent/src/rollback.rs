@@ -30,10 +30,10 @@ use crate::Settings;
 
 pub use unknown::unknown;
 
-/// How often the slices are looked at again because they change meanwhile.
+/// Attempts before the command gives up because slices keep changing.
 const ROUNDS: usize = 10;
 
-/// Writes the annotation on every exported slice that lacks it, and says so.
+/// Annotates every exported slice that lacks the annotation, and prints a line for each.
 ///
 /// # Errors
 /// One line; what was written stays, and the command can be repeated.
@@ -69,7 +69,7 @@ pub async fn run(
     bail!("EndpointSlices keep changing: stop the agents of this member, then repeat the command")
 }
 
-/// How many copies there are, and what is missing.
+/// The number of EndpointSliceExports, and the writes that are missing.
 async fn look(
     settings: &Settings,
     own: &ClientSet,
@@ -84,7 +84,7 @@ async fn look(
     Ok((copies.len(), annotate(&slices, &copies)))
 }
 
-/// What a Go agent will not find on the hub.
+/// A sentence for each object on the hub that a Go agent does not find.
 async fn strangers(settings: &Settings, hub: &ClientSet) -> anyhow::Result<Vec<String>> {
     let (all, namespace) = (ListParams::default(), settings.identity.hub_namespace.as_str());
     let exports: Api<InternalServiceExport> = Api::namespaced(hub.watch.clone(), namespace);
@@ -94,7 +94,7 @@ async fn strangers(settings: &Settings, hub: &ClientSet) -> anyhow::Result<Vec<S
     Ok(unknown(&exports.items, &requests.items))
 }
 
-/// Somebody changed the slice in between; the next look shows how.
+/// Whether the slice changed after it was read: the next attempt reads it again.
 fn is_stale(failure: &Failure) -> bool {
     failure.class.is_stale_view()
 }

@@ -1,4 +1,4 @@
-//! What the member agent was told, as its controllers see it.
+//! The settings of the member agent, as its controllers read them.
 
 mod mode;
 
@@ -8,34 +8,34 @@ pub use mode::Mode;
 
 use crate::Identity;
 
-/// How long a derived Service outlives its last exporter unless a flag says otherwise.
+/// Default time that a derived Service is kept after its last exporter is gone.
 pub(crate) const DERIVED_SERVICE_GRACE: Duration = Duration::from_mins(1);
 
-/// Most endpoints of a slice unless a flag says otherwise, as the built-in controller has it.
+/// Default maximum number of endpoints per EndpointSlice, as in kube-controller-manager.
 pub(crate) const MAX_ENDPOINTS_PER_SLICE: usize = 100;
 
-/// Settings of the controllers. Plans are functions of these and of a snapshot.
+/// Settings of the controllers. A plan depends on these, on a snapshot and on the time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// Which member this is.
     pub identity: Identity,
-    /// How long a derived Service, and with it its address, outlives its last exporter.
+    /// Time that a derived Service, and with it its address, is kept after its last exporter is gone.
     pub derived_service_grace: Duration,
-    /// Whether anything is exported and imported. Without, the agent only reports to the hub, and
-    /// leaves a fleet without looking for what others may have left.
+    /// Whether Services are exported and imported. If not, the agent only reports to the hub, and reports that
+    /// it has left without checking that nothing remains.
     pub networking: bool,
-    /// Whether Services get endpoints from ExternalWorkloads, where that kind is served.
+    /// Whether EndpointSlices are made of ExternalWorkloads, if that kind is served.
     pub external_workloads: bool,
-    /// Of which Services EndpointSlices are made.
+    /// For which Services EndpointSlices are made of pods.
     pub endpointslices: Mode,
-    /// Most endpoints of such a slice.
+    /// Maximum number of endpoints per EndpointSlice made of pods.
     pub max_endpoints_per_slice: usize,
-    /// How long a change of pods waits for others before such slices follow.
+    /// Time for which changes of pods are collected before EndpointSlices are written.
     pub endpointslice_batch_period: Duration,
 }
 
 impl Settings {
-    /// The member `cluster` with everything else as the flags' defaults have it.
+    /// The settings of the member `cluster` with the defaults of the flags.
     pub fn new(cluster: impl Into<String>) -> Self {
         Self {
             identity: Identity::new(cluster),

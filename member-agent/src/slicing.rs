@@ -1,10 +1,10 @@
-//! What controllers share that make the EndpointSlices of Services: from records to the input of
+//! Shared by the controllers that make EndpointSlices of Services: from objects of the snapshot to the input of
 //! [`fleet_endpointslice::reconcile`], and from its outcome to a plan.
 //!
 //! A slice is found by its manager and its Service, and only the controller of that manager writes it. The
-//! memory that the original needs of its own writes is the engine's here: a key waits until they have
-//! come back, updates and deletes name the version they were planned on, and a slice that an old view
-//! does not show is not made twice, because its name is taken.
+//! original has to remember its own writes. Here the engine does: a key waits until its writes are visible in a
+//! snapshot, updates and deletes have preconditions, and a slice that a stale snapshot lacks is not created
+//! twice, because its name is taken.
 
 mod network;
 mod pods;
@@ -36,18 +36,18 @@ pub(crate) fn managed<'a>(
     snapshot.managed_slices.by(&index).collect()
 }
 
-/// Whether somebody else but a user fills the Service.
+/// Whether a controller makes the endpoints of a Service; if not, its users do.
 pub(crate) fn is_served(service: &Service) -> bool {
     service.service_type != "ExternalName" && !service.selector.is_empty()
 }
 
-/// Who manages a slice.
+/// The manager of a slice, from its label.
 pub(crate) fn manager(slice: &EndpointSlice) -> Option<&str> {
     slice.meta.label(labels::MANAGED_BY)
 }
 
-/// Whether the whole slices are behind: two watches read the kind, and an own write is known to have
-/// come back when one of them shows it. Their event wakes the key again.
+/// Whether the watch of managed slices is behind that of all slices. Both read the same kind, and a write counts
+/// as visible as soon as one of them shows it. The event of the other requeues the key.
 pub(crate) fn is_behind(snapshot: &MemberSnapshot, name: &str, service: &ObjectName) -> bool {
     let mut slices = snapshot.endpoint_slices.by(&SliceIndex::Backs(service.clone()));
     slices.any(|slice| {

@@ -1,4 +1,4 @@
-//! Which Services a change touches.
+//! The Services that a change affects.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ pub(super) fn affected(
             keys.add(managed.service);
         }
     });
-    // Whoever was found to be behind is so until the other watch of slices shows the end of one, too.
+    // A Service whose managed slices were behind stays so until the other watch shows the deletion, too.
     for change in diff(&old.endpoint_slices, &new.endpoint_slices) {
         let Change::Removed(slice) = change else { continue };
         let ours = slicing::manager(slice).is_some_and(network::is_manager);
@@ -54,8 +54,8 @@ pub(super) fn by_pods(
     });
 }
 
-/// A node that comes, goes or moves touches the endpoints on it; any change of capacity touches the Services whose
-/// traffic follows it. Both are rare, so pods and Services need no further index.
+/// A node that is created, deleted or moved affects the endpoints on it; a change of capacity affects the Services
+/// with hints by capacity. Both are rare, so pods and Services need no further index.
 fn nodes(old: &View<Node>, new: &MemberSnapshot, keys: &mut Affected<ObjectName>) {
     let changes: Vec<_> = diff(old, &new.nodes).collect();
     if changes.is_empty() {

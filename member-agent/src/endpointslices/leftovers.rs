@@ -1,8 +1,8 @@
-//! Slices of networks, left by an agent that made them before it was told not to.
+//! Slices of networks that remain after the mode `off` was set.
 //!
-//! Nobody keeps them right any more. Nothing uses them either: traffic of this cluster does not find them, and they are
-//! exported only while they are made. They are found by the watch of all slices that exporting needs anyway, so that
-//! being off costs nothing; deleting them takes the rights that making them took.
+//! No controller maintains them, and nothing uses them: kube-proxy does not select them, and they are exported only while
+//! the mode is on. The watch of all slices, which exporting needs anyway, finds them, so that `off` costs nothing. The
+//! agent needs the same permissions to delete them as it needed to create them.
 
 use fleet_accumulator::{Object, SourceSet};
 use fleet_api::{ObjectName, labels};
@@ -16,7 +16,7 @@ use super::NAME;
 use crate::slicing;
 use crate::snapshot::MemberSnapshot;
 
-/// Takes the slices of networks away where none are to be.
+/// Deletes the slices of networks.
 #[derive(Debug)]
 pub struct LeftoverController;
 
@@ -56,7 +56,7 @@ impl Controller for LeftoverController {
     }
 }
 
-/// Both labels are ours, and nobody else has a use for them.
+/// Whether this agent made the slice: no other controller sets both labels.
 fn is_left(slice: &Object<EndpointSlice>) -> bool {
     slicing::manager(slice) == Some(labels::MANAGED_BY_NETWORK)
         && slice.meta.label(labels::NETWORK_SERVICE).is_some()

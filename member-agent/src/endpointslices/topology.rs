@@ -1,6 +1,6 @@
-//! How the nodes' capacity is spread, and what the slices say of how traffic follows it.
+//! The distribution of CPU capacity over zones, and the hints that the slices have.
 //!
-//! The original keeps counts of hints beside the slices. They are the slices' own hints, counted.
+//! The original keeps counts of hints in memory. Here they are counted from the slices.
 
 use std::collections::BTreeMap;
 
@@ -10,11 +10,11 @@ use k8s_openapi::api::discovery::v1::EndpointSlice;
 
 use crate::snapshot::MemberSnapshot;
 
-/// Ask for hints by capacity; the older one wins.
+/// Annotations that request hints by capacity; the older one takes precedence.
 const ANNOTATIONS: [&str; 2] =
     ["service.kubernetes.io/topology-mode", "service.kubernetes.io/topology-aware-hints"];
 
-/// Whether the Service may ask for hints by capacity.
+/// Whether the Service may request hints by capacity.
 pub(super) fn is_asked_for(service: &Service) -> bool {
     ANNOTATIONS.iter().any(|key| service.meta.annotation(key).is_some())
 }
@@ -24,7 +24,7 @@ pub(super) fn zones(snapshot: &MemberSnapshot) -> Zones {
     Zones::of_capacities(snapshot.nodes.iter().filter_map(|node| node.object.capacity()))
 }
 
-/// How many endpoints each zone is hinted so far.
+/// The number of endpoints that are hinted for each zone.
 pub(super) fn hints(slices: &[&EndpointSlice]) -> ServiceHints {
     let mut hints = ServiceHints::default();
     for address_type in AddressType::ALL {

@@ -1,7 +1,7 @@
-//! When the change happened that a write answers, by which others measure how long it took to take effect.
+//! The time of the change that causes a write: consumers measure from it how long the change took to take effect.
 //!
-//! The original remembers what each Service looked like. What is written down in the slices is enough: a pod that is not
-//! in them, or is there in another state, has changed since they were written, also if another process wrote them.
+//! The original remembers the last state of each Service. Here the slices are enough: a pod that they lack, or have in
+//! another state, has changed since they were written, even if another process wrote them.
 
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ use crate::slicing::SelectedPod;
 
 const TRIGGER_TIME: &str = "endpoints.kubernetes.io/last-change-trigger-time";
 
-/// Notes the time on everything that is written.
+/// Annotates every slice that is written with the time.
 pub(super) fn date(
     outcome: &mut Outcome<'_>,
     service: &Object<Service>,
@@ -36,7 +36,7 @@ pub(super) fn date(
     }
 }
 
-/// The making of the Service, or the earliest turn of a pod that no slice shows yet.
+/// The creation of the Service, or the earliest change of a pod that no slice has yet.
 fn trigger_time(
     service: &Object<Service>,
     pods: &[SelectedPod<'_>],

@@ -1,7 +1,6 @@
-//! What becomes of a ServiceExport: the one place that says whether a Service is exported.
+//! Whether a Service is exported. No other module decides that.
 //!
-//! Service and slices follow the same answer, [`ServiceState::exported`]; the condition `Valid` is its
-//! reason.
+//! Service and slices follow the same decision, [`ServiceState::exported`]; the condition `Valid` reports it.
 
 use fleet_accumulator::Object;
 use fleet_api::annotations;
@@ -14,15 +13,15 @@ const USUAL_WEIGHT: u32 = 1;
 /// Largest weight.
 const MAX_WEIGHT: u32 = 1000;
 
-/// What a live ServiceExport comes to.
+/// The decision on a ServiceExport that is not being deleted.
 #[derive(Debug)]
 pub enum ExportDecision<'a> {
     /// The Service is exported.
     Export(&'a Object<Service>),
-    /// The weight cannot be read: what is exported stays so, nothing else starts. A typing error
-    /// must not interrupt traffic.
+    /// The weight annotation is invalid: what is exported stays so, nothing new is exported. A typing error must not
+    /// interrupt traffic.
     Hold(&'a Object<Service>, String),
-    /// Weight 0: its user takes the Service out of the fleet.
+    /// The weight is 0: the user withdraws the Service from the fleet.
     Pause,
     /// The Service is absent or being deleted.
     NotFound,
@@ -30,12 +29,12 @@ pub enum ExportDecision<'a> {
     Ineligible,
     /// The member is leaving the fleet, or has left.
     NoMember,
-    /// The namespace is the agents' own. Exporting from it would send imported slices back.
+    /// The namespace is the agents' own. Exporting from it would export imported slices again.
     SystemNamespace,
 }
 
 impl<'a> ServiceState<'a> {
-    /// What `export`, which is not being deleted, comes to.
+    /// The decision on `export`, which is not being deleted.
     pub(super) fn decision(&self, export: &Object<ServiceExport>) -> ExportDecision<'a> {
         if !self.phase.is_member() {
             return ExportDecision::NoMember;
@@ -56,7 +55,7 @@ impl<'a> ServiceState<'a> {
         }
     }
 
-    /// The Service, if it and its slices are to be on the hub.
+    /// The Service, if it and its slices are exported.
     pub(super) fn exported(&self) -> Option<&'a Object<Service>> {
         let export = self.export.filter(|export| !export.meta.is_terminating())?;
         match self.decision(export) {
@@ -71,7 +70,7 @@ impl<'a> ServiceState<'a> {
     }
 }
 
-/// Reads the weight annotation; the error says what is wrong with which text.
+/// The weight in the annotation. The error contains the text and what is wrong with it.
 fn weight(text: Option<&str>) -> Result<u32, String> {
     let Some(text) = text else { return Ok(USUAL_WEIGHT) };
     let number: i64 = text.parse().map_err(|error| format!("{error}: {text:?}"))?;

@@ -1,4 +1,4 @@
-//! The Service on its way to the hub: its InternalServiceExport.
+//! The InternalServiceExport of a Service on the hub.
 
 use std::slice;
 
@@ -18,18 +18,18 @@ use serde_json::json;
 use super::stamp;
 use super::state::ServiceState;
 
-/// What the hub thinks of the exported Service.
+/// The hub's decision on an exported Service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum HubDecision {
-    /// Its slices travel.
+    /// The slices are exported.
     Accepted,
-    /// Its ports conflict: none of its slices travel.
+    /// The ports conflict: no slice is exported.
     Refused,
-    /// No answer yet: what travels goes on, nothing new joins.
+    /// No decision yet: slices that are exported stay so, no new one is.
     Undecided,
 }
 
-/// Brings the hub's copy of the Service in line, and tells what the hub thinks of it.
+/// Brings the InternalServiceExport up to date. Returns the hub's decision on it.
 pub(super) fn sync(
     state: &ServiceState<'_>,
     guarded: Option<StepId>,
@@ -37,7 +37,7 @@ pub(super) fn sync(
 ) -> HubDecision {
     let Some(service) = state.exported() else { return HubDecision::Undecided };
     let Some(current) = state.current(service) else {
-        // What is there belongs to an earlier Service of the name, and blocks its successor.
+        // The existing ones belong to an earlier Service of this name and block the next.
         withdraw(state, plan);
         if state.internal_exports.is_empty() {
             plan.steps.extend(create(state, service).map(|step| step.after(guarded)));
@@ -65,18 +65,18 @@ pub(super) fn conflict<'a>(
     Some((current, find(&current.object.conditions, conditions::CONFLICT)?))
 }
 
-/// Deletes every export of this Service that is not going already.
+/// Deletes every InternalServiceExport of this Service that is not being deleted yet.
 pub(super) fn withdraw(state: &ServiceState<'_>, plan: &mut Plan) -> Vec<StepId> {
     let live = state.internal_exports.iter().filter(|export| !export.meta.is_terminating());
     live.map(|export| plan.push(HUB.delete(export))).collect()
 }
 
-/// Whether other objects have every name that this Service's export could have.
+/// Whether other objects have all candidate names of the InternalServiceExport.
 pub(super) fn is_crowded_out(state: &ServiceState<'_>) -> bool {
     state.internal_exports.is_empty() && free_name(state).is_none()
 }
 
-/// Asks the hub whether really nothing lies where this Service would be exported to.
+/// Checks with the hub's API server that no InternalServiceExport of this Service exists.
 pub(super) fn confirm_absent(state: &ServiceState<'_>, plan: &mut Plan) -> Option<StepId> {
     let name = free_name(state)?;
     Some(plan.push(HUB.confirm_absent::<InternalServiceExport>(name)))
@@ -91,9 +91,9 @@ fn create(state: &ServiceState<'_>, service: &Object<Service>) -> Option<Step> {
     Some(HUB.create::<InternalServiceExport>(free_name(state)?, body))
 }
 
-/// The object is shared with the hub, so only our part of it is patched.
+/// Patches the fields that this agent owns: the hub agent writes the others.
 ///
-/// Other changes of the Service (its status, a label) export nothing else and are not sent.
+/// Changes of the Service that export nothing else (its status, a label) cause no write.
 fn update(
     state: &ServiceState<'_>,
     current: &Object<InternalServiceExport>,
@@ -104,25 +104,25 @@ fn update(
     if same_ports && seen.refers(&state.identity.cluster, service) {
         return None;
     }
-    // The same ports, repaired, are exported since they were first.
+    // The same ports, restored after a change by others, keep their time.
     let since = stamp::since(seen.exported_since.as_ref(), same_ports, state.now);
     let spec = spec(state, service, since);
     let operations = vec![
         add(&["spec", "ports"], to_json(&spec.ports)),
         add(&["spec", "serviceReference"], to_json(&spec.service_reference)),
     ];
-    let sample = (!same_ports && told(state)).then(|| sample(state, since));
+    let sample = (!same_ports && is_decided(state)).then(|| sample(state, since));
     Some(HUB.patch(current, operations).sample(sample))
 }
 
-/// A Go hub takes the same ports in another order for other ports, so the order is exported too.
+/// Compares ports in order: to a Go hub the same ports in another order are different ones.
 fn same_in_order(exported: &[ServicePort], wanted: &[ServicePort]) -> bool {
     let same = |(a, b)| ports::same(slice::from_ref(a), slice::from_ref(b));
     exported.len() == wanted.len() && exported.iter().zip(wanted).all(same)
 }
 
-/// Whether the user has read a decision of the hub.
-fn told(state: &ServiceState<'_>) -> bool {
+/// Whether the ServiceExport shows a decision of the hub.
+fn is_decided(state: &ServiceState<'_>) -> bool {
     let conflict = state.export.and_then(|export| find(&export.conditions, conditions::CONFLICT));
     conflict.is_some_and(|conflict| conflict.status != conditions::UNKNOWN)
 }
@@ -146,7 +146,7 @@ fn spec(
     }
 }
 
-/// The first name on the hub that nothing has.
+/// The first candidate name that no object on the hub has.
 fn free_name(state: &ServiceState<'_>) -> Option<ObjectName> {
     names::internal_export_candidates(state.name)
         .map(|name| state.on_hub(&name))

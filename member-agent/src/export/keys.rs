@@ -1,4 +1,4 @@
-//! Which key owns an object, computed from that object alone.
+//! The keys that a change affects, each computed from the changed object alone.
 
 use std::fmt;
 
@@ -8,12 +8,12 @@ use fleet_plan::Affected;
 
 use crate::snapshot::MemberSnapshot;
 
-/// A unit of the export controller's work.
+/// A key of the export controller.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Key {
     /// A Service of this cluster.
     Service(ObjectName),
-    /// An object in our namespace on the hub whose reference cannot be read.
+    /// An object in this member's namespace on the hub whose reference names no Service.
     InvalidReference(ResourceKind, ObjectName),
 }
 

@@ -1,4 +1,4 @@
-//! The slices of an exported Service on their way to the hub: its EndpointSliceExports.
+//! The EndpointSliceExports of an exported Service on the hub.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ use super::stamp;
 use super::state::ServiceState;
 use crate::slicing;
 
-/// Brings the hub's copies in line with the slices.
+/// Brings the EndpointSliceExports up to date with the slices.
 pub(super) fn sync(state: &ServiceState<'_>, decision: HubDecision, plan: &mut Plan) {
     if decision == HubDecision::Refused {
         withdraw(state, plan);
@@ -28,7 +28,7 @@ pub(super) fn sync(state: &ServiceState<'_>, decision: HubDecision, plan: &mut P
     let mut wanted: BTreeMap<String, &Object<EndpointSlice>> =
         exportable(state).map(|slice| (slice.uid.to_string(), slice)).collect();
     for copy in in_order(state) {
-        // The first copy of a slice serves it; later ones are surplus.
+        // The first copy of a slice is kept; others are surplus.
         match wanted.remove(&copy.spec.endpoint_slice_reference.uid) {
             Some(_) if copy.meta.is_terminating() => {} // It blocks its successor.
             Some(slice) => update(state, copy, slice, plan),
@@ -41,8 +41,8 @@ pub(super) fn sync(state: &ServiceState<'_>, decision: HubDecision, plan: &mut P
     }
 }
 
-/// Copies in the order of preference for their slices. A live one comes before one that is going,
-/// which only blocks its successor; the one that a Go agent noted on the slice before others.
+/// Copies in the order of preference for their slices. A live one comes before one that is being deleted, which
+/// only blocks its successor; one whose name a Go agent has put on the slice comes before others.
 fn in_order<'a>(state: &ServiceState<'a>) -> Vec<&'a Object<EndpointSliceExport>> {
     let noted = |copy: &Object<EndpointSliceExport>| {
         let uid = &copy.spec.endpoint_slice_reference.uid;
@@ -56,7 +56,7 @@ fn in_order<'a>(state: &ServiceState<'a>) -> Vec<&'a Object<EndpointSliceExport>
     copies
 }
 
-/// Deletes every copy that is not going already.
+/// Deletes every copy that is not being deleted yet.
 pub(super) fn withdraw(state: &ServiceState<'_>, plan: &mut Plan) -> Vec<StepId> {
     let deletes: Vec<_> = state.slice_exports.iter().filter_map(|copy| delete(copy)).collect();
     deletes.into_iter().map(|step| plan.push(step)).collect()
@@ -105,8 +105,8 @@ fn free_name(state: &ServiceState<'_>, slice: &Object<EndpointSlice>) -> Option<
     .find(|name| state.snapshot.slice_exports.get(name).is_none())
 }
 
-/// A change that exports nothing else (another generation, a label) is not worth a write: it would
-/// cost one more per importer.
+/// Updates a copy if its content differs. Another generation or label alone causes no write, which would cost one
+/// more per importer.
 fn update(
     state: &ServiceState<'_>,
     copy: &Object<EndpointSliceExport>,
@@ -130,7 +130,7 @@ fn update(
     reference::write(plan, step, slice.meta.generation, Some(there));
 }
 
-/// A generation is exported since it was first seen.
+/// The time since which the generation of the slice is exported.
 fn since(
     state: &ServiceState<'_>,
     copy: &Object<EndpointSliceExport>,
@@ -141,7 +141,7 @@ fn since(
     stamp::since(seen.exported_since.as_ref(), same, state.now)
 }
 
-/// What is exported of a slice whose copy, if there is one, carries draining endpoints already.
+/// The content that is exported of a slice. `carried` are the draining endpoints of its copy, if it has one.
 fn spec(
     state: &ServiceState<'_>,
     slice: &Object<EndpointSlice>,

@@ -1,14 +1,14 @@
-//! When something was first seen for export: the time that latency is measured from.
+//! The time since which something is exported, from which latency is measured.
 
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
-/// How far in our future a time may lie that an earlier process noted: its clock may have been
-/// another one. What lies further ahead is no time at all.
+/// How far a recorded time may be in the future: an earlier process may have had another clock. A later time is
+/// ignored.
 const SKEW: SignedDuration = SignedDuration::from_mins(1);
 
-/// Since when it is exported, given the time `noted` on the hub. What is still the `same` keeps its
-/// time; what replaces it is never older, also where the clock was set back a little.
+/// The time since which something is exported, given the time `noted` on the hub. If it is still the `same`, it keeps
+/// its time; otherwise the new time is never older, even if the clock was set back a little.
 pub(super) fn since(noted: Option<&Time>, same: bool, now: Timestamp) -> Timestamp {
     let known = noted.map(|noted| noted.0).filter(|noted| noted.duration_since(now) <= SKEW);
     match known {

@@ -1,4 +1,4 @@
-//! One Service of this cluster, and what of it is on the hub.
+//! One Service of this cluster and its objects on the hub.
 
 use fleet_accumulator::Object;
 use fleet_api::ObjectName;
@@ -22,18 +22,18 @@ pub(super) struct ServiceState<'a> {
     pub(super) now: Timestamp,
     /// What slices can carry on the hub.
     pub(super) schema: Option<HubSchema>,
-    /// How far this member is with leaving.
+    /// Whether this member is joined, leaving or has left.
     pub(super) phase: Phase,
     /// The user's ServiceExport.
     pub(super) export: Option<&'a Object<ServiceExport>>,
     pub(super) service: Option<&'a Object<Service>>,
-    /// Whether the Service's endpoints are those on a secondary network.
+    /// Whether the Service's endpoints are addresses on a secondary network.
     pub(super) on_network: bool,
     /// Slices that back the Service.
     pub(super) slices: Vec<&'a Object<EndpointSlice>>,
-    /// What the hub has of the Service.
+    /// InternalServiceExports of the Service on the hub.
     pub(super) internal_exports: Vec<&'a Object<InternalServiceExport>>,
-    /// What the hub has of the slices.
+    /// EndpointSliceExports of the Service on the hub.
     pub(super) slice_exports: Vec<&'a Object<EndpointSliceExport>>,
 }
 
@@ -71,7 +71,7 @@ impl<'a> ServiceState<'a> {
         exports.find(|export| !export.meta.is_terminating() && export.reference.uid == service.uid)
     }
 
-    /// Where an object of this name lies in our namespace on the hub.
+    /// The object name in this member's namespace on the hub.
     pub(super) fn on_hub(&self, name: &str) -> ObjectName {
         ObjectName::new(self.identity.hub_namespace.as_str(), name)
     }

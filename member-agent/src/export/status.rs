@@ -1,4 +1,4 @@
-//! What the user reads on the ServiceExport.
+//! The status of the ServiceExport.
 
 use fleet_accumulator::Object;
 use fleet_api::conditions::{self, reasons};
@@ -17,32 +17,29 @@ use crate::slicing;
 
 type Export = Object<ServiceExport>;
 
-/// The hub's verdict, and where it stands.
+/// The condition `Conflict` that the hub has set, and its object.
 type HubCondition<'a> = (&'a Object<InternalServiceExport>, &'a Condition);
 
-/// A condition, and the Event that goes with a change of it.
-struct Told {
+/// A condition, and the Event about a change of it.
+struct Report {
     condition: Wanted,
     event: (EventType, &'static str),
 }
 
-/// Plans the status; true if it is written at once.
+/// Plans the status. Returns whether it is written at once.
 pub(super) fn write(
     state: &ServiceState<'_>,
     export: &Export,
-    verdict: Option<HubCondition<'_>>,
+    hub: Option<HubCondition<'_>>,
     plan: &mut Plan,
 ) -> bool {
-    let told = [valid(state, export).into(), conflict(state, export, verdict)];
-    let news: Vec<_> = told
-        .into_iter()
-        .chain([on_network(state, export)])
-        .flatten()
-        .filter(|told| !is_told(state.name, export, &told.condition))
-        .collect();
-    let events: Vec<_> = news.iter().map(|told| event(export, told)).collect();
-    let waits = state.exported().is_some() && verdict.is_none_or(|(_, on)| is_open(on));
-    let wanted = news.into_iter().map(|told| told.condition);
+    let reports =
+        [Some(valid(state, export)), conflict(state, export, hub), on_network(state, export)];
+    let is_new = |report: &Report| !is_reported(state.name, export, &report.condition);
+    let changed: Vec<_> = reports.into_iter().flatten().filter(is_new).collect();
+    let events: Vec<_> = changed.iter().map(|report| event(export, report)).collect();
+    let waits = state.exported().is_some() && hub.is_none_or(|(_, on)| is_undecided(on));
+    let wanted = changed.into_iter().map(|report| report.condition);
     let stay = |condition: &&Condition| {
         state.on_network || condition.type_ != conditions::ENDPOINTS_ON_NETWORK
     };
@@ -58,12 +55,12 @@ pub(super) fn write(
         plan.debounced.push(Debounced { delay, purpose, step, events });
         return false;
     }
-    plan.push(step.sample(sample(state, export, verdict)));
+    plan.push(step.sample(sample(state, export, hub)));
     plan.events.extend(events);
     true
 }
 
-fn valid(state: &ServiceState<'_>, export: &Export) -> Told {
+fn valid(state: &ServiceState<'_>, export: &Export) -> Report {
     use conditions::{FALSE, TRUE};
     let service = state.name;
     let (status, reason, message, event) = match state.decision(export) {
@@ -114,44 +111,44 @@ fn valid(state: &ServiceState<'_>, export: &Export) -> Told {
             (EventType::Warning, events::SERVICE_NOT_ELIGIBLE),
         ),
     };
-    Told { condition: wanted(export, conditions::VALID, status, reason, message), event }
+    Report { condition: wanted(export, conditions::VALID, status, reason, message), event }
 }
 
-/// The hub's verdict as it stands there; "unknown" while there is none.
+/// The condition `Conflict`: the hub's, or `Unknown` while there is none.
 fn conflict(
     state: &ServiceState<'_>,
     export: &Export,
-    verdict: Option<HubCondition<'_>>,
-) -> Option<Told> {
+    hub: Option<HubCondition<'_>>,
+) -> Option<Report> {
     let wanted = |status: &str, reason: &str, message| {
         wanted(export, conditions::CONFLICT, status, reason, message)
     };
     let pending = (EventType::Normal, events::PENDING_EXPORT_CONFLICT_RESOLUTION);
-    if let Some((_, verdict)) = verdict {
-        let event = match verdict.status.as_str() {
+    if let Some((_, hub)) = hub {
+        let event = match hub.status.as_str() {
             conditions::TRUE => (EventType::Warning, events::SERVICE_EXPORT_CONFLICT_FOUND),
             conditions::FALSE => (EventType::Normal, events::NO_SERVICE_EXPORT_CONFLICT_FOUND),
             _ => pending,
         };
-        let condition = wanted(&verdict.status, &verdict.reason, verdict.message.clone());
-        return Some(Told { condition, event });
+        let condition = wanted(&hub.status, &hub.reason, hub.message.clone());
+        return Some(Report { condition, event });
     }
     let exported = state.exported().is_some();
     if !exported && find(&export.conditions, conditions::CONFLICT).is_none() {
         return None;
     }
-    // A verdict on an earlier export says nothing about the next one.
+    // The decision on an earlier export does not apply to the next one.
     let message = if exported && internal::is_crowded_out(state) {
         format!("every candidate name of service {} on the hub is taken", state.name)
     } else {
         format!("service {} is pending export conflict resolution", state.name)
     };
     let reason = reasons::PENDING_CONFLICT_RESOLUTION;
-    Some(Told { condition: wanted(conditions::UNKNOWN, reason, message), event: pending })
+    Some(Report { condition: wanted(conditions::UNKNOWN, reason, message), event: pending })
 }
 
-/// Which endpoints are refused because they are not where the Service wants them.
-fn on_network(state: &ServiceState<'_>, export: &Export) -> Option<Told> {
+/// The condition `EndpointsOnNetwork`: whether all pods are on the network that the Service requests.
+fn on_network(state: &ServiceState<'_>, export: &Export) -> Option<Report> {
     use conditions::{FALSE, TRUE};
     let service = state.service.filter(|_| state.on_network)?;
     let (status, reason, message, event) = match slicing::off_network(state.snapshot, service) {
@@ -169,7 +166,7 @@ fn on_network(state: &ServiceState<'_>, export: &Export) -> Option<Told> {
         ),
     };
     let type_ = conditions::ENDPOINTS_ON_NETWORK;
-    Some(Told { condition: wanted(export, type_, status, reason, message), event })
+    Some(Report { condition: wanted(export, type_, status, reason, message), event })
 }
 
 fn wanted(
@@ -183,49 +180,48 @@ fn wanted(
     Wanted { type_, status, reason, message, generation: export.meta.generation }
 }
 
-/// Whether the user reads this already, in these or in other words: a Go agent's.
-fn is_told(service: &ObjectName, export: &Export, wanted: &Wanted) -> bool {
+/// Whether the status has this condition already, in these words or in those of a Go agent.
+fn is_reported(service: &ObjectName, export: &Export, wanted: &Wanted) -> bool {
     find(&export.conditions, wanted.type_).is_some_and(|seen| {
         (&seen.status, &seen.reason) == (&wanted.status, &wanted.reason)
             && seen.observed_generation == Some(wanted.generation)
-            && says_the_same(service, &seen.message, wanted)
+            && means_the_same(service, &seen.message, wanted)
     })
 }
 
-/// Messages are sentences for people and matter where they say more than the reason does.
-fn says_the_same(service: &ObjectName, seen: &str, wanted: &Wanted) -> bool {
+/// Whether two messages mean the same. They matter only where they contain more than the reason does.
+fn means_the_same(service: &ObjectName, seen: &str, wanted: &Wanted) -> bool {
     // The name of the Service might contain the word.
-    let speaks_of_weight = |text: &str| text.replace(&service.to_string(), "").contains("weight");
+    let mentions_weight = |text: &str| text.replace(&service.to_string(), "").contains("weight");
     match wanted.reason.as_str() {
-        reasons::SERVICE_IS_VALID => speaks_of_weight(seen) == speaks_of_weight(&wanted.message),
+        reasons::SERVICE_IS_VALID => mentions_weight(seen) == mentions_weight(&wanted.message),
         reasons::SERVICE_NOT_FOUND | reasons::SERVICE_INELIGIBLE => true,
         _ => seen == wanted.message,
     }
 }
 
-/// A verdict that the user reads for the first time ends the export of the Service. What it says
-/// later, because of other exporters, is about the same export; an export that changes is measured
-/// where it is [sent](internal::sync).
+/// Measures an export whose first decision is written. Later decisions, caused by other exporters, are about the same
+/// export; a changed export is measured where it is [sent](internal::sync).
 fn sample(
     state: &ServiceState<'_>,
     export: &Export,
-    verdict: Option<HubCondition<'_>>,
+    hub: Option<HubCondition<'_>>,
 ) -> Option<Sample> {
-    let (internal, verdict) = verdict?;
+    let (internal, hub) = hub?;
     let seen = find(&export.conditions, conditions::CONFLICT);
-    if is_open(verdict) || seen.is_some_and(|seen| !is_open(seen)) {
+    if is_undecided(hub) || seen.is_some_and(|seen| !is_undecided(seen)) {
         return None;
     }
     let since = internal.reference.exported_since.as_ref()?.0;
     Some(internal::sample(state, since))
 }
 
-/// Whether the question of conflict is not answered.
-fn is_open(conflict: &Condition) -> bool {
+/// Whether the hub has not decided yet.
+fn is_undecided(conflict: &Condition) -> bool {
     conflict.status == conditions::UNKNOWN
 }
 
-fn event(export: &Export, told: &Told) -> Event {
-    let (event_type, reason) = told.event;
-    LOCAL.event(export, event_type, reason, &*told.condition.message)
+fn event(export: &Export, report: &Report) -> Event {
+    let (event_type, reason) = report.event;
+    LOCAL.event(export, event_type, reason, &*report.condition.message)
 }

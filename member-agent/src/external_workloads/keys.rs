@@ -1,4 +1,4 @@
-//! Which Services a change touches.
+//! The Services that a change affects.
 
 use fleet_accumulator::{Change, Object, Snapshot as _, SourceId, diff};
 use fleet_api::ObjectName;
@@ -12,7 +12,7 @@ use super::linkerd;
 use crate::slicing;
 use crate::snapshot::MemberSnapshot;
 
-/// Services of this namespace are looked at only because of workloads or slices.
+/// Changes of Services in this namespace affect no key; those of workloads and slices do.
 const KUBE_SYSTEM: &str = "kube-system";
 
 /// Adds the Services that own what changed, before and after the change.

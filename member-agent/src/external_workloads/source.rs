@@ -14,7 +14,7 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 const TCP: &str = "TCP";
 
-/// The machines that a Service selects. Those without any usable address contribute nothing.
+/// The machines that a Service selects and that have a usable address.
 pub(super) struct Machines<'a>(Vec<Machine<'a>>);
 
 struct Machine<'a> {
@@ -31,7 +31,7 @@ impl<'a> Machines<'a> {
 }
 
 impl Source for Machines<'_> {
-    /// The Service's families; both if it names none.
+    /// The Service's IP families; both if it names none.
     fn address_types(&self, service: &Service) -> Vec<AddressType> {
         let types = AddressType::of_families(service);
         if types.is_empty() { AddressType::ALL.to_vec() } else { types }
@@ -50,7 +50,7 @@ impl Source for Machines<'_> {
 }
 
 impl Machine<'_> {
-    /// The text of an address stays as it is.
+    /// The endpoint of an address family. Addresses keep their text.
     fn endpoint(&self, service: &Service, address_type: AddressType) -> Option<Desired<'_>> {
         let ips = self.workload.ips.iter().map(String::as_str);
         let mut addresses: Vec<Cow<'_, str>> =
@@ -79,7 +79,7 @@ fn is_headless(service: &Service) -> bool {
     service.spec.as_ref().and_then(|spec| spec.cluster_ip.as_deref()) == Some("None")
 }
 
-/// Addresses that are left out, because the API server would refuse the whole slice for one of them.
+/// Addresses that are skipped: the API server would reject a whole slice because of one of them.
 pub(super) fn unusable(record: &ExternalWorkload) -> Vec<&str> {
     record.ips.iter().map(String::as_str).filter(|ip| !is_usable(ip)).collect()
 }
@@ -103,13 +103,13 @@ fn family(text: &str) -> Option<AddressType> {
     }
 }
 
-/// On which numbers a machine serves the Service's ports.
+/// The port numbers on which a machine serves the ports of the Service.
 fn numbers(service: &Service, ports: &[WorkloadPort]) -> Numbers {
     let wanted = service.spec.as_ref().and_then(|spec| spec.ports.as_deref()).unwrap_or_default();
     wanted.iter().map(|port| number(port, ports)).collect::<Rc<[_]>>()
 }
 
-/// A number counts only if the machine lists it, other than with pods.
+/// A number counts only if the machine lists it, unlike with pods.
 fn number(wanted: &ServicePort, ports: &[WorkloadPort]) -> Option<i32> {
     let protocol = wanted.protocol.as_deref().unwrap_or(TCP);
     let mut same = ports.iter().filter(|port| protocol_of(port) == protocol);

@@ -1,12 +1,12 @@
-//! Choices: which MultiClusterService holds the import, and what its derived Service is called.
+//! Which MultiClusterService holds the import, and the name of its derived Service.
 
 use fleet_api::{ObjectName, labels, names};
 
 use super::state::{Mcs, ServiceState};
 
 /// The MultiClusterService that holds the import: the one the ServiceImport belongs to or was
-/// taken from, else the oldest. `None` while the ServiceImport still belongs to one that let go of it, or to somebody
-/// else altogether.
+/// taken from, else the oldest. `None` while the ServiceImport still belongs to one that no longer imports it, or to
+/// another controller.
 pub(super) fn holder<'a>(state: &ServiceState<'a>) -> Option<&'a Mcs> {
     if state.import.is_none() {
         let asked = |mcs: &&Mcs| {
@@ -26,7 +26,7 @@ pub(super) fn holder<'a>(state: &ServiceState<'a>) -> Option<&'a Mcs> {
 /// free, else the first free candidate (docs/design/rules.md#names).
 ///
 /// The label is followed to no Service but one that is proven to be the MultiClusterService's own;
-/// whatever else it names is nobody's business of ours.
+/// other Services that it names are left untouched.
 pub(super) fn derived_name(state: &ServiceState<'_>, mcs: &Mcs) -> Option<ObjectName> {
     let ours = state.derived_of(mcs);
     let label = mcs.meta.label(labels::DERIVED_SERVICE);

@@ -1,4 +1,4 @@
-//! What an imported slice looks like.
+//! The content of an imported slice.
 
 use fleet_accumulator::Object;
 use fleet_api::{ObjectName, annotations, labels};
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::latency;
 use super::sanitize::Sanitized;
 
-/// Whether a slice that carries `content` of a copy is as [`body`] would have it.
+/// Whether a slice equals what [`body`] makes of `content`.
 pub(super) fn is_current(
     service: &ObjectName,
     copy: &Object<EndpointSliceImport>,
@@ -27,7 +27,7 @@ pub(super) fn is_current(
         && latency::is_marked(copy, current)
 }
 
-/// Whether the slice has the endpoints and ports, whatever its labels and annotations say.
+/// Whether the slice has the endpoints and ports of `content`, regardless of labels and annotations.
 pub(super) fn carries(content: &Sanitized<'_>, current: &EndpointSlice) -> bool {
     current.plain
         && current.address_type == *content.address_type
@@ -36,7 +36,7 @@ pub(super) fn carries(content: &Sanitized<'_>, current: &EndpointSlice) -> bool 
         && ports::same_in_slices(&current.ports, &content.ports)
 }
 
-/// A slice that a Go agent made says nothing of its origin, and is not rewritten for that.
+/// A slice that a Go agent made has no annotations of its origin, and is not rewritten because of that.
 fn has_right_origin(copy: &Object<EndpointSliceImport>, current: &EndpointSlice) -> bool {
     let cluster = current.meta.annotation(annotations::ORIGIN_CLUSTER);
     let uid = current.meta.annotation(annotations::SLICE_EXPORT_UID);
@@ -45,7 +45,7 @@ fn has_right_origin(copy: &Object<EndpointSliceImport>, current: &EndpointSlice)
         || (cluster == Some(copy.origin()) && (recorded.is_none() || uid == recorded))
 }
 
-/// The generation of the exported slice that is here already.
+/// The generation of the exported slice that `current` was imported from.
 pub(super) fn generation(
     copy: &Object<EndpointSliceImport>,
     current: &EndpointSlice,
@@ -55,14 +55,13 @@ pub(super) fn generation(
     latency::observed(&current.meta).filter(|_| same)
 }
 
-/// Whether an endpoint of the slice goes: traffic to it may fail until it is gone.
+/// Whether `content` lacks an endpoint of the slice: traffic to it may fail until it is removed.
 pub(super) fn loses(content: &Sanitized<'_>, current: &EndpointSlice) -> bool {
     lacks(&content.ready, &current.ready.to_vec())
         || lacks(&content.draining, &current.draining.to_vec())
 }
 
-/// The whole slice: labels, addresses, where they come from, and the mark of the generation it
-/// carries.
+/// The whole slice: labels, annotations of its origin and generation, endpoints and ports.
 pub(super) fn body(
     service: &ObjectName,
     copy: &Object<EndpointSliceImport>,

@@ -17,11 +17,11 @@ use super::state::{Mcs, ServiceState};
 use super::{grace, status, system_namespace};
 
 const LOAD_BALANCER: &str = "LoadBalancer";
-/// A grace period without end must not overflow a timer.
+/// Longest time until the next plan, so that a very long grace period does not overflow a timer.
 const LONGEST_SLEEP: Duration = Duration::from_hours(24);
 
-/// Brings the derived Service of the holder in line with what the hub granted, and reports it. Where
-/// the hub has forgotten so much that slices are `kept`, the Service stays with them.
+/// Brings the derived Service of the holder in line with what the hub granted, and reports it. While slices are
+/// `kept` because the hub has lost its data, the Service is kept, too.
 pub(super) fn sync(
     state: &ServiceState<'_>,
     holder: &Mcs,
@@ -30,10 +30,10 @@ pub(super) fn sync(
     kept: bool,
     plan: &mut Plan,
 ) {
-    // Its status is told on the version that this plan's write, if any, makes.
-    let told = prepared.write.is_none();
+    // If this plan writes the holder, its status follows in the next plan, on the new resource version.
+    let reports = prepared.write.is_none();
     let Some(name) = &prepared.derived else {
-        if told {
+        if reports {
             status::no_name(state, holder, plan);
         }
         return;
@@ -47,12 +47,12 @@ pub(super) fn sync(
     }
     let Some(granted) = &import.granted else {
         let current = current.filter(|_| !kept);
-        return lost(state, holder, current, told, plan);
+        return lost(state, holder, current, reports, plan);
     };
     let written = match current {
         None => {
             if let Some(error) = system_namespace::error(state.identity, state.snapshot) {
-                if told {
+                if reports {
                     status::system_namespace_unavailable(state, holder, error, plan);
                 }
                 return;
@@ -62,7 +62,7 @@ pub(super) fn sync(
         }
         // It blocks its successor.
         Some(current) if current.meta.is_terminating() => {
-            if told {
+            if reports {
                 status::blocked(state, holder, current, plan);
             }
             return;
@@ -70,17 +70,17 @@ pub(super) fn sync(
         Some(current) => update(state, holder, current, granted)
             .map(|step| plan.push(step.after(prepared.write))),
     };
-    if told {
+    if reports {
         status::resolved(state, holder, current, written, plan);
     }
 }
 
-/// Without a grant the derived Service goes, at once or when its grace period is over.
+/// Without a grant the derived Service is deleted, at once or when its grace period is over.
 fn lost(
     state: &ServiceState<'_>,
     holder: &Mcs,
     current: Option<&Object<Service>>,
-    told: bool,
+    reports: bool,
     plan: &mut Plan,
 ) {
     let live = current.filter(|current| !current.meta.is_terminating());
@@ -88,7 +88,7 @@ fn lost(
     if let Some((live, end)) = end {
         let left = Duration::try_from(end.duration_since(state.now)).unwrap_or_default();
         plan.wake_within(left.min(LONGEST_SLEEP));
-        if told {
+        if reports {
             status::leaving(state, holder, live, end, plan);
         }
         return;
@@ -98,7 +98,7 @@ fn lost(
         plan.events
             .push(status::unimported(holder, format!("deleting derived service {}", live.name)));
     }
-    if told {
+    if reports {
         status::unresolved(state, holder, plan);
     }
 }
@@ -121,7 +121,7 @@ fn create(
     LOCAL.create::<Service>(name.clone(), body)
 }
 
-/// The cluster and its load balancer write to the same object, so only our part is patched.
+/// Patches the fields that this agent owns: controllers of the cluster and users write others.
 fn update(
     state: &ServiceState<'_>,
     holder: &Mcs,

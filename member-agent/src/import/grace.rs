@@ -1,4 +1,4 @@
-//! How long a derived Service outlives the last exporter, so that its address survives a redeploy.
+//! How long a derived Service is kept without an exporter, so that its address survives a redeployment.
 
 use fleet_accumulator::Object;
 use fleet_api::{conditions, labels};
@@ -8,11 +8,10 @@ use jiff::Timestamp;
 
 use super::state::{Mcs, ServiceState};
 
-/// Until when the derived Service of a MultiClusterService that has lost its import stays. `None` if it goes now.
+/// Until when the derived Service of a MultiClusterService without a grant is kept; `None` if it is deleted now.
 ///
-/// Counted from the transition of the MultiClusterService's `Valid` condition, so that a restart does not start
-/// it anew. Only the Service of this import stays: one of an earlier import of a re-pointed MultiClusterService
-/// has an address that stood for something else.
+/// It counts from the transition of the condition `Valid`, so that a restart does not restart it. Only the Service of
+/// this import is kept: if the MultiClusterService named another Service before, the address meant that one.
 pub(super) fn end(
     state: &ServiceState<'_>,
     mcs: &Mcs,
@@ -20,13 +19,13 @@ pub(super) fn end(
 ) -> Option<Timestamp> {
     let of_this_import = match derived.imports() {
         Some(service) => service == *state.service,
-        // Made by a Go agent, which notes the import on the MultiClusterService.
+        // Made by a Go agent, which sets a label on the MultiClusterService instead.
         None => mcs.meta.label(labels::SERVICE_IMPORT) == Some(&state.service.name),
     };
     let lost = find(&mcs.conditions, conditions::VALID)
         .filter(|valid| valid.status != conditions::TRUE)
         .map_or(state.now, |valid| valid.last_transition_time.0);
-    // Conditions have whole seconds: what the MultiClusterService will say is what is counted from.
+    // Conditions have whole seconds: the time that will be in the condition counts.
     let lost = Timestamp::from_second(lost.as_second()).unwrap_or(lost);
     let end = lost.checked_add(state.settings.derived_service_grace).unwrap_or(Timestamp::MAX);
     (of_this_import && end > state.now).then_some(end)

@@ -1,6 +1,6 @@
-//! How far each MultiClusterService of a Service is, for whoever asks.
+//! The state of each MultiClusterService of a Service, for `fleetctl`.
 //!
-//! The same choices that the plan is made of, told instead of acted upon.
+//! It follows from the same choices as the plan.
 
 use fleet_accumulator::Object;
 use fleet_api::{ObjectName, annotations};
@@ -14,7 +14,7 @@ use super::{choose, status};
 use crate::Settings;
 use crate::snapshot::MemberSnapshot;
 
-/// Where the import of one MultiClusterService stands, or the first thing that stops it.
+/// The state of the import of one MultiClusterService: the first thing that blocks it, or its derived Service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ImportState {
     /// It is being deleted.
@@ -23,7 +23,7 @@ pub enum ImportState {
     Refused(Refusal),
     /// Another MultiClusterService has imported the Service already.
     HeldBy(ObjectName),
-    /// A ServiceImport of that name is somebody else's; says whose.
+    /// A ServiceImport of that name has another owner; a sentence about it.
     Foreign(String),
     /// What was imported for another MultiClusterService is being withdrawn.
     Withdrawing,
@@ -31,21 +31,21 @@ pub enum ImportState {
     NoName,
     /// The hub has not been asked yet.
     NotAsked,
-    /// Another cluster holds the import alone.
+    /// Another cluster holds the import exclusively.
     HeldByCluster(String),
     /// The hub was asked and has not granted it.
     NotGranted,
-    /// Granted, and nothing can be created where its derived Service belongs.
+    /// Granted, and nothing can be created in the system namespace.
     SystemNamespace(SystemNamespaceError),
     /// Granted, and its derived Service, of this name, is missing.
     NoDerived(ObjectName),
-    /// Granted, and its derived Service is being deleted: it blocks the next one.
+    /// Granted, and its derived Service of this name is being deleted: it blocks the next one.
     Blocked(ObjectName),
     /// Granted, and bound to this derived Service.
     Bound(ObjectName),
 }
 
-/// Every MultiClusterService that names `service`, oldest first, and how far it is.
+/// Every MultiClusterService that names `service`, oldest first, with its state.
 pub fn import_states(
     settings: &Settings,
     service: &ObjectName,
@@ -54,8 +54,8 @@ pub fn import_states(
 ) -> Vec<(ObjectName, ImportState)> {
     let state = ServiceState::of(settings, service, snapshot, now);
     let holder = choose::holder(&state);
-    let told = |mcs: &&Mcs| (mcs.name.clone(), import_state(&state, mcs, holder));
-    state.multi_cluster_services.iter().map(told).collect()
+    let with_state = |mcs: &&Mcs| (mcs.name.clone(), import_state(&state, mcs, holder));
+    state.multi_cluster_services.iter().map(with_state).collect()
 }
 
 fn import_state(state: &ServiceState<'_>, mcs: &Mcs, holder: Option<&Mcs>) -> ImportState {

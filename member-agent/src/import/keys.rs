@@ -1,4 +1,4 @@
-//! Which key owns an object, computed from that object alone.
+//! The keys that a change affects, each computed from the changed object alone.
 
 use std::fmt;
 
@@ -11,14 +11,14 @@ use fleet_plan::Affected;
 use crate::Identity;
 use crate::snapshot::MemberSnapshot;
 
-/// A unit of the import controller's work.
+/// A key of the import controller.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Key {
     /// A Service of the fleet.
     Service(ObjectName),
     /// A MultiClusterService that names no Service.
     Mcs(ObjectName),
-    /// An object in our namespace on the hub whose reference cannot be read.
+    /// An object in this member's namespace on the hub whose reference names no Service.
     InvalidReference(ResourceKind, ObjectName),
 }
 
@@ -53,7 +53,7 @@ pub(super) fn affected(
 ) {
     each_touched(&old.multi_cluster_services, &new.multi_cluster_services, |mcs| {
         keys.add(of_mcs(mcs));
-        // A MultiClusterService that was re-pointed takes its derived Service along: whoever held it looks again.
+        // One whose spec names another Service now keeps its derived Service: the former import is affected, too.
         new.service_imports.by(&mcs.uid).for_each(|import| {
             keys.add(Key::Service(import.name.clone()));
         });
@@ -68,7 +68,7 @@ pub(super) fn affected(
     });
     each_touched(&old.service_imports, &new.service_imports, |import| {
         keys.add(Key::Service(import.name.clone()));
-        // A MultiClusterService goes only when none of its imports is left.
+        // The finalizer of a MultiClusterService is removed only when none of its imports remains.
         if let Some(owner) = import.meta.controller_owner() {
             let owner = ObjectName::new(import.name.namespace.clone(), owner.name.as_str());
             new.multi_cluster_services
@@ -99,8 +99,8 @@ pub(super) fn affected(
     });
 }
 
-/// A derived Service says itself what it belongs to; one that a Go agent made says it through the
-/// MultiClusterService it points back to.
+/// The keys of a derived Service, from its annotation and from the MultiClusterService in its labels: a Go agent sets
+/// the labels only.
 fn of_derived<'a>(
     identity: &Identity,
     service: &'a Object<Service>,
@@ -113,15 +113,15 @@ fn of_derived<'a>(
     named.into_iter().chain(mcs.map(of_mcs))
 }
 
-/// Whether somebody else's Service is gone from where derived Services have theirs.
+/// Whether a Service in the system namespace that was no derived one is gone, so that its name is free.
 fn is_freed(identity: &Identity, service: &Object<Service>, snapshot: &MemberSnapshot) -> bool {
     *service.name.namespace == *identity.system_namespace
         && service.derived_for().is_none()
         && snapshot.services.get(&service.name).is_none()
 }
 
-/// Adds MultiClusterServices whose derived Service could have `name`. Looks at all of them, which is only for
-/// what happens rarely.
+/// Adds the MultiClusterServices whose derived Service could have `name`. It reads all of them, which is fine for a
+/// rare change.
 fn each_named(name: &str, snapshot: &MemberSnapshot, keys: &mut Affected<Key>) {
     let could = |mcs: &&Object<MultiClusterService>| {
         names::derived_service_candidates(&mcs.name).any(|candidate| candidate == name)
@@ -129,8 +129,8 @@ fn each_named(name: &str, snapshot: &MemberSnapshot, keys: &mut Affected<Key>) {
     snapshot.multi_cluster_services.iter().filter(could).for_each(|mcs| keys.add(of_mcs(mcs)));
 }
 
-/// An imported slice says itself what it belongs to; one that a Go agent made has the name of the
-/// EndpointSliceImport it was made from.
+/// The Service that a slice was imported for, from its annotation; for a slice of a Go agent, from the
+/// EndpointSliceImport of the same name.
 fn of_imported(
     identity: &Identity,
     slice: &Object<EndpointSlice>,

@@ -1,8 +1,8 @@
 //! Samples of how long endpoint changes take from one cluster to this one
 //! (docs/design/contract.md#latency-samples).
 //!
-//! The mark of what was counted last is an annotation on the imported slice, in the write that
-//! carries the endpoints; a copy on the hub that a Go agent counted says so itself.
+//! The generation that was counted last is an annotation on the imported slice, in the same write as the endpoints. A
+//! Go agent sets that annotation on the copy on the hub.
 
 use fleet_accumulator::{Meta, Object};
 use fleet_api::annotations::LAST_OBSERVED_GENERATION;
@@ -29,7 +29,7 @@ pub(super) fn sample(
     })
 }
 
-/// Whether the mark is one that this copy can have left.
+/// Whether the slice has the annotation, with a generation that this copy can have had.
 pub(super) fn is_marked(copy: &Object<EndpointSliceImport>, current: &EndpointSlice) -> bool {
     let generation = copy.spec.endpoint_slice_reference.generation;
     observed(&current.meta).is_some_and(|counted| counted <= generation)

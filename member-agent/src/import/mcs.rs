@@ -1,4 +1,4 @@
-//! The MultiClusterServices themselves: finalizer, labels, and letting go.
+//! The MultiClusterServices themselves: their finalizer and labels, and how they are released.
 
 use fleet_api::{ObjectName, events, finalizers, labels};
 use fleet_model::objects::{HasMeta, Service, ServiceImport};
@@ -15,7 +15,7 @@ use crate::Identity;
 use crate::phase::Phase;
 use crate::snapshot::MemberSnapshot;
 
-/// Finalizer and labels, in one write, before any effect.
+/// Adds finalizer and labels in one write, before any effect.
 pub(super) fn prepare(state: &ServiceState<'_>, holder: &Mcs, plan: &mut Plan) -> Prepared {
     let derived = choose::derived_name(state, holder);
     let derived_label = derived.as_ref().map(|name| &*name.name);
@@ -38,7 +38,7 @@ fn label_rewritten(holder: &Mcs, seen: &str) -> Event {
     LOCAL.warning(holder, events::DERIVED_SERVICE_LABEL_REWRITTEN, note)
 }
 
-/// All MultiClusterServices that name the Service but do not hold it have nothing of it.
+/// Withdraws everything from the MultiClusterServices that name the Service but do not hold its import.
 pub(super) fn withdraw_others(
     state: &ServiceState<'_>,
     holder: Option<&Mcs>,
@@ -86,7 +86,7 @@ pub(super) fn plan(
     plan
 }
 
-/// The member leaves: as the original does, it takes its users' MultiClusterServices along.
+/// Deletes a MultiClusterService because the member leaves, as the original does.
 fn delete(mcs: &Mcs, plan: &mut Plan) {
     if !mcs.meta.is_terminating() {
         plan.push(LOCAL.delete(mcs));
@@ -101,7 +101,7 @@ fn delete_derived(
     live.map(|service| plan.push(LOCAL.delete(service).urgent())).collect()
 }
 
-/// The finalizer goes once derived Services are deleted and no ServiceImport is controlled by it.
+/// Removes the finalizer once derived Services are deleted and it controls no ServiceImport.
 fn release(
     identity: &Identity,
     mcs: &Mcs,
@@ -128,7 +128,7 @@ fn release(
     if imports.is_empty() {
         let import = mcs.meta.label(labels::SERVICE_IMPORT);
         let import = import.map(|name| ObjectName::new(mcs.name.namespace.clone(), name));
-        // Another MultiClusterService may hold an import of that name by now.
+        // Another MultiClusterService may hold a ServiceImport of that name by now.
         let absent = import.filter(|name| snapshot.service_imports.get(name).is_none());
         undone.extend(absent.map(|name| plan.push(LOCAL.confirm_absent::<ServiceImport>(name))));
     }

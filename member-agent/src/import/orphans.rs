@@ -1,9 +1,9 @@
-//! Imported slices that the hub knows nothing of any more.
+//! Imported slices whose EndpointSliceImports on the hub are gone.
 //!
-//! A copy on the hub carries our finalizer until its imported slice is gone, so one that vanishes
-//! before is an accident. A few are cleaned up; many at once mean that the hub has lost its memory,
-//! and then traffic goes on: the slices are kept until their copies return, until nobody imports the
-//! Service any more, or until an operator deletes them.
+//! A copy on the hub has this agent's finalizer until its imported slice is deleted, so one that disappears
+//! before is an accident. If few are gone, their slices are deleted. Many at once mean that the hub has lost its
+//! data: then the slices are kept, so that traffic continues, until their copies return, the Service is no longer
+//! imported, or a user deletes the slices.
 
 use std::fmt;
 use std::time::Duration;
@@ -21,11 +21,11 @@ use super::state::{Mcs, ServiceState};
 use crate::Identity;
 use crate::snapshot::MemberSnapshot;
 
-/// How often to look whether there are few again: slices of other Services do not wake this one.
+/// How often a Service with kept slices is planned again: slices of other Services do not affect its key.
 const AGAIN: Duration = Duration::from_mins(1);
 
-/// How many imported slices are kept although their copies are gone; 0 where those are few. Looks at
-/// all imported slices, so it is asked only when a Service has such a slice.
+/// The number of imported slices that are kept although their copies are gone; 0 if only few are gone. It reads all
+/// imported slices, so it is called only for a Service with such a slice.
 fn kept(identity: &Identity, snapshot: &MemberSnapshot) -> usize {
     let (mut all, mut lost) = (0, 0);
     let slices = snapshot.endpoint_slices.in_namespace(&identity.system_namespace);
@@ -37,7 +37,7 @@ fn kept(identity: &Identity, snapshot: &MemberSnapshot) -> usize {
     if MassDeletionLimits::default().exceeded_by(lost, all) { lost } else { 0 }
 }
 
-/// Whether the slices of a Service whose copies are gone stay; the user is told.
+/// Whether slices whose copies are gone are kept. If so, adds an Event for the user.
 pub(super) fn keep(state: &ServiceState<'_>, holder: &Mcs, count: usize, plan: &mut Plan) -> bool {
     let kept = if count == 0 { 0 } else { kept(state.identity, state.snapshot) };
     if kept == 0 {

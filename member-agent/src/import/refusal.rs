@@ -1,4 +1,4 @@
-//! Reasons to import nothing into a namespace.
+//! Reasons for which nothing is imported into a namespace.
 
 use std::fmt;
 
@@ -8,21 +8,21 @@ use crate::Identity;
 use crate::phase::Phase;
 use crate::snapshot::MemberSnapshot;
 
-/// Why no MultiClusterService of a namespace is served. What was imported before is withdrawn.
+/// Why nothing is imported into a namespace. What was imported before is withdrawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// The member is told to leave the fleet: MultiClusterServices are deleted.
+    /// The member is leaving the fleet: MultiClusterServices are deleted.
     Leaving,
     /// The member has left the fleet: MultiClusterServices wait until it joins again.
     Left,
-    /// It holds derived Services and imported slices: an import of those could feed itself.
+    /// The namespace holds derived Services and imported slices: their import could import itself.
     SystemNamespace,
-    /// It is being deleted: nothing can be created in it, and what is there goes.
+    /// The namespace is being deleted: nothing can be created in it.
     Terminating,
 }
 
 impl Refusal {
-    /// Reason of the Event; none where there is nobody to tell or the namespace takes no Events.
+    /// Reason of the Event; `None` if the MultiClusterService is being deleted or its namespace accepts no Events.
     pub(super) fn event(self) -> Option<&'static str> {
         match self {
             Self::Left => Some(events::MEMBER_LEFT),
@@ -45,7 +45,7 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// Why nothing is imported into `namespace`, if so.
+/// Why nothing is imported into `namespace`; `None` if Services can be.
 pub(super) fn of(
     identity: &Identity,
     namespace: &str,

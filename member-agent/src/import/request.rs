@@ -1,4 +1,4 @@
-//! The ServiceImport of the holder, and the request for it on the hub.
+//! The ServiceImport of the holder and its request on the hub, an InternalServiceImport.
 
 use fleet_accumulator::{Object, Uid};
 use fleet_api::v1alpha1::InternalServiceImportSpec;
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::stages::{Import, Prepared};
 use super::state::{Mcs, ServiceState};
 
-/// Brings ServiceImport and request in line with the MultiClusterService of the holder, if there is one.
+/// Brings ServiceImport and request in line with the holder, if there is one.
 pub(super) fn sync(
     state: &ServiceState<'_>,
     holder: Option<&Mcs>,
@@ -67,7 +67,7 @@ fn request(
     Import { granted, ..Import::default() }
 }
 
-/// Makes the holder the controller again of an import that somebody took from it.
+/// Makes the holder the controller again of a ServiceImport that has lost its controller.
 fn restore_owner(import: &Object<ServiceImport>, holder: &Mcs) -> Option<Value> {
     let meta = &import.object.meta;
     if meta.controller_owner().is_some() {
@@ -78,8 +78,8 @@ fn restore_owner(import: &Object<ServiceImport>, holder: &Mcs) -> Option<Value> 
     Some(add(&["metadata", "ownerReferences"], to_json(&owners)))
 }
 
-/// Asks the hub for the Service in the name of the object that `reference` names, once it is
-/// `guarded` by its finalizer. Returns the answer, if there is a request that can have one.
+/// Requests the Service from the hub for the object that `reference` names, after the step `guarded` has added its
+/// finalizer. Returns the status of the request, if it exists.
 fn ask<'a>(
     state: &ServiceState<'a>,
     reference: ExportedObjectReference,
@@ -104,8 +104,8 @@ fn ask<'a>(
     Some(&current.object.status)
 }
 
-/// The import belongs to a MultiClusterService that let go of it, or is being deleted, or is none
-/// of ours: then it stays, and nothing is asked of the hub for it.
+/// Withdraws the request of a ServiceImport whose MultiClusterService no longer holds it, or that is being deleted, and
+/// deletes or releases the ServiceImport. One with another owner stays.
 fn withdraw(state: &ServiceState<'_>, import: &Object<ServiceImport>, plan: &mut Plan) -> Import {
     let mut undone = withdraw_requests(state, plan);
     if !import.meta.is_terminating() {
@@ -123,10 +123,10 @@ fn withdraw(state: &ServiceState<'_>, import: &Object<ServiceImport>, plan: &mut
     Import { gone, ..Import::default() }
 }
 
-/// Takes the request back that no ServiceImport stands for.
+/// Withdraws the request where there is no ServiceImport.
 fn unask(state: &ServiceState<'_>, plan: &mut Plan) -> Vec<StepId> {
     let mut undone = withdraw_requests(state, plan);
-    // Only for those who wait for it.
+    // The check is needed only if a finalizer waits for it.
     if state
         .multi_cluster_services
         .iter()
@@ -137,7 +137,7 @@ fn unask(state: &ServiceState<'_>, plan: &mut Plan) -> Vec<StepId> {
     undone
 }
 
-/// The view says that the hub is not asked for the Service; the hub has to agree.
+/// Checks with the hub's API server that there is no request, if the snapshot has none.
 fn confirm_unasked(state: &ServiceState<'_>, plan: &mut Plan) -> Option<StepId> {
     if !state.requests.is_empty() {
         return None;
@@ -175,8 +175,8 @@ fn for_import(state: &ServiceState<'_>, import: &Object<ServiceImport>) -> Expor
     reference::export_of(&state.identity.cluster, import, import.meta.generation, since)
 }
 
-/// In the hub's own cluster the ServiceImport of that name is the hub's. The MultiClusterService
-/// stands in its place: the hub reads the name and this member the uid.
+/// The reference where this cluster is also the hub, whose ServiceImport has that name. It has the uid of the
+/// MultiClusterService: the hub agent reads the name, this agent the uid.
 fn for_mcs(state: &ServiceState<'_>, mcs: &Mcs) -> ExportedObjectReference {
     let since = mcs.meta.created.unwrap_or(state.now);
     let service = state.service;

@@ -1,7 +1,7 @@
-//! What is taken over of a slice that the hub distributed.
+//! The valid entries of a slice that the hub distributed.
 //!
-//! Whoever exported it is another cluster, and the hub may pass on anything. What the API server
-//! would refuse must not hold up the rest of a slice, and addresses that lead back into this
+//! The slice comes from another cluster and may contain anything. Entries that the API server would reject must not
+//! block the rest of a slice, and addresses that lead back into this
 //! cluster's nodes or to everybody must not become endpoints (C6, S25): they are left
 //! out, the user is told, the rest is imported.
 
@@ -14,12 +14,12 @@ use fleet_api::{AddressType, Endpoint, EndpointPort, ExportedSliceSpec, names};
 /// Limits of the EndpointSlice API.
 const ENDPOINTS: usize = 1000;
 const ADDRESSES: usize = 100;
-/// Our own; the API takes more.
+/// A limit of the fleet; the API accepts more.
 const PORTS: usize = 100;
 
 const PROTOCOLS: [&str; 3] = ["TCP", "UDP", "SCTP"];
 
-/// A slice as it is imported.
+/// The content of a slice as it is imported.
 #[derive(Debug, PartialEq)]
 pub(super) struct Sanitized<'a> {
     pub(super) address_type: &'a AddressType,
@@ -29,8 +29,8 @@ pub(super) struct Sanitized<'a> {
 }
 
 impl<'a> Sanitized<'a> {
-    /// A slice as it came, unchecked: to compare with one that was imported.
-    pub(super) fn as_it_came(spec: &'a ExportedSliceSpec) -> Self {
+    /// The unchecked content of a slice, to compare with an imported one.
+    pub(super) fn unchecked(spec: &'a ExportedSliceSpec) -> Self {
         Self {
             address_type: &spec.address_type,
             ready: Cow::Borrowed(&spec.endpoints),
@@ -39,8 +39,8 @@ impl<'a> Sanitized<'a> {
         }
     }
 
-    /// What of a slice is not imported, in words.
-    pub(super) fn refused(&self, spec: &ExportedSliceSpec) -> Option<String> {
+    /// How many entries of `spec` are not imported; `None` if all are.
+    pub(super) fn skipped(&self, spec: &ExportedSliceSpec) -> Option<String> {
         let endpoints = spec.endpoints.len() + spec.draining_endpoints.len();
         let endpoints = endpoints - self.ready.len() - self.draining.len();
         let ports = spec.ports.len() - self.ports.len();
@@ -48,7 +48,7 @@ impl<'a> Sanitized<'a> {
     }
 }
 
-/// Everything of a slice that a cluster should take; `None` if it carries no addresses at all.
+/// The valid entries of a slice; `None` if its address type is not imported.
 pub(super) fn sanitize(spec: &ExportedSliceSpec) -> Option<Sanitized<'_>> {
     let is_allowed = match &spec.address_type {
         AddressType::IPv4 => is_ipv4,
@@ -68,7 +68,7 @@ pub(super) fn sanitize(spec: &ExportedSliceSpec) -> Option<Sanitized<'_>> {
     Some(Sanitized { address_type: &spec.address_type, ready, draining, ports })
 }
 
-/// The usable ones, at most that many; nothing is copied if those are all.
+/// The first `limit` usable items. Borrows if those are all.
 fn first<T: Clone>(list: &[T], limit: usize, is_usable: impl FnMut(&T) -> bool) -> Cow<'_, [T]> {
     let usable: Vec<_> = list.iter().map(is_usable).collect();
     if list.len() <= limit && usable.iter().all(|usable| *usable) {
@@ -78,7 +78,7 @@ fn first<T: Clone>(list: &[T], limit: usize, is_usable: impl FnMut(&T) -> bool) 
     usable.take(limit).cloned().collect()
 }
 
-/// The rules of the API server, and numbers that exist: it takes any.
+/// The rules of the API server, and a valid port number: the server accepts any.
 fn is_port(port: &EndpointPort) -> bool {
     port.name.as_deref().is_none_or(|name| name.is_empty() || names::is_dns1123_label(name))
         && port.protocol.as_deref().is_none_or(|protocol| PROTOCOLS.contains(&protocol))
@@ -86,7 +86,7 @@ fn is_port(port: &EndpointPort) -> bool {
         && port.app_protocol.as_deref().is_none_or(names::is_qualified_name)
 }
 
-/// Rust reads canonical IPv4 text only.
+/// Rust parses canonical IPv4 text only.
 fn is_ipv4(text: &str) -> bool {
     let Ok(address) = text.parse::<Ipv4Addr>() else { return false };
     let [first, second, ..] = address.octets();
@@ -130,11 +130,11 @@ mod tests {
     fn ordinary_addresses_are_taken() {
         let v4 = ["10.0.0.1", "100.64.0.1", "169.253.0.1", "172.16.0.1", "223.255.255.254"];
         let spec = slice("IPv4", &v4);
-        assert_eq!(sanitize(&spec), Some(Sanitized::as_it_came(&spec)));
+        assert_eq!(sanitize(&spec), Some(Sanitized::unchecked(&spec)));
         let v6 = ["2001:db8::1", "fd00::5", "64:ff9b::a00:1"];
         let spec = slice("IPv6", &v6);
         let sanitized = sanitize(&spec).unwrap();
-        assert_eq!((left(&sanitized), sanitized.refused(&spec)), (v6.to_vec(), None));
+        assert_eq!((left(&sanitized), sanitized.skipped(&spec)), (v6.to_vec(), None));
     }
 
     /// The addresses of the malicious corpus of fault F45.
@@ -193,7 +193,7 @@ mod tests {
                 let spec = slice(address_type, &[bad, good]);
                 let sanitized = sanitize(&spec).unwrap();
                 assert_eq!(left(&sanitized), [good], "{bad:?}");
-                let refused = sanitized.refused(&spec);
+                let refused = sanitized.skipped(&spec);
                 assert_eq!(refused.as_deref(), Some("endpoints: 1, ports: 0"));
             }
         }
@@ -216,7 +216,7 @@ mod tests {
         spec.draining_endpoints = slice("IPv4", &many[990..]).endpoints;
         let sanitized = sanitize(&spec).unwrap();
         assert_eq!((sanitized.ready.len(), sanitized.draining.len()), (990, 10));
-        assert_eq!(sanitized.refused(&spec).as_deref(), Some("endpoints: 200, ports: 0"));
+        assert_eq!(sanitized.skipped(&spec).as_deref(), Some("endpoints: 200, ports: 0"));
     }
 
     #[test]
@@ -245,7 +245,7 @@ mod tests {
         spec.ports.push(any.clone());
         let sanitized = sanitize(&spec).unwrap();
         assert_eq!(*sanitized.ports, [good.clone(), any]);
-        assert_eq!(sanitized.refused(&spec).as_deref(), Some("endpoints: 0, ports: 8"));
+        assert_eq!(sanitized.skipped(&spec).as_deref(), Some("endpoints: 0, ports: 8"));
 
         spec.ports = (0..150).map(|at| named(&format!("p{at}"))).collect();
         assert_eq!(sanitize(&spec).unwrap().ports.len(), PORTS);

@@ -18,23 +18,23 @@ use super::stages::Prepared;
 use super::state::{Mcs, ServiceState};
 use super::system_namespace;
 
-/// How long a slice that goes may wait for its successors.
+/// Longest time that a slice which is withdrawn waits for its successors.
 pub(super) const HANDOVER: Duration = Duration::from_secs(5);
 
-/// A derived Service, and the MultiClusterService it was made for.
+/// A derived Service and the holder of the import.
 #[derive(Clone, Copy)]
 struct Bound<'a> {
     derived: &'a ObjectName,
     holder: &'a Mcs,
 }
 
-/// Where imported slices go.
+/// The derived Service that imported slices are bound to.
 enum Binding<'a> {
-    /// To this derived Service.
+    /// This one.
     Bound(Bound<'a>),
-    /// To a derived Service that is about to come: what is imported stays, nothing new is.
+    /// One that does not exist yet: imported slices stay, no new one is imported.
     Waiting,
-    /// Nowhere: nobody here imports the Service.
+    /// None: no MultiClusterService imports the Service.
     Unbound,
 }
 
@@ -44,7 +44,7 @@ pub(super) fn orphans<'a>(state: &ServiceState<'a>) -> Vec<&'a Object<EndpointSl
     state.imported().filter(|slice| !copies.contains(&*slice.name.name)).collect()
 }
 
-/// Brings the imported slices in line with what the hub distributed; `orphans` go.
+/// Brings the imported slices in line with those that the hub distributed, and deletes `orphans`.
 pub(super) fn sync(
     state: &ServiceState<'_>,
     holder: Option<&Mcs>,
@@ -103,29 +103,29 @@ fn import(
     let is_current = |content: &Sanitized<'_>| {
         current.is_some_and(|now| content::is_current(service, copy, content, now, to.derived))
     };
-    if is_current(&Sanitized::as_it_came(&copy.spec)) {
-        // It was sanitized when it was imported. The copy must not go before what was made of it.
+    if is_current(&Sanitized::unchecked(&copy.spec)) {
+        // It was checked when it was imported. The copy must not be deleted before its imported slice.
         plan.steps.extend(guard(copy));
         return None;
     }
     let Some(sanitized) = sanitize(&copy.spec) else {
-        plan.events.push(refused(to.holder, copy, copy.spec.address_type.as_str()));
+        plan.events.push(skipped(to.holder, copy, copy.spec.address_type.as_str()));
         plan.steps.extend(current.filter(|slice| slice.is_imported()).and_then(delete));
         return None;
     };
-    let left_out = sanitized.refused(&copy.spec);
-    plan.events.extend(left_out.map(|left_out| refused(to.holder, copy, &left_out)));
+    let what = sanitized.skipped(&copy.spec);
+    plan.events.extend(what.map(|what| skipped(to.holder, copy, &what)));
     let body = || content::body(service, copy, &sanitized, to.derived);
     let step = match current {
         None if system_namespace::error(state.identity, state.snapshot).is_some() => None,
         None => Some(LOCAL.create::<EndpointSlice>(name, body())),
-        // It blocks its successor; or somebody else's slice has the name.
+        // It blocks its successor, or the name belongs to a slice that was not imported.
         Some(current) if current.meta.is_terminating() || !current.is_imported() => None,
         Some(_) if is_current(&sanitized) => {
             plan.steps.extend(guard(copy));
             return None;
         }
-        // This cannot be changed, so a successor has to take its place.
+        // The address type is immutable, so the slice is replaced by another object.
         Some(current) if current.address_type != *sanitized.address_type => delete(current),
         Some(current) => {
             let step = LOCAL.replace(current, body());
@@ -134,7 +134,7 @@ fn import(
     };
     let step = step?;
     let guarded = guard(copy).map(|step| plan.push(step));
-    // Endpoints that are here already did not arrive now.
+    // Only a write that changes endpoints or ports is measured.
     let arrives = step.action.verb() != "delete"
         && !current.is_some_and(|current| content::carries(&sanitized, current));
     let sample = latency::sample(copy, current).filter(|_| arrives);
@@ -144,13 +144,13 @@ fn import(
     reference::write(plan, step, copy.spec.endpoint_slice_reference.generation, there)
 }
 
-/// Our finalizer, before the effect, where a copy lacks it: a Go hub sets none, and somebody may take it away.
+/// Adds this agent's finalizer, before the effect, to a copy that lacks it: a Go hub sets none, and users can remove it.
 fn guard(copy: &Object<EndpointSliceImport>) -> Option<Step> {
     HUB.add_finalizer(copy, finalizers::ENDPOINT_SLICE_IMPORT)
 }
 
-/// Tells the user what of a slice is not imported.
-fn refused(holder: &Mcs, copy: &Object<EndpointSliceImport>, what: &str) -> Event {
+/// The Event about invalid entries of a slice.
+fn skipped(holder: &Mcs, copy: &Object<EndpointSliceImport>, what: &str) -> Event {
     let (slice, cluster) = (&copy.name.name, copy.origin());
     let note = format!(
         "skipped invalid entries of EndpointSlice {slice} from cluster {cluster:?} ({what})"
@@ -158,10 +158,10 @@ fn refused(holder: &Mcs, copy: &Object<EndpointSliceImport>, what: &str) -> Even
     LOCAL.warning(holder, events::ENDPOINTS_REFUSED, note)
 }
 
-/// The imported slice goes, then our finalizer.
+/// Deletes the imported slice, then removes this agent's finalizer from the copy.
 ///
-/// Where nothing else serves, the slice goes after its `successors`, so that clients always have an
-/// endpoint; but a successor that cannot be made does not keep it for long.
+/// If no other slice serves, it is deleted after its `successors` exist, so that clients always have an endpoint; it
+/// waits for a successor that cannot be created for [`HANDOVER`] at most.
 fn unimport(
     state: &ServiceState<'_>,
     copy: &Object<EndpointSliceImport>,
@@ -176,7 +176,7 @@ fn unimport(
     let undone: Option<StepId> = match slice.filter(|slice| slice.is_imported()) {
         Some(slice) => delete(slice).map(|step| plan.push(step.after(successors.iter().copied()))),
         None if release.is_none() => None,
-        None if slice.is_some() => None, // Somebody else's slice has the name.
+        None if slice.is_some() => None, // The name belongs to a slice that was not imported.
         None => Some(plan.push(LOCAL.confirm_absent::<EndpointSlice>(name))),
     };
     if let Some(release) = release {

@@ -1,4 +1,4 @@
-//! One Service of the fleet, as this member imports it.
+//! One Service of the fleet and the objects of its import.
 
 use fleet_accumulator::{Object, Uid};
 use fleet_api::{ObjectName, annotations, finalizers, kinds, labels};
@@ -13,7 +13,7 @@ use super::refusal::{self, Refusal};
 use crate::snapshot::MemberSnapshot;
 use crate::{Identity, Settings};
 
-/// A user's MultiClusterService to import: a MultiClusterService.
+/// A MultiClusterService of the snapshot.
 pub(super) type Mcs = Object<MultiClusterService>;
 
 /// Everything the import of one Service depends on.
@@ -24,18 +24,18 @@ pub(super) struct ServiceState<'a> {
     pub(super) service: &'a ObjectName,
     pub(super) snapshot: &'a MemberSnapshot,
     pub(super) now: Timestamp,
-    /// Why nothing is imported into the namespace, whoever MultiClusterServices it.
+    /// Why nothing is imported into the namespace; `None` if Services can be.
     pub(super) refusal: Option<Refusal>,
     /// Whether this cluster is the hub, too: a ServiceImport that no MultiClusterService owns is then
     /// the hub's, and none is made beside it.
     pub(super) in_hub: bool,
     /// MultiClusterServices that name the Service, oldest first.
     pub(super) multi_cluster_services: Vec<&'a Mcs>,
-    /// The import made for one of them.
+    /// The ServiceImport made for one of them.
     pub(super) import: Option<&'a Object<ServiceImport>>,
-    /// Our requests on the hub.
+    /// This member's requests on the hub.
     pub(super) requests: Vec<&'a Object<InternalServiceImport>>,
-    /// Slices that the hub distributed.
+    /// Slices that the hub distributed to this member.
     pub(super) copies: Vec<&'a Object<EndpointSliceImport>>,
 }
 
@@ -70,7 +70,7 @@ impl<'a> ServiceState<'a> {
         }
     }
 
-    /// MultiClusterServices that are to be served, oldest first.
+    /// MultiClusterServices that may import, oldest first.
     pub(super) fn live_multi_cluster_services(&self) -> impl Iterator<Item = &'a Mcs> {
         let served = self.refusal.is_none();
         self.multi_cluster_services
@@ -85,10 +85,10 @@ impl<'a> ServiceState<'a> {
         is_mcs(owner).then(|| Uid::from(owner.uid.as_str()))
     }
 
-    /// The MultiClusterService that held the ServiceImport before somebody took the owner away.
+    /// The MultiClusterService that held the ServiceImport before its owner reference was removed.
     ///
-    /// That the ServiceImport was made here is proven by our finalizer and by our request, which
-    /// carries its uid; who held it, by the label that only holders get.
+    /// The finalizer and the request with its uid prove that this agent made the ServiceImport; the label that only
+    /// holders get names who held it.
     pub(super) fn disowned(&self) -> Option<&'a Mcs> {
         let import = self.import?;
         let asked = |request: &&Object<InternalServiceImport>| import.uid == request.reference.uid;
@@ -108,7 +108,7 @@ impl<'a> ServiceState<'a> {
         slices.into_iter().filter(move |slice| *slice.name.namespace == *system)
     }
 
-    /// Derived Services that say they belong to this Service.
+    /// Derived Services whose annotation names this Service.
     pub(super) fn derived(&self) -> Vec<&'a Object<Service>> {
         let index = ServiceIndex::Imports(self.service.clone());
         let services = self.snapshot.services.by(&index);
@@ -127,12 +127,12 @@ impl<'a> ServiceState<'a> {
         services
     }
 
-    /// Derived Services made for a MultiClusterService that is no more and did not take them along.
+    /// Derived Services of a MultiClusterService that no longer exists.
     pub(super) fn orphans(&self) -> Vec<&'a Object<Service>> {
         self.derived().into_iter().filter(|service| self.is_orphan(service)).collect()
     }
 
-    /// Services whose labels point back to a MultiClusterService and whose mark is another's. They are
+    /// Services whose labels name a MultiClusterService and whose mark has another uid. They are
     /// left alone (docs/design/rules.md#waiting-statuses).
     pub(super) fn estranged_from(&self, mcs: &Mcs) -> Vec<&'a Object<Service>> {
         let index = ServiceIndex::DerivedFor(mcs.name.clone());
@@ -144,12 +144,11 @@ impl<'a> ServiceState<'a> {
             .collect()
     }
 
-    /// Whether the mark proves that whom the Service was made for is gone.
+    /// Whether the mark proves that the MultiClusterService that the Service was made for no longer exists.
     ///
-    /// Where a MultiClusterService of the name that it points back to exists under another uid, the
-    /// Service is an earlier one's only if it is the older of the two. Otherwise it was made in the
-    /// time of the one that is there, and somebody altered the mark since: who owns it cannot be
-    /// told, so it stays for as long as that MultiClusterService does.
+    /// If a MultiClusterService of the name in the labels exists with another uid, the Service belongs to an earlier
+    /// one only if it is the older of the two. Otherwise it was created while the present one existed, and its mark
+    /// was altered since: its owner is unknown, so it is kept for as long as that MultiClusterService exists.
     fn is_orphan(&self, service: &Object<Service>) -> bool {
         let Some(mark) = mark(service) else { return false };
         let named = service.derived_for();
@@ -159,20 +158,20 @@ impl<'a> ServiceState<'a> {
         !exists && named.is_none_or(|mcs| service.meta.created < mcs.meta.created)
     }
 
-    /// Whether a name lies in the system namespace.
+    /// Whether a name is in the system namespace.
     fn is_in_system(&self, name: &ObjectName) -> bool {
         *name.namespace == *self.identity.system_namespace
     }
 
-    /// Where an object of this name lies in the system namespace.
+    /// The object name in the system namespace.
     pub(super) fn in_system(&self, name: &str) -> ObjectName {
         ObjectName::new(self.identity.system_namespace.as_str(), name)
     }
 }
 
-/// Whether this member is the hub's own cluster: its namespace on the hub is here.
+/// Whether this cluster is also the hub: then this member's namespace on the hub exists here.
 ///
-/// Nothing is lost if that is an accident. Imports work the same then, without a ServiceImport.
+/// If that namespace exists by accident, imports work the same, without a ServiceImport.
 pub(super) fn in_hub(identity: &Identity, snapshot: &MemberSnapshot) -> bool {
     let namespace = ObjectName::cluster(identity.hub_namespace.as_str());
     snapshot.namespaces.get(&namespace).is_some()
@@ -194,7 +193,7 @@ pub(super) fn derived_of<'a>(
         .collect()
 }
 
-/// The MultiClusterService that a derived Service was made for; a Go agent does not note it.
+/// The mark: the uid of the MultiClusterService that a derived Service was made for. A Go agent sets none.
 fn mark(service: &Object<Service>) -> Option<Uid> {
     service.meta.annotation(annotations::MULTI_CLUSTER_SERVICE_UID).map(Uid::from)
 }

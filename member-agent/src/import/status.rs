@@ -1,7 +1,7 @@
-//! What the user reads on the MultiClusterService.
+//! The status of the MultiClusterService.
 //!
-//! `Valid` is `True` while the import is live and `Unknown` otherwise, never `False`: the original
-//! knows no other values. The message says why.
+//! `Valid` is `True` while the import works and `Unknown` otherwise, never `False`, as with the original. The message
+//! contains the reason.
 
 use fleet_accumulator::Object;
 use fleet_api::conditions::{self, reasons};
@@ -17,7 +17,7 @@ use serde_json::json;
 use super::state::{Mcs, ServiceState};
 use super::system_namespace::SystemNamespaceError;
 
-/// The import is live; addresses of its derived Service are the user's to use.
+/// The import works: reports the load balancer of its derived Service, too.
 pub(super) fn resolved(
     state: &ServiceState<'_>,
     mcs: &Mcs,
@@ -38,12 +38,12 @@ pub(super) fn resolved(
     plan.events.push(LOCAL.normal(mcs, reason, message));
 }
 
-/// Nobody exports the Service yet, or any more, or another cluster keeps it for itself.
+/// No cluster exports the Service, or another cluster imports it exclusively.
 pub(super) fn unresolved(state: &ServiceState<'_>, mcs: &Mcs, plan: &mut Plan) {
     later(mcs, not_available(state), &LoadBalancerStatus::default(), state.now, plan);
 }
 
-/// As [`unresolved`], but the derived Service stays for a while.
+/// As [`unresolved`], but the derived Service is kept for its grace period.
 pub(super) fn leaving(
     state: &ServiceState<'_>,
     mcs: &Mcs,
@@ -56,7 +56,7 @@ pub(super) fn leaving(
     later(mcs, message, &derived.load_balancer, state.now, plan);
 }
 
-/// The derived Service is being deleted, by somebody else, and in the way of the next one.
+/// A user deletes the derived Service, which blocks the next one until it is gone.
 pub(super) fn blocked(
     state: &ServiceState<'_>,
     mcs: &Mcs,
@@ -70,7 +70,7 @@ pub(super) fn blocked(
     later(mcs, message, &derived.load_balancer, state.now, plan);
 }
 
-/// Every name that its derived Service could have is taken by somebody else.
+/// Other Services have all candidate names of the derived Service.
 pub(super) fn no_name(state: &ServiceState<'_>, mcs: &Mcs, plan: &mut Plan) {
     let message = format!(
         "no free name for its derived service in namespace {}",
@@ -80,7 +80,7 @@ pub(super) fn no_name(state: &ServiceState<'_>, mcs: &Mcs, plan: &mut Plan) {
     later(mcs, message, &LoadBalancerStatus::default(), state.now, plan);
 }
 
-/// Services that say they are its own and bear another's mark are left alone.
+/// Reports Services whose labels name the MultiClusterService and whose mark has another uid.
 pub(super) fn estranged(state: &ServiceState<'_>, mcs: &Mcs, plan: &mut Plan) {
     for service in state.estranged_from(mcs) {
         let key = annotations::MULTI_CLUSTER_SERVICE_UID;
@@ -127,13 +127,13 @@ pub(super) fn idle(state: &ServiceState<'_>, mcs: &Mcs, holder: Option<&Mcs>, pl
     later(mcs, message, &LoadBalancerStatus::default(), state.now, plan);
 }
 
-/// It asks for no Service.
+/// Its spec names no Service.
 pub(super) fn names_nothing(mcs: &Mcs, now: Timestamp, plan: &mut Plan) {
     let message = "spec.serviceImport names no service".to_owned();
     later(mcs, message, &LoadBalancerStatus::default(), now, plan);
 }
 
-/// The MultiClusterService has let go of what was imported for it.
+/// The Event about objects of the import that are deleted.
 pub(super) fn unimported(mcs: &Mcs, what: impl Into<String>) -> Event {
     LOCAL.normal(mcs, events::UNIMPORTED_SERVICE, what)
 }

@@ -1,4 +1,4 @@
-//! What is left of a member that is told to leave.
+//! What remains of a member that is leaving.
 
 use fleet_accumulator::{Object, Snapshot as _, SourceInfo};
 use fleet_api::{ObjectName, annotations, finalizers};
@@ -13,10 +13,10 @@ use crate::Identity;
 use crate::phase::Phase;
 use crate::snapshot::MemberSnapshot;
 
-/// Whether every watch shows that nothing is left: of what users exported and imported, of what
-/// this agent made for it, and in the namespace on the hub whoever made it.
+/// Whether every watch shows that nothing remains of what users exported and imported, of what this agent made
+/// for that, and of any object in the namespace on the hub.
 ///
-/// What a watch does not show because it is stale, forbidden or not served may be there.
+/// A watch that is stale, forbidden or not served proves nothing.
 pub(super) fn is_nothing(identity: &Identity, phase: Phase, snapshot: &MemberSnapshot) -> bool {
     watched(snapshot)
         && snapshot.internal_exports.is_empty()
@@ -26,13 +26,13 @@ pub(super) fn is_nothing(identity: &Identity, phase: Phase, snapshot: &MemberSna
         && !snapshot
             .service_exports
             .iter()
-            .any(|wish| remains(phase, wish, finalizers::SERVICE_EXPORT))
+            .any(|export| remains(phase, export, finalizers::SERVICE_EXPORT))
         && !snapshot
             .multi_cluster_services
             .iter()
-            .any(|wish| remains(phase, wish, finalizers::MULTI_CLUSTER_SERVICE))
+            .any(|mcs| remains(phase, mcs, finalizers::MULTI_CLUSTER_SERVICE))
         && !snapshot.service_imports.iter().any(|import| {
-            // On a hub that is its own member, the hub's have no owner.
+            // If this cluster is also the hub, the hub's ServiceImports have no owner.
             import.meta.controller_owner().is_some()
                 && import.meta.has_finalizer(finalizers::SERVICE_IMPORT)
         })
@@ -48,10 +48,10 @@ fn watched(snapshot: &MemberSnapshot) -> bool {
     sources.all(|source| snapshot.state(source.id).is_live())
 }
 
-/// While the member leaves, whatever users wished for goes. Once it has left, wishes may wait for
-/// the next join, untouched; one that is touched still has to be let go.
-fn remains<T: HasMeta>(phase: Phase, wish: &Object<T>, finalizer: &str) -> bool {
-    phase == Phase::Leaving || wish.object.meta().has_finalizer(finalizer)
+/// Whether an object of the user counts as a remainder. While the member leaves, all of them do. Once it has
+/// left, they may wait for the next join; only those with this agent's finalizer still have to be released.
+fn remains<T: HasMeta>(phase: Phase, object: &Object<T>, finalizer: &str) -> bool {
+    phase == Phase::Leaving || object.object.meta().has_finalizer(finalizer)
 }
 
 fn imported<'a>(
@@ -62,8 +62,7 @@ fn imported<'a>(
     slices.filter(|slice| slice.is_imported())
 }
 
-/// Deletes imported slices that no Service of the fleet owns any more: a Go agent made them, and
-/// what they were made from is gone without it.
+/// Deletes imported slices of a Go agent whose EndpointSliceImport is gone: no Service of the fleet owns them.
 pub(super) fn sweep(identity: &Identity, snapshot: &MemberSnapshot, plan: &mut Plan) {
     if !watched(snapshot) {
         return;
@@ -79,8 +78,8 @@ pub(super) fn sweep(identity: &Identity, snapshot: &MemberSnapshot, plan: &mut P
     plan.steps.extend(orphans.map(|slice| LOCAL.delete(slice).urgent()));
 }
 
-/// Asks the hub whether its namespace is really empty. What is in the own cluster needs no second
-/// look: its finalizers go only after such a look, or after an answer to its deletion.
+/// Checks with the hub's API server that the namespace is empty. Objects of the own cluster need no check: their
+/// finalizers are removed only after one, or after the server has accepted a deletion.
 pub(super) fn confirm(identity: &Identity, plan: &mut Plan) -> [StepId; 4] {
     let namespace = identity.hub_namespace.as_str();
     [

@@ -1,7 +1,7 @@
-//! What the hub reads about this member: one entry for each agent of the original.
+//! The report of this member on the hub: one entry for each networking agent of the original.
 //!
-//! The list is shared with KubeFleet's own agent and has no keys. Only our elements of it are
-//! written, by position, in a patch that tests the version in which they have that position.
+//! The list is shared with KubeFleet's own agent and has no keys. Only the entries of the networking agents are
+//! written, by position, in a patch that tests the resource version in which they have that position.
 
 use fleet_accumulator::Object;
 use fleet_api::conditions;
@@ -21,7 +21,7 @@ type Cluster = Object<InternalMemberCluster>;
 const STATUS: &str = "status";
 const LIST: &str = "agentStatus";
 
-/// Both entries in one write.
+/// Reports `state` for both agents in one write.
 pub(super) fn write(cluster: &Cluster, state: ReportedState, now: Timestamp) -> Step {
     let action = Action::Patch {
         operations: operations(cluster, state, now),
@@ -40,7 +40,7 @@ fn operations(cluster: &Cluster, state: ReportedState, now: Timestamp) -> Vec<Va
     }
 }
 
-/// In the place of the old one, or at the end.
+/// Replaces the entry of an agent, or appends it.
 fn put(cluster: &Cluster, entry: &AgentStatus) -> Value {
     match cluster.report(&entry.type_) {
         Some(old) => replace(&[STATUS, LIST, &old.at.to_string()], to_json(entry)),
@@ -48,7 +48,7 @@ fn put(cluster: &Cluster, entry: &AgentStatus) -> Value {
     }
 }
 
-/// The entry as it was, with the condition, and the heartbeat if there is one.
+/// The entry as it is, with the condition of `state` and its heartbeat.
 fn entry(cluster: &Cluster, agent: AgentType, state: ReportedState, now: Timestamp) -> AgentStatus {
     let old = cluster.report(&agent).map(|report| report.status.clone());
     let mut entry = old.unwrap_or_else(|| AgentStatus { type_: agent, ..AgentStatus::default() });

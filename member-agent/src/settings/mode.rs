@@ -3,17 +3,17 @@
 use fleet_api::labels;
 use fleet_endpointslice::MANAGER;
 
-/// Of which Services slices are made.
+/// For which Services EndpointSlices are made of pods.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Mode {
-    /// Of none.
+    /// No Service.
     #[default]
     Off,
-    /// Of those with the annotation networking.fleet.azure.com/endpoint-network, from the pods'
-    /// addresses on that network.
+    /// Services with the annotation networking.fleet.azure.com/endpoint-network, from the pods' addresses on
+    /// that network.
     OptIn,
-    /// Of all, in the place of kube-controller-manager's endpointslice-controller, and of those
-    /// with the annotation as before.
+    /// All Services, instead of kube-controller-manager's endpointslice-controller; those with the annotation
+    /// as with `opt-in`.
     All,
 }
 
@@ -27,7 +27,7 @@ impl Mode {
         }
     }
 
-    /// Whether Services can ask for endpoints on a network.
+    /// Whether Services can request endpoints on a network.
     pub fn serves_networks(self) -> bool {
         self != Self::Off
     }

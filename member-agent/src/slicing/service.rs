@@ -1,4 +1,4 @@
-//! A Service as a reconciler reads it.
+//! A Service in the form that the reconciler reads.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What the tests of all controllers share that make slices: a namespace, its Services, and what slices hold.
+//! Shared by the tests of controllers that make slices: a namespace, its Services, and the content of slices.
 
 use fleet_accumulator::ClusterId;
 use fleet_api::{ObjectName, kinds};

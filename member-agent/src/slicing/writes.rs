@@ -1,4 +1,4 @@
-//! From the outcome of a reconcile to the steps of a plan.
+//! The steps of a plan that carry out the outcome of a reconciliation.
 
 use std::collections::HashSet;
 
@@ -14,10 +14,10 @@ use serde_json::Value;
 
 use crate::snapshot::MemberSnapshot;
 
-/// Adds the writes of a reconcile. Without `creates`, no new slice is made.
+/// Adds the writes of a reconciliation. Without `creates`, no slice is created.
 ///
-/// An address that moves to a new slice leaves the old one only after the new one is there. Nothing
-/// else waits: what no longer serves goes at once.
+/// An address that moves to a new slice is removed from the old one only after the new one is created. Nothing
+/// else waits: endpoints that no longer serve are removed at once.
 pub(crate) fn write(
     snapshot: &MemberSnapshot,
     service: &Object<Service>,
@@ -57,7 +57,7 @@ pub(crate) fn write(
     delete_all(&unsupported, plan);
 }
 
-/// Deletes slices that are not going already.
+/// Deletes those slices that are not being deleted yet.
 pub(crate) fn delete_all(slices: &[&Object<ManagedSlice>], plan: &mut Plan) {
     for slice in slices.iter().filter(|slice| !slice.is_terminating()) {
         plan.push(LOCAL.delete(slice).urgent());
@@ -90,7 +90,7 @@ fn replace(old: &Object<ManagedSlice>, update: &Update<'_>) -> Step {
     if loses { step.urgent() } else { step }
 }
 
-/// The object without what the server keeps of it by itself.
+/// The object without the metadata that the API server sets.
 fn body(name: &ObjectName, slice: EndpointSlice) -> Value {
     let metadata = ObjectMeta {
         name: Some(name.name.to_string()),
@@ -104,7 +104,7 @@ fn body(name: &ObjectName, slice: EndpointSlice) -> Value {
     to_json(&EndpointSlice { metadata, ..slice })
 }
 
-/// Whether an address takes less traffic afterwards.
+/// Whether an address that was ready no longer is.
 fn loses(new: &EndpointSlice, old: &EndpointSlice) -> bool {
     let ready: HashSet<_> = ready(new).collect();
     self::ready(old).any(|address| !ready.contains(address))
@@ -115,7 +115,7 @@ fn lost<'a>(update: &'a Update<'_>) -> HashSet<&'a str> {
     addresses(update.of).filter(|address| !kept.contains(address)).collect()
 }
 
-/// The steps that bring addresses of `lost` elsewhere.
+/// The steps that create slices with addresses of `lost`.
 fn takers(arrivals: &[(StepId, HashSet<String>)], lost: &HashSet<&str>) -> Vec<StepId> {
     let takes = |gained: &HashSet<String>| lost.iter().any(|address| gained.contains(*address));
     arrivals.iter().filter(|(_, gained)| takes(gained)).map(|(step, _)| *step).collect()
