@@ -39,9 +39,26 @@ pub async fn run(args: Args) -> anyhow::Result<ExitCode> {
     if hub.insecure() {
         tracing::warn!(flag = "--tls-insecure", "The hub's certificate is not verified");
     }
+    log(&settings);
     let own = agent.own_cluster().await?;
     let hub = hub.connect().await?;
     Ok(assemble(agent, &args, settings, own, hub)?.run().await)
+}
+
+/// Logs the settings that the flags of this agent have set.
+fn log(settings: &Settings) {
+    tracing::info!(
+        member_cluster_name = settings.identity.cluster,
+        hub_namespace = settings.identity.hub_namespace,
+        fleet_system_namespace = settings.identity.system_namespace,
+        derived_service_grace_period = ?settings.derived_service_grace,
+        enable_networking_features = settings.networking,
+        external_workloads = settings.external_workloads,
+        endpointslices = settings.endpointslices.as_str(),
+        max_endpoints_per_slice = settings.max_endpoints_per_slice,
+        endpointslice_updates_batch_period = ?settings.endpointslice_batch_period,
+        "Settings"
+    );
 }
 
 /// One of several agents in a process, for simulations. It is stopped with [`Connected::run_until`].

@@ -11,32 +11,29 @@ use fleet_runtime::args::{RuntimeArgs, duration, watch_seconds};
 
 use crate::{Identity, Mode, Settings};
 
-/// Variable with the name of this cluster, as the original's agents know it.
+/// Variable with the name of this cluster, as with the original's agents.
 const MEMBER_CLUSTER_NAME: &str = "MEMBER_CLUSTER_NAME";
 
-/// Exports Services of its cluster to the hub and imports those of other members.
+/// Exports Services of this cluster to the hub and imports those of other members.
 ///
-/// The own cluster is reached through KUBECONFIG, or as the Pod's service account. The hub is
-/// reached through HUB_SERVER_URL with the token in the file CONFIG_PATH, and verified with
-/// HUB_CERTIFICATE_AUTHORITY (base64 of PEM; without it the system's roots).
+/// The agent connects to its own cluster with KUBECONFIG or the Pod's service account, and to the hub at HUB_SERVER_URL
+/// with the token in the file CONFIG_PATH. It verifies the hub's certificate with HUB_CERTIFICATE_AUTHORITY (base64 of
+/// PEM; by default with the system's certificates).
 #[derive(Clone, Debug, Parser)]
 #[command(name = "member-agent", version)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "switches that have nothing to do with each other"
-)]
+#[expect(clippy::struct_excessive_bools, reason = "independent switches")]
 pub struct Args {
     /// Flags of the process.
     #[command(flatten)]
     pub runtime: RuntimeArgs,
 
     /// Name of this cluster in the fleet. Required.
-    // Checked by `identity`: the parser's complaint about a missing flag does not name the
-    // variable, which is how it is set in a Pod.
+    // Checked by `identity`: the parser's error about a missing flag does not name the variable, which is how it is
+    // set in a Pod.
     #[arg(long, env = MEMBER_CLUSTER_NAME, value_name = "NAME")]
     pub member_cluster_name: Option<String>,
 
-    /// Namespace of derived Services and imported slices in this cluster.
+    /// Namespace of derived Services and imported EndpointSlices in this cluster.
     #[arg(
         long,
         env = "FLEET_SYSTEM_NAMESPACE",
@@ -45,7 +42,7 @@ pub struct Args {
     )]
     pub fleet_system_namespace: String,
 
-    /// How long a derived Service, and with it its address, outlives its last exporter.
+    /// Time that a derived Service, and with it its address, is kept after its last exporter is gone.
     #[arg(
         long,
         env = "DERIVED_SERVICE_GRACE_PERIOD",
@@ -55,12 +52,12 @@ pub struct Args {
     )]
     pub derived_service_grace_period: Duration,
 
-    /// Kubeconfig for the hub, in place of HUB_SERVER_URL and CONFIG_PATH.
+    /// Kubeconfig for the hub, instead of HUB_SERVER_URL and CONFIG_PATH.
     #[arg(long, env = "HUB_KUBECONFIG", value_name = "PATH")]
     pub hub_kubeconfig: Option<PathBuf>,
 
-    /// After how long the hub's API server is to end a watch, at most 290s. The way there may be
-    /// long: a connection that died without a word is noticed 5 s later.
+    /// Time after which the hub's API server ends a watch, at most 290s. A broken connection is detected 5 s later at
+    /// the latest.
     #[arg(
         long,
         env = "HUB_WATCH_TIMEOUT",
@@ -83,7 +80,7 @@ pub struct Args {
     )]
     pub tls_insecure: bool,
 
-    /// Export and import Services. Without it the agent only reports that this member is there.
+    /// Export and import Services. If false, the agent only reports to the hub that this member has joined or left.
     #[arg(
         long,
         env = "ENABLE_NETWORKING_FEATURES",
@@ -96,8 +93,8 @@ pub struct Args {
     )]
     pub enable_networking_features: bool,
 
-    /// Make EndpointSlices of ExternalWorkloads, the kind of Linkerd for machines outside of
-    /// Kubernetes, where it is served and no controller of Linkerd does so.
+    /// Create EndpointSlices for ExternalWorkloads, Linkerd's kind for machines outside of Kubernetes, if the API server
+    /// serves that kind and Linkerd's own controller does not create them.
     #[arg(
         long,
         env = "EXTERNAL_WORKLOADS",
@@ -110,13 +107,13 @@ pub struct Args {
     )]
     pub external_workloads: bool,
 
-    /// Make EndpointSlices of pods: of no Service; of those with the annotation
-    /// networking.fleet.azure.com/endpoint-network, from the addresses on that network; or of all,
-    /// in the place of kube-controller-manager's endpointslice-controller.
+    /// Services for whose pods the agent creates EndpointSlices: none; those with the annotation
+    /// networking.fleet.azure.com/endpoint-network, from the pods' addresses on that network; or all, instead of
+    /// kube-controller-manager's endpointslice-controller.
     #[arg(long, env = "ENDPOINTSLICES", value_name = "MODE", value_enum, default_value_t)]
     pub endpointslices: Mode,
 
-    /// Most endpoints of an EndpointSlice that this agent makes, 1 to 1000.
+    /// Maximum number of endpoints per EndpointSlice created by this agent, 1 to 1000.
     #[arg(
         long,
         env = "MAX_ENDPOINTS_PER_SLICE",
@@ -126,7 +123,7 @@ pub struct Args {
     )]
     pub max_endpoints_per_slice: u16,
 
-    /// How long a change of pods waits for others, so that EndpointSlices are written once for all.
+    /// Time for which changes of pods are collected before EndpointSlices are written.
     #[arg(
         long,
         env = "ENDPOINTSLICE_UPDATES_BATCH_PERIOD",
@@ -136,43 +133,43 @@ pub struct Args {
     )]
     pub endpointslice_updates_batch_period: Duration,
 
-    /// Further addresses of the original.
+    /// Additional addresses of the original.
     #[command(flatten)]
     pub addresses: OriginalAddresses,
 
-    /// Prepares this member for the Go agents and exits.
+    /// Prepare this member for the Go agents, and exit.
     ///
-    /// Writes the annotation networking.fleet.azure.com/fleet-unique-name on each exported
-    /// EndpointSlice, which keeps a Go agent from deleting and remaking what is exported. To be
-    /// run after the last member agent has ended and before the first Go agent starts, with the
-    /// right to patch EndpointSlices of all namespaces, which the agent itself does not have.
-    // No variable: something that is done once must not stay behind in a Pod's environment.
+    /// Adds the annotation networking.fleet.azure.com/fleet-unique-name to each exported EndpointSlice, so that a Go agent
+    /// does not delete and recreate its EndpointSliceExport. Run it after the last member agent has stopped and before the
+    /// first Go agent starts, with permission to patch EndpointSlices of all namespaces, which the agent itself does not
+    /// have.
+    // No variable: a one-time command must not remain in the environment of a Pod.
     #[arg(long)]
     pub prepare_rollback: bool,
 }
 
-/// Addresses of the original, which ran two managers in a process. All serve the same.
+/// Addresses of the original, which ran two managers in a process. All of them serve the same content.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct OriginalAddresses {
-    /// Another address that serves /metrics.
+    /// Additional address that serves /metrics.
     #[arg(long, env = "HUB_METRICS_BIND_ADDRESS", value_name = "ADDRESS")]
     pub hub_metrics_bind_address: Option<String>,
 
-    /// Another address that serves /livez and /readyz.
+    /// Additional address that serves /livez and /readyz.
     #[arg(long, env = "HUB_HEALTH_PROBE_BIND_ADDRESS", value_name = "ADDRESS")]
     pub hub_health_probe_bind_address: Option<String>,
 
-    /// Another address that serves /metrics.
+    /// Additional address that serves /metrics.
     #[arg(long, env = "MEMBER_METRICS_BIND_ADDRESS", value_name = "ADDRESS")]
     pub member_metrics_bind_address: Option<String>,
 
-    /// Another address that serves /livez and /readyz.
+    /// Additional address that serves /livez and /readyz.
     #[arg(long, env = "MEMBER_HEALTH_PROBE_BIND_ADDRESS", value_name = "ADDRESS")]
     pub member_health_probe_bind_address: Option<String>,
 }
 
 impl Args {
-    /// The flags of the process, with the addresses of this agent's own.
+    /// The flags of the process, with the additional addresses of this agent.
     pub fn runtime(&self) -> RuntimeArgs {
         let also = |flags: [(&'static str, &Option<String>); 2]| {
             let given = flags.into_iter().filter_map(|(flag, text)| Some((flag, text.clone()?)));
@@ -192,7 +189,7 @@ impl Args {
         RuntimeArgs { also, ..self.runtime.clone() }
     }
 
-    /// What the controllers have to know.
+    /// The settings of the controllers.
     ///
     /// # Errors
     /// One line that names the variable.
@@ -208,14 +205,14 @@ impl Args {
         })
     }
 
-    /// Who this member is.
+    /// The identity of this member.
     ///
     /// # Errors
     /// One line that names the variable.
     pub fn identity(&self) -> anyhow::Result<Identity> {
         let name = self.member_cluster_name.as_deref().filter(|name| !name.trim().is_empty());
         let name = name.with_context(|| format!("{MEMBER_CLUSTER_NAME} is not set"))?;
-        // The name is the end of a namespace on the hub, where a wrong one would show first.
+        // The name is the end of a namespace on the hub, so it is checked here and not only there.
         let namespace = names::member_namespace(name);
         if !names::is_dns1123_label(&namespace) {
             bail!("{MEMBER_CLUSTER_NAME}: {namespace:?} cannot be a namespace on the hub");

@@ -35,7 +35,7 @@ impl Key {
 /// Adds the keys that own what changed, before and after the change.
 pub(super) fn affected(old: &MemberSnapshot, new: &MemberSnapshot, keys: &mut Affected<Key>) {
     each_touched(&old.services, &new.services, |service| {
-        keys.add(Key::Service(service.name.clone()))
+        keys.add(Key::Service(service.name.clone()));
     });
     each_touched(&old.service_exports, &new.service_exports, |export| {
         keys.add(Key::Service(export.name.clone()));

@@ -31,9 +31,9 @@ pub(super) struct ServiceState<'a> {
     pub(super) on_network: bool,
     /// Slices that back the Service.
     pub(super) slices: Vec<&'a Object<EndpointSlice>>,
-    /// InternalServiceExports of the Service on the hub.
+    /// Each InternalServiceExport of the Service on the hub.
     pub(super) internal_exports: Vec<&'a Object<InternalServiceExport>>,
-    /// EndpointSliceExports of the Service on the hub.
+    /// Each EndpointSliceExport of the Service on the hub.
     pub(super) slice_exports: Vec<&'a Object<EndpointSliceExport>>,
 }
 

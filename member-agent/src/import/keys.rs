@@ -89,7 +89,7 @@ pub(super) fn affected(
         }
     });
     each_touched(&old.internal_imports, &new.internal_imports, |request| {
-        keys.add(of_request(request))
+        keys.add(of_request(request));
     });
     each_touched(&old.slice_imports, &new.slice_imports, |copy| {
         keys.add(copy.spec.owner_service_reference.object().map_or_else(

@@ -18,6 +18,15 @@ pub enum Mode {
 }
 
 impl Mode {
+    /// The value of the flag.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::OptIn => "opt-in",
+            Self::All => "all",
+        }
+    }
+
     /// The managers of the slices that are made.
     pub fn managers(self) -> &'static [&'static str] {
         match self {

@@ -1,4 +1,4 @@
-//! `docs/flags.md` is what the parser says.
+//! `docs/flags.md` is generated from the parsers.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -26,7 +26,7 @@ fn rows(command: &Command, document: &mut String) {
 
 fn document() -> String {
     let mut document = "# Flags\n\nGenerated from the agents' parsers; see \
-        `member-agent/tests/flags.rs`. A flag wins over its variable.\n"
+        `member-agent/tests/it/flags.rs`. A flag wins over its variable.\n"
         .to_owned();
     let member = member_agent::args::Args::command();
     for command in [&hub_agent::args::Args::command(), &member] {
@@ -55,7 +55,7 @@ fn document() -> String {
     document
 }
 
-/// `WRITE_FLAGS=1 cargo test -p member-agent --test flags` writes the file.
+/// `WRITE_FLAGS=1 cargo test -p member-agent --test it flags` writes the file.
 #[test]
 fn the_table_of_flags_is_up_to_date() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/flags.md");
@@ -64,6 +64,6 @@ fn the_table_of_flags_is_up_to_date() {
         std::fs::write(&path, &wanted).unwrap();
     }
     let found = std::fs::read_to_string(&path).unwrap_or_default();
-    let how = "WRITE_FLAGS=1 cargo test -p member-agent --test flags";
+    let how = "WRITE_FLAGS=1 cargo test -p member-agent --test it flags";
     assert!(found == wanted, "docs/flags.md is stale; run: {how}");
 }

@@ -29,7 +29,7 @@ fn member_agent(arguments: &[&str], variables: &[(&str, &str)]) -> Output {
     command.output().expect("the program starts")
 }
 
-/// The one line that it ended with, its log aside.
+/// The one line of the error output besides the log.
 #[track_caller]
 fn one_line(output: &Output) -> String {
     let errors = String::from_utf8_lossy(&output.stderr).into_owned();

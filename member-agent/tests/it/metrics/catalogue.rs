@@ -19,7 +19,7 @@ pub(crate) struct Entry {
     pub(crate) labels: Vec<String>,
     /// Upper bounds of a histogram's buckets.
     pub(crate) buckets: Vec<f64>,
-    /// What it says.
+    /// Its help text.
     pub(crate) help: String,
 }
 

@@ -66,7 +66,7 @@ fn unit(name: &str) -> &'static str {
 }
 
 fn table<'a>(title: &str, entries: impl Iterator<Item = &'a Entry>, document: &mut String) {
-    write!(document, "\n## {title}\n\n| metric | type | labels | unit | buckets | says |\n")
+    write!(document, "\n## {title}\n\n| metric | type | labels | unit | buckets | meaning |\n")
         .unwrap();
     document.push_str("|---|---|---|---|---|---|\n");
     for Entry { name, kind, labels, buckets, help } in entries {
@@ -82,7 +82,7 @@ fn table<'a>(title: &str, entries: impl Iterator<Item = &'a Entry>, document: &m
 fn document() -> String {
     let (hub, member) = (hub(), member());
     let mut document = "# Metrics\n\nGenerated from what the agents register; see \
-        `member-agent/tests/metrics/reference.rs`. `/metrics` serves them in Prometheus' text \
+        `member-agent/tests/it/metrics/reference.rs`. `/metrics` serves them in Prometheus' text \
         format. A labelled metric has no series before something happened. Labels take their values \
         from closed sets; names of clusters are the only names among them.\n"
         .to_owned();
@@ -92,7 +92,7 @@ fn document() -> String {
     document
 }
 
-/// `WRITE_METRICS=1 cargo test -p member-agent --test metrics` writes the file.
+/// `WRITE_METRICS=1 cargo test -p member-agent --test it metrics` writes the file.
 #[tokio::test]
 async fn the_table_of_metrics_is_up_to_date() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/metrics.md");
@@ -102,11 +102,11 @@ async fn the_table_of_metrics_is_up_to_date() {
         std::fs::write(&path, &wanted).unwrap();
     }
     let found = std::fs::read_to_string(&path).unwrap_or_default();
-    let how = "WRITE_METRICS=1 cargo test -p member-agent --test metrics";
+    let how = "WRITE_METRICS=1 cargo test -p member-agent --test it metrics";
     assert!(found == wanted, "docs/metrics.md is stale; run: {how}");
 }
 
-/// Names say the type and the unit, as Prometheus' conventions have it; the original's are as they are.
+/// Names contain the type and the unit, as Prometheus' conventions have it; the original's are as they are.
 #[tokio::test]
 async fn names_follow_the_conventions() {
     for entry in [hub(), member()].concat() {
