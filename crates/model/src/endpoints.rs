@@ -12,7 +12,7 @@ pub fn loses(old: &ExportedSliceSpec, new: &ExportedSliceSpec) -> bool {
 }
 
 /// Whether any of `others` is missing in `list`. Hashes the list, since a slice may hold a thousand endpoints.
-pub fn lacks(list: &[Endpoint], others: &[Endpoint]) -> bool {
+fn lacks(list: &[Endpoint], others: &[Endpoint]) -> bool {
     if list.starts_with(others) {
         return false;
     }

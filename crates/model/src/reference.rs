@@ -3,19 +3,10 @@
 use std::time::Duration;
 
 use fleet_accumulator::{Object, Tracked};
-use fleet_api::{ExportedObjectReference, ObjectName, OwnerServiceReference};
+use fleet_api::ExportedObjectReference;
 use fleet_plan::{Plan, Step, StepId};
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-
-/// Names the Service whose endpoints a slice carries.
-pub fn owner(service: &ObjectName) -> OwnerServiceReference {
-    OwnerServiceReference {
-        namespace: service.namespace.to_string(),
-        name: service.name.to_string(),
-        namespaced_name: service.to_string(),
-    }
-}
 
 /// Refers to `record` of this cluster, seen for export at `since`.
 pub fn export_of<T: Tracked>(

@@ -150,15 +150,14 @@ fn spec(
 ) -> ExportedSliceSpec {
     let cluster = &state.identity.cluster;
     let generation = slice.meta.generation;
+    let carries = hub_schema::carries_draining(state.schema, carried);
+    let draining = if carries { slice.draining.to_vec() } else { Vec::new() };
     ExportedSliceSpec {
         address_type: slice.address_type.clone(),
         endpoints: printed(slice.ready.to_vec(), &slice.address_type),
-        draining_endpoints: printed(
-            hub_schema::draining(state.schema, &slice.draining.to_vec(), carried).to_vec(),
-            &slice.address_type,
-        ),
+        draining_endpoints: printed(draining, &slice.address_type),
         ports: slice.ports.to_vec(),
         endpoint_slice_reference: reference::export_of(cluster, slice, generation, since),
-        owner_service_reference: reference::owner(state.name),
+        owner_service_reference: state.name.into(),
     }
 }

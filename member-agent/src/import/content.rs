@@ -2,7 +2,6 @@
 
 use fleet_accumulator::Object;
 use fleet_api::{ObjectName, annotations, labels};
-use fleet_model::endpoints::lacks;
 use fleet_model::objects::{EndpointSlice, EndpointSliceImport, imported_endpoints};
 use fleet_model::ports;
 use fleet_model::steps::to_json;
@@ -57,8 +56,7 @@ pub(super) fn generation(
 
 /// Whether `content` lacks an endpoint of the slice: traffic to it may fail until it is removed.
 pub(super) fn loses(content: &Sanitized<'_>, current: &EndpointSlice) -> bool {
-    lacks(&content.ready, &current.ready.to_vec())
-        || lacks(&content.draining, &current.draining.to_vec())
+    !(current.ready.is_within(&content.ready) && current.draining.is_within(&content.draining))
 }
 
 /// The whole slice: labels, annotations of its origin and generation, endpoints and ports.

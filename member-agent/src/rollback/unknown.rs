@@ -73,7 +73,7 @@ mod tests {
         InternalServiceImport::new(name, InternalServiceImportSpec { service_import_reference })
     }
 
-    /// Two Services that want one name: the second is told, exported or imported.
+    /// Of two Services with one plain name, the second is reported, whether exported or imported.
     #[test]
     fn a_service_under_another_name_is_told() {
         let (first, second) = (ObjectName::new("a-b", "c"), ObjectName::new("a", "b-c"));

@@ -66,7 +66,7 @@ impl World {
     }
 }
 
-/// Nothing but the differences tells the controllers where to look: from a wish to its derived Service
+/// Only differences of snapshots lead the controllers: from a MultiClusterService to its derived Service
 /// and back to nothing.
 #[test]
 fn differences_lead_to_everything_that_is_to_be_done() {
@@ -97,12 +97,12 @@ fn differences_lead_to_everything_that_is_to_be_done() {
     let derived = ObjectName::new("fleet-system", "team-web");
     assert!(world.own.get(kinds::SERVICE, &derived).is_some());
 
-    // A derived Service that somebody deletes comes back.
+    // A derived Service that a user deletes is created again.
     world.own.delete(kinds::SERVICE, &derived).unwrap();
     world.follow();
     assert!(world.own.get(kinds::SERVICE, &derived).is_some());
 
-    // The last that the hub holds of it is let go by the hub.
+    // The hub agent removes the finalizers of the last objects on the hub.
     world.own.delete(kinds::MULTI_CLUSTER_SERVICE, &name).unwrap();
     world.follow();
     let release = |request: &mut serde_json::Value| {
@@ -118,7 +118,7 @@ fn differences_lead_to_everything_that_is_to_be_done() {
     assert!(world.own.get(kinds::MULTI_CLUSTER_SERVICE, &name).is_none());
 }
 
-/// Controllers wait for what they read, and are told apart by their names.
+/// Controllers wait for the sources they require, and have distinct names.
 #[test]
 fn controllers_say_what_they_need() {
     let registry = Registry::new();

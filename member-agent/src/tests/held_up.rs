@@ -1,4 +1,4 @@
-//! What users are told while the agent cannot work for them.
+//! Events while the agent cannot reconcile.
 
 use fleet_accumulator::ClusterId;
 use fleet_api::{ObjectName, events, kinds};
@@ -15,7 +15,7 @@ use crate::snapshot::MemberSnapshot;
 
 const REASON: &str = "endpointsliceexports of the hub cluster: the kind is not served";
 
-/// What both controllers say to the user of a member who exports "shop" and imports "web".
+/// The Events of both controllers in a member that exports "shop" and imports "web".
 fn told(
     by_export: impl FnOnce(&ExportController, &MemberSnapshot) -> Vec<Event>,
     by_import: impl FnOnce(&ImportController, &MemberSnapshot) -> Vec<Event>,

@@ -1,5 +1,7 @@
 //! Addresses of endpoints in one allocation.
 
+use std::collections::HashSet;
+
 use fleet_api::Endpoint;
 
 /// Separates the addresses of an endpoint.
@@ -34,6 +36,17 @@ impl EndpointList {
             addresses: addresses.map(str::to_owned).collect(),
         };
         self.each().map(endpoint).collect()
+    }
+
+    /// Whether `list` has all of them. A slice may have a thousand endpoints.
+    pub fn is_within(&self, list: &[Endpoint]) -> bool {
+        let is_same = |(own, other): (Addresses<'_>, &Endpoint)| own.eq(&other.addresses);
+        if self.len() <= list.len() && self.each().zip(list).all(is_same) {
+            return true;
+        }
+        let addresses = list.iter().map(|endpoint| endpoint.addresses.iter().map(String::as_str));
+        let known: HashSet<Vec<&str>> = addresses.map(Iterator::collect).collect();
+        self.each().all(|endpoint| known.contains(&endpoint.collect::<Vec<_>>()))
     }
 
     fn each(&self) -> impl Iterator<Item = Addresses<'_>> {
@@ -106,6 +119,8 @@ mod tests {
             prop_assert!(list.addresses().eq(a.iter().flatten()));
             prop_assert_eq!(list == *carried(&b), a == b);
             prop_assert_eq!(list == other, a == b);
+            prop_assert_eq!(list.is_within(&carried(&b)), a.iter().all(|one| b.contains(one)));
+            prop_assert!(list.is_within(&carried(&[a, b].concat())));
         }
     }
 }

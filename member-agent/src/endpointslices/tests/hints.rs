@@ -32,7 +32,7 @@ fn hints(world: &World) -> Vec<Value> {
         .collect()
 }
 
-/// A node that is not known leaves its pods out, and says so; they join when it comes.
+/// Pods on an unknown node are skipped, with an Event; they are added when the node is known.
 #[test]
 fn a_pod_waits_for_its_node() {
     let mut world = World::with_service(Mode::All);
@@ -110,7 +110,7 @@ fn traffic_distribution_hints_are_no_ended_ones() {
     assert!(world.events.is_empty(), "{:?}", world.events);
 }
 
-/// EPS-60: the annotation is taken away, or says something else: the hints go, and the user is told once.
+/// EPS-60: the annotation is removed or changed: the hints are removed, with one Event.
 #[test]
 fn hints_end_with_the_annotation() {
     for annotations in [json!({}), json!({ "service.kubernetes.io/topology-mode": "Disabled" })] {

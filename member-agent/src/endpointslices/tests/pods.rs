@@ -106,7 +106,7 @@ fn a_slice_given_away_is_replaced() {
     assert_eq!(world.slices().len(), 2);
 }
 
-/// A slice that somebody changes or deletes is brought back.
+/// A slice that a user changes or deletes is restored.
 #[test]
 fn tampering_is_undone() {
     let mut world = World::with_service(Mode::All);
@@ -230,7 +230,7 @@ fn a_change_of_the_service_does_not_wait() {
     assert_eq!(world.work(&mut queue, now + Duration::from_secs(1)), 0);
 }
 
-/// EPS-97 to EPS-99: what happens while nobody looks is one write.
+/// EPS-97 to EPS-99: changes between two plans are one write.
 #[test]
 fn many_changes_are_one_write() {
     let mut world = World::with_service(Mode::All);

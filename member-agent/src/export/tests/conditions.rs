@@ -58,7 +58,7 @@ fn the_verdict_on_a_terminating_export_is_not_copied() {
     assert_eq!(world.condition("Conflict").0, "False");
 }
 
-/// MISE-6: the ServiceExport says so already. Nothing is left to report; the original writes again
+/// MISE-6: the ServiceExport has the condition already. Nothing is left to report; the original writes again
 /// once the export has a second generation.
 #[test]
 fn a_verdict_that_was_told_takes_no_write() {
@@ -83,7 +83,7 @@ fn what_the_hub_adds_to_its_verdict_reaches_the_user() {
     assert_eq!(told, "port 80 differs from cluster b's");
 }
 
-/// After a verdict "unknown" is written only if the hub says so.
+/// After a decision, "Unknown" is written only if the hub reports it.
 #[test]
 fn a_verdict_once_told_does_not_become_unknown_by_a_change() {
     let mut world = World::exported();
@@ -97,7 +97,7 @@ fn a_verdict_once_told_does_not_become_unknown_by_a_change() {
 }
 
 /// MSE-17: a ServiceExport that is new, had no Service, was ineligible: written. One that is valid
-/// and pending, or valid and resolved: untouched. One whose message says something else: rewritten.
+/// and pending, or valid and resolved: untouched. One with a message of another meaning: rewritten.
 #[test]
 fn validity_is_written_when_it_changes() {
     let now = "2026-01-01T00:00:00Z";

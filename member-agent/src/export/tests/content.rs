@@ -68,7 +68,7 @@ fn a_copy_of_a_later_generation_is_not_replaced_at_once() {
     }
 }
 
-/// MES-19: an endpoint that is ready, one that does not say, and one that is not.
+/// MES-19: an endpoint that is ready, one without that condition, and one that is not ready.
 #[test]
 fn ready_endpoints_travel() {
     let world = World::exported();
@@ -95,7 +95,7 @@ fn the_time_of_export_stays_with_its_generation() {
         world.copies()[0]["spec"]["endpointSliceReference"]["exportedSince"].clone()
     };
     let resend = |world: &mut World, forget: bool| {
-        // Somebody tampers with the copy, so that it is sent again.
+        // A user changes the copy, so that it is written again.
         let name = world.hub.names(kinds::ENDPOINT_SLICE_EXPORT).remove(0);
         let tamper = |copy: &mut Value| {
             copy["spec"]["endpoints"] = json!([]);

@@ -17,7 +17,7 @@ fn conditions(world: &mut World, at: usize, conditions: Value) {
     world.own.edit(kinds::ENDPOINT_SLICE, &slice(), set).unwrap();
 }
 
-/// The Pod of an endpoint is told to end.
+/// The Pod of an endpoint is terminating.
 fn terminate(world: &mut World, at: usize) {
     conditions(world, at, json!({ "ready": false, "serving": true, "terminating": true }));
 }

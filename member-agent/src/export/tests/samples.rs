@@ -40,7 +40,7 @@ fn another_verdict_on_the_same_ports_is_not_measured() {
     assert_eq!(world.samples, []);
 }
 
-/// What the user reads stays as it is, so that no status write would tell when.
+/// The status stays the same, so that no status write shows when.
 #[test]
 fn a_change_of_ports_is_measured_when_the_hub_has_it() {
     let mut world = World::exported();
@@ -82,7 +82,7 @@ fn what_was_settled_before_and_what_has_no_time_is_not_measured() {
     assert_eq!(world.condition("Conflict").0, "False");
 }
 
-/// M7: the origin is the member's own name, whatever somebody writes into its export.
+/// M7: the origin is the member's own name, even if others change its export.
 #[test]
 fn the_origin_is_no_claim() {
     let mut world = World::pending();

@@ -39,7 +39,7 @@ fn only_slices_of_the_service_travel() {
     }
 }
 
-/// MES-3: a slice of a Service that nobody exports.
+/// MES-3: a slice of a Service that is not exported.
 #[test]
 fn without_an_export_no_slice_travels() {
     let mut world = World::with_service();
@@ -248,7 +248,7 @@ fn slices_pass_with_an_accepted_export_only() {
     assert_eq!(copies, [1, 0, 0, 0, 0]);
 }
 
-/// A slice that another agent imported never leaves again, whoever exports its Service.
+/// A slice that another agent imported is never exported again, even if a user exports its Service.
 #[test]
 fn an_imported_slice_does_not_travel() {
     let mut labels = backing();

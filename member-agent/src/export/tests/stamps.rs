@@ -31,7 +31,7 @@ const CHANGES: [fn(&mut World); 5] = [
         };
         world.own.edit(kinds::ENDPOINT_SLICE, &slice(), change).unwrap();
     },
-    // Somebody spoils the copy.
+    // A user changes the copy.
     |world| {
         let name = world.hub.names(kinds::ENDPOINT_SLICE_EXPORT).remove(0);
         let spoil = |copy: &mut Value| copy["spec"]["endpoints"] = json!([]);

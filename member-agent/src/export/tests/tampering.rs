@@ -1,4 +1,4 @@
-//! Objects on the hub that somebody else changed.
+//! Objects on the hub that others changed.
 
 use fleet_api::{ObjectName, kinds};
 use serde_json::{Value, json};
@@ -35,7 +35,7 @@ fn a_spoilt_copy_is_repaired_in_place() {
     }
 }
 
-/// A copy of another slice, as far as anybody can tell: it goes, and does not block the next one.
+/// A copy whose reference names another slice is deleted and does not block the next one.
 #[test]
 fn a_copy_that_lost_its_slice_is_replaced() {
     let mut world = World::exported();

@@ -38,7 +38,7 @@ fn the_users_slice_is_never_written() {
     assert!(writes.iter().all(|write| write.kind == "ServiceExport"), "{writes:?}");
 }
 
-/// Nothing was sent yet, or all of it was deleted by somebody else: the hub has to agree.
+/// Nothing was sent yet, or others deleted all of it: the hub's API server has to confirm that.
 #[test]
 fn the_finalizer_waits_for_the_hub_to_say_that_nothing_is_there() {
     let mut world = World::exported();

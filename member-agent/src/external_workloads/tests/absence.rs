@@ -70,7 +70,7 @@ fn a_slice_that_somebody_deleted_comes_again() {
     assert_eq!(world.sizes(), [1]);
 }
 
-/// A name that somebody else took, our own label removed for example, is passed over.
+/// A name that another object has is skipped, for example a slice without this agent's label.
 #[test]
 fn a_taken_name_is_passed_over() {
     let mut world = served();

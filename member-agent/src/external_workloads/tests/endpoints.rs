@@ -1,4 +1,4 @@
-//! What an endpoint says.
+//! The content of an endpoint.
 
 use fleet_api::{events, kinds};
 use serde_json::json;
@@ -121,7 +121,7 @@ fn a_zone_is_taken_over() {
     assert!(slice["metadata"]["generation"].as_i64() > before);
 }
 
-/// EW-D7: what is no address of an endpoint is left out, and its user is told.
+/// EW-D7: an address that an endpoint cannot have is skipped, with an Event.
 #[test]
 fn an_unusable_address_does_not_spoil_the_slice() {
     for wrong in

@@ -1,4 +1,4 @@
-//! Which Services a change makes somebody look at.
+//! The Services that a change affects.
 
 use fleet_accumulator::SourceState;
 use fleet_api::{ObjectName, kinds};
@@ -164,7 +164,7 @@ fn machines_that_come_and_go_touch_who_selects_them() {
     assert_eq!(world.touched(|world| world.delete(kinds::EXTERNAL_WORKLOAD, "vm")), ["shop"]);
 }
 
-/// What somebody does to a slice of ours touches the Services that it named and names.
+/// A change of this agent's slice by others affects the Services that it named and names.
 #[test]
 fn a_tampered_slice_touches_its_services() {
     let mut world = world();
@@ -206,7 +206,7 @@ fn kube_system_is_looked_at_for_its_workloads_only() {
     assert_eq!(touched, ["dns"]);
 }
 
-/// Whoever begins to write, and whoever gets a watch back, looks at everything.
+/// A new leader, and a watch that is live again, affect every Service.
 #[test]
 fn a_watch_that_is_back_touches_everything() {
     let world = world();

@@ -64,7 +64,7 @@ fn slices_are_handed_over_without_a_gap() {
     assert_eq!(world.verbs(), ["delete"]);
 }
 
-/// A Lease that cannot be read, or another namespace: its slices tell as well.
+/// If the Lease cannot be read, or is in another namespace, Linkerd's slices suffice.
 #[test]
 fn its_slices_are_enough_to_stay_out() {
     let mut world = World::new();

@@ -15,7 +15,7 @@ fn full() -> World {
     world
 }
 
-/// A slice with these machines that says nothing true about them but their identity.
+/// A slice with these machines whose fields are wrong but for their identity.
 fn outdated(world: &mut World, name: &str, numbers: std::ops::Range<usize>) {
     let uid = world.own.get(kinds::SERVICE, &shop()).unwrap()["metadata"]["uid"].clone();
     let endpoint = |number: usize| {

@@ -1,4 +1,4 @@
-//! A cluster with a Service, machines outside of it, and a slice of somebody else.
+//! A cluster with a Service, machines outside of it, and a slice of another manager.
 
 use std::ops::Range;
 
@@ -150,7 +150,7 @@ impl World {
         sizes
     }
 
-    /// Names of the Services that `change` makes somebody look at, each once.
+    /// Names of the Services that `change` affects, each once.
     pub(super) fn touched(&mut self, change: impl FnOnce(&mut Self)) -> Vec<String> {
         let before = self.snapshot();
         change(self);

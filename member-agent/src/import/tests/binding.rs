@@ -1,4 +1,4 @@
-//! Which derived Service an import is bound to: the label on the MultiClusterService says it, and is only output.
+//! Which derived Service an import is bound to: the label on the MultiClusterService names it, and is only output.
 
 use fleet_api::{annotations, events, kinds, labels};
 use serde_json::{Value, json};
@@ -75,7 +75,7 @@ fn a_tampered_derived_label_is_rewritten_and_its_victim_untouched() {
     assert_eq!(labelled(&world), "team-shop");
     assert_eq!(world.slice().unwrap()["metadata"]["labels"][labels::SERVICE_NAME], "team-shop");
 
-    // Not even by a MultiClusterService that is deleted before anybody has corrected it.
+    // Not even by a MultiClusterService that is deleted before its label is corrected.
     label(&mut world, &json!("victim"));
     world.delete_mcs(&shop());
     world.settle();
@@ -118,7 +118,7 @@ fn marks_of_a_derived_service_heal_one_at_a_time() {
     for (field, key) in marks {
         for value in [Value::Null, json!("elsewhere")] {
             if key == annotations::MULTI_CLUSTER_SERVICE_UID && !value.is_null() {
-                continue; // Made for another MultiClusterService, as far as anybody can tell.
+                continue; // By its labels, made for another MultiClusterService.
             }
             let mut world = World::importing();
             let before = world.derived().unwrap().clone();
@@ -162,8 +162,8 @@ fn marks_of_an_mcs_heal_one_at_a_time() {
     }
 }
 
-/// S11: a derived Service whose uid was altered is nobody's to change or delete. The
-/// import goes on under the next name, the user is told, and what is left goes with the MultiClusterService (S17).
+/// S11: no agent changes or deletes a derived Service whose uid was altered. The import continues under the next
+/// name, with an Event, and the rest is deleted with the MultiClusterService (S17).
 #[test]
 fn a_derived_service_with_an_altered_uid_is_left_alone() {
     let mut world = World::importing();
@@ -189,7 +189,7 @@ fn a_derived_service_with_an_altered_uid_is_left_alone() {
     assert!(world.own.names(kinds::SERVICE).is_empty());
 }
 
-/// One that is older than the MultiClusterService it points back to was made for an earlier MultiClusterService of the name, which
+/// One that is older than the MultiClusterService in its labels was made for an earlier one of the name, which
 /// went without taking it along: it is replaced (S17).
 #[test]
 fn a_derived_service_of_an_earlier_mcs_is_replaced() {
@@ -221,7 +221,7 @@ fn alter_uid(world: &mut World) {
     });
 }
 
-/// A Service whose annotation alone names the import is nobody's to delete (S11).
+/// No agent deletes a Service that only its annotation binds to the import (S11).
 #[test]
 fn a_service_without_the_uid_of_an_mcs_is_no_orphan() {
     let mut world = World::new();

@@ -107,7 +107,7 @@ fn a_copy_that_changes_its_kind_of_addresses_gets_a_new_slice() {
     assert_eq!(world.slice().unwrap()["addressType"], "IPv6");
 }
 
-/// S05: a slice says whose endpoints it carries, as the hub recorded it and not as the copy claims.
+/// S05: a slice names the origin of its endpoints as the hub recorded it, not as the copy claims.
 #[test]
 fn a_slice_records_its_origin() {
     let mut world = World::new();
@@ -156,7 +156,7 @@ fn origins_alone_are_not_worth_a_write() {
     assert!(world.plan().is_empty());
 }
 
-/// C6, S26: what no cluster should take is left out, told, and written once.
+/// C6, S26: invalid entries are skipped, with an Event, and the slice is written once.
 #[test]
 fn bad_endpoints_are_left_out_and_the_user_is_told() {
     let mut world = World::importing();

@@ -188,7 +188,7 @@ fn bound(world: &World, mcs: &ObjectName) -> ObjectName {
     system(mcs["metadata"]["labels"][labels::DERIVED_SERVICE].as_str().unwrap())
 }
 
-/// While every name is taken by somebody else's Service the MultiClusterService says so; it takes the first that
+/// While other Services have every name the MultiClusterService reports that; it takes the first that
 /// is freed.
 #[test]
 fn when_all_names_are_taken_the_mcs_says_so() {
@@ -237,7 +237,7 @@ fn a_lost_import_takes_service_and_address_along() {
     }
 }
 
-/// A second derived Service of one MultiClusterService, left by whoever took over from whom, goes.
+/// A second derived Service of one MultiClusterService, left by a handover, is deleted.
 #[test]
 fn one_derived_service_is_enough() {
     let mut world = World::importing();

@@ -25,7 +25,7 @@ fn address(world: &World) -> &serde_json::Value {
 }
 
 /// MCS-19: with all exports gone the MultiClusterService is Unknown, and the endpoints leave at once. Unlike in
-/// the original the derived Service and its address stay for the grace period, and the MultiClusterService says
+/// the original the derived Service and its address stay for the grace period, and the MultiClusterService reports
 /// until when.
 #[test]
 fn endpoints_leave_at_once_and_the_address_stays() {
@@ -91,7 +91,7 @@ fn the_period_ends_once() {
     assert!(world.derived().is_some());
 }
 
-/// A blip that is over before "waiting" is told leaves no trace.
+/// A short gap that is over before "waiting" is written causes no write.
 #[test]
 fn a_blip_writes_nothing() {
     let mut world = world();
@@ -126,7 +126,7 @@ fn a_deleted_mcs_has_no_grace() {
     assert!(world.mcs(&shop()).is_none());
 }
 
-/// A Go agent does not note on a derived Service what it was made for; the MultiClusterService's label tells.
+/// A Go agent does not annotate a derived Service with its import; the label of the MultiClusterService names it.
 #[test]
 fn an_adopted_service_has_grace_too() {
     let mut world = world();

@@ -1,4 +1,4 @@
-//! One import, one holder: who waits is told for whom.
+//! One import has one holder: others report which one they wait for.
 
 use fleet_api::{ObjectName, annotations, events, finalizers, kinds};
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ fn second() -> ObjectName {
     ObjectName::new("team", "second")
 }
 
-/// MCS-6: a second MultiClusterService for an import says Unknown and names the holder, and has no derived
+/// MCS-6: a second MultiClusterService for an import reports Unknown and names the holder, and has no derived
 /// Service; when the import is gone it owns a new one. It is woken by that, not by a timer.
 #[test]
 fn a_second_mcs_waits_for_the_holder() {
@@ -34,8 +34,8 @@ fn a_second_mcs_waits_for_the_holder() {
     assert_eq!(world.valid(&second()).0, "True");
 }
 
-/// A ServiceImport that belongs to somebody else, or to nobody, is not taken: the MultiClusterService says whose
-/// it is. Nothing is asked of the hub, and the import begins when that one goes.
+/// A ServiceImport with another owner, or without one, is not taken: the MultiClusterService reports the owner.
+/// Nothing is asked of the hub, and the import begins when that one goes.
 #[test]
 fn a_foreign_import_is_not_taken() {
     let deployment = json!([{
@@ -59,7 +59,7 @@ fn a_foreign_import_is_not_taken() {
         assert_eq!(world.import().cloned(), before);
         assert!(world.hub.names(kinds::INTERNAL_SERVICE_IMPORT).is_empty());
 
-        // A Go agent puts its finalizer on any ServiceImport: somebody has to take it off again.
+        // A Go agent puts its finalizer on any ServiceImport: a user has to remove it.
         world.own.delete(kinds::SERVICE_IMPORT, &shop()).unwrap();
         world.rest();
         let owner = &world.import().unwrap()["metadata"]["ownerReferences"][0];
@@ -120,7 +120,7 @@ fn disown(world: &mut World, owners: &Value) {
     });
 }
 
-/// MCS-12: another cluster holds the import (a Go hub grants it to one at a time): the MultiClusterService says
+/// MCS-12: another cluster holds the import (a Go hub grants it to one at a time): the MultiClusterService reports
 /// that this may be so, and takes over when it is granted.
 #[test]
 fn an_import_that_another_cluster_holds() {
@@ -132,7 +132,7 @@ fn an_import_that_another_cluster_holds() {
     assert!(message.contains("another cluster imports it exclusively"), "{message}");
     assert!(world.derived().is_none() && world.slice().is_none());
 
-    // Our hub tells who it is.
+    // A hub agent of this project reports which cluster.
     let tell = |by: Value| {
         move |request: &mut Value| {
             request["metadata"]["annotations"] = json!({ annotations::IMPORT_HELD_BY: by });

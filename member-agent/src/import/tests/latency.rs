@@ -113,7 +113,7 @@ fn each_generation_is_counted_once() {
         agent.change(generation, &lately());
     }
     assert_eq!(agent.counted(), [(0, 0.0), (3, 6000.0)]);
-    // The same generation written again, because somebody changed the slice.
+    // The same generation written again, because a user changed the slice.
     let empty = |slice: &mut Value| slice["endpoints"] = json!([]);
     agent.world.edit(kinds::ENDPOINT_SLICE, &imported(), empty);
     agent.settle();
@@ -121,7 +121,7 @@ fn each_generation_is_counted_once() {
 }
 
 /// M4: the first import is flagged, so that late ones can be left out of statistics; a slice that
-/// somebody deletes is none.
+/// a user deletes is none.
 #[test]
 fn the_first_import_is_flagged_once() {
     let mut world = World::waiting();

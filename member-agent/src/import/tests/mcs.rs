@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{World, derived, granted, request, shop};
 
-/// MCS-1: a new MultiClusterService gets finalizer, label and a ServiceImport of its own, says
+/// MCS-1: a new MultiClusterService gets finalizer, label and a ServiceImport of its own, reports
 /// Unknown, and has no derived Service. It holds without an answer of the hub. Here the
 /// `derived-service` label comes with the finalizer (docs/design/rules.md#derived-service-label).
 #[test]
@@ -50,7 +50,7 @@ fn a_granted_mcs_has_a_derived_service() {
     assert_eq!(world.import().unwrap()["status"], granted());
 }
 
-/// MCS-4: re-pointed to a Service that nobody exports, the MultiClusterService lets go of import, derived Service
+/// MCS-4: changed to name a Service that is not exported, the MultiClusterService releases import, derived Service
 /// and address at once, and owns the new import.
 #[test]
 fn a_re_pointed_mcs_lets_go_of_everything() {
@@ -116,7 +116,7 @@ fn a_deleted_mcs_takes_everything_along() {
     }
 }
 
-/// The Event of a deleted MultiClusterService, with the write that lets it go.
+/// The Event of a deleted MultiClusterService, with the write that removes the finalizer.
 #[test]
 fn letting_go_is_told() {
     let mut world = World::waiting();
@@ -130,7 +130,7 @@ fn letting_go_is_told() {
     assert_eq!(told, [events::UNIMPORTED_SERVICE]);
 }
 
-/// A MultiClusterService that names no Service says so, has nothing, and goes when deleted.
+/// A MultiClusterService that names no Service reports that, has nothing, and can be deleted.
 #[test]
 fn an_mcs_that_names_nothing() {
     let mut world = World::importing();

@@ -38,7 +38,7 @@ fn creations(world: &World) -> Vec<String> {
     made.map(|step| format!("{} {}", step.kind.kind, step.name)).collect()
 }
 
-/// Without the namespace for it no derived Service is made; the MultiClusterService says so, and the import
+/// Without the namespace for it no derived Service is made; the MultiClusterService reports that, and the import
 /// begins when the namespace comes, without a restart.
 #[test]
 fn a_missing_system_namespace_is_told() {
@@ -127,7 +127,7 @@ fn an_mcs_in_the_system_namespace_is_refused() {
     assert!(world.mcs(&loops).unwrap()["metadata"]["finalizers"].is_null());
 }
 
-/// Another namespace is nobody's business.
+/// Other namespaces do not matter.
 #[test]
 fn other_namespaces_wake_nobody() {
     let mut world = World::importing();

@@ -1,4 +1,4 @@
-//! Imported slices whose copies on the hub vanish without a word (S21).
+//! Imported slices whose copies on the hub disappear without being deleted (S21).
 
 use fleet_api::{ObjectName, events, kinds};
 use serde_json::{Value, json};
@@ -22,7 +22,7 @@ fn slices(world: &World) -> usize {
     world.own.names(kinds::ENDPOINT_SLICE).len()
 }
 
-/// Somebody takes our finalizers off copies, and deletes them.
+/// A user removes this agent's finalizers from copies, and deletes them.
 fn lose(world: &mut World, count: usize) -> Vec<(ObjectName, Value)> {
     let names = world.hub.names(kinds::ENDPOINT_SLICE_IMPORT).into_iter().take(count);
     let take_away = |name: ObjectName| {
@@ -35,7 +35,7 @@ fn lose(world: &mut World, count: usize) -> Vec<(ObjectName, Value)> {
     names.map(take_away).collect()
 }
 
-/// S21: above 20 and above 30 % they are kept, the user is told, and nothing is left to do when
+/// S21: above 20 and above 30 % they are kept, with an Event, and nothing is left to do when
 /// the copies return.
 #[test]
 fn many_orphans_are_kept_until_their_copies_return() {

@@ -18,7 +18,7 @@ fn a_deleted_copy_takes_the_slice_along() {
     assert!(world.hub.get(kinds::ENDPOINT_SLICE_IMPORT, &copy()).is_none());
 }
 
-/// F32: somebody took the finalizer off the copy, which then could go before what was made of it.
+/// F32: a user removed the finalizer from the copy, which then could be deleted before its imported slice.
 #[test]
 fn a_copy_gets_its_finalizer_back() {
     let mut world = World::importing();
@@ -114,7 +114,7 @@ fn changes_of_the_copy_follow() {
     assert_eq!(world.slice().unwrap()["endpoints"], json!([{ "addresses": ["10.1.0.2"] }]));
 }
 
-/// MESI-9: a deleted copy is let go whether its slice is there (MESI-1), gone already, or the copy
+/// MESI-9: a deleted copy is released whether its slice is there (MESI-1), gone already, or the copy
 /// never had our finalizer.
 #[test]
 fn a_deleted_copy_whose_slice_is_gone_is_let_go() {

@@ -16,7 +16,7 @@ use crate::snapshot::MemberSnapshot;
 const START: &str = "2026-01-01T00:00:00Z";
 const JOINED: (&str, &str) = ("True", "AgentJoined");
 
-/// MIMC-1: one write tells the hub of both agents.
+/// MIMC-1: one write reports both agents.
 #[test]
 fn a_member_that_is_told_to_join_reports_so() {
     let mut world = World::told("Join");
@@ -146,7 +146,7 @@ fn another_writer_between_view_and_write_loses_nothing() {
     assert_eq!(world.status()["agentStatus"].as_array().unwrap().len(), 3);
 }
 
-/// A wish of the hub that this version does not know is no reason to do anything.
+/// A state that this version does not know causes no write.
 #[test]
 fn an_unknown_state_is_ignored() {
     let mut world = World::joined();

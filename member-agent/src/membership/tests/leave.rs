@@ -64,7 +64,7 @@ fn a_member_of_which_nothing_is_left_reports_so() {
     assert!(world.plan().is_empty() && world.plan().wake_after.is_none());
 }
 
-/// MIMC-5: told to join again, it reports so at once.
+/// MIMC-5: asked to join again, the member reports it at once.
 #[test]
 fn a_member_that_left_joins_again() {
     let mut world = World::joined();
@@ -208,7 +208,7 @@ fn the_report_waits_for_four_consistent_reads() {
     assert_eq!(world.phase(), Phase::Leaving);
 }
 
-/// Once it has left, wishes may wait; what bears our finalizer still has to be let go before the
+/// Once it has left, objects of users may wait; one with this agent's finalizer still has to be released before the
 /// report is made for a newer version of the object.
 #[test]
 fn a_newer_version_is_reported_for_when_nothing_of_ours_is_held() {
