@@ -18,7 +18,7 @@ const MORE: f64 = 1.5;
 /// How long a step lasts.
 const STEP: Duration = Duration::from_secs(15);
 const TICK: Duration = Duration::from_millis(10);
-/// LargeFleet that a rate is not sustained.
+/// Above this, a rate is not sustained.
 const LIMIT: Duration = Duration::from_secs(1);
 const PATIENCE: Duration = Duration::from_mins(2);
 
