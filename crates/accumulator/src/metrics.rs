@@ -97,37 +97,47 @@ impl Metrics {
             source_state: metric!(
                 IntGaugeVec,
                 "source_state",
-                "1 for the state a source is in",
+                "State of each source: 1 for the current state, 0 for the others.",
                 &["cluster", "kind", "source", "state"]
             ),
-            source_objects: metric!(IntGaugeVec, "source_objects", "Objects held", &SOURCE),
+            source_objects: metric!(
+                IntGaugeVec,
+                "source_objects",
+                "Objects held, by source.",
+                &SOURCE
+            ),
             source_events: metric!(
                 IntCounterVec,
                 "source_events_total",
-                "Watch events by type",
+                "Events received, by type.",
                 &["cluster", "kind", "source", "type"]
             ),
-            source_relists: metric!(IntCounterVec, "source_relists_total", "Lists", &SOURCE),
+            source_relists: metric!(
+                IntCounterVec,
+                "source_relists_total",
+                "Lists completed.",
+                &SOURCE
+            ),
             source_errors: metric!(
                 IntCounterVec,
                 "source_errors_total",
-                "Failures by class",
+                "Failures of lists and watches, by class.",
                 &["cluster", "kind", "source", "class"]
             ),
             source_last_event_age: metric!(
                 GaugeVec,
                 "source_last_event_age_seconds",
-                "Time since the last event of a watch",
+                "Seconds since the last event of a source.",
                 &SOURCE
             ),
             decode_errors: metric!(
                 IntCounterVec,
                 "decode_errors_total",
-                "Objects that could not be read",
+                "Objects that could not be decoded.",
                 &SOURCE
             ),
             decode: HistogramVec::new(
-                HistogramOpts::from(opts("decode_seconds", "Time to decode one object"))
+                HistogramOpts::from(opts("decode_seconds", "Seconds to decode one object."))
                     .buckets(vec![1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 1e-3, 3e-3, 1e-2, 0.1]),
                 &SOURCE,
             )
@@ -135,31 +145,35 @@ impl Metrics {
             withheld_deletions: metric!(
                 IntGaugeVec,
                 "withheld_deletions",
-                "Removals that wait for a second list",
+                "Removals withheld until a second list confirms them.",
                 &SOURCE
             ),
-            snapshot_seq: metric!(IntGauge, "snapshot_seq", "Number of the newest snapshot"),
+            snapshot_seq: metric!(
+                IntGauge,
+                "snapshot_seq",
+                "Sequence number of the newest snapshot."
+            ),
             publish: metric!(
                 IntCounterVec,
                 "publish_total",
-                "Published snapshots by reason",
+                "Snapshots published, by reason.",
                 &["reason"]
             ),
             publish_delay: histogram(
                 "publish_delay_seconds",
-                "From the first event of a snapshot to its publication",
+                "Seconds from the first event of a snapshot to its publication.",
                 vec![1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1, 1.0],
             ),
             step_changes: histogram(
                 "step_changes",
-                "Objects that differ in a step of a consumer",
+                "Objects that differ between two snapshots that a consumer reads in a row.",
                 vec![0.0, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1e3, 1e4, 1e5],
             ),
-            inbox_depth: metric!(IntGauge, "inbox_depth", "Changes in the last batch"),
+            inbox_depth: metric!(IntGauge, "inbox_depth", "Source updates in the last batch."),
             expectation_timeouts: metric!(
                 IntCounter,
                 "expectation_timeouts_total",
-                "Own writes that did not come back in time"
+                "Waits for own writes that ended before the snapshot showed them."
             ),
         }
     }

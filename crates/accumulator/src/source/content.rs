@@ -127,7 +127,7 @@ impl<T: Tracked> Machine<T> {
                 }
                 self.metrics.undecodable();
                 let (namespace, id) = (&*name.namespace, &*name.name);
-                tracing::debug!(namespace, name = id, error = %reason, "Object cannot be read");
+                tracing::debug!(namespace, name = id, error = %reason, "Cannot decode object");
                 if self.view.defects.get(&name).is_none_or(|known| **known != *reason) {
                     self.view.defects.insert(name, reason.into());
                     self.change();

@@ -257,7 +257,9 @@ impl<S: 'static, T: Tracked> Task<S, T> {
                 tracing::info!(cluster, kind, "Optional kind is not served");
             }
             SourceState::Missing { .. } => tracing::warn!(cluster, kind, "Kind is not served"),
-            state => tracing::info!(cluster, kind, %state, object_count = count, "Source"),
+            state => {
+                tracing::info!(cluster, kind, %state, object_count = count, "Source state changed")
+            }
         }
     }
 
@@ -367,7 +369,11 @@ impl<S: 'static, T: Tracked> Task<S, T> {
         let known = self.identity.replace(identity);
         if known.is_some() && known != self.identity {
             let cluster = self.info.cluster.as_str();
-            tracing::error!(cluster, source = self.info.field, "This is another cluster");
+            tracing::error!(
+                cluster,
+                source = self.info.field,
+                "API server belongs to a different cluster"
+            );
             self.machine.suspect();
         }
     }
