@@ -1,4 +1,4 @@
-{{/* Flags of this agent beside those that both agents have. */}}
+{{/* Flags that only this agent has. */}}
 {{- define "hub-agent.args" -}}
 - --force-delete-wait-time={{ .Values.forceDeleteWaitTime }}
 - --exclusive-imports={{ .Values.exclusiveImports }}

@@ -1,4 +1,4 @@
-{{/* What has to be said about the hub, in one sentence each. */}}
+{{/* Rejects missing and contradictory settings of the hub, with a message for each. */}}
 {{- define "member-agent.checkConfig" -}}
 {{- with .Values.config -}}
 {{- $_ := required "config.memberClusterName is not set: it is this cluster's name in the fleet, the end of its namespace fleet-member-<name> on the hub" .memberClusterName -}}
@@ -10,7 +10,7 @@
 {{- end -}}
 {{- end -}}
 
-{{/* Flags of this agent beside those that both have. */}}
+{{/* Flags that only this agent has. */}}
 {{- define "member-agent.args" -}}
 {{- include "member-agent.checkConfig" . -}}
 - --fleet-system-namespace={{ .Values.fleetSystemNamespace }}
@@ -22,7 +22,7 @@
 - --max-endpoints-per-slice={{ .Values.endpointslices.maxEndpointsPerSlice }}
 {{- end -}}
 
-{{/* Variables of this agent. */}}
+{{/* Environment variables that only this agent has. */}}
 {{- define "member-agent.env" -}}
 {{- with .Values.config -}}
 - {name: MEMBER_CLUSTER_NAME, value: {{ quote .memberClusterName }}}
