@@ -26,7 +26,7 @@ fn rows(command: &Command, document: &mut String) {
 
 fn document() -> String {
     let mut document = "# Flags\n\nGenerated from the agents' parsers; see \
-        `member-agent/tests/it/flags.rs`. A flag wins over its variable.\n"
+        `member-agent/tests/it/flags.rs`. A flag takes precedence over its variable.\n"
         .to_owned();
     let member = member_agent::args::Args::command();
     for command in [&hub_agent::args::Args::command(), &member] {
@@ -39,13 +39,13 @@ fn document() -> String {
     document.push_str(
         "\n## By variable only (member-agent)\n\n| variable | meaning |\n|---|---|\n\
         | `HUB_SERVER_URL` | the hub's API server, `https://...` |\n\
-        | `CONFIG_PATH` | file with the bearer token for the hub; read again when it changes |\n\
-        | `HUB_CERTIFICATE_AUTHORITY` | certificates of the hub, base64 of PEM; unset: the system's |\n\
-        | `HUB_KUBE_HEADER` | headers of each request to the hub, one `Name: value` a line |\n\
+        | `CONFIG_PATH` | file with the bearer token for the hub; read again when it changes, and after a 401 |\n\
+        | `HUB_CERTIFICATE_AUTHORITY` | CA certificates of the hub, base64 of PEM; by default those of the system |\n\
+        | `HUB_KUBE_HEADER` | headers to add to each request to the hub, one `Name: value` per line |\n\
         \n## Flags of the original without effect\n\n\
-        Both agents take them, so that a Go agent's arguments can be used, and say so in one log \
-        line. `--enable-v1alpha1-apis=true` and `--enable-traffic-manager-feature=true` are \
-        refused.\n\n",
+        Both agents accept these flags, so that a Go agent's arguments can be used, and log once that \
+        they have no effect. `--enable-v1alpha1-apis=true` and \
+        `--enable-traffic-manager-feature=true` are rejected.\n\n",
     );
     let hidden = member.get_arguments().filter(|flag| flag.is_hide_set());
     let hidden: Vec<_> = hidden

@@ -62,7 +62,7 @@ fn an_import_that_another_cluster_holds_alone() {
         world.settle();
         world.import("west");
         world.settle();
-        // As the tool sees it: the hub does not say how its agent was started.
+        // As fleetctl reads it: no object of the hub shows the agent's flag.
         world.exclusive = false;
     });
     stops(
