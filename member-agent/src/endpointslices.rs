@@ -1,5 +1,5 @@
-//! The controller that makes EndpointSlices of pods, in its own cluster alone: in the place of the built-in controller, or
-//! beside it for Services whose endpoints are to be the pods' addresses on a secondary network.
+//! The controller that makes EndpointSlices of pods, in its own cluster alone: in the place of the built-in controller,
+//! or beside it for Services whose endpoints are to be the pods' addresses on a secondary network.
 
 mod keys;
 mod leftovers;
@@ -44,7 +44,7 @@ const QUEUE: &str = "endpoint_slice";
 pub struct EndpointSliceController {
     settings: Settings,
     metrics: SliceMetrics,
-    /// Services with hints by capacity, to be told when those end. Nothing but that Event depends on it.
+    /// Services with hints by capacity, to be reported when those end. Nothing but that Event depends on it.
     balanced: Mutex<BTreeMap<ObjectName, ServiceHints>>,
 }
 

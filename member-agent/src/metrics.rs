@@ -50,7 +50,7 @@ impl ExportMetrics {
 pub struct ImportMetrics {
     durations: HistogramVec,
     destination: String,
-    /// The last generation of each object that was counted: an imported slice that somebody
+    /// The last generation of each object that was counted: an imported slice that a user
     /// deletes takes its mark along, and comes again.
     counted: Arc<Mutex<HashMap<Uid, i64>>>,
 }
@@ -111,7 +111,7 @@ pub fn show_insecure_link(
     registry.add(gauge)
 }
 
-/// What the hub was told of this member.
+/// What was reported to the hub about this member.
 #[derive(Clone, Debug)]
 pub struct MembershipMetrics {
     phase: IntGaugeVec,

@@ -1,6 +1,6 @@
 //! The HTTP server for probes and metrics: `/livez`, `/readyz`, `/healthz`, `/metrics`.
 //!
-//! It answers from memory and is the first thing an agent starts, so that a probe tells what is
+//! It answers from memory and is the first thing an agent starts, so that a probe shows what is
 //! waited for even while no API server can be reached.
 
 mod address;
@@ -36,7 +36,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// How long answers may take to finish at shutdown.
 const DRAIN: Duration = Duration::from_secs(1);
 
-/// Where to listen: the flag that says so, and what it says. Several may say the same.
+/// Where to listen: a flag and its value. Several may have the same value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Addresses {
     /// Where `/metrics` is to be.
@@ -63,7 +63,7 @@ pub enum AdminError {
         flag: &'static str,
         /// The address as it was given.
         address: String,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
 }

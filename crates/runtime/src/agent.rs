@@ -1,6 +1,6 @@
 //! An agent put together: what both agents do the same way, in the order that matters.
 //!
-//! Logging, metrics and the admin server come first, so that a probe tells what is waited for while
+//! Logging, metrics and the admin server come first, so that a probe shows what is waited for while
 //! credentials are missing or no API server can be reached. Then the clients, the watches, the
 //! writer, and one task per controller.
 
@@ -53,12 +53,12 @@ pub enum StartError {
     Metrics(#[from] prometheus::Error),
 }
 
-/// How long a cluster may not answer before the agent says that it is not ready.
+/// How long a cluster may not answer before the agent reports that it is not ready.
 const SILENCE: Duration = Duration::from_mins(1);
 
 type Blocking = Box<dyn Fn() -> Vec<String> + Send + Sync>;
 
-/// What keeps the agent from being ready; says so itself until the watches exist.
+/// What keeps the agent from being ready; the start itself until the watches exist.
 #[derive(Clone, Default)]
 struct Readiness(Arc<OnceLock<Blocking>>);
 
@@ -77,7 +77,7 @@ pub struct Agent {
     metrics: Metrics,
     readiness: Readiness,
     lease: Option<LeaseSettings>,
-    /// Where traces are sent, and who is said to send them.
+    /// Where traces are sent, and the sender that they name.
     traces: Option<(Endpoint, Origin)>,
     /// The controllers; the last write was answered when they have ended.
     controllers: TaskTracker,
@@ -127,7 +127,7 @@ impl Agent {
         Ok(Self { name, args, life, metrics, readiness, lease, traces, controllers })
     }
 
-    /// Says in traces which cluster this agent works for.
+    /// Sets the cluster that traces name as this agent's.
     #[must_use]
     pub fn of_cluster(mut self, name: &str) -> Self {
         if let Some((_, origin)) = &mut self.traces {

@@ -52,7 +52,7 @@ pub struct ClientSet {
     pub watch: Client,
     /// For the writer: nothing long-lived stands in its way.
     pub write: Client,
-    /// For the lease: a crowd of writes does not hold up its renewal.
+    /// For the lease: many writes do not delay its renewal.
     pub lease: Client,
     /// The server, for messages.
     pub url: String,
@@ -98,7 +98,7 @@ pub struct HubSettings {
     pub ca_pem_base64: Option<String>,
     /// Headers of each request.
     pub headers: Vec<(HeaderName, HeaderValue)>,
-    /// Believe whoever answers; the CA does not matter then.
+    /// Accept any server certificate; the CA does not matter then.
     pub insecure: bool,
 }
 

@@ -50,7 +50,7 @@ pub struct Wiring<S> {
     pub metrics: Arc<ControllerMetrics>,
     /// What its queue is measured with by the names of the program whose place it takes.
     pub work_queue: Option<WorkQueue>,
-    /// Tells of the writes that are part of a trace.
+    /// Records the writes that are part of a trace.
     pub tracer: Option<Tracer>,
     /// Ends it.
     pub cancel: CancellationToken,
@@ -248,7 +248,7 @@ impl<R: Controller> Engine<R> {
         }
     }
 
-    /// Tells users of a write that is refused for good; the sink keeps it from saying the same again and again.
+    /// Reports a write that is rejected for good to users; the sink keeps it from reporting the same again and again.
     fn tell(&self, run: &Run<R::Key>) {
         let Some(reason) = &run.refusal else { return };
         let snapshot = self.shared.accumulator.snapshot();
@@ -309,7 +309,7 @@ impl<R: Controller> Shared<R> {
         }
         let Outcome { expectations, failures, .. } = outcome;
         let settled = settle::settle(&self.accumulator, &self.writer, expectations, &self.metrics);
-        // Nobody plans any more once the process is stopping.
+        // Nothing is planned any more once the process is stopping.
         let view = self.cancel.run_until_cancelled(settled).await.unwrap_or(View::IsBehind);
         let verdict = verdict::verdict(&failures, view);
         let refusal = failures.into_iter().find(|failure| failure.class.is_about_content());

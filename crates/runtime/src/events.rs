@@ -1,6 +1,6 @@
 //! Kubernetes Events about users' objects.
 //!
-//! Plans are computed again and again and name the same event each time. What is said first becomes
+//! Plans are computed again and again and name the same event each time. What is reported first becomes
 //! an Event; after that it is only counted, and every ten minutes at most the count is written into
 //! the `series` of that Event. Sending happens in a task of its own behind a bounded channel: events
 //! are hints, and neither a plan nor a write ever waits for one.
@@ -41,7 +41,7 @@ const NAME: usize = 253;
 /// Namespace of events about objects without one.
 const NO_NAMESPACE: &str = "default";
 
-/// Where plans put their events. Clones share the memory of what was said.
+/// Where plans put their events. Clones share the memory of what was reported.
 #[derive(Clone, Debug)]
 pub struct EventSink(Option<Arc<Inner>>);
 
@@ -68,7 +68,7 @@ struct Reporter {
 
 impl EventSink {
     /// A sink, and the task that empties it. `controller` is who reports; the Pod's name is added
-    /// where `HOSTNAME` has it. `count` counts what is said, by type and reason. What is repeated is
+    /// where `HOSTNAME` has it. `count` counts what is reported, by type and reason. What is repeated is
     /// only counted for as long as `quiet`; see [`QUIET`].
     pub fn new(
         clients: impl IntoIterator<Item = (ClusterId, Client)>,
@@ -94,7 +94,7 @@ impl EventSink {
         Self(None)
     }
 
-    /// Sends, counts and logs `event` unless the same was said recently.
+    /// Sends, counts and logs `event` unless the same was reported recently.
     pub fn emit(&self, event: Event) {
         let Some(inner) = &self.0 else { return };
         let (at, time) = (Instant::now(), inner.clock.now());

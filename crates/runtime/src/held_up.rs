@@ -1,5 +1,5 @@
-//! Tells users why nothing happens: a controller that cannot read one of its sources plans nothing new, and without a word
-//! that looks like an agent that is not there.
+//! Reports to users why nothing happens: a controller that cannot read one of its sources plans nothing new, and
+//! without a word that looks like an agent that is not there.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,10 +13,10 @@ use crate::writer::Writer;
 
 /// How often to look. What lasts from one look to the next is worth an Event; a start is over by then.
 const EVERY: Duration = Duration::from_secs(5);
-/// Objects that are told. Whoever has more of them finds one that was.
+/// Objects that get the Event. A user with more of them finds one that has it.
 const TOLD: usize = 50;
 
-/// Reports what holds up `controller`, until `cancel`. The sink keeps it from saying the same again and again.
+/// Reports what blocks `controller`, until `cancel`. The sink keeps it from reporting the same again and again.
 pub(crate) async fn report<R: Controller>(
     controller: Arc<R>,
     accumulator: Accumulator<R::Snapshot>,
@@ -29,7 +29,7 @@ pub(crate) async fn report<R: Controller>(
         let reasons = accumulator.blocking(controller.required());
         // A standby leaves it to the process that leads.
         if !reasons.is_empty() && reasons == before && writer.may_write() {
-            tracing::debug!(controller = controller.name(), ?reasons, "Held up");
+            tracing::debug!(controller = controller.name(), ?reasons, "Blocked");
             let told = controller.blocked(&accumulator.snapshot(), &reasons.join("; "));
             told.into_iter().take(TOLD).for_each(|event| events.emit(event));
         }

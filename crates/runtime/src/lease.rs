@@ -196,7 +196,7 @@ impl Candidate {
         }
     }
 
-    /// Makes the gate, the metrics and the log say what the elector says.
+    /// Makes the gate, the metrics and the log show the elector's state.
     fn show(&mut self) {
         let until = self.elector.leads_until();
         let leads = self.clock.now() < until;

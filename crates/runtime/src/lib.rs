@@ -8,7 +8,7 @@
 //!
 //! - [`engine`]: drives a controller; [`queue`]: which key is next; [`writer`]: sends plans.
 //! - [`clients`]: connections and credentials; [`events`]: Kubernetes Events.
-//! - [`traces`]: where a change spent its time, told to a collector.
+//! - [`traces`]: where a change spent its time, sent to a collector.
 //! - [`agent`]: all of it put together.
 //! - [`lease`]: which of several processes writes.
 //! - [`lifecycle`], [`pulse`], [`admin`], [`metrics`], [`args`], [`clock`]: the process around it.

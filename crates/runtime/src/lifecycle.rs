@@ -105,7 +105,7 @@ impl Lifecycle {
     pub async fn run_until(self, stop: impl Future<Output = ()>) -> ExitCode {
         let told = stream::once(async {
             stop.await;
-            "told to"
+            "its caller"
         })
         .chain(stream::pending());
         ExitCode::from(self.run_with(told).await)

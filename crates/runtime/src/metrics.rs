@@ -23,7 +23,7 @@ const FAST: [f64; 14] =
 /// Plans are computed in memory.
 const PLAN: [f64; 9] = [0.000_01, 0.000_05, 0.000_1, 0.000_5, 0.001, 0.005, 0.01, 0.1, 1.0];
 
-/// From what happens in memory to a write that is held up.
+/// From what happens in memory to a write that is delayed.
 const PARTS: [f64; 22] = [
     0.000_01, 0.000_02, 0.000_05, 0.000_1, 0.000_2, 0.000_5, 0.001, 0.0015, 0.002, 0.0025, 0.003,
     0.004, 0.005, 0.0075, 0.01, 0.015, 0.025, 0.05, 0.1, 0.25, 1.0, 10.0,
@@ -103,9 +103,10 @@ impl Series {
         registry.add(events.clone())?;
         registry.add(ProcessCollector::for_self())?;
 
-        let opts = Opts::new("fleet_build_info", "Always 1; says what runs.")
-            .const_label("agent", agent)
-            .const_label("version", version);
+        let opts =
+            Opts::new("fleet_build_info", "Always 1; the version of the agent is in the labels.")
+                .const_label("agent", agent)
+                .const_label("version", version);
         let build = Gauge::with_opts(opts)?;
         build.set(1.0);
         registry.add(build)?;
@@ -182,7 +183,7 @@ impl ControllerVecs {
             )?,
             own_write_seen: histogram(
                 "fleet_runtime_own_write_seen_seconds",
-                "Time from the answer to a plan's last write until the view shows all of them: how much later watches tell.",
+                "Time from the answer to a plan's last write until the view shows all of them: how much later watches deliver them.",
                 &["controller"],
                 &PARTS,
             )?,

@@ -88,7 +88,7 @@ mod tests {
         let pulses = Pulses::default();
         let mut task = Box::pin(pulses.clone().supervise("stuck", std::future::pending()));
         assert!(futures::poll!(task.as_mut()).is_pending());
-        // Nobody polls it any more, as if its thread were held.
+        // It is not polled any more, as if its thread were blocked.
         tokio::time::advance(LIMIT).await;
         assert_eq!(pulses.wedged(), ["stuck: no turn for 60s"]);
         assert!(futures::poll!(task.as_mut()).is_pending());

@@ -21,7 +21,7 @@ use backoff::Jitter;
 /// Retries at once that a key may take in a row before it has to slow down.
 const EAGER_RETRIES: u32 = 5;
 
-/// How a run ended; says when the key is planned again.
+/// How a run ended, and so when the key is planned again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Everything the plan asked for was done.
@@ -33,7 +33,7 @@ pub enum Verdict {
     Failed,
     /// Nothing will get better by itself: longest back-off unless the key is marked again.
     Slow,
-    /// The server said how long to stay away; a mark does not shorten it.
+    /// The server asked for a pause; a change does not shorten it.
     Hold(Duration),
 }
 

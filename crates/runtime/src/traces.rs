@@ -1,6 +1,6 @@
 //! Traces: one endpoint change is one trace, from the exporting member through the hub to each importing member.
 //!
-//! What is planned knows nothing of ids, and is the same without traces. A step only says what [part](Trace) it has in
+//! What is planned knows nothing of ids, and is the same without traces. A step only has its [part](Trace) in
 //! a trace, and which context the object bears that it was made from. Just before it is sent a span begins, and its
 //! context goes into an annotation of the object, in the write that happens anyway; the next agent finds it there.
 

@@ -68,7 +68,7 @@ struct Inner {
     settings: WriterSettings,
     gate: WriteGate,
     metrics: Arc<WriterMetrics>,
-    /// What was complained about and has not succeeded since: said once, not once per key.
+    /// Failures that were logged and have not succeeded since: logged once, not once per key.
     complaints: Mutex<HashSet<Complaint>>,
 }
 

@@ -2,7 +2,7 @@
 
 #[path = "engine/fairness.rs"]
 mod fairness;
-#[cfg(test)] // Says to clippy what is obvious here.
+#[cfg(test)] // For clippy.
 #[path = "engine/world.rs"]
 mod world;
 
@@ -351,7 +351,7 @@ async fn stopping_finishes_the_requests_on_their_way() {
     assert!(sent < 100, "new requests were sent while stopping");
 }
 
-/// Random changes by users and others, random failures: in the end the hub has what is wished for,
+/// Random changes by users and others, random failures: in the end the hub has what is requested,
 /// and at no time are there two requests for one key.
 async fn random_schedule(seed: u64, kinds: u64) {
     let mut random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);

@@ -193,7 +193,7 @@ impl ModelServer {
         let mut object = self.get(kind, name).ok_or(Refusal::NotFound)?.clone();
         if object["metadata"]["deletionTimestamp"].is_null() {
             object["metadata"]["deletionTimestamp"] = json!(seconds(self.now));
-            // A deletion timestamp counts as a change of the specification.
+            // A deletion timestamp counts as a change of the spec.
             next_generation(&mut object);
         }
         self.update(kind, name, object);

@@ -14,11 +14,11 @@ use super::requests::{self, Request};
 pub struct Recording {
     /// The watch history of all clusters, by arrival.
     pub events: Vec<Event>,
-    /// What the suite said about itself.
+    /// What the suite noted about itself.
     pub marks: Vec<Mark>,
     /// The requests to all clusters.
     pub requests: Vec<Request>,
-    /// What the answers to writes tell of, with the position of the request: after a server has forgotten the past, no
+    /// What the answers to writes show, with the position of the request: after a server has forgotten the past, no
     /// watch does.
     pub answered: Vec<(usize, Event)>,
 }
@@ -39,7 +39,7 @@ impl Recording {
         Ok(Self { events, marks, requests, ..Self::default() }.with_answers())
     }
 
-    /// Fills in what the answers to writes tell.
+    /// Fills in what the answers to writes show.
     #[must_use]
     pub fn with_answers(mut self) -> Self {
         let requests = self.requests.iter().enumerate();

@@ -7,8 +7,8 @@ use anyhow::{Context, Result, bail};
 /// Folder of the agents' programs, if they are not beside the running program.
 pub const AGENTS_FOLDER: &str = "FLEET_AGENTS_DIR";
 
-/// Variables of the caller that would make an agent talk to another cluster or tell others; agents are started without
-/// them.
+/// Variables of the caller that would make an agent talk to another cluster or report to others; agents are started
+/// without them.
 pub const FOREIGN: [&str; 7] = [
     "KUBECONFIG",
     "HUB_SERVER_URL",

@@ -33,7 +33,7 @@ pub async fn load(kubeconfig: &Path) -> Result<Config> {
         .with_context(|| format!("use {}", kubeconfig.display()))
 }
 
-/// A client for whoever the kubeconfig file belongs to.
+/// A client for the user of the kubeconfig file.
 pub async fn client_from_file(kubeconfig: &Path) -> Result<Client> {
     client(&load(kubeconfig).await?).await
 }

@@ -34,7 +34,7 @@ enum Command {
     Down(down::Down),
 }
 
-/// Parses the arguments, does what they say and reports an error in one line.
+/// Parses the arguments, runs the command and reports an error in one line.
 pub async fn main() -> ExitCode {
     // The client reports each refused look at a server that is about to be ready.
     let filter = EnvFilter::try_from_default_env()

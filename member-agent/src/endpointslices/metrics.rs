@@ -136,7 +136,7 @@ impl SliceMetrics {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "nobody has 2^52 endpoints")]
+#[expect(clippy::cast_precision_loss, reason = "no Service has 2^52 endpoints")]
 fn size(count: usize) -> f64 {
     count as f64
 }

@@ -3,7 +3,7 @@
 //! The slice comes from another cluster and may contain anything. Entries that the API server would reject must not
 //! block the rest of a slice, and addresses that lead back into this
 //! cluster's nodes or to everybody must not become endpoints (C6, S25): they are left
-//! out, the user is told, the rest is imported.
+//! out, an Event names them, the rest is imported.
 
 use std::borrow::Cow;
 use std::collections::HashSet;

@@ -20,7 +20,7 @@ pub struct Probes {
 }
 
 impl Probes {
-    /// `blocking` says why the agent is not ready, and `wedged` why it has to be restarted: one
+    /// `blocking` returns why the agent is not ready, and `wedged` why it has to be restarted: one
     /// sentence for each reason.
     pub fn new(
         blocking: impl Fn() -> Vec<String> + Send + Sync + 'static,
@@ -60,7 +60,7 @@ impl Routes {
         match (request.uri().path(), &self.registry, &self.probes) {
             ("/metrics", Some(registry), _) => metrics(registry),
             ("/readyz", _, Some(probes)) => verdict(&(probes.blocking)()),
-            // A task that dies takes the process with it, and if all threads are held nobody answers.
+            // A task that dies takes the process with it, and if all threads are blocked there is no answer.
             ("/livez" | "/healthz", _, Some(probes)) => verdict(&(probes.wedged)()),
             _ => text(StatusCode::NOT_FOUND, "not found\n"),
         }

@@ -24,7 +24,7 @@ pub enum HubAccess {
         path: PathBuf,
         /// Headers of each request.
         headers: Vec<(HeaderName, HeaderValue)>,
-        /// Believe whoever answers.
+        /// Accept any server certificate.
         insecure: bool,
     },
 }
@@ -54,7 +54,7 @@ impl HubAccess {
         Ok(Self::Kubeconfig { path, headers: user_headers(lookup)?, insecure })
     }
 
-    /// Whether whoever answers is believed.
+    /// Whether any server certificate is accepted.
     pub fn insecure(&self) -> bool {
         match self {
             Self::Variables(HubSettings { insecure, .. }) | Self::Kubeconfig { insecure, .. } => {

@@ -17,7 +17,7 @@ use tower::{BoxError, ServiceBuilder, ServiceExt};
 use super::gated::Gated;
 use super::token::{TokenFile, TokenLayer};
 
-/// Limit of DNS, TCP and TLS together: a server that accepts and then says nothing would hold a
+/// Limit of DNS, TCP and TLS together: a server that accepts and then sends nothing would hold a
 /// watch for ever otherwise.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 

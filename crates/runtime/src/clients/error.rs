@@ -30,7 +30,7 @@ pub enum ClientError {
     /// No own cluster was found.
     #[error("no cluster: set KUBECONFIG or run in a Pod ({reason})")]
     NoCluster {
-        /// What the last place said.
+        /// Error of the last place.
         reason: String,
     },
     /// A client could not be built.
@@ -55,7 +55,7 @@ pub enum ClientError {
 ///
 /// HTTP and TLS errors hide the reason (`invalid peer certificate: UnknownIssuer`) behind
 /// `client error (Connect)`; other errors repeat their source in their own text. So sources are
-/// added unless they were said already.
+/// added unless they are in the text already.
 pub fn one_line(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();

@@ -1,4 +1,4 @@
-//! A bearer token in a file that somebody else writes and replaces.
+//! A bearer token in a file that another process writes and replaces.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;

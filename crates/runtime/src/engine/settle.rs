@@ -17,8 +17,8 @@ const DEADLINE: Duration = Duration::from_secs(5);
 pub(super) enum View {
     /// It does.
     Shows,
-    /// It shows what the server says, which is not what the answers to the writes said: somebody
-    /// was faster, or an answer was wrong.
+    /// It shows what the server has, which is not what the answers to the writes contained: another
+    /// writer was faster, or an answer was wrong.
     Differs,
     /// It does not.
     IsBehind,
@@ -62,7 +62,7 @@ pub(super) async fn settle<S: Snapshot>(
     if unmet.is_empty() { View::Differs } else { View::IsBehind }
 }
 
-/// What to expect now that the server said what is there.
+/// What to expect now that the server answered what is there.
 fn renew(expectation: Expectation, found: Option<Precondition>) -> Option<Expectation> {
     let until = match (found, expectation.until) {
         (Some(Precondition { uid, version }), _) => Until::AtLeast { uid, version },

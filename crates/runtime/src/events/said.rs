@@ -1,4 +1,4 @@
-//! What was said already.
+//! What was reported already.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use jiff::Timestamp;
 /// Events that are remembered. Beyond it old ones are forgotten first, then all.
 const REMEMBERED: usize = 4096;
 
-/// How often an event was heard, and when.
+/// How often an event occurred, and when.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Telling {
     /// The first time; names the Event.
@@ -21,7 +21,7 @@ pub(super) struct Telling {
     pub(super) count: i32,
 }
 
-/// The memory of what was said.
+/// The memory of what was reported.
 #[derive(Debug)]
 pub(super) struct Said {
     quiet: Duration,
@@ -35,7 +35,7 @@ impl Said {
         Self { quiet, known: HashMap::new(), newest: Timestamp::MIN }
     }
 
-    /// Counts an event; what to tell of it, unless that was done recently.
+    /// Counts an event; what to report of it, unless that was done recently.
     pub(super) fn hear(&mut self, event: &Event, now: Instant, time: Timestamp) -> Option<Telling> {
         let quiet = self.quiet;
         let recent = |at: &Instant| now.saturating_duration_since(*at) < quiet;

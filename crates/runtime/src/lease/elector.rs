@@ -6,16 +6,16 @@ use jiff::Timestamp;
 
 use super::timing::{LONGEST, Timing};
 
-/// What a Lease says.
+/// Content of a Lease.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Object {
-    /// Who has it; empty for nobody.
+    /// Who has it; empty if it is free.
     pub(super) holder: String,
     /// For how long they ask to be left alone after each change.
     pub(super) duration: Duration,
     /// When they got it, by their own clock. For people.
     pub(super) acquired: Option<Timestamp>,
-    /// When they last renewed it, by their own clock. That it changes counts, not what it says.
+    /// When they last renewed it, by their own clock. That it changes counts, not its value.
     pub(super) renewed: Option<Timestamp>,
     /// How often it went from one to another.
     pub(super) transitions: i32,
@@ -28,7 +28,7 @@ pub(super) struct Found {
     pub(super) record: Object,
 }
 
-/// What the server has, as far as its last answer tells.
+/// What the server has, as far as its last answer shows.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Current {
     /// It may have changed since.
@@ -57,7 +57,7 @@ pub(super) enum Step {
 pub(super) struct Elector {
     me: String,
     timing: Timing,
-    /// What the lease last said. Stays when the lease is gone: that it was deleted does not mean
+    /// What the lease last contained. Stays when the lease is gone: that it was deleted does not mean
     /// that its holder has noticed.
     remembered: Object,
     /// Whether it is gone.
@@ -100,7 +100,7 @@ impl Elector {
         self.until
     }
 
-    /// Who has the lease, as far as known; empty for nobody.
+    /// Who has the lease, as far as known; empty if it is free.
     pub(super) fn holder(&self) -> &str {
         &self.remembered.holder
     }

@@ -23,7 +23,7 @@ pub(super) struct LeaseServer {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Failure {
     /// The server has another version, or has one already.
-    #[error("somebody else was faster")]
+    #[error("another process was faster")]
     Conflict,
     /// Nothing is known.
     #[error("{0}")]

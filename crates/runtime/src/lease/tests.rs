@@ -213,7 +213,7 @@ async fn who_stood_still_does_not_write_before_it_has_asked() {
     // Nothing of this process runs, and it does not know how much time has passed.
     first.clock.advance(Duration::from_mins(1));
     assert!(!first.leads());
-    // It was nobody else's meanwhile: a new term, not the old one.
+    // No other process had it meanwhile: a new term, not the old one.
     first.until_it_leads().await;
     assert!(terms.end(term).now_or_never().is_some());
     assert_eq!((first.metrics.gained.get(), first.metrics.lost.get()), (2, 1));
@@ -291,7 +291,7 @@ async fn a_lease_in_another_name_ends_the_term() {
     }
     sleep(SOON).await;
     assert!(!first.leads());
-    // Nobody is there, and nothing in the record changes.
+    // No process is there, and nothing in the record changes.
     let took = first.until_it_leads().await;
     assert!(took < Duration::from_secs(40), "{took:?}");
 }

@@ -20,7 +20,7 @@ pub struct Timing {
     pub write_timeout: Duration,
 }
 
-/// Times that would let two processes write at once, or nobody for long.
+/// Times that would let two processes write at once, or none for long.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct TimingError(String);

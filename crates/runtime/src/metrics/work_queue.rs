@@ -1,5 +1,5 @@
-//! The names under which controllers of Kubernetes measure their queues, for whoever watches one of those that a controller
-//! takes the place of.
+//! The names under which controllers of Kubernetes measure their queues, for dashboards of a controller that an agent
+//! replaces.
 
 use std::hash::Hash;
 use std::time::{Duration, Instant};
@@ -97,7 +97,7 @@ impl WorkQueue {
         self.worked.observe(took.as_secs_f64());
     }
 
-    /// Shows how things stand; `begun` says when the work began that is going on.
+    /// Shows how things stand; `begun` returns when the work began that is going on.
     pub(crate) fn show<K: Clone + Ord + Hash>(
         &self,
         queue: &mut Queue<K>,

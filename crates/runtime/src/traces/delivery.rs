@@ -33,7 +33,7 @@ const LAST: Duration = Duration::from_secs(3);
 /// An answer longer than this is not from a collector.
 const LONGEST_ANSWER: usize = 1 << 20;
 
-/// Who tells.
+/// Who sends the spans.
 #[derive(Clone, Debug)]
 pub struct Origin {
     /// The program.
@@ -67,7 +67,7 @@ pub enum DeliveryError {
     Settings(#[from] ExporterBuildError),
 }
 
-/// Delivers spans until it is told to end.
+/// Delivers spans until it is stopped.
 #[derive(Debug)]
 pub struct Delivery(SdkTracerProvider);
 
@@ -75,7 +75,7 @@ impl Delivery {
     /// Needs a tokio runtime around it.
     ///
     /// # Errors
-    /// What keeps spans from being delivered whatever the collector says.
+    /// What keeps spans from being delivered whatever the collector answers.
     pub fn start(endpoint: &Endpoint, origin: &Origin) -> Result<Self, DeliveryError> {
         let client = clients::without_credentials(endpoint.server())
             .map_err(|error| DeliveryError::Client(one_line(&error)))?;
@@ -113,7 +113,7 @@ struct Post {
     client: Client,
     runtime: Handle,
     url: String,
-    /// Whether the last one failed: said once, not for each batch.
+    /// Whether the last one failed: logged once, not for each batch.
     failing: Arc<AtomicBool>,
 }
 
@@ -129,7 +129,7 @@ impl Post {
         Self { client, runtime, url, failing: Arc::default() }
     }
 
-    /// Says when spans begin to be lost, and when they no longer are.
+    /// Logs when spans begin to be lost, and when they no longer are.
     fn report(&self, problem: Option<&str>) {
         let failed = self.failing.swap(problem.is_some(), Ordering::Relaxed);
         match problem {

@@ -51,7 +51,7 @@ fn create() -> Action {
     Action::Create(json!({ "metadata": { "annotations": { "kept": "yes" } }, "spec": {} }))
 }
 
-/// What the object that is sent says.
+/// The trace context of the object that is sent.
 fn sent(step: &Step) -> Option<&str> {
     let (Action::Create(body) | Action::Replace { body, .. }) = &step.action else { return None };
     body.pointer("/metadata/annotations/networking.fleet.azure.com~1traceparent")?.as_str()

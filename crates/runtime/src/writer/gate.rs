@@ -18,8 +18,8 @@ pub struct NotLeader;
 /// the state.
 ///
 /// It closes by itself at a deadline, on a clock that also counts the time in which the process or
-/// the machine stood still: whoever wakes up after that sends nothing, even if nobody has told it
-/// yet that it lost the lease.
+/// the machine stood still: a process that wakes up after that sends nothing, even if it has not
+/// noticed yet that it lost the lease.
 #[derive(Clone)]
 pub struct WriteGate(Arc<Inner>);
 

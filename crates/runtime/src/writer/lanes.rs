@@ -26,7 +26,7 @@ struct State {
 /// The right to send one request; free again when dropped.
 #[derive(Debug)]
 pub(super) struct Slot(
-    /// `None` once it went to somebody else.
+    /// `None` once it went to another request.
     Option<Arc<Lanes>>,
 );
 

@@ -69,7 +69,7 @@ impl Class {
         self.is_about_content() || self == Self::Forbidden
     }
 
-    /// Whether what is written is refused, whoever writes it: users can do something about that.
+    /// Whether the content is rejected, whichever client writes it: users can do something about that.
     pub fn is_about_content(self) -> bool {
         matches!(self, Self::Invalid | Self::Denied)
     }

@@ -12,14 +12,14 @@ use serde::de::IgnoredAny;
 use super::outcome::Class;
 use super::request::{any, everywhere};
 
-/// Pause when the server asks for one without saying how long.
+/// Pause when the server asks for one without a duration.
 const DEFAULT_PAUSE: Duration = Duration::from_secs(1);
 /// Longest pause that is believed: a typo in a proxy must not stop a key for a day.
 const LONGEST_PAUSE: Duration = Duration::from_mins(5);
 /// Bytes of a plain-text answer that go into a message.
 const QUOTE: usize = 200;
-/// What admission says of a write that it forbids (kube-apiserver 1.36). It is asked once the writer has the right to
-/// write, and answers 403 as a missing right does, with nothing but the message to tell them apart.
+/// Message of admission for a write that it forbids (kube-apiserver 1.36). It is asked once the writer has the right to
+/// write, and answers 403 as a missing right does, with nothing but the message to distinguish them.
 const DENIALS: [&str; 3] =
     ["ValidatingAdmissionPolicy '", "exceeded quota: ", "admission webhook \""];
 
@@ -128,7 +128,7 @@ fn success(step: &Step, body: &Body) -> Result<Option<Expectation>, Refusal> {
     let meta = &body.metadata;
     let until = match &step.action {
         Action::ConfirmAbsent => return absent(step, body),
-        // A Status says that the object is gone, and so does the last state of an object that
+        // A Status means that the object is gone, and so does the last state of an object that
         // nothing holds any more: with the last finalizer removed it is not stored again.
         Action::Delete { at } if body.kind == "Status" || meta.finalizers.is_empty() => {
             Until::Gone { uid: at.uid.clone() }
@@ -142,7 +142,7 @@ fn success(step: &Step, body: &Body) -> Result<Option<Expectation>, Refusal> {
                 // The server found nothing to change.
                 Some(at) if at.version == now.version => return Ok(None),
                 // The version was a precondition, so whatever is newer has our write in it. Unlike
-                // "at least" this also ends when somebody removes the object right behind us.
+                // "at least" this also ends when another client removes the object right after that.
                 Some(Precondition { uid, version }) => {
                     Until::NewerThan { uid: uid.clone(), version: version.clone() }
                 }

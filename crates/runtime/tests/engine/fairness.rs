@@ -1,4 +1,4 @@
-//! L7: one key that never rests, or never succeeds, does not hold up the others. Counted in requests, because time
+//! L7: one key that never rests, or never succeeds, does not delay the others. Counted in requests, because time
 //! stands still while anything works.
 
 use std::time::Duration;

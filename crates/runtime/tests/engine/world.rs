@@ -35,15 +35,15 @@ use tokio_util::task::TaskTracker;
 
 const NAMESPACE: &str = "team";
 const VALUE: &str = "value";
-/// A wish with this value is granted only after [`DELAY`].
+/// A request with this value is granted only after [`DELAY`].
 pub const LATER: &str = "later";
-/// A wish with this value is looked at again after [`DELAY`].
+/// A request with this value is looked at again after [`DELAY`].
 pub const WAKE: &str = "wake";
 /// See [`LATER`].
 pub const DELAY: Duration = Duration::from_millis(500);
 
 wire! {
-    /// A Service, without what nobody here reads.
+    /// A Service, without what is not read here.
     pub struct ToyWire as Service { spec: Option<ServiceSpec> }
 }
 
@@ -322,7 +322,7 @@ impl World {
         self.0.state.lock().remove(ClusterId::Local, name);
     }
 
-    /// Somebody else changes the copy.
+    /// Another client changes the copy.
     pub fn meddle(&self, name: &str, value: Option<&str>) {
         let mut state = self.0.state.lock();
         match value {
@@ -341,7 +341,7 @@ impl World {
         self.0.state.lock().hub.len()
     }
 
-    /// Whether the hub has what was wished for.
+    /// Whether the hub has what was requested.
     pub fn is_granted(&self) -> bool {
         let state = self.0.state.lock();
         let values = |objects: &BTreeMap<String, Object>| -> Vec<_> {

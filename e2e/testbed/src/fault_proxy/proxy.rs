@@ -31,7 +31,7 @@ impl FaultProxy {
         Self::start(cluster.config(), &plane.server_identity()?).await
     }
 
-    /// A proxy to `upstream` that shows `identity`. What `upstream` says of a user is for changes of the proxy's own.
+    /// A proxy to `upstream` that shows `identity`. The user of `upstream` is for changes of the proxy's own.
     pub(super) async fn start(upstream: &Config, identity: &Identity) -> Result<Self> {
         let shared = Arc::new(Shared {
             upstream: Upstream::new(upstream).await?,
@@ -61,8 +61,8 @@ impl FaultProxy {
         &self.shared.log
     }
 
-    /// Lets the watches of a kind, by its plural, that run now never say anything again, without ending them. New ones
-    /// work. Says how many these were.
+    /// Lets the watches of a kind, by its plural, that run now never deliver anything again, without ending them. New
+    /// ones work. Returns how many these were.
     pub fn strand_watches(&self, resource: &str) -> usize {
         self.shared.streams.strand(resource)
     }

@@ -17,7 +17,7 @@ pub const RACED: &str = "fault-proxy.test/raced";
 pub(super) struct Upstream {
     /// For the requests that pass, with whatever credential they bring.
     pub(super) client: Client,
-    /// Somebody else's, with rights of their own.
+    /// Another user's, with rights of its own.
     other: Client,
 }
 

@@ -27,7 +27,7 @@ const fn timing(duration: u64, renew_deadline: u64, write_timeout: u64) -> Timin
     }
 }
 
-/// What somebody might get wrong.
+/// What an implementation might get wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Defect {
     None,
@@ -48,7 +48,7 @@ struct Election {
     ticks: u64,
     /// Whether the clocks of the two get a tick apart.
     drifts: bool,
-    /// Whether somebody deletes the lease, once.
+    /// Whether a user deletes the lease, once.
     deletes: bool,
     /// Whether answers are lost and requests late.
     loses: bool,

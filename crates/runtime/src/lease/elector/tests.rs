@@ -59,7 +59,7 @@ fn a_lease_expires_when_it_was_not_seen_to_change() {
     let mut elector = elector();
     elector.read(at(100), Some(found("7", "other", 0)));
     assert_eq!(elector.decide(at(129), WALL), Step::Wait);
-    // Whatever the time in it says: the other one's date may be wrong.
+    // Whatever the time in it is: the other one's date may be wrong.
     elector.read(at(129), Some(found("8", "other", -5000)));
     assert_eq!(elector.decide(at(158), WALL), Step::Wait);
     // A label is no sign of life.
@@ -98,7 +98,7 @@ fn a_deleted_lease_of_ours_is_made_again() {
     elector.read(at(2), None);
     assert_eq!(writes(&elector, 2).0, "");
     assert_eq!(elector.leads_until(), at(10));
-    // Once it has expired, somebody else may have had it since.
+    // Once it has expired, another process may have had it since.
     assert_eq!(elector.decide(at(10), WALL), Step::Wait);
     assert_eq!(elector.decide(at(31), WALL), Step::Wait);
     assert_eq!(writes(&elector, 32).0, "");
@@ -119,7 +119,7 @@ fn an_answer_that_was_lost_is_no_reason_to_lead() {
     let mut elector = elector();
     elector.read(at(0), None);
     elector.forget();
-    // The claim has arrived, but nobody knows when it was made.
+    // The claim has arrived, but it is unknown when it was made.
     elector.read(at(2), Some(found("7", "me", 0)));
     assert_eq!(elector.leads_until(), Duration::ZERO);
     assert_eq!(writes(&elector, 2).0, "7");
