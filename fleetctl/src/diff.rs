@@ -14,7 +14,7 @@ use crate::args::Cli;
 use crate::gather::Watched;
 use crate::objects;
 use crate::output::{Paint, UNASKED, answer, data, print};
-use crate::pending::pending;
+use crate::pending::{Pending, pending};
 
 /// One write.
 #[derive(Debug, Serialize)]
@@ -37,12 +37,8 @@ struct Change {
 /// Prints every missing write, and what could not be read.
 pub(crate) async fn run(cli: &Cli) -> Result<ExitCode> {
     let watched = Watched::start(&cli.access).await?;
-    let calm = |found: &Result<_>| {
-        found
-            .as_ref()
-            .is_ok_and(|(pending, _): &(Vec<crate::pending::Pending>, Vec<_>)| pending.is_empty())
-    };
-    let (pending, unread) = watched.ask(pending, calm).await?;
+    let calm = |(pending, _): &(Vec<Pending>, Vec<_>)| pending.is_empty();
+    let (pending, unread) = watched.ask(pending, calm).await;
     let mut changes = Vec::new();
     for pending in &pending {
         for step in pending.writes() {

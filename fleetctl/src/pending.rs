@@ -10,8 +10,6 @@ use jiff::Timestamp;
 use member_agent::export::ExportController;
 use member_agent::import::ImportController;
 use member_agent::membership::MembershipController;
-use member_agent::metrics::{ExportMetrics, ImportMetrics, MembershipMetrics};
-use prometheus::Registry;
 
 use crate::picture::{Member, Picture};
 use crate::reading;
@@ -40,13 +38,10 @@ impl Pending {
 }
 
 /// The missing writes of all agents, and what could not be read: with such findings, the result is incomplete.
-///
-/// # Errors
-/// If the agents' controllers cannot be set up.
-pub fn pending(picture: &Picture) -> anyhow::Result<(Vec<Pending>, Vec<Hop>)> {
+pub fn pending(picture: &Picture) -> (Vec<Pending>, Vec<Hop>) {
     let mut unread = reading::of_hub(&picture.hub);
     if !unread.is_empty() {
-        return Ok((Vec::new(), unread));
+        return (Vec::new(), unread);
     }
     let mut found = of_hub(picture);
     for (name, member) in &picture.members {
@@ -55,10 +50,10 @@ pub fn pending(picture: &Picture) -> anyhow::Result<(Vec<Pending>, Vec<Hop>)> {
             continue;
         }
         unread.extend(reading::of_member(name, &member.snapshot));
-        found.extend(of_member(name, member, picture.now)?);
+        found.extend(of_member(name, member, picture.now));
     }
     found.retain(|pending| pending.writes().next().is_some());
-    Ok((found, unread))
+    (found, unread)
 }
 
 fn of_hub(picture: &Picture) -> Vec<Pending> {
@@ -70,24 +65,16 @@ fn of_hub(picture: &Picture) -> Vec<Pending> {
     found
 }
 
-fn of_member(name: &str, member: &Member, now: Timestamp) -> anyhow::Result<Vec<Pending>> {
-    let (settings, snapshot) = (&member.settings, &member.snapshot);
-    let registry = Registry::new();
-    let export = ExportController::new(settings.clone(), ExportMetrics::register(&registry)?);
-    let mut found = of_controller(name, &export, snapshot, now);
-    let metrics = ImportMetrics::register(&registry, name)?;
-    found.extend(of_controller(
-        name,
-        &ImportController::new(settings.clone(), metrics),
-        snapshot,
-        now,
-    ));
+fn of_member(name: &str, member: &Member, now: Timestamp) -> Vec<Pending> {
+    let snapshot = &member.snapshot;
+    let settings = || member.settings.clone();
+    let mut found = of_controller(name, &ExportController { settings: settings() }, snapshot, now);
+    found.extend(of_controller(name, &ImportController { settings: settings() }, snapshot, now));
     if !is_a_heartbeat(member) {
-        let metrics = MembershipMetrics::register(&registry)?;
-        let membership = MembershipController::new(settings.clone(), metrics);
+        let membership = MembershipController { settings: settings() };
         found.extend(of_controller(name, &membership, snapshot, now));
     }
-    Ok(found)
+    found
 }
 
 /// Whether the agent could only write another heartbeat, which is always due soon.
@@ -109,7 +96,7 @@ fn of_controller<R: Controller>(
     }
     let keys = affected_keys(controller, &R::Snapshot::default(), snapshot);
     let pending = |key: R::Key| {
-        let plan = controller.plan(&key, snapshot, now);
+        let plan = controller.plan(&key, snapshot, now).unmeasured();
         Pending {
             agent: agent.to_owned(),
             controller: controller.name(),

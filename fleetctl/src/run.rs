@@ -63,12 +63,8 @@ async fn show_explanation(cli: &Cli, service: &ObjectName) -> Result<ExitCode> {
 
 async fn show_status(cli: &Cli) -> Result<ExitCode> {
     let watched = Watched::start(&cli.access).await?;
-    let calm = |answer: &Result<status::Status>| {
-        answer
-            .as_ref()
-            .is_ok_and(|status| status.members.iter().all(|member| member.lag.slices == 0))
-    };
-    let status = watched.ask(status::status, calm).await?;
+    let calm = |status: &status::Status| status.members.iter().all(|member| member.lag.slices == 0);
+    let status = watched.ask(status::status, calm).await;
     let text = data(cli.output.format, &status)?;
     let wide = cli.output.format == Format::Wide;
     print(&text.unwrap_or_else(|| render::status(&status, wide, cli.output.paint())))?;

@@ -83,11 +83,8 @@ pub struct ServiceStatus {
 }
 
 /// Summarizes a fleet.
-///
-/// # Errors
-/// If the agents' controllers cannot be set up.
-pub fn status(picture: &Picture) -> anyhow::Result<Status> {
-    let (pending, unread) = pending(picture)?;
+pub fn status(picture: &Picture) -> Status {
+    let (pending, unread) = pending(picture);
     let late = late(picture, &pending);
     let members = picture.members.iter().map(|(name, member)| {
         let lag = late.get(name.as_str()).copied().unwrap_or_default();
@@ -95,7 +92,7 @@ pub fn status(picture: &Picture) -> anyhow::Result<Status> {
     });
     let members = members.collect();
     let unread = unread.into_iter().filter(Hop::stops).collect();
-    Ok(Status { members, services: services(picture), unread })
+    Status { members, services: services(picture), unread }
 }
 
 fn of_member(picture: &Picture, name: &str, member: &Member, lag: Lag) -> MemberStatus {

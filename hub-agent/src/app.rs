@@ -5,10 +5,14 @@ use std::process::ExitCode;
 use fleet_accumulator::{ClusterId, Config, Snapshot as _, SourceInfo, SourceSpec};
 use fleet_runtime::agent::Agent;
 use fleet_runtime::clock::Clock;
+use fleet_runtime::engine::Options;
+use fleet_runtime::metrics::{Gauges, SnapshotMetrics};
+use jiff::Timestamp;
 
+use crate::Settings;
 use crate::args::Args;
 use crate::member::MemberController;
-use crate::metrics::HeartbeatMetrics;
+use crate::metrics;
 use crate::service::ServiceController;
 use crate::snapshot::HubSnapshot;
 
@@ -25,10 +29,15 @@ pub async fn run(args: Args) -> anyhow::Result<ExitCode> {
     let feeds = |_: &SourceInfo| SourceSpec::new(hub.watch.clone()).watch_timeout(watch_timeout);
     let clients = [(ClusterId::Hub, hub.clone())];
     let mut agent = agent.connect::<HubSnapshot>(&clients, config, HubSnapshot::all(), &feeds)?;
-    let heartbeats =
-        HeartbeatMetrics::new(agent.accumulator().clone(), settings.clone(), Clock::system())?;
-    agent.registry().register(Box::new(heartbeats))?;
-    agent.controller(ServiceController { settings: settings.clone() });
-    agent.controller(MemberController { settings });
+    let gauges = gauges(settings.clone());
+    let gauges = SnapshotMetrics::new(agent.accumulator().clone(), Clock::system(), gauges)?;
+    agent.registry().register(Box::new(gauges))?;
+    agent.controller(ServiceController { settings: settings.clone() }, Options::default());
+    agent.controller(MemberController { settings }, Options::default());
     Ok(agent.run().await)
+}
+
+/// The gauges of an agent with these settings, from its snapshot.
+pub fn gauges(settings: Settings) -> impl Fn(&HubSnapshot, Timestamp) -> Gauges {
+    move |snapshot, now| metrics::heartbeats(&settings, snapshot, now)
 }

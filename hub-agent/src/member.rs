@@ -11,6 +11,8 @@ mod silence;
 #[cfg(test)]
 mod tests;
 
+use std::convert::Infallible;
+
 use fleet_accumulator::SourceSet;
 use fleet_plan::{Affected, Controller, Plan};
 use jiff::Timestamp;
@@ -30,6 +32,7 @@ pub struct MemberController {
 impl Controller for MemberController {
     type Snapshot = HubSnapshot;
     type Key = Member;
+    type Measurement = Infallible;
 
     fn name(&self) -> &'static str {
         "member"

@@ -1,63 +1,16 @@
 //! Metrics of the hub agent: ages of the members' heartbeats, computed at each scrape, so that no series has to be
 //! removed with its member.
 
-use std::fmt;
-
-use fleet_accumulator::Accumulator;
 use fleet_api::names::member_of_namespace;
-use fleet_runtime::clock::Clock;
+use fleet_runtime::metrics::Gauges;
 use jiff::Timestamp;
-use prometheus::core::{Collector, Desc};
-use prometheus::proto::MetricFamily;
 use prometheus::{GaugeVec, IntGaugeVec, Opts};
 
 use crate::Settings;
 use crate::heartbeat::{heartbeat_timeout, last_heartbeat};
 use crate::snapshot::HubSnapshot;
 
-/// The age of each member's last heartbeat, and whether it is too old.
-///
-/// The label values are names of members: a fleet has few, and their series end with them.
-pub struct HeartbeatMetrics {
-    accumulator: Accumulator<HubSnapshot>,
-    clock: Clock,
-    settings: Settings,
-    descriptions: Vec<Desc>,
-}
-
-impl fmt::Debug for HeartbeatMetrics {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HeartbeatMetrics").finish_non_exhaustive()
-    }
-}
-
-impl HeartbeatMetrics {
-    /// Metrics of what `accumulator` shows.
-    ///
-    /// # Errors
-    /// If a name or a label is not allowed, which only a change of this file can cause.
-    pub fn new(
-        accumulator: Accumulator<HubSnapshot>,
-        settings: Settings,
-        clock: Clock,
-    ) -> Result<Self, prometheus::Error> {
-        let (age, stale) = gauges()?;
-        let descriptions = [age.desc(), stale.desc()].concat().into_iter().cloned().collect();
-        Ok(Self { accumulator, clock, settings, descriptions })
-    }
-}
-
-impl Collector for HeartbeatMetrics {
-    fn desc(&self) -> Vec<&Desc> {
-        self.descriptions.iter().collect()
-    }
-
-    fn collect(&self) -> Vec<MetricFamily> {
-        families(&self.settings, &self.accumulator.snapshot(), self.clock.now()).unwrap_or_default()
-    }
-}
-
-fn gauges() -> Result<(GaugeVec, IntGaugeVec), prometheus::Error> {
+fn gauges() -> prometheus::Result<(GaugeVec, IntGaugeVec)> {
     let age = Opts::new(
         "fleet_networking_member_heartbeat_age_seconds",
         "Time since the last heartbeat of the networking agents of a joined member.",
@@ -69,11 +22,13 @@ fn gauges() -> Result<(GaugeVec, IntGaugeVec), prometheus::Error> {
     Ok((GaugeVec::new(age, &["member"])?, IntGaugeVec::new(stale, &["member"])?))
 }
 
-pub(crate) fn families(
-    settings: &Settings,
-    snapshot: &HubSnapshot,
-    now: Timestamp,
-) -> Result<Vec<MetricFamily>, prometheus::Error> {
+/// The age of each member's last heartbeat, and whether it is too old.
+///
+/// The label values are names of members: a fleet has few, and their series end with them.
+///
+/// # Errors
+/// If a name or a label is not allowed, which only a change of this file can cause.
+pub fn heartbeats(settings: &Settings, snapshot: &HubSnapshot, now: Timestamp) -> Gauges {
     let (age, stale) = gauges()?;
     for object in snapshot.internal_members.iter() {
         // An InternalMemberCluster has the name of the member that its namespace belongs to.
@@ -85,5 +40,5 @@ pub(crate) fn families(
         let too_old = age_of_last >= heartbeat_timeout(settings, object);
         stale.with_label_values(&[member]).set(i64::from(too_old));
     }
-    Ok([age.collect(), stale.collect()].concat())
+    Ok(vec![Box::new(age), Box::new(stale)])
 }

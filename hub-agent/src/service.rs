@@ -15,6 +15,8 @@ mod status;
 #[cfg(test)]
 mod tests;
 
+use std::convert::Infallible;
+
 use fleet_accumulator::{Object, SourceSet};
 use fleet_api::ObjectName;
 use fleet_model::hub_schema::HubSchema;
@@ -40,6 +42,7 @@ pub struct ServiceController {
 impl Controller for ServiceController {
     type Snapshot = HubSnapshot;
     type Key = Key;
+    type Measurement = Infallible;
 
     fn name(&self) -> &'static str {
         "service"

@@ -6,16 +6,19 @@ use fleet_accumulator::{ClusterId, Config, SourceId, SourceInfo, SourceSet, Sour
 use fleet_api::labels;
 use fleet_runtime::agent::{Agent, Connected};
 use fleet_runtime::clients::{ClientSet, HubAccess};
+use fleet_runtime::clock::Clock;
+use fleet_runtime::engine::Options;
+use fleet_runtime::metrics::{Gauges, SnapshotMetrics};
+use jiff::Timestamp;
 
 use crate::args::Args;
-use crate::endpointslices::{EndpointSliceController, LeftoverController, SliceMetrics};
+use crate::endpointslices::{self, EndpointSliceController, LeftoverController};
 use crate::export::ExportController;
-use crate::external_workloads::{self, ExternalWorkloadController};
-use crate::import::{ImportController, KeptMetrics};
-use crate::membership::MembershipController;
-use crate::metrics::{
-    self, ExportMetrics, ExternalWorkloadMetrics, ImportMetrics, MembershipMetrics,
-};
+use crate::external_workloads::{self, ExternalWorkloadController, linkerd_is_active};
+use crate::import::{ImportController, kept_imports};
+use crate::membership::{self, MembershipController};
+use crate::metrics::{self, ExportMetrics, ImportMetrics, SliceMetrics};
+use crate::phase::Phase;
 use crate::rollback;
 use crate::settings::{Mode, Settings};
 use crate::snapshot::MemberSnapshot;
@@ -82,9 +85,6 @@ fn assemble(
     own: ClientSet,
     hub: ClientSet,
 ) -> anyhow::Result<Connected<MemberSnapshot>> {
-    let export = ExportMetrics::register(agent.registry())?;
-    let membership = MembershipMetrics::register(agent.registry())?;
-    let import = ImportMetrics::register(agent.registry(), settings.identity.cluster.as_str())?;
     let feeds = |source: &SourceInfo| match source.cluster {
         ClusterId::Local => narrow(&settings, source.id, SourceSpec::new(own.watch.clone()))
             .watch_timeout(args.runtime.watch_timeout),
@@ -96,23 +96,50 @@ fn assemble(
     let clients = [(ClusterId::Local, own.clone()), (ClusterId::Hub, hub.clone())];
     let mut agent = agent.connect(&clients, config, watched(&settings), &feeds)?;
     if settings.networking {
-        let kept = KeptMetrics::new(agent.accumulator().clone(), settings.identity.clone())?;
-        agent.registry().register(Box::new(kept))?;
-        agent.controller(ExportController::new(settings.clone(), export));
-        agent.controller(ImportController::new(settings.clone(), import));
+        let registry = agent.registry();
+        let import = ImportMetrics::register(registry, settings.identity.cluster.as_str())?;
+        let export = ExportMetrics::register(registry)?;
+        let controller = ExportController { settings: settings.clone() };
+        agent.controller(controller, Options::default().recorder(export));
+        let controller = ImportController { settings: settings.clone() };
+        agent.controller(controller, Options::default().recorder(import));
     }
     if settings.external_workloads {
-        let metrics = ExternalWorkloadMetrics::register(agent.registry())?;
-        agent.controller(ExternalWorkloadController::new(metrics));
+        let options = Options::default().queue_name(external_workloads::QUEUE);
+        agent.controller(ExternalWorkloadController, options);
     }
     if settings.endpointslices != Mode::Off {
-        let metrics = SliceMetrics::register(agent.registry())?;
-        agent.controller(EndpointSliceController::new(settings.clone(), metrics));
+        let slices = SliceMetrics::register(agent.registry(), settings.max_endpoints_per_slice)?;
+        let replaces = settings.endpointslices == Mode::All;
+        let options = Options::default().queue_name(replaces.then_some(endpointslices::QUEUE));
+        let controller = EndpointSliceController { settings: settings.clone() };
+        agent.controller(controller, options.recorder(slices));
     } else if settings.networking {
-        agent.controller(LeftoverController);
+        agent.controller(LeftoverController, Options::default());
     }
-    agent.controller(MembershipController::new(settings, membership));
+    let gauges = gauges(settings.clone());
+    let gauges = SnapshotMetrics::new(agent.accumulator().clone(), Clock::system(), gauges)?;
+    agent.registry().register(Box::new(gauges))?;
+    agent.controller(MembershipController { settings }, Options::default());
     Ok(agent)
+}
+
+/// The gauges of an agent with these settings, from its snapshot.
+pub fn gauges(settings: Settings) -> impl Fn(&MemberSnapshot, Timestamp) -> Gauges {
+    move |snapshot, _| {
+        let identity = &settings.identity;
+        let heartbeat = membership::last_heartbeat(identity, snapshot);
+        let mut gauges = metrics::membership(Phase::of(identity, snapshot), heartbeat)?;
+        if settings.networking {
+            gauges.extend(metrics::kept_imports(kept_imports(identity, snapshot))?);
+        }
+        if settings.external_workloads {
+            let linkerd = linkerd_is_active(snapshot);
+            let count = snapshot.external_workloads.len();
+            gauges.extend(metrics::external_workloads(count, linkerd)?);
+        }
+        Ok(gauges)
+    }
 }
 
 /// Restricts the watch of a kind of which only few objects matter.

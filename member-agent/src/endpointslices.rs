@@ -3,7 +3,6 @@
 
 mod keys;
 mod leftovers;
-mod metrics;
 mod network;
 mod nodes;
 #[cfg(test)]
@@ -14,21 +13,19 @@ mod trigger;
 use fleet_accumulator::{Object, SourceSet};
 use fleet_api::{ObjectName, events, labels};
 use fleet_endpointslice::{
-    Config, Input, MANAGER, Outcome, Overview, Pods, Problem, ServiceHints, Zones,
+    Cause, Config, Input, MANAGER, Outcome, Overview, Pods, Problem, ServiceHints, Zones,
     follows_capacity, reconcile,
 };
 use fleet_model::namespaces::namespace_accepts_objects;
 use fleet_model::objects::Service;
 use fleet_model::steps::LOCAL;
-use fleet_plan::{Affected, Controller, Event, EventType, Plan};
+use fleet_plan::{Affected, Controller, Event, EventType};
 use jiff::Timestamp;
 use k8s_openapi::api::discovery::v1::EndpointSlice;
-use parking_lot::Mutex;
-use std::collections::BTreeMap;
 
 pub use leftovers::LeftoverController;
-pub use metrics::SliceMetrics;
 
+use crate::measurement::{HintsByCapacity, Measurement, Plan, Synced};
 use crate::settings::{Mode, Settings};
 use crate::slicing::{self, PodsByNetwork, SelectedPod, requested_network};
 use crate::snapshot::MemberSnapshot;
@@ -37,23 +34,16 @@ use network::OnNetwork;
 /// Name of the controller, of its stage in the metrics too.
 const NAME: &str = "endpointslices";
 /// Name of the built-in controller's queue, in its metrics.
-const QUEUE: &str = "endpoint_slice";
+pub const QUEUE: &str = "endpoint_slice";
 
 /// Makes the slices of pods.
 #[derive(Debug)]
 pub struct EndpointSliceController {
-    settings: Settings,
-    metrics: SliceMetrics,
-    /// Services with hints by capacity, to be reported when those end. Nothing but that Event depends on it.
-    balanced: Mutex<BTreeMap<ObjectName, ServiceHints>>,
+    /// Plans depend on these beside the snapshot.
+    pub settings: Settings,
 }
 
 impl EndpointSliceController {
-    /// The controller of one cluster.
-    pub fn new(settings: Settings, metrics: SliceMetrics) -> Self {
-        Self { settings, metrics, balanced: Mutex::default() }
-    }
-
     /// What the controller reads: the own cluster alone.
     pub fn sources() -> SourceSet {
         SourceSet::from([
@@ -70,6 +60,7 @@ impl Controller for EndpointSliceController {
     type Snapshot = MemberSnapshot;
     /// A Service.
     type Key = ObjectName;
+    type Measurement = Measurement;
 
     fn name(&self) -> &'static str {
         NAME
@@ -89,26 +80,12 @@ impl Controller for EndpointSliceController {
         new: &MemberSnapshot,
         keys: &mut Affected<ObjectName>,
     ) {
-        self.metrics.written(old, new);
         keys::affected(old, new, keys);
         keys::by_pods(old, new, self.settings.endpointslice_batch_period, keys);
     }
 
-    fn queue_name(&self) -> Option<&'static str> {
-        (self.settings.endpointslices == Mode::All).then_some(QUEUE)
-    }
-
     fn plan(&self, key: &ObjectName, snapshot: &MemberSnapshot, _: Timestamp) -> Plan {
-        let mut balanced = self.balanced.lock();
-        let known = balanced.remove(key).unwrap_or_default();
-        let Planned { plan, measures, problems, hints } =
-            planned(&self.settings, key, snapshot, known);
-        if hints != ServiceHints::default() {
-            balanced.insert(key.clone(), hints);
-        }
-        drop(balanced);
-        self.metrics.synced(key, &measures, problems, self.settings.max_endpoints_per_slice);
-        plan
+        plan(&self.settings, key, snapshot)
     }
 
     fn blocked(&self, snapshot: &MemberSnapshot, reason: &str) -> Vec<Event> {
@@ -117,73 +94,66 @@ impl Controller for EndpointSliceController {
     }
 }
 
-/// A plan, and what the original measures about it.
-#[derive(Default)]
-struct Planned {
-    plan: Plan,
-    measures: Vec<fleet_endpointslice::Measures>,
-    problems: bool,
-    /// The hints by capacity that the Service has.
-    hints: ServiceHints,
-}
-
 /// All writes that the slices of one Service still miss.
-pub fn plan(settings: &Settings, service: &ObjectName, snapshot: &MemberSnapshot) -> Plan {
-    planned(settings, service, snapshot, ServiceHints::default()).plan
+pub fn plan(settings: &Settings, name: &ObjectName, snapshot: &MemberSnapshot) -> Plan {
+    let (mut plan, mut synced) = (Plan::default(), Synced::default());
+    // EndpointSlices of a deleted Service are garbage-collected through their owner references.
+    if let Some(service) = snapshot.services.get(name) {
+        synced.hints = HintsByCapacity::Unchanged;
+        sync(settings, service, snapshot, &mut synced, &mut plan);
+    }
+    plan.measure(Measurement::Synced(synced));
+    plan
 }
 
-/// `hints` are those by capacity that the Service had.
-fn planned(
+fn sync(
     settings: &Settings,
-    name: &ObjectName,
+    service: &Object<Service>,
     snapshot: &MemberSnapshot,
-    hints: ServiceHints,
-) -> Planned {
-    // What a Service leaves behind that is gone, its owner references remove.
-    let Some(service) = snapshot.services.get(name) else { return Planned::default() };
-    let mut planned = Planned { hints, ..Planned::default() };
+    synced: &mut Synced,
+    plan: &mut Plan,
+) {
     let whole = settings.endpointslices == Mode::All && slicing::is_served(service);
     let networks = requested_network(service).is_some()
-        || !slicing::managed(snapshot, labels::MANAGED_BY_NETWORK, name).is_empty();
+        || !slicing::managed(snapshot, labels::MANAGED_BY_NETWORK, &service.name).is_empty();
     if whole || networks {
-        let subject = Subject::of(settings, service, snapshot);
+        let state = ServiceState::of(settings, service, snapshot);
         if whole {
-            subject.all(&mut planned);
+            state.all(synced, plan);
         }
         if networks {
-            subject.on_network(&mut planned);
+            state.on_network(synced, plan);
         }
     }
-    planned
 }
 
 /// Everything that the slices of one Service depend on.
-struct Subject<'a> {
+struct ServiceState<'a> {
     service: &'a Object<Service>,
     snapshot: &'a MemberSnapshot,
     limit: usize,
     pods: Vec<SelectedPod<'a>>,
 }
 
-impl<'a> Subject<'a> {
+impl<'a> ServiceState<'a> {
     fn of(settings: &Settings, service: &'a Object<Service>, snapshot: &'a MemberSnapshot) -> Self {
         let pods = slicing::pods(snapshot, service);
         Self { service, snapshot, limit: settings.max_endpoints_per_slice, pods }
     }
 
     /// As the built-in controller does.
-    fn all(&self, planned: &mut Planned) {
+    fn all(&self, synced: &mut Synced, plan: &mut Plan) {
         let existing = self.existing(MANAGER);
         let Some(existing) = existing.as_deref() else { return };
         let node = |name: &str| nodes::node(self.snapshot, name);
         let pods: Vec<_> = self.pods.iter().collect();
         let service = slicing::service(self.service);
-        let (zones, hints) = if follows_capacity(&service) {
-            (topology::zones(self.snapshot), topology::hints(existing))
+        let zones = if follows_capacity(&service) {
+            topology::zones(self.snapshot)
         } else {
-            // The slices' own may be those of a traffic distribution.
-            (Zones::default(), std::mem::take(&mut planned.hints))
+            Zones::default()
         };
+        let hints = topology::hints(existing);
         let input = Input {
             service: &service,
             source: &Pods { pods: &pods, node: &node, addresses: None },
@@ -193,22 +163,21 @@ impl<'a> Subject<'a> {
             config: &Config { limit: self.limit, ..Config::pods() },
         };
         let outcome = reconcile(&input);
-        planned.hints = outcome.hints.clone();
-        planned.measures = outcome.changes.iter().map(|changes| changes.measures.clone()).collect();
-        self.finish(outcome, existing, planned);
+        let hinted = outcome.hints != ServiceHints::default();
+        synced.hints = if hinted { HintsByCapacity::Present } else { HintsByCapacity::Absent };
+        synced.measures = outcome.changes.iter().map(|changes| changes.measures.clone()).collect();
+        self.finish(outcome, existing, synced, plan);
     }
 
     /// The pods' addresses on the network that the Service asks for.
-    fn on_network(&self, planned: &mut Planned) {
+    fn on_network(&self, synced: &mut Synced, plan: &mut Plan) {
         let existing = self.existing(labels::MANAGED_BY_NETWORK);
         let Some(existing) = existing.as_deref() else { return };
         let network = requested_network(self.service).filter(|_| slicing::is_served(self.service));
         let pods = network.map(|network| PodsByNetwork::of(&self.pods, network));
         let pods = pods.unwrap_or_default();
         let off = network.and_then(|network| pods.note(network));
-        planned
-            .plan
-            .events
+        plan.events
             .extend(off.map(|off| LOCAL.warning(self.service, events::ENDPOINTS_OFF_NETWORK, off)));
         let on = &pods.on;
         let addresses = |pod: &SelectedPod<'_>| {
@@ -227,7 +196,7 @@ impl<'a> Subject<'a> {
             config: &network::config(self.limit),
         };
         let outcome = reconcile(&input);
-        self.finish(outcome, existing, planned);
+        self.finish(outcome, existing, synced, plan);
     }
 
     /// The slices of a manager; none while the view is behind.
@@ -240,15 +209,35 @@ impl<'a> Subject<'a> {
         Some(slices.filter(|slice| !slice.is_terminating()).map(|one| &one.object.slice).collect())
     }
 
-    fn finish(&self, mut outcome: Outcome<'_>, existing: &[&EndpointSlice], planned: &mut Planned) {
+    fn finish(
+        &self,
+        mut outcome: Outcome<'_>,
+        existing: &[&EndpointSlice],
+        synced: &mut Synced,
+        plan: &mut Plan,
+    ) {
         trigger::date(&mut outcome, self.service, &self.pods, existing);
-        planned.problems |= !outcome.problems.is_empty();
-        let events = &mut planned.plan.events;
-        events.extend(outcome.events.iter().map(|event| self.told(event)));
-        events.extend(outcome.problems.first().map(|problem| self.complaint(problem)));
+        synced.problems |= !outcome.problems.is_empty();
+        for event in &outcome.events {
+            let about = self.told(event);
+            // The hints of the slices may be those of a traffic distribution.
+            if event.cause == Cause::Disabled {
+                plan.measure(Measurement::HintsEnded(about));
+            } else {
+                plan.events.push(about);
+            }
+        }
+        plan.events.extend(outcome.problems.first().map(|problem| self.complaint(problem)));
         let creates =
             namespace_accepts_objects(&self.snapshot.namespaces, &self.service.name.namespace);
-        slicing::write(self.snapshot, self.service, outcome, creates, NAME, &mut planned.plan);
+        let before = plan.steps.len();
+        slicing::write(self.snapshot, self.service, outcome, creates, NAME, plan);
+        let written: Vec<_> = plan.step_ids().skip(before).collect();
+        let written: Vec<_> =
+            written.into_iter().map(|(id, step)| (id, step.action.verb())).collect();
+        for (id, operation) in written {
+            plan.measure_after(id, Measurement::SliceWritten(operation));
+        }
     }
 
     fn told(&self, event: &fleet_endpointslice::Event) -> Event {

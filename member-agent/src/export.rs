@@ -16,7 +16,7 @@ use fleet_accumulator::SourceSet;
 use fleet_api::{ObjectName, finalizers};
 use fleet_model::hub_schema::HubSchema;
 use fleet_model::steps::LOCAL;
-use fleet_plan::{Affected, Controller, Event, Plan, Sample, StepId};
+use fleet_plan::{Affected, Controller, Event, StepId};
 use jiff::Timestamp;
 
 pub use decision::ExportDecision;
@@ -24,7 +24,7 @@ pub use keys::Key;
 use state::ServiceState;
 
 use crate::Settings;
-use crate::metrics::ExportMetrics;
+use crate::measurement::{Measurement, Plan};
 use crate::phase::Phase;
 use crate::slicing;
 use crate::snapshot::MemberSnapshot;
@@ -32,20 +32,14 @@ use crate::snapshot::MemberSnapshot;
 /// Exports Services and their slices to the hub.
 #[derive(Debug)]
 pub struct ExportController {
-    settings: Settings,
-    metrics: ExportMetrics,
-}
-
-impl ExportController {
-    /// The export controller of one member.
-    pub fn new(settings: Settings, metrics: ExportMetrics) -> Self {
-        Self { settings, metrics }
-    }
+    /// Plans depend on these beside the snapshot.
+    pub settings: Settings,
 }
 
 impl Controller for ExportController {
     type Snapshot = MemberSnapshot;
     type Key = Key;
+    type Measurement = Measurement;
 
     fn name(&self) -> &'static str {
         "export"
@@ -95,10 +89,6 @@ impl Controller for ExportController {
         let Key::Service(service) = key else { return Vec::new() };
         let export = snapshot.service_exports.get(service);
         export.map(|export| LOCAL.rejected(export, reason)).into_iter().collect()
-    }
-
-    fn acknowledged(&self, sample: &Sample, now: Timestamp) {
-        self.metrics.observe(sample, now);
     }
 }
 

@@ -18,32 +18,25 @@ use fleet_model::namespaces::namespace_accepts_objects;
 use fleet_model::objects::{ExternalWorkload, ManagedSlice, Service};
 use fleet_model::selection;
 use fleet_model::steps::LOCAL;
-use fleet_plan::{Affected, Controller, Event, Plan};
+use fleet_plan::{Affected, Controller, Event};
 use jiff::Timestamp;
 
-use crate::metrics::ExternalWorkloadMetrics;
+use crate::measurement::{Measurement, Plan};
 use crate::slicing;
 use crate::snapshot::MemberSnapshot;
-pub use linkerd::LEASE;
+pub use linkerd::{LEASE, is_active as linkerd_is_active};
 use source::Machines;
 
 /// Name of the controller, and of its stage in the metrics.
 const NAME: &str = "external_workloads";
 /// Name of the queue of Linkerd's controller, in its metrics.
-const QUEUE: &str = "endpoints_controller_workqueue";
+pub const QUEUE: &str = "endpoints_controller_workqueue";
 
 /// Makes the slices of external workloads.
 #[derive(Debug)]
-pub struct ExternalWorkloadController {
-    metrics: ExternalWorkloadMetrics,
-}
+pub struct ExternalWorkloadController;
 
 impl ExternalWorkloadController {
-    /// The controller of one cluster.
-    pub fn new(metrics: ExternalWorkloadMetrics) -> Self {
-        Self { metrics }
-    }
-
     /// What the controller reads: the own cluster alone.
     pub fn sources() -> SourceSet {
         SourceSet::from([
@@ -61,6 +54,7 @@ impl Controller for ExternalWorkloadController {
     type Snapshot = MemberSnapshot;
     /// A Service.
     type Key = ObjectName;
+    type Measurement = Measurement;
 
     fn name(&self) -> &'static str {
         NAME
@@ -76,12 +70,7 @@ impl Controller for ExternalWorkloadController {
         new: &MemberSnapshot,
         keys: &mut Affected<ObjectName>,
     ) {
-        self.metrics.show(new.external_workloads.len(), linkerd::is_active(new));
         keys::affected(old, new, keys);
-    }
-
-    fn queue_name(&self) -> Option<&'static str> {
-        Some(QUEUE)
     }
 
     fn plan(&self, key: &ObjectName, snapshot: &MemberSnapshot, _: Timestamp) -> Plan {

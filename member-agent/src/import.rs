@@ -25,38 +25,32 @@ mod tests;
 use fleet_accumulator::SourceSet;
 use fleet_api::ObjectName;
 use fleet_model::steps::LOCAL;
-use fleet_plan::{Affected, Controller, Event, Plan, Sample};
+use fleet_plan::{Affected, Controller, Event};
 use jiff::Timestamp;
 
 pub use import_state::{ImportState, import_states};
 pub use keys::Key;
-pub use orphans::KeptMetrics;
+pub use orphans::kept_imports;
 pub use refusal::Refusal;
 use state::ServiceState;
 pub use system_namespace::SystemNamespaceError;
 
 use crate::Settings;
-use crate::metrics::ImportMetrics;
+use crate::measurement::{Measurement, Plan};
 use crate::phase::Phase;
 use crate::snapshot::MemberSnapshot;
 
 /// Imports Services of the fleet and binds their slices.
 #[derive(Debug)]
 pub struct ImportController {
-    settings: Settings,
-    metrics: ImportMetrics,
-}
-
-impl ImportController {
-    /// The import controller of one member.
-    pub fn new(settings: Settings, metrics: ImportMetrics) -> Self {
-        Self { settings, metrics }
-    }
+    /// Plans depend on these beside the snapshot.
+    pub settings: Settings,
 }
 
 impl Controller for ImportController {
     type Snapshot = MemberSnapshot;
     type Key = Key;
+    type Measurement = Measurement;
 
     fn name(&self) -> &'static str {
         "import"
@@ -102,10 +96,6 @@ impl Controller for ImportController {
         let all_mcs = snapshot.multi_cluster_services.iter();
         let theirs = all_mcs.filter(|mcs| keys::of_mcs(mcs) == *key);
         theirs.map(|mcs| LOCAL.rejected(mcs, reason)).collect()
-    }
-
-    fn acknowledged(&self, sample: &Sample, now: Timestamp) {
-        self.metrics.observe(sample, now);
     }
 }
 

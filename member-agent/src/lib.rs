@@ -20,6 +20,7 @@ pub mod export;
 pub mod external_workloads;
 mod identity;
 pub mod import;
+pub mod measurement;
 pub mod membership;
 pub mod metrics;
 pub mod phase;

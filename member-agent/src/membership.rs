@@ -17,13 +17,13 @@ use fleet_accumulator::{Object, SourceSet};
 use fleet_api::membership::ClusterState;
 use fleet_model::changes::each_touched;
 use fleet_model::objects::InternalMemberCluster;
-use fleet_plan::{Affected, Controller, Plan};
+use fleet_plan::{Affected, Controller};
 use jiff::Timestamp;
 
-use crate::Settings;
-use crate::metrics::MembershipMetrics;
+use crate::measurement::{Measurement, Plan};
 use crate::phase::{JOINED, LEFT, Phase, is_current, member_cluster};
 use crate::snapshot::MemberSnapshot;
+use crate::{Identity, Settings};
 
 /// The shortest period of heartbeats, which have a resolution of one second.
 const AGAIN: Duration = Duration::from_secs(1);
@@ -31,15 +31,13 @@ const AGAIN: Duration = Duration::from_secs(1);
 /// Reports to the hub.
 #[derive(Debug)]
 pub struct MembershipController {
-    settings: Settings,
-    metrics: MembershipMetrics,
+    /// Plans depend on these beside the snapshot.
+    pub settings: Settings,
 }
 
-impl MembershipController {
-    /// The membership controller of one member.
-    pub fn new(settings: Settings, metrics: MembershipMetrics) -> Self {
-        Self { settings, metrics }
-    }
+/// The last heartbeat of this member that the hub has.
+pub fn last_heartbeat(identity: &Identity, snapshot: &MemberSnapshot) -> Option<Timestamp> {
+    heartbeat::last(member_cluster(identity, snapshot)?)
 }
 
 /// The only key of the controller.
@@ -55,6 +53,7 @@ impl fmt::Display for Member {
 impl Controller for MembershipController {
     type Snapshot = MemberSnapshot;
     type Key = Member;
+    type Measurement = Measurement;
 
     fn name(&self) -> &'static str {
         "membership"
@@ -82,9 +81,6 @@ impl Controller for MembershipController {
     }
 
     fn plan(&self, _: &Member, snapshot: &MemberSnapshot, now: Timestamp) -> Plan {
-        let identity = &self.settings.identity;
-        let last = member_cluster(identity, snapshot).and_then(|cluster| heartbeat::last(cluster));
-        self.metrics.show(Phase::of(identity, snapshot), last);
         plan(&self.settings, snapshot, now)
     }
 }

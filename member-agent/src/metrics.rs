@@ -1,16 +1,23 @@
-//! The two latency histograms of the original, with its names, labels, buckets and cap
+//! Metrics of the member agent: recorders of what its plans measure, and gauges of what its snapshot shows.
+//!
+//! The two latency histograms are the original's, with its names, labels, buckets and cap
 //! (docs/design/contract.md#latency-samples). Everything finer is in the runtime's stage histogram.
 
+mod endpoint_slices;
+mod gauges;
+
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use fleet_accumulator::{Register, Uid};
-use fleet_plan::Sample;
+use fleet_plan::Event;
+use fleet_runtime::engine::Recorder;
 use jiff::Timestamp;
-use parking_lot::Mutex;
-use prometheus::{HistogramOpts, HistogramVec, IntGauge, IntGaugeVec, Opts};
+use prometheus::{HistogramOpts, HistogramVec, IntGauge};
 
-use crate::phase::Phase;
+pub use endpoint_slices::SliceMetrics;
+pub use gauges::{external_workloads, kept_imports, membership};
+
+use crate::measurement::{Imported, Measurement};
 
 /// Upper bounds in milliseconds.
 const BUCKETS: [f64; 6] = [1000.0, 2500.0, 5000.0, 10_000.0, 25_000.0, 50_000.0];
@@ -21,8 +28,8 @@ const FLOOR: f64 = 1000.0;
 /// Objects of which it is remembered what was counted; beyond it all are forgotten.
 const REMEMBERED: usize = 1 << 16;
 
-/// How long exports of Services take, from being seen to the user reading the hub's verdict.
-#[derive(Clone, Debug)]
+/// Times of exports of Services, from being seen to the user reading the hub's decision.
+#[derive(Debug)]
 pub struct ExportMetrics {
     durations: HistogramVec,
 }
@@ -38,21 +45,25 @@ impl ExportMetrics {
         )?;
         Ok(Self { durations })
     }
+}
 
-    /// Records one export that is over at `now`.
-    pub fn observe(&self, sample: &Sample, now: Timestamp) {
-        self.durations.with_label_values(&[&sample.origin]).observe(recorded(sample.since, now));
+impl<K> Recorder<K, Measurement> for ExportMetrics {
+    fn record(&mut self, _: &K, what: &Measurement, at: Timestamp) -> Vec<Event> {
+        if let Measurement::Exported { origin, since } = what {
+            self.durations.with_label_values(&[origin]).observe(recorded(*since, at));
+        }
+        Vec::new()
     }
 }
 
-/// How long endpoint changes take from one cluster to this one.
-#[derive(Clone, Debug)]
+/// Times of endpoint changes from one cluster to this one.
+#[derive(Debug)]
 pub struct ImportMetrics {
     durations: HistogramVec,
     destination: String,
-    /// The last generation of each object that was counted: an imported slice that a user
-    /// deletes takes its mark along, and comes again.
-    counted: Arc<Mutex<HashMap<Uid, i64>>>,
+    /// The last generation of each object that was counted: an imported slice that a user deletes loses the annotation
+    /// that says so, and is created again.
+    counted: HashMap<Uid, i64>,
 }
 
 impl ImportMetrics {
@@ -67,31 +78,33 @@ impl ImportMetrics {
             "The duration of an endpointslice export",
             &["origin_cluster_id", "destination_cluster_id", "is_first_import"],
         )?;
-        Ok(Self { durations, destination: destination.into(), counted: Arc::default() })
-    }
-
-    /// Records one import that is over at `now`, unless it was recorded before.
-    pub fn observe(&self, sample: &Sample, now: Timestamp) {
-        let Some(first) = self.count(sample) else { return };
-        let first = if first { "true" } else { "false" };
-        self.durations
-            .with_label_values(&[sample.origin.as_str(), self.destination.as_str(), first])
-            .observe(recorded(sample.since, now));
+        Ok(Self { durations, destination: destination.into(), counted: HashMap::new() })
     }
 
     /// Whether it is the first of its object; `None` if this generation was counted already.
-    fn count(&self, sample: &Sample) -> Option<bool> {
-        let Some((uid, generation)) = &sample.once else { return Some(sample.first) };
-        let mut counted = self.counted.lock();
-        let before = counted.get(uid).copied();
-        if before >= Some(*generation) {
+    fn count(&mut self, imported: &Imported) -> Option<bool> {
+        let before = self.counted.get(&imported.copy).copied();
+        if before >= Some(imported.generation) {
             return None;
         }
-        if counted.len() >= REMEMBERED {
-            counted.clear();
+        if self.counted.len() >= REMEMBERED {
+            self.counted.clear();
         }
-        counted.insert(uid.clone(), *generation);
-        Some(sample.first && before.is_none())
+        self.counted.insert(imported.copy.clone(), imported.generation);
+        Some(imported.first && before.is_none())
+    }
+}
+
+impl<K> Recorder<K, Measurement> for ImportMetrics {
+    fn record(&mut self, _: &K, what: &Measurement, at: Timestamp) -> Vec<Event> {
+        let Measurement::Imported(imported) = what else { return Vec::new() };
+        if let Some(first) = self.count(imported) {
+            let first = if first { "true" } else { "false" };
+            self.durations
+                .with_label_values(&[imported.origin.as_str(), self.destination.as_str(), first])
+                .observe(recorded(imported.since, at));
+        }
+        Vec::new()
     }
 }
 
@@ -109,71 +122,6 @@ pub fn show_insecure_link(
     )?;
     gauge.set(i64::from(insecure));
     registry.add(gauge)
-}
-
-/// What was reported to the hub about this member.
-#[derive(Clone, Debug)]
-pub struct MembershipMetrics {
-    phase: IntGaugeVec,
-    last_heartbeat: IntGauge,
-}
-
-impl MembershipMetrics {
-    /// Registers the gauges.
-    pub fn register(registry: &impl Register) -> Result<Self, prometheus::Error> {
-        let phase = IntGaugeVec::new(
-            Opts::new("fleet_membership_phase", "1 for how far this member is, 0 for all others"),
-            &["phase"],
-        )?;
-        let last_heartbeat = IntGauge::new(
-            "fleet_membership_last_heartbeat_timestamp_seconds",
-            "Time of the last heartbeat that the hub has of this member; 0 while there is none",
-        )?;
-        registry.add(phase.clone())?;
-        registry.add(last_heartbeat.clone())?;
-        let metrics = Self { phase, last_heartbeat };
-        metrics.show(Phase::Member, None);
-        Ok(metrics)
-    }
-
-    /// Shows how far the member is, and its last heartbeat.
-    pub fn show(&self, phase: Phase, heartbeat: Option<Timestamp>) {
-        for known in Phase::ALL {
-            let value = i64::from(known == phase);
-            self.phase.with_label_values(&[known.as_str()]).set(value);
-        }
-        self.last_heartbeat.set(heartbeat.map_or(0, Timestamp::as_second));
-    }
-}
-
-/// What is known of external workloads.
-#[derive(Clone, Debug)]
-pub struct ExternalWorkloadMetrics {
-    cached: IntGauge,
-    left_to_linkerd: IntGauge,
-}
-
-impl ExternalWorkloadMetrics {
-    /// Registers the gauges. The first has the name of Linkerd's, which means the same.
-    pub fn register(registry: &impl Register) -> Result<Self, prometheus::Error> {
-        let cached =
-            Opts::new("externalworkload_cache_size", "ExternalWorkloads that the agent knows")
-                .const_label("cluster", "local");
-        let cached = IntGauge::with_opts(cached)?;
-        let left_to_linkerd = IntGauge::new(
-            "fleet_external_workloads_left_to_linkerd",
-            "1 while Linkerd's controller is at work, so that this one makes no slices",
-        )?;
-        registry.add(cached.clone())?;
-        registry.add(left_to_linkerd.clone())?;
-        Ok(Self { cached, left_to_linkerd })
-    }
-
-    /// Shows how many there are, and who works for them.
-    pub fn show(&self, count: usize, left_to_linkerd: bool) {
-        self.cached.set(i64::try_from(count).unwrap_or(i64::MAX));
-        self.left_to_linkerd.set(i64::from(left_to_linkerd));
-    }
 }
 
 fn histogram(
@@ -228,34 +176,35 @@ mod tests {
         let registry = Registry::new();
         ImportMetrics::register(&registry, "b").unwrap();
         ExportMetrics::register(&registry).unwrap();
-        MembershipMetrics::register(&registry).unwrap();
         assert!(ImportMetrics::register(&registry, "b").is_err());
         assert!(ExportMetrics::register(&registry).is_err());
-        assert!(MembershipMetrics::register(&registry).is_err());
     }
 
     #[test]
     fn a_generation_is_recorded_once_and_only_the_first_is_first() {
-        let import = ImportMetrics::register(&Registry::new(), "b").unwrap();
-        let sample = |uid: &str, generation| Sample {
+        let mut import = ImportMetrics::register(&Registry::new(), "b").unwrap();
+        let imported = |copy: &str, generation| Imported {
             origin: "a".to_owned(),
             since: at(0),
             first: true,
-            once: Some((Uid::from(uid), generation)),
+            copy: Uid::from(copy),
+            generation,
         };
         let seen = [("x", 1), ("x", 1), ("x", 2), ("x", 1), ("x", 2), ("y", 2)];
-        let counted = seen.map(|(uid, generation)| import.count(&sample(uid, generation)));
+        let counted = seen.map(|(uid, generation)| import.count(&imported(uid, generation)));
         assert_eq!(counted, [Some(true), None, Some(false), None, None, Some(true)]);
     }
 
     #[test]
     fn names_labels_and_buckets_are_the_originals() {
         let registry = Registry::new();
-        let import = ImportMetrics::register(&registry, "b").unwrap();
-        let export = ExportMetrics::register(&registry).unwrap();
-        let sample = Sample { origin: "a".to_owned(), since: at(0), first: true, once: None };
-        import.observe(&sample, at(2000));
-        export.observe(&sample, at(2000));
+        let mut import = ImportMetrics::register(&registry, "b").unwrap();
+        let mut export = ExportMetrics::register(&registry).unwrap();
+        let (origin, since) = ("a".to_owned(), at(0));
+        let (copy, generation) = (Uid::from("x"), 1);
+        let imported = Imported { origin: origin.clone(), since, first: true, copy, generation };
+        import.record(&(), &Measurement::Imported(imported), at(2000));
+        export.record(&(), &Measurement::Exported { origin, since }, at(2000));
         let mut text = String::new();
         prometheus::TextEncoder::new().encode_utf8(&registry.gather(), &mut text).unwrap();
         let expected = [

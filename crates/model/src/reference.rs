@@ -44,7 +44,7 @@ pub fn refers<T: Tracked>(
 /// Writes `step`, which brings generation `ours` of an object to where generation `there` of it is: at once, unless
 /// that is an older one. Then another agent has seen more than our watches have delivered yet, as one that has just
 /// lost its Lease; only what stays so for [`LAG`] is true, or another party's work.
-pub fn write(plan: &mut Plan, step: Step, ours: i64, there: Option<i64>) -> Option<StepId> {
+pub fn write<M>(plan: &mut Plan<M>, step: Step, ours: i64, there: Option<i64>) -> Option<StepId> {
     if there.is_some_and(|there| ours < there) {
         plan.debounce(LAG, "its view may lag behind", step);
         return None;

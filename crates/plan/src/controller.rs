@@ -10,7 +10,6 @@ use jiff::Timestamp;
 use crate::affected::Affected;
 use crate::event::Event;
 use crate::plan::Plan;
-use crate::step::Sample;
 
 /// One decision-making unit of an agent; `fleet_runtime::engine::run_controller` drives it.
 ///
@@ -21,13 +20,16 @@ pub trait Controller: Send + Sync + 'static {
     /// What it plans for, one at a time.
     type Key: Clone + Ord + Hash + Display + Debug + Send + Sync + 'static;
 
+    /// What its plans measure; [`Infallible`](std::convert::Infallible) if they measure nothing.
+    type Measurement: Clone + Debug + PartialEq + Send + 'static;
+
     /// Label in metrics and logs.
     fn name(&self) -> &'static str;
 
-    /// What has to have listed once before anything is planned.
+    /// The sources that must have been listed once before anything is planned.
     fn required(&self) -> SourceSet;
 
-    /// All that the controller reads: only these wake it. By default what it requires.
+    /// The sources whose changes wake the controller, optional ones too. By default those it requires.
     fn reads(&self) -> SourceSet {
         self.required()
     }
@@ -41,14 +43,13 @@ pub trait Controller: Send + Sync + 'static {
         keys: &mut Affected<Self::Key>,
     );
 
-    /// Name of the queue of another program's controller, if this one takes its place: it is then
-    /// measured by that name too.
-    fn queue_name(&self) -> Option<&'static str> {
-        None
-    }
-
-    /// What `key` still misses. Pure: the same arguments give the same plan.
-    fn plan(&self, key: &Self::Key, snapshot: &Self::Snapshot, now: Timestamp) -> Plan;
+    /// The writes that `key` still misses. Pure: the same arguments give the same plan, and planning changes nothing.
+    fn plan(
+        &self,
+        key: &Self::Key,
+        snapshot: &Self::Snapshot,
+        now: Timestamp,
+    ) -> Plan<Self::Measurement>;
 
     /// Events for the users whose objects cannot be reconciled because of `reason`: the controller cannot read one of its
     /// sources.
@@ -61,11 +62,6 @@ pub trait Controller: Send + Sync + 'static {
     fn rejected(&self, key: &Self::Key, snapshot: &Self::Snapshot, reason: &str) -> Vec<Event> {
         let _ = (key, snapshot, reason);
         Vec::new()
-    }
-
-    /// A step that carried `sample` was acknowledged at `now`.
-    fn acknowledged(&self, sample: &Sample, now: Timestamp) {
-        let _ = (sample, now);
     }
 }
 

@@ -23,5 +23,5 @@ pub mod text;
 pub use affected::Affected;
 pub use controller::{Controller, affected_keys};
 pub use event::{Event, EventType};
-pub use plan::{Debounced, Plan, WAITING_STATUS_DELAY};
-pub use step::{Action, Precondition, Sample, Step, StepId, Trace};
+pub use plan::{Debounced, Measured, Plan, WAITING_STATUS_DELAY};
+pub use step::{Action, Precondition, Step, StepId, Trace};

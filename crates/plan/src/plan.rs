@@ -3,6 +3,7 @@
 //! Planning is pure; a plan can be compared in a test, printed in a log, and executed by the writer of
 //! `fleet-runtime`. Nothing here does I/O.
 
+use std::convert::Infallible;
 use std::time::Duration;
 
 use crate::event::Event;
@@ -12,7 +13,7 @@ use crate::step::{Step, StepId};
 /// and saves the write (docs/design/rules.md#waiting-statuses).
 pub const WAITING_STATUS_DELAY: Duration = Duration::from_millis(500);
 
-/// A step that is sent only if plans keep asking for it for a while.
+/// A step that is sent only if plans keep containing it for a while.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Debounced {
     /// How long fresh plans must have contained it without a pause.
@@ -25,9 +26,20 @@ pub struct Debounced {
     pub events: Vec<Event>,
 }
 
+/// Something to measure because of a plan.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measured<M> {
+    /// The step whose acknowledgement is measured; `None` for the plan itself.
+    pub after: Option<StepId>,
+    /// What to record.
+    pub what: M,
+}
+
 /// All writes a key still misses. An empty plan means that nothing is left to do.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Plan {
+///
+/// `M` is what the agent measures; plans of an agent that measures nothing hold no measurements.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan<M = Infallible> {
     /// Steps in an order that respects their dependencies. A failed step stops only those that
     /// wait for it.
     pub steps: Vec<Step>,
@@ -35,11 +47,20 @@ pub struct Plan {
     pub debounced: Vec<Debounced>,
     /// When to plan again even if nothing changes.
     pub wake_after: Option<Duration>,
-    /// Events to emit. Repeats are suppressed by the engine.
+    /// Events to emit. The engine suppresses repetitions.
     pub events: Vec<Event>,
+    /// What to measure: each once, when it is planned or when its step is acknowledged.
+    pub measurements: Vec<Measured<M>>,
 }
 
-impl Plan {
+impl<M> Default for Plan<M> {
+    fn default() -> Self {
+        let (steps, debounced, events) = (Vec::new(), Vec::new(), Vec::new());
+        Self { steps, debounced, wake_after: None, events, measurements: Vec::new() }
+    }
+}
+
+impl<M> Plan<M> {
     /// Adds a step and returns what others can wait for.
     pub fn push(&mut self, step: Step) -> StepId {
         debug_assert!(step.after.iter().all(|id| id.index() < self.steps.len()));
@@ -47,10 +68,32 @@ impl Plan {
         StepId::at(self.steps.len() - 1)
     }
 
-    /// Adds a step that is sent once plans have asked for it during `delay`.
+    /// Adds a step that is sent once plans have contained it during `delay`.
     pub fn debounce(&mut self, delay: Duration, purpose: &'static str, step: Step) {
         debug_assert!(step.after.iter().all(|id| id.index() < self.steps.len()));
         self.debounced.push(Debounced { delay, purpose, step, events: Vec::new() });
+    }
+
+    /// Measures `what` when this is planned.
+    pub fn measure(&mut self, what: M) {
+        self.measurements.push(Measured { after: None, what });
+    }
+
+    /// Measures `what` when `step` is acknowledged.
+    pub fn measure_after(&mut self, step: StepId, what: M) {
+        self.measurements.push(Measured { after: Some(step), what });
+    }
+
+    /// The steps with what others can wait for.
+    pub fn step_ids(&self) -> impl Iterator<Item = (StepId, &Step)> {
+        self.steps.iter().enumerate().map(|(index, step)| (StepId::at(index), step))
+    }
+
+    /// The plan without what it measures, to be compared with plans of another agent.
+    #[must_use]
+    pub fn unmeasured(self) -> Plan {
+        let Self { steps, debounced, wake_after, events, .. } = self;
+        Plan { steps, debounced, wake_after, events, measurements: Vec::new() }
     }
 
     /// Plans again after this long, or earlier if the plan asks for that already.

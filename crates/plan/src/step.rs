@@ -1,8 +1,7 @@
-//! One API write, what it waits for, and what is known about it for metrics and traces.
+//! One API request, what it waits for, and its part in stages and traces.
 
 use fleet_accumulator::{ClusterId, ResourceVersion, Uid};
 use fleet_api::{ObjectName, ResourceKind, TraceContext};
-use jiff::Timestamp;
 use serde_json::Value;
 
 /// Which step of a [`Plan`](crate::Plan) another one waits for; returned by [`Plan::push`](crate::Plan::push).
@@ -77,20 +76,6 @@ impl Action {
     }
 }
 
-/// Something to measure once a step was acknowledged.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Sample {
-    /// Cluster the exported object lives in.
-    pub origin: String,
-    /// When the exporter saw the change.
-    pub since: Timestamp,
-    /// Whether this is the first time the object arrives here.
-    pub first: bool,
-    /// The incarnation and generation that is measured, where it counts once only, however often
-    /// it has to be written.
-    pub once: Option<(Uid, i64)>,
-}
-
 /// Where on the way of an endpoint change a step is. A trace has a span of each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trace {
@@ -137,15 +122,13 @@ pub struct Step {
     pub stage: Option<&'static str>,
     /// Its part in a trace. What is planned does not depend on whether there are traces.
     pub trace: Option<Trace>,
-    /// Handed back to the controller once the step was acknowledged.
-    pub sample: Option<Sample>,
 }
 
 impl Step {
     /// A step without dependencies, not urgent, not measured.
     pub fn new(cluster: ClusterId, kind: ResourceKind, name: ObjectName, action: Action) -> Self {
-        let (after, urgent, stage, trace, sample) = (Vec::new(), false, None, None, None);
-        Self { cluster, kind, name, action, after, urgent, stage, trace, sample }
+        let (after, urgent, stage, trace) = (Vec::new(), false, None, None);
+        Self { cluster, kind, name, action, after, urgent, stage, trace }
     }
 
     /// Sends this step only after `step` has succeeded.
@@ -173,13 +156,6 @@ impl Step {
     #[must_use]
     pub fn trace(mut self, trace: Trace) -> Self {
         self.trace = Some(trace);
-        self
-    }
-
-    /// Reports `sample` to the controller after the acknowledgement.
-    #[must_use]
-    pub fn sample(mut self, sample: Option<Sample>) -> Self {
-        self.sample = sample;
         self
     }
 }

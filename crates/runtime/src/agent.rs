@@ -18,7 +18,7 @@ use crate::admin::{AdminError, AdminServer, Probes};
 use crate::args::{LeaseArgs, RuntimeArgs, Unsupported};
 use crate::clients::{self, ClientError, ClientSet};
 use crate::clock::{BootClock, Clock};
-use crate::engine::{Wiring, run_controller};
+use crate::engine::{Options, Wiring, run_controller};
 use crate::events::{EventSink, QUIET};
 use crate::held_up;
 use crate::lease::{Candidate, LeaseMetrics, LeaseSettings, TimingError};
@@ -254,7 +254,7 @@ pub struct Connected<S> {
 
 impl<S: Snapshot> Connected<S> {
     /// Starts a controller. The agent is ready when the sources of all its controllers are.
-    pub fn controller<R: Controller<Snapshot = S>>(&mut self, controller: R) {
+    pub fn controller<R: Controller<Snapshot = S>>(&mut self, controller: R, options: Options<R>) {
         let mut required = self.required.lock();
         *required = required.union(controller.required());
         drop(required);
@@ -275,10 +275,10 @@ impl<S: Snapshot> Connected<S> {
             clock: self.clock.clone(),
             metrics: self.agent.metrics.controller(name),
             tracer: self.tracer.clone(),
-            work_queue: controller.queue_name().map(|name| self.agent.metrics.work_queue(name)),
+            work_queue: options.queue_name.map(|name| self.agent.metrics.work_queue(name)),
             cancel: self.agent.life.token(),
         };
-        let task = self.agent.controllers.track_future(run_controller(controller, wiring));
+        let task = self.agent.controllers.track_future(run_controller(controller, wiring, options));
         self.agent.life.spawn(name, task);
     }
 

@@ -6,6 +6,7 @@
 
 mod course;
 mod debounce;
+mod recorder;
 mod settle;
 mod verdict;
 
@@ -14,10 +15,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use fleet_accumulator::{Accumulator, Snapshot, SourceState};
-use fleet_plan::{Affected, Controller, Plan, Step};
+use fleet_plan::{Affected, Controller, Measured, Plan, Step};
 use futures::StreamExt;
 use futures::future::BoxFuture;
 use futures::stream::FuturesUnordered;
+use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 
 use crate::clock::{Clock, monotonic as now};
@@ -29,6 +31,10 @@ use crate::writer::{Outcome, Writer};
 use course::Course;
 use debounce::Debouncer;
 use settle::View;
+
+use recorder::SharedRecorder;
+
+pub use recorder::{Options, Recorder};
 
 /// Keys with writes in flight per controller. More would only wait in the writer's lanes.
 const KEYS_IN_FLIGHT: usize = 256;
@@ -48,7 +54,7 @@ pub struct Wiring<S> {
     pub clock: Clock,
     /// What it is measured with.
     pub metrics: Arc<ControllerMetrics>,
-    /// What its queue is measured with by the names of the program whose place it takes.
+    /// Metrics of its queue by the names that Kubernetes' controllers use.
     pub work_queue: Option<WorkQueue>,
     /// Records the writes that are part of a trace.
     pub tracer: Option<Tracer>,
@@ -61,12 +67,16 @@ pub struct Wiring<S> {
 ///
 /// It plans only in the terms in which this process may write. Each begins with everything: who
 /// wrote meanwhile, and how far they got, is not known.
-pub async fn run_controller<R: Controller>(controller: Arc<R>, wiring: Wiring<R::Snapshot>) {
+pub async fn run_controller<R: Controller>(
+    controller: Arc<R>,
+    wiring: Wiring<R::Snapshot>,
+    options: Options<R>,
+) {
     tracing::info!(controller = controller.name(), "Controller started");
     let mut terms = wiring.writer.terms();
     while let Some(term) = wiring.cancel.run_until_cancelled(terms.begin()).await {
         let term_ends = terms.end(term);
-        if run_term(&controller, &wiring, term_ends).await == End::OfTheController {
+        if run_term(&controller, &wiring, &options, term_ends).await == End::OfTheController {
             break;
         }
     }
@@ -83,11 +93,12 @@ enum End {
 async fn run_term<R: Controller>(
     controller: &Arc<R>,
     wiring: &Wiring<R::Snapshot>,
+    options: &Options<R>,
     term_ends: impl Future<Output = ()>,
 ) -> End {
     let mut term_ends = std::pin::pin!(term_ends);
     let mut cursor = wiring.accumulator.cursor_over(controller.required(), controller.reads());
-    let mut engine = Engine::new(Arc::clone(controller), wiring.clone());
+    let mut engine = Engine::new(Arc::clone(controller), wiring.clone(), options.recorder.clone());
     let shared = Arc::clone(&engine.shared);
 
     let end = loop {
@@ -122,8 +133,10 @@ struct Shared<R: Controller> {
     controller: Arc<R>,
     accumulator: Accumulator<R::Snapshot>,
     writer: Writer,
+    events: EventSink,
     clock: Clock,
     metrics: Arc<ControllerMetrics>,
+    recorder: SharedRecorder<R>,
     tracer: Option<Tracer>,
     /// Ends this term.
     cancel: CancellationToken,
@@ -131,7 +144,6 @@ struct Shared<R: Controller> {
 
 struct Engine<R: Controller> {
     shared: Arc<Shared<R>>,
-    events: EventSink,
     queue: Queue<R::Key>,
     /// Emptied after each change.
     affected: Affected<R::Key>,
@@ -152,7 +164,7 @@ struct Run<K> {
 }
 
 impl<R: Controller> Engine<R> {
-    fn new(controller: Arc<R>, wiring: Wiring<R::Snapshot>) -> Self {
+    fn new(controller: Arc<R>, wiring: Wiring<R::Snapshot>, recorder: SharedRecorder<R>) -> Self {
         let Wiring {
             accumulator, writer, events, clock, metrics, work_queue, tracer, cancel, ..
         } = wiring;
@@ -163,12 +175,13 @@ impl<R: Controller> Engine<R> {
                 controller,
                 accumulator,
                 writer,
+                events,
                 clock,
                 metrics,
+                recorder,
                 tracer,
                 cancel,
             }),
-            events,
             queue: Queue::new(seed),
             affected: Affected::new(),
             debouncer: Debouncer::new(),
@@ -217,15 +230,17 @@ impl<R: Controller> Engine<R> {
             self.begun.insert(job.key.clone(), started);
         }
         let snapshot = self.shared.accumulator.snapshot();
-        let plan = self.shared.controller.plan(&job.key, &snapshot, self.shared.clock.now());
+        let time = self.shared.clock.now();
+        let plan = self.shared.controller.plan(&job.key, &snapshot, time);
         let planned = now();
         metrics.plan_duration.observe(planned.duration_since(started).as_secs_f64());
 
-        let Plan { mut steps, debounced, wake_after, events } = plan;
+        let Plan { mut steps, debounced, wake_after, events, mut measurements } = plan;
         let (ripe, ripens) = self.debouncer.sort(&job.key, debounced, planned);
         for event in events.into_iter().chain(ripe.iter().flat_map(|item| item.events.clone())) {
-            self.events.emit(event);
+            self.shared.events.emit(event);
         }
+        self.shared.record_planned(&job.key, &mut measurements, time);
         steps.extend(ripe.into_iter().map(|item| item.step));
         let wake = [ripens, wake_after.map(|after| planned + after)].into_iter().flatten().min();
         tracing::debug!(
@@ -242,7 +257,7 @@ impl<R: Controller> Engine<R> {
             let shared = Arc::clone(&self.shared);
             let course = Course::of(&job, started, planned);
             self.running.push(Box::pin(async move {
-                let (verdict, refusal) = shared.write(&job, course, steps).await;
+                let (verdict, refusal) = shared.write(&job, course, steps, measurements).await;
                 Run { key: job.key, verdict, wake, refusal }
             }));
         }
@@ -253,7 +268,7 @@ impl<R: Controller> Engine<R> {
         let Some(reason) = &run.refusal else { return };
         let snapshot = self.shared.accumulator.snapshot();
         for event in self.shared.controller.rejected(&run.key, &snapshot, reason) {
-            self.events.emit(event);
+            self.shared.events.emit(event);
         }
     }
 
@@ -292,6 +307,7 @@ impl<R: Controller> Shared<R> {
         job: &Job<R::Key>,
         course: Course,
         mut steps: Vec<Step>,
+        measurements: Vec<Measured<R::Measurement>>,
     ) -> (Verdict, Option<String>) {
         let spans =
             self.tracer.as_ref().map(|tracer| tracer.begin(&mut steps, &job.key, job.since));
@@ -300,6 +316,7 @@ impl<R: Controller> Shared<R> {
             spans.end(&steps, &outcome);
         }
         self.measure(course, &steps, &outcome);
+        self.record_acknowledged(&job.key, &measurements, &outcome);
         for failure in &outcome.failures {
             self.metrics.failed(failure.class.as_str());
             tracing::debug!(
@@ -325,12 +342,43 @@ impl<R: Controller> Shared<R> {
                     self.metrics.stage_part(stage, part, took);
                 }
             }
-            if let Some(sample) = &step.sample {
-                let ago = now().saturating_duration_since(*at);
+        }
+    }
+
+    /// Records what is measured about a plan itself, and leaves what is measured about its steps.
+    fn record_planned(
+        &self,
+        key: &R::Key,
+        measurements: &mut Vec<Measured<R::Measurement>>,
+        at: Timestamp,
+    ) {
+        for measured in measurements.extract_if(.., |measured| measured.after.is_none()) {
+            self.record(key, &measured.what, at);
+        }
+    }
+
+    /// Records what is measured about acknowledged steps, with the time of the acknowledgement.
+    fn record_acknowledged(
+        &self,
+        key: &R::Key,
+        measurements: &[Measured<R::Measurement>],
+        outcome: &Outcome,
+    ) {
+        for Measured { after, what } in measurements {
+            let of_step =
+                |(step, _): &&(usize, Instant)| after.is_some_and(|id| id.index() == *step);
+            if let Some((_, at)) = outcome.acknowledged.iter().find(of_step) {
                 let time = self.clock.now();
-                self.controller.acknowledged(sample, time.checked_sub(ago).unwrap_or(time));
+                let ago = now().saturating_duration_since(*at);
+                self.record(key, what, time.checked_sub(ago).unwrap_or(time));
             }
         }
+    }
+
+    fn record(&self, key: &R::Key, what: &R::Measurement, at: Timestamp) {
+        let Some(recorder) = &self.recorder else { return };
+        let events = recorder.lock().record(key, what, at);
+        events.into_iter().for_each(|event| self.events.emit(event));
     }
 }
 

@@ -1,6 +1,7 @@
 //! Metrics of the engine. Every label takes its values from a closed set; nothing is labelled with
 //! the name of an object.
 
+mod computed;
 mod work_queue;
 
 use std::sync::Arc;
@@ -13,6 +14,7 @@ use prometheus::{
     IntGaugeVec, Opts, Registry,
 };
 
+pub use computed::{Gauges, SnapshotMetrics};
 pub use work_queue::WorkQueue;
 use work_queue::WorkQueueVecs;
 

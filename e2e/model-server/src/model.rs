@@ -377,7 +377,7 @@ fn seconds(time: Timestamp) -> String {
 
 /// Executes a plan as the writer does: a step is sent if all it waits for succeeded. Steps for
 /// other clusters than those of `servers` are a mistake of the caller. Returns the refusals.
-pub fn execute(plan: &Plan, servers: &mut [&mut ModelServer]) -> Vec<(Step, Refusal)> {
+pub fn execute<M>(plan: &Plan<M>, servers: &mut [&mut ModelServer]) -> Vec<(Step, Refusal)> {
     let mut done = vec![false; plan.steps.len()];
     let mut refused = Vec::new();
     for (at, step) in plan.steps.iter().enumerate() {

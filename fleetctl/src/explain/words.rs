@@ -9,7 +9,7 @@ use crate::picture::{Member, Picture};
 use crate::story::{Cause, Hop};
 
 /// Reports an agent that has writes to make: it does not run, or is blocked.
-pub(super) fn behind(picture: &Picture, agent: &str, plan: &Plan) -> Option<Hop> {
+pub(super) fn behind<M>(picture: &Picture, agent: &str, plan: &Plan<M>) -> Option<Hop> {
     let step = plan.steps.first()?;
     let more = plan.steps.len() - 1;
     let more = if more > 0 { format!(", and {more} more") } else { String::new() };

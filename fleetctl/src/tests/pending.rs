@@ -25,7 +25,7 @@ fn told(found: &[Pending]) -> Vec<String> {
 fn a_fleet_at_rest_has_nothing_to_write() {
     for mut world in [World::new(), World::exported(), World::shared()] {
         world.settle();
-        let (found, unread) = pending(&world.picture()).unwrap();
+        let (found, unread) = pending(&world.picture());
         assert!(found.is_empty() && unread.is_empty(), "{found:?} {unread:?}");
     }
 }
@@ -69,12 +69,12 @@ fn nothing_is_told_of_what_could_not_be_read() {
     let mut picture = world.picture();
     let east = &mut picture.members.get_mut("east").unwrap().snapshot;
     east.services = east.services.clone().in_state(SourceState::Listing);
-    let (found, unread) = pending(&picture).unwrap();
+    let (found, unread) = pending(&picture);
     assert!(found.is_empty(), "{found:?}");
     assert_eq!(unread.len(), 1);
 
     let mut picture = world.picture();
     picture.hub.namespaces = picture.hub.namespaces.clone().in_state(SourceState::Listing);
-    let (found, unread) = pending(&picture).unwrap();
+    let (found, unread) = pending(&picture);
     assert!(found.is_empty() && unread[0].cluster == "hub", "{found:?} {unread:?}");
 }

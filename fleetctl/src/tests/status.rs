@@ -9,7 +9,7 @@ use crate::render;
 use crate::status::{MemberStatus, Status, status};
 
 fn of(world: &World) -> Status {
-    status(&world.picture()).unwrap()
+    status(&world.picture())
 }
 
 fn member(world: &World, name: &str) -> MemberStatus {

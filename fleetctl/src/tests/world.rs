@@ -148,7 +148,7 @@ impl World {
 
     /// What the agents would write.
     pub(crate) fn pending(&self) -> Vec<Pending> {
-        pending(&self.picture()).unwrap().0
+        pending(&self.picture()).0
     }
 
     /// Lets all agents work until none has anything left to write.

@@ -9,10 +9,11 @@ use fleet_api::{ObjectName, labels};
 use fleet_model::changes::each_touched;
 use fleet_model::objects::EndpointSlice;
 use fleet_model::steps::LOCAL;
-use fleet_plan::{Affected, Controller, Plan};
+use fleet_plan::{Affected, Controller};
 use jiff::Timestamp;
 
 use super::NAME;
+use crate::measurement::{Measurement, Plan};
 use crate::slicing;
 use crate::snapshot::MemberSnapshot;
 
@@ -24,6 +25,7 @@ impl Controller for LeftoverController {
     type Snapshot = MemberSnapshot;
     /// A slice.
     type Key = ObjectName;
+    type Measurement = Measurement;
 
     fn name(&self) -> &'static str {
         NAME

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use fleet_endpointslice::{AddressType, ServiceHints, Zones};
 use fleet_model::objects::Service;
-use k8s_openapi::api::discovery::v1::EndpointSlice;
+use k8s_openapi::api::discovery::v1::{Endpoint, EndpointSlice};
 
 use crate::snapshot::MemberSnapshot;
 
@@ -24,22 +24,20 @@ pub(super) fn zones(snapshot: &MemberSnapshot) -> Zones {
     Zones::of_capacities(snapshot.nodes.iter().filter_map(|node| node.object.capacity()))
 }
 
-/// The number of endpoints that are hinted for each zone.
+/// The address types of which ready endpoints carry hints. How many there are per zone does not matter to a plan.
 pub(super) fn hints(slices: &[&EndpointSlice]) -> ServiceHints {
     let mut hints = ServiceHints::default();
     for address_type in AddressType::ALL {
-        let of_type = slices.iter().filter(|slice| slice.address_type == address_type.as_str());
-        let mut counts: BTreeMap<String, usize> = BTreeMap::new();
-        for endpoint in of_type.flat_map(|slice| &slice.endpoints) {
-            let ready = endpoint.conditions.as_ref().and_then(|conditions| conditions.ready);
-            let zones = endpoint.hints.as_ref().and_then(|hints| hints.for_zones.as_deref());
-            for zone in zones.into_iter().flatten().filter(|_| ready == Some(true)) {
-                *counts.entry(zone.name.clone()).or_default() += 1;
-            }
-        }
-        if !counts.is_empty() {
-            hints.set(address_type, counts);
+        let mut of_type = slices.iter().filter(|one| one.address_type == address_type.as_str());
+        if of_type.any(|slice| slice.endpoints.iter().any(is_hinted)) {
+            hints.set(address_type, BTreeMap::new());
         }
     }
     hints
+}
+
+fn is_hinted(endpoint: &Endpoint) -> bool {
+    let ready = endpoint.conditions.as_ref().and_then(|conditions| conditions.ready);
+    let zones = endpoint.hints.as_ref().and_then(|hints| hints.for_zones.as_deref());
+    ready == Some(true) && zones.is_some_and(|zones| !zones.is_empty())
 }

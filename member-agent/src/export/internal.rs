@@ -10,13 +10,14 @@ use fleet_model::steps::{HUB, to_json};
 use fleet_model::{ports, reference};
 use fleet_plan::conditions::find;
 use fleet_plan::json_patch::add;
-use fleet_plan::{Plan, Sample, Step, StepId};
+use fleet_plan::{Step, StepId};
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use serde_json::json;
 
 use super::stamp;
 use super::state::ServiceState;
+use crate::measurement::{Measurement, Plan};
 
 /// The hub's decision on an exported Service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,7 +50,10 @@ pub(super) fn sync(
             plan.push(HUB.delete(extra));
         }
     }
-    plan.steps.extend(update(state, current, service).map(|step| step.after(guarded)));
+    if let Some((step, exported)) = update(state, current, service) {
+        let sent = plan.push(step.after(guarded));
+        exported.into_iter().for_each(|exported| plan.measure_after(sent, exported));
+    }
     match find(&current.conditions, conditions::CONFLICT) {
         Some(conflict) if conflict.status == conditions::FALSE => HubDecision::Accepted,
         Some(conflict) if conflict.status == conditions::TRUE => HubDecision::Refused,
@@ -93,12 +97,13 @@ fn create(state: &ServiceState<'_>, service: &Object<Service>) -> Option<Step> {
 
 /// Patches the fields that this agent owns: the hub agent writes the others.
 ///
-/// Changes of the Service that export nothing else (its status, a label) cause no write.
+/// Changes of the Service that export nothing else (its status, a label) cause no write. Also returns what to measure when
+/// the step is acknowledged.
 fn update(
     state: &ServiceState<'_>,
     current: &Object<InternalServiceExport>,
     service: &Object<Service>,
-) -> Option<Step> {
+) -> Option<(Step, Option<Measurement>)> {
     let same_ports = same_in_order(&current.ports, &service.ports);
     let seen = &current.reference;
     if same_ports && seen.refers(&state.identity.cluster, service) {
@@ -111,8 +116,8 @@ fn update(
         add(&["spec", "ports"], to_json(&spec.ports)),
         add(&["spec", "serviceReference"], to_json(&spec.service_reference)),
     ];
-    let sample = (!same_ports && is_decided(state)).then(|| sample(state, since));
-    Some(HUB.patch(current, operations).sample(sample))
+    let exported = (!same_ports && is_decided(state)).then(|| exported(state, since));
+    Some((HUB.patch(current, operations), exported))
 }
 
 /// Compares ports in order: to a Go hub the same ports in another order are different ones.
@@ -128,8 +133,8 @@ fn is_decided(state: &ServiceState<'_>) -> bool {
 }
 
 /// Measures an export that was seen at `since`.
-pub(super) fn sample(state: &ServiceState<'_>, since: Timestamp) -> Sample {
-    Sample { origin: state.identity.cluster.clone(), since, first: true, once: None }
+pub(super) fn exported(state: &ServiceState<'_>, since: Timestamp) -> Measurement {
+    Measurement::Exported { origin: state.identity.cluster.clone(), since }
 }
 
 fn spec(

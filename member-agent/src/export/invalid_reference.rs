@@ -4,8 +4,8 @@ use fleet_accumulator::{Object, Tracked};
 use fleet_api::{ObjectName, ResourceKind, events, kinds};
 use fleet_model::objects::HasMeta;
 use fleet_model::steps::HUB;
-use fleet_plan::Plan;
 
+use crate::measurement::Plan;
 use crate::snapshot::MemberSnapshot;
 
 /// Deletes the object `name` of `kind` if its reference still names no Service: it exports nothing.

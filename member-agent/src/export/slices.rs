@@ -10,13 +10,14 @@ use fleet_model::objects::{EndpointSlice, EndpointSliceExport};
 use fleet_model::ports::same_in_slices;
 use fleet_model::reference;
 use fleet_model::steps::{HUB, to_json};
-use fleet_plan::{Plan, Step, StepId, Trace};
+use fleet_plan::{Step, StepId, Trace};
 use jiff::Timestamp;
 use serde_json::json;
 
 use super::internal::HubDecision;
 use super::stamp;
 use super::state::ServiceState;
+use crate::measurement::Plan;
 use crate::slicing;
 
 /// Brings the EndpointSliceExports up to date with the slices.

@@ -6,13 +6,14 @@ use fleet_api::{ObjectName, events};
 use fleet_model::objects::{InternalServiceExport, ServiceExport};
 use fleet_model::steps::LOCAL;
 use fleet_plan::conditions::{Wanted, apply, find};
-use fleet_plan::{Debounced, Event, EventType, Plan, Sample, WAITING_STATUS_DELAY};
+use fleet_plan::{Debounced, Event, EventType, WAITING_STATUS_DELAY};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use serde_json::json;
 
 use super::decision::ExportDecision;
 use super::internal;
 use super::state::ServiceState;
+use crate::measurement::{Measurement, Plan};
 use crate::slicing;
 
 type Export = Object<ServiceExport>;
@@ -55,7 +56,10 @@ pub(super) fn write(
         plan.debounced.push(Debounced { delay, purpose, step, events });
         return false;
     }
-    plan.push(step.sample(sample(state, export, hub)));
+    let written = plan.push(step);
+    if let Some(exported) = exported(state, export, hub) {
+        plan.measure_after(written, exported);
+    }
     plan.events.extend(events);
     true
 }
@@ -202,18 +206,18 @@ fn means_the_same(service: &ObjectName, seen: &str, wanted: &Wanted) -> bool {
 
 /// Measures an export whose first decision is written. Later decisions, caused by other exporters, are about the same
 /// export; a changed export is measured where it is [sent](internal::sync).
-fn sample(
+fn exported(
     state: &ServiceState<'_>,
     export: &Export,
     hub: Option<HubCondition<'_>>,
-) -> Option<Sample> {
+) -> Option<Measurement> {
     let (internal, hub) = hub?;
     let seen = find(&export.conditions, conditions::CONFLICT);
     if is_undecided(hub) || seen.is_some_and(|seen| !is_undecided(seen)) {
         return None;
     }
     let since = internal.reference.exported_since.as_ref()?.0;
-    Some(internal::sample(state, since))
+    Some(internal::exported(state, since))
 }
 
 /// Whether the hub has not decided yet.

@@ -10,7 +10,7 @@ use crate::snapshot::MemberSnapshot;
 pub const LEASE: &str = "linkerd-destination-endpoint-write";
 
 /// Whether Linkerd's controller runs in this cluster.
-pub(super) fn is_active(snapshot: &MemberSnapshot) -> bool {
+pub fn is_active(snapshot: &MemberSnapshot) -> bool {
     snapshot.linkerd_leases.iter().any(|lease| lease.held)
 }
 

@@ -7,14 +7,15 @@ use fleet_api::{ObjectName, ServiceImportStatus, annotations, labels};
 use fleet_model::objects::Service;
 use fleet_model::ports;
 use fleet_model::steps::{LOCAL, to_json};
+use fleet_plan::Step;
 use fleet_plan::json_patch::{add, remove, set_entries};
-use fleet_plan::{Plan, Step};
 use k8s_openapi::api::core::v1::ServicePort;
 use serde_json::{Value, json};
 
 use super::stages::{Import, Prepared};
 use super::state::{Mcs, ServiceState};
 use super::{grace, status, system_namespace};
+use crate::measurement::Plan;
 
 const LOAD_BALANCER: &str = "LoadBalancer";
 /// Longest time until the next plan, so that a very long grace period does not overflow a timer.

@@ -2,8 +2,8 @@
 
 use fleet_api::{ObjectName, ResourceKind, finalizers, kinds};
 use fleet_model::steps::HUB;
-use fleet_plan::Plan;
 
+use crate::measurement::Plan;
 use crate::snapshot::MemberSnapshot;
 
 /// Deletes a request that names no Service, and removes the finalizer from a slice of the hub that names none

@@ -1,4 +1,4 @@
-//! Samples of how long endpoint changes take from one cluster to this one
+//! Measures how long endpoint changes take from one cluster to this one
 //! (docs/design/contract.md#latency-samples).
 //!
 //! The generation that was counted last is an annotation on the imported slice, in the same write as the endpoints. A
@@ -7,26 +7,28 @@
 use fleet_accumulator::{Meta, Object};
 use fleet_api::annotations::LAST_OBSERVED_GENERATION;
 use fleet_model::objects::{EndpointSlice, EndpointSliceImport};
-use fleet_plan::Sample;
 
-/// What to measure once `copy` is written over `current`, of which it differs in content: one
-/// sample per generation.
-pub(super) fn sample(
+use crate::measurement::{Imported, Measurement};
+
+/// What to measure once `copy` is written over `current`, from which it differs in content: one
+/// measurement per generation.
+pub(super) fn imported(
     copy: &Object<EndpointSliceImport>,
     current: Option<&Object<EndpointSlice>>,
-) -> Option<Sample> {
+) -> Option<Measurement> {
     let reference = &copy.spec.endpoint_slice_reference;
     let adopted = observed(&copy.meta);
     let counted = current.and_then(|current| observed(&current.object.meta)).max(adopted);
     if counted.is_some_and(|counted| counted >= reference.generation) {
         return None;
     }
-    Some(Sample {
+    Some(Measurement::Imported(Imported {
         origin: copy.origin().to_owned(),
         since: reference.exported_since.as_ref()?.0,
         first: current.is_none() && adopted.is_none(),
-        once: Some((copy.uid.clone(), reference.generation)),
-    })
+        copy: copy.uid.clone(),
+        generation: reference.generation,
+    }))
 }
 
 /// Whether the slice has the annotation, with a generation that this copy can have had.

@@ -4,7 +4,7 @@ use fleet_api::{ObjectName, events, finalizers, labels};
 use fleet_model::objects::{HasMeta, Service, ServiceImport};
 use fleet_model::steps::LOCAL;
 use fleet_plan::json_patch::{add_finalizer, set_entries};
-use fleet_plan::{Event, Plan, StepId};
+use fleet_plan::{Event, StepId};
 use jiff::Timestamp;
 
 use super::refusal::Refusal;
@@ -12,6 +12,7 @@ use super::stages::{Import, Prepared};
 use super::state::{Mcs, ServiceState, derived_of};
 use super::{choose, status};
 use crate::Identity;
+use crate::measurement::Plan;
 use crate::phase::Phase;
 use crate::snapshot::MemberSnapshot;
 

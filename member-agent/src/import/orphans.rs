@@ -5,20 +5,16 @@
 //! data: then the slices are kept, so that traffic continues, until their copies return, the Service is no longer
 //! imported, or a user deletes the slices.
 
-use std::fmt;
 use std::time::Duration;
 
-use fleet_accumulator::{Accumulator, MassDeletionLimits, Snapshot as _};
+use fleet_accumulator::{MassDeletionLimits, Snapshot as _};
 use fleet_api::{ObjectName, events};
 use fleet_model::objects::HasMeta;
 use fleet_model::steps::LOCAL;
-use fleet_plan::Plan;
-use prometheus::IntGauge;
-use prometheus::core::{Collector, Desc};
-use prometheus::proto::MetricFamily;
 
 use super::state::{Mcs, ServiceState};
 use crate::Identity;
+use crate::measurement::Plan;
 use crate::snapshot::MemberSnapshot;
 
 /// How often a Service with kept slices is planned again: slices of other Services do not affect its key.
@@ -50,46 +46,9 @@ pub(super) fn keep(state: &ServiceState<'_>, holder: &Mcs, count: usize, plan: &
     true
 }
 
-/// How many imported slices are kept although the hub has lost what they came from.
-pub struct KeptMetrics {
-    accumulator: Accumulator<MemberSnapshot>,
-    identity: Identity,
-    gauge: IntGauge,
-}
-
-impl fmt::Debug for KeptMetrics {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("KeptMetrics").finish_non_exhaustive()
-    }
-}
-
-impl KeptMetrics {
-    /// A gauge of what `accumulator` shows.
-    ///
-    /// # Errors
-    /// If the name is not allowed, which only a change of this file can cause.
-    pub fn new(
-        accumulator: Accumulator<MemberSnapshot>,
-        identity: Identity,
-    ) -> Result<Self, prometheus::Error> {
-        let gauge = IntGauge::new(
-            "fleet_networking_imported_slices_kept",
-            "Imported slices that are kept although the hub has lost what they came from.",
-        )?;
-        Ok(Self { accumulator, identity, gauge })
-    }
-}
-
-impl Collector for KeptMetrics {
-    fn desc(&self) -> Vec<&Desc> {
-        self.gauge.desc()
-    }
-
-    fn collect(&self) -> Vec<MetricFamily> {
-        let snapshot = self.accumulator.snapshot();
-        let listed = snapshot.state(MemberSnapshot::slice_imports()).is_live();
-        let kept = if listed { kept(&self.identity, &snapshot) } else { 0 };
-        self.gauge.set(i64::try_from(kept).unwrap_or(i64::MAX));
-        self.gauge.collect()
-    }
+/// How many imported slices are kept although the hub has lost what they came from; 0 while the hub's slices are not
+/// followed.
+pub fn kept_imports(identity: &Identity, snapshot: &MemberSnapshot) -> usize {
+    let followed = snapshot.state(MemberSnapshot::slice_imports()).is_live();
+    if followed { kept(identity, snapshot) } else { 0 }
 }

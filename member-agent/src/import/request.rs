@@ -9,11 +9,12 @@ use fleet_model::objects::{InternalServiceImport, ServiceImport};
 use fleet_model::reference;
 use fleet_model::steps::{HUB, LOCAL, controller_reference, to_json};
 use fleet_plan::json_patch::{add, add_finalizer};
-use fleet_plan::{Plan, Step, StepId};
+use fleet_plan::{Step, StepId};
 use serde_json::{Value, json};
 
 use super::stages::{Import, Prepared};
 use super::state::{Mcs, ServiceState};
+use crate::measurement::Plan;
 
 /// Brings ServiceImport and request in line with the holder, if there is one.
 pub(super) fn sync(

@@ -9,7 +9,7 @@ use fleet_api::{ObjectName, events, finalizers, names};
 use fleet_model::objects::{EndpointSlice, EndpointSliceImport};
 use fleet_model::reference;
 use fleet_model::steps::{HUB, LOCAL};
-use fleet_plan::{Event, Plan, Step, StepId, Trace, deadline};
+use fleet_plan::{Event, Step, StepId, Trace, deadline};
 
 use super::content;
 use super::latency;
@@ -17,6 +17,7 @@ use super::sanitize::{Sanitized, sanitize};
 use super::stages::Prepared;
 use super::state::{Mcs, ServiceState};
 use super::system_namespace;
+use crate::measurement::Plan;
 
 /// Longest time that a slice which is withdrawn waits for its successors.
 pub(super) const HANDOVER: Duration = Duration::from_secs(5);
@@ -137,11 +138,14 @@ fn import(
     // Only a write that changes endpoints or ports is measured.
     let arrives = step.action.verb() != "delete"
         && !current.is_some_and(|current| content::carries(&sanitized, current));
-    let sample = latency::sample(copy, current).filter(|_| arrives);
+    let imported = latency::imported(copy, current).filter(|_| arrives);
     let step = step.stage("import").trace(Trace::Ends(copy.trace_context()));
-    let step = step.after(guarded).sample(sample);
+    let step = step.after(guarded);
     let there = current.and_then(|current| content::generation(copy, current));
-    reference::write(plan, step, copy.spec.endpoint_slice_reference.generation, there)
+    let written =
+        reference::write(plan, step, copy.spec.endpoint_slice_reference.generation, there)?;
+    imported.into_iter().for_each(|imported| plan.measure_after(written, imported));
+    Some(written)
 }
 
 /// Adds this agent's finalizer, before the effect, to a copy that lacks it: a Go hub sets none, and users can remove it.

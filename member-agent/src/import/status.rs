@@ -9,13 +9,14 @@ use fleet_api::{annotations, events};
 use fleet_model::objects::{InternalServiceImport, Service};
 use fleet_model::steps::{LOCAL, to_json};
 use fleet_plan::conditions::{Wanted, apply, is};
-use fleet_plan::{Event, Plan, Step, StepId, WAITING_STATUS_DELAY};
+use fleet_plan::{Event, Step, StepId, WAITING_STATUS_DELAY};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::LoadBalancerStatus;
 use serde_json::json;
 
 use super::state::{Mcs, ServiceState};
 use super::system_namespace::SystemNamespaceError;
+use crate::measurement::Plan;
 
 /// The import works: reports the load balancer of its derived Service, too.
 pub(super) fn resolved(

@@ -20,11 +20,12 @@ use std::time::Duration;
 use fleet_accumulator::ClusterId;
 use fleet_api::{ObjectName, ResourceKind, finalizers, kinds};
 use fleet_model_server::{ModelServer, execute};
-use fleet_plan::{Event, Plan, Sample};
+use fleet_plan::{Event, Measured};
 use serde_json::{Value, json};
 
 use super::plan;
 use crate::Settings;
+use crate::measurement::{Imported, Measurement, Plan};
 use crate::snapshot::MemberSnapshot;
 
 const COPY: &str = "a-team-shop-x1-abc";
@@ -242,8 +243,12 @@ impl World {
     }
 
     /// The samples that the next plan takes.
-    fn samples(&self) -> Vec<Sample> {
-        self.plan().steps.into_iter().filter_map(|step| step.sample).collect()
+    fn samples(&self) -> Vec<Imported> {
+        let imported = |measured: Measured<Measurement>| match measured.what {
+            Measurement::Imported(imported) => Some(imported),
+            _ => None,
+        };
+        self.plan().measurements.into_iter().filter_map(imported).collect()
     }
 
     /// Reasons of the Events that the next plan emits.

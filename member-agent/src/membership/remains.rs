@@ -7,9 +7,10 @@ use fleet_model::objects::{
     InternalServiceImport,
 };
 use fleet_model::steps::{HUB, LOCAL};
-use fleet_plan::{Plan, StepId};
+use fleet_plan::StepId;
 
 use crate::Identity;
+use crate::measurement::Plan;
 use crate::phase::Phase;
 use crate::snapshot::MemberSnapshot;
 

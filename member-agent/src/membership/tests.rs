@@ -6,11 +6,11 @@ mod leave;
 use fleet_accumulator::ClusterId;
 use fleet_api::{ObjectName, kinds};
 use fleet_model_server::{ModelServer, execute};
-use fleet_plan::Plan;
 use serde_json::{Value, json};
 
 use super::plan;
 use crate::Settings;
+use crate::measurement::Plan;
 use crate::snapshot::MemberSnapshot;
 
 /// Member "a": its own API server and the hub's.

@@ -7,11 +7,12 @@ use fleet_api::{ObjectName, names};
 use fleet_endpointslice::{Outcome, Update};
 use fleet_model::objects::{ManagedSlice, Service};
 use fleet_model::steps::{LOCAL, at, to_json};
-use fleet_plan::{Action, Plan, Step, StepId};
+use fleet_plan::{Action, Step, StepId};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::Value;
 
+use crate::measurement::Plan;
 use crate::snapshot::MemberSnapshot;
 
 /// Adds the writes of a reconciliation. Without `creates`, no slice is created.

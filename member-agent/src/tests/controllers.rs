@@ -3,15 +3,14 @@
 use fleet_accumulator::ClusterId;
 use fleet_api::{ObjectName, finalizers, kinds};
 use fleet_model_server::{ModelServer, execute};
-use fleet_plan::{Controller, Plan, affected_keys};
-use prometheus::Registry;
+use fleet_plan::{Controller, affected_keys};
 use serde_json::json;
 
 use crate::Settings;
 use crate::export::ExportController;
 use crate::import::ImportController;
+use crate::measurement::{Measurement, Plan};
 use crate::membership::MembershipController;
-use crate::metrics::{ExportMetrics, ImportMetrics, MembershipMetrics};
 use crate::snapshot::MemberSnapshot;
 
 struct World {
@@ -35,7 +34,10 @@ impl World {
     }
 
     /// What a controller plans for every key that changed since the last [`follow`](Self::follow).
-    fn plans<R: Controller<Snapshot = MemberSnapshot>>(&self, controller: &R) -> Vec<Plan> {
+    fn plans<R>(&self, controller: &R) -> Vec<Plan>
+    where
+        R: Controller<Snapshot = MemberSnapshot, Measurement = Measurement>,
+    {
         let new = self.snapshot();
         let keys = affected_keys(controller, &self.seen, &new);
         keys.iter().map(|key| controller.plan(key, &new, self.own.now())).collect()
@@ -43,13 +45,10 @@ impl World {
 
     /// Runs the controllers on what changed, until nothing changes any more.
     fn follow(&mut self) {
-        let registry = Registry::new();
         let settings = || self.settings.clone();
-        let export = ExportController::new(settings(), ExportMetrics::register(&registry).unwrap());
-        let import =
-            ImportController::new(settings(), ImportMetrics::register(&registry, "a").unwrap());
-        let membership =
-            MembershipController::new(settings(), MembershipMetrics::register(&registry).unwrap());
+        let export = ExportController { settings: settings() };
+        let import = ImportController { settings: settings() };
+        let membership = MembershipController { settings: settings() };
         for _ in 0..20 {
             let mut plans = self.plans(&export);
             plans.extend(self.plans(&import));
@@ -121,13 +120,10 @@ fn differences_lead_to_everything_that_is_to_be_done() {
 /// Controllers wait for the sources they require, and have distinct names.
 #[test]
 fn controllers_say_what_they_need() {
-    let registry = Registry::new();
     let settings = || Settings::new("a");
-    let export = ExportController::new(settings(), ExportMetrics::register(&registry).unwrap());
-    let import =
-        ImportController::new(settings(), ImportMetrics::register(&registry, "a").unwrap());
-    let membership =
-        MembershipController::new(settings(), MembershipMetrics::register(&registry).unwrap());
+    let export = ExportController { settings: settings() };
+    let import = ImportController { settings: settings() };
+    let membership = MembershipController { settings: settings() };
     assert_eq!(
         [export.name(), import.name(), membership.name()],
         ["export", "import", "membership"]

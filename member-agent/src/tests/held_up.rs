@@ -4,13 +4,11 @@ use fleet_accumulator::ClusterId;
 use fleet_api::{ObjectName, events, kinds};
 use fleet_model_server::ModelServer;
 use fleet_plan::{Controller, Event, EventType};
-use prometheus::Registry;
 use serde_json::json;
 
 use crate::Settings;
 use crate::export::ExportController;
 use crate::import::ImportController;
-use crate::metrics::{ExportMetrics, ImportMetrics};
 use crate::snapshot::MemberSnapshot;
 
 const REASON: &str = "endpointsliceexports of the hub cluster: the kind is not served";
@@ -26,11 +24,8 @@ fn told(
     let wish = json!({ "spec": { "serviceImport": { "name": "web" } } });
     own.create(kinds::MULTI_CLUSTER_SERVICE, &ObjectName::new("team", "web"), wish).unwrap();
     let snapshot = crate::tests::snapshot(&settings.identity, &own, &hub);
-    let registry = Registry::new();
-    let export =
-        ExportController::new(settings.clone(), ExportMetrics::register(&registry).unwrap());
-    let import =
-        ImportController::new(settings.clone(), ImportMetrics::register(&registry, "a").unwrap());
+    let export = ExportController { settings: settings.clone() };
+    let import = ImportController { settings };
     [by_export(&export, &snapshot), by_import(&import, &snapshot)]
 }
 

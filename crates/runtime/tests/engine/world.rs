@@ -12,9 +12,9 @@ use fleet_accumulator::{
     SourceInfo, SourceSet, Tracked, WatchItem, views, wire,
 };
 use fleet_api::{ObjectName, ResourceKind, kinds};
-use fleet_plan::{Action, Affected, Controller, Plan, Precondition, Sample, Step};
+use fleet_plan::{Action, Affected, Controller, Plan, Precondition, Step};
 use fleet_runtime::clock::Clock;
-use fleet_runtime::engine::{Wiring, run_controller};
+use fleet_runtime::engine::{Options, Recorder, Wiring, run_controller};
 use fleet_runtime::events::EventSink;
 use fleet_runtime::metrics::Metrics;
 use fleet_runtime::writer::{WriteGate, Writer, WriterSettings};
@@ -83,6 +83,8 @@ struct CopyController {
 impl Controller for CopyController {
     type Snapshot = ToySnapshot;
     type Key = String;
+    /// The key.
+    type Measurement = String;
 
     fn name(&self) -> &'static str {
         "copy"
@@ -101,7 +103,7 @@ impl Controller for CopyController {
         }
     }
 
-    fn plan(&self, key: &String, snapshot: &ToySnapshot, _: Timestamp) -> Plan {
+    fn plan(&self, key: &String, snapshot: &ToySnapshot, _: Timestamp) -> Plan<String> {
         self.world.0.state.lock().plans += 1;
         let name = ObjectName::new(NAMESPACE, key.as_str());
         let object = |value: &str| {
@@ -129,21 +131,21 @@ impl Controller for CopyController {
             plan.wake_after = Some(DELAY);
         }
         let Some(action) = action else { return plan };
-        let since = Timestamp::UNIX_EPOCH;
-        let sample = Sample { origin: key.clone(), since, first: false, once: None };
-        let step = Step::new(ClusterId::Hub, kinds::SERVICE, name, action)
-            .stage("export")
-            .sample(Some(sample));
+        let step = Step::new(ClusterId::Hub, kinds::SERVICE, name, action).stage("export");
         if wish == Some(LATER) {
             plan.debounce(DELAY, "test", step);
         } else {
-            plan.push(step);
+            let sent = plan.push(step);
+            plan.measure_after(sent, key.clone());
         }
         plan
     }
+}
 
-    fn acknowledged(&self, sample: &Sample, _: Timestamp) {
-        self.world.0.state.lock().samples.push(sample.origin.clone());
+impl Recorder<String, String> for CopyController {
+    fn record(&mut self, _: &String, what: &String, _: Timestamp) -> Vec<fleet_plan::Event> {
+        self.world.0.state.lock().samples.push(what.clone());
+        Vec::new()
     }
 }
 
@@ -478,7 +480,9 @@ impl World {
             work_queue: None,
             cancel: cancel.clone(),
         };
-        let controller = run_controller(Arc::new(CopyController { world: self.clone() }), wiring);
+        let controller = || CopyController { world: self.clone() };
+        let options = Options::default().recorder(controller());
+        let controller = run_controller(Arc::new(controller()), wiring, options);
         Running { cancel, metrics, gate, controller: tokio::spawn(controller) }
     }
 }

@@ -14,7 +14,6 @@ use jiff::Timestamp;
 use member_agent::Settings;
 use member_agent::export::ExportController;
 use member_agent::import::ImportController;
-use member_agent::metrics::{ExportMetrics, ImportMetrics};
 use member_agent::snapshot::MemberSnapshot;
 use serde_json::{Value, json};
 
@@ -32,6 +31,9 @@ pub(crate) enum Who {
     Importer,
 }
 
+/// Plans by key.
+type Planned<R> = Vec<(<R as Controller>::Key, Plan<<R as Controller>::Measurement>)>;
+
 /// A controller, and the keys that it has to plan again because a server refused a step.
 pub(crate) struct Desk<R: Controller> {
     pub(crate) controller: R,
@@ -44,7 +46,7 @@ impl<R: Controller> Desk<R> {
     }
 
     /// Plans for what the step marks.
-    fn plans(&mut self, step: &SnapshotChange<R::Snapshot>, now: Timestamp) -> Vec<(R::Key, Plan)> {
+    fn plans(&mut self, step: &SnapshotChange<R::Snapshot>, now: Timestamp) -> Planned<R> {
         let mut keys = std::mem::take(&mut self.again);
         keys.append(&mut affected_keys(&self.controller, &step.old, &step.new));
         keys.into_iter()
@@ -55,7 +57,7 @@ impl<R: Controller> Desk<R> {
             .collect()
     }
 
-    fn execute(&mut self, plans: Vec<(R::Key, Plan)>, servers: &mut [&mut ModelServer]) {
+    fn execute(&mut self, plans: Planned<R>, servers: &mut [&mut ModelServer]) {
         for (key, plan) in plans {
             if !execute(&plan, servers).is_empty() {
                 self.again.insert(key);
@@ -76,14 +78,11 @@ impl Member {
     fn new(name: &str) -> Self {
         let derived_service_grace = Duration::ZERO;
         let settings = Settings { derived_service_grace, ..Settings::new(name) };
-        let registry = prometheus::Registry::new();
-        let export = ExportMetrics::register(&registry).unwrap();
-        let import = ImportMetrics::register(&registry, name).unwrap();
         Self {
             agent: Agent::new(watched()),
             namespace: settings.identity.hub_namespace.clone(),
-            export: Desk::new(ExportController::new(settings.clone(), export)),
-            import: Desk::new(ImportController::new(settings, import)),
+            export: Desk::new(ExportController { settings: settings.clone() }),
+            import: Desk::new(ImportController { settings }),
         }
     }
 }

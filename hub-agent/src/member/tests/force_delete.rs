@@ -153,7 +153,7 @@ fn plans_of<R: Controller<Snapshot = HubSnapshot>>(
     hub: &ModelServer,
 ) -> Vec<Plan> {
     let keys = affected_keys(controller, &HubSnapshot::default(), snapshot);
-    keys.iter().map(|key| controller.plan(key, snapshot, hub.now())).collect()
+    keys.iter().map(|key| controller.plan(key, snapshot, hub.now()).unmeasured()).collect()
 }
 
 /// HMC-1: there is no such `MemberCluster`. Nothing is released: it may not be listed yet, or the kind not served.

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::Settings;
 use crate::member::{Member, MemberController};
-use crate::metrics::families;
+use crate::metrics::heartbeats;
 
 struct World {
     hub: ModelServer,
@@ -51,7 +51,8 @@ impl World {
 
     fn metrics(&self) -> String {
         let snapshot = snapshot(&[&self.hub], None);
-        let mut families = families(&self.controller.settings, &snapshot, self.hub.now()).unwrap();
+        let gauges = heartbeats(&self.controller.settings, &snapshot, self.hub.now()).unwrap();
+        let mut families: Vec<_> = gauges.iter().flat_map(|gauge| gauge.collect()).collect();
         // As a registry does.
         families.retain(|family| !family.get_metric().is_empty());
         TextEncoder::new().encode_to_string(&families).unwrap()

@@ -5,12 +5,15 @@ use std::time::{Duration, Instant};
 use fleet_api::{ObjectName, kinds};
 use fleet_model_server::{ModelServer, execute};
 use fleet_plan::{Affected, Controller, Event, affected_keys};
+use fleet_runtime::engine::Recorder as _;
 use fleet_runtime::queue::{Queue, Verdict};
 use prometheus::Registry;
 use serde_json::{Value, json};
 
-use super::super::{EndpointSliceController, Mode, SliceMetrics};
+use super::super::{EndpointSliceController, Mode};
 use crate::Settings;
+use crate::measurement::Plan;
+use crate::metrics::SliceMetrics;
 use crate::slicing::testing;
 use crate::snapshot::MemberSnapshot;
 
@@ -20,6 +23,7 @@ pub(super) struct World {
     hub: ModelServer,
     settings: Settings,
     controller: EndpointSliceController,
+    metrics: SliceMetrics,
     registry: Registry,
     seen: MemberSnapshot,
     /// Events since the beginning.
@@ -38,10 +42,10 @@ impl World {
     /// A namespace, a node in zone a, and no Service.
     pub(super) fn new(mode: Mode) -> Self {
         let settings = Settings { endpointslices: mode, ..Settings::new("a") };
-        let (controller, registry) = controller(&settings);
+        let (controller, metrics, registry) = controller(&settings);
         let (own, hub) = testing::servers();
         let (seen, events) = (MemberSnapshot::default(), Vec::new());
-        let mut world = Self { own, hub, settings, controller, registry, seen, events };
+        let mut world = Self { own, hub, settings, controller, metrics, registry, seen, events };
         world.add_node("node-a", "a");
         world
     }
@@ -117,8 +121,7 @@ impl World {
             for key in &keys {
                 let plan = self.controller.plan(key, &new, self.own.now());
                 self.events.extend(plan.events.iter().cloned());
-                let refused = execute(&plan, &mut [&mut self.own]);
-                assert!(refused.is_empty(), "{refused:?}");
+                self.execute(key, &plan);
             }
             self.seen = new;
             if keys.is_empty() {
@@ -127,6 +130,14 @@ impl World {
             }
         }
         panic!("it never comes to rest");
+    }
+
+    /// Sends a plan, and records what it measures.
+    fn execute(&mut self, key: &ObjectName, plan: &Plan) {
+        assert_eq!(execute(plan, &mut [&mut self.own]), []);
+        for measured in &plan.measurements {
+            self.events.extend(self.metrics.record(key, &measured.what, self.own.now()));
+        }
     }
 
     /// What the watches show.
@@ -154,14 +165,14 @@ impl World {
             queue.advance(now);
             let Some(job) = queue.take(now) else { return self.own.take_writes().len() };
             let plan = self.controller.plan(&job.key, &self.seen, self.own.now());
-            assert_eq!(execute(&plan, &mut [&mut self.own]), []);
+            self.execute(&job.key, &plan);
             queue.done(&job.key, Verdict::Settled, None, now);
         }
     }
 
     /// Another process takes over.
     pub(super) fn restart(&mut self) {
-        (self.controller, self.registry) = controller(&self.settings);
+        (self.controller, self.metrics, self.registry) = controller(&self.settings);
         self.seen = MemberSnapshot::default();
     }
 
@@ -197,8 +208,8 @@ impl World {
     }
 }
 
-fn controller(settings: &Settings) -> (EndpointSliceController, Registry) {
+fn controller(settings: &Settings) -> (EndpointSliceController, SliceMetrics, Registry) {
     let registry = Registry::new();
-    let metrics = SliceMetrics::register(&registry).unwrap();
-    (EndpointSliceController::new(settings.clone(), metrics), registry)
+    let metrics = SliceMetrics::register(&registry, settings.max_endpoints_per_slice).unwrap();
+    (EndpointSliceController { settings: settings.clone() }, metrics, registry)
 }

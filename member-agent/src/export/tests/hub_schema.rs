@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 
 use super::world::{World, backing, shop, slice, slice_object};
 use crate::export::{ExportController, Key};
-use crate::metrics::ExportMetrics;
 use crate::snapshot::MemberSnapshot;
 
 const SCHEMAS: [Option<HubSchema>; 3] = [None, Some(HubSchema::ORIGINAL), Some(HubSchema::OURS)];
@@ -144,8 +143,7 @@ fn slices_of_names_never_travel() {
 #[test]
 fn another_schema_affects_every_service() {
     let world = World::exported();
-    let metrics = ExportMetrics::register(&prometheus::Registry::new()).unwrap();
-    let controller = ExportController::new(world.settings.clone(), metrics);
+    let controller = ExportController { settings: world.settings.clone() };
     let mut old = world.snapshot();
     for schema in [Some(HubSchema::ORIGINAL), Some(HubSchema::OURS), None] {
         let new = MemberSnapshot { schema: HubSchema::view(schema), ..old.clone() };

@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 
 use super::super::{ExportController, Key};
 use super::world::{World, on_hub, shop, slice};
-use crate::metrics::ExportMetrics;
 
 fn without_export() -> World {
     let mut world = World::exported();
@@ -148,8 +147,7 @@ fn what_names_no_service_is_removed_and_reported() {
     object["spec"]["ownerServiceReference"]["name"] = json!("other");
     world.hub.create(kinds::ENDPOINT_SLICE_EXPORT, &copy, object).unwrap();
 
-    let metrics = ExportMetrics::register(&prometheus::Registry::new()).unwrap();
-    let controller = ExportController::new(world.settings.clone(), metrics);
+    let controller = ExportController { settings: world.settings.clone() };
     let nothing = crate::snapshot::MemberSnapshot::default();
     let keys = affected_keys(&controller, &nothing, &world.snapshot());
     for (kind, name) in

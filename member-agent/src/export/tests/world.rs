@@ -4,11 +4,13 @@ use fleet_accumulator::ClusterId;
 use fleet_api::{ObjectName, ResourceKind, annotations, kinds};
 use fleet_model::hub_schema::HubSchema;
 use fleet_model_server::{ModelServer, Write, execute};
-use fleet_plan::{Event, Plan, Sample};
+use fleet_plan::Event;
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::super::plan;
 use crate::Settings;
+use crate::measurement::{Measurement, Plan};
 use crate::snapshot::MemberSnapshot;
 
 /// Member "a": its own API server and the hub's.
@@ -68,6 +70,13 @@ pub(super) fn slice_object(address_type: &str, labels: &Value) -> Value {
         ],
         "ports": [{ "name": "web", "protocol": "TCP", "port": 8080, "appProtocol": "http" }],
     })
+}
+
+/// A measured export.
+#[derive(Debug, PartialEq)]
+pub(super) struct Sample {
+    pub(super) origin: String,
+    pub(super) since: Timestamp,
 }
 
 impl World {
@@ -190,7 +199,12 @@ impl World {
         self.events.extend(plan.events.iter().cloned());
         let refused = execute(plan, &mut [&mut self.own, &mut self.hub]);
         assert_eq!(refused, [], "the model is never behind");
-        self.samples.extend(plan.steps.iter().filter_map(|step| step.sample.clone()));
+        for measured in &plan.measurements {
+            let Measurement::Exported { origin, since } = measured.what.clone() else {
+                panic!("{measured:?}")
+            };
+            self.samples.push(Sample { origin, since });
+        }
     }
 
     /// Forgets what happened so far.

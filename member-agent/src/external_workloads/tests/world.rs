@@ -4,11 +4,12 @@ use std::ops::Range;
 
 use fleet_api::{ObjectName, ResourceKind, kinds, labels};
 use fleet_model_server::{ModelServer, Write, execute};
-use fleet_plan::{Affected, Event, Plan};
+use fleet_plan::{Affected, Event};
 use serde_json::{Value, json};
 
 use super::super::{keys, plan};
 use crate::Identity;
+use crate::measurement::Plan;
 use crate::slicing::testing;
 pub(super) use crate::slicing::testing::{endpoints, named};
 use crate::snapshot::MemberSnapshot;

@@ -2,6 +2,7 @@
 
 use fleet_api::{annotations, kinds};
 use fleet_model_server::execute;
+use fleet_runtime::engine::Recorder as _;
 use prometheus::{Registry, TextEncoder};
 use serde_json::{Value, json};
 
@@ -38,8 +39,9 @@ impl Measuring {
             let plan = world.plan();
             let refused = execute(&plan, &mut [&mut world.own, &mut world.hub]);
             assert_eq!(refused, []);
-            let samples = plan.steps.iter().filter_map(|step| step.sample.as_ref());
-            samples.for_each(|sample| self.metrics.observe(sample, world.own.now()));
+            for measured in &plan.measurements {
+                self.metrics.record(&(), &measured.what, world.own.now());
+            }
         }
     }
 

@@ -3,15 +3,11 @@
 use std::time::Duration;
 
 use fleet_accumulator::SourceState;
-use fleet_plan::{Controller as _, affected_keys};
-use prometheus::Registry;
 use serde_json::json;
 
 use super::{AGENTS, World, report};
-use crate::membership::MembershipController;
-use crate::metrics::MembershipMetrics;
+use crate::app::gauges;
 use crate::phase::Phase;
-use crate::snapshot::MemberSnapshot;
 
 const START: &str = "2026-01-01T00:00:00Z";
 const JOINED: (&str, &str) = ("True", "AgentJoined");
@@ -182,15 +178,10 @@ fn a_forbidden_membership_stays_as_it_was() {
 
 #[test]
 fn metrics_show_phase_and_heartbeat() {
-    let registry = Registry::new();
-    let metrics = MembershipMetrics::register(&registry).unwrap();
     let world = World::joined();
-    let controller = MembershipController::new(world.settings.clone(), metrics);
-    let snapshot = world.snapshot();
-    for key in affected_keys(&controller, &MemberSnapshot::default(), &snapshot) {
-        controller.plan(&key, &snapshot, world.own.now());
-    }
-    let text = prometheus::TextEncoder::new().encode_to_string(&registry.gather()).unwrap();
+    let gauges = gauges(world.settings.clone())(&world.snapshot(), world.own.now()).unwrap();
+    let families: Vec<_> = gauges.iter().flat_map(|gauge| gauge.collect()).collect();
+    let text = prometheus::TextEncoder::new().encode_to_string(&families).unwrap();
     for line in [
         "fleet_membership_phase{phase=\"member\"} 1",
         "fleet_membership_phase{phase=\"left\"} 0",

@@ -8,14 +8,10 @@ use fleet_accumulator::{
 };
 use fleet_runtime::clock::Clock;
 use fleet_runtime::lease::LeaseMetrics;
-use fleet_runtime::metrics::Series;
-use hub_agent::metrics::HeartbeatMetrics;
+use fleet_runtime::metrics::{Series, SnapshotMetrics};
 use hub_agent::snapshot::HubSnapshot;
-use member_agent::endpointslices::SliceMetrics;
-use member_agent::import::KeptMetrics;
-use member_agent::metrics::{
-    ExportMetrics, ExternalWorkloadMetrics, ImportMetrics, MembershipMetrics, show_insecure_link,
-};
+use member_agent::Settings;
+use member_agent::metrics::{ExportMetrics, ImportMetrics, SliceMetrics, show_insecure_link};
 use member_agent::snapshot::MemberSnapshot;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -38,8 +34,8 @@ fn runtime<S: Snapshot>(catalogue: &Catalogue, agent: &str) -> Accumulator<S> {
 pub(crate) fn hub() -> Vec<Entry> {
     let catalogue = Catalogue::default();
     let accumulator = runtime::<HubSnapshot>(&catalogue, "hub-agent");
-    let settings = hub_agent::Settings::default();
-    catalogue.add(HeartbeatMetrics::new(accumulator, settings, Clock::system()).unwrap()).unwrap();
+    let gauges = hub_agent::app::gauges(hub_agent::Settings::default());
+    catalogue.add(SnapshotMetrics::new(accumulator, Clock::system(), gauges).unwrap()).unwrap();
     catalogue.entries()
 }
 
@@ -50,11 +46,10 @@ pub(crate) fn member() -> Vec<Entry> {
     show_insecure_link(&catalogue, false).unwrap();
     ExportMetrics::register(&catalogue).unwrap();
     ImportMetrics::register(&catalogue, "b").unwrap();
-    MembershipMetrics::register(&catalogue).unwrap();
-    ExternalWorkloadMetrics::register(&catalogue).unwrap();
-    SliceMetrics::register(&catalogue).unwrap();
-    let identity = member_agent::Settings::new("b").identity;
-    catalogue.add(KeptMetrics::new(accumulator, identity).unwrap()).unwrap();
+    SliceMetrics::register(&catalogue, 100).unwrap();
+    let settings = Settings { external_workloads: true, ..Settings::new("b") };
+    let gauges = member_agent::app::gauges(settings);
+    catalogue.add(SnapshotMetrics::new(accumulator, Clock::system(), gauges).unwrap()).unwrap();
     catalogue.entries()
 }
 

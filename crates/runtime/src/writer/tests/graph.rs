@@ -50,7 +50,7 @@ async fn independent_steps_go_at_once() {
 #[tokio::test]
 async fn a_step_waits_for_all_it_depends_on() {
     let mut bench = Bench::new();
-    let mut plan = Plan::default();
+    let mut plan: Plan = Plan::default();
     let a = plan.push(named("a"));
     let b = plan.push(named("b"));
     plan.push(named("c").after([a, b]));
@@ -69,7 +69,7 @@ async fn a_step_waits_for_all_it_depends_on() {
 #[tokio::test]
 async fn a_failed_step_stops_only_those_behind_it() {
     let mut bench = Bench::new();
-    let mut plan = Plan::default();
+    let mut plan: Plan = Plan::default();
     let a = plan.push(named("a"));
     let b = plan.push(named("b"));
     let c = plan.push(named("c").after([a]));
@@ -95,7 +95,7 @@ async fn a_failed_step_stops_only_those_behind_it() {
 #[tokio::test]
 async fn a_skipped_step_stays_skipped_when_another_dependency_succeeds() {
     let mut bench = Bench::new();
-    let mut plan = Plan::default();
+    let mut plan: Plan = Plan::default();
     let a = plan.push(named("a"));
     let b = plan.push(named("b"));
     let c = plan.push(named("c"));
@@ -189,7 +189,7 @@ async fn the_gate_is_asked_after_waiting_for_a_slot() {
 #[tokio::test]
 async fn stopping_finishes_what_is_on_its_way_and_sends_nothing_more() {
     let mut bench = Bench::with_slots(1);
-    let mut plan = Plan::default();
+    let mut plan: Plan = Plan::default();
     let a = plan.push(named("a"));
     plan.push(named("waits"));
     plan.push(named("after").after([a]));

@@ -10,18 +10,18 @@ use fleet_accumulator::{
 use fleet_model_server::{ApiServer, ModelServer};
 use fleet_plan::Controller;
 use fleet_runtime::clock::Clock;
-use fleet_runtime::engine::{Wiring, run_controller};
+use fleet_runtime::engine::{Options, Wiring, run_controller};
 use fleet_runtime::events::EventSink;
-use fleet_runtime::metrics::Metrics;
+use fleet_runtime::metrics::{Metrics, SnapshotMetrics};
 use fleet_runtime::writer::{WriteGate, Writer, WriterSettings};
 use hub_agent::member::MemberController;
 use hub_agent::service::ServiceController;
 use hub_agent::snapshot::HubSnapshot;
 use member_agent::Settings;
 use member_agent::export::ExportController;
-use member_agent::import::{ImportController, KeptMetrics};
+use member_agent::import::ImportController;
 use member_agent::membership::MembershipController;
-use member_agent::metrics::{ExportMetrics, ImportMetrics, MembershipMetrics};
+use member_agent::metrics::{ExportMetrics, ImportMetrics};
 use member_agent::snapshot::MemberSnapshot;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -85,10 +85,10 @@ impl<S: Snapshot> Parts<S> {
         Self { wiring, metrics, controllers: TaskTracker::new() }
     }
 
-    fn controller<R: Controller<Snapshot = S>>(&self, controller: R) {
+    fn controller<R: Controller<Snapshot = S>>(&self, controller: R, options: Options<R>) {
         let metrics = self.metrics.controller(controller.name());
         let wiring = Wiring { metrics, ..self.wiring.clone() };
-        self.controllers.spawn(run_controller(Arc::new(controller), wiring));
+        self.controllers.spawn(run_controller(Arc::new(controller), wiring, options));
     }
 
     fn run(self, name: &str, valves: Valves) -> Agent {
@@ -103,8 +103,9 @@ impl Agent {
     pub(crate) fn hub(hub: &ApiServer, valves: Valves) -> Self {
         let parts = Parts::<HubSnapshot>::new("hub", hub, hub, None, &valves);
         let controller = ServiceController::default();
-        parts.controller(MemberController { settings: controller.settings.clone() });
-        parts.controller(controller);
+        let members = MemberController { settings: controller.settings.clone() };
+        parts.controller(members, Options::default());
+        parts.controller(controller, Options::default());
         parts.run("hub", valves)
     }
 
@@ -116,13 +117,15 @@ impl Agent {
         let registry = parts.metrics.registry();
         let export = ExportMetrics::register(registry).unwrap();
         let import = ImportMetrics::register(registry, name).unwrap();
-        let membership = MembershipMetrics::register(registry).unwrap();
         let accumulator = parts.wiring.accumulator.clone();
-        let kept = KeptMetrics::new(accumulator, settings.identity.clone()).unwrap();
-        registry.register(Box::new(kept)).unwrap();
-        parts.controller(ExportController::new(settings.clone(), export));
-        parts.controller(ImportController::new(settings.clone(), import));
-        parts.controller(MembershipController::new(settings, membership));
+        let gauges = member_agent::app::gauges(settings.clone());
+        let gauges = SnapshotMetrics::new(accumulator, Clock::system(), gauges).unwrap();
+        registry.register(Box::new(gauges)).unwrap();
+        let controller = ExportController { settings: settings.clone() };
+        parts.controller(controller, Options::default().recorder(export));
+        let controller = ImportController { settings: settings.clone() };
+        parts.controller(controller, Options::default().recorder(import));
+        parts.controller(MembershipController { settings }, Options::default());
         parts.run(name, valves)
     }
 

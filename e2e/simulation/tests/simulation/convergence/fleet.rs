@@ -12,7 +12,6 @@ use hub_agent::snapshot::HubSnapshot;
 use member_agent::export::ExportController;
 use member_agent::import::ImportController;
 use member_agent::membership::MembershipController;
-use member_agent::metrics::{ExportMetrics, ImportMetrics, MembershipMetrics};
 use member_agent::snapshot::MemberSnapshot;
 use member_agent::{Identity, Settings};
 use serde_json::{Value, json};
@@ -248,25 +247,15 @@ impl Fleet {
 
 impl Member {
     fn new(name: &str) -> Self {
-        let registry = prometheus::Registry::new();
         let settings = Settings { derived_service_grace: Duration::ZERO, ..Settings::new(name) };
         let mut server = ModelServer::new(ClusterId::Local);
         let system = ObjectName::cluster(settings.identity.system_namespace.as_str());
         server.create(kinds::NAMESPACE, &system, json!({})).unwrap();
         Self {
             server: Some(server),
-            membership: MembershipController::new(
-                settings.clone(),
-                MembershipMetrics::register(&registry).unwrap(),
-            ),
-            export: ExportController::new(
-                settings.clone(),
-                ExportMetrics::register(&registry).unwrap(),
-            ),
-            import: ImportController::new(
-                settings.clone(),
-                ImportMetrics::register(&registry, name).unwrap(),
-            ),
+            membership: MembershipController { settings: settings.clone() },
+            export: ExportController { settings: settings.clone() },
+            import: ImportController { settings: settings.clone() },
             identity: settings.identity,
         }
     }
@@ -277,8 +266,8 @@ fn keys<R: Controller>(controller: &R, snapshot: &R::Snapshot) -> Vec<R::Key> {
     affected_keys(controller, &R::Snapshot::default(), snapshot).into_iter().collect()
 }
 
-fn send(
-    mut plan: Plan,
+fn send<M>(
+    mut plan: Plan<M>,
     patient: bool,
     servers: &mut [&mut ModelServer],
     budget: &mut Option<&mut usize>,

@@ -9,7 +9,6 @@ use fleet_plan::{Controller, Plan, affected_keys};
 use member_agent::Settings;
 use member_agent::export::ExportController;
 use member_agent::import::ImportController;
-use member_agent::metrics::{ExportMetrics, ImportMetrics};
 use member_agent::snapshot::MemberSnapshot;
 use serde_json::{Value, json};
 
@@ -44,15 +43,12 @@ impl Member {
                 server.create(kinds::NAMESPACE, &name, json!({})).unwrap();
             }
         }
-        let registry = prometheus::Registry::new();
         let settings = Settings::new("a");
-        let export = ExportMetrics::register(&registry).unwrap();
-        let import = ImportMetrics::register(&registry, "a").unwrap();
         Self {
             own,
             hub,
-            export: ExportController::new(settings.clone(), export),
-            import: ImportController::new(settings.clone(), import),
+            export: ExportController { settings: settings.clone() },
+            import: ImportController { settings: settings.clone() },
             settings,
         }
     }
@@ -121,7 +117,7 @@ impl Member {
         acted
     }
 
-    fn send(&mut self, mut plan: Plan, patient: bool) -> bool {
+    fn send<M>(&mut self, mut plan: Plan<M>, patient: bool) -> bool {
         if patient {
             plan.steps.extend(plan.debounced.drain(..).map(|later| later.step));
         }

@@ -1,16 +1,19 @@
-//! The original controller's metrics, by its names.
+//! Metrics of EndpointSlices made of pods, by the names of the built-in controller.
 
-use fleet_accumulator::{Change, Register, diff};
+use std::collections::BTreeSet;
+
+use fleet_accumulator::Register;
 use fleet_api::ObjectName;
-use fleet_endpointslice::{Efficiency, Measures};
-use parking_lot::Mutex;
+use fleet_endpointslice::Efficiency;
+use fleet_plan::Event;
+use fleet_runtime::engine::Recorder;
+use jiff::Timestamp;
 use prometheus::{
     Histogram, HistogramOpts, HistogramVec, IntCounterVec, IntGauge, IntGaugeVec, Opts,
     exponential_buckets,
 };
 
-use super::network;
-use crate::snapshot::MemberSnapshot;
+use crate::measurement::{HintsByCapacity, Measurement, Synced};
 
 const PREFIX: &str = "endpoint_slice_controller";
 
@@ -26,15 +29,19 @@ pub struct SliceMetrics {
     changed: HistogramVec,
     syncs: IntCounterVec,
     distributions: IntGaugeVec,
-    efficiency: Mutex<Efficiency>,
+    efficiency: Efficiency,
+    /// Services with hints by capacity, whose users are told when those end.
+    hinted: BTreeSet<ObjectName>,
+    /// Maximum number of endpoints per slice.
+    limit: usize,
 }
 
 impl SliceMetrics {
-    /// Registers all of them.
+    /// Registers all of them, for slices of at most `limit` endpoints.
     ///
     /// # Errors
     /// If one is there already.
-    pub fn register(registry: &impl Register) -> Result<Self, prometheus::Error> {
+    pub fn register(registry: &impl Register, limit: usize) -> Result<Self, prometheus::Error> {
         let sizes = exponential_buckets(2.0, 2.0, 15)?;
         let histogram =
             |name: &str, help: &str| HistogramOpts::new(format!("{PREFIX}_{name}"), help);
@@ -62,7 +69,9 @@ impl SliceMetrics {
                 opts("services_count_by_traffic_distribution", "Services by traffic distribution"),
                 &["traffic_distribution"],
             )?,
-            efficiency: Mutex::default(),
+            efficiency: Efficiency::default(),
+            hinted: BTreeSet::new(),
+            limit,
         };
         registry.add(metrics.added.clone())?;
         registry.add(metrics.removed.clone())?;
@@ -76,63 +85,58 @@ impl SliceMetrics {
         Ok(metrics)
     }
 
-    /// Counts the writes that have come back.
-    pub(super) fn written(&self, old: &MemberSnapshot, new: &MemberSnapshot) {
-        if !old.managed_slices.bootstrapped() {
-            return;
-        }
-        for change in diff(&old.managed_slices, &new.managed_slices) {
-            let operation = match &change {
-                Change::Added(_) => "create",
-                Change::Removed(_) => "delete",
-                Change::Updated { .. } | Change::Replaced { .. } => "update",
-            };
-            let record = change.new().or_else(|| change.old());
-            let managed = record.and_then(|record| record.managed(&record.name.namespace));
-            if managed.is_some_and(|managed| network::is_manager(&managed.manager)) {
-                self.changes.with_label_values(&[operation]).inc();
-            }
-        }
-    }
-
-    /// Notes one look at a Service; without measures it has no slices of ours.
-    pub(super) fn synced(
-        &self,
-        service: &ObjectName,
-        measures: &[Measures],
-        problems: bool,
-        limit: usize,
-    ) {
-        let result = if problems { "error" } else { "success" };
+    /// Records one comparison of a Service with its pods.
+    fn synced(&mut self, service: &ObjectName, synced: &Synced) {
+        let result = if synced.problems { "error" } else { "success" };
         self.syncs.with_label_values(&[result]).inc();
-        for one in measures {
+        for one in &synced.measures {
             self.added.observe(size(one.added));
             self.removed.observe(size(one.removed));
             let topology = if one.topology { "Auto" } else { "Disabled" };
             let distribution = one.traffic_distribution.unwrap_or_default();
             self.changed.with_label_values(&[topology, distribution]).observe(size(one.changed));
         }
-        let mut efficiency = self.efficiency.lock();
-        let service = service.to_string();
-        if measures.is_empty() {
-            efficiency.remove(&service);
+        let name = service.to_string();
+        if synced.measures.is_empty() {
+            self.efficiency.remove(&name);
         } else {
-            efficiency.update(&service, measures, limit);
+            self.efficiency.update(&name, &synced.measures, self.limit);
         }
-        self.show(&efficiency);
+        match synced.hints {
+            HintsByCapacity::Present => drop(self.hinted.insert(service.clone())),
+            HintsByCapacity::Absent => drop(self.hinted.remove(service)),
+            HintsByCapacity::Unchanged => {}
+        }
+        self.show();
     }
 
-    fn show(&self, efficiency: &Efficiency) {
-        let totals = efficiency.totals();
+    fn show(&self) {
+        let totals = self.efficiency.totals();
         let gauge = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
         self.endpoints.set(gauge(totals.endpoints));
         self.slices.set(gauge(totals.slices));
         self.desired_slices.set(gauge(totals.desired_slices));
-        let counts = efficiency.traffic_distributions();
+        let counts = self.efficiency.traffic_distributions();
         for distribution in ["PreferClose", "PreferSameZone", "PreferSameNode"] {
             let count = counts.get(distribution).copied().unwrap_or_default();
             self.distributions.with_label_values(&[distribution]).set(gauge(count));
         }
+    }
+}
+
+impl Recorder<ObjectName, Measurement> for SliceMetrics {
+    fn record(&mut self, service: &ObjectName, what: &Measurement, _: Timestamp) -> Vec<Event> {
+        match what {
+            Measurement::SliceWritten(operation) => {
+                self.changes.with_label_values(&[*operation]).inc();
+            }
+            Measurement::Synced(synced) => self.synced(service, synced),
+            Measurement::HintsEnded(event) if self.hinted.contains(service) => {
+                return vec![event.clone()];
+            }
+            _ => {}
+        }
+        Vec::new()
     }
 }
 

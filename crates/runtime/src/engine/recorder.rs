@@ -1,0 +1,52 @@
+//! What happens to the measurements of plans.
+
+use std::fmt;
+use std::sync::Arc;
+
+use fleet_plan::{Controller, Event};
+use jiff::Timestamp;
+use parking_lot::Mutex;
+
+/// Records the measurements of one controller's plans, and keeps what its metrics have to remember. It is no part of
+/// planning: no plan depends on it.
+pub trait Recorder<K, M>: Send + 'static {
+    /// Records a measurement of `key` that was planned, or whose step was acknowledged, at `at`. Returns Events that
+    /// follow from what is remembered.
+    fn record(&mut self, key: &K, what: &M, at: Timestamp) -> Vec<Event>;
+}
+
+/// How one controller is wired to its agent.
+pub struct Options<C: Controller> {
+    pub(crate) queue_name: Option<&'static str>,
+    pub(crate) recorder: SharedRecorder<C>,
+}
+
+/// The recorder of a controller, for all its runs; `None` where nothing is measured.
+pub(super) type SharedRecorder<C> =
+    Option<Arc<Mutex<dyn Recorder<<C as Controller>::Key, <C as Controller>::Measurement>>>>;
+
+impl<C: Controller> Options<C> {
+    /// Measures the controller's queue by this name of another program's queue, too, whose place it takes.
+    #[must_use]
+    pub fn queue_name(self, name: impl Into<Option<&'static str>>) -> Self {
+        Self { queue_name: name.into(), ..self }
+    }
+
+    /// Records the measurements of the controller's plans.
+    #[must_use]
+    pub fn recorder(self, recorder: impl Recorder<C::Key, C::Measurement>) -> Self {
+        Self { recorder: Some(Arc::new(Mutex::new(recorder))), ..self }
+    }
+}
+
+impl<C: Controller> Default for Options<C> {
+    fn default() -> Self {
+        Self { queue_name: None, recorder: None }
+    }
+}
+
+impl<C: Controller> fmt::Debug for Options<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Options").field("queue_name", &self.queue_name).finish_non_exhaustive()
+    }
+}
