@@ -4,9 +4,9 @@
 //! waited for even while no API server can be reached.
 
 mod address;
+mod error;
 mod routes;
 
-use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,6 +23,7 @@ use tokio_util::sync::CancellationToken;
 use address::Address;
 use routes::Routes;
 
+pub use error::AdminError;
 pub use routes::Probes;
 
 /// A probe sends its few headers in one packet.
@@ -43,38 +44,6 @@ pub struct Addresses {
     pub metrics: Vec<(&'static str, String)>,
     /// Where the probes are to be.
     pub health: Vec<(&'static str, String)>,
-}
-
-/// Why the server cannot listen, in one line.
-#[derive(Debug, thiserror::Error)]
-pub enum AdminError {
-    /// The flag does not hold an address.
-    #[error("{flag}: {text:?} is not an address such as :8080 or 127.0.0.1:8080")]
-    Address {
-        /// The flag.
-        flag: &'static str,
-        /// What it holds.
-        text: String,
-    },
-    /// The address is taken or not ours.
-    #[error("cannot listen on {address} ({flag}): {}", reason(.source))]
-    Bind {
-        /// The flag.
-        flag: &'static str,
-        /// The address as it was given.
-        address: String,
-        /// Error of the system.
-        source: io::Error,
-    },
-}
-
-fn reason(error: &io::Error) -> String {
-    match error.kind() {
-        io::ErrorKind::AddrInUse => "address already in use".to_owned(),
-        io::ErrorKind::AddrNotAvailable => "no such address on this machine".to_owned(),
-        io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
-        _ => error.to_string(),
-    }
 }
 
 /// Listens, but does not answer before [`run`](Self::run).

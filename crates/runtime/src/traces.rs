@@ -75,6 +75,13 @@ impl Tracer {
     }
 }
 
+impl Delivery {
+    /// A tracer whose spans are delivered here, timed by `clock`.
+    pub fn tracer(&self, clock: Clock) -> Tracer {
+        Tracer::new(self.provider(), clock)
+    }
+}
+
 /// The spans of a plan's steps.
 #[derive(Debug)]
 pub(crate) struct Spans {

@@ -5,7 +5,7 @@ use std::net::Ipv6Addr;
 
 use tokio::net::TcpListener;
 
-use super::AdminError;
+use super::error::AdminError;
 
 /// An address to listen on.
 #[derive(Debug)]

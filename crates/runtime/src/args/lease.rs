@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::{ArgAction, Args};
 use fleet_api::names;
 
-use super::duration;
+use super::duration::duration;
 use crate::lease::{Timing, TimingError};
 
 /// Flags of the leader election, and of what it depends on.

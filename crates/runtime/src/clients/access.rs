@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use http::header::{HeaderName, HeaderValue};
 use kube::config::{Config, KubeConfigOptions, Kubeconfig};
 
-use super::{
-    CONFIG_PATH, ClientError, ClientSet, HUB_SERVER_URL, HubSettings, from_config, hub_from_env,
-    one_line, user_headers,
-};
+use super::client_set::{ClientSet, from_config};
+use super::error::{ClientError, one_line};
+use super::hub::{CONFIG_PATH, HUB_SERVER_URL, HubSettings, user_headers};
+use super::token::TokenFile;
 
 /// Flag with the path of a kubeconfig for the hub; its variable is `HUB_KUBECONFIG`.
 const HUB_KUBECONFIG: &str = "--hub-kubeconfig (HUB_KUBECONFIG)";
@@ -83,6 +83,16 @@ impl HubAccess {
     }
 }
 
+/// Clients for the hub. Waits until the token file exists and holds a token.
+///
+/// # Errors
+/// One line that names the variable and the reason.
+async fn hub_from_env(settings: HubSettings) -> Result<ClientSet, ClientError> {
+    let config = settings.config()?;
+    let token = TokenFile::open(&settings.token_path).await;
+    ClientSet::new("hub", &config, Some(&token))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -90,7 +100,8 @@ mod tests {
     #[test]
     fn a_kubeconfig_needs_no_variables_and_stands_no_others() {
         let path = || Some(PathBuf::from("/hub"));
-        let header = |name: &str| (name == super::super::HUB_KUBE_HEADER).then(|| "X: y".into());
+        let header =
+            |name: &str| (name == super::super::hub::HUB_KUBE_HEADER).then(|| "X: y".into());
         let access = HubAccess::from_lookup(path(), true, header).unwrap();
         assert!(access.insecure());
         let HubAccess::Kubeconfig { headers, .. } = access else { panic!("{access:?}") };

@@ -22,9 +22,8 @@ use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::trace::SdkTracerProvider;
 use tokio::runtime::Handle;
 
-use super::{Endpoint, Tracer};
+use super::endpoint::Endpoint;
 use crate::clients::{self, one_line};
-use crate::clock::Clock;
 
 /// Limit of one request. OpenTelemetry's own default.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -93,9 +92,9 @@ impl Delivery {
         Ok(Self(provider))
     }
 
-    /// Begins spans that are delivered here.
-    pub fn tracer(&self, clock: Clock) -> Tracer {
-        Tracer::new(&self.0, clock)
+    /// The source of spans that are delivered here.
+    pub(super) fn provider(&self) -> &SdkTracerProvider {
+        &self.0
     }
 
     /// Waits for the last spans and delivers what is left.

@@ -1,0 +1,94 @@
+//! The clients of one API server.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use kube::Client;
+use kube::config::Config;
+
+use super::connect;
+use super::error::{ClientError, one_line};
+use super::token::TokenFile;
+
+/// How long [`ClientSet::check`] waits for an answer.
+const CHECK_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The clients of one API server. They share credentials, not connections.
+#[derive(Clone)]
+pub struct ClientSet {
+    /// For lists and watches.
+    pub watch: Client,
+    /// For the writer: nothing long-lived stands in its way.
+    pub write: Client,
+    /// For the lease: many writes do not delay its renewal.
+    pub lease: Client,
+    /// The server, for messages.
+    pub url: String,
+}
+
+impl ClientSet {
+    pub(super) fn new(
+        cluster: &'static str,
+        config: &Config,
+        token: Option<&Arc<TokenFile>>,
+    ) -> Result<Self, ClientError> {
+        let url = config.cluster_url.to_string();
+        let build = || {
+            connect::client(config, token)
+                .map_err(|error| ClientError::Settings { cluster, reason: one_line(&error) })
+        };
+        Ok(Self { watch: build()?, write: build()?, lease: build()?, url })
+    }
+
+    /// Asks the server for its version: the first request that shows a wrong address, a wrong CA or
+    /// a refused token.
+    ///
+    /// # Errors
+    /// One line with the URL and the innermost reason.
+    pub async fn check(&self) -> Result<String, ClientError> {
+        let unreachable = |reason| ClientError::Unreachable { url: self.url.clone(), reason };
+        match tokio::time::timeout(CHECK_TIMEOUT, self.write.apiserver_version()).await {
+            Ok(Ok(version)) => Ok(version.git_version),
+            Ok(Err(error)) => Err(unreachable(one_line(&error))),
+            Err(_) => Err(unreachable(format!("no answer within {} s", CHECK_TIMEOUT.as_secs()))),
+        }
+    }
+}
+
+/// Clients from a configuration of the library, as tests and tools have one.
+///
+/// # Errors
+/// One line with the reason.
+pub async fn from_config(
+    cluster: &'static str,
+    mut config: Config,
+) -> Result<ClientSet, ClientError> {
+    // Ours is better than the library's: see the module.
+    let path = config.auth_info.token_file.take();
+    let token = match &path {
+        Some(path) => Some(TokenFile::open(Path::new(path)).await),
+        None => None,
+    };
+    ClientSet::new(cluster, &config, token.as_ref())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn an_unreachable_server_is_named_with_the_innermost_reason() {
+        // A port that was free a moment ago.
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/", listener.local_addr().unwrap());
+        drop(listener);
+
+        let config = Config::new(url.parse().unwrap());
+        let error = from_config("hub", config).await.unwrap().check().await.unwrap_err();
+        let text = error.to_string();
+        assert!(text.starts_with(&format!("cannot talk to {url}: ")), "{text}");
+        assert!(text.contains("Connection refused"), "{text}");
+        assert!(!text.contains('\n'), "{text}");
+    }
+}
