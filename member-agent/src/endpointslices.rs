@@ -3,6 +3,7 @@
 
 mod keys;
 mod leftovers;
+mod name;
 mod network;
 mod nodes;
 #[cfg(test)]
@@ -29,10 +30,9 @@ use crate::measurement::{HintsByCapacity, Measurement, Plan, Synced};
 use crate::settings::{Mode, Settings};
 use crate::slicing::{self, PodsByNetwork, SelectedPod, requested_network};
 use crate::snapshot::MemberSnapshot;
+use name::NAME;
 use network::OnNetwork;
 
-/// Name of the controller, of its stage in the metrics too.
-const NAME: &str = "endpointslices";
 /// Name of the built-in controller's queue, in its metrics.
 pub const QUEUE: &str = "endpoint_slice";
 

@@ -54,8 +54,8 @@ pub struct Synced {
     pub hints: HintsByCapacity,
 }
 
-/// Whether endpoints of a Service carry hints by the capacity of zones. The EndpointSlices alone do not tell these from
-/// hints by traffic distribution.
+/// Whether endpoints of a Service carry hints by the capacity of zones. The EndpointSlices alone do not distinguish
+/// these from hints by traffic distribution.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum HintsByCapacity {
     /// They do.

@@ -62,7 +62,7 @@ pub struct ImportMetrics {
     durations: HistogramVec,
     destination: String,
     /// The last generation of each object that was counted: an imported slice that a user deletes loses the annotation
-    /// that says so, and is created again.
+    /// with it, and is created again.
     counted: HashMap<Uid, i64>,
 }
 

@@ -1,8 +1,8 @@
 //! Slices of networks that remain after the mode `off` was set.
 //!
-//! No controller maintains them, and nothing uses them: kube-proxy does not select them, and they are exported only while
-//! the mode is on. The watch of all slices, which exporting needs anyway, finds them, so that `off` costs nothing. The
-//! agent needs the same permissions to delete them as it needed to create them.
+//! No controller maintains them, and nothing uses them: kube-proxy does not select them, and they are exported only
+//! while the mode is on. The watch of all slices, which exporting needs anyway, finds them, so that `off` costs
+//! nothing. The agent needs the same permissions to delete them as it needed to create them.
 
 use fleet_accumulator::{Object, SourceSet};
 use fleet_api::{ObjectName, labels};
@@ -12,7 +12,7 @@ use fleet_model::steps::LOCAL;
 use fleet_plan::{Affected, Controller};
 use jiff::Timestamp;
 
-use super::NAME;
+use super::name::NAME;
 use crate::measurement::{Measurement, Plan};
 use crate::slicing;
 use crate::snapshot::MemberSnapshot;

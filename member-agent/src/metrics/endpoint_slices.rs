@@ -30,7 +30,7 @@ pub struct SliceMetrics {
     syncs: IntCounterVec,
     distributions: IntGaugeVec,
     efficiency: Efficiency,
-    /// Services with hints by capacity, whose users are told when those end.
+    /// Services with hints by capacity, whose users get an Event when those end.
     hinted: BTreeSet<ObjectName>,
     /// Maximum number of endpoints per slice.
     limit: usize,
