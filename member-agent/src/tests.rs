@@ -2,6 +2,7 @@
 
 mod controllers;
 mod held_up;
+mod purity;
 
 use fleet_accumulator::View;
 use fleet_api::labels;
