@@ -378,7 +378,9 @@ impl<R: Controller> Shared<R> {
     fn record(&self, key: &R::Key, what: &R::Measurement, at: Timestamp) {
         let Some(recorder) = &self.recorder else { return };
         let events = recorder.lock().record(key, what, at);
-        events.into_iter().for_each(|event| self.events.emit(event));
+        for event in events {
+            self.events.emit(event);
+        }
     }
 }
 

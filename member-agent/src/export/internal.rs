@@ -52,7 +52,9 @@ pub(super) fn sync(
     }
     if let Some((step, exported)) = update(state, current, service) {
         let sent = plan.push(step.after(guarded));
-        exported.into_iter().for_each(|exported| plan.measure_after(sent, exported));
+        if let Some(exported) = exported {
+            plan.measure_after(sent, exported);
+        }
     }
     match find(&current.conditions, conditions::CONFLICT) {
         Some(conflict) if conflict.status == conditions::FALSE => HubDecision::Accepted,

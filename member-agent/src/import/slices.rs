@@ -144,7 +144,9 @@ fn import(
     let there = current.and_then(|current| content::generation(copy, current));
     let written =
         reference::write(plan, step, copy.spec.endpoint_slice_reference.generation, there)?;
-    imported.into_iter().for_each(|imported| plan.measure_after(written, imported));
+    if let Some(imported) = imported {
+        plan.measure_after(written, imported);
+    }
     Some(written)
 }
 

@@ -12,11 +12,13 @@ use crate::clock::Clock;
 /// Metrics with their values of one moment.
 pub type Gauges = prometheus::Result<Vec<Box<dyn Collector>>>;
 
+type Compute<S> = dyn Fn(&S, Timestamp) -> Gauges + Send + Sync;
+
 /// Gauges of what a snapshot shows. Nothing sets them, so no plan does, and series of objects that are gone are gone too.
 pub struct SnapshotMetrics<S> {
     accumulator: Accumulator<S>,
     clock: Clock,
-    gauges: Box<dyn Fn(&S, Timestamp) -> Gauges + Send + Sync>,
+    gauges: Box<Compute<S>>,
     descriptions: Vec<Desc>,
 }
 
