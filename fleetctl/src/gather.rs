@@ -171,7 +171,7 @@ impl Watches {
         let started: Vec<_> = sources.map(|source| source.id).collect();
         let feeds = |_: &SourceInfo| SourceSpec::new(clients.watch.clone());
         let accumulator = Accumulator::<S>::start(
-            Config::default(),
+            &Config::default(),
             started.iter().copied().collect(),
             &feeds,
             &self.token,

@@ -138,7 +138,7 @@ impl Leaving<'_> {
         let source = MemberSnapshot::memberships();
         let spec = SourceSpec::new(client).namespace(self.namespace.as_str());
         let reports = Accumulator::<MemberSnapshot>::start(
-            Config::default(),
+            &Config::default(),
             SourceSet::from([source]),
             &|_: &SourceInfo| spec.clone(),
             &token,

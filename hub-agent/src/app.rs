@@ -28,7 +28,7 @@ pub async fn run(args: Args) -> anyhow::Result<ExitCode> {
     let config = Config { relist_every, ..Config::default() };
     let feeds = |_: &SourceInfo| SourceSpec::new(hub.watch.clone()).watch_timeout(watch_timeout);
     let clients = [(ClusterId::Hub, hub.clone())];
-    let mut agent = agent.connect::<HubSnapshot>(&clients, config, HubSnapshot::all(), &feeds)?;
+    let mut agent = agent.connect::<HubSnapshot>(&clients, &config, HubSnapshot::all(), &feeds)?;
     let gauges = gauges(settings.clone());
     let gauges = SnapshotMetrics::new(agent.accumulator().clone(), Clock::system(), gauges)?;
     agent.registry().register(Box::new(gauges))?;

@@ -85,6 +85,8 @@ fn assemble(
     own: ClientSet,
     hub: ClientSet,
 ) -> anyhow::Result<Connected<MemberSnapshot>> {
+    let clients = [(ClusterId::Local, own), (ClusterId::Hub, hub)];
+    let [(_, own), (_, hub)] = &clients;
     let feeds = |source: &SourceInfo| match source.cluster {
         ClusterId::Local => narrow(&settings, source.id, SourceSpec::new(own.watch.clone()))
             .watch_timeout(args.runtime.watch_timeout),
@@ -93,8 +95,7 @@ fn assemble(
             .watch_timeout(args.hub_watch_timeout),
     };
     let config = Config { relist_every: args.runtime.relist_interval, ..Config::default() };
-    let clients = [(ClusterId::Local, own.clone()), (ClusterId::Hub, hub.clone())];
-    let mut agent = agent.connect(&clients, config, watched(&settings), &feeds)?;
+    let mut agent = agent.connect(&clients, &config, watched(&settings), &feeds)?;
     if settings.networking {
         let registry = agent.registry();
         let import = ImportMetrics::register(registry, settings.identity.cluster.as_str())?;

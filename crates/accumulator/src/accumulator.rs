@@ -45,7 +45,7 @@ impl<S: Snapshot> Accumulator<S> {
     /// # Panics
     /// If the settings cannot work; [`Config::validate`] checks them beforehand.
     pub fn start(
-        config: Config,
+        config: &Config,
         sources: SourceSet,
         feeds: &impl Feeds,
         token: &CancellationToken,
@@ -61,7 +61,7 @@ impl<S: Snapshot> Accumulator<S> {
         let start = |source: &SourceInfo| {
             let metrics = metrics.source(source, now());
             let outbox = outbox.clone();
-            let start = Start { config: &config, metrics: metrics.clone(), outbox, token, tasks };
+            let start = Start { config, metrics: metrics.clone(), outbox, token, tasks };
             S::start(source.id, feeds, start);
             metrics
         };

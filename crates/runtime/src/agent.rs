@@ -156,7 +156,7 @@ impl Agent {
     pub fn connect<S: Snapshot>(
         mut self,
         clients: &[(ClusterId, ClientSet)],
-        config: Config,
+        config: &Config,
         sources: SourceSet,
         feeds: &impl Feeds,
     ) -> Result<Connected<S>, StartError> {

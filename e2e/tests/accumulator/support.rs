@@ -94,7 +94,7 @@ impl<S: Snapshot> Eyes<S> {
     pub(crate) fn open(config: Config, sources: SourceSet, feeds: &impl Feeds) -> Self {
         let (token, tasks, registry) =
             (CancellationToken::new(), TaskTracker::new(), Registry::new());
-        let accumulator = Accumulator::start(config, sources, feeds, &token, &tasks);
+        let accumulator = Accumulator::start(&config, sources, feeds, &token, &tasks);
         accumulator.register_metrics(&registry).unwrap();
         Self { accumulator, registry, token, tasks }
     }

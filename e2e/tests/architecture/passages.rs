@@ -52,7 +52,7 @@ fn in_code(content: &str, with_strings: bool) -> Vec<Passage> {
                 passages.push(passage(&token.text, token.line, true));
             }
             Kind::Text if with_strings && token.text.contains(' ') => {
-                passages.push(passage(&token.text, token.line, false))
+                passages.push(passage(&token.text, token.line, false));
             }
             _ => last = 0,
         }

@@ -106,7 +106,7 @@ async fn start(
 ) -> (Accumulator<HubSnapshot>, SnapshotChange<HubSnapshot>) {
     let feeds = |_: &SourceInfo| SourceSpec::new(client.clone());
     let (token, tasks) = (CancellationToken::new(), TaskTracker::new());
-    let accumulator = Accumulator::start(Config::default(), sources, &feeds, &token, &tasks);
+    let accumulator = Accumulator::start(&Config::default(), sources, &feeds, &token, &tasks);
     let step = accumulator.cursor_over(sources, sources).next().await.unwrap();
     (accumulator, step)
 }

@@ -151,8 +151,8 @@ fn spec(
 ) -> ExportedSliceSpec {
     let cluster = &state.identity.cluster;
     let generation = slice.meta.generation;
-    let carries = hub_schema::carries_draining(state.schema, carried);
-    let draining = if carries { slice.draining.to_vec() } else { Vec::new() };
+    let takes_draining = hub_schema::carries_draining(state.schema, carried);
+    let draining = if takes_draining { slice.draining.to_vec() } else { Vec::new() };
     ExportedSliceSpec {
         address_type: slice.address_type.clone(),
         endpoints: printed(slice.ready.to_vec(), &slice.address_type),

@@ -258,7 +258,7 @@ impl<S: 'static, T: Tracked> Task<S, T> {
             }
             SourceState::Missing { .. } => tracing::warn!(cluster, kind, "Kind is not served"),
             state => {
-                tracing::info!(cluster, kind, %state, object_count = count, "Source state changed")
+                tracing::info!(cluster, kind, %state, object_count = count, "Source state changed");
             }
         }
     }

@@ -104,7 +104,7 @@ async fn lists_in_pages_from_the_newest_state_then_watches() {
         .watch_timeout(45);
     let config = Config { page_size: 2, ..Config::default() };
     let feeds = |_: &SourceInfo| spec.clone();
-    let accumulator = Accumulator::<World>::start(config, local(), &feeds, &token, &tasks);
+    let accumulator = Accumulator::<World>::start(&config, local(), &feeds, &token, &tasks);
     let mut cursor = accumulator.cursor(local());
     let step = cursor.next().await.unwrap();
     assert_eq!(step.new.things.len(), 3);
@@ -134,7 +134,7 @@ async fn a_kind_that_is_not_served_is_found_once_it_is() {
     let (token, tasks) = (CancellationToken::new(), TaskTracker::new());
     let feeds = |_: &SourceInfo| SourceSpec::new(server.client.clone());
     let accumulator =
-        Accumulator::<World>::start(Config::default(), local(), &feeds, &token, &tasks);
+        Accumulator::<World>::start(&Config::default(), local(), &feeds, &token, &tasks);
     let missing = async {
         while accumulator.snapshot().things.state().as_str() != "missing" {
             tokio::time::sleep(Duration::from_millis(1)).await;

@@ -207,7 +207,7 @@ impl Rig {
     pub(crate) fn with(config: Config) -> Self {
         let (token, tasks) = (CancellationToken::new(), TaskTracker::new());
         let hands = Hands::default();
-        let accumulator = Accumulator::start(config, World::all(), &hands, &token, &tasks);
+        let accumulator = Accumulator::start(&config, World::all(), &hands, &token, &tasks);
         let mut hands = hands.0.into_inner();
         let [things, imports, extras] =
             ["things", "imports", "extras"].map(|field| hands.remove(field).expect("it is fed"));

@@ -464,7 +464,7 @@ impl World {
         let cancel = CancellationToken::new();
         let tasks = TaskTracker::new();
         let accumulator =
-            Accumulator::start(Config::default(), ToySnapshot::all(), self, &cancel, &tasks);
+            Accumulator::start(&Config::default(), ToySnapshot::all(), self, &cancel, &tasks);
         let metrics = Metrics::new("test", "0").unwrap();
         let clients = [(ClusterId::Hub, self.client())];
         let settings = WriterSettings::new("test");

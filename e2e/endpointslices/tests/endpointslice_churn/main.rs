@@ -69,7 +69,7 @@ async fn story(testbed: &Testbed) -> Result<()> {
         None => Random::from_env_or(USUAL_SEED),
     };
     let steps: usize = steps.unwrap_or(USUAL_STEPS);
-    say(&format!("{}={seed} {STEPS}={steps}", SEED))?;
+    say(&format!("{SEED}={seed} {STEPS}={steps}"))?;
     let mut churn = Churn::start(testbed, World::new(random)).await?;
     let begin = churn.world.begin();
     churn.apply(&begin).await?;

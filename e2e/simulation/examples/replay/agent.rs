@@ -45,7 +45,7 @@ impl<S: Snapshot> Agent<S> {
         let context = runtime.enter();
         let pipes = Pipes::default();
         let (token, tasks) = (CancellationToken::new(), TaskTracker::new());
-        let accumulator = Accumulator::start(Config::default(), sources, &pipes, &token, &tasks);
+        let accumulator = Accumulator::start(&Config::default(), sources, &pipes, &token, &tasks);
         let watches = pipes.0.into_inner();
         let cursor = accumulator.cursor_over(sources, sources);
         drop(context);

@@ -37,8 +37,8 @@ pub(super) fn spec(
     carried: &[Endpoint],
 ) -> Arc<ExportedSliceSpec> {
     let mut spec = Arc::clone(&slice.object.spec);
-    let carries = hub_schema::carries_draining(state.schema, carried);
-    if !carries && !spec.draining_endpoints.is_empty() {
+    let takes_draining = hub_schema::carries_draining(state.schema, carried);
+    if !takes_draining && !spec.draining_endpoints.is_empty() {
         Arc::make_mut(&mut spec).draining_endpoints.clear();
     }
     spec

@@ -25,7 +25,7 @@ fn runtime<S: Snapshot>(catalogue: &Catalogue, agent: &str) -> Accumulator<S> {
     let (token, tasks) = (CancellationToken::new(), TaskTracker::new());
     let feeds = |source: &SourceInfo| -> SourceSpec { panic!("{} is not watched", source.field) };
     let none = SourceSet::EMPTY;
-    let accumulator = Accumulator::start(Config::default(), none, &feeds, &token, &tasks);
+    let accumulator = Accumulator::start(&Config::default(), none, &feeds, &token, &tasks);
     accumulator.register_metrics(catalogue).unwrap();
     accumulator
 }

@@ -65,7 +65,7 @@ impl<S: Snapshot> Parts<S> {
         let (cancel, tasks) = (CancellationToken::new(), TaskTracker::new());
         let watches = Watches { own, hub, namespace, valves };
         let accumulator =
-            Accumulator::start(Config::default(), S::all(), &watches, &cancel, &tasks);
+            Accumulator::start(&Config::default(), S::all(), &watches, &cancel, &tasks);
         let metrics = Metrics::new(name, "0").unwrap();
         accumulator.register_metrics(metrics.registry()).unwrap();
         let clients = [ClusterId::Local, ClusterId::Hub]
