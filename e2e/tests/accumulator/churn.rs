@@ -136,7 +136,7 @@ pub(crate) async fn churn(cluster: &Cluster) {
         if source.id == Seen::slices() { spec.labels(MADE_BY_TEST) } else { spec }
     };
     let both = SourceSet::from([Seen::slices(), Seen::namespaces()]);
-    let eyes = Eyes::<Seen>::open(quick(), both, &feeds);
+    let eyes = Eyes::<Seen>::open(&quick(), both, &feeds);
     let follower = Follower::new(eyes.accumulator.cursor(both), |seen| &seen.slices);
     wait_until("everything is listed", SOON, async || {
         Ok(eyes.accumulator.blocking(both).is_empty())

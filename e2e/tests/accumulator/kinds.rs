@@ -46,7 +46,7 @@ pub(crate) async fn kinds_come_and_go(cluster: &Cluster) {
     // Long enough for some objects to be there when the optional kind is found.
     let config = Config { recheck_optional: Duration::from_secs(2), ..quick() };
     let both = SourceSet::from([Kinds::exports(), Kinds::wishes()]);
-    let eyes = Eyes::<Kinds>::open(config, both, &|_: &SourceInfo| spec.clone());
+    let eyes = Eyes::<Kinds>::open(&config, both, &|_: &SourceInfo| spec.clone());
     let mut gate = eyes.accumulator.cursor(both);
 
     until_state(&eyes, Kinds::exports(), "missing", missing).await;

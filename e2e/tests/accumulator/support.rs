@@ -91,10 +91,10 @@ pub(crate) struct Eyes<S> {
 }
 
 impl<S: Snapshot> Eyes<S> {
-    pub(crate) fn open(config: Config, sources: SourceSet, feeds: &impl Feeds) -> Self {
+    pub(crate) fn open(config: &Config, sources: SourceSet, feeds: &impl Feeds) -> Self {
         let (token, tasks, registry) =
             (CancellationToken::new(), TaskTracker::new(), Registry::new());
-        let accumulator = Accumulator::start(&config, sources, feeds, &token, &tasks);
+        let accumulator = Accumulator::start(config, sources, feeds, &token, &tasks);
         accumulator.register_metrics(&registry).unwrap();
         Self { accumulator, registry, token, tasks }
     }
@@ -140,7 +140,7 @@ impl Eyes<Seen> {
         let spec = SourceSpec::new(client(cluster, proxy, user).await)
             .namespace(namespace)
             .watch_timeout(WATCH_SECONDS);
-        Self::open(quick(), slices(), &|_: &SourceInfo| spec.clone())
+        Self::open(&quick(), slices(), &|_: &SourceInfo| spec.clone())
     }
 
     /// Watches the slices of a namespace, and does not notice for a minute that nothing arrives.
@@ -149,7 +149,7 @@ impl Eyes<Seen> {
             .namespace(namespace)
             .watch_timeout(60);
         let config = Config { stale_after: Duration::from_mins(1), ..quick() };
-        Self::open(config, slices(), &|_: &SourceInfo| spec.clone())
+        Self::open(&config, slices(), &|_: &SourceInfo| spec.clone())
     }
 
     pub(crate) async fn until_state(&self, what: &str, fits: impl Fn(&SourceState) -> bool) {

@@ -187,7 +187,7 @@ async fn a_watch_that_comes_back_in_time_ends_the_failures() {
 
 #[tokio::test(start_paused = true)]
 async fn failures_for_a_minute_demand_a_stream_from_scratch() {
-    let mut rig = Rig::with(Config { stale_after: Duration::from_hours(1), ..Config::default() });
+    let mut rig = Rig::with(&Config { stale_after: Duration::from_hours(1), ..Config::default() });
     let tap = rig.things.tap().await;
     tap.list([thing("a", "1", 5, "x"), thing("b", "1", 5, "x")]);
     rig.until(|world| world.things.len() == 2).await;

@@ -201,13 +201,13 @@ pub(crate) struct Rig {
 
 impl Rig {
     pub(crate) fn new() -> Self {
-        Self::with(Config::default())
+        Self::with(&Config::default())
     }
 
-    pub(crate) fn with(config: Config) -> Self {
+    pub(crate) fn with(config: &Config) -> Self {
         let (token, tasks) = (CancellationToken::new(), TaskTracker::new());
         let hands = Hands::default();
-        let accumulator = Accumulator::start(&config, World::all(), &hands, &token, &tasks);
+        let accumulator = Accumulator::start(config, World::all(), &hands, &token, &tasks);
         let mut hands = hands.0.into_inner();
         let [things, imports, extras] =
             ["things", "imports", "extras"].map(|field| hands.remove(field).expect("it is fed"));
