@@ -23,8 +23,8 @@ const IMPURE: [&str; 8] = [
 /// Shares what does not change.
 const SHARED: &str = "std::sync::Arc";
 
-/// Both rules, for one agent. A controller is a module at the root of the crate, with all files in its folder.
-pub(crate) fn check(package: &Package) -> Vec<Finding> {
+/// All rules, for one agent. A controller is a module at the root of the crate, with all files in its folder.
+pub(crate) fn check(package: &Package, page: &str) -> Vec<Finding> {
     let controllers: BTreeSet<_> = if package.folder.ends_with("-agent") {
         let files = package.implementing("Controller");
         files.into_iter().map(|file| module(package, file)).collect()
@@ -44,8 +44,20 @@ pub(crate) fn check(package: &Package) -> Vec<Finding> {
         let remedy = "hand it over as data of the plan, or do it in the writer or the recorder";
         Some(Finding::new("plan", &named.file, format!("names `{what}`"), remedy))
     });
-    let all: BTreeSet<_> = beside.chain(impure).collect();
+    let unknown = controllers.iter().filter(|name| !has_row(page, &package.folder, name));
+    let unknown = unknown.map(|name| {
+        let what = format!("no row for the controller `{name}` of {}", package.folder);
+        Finding::new("controller", "docs/architecture.md", what, "add it to the table in Plans")
+    });
+    let all: BTreeSet<_> = beside.chain(impure).chain(unknown).collect();
     all.into_iter().collect()
+}
+
+/// Whether the table of controllers has one of this name: its rows begin with the agent, `hub` or `member`.
+fn has_row(page: &str, folder: &str, name: &str) -> bool {
+    let row = format!("| {} ", folder.trim_end_matches("-agent"));
+    let mut rows = page.lines().filter(|line| line.starts_with(&row));
+    rows.any(|line| line.split(" | ").next().unwrap_or(line).contains(&format!("`{name}`")))
 }
 
 fn across(package: &Package, import: &Import, controllers: &BTreeSet<String>) -> Option<Finding> {

@@ -26,10 +26,11 @@ use repository::Repository;
 #[test]
 fn the_code_is_built_as_the_docs_say() {
     let repository = Repository::open();
-    let mut findings = crates::check(&repository.read("docs/architecture.md"), &crates::packages());
+    let page = repository.read("docs/architecture.md");
+    let mut findings = crates::check(&page, &crates::packages());
     for package in repository.sources() {
         findings.extend(circles::check(&package));
-        findings.extend(controllers::check(&package));
+        findings.extend(controllers::check(&package, &page));
     }
     let rows = references::Rows::of(&repository);
     for text in repository.texts() {

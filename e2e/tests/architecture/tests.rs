@@ -106,7 +106,8 @@ fn controllers_stand_side_by_side_with_pure_plans() {
         let files =
             [("lib.rs", lib), ("app.rs", app), ("ground.rs", ground), ("export.rs", &export)];
         let rest = [("import.rs", import), ("import/wire.rs", "pub fn send() {}")];
-        found(&controllers::check(&package("x-agent", &[&files[..], &rest[..]].concat())))
+        let package = package("x-agent", &[&files[..], &rest[..]].concat());
+        found(&controllers::check(&package, "| x `export`, `import` | decides |"))
     };
     assert_eq!(check("use std::sync::Mutex;", "use crate::ground; use std::sync::Arc;"), [""; 0]);
     assert_eq!(
@@ -120,6 +121,8 @@ fn controllers_stand_side_by_side_with_pure_plans() {
         let plans = check("", &format!("use {impure};"));
         assert!(plans.contains(&"plan x-agent/src/export.rs".to_owned()), "{impure}");
     }
+    let lonely = package("x-agent", &[("lib.rs", "impl Controller for C {}")]);
+    assert_eq!(found(&controllers::check(&lonely, "")), ["controller docs/architecture.md"]);
     assert_eq!(check("", "use kube::core::ObjectMeta; use std::time::Duration;"), [""; 0]);
     assert_eq!(check("", "fn f() { tracing::info!(\"text\") }"), ["plan x-agent/src/export.rs"]);
 }
