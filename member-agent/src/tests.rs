@@ -1,7 +1,7 @@
 //! All controllers of the agent, on model servers.
 
+mod blocked;
 mod controllers;
-mod held_up;
 mod purity;
 
 use fleet_accumulator::View;

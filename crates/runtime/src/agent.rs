@@ -16,11 +16,11 @@ use tokio_util::task::TaskTracker;
 
 use crate::admin::{AdminError, AdminServer, Probes};
 use crate::args::{LeaseArgs, RuntimeArgs, Unsupported};
+use crate::blocked;
 use crate::clients::{self, ClientError, ClientSet};
 use crate::clock::{BootClock, Clock};
 use crate::engine::{Options, Wiring, run_controller};
 use crate::events::{EventSink, QUIET};
-use crate::held_up;
 use crate::lease::{Candidate, LeaseMetrics, LeaseSettings, TimingError};
 use crate::lifecycle::{Lifecycle, LogError, init_logging};
 use crate::metrics::Metrics;
@@ -94,11 +94,11 @@ impl Agent {
         args: RuntimeArgs,
     ) -> Result<Self, StartError> {
         init_logging(args.log_level.as_deref())?;
-        let without_effect = args.former.without_effect()?;
+        let without_effect = args.legacy_flags.without_effect()?;
         let mut agent = Self::within(name, version, args)?;
-        let (asked, pulses) = (agent.readiness.clone(), agent.life.pulses());
+        let (asked, watchdog) = (agent.readiness.clone(), agent.life.watchdog());
         let registry = agent.registry().clone();
-        let probes = Probes::new(move || asked.blocking(), move || pulses.wedged());
+        let probes = Probes::new(move || asked.blocking(), move || watchdog.wedged());
         let admin = AdminServer::bind(&agent.args.addresses(), registry, probes).await?;
         tracing::info!(agent = name, version, settings = ?agent.args, "Started");
         if !without_effect.is_empty() {
@@ -260,7 +260,7 @@ impl<S: Snapshot> Connected<S> {
         drop(required);
         let name = controller.name();
         let controller = Arc::new(controller);
-        let reporter = held_up::report(
+        let reporter = blocked::report(
             Arc::clone(&controller),
             self.accumulator.clone(),
             self.writer.clone(),

@@ -1,8 +1,8 @@
 //! Flags that both agents share.
 
 mod duration;
-mod former;
 mod lease;
+mod legacy_flags;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,8 +11,8 @@ use clap::Args;
 
 use crate::admin::Addresses;
 pub use duration::{duration, interval, watch_seconds};
-pub use former::{FormerArgs, Unsupported};
 pub use lease::LeaseArgs;
+pub use legacy_flags::{LegacyFlags, Unsupported};
 
 /// Flags of the process itself; flatten them into an agent's own.
 #[derive(Args, Clone, Debug, PartialEq, Eq)]
@@ -78,7 +78,7 @@ pub struct RuntimeArgs {
 
     /// Flags that are taken for the sake of the original's arguments.
     #[command(flatten)]
-    pub former: FormerArgs,
+    pub legacy_flags: LegacyFlags,
 
     /// Kubeconfig of the agent's own cluster. Without it KUBECONFIG, else the Pod's service account.
     #[arg(long, env = "OWN_KUBECONFIG", value_name = "PATH")]

@@ -4,11 +4,11 @@
 //! as soon as it is marked, and its writes are polled there too, so that nothing is handed from
 //! task to task between an event and the request it causes.
 
-mod course;
 mod debounce;
+mod freshness;
 mod recorder;
-mod settle;
-mod verdict;
+mod requeue;
+mod timings;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,12 +25,12 @@ use tokio_util::sync::CancellationToken;
 use crate::clock::{Clock, monotonic as now};
 use crate::events::EventSink;
 use crate::metrics::{ControllerMetrics, WorkQueue};
-use crate::queue::{Job, Queue, Verdict};
+use crate::queue::{Job, Queue, Requeue};
 use crate::traces::Tracer;
 use crate::writer::{Outcome, Writer};
-use course::Course;
 use debounce::Debouncer;
-use settle::View;
+use freshness::Freshness;
+use timings::StageTimings;
 
 use recorder::SharedRecorder;
 
@@ -157,7 +157,7 @@ struct Engine<R: Controller> {
 /// A run that has ended.
 struct Run<K> {
     key: K,
-    verdict: Verdict,
+    requeue: Requeue,
     wake: Option<Instant>,
     /// What an API server has against a write, that will not change by itself.
     refusal: Option<String>,
@@ -203,7 +203,7 @@ impl<R: Controller> Engine<R> {
         let arrived = now();
         self.shared.controller.affected_keys(old, new, &mut self.affected);
         for (key, delay) in self.affected.drain() {
-            self.queue.mark_for(key, received, arrived + delay, arrived);
+            self.queue.add_after(key, received, arrived + delay, arrived);
         }
     }
 
@@ -250,15 +250,15 @@ impl<R: Controller> Engine<R> {
 
         if steps.is_empty() {
             metrics.empty_plans.inc();
-            let verdict = Verdict::Settled;
-            self.finish(&Run { key: job.key, verdict, wake, refusal: None });
+            let requeue = Requeue::Forget;
+            self.finish(&Run { key: job.key, requeue, wake, refusal: None });
         } else {
             metrics.writing_plans.inc();
             let shared = Arc::clone(&self.shared);
-            let course = Course::of(&job, started, planned);
+            let timings = StageTimings::of(&job, started, planned);
             self.running.push(Box::pin(async move {
-                let (verdict, refusal) = shared.write(&job, course, steps, measurements).await;
-                Run { key: job.key, verdict, wake, refusal }
+                let (requeue, refusal) = shared.write(&job, timings, steps, measurements).await;
+                Run { key: job.key, requeue, wake, refusal }
             }));
         }
     }
@@ -278,7 +278,7 @@ impl<R: Controller> Engine<R> {
         if let (Some(work_queue), Some(begun)) = (&self.work_queue, self.begun.remove(&run.key)) {
             work_queue.worked(ended.duration_since(begun));
         }
-        self.queue.done(&run.key, run.verdict, run.wake, ended);
+        self.queue.done(&run.key, run.requeue, run.wake, ended);
     }
 
     /// When there is something to do even if nothing happens.
@@ -305,17 +305,17 @@ impl<R: Controller> Shared<R> {
     async fn write(
         &self,
         job: &Job<R::Key>,
-        course: Course,
+        timings: StageTimings,
         mut steps: Vec<Step>,
         measurements: Vec<Measured<R::Measurement>>,
-    ) -> (Verdict, Option<String>) {
+    ) -> (Requeue, Option<String>) {
         let spans =
             self.tracer.as_ref().map(|tracer| tracer.begin(&mut steps, &job.key, job.since));
         let outcome = self.writer.execute(&steps, &self.cancel).await;
         if let Some(spans) = spans {
             spans.end(&steps, &outcome);
         }
-        self.measure(course, &steps, &outcome);
+        self.measure(timings, &steps, &outcome);
         self.record_acknowledged(&job.key, &measurements, &outcome);
         for failure in &outcome.failures {
             self.metrics.failed(failure.class.as_str());
@@ -325,18 +325,23 @@ impl<R: Controller> Shared<R> {
             );
         }
         let Outcome { expectations, failures, .. } = outcome;
-        let settled = settle::settle(&self.accumulator, &self.writer, expectations, &self.metrics);
+        let settled = freshness::await_own_writes(
+            &self.accumulator,
+            &self.writer,
+            expectations,
+            &self.metrics,
+        );
         // Nothing is planned any more once the process is stopping.
-        let view = self.cancel.run_until_cancelled(settled).await.unwrap_or(View::IsBehind);
-        let verdict = verdict::verdict(&failures, view);
+        let view = self.cancel.run_until_cancelled(settled).await.unwrap_or(Freshness::Stale);
+        let requeue = requeue::requeue(&failures, view);
         let refusal = failures.into_iter().find(|failure| failure.class.is_about_content());
-        (verdict, refusal.map(|failure| failure.message))
+        (requeue, refusal.map(|failure| failure.message))
     }
 
-    fn measure(&self, course: Course, steps: &[Step], outcome: &Outcome) {
+    fn measure(&self, timings: StageTimings, steps: &[Step], outcome: &Outcome) {
         for (index, at) in &outcome.acknowledged {
             let Some(step) = steps.get(*index) else { continue };
-            if let (Some(stage), Some((whole, parts))) = (step.stage, course.until(*at)) {
+            if let (Some(stage), Some((whole, parts))) = (step.stage, timings.until(*at)) {
                 self.metrics.stage(stage, whole);
                 for (part, took) in parts {
                     self.metrics.stage_part(stage, part, took);

@@ -5,7 +5,7 @@
 //! the `series` of that Event. Sending happens in a task of its own behind a bounded channel: events
 //! are hints, and neither a plan nor a write ever waits for one.
 
-mod said;
+mod aggregator;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::clients::one_line;
 use crate::clock::Clock;
-use said::{Said, Telling};
+use aggregator::{EventAggregator, Occurrences};
 
 /// How long the same event about the same object is only counted.
 pub const QUIET: Duration = Duration::from_mins(10);
@@ -47,15 +47,15 @@ pub struct EventSink(Option<Arc<Inner>>);
 
 #[derive(Debug)]
 struct Inner {
-    sender: mpsc::Sender<(Event, Telling)>,
-    said: Mutex<Said>,
+    sender: mpsc::Sender<(Event, Occurrences)>,
+    aggregator: Mutex<EventAggregator>,
     clock: Clock,
     count: IntCounterVec,
 }
 
 /// Sends what goes into an [`EventSink`].
 pub struct EventTask {
-    receiver: mpsc::Receiver<(Event, Telling)>,
+    receiver: mpsc::Receiver<(Event, Occurrences)>,
     clients: BTreeMap<ClusterId, Client>,
     reporter: Reporter,
 }
@@ -84,8 +84,8 @@ impl EventSink {
             instance: host.unwrap_or_else(|| controller.to_owned()),
         };
         let clients = clients.into_iter().collect();
-        let said = Mutex::new(Said::new(quiet));
-        let sink = Self(Some(Arc::new(Inner { sender, said, clock, count })));
+        let aggregator = Mutex::new(EventAggregator::new(quiet));
+        let sink = Self(Some(Arc::new(Inner { sender, aggregator, clock, count })));
         (sink, EventTask { receiver, clients, reporter })
     }
 
@@ -98,10 +98,10 @@ impl EventSink {
     pub fn emit(&self, event: Event) {
         let Some(inner) = &self.0 else { return };
         let (at, time) = (Instant::now(), inner.clock.now());
-        let Some(telling) = inner.said.lock().hear(&event, at, time) else { return };
+        let Some(occurrences) = inner.aggregator.lock().observe(&event, at, time) else { return };
         inner.count.with_label_values(&[severity(event.event_type), event.reason]).inc();
         log(&event);
-        if let Err(error) = inner.sender.try_send((event, telling)) {
+        if let Err(error) = inner.sender.try_send((event, occurrences)) {
             tracing::debug!(%error, "Event dropped");
         }
     }
@@ -131,10 +131,10 @@ impl EventTask {
     /// Sends events until `cancel`.
     pub async fn run(mut self, cancel: CancellationToken) {
         let mut complained = false;
-        while let Some(Some((event, telling))) =
+        while let Some(Some((event, occurrences))) =
             cancel.run_until_cancelled(self.receiver.recv()).await
         {
-            match self.send(&event, &telling).await {
+            match self.send(&event, &occurrences).await {
                 Ok(()) => complained = false,
                 Err(error) if complained => tracing::debug!(error, "Cannot send an event"),
                 Err(error) => {
@@ -147,9 +147,9 @@ impl EventTask {
         cancel.cancelled().await;
     }
 
-    async fn send(&self, event: &Event, telling: &Telling) -> Result<(), String> {
+    async fn send(&self, event: &Event, occurrences: &Occurrences) -> Result<(), String> {
         let client = self.clients.get(&event.cluster).ok_or("no such cluster")?;
-        let body = build(event, &self.reporter, telling);
+        let body = build(event, &self.reporter, occurrences);
         let namespace = body.metadata.namespace.as_deref().unwrap_or(NO_NAMESPACE);
         let api = Api::<KubeEvent>::namespaced(client.clone(), namespace);
         match tokio::time::timeout(TIMEOUT, tell(&api, &body)).await {
@@ -172,13 +172,13 @@ async fn tell(api: &Api<KubeEvent>, body: &KubeEvent) -> Result<(), kube::Error>
     api.create(&PostParams::default(), body).await.map(drop)
 }
 
-fn build(event: &Event, reporter: &Reporter, telling: &Telling) -> KubeEvent {
+fn build(event: &Event, reporter: &Reporter, occurrences: &Occurrences) -> KubeEvent {
     let namespace = match &*event.name.namespace {
         "" => NO_NAMESPACE,
         namespace => namespace,
     };
     // Names of events only have to be unique.
-    let suffix = format!(".{:x}", telling.first.as_nanosecond());
+    let suffix = format!(".{:x}", occurrences.first.as_nanosecond());
     let name = format!("{}{suffix}", truncate(&event.name.name, NAME - suffix.len()));
     let regarding = ObjectReference {
         api_version: Some(event.kind.api_version()),
@@ -194,10 +194,10 @@ fn build(event: &Event, reporter: &Reporter, telling: &Telling) -> KubeEvent {
             namespace: Some(namespace.to_owned()),
             ..ObjectMeta::default()
         },
-        event_time: Some(MicroTime(telling.first)),
-        series: (telling.count > 1).then_some(EventSeries {
-            count: telling.count,
-            last_observed_time: MicroTime(telling.last),
+        event_time: Some(MicroTime(occurrences.first)),
+        series: (occurrences.count > 1).then_some(EventSeries {
+            count: occurrences.count,
+            last_observed_time: MicroTime(occurrences.last),
         }),
         reporting_controller: Some(reporter.controller.clone()),
         reporting_instance: Some(reporter.instance.clone()),
@@ -234,9 +234,9 @@ mod tests {
         }
     }
 
-    fn once(second: i64) -> Telling {
+    fn once(second: i64) -> Occurrences {
         let time = Timestamp::from_second(second).unwrap();
-        Telling { first: time, last: time, count: 1 }
+        Occurrences { first: time, last: time, count: 1 }
     }
 
     #[test]

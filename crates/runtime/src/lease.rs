@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::clock::{BootClock, Clock};
 use crate::writer::WriteGate;
-use elector::{Elector, Found, Object, Step};
+use elector::{Elector, Found, NextAction, Object};
 use server::{Failure, LeaseServer};
 
 pub use timing::{Timing, TimingError};
@@ -150,18 +150,18 @@ impl Candidate {
             self.show();
             let sent = self.clock.now();
             match self.elector.decide(sent, self.wall.now()) {
-                Step::Wait => {
+                NextAction::Wait => {
                     self.elector.forget();
                     return self.timing.pause(fraction());
                 }
-                Step::Read => match self.server.read(self.timing.request_timeout()).await {
+                NextAction::Read => match self.server.read(self.timing.request_timeout()).await {
                     Ok(found) => self.elector.read(self.clock.now(), found),
                     Err(failure) => {
                         self.complain(&failure);
                         return retry;
                     }
                 },
-                Step::Write { at, record } => match self.write(at, &record).await {
+                NextAction::Write { at, record } => match self.write(at, &record).await {
                     Ok(found) => {
                         self.complained = false;
                         self.elector.wrote(sent, found);
@@ -224,7 +224,7 @@ impl Candidate {
         let released = self.elector.release(self.clock.now(), self.wall.now());
         self.gate.close();
         self.metrics.leads.set(0);
-        let Some(Step::Write { at, record }) = released else { return };
+        let Some(NextAction::Write { at, record }) = released else { return };
         match self.write(at, &record).await {
             Ok(_) => tracing::info!(identity = self.identity, "Gave the lease back"),
             Err(failure) => self.complain(&failure),

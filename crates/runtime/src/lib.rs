@@ -11,22 +11,22 @@
 //! - [`traces`]: where a change spent its time, sent to a collector.
 //! - [`agent`]: all of it put together.
 //! - [`lease`]: which of several processes writes.
-//! - [`lifecycle`], [`pulse`], [`admin`], [`metrics`], [`args`], [`clock`]: the process around it.
+//! - [`lifecycle`], [`watchdog`], [`admin`], [`metrics`], [`args`], [`clock`]: the process around it.
 
 pub mod admin;
 pub mod agent;
 pub mod args;
+mod blocked;
 pub mod clients;
 pub mod clock;
 pub mod engine;
 pub mod events;
-mod held_up;
 pub mod lease;
 pub mod lifecycle;
 pub mod metrics;
-pub mod pulse;
 pub mod queue;
 pub mod traces;
+pub mod watchdog;
 pub mod writer;
 
 /// The allocator of whatever is linked statically, as in the image.

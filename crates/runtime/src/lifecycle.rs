@@ -12,7 +12,7 @@ use tokio::task::{Id, JoinSet};
 use tokio_util::sync::CancellationToken;
 use tracing_subscriber::EnvFilter;
 
-use crate::pulse::Pulses;
+use crate::watchdog::Watchdog;
 
 /// How long tasks may take to finish what they have begun.
 const DRAIN: Duration = Duration::from_secs(10);
@@ -59,7 +59,7 @@ pub struct Lifecycle {
     cancel: CancellationToken,
     tasks: JoinSet<()>,
     names: HashMap<Id, &'static str>,
-    pulses: Pulses,
+    watchdog: Watchdog,
 }
 
 impl Lifecycle {
@@ -70,7 +70,7 @@ impl Lifecycle {
             cancel: CancellationToken::new(),
             tasks: JoinSet::new(),
             names: HashMap::new(),
-            pulses: Pulses::default(),
+            watchdog: Watchdog::default(),
         }
     }
 
@@ -80,13 +80,13 @@ impl Lifecycle {
     }
 
     /// Whether the tasks get their turn.
-    pub fn pulses(&self) -> Pulses {
-        self.pulses.clone()
+    pub fn watchdog(&self) -> Watchdog {
+        self.watchdog.clone()
     }
 
     /// Adds a task that runs until the [token](Self::token) is cancelled.
     pub fn spawn(&mut self, name: &'static str, task: impl Future<Output = ()> + Send + 'static) {
-        let id = self.tasks.spawn(self.pulses.clone().supervise(name, task)).id();
+        let id = self.tasks.spawn(self.watchdog.clone().supervise(name, task)).id();
         self.names.insert(id, name);
     }
 

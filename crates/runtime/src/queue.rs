@@ -3,8 +3,8 @@
 //! Pure: time comes in as a value and nothing waits. One [controller loop](crate::engine) owns a queue,
 //! so there is no lock either. The rules:
 //!
-//! - a key waits at most once, however often it is marked;
-//! - a key is given out to one worker at a time; marked meanwhile, it runs again afterwards;
+//! - a key waits at most once, however often it is added;
+//! - a key is given out to one worker at a time; added meanwhile, it runs again afterwards;
 //! - a key that failed is tried again, ever more slowly, and is never forgotten;
 //! - the *oldest* change that was not yet dealt with stays with the key, across retries.
 
@@ -21,20 +21,20 @@ use backoff::Jitter;
 /// Retries at once that a key may take in a row before it has to slow down.
 const EAGER_RETRIES: u32 = 5;
 
-/// How a run ended, and so when the key is planned again.
+/// When a key is planned again after a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// Everything the plan asked for was done.
-    Settled,
-    /// The plan was based on an old view that has caught up since. At once for the first
-    /// few times in a row, then like [`Verdict::Failed`].
-    Again,
+pub enum Requeue {
+    /// Not again: all steps of the plan succeeded.
+    Forget,
+    /// At once: the plan was based on an old view that has caught up since. After a few times in a row
+    /// like [`Requeue::Backoff`].
+    Immediate,
     /// Exponential back-off from 0.1 s to 60 s.
-    Failed,
-    /// Nothing will get better by itself: longest back-off unless the key is marked again.
-    Slow,
-    /// The server asked for a pause; a change does not shorten it.
-    Hold(Duration),
+    Backoff,
+    /// Nothing will get better by itself: the longest back-off, unless the key is added again.
+    MaxBackoff,
+    /// After the pause that the server asked for; a change does not shorten it.
+    After(Duration),
 }
 
 /// A key handed to a worker.
@@ -111,13 +111,13 @@ impl<K: Clone + Ord + Hash> Queue<K> {
     ///
     /// A change does not wait for the end of a back-off: it is tried at once, or within a second if
     /// the key failed just now, so that a key whose own writes wake it cannot spin.
-    pub fn mark(&mut self, key: K, since: Instant, now: Instant) {
-        self.mark_for(key, since, now, now);
+    pub fn add(&mut self, key: K, since: Instant, now: Instant) {
+        self.add_after(key, since, now, now);
     }
 
     /// [`mark`](Self::mark) because of a change that may wait until `due`, so that others come
     /// together with it. A key that has to run earlier for another reason does.
-    pub fn mark_for(&mut self, key: K, since: Instant, due: Instant, now: Instant) {
+    pub fn add_after(&mut self, key: K, since: Instant, due: Instant, now: Instant) {
         let due = due.max(now);
         let Some(entry) = self.entries.get_mut(&key) else {
             let (failures, eager, floor) = (0, 0, None);
@@ -171,35 +171,35 @@ impl<K: Clone + Ord + Hash> Queue<K> {
 
     /// Takes a key back from a worker. With `wake`, the key is planned again at that time even if
     /// nothing changes; a wake-up asked for by an earlier run is forgotten.
-    pub fn done(&mut self, key: &K, verdict: Verdict, wake: Option<Instant>, now: Instant) {
+    pub fn done(&mut self, key: &K, requeue: Requeue, wake: Option<Instant>, now: Instant) {
         let Some(entry) = self.entries.get_mut(key) else { return };
         let State::Running(marked) = entry.state else { return };
         self.running -= 1;
-        self.retried += u64::from(verdict != Verdict::Settled);
+        self.retried += u64::from(requeue != Requeue::Forget);
 
-        let retry = match verdict {
-            Verdict::Settled => {
+        let retry = match requeue {
+            Requeue::Forget => {
                 (entry.failures, entry.eager, entry.since, entry.floor) = (0, 0, None, None);
                 None
             }
-            Verdict::Again if entry.eager < EAGER_RETRIES => {
+            Requeue::Immediate if entry.eager < EAGER_RETRIES => {
                 entry.eager += 1;
                 entry.floor = None;
                 Some(now)
             }
-            Verdict::Again | Verdict::Failed => {
+            Requeue::Immediate | Requeue::Backoff => {
                 let delay = self.jitter.spread(backoff::delay(entry.failures));
                 entry.floor = Some(now + delay.min(backoff::CHANGE_FLOOR));
                 entry.failures = entry.failures.saturating_add(1);
                 Some(now + delay)
             }
-            Verdict::Slow => {
+            Requeue::MaxBackoff => {
                 let floor = backoff::delay(entry.failures).min(backoff::CHANGE_FLOOR);
                 entry.floor = Some(now + floor);
                 entry.failures = entry.failures.saturating_add(1);
                 Some(now + self.jitter.spread(backoff::MAX))
             }
-            Verdict::Hold(delay) => {
+            Requeue::After(delay) => {
                 entry.failures = entry.failures.saturating_add(1);
                 entry.floor = Some(now + delay);
                 // Later than asked for, never earlier: all keys held by one server would come

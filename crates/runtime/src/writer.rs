@@ -5,7 +5,7 @@
 //! first. Nothing is retried here: a failure goes back to the queue with its class.
 
 mod gate;
-mod lanes;
+mod limiter;
 mod outcome;
 mod reply;
 mod request;
@@ -33,7 +33,7 @@ use tokio_util::sync::CancellationToken;
 use crate::clients::one_line;
 use crate::clock::monotonic;
 use crate::metrics::WriterMetrics;
-use lanes::Lanes;
+use limiter::RequestLimiter;
 use reply::Refusal;
 
 pub(crate) use gate::Terms;
@@ -76,7 +76,7 @@ type Complaint = (ClusterId, &'static str, ResourceKind, Class);
 
 struct Cluster {
     client: Client,
-    lanes: Arc<Lanes>,
+    limiter: Arc<RequestLimiter>,
     waiting: IntGauge,
 }
 
@@ -96,8 +96,8 @@ impl Writer {
         metrics: Arc<WriterMetrics>,
     ) -> Self {
         let cluster = |(id, client): (ClusterId, Client)| {
-            let lanes = Lanes::new(settings.in_flight);
-            (id, Cluster { client, lanes, waiting: metrics.waiting(id.as_str()) })
+            let limiter = RequestLimiter::new(settings.in_flight);
+            (id, Cluster { client, limiter, waiting: metrics.waiting(id.as_str()) })
         };
         let clusters = clients.into_iter().map(cluster).collect();
         let complaints = Mutex::default();
@@ -146,7 +146,7 @@ impl Writer {
         self.0.gate.terms()
     }
 
-    /// Reads what is there now; `None` if nothing. Goes past the lanes: it is asked for where the
+    /// Reads what is there now; `None` if nothing. Not limited: it is asked for where the
     /// view cannot be trusted, which is rare.
     ///
     /// # Errors
@@ -197,7 +197,7 @@ impl Inner {
         let stopping = || Refusal::new(Class::Stopping, "the process is stopping");
         let slot = async {
             cluster.waiting.inc();
-            let slot = cluster.lanes.slot(step.urgent).await;
+            let slot = cluster.limiter.slot(step.urgent).await;
             cluster.waiting.dec();
             slot
         };

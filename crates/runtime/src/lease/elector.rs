@@ -39,7 +39,7 @@ enum Current {
 
 /// What to do next.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Step {
+pub(super) enum NextAction {
     /// Ask the server.
     Read,
     /// Put this in the place of that version, or create it.
@@ -85,14 +85,14 @@ impl Elector {
     }
 
     /// What to do at `now`; `wall` is only written down.
-    pub(super) fn decide(&self, now: Duration, wall: Timestamp) -> Step {
+    pub(super) fn decide(&self, now: Duration, wall: Timestamp) -> NextAction {
         let at = match &self.current {
-            Current::Unknown => return Step::Read,
-            _ if self.is_taken(now) => return Step::Wait,
+            Current::Unknown => return NextAction::Read,
+            _ if self.is_taken(now) => return NextAction::Wait,
             Current::None => None,
             Current::Lease(found) => Some(found.version.clone()),
         };
-        Step::Write { at, record: self.claim(wall) }
+        NextAction::Write { at, record: self.claim(wall) }
     }
 
     /// Until when this process may write: a time of the clock that `now` comes from.
@@ -133,7 +133,7 @@ impl Elector {
 
     /// What to write to give the lease back, once the last write was answered. `None` if it is
     /// not ours.
-    pub(super) fn release(&mut self, now: Duration, wall: Timestamp) -> Option<Step> {
+    pub(super) fn release(&mut self, now: Duration, wall: Timestamp) -> Option<NextAction> {
         let ours = now < std::mem::take(&mut self.until);
         let before = std::mem::replace(&mut self.current, Current::Unknown);
         let Current::Lease(found) = before else { return None };
@@ -144,7 +144,7 @@ impl Elector {
             renewed: Some(wall),
             ..found.record
         };
-        ours.then_some(Step::Write { at: Some(found.version), record })
+        ours.then_some(NextAction::Write { at: Some(found.version), record })
     }
 
     fn remember(&mut self, now: Duration, record: &Object) {

@@ -122,7 +122,7 @@ mod tests {
     use prometheus::TextEncoder;
 
     use super::*;
-    use crate::queue::Verdict;
+    use crate::queue::Requeue;
 
     #[test]
     fn a_queue_is_measured_as_others_do() {
@@ -130,7 +130,7 @@ mod tests {
         let metrics = WorkQueueVecs::register(&registry).unwrap().queue("endpoint_slice");
         let (mut queue, start) = (Queue::new(1), Instant::now());
         for key in ["a", "b"] {
-            queue.mark(key, start, start);
+            queue.add(key, start, start);
         }
         let job = queue.take(start).unwrap();
         metrics.taken(job.waited);
@@ -146,7 +146,7 @@ mod tests {
         shown(r#"workqueue_longest_running_processor_seconds{name="endpoint_slice"} 2"#);
         shown(r#"workqueue_queue_duration_seconds_count{name="endpoint_slice"} 1"#);
 
-        queue.done(&job.key, Verdict::Again, None, later);
+        queue.done(&job.key, Requeue::Immediate, None, later);
         metrics.worked(Duration::from_secs(2));
         metrics.show(&mut queue, std::iter::empty(), later);
         shown(r#"workqueue_retries_total{name="endpoint_slice"} 1"#);

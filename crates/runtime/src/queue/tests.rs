@@ -28,36 +28,36 @@ impl Bench {
         self.queue.advance(self.now);
     }
 
-    fn mark(&mut self, key: &'static str) {
-        self.queue.mark(key, self.now, self.now);
+    fn add(&mut self, key: &'static str) {
+        self.queue.add(key, self.now, self.now);
     }
 
-    fn mark_for(&mut self, key: &'static str, delay: Duration) {
-        self.queue.mark_for(key, self.now, self.now + delay, self.now);
+    fn add_after(&mut self, key: &'static str, delay: Duration) {
+        self.queue.add_after(key, self.now, self.now + delay, self.now);
     }
 
     fn take(&mut self) -> Option<&'static str> {
         self.queue.take(self.now).map(|job| job.key)
     }
 
-    fn done(&mut self, key: &'static str, verdict: Verdict) {
-        self.queue.done(&key, verdict, None, self.now);
+    fn done(&mut self, key: &'static str, requeue: Requeue) {
+        self.queue.done(&key, requeue, None, self.now);
     }
 
     /// Fails `key` and returns how long it then stays away.
-    fn fail(&mut self, key: &'static str, verdict: Verdict) -> Duration {
-        self.mark_if_idle(key);
+    fn fail(&mut self, key: &'static str, requeue: Requeue) -> Duration {
+        self.add_if_idle(key);
         assert_eq!(self.take(), Some(key));
-        self.done(key, verdict);
+        self.done(key, requeue);
         let due = self.queue.next_timer().unwrap();
         let delay = due - self.now;
         self.pass(delay);
         delay
     }
 
-    fn mark_if_idle(&mut self, key: &'static str) {
+    fn add_if_idle(&mut self, key: &'static str) {
         if self.queue.ready() == 0 {
-            self.mark(key);
+            self.add(key);
         }
     }
 }
@@ -65,40 +65,40 @@ impl Bench {
 #[test]
 fn changes_that_may_wait_come_together() {
     let mut bench = Bench::new();
-    bench.mark_for("a", SECOND);
+    bench.add_after("a", SECOND);
     bench.pass(millis(100));
-    bench.mark_for("a", SECOND);
+    bench.add_after("a", SECOND);
     bench.pass(millis(899));
     assert_eq!(bench.take(), None);
     bench.pass(millis(1));
     assert_eq!(bench.take(), Some("a"), "the earlier time counts");
     // While it runs another one comes, whose time begins then.
-    bench.mark_for("a", SECOND);
-    bench.done("a", Verdict::Settled);
+    bench.add_after("a", SECOND);
+    bench.done("a", Requeue::Forget);
     assert_eq!((bench.take(), bench.queue.next_timer()), (None, Some(bench.now + SECOND)));
     bench.pass(SECOND);
     assert_eq!(bench.take(), Some("a"));
-    bench.done("a", Verdict::Settled);
+    bench.done("a", Requeue::Forget);
     assert_eq!(bench.queue.next_timer(), None);
 }
 
 #[test]
 fn what_may_not_wait_takes_along_what_may() {
     let mut bench = Bench::new();
-    bench.mark_for("a", SECOND);
-    bench.mark("a");
+    bench.add_after("a", SECOND);
+    bench.add("a");
     assert_eq!(bench.take(), Some("a"));
-    bench.done("a", Verdict::Settled);
+    bench.done("a", Requeue::Forget);
     assert_eq!(bench.queue.next_timer(), None);
 }
 
 #[test]
 fn a_change_that_may_wait_does_not_shorten_a_back_off() {
     let mut bench = Bench::new();
-    bench.mark("a");
+    bench.add("a");
     bench.take();
-    bench.done("a", Verdict::Hold(SECOND * 5));
-    bench.mark_for("a", SECOND);
+    bench.done("a", Requeue::After(SECOND * 5));
+    bench.add_after("a", SECOND);
     bench.pass(SECOND * 2);
     assert_eq!(bench.take(), None);
 }
@@ -114,7 +114,7 @@ fn an_empty_queue_has_nothing_to_do() {
 fn keys_come_out_in_the_order_they_were_marked() {
     let mut bench = Bench::new();
     for key in ["b", "a", "c"] {
-        bench.mark(key);
+        bench.add(key);
     }
     assert_eq!([bench.take(), bench.take(), bench.take()], [Some("b"), Some("a"), Some("c")]);
 }
@@ -123,7 +123,7 @@ fn keys_come_out_in_the_order_they_were_marked() {
 fn a_key_marked_many_times_waits_once() {
     let mut bench = Bench::new();
     for _ in 0..10 {
-        bench.mark("a");
+        bench.add("a");
     }
     assert_eq!(bench.queue.ready(), 1);
     assert_eq!(bench.take(), Some("a"));
@@ -133,31 +133,31 @@ fn a_key_marked_many_times_waits_once() {
 #[test]
 fn a_key_with_a_worker_is_not_given_to_another() {
     let mut bench = Bench::new();
-    bench.mark("a");
+    bench.add("a");
     bench.take();
-    bench.mark("a");
+    bench.add("a");
     assert_eq!(bench.take(), None);
 }
 
 #[test]
 fn a_key_marked_while_it_runs_runs_once_more() {
     let mut bench = Bench::new();
-    bench.mark("a");
+    bench.add("a");
     bench.take();
-    bench.mark("a");
-    bench.mark("a");
-    bench.done("a", Verdict::Settled);
+    bench.add("a");
+    bench.add("a");
+    bench.done("a", Requeue::Forget);
     assert_eq!(bench.take(), Some("a"));
-    bench.done("a", Verdict::Settled);
+    bench.done("a", Requeue::Forget);
     assert_eq!(bench.take(), None);
 }
 
 #[test]
 fn a_settled_key_is_forgotten() {
     let mut bench = Bench::new();
-    bench.mark("a");
+    bench.add("a");
     bench.take();
-    bench.done("a", Verdict::Settled);
+    bench.done("a", Requeue::Forget);
     assert!(bench.queue.entries.is_empty());
     assert_eq!(bench.queue.running(), 0);
 }
@@ -166,9 +166,9 @@ fn a_settled_key_is_forgotten() {
 fn the_oldest_change_stays_with_the_key() {
     let mut bench = Bench::new();
     let first = bench.now;
-    bench.mark("a");
+    bench.add("a");
     bench.pass(SECOND);
-    bench.mark("a");
+    bench.add("a");
     assert_eq!(bench.queue.take(bench.now).unwrap().since, Some(first));
 }
 
@@ -176,8 +176,8 @@ fn the_oldest_change_stays_with_the_key() {
 fn a_change_that_arrived_out_of_order_counts_from_its_own_time() {
     let mut bench = Bench::new();
     bench.pass(SECOND);
-    bench.mark("a");
-    bench.queue.mark("a", bench.start, bench.now);
+    bench.add("a");
+    bench.queue.add("a", bench.start, bench.now);
     assert_eq!(bench.queue.take(bench.now).unwrap().since, Some(bench.start));
 }
 
@@ -185,27 +185,27 @@ fn a_change_that_arrived_out_of_order_counts_from_its_own_time() {
 fn a_failed_run_does_not_restart_the_age_of_its_change() {
     let mut bench = Bench::new();
     let first = bench.now;
-    bench.fail("a", Verdict::Failed);
+    bench.fail("a", Requeue::Backoff);
     assert_eq!(bench.queue.take(bench.now).unwrap().since, Some(first));
 }
 
 #[test]
 fn a_change_during_a_successful_run_has_its_own_age() {
     let mut bench = Bench::new();
-    bench.mark("a");
+    bench.add("a");
     bench.take();
     bench.pass(SECOND);
-    bench.mark("a");
+    bench.add("a");
     let second = bench.now;
     bench.pass(SECOND);
-    bench.done("a", Verdict::Settled);
+    bench.done("a", Requeue::Forget);
     assert_eq!(bench.queue.take(bench.now).unwrap().since, Some(second));
 }
 
 #[test]
 fn failures_double_the_delay_up_to_a_minute() {
     let mut bench = Bench::new();
-    let delays: Vec<_> = (0..12).map(|_| bench.fail("a", Verdict::Failed)).collect();
+    let delays: Vec<_> = (0..12).map(|_| bench.fail("a", Requeue::Backoff)).collect();
     for (failures, delay) in (0_u32..).zip(&delays) {
         let nominal = (millis(100) * 2_u32.pow(failures)).min(Duration::from_mins(1));
         assert!(*delay <= nominal && *delay >= nominal * 8 / 10, "{failures}: {delay:?}");
@@ -216,20 +216,20 @@ fn failures_double_the_delay_up_to_a_minute() {
 fn success_resets_the_delay() {
     let mut bench = Bench::new();
     for _ in 0..6 {
-        bench.fail("a", Verdict::Failed);
+        bench.fail("a", Requeue::Backoff);
     }
     bench.take();
-    bench.done("a", Verdict::Settled);
-    assert!(bench.fail("a", Verdict::Failed) <= millis(100));
+    bench.done("a", Requeue::Forget);
+    assert!(bench.fail("a", Requeue::Backoff) <= millis(100));
 }
 
 #[test]
 fn retries_of_different_keys_are_spread() {
     let mut bench = Bench::new();
     for key in ["a", "b", "c", "d"] {
-        bench.mark(key);
+        bench.add(key);
         bench.take();
-        bench.done(key, Verdict::Failed);
+        bench.done(key, Requeue::Backoff);
     }
     let due: BTreeSet<_> = bench.queue.timers.iter().map(|(due, _)| *due).collect();
     assert!(due.len() > 1);
@@ -238,13 +238,13 @@ fn retries_of_different_keys_are_spread() {
 #[test]
 fn an_old_view_is_retried_at_once_but_not_for_ever() {
     let mut bench = Bench::new();
-    bench.mark("a");
+    bench.add("a");
     for _ in 0..EAGER_RETRIES {
         assert_eq!(bench.take(), Some("a"));
-        bench.done("a", Verdict::Again);
+        bench.done("a", Requeue::Immediate);
     }
     assert_eq!(bench.take(), Some("a"));
-    bench.done("a", Verdict::Again);
+    bench.done("a", Requeue::Immediate);
     assert_eq!(bench.take(), None);
     assert!(bench.queue.next_timer().is_some());
 }
@@ -253,13 +253,13 @@ fn an_old_view_is_retried_at_once_but_not_for_ever() {
 fn a_change_cuts_a_long_delay_short() {
     let mut bench = Bench::new();
     for _ in 0..8 {
-        bench.fail("a", Verdict::Failed);
+        bench.fail("a", Requeue::Backoff);
     }
     bench.take();
-    bench.done("a", Verdict::Failed);
+    bench.done("a", Requeue::Backoff);
     bench.pass(SECOND);
     assert_eq!(bench.take(), None);
-    bench.mark("a");
+    bench.add("a");
     assert_eq!(bench.take(), Some("a"));
     assert_eq!(bench.queue.waiting(), 0);
 }
@@ -267,10 +267,10 @@ fn a_change_cuts_a_long_delay_short() {
 #[test]
 fn a_change_right_after_a_failure_does_not_spin() {
     let mut bench = Bench::new();
-    bench.mark("a");
+    bench.add("a");
     bench.take();
-    bench.done("a", Verdict::Failed);
-    bench.mark("a");
+    bench.done("a", Requeue::Backoff);
+    bench.add("a");
     assert_eq!(bench.take(), None);
     bench.pass(millis(100));
     assert_eq!(bench.take(), Some("a"));
@@ -280,11 +280,11 @@ fn a_change_right_after_a_failure_does_not_spin() {
 fn a_change_during_a_run_that_fails_waits_for_the_short_delay_only() {
     let mut bench = Bench::new();
     for _ in 0..9 {
-        bench.fail("a", Verdict::Failed);
+        bench.fail("a", Requeue::Backoff);
     }
     bench.take();
-    bench.mark("a");
-    bench.done("a", Verdict::Failed);
+    bench.add("a");
+    bench.done("a", Requeue::Backoff);
     assert_eq!(bench.take(), None);
     bench.pass(SECOND);
     assert_eq!(bench.take(), Some("a"));
@@ -294,17 +294,17 @@ fn a_change_during_a_run_that_fails_waits_for_the_short_delay_only() {
 fn failed_keys_can_be_hurried() {
     let mut bench = Bench::new();
     for _ in 0..9 {
-        bench.fail("a", Verdict::Failed);
+        bench.fail("a", Requeue::Backoff);
     }
     bench.take();
-    bench.done("a", Verdict::Failed);
-    bench.mark("held");
+    bench.done("a", Requeue::Backoff);
+    bench.add("held");
     bench.take();
-    bench.done("held", Verdict::Hold(10 * SECOND));
-    bench.mark("waits");
+    bench.done("held", Requeue::After(10 * SECOND));
+    bench.add("waits");
     bench.take();
     let wake = bench.now + 5 * SECOND;
-    bench.queue.done(&"waits", Verdict::Settled, Some(wake), bench.now);
+    bench.queue.done(&"waits", Requeue::Forget, Some(wake), bench.now);
 
     bench.queue.hurry(bench.now);
     assert_eq!(bench.take(), None);
@@ -320,21 +320,21 @@ fn failed_keys_can_be_hurried() {
 #[test]
 fn a_hopeless_key_waits_for_a_change() {
     let mut bench = Bench::new();
-    bench.mark("a");
+    bench.add("a");
     bench.take();
-    bench.done("a", Verdict::Slow);
+    bench.done("a", Requeue::MaxBackoff);
     bench.pass(Duration::from_secs(40));
     assert_eq!(bench.take(), None);
-    bench.mark("a");
+    bench.add("a");
     assert_eq!(bench.take(), Some("a"));
 }
 
 #[test]
 fn a_hopeless_key_is_not_forgotten() {
     let mut bench = Bench::new();
-    bench.mark("a");
+    bench.add("a");
     bench.take();
-    bench.done("a", Verdict::Slow);
+    bench.done("a", Requeue::MaxBackoff);
     bench.pass(Duration::from_mins(1));
     assert_eq!(bench.take(), Some("a"));
 }
@@ -342,11 +342,11 @@ fn a_hopeless_key_is_not_forgotten() {
 #[test]
 fn a_change_does_not_shorten_what_the_server_asked_for() {
     let mut bench = Bench::new();
-    bench.mark("a");
+    bench.add("a");
     bench.take();
-    bench.mark("a");
-    bench.done("a", Verdict::Hold(3 * SECOND));
-    bench.mark("a");
+    bench.add("a");
+    bench.done("a", Requeue::After(3 * SECOND));
+    bench.add("a");
     bench.pass(millis(2999));
     assert_eq!(bench.take(), None);
     bench.pass(millis(1));
@@ -356,16 +356,16 @@ fn a_change_does_not_shorten_what_the_server_asked_for() {
 #[test]
 fn held_keys_never_come_back_early() {
     let mut bench = Bench::new();
-    assert!(bench.fail("a", Verdict::Hold(2 * SECOND)) >= 2 * SECOND);
+    assert!(bench.fail("a", Requeue::After(2 * SECOND)) >= 2 * SECOND);
 }
 
 #[test]
 fn a_wake_up_runs_the_key_without_a_change() {
     let mut bench = Bench::new();
-    bench.mark("a");
+    bench.add("a");
     bench.take();
     let at = bench.now + SECOND;
-    bench.queue.done(&"a", Verdict::Settled, Some(at), bench.now);
+    bench.queue.done(&"a", Requeue::Forget, Some(at), bench.now);
     assert_eq!(bench.queue.next_timer(), Some(at));
     bench.pass(SECOND);
     let job = bench.queue.take(bench.now).unwrap();
@@ -375,21 +375,21 @@ fn a_wake_up_runs_the_key_without_a_change() {
 #[test]
 fn a_change_before_the_wake_up_runs_at_once_and_forgets_it() {
     let mut bench = Bench::new();
-    bench.mark("a");
+    bench.add("a");
     bench.take();
-    bench.queue.done(&"a", Verdict::Settled, Some(bench.now + SECOND), bench.now);
-    bench.mark("a");
+    bench.queue.done(&"a", Requeue::Forget, Some(bench.now + SECOND), bench.now);
+    bench.add("a");
     assert_eq!(bench.take(), Some("a"));
-    bench.done("a", Verdict::Settled);
+    bench.done("a", Requeue::Forget);
     assert_eq!(bench.queue.next_timer(), None);
 }
 
 #[test]
 fn a_wake_up_does_not_undercut_the_back_off() {
     let mut bench = Bench::new();
-    bench.mark("a");
+    bench.add("a");
     bench.take();
-    bench.queue.done(&"a", Verdict::Failed, Some(bench.now), bench.now);
+    bench.queue.done(&"a", Requeue::Backoff, Some(bench.now), bench.now);
     assert_eq!(bench.take(), None);
     assert!(bench.queue.next_timer().unwrap() >= bench.now + millis(80));
 }
@@ -397,18 +397,18 @@ fn a_wake_up_does_not_undercut_the_back_off() {
 #[test]
 fn a_wake_up_in_the_past_runs_at_once() {
     let mut bench = Bench::new();
-    bench.mark("a");
+    bench.add("a");
     bench.take();
-    bench.queue.done(&"a", Verdict::Settled, Some(bench.start), bench.now);
+    bench.queue.done(&"a", Requeue::Forget, Some(bench.start), bench.now);
     assert_eq!(bench.take(), Some("a"));
 }
 
 #[test]
 fn a_key_that_was_not_given_out_cannot_be_given_back() {
     let mut bench = Bench::new();
-    bench.mark("a");
-    bench.done("a", Verdict::Settled);
-    bench.done("b", Verdict::Failed);
+    bench.add("a");
+    bench.done("a", Requeue::Forget);
+    bench.done("b", Requeue::Backoff);
     assert_eq!(bench.take(), Some("a"));
     assert_eq!(bench.queue.running(), 1);
 }
@@ -416,9 +416,9 @@ fn a_key_that_was_not_given_out_cannot_be_given_back() {
 #[test]
 fn the_time_in_the_queue_is_reported() {
     let mut bench = Bench::new();
-    bench.mark("a");
+    bench.add("a");
     bench.pass(SECOND);
-    bench.mark("b");
+    bench.add("b");
     bench.pass(SECOND);
     assert_eq!(bench.queue.take(bench.now).unwrap().waited, 2 * SECOND);
     assert_eq!(bench.queue.take(bench.now).unwrap().waited, SECOND);
@@ -428,24 +428,24 @@ fn the_time_in_the_queue_is_reported() {
 enum Op {
     Mark(u8),
     Take,
-    Done(u8, Verdict, Option<u64>),
+    Done(u8, Requeue, Option<u64>),
     Pass(u64),
     Hurry,
 }
 
 fn op() -> impl Strategy<Value = Op> {
     let key = 0_u8..5;
-    let verdict = prop_oneof![
-        4 => Just(Verdict::Settled),
-        1 => Just(Verdict::Again),
-        1 => Just(Verdict::Failed),
-        1 => Just(Verdict::Slow),
-        1 => (0_u64..3000).prop_map(|ms| Verdict::Hold(millis(ms))),
+    let requeue = prop_oneof![
+        4 => Just(Requeue::Forget),
+        1 => Just(Requeue::Immediate),
+        1 => Just(Requeue::Backoff),
+        1 => Just(Requeue::MaxBackoff),
+        1 => (0_u64..3000).prop_map(|ms| Requeue::After(millis(ms))),
     ];
     prop_oneof![
         3 => key.clone().prop_map(Op::Mark),
         3 => Just(Op::Take),
-        3 => (key, verdict, prop::option::of(0_u64..2000)).prop_map(|(k, v, w)| Op::Done(k, v, w)),
+        3 => (key, requeue, prop::option::of(0_u64..2000)).prop_map(|(k, v, w)| Op::Done(k, v, w)),
         1 => (0_u64..5000).prop_map(Op::Pass),
         1 => Just(Op::Hurry),
     ]
@@ -468,7 +468,7 @@ proptest! {
         for op in ops {
             match op {
                 Op::Mark(key) => {
-                    queue.mark(key, now, now);
+                    queue.add(key, now, now);
                     unseen.entry(key).or_insert(now);
                 }
                 Op::Take => {
@@ -479,9 +479,9 @@ proptest! {
                         carried.extend(model.map(|at| (job.key, at)));
                     }
                 }
-                Op::Done(key, verdict, wake) => {
-                    queue.done(&key, verdict, wake.map(|ms| now + millis(ms)), now);
-                    if running.remove(&key) && verdict == Verdict::Settled {
+                Op::Done(key, requeue, wake) => {
+                    queue.done(&key, requeue, wake.map(|ms| now + millis(ms)), now);
+                    if running.remove(&key) && requeue == Requeue::Forget {
                         carried.remove(&key);
                     }
                 }
@@ -499,13 +499,13 @@ proptest! {
         }
 
         for key in std::mem::take(&mut running) {
-            queue.done(&key, Verdict::Settled, None, now);
+            queue.done(&key, Requeue::Forget, None, now);
         }
         now += Duration::from_hours(1);
         queue.advance(now);
         while let Some(job) = queue.take(now) {
             unseen.remove(&job.key);
-            queue.done(&job.key, Verdict::Settled, None, now);
+            queue.done(&job.key, Requeue::Forget, None, now);
         }
         prop_assert!(unseen.is_empty(), "never run: {:?}", unseen);
         prop_assert!(queue.entries.is_empty());

@@ -7,6 +7,7 @@
 //! `FLEET_HUB_KUBECONFIG` and `FLEET_MEMBER_KUBECONFIGS` put clusters that exist in the place of the testbed; scenarios
 //! that need what those do not offer (audit logs, a server to stop) are then left out.
 
+mod blocked;
 mod changes;
 mod conflict;
 mod crash;
@@ -22,7 +23,6 @@ mod external_workloads;
 mod faults;
 mod grace;
 mod handover;
-mod held_up;
 mod home;
 mod kill;
 mod kind;
@@ -86,7 +86,7 @@ fn main() -> ExitCode {
     termination::add(&mut tests);
     silence::add_alone(&mut tests);
     outage::add(&mut tests);
-    held_up::add(&mut tests);
+    blocked::add(&mut tests);
     grace::add(&mut tests);
     exclusive::add(&mut tests);
     vanished::add(&mut tests);

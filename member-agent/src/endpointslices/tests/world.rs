@@ -6,7 +6,7 @@ use fleet_api::{ObjectName, kinds};
 use fleet_model_server::{ModelServer, execute};
 use fleet_plan::{Affected, Controller, Event, affected_keys};
 use fleet_runtime::engine::Recorder as _;
-use fleet_runtime::queue::{Queue, Verdict};
+use fleet_runtime::queue::{Queue, Requeue};
 use prometheus::Registry;
 use serde_json::{Value, json};
 
@@ -159,14 +159,14 @@ impl World {
             let mut keys = Affected::new();
             self.controller.affected_keys(&self.seen, &new, &mut keys);
             for (key, delay) in keys.drain() {
-                queue.mark_for(key, now, now + delay, now);
+                queue.add_after(key, now, now + delay, now);
             }
             self.seen = new;
             queue.advance(now);
             let Some(job) = queue.take(now) else { return self.own.take_writes().len() };
             let plan = self.controller.plan(&job.key, &self.seen, self.own.now());
             self.execute(&job.key, &plan);
-            queue.done(&job.key, Verdict::Settled, None, now);
+            queue.done(&job.key, Requeue::Forget, None, now);
         }
     }
 

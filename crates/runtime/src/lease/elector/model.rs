@@ -236,9 +236,9 @@ impl Election {
         let process = &mut world.processes[index];
         let wall = Timestamp::from_second(i64::try_from(process.now).unwrap()).unwrap();
         match process.elector.decide(process.time(), wall) {
-            Step::Wait => return process.elector.forget(),
-            Step::Read => process.answer = Some(Answer::Read(world.lease.clone())),
-            Step::Write { at, record } => {
+            NextAction::Wait => return process.elector.forget(),
+            NextAction::Read => process.answer = Some(Answer::Read(world.lease.clone())),
+            NextAction::Write { at, record } => {
                 let Object { holder, renewed, .. } = record;
                 world.requests.push(Request { from: index, awaited: true, at, holder, renewed });
             }

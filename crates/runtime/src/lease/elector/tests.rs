@@ -27,7 +27,7 @@ fn found(version: &str, holder: &str, renewed: i64) -> Found {
 #[track_caller]
 fn writes(elector: &Elector, now: u64) -> (String, Object) {
     match elector.decide(at(now), WALL) {
-        Step::Write { at, record } => (at.unwrap_or_default(), record),
+        NextAction::Write { at, record } => (at.unwrap_or_default(), record),
         other => panic!("{other:?}"),
     }
 }
@@ -35,7 +35,7 @@ fn writes(elector: &Elector, now: u64) -> (String, Object) {
 #[test]
 fn a_free_lease_is_taken_at_once() {
     let mut elector = elector();
-    assert_eq!(elector.decide(at(1), WALL), Step::Read);
+    assert_eq!(elector.decide(at(1), WALL), NextAction::Read);
     elector.read(at(1), None);
     let (version, record) = writes(&elector, 1);
     assert_eq!((version.as_str(), record.holder.as_str(), record.transitions), ("", "me", 0));
@@ -58,13 +58,13 @@ fn who_leads_counts_from_before_the_request() {
 fn a_lease_expires_when_it_was_not_seen_to_change() {
     let mut elector = elector();
     elector.read(at(100), Some(found("7", "other", 0)));
-    assert_eq!(elector.decide(at(129), WALL), Step::Wait);
+    assert_eq!(elector.decide(at(129), WALL), NextAction::Wait);
     // Whatever the time in it is: the other one's date may be wrong.
     elector.read(at(129), Some(found("8", "other", -5000)));
-    assert_eq!(elector.decide(at(158), WALL), Step::Wait);
+    assert_eq!(elector.decide(at(158), WALL), NextAction::Wait);
     // A label is no sign of life.
     elector.read(at(158), Some(found("9", "other", -5000)));
-    assert_eq!(elector.decide(at(158), WALL), Step::Wait);
+    assert_eq!(elector.decide(at(158), WALL), NextAction::Wait);
     assert_eq!(writes(&elector, 159).0, "9");
 }
 
@@ -75,7 +75,7 @@ fn a_record_that_claims_little_or_much_is_not_believed() {
         let mut found = found("7", "other", 0);
         found.record.duration = at(claimed);
         elector.read(at(0), Some(found));
-        assert_eq!(elector.decide(at(expires - 1), WALL), Step::Wait, "{claimed}");
+        assert_eq!(elector.decide(at(expires - 1), WALL), NextAction::Wait, "{claimed}");
         assert_eq!(writes(&elector, expires).0, "7", "{claimed}");
     }
 }
@@ -86,7 +86,7 @@ fn a_deleted_lease_is_not_a_free_one() {
     elector.read(at(0), Some(found("7", "other", 0)));
     elector.read(at(10), None);
     elector.read(at(20), None);
-    assert_eq!(elector.decide(at(39), WALL), Step::Wait);
+    assert_eq!(elector.decide(at(39), WALL), NextAction::Wait);
     assert_eq!(writes(&elector, 40).0, "");
 }
 
@@ -99,8 +99,8 @@ fn a_deleted_lease_of_ours_is_made_again() {
     assert_eq!(writes(&elector, 2).0, "");
     assert_eq!(elector.leads_until(), at(10));
     // Once it has expired, another process may have had it since.
-    assert_eq!(elector.decide(at(10), WALL), Step::Wait);
-    assert_eq!(elector.decide(at(31), WALL), Step::Wait);
+    assert_eq!(elector.decide(at(10), WALL), NextAction::Wait);
+    assert_eq!(elector.decide(at(31), WALL), NextAction::Wait);
     assert_eq!(writes(&elector, 32).0, "");
 }
 
@@ -111,7 +111,7 @@ fn another_holder_ends_the_term_at_once() {
     elector.forget();
     elector.read(at(2), Some(found("8", "other", 1)));
     assert_eq!(elector.leads_until(), Duration::ZERO);
-    assert_eq!(elector.decide(at(2), WALL), Step::Wait);
+    assert_eq!(elector.decide(at(2), WALL), NextAction::Wait);
 }
 
 #[test]
@@ -133,7 +133,9 @@ fn a_lease_is_given_back_only_by_its_holder() {
     let mut late = elector.clone();
     assert_eq!(late.release(at(10), WALL), None);
 
-    let Some(Step::Write { at: version, record }) = elector.release(at(9), WALL) else { panic!() };
+    let Some(NextAction::Write { at: version, record }) = elector.release(at(9), WALL) else {
+        panic!()
+    };
     assert_eq!((version.as_deref(), record.holder.as_str()), (Some("7"), ""));
     assert_eq!(elector.leads_until(), Duration::ZERO);
 }

@@ -25,9 +25,9 @@ pub(crate) fn add(tests: &mut Tests) {
     if std::env::var_os(fleet_testbed::fleet::HUB_KUBECONFIG).is_some() {
         return; // Rights on existing clusters are not the suite's to take.
     }
-    tests.alone("held_up::a_member_without_rights_on_the_hub", a_member_without_rights_on_the_hub);
-    tests.alone("held_up::a_policy_of_the_hub_refuses", a_policy_of_the_hub_refuses);
-    tests.alone("held_up::a_quota_of_the_hub_refuses", a_quota_of_the_hub_refuses);
+    tests.alone("blocked::a_member_without_rights_on_the_hub", a_member_without_rights_on_the_hub);
+    tests.alone("blocked::a_policy_of_the_hub_refuses", a_policy_of_the_hub_refuses);
+    tests.alone("blocked::a_quota_of_the_hub_refuses", a_quota_of_the_hub_refuses);
 }
 
 /// A forbidden watch: an Event on the ServiceExport, no silence; and recovery without a restart.

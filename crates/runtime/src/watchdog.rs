@@ -18,16 +18,16 @@ const LIMIT: Duration = Duration::from_mins(1);
 
 /// When each task last had its turn. Clones share it.
 #[derive(Clone, Debug, Default)]
-pub struct Pulses(Arc<Mutex<Vec<Pulse>>>);
+pub struct Watchdog(Arc<Mutex<Vec<Task>>>);
 
 #[derive(Debug)]
-struct Pulse {
-    task: &'static str,
-    /// Goes with the task.
+struct Task {
+    name: &'static str,
+    /// Its last turn; dropped with the task.
     last: Weak<Mutex<Instant>>,
 }
 
-impl Pulses {
+impl Watchdog {
     /// Runs a task under supervision.
     pub(crate) async fn supervise(self, name: &'static str, task: impl Future<Output = ()>) {
         let last = self.add(name);
@@ -42,20 +42,20 @@ impl Pulses {
         }
     }
 
-    fn add(&self, task: &'static str) -> Arc<Mutex<Instant>> {
+    fn add(&self, name: &'static str) -> Arc<Mutex<Instant>> {
         let last = Arc::new(Mutex::new(now()));
-        self.0.lock().push(Pulse { task, last: Arc::downgrade(&last) });
+        self.0.lock().push(Task { name, last: Arc::downgrade(&last) });
         last
     }
 
     /// Tasks that have not had their turn for too long, one sentence each.
     pub fn wedged(&self) -> Vec<String> {
         let now = now();
-        let mut pulses = self.0.lock();
-        pulses.retain(|pulse| pulse.last.strong_count() > 0);
-        let last = |pulse: &Pulse| pulse.last.upgrade().map(|last| *last.lock());
-        let wedged = pulses.iter().filter(|pulse| last(pulse).is_some_and(|at| is_wedged(at, now)));
-        wedged.map(|pulse| format!("{}: no turn for {LIMIT:?}", pulse.task)).collect()
+        let mut tasks = self.0.lock();
+        tasks.retain(|task| task.last.strong_count() > 0);
+        let last = |task: &Task| task.last.upgrade().map(|last| *last.lock());
+        let wedged = tasks.iter().filter(|task| last(task).is_some_and(|at| is_wedged(at, now)));
+        wedged.map(|task| format!("{}: no turn for {LIMIT:?}", task.name)).collect()
     }
 }
 
@@ -77,24 +77,24 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_task_that_waits_is_well() {
-        let pulses = Pulses::default();
-        tokio::spawn(pulses.clone().supervise("waits", std::future::pending()));
+        let watchdog = Watchdog::default();
+        tokio::spawn(watchdog.clone().supervise("waits", std::future::pending()));
         tokio::time::sleep(LIMIT * 10).await;
-        assert_eq!(pulses.wedged(), Vec::<String>::new());
+        assert_eq!(watchdog.wedged(), Vec::<String>::new());
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_task_without_a_turn_is_named_until_it_ends() {
-        let pulses = Pulses::default();
-        let mut task = Box::pin(pulses.clone().supervise("stuck", std::future::pending()));
+        let watchdog = Watchdog::default();
+        let mut task = Box::pin(watchdog.clone().supervise("stuck", std::future::pending()));
         assert!(futures::poll!(task.as_mut()).is_pending());
         // It is not polled any more, as if its thread were blocked.
         tokio::time::advance(LIMIT).await;
-        assert_eq!(pulses.wedged(), ["stuck: no turn for 60s"]);
+        assert_eq!(watchdog.wedged(), ["stuck: no turn for 60s"]);
         assert!(futures::poll!(task.as_mut()).is_pending());
-        assert_eq!(pulses.wedged(), Vec::<String>::new(), "it goes on");
+        assert_eq!(watchdog.wedged(), Vec::<String>::new(), "it goes on");
         tokio::time::advance(LIMIT).await;
         drop(task);
-        assert_eq!(pulses.wedged(), Vec::<String>::new(), "it has ended");
+        assert_eq!(watchdog.wedged(), Vec::<String>::new(), "it has ended");
     }
 }

@@ -6,14 +6,14 @@ use crate::queue::Job;
 
 /// When a key was where. What it is planned for may have been marked by a timer: then nothing was received.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Course {
+pub(super) struct StageTimings {
     received: Option<Instant>,
     ready: Instant,
     taken: Instant,
     planned: Instant,
 }
 
-impl Course {
+impl StageTimings {
     pub(super) fn of<K>(job: &Job<K>, taken: Instant, planned: Instant) -> Self {
         let ready = taken.checked_sub(job.waited).unwrap_or(taken);
         Self { received: job.since, ready, taken, planned }
@@ -48,8 +48,8 @@ mod tests {
     fn parts_add_up_to_the_whole() {
         let received = Instant::now();
         let at = |millis| received + Duration::from_millis(millis);
-        let course = Course::of(&job(Some(received)), at(5), at(6));
-        let (whole, parts) = course.until(at(10)).unwrap();
+        let timings = StageTimings::of(&job(Some(received)), at(5), at(6));
+        let (whole, parts) = timings.until(at(10)).unwrap();
         let millis = parts.map(|(part, took)| (part, took.as_millis()));
         assert_eq!(millis, [("snapshot", 3), ("queue", 2), ("plan", 1), ("write", 4)]);
         assert_eq!(whole, parts.iter().map(|(_, took)| *took).sum::<Duration>());
@@ -58,6 +58,6 @@ mod tests {
     #[test]
     fn what_a_timer_woke_has_no_beginning() {
         let now = Instant::now();
-        assert_eq!(Course::of(&job(None), now, now).until(now), None);
+        assert_eq!(StageTimings::of(&job(None), now, now).until(now), None);
     }
 }

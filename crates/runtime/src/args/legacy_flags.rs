@@ -42,9 +42,9 @@ pub struct Unsupported {
 
 /// The former flags that were given.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct FormerArgs(Vec<(&'static str, String)>);
+pub struct LegacyFlags(Vec<(&'static str, String)>);
 
-impl FormerArgs {
+impl LegacyFlags {
     /// The flags that have no effect.
     ///
     /// # Errors
@@ -71,7 +71,7 @@ impl FormerArgs {
     }
 }
 
-impl Args for FormerArgs {
+impl Args for LegacyFlags {
     fn augment_args(mut command: Command) -> Command {
         let flag = |name: &'static str| {
             Arg::new(name).long(name).hide(true).value_parser(ValueParser::string())
@@ -91,7 +91,7 @@ impl Args for FormerArgs {
     }
 }
 
-impl FromArgMatches for FormerArgs {
+impl FromArgMatches for LegacyFlags {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
         let given = VALUES
             .into_iter()
@@ -115,13 +115,13 @@ mod tests {
     #[derive(Parser)]
     struct Agent {
         #[command(flatten)]
-        former: FormerArgs,
+        legacy_flags: LegacyFlags,
     }
 
     fn without_effect(flags: &[&str]) -> Result<Vec<&'static str>, String> {
         let flags = std::iter::once("agent").chain(flags.iter().copied());
         let agent = Agent::try_parse_from(flags).unwrap();
-        agent.former.without_effect().map_err(|error| error.to_string())
+        agent.legacy_flags.without_effect().map_err(|error| error.to_string())
     }
 
     #[test]

@@ -12,16 +12,16 @@ use crate::writer::Writer;
 /// How long the view may take. It usually has the event before the answer to the write is read.
 const DEADLINE: Duration = Duration::from_secs(5);
 
-/// How the view came to show what was written.
+/// How a view relates to what was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum View {
-    /// It does.
-    Shows,
+pub(super) enum Freshness {
+    /// It shows what was written.
+    Current,
     /// It shows what the server has, which is not what the answers to the writes contained: another
     /// writer was faster, or an answer was wrong.
-    Differs,
-    /// It does not.
-    IsBehind,
+    Diverged,
+    /// It does not show it yet.
+    Stale,
 }
 
 /// Waits for `expectations`.
@@ -29,20 +29,20 @@ pub(super) enum View {
 /// What it does not show in time is read from the server, and the view gets a second chance to show
 /// that. A view that is still behind is not planned on at once: the key goes back to the queue with
 /// a delay. Its preconditions keep an old plan from doing harm.
-pub(super) async fn settle<S: Snapshot>(
+pub(super) async fn await_own_writes<S: Snapshot>(
     accumulator: &Accumulator<S>,
     writer: &Writer,
     expectations: Vec<Expectation>,
     metrics: &ControllerMetrics,
-) -> View {
+) -> Freshness {
     if expectations.is_empty() {
-        return View::Shows;
+        return Freshness::Current;
     }
     let answered = now();
     let unmet = accumulator.wait(expectations, DEADLINE).await;
     if unmet.is_empty() {
         metrics.own_write_seen.observe(now().duration_since(answered).as_secs_f64());
-        return View::Shows;
+        return Freshness::Current;
     }
     let mut renewed = Vec::with_capacity(unmet.len());
     for expectation in unmet {
@@ -59,7 +59,7 @@ pub(super) async fn settle<S: Snapshot>(
         });
     }
     let unmet = accumulator.wait(renewed, DEADLINE).await;
-    if unmet.is_empty() { View::Differs } else { View::IsBehind }
+    if unmet.is_empty() { Freshness::Diverged } else { Freshness::Stale }
 }
 
 /// What to expect now that the server answered what is there.

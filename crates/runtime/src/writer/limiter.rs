@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 
 /// The slots of one API server.
 #[derive(Debug)]
-pub(super) struct Lanes {
+pub(super) struct RequestLimiter {
     state: Mutex<State>,
 }
 
@@ -27,10 +27,10 @@ struct State {
 #[derive(Debug)]
 pub(super) struct Slot(
     /// `None` once it went to another request.
-    Option<Arc<Lanes>>,
+    Option<Arc<RequestLimiter>>,
 );
 
-impl Lanes {
+impl RequestLimiter {
     pub(super) fn new(slots: usize) -> Arc<Self> {
         let (urgent, normal) = (VecDeque::new(), VecDeque::new());
         Arc::new(Self { state: Mutex::new(State { free: slots, urgent, normal }) })
@@ -63,15 +63,15 @@ impl Lanes {
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        let Some(lanes) = self.0.take() else { return };
-        let mut state = lanes.state.lock();
+        let Some(limiter) = self.0.take() else { return };
+        let mut state = limiter.state.lock();
         loop {
             let next = state.urgent.pop_front().or_else(|| state.normal.pop_front());
             let Some(waiter) = next else {
                 state.free += 1;
                 return;
             };
-            match waiter.send(Slot(Some(Arc::clone(&lanes)))) {
+            match waiter.send(Slot(Some(Arc::clone(&limiter)))) {
                 Ok(()) => return,
                 // That one was cancelled. Its slot must not be dropped here: that would lock again.
                 Err(mut refused) => refused.0 = None,
