@@ -28,8 +28,8 @@ pub(crate) fn are_as_documented(testbed: &Testbed, agents: &Agents) -> Result<()
             messages.insert(line["message"].as_str().unwrap_or_default().to_owned());
         }
     }
-    for wanted in ["Started", "Planned", "Wrote", "Source", "Stopped"] {
-        ensure!(messages.contains(wanted), "nobody logs {wanted:?}: {messages:?}");
+    for wanted in ["Started", "Planned", "Wrote", "Source state changed", "Stopped"] {
+        ensure!(messages.contains(wanted), "no agent logs {wanted:?}: {messages:?}");
     }
     Ok(())
 }
