@@ -369,10 +369,13 @@ impl<R: Controller> Shared<R> {
         measurements: &[Measured<R::Measurement>],
         outcome: &Outcome,
     ) {
+        if measurements.is_empty() {
+            return;
+        }
+        // A key may have thousands of slices, each a step with a measurement.
+        let acknowledged: BTreeMap<_, _> = outcome.acknowledged.iter().copied().collect();
         for Measured { after, what } in measurements {
-            let of_step =
-                |(step, _): &&(usize, Instant)| after.is_some_and(|id| id.index() == *step);
-            if let Some((_, at)) = outcome.acknowledged.iter().find(of_step) {
+            if let Some(at) = after.and_then(|id| acknowledged.get(&id.index())) {
                 let time = self.clock.now();
                 let ago = now().saturating_duration_since(*at);
                 self.record(key, what, time.checked_sub(ago).unwrap_or(time));
