@@ -8,6 +8,7 @@ use fleet_runtime::clock::Clock;
 use fleet_runtime::engine::Options;
 use fleet_runtime::metrics::{Gauges, SnapshotMetrics};
 use jiff::Timestamp;
+use tracing::field;
 
 use crate::Settings;
 use crate::args::Args;
@@ -24,6 +25,7 @@ pub async fn run(args: Args) -> anyhow::Result<ExitCode> {
     let settings = args.settings();
     let (watch_timeout, relist_every) = (args.runtime.watch_timeout, args.runtime.relist_interval);
     let agent = Agent::start("hub-agent", env!("CARGO_PKG_VERSION"), args.runtime).await?;
+    log(&settings);
     let hub = agent.own_cluster().await?;
     let config = Config { relist_every, ..Config::default() };
     let feeds = |_: &SourceInfo| SourceSpec::new(hub.watch.clone()).watch_timeout(watch_timeout);
@@ -35,6 +37,16 @@ pub async fn run(args: Args) -> anyhow::Result<ExitCode> {
     agent.controller(ServiceController { settings: settings.clone() }, Options::default());
     agent.controller(MemberController { settings }, Options::default());
     Ok(agent.run().await)
+}
+
+/// Logs the settings that the flags of this agent have set.
+fn log(settings: &Settings) {
+    tracing::info!(
+        exclusive_imports = settings.exclusive_imports,
+        force_delete_wait_time = ?settings.force_delete_wait,
+        member_heartbeat_ttl = settings.heartbeat_ttl.map(field::debug),
+        "Settings"
+    );
 }
 
 /// The gauges of an agent with these settings, from its snapshot.

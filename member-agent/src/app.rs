@@ -42,14 +42,15 @@ pub async fn run(args: Args) -> anyhow::Result<ExitCode> {
     if hub.insecure() {
         tracing::warn!(flag = "--tls-insecure", "The hub's certificate is not verified");
     }
-    log(&settings);
+    log(&args, &settings);
     let own = agent.own_cluster().await?;
     let hub = hub.connect().await?;
     Ok(assemble(agent, &args, settings, own, hub)?.run().await)
 }
 
 /// Logs the settings that the flags of this agent have set.
-fn log(settings: &Settings) {
+fn log(args: &Args, settings: &Settings) {
+    let addresses = &args.addresses;
     tracing::info!(
         member_cluster_name = settings.identity.cluster,
         hub_namespace = settings.identity.hub_namespace,
@@ -60,6 +61,10 @@ fn log(settings: &Settings) {
         endpointslices = settings.endpointslices.as_str(),
         max_endpoints_per_slice = settings.max_endpoints_per_slice,
         endpointslice_updates_batch_period = ?settings.endpointslice_batch_period,
+        hub_metrics_bind_address = addresses.hub_metrics_bind_address,
+        hub_health_probe_bind_address = addresses.hub_health_probe_bind_address,
+        member_metrics_bind_address = addresses.member_metrics_bind_address,
+        member_health_probe_bind_address = addresses.member_health_probe_bind_address,
         "Settings"
     );
 }

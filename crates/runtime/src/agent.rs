@@ -13,6 +13,7 @@ use fleet_plan::Controller;
 use parking_lot::Mutex;
 use prometheus::Registry;
 use tokio_util::task::TaskTracker;
+use tracing::field;
 
 use crate::admin::{AdminError, AdminServer, Probes};
 use crate::args::{LeaseArgs, RuntimeArgs, Unsupported};
@@ -100,7 +101,7 @@ impl Agent {
         let registry = agent.registry().clone();
         let probes = Probes::new(move || asked.blocking(), move || watchdog.wedged());
         let admin = AdminServer::bind(&agent.args.addresses(), registry, probes).await?;
-        tracing::info!(agent = name, version, settings = ?agent.args, "Started");
+        log_start(name, version, &agent.args);
         if !without_effect.is_empty() {
             tracing::warn!(flags = ?without_effect, "Flags without effect");
         }
@@ -241,6 +242,30 @@ fn lease_settings(
     Ok(args.timing()?.map(settings))
 }
 
+/// Logs which agent starts, and the settings of its process by the names of their flags.
+fn log_start(agent: &str, version: &str, args: &RuntimeArgs) {
+    let (lease, kubeconfig) = (&args.lease, args.kubeconfig.as_deref());
+    tracing::info!(
+        agent,
+        version,
+        metrics_bind_address = args.metrics_bind_address,
+        health_probe_bind_address = args.health_probe_bind_address,
+        log_level = args.log_level,
+        otlp_endpoint = args.otlp_endpoint,
+        writes_in_flight = args.writes_in_flight,
+        watch_timeout = ?Duration::from_secs(args.watch_timeout.into()),
+        relist_interval = ?args.relist_interval,
+        leader_elect = lease.leader_elect,
+        leader_election_namespace = lease.leader_election_namespace,
+        leader_election_lease_duration = ?lease.leader_election_lease_duration,
+        leader_election_renew_deadline = ?lease.leader_election_renew_deadline,
+        leader_election_retry_period = ?lease.leader_election_retry_period,
+        write_timeout = ?lease.write_timeout,
+        kubeconfig = kubeconfig.map(|path| field::display(path.display())),
+        "Started"
+    );
+}
+
 /// An agent that watches its clusters; controllers can be added.
 pub struct Connected<S> {
     agent: Agent,
@@ -267,7 +292,7 @@ impl<S: Snapshot> Connected<S> {
             self.events.clone(),
             self.agent.life.token(),
         );
-        self.agent.life.spawn("held-up reporter", reporter);
+        self.agent.life.spawn("blocked reporter", reporter);
         let wiring = Wiring {
             accumulator: self.accumulator.clone(),
             writer: self.writer.clone(),
