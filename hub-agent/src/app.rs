@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use fleet_accumulator::{ClusterId, Config, Snapshot as _, SourceInfo, SourceSpec};
+use fleet_accumulator::{ClusterId, Config, SourceInfo, SourceSpec};
 use fleet_runtime::agent::Agent;
 use fleet_runtime::clock::Clock;
 use fleet_runtime::engine::Options;
@@ -24,18 +24,17 @@ use crate::snapshot::HubSnapshot;
 pub async fn run(args: Args) -> anyhow::Result<ExitCode> {
     let settings = args.settings();
     let (watch_timeout, relist_every) = (args.runtime.watch_timeout, args.runtime.relist_interval);
-    let agent = Agent::start("hub-agent", env!("CARGO_PKG_VERSION"), args.runtime).await?;
+    let mut agent = Agent::start("hub-agent", env!("CARGO_PKG_VERSION"), args.runtime).await?;
     log(&settings);
+    add_controllers(&mut agent, &settings);
     let hub = agent.own_cluster().await?;
     let config = Config { relist_every, ..Config::default() };
     let feeds = |_: &SourceInfo| SourceSpec::new(hub.watch.clone()).watch_timeout(watch_timeout);
     let clients = [(ClusterId::Hub, hub.clone())];
-    let mut agent = agent.connect::<HubSnapshot>(&clients, &config, HubSnapshot::all(), &feeds)?;
-    let gauges = gauges(settings.clone());
-    let gauges = SnapshotMetrics::new(agent.accumulator().clone(), Clock::system(), gauges)?;
+    let agent = agent.connect(&clients, &config, &feeds)?;
+    let gauges =
+        SnapshotMetrics::new(agent.accumulator().clone(), Clock::system(), gauges(settings))?;
     agent.registry().register(Box::new(gauges))?;
-    agent.controller(ServiceController { settings: settings.clone() }, Options::default());
-    agent.controller(MemberController { settings }, Options::default());
     Ok(agent.run().await)
 }
 
@@ -49,7 +48,30 @@ fn log(settings: &Settings) {
     );
 }
 
+/// Adds the controllers of the hub agent.
+fn add_controllers(agent: &mut Agent<HubSnapshot>, settings: &Settings) {
+    agent.controller(ServiceController { settings: settings.clone() }, Options::default());
+    agent.controller(MemberController { settings: settings.clone() }, Options::default());
+}
+
 /// The gauges of an agent with these settings, from its snapshot.
 pub fn gauges(settings: Settings) -> impl Fn(&HubSnapshot, Timestamp) -> Gauges {
     move |snapshot, now| metrics::heartbeats(&settings, snapshot, now)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+    use fleet_accumulator::Snapshot as _;
+
+    use super::*;
+
+    #[test]
+    fn every_source_is_watched_for_a_controller() {
+        let args = Args::try_parse_from(["hub-agent"]).unwrap();
+        let settings = args.settings();
+        let mut agent = Agent::within("hub-agent", "0", args.runtime).unwrap();
+        add_controllers(&mut agent, &settings);
+        assert_eq!(agent.reads(), HubSnapshot::all());
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use fleet_accumulator::{ClusterId, Config, SourceId, SourceInfo, SourceSet, SourceSpec};
+use fleet_accumulator::{ClusterId, Config, SourceId, SourceInfo, SourceSpec};
 use fleet_api::labels;
 use fleet_runtime::agent::{Agent, Connected};
 use fleet_runtime::clients::{ClientSet, HubAccess};
@@ -82,14 +82,15 @@ pub fn embed(
     assemble(agent, args, args.settings()?, own, hub)
 }
 
-/// Watches both clusters and starts the controllers that the settings ask for.
+/// Adds the controllers, and connects the agent to both clusters.
 fn assemble(
-    agent: Agent,
+    mut agent: Agent<MemberSnapshot>,
     args: &Args,
     settings: Settings,
     own: ClientSet,
     hub: ClientSet,
 ) -> anyhow::Result<Connected<MemberSnapshot>> {
+    add_controllers(&mut agent, &settings)?;
     let clients = [(ClusterId::Local, own), (ClusterId::Hub, hub)];
     let [(_, own), (_, hub)] = &clients;
     let feeds = |source: &SourceInfo| match source.cluster {
@@ -100,7 +101,15 @@ fn assemble(
             .watch_timeout(args.hub_watch_timeout),
     };
     let config = Config { relist_every: args.runtime.relist_interval, ..Config::default() };
-    let mut agent = agent.connect(&clients, &config, watched(&settings), &feeds)?;
+    let agent = agent.connect(&clients, &config, &feeds)?;
+    let gauges =
+        SnapshotMetrics::new(agent.accumulator().clone(), Clock::system(), gauges(settings))?;
+    agent.registry().register(Box::new(gauges))?;
+    Ok(agent)
+}
+
+/// Adds the controllers that the settings ask for.
+fn add_controllers(agent: &mut Agent<MemberSnapshot>, settings: &Settings) -> anyhow::Result<()> {
     if settings.networking {
         let registry = agent.registry();
         let import = ImportMetrics::register(registry, settings.identity.cluster.as_str())?;
@@ -123,11 +132,8 @@ fn assemble(
     } else if settings.networking {
         agent.controller(LeftoverController, Options::default());
     }
-    let gauges = gauges(settings.clone());
-    let gauges = SnapshotMetrics::new(agent.accumulator().clone(), Clock::system(), gauges)?;
-    agent.registry().register(Box::new(gauges))?;
-    agent.controller(MembershipController { settings }, Options::default());
-    Ok(agent)
+    agent.controller(MembershipController { settings: settings.clone() }, Options::default());
+    Ok(())
 }
 
 /// The gauges of an agent with these settings, from its snapshot.
@@ -162,31 +168,28 @@ fn narrow(settings: &Settings, source: SourceId, spec: SourceSpec) -> SourceSpec
     }
 }
 
-/// What the controllers of an agent with these settings read. Without networking features that is the
-/// membership alone: the kinds of the fleet need not even exist.
-fn watched(settings: &Settings) -> SourceSet {
-    let mut watched = SourceSet::from([MemberSnapshot::memberships()]);
-    if settings.networking {
-        watched = watched.union(MemberSnapshot::networking()).with(MemberSnapshot::schema());
-    }
-    if settings.external_workloads {
-        watched = watched.union(ExternalWorkloadController::sources());
-    }
-    if settings.endpointslices != Mode::Off {
-        watched = watched.union(EndpointSliceController::sources());
-    }
-    watched
-}
-
 #[cfg(test)]
 mod tests {
-    use fleet_accumulator::Snapshot as _;
+    use clap::Parser as _;
+    use fleet_accumulator::{Snapshot as _, SourceSet};
 
     use super::*;
 
+    /// What an agent with these settings watches.
+    fn watched(settings: &Settings) -> SourceSet {
+        let args = Args::try_parse_from(["member-agent"]).unwrap();
+        let mut agent = Agent::within(NAME, VERSION, args.runtime()).unwrap();
+        add_controllers(&mut agent, settings).unwrap();
+        agent.reads()
+    }
+
     fn fields(networking: bool, external_workloads: bool) -> Vec<&'static str> {
         let settings = Settings { networking, external_workloads, ..Settings::new("a") };
-        let watched = watched(&settings);
+        fields_of(&settings)
+    }
+
+    fn fields_of(settings: &Settings) -> Vec<&'static str> {
+        let watched = watched(settings);
         let sources = MemberSnapshot::sources().iter();
         sources.filter(|source| watched.contains(source.id)).map(|source| source.field).collect()
     }
@@ -196,6 +199,38 @@ mod tests {
     #[test]
     fn without_networking_features_only_the_membership_is_watched() {
         assert_eq!(fields(false, false), ["memberships"]);
+    }
+
+    #[test]
+    fn a_member_watches_what_it_exports_and_imports() {
+        let expected = [
+            "services",
+            "service_exports",
+            "endpoint_slices",
+            "multi_cluster_services",
+            "service_imports",
+            "namespaces",
+            "internal_exports",
+            "slice_exports",
+            "internal_imports",
+            "slice_imports",
+            "memberships",
+            "schema",
+        ];
+        assert_eq!(fields(true, false), expected);
+    }
+
+    /// Slices of pods alone need no second watch of all slices.
+    #[test]
+    fn all_slices_are_watched_where_another_controller_requires_them() {
+        let endpointslices = Mode::All;
+        let alone = Settings { networking: false, endpointslices, ..Settings::new("a") };
+        let expected = ["services", "namespaces", "memberships", "managed_slices", "pods", "nodes"];
+        assert_eq!(fields_of(&alone), expected);
+        for (networking, external_workloads) in [(true, false), (false, true)] {
+            let settings = Settings { networking, external_workloads, ..alone.clone() };
+            assert!(watched(&settings).contains(MemberSnapshot::endpoint_slices()));
+        }
     }
 
     #[test]

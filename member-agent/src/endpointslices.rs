@@ -43,19 +43,6 @@ pub struct EndpointSliceController {
     pub settings: Settings,
 }
 
-impl EndpointSliceController {
-    /// What the controller reads: the own cluster alone.
-    pub fn sources() -> SourceSet {
-        SourceSet::from([
-            MemberSnapshot::services(),
-            MemberSnapshot::namespaces(),
-            MemberSnapshot::managed_slices(),
-            MemberSnapshot::pods(),
-            MemberSnapshot::nodes(),
-        ])
-    }
-}
-
 impl Controller for EndpointSliceController {
     type Snapshot = MemberSnapshot;
     /// A Service.
@@ -66,12 +53,24 @@ impl Controller for EndpointSliceController {
         NAME
     }
 
+    /// The own cluster alone.
     fn required(&self) -> SourceSet {
-        Self::sources()
+        SourceSet::from([
+            MemberSnapshot::services(),
+            MemberSnapshot::namespaces(),
+            MemberSnapshot::managed_slices(),
+            MemberSnapshot::pods(),
+            MemberSnapshot::nodes(),
+        ])
     }
 
+    /// A key waits while the watch of managed slices is behind that of all slices (`slicing::is_behind`). Where no
+    /// other controller requires all slices, they are not watched a second time.
     fn reads(&self) -> SourceSet {
-        Self::sources().with(MemberSnapshot::endpoint_slices())
+        let Settings { networking, external_workloads, .. } = self.settings;
+        let all_slices = networking || external_workloads;
+        let required = self.required();
+        if all_slices { required.with(MemberSnapshot::endpoint_slices()) } else { required }
     }
 
     fn affected_keys(

@@ -36,20 +36,6 @@ pub const QUEUE: &str = "endpoints_controller_workqueue";
 #[derive(Debug)]
 pub struct ExternalWorkloadController;
 
-impl ExternalWorkloadController {
-    /// What the controller reads: the own cluster alone.
-    pub fn sources() -> SourceSet {
-        SourceSet::from([
-            MemberSnapshot::services(),
-            MemberSnapshot::endpoint_slices(),
-            MemberSnapshot::namespaces(),
-            MemberSnapshot::managed_slices(),
-            MemberSnapshot::external_workloads(),
-            MemberSnapshot::linkerd_leases(),
-        ])
-    }
-}
-
 impl Controller for ExternalWorkloadController {
     type Snapshot = MemberSnapshot;
     /// A Service.
@@ -60,8 +46,16 @@ impl Controller for ExternalWorkloadController {
         NAME
     }
 
+    /// The own cluster alone.
     fn required(&self) -> SourceSet {
-        Self::sources()
+        SourceSet::from([
+            MemberSnapshot::services(),
+            MemberSnapshot::endpoint_slices(),
+            MemberSnapshot::namespaces(),
+            MemberSnapshot::managed_slices(),
+            MemberSnapshot::external_workloads(),
+            MemberSnapshot::linkerd_leases(),
+        ])
     }
 
     fn affected_keys(

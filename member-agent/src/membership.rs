@@ -63,8 +63,10 @@ impl Controller for MembershipController {
         SourceSet::from([MemberSnapshot::memberships()])
     }
 
+    /// Without networking features the agent does not look for what remains, so the kinds of the fleet need not exist.
     fn reads(&self) -> SourceSet {
-        MemberSnapshot::networking()
+        let remains = if self.settings.networking { remains::sources() } else { SourceSet::EMPTY };
+        self.required().union(remains)
     }
 
     fn affected_keys(

@@ -29,7 +29,8 @@ pub trait Controller: Send + Sync + 'static {
     /// The sources that must have been listed once before anything is planned.
     fn required(&self) -> SourceSet;
 
-    /// The sources whose changes wake the controller, optional ones too. By default those it requires.
+    /// The sources that are watched for the controller and whose changes wake it: the required ones, which are the
+    /// default, and those that it can do without.
     fn reads(&self) -> SourceSet {
         self.required()
     }

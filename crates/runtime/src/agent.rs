@@ -1,8 +1,11 @@
 //! An agent put together: what both agents do the same way, in the order that matters.
 //!
 //! Logging, metrics and the admin server come first, so that a probe shows what is waited for while
-//! credentials are missing or no API server can be reached. Then the clients, the watches, the
-//! writer, and one task per controller.
+//! credentials are missing or no API server can be reached. Then the clients, the watches that the
+//! added controllers read, the writer, and one task per controller.
+
+#[cfg(test)]
+mod tests;
 
 use std::process::ExitCode;
 use std::sync::{Arc, OnceLock};
@@ -10,7 +13,6 @@ use std::time::Duration;
 
 use fleet_accumulator::{Accumulator, ClusterId, Config, Feeds, Snapshot, SourceSet};
 use fleet_plan::Controller;
-use parking_lot::Mutex;
 use prometheus::Registry;
 use tokio_util::task::TaskTracker;
 use tracing::field;
@@ -70,8 +72,11 @@ impl Readiness {
     }
 }
 
-/// An agent that answers probes and does not yet talk to any cluster.
-pub struct Agent {
+/// Starts one controller of an agent that is connected.
+type Starter<S> = Box<dyn FnOnce(&mut Connected<S>) + Send>;
+
+/// An agent that answers probes and does not yet talk to any cluster; controllers can be added.
+pub struct Agent<S> {
     name: &'static str,
     args: RuntimeArgs,
     life: Lifecycle,
@@ -80,11 +85,17 @@ pub struct Agent {
     lease: Option<LeaseSettings>,
     /// Where traces are sent, and the sender that they name.
     traces: Option<(Endpoint, Origin)>,
-    /// The controllers; the last write was answered when they have ended.
-    controllers: TaskTracker,
+    /// The sources that the added controllers read.
+    reads: SourceSet,
+    /// The sources that they require.
+    required: SourceSet,
+    /// One for each added controller.
+    starters: Vec<Starter<S>>,
+    /// The controllers that run; the last write was answered when they have ended.
+    running: TaskTracker,
 }
 
-impl Agent {
+impl<S: Snapshot> Agent<S> {
     /// Starts logging, metrics and the admin server.
     ///
     /// # Errors
@@ -123,9 +134,19 @@ impl Agent {
         let traces = endpoint.map(|to| (to, Origin { agent: name, version, cluster: None }));
         let lease = lease_settings(name, &args.lease)?;
         let metrics = Metrics::new(name, version)?;
-        let (life, readiness, controllers) =
-            (Lifecycle::new(), Readiness::default(), TaskTracker::new());
-        Ok(Self { name, args, life, metrics, readiness, lease, traces, controllers })
+        Ok(Self {
+            name,
+            args,
+            life: Lifecycle::new(),
+            metrics,
+            readiness: Readiness::default(),
+            lease,
+            traces,
+            reads: SourceSet::EMPTY,
+            required: SourceSet::EMPTY,
+            starters: Vec::new(),
+            running: TaskTracker::new(),
+        })
     }
 
     /// Sets the cluster that traces name as this agent's.
@@ -150,22 +171,31 @@ impl Agent {
         self.metrics.registry()
     }
 
-    /// Starts the watches, the election and the writer. The first cluster is the agent's own.
+    /// Adds a controller, which starts when the agent is connected: what it reads is watched, and the
+    /// agent is not ready before what it requires was listed.
+    pub fn controller<C: Controller<Snapshot = S>>(&mut self, controller: C, options: Options<C>) {
+        self.reads = self.reads.union(controller.reads());
+        self.required = self.required.union(controller.required());
+        self.starters.push(Box::new(|connected| connected.start(controller, options)));
+    }
+
+    /// What the added controllers read: these sources are watched, and no others.
+    pub fn reads(&self) -> SourceSet {
+        self.reads
+    }
+
+    /// Starts the watches, the election, the writer and the controllers. The first cluster is the
+    /// agent's own.
     ///
     /// # Errors
     /// If metrics exist twice.
-    pub fn connect<S: Snapshot>(
+    pub fn connect(
         mut self,
         clients: &[(ClusterId, ClientSet)],
         config: &Config,
-        sources: SourceSet,
         feeds: &impl Feeds,
     ) -> Result<Connected<S>, StartError> {
-        let token = self.life.token();
-        let watches = TaskTracker::new();
-        let accumulator = Accumulator::start(config, sources, feeds, &token, &watches);
-        accumulator.register_metrics(self.registry())?;
-
+        let accumulator = self.watch(config, feeds)?;
         let write = || clients.iter().map(|(cluster, set)| (*cluster, set.write.clone()));
         let settings = WriterSettings {
             in_flight: usize::from(self.args.writes_in_flight),
@@ -178,22 +208,32 @@ impl Agent {
         let tracer = self.start_traces(clock.clone())?;
         let (events, reporter) =
             EventSink::new(write(), self.name, clock.clone(), self.metrics.events(), QUIET);
-        self.life.spawn("events", reporter.run(token.clone()));
+        self.life.spawn("events", reporter.run(self.life.token()));
+
+        let Self { life, metrics, starters, running, .. } = self;
+        let mut connected =
+            Connected { life, metrics, running, accumulator, writer, events, clock, tracer };
+        for start in starters {
+            start(&mut connected);
+        }
+        Ok(connected)
+    }
+
+    /// Watches what the controllers read. From now on readiness depends on what they require.
+    fn watch(&mut self, config: &Config, feeds: &impl Feeds) -> Result<Accumulator<S>, StartError> {
+        let (token, watches) = (self.life.token(), TaskTracker::new());
+        let accumulator = Accumulator::start(config, self.reads, feeds, &token, &watches);
+        accumulator.register_metrics(self.registry())?;
         self.life.spawn("watches", async move {
             token.cancelled().await;
             watches.close();
             watches.wait().await;
         });
-
-        let required = Arc::new(Mutex::new(SourceSet::EMPTY));
-        let (asked, view) = (Arc::clone(&required), accumulator.clone());
-        let blocking = Box::new(move || {
-            let asked = *asked.lock();
-            [view.blocking(asked), view.silent(asked, SILENCE)].concat()
-        });
+        let (required, view) = (self.required, accumulator.clone());
+        let blocking = move || [view.blocking(required), view.silent(required, SILENCE)].concat();
         // Set once: an agent connects once.
-        let _ = self.readiness.0.set(blocking);
-        Ok(Connected { agent: self, accumulator, writer, events, clock, tracer, required })
+        let _ = self.readiness.0.set(Box::new(blocking));
+        Ok(accumulator)
     }
 
     /// Traces are delivered until the last write was answered.
@@ -210,11 +250,11 @@ impl Agent {
     }
 
     /// Ends when all controllers have; none is added any more.
-    fn written(&self) -> impl Future<Output = ()> + use<> {
-        let controllers = self.controllers.clone();
+    fn written(&self) -> impl Future<Output = ()> + use<S> {
+        let running = self.running.clone();
         async move {
-            controllers.close();
-            controllers.wait().await;
+            running.close();
+            running.wait().await;
         }
     }
 
@@ -266,23 +306,21 @@ fn log_start(agent: &str, version: &str, args: &RuntimeArgs) {
     );
 }
 
-/// An agent that watches its clusters; controllers can be added.
+/// An agent that watches its clusters, with its controllers.
 pub struct Connected<S> {
-    agent: Agent,
+    life: Lifecycle,
+    metrics: Metrics,
+    running: TaskTracker,
     accumulator: Accumulator<S>,
     writer: Writer,
     events: EventSink,
     clock: Clock,
     tracer: Option<Tracer>,
-    required: Arc<Mutex<SourceSet>>,
 }
 
 impl<S: Snapshot> Connected<S> {
-    /// Starts a controller. The agent is ready when the sources of all its controllers are.
-    pub fn controller<R: Controller<Snapshot = S>>(&mut self, controller: R, options: Options<R>) {
-        let mut required = self.required.lock();
-        *required = required.union(controller.required());
-        drop(required);
+    /// Starts a controller, and what reports that it is blocked.
+    fn start<C: Controller<Snapshot = S>>(&mut self, controller: C, options: Options<C>) {
         let name = controller.name();
         let controller = Arc::new(controller);
         let reporter = blocked::report(
@@ -290,21 +328,21 @@ impl<S: Snapshot> Connected<S> {
             self.accumulator.clone(),
             self.writer.clone(),
             self.events.clone(),
-            self.agent.life.token(),
+            self.life.token(),
         );
-        self.agent.life.spawn("blocked reporter", reporter);
+        self.life.spawn("blocked reporter", reporter);
         let wiring = Wiring {
             accumulator: self.accumulator.clone(),
             writer: self.writer.clone(),
             events: self.events.clone(),
             clock: self.clock.clone(),
-            metrics: self.agent.metrics.controller(name),
+            metrics: self.metrics.controller(name),
             tracer: self.tracer.clone(),
-            work_queue: options.queue_name.map(|name| self.agent.metrics.work_queue(name)),
-            cancel: self.agent.life.token(),
+            work_queue: options.queue_name.map(|name| self.metrics.work_queue(name)),
+            cancel: self.life.token(),
         };
-        let task = self.agent.controllers.track_future(run_controller(controller, wiring, options));
-        self.agent.life.spawn(name, task);
+        let task = self.running.track_future(run_controller(controller, wiring, options));
+        self.life.spawn(name, task);
     }
 
     /// What the agent sees of its clusters.
@@ -314,16 +352,16 @@ impl<S: Snapshot> Connected<S> {
 
     /// Where the agent registers metrics of its own.
     pub fn registry(&self) -> &Registry {
-        self.agent.registry()
+        self.metrics.registry()
     }
 
     /// Runs until a signal or until a task ends.
     pub async fn run(self) -> ExitCode {
-        self.agent.life.run().await
+        self.life.run().await
     }
 
     /// Runs until `stop` or until a task ends; for one of many agents of a process.
     pub async fn run_until(self, stop: impl Future<Output = ()>) -> ExitCode {
-        self.agent.life.run_until(stop).await
+        self.life.run_until(stop).await
     }
 }

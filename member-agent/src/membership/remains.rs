@@ -1,6 +1,6 @@
 //! What remains of a member that is leaving.
 
-use fleet_accumulator::{Object, Snapshot as _, SourceInfo};
+use fleet_accumulator::{Object, Snapshot as _, SourceInfo, SourceSet};
 use fleet_api::{ObjectName, annotations, finalizers};
 use fleet_model::objects::{
     EndpointSlice, EndpointSliceExport, EndpointSliceImport, HasMeta, InternalServiceExport,
@@ -14,12 +14,32 @@ use crate::measurement::Plan;
 use crate::phase::Phase;
 use crate::snapshot::MemberSnapshot;
 
+/// The sources that show whether something remains.
+///
+/// Namespaces and memberships hold nothing themselves, but what the other controllers withdraw depends on them: while
+/// one of the two is out of date, the other sources do not prove that everything is withdrawn.
+pub(super) fn sources() -> SourceSet {
+    SourceSet::from([
+        MemberSnapshot::services(),
+        MemberSnapshot::service_exports(),
+        MemberSnapshot::endpoint_slices(),
+        MemberSnapshot::multi_cluster_services(),
+        MemberSnapshot::service_imports(),
+        MemberSnapshot::namespaces(),
+        MemberSnapshot::internal_exports(),
+        MemberSnapshot::slice_exports(),
+        MemberSnapshot::internal_imports(),
+        MemberSnapshot::slice_imports(),
+        MemberSnapshot::memberships(),
+    ])
+}
+
 /// Whether every watch shows that nothing remains of what users exported and imported, of what this agent made
 /// for that, and of any object in the namespace on the hub.
 ///
 /// A watch that is stale, forbidden or not served proves nothing.
 pub(super) fn is_nothing(identity: &Identity, phase: Phase, snapshot: &MemberSnapshot) -> bool {
-    watched(snapshot)
+    are_live(snapshot)
         && snapshot.internal_exports.is_empty()
         && snapshot.slice_exports.is_empty()
         && snapshot.internal_imports.is_empty()
@@ -43,10 +63,12 @@ pub(super) fn is_nothing(identity: &Identity, phase: Phase, snapshot: &MemberSna
         && imported(identity, snapshot).next().is_none()
 }
 
-fn watched(snapshot: &MemberSnapshot) -> bool {
-    let watched = |source: &&SourceInfo| MemberSnapshot::networking().contains(source.id);
-    let mut sources = MemberSnapshot::sources().iter().filter(watched);
-    sources.all(|source| snapshot.state(source.id).is_live())
+/// Whether the watches of all [`sources`] are live.
+fn are_live(snapshot: &MemberSnapshot) -> bool {
+    let sources = sources();
+    let asked = |source: &&SourceInfo| sources.contains(source.id);
+    let mut asked = MemberSnapshot::sources().iter().filter(asked);
+    asked.all(|source| snapshot.state(source.id).is_live())
 }
 
 /// Whether an object of the user counts as a remainder. While the member leaves, all of them do. Once it has
@@ -65,7 +87,7 @@ fn imported<'a>(
 
 /// Deletes imported slices of a Go agent whose EndpointSliceImport is gone: no Service of the fleet owns them.
 pub(super) fn sweep(identity: &Identity, snapshot: &MemberSnapshot, plan: &mut Plan) {
-    if !watched(snapshot) {
+    if !are_live(snapshot) {
         return;
     }
     let made_from = |slice: &Object<EndpointSlice>| {
