@@ -24,6 +24,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
 
 use crate::access::{Access, Contexts};
+use crate::controllers::{HubControllers, MemberControllers};
 use crate::picture::{Own, Picture};
 
 /// Time after which a problem is reported: while a fleet works, it is between two writes most of the time.
@@ -140,7 +141,7 @@ struct Watches {
 
 impl Watches {
     async fn of_hub(&self, clients: &ClientSet) -> Accumulator<HubSnapshot> {
-        self.start(clients, ClusterId::Hub, HubSnapshot::all()).await
+        self.start(clients, ClusterId::Hub, HubControllers::default().reads()).await
     }
 
     async fn of_member(&self, contexts: &Contexts, name: &str) -> Member {
@@ -150,8 +151,9 @@ impl Watches {
         };
         let seen = match contexts.connect(context).await {
             Ok(clients) => {
-                let own = self.start(&clients, ClusterId::Local, MemberSnapshot::networking());
-                Ok((own.await, clients))
+                let wanted = MemberControllers::new(&member_agent::Settings::new(name)).reads();
+                let own = self.start(&clients, ClusterId::Local, wanted).await;
+                Ok((own, clients))
             }
             Err(error) => Err(format!("{error:#}")),
         };

@@ -9,6 +9,7 @@
 pub mod access;
 pub mod args;
 pub mod cause;
+mod controllers;
 mod credentials;
 mod diff;
 pub mod explain;

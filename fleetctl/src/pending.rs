@@ -4,13 +4,9 @@ use fleet_accumulator::Snapshot as _;
 use fleet_api::membership::ClusterState;
 use fleet_plan::{Action, Controller, Plan, Step, affected_keys};
 use hub_agent::heartbeat::last_heartbeat;
-use hub_agent::member::MemberController;
-use hub_agent::service::ServiceController;
 use jiff::Timestamp;
-use member_agent::export::ExportController;
-use member_agent::import::ImportController;
-use member_agent::membership::MembershipController;
 
+use crate::controllers::{HubControllers, MemberControllers};
 use crate::picture::{Member, Picture};
 use crate::reading;
 use crate::story::Hop;
@@ -49,7 +45,7 @@ pub fn pending(picture: &Picture) -> (Vec<Pending>, Vec<Hop>) {
             unread.push(Hop::unseen(name, "cluster", reason));
             continue;
         }
-        unread.extend(reading::of_member(name, &member.snapshot));
+        unread.extend(reading::of_member(name, member));
         found.extend(of_member(name, member, picture.now));
     }
     found.retain(|pending| pending.writes().next().is_some());
@@ -57,22 +53,19 @@ pub fn pending(picture: &Picture) -> (Vec<Pending>, Vec<Hop>) {
 }
 
 fn of_hub(picture: &Picture) -> Vec<Pending> {
-    let settings = || picture.settings.clone();
-    let services = ServiceController { settings: settings() };
-    let mut found = of_controller("hub", &services, &picture.hub, picture.now);
-    let members = MemberController { settings: settings() };
-    found.extend(of_controller("hub", &members, &picture.hub, picture.now));
+    let controllers = HubControllers::new(&picture.settings);
+    let mut found = of_controller("hub", &controllers.service, &picture.hub, picture.now);
+    found.extend(of_controller("hub", &controllers.member, &picture.hub, picture.now));
     found
 }
 
 fn of_member(name: &str, member: &Member, now: Timestamp) -> Vec<Pending> {
     let snapshot = &member.snapshot;
-    let settings = || member.settings.clone();
-    let mut found = of_controller(name, &ExportController { settings: settings() }, snapshot, now);
-    found.extend(of_controller(name, &ImportController { settings: settings() }, snapshot, now));
+    let controllers = MemberControllers::new(&member.settings);
+    let mut found = of_controller(name, &controllers.export, snapshot, now);
+    found.extend(of_controller(name, &controllers.import, snapshot, now));
     if !is_a_heartbeat(member) {
-        let membership = MembershipController { settings: settings() };
-        found.extend(of_controller(name, &membership, snapshot, now));
+        found.extend(of_controller(name, &controllers.membership, snapshot, now));
     }
     found
 }

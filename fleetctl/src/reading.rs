@@ -3,8 +3,9 @@
 use fleet_accumulator::{ClusterId, Snapshot, SourceSet, SourceState};
 use fleet_api::ResourceKind;
 use hub_agent::snapshot::HubSnapshot;
-use member_agent::snapshot::MemberSnapshot;
 
+use crate::controllers::{HubControllers, MemberControllers};
+use crate::picture::Member;
 use crate::story::{Cause, Hop};
 
 /// A kind that could not be read.
@@ -16,12 +17,14 @@ struct Unread {
 
 /// Kinds of the hub that could not be read.
 pub(crate) fn of_hub(hub: &HubSnapshot) -> Vec<Hop> {
-    unread(hub, ClusterId::Hub, HubSnapshot::all()).map(|unread| hop("hub", &unread)).collect()
+    let asked = HubControllers::default().reads();
+    unread(hub, ClusterId::Hub, asked).map(|unread| hop("hub", &unread)).collect()
 }
 
 /// Kinds of a member's own cluster that could not be read.
-pub(crate) fn of_member(name: &str, member: &MemberSnapshot) -> Vec<Hop> {
-    let unread = unread(member, ClusterId::Local, MemberSnapshot::networking());
+pub(crate) fn of_member(name: &str, member: &Member) -> Vec<Hop> {
+    let asked = MemberControllers::new(&member.settings).reads();
+    let unread = unread(&member.snapshot, ClusterId::Local, asked);
     unread.map(|unread| hop(name, &unread)).collect()
 }
 

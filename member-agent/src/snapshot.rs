@@ -1,6 +1,6 @@
 //! What the member agent watches: its own cluster, and its namespace on the hub.
 
-use fleet_accumulator::{SourceSet, views};
+use fleet_accumulator::views;
 use fleet_model::hub_schema::HubSchema;
 use fleet_model::objects::{
     EndpointSlice, EndpointSliceExport, EndpointSliceImport, ExternalWorkload,
@@ -45,24 +45,5 @@ views! {
         local optional external_workloads: ExternalWorkload,
         /// The Lease of Linkerd's controller of external workloads.
         local optional linkerd_leases: Lease,
-    }
-}
-
-impl MemberSnapshot {
-    /// What being a member of a fleet takes: everything that exporting and importing read.
-    pub fn networking() -> SourceSet {
-        SourceSet::from([
-            Self::services(),
-            Self::service_exports(),
-            Self::endpoint_slices(),
-            Self::multi_cluster_services(),
-            Self::service_imports(),
-            Self::namespaces(),
-            Self::internal_exports(),
-            Self::slice_exports(),
-            Self::internal_imports(),
-            Self::slice_imports(),
-            Self::memberships(),
-        ])
     }
 }

@@ -26,7 +26,7 @@ pub(super) fn hops(
             on_hub(name, member, service),
         ];
     }
-    let unread = reading::of_member(name, &member.snapshot);
+    let unread = reading::of_member(name, member);
     if !unread.is_empty() {
         return unread;
     }

@@ -23,7 +23,7 @@ pub(super) fn hops(
     if let Some(reason) = &member.blind {
         return from_afar(name, member, service, reason);
     }
-    let unread = reading::of_member(name, &member.snapshot);
+    let unread = reading::of_member(name, member);
     if !unread.is_empty() {
         return (unread, None);
     }

@@ -24,7 +24,7 @@ pub(crate) fn hub(criterion: &mut Criterion, fleet: &Fleet, size: usize) {
     let hub = &fleet.hub.model;
     let change = Change::of(HubSnapshot::slice_exports(), hub, kinds::ENDPOINT_SLICE_EXPORT);
     let controller = &fleet.hub_desk.controller;
-    let sources = controller.required();
+    let sources = controller.reads();
     let lists = Seen { own: hub, hub, namespace: None }.lists::<HubSnapshot>(sources, size);
     let case = Case::<ServiceController> { name: "hub agent", controller, sources, size };
     case.list(criterion, &lists);
@@ -33,26 +33,22 @@ pub(crate) fn hub(criterion: &mut Criterion, fleet: &Fleet, size: usize) {
 
 /// The exporter's agent, when its cluster changes a slice.
 pub(crate) fn exporter(criterion: &mut Criterion, fleet: &Fleet, size: usize) {
-    let (own, controller) = (&fleet.members[0].model, &fleet.agents[0].export.controller);
+    let (own, agent) = (&fleet.members[0].model, &fleet.agents[0]);
     let change = Change::of(MemberSnapshot::endpoint_slices(), own, kinds::ENDPOINT_SLICE);
     let seen = Seen { own, hub: &fleet.hub.model, namespace: Some("fleet-member-a") };
-    Case::of_member("exporter", controller, size).change(
-        criterion,
-        seen.member_lists(size),
-        change,
-    );
+    let (controller, sources) = (&agent.export.controller, agent.reads());
+    let lists = seen.lists::<MemberSnapshot>(sources, size);
+    Case { name: "exporter", controller, sources, size }.change(criterion, lists, change);
 }
 
 /// The importer's agent, when the hub distributes a changed slice.
 pub(crate) fn importer(criterion: &mut Criterion, fleet: &Fleet, size: usize) {
-    let (hub, controller) = (&fleet.hub.model, &fleet.agents[1].import.controller);
+    let (hub, agent) = (&fleet.hub.model, &fleet.agents[1]);
     let change = Change::of(MemberSnapshot::slice_imports(), hub, kinds::ENDPOINT_SLICE_IMPORT);
     let seen = Seen { own: &fleet.members[1].model, hub, namespace: Some("fleet-member-b") };
-    Case::of_member("importer", controller, size).change(
-        criterion,
-        seen.member_lists(size),
-        change,
-    );
+    let (controller, sources) = (&agent.import.controller, agent.reads());
+    let lists = seen.lists::<MemberSnapshot>(sources, size);
+    Case { name: "importer", controller, sources, size }.change(criterion, lists, change);
 }
 
 /// Events about one slice, each with another endpoint than the one before.
@@ -87,12 +83,6 @@ struct Case<'a, R> {
     controller: &'a R,
     sources: SourceSet,
     size: usize,
-}
-
-impl<'a, R: Controller<Snapshot = MemberSnapshot>> Case<'a, R> {
-    fn of_member(name: &'static str, controller: &'a R, size: usize) -> Self {
-        Self { name, controller, sources: MemberSnapshot::networking(), size }
-    }
 }
 
 impl<R: Controller> Case<'_, R> {

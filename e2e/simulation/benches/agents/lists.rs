@@ -2,7 +2,6 @@
 
 use fleet_accumulator::{ClusterId, Snapshot, SourceId, SourceInfo, SourceSet};
 use fleet_model_server::ModelServer;
-use member_agent::snapshot::MemberSnapshot;
 
 use crate::fleet::service;
 
@@ -33,11 +32,6 @@ impl Seen<'_> {
         };
         let grown = |texts: Vec<String>| texts.into_iter().flat_map(copied).collect();
         lists.into_iter().map(|(id, texts)| (id, grown(texts))).collect()
-    }
-
-    /// What the agent of a member sees.
-    pub(crate) fn member_lists(&self, size: usize) -> Lists {
-        self.lists::<MemberSnapshot>(MemberSnapshot::networking(), size)
     }
 
     fn texts(&self, source: &SourceInfo) -> Vec<String> {

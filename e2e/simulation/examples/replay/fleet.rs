@@ -78,12 +78,16 @@ impl Member {
     fn new(name: &str) -> Self {
         let derived_service_grace = Duration::ZERO;
         let settings = Settings { derived_service_grace, ..Settings::new(name) };
-        Self {
-            agent: Agent::new(watched()),
-            namespace: settings.identity.hub_namespace.clone(),
-            export: Desk::new(ExportController { settings: settings.clone() }),
-            import: Desk::new(ImportController { settings }),
-        }
+        let namespace = settings.identity.hub_namespace.clone();
+        let export = ExportController { settings: settings.clone() };
+        let import = ImportController { settings };
+        let agent = Agent::new(export.reads().union(import.reads()));
+        Self { agent, namespace, export: Desk::new(export), import: Desk::new(import) }
+    }
+
+    /// What the controllers of the agent read.
+    pub(crate) fn reads(&self) -> SourceSet {
+        self.export.controller.reads().union(self.import.controller.reads())
     }
 }
 
@@ -122,7 +126,7 @@ impl Fleet {
         };
         empty(&fleet.hub_agent, fleet.hub_desk.controller.reads());
         for member in &fleet.agents {
-            empty(&member.agent, watched());
+            empty(&member.agent, member.reads());
         }
         for number in 0..services {
             fleet.exchange(&service(number), number);
@@ -234,11 +238,6 @@ impl Fleet {
 
 fn run(counts: bool, work: &mut dyn FnMut()) {
     if counts { counted(work) } else { work() }
-}
-
-/// What a member watches.
-fn watched() -> SourceSet {
-    MemberSnapshot::networking().with(MemberSnapshot::schema())
 }
 
 /// Lists that find nothing: what is there comes as events.

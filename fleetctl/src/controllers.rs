@@ -1,0 +1,54 @@
+//! The agents' controllers whose plans the commands compute, and the sources that these read.
+
+use fleet_accumulator::SourceSet;
+use fleet_plan::Controller as _;
+use hub_agent::member::MemberController;
+use hub_agent::service::ServiceController;
+use member_agent::export::ExportController;
+use member_agent::import::ImportController;
+use member_agent::membership::MembershipController;
+
+/// The controllers of the hub agent.
+#[derive(Default)]
+pub(crate) struct HubControllers {
+    pub(crate) service: ServiceController,
+    pub(crate) member: MemberController,
+}
+
+impl HubControllers {
+    /// The controllers with these settings.
+    pub(crate) fn new(settings: &hub_agent::Settings) -> Self {
+        Self {
+            service: ServiceController { settings: settings.clone() },
+            member: MemberController { settings: settings.clone() },
+        }
+    }
+
+    /// What the controllers read.
+    pub(crate) fn reads(&self) -> SourceSet {
+        self.service.reads().union(self.member.reads())
+    }
+}
+
+/// The controllers of a member agent.
+pub(crate) struct MemberControllers {
+    pub(crate) export: ExportController,
+    pub(crate) import: ImportController,
+    pub(crate) membership: MembershipController,
+}
+
+impl MemberControllers {
+    /// The controllers with these settings.
+    pub(crate) fn new(settings: &member_agent::Settings) -> Self {
+        Self {
+            export: ExportController { settings: settings.clone() },
+            import: ImportController { settings: settings.clone() },
+            membership: MembershipController { settings: settings.clone() },
+        }
+    }
+
+    /// What the controllers read.
+    pub(crate) fn reads(&self) -> SourceSet {
+        self.export.reads().union(self.import.reads()).union(self.membership.reads())
+    }
+}
