@@ -284,7 +284,7 @@ impl SourceMetrics {
         self.0.withheld_deletions.set(count(held));
     }
 
-    pub(crate) fn heard(&self, now: Instant, objects: usize) {
+    pub(crate) fn received(&self, now: Instant, objects: usize) {
         let after = now.saturating_duration_since(self.0.started).as_millis();
         self.0.last_event.store(u64::try_from(after).unwrap_or(u64::MAX), Ordering::Relaxed);
         self.0.objects.set(count(objects));

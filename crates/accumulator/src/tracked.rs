@@ -6,7 +6,8 @@ use fleet_api::{ObjectName, ResourceKind};
 use serde::de::DeserializeOwned;
 
 use crate::source::feed::Feed;
-use crate::source::kube_feed::{KubeFeed, SourceSpec};
+use crate::source::kube_feed::KubeFeed;
+use crate::source::spec::SourceSpec;
 
 /// The lean content of one watched kind, and how to get it from what the API server sends.
 pub trait Tracked: PartialEq + Debug + Send + Sync + Sized + 'static {

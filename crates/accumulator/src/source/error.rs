@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use kube::runtime::watcher;
+use super::feed::WatchError;
 
 /// What to conclude from a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,10 +11,8 @@ pub(crate) enum Class {
     Forbidden(&'static str),
     /// 404: perhaps the kind is not served.
     NotFound,
-    /// The watch ran out of history and lists again by itself.
+    /// The watch cannot continue from the version that is known: only a list helps.
     Expired,
-    /// The watch cannot be resumed: only a fresh list helps. `watcher` would retry for ever.
-    Unresumable,
     /// An event that cannot be read is lost; only a fresh list brings it back.
     Undecodable,
     /// The list cannot be read.
@@ -32,7 +30,6 @@ impl Class {
             Self::Forbidden(_) => "forbidden",
             Self::NotFound => "not_found",
             Self::Expired => "expired",
-            Self::Unresumable => "unresumable",
             Self::Undecodable | Self::UndecodableList => "undecodable",
             Self::Interrupted => "interrupted",
             Self::Failed => "failed",
@@ -47,36 +44,30 @@ pub(crate) struct Failure {
     pub(crate) message: Arc<str>,
 }
 
-const LIST: &str = "list";
-const WATCH: &str = "watch";
-
-impl From<&watcher::Error> for Failure {
-    fn from(error: &watcher::Error) -> Self {
+impl From<&WatchError> for Failure {
+    fn from(error: &WatchError) -> Self {
         let class = match error {
-            watcher::Error::InitialListFailed(error) => match code(error) {
-                Some(403) => Class::Forbidden(LIST),
+            WatchError::List(error) => match (error, code(error)) {
+                (_, Some(403)) => Class::Forbidden("list"),
+                (_, Some(404)) => Class::NotFound,
+                (kube::Error::SerdeError(_), _) => Class::UndecodableList,
+                _ => Class::Failed,
+            },
+            WatchError::WatchStart(error) => match code(error) {
+                Some(403) => Class::Forbidden("watch"),
                 Some(404) => Class::NotFound,
-                None if matches!(error, kube::Error::SerdeError(_)) => Class::UndecodableList,
+                Some(400 | 410 | 422) => Class::Expired,
                 _ => Class::Failed,
             },
-            watcher::Error::WatchStartFailed(error) => match code(error) {
-                Some(403) => Class::Forbidden(WATCH),
-                Some(404) => Class::NotFound,
-                Some(400 | 410 | 422) => Class::Unresumable,
-                _ => Class::Failed,
-            },
-            watcher::Error::WatchError(status) => match status.code {
-                403 => Class::Forbidden(WATCH),
-                404 => Class::NotFound,
-                410 => Class::Expired,
-                _ => Class::Failed,
-            },
-            watcher::Error::WatchFailed(error) => match (error, code(error)) {
+            WatchError::Watch(error) => match (error, code(error)) {
+                (_, Some(403)) => Class::Forbidden("watch"),
+                (_, Some(404)) => Class::NotFound,
+                (_, Some(410)) => Class::Expired,
+                (_, Some(_)) => Class::Failed,
                 (kube::Error::SerdeError(_), _) => Class::Undecodable,
-                (_, Some(403)) => Class::Forbidden(WATCH),
                 _ => Class::Interrupted,
             },
-            watcher::Error::NoResourceVersion => Class::Unresumable,
+            WatchError::NoResourceVersion => Class::Expired,
         };
         Self { class, message: describe(error).into() }
     }
@@ -122,7 +113,7 @@ mod tests {
         kube::Error::Api(Box::new(Status { code, ..Status::default() }))
     }
 
-    fn class(error: &watcher::Error) -> Class {
+    fn class(error: &WatchError) -> Class {
         Failure::from(error).class
     }
 
@@ -130,25 +121,29 @@ mod tests {
     fn the_cause_is_told() {
         let refused = std::io::Error::new(std::io::ErrorKind::ConnectionRefused, "port 1 is shut");
         let wrapped = std::io::Error::other(refused);
-        let error = watcher::Error::WatchFailed(kube::Error::ReadEvents(wrapped));
+        let error = WatchError::Watch(kube::Error::ReadEvents(wrapped));
         let text = describe(&error);
         assert_eq!(text.matches("port 1 is shut").count(), 1, "{text}");
     }
 
     #[test]
     fn every_refusal_has_its_meaning() {
-        use watcher::Error::{InitialListFailed, WatchError, WatchFailed, WatchStartFailed};
-        assert_eq!(class(&InitialListFailed(api(403))), Class::Forbidden("list"));
-        assert_eq!(class(&InitialListFailed(api(404))), Class::NotFound);
-        assert_eq!(class(&InitialListFailed(api(500))), Class::Failed);
-        assert_eq!(class(&InitialListFailed(api(410))), Class::Failed);
-        assert_eq!(class(&WatchStartFailed(api(403))), Class::Forbidden("watch"));
+        use WatchError::{List, NoResourceVersion, Watch, WatchStart};
+        assert_eq!(class(&List(api(403))), Class::Forbidden("list"));
+        assert_eq!(class(&List(api(404))), Class::NotFound);
+        assert_eq!(class(&List(api(500))), Class::Failed);
+        assert_eq!(class(&List(api(410))), Class::Failed);
+        assert_eq!(class(&WatchStart(api(403))), Class::Forbidden("watch"));
         for code in [400, 410, 422] {
-            assert_eq!(class(&WatchStartFailed(api(code))), Class::Unresumable);
+            assert_eq!(class(&WatchStart(api(code))), Class::Expired);
         }
-        let gone = Status { code: 410, ..Status::default() };
-        assert_eq!(class(&WatchError(Box::new(gone))), Class::Expired);
-        let bad = serde_json::from_str::<u8>("x").unwrap_err();
-        assert_eq!(class(&WatchFailed(kube::Error::SerdeError(bad))), Class::Undecodable);
+        assert_eq!(class(&Watch(api(410))), Class::Expired);
+        assert_eq!(class(&Watch(api(500))), Class::Failed);
+        assert_eq!(class(&NoResourceVersion), Class::Expired);
+        let bad = || kube::Error::SerdeError(serde_json::from_str::<u8>("x").unwrap_err());
+        assert_eq!(class(&Watch(bad())), Class::Undecodable);
+        assert_eq!(class(&List(bad())), Class::UndecodableList);
+        let cut = std::io::Error::other("connection reset");
+        assert_eq!(class(&Watch(kube::Error::ReadEvents(cut))), Class::Interrupted);
     }
 }

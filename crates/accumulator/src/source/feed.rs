@@ -2,8 +2,9 @@
 
 use futures::future::BoxFuture;
 use futures::stream::BoxStream;
-use kube::runtime::watcher;
 use prometheus::Histogram;
+
+use crate::ResourceVersion;
 
 /// How discovery lists a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,21 +17,48 @@ pub enum Discovered {
     Absent,
 }
 
-/// Something that came from an API server.
+/// Something that came from an API server, or the request for it.
 #[derive(Debug)]
 pub enum WatchItem<W> {
-    /// An event of the list or the watch, or a failure.
-    Event(watcher::Result<watcher::Event<W>>),
     /// A request is on its way: until something comes back, there is no connection for certain.
-    /// `watcher` replaces a silent watch without a word, so that an API server which has fallen
-    /// silent would go unnoticed until some timeout of the new connection.
     Requested,
-    /// The API server has accepted a watch. `watcher` does not report it, and a quiet kind would look
-    /// broken for as long as nothing changes.
+    /// A list starts.
+    ListStarted,
+    /// An object of the list.
+    Listed(W),
+    /// The list is complete, and shows the kind at this version.
+    ListCompleted(ResourceVersion),
+    /// The API server has accepted a watch. Otherwise a quiet kind would look broken for as long as
+    /// nothing changes.
     WatchStarted,
+    /// An object was added or changed.
+    Applied(W),
+    /// An object is gone.
+    Deleted(W),
+    /// Nothing else has changed up to this version.
+    Bookmark(ResourceVersion),
+    /// A request or a watch failed. The last item of its stream.
+    Failed(WatchError),
 }
 
-/// What one source receives.
+/// Why a list or a watch ended early.
+#[derive(Debug, thiserror::Error)]
+pub enum WatchError {
+    /// A list, or one page of it.
+    #[error("list failed: {0}")]
+    List(#[source] kube::Error),
+    /// The request for a watch.
+    #[error("watch cannot start: {0}")]
+    WatchStart(#[source] kube::Error),
+    /// A watch that was running.
+    #[error("watch failed: {0}")]
+    Watch(#[source] kube::Error),
+    /// A list or an object lacks the resource version from which a watch could continue.
+    #[error("no resourceVersion in the answer of the API server")]
+    NoResourceVersion,
+}
+
+/// What one source receives: it ends with a failure, or where the API server ends a watch.
 pub type Events<W> = BoxStream<'static, WatchItem<W>>;
 
 /// How a source wants to be read.
@@ -44,8 +72,9 @@ pub struct ReadOptions {
 
 /// An API server, as far as one source needs it. Tests feed events by hand.
 pub trait Feed<W>: Send + 'static {
-    /// Starts from the beginning: a full list that is not older than this call, then its changes.
-    fn open(&mut self, options: &ReadOptions) -> Events<W>;
+    /// The changes after `from`; without it a full list that is not older than this call, then the
+    /// changes after the list. A feed that cannot continue from a version lists instead.
+    fn open(&mut self, options: &ReadOptions, from: Option<&ResourceVersion>) -> Events<W>;
 
     /// Asks discovery for the kind.
     fn discover(&mut self) -> BoxFuture<'_, kube::Result<Discovered>>;

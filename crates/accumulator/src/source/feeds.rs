@@ -1,7 +1,7 @@
 //! Where the feeds of an accumulator come from.
 
 use super::feed::Feed;
-use super::kube_feed::SourceSpec;
+use super::spec::SourceSpec;
 use crate::{SourceInfo, Tracked};
 
 /// Makes the feed of each source: from API servers, in tests from whatever plays one.

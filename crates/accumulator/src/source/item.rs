@@ -2,7 +2,6 @@
 
 use fleet_api::ObjectName;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use kube::runtime::watcher;
 
 use super::error::Failure;
 use super::feed::WatchItem;
@@ -26,15 +25,17 @@ pub(crate) struct Item<T> {
 #[derive(Debug)]
 pub(crate) enum Input<T> {
     /// A list starts.
-    Init,
+    ListStarted,
     /// An object of the list.
     Listed(Item<T>),
-    /// The list is complete.
-    InitDone,
+    /// The list is complete, and shows the kind at this version.
+    ListCompleted(ResourceVersion),
     /// An object was added or changed.
     Applied(Item<T>),
     /// An object is gone.
-    Deleted { name: ObjectName, uid: Uid },
+    Deleted { name: ObjectName, uid: Uid, version: ResourceVersion },
+    /// Nothing else has changed up to this version.
+    Bookmark(ResourceVersion),
     /// A request is on its way.
     Requested,
     /// The API server has accepted a watch.
@@ -45,33 +46,32 @@ pub(crate) enum Input<T> {
 
 impl<T: Tracked> Input<T> {
     /// Reads an event and drops what is not kept of it.
-    pub(crate) fn read(heard: WatchItem<T::Wire>) -> Self {
-        let event = match heard {
-            WatchItem::Event(event) => event,
-            WatchItem::Requested => return Self::Requested,
-            WatchItem::WatchStarted => return Self::WatchStarted,
-        };
-        match event {
-            Ok(watcher::Event::Init) => Self::Init,
-            Ok(watcher::Event::InitApply(wire)) => Self::Listed(item(wire)),
-            Ok(watcher::Event::InitDone) => Self::InitDone,
-            Ok(watcher::Event::Apply(wire)) => Self::Applied(item(wire)),
-            Ok(watcher::Event::Delete(wire)) => {
-                let (name, uid, _) = identity(kube::Resource::meta(&wire));
-                Self::Deleted { name, uid }
+    pub(crate) fn read(read: WatchItem<T::Wire>) -> Self {
+        match read {
+            WatchItem::Requested => Self::Requested,
+            WatchItem::ListStarted => Self::ListStarted,
+            WatchItem::Listed(wire) => Self::Listed(item(wire)),
+            WatchItem::ListCompleted(version) => Self::ListCompleted(version),
+            WatchItem::WatchStarted => Self::WatchStarted,
+            WatchItem::Applied(wire) => Self::Applied(item(wire)),
+            WatchItem::Deleted(wire) => {
+                let (name, uid, version) = identity(kube::Resource::meta(&wire));
+                Self::Deleted { name, uid, version }
             }
-            Err(error) => Self::Failed(Failure::from(&error)),
+            WatchItem::Bookmark(version) => Self::Bookmark(version),
+            WatchItem::Failed(error) => Self::Failed(Failure::from(&error)),
         }
     }
 
     /// Label value.
     pub(crate) fn as_str(&self) -> &'static str {
         match self {
-            Self::Init => "init",
+            Self::ListStarted => "init",
             Self::Listed(_) => "listed",
-            Self::InitDone => "init_done",
+            Self::ListCompleted(_) => "init_done",
             Self::Applied(_) => "applied",
             Self::Deleted { .. } => "deleted",
+            Self::Bookmark(_) => "bookmark",
             Self::Requested => "asked",
             Self::WatchStarted => "watch_started",
             Self::Failed(_) => "failed",

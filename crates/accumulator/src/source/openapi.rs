@@ -13,12 +13,12 @@ use futures::stream::{self, StreamExt};
 use http::Request;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::core::ClusterResourceScope;
-use kube::runtime::watcher::{Error, Event};
 use kube::{Client, Resource};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::feed::{Discovered, Events, Feed, ReadOptions, WatchItem};
+use super::feed::{Discovered, Events, Feed, ReadOptions, WatchError, WatchItem};
+use crate::ResourceVersion;
 
 /// Pause between two looks at the index. Definitions change when an administrator installs others.
 const EVERY: Duration = Duration::from_secs(30);
@@ -78,10 +78,11 @@ impl OpenApiFeed {
 }
 
 impl Feed<Document> for OpenApiFeed {
-    fn open(&mut self, _: &ReadOptions) -> Events<Document> {
+    fn open(&mut self, _: &ReadOptions, from: Option<&ResourceVersion>) -> Events<Document> {
         let (client, group_version) = (self.client.clone(), self.group_version);
-        let poll = Poll { client, group_version, location: None, failed: false };
-        let turns = stream::unfold(poll, async |mut poll| Some((poll.turn().await, poll)));
+        let location = from.map(ToString::to_string);
+        let poll = Poll { client, group_version, location, turn: Turn::First };
+        let turns = stream::unfold(poll, async |mut poll| Some((poll.turn().await?, poll)));
         turns.flat_map(stream::iter).boxed()
     }
 
@@ -96,62 +97,60 @@ struct Poll {
     group_version: &'static str,
     /// Where the document was when it was read last; empty if the server had none, `None` before the first look.
     location: Option<String>,
-    /// Whether the last look failed: the source has paused then.
-    failed: bool,
+    turn: Turn,
+}
+
+/// When a look is due.
+enum Turn {
+    /// At once: a stream has begun.
+    First,
+    Later,
+    /// Not in this stream: a look has failed.
+    None,
 }
 
 impl Poll {
-    /// Waits until it is time, looks, and returns what that brings.
-    async fn turn(&mut self) -> Vec<WatchItem<Document>> {
-        if self.location.is_some() && !self.failed {
-            tokio::time::sleep(EVERY).await;
+    /// Waits until it is time, looks, and returns what that brings; `None` after a failure.
+    async fn turn(&mut self) -> Option<Vec<WatchItem<Document>>> {
+        match std::mem::replace(&mut self.turn, Turn::Later) {
+            Turn::First => {}
+            Turn::Later => tokio::time::sleep(EVERY).await,
+            Turn::None => return None,
         }
         let look = tokio::time::timeout(TIMEOUT, self.look()).await;
         let timeout = || {
             let seconds = TIMEOUT.as_secs();
             kube::Error::Service(format!("no answer within {seconds} s").into())
         };
-        let events = look.unwrap_or_else(|_| Err(timeout()));
-        self.failed = events.is_err();
-        match events {
-            Ok(events) => {
-                let events = events.into_iter().map(|event| WatchItem::Event(Ok(event)));
-                events.chain([WatchItem::WatchStarted]).collect()
-            }
+        let seen = look.unwrap_or_else(|_| Err(timeout()));
+        Some(seen.unwrap_or_else(|error| {
             // A look just after a change may fail: the index still names the document that was, and the server answers
             // with a redirection or with nothing at all (the front of the API server lists the group, and the part
             // behind it that writes the document does not have it yet).
-            Err(error) => vec![WatchItem::Event(Err(Error::InitialListFailed(error)))],
-        }
+            self.turn = Turn::None;
+            vec![WatchItem::Failed(WatchError::List(error))]
+        }))
     }
 
     /// The first look is a list, later ones bring what has changed.
-    async fn look(&mut self) -> kube::Result<Vec<Event<Document>>> {
+    async fn look(&mut self) -> kube::Result<Vec<WatchItem<Document>>> {
         let index = self.get("/openapi/v3").await?;
         let entry = format!("apis/{}", self.group_version);
         let location = index["paths"][entry]["serverRelativeURL"].as_str().unwrap_or_default();
         if self.location.as_deref() == Some(location) {
-            return Ok(Vec::new());
+            return Ok(vec![WatchItem::WatchStarted]);
         }
         let document = if location.is_empty() { None } else { Some(self.get(location).await?) };
-        let known = self.location.replace(location.to_owned());
-        let object = self.object(location, document);
-        Ok(match (known, object) {
-            (None, object) => {
-                let list = object.map(Event::InitApply);
-                [Event::Init].into_iter().chain(list).chain([Event::InitDone]).collect()
-            }
-            (Some(known), object) => {
-                let group_version = self.group_version;
-                tracing::info!(group_version, "OpenAPI schema changed");
-                let gone = || Event::Delete(self.named(&known));
-                vec![object.map_or_else(gone, Event::Apply)]
-            }
-        })
+        let is_list = self.location.replace(location.to_owned()).is_none();
+        let object = document.map(|document| Document { document, ..self.named(location) });
+        let seen =
+            if is_list { list(location, object) } else { vec![self.change(location, object)] };
+        Ok(seen.into_iter().chain([WatchItem::WatchStarted]).collect())
     }
 
-    fn object(&self, location: &str, document: Option<Value>) -> Option<Document> {
-        Some(Document { document: document?, ..self.named(location) })
+    fn change(&self, location: &str, object: Option<Document>) -> WatchItem<Document> {
+        tracing::info!(group_version = self.group_version, "OpenAPI schema changed");
+        object.map_or_else(|| WatchItem::Deleted(self.named(location)), WatchItem::Applied)
     }
 
     fn named(&self, location: &str) -> Document {
@@ -170,6 +169,13 @@ impl Poll {
     }
 }
 
+/// A list of one object, or of none.
+fn list(location: &str, object: Option<Document>) -> Vec<WatchItem<Document>> {
+    let completed = WatchItem::ListCompleted(location.into());
+    let objects = object.map(WatchItem::Listed);
+    [WatchItem::ListStarted].into_iter().chain(objects).chain([completed]).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use http::Response;
@@ -181,11 +187,20 @@ mod tests {
 
     type Handle = tower_test::mock::Handle<Request<Body>, Response<Body>>;
 
-    fn open() -> (Events<Document>, Handle) {
+    /// Reads the feed as its source does: after a failure it opens the feed again, from where it was.
+    struct Reader {
+        feed: OpenApiFeed,
+        options: ReadOptions,
+        from: Option<ResourceVersion>,
+        events: Option<Events<Document>>,
+    }
+
+    fn open() -> (Reader, Handle) {
         let (service, server) = tower_test::mock::pair::<Request<Body>, Response<Body>>();
         let decoding = Histogram::with_opts(HistogramOpts::new("decoding", "unused")).unwrap();
-        let mut feed = OpenApiFeed::new(Client::new(service, "default"), "g/v1");
-        (feed.open(&ReadOptions { page_size: 1, decoding }), server)
+        let feed = OpenApiFeed::new(Client::new(service, "default"), "g/v1");
+        let options = ReadOptions { page_size: 1, decoding };
+        (Reader { feed, options, from: None, events: None }, server)
     }
 
     async fn answer(server: &mut Handle, path: &str, body: Option<Value>) {
@@ -207,29 +222,49 @@ mod tests {
         json!({ "paths": { "api/v1": {}, "apis/g/v1": { "serverRelativeURL": url } } })
     }
 
-    /// The next item, in few words.
-    async fn next(events: &mut Events<Document>) -> String {
-        match events.next().await.unwrap() {
-            WatchItem::Event(Ok(Event::Init)) => "init".to_owned(),
-            WatchItem::Event(Ok(Event::InitApply(object))) => format!("listed {}", object.document),
-            WatchItem::Event(Ok(Event::InitDone)) => "done".to_owned(),
-            WatchItem::Event(Ok(Event::Apply(object))) => format!("applied {}", object.document),
-            WatchItem::Event(Ok(Event::Delete(_))) => "deleted".to_owned(),
-            WatchItem::Event(Err(_)) => "failed".to_owned(),
-            WatchItem::Requested => "requested".to_owned(),
-            WatchItem::WatchStarted => "well".to_owned(),
-        }
+    fn version(object: &Document) -> Option<ResourceVersion> {
+        object.metadata.resource_version.clone().map(Into::into)
     }
 
-    async fn all(events: &mut Events<Document>, wanted: &[&str]) {
-        for wanted in wanted {
-            assert_eq!(next(events).await, *wanted);
+    impl Reader {
+        /// The next item, in few words.
+        async fn next(&mut self) -> String {
+            let open = || self.feed.open(&self.options, self.from.as_ref());
+            let item = self.events.get_or_insert_with(open).next().await.unwrap();
+            match item {
+                WatchItem::ListStarted => "list".to_owned(),
+                WatchItem::Listed(object) => format!("listed {}", object.document),
+                WatchItem::ListCompleted(version) => {
+                    self.from = Some(version);
+                    "done".to_owned()
+                }
+                WatchItem::Applied(object) => {
+                    self.from = version(&object);
+                    format!("applied {}", object.document)
+                }
+                WatchItem::Deleted(object) => {
+                    self.from = version(&object);
+                    "deleted".to_owned()
+                }
+                WatchItem::Failed(_) => {
+                    assert!(self.events.take().unwrap().next().await.is_none());
+                    "failed".to_owned()
+                }
+                WatchItem::WatchStarted => "well".to_owned(),
+                other => panic!("unexpected: {other:?}"),
+            }
+        }
+
+        async fn expect(&mut self, wanted: &[&str]) {
+            for wanted in wanted {
+                assert_eq!(self.next().await, *wanted);
+            }
         }
     }
 
     #[tokio::test(start_paused = true)]
     async fn the_document_is_read_when_the_index_names_another() {
-        let (mut events, mut server) = open();
+        let (mut reader, mut server) = open();
         let answers = tokio::spawn(async move {
             answer(&mut server, "/openapi/v3", None).await;
             answer(&mut server, "/openapi/v3", Some(index("1"))).await;
@@ -246,22 +281,22 @@ mod tests {
             answer(&mut server, "/openapi/v3", Some(json!({ "paths": {} }))).await;
             server
         });
-        all(&mut events, &["failed", "init", "listed {\"at\":1}", "done", "well"]).await;
+        reader.expect(&["failed", "list", "listed {\"at\":1}", "done", "well"]).await;
         let again = ["well", "failed", "failed", "applied {\"at\":2}", "well"];
-        all(&mut events, &again).await;
-        all(&mut events, &["deleted", "well"]).await;
+        reader.expect(&again).await;
+        reader.expect(&["deleted", "well"]).await;
         answers.await.unwrap();
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_document_that_is_just_being_made_is_read_again() {
-        let (mut events, mut server) = open();
+        let (mut reader, mut server) = open();
         tokio::spawn(async move {
             answer(&mut server, "/openapi/v3", Some(index("1"))).await;
             answer_nothing(&mut server).await;
             answer(&mut server, "/openapi/v3", Some(index("2"))).await;
             answer(&mut server, "/openapi/v3/apis/g/v1?hash=2", Some(json!({ "at": 2 }))).await;
         });
-        all(&mut events, &["failed", "init", "listed {\"at\":2}", "done"]).await;
+        reader.expect(&["failed", "list", "listed {\"at\":2}", "done"]).await;
     }
 }

@@ -14,23 +14,22 @@ use super::mass_deletion::MassDeletionGuard;
 use super::update::Touched;
 use crate::config::Config;
 use crate::metrics::SourceMetrics;
-use crate::{SourceState, Tracked, Uid, View};
+use crate::{ResourceVersion, SourceState, Tracked, Uid, View};
 
-/// Failures in a row for so long demand a stream from scratch.
-const REBUILD_AFTER: Duration = Duration::from_mins(1);
+/// Failures in a row for so long demand a list.
+const RELIST_AFTER: Duration = Duration::from_mins(1);
 
-/// What the task has to do next, beyond reading on.
+/// What the task has to do next: each ends the stream that it reads. The next one continues from
+/// [`Machine::version`], or begins with a list where there is none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Command {
-    /// Read on after a pause.
+    /// Try again after a pause.
     Retry,
-    /// Read on after a moment: a running watch was cut off.
+    /// Continue after a moment: a running watch has ended.
     Resume,
-    /// Start a new stream after a pause.
-    Rebuild,
-    /// Start a new stream at once: the pause is over.
+    /// List at once: the pause is over.
     Relist,
-    /// Start a new stream for the second list that confirms a mass deletion.
+    /// List a second time, to confirm a mass deletion.
     Confirm,
     /// Ask discovery whether the kind is served, then go on accordingly.
     Discover,
@@ -57,6 +56,8 @@ pub(crate) struct Machine<T: Tracked> {
     /// The view differs from the one published last, be it in a version only.
     pub(super) dirty: bool,
     pub(super) listing: Option<Listing<T>>,
+    /// Up to where the view shows all changes; without it only a list does.
+    version: Option<ResourceVersion>,
     failing: Option<Failing>,
     /// Objects that one list lacked and that wait for a second opinion.
     pub(super) held: Option<BTreeSet<(ObjectName, Uid)>>,
@@ -77,6 +78,7 @@ impl<T: Tracked> Machine<T> {
             touched: Touched::Names(Vec::new()),
             dirty: false,
             listing: None,
+            version: None,
             failing: None,
             held: None,
             suspicious: false,
@@ -92,6 +94,16 @@ impl<T: Tracked> Machine<T> {
     pub(crate) fn take_changes(&mut self) -> Option<Touched> {
         let touched = std::mem::replace(&mut self.touched, Touched::Names(Vec::new()));
         std::mem::take(&mut self.dirty).then_some(touched)
+    }
+
+    /// From where a watch can continue.
+    pub(crate) fn version(&self) -> Option<&ResourceVersion> {
+        self.version.as_ref()
+    }
+
+    /// The next stream begins with a list.
+    pub(crate) fn relist(&mut self) {
+        self.version = None;
     }
 
     /// Whether a list is on its way.
@@ -113,7 +125,7 @@ impl<T: Tracked> Machine<T> {
             return false;
         }
         let (name, uid, gone) = match input {
-            Input::Deleted { name, uid } => (name, uid, true),
+            Input::Deleted { name, uid, .. } => (name, uid, true),
             Input::Applied(item) if item.terminating => (&item.name, &item.uid, false),
             _ => return false,
         };
@@ -129,6 +141,7 @@ impl<T: Tracked> Machine<T> {
     /// Discovery does not list the kind. The content stays as it is.
     pub(crate) fn missing(&mut self, now: Instant) -> Command {
         self.forget_list();
+        self.relist();
         self.failing = None;
         if !matches!(self.view.state, SourceState::Missing { .. }) {
             self.enter(SourceState::Missing { since: now });
@@ -156,7 +169,7 @@ impl<T: Tracked> Machine<T> {
     pub(crate) fn handle(&mut self, input: Input<T>, now: Instant) -> Option<Command> {
         self.metrics.event(input.as_str());
         match input {
-            Input::Init => {
+            Input::ListStarted => {
                 self.begin();
                 // From a state of trouble a list is only an attempt: its first answer decides.
                 match self.view.state {
@@ -166,19 +179,30 @@ impl<T: Tracked> Machine<T> {
                 }
             }
             Input::Listed(item) => self.listed(item),
-            Input::InitDone => return self.list_is_complete(),
+            Input::ListCompleted(version) => {
+                let command = self.list_is_complete();
+                self.version = command.is_none().then_some(version);
+                return command;
+            }
             Input::Applied(item) if self.listing.is_some() => self.listed(item),
             Input::Applied(item) => {
                 self.lives();
+                self.version = Some(item.version.clone());
                 self.apply(item, true);
             }
-            Input::Deleted { name, uid } => {
+            Input::Deleted { name, uid, version } => {
                 if let Some(listing) = &mut self.listing {
                     listing.seen.remove(&name);
                     listing.fresh.retain(|item| item.name != name || item.uid != uid);
                 } else {
                     self.lives();
+                    self.version = Some(version);
                     self.delete(&name, &uid);
+                }
+            }
+            Input::Bookmark(version) => {
+                if self.listing.is_none() {
+                    self.version = Some(version);
                 }
             }
             // Like a failure until the answer comes, and forgotten then.
@@ -195,31 +219,43 @@ impl<T: Tracked> Machine<T> {
         None
     }
 
+    /// The stream has ended without a failure: API servers end watches from time to time.
+    pub(crate) fn ended(&mut self) -> Command {
+        self.forget_list();
+        Command::Resume
+    }
+
     fn failed(&mut self, failure: &Failure, now: Instant) -> Command {
         self.metrics.error(failure.class.as_str());
+        self.forget_list();
         match failure.class {
-            // The stream lists again by itself.
-            Class::Expired => return Command::Resume,
+            // That is what an API server without history answers, and no trouble.
+            Class::Expired => {
+                self.relist();
+                return Command::Resume;
+            }
             Class::Forbidden(verb) => {
-                self.forget_list();
+                self.relist();
                 self.failing = None;
                 self.forbidden(verb, &failure.message, now);
-                return Command::Rebuild;
+                return Command::Retry;
             }
-            Class::NotFound => return Command::Discover,
+            Class::NotFound => {
+                self.relist();
+                return Command::Discover;
+            }
             _ => {}
         }
         self.trouble(failure, now);
         self.unreachable(now);
         let failing_for = self.failing.as_ref().map(|failing| now - failing.since);
-        match failure.class {
-            Class::Unresumable | Class::Undecodable => Command::Rebuild,
-            // The watch may have missed what the API server no longer knows, or hit a failure
-            // that `watcher` would repeat for ever.
-            _ if failing_for >= Some(REBUILD_AFTER) => Command::Rebuild,
-            Class::Interrupted => Command::Resume,
-            _ => Command::Retry,
+        // A watch may have missed what the API server no longer knows, or what cannot be read.
+        let lost = failure.class == Class::Undecodable || failing_for >= Some(RELIST_AFTER);
+        if lost {
+            self.relist();
         }
+        let resume = failure.class == Class::Interrupted && !lost;
+        if resume { Command::Resume } else { Command::Retry }
     }
 
     /// Notes a failure that may heal by itself.
@@ -270,6 +306,7 @@ impl<T: Tracked> Machine<T> {
     }
 
     fn begin(&mut self) {
+        self.relist();
         self.listing = Some(Listing { seen: HashSet::new(), fresh: Vec::new() });
         self.guard.reset();
     }

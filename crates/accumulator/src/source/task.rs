@@ -23,7 +23,7 @@ use crate::{SourceInfo, SourceState, Tracked, View};
 const BATCH: usize = 64;
 /// A source that was well for so long starts with short pauses again.
 const WELL_AFTER: Duration = Duration::from_secs(10);
-/// Pause before a watch that was cut off is resumed, unless that happens all the time.
+/// Pause before a watch that has ended is resumed, unless that happens all the time.
 const RESUME_AFTER: Duration = Duration::from_millis(20);
 /// How long discovery may take.
 const ASK_WITHIN: Duration = Duration::from_secs(10);
@@ -57,6 +57,8 @@ pub(crate) struct Task<S, T: Tracked> {
     /// Since when there was no failure.
     well_since: Option<Instant>,
     resumed_at: Option<Instant>,
+    /// When everything is listed again.
+    relist_at: Instant,
     identity: Option<String>,
 }
 
@@ -105,6 +107,7 @@ impl<S: 'static, T: Tracked> Task<S, T> {
             published: Published { revision: 0, state: SourceState::Pending },
             well_since: None,
             resumed_at: None,
+            relist_at: now(),
             identity: None,
         }
     }
@@ -115,7 +118,7 @@ impl<S: 'static, T: Tracked> Task<S, T> {
         while self.turn().await.is_ok() {}
     }
 
-    /// One stream, and what its end asks for.
+    /// Reads one stream, and does what its end asks for.
     async fn turn(&mut self) -> Result<(), Closed> {
         let mut command = self.follow().await?;
         if command == Command::Discover {
@@ -129,10 +132,13 @@ impl<S: 'static, T: Tracked> Task<S, T> {
                 tokio::time::sleep(self.config.mass_deletion.confirm_after).await;
             }
             Command::Recheck => self.await_served().await?,
+            Command::Resume => self.resume().await?,
             Command::Relist => {}
-            _ => self.pause().await?,
+            Command::Retry | Command::Discover => self.pause().await?,
         }
+        // After so long only a list shows what is there, and in which cluster.
         if self.is_stale() {
+            self.machine.relist();
             self.check_identity().await;
         }
         Ok(())
@@ -140,14 +146,17 @@ impl<S: 'static, T: Tracked> Task<S, T> {
 
     /// Reads one stream to the point where another one is needed.
     async fn follow(&mut self) -> Result<Command, Closed> {
-        let mut events = self.feed.open(&self.options);
-        let relist_at = now() + jittered(self.config.relist_every);
+        let from = self.machine.version();
+        if from.is_none() {
+            self.relist_at = now() + jittered(self.config.relist_every);
+        }
+        let mut events = self.feed.open(&self.options, from);
         loop {
             let is_live = self.machine.view().state().is_live();
             let list_by = self.machine.is_listing().then(|| now() + LIST_WITHIN);
-            let heard = tokio::select! {
+            let item = tokio::select! {
                 biased;
-                heard = events.next() => heard,
+                item = events.next() => item,
                 () = at(self.machine.stale_at()) => {
                     self.machine.unreachable(now());
                     self.publish(now()).await?;
@@ -157,60 +166,51 @@ impl<S: 'static, T: Tracked> Task<S, T> {
                     return Ok(Command::Relist);
                 }
                 // No event reports that another one was lost.
-                () = at(is_live.then_some(relist_at)) => return Ok(Command::Relist),
-                () = at(list_by) => {
-                    let seconds = LIST_WITHIN.as_secs();
-                    let message = format!("the list has made no progress for {seconds} s").into();
-                    let failure = Failure { class: Class::Failed, message };
-                    self.machine.handle(Input::Failed(failure), now());
-                    self.publish(now()).await?;
-                    return Ok(Command::Rebuild);
+                () = at(is_live.then_some(self.relist_at)) => {
+                    self.machine.relist();
+                    return Ok(Command::Relist);
                 }
+                () = at(list_by) => return self.give_up_list().await,
             };
             let received = now();
-            // Streams of the API server have no end; those of tests may.
-            let Some(heard) = heard else { return Ok(Command::Rebuild) };
-            let mut command = self.take(heard, received).await?;
+            let mut command = self.take(item, received).await?;
             for _ in 1..BATCH {
                 if command.is_some() {
                     break;
                 }
-                let Poll::Ready(Some(heard)) = futures::poll!(events.next()) else { break };
-                command = self.take(heard, received).await?;
+                let Poll::Ready(item) = futures::poll!(events.next()) else { break };
+                command = self.take(item, received).await?;
             }
             self.publish(received).await?;
-            let failed = command.is_some();
-            match command {
-                None => {}
-                Some(Command::Retry) => self.pause().await?,
-                Some(Command::Resume) => self.resume().await?,
-                Some(command) => return Ok(command),
-            }
-            // After so long only a list shows what is there, and in which cluster.
-            if self.is_stale() && (failed || !self.machine.is_listing()) {
-                return Ok(Command::Relist);
+            if let Some(command) = command {
+                return Ok(command);
             }
         }
+    }
+
+    async fn give_up_list(&mut self) -> Result<Command, Closed> {
+        let seconds = LIST_WITHIN.as_secs();
+        let message = format!("the list has made no progress for {seconds} s").into();
+        let failure = Failure { class: Class::Failed, message };
+        self.machine.handle(Input::Failed(failure), now());
+        self.publish(now()).await?;
+        Ok(Command::Retry)
     }
 
     fn is_stale(&self) -> bool {
         matches!(self.machine.view().state(), SourceState::Stale { .. })
     }
 
+    /// Handles what was read; `None` is the end of the stream.
     async fn take(
         &mut self,
-        heard: WatchItem<T::Wire>,
+        item: Option<WatchItem<T::Wire>>,
         received: Instant,
     ) -> Result<Option<Command>, Closed> {
-        let input = Input::read(heard);
-        if self.machine.must_confirm(&input, received) {
-            // What came before does not wait for the answer.
-            self.publish(received).await?;
-            if let Some(command) = self.confirm_deletions().await? {
-                return Ok(Some(command));
-            }
-        }
-        let command = self.machine.handle(input, received);
+        let command = match item {
+            None => Some(self.machine.ended()),
+            Some(item) => self.handle(Input::read(item), received).await?,
+        };
         if command.is_some() {
             let well = self.well_since.take();
             if well.is_some_and(|since| received.duration_since(since) >= WELL_AFTER) {
@@ -222,10 +222,25 @@ impl<S: 'static, T: Tracked> Task<S, T> {
         Ok(command)
     }
 
+    async fn handle(
+        &mut self,
+        input: Input<T>,
+        received: Instant,
+    ) -> Result<Option<Command>, Closed> {
+        if self.machine.must_confirm(&input, received) {
+            // What came before does not wait for the answer.
+            self.publish(received).await?;
+            if let Some(command) = self.confirm_deletions().await? {
+                return Ok(Some(command));
+            }
+        }
+        Ok(self.machine.handle(input, received))
+    }
+
     /// Hands the view to the owner if it differs from the one it has.
     async fn publish(&mut self, received: Instant) -> Result<(), Closed> {
         let view = self.machine.view();
-        self.metrics.heard(received, view.len());
+        self.metrics.received(received, view.len());
         let (state, revision) = (view.state().clone(), view.revision);
         let Some(touched) = self.machine.take_changes() else { return Ok(()) };
         let reason = if state != self.published.state {
@@ -283,7 +298,7 @@ impl<S: 'static, T: Tracked> Task<S, T> {
         Ok(())
     }
 
-    /// Waits a moment before a watch that was cut off is resumed.
+    /// Waits a moment before a watch that has ended is resumed.
     async fn resume(&mut self) -> Result<(), Closed> {
         let now = now();
         let again = self.resumed_at.replace(now);
@@ -330,11 +345,11 @@ impl<S: 'static, T: Tracked> Task<S, T> {
             Ok(Discovered::Served | Discovered::Terminating) => {
                 let message = "not found, though discovery lists the kind".into();
                 self.machine.trouble(&Failure { class: Class::NotFound, message }, now());
-                Command::Rebuild
+                Command::Retry
             }
             Err(failure) => {
                 self.machine.trouble(&failure, now());
-                Command::Rebuild
+                Command::Retry
             }
         };
         self.machine.unreachable(now());

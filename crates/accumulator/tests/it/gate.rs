@@ -2,11 +2,10 @@
 
 use std::time::Duration;
 
-use kube::runtime::watcher::{Error, Event};
 use tokio::time::{Instant, timeout};
 
 use crate::support::{Rig, World, both, local, refusal, state, texts, thing};
-use fleet_accumulator::{ResourceVersion, SourceSet};
+use fleet_accumulator::{ResourceVersion, SourceSet, WatchError};
 
 #[tokio::test(start_paused = true)]
 async fn nothing_is_offered_while_a_required_source_has_not_listed() {
@@ -45,14 +44,14 @@ async fn a_list_is_hidden_until_it_is_complete() {
     let mut rig = Rig::new();
     let mut cursor = rig.accumulator.cursor(local());
     let tap = rig.things.tap().await;
-    tap.event(Event::Init);
+    tap.list_started();
     for number in 0..1000 {
         let name = format!("thing-{number}");
-        tap.event(Event::InitApply(thing(&name, &name, number, "x")));
+        tap.listed(thing(&name, &name, number, "x"));
     }
     assert!(timeout(Duration::from_secs(50), cursor.next()).await.is_err());
     assert!(rig.accumulator.snapshot().things.is_empty());
-    tap.event(Event::InitDone);
+    tap.list_completed();
     let step = cursor.next().await.unwrap();
     assert_eq!(step.diff(|world| &world.things).count(), 1000);
 }
@@ -80,8 +79,8 @@ async fn a_forbidden_list_keeps_the_gate_closed_and_opens_it_once_granted() {
     let mut cursor = rig.accumulator.cursor(local());
     for _ in 0..3 {
         let tap = rig.things.tap().await;
-        tap.event(Event::Init);
-        tap.fail(Error::InitialListFailed(refusal(403)));
+        tap.list_started();
+        tap.fail(WatchError::List(refusal(403)));
         rig.until(|world| state(world, World::things()) == "forbidden").await;
     }
     assert!(cursor.try_next().is_none());
@@ -104,8 +103,8 @@ async fn an_optional_kind_that_is_missing_opens_the_gate_and_appears_later() {
     rig.extras.served.store(false, std::sync::atomic::Ordering::Relaxed);
     rig.things.tap().await.list([]);
     let extras = rig.extras.tap().await;
-    extras.event(Event::Init);
-    extras.fail(Error::InitialListFailed(refusal(404)));
+    extras.list_started();
+    extras.fail(WatchError::List(refusal(404)));
     let step = cursor.next().await.unwrap();
     assert_eq!(state(&step.new, World::extras()), "missing");
     cursor.commit(step);
@@ -130,8 +129,8 @@ async fn an_optional_kind_that_is_forbidden_opens_the_gate_and_is_read_once_gran
     rig.things.tap().await.list([]);
     assert!(timeout(Duration::from_hours(1), cursor.next()).await.is_err(), "nothing is known yet");
     let extras = rig.extras.tap().await;
-    extras.event(Event::Init);
-    extras.fail(Error::InitialListFailed(refusal(403)));
+    extras.list_started();
+    extras.fail(WatchError::List(refusal(403)));
     let step = cursor.next().await.unwrap();
     assert_eq!(state(&step.new, World::extras()), "forbidden");
     assert!(!step.new.extras.bootstrapped());
@@ -149,7 +148,7 @@ async fn a_required_kind_that_is_missing_keeps_the_gate_closed() {
     let mut rig = Rig::new();
     let mut cursor = rig.accumulator.cursor(local());
     rig.things.served.store(false, std::sync::atomic::Ordering::Relaxed);
-    rig.things.tap().await.fail(Error::InitialListFailed(refusal(404)));
+    rig.things.tap().await.fail(WatchError::List(refusal(404)));
     rig.until(|world| state(world, World::things()) == "missing").await;
     assert!(timeout(Duration::from_mins(5), cursor.next()).await.is_err());
     let blocking = rig.accumulator.blocking(local());
@@ -166,11 +165,11 @@ async fn a_source_that_never_listed_says_why() {
     let mut rig = Rig::new();
     assert!(rig.accumulator.blocking(local())[0].ends_with("not listed yet"));
     let tap = rig.things.tap().await;
-    tap.event(Event::Init);
-    tap.fail(Error::InitialListFailed(refusal(500)));
+    tap.list_started();
+    tap.fail(WatchError::List(refusal(500)));
     rig.settle().await;
     let blocking = rig.accumulator.blocking(local());
-    assert!(blocking[0].contains("not listed yet (failed to perform"), "{blocking:?}");
+    assert!(blocking[0].contains("not listed yet (list failed"), "{blocking:?}");
     assert!(blocking[0].contains("refused with 500"), "{blocking:?}");
 }
 

@@ -147,3 +147,140 @@ async fn a_kind_that_is_not_served_is_found_once_it_is() {
     assert_eq!(cursor.next().await.unwrap().new.things.len(), 3);
     token.cancel();
 }
+
+/// An API server whose lists are empty and whose watches return what `watch` returns, then end.
+fn scripted(watch: impl Fn(&str) -> Answer + Send + Sync + 'static) -> Script {
+    let (sent, requests) = mpsc::unbounded_channel();
+    let watch = Arc::new(watch);
+    let service = tower::service_fn(move |request: Request<Body>| {
+        let uri = request.uri().to_string();
+        let response = if !uri.contains("configmaps") {
+            answer(404, &json!({}))
+        } else if uri.contains("watch=true") {
+            watch(&uri)
+        } else {
+            answer(200, &json!({"metadata": {"resourceVersion": "10"}, "items": null}))
+        };
+        let _ = sent.send(uri);
+        std::future::ready(Ok::<_, Infallible>(response))
+    });
+    Script { client: Client::new(service, "default"), requests }
+}
+
+struct Script {
+    client: Client,
+    requests: mpsc::UnboundedReceiver<String>,
+}
+
+impl Script {
+    /// From which version the next watch continues; `None` for a list.
+    async fn next(&mut self) -> Option<String> {
+        loop {
+            let uri = self.requests.recv().await.unwrap();
+            let Some((path, query)) = uri.split_once('?') else { continue };
+            if path.ends_with("configmaps") {
+                let version =
+                    query.split('&').find_map(|pair| pair.strip_prefix("resourceVersion="));
+                return version.map(str::to_owned);
+            }
+        }
+    }
+}
+
+fn lines(events: &[Value]) -> Answer {
+    let lines = events.iter().map(Value::to_string).collect::<Vec<_>>().join("\n") + "\n";
+    Response::new(Full::from(lines).boxed_unsync())
+}
+
+fn start(script: &Script, token: &CancellationToken) -> Accumulator<World> {
+    let feeds = |_: &SourceInfo| SourceSpec::new(script.client.clone());
+    let tasks = TaskTracker::new();
+    Accumulator::start(&Config::default(), local(), &feeds, token, &tasks)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_continues_after_what_it_has_shown() {
+    let mut script = scripted(|uri| {
+        let event =
+            |kind: &str, version| json!({"type": kind, "object": object("a", version, "x")});
+        if uri.contains("resourceVersion=10") {
+            lines(&[event("ADDED", 11), event("MODIFIED", 12)])
+        } else if uri.contains("resourceVersion=12") {
+            lines(&[event("DELETED", 13)])
+        } else {
+            let metadata = json!({"resourceVersion": "20"});
+            let bookmark = json!({"kind": "ConfigMap", "apiVersion": "v1", "metadata": metadata});
+            lines(&[json!({"type": "BOOKMARK", "object": bookmark})])
+        }
+    });
+    let token = CancellationToken::new();
+    let accumulator = start(&script, &token);
+    for wanted in [None, Some("10"), Some("12"), Some("13"), Some("20"), Some("20")] {
+        assert_eq!(script.next().await.as_deref(), wanted);
+    }
+    assert!(accumulator.snapshot().things.is_empty());
+    token.cancel();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_without_history_is_listed_again() {
+    let mut script = scripted(|_| {
+        let status =
+            json!({"kind": "Status", "status": "Failure", "reason": "Expired", "code": 410});
+        lines(&[json!({"type": "ERROR", "object": status})])
+    });
+    let token = CancellationToken::new();
+    let accumulator = start(&script, &token);
+    for wanted in [None, Some("10"), None, Some("10"), None] {
+        assert_eq!(script.next().await.as_deref(), wanted);
+    }
+    assert!(accumulator.snapshot().things.bootstrapped());
+    token.cancel();
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_event_without_a_version_or_that_cannot_be_read_is_listed_again() {
+    for object in [json!({"metadata": {"name": "a"}, "data": {"text": "x"}}), json!(7)] {
+        let mut script =
+            scripted(move |_| lines(&[json!({"type": "ADDED", "object": object.clone()})]));
+        let token = CancellationToken::new();
+        let accumulator = start(&script, &token);
+        for wanted in [None, Some("10"), None] {
+            assert_eq!(script.next().await.as_deref(), wanted);
+        }
+        assert!(accumulator.snapshot().things.is_empty());
+        token.cancel();
+    }
+}
+
+/// A watch that lives longer than the API server lets it live has lost its connection.
+#[tokio::test(start_paused = true)]
+async fn a_silent_watch_is_replaced() {
+    let silence =
+        || StreamBody::new(futures::stream::pending::<Result<Frame<Bytes>, Infallible>>());
+    let mut script = scripted(move |_| Response::new(silence().boxed_unsync()));
+    let token = CancellationToken::new();
+    let _accumulator = start(&script, &token);
+    let begun = tokio::time::Instant::now();
+    for wanted in [None, Some("10"), Some("10")] {
+        assert_eq!(script.next().await.as_deref(), wanted);
+    }
+    let after = begun.elapsed().as_secs();
+    assert!((295..=296).contains(&after), "after {after} s");
+    token.cancel();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_without_a_version_is_a_failure() {
+    let service = tower::service_fn(|_: Request<Body>| {
+        std::future::ready(Ok::<_, Infallible>(answer(200, &json!({"metadata": {}, "items": []}))))
+    });
+    let feeds = |_: &SourceInfo| SourceSpec::new(Client::new(service, "default"));
+    let (token, tasks) = (CancellationToken::new(), TaskTracker::new());
+    let accumulator =
+        Accumulator::<World>::start(&Config::default(), local(), &feeds, &token, &tasks);
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    let blocking = accumulator.blocking(local());
+    assert!(blocking[0].contains("not listed yet"), "{blocking:?}");
+    token.cancel();
+}

@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use fleet_accumulator::Config;
-use kube::core::Status;
-use kube::runtime::watcher::{Error, Event};
+use fleet_accumulator::{Config, WatchError, WatchItem};
 use tokio::time::{Instant, timeout};
 
-use crate::support::{Rig, Tap, World, both, local, name, record, refusal, state, texts, thing};
+use crate::support::{
+    LIST_VERSION, Rig, Tap, World, both, local, name, record, refusal, state, texts, thing,
+};
 
 async fn live() -> (Rig, Tap) {
     let mut rig = Rig::new();
@@ -20,20 +20,23 @@ async fn live() -> (Rig, Tap) {
     (rig, tap)
 }
 
-fn gone() -> Error {
-    Error::WatchError(Box::new(Status { code: 410, ..Status::default() }))
+fn gone() -> WatchError {
+    WatchError::Watch(refusal(410))
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_broken_list_changes_nothing_and_a_whole_one_only_what_differs() {
-    let (rig, tap) = live().await;
+    let (mut rig, tap) = live().await;
     let before = rig.accumulator.snapshot();
     tap.fail(gone());
-    tap.event(Event::Init);
-    tap.event(Event::InitApply(thing("a", "1", 8, "new")));
-    tap.fail(Error::InitialListFailed(refusal(500)));
+    let tap = rig.things.tap().await;
+    assert_eq!(tap.from, None, "the history is gone");
+    tap.list_started();
+    tap.listed(thing("a", "1", 8, "new"));
+    tap.fail(WatchError::List(refusal(500)));
     let during = rig.until(|world| state(world, World::things()) == "resyncing").await;
     assert_eq!(texts(&during.things), texts(&before.things));
+    let tap = rig.things.tap().await;
     tap.list([thing("a", "1", 8, "new"), thing("b", "2", 6, "x"), thing("c", "3", 9, "x")]);
     let after = rig.until(|world| record(&world.things, "a").text == "new").await;
     assert!(Arc::ptr_eq(&record(&before.things, "b").object, &record(&after.things, "b").object));
@@ -100,20 +103,22 @@ async fn an_older_version_is_ignored_and_counted() {
 async fn failures_in_a_row_make_a_source_stale_and_a_fresh_list_makes_it_live() {
     let (mut rig, tap) = live().await;
     let began = Instant::now();
-    // With the pauses between them these last for half a minute and more.
-    for _ in 0..6 {
-        tap.fail(Error::WatchStartFailed(refusal(503)));
+    tap.fail(WatchError::WatchStart(refusal(503)));
+    while state(&rig.accumulator.snapshot(), World::things()) != "stale" {
+        if let Ok(tap) = timeout(Duration::from_millis(100), rig.things.tap()).await {
+            assert_eq!(tap.from, Some(LIST_VERSION.into()));
+            tap.fail(WatchError::WatchStart(refusal(503)));
+        }
     }
-    rig.until(|world| state(world, World::things()) == "stale").await;
     let after = began.elapsed();
     assert!((30..=31).contains(&after.as_secs()), "stale after {after:?}");
     let stale = rig.accumulator.snapshot();
     assert_eq!(stale.things.len(), 3, "the content stays");
     assert!(stale.things.trouble().is_some_and(|text| text.contains("refused with 503")));
     let second = rig.things.tap().await;
-    assert!(!tap.is_read());
-    second.event(Event::Init);
-    second.fail(Error::InitialListFailed(refusal(503)));
+    assert_eq!(second.from, None, "after so long only a list shows what is there");
+    second.list_started();
+    second.fail(WatchError::List(refusal(503)));
     rig.settle().await;
     assert_eq!(state(&rig.accumulator.snapshot(), World::things()), "stale", "not tried, done");
     rig.things.tap().await.list([thing("a", "1", 5, "x")]);
@@ -129,12 +134,14 @@ async fn a_cluster_that_does_not_answer_is_named_after_a_while() {
     let (things, imports) = (rig.things.tap().await, rig.imports.tap().await);
     things.list([]);
     imports.list([]);
-    let away = || Error::WatchFailed(kube::Error::Service("connection refused".into()));
+    let away = || WatchError::Watch(kube::Error::Service("connection refused".into()));
     let began = Instant::now();
+    imports.fail(away());
     while state(&rig.accumulator.snapshot(), World::imports()) != "stale" {
         assert!(rig.accumulator.silent(both(), LIMIT).is_empty());
-        imports.fail(away());
-        tokio::time::sleep(Duration::from_secs(2)).await;
+        if let Ok(imports) = timeout(Duration::from_secs(2), rig.imports.tap()).await {
+            imports.fail(away());
+        }
     }
     while rig.accumulator.silent(both(), LIMIT).is_empty() {
         tokio::time::sleep(Duration::from_secs(1)).await;
@@ -158,13 +165,13 @@ async fn silence_makes_a_source_stale_in_time_and_a_list_is_waited_for() {
     assert!((30..=31).contains(&after.as_secs()), "stale after {after:?}");
     assert_eq!(stale.things.len(), 3, "the content stays");
     let second = rig.things.tap().await;
-    second.event(Event::Init);
+    second.list_started();
     second.requested();
     tokio::time::sleep(Duration::from_secs(20)).await;
     assert!(second.is_read(), "a list that nobody has refused is not asked for again");
     assert_eq!(state(&rig.accumulator.snapshot(), World::things()), "stale");
-    second.event(Event::InitApply(thing("a", "1", 5, "x")));
-    second.event(Event::InitDone);
+    second.listed(thing("a", "1", 5, "x"));
+    second.list_completed();
     rig.until(|world| state(world, World::things()) == "live").await;
     second.requested();
     second.watch_started();
@@ -175,33 +182,34 @@ async fn silence_makes_a_source_stale_in_time_and_a_list_is_waited_for() {
 
 #[tokio::test(start_paused = true)]
 async fn a_watch_that_comes_back_in_time_ends_the_failures() {
-    let (rig, tap) = live().await;
+    let (mut rig, mut tap) = live().await;
     for _ in 0..20 {
-        tap.fail(Error::WatchStartFailed(refusal(503)));
+        tap.fail(WatchError::WatchStart(refusal(503)));
+        tap = rig.things.tap().await;
+        assert_eq!(tap.from, Some(LIST_VERSION.into()), "nothing was listed again");
         tap.watch_started();
         tokio::time::sleep(Duration::from_secs(20)).await;
         assert_eq!(state(&rig.accumulator.snapshot(), World::things()), "live");
     }
-    assert!(tap.is_read(), "nothing was listed again");
 }
 
 #[tokio::test(start_paused = true)]
-async fn failures_for_a_minute_demand_a_stream_from_scratch() {
+async fn failures_for_a_minute_demand_a_list() {
     let mut rig = Rig::with(&Config { stale_after: Duration::from_hours(1), ..Config::default() });
-    let tap = rig.things.tap().await;
+    let mut tap = rig.things.tap().await;
     tap.list([thing("a", "1", 5, "x"), thing("b", "1", 5, "x")]);
     rig.until(|world| world.things.len() == 2).await;
     let began = Instant::now();
-    let second = loop {
-        tap.fail(Error::WatchStartFailed(refusal(503)));
-        if let Ok(tap) = timeout(Duration::from_secs(5), rig.things.tap()).await {
-            break tap;
+    loop {
+        tap.fail(WatchError::WatchStart(refusal(503)));
+        tap = rig.things.tap().await;
+        if tap.from.is_none() {
+            break;
         }
-        assert!(began.elapsed() < Duration::from_mins(3), "the stream is never rebuilt");
-    };
+        assert!(began.elapsed() < Duration::from_mins(3), "nothing is ever listed again");
+    }
     assert!(began.elapsed() >= Duration::from_mins(1));
-    assert!(!tap.is_read());
-    second.list([thing("a", "1", 5, "x")]);
+    tap.list([thing("a", "1", 5, "x")]);
     rig.until(|world| world.things.len() == 1 && world.things.state().is_live()).await;
 }
 
@@ -210,8 +218,9 @@ async fn a_watch_that_cannot_be_resumed_is_listed_again() {
     for code in [400, 410, 422] {
         let (mut rig, mut tap) = live().await;
         for round in 0..2 {
-            tap.fail(Error::WatchStartFailed(refusal(code)));
+            tap.fail(WatchError::WatchStart(refusal(code)));
             tap = rig.things.tap().await;
+            assert_eq!(tap.from, None);
             tap.list([thing("a", "1", 10 + round, "listed again")]);
             rig.until(|world| {
                 record(&world.things, "a").version == (10 + round).to_string().into()
@@ -225,15 +234,17 @@ async fn a_watch_that_cannot_be_resumed_is_listed_again() {
 async fn an_event_that_cannot_be_read_is_listed_again() {
     let (mut rig, tap) = live().await;
     let error = serde_json::from_str::<u8>("{").unwrap_err();
-    tap.fail(Error::WatchFailed(kube::Error::SerdeError(error)));
-    rig.things.tap().await.list([thing("d", "4", 9, "x")]);
+    tap.fail(WatchError::Watch(kube::Error::SerdeError(error)));
+    let tap = rig.things.tap().await;
+    assert_eq!(tap.from, None);
+    tap.list([thing("d", "4", 9, "x")]);
     rig.until(|world| world.things.len() == 1).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_refused_watch_is_not_live_though_the_list_works() {
     let (mut rig, tap) = live().await;
-    tap.fail(Error::WatchStartFailed(refusal(403)));
+    tap.fail(WatchError::WatchStart(refusal(403)));
     rig.until(|world| state(world, World::things()) == "forbidden").await;
     for version in 10..13 {
         let tap = rig.things.tap().await;
@@ -242,7 +253,7 @@ async fn a_refused_watch_is_not_live_though_the_list_works() {
         let text = version.to_string();
         let world = rig.until(|world| record(&world.things, "a").text == text).await;
         assert_eq!(state(&world, World::things()), "forbidden");
-        tap.fail(Error::WatchStartFailed(refusal(403)));
+        tap.fail(WatchError::WatchStart(refusal(403)));
     }
     assert!(rig.accumulator.blocking(local())[0].contains("watch is forbidden"));
     let tap = rig.things.tap().await;
@@ -253,10 +264,11 @@ async fn a_refused_watch_is_not_live_though_the_list_works() {
 
 #[tokio::test(start_paused = true)]
 async fn rights_that_are_taken_away_freeze_the_content() {
-    let (rig, tap) = live().await;
+    let (mut rig, tap) = live().await;
     tap.fail(gone());
-    tap.event(Event::Init);
-    tap.fail(Error::InitialListFailed(refusal(403)));
+    let tap = rig.things.tap().await;
+    tap.list_started();
+    tap.fail(WatchError::List(refusal(403)));
     let world = rig.until(|world| state(world, World::things()) == "forbidden").await;
     assert_eq!(world.things.len(), 3);
     assert!(!rig.accumulator.blocking(local()).is_empty());
@@ -295,9 +307,12 @@ async fn a_stale_hub_leaves_local_work_alone() {
     imports.list([thing("import", "2", 1, "x")]);
     let step = cursor.next().await.unwrap();
     cursor.commit(step);
+    let away = || WatchError::Watch(kube::Error::Service("connection refused".into()));
+    imports.fail(away());
     while state(&rig.accumulator.snapshot(), World::imports()) != "stale" {
-        imports.fail(Error::WatchFailed(kube::Error::Service("connection refused".into())));
-        tokio::time::sleep(Duration::from_secs(2)).await;
+        if let Ok(imports) = timeout(Duration::from_secs(2), rig.imports.tap()).await {
+            imports.fail(away());
+        }
     }
     things.delete(thing("service", "1", 2, "x"));
     rig.until(|world| world.things.is_empty()).await;
@@ -311,7 +326,7 @@ async fn a_stale_hub_leaves_local_work_alone() {
 async fn a_list_without_progress_is_started_over() {
     let mut rig = Rig::new();
     let tap = rig.things.tap().await;
-    tap.event(Event::Init);
+    tap.list_started();
     let second = rig.things.tap().await;
     assert!(!tap.is_read());
     second.list([]);
@@ -321,7 +336,7 @@ async fn a_list_without_progress_is_started_over() {
 #[tokio::test(start_paused = true)]
 async fn a_not_found_of_a_kind_that_is_served_is_a_failure_like_others() {
     let mut rig = Rig::new();
-    rig.things.tap().await.fail(Error::InitialListFailed(refusal(404)));
+    rig.things.tap().await.fail(WatchError::List(refusal(404)));
     let tap = rig.things.tap().await;
     assert_eq!(rig.things.asked.load(Ordering::Relaxed), 1);
     assert_ne!(state(&rig.accumulator.snapshot(), World::things()), "missing");
@@ -338,4 +353,53 @@ async fn an_event_that_was_lost_is_found_by_a_later_list() {
     again.list([thing("a", "1", 5, "x"), thing("c", "3", 7, "x")]);
     let world = rig.until(|world| world.things.len() == 2).await;
     assert!(world.things.state().is_live());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_that_ends_continues_where_it_was() {
+    let (mut rig, tap) = live().await;
+    tap.apply(thing("d", "4", 1001, "x"));
+    rig.until(|world| world.things.len() == 4).await;
+    drop(tap);
+    let tap = rig.things.tap().await;
+    assert_eq!(tap.from, Some("1001".into()));
+    tap.watch_started();
+    tap.delete(thing("d", "4", 1002, "x"));
+    rig.until(|world| world.things.len() == 3).await;
+    drop(tap);
+    let tap = rig.things.tap().await;
+    assert_eq!(tap.from, Some("1002".into()));
+    tap.watch_started();
+    tap.send(WatchItem::Bookmark("1010".into()));
+    drop(tap);
+    assert_eq!(rig.things.tap().await.from, Some("1010".into()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn watches_that_end_at_once_are_paced() {
+    let (mut rig, tap) = live().await;
+    drop(tap);
+    let began = Instant::now();
+    for _ in 0..10 {
+        rig.things.tap().await.watch_started();
+    }
+    let after = began.elapsed();
+    assert!(after >= Duration::from_secs(20), "ten watches in {after:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn all_is_listed_again_although_watches_end_in_between() {
+    let every = Duration::from_mins(10);
+    let mut rig = Rig::with(&Config { relist_every: every, ..Config::default() });
+    let tap = rig.things.tap().await;
+    tap.list([]);
+    tap.watch_started();
+    tokio::time::sleep(every / 2).await;
+    drop(tap);
+    let began = Instant::now();
+    let tap = rig.things.tap().await;
+    assert!(tap.from.is_some());
+    tap.watch_started();
+    assert_eq!(rig.things.tap().await.from, None);
+    assert!(began.elapsed() <= every);
 }

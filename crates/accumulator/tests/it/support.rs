@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use fleet_accumulator::{
-    Accumulator, Config, Discovered, Events, Feed, Feeds, Object, ReadOptions, Snapshot,
-    SourceInfo, SourceSet, Tracked, View, WatchItem,
+    Accumulator, Config, Discovered, Events, Feed, Feeds, Object, ReadOptions, ResourceVersion,
+    Snapshot, SourceInfo, SourceSet, Tracked, View, WatchError, WatchItem,
 };
 use fleet_api::{ObjectName, ResourceKind};
 use futures::StreamExt;
@@ -16,7 +16,6 @@ use futures::future::BoxFuture;
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 use kube::core::Status;
-use kube::runtime::watcher;
 use parking_lot::Mutex;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -94,45 +93,65 @@ pub(crate) fn refusal(code: u16) -> kube::Error {
     kube::Error::Api(Box::new(Status { code, message, ..Status::default() }))
 }
 
+/// The version at which each list shows the kind.
+pub(crate) const LIST_VERSION: &str = "1000";
+
 /// One stream that a source has opened.
-pub(crate) struct Tap(mpsc::UnboundedSender<WatchItem<ConfigMap>>);
+pub(crate) struct Tap {
+    items: mpsc::UnboundedSender<WatchItem<ConfigMap>>,
+    /// The version from which the source wants to continue.
+    pub(crate) from: Option<ResourceVersion>,
+}
 
 impl Tap {
-    pub(crate) fn event(&self, event: watcher::Event<ConfigMap>) {
-        let _ = self.0.send(WatchItem::Event(Ok(event)));
+    pub(crate) fn send(&self, item: WatchItem<ConfigMap>) {
+        let _ = self.items.send(item);
     }
 
-    pub(crate) fn fail(&self, error: watcher::Error) {
-        let _ = self.0.send(WatchItem::Event(Err(error)));
+    /// The last item of the stream: the source opens another one.
+    pub(crate) fn fail(self, error: WatchError) {
+        self.send(WatchItem::Failed(error));
     }
 
     pub(crate) fn requested(&self) {
-        let _ = self.0.send(WatchItem::Requested);
+        self.send(WatchItem::Requested);
     }
 
     pub(crate) fn watch_started(&self) {
-        let _ = self.0.send(WatchItem::WatchStarted);
+        self.send(WatchItem::WatchStarted);
+    }
+
+    pub(crate) fn list_started(&self) {
+        self.send(WatchItem::ListStarted);
+    }
+
+    pub(crate) fn listed(&self, thing: ConfigMap) {
+        self.send(WatchItem::Listed(thing));
+    }
+
+    pub(crate) fn list_completed(&self) {
+        self.send(WatchItem::ListCompleted(LIST_VERSION.into()));
     }
 
     pub(crate) fn list(&self, things: impl IntoIterator<Item = ConfigMap>) {
-        self.event(watcher::Event::Init);
+        self.list_started();
         for thing in things {
-            self.event(watcher::Event::InitApply(thing));
+            self.listed(thing);
         }
-        self.event(watcher::Event::InitDone);
+        self.list_completed();
     }
 
     pub(crate) fn apply(&self, thing: ConfigMap) {
-        self.event(watcher::Event::Apply(thing));
+        self.send(WatchItem::Applied(thing));
     }
 
     pub(crate) fn delete(&self, thing: ConfigMap) {
-        self.event(watcher::Event::Delete(thing));
+        self.send(WatchItem::Deleted(thing));
     }
 
     /// Whether the source still reads this stream.
     pub(crate) fn is_read(&self) -> bool {
-        !self.0.is_closed()
+        !self.items.is_closed()
     }
 }
 
@@ -157,9 +176,9 @@ pub(crate) struct HandFeed {
 }
 
 impl Feed<ConfigMap> for HandFeed {
-    fn open(&mut self, _: &ReadOptions) -> Events<ConfigMap> {
+    fn open(&mut self, _: &ReadOptions, from: Option<&ResourceVersion>) -> Events<ConfigMap> {
         let (sender, mut receiver) = mpsc::unbounded_channel();
-        let _ = self.taps.send(Tap(sender));
+        let _ = self.taps.send(Tap { items: sender, from: from.cloned() });
         futures::stream::poll_fn(move |context| receiver.poll_recv(context)).boxed()
     }
 

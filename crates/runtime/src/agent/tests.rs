@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use clap::Parser;
 use fleet_accumulator::{
-    Config, Discovered, Events, Feed, Feeds, ReadOptions, SourceInfo, SourceSet, Tracked,
-    WatchItem, views,
+    Config, Discovered, Events, Feed, Feeds, ReadOptions, ResourceVersion, SourceInfo, SourceSet,
+    Tracked, WatchItem, views,
 };
 use fleet_api::{ObjectName, ResourceKind, kinds};
 use fleet_plan::{Affected, Controller, Plan};
@@ -16,7 +16,6 @@ use futures::future::BoxFuture;
 use futures::stream::{self, StreamExt};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Service;
-use kube::runtime::watcher::Event;
 use parking_lot::Mutex;
 
 use super::{Agent, Connected};
@@ -110,10 +109,10 @@ struct EmptyList {
 }
 
 impl<W: Send + 'static> Feed<W> for EmptyList {
-    fn open(&mut self, _: &ReadOptions) -> Events<W> {
-        let list = if self.answered { vec![Event::Init, Event::InitDone] } else { Vec::new() };
-        let items = list.into_iter().map(|event| WatchItem::Event(Ok(event)));
-        stream::iter(items).chain(stream::pending()).boxed()
+    fn open(&mut self, _: &ReadOptions, _: Option<&ResourceVersion>) -> Events<W> {
+        let list = [WatchItem::ListStarted, WatchItem::ListCompleted("1".into())];
+        let answered = if self.answered { list.len() } else { 0 };
+        stream::iter(list).take(answered).chain(stream::pending()).boxed()
     }
 
     fn discover(&mut self) -> BoxFuture<'_, kube::Result<Discovered>> {

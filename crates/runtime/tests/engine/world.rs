@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fleet_accumulator::{
-    Accumulator, ClusterId, Config, Discovered, Events, Feed, Feeds, ReadOptions, Snapshot as _,
-    SourceInfo, SourceSet, Tracked, WatchItem, views, wire,
+    Accumulator, ClusterId, Config, Discovered, Events, Feed, Feeds, ReadOptions, ResourceVersion,
+    Snapshot as _, SourceInfo, SourceSet, Tracked, WatchItem, views, wire,
 };
 use fleet_api::{ObjectName, ResourceKind, kinds};
 use fleet_plan::{Action, Affected, Controller, Plan, Precondition, Step};
@@ -26,7 +26,6 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Service, ServiceSpec};
 use kube::Client;
 use kube::client::Body;
-use kube::runtime::watcher::Event;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::sync::{Notify, mpsc};
@@ -170,9 +169,9 @@ struct State {
     local: BTreeMap<String, Object>,
     hub: BTreeMap<String, Object>,
     counter: u64,
-    listeners: Vec<(ClusterId, mpsc::UnboundedSender<Event<ToyWire>>)>,
+    listeners: Vec<(ClusterId, mpsc::UnboundedSender<Change>)>,
     /// Hub events that wait until the test lets them go.
-    held: Option<Vec<Event<ToyWire>>>,
+    held: Option<Vec<Change>>,
     answers: VecDeque<(u16, Value)>,
     /// Every request for this one fails.
     broken: Option<String>,
@@ -197,23 +196,20 @@ impl Feeds for World {
 }
 
 impl Feed<ToyWire> for ToyFeed {
-    fn open(&mut self, _: &ReadOptions) -> Events<ToyWire> {
+    fn open(&mut self, _: &ReadOptions, _: Option<&ResourceVersion>) -> Events<ToyWire> {
         let mut state = self.0.0.state.lock();
         let (sender, receiver) = mpsc::unbounded_channel();
         state.listeners.push((self.1, sender));
         let objects = if self.1 == ClusterId::Local { &state.local } else { &state.hub };
         let list: Vec<_> =
-            objects.iter().map(|(name, at)| Event::InitApply(wire(name, at))).collect();
-        let done = if self.1 == ClusterId::Local || state.hub_listed {
-            vec![Event::InitDone]
-        } else {
-            Vec::new()
-        };
+            objects.iter().map(|(name, at)| WatchItem::Listed(wire(name, at))).collect();
+        let listed = self.1 == ClusterId::Local || state.hub_listed;
+        let done = listed.then(|| Change::ListCompleted.into());
         let changes = stream::unfold(receiver, |mut receiver| async move {
-            receiver.recv().await.map(|event| (event, receiver))
+            receiver.recv().await.map(|change: Change| (change.into(), receiver))
         });
-        let start = [Event::Init].into_iter().chain(list).chain(done);
-        stream::iter(start).chain(changes).map(|event| WatchItem::Event(Ok(event))).boxed()
+        let start = [WatchItem::ListStarted].into_iter().chain(list).chain(done);
+        stream::iter(start).chain(changes).boxed()
     }
 
     fn discover(&mut self) -> BoxFuture<'_, kube::Result<Discovered>> {
@@ -228,13 +224,31 @@ fn metadata(name: &str, object: &Object) -> Value {
     })
 }
 
+/// What the listeners of a cluster receive.
+#[derive(Clone)]
+enum Change {
+    ListCompleted,
+    Applied(ToyWire),
+    Deleted(ToyWire),
+}
+
+impl From<Change> for WatchItem<ToyWire> {
+    fn from(change: Change) -> Self {
+        match change {
+            Change::ListCompleted => Self::ListCompleted("1".into()),
+            Change::Applied(wire) => Self::Applied(wire),
+            Change::Deleted(wire) => Self::Deleted(wire),
+        }
+    }
+}
+
 fn wire(name: &str, object: &Object) -> ToyWire {
     let whole = json!({"metadata": metadata(name, object)});
     serde_json::from_value(whole).unwrap()
 }
 
 impl State {
-    fn tell(&mut self, cluster: ClusterId, event: Event<ToyWire>) {
+    fn tell(&mut self, cluster: ClusterId, event: Change) {
         if let (ClusterId::Hub, Some(held)) = (cluster, &mut self.held) {
             held.push(event);
             return;
@@ -250,7 +264,7 @@ impl State {
         let uid = objects.get(name).map_or(counter, |object| object.uid);
         let object = Object { value: value.to_owned(), uid, version: counter };
         objects.insert(name.to_owned(), object.clone());
-        self.tell(cluster, Event::Apply(wire(name, &object)));
+        self.tell(cluster, Change::Applied(wire(name, &object)));
         object
     }
 
@@ -259,7 +273,7 @@ impl State {
         let objects = if cluster == ClusterId::Local { &mut self.local } else { &mut self.hub };
         if let Some(mut object) = objects.remove(name) {
             object.version = self.counter;
-            self.tell(cluster, Event::Delete(wire(name, &object)));
+            self.tell(cluster, Change::Deleted(wire(name, &object)));
         }
     }
 
@@ -388,7 +402,7 @@ impl World {
     pub fn finish_list(&self) {
         let mut state = self.0.state.lock();
         state.hub_listed = true;
-        state.tell(ClusterId::Hub, Event::InitDone);
+        state.tell(ClusterId::Hub, Change::ListCompleted);
     }
 
     pub fn slow(&self, yields: u64) {

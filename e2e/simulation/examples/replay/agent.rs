@@ -6,13 +6,12 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use fleet_accumulator::{
-    Accumulator, Config, Cursor, Discovered, Events, Feed, Feeds, ReadOptions, Snapshot,
-    SnapshotChange, SourceId, SourceInfo, SourceSet, Tracked, WatchItem,
+    Accumulator, Config, Cursor, Discovered, Events, Feed, Feeds, ReadOptions, ResourceVersion,
+    Snapshot, SnapshotChange, SourceId, SourceInfo, SourceSet, Tracked, WatchItem,
 };
 use futures::future::BoxFuture;
 use futures::stream::{self, StreamExt};
 use kube::core::WatchEvent;
-use kube::runtime::watcher::Event;
 use serde::de::DeserializeOwned;
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc;
@@ -93,13 +92,12 @@ struct Texts {
 }
 
 impl<W: DeserializeOwned + Send + 'static> Feed<W> for Texts {
-    fn open(&mut self, _: &ReadOptions) -> Events<W> {
+    fn open(&mut self, _: &ReadOptions, _: Option<&ResourceVersion>) -> Events<W> {
         let receiver = self.receiver.take().expect("no source is listed twice");
         let sent = stream::unfold(receiver, async |mut receiver| {
             receiver.recv().await.map(|sent| (sent, receiver))
         });
-        let events = sent.flat_map(|sent| stream::iter(events::<W>(sent)));
-        events.map(|event| WatchItem::Event(Ok(event))).boxed()
+        sent.flat_map(|sent| stream::iter(items::<W>(sent))).boxed()
     }
 
     fn discover(&mut self) -> BoxFuture<'_, kube::Result<Discovered>> {
@@ -107,16 +105,17 @@ impl<W: DeserializeOwned + Send + 'static> Feed<W> for Texts {
     }
 }
 
-fn events<W: DeserializeOwned>(sent: Sent) -> Vec<Event<W>> {
+fn items<W: DeserializeOwned>(sent: Sent) -> Vec<WatchItem<W>> {
     match sent {
         Sent::List(objects) => {
             let objects = objects.iter().map(|text| serde_json::from_str(text).unwrap());
-            let objects = objects.map(Event::InitApply);
-            std::iter::once(Event::Init).chain(objects).chain([Event::InitDone]).collect()
+            let objects = objects.map(WatchItem::Listed);
+            let completed = WatchItem::ListCompleted("1".into());
+            std::iter::once(WatchItem::ListStarted).chain(objects).chain([completed]).collect()
         }
         Sent::Event(text) => vec![match serde_json::from_str(&text).unwrap() {
-            WatchEvent::Added(wire) | WatchEvent::Modified(wire) => Event::Apply(wire),
-            WatchEvent::Deleted(wire) => Event::Delete(wire),
+            WatchEvent::Added(wire) | WatchEvent::Modified(wire) => WatchItem::Applied(wire),
+            WatchEvent::Deleted(wire) => WatchItem::Deleted(wire),
             other => panic!("no event of an object: {other:?}"),
         }],
     }

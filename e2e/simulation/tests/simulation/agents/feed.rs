@@ -2,12 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use fleet_accumulator::{Discovered, Events, Feed, ReadOptions, WatchItem};
+use fleet_accumulator::{Discovered, Events, Feed, ReadOptions, ResourceVersion, WatchItem};
 use fleet_api::{ObjectName, ResourceKind};
 use fleet_model_server::ApiServer;
 use futures::future::BoxFuture;
 use futures::stream::{self, StreamExt};
-use kube::runtime::watcher::Event;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::sync::{mpsc, watch};
@@ -36,7 +35,7 @@ pub(crate) struct ModelFeed {
 type Objects = BTreeMap<ObjectName, Value>;
 
 impl<W: DeserializeOwned + Send + 'static> Feed<W> for ModelFeed {
-    fn open(&mut self, _: &ReadOptions) -> Events<W> {
+    fn open(&mut self, _: &ReadOptions, _: Option<&ResourceVersion>) -> Events<W> {
         let (sender, receiver) = mpsc::unbounded_channel();
         let watching = Watching {
             kind: self.kind,
@@ -48,7 +47,7 @@ impl<W: DeserializeOwned + Send + 'static> Feed<W> for ModelFeed {
         };
         tokio::spawn(watching.run());
         let events = stream::unfold(receiver, |mut receiver| async move {
-            receiver.recv().await.map(|event| (WatchItem::Event(Ok(event)), receiver))
+            receiver.recv().await.map(|item| (item, receiver))
         });
         events.boxed()
     }
@@ -65,7 +64,7 @@ struct Watching<W> {
     valve: watch::Receiver<Valve>,
     /// What the agent has received.
     known: Objects,
-    sender: mpsc::UnboundedSender<Event<W>>,
+    sender: mpsc::UnboundedSender<WatchItem<W>>,
 }
 
 impl<W: DeserializeOwned> Watching<W> {
@@ -89,7 +88,7 @@ impl<W: DeserializeOwned> Watching<W> {
 
     /// A whole list; returns the number of lists that were asked for by then.
     async fn list(&mut self) -> Option<u32> {
-        self.tell(Event::Init);
+        self.tell(WatchItem::ListStarted);
         // A server that has forgotten objects does not remember them in its watch either.
         self.known.clear();
         self.known = self.changed();
@@ -99,16 +98,16 @@ impl<W: DeserializeOwned> Watching<W> {
             if at == listed / 2 {
                 self.valve.wait_for(|valve| !valve.list_stuck).await.ok()?;
             }
-            self.tell(Event::InitApply(wire(object)));
+            self.tell(WatchItem::Listed(wire(object)));
         }
         let lists = self.valve.wait_for(|valve| !valve.list_stuck).await.ok()?.lists;
-        self.tell(Event::InitDone);
+        self.tell(WatchItem::ListCompleted("1".into()));
         Some(lists)
     }
 
     fn tell_changes(&mut self) {
         for (name, object) in self.changed() {
-            self.tell(Event::Apply(wire(&object)));
+            self.tell(WatchItem::Applied(wire(&object)));
             self.known.insert(name, object);
         }
         let gone: Vec<ObjectName> = self.api.read(|model| {
@@ -117,7 +116,7 @@ impl<W: DeserializeOwned> Watching<W> {
         });
         for name in gone {
             if let Some(last) = self.known.remove(&name) {
-                self.tell(Event::Delete(wire(&last)));
+                self.tell(WatchItem::Deleted(wire(&last)));
             }
         }
     }
@@ -137,9 +136,9 @@ impl<W: DeserializeOwned> Watching<W> {
         })
     }
 
-    fn tell(&self, event: Event<W>) {
+    fn tell(&self, item: WatchItem<W>) {
         // A stream that was replaced by another has no receiver.
-        self.sender.send(event).ok();
+        self.sender.send(item).ok();
     }
 }
 

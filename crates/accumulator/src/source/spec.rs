@@ -1,0 +1,54 @@
+//! What of a kind a source watches.
+
+use kube::Client;
+
+/// What of a kind is watched, and with which client.
+#[derive(Clone)]
+pub struct SourceSpec {
+    /// A client without retries and read timeout.
+    pub client: Client,
+    /// Only this namespace; all if `None`.
+    pub namespace: Option<String>,
+    /// Label selector.
+    pub labels: Option<String>,
+    /// Field selector.
+    pub fields: Option<String>,
+    /// After how many seconds the API server ends a watch, which costs one reconnect: a dead
+    /// connection is noticed this much plus 5 s later. 290 if `None`.
+    pub watch_timeout: Option<u32>,
+}
+
+impl SourceSpec {
+    /// All objects of the kind.
+    pub fn new(client: Client) -> Self {
+        Self { client, namespace: None, labels: None, fields: None, watch_timeout: None }
+    }
+
+    /// Only the objects of one namespace.
+    #[must_use]
+    pub fn namespace(mut self, namespace: impl Into<String>) -> Self {
+        self.namespace = Some(namespace.into());
+        self
+    }
+
+    /// Only objects with these labels.
+    #[must_use]
+    pub fn labels(mut self, selector: impl Into<String>) -> Self {
+        self.labels = Some(selector.into());
+        self
+    }
+
+    /// Only objects with these fields.
+    #[must_use]
+    pub fn fields(mut self, selector: impl Into<String>) -> Self {
+        self.fields = Some(selector.into());
+        self
+    }
+
+    /// Lets the API server end each watch after so many seconds.
+    #[must_use]
+    pub fn watch_timeout(mut self, seconds: u32) -> Self {
+        self.watch_timeout = Some(seconds);
+        self
+    }
+}
