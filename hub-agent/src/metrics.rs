@@ -13,11 +13,11 @@ use crate::snapshot::HubSnapshot;
 fn gauges() -> prometheus::Result<(GaugeVec, IntGaugeVec)> {
     let age = Opts::new(
         "fleet_networking_member_heartbeat_age_seconds",
-        "Time since the last heartbeat of the networking agents of a joined member.",
+        "Seconds since the last heartbeat of a joined member's networking agents.",
     );
     let stale = Opts::new(
         "fleet_networking_member_heartbeat_stale",
-        "1 for a joined member whose last heartbeat is too old, else 0. Its endpoints are kept.",
+        "1 if the last heartbeat of a joined member is too old, otherwise 0. Its endpoints are kept.",
     );
     Ok((GaugeVec::new(age, &["member"])?, IntGaugeVec::new(stale, &["member"])?))
 }

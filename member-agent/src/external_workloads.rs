@@ -91,7 +91,7 @@ pub fn plan(service: &ObjectName, snapshot: &MemberSnapshot) -> Plan {
     match snapshot.services.get(service).filter(|service| slicing::is_served(service)) {
         // Unlike the original, which leaves slices behind that no controller maintains.
         None => slicing::delete_all(&ours, &mut plan),
-        Some(record) => sync(snapshot, record, &ours, &mut plan),
+        Some(service) => sync(snapshot, service, &ours, &mut plan),
     }
     plan
 }

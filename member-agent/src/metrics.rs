@@ -118,7 +118,7 @@ pub fn show_insecure_link(
 ) -> Result<(), prometheus::Error> {
     let gauge = IntGauge::new(
         "fleet_hub_tls_insecure",
-        "1 if the hub's certificate is not verified (--tls-insecure).",
+        "1 if the hub's certificate is not verified (--tls-insecure), otherwise 0.",
     )?;
     gauge.set(i64::from(insecure));
     registry.add(gauge)

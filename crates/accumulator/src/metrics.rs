@@ -97,37 +97,37 @@ impl Metrics {
             source_state: metric!(
                 IntGaugeVec,
                 "source_state",
-                "State of each source: 1 for the current state, 0 for the others.",
+                "State of each source: 1 for its current state, 0 for the others.",
                 &["cluster", "kind", "source", "state"]
             ),
             source_objects: metric!(
                 IntGaugeVec,
                 "source_objects",
-                "Objects held, by source.",
+                "Number of objects in the snapshot, by source.",
                 &SOURCE
             ),
             source_events: metric!(
                 IntCounterVec,
                 "source_events_total",
-                "Events received, by type.",
+                "Watch and list events received, by type.",
                 &["cluster", "kind", "source", "type"]
             ),
             source_relists: metric!(
                 IntCounterVec,
                 "source_relists_total",
-                "Lists completed.",
+                "Completed lists, by source.",
                 &SOURCE
             ),
             source_errors: metric!(
                 IntCounterVec,
                 "source_errors_total",
-                "Failures of lists and watches, by class.",
+                "Failed lists and watches, by class.",
                 &["cluster", "kind", "source", "class"]
             ),
             source_last_event_age: metric!(
                 GaugeVec,
                 "source_last_event_age_seconds",
-                "Seconds since the last event of a source.",
+                "Seconds since the last event was received, by source.",
                 &SOURCE
             ),
             decode_errors: metric!(
@@ -137,43 +137,50 @@ impl Metrics {
                 &SOURCE
             ),
             decode: HistogramVec::new(
-                HistogramOpts::from(opts("decode_seconds", "Seconds to decode one object."))
-                    .buckets(vec![1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 1e-3, 3e-3, 1e-2, 0.1]),
+                HistogramOpts::from(opts(
+                    "decode_seconds",
+                    "Time to decode one object, in seconds.",
+                ))
+                .buckets(vec![1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 1e-3, 3e-3, 1e-2, 0.1]),
                 &SOURCE,
             )
             .expect("name, buckets and labels are valid"),
             withheld_deletions: metric!(
                 IntGaugeVec,
                 "withheld_deletions",
-                "Removals withheld until a second list confirms them.",
+                "Number of deletions withheld until a second list confirms them.",
                 &SOURCE
             ),
             snapshot_seq: metric!(
                 IntGauge,
                 "snapshot_seq",
-                "Sequence number of the newest snapshot."
+                "Sequence number of the latest snapshot."
             ),
             publish: metric!(
                 IntCounterVec,
                 "publish_total",
-                "Snapshots published, by reason.",
+                "Published snapshots, by reason.",
                 &["reason"]
             ),
             publish_delay: histogram(
                 "publish_delay_seconds",
-                "Seconds from the first event of a snapshot to its publication.",
+                "Time from the first event of a snapshot to its publication, in seconds.",
                 vec![1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1, 1.0],
             ),
             step_changes: histogram(
                 "step_changes",
-                "Objects that differ between two snapshots that a consumer reads in a row.",
+                "Number of objects that differ between two consecutive snapshots of a consumer.",
                 vec![0.0, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1e3, 1e4, 1e5],
             ),
-            inbox_depth: metric!(IntGauge, "inbox_depth", "Source updates in the last batch."),
+            inbox_depth: metric!(
+                IntGauge,
+                "inbox_depth",
+                "Number of source updates in the last batch."
+            ),
             expectation_timeouts: metric!(
                 IntCounter,
                 "expectation_timeouts_total",
-                "Waits for own writes that ended before the snapshot showed them."
+                "Own writes that did not appear in the snapshot in time."
             ),
         }
     }

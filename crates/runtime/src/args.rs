@@ -30,18 +30,17 @@ pub struct RuntimeArgs {
     )]
     pub health_probe_bind_address: String,
 
-    /// What to log: a level or a filter such as `info,fleet_runtime=debug`. `RUST_LOG` is used
-    /// where this is not set.
+    /// Log level, or a filter such as `info,fleet_runtime=debug`. Defaults to `RUST_LOG`, else to `info`.
     #[arg(long, env = "LOG_LEVEL", value_name = "FILTER")]
     pub log_level: Option<String>,
 
-    /// Base address of an OpenTelemetry collector (OTLP over HTTP) that gets traces of endpoint changes, such as
-    /// `http://collector:4318`. Without it there are none.
+    /// Base URL of an OpenTelemetry collector (OTLP over HTTP) that receives traces of endpoint changes, such as
+    /// `http://collector:4318`. If not set, no traces are sent.
     // Checked where it is used: an empty variable is as good as none, which the parser would refuse.
     #[arg(long, env = "OTEL_EXPORTER_OTLP_ENDPOINT", value_name = "URL")]
     pub otlp_endpoint: Option<String>,
 
-    /// Writes in flight per API server.
+    /// Maximum number of concurrent writes per API server.
     #[arg(
         long,
         env = "WRITES_IN_FLIGHT",
@@ -51,8 +50,8 @@ pub struct RuntimeArgs {
     )]
     pub writes_in_flight: u16,
 
-    /// After how long the agent's own API server is to end a watch, at most 290s. A connection that
-    /// died without a word is noticed 5 s later.
+    /// Time after which the API server of the agent's own cluster ends a watch, at most 290s. A broken connection is
+    /// detected 5 s later at the latest.
     #[arg(
         long,
         env = "WATCH_TIMEOUT",
@@ -62,7 +61,7 @@ pub struct RuntimeArgs {
     )]
     pub watch_timeout: u32,
 
-    /// How often everything is listed again, in case an event was lost on its way.
+    /// Interval at which all watched objects are listed again, in case an event was lost.
     #[arg(
         long,
         env = "RELIST_INTERVAL",
@@ -80,7 +79,7 @@ pub struct RuntimeArgs {
     #[command(flatten)]
     pub legacy_flags: LegacyFlags,
 
-    /// Kubeconfig of the agent's own cluster. Without it KUBECONFIG, else the Pod's service account.
+    /// Kubeconfig of the agent's own cluster. Defaults to KUBECONFIG, else to the service account of the Pod.
     #[arg(long, env = "OWN_KUBECONFIG", value_name = "PATH")]
     pub kubeconfig: Option<PathBuf>,
 

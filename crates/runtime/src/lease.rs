@@ -130,7 +130,7 @@ impl Candidate {
     /// Stands for election until `cancel`. Then waits for `written`, which is when the last write
     /// was answered, and gives the lease back.
     pub async fn run(mut self, cancel: CancellationToken, written: impl Future<Output = ()>) {
-        tracing::info!(identity = self.identity, "Candidate");
+        tracing::info!(identity = self.identity, "Standing for election");
         while !cancel.is_cancelled() {
             let pause = self.turn().await;
             if cancel.run_until_cancelled(self.pause(pause)).await.is_none() {
@@ -205,7 +205,7 @@ impl Candidate {
             self.leads = false;
             self.metrics.lost.inc();
             self.metrics.leads.set(0);
-            tracing::warn!(holder = self.elector.holder(), "Not leading any more");
+            tracing::warn!(holder = self.elector.holder(), "Lost leadership");
         }
         if leads {
             self.gate.open_until(until);
@@ -216,7 +216,7 @@ impl Candidate {
             self.leads = true;
             self.metrics.gained.inc();
             self.metrics.leads.set(1);
-            tracing::info!(identity = self.identity, "Leading");
+            tracing::info!(identity = self.identity, "Acquired leadership");
         }
     }
 
@@ -226,7 +226,7 @@ impl Candidate {
         self.metrics.leads.set(0);
         let Some(NextAction::Write { at, record }) = released else { return };
         match self.write(at, &record).await {
-            Ok(_) => tracing::info!(identity = self.identity, "Gave the lease back"),
+            Ok(_) => tracing::info!(identity = self.identity, "Released the lease"),
             Err(failure) => self.complain(&failure),
         }
     }
@@ -234,9 +234,9 @@ impl Candidate {
     /// Once until the next success.
     fn complain(&mut self, failure: &Failure) {
         if std::mem::replace(&mut self.complained, true) {
-            tracing::debug!(error = %failure, "No answer about the lease");
+            tracing::debug!(error = %failure, "Lease request failed");
         } else {
-            tracing::warn!(error = %failure, leading = self.leads, "No answer about the lease");
+            tracing::warn!(error = %failure, leading = self.leads, "Lease request failed");
         }
     }
 }

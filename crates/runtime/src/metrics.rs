@@ -99,14 +99,14 @@ impl Series {
         let writer = Arc::new(WriterMetrics::register(registry)?);
         let events = Opts::new(
             "fleet_runtime_events_total",
-            "Kubernetes Events about objects, by type and reason; refusals are Warnings.",
+            "Kubernetes Events sent, by type and reason. Rejections are of type Warning.",
         );
         let events = IntCounterVec::new(events, &["type", "reason"])?;
         registry.add(events.clone())?;
         registry.add(ProcessCollector::for_self())?;
 
         let opts =
-            Opts::new("fleet_build_info", "Always 1; the version of the agent is in the labels.")
+            Opts::new("fleet_build_info", "Constant 1, labelled with the version of the agent.")
                 .const_label("agent", agent)
                 .const_label("version", version);
         let build = Gauge::with_opts(opts)?;
@@ -152,52 +152,58 @@ impl ControllerVecs {
         Ok(Self {
             plans: counter(
                 "fleet_runtime_plans_total",
-                "Plans computed, by whether they had writes.",
+                "Reconciliations, by whether they resulted in writes.",
                 &["controller", "outcome"],
             )?,
             plan_duration: histogram(
                 "fleet_runtime_plan_duration_seconds",
-                "Time to compute one plan.",
+                "Time to compute the writes of one reconciliation, in seconds.",
                 &["controller"],
                 &PLAN,
             )?,
-            queue_depth: gauge("fleet_runtime_queue_depth", "Keys ready to be planned.")?,
+            queue_depth: gauge(
+                "fleet_runtime_queue_depth",
+                "Number of keys ready to be reconciled.",
+            )?,
             queue_waiting: gauge(
                 "fleet_runtime_queue_waiting",
-                "Keys that wait for a retry or a wake-up.",
+                "Number of keys that wait for a retry or a scheduled reconciliation.",
             )?,
-            keys_in_flight: gauge("fleet_runtime_keys_in_flight", "Keys with writes in flight.")?,
+            keys_in_flight: gauge(
+                "fleet_runtime_keys_in_flight",
+                "Number of keys with writes in flight.",
+            )?,
             queue_wait: histogram(
                 "fleet_runtime_queue_wait_seconds",
-                "Time from a key being ready to its plan.",
+                "Time a key waits in the queue before it is reconciled, in seconds.",
                 &["controller"],
                 &FAST,
             )?,
             retries: counter(
                 "fleet_runtime_failures_total",
-                "Steps that failed, by class; their keys are retried.",
+                "Failed writes, by class. Their keys are retried.",
                 &["controller", "class"],
             )?,
             own_write_timeouts: counter(
                 "fleet_runtime_own_write_timeouts_total",
-                "Own writes that the view did not show in time.",
+                "Own writes that the watches did not deliver in time.",
                 &["controller"],
             )?,
             own_write_seen: histogram(
                 "fleet_runtime_own_write_seen_seconds",
-                "Time from the answer to a plan's last write until the view shows all of them: how much later watches deliver them.",
+                "Time from the acknowledgement of the last write of a reconciliation until the watches have delivered all of them, in seconds.",
                 &["controller"],
                 &PARTS,
             )?,
             stage: histogram(
                 "fleet_networking_stage_duration_seconds",
-                "Time from an event being received to the write it caused being acknowledged.",
+                "Time from receiving an event to the acknowledgement of the write that it caused, in seconds.",
                 &["stage"],
                 &FAST,
             )?,
             stage_part: histogram(
                 "fleet_networking_stage_part_duration_seconds",
-                "Parts of a stage, which add up to it: from the event to a marked key (snapshot), until the key is taken (queue), planned (plan), and the write acknowledged (write).",
+                "Parts of the stage duration, in seconds: from the event to the queued key (snapshot), waiting in the queue (queue), computing the writes (plan), until the write is acknowledged (write).",
                 &["stage", "part"],
                 &PARTS,
             )?,
@@ -275,7 +281,7 @@ impl WriterMetrics {
         let requests = IntCounterVec::new(
             Opts::new(
                 "fleet_runtime_api_requests_total",
-                "Requests that the writer sent, by answer: an HTTP status, timeout, or connection.",
+                "Write requests, by result: an HTTP status code, timeout, or connection.",
             ),
             &["cluster", "verb", "kind", "code"],
         )?;
@@ -283,7 +289,7 @@ impl WriterMetrics {
         let duration = HistogramVec::new(
             HistogramOpts::new(
                 "fleet_runtime_api_request_duration_seconds",
-                "Time from sending a request to its answer.",
+                "Duration of write requests, in seconds.",
             )
             .buckets(FAST.to_vec()),
             &["cluster", "verb"],
@@ -292,7 +298,7 @@ impl WriterMetrics {
         let waiting = IntGaugeVec::new(
             Opts::new(
                 "fleet_runtime_api_requests_waiting",
-                "Writes that wait because as many as allowed are in flight.",
+                "Number of writes that wait because the limit of writes in flight is reached.",
             ),
             &["cluster"],
         )?;

@@ -277,7 +277,7 @@ impl Inner {
         } else {
             tracing::warn!(
                 cluster = %step.cluster, verb, kind = kind.kind, namespace, name,
-                %class, error = refusal.message, "Write failed, trying again",
+                %class, error = refusal.message, "Retrying a failed write",
             );
         }
     }

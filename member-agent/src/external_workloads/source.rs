@@ -80,8 +80,8 @@ fn is_headless(service: &Service) -> bool {
 }
 
 /// Addresses that are skipped: the API server would reject a whole slice because of one of them.
-pub(super) fn unusable(record: &ExternalWorkload) -> Vec<&str> {
-    record.ips.iter().map(String::as_str).filter(|ip| !is_usable(ip)).collect()
+pub(super) fn unusable(workload: &ExternalWorkload) -> Vec<&str> {
+    workload.ips.iter().map(String::as_str).filter(|ip| !is_usable(ip)).collect()
 }
 
 fn is_usable(text: &str) -> bool {

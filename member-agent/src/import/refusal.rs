@@ -51,8 +51,8 @@ pub(super) fn of(
     namespace: &str,
     snapshot: &MemberSnapshot,
 ) -> Option<Refusal> {
-    let record = snapshot.namespaces.get(&ObjectName::cluster(namespace));
-    if record.is_some_and(|namespace| namespace.terminating) {
+    let live = snapshot.namespaces.get(&ObjectName::cluster(namespace));
+    if live.is_some_and(|namespace| namespace.terminating) {
         return Some(Refusal::Terminating);
     }
     match Phase::of(identity, snapshot) {

@@ -49,24 +49,45 @@ impl SliceMetrics {
         let gauge = |name: &str, help: &str| IntGauge::with_opts(opts(name, help));
         let metrics = Self {
             added: Histogram::with_opts(
-                histogram("endpoints_added_per_sync", "Endpoints that were in no slice")
-                    .buckets(sizes.clone()),
+                histogram(
+                    "endpoints_added_per_sync",
+                    "Number of endpoints added, by reconciliation of a Service.",
+                )
+                .buckets(sizes.clone()),
             )?,
             removed: Histogram::with_opts(
-                histogram("endpoints_removed_per_sync", "Endpoints dropped from slices")
-                    .buckets(sizes),
+                histogram(
+                    "endpoints_removed_per_sync",
+                    "Number of endpoints removed, by reconciliation of a Service.",
+                )
+                .buckets(sizes),
             )?,
-            endpoints: gauge("endpoints_desired", "Endpoints of all Services")?,
-            slices: gauge("num_endpoint_slices", "Slices of all Services")?,
-            desired_slices: gauge("desired_endpoint_slices", "Slices, were all packed perfectly")?,
-            changes: IntCounterVec::new(opts("changes", "Slices written"), &["operation"])?,
+            endpoints: gauge("endpoints_desired", "Number of endpoints desired.")?,
+            slices: gauge("num_endpoint_slices", "Number of EndpointSlices.")?,
+            desired_slices: gauge(
+                "desired_endpoint_slices",
+                "Number of EndpointSlices that would exist with perfect packing.",
+            )?,
+            changes: IntCounterVec::new(
+                opts("changes", "EndpointSlice writes, by operation."),
+                &["operation"],
+            )?,
             changed: HistogramVec::new(
-                histogram("endpointslices_changed_per_sync", "Slices to write per look"),
+                histogram(
+                    "endpointslices_changed_per_sync",
+                    "Number of EndpointSlices changed, by reconciliation of a Service.",
+                ),
                 &["topology", "traffic_distribution"],
             )?,
-            syncs: IntCounterVec::new(opts("syncs", "Looks at Services"), &["result"])?,
+            syncs: IntCounterVec::new(
+                opts("syncs", "Service reconciliations, by result."),
+                &["result"],
+            )?,
             distributions: IntGaugeVec::new(
-                opts("services_count_by_traffic_distribution", "Services by traffic distribution"),
+                opts(
+                    "services_count_by_traffic_distribution",
+                    "Number of Services, by traffic distribution.",
+                ),
                 &["traffic_distribution"],
             )?,
             efficiency: Efficiency::default(),

@@ -12,7 +12,10 @@ use crate::phase::Phase;
 /// If a name or a label is not allowed, which only a change of this file can cause. So with the others.
 pub fn membership(phase: Phase, last_heartbeat: Option<Timestamp>) -> Gauges {
     let phases = IntGaugeVec::new(
-        Opts::new("fleet_membership_phase", "1 for how far this member is, 0 for all others"),
+        Opts::new(
+            "fleet_membership_phase",
+            "Membership phase of this member: 1 for its current phase, 0 for the others.",
+        ),
         &["phase"],
     )?;
     for known in Phase::ALL {
@@ -20,7 +23,7 @@ pub fn membership(phase: Phase, last_heartbeat: Option<Timestamp>) -> Gauges {
     }
     let heartbeat = IntGauge::new(
         "fleet_membership_last_heartbeat_timestamp_seconds",
-        "Time of the last heartbeat that the hub has of this member; 0 while there is none",
+        "Unix time of the last heartbeat of this member that the hub has stored, in seconds. 0 if there is none.",
     )?;
     heartbeat.set(last_heartbeat.map_or(0, Timestamp::as_second));
     Ok(vec![Box::new(phases), Box::new(heartbeat)])
@@ -32,13 +35,14 @@ pub fn membership(phase: Phase, last_heartbeat: Option<Timestamp>) -> Gauges {
 /// # Errors
 /// See [`membership`].
 pub fn external_workloads(count: usize, left_to_linkerd: bool) -> Gauges {
-    let cached = Opts::new("externalworkload_cache_size", "ExternalWorkloads that the agent knows")
-        .const_label("cluster", "local");
+    let cached =
+        Opts::new("externalworkload_cache_size", "Number of ExternalWorkloads in the snapshot.")
+            .const_label("cluster", "local");
     let cached = IntGauge::with_opts(cached)?;
     cached.set(gauge(count));
     let linkerd = IntGauge::new(
         "fleet_external_workloads_left_to_linkerd",
-        "1 while Linkerd's controller is at work, so that this one makes no slices",
+        "1 while Linkerd's own controller is active, in which case this agent creates no EndpointSlices for ExternalWorkloads, otherwise 0.",
     )?;
     linkerd.set(i64::from(left_to_linkerd));
     Ok(vec![Box::new(cached), Box::new(linkerd)])
@@ -51,7 +55,7 @@ pub fn external_workloads(count: usize, left_to_linkerd: bool) -> Gauges {
 pub fn kept_imports(count: usize) -> Gauges {
     let kept = IntGauge::new(
         "fleet_networking_imported_slices_kept",
-        "Imported slices that are kept although the hub has lost what they came from.",
+        "Number of imported EndpointSlices that are kept although their source is missing on the hub.",
     )?;
     kept.set(gauge(count));
     Ok(vec![Box::new(kept)])

@@ -41,20 +41,20 @@ pub(crate) fn write(
             arrivals.push((plan.push(create(name, slice).stage(stage)), gained));
         }
         for update in changes.updates {
-            if let Some(old) = record(snapshot, update.of) {
+            if let Some(old) = live(snapshot, update.of) {
                 let step = replace(old, &update).after(takers(&arrivals, &lost(&update)));
                 plan.push(step.stage(stage));
             }
         }
         for doomed in changes.deletes {
-            if let Some(old) = record(snapshot, doomed) {
+            if let Some(old) = live(snapshot, doomed) {
                 let lost: HashSet<_> = addresses(doomed).collect();
                 plan.push(LOCAL.delete(old).urgent().after(takers(&arrivals, &lost)));
             }
         }
     }
     let unsupported: Vec<_> =
-        outcome.unsupported.into_iter().filter_map(|slice| record(snapshot, slice)).collect();
+        outcome.unsupported.into_iter().filter_map(|slice| live(snapshot, slice)).collect();
     delete_all(&unsupported, plan);
 }
 
@@ -65,7 +65,7 @@ pub(crate) fn delete_all(slices: &[&Object<ManagedSlice>], plan: &mut Plan) {
     }
 }
 
-fn record<'a>(
+fn live<'a>(
     snapshot: &'a MemberSnapshot,
     slice: &EndpointSlice,
 ) -> Option<&'a Object<ManagedSlice>> {

@@ -11,7 +11,7 @@ use crate::lease::{Timing, TimingError};
 /// Flags of the leader election, and of what it depends on.
 #[derive(Args, Clone, Debug, PartialEq, Eq)]
 pub struct LeaseArgs {
-    /// Stand for election: of several processes of this agent only one writes.
+    /// Use leader election, so that only one of several replicas of this agent writes.
     #[arg(
         long,
         env = "LEADER_ELECT",
@@ -33,7 +33,7 @@ pub struct LeaseArgs {
     )]
     pub leader_election_namespace: String,
 
-    /// How long others leave the Lease alone after its holder was last seen to renew it.
+    /// Time after the last observed renewal after which another replica may take the Lease.
     #[arg(
         long,
         env = "LEADER_ELECTION_LEASE_DURATION",
@@ -43,7 +43,7 @@ pub struct LeaseArgs {
     )]
     pub leader_election_lease_duration: Duration,
 
-    /// How long after its last renewal the holder still writes.
+    /// Time after its last renewal during which the leader may still write.
     #[arg(
         long,
         env = "LEADER_ELECTION_RENEW_DEADLINE",
@@ -53,7 +53,7 @@ pub struct LeaseArgs {
     )]
     pub leader_election_renew_deadline: Duration,
 
-    /// How often the Lease is renewed, and looked at.
+    /// Interval at which the leader renews the Lease, and others check it.
     #[arg(
         long,
         env = "LEADER_ELECTION_RETRY_PERIOD",
@@ -63,7 +63,7 @@ pub struct LeaseArgs {
     )]
     pub leader_election_retry_period: Duration,
 
-    /// How long the answer to a write is waited for.
+    /// Time to wait for the response to a write.
     #[arg(
         long,
         env = "WRITE_TIMEOUT",

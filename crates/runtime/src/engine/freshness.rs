@@ -51,7 +51,7 @@ pub(super) async fn await_own_writes<S: Snapshot>(
         let found = writer.get(cluster, &kind, name).await;
         tracing::warn!(
             %cluster, kind = kind.kind, namespace = &*name.namespace, name = &*name.name, expected = ?expectation.until, ?found,
-            "The view does not show an own write"
+            "Timed out waiting to observe own write"
         );
         renewed.extend(match found {
             Ok(found) => renew(expectation, found),

@@ -45,19 +45,31 @@ impl WorkQueueVecs {
             HistogramVec::new(HistogramOpts::from(opts(name, help)).buckets(buckets.clone()), LABEL)
         };
         let vecs = Self {
-            depth: IntGaugeVec::new(opts("depth", "Keys that are ready."), LABEL)?,
-            adds: IntCounterVec::new(opts("adds_total", "Keys that became ready."), LABEL)?,
-            waited: histogram("queue_duration_seconds", "How long keys were ready.")?,
-            worked: histogram("work_duration_seconds", "How long keys were worked on.")?,
+            depth: IntGaugeVec::new(opts("depth", "Current depth of the workqueue."), LABEL)?,
+            adds: IntCounterVec::new(
+                opts("adds_total", "Number of keys added to the workqueue."),
+                LABEL,
+            )?,
+            waited: histogram(
+                "queue_duration_seconds",
+                "Time a key stays in the workqueue before it is reconciled, in seconds.",
+            )?,
+            worked: histogram("work_duration_seconds", "Time to reconcile a key, in seconds.")?,
             unfinished: GaugeVec::new(
-                opts("unfinished_work_seconds", "For how long all running work has been going on."),
+                opts(
+                    "unfinished_work_seconds",
+                    "Sum of the durations of the reconciliations in progress, in seconds.",
+                ),
                 LABEL,
             )?,
             longest: GaugeVec::new(
-                opts("longest_running_processor_seconds", "The same of the longest running work."),
+                opts(
+                    "longest_running_processor_seconds",
+                    "Duration of the longest reconciliation in progress, in seconds.",
+                ),
                 LABEL,
             )?,
-            retries: IntCounterVec::new(opts("retries_total", "Keys that came back."), LABEL)?,
+            retries: IntCounterVec::new(opts("retries_total", "Keys that were requeued."), LABEL)?,
         };
         registry.add(vecs.depth.clone())?;
         registry.add(vecs.adds.clone())?;

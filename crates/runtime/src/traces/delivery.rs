@@ -102,7 +102,7 @@ impl Delivery {
         ended.await;
         let last = tokio::task::spawn_blocking(move || self.0.shutdown_with_timeout(LAST));
         if let Ok(Err(error)) = last.await {
-            tracing::warn!(%error, "The last traces are lost");
+            tracing::warn!(%error, "Final traces are lost");
         }
     }
 }
@@ -133,9 +133,9 @@ impl Post {
         let failed = self.failing.swap(problem.is_some(), Ordering::Relaxed);
         match problem {
             Some(error) if !failed => {
-                tracing::warn!(url = self.url, error, "Traces are not delivered");
+                tracing::warn!(url = self.url, error, "Trace delivery fails");
             }
-            None if failed => tracing::info!(url = self.url, "Traces are delivered again"),
+            None if failed => tracing::info!(url = self.url, "Trace delivery works again"),
             _ => {}
         }
     }
