@@ -148,7 +148,12 @@ where
             continue_token: token,
             ..ListParams::default()
         };
-        let request = self.request.list(&params).map_err(kube::Error::BuildRequest);
+        let list = if W::metadata_api() {
+            self.request.list_metadata(&params)
+        } else {
+            self.request.list(&params)
+        };
+        let request = list.map_err(kube::Error::BuildRequest);
         let read = async { read_page::<W>(&self.client, request?).await };
         let page = read.await.map_err(WatchError::List)?;
         let ListMeta { continue_, resource_version, .. } = page.metadata;
@@ -176,9 +181,14 @@ where
             bookmarks: true,
             send_initial_events: false,
         };
+        let version = version.to_string();
+        let watch = if W::metadata_api() {
+            self.request.watch_metadata(&params, &version)
+        } else {
+            self.request.watch(&params, &version)
+        };
         let start = async {
-            let request = self.request.watch(&params, &version.to_string());
-            let mut request = request.map_err(kube::Error::BuildRequest)?;
+            let mut request = watch.map_err(kube::Error::BuildRequest)?;
             request.headers_mut().insert(ACCEPT_ENCODING, IDENTITY);
             in_time(self.client.request_stream(request)).await
         };

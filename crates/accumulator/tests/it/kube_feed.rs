@@ -5,11 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use fleet_accumulator::{Accumulator, Config, SourceInfo, SourceSpec};
+use fleet_accumulator::{Accumulator, Config, Snapshot as _, SourceInfo, SourceSpec, Tracked};
+use fleet_api::{ObjectName, ResourceKind};
 use http::{Request, Response};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full, StreamBody};
 use hyper::body::{Bytes, Frame};
+use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Client;
 use kube::client::Body;
 use serde_json::{Value, json};
@@ -17,7 +19,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::support::{World, local, name};
+use crate::support::{Thing, World, local, name};
 
 type Answer = Response<UnsyncBoxBody<Bytes, Infallible>>;
 
@@ -282,5 +284,62 @@ async fn a_list_without_a_version_is_a_failure() {
     tokio::time::sleep(Duration::from_secs(5)).await;
     let blocking = accumulator.blocking(local());
     assert!(blocking[0].contains("not listed yet"), "{blocking:?}");
+    token.cancel();
+}
+
+fleet_accumulator::wire! {
+    struct Marks as metadata of ConfigMap {}
+}
+
+/// The name of a `ConfigMap`, and nothing else.
+#[derive(Debug, PartialEq)]
+struct Mark;
+
+impl Tracked for Mark {
+    const KIND: ResourceKind = <Thing as Tracked>::KIND;
+    type Wire = Marks;
+    type Index = ();
+
+    fn project(_: Marks) -> Result<Self, String> {
+        Ok(Self)
+    }
+
+    fn index(&self, _: &ObjectName) -> Vec<()> {
+        Vec::new()
+    }
+}
+
+fleet_accumulator::views! {
+    struct MarkWorld {
+        /// Of the own cluster.
+        local marks: Mark,
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_a_kind_of_which_only_metadata_is_kept_the_server_is_asked_for_no_more() {
+    let (sent, mut accepted) = mpsc::unbounded_channel();
+    let service = tower::service_fn(move |request: Request<Body>| {
+        let accept = request.headers().get(http::header::ACCEPT).cloned();
+        if request.uri().path().ends_with("configmaps") {
+            let _ = sent.send(accept.map(|accept| accept.to_str().unwrap().to_owned()));
+        }
+        let list = answer(200, &json!({"metadata": {"resourceVersion": "10"}, "items": []}));
+        std::future::ready(Ok::<_, Infallible>(list))
+    });
+    let client = Client::new(service, "default");
+    let feeds = |_: &SourceInfo| SourceSpec::new(client.clone());
+    let (token, tasks) = (CancellationToken::new(), TaskTracker::new());
+    let _accumulator = Accumulator::<MarkWorld>::start(
+        &Config::default(),
+        MarkWorld::all(),
+        &feeds,
+        &token,
+        &tasks,
+    );
+    let list = accepted.recv().await.unwrap().unwrap();
+    assert!(list.contains("as=PartialObjectMetadataList;"), "{list}");
+    let watch = accepted.recv().await.unwrap().unwrap();
+    assert!(watch.contains("as=PartialObjectMetadata;"), "{watch}");
     token.cancel();
 }
