@@ -229,10 +229,11 @@ impl<T: Tracked> Machine<T> {
         self.metrics.error(failure.class.as_str());
         self.forget_list();
         match failure.class {
-            // That is what an API server without history answers, and no trouble.
+            // That is what an API server without history answers, and no trouble. Where it always
+            // answers that, one list follows another, and these need the longer pauses.
             Class::Expired => {
                 self.relist();
-                return Command::Resume;
+                return Command::Retry;
             }
             Class::Forbidden(verb) => {
                 self.relist();

@@ -387,6 +387,25 @@ async fn watches_that_end_at_once_are_paced() {
     assert!(after >= Duration::from_secs(20), "ten watches in {after:?}");
 }
 
+/// However long a list takes: it costs the API server more than a watch.
+#[tokio::test(start_paused = true)]
+async fn lists_after_which_no_watch_can_start_are_paced() {
+    let mut rig = Rig::new();
+    let began = Instant::now();
+    let mut listing = Duration::ZERO;
+    for _ in 0..10 {
+        let tap = rig.things.tap().await;
+        tap.list_started();
+        let list = Duration::from_secs(2);
+        tokio::time::sleep(list).await;
+        listing += list;
+        tap.list_completed();
+        tap.fail(gone());
+    }
+    let after = began.elapsed();
+    assert!(after >= listing + Duration::from_secs(20), "ten lists in {after:?}");
+}
+
 #[tokio::test(start_paused = true)]
 async fn all_is_listed_again_although_watches_end_in_between() {
     let every = Duration::from_mins(10);
