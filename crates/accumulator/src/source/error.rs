@@ -13,7 +13,8 @@ pub(crate) enum Class {
     NotFound,
     /// The watch cannot continue from the version that is known: only a list helps.
     Expired,
-    /// An event that cannot be read is lost; only a fresh list brings it back.
+    /// An event that cannot be read is lost, and one without a version cannot be continued from:
+    /// only a fresh list brings back what is missed.
     Undecodable,
     /// The list cannot be read.
     UndecodableList,
@@ -67,7 +68,7 @@ impl From<&WatchError> for Failure {
                 (kube::Error::SerdeError(_), _) => Class::Undecodable,
                 _ => Class::Interrupted,
             },
-            WatchError::NoResourceVersion => Class::Expired,
+            WatchError::NoResourceVersion => Class::Undecodable,
         };
         Self { class, message: describe(error).into() }
     }
@@ -139,7 +140,7 @@ mod tests {
         }
         assert_eq!(class(&Watch(api(410))), Class::Expired);
         assert_eq!(class(&Watch(api(500))), Class::Failed);
-        assert_eq!(class(&NoResourceVersion), Class::Expired);
+        assert_eq!(class(&NoResourceVersion), Class::Undecodable);
         let bad = || kube::Error::SerdeError(serde_json::from_str::<u8>("x").unwrap_err());
         assert_eq!(class(&Watch(bad())), Class::Undecodable);
         assert_eq!(class(&List(bad())), Class::UndecodableList);

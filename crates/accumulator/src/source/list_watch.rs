@@ -15,7 +15,7 @@ use http::HeaderValue;
 use http::header::ACCEPT_ENCODING;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ListMeta;
 use kube::api::{ListParams, WatchParams};
-use kube::core::WatchEvent;
+use kube::core::{Status, TypeMeta, WatchEvent};
 use kube::{Client, Resource};
 use prometheus::Histogram;
 use serde::de::DeserializeOwned;
@@ -58,7 +58,9 @@ impl<'de, W: Deserialize<'de>> Deserialize<'de> for Timed<W> {
 struct Page<W> {
     #[serde(default)]
     metadata: ListMeta,
-    /// A list without objects may come as `null`.
+    /// Never left out: an answer without it is no list, rather than an empty one. A list without
+    /// objects may come as `null`.
+    #[serde(deserialize_with = "Option::deserialize")]
     items: Option<Vec<Timed<W>>>,
 }
 
@@ -67,8 +69,8 @@ type Lines = BoxStream<'static, io::Result<String>>;
 
 /// What to do when everything that was read is handed on.
 enum Next {
-    /// Request a page of the list, the first one without a token.
-    Page(Option<String>),
+    /// Request a page of the list, the first one without a token; and the version of the first one.
+    Page(Option<String>, Option<ResourceVersion>),
     /// Request a watch.
     Watch(ResourceVersion),
     /// Read on.
@@ -108,7 +110,7 @@ where
         reading.request(Next::Watch(version.clone()));
     } else {
         reading.ready.push_back(WatchItem::ListStarted);
-        reading.request(Next::Page(None));
+        reading.request(Next::Page(None, None));
     }
     stream::unfold(reading, ListWatch::item).boxed()
 }
@@ -123,7 +125,7 @@ where
                 return Some((item, self));
             }
             let read = match std::mem::replace(&mut self.next, Next::End) {
-                Next::Page(token) => self.page(token).await,
+                Next::Page(token, version) => self.page(token, version).await,
                 Next::Watch(version) => self.watch(&version).await,
                 Next::Changes(changes) => self.change(changes).await,
                 Next::End => return None,
@@ -140,7 +142,11 @@ where
     }
 
     /// From the newest state: what a cached list lacks would be taken for deleted.
-    async fn page(&mut self, token: Option<String>) -> Result<(), WatchError> {
+    async fn page(
+        &mut self,
+        token: Option<String>,
+        first: Option<ResourceVersion>,
+    ) -> Result<(), WatchError> {
         let params = ListParams {
             label_selector: self.spec.labels.clone(),
             field_selector: self.spec.fields.clone(),
@@ -161,13 +167,14 @@ where
             let object = observed(&self.options.decoding, timed);
             self.ready.push_back(WatchItem::Listed(object));
         }
+        // All pages are to show one version. Where they do not, changes that come twice do no harm.
+        let version = first.or_else(|| version(resource_version.as_deref()).ok());
         let more = continue_.filter(|token| !token.is_empty());
         if more.is_some() {
-            self.request(Next::Page(more));
+            self.request(Next::Page(more, version));
             return Ok(());
         }
-        let version = resource_version.filter(|version| !version.is_empty());
-        let version = ResourceVersion::from(version.ok_or(WatchError::NoResourceVersion)?);
+        let version = version.ok_or(WatchError::NoResourceVersion)?;
         self.ready.push_back(WatchItem::ListCompleted(version.clone()));
         self.request(Next::Watch(version));
         Ok(())
@@ -216,8 +223,7 @@ where
     fn read(&self, change: WatchEvent<Timed<W>>) -> Result<WatchItem<W>, WatchError> {
         let object = |timed: Timed<W>| {
             let object = observed(&self.options.decoding, timed);
-            let version = object.meta().resource_version.as_deref().unwrap_or_default();
-            if version.is_empty() { Err(WatchError::NoResourceVersion) } else { Ok(object) }
+            version(object.meta().resource_version.as_deref()).map(|_| object)
         };
         Ok(match change {
             WatchEvent::Added(timed) | WatchEvent::Modified(timed) => {
@@ -225,7 +231,7 @@ where
             }
             WatchEvent::Deleted(timed) => WatchItem::Deleted(object(timed)?),
             WatchEvent::Bookmark(mark) => {
-                WatchItem::Bookmark(mark.metadata.resource_version.into())
+                WatchItem::Bookmark(version(Some(&mark.metadata.resource_version))?)
             }
             WatchEvent::Error(status) => {
                 return Err(WatchError::Watch(kube::Error::Api(status.boxed())));
@@ -243,12 +249,18 @@ fn observed<W>(decoding: &Histogram, timed: Timed<W>) -> W {
     timed.object
 }
 
+/// The empty version means any: a watch from there does not continue.
+fn version(text: Option<&str>) -> Result<ResourceVersion, WatchError> {
+    let text = text.filter(|text| !text.is_empty());
+    text.map(ResourceVersion::from).ok_or(WatchError::NoResourceVersion)
+}
+
 /// One event; `None` for a line that was cut off, as where the API server ends.
 fn decode<T: DeserializeOwned>(line: &str) -> kube::Result<Option<T>> {
     match serde_json::from_str(line) {
         Ok(event) => Ok(Some(event)),
         Err(error) if error.is_eof() => Ok(None),
-        Err(error) => Err(kube::Error::SerdeError(error)),
+        Err(error) => Err(unreadable(line.as_bytes(), error)),
     }
 }
 
@@ -262,12 +274,23 @@ async fn read_page<W: DeserializeOwned>(
     loop {
         let chunk = answer.fill_buf().await.map_err(kube::Error::ReadEvents)?;
         if chunk.is_empty() {
-            return serde_json::from_slice(&body).map_err(kube::Error::SerdeError);
+            return serde_json::from_slice(&body).map_err(|error| unreadable(&body, error));
         }
         body.extend_from_slice(chunk);
         let length = chunk.len();
         answer.as_mut().consume(length);
     }
+}
+
+/// What is neither a list nor an event may be a refusal, sent with the HTTP status of success.
+fn unreadable(body: &[u8], error: serde_json::Error) -> kube::Error {
+    let types = serde_json::from_slice::<TypeMeta>(body);
+    if types.is_ok_and(|types| types.kind == "Status")
+        && let Ok(status) = serde_json::from_slice::<Status>(body)
+    {
+        return kube::Error::Api(status.boxed());
+    }
+    kube::Error::SerdeError(error)
 }
 
 /// An answer that never starts, as behind a half-open connection, becomes a failure.

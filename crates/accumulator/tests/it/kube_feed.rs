@@ -272,18 +272,93 @@ async fn a_silent_watch_is_replaced() {
     token.cancel();
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_list_without_a_version_is_a_failure() {
-    let service = tower::service_fn(|_: Request<Body>| {
-        std::future::ready(Ok::<_, Infallible>(answer(200, &json!({"metadata": {}, "items": []}))))
+/// An API server whose lists are all the same, and whose watches are silent.
+fn listing(list: Value) -> Script {
+    let (sent, requests) = mpsc::unbounded_channel();
+    let service = tower::service_fn(move |request: Request<Body>| {
+        let uri = request.uri().to_string();
+        let response = if uri.contains("watch=true") {
+            let silence = futures::stream::pending::<Result<Frame<Bytes>, Infallible>>();
+            Response::new(StreamBody::new(silence).boxed_unsync())
+        } else {
+            answer(200, &list)
+        };
+        let _ = sent.send(uri);
+        std::future::ready(Ok::<_, Infallible>(response))
     });
-    let feeds = |_: &SourceInfo| SourceSpec::new(Client::new(service, "default"));
-    let (token, tasks) = (CancellationToken::new(), TaskTracker::new());
-    let accumulator =
-        Accumulator::<World>::start(&Config::default(), local(), &feeds, &token, &tasks);
+    Script { client: Client::new(service, "default"), requests }
+}
+
+/// Why the source of `script` was not listed after a while.
+async fn blocking(script: &Script) -> String {
+    let token = CancellationToken::new();
+    let accumulator = start(script, &token);
     tokio::time::sleep(Duration::from_secs(5)).await;
     let blocking = accumulator.blocking(local());
-    assert!(blocking[0].contains("not listed yet"), "{blocking:?}");
+    token.cancel();
+    blocking.concat()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_without_a_version_is_a_failure() {
+    let blocking = blocking(&listing(json!({"metadata": {}, "items": []}))).await;
+    assert!(blocking.contains("not listed yet (no resourceVersion"), "{blocking}");
+}
+
+/// The difference is a view that loses all its objects.
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_is_no_list_is_not_an_empty_list() {
+    let table = json!({"kind": "Table", "metadata": {"resourceVersion": "10"}, "rows": []});
+    let blocking = blocking(&listing(table)).await;
+    assert!(blocking.contains("missing field `items`"), "{blocking}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refusal_in_an_answer_of_success_is_a_refusal() {
+    let status = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+                        "message": "no rights", "reason": "Forbidden", "code": 403});
+    let list = blocking(&listing(status.clone())).await;
+    assert!(list.contains("list is forbidden") && list.contains("no rights"), "{list}");
+    let watch = blocking(&scripted(move |_| lines(std::slice::from_ref(&status)))).await;
+    assert!(watch.contains("watch is forbidden") && watch.contains("no rights"), "{watch}");
+}
+
+/// A watch from no version begins with what there is now, and shows no deletion before that.
+#[tokio::test(start_paused = true)]
+async fn a_bookmark_without_a_version_is_listed_again() {
+    let metadata = json!({"resourceVersion": ""});
+    let bookmark = json!({"kind": "ConfigMap", "apiVersion": "v1", "metadata": metadata});
+    let event = json!({"type": "BOOKMARK", "object": bookmark});
+    let mut script = scripted(move |_| lines(std::slice::from_ref(&event)));
+    let token = CancellationToken::new();
+    let _accumulator = start(&script, &token);
+    for wanted in [None, Some("10"), None] {
+        assert_eq!(script.next().await.as_deref(), wanted);
+    }
+    token.cancel();
+}
+
+/// What happened between two pages that show different versions is not in the first one.
+#[tokio::test(start_paused = true)]
+async fn a_watch_continues_from_the_first_page_of_a_list() {
+    let (sent, requests) = mpsc::unbounded_channel();
+    let service = tower::service_fn(move |request: Request<Body>| {
+        let uri = request.uri().to_string();
+        let metadata = if uri.contains("continue=more") {
+            json!({"resourceVersion": "12"})
+        } else {
+            json!({"resourceVersion": "10", "continue": "more"})
+        };
+        let response = answer(200, &json!({"metadata": metadata, "items": []}));
+        let _ = sent.send(uri);
+        std::future::ready(Ok::<_, Infallible>(response))
+    });
+    let mut script = Script { client: Client::new(service, "default"), requests };
+    let token = CancellationToken::new();
+    let _accumulator = start(&script, &token);
+    for wanted in [None, None, Some("10")] {
+        assert_eq!(script.next().await.as_deref(), wanted);
+    }
     token.cancel();
 }
 
