@@ -104,7 +104,7 @@ async fn run_term<R: Controller>(
     let end = loop {
         let more = engine.start_ready();
         engine.show();
-        let turn = engine.next_turn();
+        let turn = engine.queue.next_timer();
         tokio::select! {
             () = shared.cancel.cancelled() => break End::OfTheController,
             () = &mut term_ends => break End::OfTheTerm,
@@ -149,9 +149,6 @@ struct Engine<R: Controller> {
     affected: Affected<R::Key>,
     debouncer: Debouncer<R::Key>,
     running: FuturesUnordered<BoxFuture<'static, Run<R::Key>>>,
-    work_queue: Option<WorkQueue>,
-    /// Since when what is measured by [`WorkQueue`] is worked on.
-    begun: BTreeMap<R::Key, Instant>,
 }
 
 /// A run that has ended.
@@ -182,12 +179,10 @@ impl<R: Controller> Engine<R> {
                 tracer,
                 cancel,
             }),
-            queue: Queue::new(seed),
+            queue: Queue::new(seed).measured(work_queue),
             affected: Affected::new(),
             debouncer: Debouncer::new(),
             running: FuturesUnordered::new(),
-            work_queue,
-            begun: BTreeMap::new(),
         }
     }
 
@@ -225,10 +220,6 @@ impl<R: Controller> Engine<R> {
         let metrics = &self.shared.metrics;
         metrics.queue_wait.observe(job.waited.as_secs_f64());
         let started = now();
-        if let Some(work_queue) = &self.work_queue {
-            work_queue.taken(job.waited);
-            self.begun.insert(job.key.clone(), started);
-        }
         let snapshot = self.shared.accumulator.snapshot();
         let time = self.shared.clock.now();
         let plan = self.shared.controller.plan(&job.key, &snapshot, time);
@@ -274,24 +265,10 @@ impl<R: Controller> Engine<R> {
 
     fn finish(&mut self, run: &Run<R::Key>) {
         self.tell(run);
-        let ended = now();
-        if let (Some(work_queue), Some(begun)) = (&self.work_queue, self.begun.remove(&run.key)) {
-            work_queue.worked(ended.duration_since(begun));
-        }
-        self.queue.done(&run.key, run.requeue, run.wake, ended);
+        self.queue.done(&run.key, run.requeue, run.wake, now());
     }
 
-    /// When there is something to do even if nothing happens.
-    fn next_turn(&self) -> Option<Instant> {
-        // What takes long is to be seen while it does.
-        let look = (!self.begun.is_empty()).then(|| now() + WorkQueue::REFRESH);
-        [self.queue.next_timer(), look].into_iter().flatten().min()
-    }
-
-    fn show(&mut self) {
-        if let Some(work_queue) = &self.work_queue {
-            work_queue.show(&mut self.queue, self.begun.values().copied(), now());
-        }
+    fn show(&self) {
         let metrics = &self.shared.metrics;
         let gauge = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
         metrics.queue_depth.set(gauge(self.queue.ready()));

@@ -68,8 +68,8 @@ impl Metrics {
         Arc::new(self.series.controllers.controller(name))
     }
 
-    /// The metrics of a queue by the names that others give them.
-    pub(crate) fn work_queue(&self, name: &str) -> WorkQueue {
+    /// The metrics of a queue by the names that Kubernetes' controllers use.
+    pub fn work_queue(&self, name: &str) -> WorkQueue {
         self.series.work_queues.queue(name)
     }
 

@@ -1,7 +1,7 @@
 //! Which keys still have to be planned, and when.
 //!
-//! Pure: time comes in as a value and nothing waits. One [controller loop](crate::engine) owns a queue,
-//! so there is no lock either. The rules:
+//! Time comes in as a value and nothing waits. One [controller loop](crate::engine) owns a queue, so it has no lock; what
+//! is [measured](Queue::measured) about it decides nothing. The rules:
 //!
 //! - a key waits at most once, however often it is added;
 //! - a key is given out to one worker at a time; added meanwhile, it runs again afterwards;
@@ -17,6 +17,8 @@ use std::hash::Hash;
 use std::time::{Duration, Instant};
 
 use backoff::Jitter;
+
+use crate::metrics::WorkQueue;
 
 /// Retries at once that a key may take in a row before it has to slow down.
 const EAGER_RETRIES: u32 = 5;
@@ -58,9 +60,8 @@ pub struct Queue<K> {
     ready: VecDeque<K>,
     timers: BTreeSet<(Instant, K)>,
     running: usize,
-    accepted: u64,
-    retried: u64,
     jitter: Jitter,
+    metrics: Option<WorkQueue>,
 }
 
 #[derive(Debug)]
@@ -82,8 +83,8 @@ enum State {
     Waiting(Instant),
     /// In `ready` since this instant.
     Ready(Instant),
-    /// With a worker; `Some` if marked since it was taken.
-    Running(Option<Mark>),
+    /// With a worker since `taken`; `marked` if a change came since.
+    Running { taken: Instant, marked: Option<Mark> },
 }
 
 /// A change that came while its key was with a worker.
@@ -101,10 +102,16 @@ impl<K: Clone + Ord + Hash> Queue<K> {
             ready: VecDeque::new(),
             timers: BTreeSet::new(),
             running: 0,
-            accepted: 0,
-            retried: 0,
             jitter: Jitter::new(seed),
+            metrics: None,
         }
+    }
+
+    /// Measures what becomes of its keys.
+    #[must_use]
+    pub fn measured(mut self, metrics: Option<WorkQueue>) -> Self {
+        self.metrics = metrics;
+        self
     }
 
     /// Asks for a run of `key` because of a change that arrived at `since`.
@@ -128,7 +135,7 @@ impl<K: Clone + Ord + Hash> Queue<K> {
             return;
         };
         match &mut entry.state {
-            State::Running(marked) => {
+            State::Running { marked, .. } => {
                 let before = marked.unwrap_or(Mark { since, due });
                 let (since, due) = (before.since.min(since), before.due.min(due));
                 *marked = Some(Mark { since, due });
@@ -148,8 +155,10 @@ impl<K: Clone + Ord + Hash> Queue<K> {
         let Some(entry) = self.entries.get_mut(&key) else { return };
         if due <= now {
             entry.state = State::Ready(now);
-            self.accepted += 1;
             self.ready.push_back(key);
+            if let Some(metrics) = &self.metrics {
+                metrics.add();
+            }
         } else {
             entry.state = State::Waiting(due);
             self.timers.insert((due, key));
@@ -162,10 +171,13 @@ impl<K: Clone + Ord + Hash> Queue<K> {
         let entry = self.entries.get_mut(&key).expect("a ready key has an entry");
         let waited = match entry.state {
             State::Ready(at) => now.saturating_duration_since(at),
-            State::Waiting(_) | State::Running(_) => Duration::ZERO,
+            State::Waiting(_) | State::Running { .. } => Duration::ZERO,
         };
-        entry.state = State::Running(None);
+        entry.state = State::Running { taken: now, marked: None };
         self.running += 1;
+        if let Some(metrics) = &self.metrics {
+            metrics.take(now, waited);
+        }
         Some(Job { since: entry.since, waited, failures: entry.failures, key })
     }
 
@@ -173,9 +185,11 @@ impl<K: Clone + Ord + Hash> Queue<K> {
     /// nothing changes; a wake-up asked for by an earlier run is forgotten.
     pub fn done(&mut self, key: &K, requeue: Requeue, wake: Option<Instant>, now: Instant) {
         let Some(entry) = self.entries.get_mut(key) else { return };
-        let State::Running(marked) = entry.state else { return };
+        let State::Running { taken, marked } = entry.state else { return };
         self.running -= 1;
-        self.retried += u64::from(requeue != Requeue::Forget);
+        if let Some(metrics) = &self.metrics {
+            metrics.done(taken, now, requeue != Requeue::Forget);
+        }
 
         let retry = match requeue {
             Requeue::Forget => {
@@ -258,15 +272,18 @@ impl<K: Clone + Ord + Hash> Queue<K> {
         self.timers.len()
     }
 
-    /// How often keys became ready, and how often one came back that was not settled, since this was
-    /// asked for last.
-    pub fn take_counts(&mut self) -> (u64, u64) {
-        (std::mem::take(&mut self.accepted), std::mem::take(&mut self.retried))
-    }
-
     /// Keys that workers hold.
     pub fn running(&self) -> usize {
         self.running
+    }
+}
+
+impl<K> Drop for Queue<K> {
+    /// A controller that stands by has no queue.
+    fn drop(&mut self) {
+        if let Some(metrics) = &self.metrics {
+            metrics.clear();
+        }
     }
 }
 

@@ -70,6 +70,35 @@ async fn a_standby_plans_nothing_and_then_everything() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_work_queue_is_measured_at_scrape_and_empty_on_a_standby() {
+    let world = World::new();
+    let running = world.start();
+    // In seconds, as integers.
+    let gauges = || {
+        ["depth", "unfinished_work_seconds", "longest_running_processor_seconds"].map(|name| {
+            let value = running.metric(&format!("workqueue_{name}{{name=\"copies\"}}"));
+            format!("{:.0}", value.unwrap())
+        })
+    };
+    assert_eq!(gauges(), ["0", "0", "0"]);
+    for term in 1..=2 {
+        // Both keys stay with a worker until the view shows their writes; nothing happens meanwhile.
+        world.hold_events(true);
+        world.wish("a", &term.to_string());
+        world.wish("b", &term.to_string());
+        world.until(World::is_granted).await;
+        sleep(Duration::from_secs(3)).await;
+        assert_eq!(gauges(), ["0", "6", "3"]);
+        running.gate.close();
+        sleep(LONG).await;
+        assert_eq!(gauges(), ["0", "0", "0"], "a standby");
+        world.hold_events(false);
+        running.gate.open_until(Duration::MAX);
+    }
+    running.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_a_lost_lease_left_undone_is_done_when_it_is_back() {
     let world = World::new();
     let running = world.start();

@@ -491,7 +491,7 @@ impl World {
             events: EventSink::disabled(),
             clock: Clock::fixed(Timestamp::UNIX_EPOCH),
             metrics: metrics.controller("copy"),
-            work_queue: None,
+            work_queue: Some(metrics.work_queue("copies")),
             cancel: cancel.clone(),
         };
         let controller = || CopyController { world: self.clone() };
