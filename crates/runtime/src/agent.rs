@@ -24,9 +24,9 @@ use crate::clients::{self, ClientError, ClientSet};
 use crate::clock::{BootClock, Clock};
 use crate::engine::{Options, Wiring, run_controller};
 use crate::events::{EventSink, QUIET};
-use crate::lease::{Candidate, LeaseMetrics, LeaseSettings, TimingError};
+use crate::lease::{Candidate, LeaseSettings, TimingError};
 use crate::lifecycle::{Lifecycle, LogError, init_logging};
-use crate::metrics::Metrics;
+use crate::metrics::{LeaseMetrics, Metrics};
 use crate::traces::{BadEndpoint, Delivery, DeliveryError, Endpoint, Origin, Tracer};
 use crate::writer::{WriteGate, Writer, WriterSettings};
 

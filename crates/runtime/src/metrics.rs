@@ -2,6 +2,7 @@
 //! the name of an object.
 
 mod computed;
+mod lease;
 mod work_queue;
 
 use std::sync::Arc;
@@ -15,6 +16,7 @@ use prometheus::{
 };
 
 pub use computed::{Gauges, SnapshotMetrics};
+pub use lease::LeaseMetrics;
 pub use work_queue::WorkQueue;
 use work_queue::WorkQueueVecs;
 

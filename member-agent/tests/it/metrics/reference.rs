@@ -7,8 +7,7 @@ use fleet_accumulator::{
     Accumulator, Config, Register, Snapshot, SourceInfo, SourceSet, SourceSpec,
 };
 use fleet_runtime::clock::Clock;
-use fleet_runtime::lease::LeaseMetrics;
-use fleet_runtime::metrics::{Series, SnapshotMetrics};
+use fleet_runtime::metrics::{LeaseMetrics, Series, SnapshotMetrics};
 use hub_agent::snapshot::HubSnapshot;
 use member_agent::Settings;
 use member_agent::metrics::{ExportMetrics, ImportMetrics, SliceMetrics, show_insecure_link};
