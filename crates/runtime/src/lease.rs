@@ -58,12 +58,8 @@ fn identity() -> String {
     let host = std::env::var("HOSTNAME").ok().filter(|host| !host.is_empty());
     let host =
         host.unwrap_or_else(|| rustix::system::uname().nodename().to_string_lossy().into_owned());
-    format!("{host}_{:016x}", random())
-}
-
-fn random() -> u64 {
-    // Seeded by the system.
-    RandomState::new().hash_one(std::process::id())
+    // Seeded by the system: fastrand begins with the time, at which another process may have started as well.
+    format!("{host}_{:016x}", RandomState::new().hash_one(std::process::id()))
 }
 
 impl Candidate {
@@ -118,7 +114,7 @@ impl Candidate {
             match self.elector.decide(sent, self.wall.now()) {
                 NextAction::Wait => {
                     self.elector.forget();
-                    return self.timing.pause(fraction());
+                    return self.timing.pause(fastrand::f64());
                 }
                 NextAction::Read => match self.server.read(self.timing.request_timeout()).await {
                     Ok(found) => self.elector.read(self.clock.now(), found),
@@ -205,10 +201,4 @@ impl Candidate {
             tracing::warn!(error = %failure, leading = self.leads, "Lease request failed");
         }
     }
-}
-
-/// A random number from 0 to 1.
-fn fraction() -> f64 {
-    let random = u32::try_from(random() >> 32).unwrap_or_default();
-    f64::from(random) / f64::from(u32::MAX)
 }

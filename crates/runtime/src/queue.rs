@@ -16,7 +16,7 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::hash::Hash;
 use std::time::{Duration, Instant};
 
-use backoff::Jitter;
+use fastrand::Rng;
 
 use crate::metrics::WorkQueue;
 
@@ -60,7 +60,7 @@ pub struct Queue<K> {
     ready: VecDeque<K>,
     timers: BTreeSet<(Instant, K)>,
     running: usize,
-    jitter: Jitter,
+    rng: Rng,
     metrics: Option<WorkQueue>,
 }
 
@@ -102,7 +102,7 @@ impl<K: Clone + Ord + Hash> Queue<K> {
             ready: VecDeque::new(),
             timers: BTreeSet::new(),
             running: 0,
-            jitter: Jitter::new(seed),
+            rng: Rng::with_seed(seed),
             metrics: None,
         }
     }
@@ -202,7 +202,7 @@ impl<K: Clone + Ord + Hash> Queue<K> {
                 Some(now)
             }
             Requeue::Immediate | Requeue::Backoff => {
-                let delay = self.jitter.spread(backoff::delay(entry.failures));
+                let delay = backoff::spread(backoff::delay(entry.failures), &mut self.rng);
                 entry.floor = Some(now + delay.min(backoff::CHANGE_FLOOR));
                 entry.failures = entry.failures.saturating_add(1);
                 Some(now + delay)
@@ -211,14 +211,14 @@ impl<K: Clone + Ord + Hash> Queue<K> {
                 let floor = backoff::delay(entry.failures).min(backoff::CHANGE_FLOOR);
                 entry.floor = Some(now + floor);
                 entry.failures = entry.failures.saturating_add(1);
-                Some(now + self.jitter.spread(backoff::MAX))
+                Some(now + backoff::spread(backoff::MAX, &mut self.rng))
             }
             Requeue::After(delay) => {
                 entry.failures = entry.failures.saturating_add(1);
                 entry.floor = Some(now + delay);
                 // Later than asked for, never earlier: all keys held by one server would come
                 // back in the same instant otherwise.
-                Some(now + delay + self.jitter.spread(delay / 4))
+                Some(now + delay + backoff::spread(delay / 4, &mut self.rng))
             }
         };
         entry.since = oldest(entry.since, marked.map(|mark| mark.since));

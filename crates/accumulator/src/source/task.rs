@@ -1,7 +1,6 @@
 //! The task of one source: reads the events, asks when it must, starts over when that is the only
 //! way out.
 
-use std::hash::{BuildHasher, Hasher};
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
@@ -81,8 +80,7 @@ async fn at(time: Option<Instant>) {
 
 /// `duration`, give or take a fifth, so that many agents do not ask in step.
 fn jittered(duration: Duration) -> Duration {
-    let random = std::hash::RandomState::new().build_hasher().finish() % 401;
-    duration.mul_f64(0.8 + f64::from(u32::try_from(random).unwrap_or(200)) / 1000.0)
+    duration.mul_f64(0.8 + 0.4 * fastrand::f64())
 }
 
 impl<S: 'static, T: Tracked> Task<S, T> {
