@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
-use fleet_runtime::clients::{self, ClientSet, one_line};
+use fleet_accumulator::one_line;
+use fleet_runtime::clients::{self, ClientSet};
 use kube::config::{Config, KubeConfigOptions, Kubeconfig};
 
 /// How the clusters are reached.

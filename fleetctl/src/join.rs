@@ -3,9 +3,10 @@
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail};
+use fleet_accumulator::one_line;
 use fleet_api::{kinds, names};
 use fleet_model::hub_schema::GROUP_VERSION;
-use fleet_runtime::clients::{ClientSet, certificates_to_pem, one_line};
+use fleet_runtime::clients::{ClientSet, certificates_to_pem};
 use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
 use k8s_openapi::api::core::v1::ServiceAccount;
 use kube::api::{Patch, PatchParams, PostParams};

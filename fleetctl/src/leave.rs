@@ -4,9 +4,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
-use fleet_accumulator::{Accumulator, Config, SourceInfo, SourceSet, SourceSpec};
+use fleet_accumulator::{Accumulator, Config, SourceInfo, SourceSet, SourceSpec, one_line};
 use fleet_api::{ResourceKind, finalizers, kinds, names};
-use fleet_runtime::clients::one_line;
 use hub_agent::heartbeat::last_heartbeat;
 use kube::Client;
 use kube::api::{DynamicObject, ListParams, Patch, PatchParams};

@@ -1,9 +1,9 @@
 //! Reading, applying and deleting objects of any kind.
 
 use anyhow::{Context as _, Result, bail};
+use fleet_accumulator::one_line;
 use fleet_api::ResourceKind;
 pub(crate) use fleet_runtime::clients::dynamic as api;
-use fleet_runtime::clients::one_line;
 use kube::api::{ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams};
 use kube::core::GroupVersionKind;
 use kube::{Api, Client};

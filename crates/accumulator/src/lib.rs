@@ -21,6 +21,7 @@ mod accumulator;
 mod change;
 mod config;
 mod cursor;
+mod error_text;
 mod expectation;
 mod ids;
 #[doc(hidden)]
@@ -45,6 +46,7 @@ pub use accumulator::Accumulator;
 pub use change::{Change, diff};
 pub use config::{Config, MassDeletionLimits};
 pub use cursor::{Cursor, SnapshotChange};
+pub use error_text::one_line;
 pub use expectation::{Expectation, Until};
 pub use ids::{ClusterId, ResourceVersion, Uid};
 pub use meta::{Meta, SharedMeta};

@@ -19,6 +19,7 @@ mod token;
 
 use std::path::Path;
 
+use fleet_accumulator::one_line;
 use http::Uri;
 use kube::Client;
 use kube::config::{Config, KubeConfigOptions, Kubeconfig};
@@ -26,7 +27,7 @@ use kube::config::{Config, KubeConfigOptions, Kubeconfig};
 pub use access::HubAccess;
 pub use client_set::{ClientSet, from_config};
 pub use dynamic::dynamic;
-pub use error::{ClientError, one_line};
+pub use error::ClientError;
 pub use hub::{
     CONFIG_PATH, HUB_CERTIFICATE_AUTHORITY, HUB_KUBE_HEADER, HUB_SERVER_URL, HubSettings,
 };

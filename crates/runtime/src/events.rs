@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use fleet_accumulator::ClusterId;
+use fleet_accumulator::{ClusterId, one_line};
 use fleet_plan::text::truncate;
 use fleet_plan::{Event, EventType};
 use k8s_openapi::api::core::v1::ObjectReference;
@@ -24,7 +24,6 @@ use prometheus::IntCounterVec;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::clients::one_line;
 use crate::clock::Clock;
 use aggregator::{EventAggregator, Occurrences};
 

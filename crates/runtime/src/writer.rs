@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use fleet_accumulator::{ClusterId, Expectation};
+use fleet_accumulator::{ClusterId, Expectation, one_line};
 use fleet_api::{ObjectName, ResourceKind};
 use fleet_plan::{Action, Precondition, Step};
 use futures::StreamExt;
@@ -30,7 +30,6 @@ use parking_lot::Mutex;
 use prometheus::IntGauge;
 use tokio_util::sync::CancellationToken;
 
-use crate::clients::one_line;
 use crate::clock::monotonic;
 use crate::metrics::WriterMetrics;
 use limiter::RequestLimiter;

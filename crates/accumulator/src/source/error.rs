@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::feed::WatchError;
+use crate::error_text::one_line;
 
 /// What to conclude from a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,30 +71,14 @@ impl From<&WatchError> for Failure {
             },
             WatchError::NoResourceVersion => Class::Undecodable,
         };
-        Self { class, message: describe(error).into() }
+        Self { class, message: one_line(error).into() }
     }
 }
 
 impl From<kube::Error> for Failure {
     fn from(error: kube::Error) -> Self {
-        Self { class: Class::Failed, message: describe(&error).into() }
+        Self { class: Class::Failed, message: one_line(&error).into() }
     }
-}
-
-/// The text of an error and of what caused it: of a refused connection or certificate the error
-/// itself contains "client error (Connect)" only.
-fn describe(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(error) = source {
-        let cause = error.to_string();
-        if !text.contains(&cause) {
-            text.push_str(": ");
-            text.push_str(&cause);
-        }
-        source = error.source();
-    }
-    text
 }
 
 /// HTTP status of an answer of the API server.
@@ -116,15 +101,6 @@ mod tests {
 
     fn class(error: &WatchError) -> Class {
         Failure::from(error).class
-    }
-
-    #[test]
-    fn the_cause_is_told() {
-        let refused = std::io::Error::new(std::io::ErrorKind::ConnectionRefused, "port 1 is shut");
-        let wrapped = std::io::Error::other(refused);
-        let error = WatchError::Watch(kube::Error::ReadEvents(wrapped));
-        let text = describe(&error);
-        assert_eq!(text.matches("port 1 is shut").count(), 1, "{text}");
     }
 
     #[test]

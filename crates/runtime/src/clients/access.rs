@@ -2,11 +2,12 @@
 
 use std::path::PathBuf;
 
+use fleet_accumulator::one_line;
 use http::header::{HeaderName, HeaderValue};
 use kube::config::{Config, KubeConfigOptions, Kubeconfig};
 
 use super::client_set::{ClientSet, from_config};
-use super::error::{ClientError, one_line};
+use super::error::ClientError;
 use super::hub::{CONFIG_PATH, HUB_SERVER_URL, HubSettings, user_headers};
 use super::token::TokenFile;
 

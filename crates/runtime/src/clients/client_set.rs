@@ -4,11 +4,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use fleet_accumulator::one_line;
 use kube::Client;
 use kube::config::Config;
 
 use super::connect;
-use super::error::{ClientError, one_line};
+use super::error::ClientError;
 use super::token::TokenFile;
 
 /// How long [`ClientSet::check`] waits for an answer.

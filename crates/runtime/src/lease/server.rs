@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use fleet_accumulator::one_line;
 use jiff::Timestamp;
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta};
@@ -9,7 +10,6 @@ use kube::Client;
 use kube::api::{Api, PostParams};
 
 use super::elector::{Found, Object};
-use crate::clients::one_line;
 
 /// One Lease, as the election sees it.
 pub(super) struct LeaseServer {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use fleet_accumulator::one_line;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use http::{Request, Response};
@@ -23,7 +24,7 @@ use opentelemetry_sdk::trace::SdkTracerProvider;
 use tokio::runtime::Handle;
 
 use super::endpoint::Endpoint;
-use crate::clients::{self, one_line};
+use crate::clients;
 
 /// Limit of one request. OpenTelemetry's own default.
 const TIMEOUT: Duration = Duration::from_secs(10);
