@@ -79,7 +79,7 @@ impl Profile {
             recorder.wait()?;
             let flame = self.read(&name)?;
             let picture = self.file(&name, "svg");
-            std::fs::write(&picture, flame.svg(&name))?;
+            std::fs::write(&picture, flame.svg(&name)?)?;
             notes.push(note(&name, &flame, &picture));
         }
         Ok(notes)
