@@ -27,4 +27,7 @@ pub mod service;
 mod settings;
 pub mod snapshot;
 
+#[cfg(test)]
+mod tests;
+
 pub use settings::Settings;

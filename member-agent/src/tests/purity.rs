@@ -2,8 +2,7 @@
 
 use fleet_accumulator::ClusterId;
 use fleet_api::{ObjectName, kinds};
-use fleet_model_server::ModelServer;
-use fleet_plan::{Controller, affected_keys};
+use fleet_model_server::{ModelServer, plans_computed_twice};
 use prometheus::{Registry, TextEncoder};
 use serde_json::json;
 
@@ -11,7 +10,6 @@ use crate::endpointslices::EndpointSliceController;
 use crate::export::ExportController;
 use crate::external_workloads::ExternalWorkloadController;
 use crate::import::ImportController;
-use crate::measurement::Measurement;
 use crate::membership::MembershipController;
 use crate::metrics::{ExportMetrics, ImportMetrics, SliceMetrics};
 use crate::settings::{Mode, Settings};
@@ -38,19 +36,6 @@ fn member(settings: &Settings) -> (MemberSnapshot, jiff::Timestamp) {
     (crate::tests::snapshot(&settings.identity, &own, &hub), own.now())
 }
 
-/// Plans every key of a controller twice; how many there are.
-fn check<C>(controller: &C, snapshot: &MemberSnapshot, now: jiff::Timestamp) -> usize
-where
-    C: Controller<Snapshot = MemberSnapshot, Measurement = Measurement>,
-{
-    let keys = affected_keys(controller, &MemberSnapshot::default(), snapshot);
-    for key in &keys {
-        let plan = || controller.plan(key, snapshot, now);
-        assert_eq!(plan(), plan(), "{} {key}", controller.name());
-    }
-    keys.len()
-}
-
 #[test]
 fn planning_twice_gives_equal_plans_and_moves_no_metric() {
     let settings = Settings { endpointslices: Mode::All, ..Settings::new("a") };
@@ -65,11 +50,12 @@ fn planning_twice_gives_equal_plans_and_moves_no_metric() {
     let before = series();
     let settings = || settings.clone();
     let counts = [
-        check(&ExportController { settings: settings() }, &snapshot, now),
-        check(&ImportController { settings: settings() }, &snapshot, now),
-        check(&MembershipController { settings: settings() }, &snapshot, now),
-        check(&EndpointSliceController { settings: settings() }, &snapshot, now),
-        check(&ExternalWorkloadController, &snapshot, now),
+        plans_computed_twice(&ExportController { settings: settings() }, &snapshot, now).len(),
+        plans_computed_twice(&ImportController { settings: settings() }, &snapshot, now).len(),
+        plans_computed_twice(&MembershipController { settings: settings() }, &snapshot, now).len(),
+        plans_computed_twice(&EndpointSliceController { settings: settings() }, &snapshot, now)
+            .len(),
+        plans_computed_twice(&ExternalWorkloadController, &snapshot, now).len(),
     ];
     assert!(counts.iter().all(|count| *count > 0), "{counts:?}");
     assert_eq!(series(), before);

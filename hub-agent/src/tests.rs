@@ -1,0 +1,3 @@
+//! All controllers of the agent, on a model server.
+
+mod purity;
