@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-use fleet_accumulator::{Accumulator, Snapshot, SourceState};
+use fleet_accumulator::{Accumulator, Snapshot, SourceSet, SourceState};
 use fleet_plan::{Affected, Controller, Measured, Plan, Step};
 use futures::StreamExt;
 use futures::future::BoxFuture;
@@ -97,7 +97,8 @@ async fn run_term<R: Controller>(
     term_ends: impl Future<Output = ()>,
 ) -> End {
     let mut term_ends = std::pin::pin!(term_ends);
-    let mut cursor = wiring.accumulator.cursor_over(controller.required(), controller.reads());
+    let required = controller.required();
+    let mut cursor = wiring.accumulator.cursor_over(required, controller.reads());
     let mut engine = Engine::new(Arc::clone(controller), wiring.clone(), options.recorder.clone());
     let shared = Arc::clone(&engine.shared);
 
@@ -111,7 +112,7 @@ async fn run_term<R: Controller>(
             step = cursor.next() => {
                 let Some(step) = step else { break End::OfTheController };
                 engine.add_affected(&step.old, &step.new, step.received);
-                if recovered(&*step.old, &*step.new) {
+                if recovered(required, &*step.old, &*step.new) {
                     engine.queue.hurry(now());
                 }
                 cursor.commit(step);
@@ -369,11 +370,12 @@ impl<R: Controller> Shared<R> {
     }
 }
 
-/// Whether a source works again that did not: writes that failed may work again too, and should not
-/// wait for the end of a long back-off.
-fn recovered<S: Snapshot>(old: &S, new: &S) -> bool {
+/// Whether a required source works again that did not: writes that failed may work again too, and should not wait for the
+/// end of a long back-off. Other sources, such as a document that is polled, are no evidence for that.
+fn recovered<S: Snapshot>(required: SourceSet, old: &S, new: &S) -> bool {
     let live = |snapshot: &S, id| matches!(snapshot.state(id), SourceState::Live);
-    S::sources().iter().any(|source| !live(old, source.id) && live(new, source.id))
+    let mut sources = S::sources().iter().filter(|source| required.contains(source.id));
+    sources.any(|source| !live(old, source.id) && live(new, source.id))
 }
 
 async fn until(time: Option<Instant>) {

@@ -281,6 +281,23 @@ async fn a_refused_object_waits_for_a_change() {
     }
 }
 
+/// A watch that works again may mean that its API server does, too.
+#[tokio::test(start_paused = true)]
+async fn a_failed_key_is_retried_when_a_required_source_recovers() {
+    for (source, requests) in [("copies", 2), ("extras", 1)] {
+        let world = World::new();
+        world.flap(source);
+        let running = world.start();
+        world.answer_next(failure(422, "Invalid", "a"));
+        world.wish("a", "1");
+        world.until(|world| world.requests().len() == 1).await;
+        // Less than the longest back-off, after which the key is retried anyway.
+        sleep(Duration::from_secs(40)).await;
+        assert_eq!(world.requests().len(), requests, "{source}");
+        running.stop().await;
+    }
+}
+
 /// An API server that has just started forbids everything until it has read its roles.
 #[tokio::test(start_paused = true)]
 async fn a_forbidden_write_is_tried_again_soon() {

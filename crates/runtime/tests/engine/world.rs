@@ -18,6 +18,7 @@ use fleet_runtime::engine::{Options, Recorder, Wiring, run_controller};
 use fleet_runtime::events::EventSink;
 use fleet_runtime::metrics::Metrics;
 use fleet_runtime::writer::{WriteGate, Writer, WriterSettings};
+use futures::FutureExt;
 use futures::future::BoxFuture;
 use futures::stream::{self, StreamExt};
 use http::{Method, Request, Response};
@@ -38,6 +39,10 @@ const VALUE: &str = "value";
 pub const LATER: &str = "later";
 /// A request with this value is looked at again after [`DELAY`].
 pub const WAKE: &str = "wake";
+/// How long a watch that flaps works.
+const UPTIME: Duration = Duration::from_secs(5);
+/// How long each of its events takes.
+const SLOW: Duration = Duration::from_millis(100);
 /// See [`LATER`].
 pub const DELAY: Duration = Duration::from_millis(500);
 
@@ -72,6 +77,8 @@ views! {
         local wishes: Toy,
         /// What there is.
         hub copies: Toy,
+        /// What the controller reads and could do without.
+        local optional extras: Toy,
     }
 }
 
@@ -91,6 +98,10 @@ impl Controller for CopyController {
 
     fn required(&self) -> SourceSet {
         SourceSet::from([ToySnapshot::wishes(), ToySnapshot::copies()])
+    }
+
+    fn reads(&self) -> SourceSet {
+        self.required().with(ToySnapshot::extras())
     }
 
     fn affected_keys(&self, old: &ToySnapshot, new: &ToySnapshot, keys: &mut Affected<String>) {
@@ -182,14 +193,17 @@ struct State {
     /// Requests yield to other tasks this often before they are answered.
     slowness: u64,
     hub_listed: bool,
+    /// The source whose watch ends after [`UPTIME`], each time.
+    flapping: Option<&'static str>,
 }
 
 /// What one source listens to.
-struct ToyFeed(World, ClusterId);
+struct ToyFeed(World, ClusterId, &'static str);
 
 impl Feeds for World {
     fn feed<T: Tracked>(&self, source: &SourceInfo) -> Box<dyn Feed<T::Wire>> {
-        let feed: Box<dyn Feed<ToyWire>> = Box::new(ToyFeed(self.clone(), source.cluster));
+        let feed: Box<dyn Feed<ToyWire>> =
+            Box::new(ToyFeed(self.clone(), source.cluster, source.field));
         let feed: Box<dyn Any> = Box::new(feed);
         *feed.downcast().expect("all sources hold toys")
     }
@@ -209,7 +223,14 @@ impl Feed<ToyWire> for ToyFeed {
             receiver.recv().await.map(|change: Change| (change.into(), receiver))
         });
         let start = [WatchItem::ListStarted].into_iter().chain(list).chain(done);
-        stream::iter(start).chain(changes).boxed()
+        let events = stream::iter(start).chain(changes);
+        if state.flapping == Some(self.2) {
+            // Slow enough that the state of the source is seen to change.
+            let slow = events.then(|item| tokio::time::sleep(SLOW).map(|()| item));
+            slow.take_until(tokio::time::sleep(UPTIME)).boxed()
+        } else {
+            events.boxed()
+        }
     }
 
     fn discover(&mut self) -> BoxFuture<'_, kube::Result<Discovered>> {
@@ -403,6 +424,11 @@ impl World {
         let mut state = self.0.state.lock();
         state.hub_listed = true;
         state.tell(ClusterId::Hub, Change::ListCompleted);
+    }
+
+    /// The watch of this source, a field of the snapshot, breaks off again and again.
+    pub fn flap(&self, source: &'static str) {
+        self.0.state.lock().flapping = Some(source);
     }
 
     pub fn slow(&self, yields: u64) {
