@@ -8,18 +8,17 @@ mod debounce;
 mod freshness;
 mod recorder;
 mod requeue;
+mod run;
 mod timings;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
 use fleet_accumulator::{Accumulator, Snapshot, SourceSet, SourceState};
-use fleet_plan::{Affected, Controller, Measured, Plan, Step};
+use fleet_plan::{Affected, Controller, Plan};
 use futures::StreamExt;
 use futures::future::BoxFuture;
 use futures::stream::FuturesUnordered;
-use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 
 use crate::clock::{Clock, monotonic as now};
@@ -27,12 +26,11 @@ use crate::events::EventSink;
 use crate::metrics::{ControllerMetrics, WorkQueue};
 use crate::queue::{Job, Queue, Requeue};
 use crate::traces::Tracer;
-use crate::writer::{Outcome, Writer};
+use crate::writer::Writer;
 use debounce::Debouncer;
-use freshness::Freshness;
-use timings::StageTimings;
-
 use recorder::SharedRecorder;
+use run::{Run, Shared};
+use timings::StageTimings;
 
 pub use recorder::{Options, Recorder};
 
@@ -129,20 +127,6 @@ async fn run_term<R: Controller>(
     end
 }
 
-/// What the runs of all keys share.
-struct Shared<R: Controller> {
-    controller: Arc<R>,
-    accumulator: Accumulator<R::Snapshot>,
-    writer: Writer,
-    events: EventSink,
-    clock: Clock,
-    metrics: Arc<ControllerMetrics>,
-    recorder: SharedRecorder<R>,
-    tracer: Option<Tracer>,
-    /// Ends this term.
-    cancel: CancellationToken,
-}
-
 struct Engine<R: Controller> {
     shared: Arc<Shared<R>>,
     queue: Queue<R::Key>,
@@ -150,15 +134,6 @@ struct Engine<R: Controller> {
     affected: Affected<R::Key>,
     debouncer: Debouncer<R::Key>,
     running: FuturesUnordered<BoxFuture<'static, Run<R::Key>>>,
-}
-
-/// A run that has ended.
-struct Run<K> {
-    key: K,
-    requeue: Requeue,
-    wake: Option<Instant>,
-    /// What an API server has against a write, that will not change by itself.
-    refusal: Option<String>,
 }
 
 impl<R: Controller> Engine<R> {
@@ -275,98 +250,6 @@ impl<R: Controller> Engine<R> {
         metrics.queue_depth.set(gauge(self.queue.ready()));
         metrics.queue_waiting.set(gauge(self.queue.waiting()));
         metrics.keys_in_flight.set(gauge(self.running.len()));
-    }
-}
-
-impl<R: Controller> Shared<R> {
-    /// Sends the steps of a plan and waits until the view shows them. Returns what is refused for good, too.
-    async fn write(
-        &self,
-        job: &Job<R::Key>,
-        timings: StageTimings,
-        mut steps: Vec<Step>,
-        measurements: Vec<Measured<R::Measurement>>,
-    ) -> (Requeue, Option<String>) {
-        let spans =
-            self.tracer.as_ref().map(|tracer| tracer.begin(&mut steps, &job.key, job.since));
-        let outcome = self.writer.execute(&steps, &self.cancel).await;
-        if let Some(spans) = spans {
-            spans.end(&steps, &outcome);
-        }
-        self.measure(timings, &steps, &outcome);
-        self.record_acknowledged(&job.key, &measurements, &outcome);
-        for failure in &outcome.failures {
-            self.metrics.failed(failure.class.as_str());
-            tracing::debug!(
-                controller = self.controller.name(), key = %job.key, step = failure.step,
-                class = %failure.class, error = failure.message, "Step failed",
-            );
-        }
-        let Outcome { expectations, failures, .. } = outcome;
-        let settled = freshness::await_own_writes(
-            &self.accumulator,
-            &self.writer,
-            expectations,
-            &self.metrics,
-        );
-        // Nothing is planned any more once the process is stopping.
-        let view = self.cancel.run_until_cancelled(settled).await.unwrap_or(Freshness::Stale);
-        let requeue = requeue::requeue(&failures, view);
-        let refusal = failures.into_iter().find(|failure| failure.class.is_about_content());
-        (requeue, refusal.map(|failure| failure.message))
-    }
-
-    fn measure(&self, timings: StageTimings, steps: &[Step], outcome: &Outcome) {
-        for (index, at) in &outcome.acknowledged {
-            let Some(step) = steps.get(*index) else { continue };
-            if let (Some(stage), Some((whole, parts))) = (step.stage, timings.until(*at)) {
-                self.metrics.stage(stage, whole);
-                for (part, took) in parts {
-                    self.metrics.stage_part(stage, part, took);
-                }
-            }
-        }
-    }
-
-    /// Records what is measured about a plan itself, and leaves what is measured about its steps.
-    fn record_planned(
-        &self,
-        key: &R::Key,
-        measurements: &mut Vec<Measured<R::Measurement>>,
-        at: Timestamp,
-    ) {
-        for measured in measurements.extract_if(.., |measured| measured.after.is_none()) {
-            self.record(key, &measured.what, at);
-        }
-    }
-
-    /// Records what is measured about acknowledged steps, with the time of the acknowledgement.
-    fn record_acknowledged(
-        &self,
-        key: &R::Key,
-        measurements: &[Measured<R::Measurement>],
-        outcome: &Outcome,
-    ) {
-        if measurements.is_empty() {
-            return;
-        }
-        // A key may have thousands of slices, each a step with a measurement.
-        let acknowledged: BTreeMap<_, _> = outcome.acknowledged.iter().copied().collect();
-        for Measured { after, what } in measurements {
-            if let Some(at) = after.and_then(|id| acknowledged.get(&id.index())) {
-                let time = self.clock.now();
-                let ago = now().saturating_duration_since(*at);
-                self.record(key, what, time.checked_sub(ago).unwrap_or(time));
-            }
-        }
-    }
-
-    fn record(&self, key: &R::Key, what: &R::Measurement, at: Timestamp) {
-        let Some(recorder) = &self.recorder else { return };
-        let events = recorder.lock().record(key, what, at);
-        for event in events {
-            self.events.emit(event);
-        }
     }
 }
 
