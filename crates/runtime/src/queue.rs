@@ -122,7 +122,7 @@ impl<K: Clone + Ord + Hash> Queue<K> {
         self.add_after(key, since, now, now);
     }
 
-    /// [`mark`](Self::mark) because of a change that may wait until `due`, so that others come
+    /// [`add`](Self::add) because of a change that may wait until `due`, so that others come
     /// together with it. A key that has to run earlier for another reason does.
     pub fn add_after(&mut self, key: K, since: Instant, due: Instant, now: Instant) {
         let due = due.max(now);
