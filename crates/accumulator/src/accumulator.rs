@@ -1,7 +1,7 @@
 //! Putting sources, owner and consumers together.
 
 use std::sync::{Arc, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
@@ -24,6 +24,8 @@ pub struct Accumulator<S> {
     requests: mpsc::UnboundedSender<Wait>,
     metrics: Metrics,
     sources: Arc<[SourceMetrics]>,
+    /// Lists that were begun earlier are to be repeated.
+    refresh: watch::Sender<Instant>,
 }
 
 impl<S> Clone for Accumulator<S> {
@@ -34,6 +36,7 @@ impl<S> Clone for Accumulator<S> {
             requests: self.requests.clone(),
             metrics: self.metrics.clone(),
             sources: Arc::clone(&self.sources),
+            refresh: self.refresh.clone(),
         }
     }
 }
@@ -58,10 +61,12 @@ impl<S: Snapshot> Accumulator<S> {
         let empty = Published { snapshot: Arc::default(), cursors: Vec::new() };
         let (outlet, published) = watch::channel(empty);
         let outlet = Arc::new(outlet);
+        let refresh = watch::Sender::new(now());
         let start = |source: &SourceInfo| {
             let metrics = metrics.source(source, now());
             let outbox = outbox.clone();
-            let start = Start { config, metrics: metrics.clone(), outbox, token, tasks };
+            let (metrics, refresh) = (metrics.clone(), refresh.subscribe());
+            let start = Start { config, metrics: metrics.clone(), outbox, refresh, token, tasks };
             S::start(source.id, feeds, start);
             metrics
         };
@@ -72,6 +77,7 @@ impl<S: Snapshot> Accumulator<S> {
             requests,
             metrics: metrics.clone(),
             sources: started.collect(),
+            refresh: refresh.clone(),
         };
         drop(outbox);
         let owner = Owner::new(metrics, config.batch, inbox, requested, outlet);
@@ -96,6 +102,27 @@ impl<S: Snapshot> Accumulator<S> {
     /// Like [`cursor`](Self::cursor), for a consumer that reads only `required` and `reads`: what
     /// changes elsewhere does not wake it.
     pub fn cursor_over(&self, required: SourceSet, reads: SourceSet) -> Cursor<S> {
+        self.cursor_of(required, reads, None)
+    }
+
+    /// Like [`cursor_over`](Self::cursor_over), for a consumer that cannot trust what was listed before
+    /// `since`, as after another process has written: all sources are listed again, unless the last
+    /// list of a source was begun later. The consumer starts when that is done for all of `required`.
+    pub fn cursor_since(&self, required: SourceSet, reads: SourceSet, since: Instant) -> Cursor<S> {
+        self.refresh.send_if_modified(|refresh| {
+            let later = *refresh < since;
+            *refresh = since.max(*refresh);
+            later
+        });
+        self.cursor_of(required, reads, Some(since))
+    }
+
+    fn cursor_of(
+        &self,
+        required: SourceSet,
+        reads: SourceSet,
+        since: Option<Instant>,
+    ) -> Cursor<S> {
         let arrival = Arc::new(Arrival::new(reads.union(required), now()));
         if let Some(outlet) = self.outlet.upgrade() {
             outlet.send_if_modified(|published| {
@@ -104,7 +131,7 @@ impl<S: Snapshot> Accumulator<S> {
             });
         }
         let metrics = self.metrics.clone();
-        Cursor::new(self.published.clone(), required, arrival, metrics)
+        Cursor::new(self.published.clone(), required, since, arrival, metrics)
     }
 
     /// Waits until the newest snapshot shows all of `expectations`; returns those that it does

@@ -17,6 +17,8 @@ use crate::{AnyView, Change, Snapshot, SourceSet, Tracked, View, diff};
 pub struct Cursor<S> {
     published: watch::Receiver<Published<S>>,
     required: SourceSet,
+    /// Lists that were begun earlier do not open the gate.
+    since: Option<Instant>,
     arrival: Arc<Arrival>,
     metrics: Metrics,
     base: Arc<S>,
@@ -61,12 +63,14 @@ impl<S: Snapshot> Cursor<S> {
     pub(crate) fn new(
         published: watch::Receiver<Published<S>>,
         required: SourceSet,
+        since: Option<Instant>,
         arrival: Arc<Arrival>,
         metrics: Metrics,
     ) -> Self {
         Self {
             published,
             required,
+            since,
             arrival,
             metrics,
             base: Arc::default(),
@@ -115,7 +119,7 @@ impl<S: Snapshot> Cursor<S> {
             (Some(one), Some(two)) => Some(one.min(two)),
             (one, two) => one.or(two),
         };
-        self.open = self.open || new.complete(self.required);
+        self.open = self.open || self.is_complete(&new);
         if !self.open {
             return None;
         }
@@ -126,6 +130,13 @@ impl<S: Snapshot> Cursor<S> {
         }
         let received = *self.pending.get_or_insert_with(now);
         Some(SnapshotChange::between(Arc::clone(&self.base), new, received))
+    }
+
+    fn is_complete(&self, new: &S) -> bool {
+        match self.since {
+            Some(since) => new.complete_since(self.required, since),
+            None => new.complete(self.required),
+        }
     }
 
     fn differs(&self, new: &S) -> bool {

@@ -1,5 +1,7 @@
 //! All sources of an agent at one moment.
 
+use std::time::Instant;
+
 use fleet_api::{ObjectName, ResourceKind};
 
 use crate::source::feeds::Feeds;
@@ -38,6 +40,8 @@ pub trait AnyView {
     fn is_empty(&self) -> bool;
     /// See [`View::trouble`].
     fn trouble(&self) -> Option<&str>;
+    /// When the last complete list was begun.
+    fn listed(&self) -> Option<Instant>;
     /// Incarnation and version of an object.
     fn find(&self, name: &ObjectName) -> Option<(&Uid, &ResourceVersion)>;
 }
@@ -65,6 +69,10 @@ impl<T: Tracked> AnyView for View<T> {
 
     fn trouble(&self) -> Option<&str> {
         self.trouble.as_deref()
+    }
+
+    fn listed(&self) -> Option<Instant> {
+        self.listed
     }
 
     fn find(&self, name: &ObjectName) -> Option<(&Uid, &ResourceVersion)> {
@@ -112,13 +120,26 @@ pub trait Snapshot: Clone + Default + Send + Sync + 'static {
     /// Whether every source of `required` has listed once, or is optional and known not to be had:
     /// not served, or forbidden.
     fn complete(&self, required: SourceSet) -> bool {
-        Self::sources().iter().filter(|source| required.contains(source.id)).all(|source| {
-            let state = self.state(source.id);
-            let refused =
-                matches!(state, SourceState::Missing { .. } | SourceState::Forbidden { .. });
-            let bootstrapped = self.view(source.id).is_some_and(AnyView::bootstrapped);
-            bootstrapped || (source.optional && refused)
+        let mut required = Self::sources().iter().filter(|source| required.contains(source.id));
+        required.all(|source| {
+            self.view(source.id).is_some_and(AnyView::bootstrapped) || self.cannot_be_had(source)
         })
+    }
+
+    /// Like [`complete`](Self::complete), with lists that were begun at `since` or later.
+    fn complete_since(&self, required: SourceSet, since: Instant) -> bool {
+        let mut required = Self::sources().iter().filter(|source| required.contains(source.id));
+        required.all(|source| {
+            let listed = self.view(source.id).and_then(AnyView::listed);
+            listed.is_some_and(|listed| listed >= since) || self.cannot_be_had(source)
+        })
+    }
+
+    #[doc(hidden)]
+    fn cannot_be_had(&self, source: &SourceInfo) -> bool {
+        let state = self.state(source.id);
+        let refused = matches!(state, SourceState::Missing { .. } | SourceState::Forbidden { .. });
+        source.optional && refused
     }
 
     /// What is known of one object, for waiting until own writes have come back. Where several

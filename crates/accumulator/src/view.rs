@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Instant;
 
 use fleet_api::ObjectName;
 use imbl::{OrdMap, OrdSet};
@@ -21,6 +22,8 @@ pub struct View<T: Tracked> {
     pub(crate) defects: OrdMap<ObjectName, Arc<str>>,
     /// Last of the failures that go on, if any.
     pub(crate) trouble: Option<Arc<str>>,
+    /// When the last complete list was begun.
+    pub(crate) listed: Option<Instant>,
 }
 
 impl<T: Tracked> View<T> {
@@ -157,6 +160,7 @@ impl<T: Tracked> Default for View<T> {
             revision: 0,
             defects: OrdMap::new(),
             trouble: None,
+            listed: None,
         }
     }
 }
@@ -171,6 +175,7 @@ impl<T: Tracked> Clone for View<T> {
             revision: self.revision,
             defects: self.defects.clone(),
             trouble: self.trouble.clone(),
+            listed: self.listed,
         }
     }
 }

@@ -195,6 +195,8 @@ impl<S: Snapshot> Agent<S> {
         config: &Config,
         feeds: &impl Feeds,
     ) -> Result<Connected<S>, StartError> {
+        // Before the lists: without an election they belong to the one term that there is.
+        let gate = self.stand_for_election(clients.first().map(|(_, own)| own))?;
         let accumulator = self.watch(config, feeds)?;
         let write = || clients.iter().map(|(cluster, set)| (*cluster, set.write.clone()));
         let settings = WriterSettings {
@@ -202,7 +204,6 @@ impl<S: Snapshot> Agent<S> {
             timeout: self.args.lease.write_timeout,
             ..WriterSettings::new(self.name)
         };
-        let gate = self.stand_for_election(clients.first().map(|(_, own)| own))?;
         let writer = Writer::new(write(), settings, gate, self.metrics.writer());
         let clock = Clock::system();
         let tracer = self.start_traces(clock.clone())?;

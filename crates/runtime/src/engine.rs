@@ -63,8 +63,9 @@ pub struct Wiring<S> {
 /// Runs `controller` until it is cancelled or until the accumulator ends. Returns when the requests on
 /// their way are answered.
 ///
-/// It plans only in the terms in which this process may write. Each begins with everything: who
-/// wrote meanwhile, and how far they got, is not known.
+/// It plans only in the terms in which this process may write. Each begins with everything, listed
+/// anew: who wrote meanwhile, and how far they got, is not known, and a watch that is silent or
+/// behind shows what was.
 pub async fn run_controller<R: Controller>(
     controller: Arc<R>,
     wiring: Wiring<R::Snapshot>,
@@ -74,7 +75,9 @@ pub async fn run_controller<R: Controller>(
     let mut terms = wiring.writer.terms();
     while let Some(term) = wiring.cancel.run_until_cancelled(terms.begin()).await {
         let term_ends = terms.end(term);
-        if run_term(&controller, &wiring, &options, term_ends).await == End::OfTheController {
+        if run_term(&controller, &wiring, &options, term.since, term_ends).await
+            == End::OfTheController
+        {
             break;
         }
     }
@@ -92,11 +95,12 @@ async fn run_term<R: Controller>(
     controller: &Arc<R>,
     wiring: &Wiring<R::Snapshot>,
     options: &Options<R>,
+    since: Instant,
     term_ends: impl Future<Output = ()>,
 ) -> End {
     let mut term_ends = std::pin::pin!(term_ends);
-    let required = controller.required();
-    let mut cursor = wiring.accumulator.cursor_over(required, controller.reads());
+    let (required, reads) = (controller.required(), controller.reads());
+    let mut cursor = wiring.accumulator.cursor_since(required, reads, since);
     let mut engine = Engine::new(Arc::clone(controller), wiring.clone(), options.recorder.clone());
     let shared = Arc::clone(&engine.shared);
 

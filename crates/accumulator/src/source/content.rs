@@ -25,6 +25,7 @@ impl<T: Tracked> Machine<T> {
         for name in mended.cloned().collect::<Vec<_>>() {
             self.mend(&name);
         }
+        let begun = listing.begun;
         let losses = self.losses(&listing);
         let withheld = self.judge(losses);
         self.suspicious = false;
@@ -37,7 +38,6 @@ impl<T: Tracked> Machine<T> {
                 self.apply(item, false);
             }
         }
-        let bootstraps = !self.view.bootstrapped;
         self.view.bootstrapped = true;
         self.metrics.withheld_deletions(withheld.as_ref().map_or(0, BTreeSet::len));
         self.held = withheld;
@@ -46,11 +46,10 @@ impl<T: Tracked> Machine<T> {
             self.enter(SourceState::Resyncing);
             return Some(Command::Confirm);
         }
+        self.view.listed = Some(begun);
         // A watch that was refused before is refused until one is accepted.
         if matches!(self.view.state, SourceState::Forbidden { verb: "watch", .. }) {
-            if bootstraps {
-                self.change();
-            }
+            self.change();
             return None;
         }
         self.reached();

@@ -1,6 +1,8 @@
 //! Starting the task of one source.
 
-use tokio::sync::mpsc;
+use std::time::Instant;
+
+use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -17,6 +19,7 @@ pub struct Start<'a, S> {
     pub(crate) config: &'a Config,
     pub(crate) metrics: SourceMetrics,
     pub(crate) outbox: mpsc::Sender<Update<S>>,
+    pub(crate) refresh: watch::Receiver<Instant>,
     pub(crate) token: &'a CancellationToken,
     pub(crate) tasks: &'a TaskTracker,
 }
@@ -29,8 +32,8 @@ impl<S: 'static> Start<'_, S> {
         feed: Box<dyn Feed<T::Wire>>,
         view: fn(&mut S) -> &mut View<T>,
     ) {
-        let Self { config, metrics, outbox, token, tasks } = self;
-        let task = Task::new(*source, view, config.clone(), feed, metrics, outbox);
+        let Self { config, metrics, outbox, refresh, token, tasks } = self;
+        let task = Task::new(*source, view, config.clone(), feed, metrics, outbox, refresh);
         let token = token.clone();
         tasks.spawn(async move {
             token.run_until_cancelled(task.run()).await;

@@ -39,6 +39,7 @@ pub(crate) enum Command {
 
 /// A list on its way.
 pub(super) struct Listing<T> {
+    pub(super) begun: Instant,
     pub(super) seen: HashSet<ObjectName>,
     pub(super) fresh: Vec<Item<T>>,
 }
@@ -106,6 +107,12 @@ impl<T: Tracked> Machine<T> {
         self.version = None;
     }
 
+    /// Whether the list that is on its way, or else the last complete one, was begun at `since` or later.
+    pub(crate) fn is_listed_since(&self, since: Instant) -> bool {
+        let begun = self.listing.as_ref().map(|listing| listing.begun);
+        begun.or(self.view.listed).is_some_and(|begun| begun >= since)
+    }
+
     /// Whether a list is on its way.
     pub(crate) fn is_listing(&self) -> bool {
         self.listing.is_some()
@@ -170,7 +177,7 @@ impl<T: Tracked> Machine<T> {
         self.metrics.event(input.as_str());
         match input {
             Input::ListStarted => {
-                self.begin();
+                self.begin(now);
                 // From a state of trouble a list is only an attempt: its first answer decides.
                 match self.view.state {
                     SourceState::Pending => self.enter(SourceState::Listing),
@@ -178,13 +185,13 @@ impl<T: Tracked> Machine<T> {
                     _ => {}
                 }
             }
-            Input::Listed(item) => self.listed(item),
+            Input::Listed(item) => self.listed(item, now),
             Input::ListCompleted(version) => {
                 let command = self.list_is_complete();
                 self.version = command.is_none().then_some(version);
                 return command;
             }
-            Input::Applied(item) if self.listing.is_some() => self.listed(item),
+            Input::Applied(item) if self.listing.is_some() => self.listed(item, now),
             Input::Applied(item) => {
                 self.lives();
                 self.version = Some(item.version.clone());
@@ -306,9 +313,9 @@ impl<T: Tracked> Machine<T> {
         self.change();
     }
 
-    fn begin(&mut self) {
+    fn begin(&mut self, begun: Instant) {
         self.relist();
-        self.listing = Some(Listing { seen: HashSet::new(), fresh: Vec::new() });
+        self.listing = Some(Listing { begun, seen: HashSet::new(), fresh: Vec::new() });
         self.guard.reset();
     }
 
@@ -316,9 +323,9 @@ impl<T: Tracked> Machine<T> {
         self.listing = None;
     }
 
-    fn listed(&mut self, item: Item<T>) {
+    fn listed(&mut self, item: Item<T>, now: Instant) {
         if self.listing.is_none() {
-            self.begin();
+            self.begin(now);
         }
         match self.view.state {
             SourceState::Listing | SourceState::Resyncing => self.reached(),

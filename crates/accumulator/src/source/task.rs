@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
 use futures::StreamExt;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
 use super::error::{Class, Failure};
 use super::feed::{Discovered, Feed, ReadOptions, WatchItem};
@@ -51,6 +51,8 @@ pub(crate) struct Task<S, T: Tracked> {
     machine: Machine<T>,
     metrics: SourceMetrics,
     outbox: mpsc::Sender<Update<S>>,
+    /// A list that was begun earlier is to be repeated.
+    refresh: watch::Receiver<Instant>,
     published: Published,
     backoff: ExponentialBackoff,
     /// Since when there was no failure.
@@ -91,6 +93,7 @@ impl<S: 'static, T: Tracked> Task<S, T> {
         feed: Box<dyn Feed<T::Wire>>,
         metrics: SourceMetrics,
         outbox: mpsc::Sender<Update<S>>,
+        refresh: watch::Receiver<Instant>,
     ) -> Self {
         Self {
             machine: Machine::new(config.clone(), metrics.clone(), info.optional),
@@ -102,6 +105,7 @@ impl<S: 'static, T: Tracked> Task<S, T> {
             feed,
             metrics,
             outbox,
+            refresh,
             published: Published { revision: 0, state: SourceState::Pending },
             well_since: None,
             resumed_at: None,
@@ -131,7 +135,7 @@ impl<S: 'static, T: Tracked> Task<S, T> {
             }
             Command::Recheck => self.await_served().await?,
             Command::Resume => self.resume().await?,
-            Command::Relist => {}
+            Command::Relist => self.machine.relist(),
             Command::Retry | Command::Discover => self.pause().await?,
         }
         // After so long only a list shows what is there, and in which cluster.
@@ -144,6 +148,10 @@ impl<S: 'static, T: Tracked> Task<S, T> {
 
     /// Reads one stream to the point where another one is needed.
     async fn follow(&mut self) -> Result<Command, Closed> {
+        let since = *self.refresh.borrow_and_update();
+        if !self.machine.is_listed_since(since) {
+            self.machine.relist();
+        }
         let from = self.machine.version();
         if from.is_none() {
             self.relist_at = now() + jittered(self.config.relist_every);
@@ -164,11 +172,14 @@ impl<S: 'static, T: Tracked> Task<S, T> {
                     return Ok(Command::Relist);
                 }
                 // No event reports that another one was lost.
-                () = at(is_live.then_some(self.relist_at)) => {
-                    self.machine.relist();
+                () = at(is_live.then_some(self.relist_at)) => return Ok(Command::Relist),
+                () = at(list_by) => return self.give_up_list().await,
+                Ok(()) = self.refresh.changed() => {
+                    if self.machine.is_listed_since(*self.refresh.borrow_and_update()) {
+                        continue;
+                    }
                     return Ok(Command::Relist);
                 }
-                () = at(list_by) => return self.give_up_list().await,
             };
             let received = now();
             let mut command = self.take(item, received).await?;

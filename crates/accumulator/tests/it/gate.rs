@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, timeout};
 
-use crate::support::{Rig, World, both, local, refusal, state, texts, thing};
+use crate::support::{Rig, World, both, local, record, refusal, state, texts, thing};
 use fleet_accumulator::{ResourceVersion, SourceSet, WatchError};
 
 #[tokio::test(start_paused = true)]
@@ -185,4 +185,71 @@ async fn a_change_of_versions_alone_swaps_the_snapshot_and_wakes_nobody() {
     let version = |world: &World| crate::support::record(&world.things, "a").version.clone();
     rig.until(|world| version(world) == ResourceVersion::from("2")).await;
     assert!(timeout(Duration::from_mins(1), cursor.next()).await.is_err());
+}
+
+/// Who takes over from another process cannot trust a watch that may be behind: it is silent then, as a quiet one.
+#[tokio::test(start_paused = true)]
+async fn a_consumer_that_takes_over_waits_for_lists_begun_after_that() {
+    let mut rig = Rig::new();
+    let stalled = rig.things.tap().await;
+    stalled.list([thing("a", "1", 1, "old")]);
+    stalled.watch_started();
+    rig.until(|world| world.things.len() == 1).await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+
+    let mut cursor = rig.accumulator.cursor_since(local(), local(), std_now());
+    let fresh = rig.things.tap().await;
+    assert_eq!(fresh.from, None, "listed anew");
+    assert!(!stalled.is_read());
+    fresh.list_started();
+    assert!(timeout(Duration::from_secs(20), cursor.next()).await.is_err(), "not listed yet");
+    fresh.listed(thing("a", "1", 2, "new"));
+    fresh.list_completed();
+    let step = cursor.next().await.unwrap();
+    assert_eq!(record(&step.new.things, "a").text, "new");
+}
+
+#[tokio::test(start_paused = true)]
+async fn lists_begun_later_are_not_repeated_and_nothing_new_opens_the_gate_too() {
+    let mut rig = Rig::new();
+    let tap = rig.things.tap().await;
+    tap.list([thing("a", "1", 1, "x")]);
+    rig.until(|world| world.things.len() == 1).await;
+    let since = std_now();
+    let mut first = rig.accumulator.cursor_since(local(), local(), since);
+    let again = rig.things.tap().await;
+    again.list([thing("a", "1", 1, "x")]);
+    assert!(first.next().await.is_some(), "the same content, but fresh");
+    let mut second = rig.accumulator.cursor_since(local(), local(), since);
+    assert!(second.next().await.is_some());
+    assert!(again.is_read(), "the second controller of a term lists nothing again");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_on_its_way_is_begun_again_for_who_takes_over() {
+    let mut rig = Rig::new();
+    let early = rig.things.tap().await;
+    early.list_started();
+    rig.settle().await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let mut cursor = rig.accumulator.cursor_since(local(), local(), std_now());
+    let late = rig.things.tap().await;
+    assert!(!early.is_read());
+    late.list([thing("a", "1", 1, "x")]);
+    assert!(cursor.next().await.is_some());
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_optional_kind_that_is_not_served_keeps_nobody_from_taking_over() {
+    let mut rig = Rig::new();
+    rig.extras.served.store(false, std::sync::atomic::Ordering::Relaxed);
+    rig.extras.tap().await.fail(WatchError::List(refusal(404)));
+    rig.until(|world| state(world, World::extras()) == "missing").await;
+    let extras = SourceSet::from([World::extras()]);
+    let mut cursor = rig.accumulator.cursor_since(extras, extras, std_now());
+    assert!(cursor.next().await.is_some());
+}
+
+fn std_now() -> std::time::Instant {
+    Instant::now().into_std()
 }

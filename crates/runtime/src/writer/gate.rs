@@ -3,11 +3,11 @@
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 
-use crate::clock::BootClock;
+use crate::clock::{BootClock, monotonic as now};
 
 /// Another process may hold the lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -31,9 +31,11 @@ struct Inner {
 }
 
 /// A time without interruption in which this process may write.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Term {
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Term {
     number: u64,
+    /// Since when. What was read before may lack what another process has written.
+    pub(crate) since: Instant,
     open: bool,
 }
 
@@ -53,8 +55,8 @@ impl WriteGate {
 
     /// A gate that lets nothing through before it is opened.
     pub fn closed(clock: BootClock) -> Self {
-        let (until, term) = (AtomicU64::new(0), watch::Sender::default());
-        Self(Arc::new(Inner { until, clock, term }))
+        let term = watch::Sender::new(Term { number: 0, since: now(), open: false });
+        Self(Arc::new(Inner { until: AtomicU64::new(0), clock, term }))
     }
 
     /// Opens the gate, or leaves it open, until a time of its clock. If it was closed in between,
@@ -65,7 +67,7 @@ impl WriteGate {
         self.0.term.send_if_modified(|term| {
             let begins = lapsed || !term.open;
             if begins {
-                *term = Term { number: term.number + 1, open: true };
+                *term = Term { number: term.number + 1, since: now(), open: true };
             }
             begins
         });
@@ -104,19 +106,19 @@ pub(crate) struct Terms {
 }
 
 impl Terms {
-    /// Waits for a term to begin, unless one has; returns its number. Cancel safe.
-    pub(crate) async fn begin(&mut self) -> u64 {
-        let number = self.term.wait_for(|term| term.open).await.map(|term| term.number).ok();
-        match number {
-            Some(number) => number,
+    /// Waits for a term to begin, unless one has. Cancel safe.
+    pub(crate) async fn begin(&mut self) -> Term {
+        let begun = self.term.wait_for(|term| term.open).await.map(|term| *term).ok();
+        match begun {
+            Some(term) => term,
             // Cannot be: this holds a sender.
             None => std::future::pending().await,
         }
     }
 
     /// Waits for the end of a term. Cancel safe.
-    pub(crate) async fn end(&mut self, number: u64) {
-        let over = |term: &Term| !term.open || term.number != number;
+    pub(crate) async fn end(&mut self, begun: Term) {
+        let over = |term: &Term| !term.open || term.number != begun.number;
         let over = self.term.wait_for(over).await.is_ok();
         if !over {
             std::future::pending::<()>().await;
@@ -177,6 +179,8 @@ mod tests {
         clock.advance(Duration::from_mins(1));
         gate.open_until(Duration::from_secs(70));
         assert!(terms.end(first).now_or_never().is_some());
-        assert_eq!(terms.begin().now_or_never(), Some(first + 1));
+        let second = terms.begin().now_or_never().unwrap();
+        assert_eq!(second.number, first.number + 1);
+        assert!(second.since >= first.since);
     }
 }
