@@ -47,8 +47,8 @@ impl<T: Tracked> Machine<T> {
             return Some(Command::Confirm);
         }
         self.view.listed = Some(begun);
-        // A watch that was refused before is refused until one is accepted.
-        if matches!(self.view.state, SourceState::Forbidden { verb: "watch", .. }) {
+        // A watch that failed before fails until one works.
+        if self.watch_fails() {
             self.change();
             return None;
         }

@@ -1,6 +1,7 @@
 //! What a failure of a watch means for its source.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::feed::WatchError;
 use crate::error_text::one_line;
@@ -39,15 +40,33 @@ impl Class {
     }
 }
 
+/// An API server cannot silence a source for longer.
+const LONGEST_WAIT: Duration = Duration::from_mins(1);
+
 /// A failure of a list or a watch.
 #[derive(Clone, Debug)]
 pub(crate) struct Failure {
     pub(crate) class: Class,
     pub(crate) message: Arc<str>,
+    /// How long the API server asks to wait.
+    pub(crate) retry_after: Option<Duration>,
+}
+
+impl Failure {
+    /// A failure that no API server reported.
+    pub(crate) fn new(class: Class, message: impl Into<Arc<str>>) -> Self {
+        Self { class, message: message.into(), retry_after: None }
+    }
 }
 
 impl From<&WatchError> for Failure {
     fn from(error: &WatchError) -> Self {
+        let cause = match error {
+            WatchError::List(cause) | WatchError::WatchStart(cause) | WatchError::Watch(cause) => {
+                Some(cause)
+            }
+            WatchError::NoResourceVersion => None,
+        };
         let class = match error {
             WatchError::List(error) => match (error, code(error)) {
                 (_, Some(403)) => Class::Forbidden("list"),
@@ -71,14 +90,23 @@ impl From<&WatchError> for Failure {
             },
             WatchError::NoResourceVersion => Class::Undecodable,
         };
-        Self { class, message: one_line(error).into() }
+        let retry_after = cause.and_then(retry_after);
+        Self { class, message: one_line(error).into(), retry_after }
     }
 }
 
 impl From<kube::Error> for Failure {
     fn from(error: kube::Error) -> Self {
-        Self { class: Class::Failed, message: one_line(&error).into() }
+        let retry_after = retry_after(&error);
+        Self { class: Class::Failed, message: one_line(&error).into(), retry_after }
     }
+}
+
+/// How long the API server asks to wait, within reason.
+fn retry_after(error: &kube::Error) -> Option<Duration> {
+    let kube::Error::Api(status) = error else { return None };
+    let seconds = status.details.as_ref()?.retry_after_seconds;
+    (seconds > 0).then(|| Duration::from_secs(seconds.into()).min(LONGEST_WAIT))
 }
 
 /// HTTP status of an answer of the API server.

@@ -22,6 +22,8 @@ pub enum Discovered {
 pub enum WatchItem<W> {
     /// A request is on its way: until something comes back, there is no connection for certain.
     Requested,
+    /// A part of an answer has arrived: a list gets on, though slowly.
+    Progress,
     /// A list starts.
     ListStarted,
     /// An object of the list.

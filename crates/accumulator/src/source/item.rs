@@ -24,6 +24,8 @@ pub(crate) struct Item<T> {
 /// One event of a watch, decoded.
 #[derive(Debug)]
 pub(crate) enum Input<T> {
+    /// A part of an answer has arrived.
+    Progress,
     /// A list starts.
     ListStarted,
     /// An object of the list.
@@ -49,6 +51,7 @@ impl<T: Tracked> Input<T> {
     pub(crate) fn read(read: WatchItem<T::Wire>) -> Self {
         match read {
             WatchItem::Requested => Self::Requested,
+            WatchItem::Progress => Self::Progress,
             WatchItem::ListStarted => Self::ListStarted,
             WatchItem::Listed(wire) => Self::Listed(item(wire)),
             WatchItem::ListCompleted(version) => Self::ListCompleted(version),
@@ -66,6 +69,7 @@ impl<T: Tracked> Input<T> {
     /// Label value.
     pub(crate) fn as_str(&self) -> &'static str {
         match self {
+            Self::Progress => "progress",
             Self::ListStarted => "init",
             Self::Listed(_) => "listed",
             Self::ListCompleted(_) => "init_done",

@@ -6,15 +6,20 @@
 use std::collections::VecDeque;
 use std::fmt::Debug;
 use std::io;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::time::{Duration, Instant};
 
-use futures::stream::{self, BoxStream};
-use futures::{AsyncBufRead as _, AsyncBufReadExt as _, StreamExt as _};
+use futures::{
+    AsyncBufRead, AsyncBufReadExt as _, AsyncReadExt as _, StreamExt as _, TryFutureExt as _,
+    TryStreamExt as _, stream,
+};
 use http::HeaderValue;
-use http::header::ACCEPT_ENCODING;
+use http::header::{ACCEPT_ENCODING, RETRY_AFTER};
+use http_body_util::BodyExt as _;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ListMeta;
 use kube::api::{ListParams, WatchParams};
+use kube::client::Body;
+use kube::core::response::StatusDetails;
 use kube::core::{Status, TypeMeta, WatchEvent};
 use kube::{Client, Resource};
 use prometheus::Histogram;
@@ -36,6 +41,21 @@ const IDLE_MARGIN: Duration = Duration::from_secs(5);
 /// API servers may compress each event of a watch for itself (Kubernetes 1.37), which HTTP clients take for one
 /// answer that ends after the first.
 const IDENTITY: HeaderValue = HeaderValue::from_static("identity");
+
+/// So much of a page is read until progress is reported.
+const PART_BYTES: u64 = 64 << 10;
+/// A longer page is dropped, and requested with fewer objects: a few sources may read at once, and
+/// decoding takes as much memory again.
+const PAGE_BYTES: usize = 4 << 20;
+/// By how much pages become shorter.
+const SHORTER: u32 = 4;
+/// No object and no event is longer: API servers accept 3 MB.
+const OBJECT_BYTES: usize = 16 << 20;
+/// So much of a refusal is read.
+const REFUSAL_BYTES: u64 = 64 << 10;
+
+/// The body of an answer.
+type Answer = Pin<Box<dyn AsyncBufRead + Send>>;
 
 /// An object, and how long it took to decode it.
 #[derive(Clone)]
@@ -64,17 +84,26 @@ struct Page<W> {
     items: Option<Vec<Timed<W>>>,
 }
 
-/// The events of a watch, one line of JSON each.
-type Lines = BoxStream<'static, io::Result<String>>;
+/// Where a list is.
+#[derive(Clone, Default)]
+struct Position {
+    /// What the next page continues; `None` for the first one.
+    token: Option<String>,
+    /// The version of the first page. All pages are to show one version. Where they do not, changes
+    /// that come twice do no harm.
+    version: Option<ResourceVersion>,
+}
 
 /// What to do when everything that was read is handed on.
 enum Next {
-    /// Request a page of the list, the first one without a token; and the version of the first one.
-    Page(Option<String>, Option<ResourceVersion>),
+    /// Request a page of the list.
+    Page(Position),
+    /// Read on in the answer, of which so much has arrived.
+    Body(Position, Answer, Vec<u8>),
     /// Request a watch.
     Watch(ResourceVersion),
-    /// Read on.
-    Changes(Lines),
+    /// Read on in the events of a watch, one line of JSON each.
+    Changes(Answer),
     End,
 }
 
@@ -83,7 +112,9 @@ struct ListWatch<W> {
     client: Client,
     request: kube::core::Request,
     spec: SourceSpec,
-    options: ReadOptions,
+    decoding: Histogram,
+    /// Objects per page. Pages of large objects become shorter for the rest of the list.
+    page_size: u32,
     next: Next,
     /// What was read and is not handed on yet.
     ready: VecDeque<WatchItem<W>>,
@@ -102,7 +133,8 @@ where
         client: spec.client.clone(),
         request: kube::core::Request::new(W::url_path(&(), spec.namespace.as_deref())),
         spec: spec.clone(),
-        options: options.clone(),
+        decoding: options.decoding.clone(),
+        page_size: options.page_size,
         next: Next::End,
         ready: VecDeque::new(),
     };
@@ -110,7 +142,7 @@ where
         reading.request(Next::Watch(version.clone()));
     } else {
         reading.ready.push_back(WatchItem::ListStarted);
-        reading.request(Next::Page(None, None));
+        reading.request(Next::Page(Position::default()));
     }
     stream::unfold(reading, ListWatch::item).boxed()
 }
@@ -125,9 +157,10 @@ where
                 return Some((item, self));
             }
             let read = match std::mem::replace(&mut self.next, Next::End) {
-                Next::Page(token, version) => self.page(token, version).await,
+                Next::Page(position) => self.page(position).await,
+                Next::Body(position, answer, body) => self.body(position, answer, body).await,
                 Next::Watch(version) => self.watch(&version).await,
-                Next::Changes(changes) => self.change(changes).await,
+                Next::Changes(answer) => self.change(answer).await,
                 Next::End => return None,
             };
             if let Err(error) = read {
@@ -142,16 +175,12 @@ where
     }
 
     /// From the newest state: what a cached list lacks would be taken for deleted.
-    async fn page(
-        &mut self,
-        token: Option<String>,
-        first: Option<ResourceVersion>,
-    ) -> Result<(), WatchError> {
+    async fn page(&mut self, position: Position) -> Result<(), WatchError> {
         let params = ListParams {
             label_selector: self.spec.labels.clone(),
             field_selector: self.spec.fields.clone(),
-            limit: Some(self.options.page_size),
-            continue_token: token,
+            limit: Some(self.page_size),
+            continue_token: position.token.clone(),
             ..ListParams::default()
         };
         let list = if W::metadata_api() {
@@ -159,19 +188,53 @@ where
         } else {
             self.request.list(&params)
         };
-        let request = list.map_err(kube::Error::BuildRequest);
-        let read = async { read_page::<W>(&self.client, request?).await };
-        let page = read.await.map_err(WatchError::List)?;
+        let answer = send(&self.client, list).await.map_err(WatchError::List)?;
+        self.next = Next::Body(position, answer, Vec::new());
+        Ok(())
+    }
+
+    /// Reads a part of a page, and the page when it is complete. One that is too large is dropped,
+    /// and requested again with fewer objects.
+    async fn body(
+        &mut self,
+        position: Position,
+        mut answer: Answer,
+        mut body: Vec<u8>,
+    ) -> Result<(), WatchError> {
+        let mut part = (&mut answer).take(PART_BYTES);
+        let read = part.read_to_end(&mut body).map_err(kube::Error::ReadEvents);
+        if in_time(read).await.map_err(WatchError::List)? == 0 {
+            let page = serde_json::from_slice(&body).map_err(|error| unreadable(&body, error));
+            return self.list(position, page.map_err(WatchError::List)?);
+        }
+        if body.len() <= self.page_bytes() {
+            self.ready.push_back(WatchItem::Progress);
+            self.next = Next::Body(position, answer, body);
+            return Ok(());
+        }
+        if self.page_size == 1 {
+            let text = format!("an object has more than {OBJECT_BYTES} bytes");
+            return Err(WatchError::List(kube::Error::Service(text.into())));
+        }
+        self.page_size = (self.page_size / SHORTER).max(1);
+        self.request(Next::Page(position));
+        Ok(())
+    }
+
+    fn page_bytes(&self) -> usize {
+        if self.page_size == 1 { OBJECT_BYTES } else { PAGE_BYTES }
+    }
+
+    fn list(&mut self, position: Position, page: Page<W>) -> Result<(), WatchError> {
         let ListMeta { continue_, resource_version, .. } = page.metadata;
         for timed in page.items.into_iter().flatten() {
-            let object = observed(&self.options.decoding, timed);
+            let object = observed(&self.decoding, timed);
             self.ready.push_back(WatchItem::Listed(object));
         }
-        // All pages are to show one version. Where they do not, changes that come twice do no harm.
-        let version = first.or_else(|| version(resource_version.as_deref()).ok());
-        let more = continue_.filter(|token| !token.is_empty());
-        if more.is_some() {
-            self.request(Next::Page(more, version));
+        let version = position.version.or_else(|| version(resource_version.as_deref()).ok());
+        let token = continue_.filter(|token| !token.is_empty());
+        if token.is_some() {
+            self.request(Next::Page(Position { token, version }));
             return Ok(());
         }
         let version = version.ok_or(WatchError::NoResourceVersion)?;
@@ -194,35 +257,40 @@ where
         } else {
             self.request.watch(&params, &version)
         };
-        let start = async {
-            let mut request = watch.map_err(kube::Error::BuildRequest)?;
+        let watch = watch.map(|mut request| {
             request.headers_mut().insert(ACCEPT_ENCODING, IDENTITY);
-            in_time(self.client.request_stream(request)).await
-        };
-        let answer = start.await.map_err(WatchError::WatchStart)?;
-        self.next = Next::Changes(answer.lines().boxed());
+            request
+        });
+        let answer = send(&self.client, watch).await.map_err(WatchError::WatchStart)?;
+        self.next = Next::Changes(answer);
         self.ready.push_back(WatchItem::WatchStarted);
         Ok(())
     }
 
     /// A watch whose connection died without a word ends like one that the API server ends.
-    async fn change(&mut self, mut lines: Lines) -> Result<(), WatchError> {
+    async fn change(&mut self, mut answer: Answer) -> Result<(), WatchError> {
         let idle = Duration::from_secs(self.watch_timeout().into()) + IDLE_MARGIN;
-        let Ok(Some(line)) = tokio::time::timeout(idle, lines.next()).await else {
+        let mut line = Vec::new();
+        let limit = u64::try_from(OBJECT_BYTES).unwrap_or(u64::MAX);
+        let mut lines = (&mut answer).take(limit);
+        let read = tokio::time::timeout(idle, lines.read_until(b'\n', &mut line));
+        let Ok(read) = read.await else { return Ok(()) };
+        let read = read.map_err(|error| WatchError::Watch(kube::Error::ReadEvents(error)))?;
+        if read == 0 {
             return Ok(());
-        };
-        let change = line.map_err(kube::Error::ReadEvents).and_then(|line| decode(&line));
-        if let Some(change) = change.map_err(WatchError::Watch)? {
+        }
+        if !line.trim_ascii().is_empty() {
+            let Some(change) = decode(&line).map_err(WatchError::Watch)? else { return Ok(()) };
             let item = self.read(change)?;
-            self.next = Next::Changes(lines);
             self.ready.push_back(item);
         }
+        self.next = Next::Changes(answer);
         Ok(())
     }
 
     fn read(&self, change: WatchEvent<Timed<W>>) -> Result<WatchItem<W>, WatchError> {
         let object = |timed: Timed<W>| {
-            let object = observed(&self.options.decoding, timed);
+            let object = observed(&self.decoding, timed);
             version(object.meta().resource_version.as_deref()).map(|_| object)
         };
         Ok(match change {
@@ -256,29 +324,13 @@ fn version(text: Option<&str>) -> Result<ResourceVersion, WatchError> {
 }
 
 /// One event; `None` for a line that was cut off, as where the API server ends.
-fn decode<T: DeserializeOwned>(line: &str) -> kube::Result<Option<T>> {
-    match serde_json::from_str(line) {
+fn decode<T: DeserializeOwned>(line: &[u8]) -> kube::Result<Option<T>> {
+    match serde_json::from_slice(line) {
         Ok(event) => Ok(Some(event)),
-        Err(error) if error.is_eof() => Ok(None),
-        Err(error) => Err(unreadable(line.as_bytes(), error)),
-    }
-}
-
-/// Reads and decodes one page. Unlike `Client::request`, it logs no body.
-async fn read_page<W: DeserializeOwned>(
-    client: &Client,
-    request: http::Request<Vec<u8>>,
-) -> kube::Result<Page<W>> {
-    let mut answer = pin!(in_time(client.request_stream(request)).await?);
-    let mut body = Vec::new();
-    loop {
-        let chunk = answer.fill_buf().await.map_err(kube::Error::ReadEvents)?;
-        if chunk.is_empty() {
-            return serde_json::from_slice(&body).map_err(|error| unreadable(&body, error));
+        Err(error) if error.is_eof() && !line.ends_with(b"\n") && line.len() < OBJECT_BYTES => {
+            Ok(None)
         }
-        body.extend_from_slice(chunk);
-        let length = chunk.len();
-        answer.as_mut().consume(length);
+        Err(error) => Err(unreadable(line, error)),
     }
 }
 
@@ -291,6 +343,54 @@ fn unreadable(body: &[u8], error: serde_json::Error) -> kube::Error {
         return kube::Error::Api(status.boxed());
     }
     kube::Error::SerdeError(error)
+}
+
+/// Sends a request, and returns the body of the answer. Unlike `Client::request`, it logs no body,
+/// and keeps what the API server asks for with `Retry-After`.
+async fn send(
+    client: &Client,
+    request: Result<http::Request<Vec<u8>>, kube::core::request::Error>,
+) -> kube::Result<Answer> {
+    let request = request.map_err(kube::Error::BuildRequest)?.map(Body::from);
+    let response = in_time(client.send(request)).await?;
+    let (head, body) = response.into_parts();
+    let body = body.into_data_stream().map_err(io::Error::other).into_async_read();
+    if head.status.is_success() {
+        return Ok(Box::pin(body));
+    }
+    let mut text = Vec::new();
+    let mut body = pin!(body.take(REFUSAL_BYTES));
+    in_time(body.read_to_end(&mut text).map_err(kube::Error::ReadEvents)).await?;
+    Err(kube::Error::Api(refusal(&head, &text).boxed()))
+}
+
+fn no_details() -> StatusDetails {
+    StatusDetails {
+        name: String::new(),
+        group: String::new(),
+        kind: String::new(),
+        uid: String::new(),
+        causes: Vec::new(),
+        retry_after_seconds: 0,
+    }
+}
+
+/// What a refusal says; a proxy on the way may send something else than a `Status`.
+fn refusal(head: &http::response::Parts, body: &[u8]) -> Status {
+    let code = head.status.as_u16();
+    let plain = || Status {
+        code,
+        message: String::from_utf8_lossy(body).trim().to_owned(),
+        reason: head.status.canonical_reason().unwrap_or_default().to_owned(),
+        ..Status::default()
+    };
+    let status = serde_json::from_slice::<Status>(body).ok().filter(|status| status.code == code);
+    let mut status = status.unwrap_or_else(plain);
+    let seconds = head.headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
+    if let Some(retry_after_seconds) = seconds {
+        status.details = Some(StatusDetails { retry_after_seconds, ..no_details() });
+    }
+    status
 }
 
 /// An answer that never starts, as behind a half-open connection, becomes a failure.

@@ -16,6 +16,8 @@ use crate::config::Config;
 use crate::metrics::SourceMetrics;
 use crate::{ResourceVersion, SourceState, Tracked, Uid, View};
 
+/// A watch that lives for so long works, though nothing comes.
+const PROVEN_AFTER: Duration = Duration::from_secs(5);
 /// Failures in a row for so long demand a list.
 const RELIST_AFTER: Duration = Duration::from_mins(1);
 
@@ -49,6 +51,15 @@ struct Failing {
     since: Instant,
 }
 
+/// What speaks against a watch that was accepted and has not shown anything yet.
+#[derive(Clone, Copy, Default)]
+struct Probation {
+    /// Since when it runs.
+    since: Option<Instant>,
+    /// How many in a row ended before they had shown anything.
+    failures: u32,
+}
+
 pub(crate) struct Machine<T: Tracked> {
     pub(super) config: Config,
     pub(super) metrics: SourceMetrics,
@@ -60,6 +71,9 @@ pub(crate) struct Machine<T: Tracked> {
     /// Up to where the view shows all changes; without it only a list does.
     version: Option<ResourceVersion>,
     failing: Option<Failing>,
+    probation: Probation,
+    /// How long the API server asks to wait.
+    retry_after: Option<Duration>,
     /// Objects that one list lacked and that wait for a second opinion.
     pub(super) held: Option<BTreeSet<(ObjectName, Uid)>>,
     /// The next list may come from another cluster: no loss is believed at once.
@@ -81,6 +95,8 @@ impl<T: Tracked> Machine<T> {
             listing: None,
             version: None,
             failing: None,
+            probation: Probation::default(),
+            retry_after: None,
             held: None,
             suspicious: false,
         }
@@ -116,6 +132,23 @@ impl<T: Tracked> Machine<T> {
     /// Whether a list is on its way.
     pub(crate) fn is_listing(&self) -> bool {
         self.listing.is_some()
+    }
+
+    /// When a watch has lived long enough to be trusted although it is silent.
+    pub(crate) fn proven_at(&self) -> Option<Instant> {
+        self.probation.since.map(|since| since + PROVEN_AFTER)
+    }
+
+    /// The watch works: it has lived for a while, or something came.
+    pub(crate) fn proven(&mut self, now: Instant) {
+        if self.proven_at().is_some_and(|at| at <= now) {
+            self.lives();
+        }
+    }
+
+    /// How long the API server has asked to wait.
+    pub(crate) fn take_retry_after(&mut self) -> Option<Duration> {
+        self.retry_after.take()
     }
 
     /// When a source that does not get through becomes stale.
@@ -185,6 +218,7 @@ impl<T: Tracked> Machine<T> {
                     _ => {}
                 }
             }
+            Input::Progress => {}
             Input::Listed(item) => self.listed(item, now),
             Input::ListCompleted(version) => {
                 let command = self.list_is_complete();
@@ -214,11 +248,12 @@ impl<T: Tracked> Machine<T> {
             }
             // Like a failure until the answer comes, and forgotten then.
             Input::Requested => {
+                self.probation.since = None;
                 self.failing.get_or_insert(Failing { since: now });
             }
             Input::WatchStarted => {
                 if self.listing.is_none() && self.held.is_none() {
-                    self.lives();
+                    self.accepted(now);
                 }
             }
             Input::Failed(failure) => return Some(self.failed(&failure, now)),
@@ -227,14 +262,17 @@ impl<T: Tracked> Machine<T> {
     }
 
     /// The stream has ended without a failure: API servers end watches from time to time.
-    pub(crate) fn ended(&mut self) -> Command {
+    pub(crate) fn ended(&mut self, now: Instant) -> Command {
         self.forget_list();
+        self.interrupted(now);
         Command::Resume
     }
 
     fn failed(&mut self, failure: &Failure, now: Instant) -> Command {
         self.metrics.error(failure.class.as_str());
         self.forget_list();
+        self.interrupted(now);
+        self.retry_after = failure.retry_after;
         match failure.class {
             // That is what an API server without history answers, and no trouble. Where it always
             // answers that, one list follows another, and these need the longer pauses.
@@ -289,8 +327,35 @@ impl<T: Tracked> Machine<T> {
         self.dirty |= self.view.trouble.take().is_some();
     }
 
+    /// The API server has accepted a watch. After one that ended at once this proves nothing: a gateway may accept
+    /// every watch and never deliver an event.
+    fn accepted(&mut self, now: Instant) {
+        if self.probation.failures == 0 {
+            self.lives();
+        }
+        self.probation.since = Some(now);
+    }
+
+    /// Whether lists work, but no watch does: changes arrive with the next list at best.
+    pub(super) fn watch_fails(&self) -> bool {
+        match self.view.state {
+            SourceState::Forbidden { verb: "watch", .. } => true,
+            SourceState::Stale { .. } => self.probation.failures > 1,
+            _ => false,
+        }
+    }
+
+    /// A watch has ended. One that has shown nothing counts as a failure that goes on.
+    fn interrupted(&mut self, now: Instant) {
+        if self.probation.since.take().is_some() {
+            self.probation.failures += 1;
+            self.failing.get_or_insert(Failing { since: now });
+        }
+    }
+
     /// A watch event came: the watch works.
     fn lives(&mut self) {
+        self.probation = Probation::default();
         self.reached();
         if self.view.bootstrapped {
             self.enter(SourceState::Live);
@@ -314,6 +379,7 @@ impl<T: Tracked> Machine<T> {
     }
 
     fn begin(&mut self, begun: Instant) {
+        self.probation.since = None;
         self.relist();
         self.listing = Some(Listing { begun, seen: HashSet::new(), fresh: Vec::new() });
         self.guard.reset();
@@ -329,8 +395,8 @@ impl<T: Tracked> Machine<T> {
         }
         match self.view.state {
             SourceState::Listing | SourceState::Resyncing => self.reached(),
-            // It is the watch that is refused, and that is still to be tried.
-            SourceState::Forbidden { verb: "watch", .. } => {}
+            // It is the watch that fails, and that is still to be tried.
+            _ if self.watch_fails() => {}
             _ => {
                 self.reached();
                 let again = self.view.bootstrapped;

@@ -171,6 +171,11 @@ impl<S: 'static, T: Tracked> Task<S, T> {
                     }
                     return Ok(Command::Relist);
                 }
+                () = at(self.machine.proven_at()) => {
+                    self.machine.proven(now());
+                    self.publish(now()).await?;
+                    continue;
+                }
                 // No event reports that another one was lost.
                 () = at(is_live.then_some(self.relist_at)) => return Ok(Command::Relist),
                 () = at(list_by) => return self.give_up_list().await,
@@ -199,8 +204,8 @@ impl<S: 'static, T: Tracked> Task<S, T> {
 
     async fn give_up_list(&mut self) -> Result<Command, Closed> {
         let seconds = LIST_WITHIN.as_secs();
-        let message = format!("the list has made no progress for {seconds} s").into();
-        let failure = Failure { class: Class::Failed, message };
+        let message = format!("the list has made no progress for {seconds} s");
+        let failure = Failure::new(Class::Failed, message);
         self.machine.handle(Input::Failed(failure), now());
         self.publish(now()).await?;
         Ok(Command::Retry)
@@ -217,7 +222,7 @@ impl<S: 'static, T: Tracked> Task<S, T> {
         received: Instant,
     ) -> Result<Option<Command>, Closed> {
         let command = match item {
-            None => Some(self.machine.ended()),
+            None => Some(self.machine.ended(received)),
             Some(item) => self.handle(Input::read(item), received).await?,
         };
         if command.is_some() {
@@ -291,7 +296,8 @@ impl<S: 'static, T: Tracked> Task<S, T> {
     /// source may become stale.
     async fn pause(&mut self) -> Result<(), Closed> {
         let delay = self.backoff.next().unwrap_or(self.config.max_backoff);
-        self.pause_for(delay).await
+        let asked = self.machine.take_retry_after().unwrap_or_default();
+        self.pause_for(delay.max(asked)).await
     }
 
     async fn pause_for(&mut self, delay: Duration) -> Result<(), Closed> {
@@ -319,8 +325,7 @@ impl<S: 'static, T: Tracked> Task<S, T> {
 
     async fn discover(&mut self) -> Result<Discovered, Failure> {
         let answer = tokio::time::timeout(ASK_WITHIN, self.feed.discover()).await;
-        let silent =
-            || Failure { class: Class::Failed, message: "discovery did not answer".into() };
+        let silent = || Failure::new(Class::Failed, "discovery did not answer");
         answer.map_err(|_| silent())?.map_err(Failure::from)
     }
 
@@ -352,8 +357,8 @@ impl<S: 'static, T: Tracked> Task<S, T> {
         let command = match self.discover().await {
             Ok(Discovered::Absent) => self.machine.missing(now()),
             Ok(Discovered::Served | Discovered::Terminating) => {
-                let message = "not found, though discovery lists the kind".into();
-                self.machine.trouble(&Failure { class: Class::NotFound, message }, now());
+                let message = "not found, though discovery lists the kind";
+                self.machine.trouble(&Failure::new(Class::NotFound, message), now());
                 Command::Retry
             }
             Err(failure) => {

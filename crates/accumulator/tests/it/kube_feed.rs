@@ -418,3 +418,74 @@ async fn of_a_kind_of_which_only_metadata_is_kept_the_server_is_asked_for_no_mor
     assert!(watch.contains("as=PartialObjectMetadata;"), "{watch}");
     token.cancel();
 }
+
+/// A list of large objects would not fit into the memory that an agent may have.
+#[tokio::test(start_paused = true)]
+async fn pages_that_are_too_large_are_requested_with_fewer_objects() {
+    const OBJECTS: u64 = 20;
+    let (sent, mut limits) = mpsc::unbounded_channel();
+    let large = "x".repeat(1 << 20);
+    let service = tower::service_fn(move |request: Request<Body>| {
+        let uri = request.uri().to_string();
+        let value = |key: &str| {
+            let query = request.uri().query()?;
+            query.split('&').find_map(|pair| pair.strip_prefix(key)?.parse::<u64>().ok())
+        };
+        let response = if !uri.contains("configmaps") || uri.contains("watch=true") {
+            answer(404, &json!({}))
+        } else {
+            let (limit, from) = (value("limit=").unwrap(), value("continue=").unwrap_or(0));
+            let _ = sent.send(limit);
+            let end = OBJECTS.min(from + limit);
+            let items: Vec<_> =
+                (from..end).map(|at| object(&format!("o{at}"), at + 1, &large)).collect();
+            let more = (end < OBJECTS).then(|| end.to_string());
+            let metadata = json!({"resourceVersion": "99", "continue": more});
+            answer(200, &json!({"metadata": metadata, "items": items}))
+        };
+        std::future::ready(Ok::<_, Infallible>(response))
+    });
+    let client = Client::new(service, "default");
+    let feeds = |_: &SourceInfo| SourceSpec::new(client.clone());
+    let (token, tasks) = (CancellationToken::new(), TaskTracker::new());
+    let accumulator =
+        Accumulator::<World>::start(&Config::default(), local(), &feeds, &token, &tasks);
+    let step = accumulator.cursor(local()).next().await.unwrap();
+    assert_eq!(step.new.things.len(), 20);
+    token.cancel();
+    limits.close();
+    let mut seen = Vec::new();
+    while let Some(limit) = limits.recv().await {
+        seen.push(limit);
+    }
+    assert_eq!(seen[..5], [500, 125, 31, 7, 1]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_proxy_that_asks_for_a_pause_gets_it() {
+    let began = tokio::time::Instant::now();
+    let service = tower::service_fn(move |request: Request<Body>| {
+        let response = if request.uri().path().ends_with("configmaps") {
+            let busy = began.elapsed() < Duration::from_secs(1);
+            if busy {
+                let body = Full::from("Too many requests, please try again later.").boxed_unsync();
+                let response = Response::builder().status(429).header("Retry-After", "17");
+                response.body(body).unwrap()
+            } else {
+                answer(200, &json!({"metadata": {"resourceVersion": "1"}, "items": []}))
+            }
+        } else {
+            answer(404, &json!({}))
+        };
+        std::future::ready(Ok::<_, Infallible>(response))
+    });
+    let feeds = |_: &SourceInfo| SourceSpec::new(Client::new(service, "default"));
+    let (token, tasks) = (CancellationToken::new(), TaskTracker::new());
+    let accumulator =
+        Accumulator::<World>::start(&Config::default(), local(), &feeds, &token, &tasks);
+    let mut cursor = accumulator.cursor(local());
+    cursor.next().await.unwrap();
+    let after = began.elapsed().as_secs();
+    assert!((17..20).contains(&after), "after {after} s");
+    token.cancel();
+}

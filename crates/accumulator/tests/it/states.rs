@@ -422,3 +422,81 @@ async fn all_is_listed_again_although_watches_end_in_between() {
     assert_eq!(rig.things.tap().await.from, None);
     assert!(began.elapsed() <= every);
 }
+
+/// A gateway may accept every watch and never deliver an event.
+#[tokio::test(start_paused = true)]
+async fn watches_that_are_accepted_and_fail_at_once_make_a_source_stale() {
+    let (mut rig, mut tap) = live().await;
+    let began = Instant::now();
+    while state(&rig.accumulator.snapshot(), World::things()) != "stale" {
+        tap.requested();
+        tap.watch_started();
+        tap.fail(WatchError::Watch(refusal(500)));
+        tap = rig.things.tap().await;
+        assert!(began.elapsed() < Duration::from_mins(1), "never stale");
+    }
+    assert!(began.elapsed() >= Duration::from_secs(30));
+    // Lists bring what has changed, and the source is no better for it.
+    for version in 100..105 {
+        assert_eq!(tap.from, None);
+        tap.list([thing("a", "1", version, &version.to_string())]);
+        let text = version.to_string();
+        let world = rig.until(|world| record(&world.things, "a").text == text).await;
+        assert_eq!(state(&world, World::things()), "stale");
+        tap.watch_started();
+        tap.fail(WatchError::Watch(refusal(500)));
+        tap = rig.things.tap().await;
+    }
+    tap.list([thing("a", "1", 200, "x")]);
+    tap.watch_started();
+    rig.until(|world| state(world, World::things()) == "live").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_that_failed_once_is_trusted_again_when_something_comes() {
+    let (mut rig, tap) = live().await;
+    tap.watch_started();
+    tap.fail(WatchError::Watch(refusal(500)));
+    let tap = rig.things.tap().await;
+    tap.watch_started();
+    tap.apply(thing("d", "4", 1001, "x"));
+    rig.until(|world| world.things.len() == 4).await;
+    tokio::time::sleep(Duration::from_mins(5)).await;
+    assert!(rig.accumulator.snapshot().things.state().is_live());
+    assert!(tap.is_read());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_asks_for_a_pause_gets_it() {
+    let mut rig = Rig::new();
+    let began = Instant::now();
+    rig.things.tap().await.fail(WatchError::List(asks_to_wait(20)));
+    let tap = rig.things.tap().await;
+    assert!((20..22).contains(&began.elapsed().as_secs()), "{:?}", began.elapsed());
+    // Within reason.
+    let began = Instant::now();
+    tap.fail(WatchError::List(asks_to_wait(100_000)));
+    rig.things.tap().await.list([]);
+    assert!((60..62).contains(&began.elapsed().as_secs()), "{:?}", began.elapsed());
+}
+
+fn asks_to_wait(seconds: u32) -> kube::Error {
+    let details = serde_json::json!({"retryAfterSeconds": seconds});
+    let status = serde_json::json!({"code": 429, "message": "too many", "details": details});
+    kube::Error::Api(serde_json::from_value(status).unwrap())
+}
+
+/// A slow link: nothing is listed yet, but parts of the answer come.
+#[tokio::test(start_paused = true)]
+async fn a_list_that_gets_on_slowly_is_not_started_over() {
+    let mut rig = Rig::new();
+    let tap = rig.things.tap().await;
+    tap.list_started();
+    for _ in 0..20 {
+        tokio::time::sleep(Duration::from_secs(50)).await;
+        tap.send(WatchItem::Progress);
+    }
+    assert!(tap.is_read());
+    tap.list_completed();
+    rig.until(|world| world.things.bootstrapped()).await;
+}
