@@ -375,7 +375,7 @@ fn no_details() -> StatusDetails {
     }
 }
 
-/// What a refusal says; a proxy on the way may send something else than a `Status`.
+/// The `Status` of a refusal; a proxy on the way may send something else.
 fn refusal(head: &http::response::Parts, body: &[u8]) -> Status {
     let code = head.status.as_u16();
     let plain = || Status {
