@@ -8,6 +8,7 @@ use std::fmt::Debug;
 use std::io;
 use std::pin::{Pin, pin};
 use std::time::{Duration, Instant};
+use std::vec;
 
 use futures::{
     AsyncBufRead, AsyncBufReadExt as _, AsyncReadExt as _, StreamExt as _, TryFutureExt as _,
@@ -116,7 +117,9 @@ struct ListWatch<W> {
     /// Objects per page. Pages of large objects become shorter for the rest of the list.
     page_size: u32,
     next: Next,
-    /// What was read and is not handed on yet.
+    /// The objects of a page that are not handed on yet; they come first.
+    listed: vec::IntoIter<Timed<W>>,
+    /// What else was read and is not handed on yet.
     ready: VecDeque<WatchItem<W>>,
 }
 
@@ -136,6 +139,7 @@ where
         decoding: options.decoding.clone(),
         page_size: options.page_size,
         next: Next::End,
+        listed: Vec::new().into_iter(),
         ready: VecDeque::new(),
     };
     if let Some(version) = from {
@@ -153,6 +157,12 @@ where
 {
     async fn item(mut self) -> Option<(WatchItem<W>, Self)> {
         loop {
+            if let Some(timed) = self.listed.next() {
+                let object = observed(&self.decoding, timed);
+                return Some((WatchItem::Listed(object), self));
+            }
+            // A watch lives on without the memory of a page.
+            self.listed = Vec::new().into_iter();
             if let Some(item) = self.ready.pop_front() {
                 return Some((item, self));
             }
@@ -227,10 +237,7 @@ where
 
     fn list(&mut self, position: Position, page: Page<W>) -> Result<(), WatchError> {
         let ListMeta { continue_, resource_version, .. } = page.metadata;
-        for timed in page.items.into_iter().flatten() {
-            let object = observed(&self.decoding, timed);
-            self.ready.push_back(WatchItem::Listed(object));
-        }
+        self.listed = page.items.unwrap_or_default().into_iter();
         let version = position.version.or_else(|| version(resource_version.as_deref()).ok());
         let token = continue_.filter(|token| !token.is_empty());
         if token.is_some() {
