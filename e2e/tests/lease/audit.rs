@@ -26,6 +26,18 @@ impl Audit {
         Ok(Self { readers: readers.collect::<Result<_>>()?, writes: Vec::new(), users })
     }
 
+    /// An error if this one has deleted anything since.
+    pub(crate) fn ensure_nothing_deleted(&mut self, by: usize) -> Result<()> {
+        for reader in &mut self.readers {
+            self.writes.extend(reader.read()?);
+        }
+        let deletions = self.writes.iter().filter(|write| write.verb == "delete");
+        let deletions: Vec<_> =
+            deletions.filter(|write| self.users[by].contains(&write.user)).collect();
+        ensure!(deletions.is_empty(), "it has deleted what it has not seen: {deletions:#?}");
+        Ok(())
+    }
+
     /// An error unless this one has written since, and the others have not even tried to.
     pub(crate) fn ensure_only(&mut self, writer: usize) -> Result<()> {
         for reader in &mut self.readers {

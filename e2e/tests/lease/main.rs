@@ -34,6 +34,7 @@ use replicas::Replicas;
 const DEADLINE: Duration = Duration::from_mins(2);
 const TEAM: &str = "team";
 const WEB: &str = "web";
+const LATE: &str = "late";
 const LEASE: &str = "member-agent.networking.fleet.azure.com";
 
 #[tokio::test(flavor = "multi_thread")]
@@ -49,12 +50,13 @@ async fn story(testbed: &Testbed) -> Result<()> {
     let mut audit = Audit::start(testbed)?;
     let mut replicas = Replicas::start(testbed).await?;
     let leader = replicas.leader().await?;
-    let web = Web::cross(testbed.member(0)).await?;
+    let web = Web::cross(testbed.member(0), WEB).await?;
     audit.ensure_only(leader)?;
 
     let leader = whoever_is_killed_is_followed(&mut replicas, &web, leader).await?;
     let leader = whoever_stood_still_writes_no_more(testbed, &mut replicas, &web, leader).await?;
     let leader = whoever_is_cut_off_writes_no_more(testbed, &mut replicas, &web, leader).await?;
+    let leader = whoever_takes_over_looks_first(testbed, &mut replicas, leader).await?;
     whoever_is_stopped_hands_over(testbed, &mut replicas, &web, leader).await?;
     nobody_wrote_without_the_lease(testbed)
 }
@@ -133,6 +135,26 @@ async fn whoever_is_cut_off_writes_no_more(
     Ok(next)
 }
 
+/// What crosses while the watches of the others are silent is not in their view of the hub when one of them takes over:
+/// without a look at the hub, imported slices would seem to come from nowhere, and go.
+async fn whoever_takes_over_looks_first(
+    testbed: &Testbed,
+    replicas: &mut Replicas,
+    leader: usize,
+) -> Result<usize> {
+    replicas.strand_hub_of_all_but(leader);
+    let late = Web::cross(testbed.member(0), LATE).await?;
+    let mut audit = Audit::start(testbed)?;
+    replicas.stop(leader).await?;
+    let next = replicas.follower_of(leader).await?;
+    let addresses = late.change().await?;
+    late.arrive(&addresses).await?;
+    audit.ensure_nothing_deleted(next)?;
+    replicas.launch(leader).await?;
+    ensure!(replicas.leader().await? == next, "who comes back stands by");
+    Ok(next)
+}
+
 /// F49: SIGTERM. The others would not take a lease that is not given back before the test is over.
 async fn whoever_is_stopped_hands_over(
     testbed: &Testbed,
@@ -160,17 +182,18 @@ async fn lease(member: &Cluster) -> Result<LeaseSpec> {
 /// A Service that the member exports, and imports itself.
 struct Web<'a> {
     member: &'a Cluster,
+    name: &'static str,
     service: ManualService,
 }
 
 impl<'a> Web<'a> {
-    async fn cross(member: &'a Cluster) -> Result<Self> {
+    async fn cross(member: &'a Cluster, name: &'static str) -> Result<Self> {
         let addresses = [next_address()];
-        let spec = ServiceSpec::http(TEAM, WEB);
+        let spec = ServiceSpec::http(TEAM, name);
         let service = ManualService::deploy(member, &spec, &addresses).await?;
-        export(member, TEAM, WEB).await?;
-        import(member, TEAM, WEB, WEB).await?;
-        let web = Self { member, service };
+        export(member, TEAM, name).await?;
+        import(member, TEAM, name, name).await?;
+        let web = Self { member, name, service };
         web.arrive(&addresses.into()).await?;
         Ok(web)
     }
@@ -185,13 +208,13 @@ impl<'a> Web<'a> {
     /// A user removes the export of it from the hub.
     async fn unexport_on_the_hub(&self, hub: &Cluster) -> Result<()> {
         let namespace = member_namespace(self.member.name());
-        let name = internal_export_candidates(&ObjectName::new(TEAM, WEB)).next();
+        let name = internal_export_candidates(&ObjectName::new(TEAM, self.name)).next();
         let name = name.context("an export has a name")?;
         remove(hub, kinds::INTERNAL_SERVICE_EXPORT, (&namespace, &name)).await
     }
 
     /// Waits until the addresses have gone to the hub and come back.
     async fn arrive(&self, addresses: &BTreeSet<String>) -> Result<()> {
-        wait_imported(self.member, TEAM, WEB, addresses, DEADLINE).await
+        wait_imported(self.member, TEAM, self.name, addresses, DEADLINE).await
     }
 }

@@ -29,6 +29,8 @@ struct Replica {
     agents: Agents,
     /// Its way to its own cluster, where the Lease is.
     own: Proxy,
+    /// Its way to the hub.
+    hub: Proxy,
 }
 
 /// All of them; each is known by its position.
@@ -142,6 +144,13 @@ impl Replicas {
         self.0[who].own.open();
     }
 
+    /// The connections to the hub of all but one never carry anything again, without a word; new ones work.
+    pub(crate) fn strand_hub_of_all_but(&self, one: usize) {
+        for who in (0..REPLICAS).filter(|&who| who != one) {
+            self.0[who].hub.strand();
+        }
+    }
+
     /// SIGSTOP.
     pub(crate) fn freeze(&self, who: usize) -> Result<()> {
         self.signal(who, Signal::STOP)
@@ -165,12 +174,15 @@ impl Replica {
         let folder = testbed.run_path().join("agents");
         let access = join::join_replica(hub, member, number, &folder).await?;
         let own = Proxy::to(&member.server_url()).await?;
+        let way = Proxy::to(&hub.server_url()).await?;
         let through = access.kubeconfig.with_extension("through");
         kubeconfig::copy_for(&access.kubeconfig, &through, &own.url())?;
         let mut environment = join::member_environment(hub, member, &access);
-        environment.push(("KUBECONFIG".to_owned(), path(&through)));
+        let links = [("KUBECONFIG", path(&through)), ("HUB_SERVER_URL", way.url())];
+        environment.retain(|(name, _)| links.iter().all(|(known, _)| known != name));
+        environment.extend(links.map(|(name, value)| (name.to_owned(), value)));
         let agents = Agents::prepare(testbed, &options(environment))?;
-        Ok(Self { agents, own })
+        Ok(Self { agents, own, hub: way })
     }
 }
 
