@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use fleet_accumulator::{ClusterId, Config, SourceInfo, SourceSpec};
 use fleet_runtime::agent::Agent;
+use fleet_runtime::clients;
 use fleet_runtime::clock::Clock;
 use fleet_runtime::engine::Options;
 use fleet_runtime::metrics::{Gauges, SnapshotMetrics};
@@ -24,10 +25,14 @@ use crate::snapshot::HubSnapshot;
 pub async fn run(args: Args) -> anyhow::Result<ExitCode> {
     let settings = args.settings();
     let (watch_timeout, relist_every) = (args.runtime.watch_timeout, args.runtime.relist_interval);
+    let kubeconfig = args.runtime.kubeconfig.clone();
     let mut agent = Agent::start("hub-agent", env!("CARGO_PKG_VERSION"), args.runtime).await?;
     log(&settings);
     add_controllers(&mut agent, &settings);
-    let hub = agent.own_cluster().await?;
+    let Some(hub) = agent.prepare(clients::own(kubeconfig.as_deref())).await else {
+        return Ok(ExitCode::SUCCESS);
+    };
+    let hub = hub?;
     let config = Config { relist_every, ..Config::default() };
     let feeds = |_: &SourceInfo| SourceSpec::new(hub.watch.clone()).watch_timeout(watch_timeout);
     let clients = [(ClusterId::Hub, hub.clone())];

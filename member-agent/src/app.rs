@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use fleet_accumulator::{ClusterId, Config, SourceId, SourceInfo, SourceSpec};
 use fleet_api::labels;
 use fleet_runtime::agent::{Agent, Connected};
-use fleet_runtime::clients::{ClientSet, HubAccess};
+use fleet_runtime::clients::{self, ClientSet, HubAccess};
 use fleet_runtime::clock::Clock;
 use fleet_runtime::engine::Options;
 use fleet_runtime::metrics::{Gauges, SnapshotMetrics};
@@ -37,14 +37,17 @@ pub async fn run(args: Args) -> anyhow::Result<ExitCode> {
         return rollback::run(&settings, args.runtime.kubeconfig.as_deref(), hub).await;
     }
     let agent = Agent::start(NAME, VERSION, args.runtime()).await?;
-    let agent = agent.of_cluster(settings.identity.cluster.as_str());
+    let mut agent = agent.of_cluster(settings.identity.cluster.as_str());
     metrics::show_insecure_link(agent.registry(), hub.insecure())?;
     if hub.insecure() {
         tracing::warn!(flag = "--tls-insecure", "The hub's certificate is not verified");
     }
     log(&args, &settings);
-    let own = agent.own_cluster().await?;
-    let hub = hub.connect().await?;
+    let own = clients::own(args.runtime.kubeconfig.as_deref());
+    let connect = Box::pin(async { anyhow::Ok((own.await?, hub.connect().await?)) });
+    let connected = agent.prepare(connect).await;
+    let Some(connected) = connected else { return Ok(ExitCode::SUCCESS) };
+    let (own, hub) = connected?;
     Ok(assemble(agent, &args, settings, own, hub)?.run().await)
 }
 

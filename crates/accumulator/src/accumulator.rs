@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 
 use crate::config::Config;
 use crate::metrics::{Metrics, Register, SourceMetrics};
@@ -14,7 +13,7 @@ use crate::silence::silent;
 use crate::source::feeds::Feeds;
 use crate::source::start::Start;
 use crate::time::now;
-use crate::{Cursor, Expectation, Snapshot, SourceInfo, SourceSet, SourceState};
+use crate::{Cursor, Expectation, Snapshot, SourceInfo, SourceSet, SourceState, Tasks};
 
 /// A running accumulator: many watches, one snapshot. Clones are handles of the same one.
 pub struct Accumulator<S> {
@@ -52,7 +51,7 @@ impl<S: Snapshot> Accumulator<S> {
         sources: SourceSet,
         feeds: &impl Feeds,
         token: &CancellationToken,
-        tasks: &TaskTracker,
+        tasks: &dyn Tasks,
     ) -> Self {
         config.validate().expect("valid settings");
         let metrics = Metrics::new();
@@ -82,9 +81,10 @@ impl<S: Snapshot> Accumulator<S> {
         drop(outbox);
         let owner = Owner::new(metrics, config.batch, inbox, requested, outlet);
         let token = token.clone();
-        tasks.spawn(async move {
+        let run = async move {
             token.run_until_cancelled(owner.run()).await;
-        });
+        };
+        tasks.run("snapshot", Box::pin(run));
         accumulator
     }
 

@@ -20,12 +20,13 @@ use tracing::field;
 use crate::admin::{AdminError, AdminServer, Probes};
 use crate::args::{LeaseArgs, RuntimeArgs, Unsupported};
 use crate::blocked;
-use crate::clients::{self, ClientError, ClientSet};
+use crate::clients::ClientSet;
 use crate::clock::{BootClock, Clock};
 use crate::engine::{Options, Wiring, run_controller};
 use crate::events::{EventSink, QUIET};
 use crate::lease::{Candidate, LeaseSettings, TimingError};
-use crate::lifecycle::{Lifecycle, LogError, init_logging};
+use crate::lifecycle::Lifecycle;
+use crate::logging::{LogError, LogWriter, end_on_panic, init_logging};
 use crate::metrics::{LeaseMetrics, Metrics};
 use crate::traces::{BadEndpoint, Delivery, DeliveryError, Endpoint, Origin, Tracer};
 use crate::writer::{WriteGate, Writer, WriterSettings};
@@ -45,6 +46,9 @@ pub enum StartError {
     /// The times of the leader election.
     #[error(transparent)]
     Timing(#[from] TimingError),
+    /// Listening for signals.
+    #[error("signals: {0}")]
+    Signals(#[from] std::io::Error),
     /// Where traces are to be sent.
     #[error(transparent)]
     Endpoint(#[from] BadEndpoint),
@@ -81,6 +85,8 @@ pub struct Agent<S> {
     args: RuntimeArgs,
     life: Lifecycle,
     metrics: Metrics,
+    /// Writes the log of the process; `None` for one of many agents.
+    log: Option<LogWriter>,
     readiness: Readiness,
     lease: Option<LeaseSettings>,
     /// Where traces are sent, and the sender that they name.
@@ -105,10 +111,14 @@ impl<S: Snapshot> Agent<S> {
         version: &'static str,
         args: RuntimeArgs,
     ) -> Result<Self, StartError> {
-        init_logging(args.log_level.as_deref())?;
+        let log = init_logging(args.log_level.as_deref())?;
+        end_on_panic();
         let without_effect = args.legacy_flags.without_effect()?;
         let mut agent = Self::within(name, version, args)?;
+        agent.life.listen()?;
+        agent.log = Some(log);
         let (asked, watchdog) = (agent.readiness.clone(), agent.life.watchdog());
+        watchdog.write_down_stalls();
         let registry = agent.registry().clone();
         let probes = Probes::new(move || asked.blocking(), move || watchdog.wedged());
         let admin = AdminServer::bind(&agent.args.addresses(), registry, probes).await?;
@@ -139,6 +149,7 @@ impl<S: Snapshot> Agent<S> {
             args,
             life: Lifecycle::new(),
             metrics,
+            log: None,
             readiness: Readiness::default(),
             lease,
             traces,
@@ -158,12 +169,9 @@ impl<S: Snapshot> Agent<S> {
         self
     }
 
-    /// Clients for the agent's own cluster.
-    ///
-    /// # Errors
-    /// One line that names what was tried.
-    pub async fn own_cluster(&self) -> Result<ClientSet, ClientError> {
-        clients::own(self.args.kubeconfig.as_deref()).await
+    /// Waits for what has to come before [`Self::connect`], such as credentials; `None` if a signal to stop came first.
+    pub async fn prepare<T>(&mut self, work: impl Future<Output = T>) -> Option<T> {
+        self.life.prepare(work).await
     }
 
     /// Where the agent registers metrics of its own.
@@ -211,9 +219,18 @@ impl<S: Snapshot> Agent<S> {
             EventSink::new(write(), self.name, clock.clone(), self.metrics.events(), QUIET);
         self.life.spawn("events", reporter.run(self.life.token()));
 
-        let Self { life, metrics, starters, running, .. } = self;
-        let mut connected =
-            Connected { life, metrics, running, accumulator, writer, events, clock, tracer };
+        let Self { life, metrics, log, starters, running, .. } = self;
+        let mut connected = Connected {
+            life,
+            metrics,
+            _log: log,
+            running,
+            accumulator,
+            writer,
+            events,
+            clock,
+            tracer,
+        };
         for start in starters {
             start(&mut connected);
         }
@@ -223,7 +240,8 @@ impl<S: Snapshot> Agent<S> {
     /// Watches what the controllers read. From now on readiness depends on what they require.
     fn watch(&mut self, config: &Config, feeds: &impl Feeds) -> Result<Accumulator<S>, StartError> {
         let (token, watches) = (self.life.token(), TaskTracker::new());
-        let accumulator = Accumulator::start(config, self.reads, feeds, &token, &watches);
+        let tasks = self.life.watchdog().tasks(watches.clone());
+        let accumulator = Accumulator::start(config, self.reads, feeds, &token, &tasks);
         accumulator.register_metrics(self.registry())?;
         self.life.spawn("watches", async move {
             token.cancelled().await;
@@ -311,6 +329,8 @@ fn log_start(agent: &str, version: &str, args: &RuntimeArgs) {
 pub struct Connected<S> {
     life: Lifecycle,
     metrics: Metrics,
+    /// Until the end.
+    _log: Option<LogWriter>,
     running: TaskTracker,
     accumulator: Accumulator<S>,
     writer: Writer,

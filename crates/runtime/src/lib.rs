@@ -23,6 +23,7 @@ pub mod engine;
 pub mod events;
 pub mod lease;
 pub mod lifecycle;
+pub mod logging;
 pub mod metrics;
 pub mod queue;
 pub mod traces;

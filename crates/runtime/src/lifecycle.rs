@@ -1,56 +1,23 @@
-//! Start and end of an agent: logging, signals, tasks.
+//! Start and end of an agent: signals, tasks.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::future::Future;
-use std::io::{self, IsTerminal};
+use std::io;
+use std::pin::Pin;
 use std::process::ExitCode;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
-use futures::stream::{self, Stream, StreamExt};
+use futures::stream::{self, BoxStream, Stream, StreamExt};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::{Id, JoinSet};
 use tokio_util::sync::CancellationToken;
-use tracing_subscriber::EnvFilter;
 
 use crate::watchdog::Watchdog;
 
 /// How long tasks may take to finish what they have begun.
 const DRAIN: Duration = Duration::from_secs(10);
-
-/// A filter that cannot be read.
-#[derive(Debug, thiserror::Error)]
-#[error("{source_name}: {reason}")]
-pub struct LogError {
-    source_name: &'static str,
-    reason: String,
-}
-
-/// Sends logs to standard error: text on a terminal, JSON elsewhere.
-///
-/// `filter` is the value of `--log-level`; without it `RUST_LOG` counts, without that "info".
-///
-/// # Errors
-/// When the filter cannot be read or logging was set up already.
-pub fn init_logging(filter: Option<&str>) -> Result<(), LogError> {
-    let filter = log_filter(filter, std::env::var("RUST_LOG").ok().as_deref())?;
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr);
-    let result = if io::stderr().is_terminal() {
-        builder.try_init()
-    } else {
-        builder.json().flatten_event(true).try_init()
-    };
-    result.map_err(|error| LogError { source_name: "logging", reason: error.to_string() })
-}
-
-fn log_filter(flag: Option<&str>, env: Option<&str>) -> Result<EnvFilter, LogError> {
-    let (source_name, text) = match (flag, env.filter(|text| !text.is_empty())) {
-        (Some(text), _) => ("--log-level", text),
-        (None, Some(text)) => ("RUST_LOG", text),
-        (None, None) => ("default", "info"),
-    };
-    EnvFilter::try_new(text)
-        .map_err(|error| LogError { source_name, reason: format!("{text:?}: {error}") })
-}
 
 /// The tasks of an agent. All run until the end; one that ends before takes the process with it,
 /// so that a supervisor restarts the whole instead of running half of it.
@@ -60,6 +27,8 @@ pub struct Lifecycle {
     tasks: JoinSet<()>,
     names: HashMap<Id, &'static str>,
     watchdog: Watchdog,
+    /// Since [`Self::listen`].
+    signals: Option<Signals>,
 }
 
 impl Lifecycle {
@@ -71,6 +40,29 @@ impl Lifecycle {
             tasks: JoinSet::new(),
             names: HashMap::new(),
             watchdog: Watchdog::default(),
+            signals: None,
+        }
+    }
+
+    /// From now on signals are not lost, and the process does not end by them before it has finished what it does: the
+    /// first process of a container ignores SIGTERM unless it listens.
+    ///
+    /// # Errors
+    /// If the system refuses that.
+    pub fn listen(&mut self) -> io::Result<()> {
+        self.signals = Some(signals()?);
+        Ok(())
+    }
+
+    /// Does what comes before the tasks; `None` if a signal came first.
+    pub async fn prepare<T>(&mut self, work: impl Future<Output = T>) -> Option<T> {
+        let Some(signals) = &mut self.signals else { return Some(work.await) };
+        tokio::select! {
+            done = work => Some(done),
+            Some(signal) = signals.next() => {
+                tracing::info!(signal, "Stopping");
+                None
+            }
         }
     }
 
@@ -91,8 +83,8 @@ impl Lifecycle {
     }
 
     /// Runs until SIGTERM, SIGINT or the end of a task, then drains. A second signal ends at once.
-    pub async fn run(self) -> ExitCode {
-        match signals() {
+    pub async fn run(mut self) -> ExitCode {
+        match self.signals.take().map_or_else(signals, Ok) {
             Ok(signals) => ExitCode::from(self.run_with(signals).await),
             Err(error) => {
                 tracing::error!(%error, "Cannot listen for signals");
@@ -158,17 +150,38 @@ impl Lifecycle {
     }
 }
 
+/// The names of signals as they come.
+struct Signals(BoxStream<'static, &'static str>);
+
+impl fmt::Debug for Signals {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Signals")
+    }
+}
+
+impl Stream for Signals {
+    type Item = &'static str;
+
+    fn poll_next(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<&'static str>> {
+        self.0.poll_next_unpin(context)
+    }
+}
+
 /// SIGTERM and SIGINT as they come.
-fn signals() -> io::Result<impl Stream<Item = &'static str>> {
+fn signals() -> io::Result<Signals> {
     let term = signal(SignalKind::terminate())?;
     let int = signal(SignalKind::interrupt())?;
-    Ok(stream::unfold((term, int), |(mut term, mut int)| async move {
+    let signals = stream::unfold((term, int), |(mut term, mut int)| async move {
         let name = tokio::select! {
             _ = term.recv() => "SIGTERM",
             _ = int.recv() => "SIGINT",
         };
         Some((name, (term, int)))
-    }))
+    });
+    Ok(Signals(signals.boxed()))
 }
 
 #[cfg(test)]
@@ -212,6 +225,15 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn a_signal_ends_what_comes_before_the_tasks() {
+        let mut life = Lifecycle::new();
+        assert_eq!(life.prepare(async { 7 }).await, Some(7), "without listening");
+        life.signals = Some(Signals(after(&[5]).boxed()));
+        assert_eq!(life.prepare(async { 7 }).await, Some(7));
+        assert_eq!(life.prepare(std::future::pending::<u8>()).await, None);
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn a_second_signal_ends_at_once() {
         let mut life = Lifecycle::new();
         life.spawn("stuck", std::future::pending());
@@ -236,16 +258,5 @@ mod tests {
         life.spawn("long", async move { token.cancelled().await });
         life.spawn("bad", async { panic!("on purpose") });
         assert_eq!(life.run_with(after(&[])).await, 1);
-    }
-
-    #[test]
-    fn the_flag_wins_over_the_environment() {
-        let text = |flag, env| log_filter(flag, env).map(|filter| filter.to_string());
-        assert_eq!(text(None, None).unwrap(), "info");
-        assert_eq!(text(None, Some("")).unwrap(), "info");
-        assert_eq!(text(None, Some("debug")).unwrap(), "debug");
-        assert_eq!(text(Some("warn"), Some("debug")).unwrap(), "warn");
-        let error = text(Some("a=b=c"), None).unwrap_err().to_string();
-        assert!(error.starts_with("--log-level: "), "{error}");
     }
 }

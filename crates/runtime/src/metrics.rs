@@ -3,6 +3,7 @@
 
 mod computed;
 mod lease;
+mod log;
 mod work_queue;
 
 use std::sync::Arc;
@@ -17,6 +18,7 @@ use prometheus::{
 
 pub use computed::{Gauges, SnapshotMetrics};
 pub use lease::LeaseMetrics;
+use log::LogCollector;
 pub use work_queue::WorkQueue;
 use work_queue::WorkQueueVecs;
 
@@ -106,6 +108,7 @@ impl Series {
         let events = IntCounterVec::new(events, &["type", "reason"])?;
         registry.add(events.clone())?;
         registry.add(ProcessCollector::for_self())?;
+        registry.add(LogCollector::new()?)?;
 
         let opts =
             Opts::new("fleet_build_info", "Constant 1, labelled with the version of the agent.")

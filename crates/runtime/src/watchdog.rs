@@ -3,11 +3,16 @@
 //! Only what a restart helps against. A task that waits is well, however long an API server lets it
 //! wait; one that holds its thread and never gives it back is not.
 
+mod threads;
+
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
+use fleet_accumulator::Tasks;
+use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use tokio::time::MissedTickBehavior;
+use tokio_util::task::TaskTracker;
 
 use crate::clock::monotonic as now;
 
@@ -15,6 +20,9 @@ use crate::clock::monotonic as now;
 const BEAT: Duration = Duration::from_secs(5);
 /// Longer than any honest work keeps a thread, on a machine that is short of time, too.
 const LIMIT: Duration = Duration::from_mins(1);
+
+/// After so long without a turn it is worth writing down what the threads do: soon, the kubelet ends the process.
+const SUSPICIOUS: Duration = Duration::from_secs(20);
 
 /// When each task last had its turn. Clones share it.
 #[derive(Clone, Debug, Default)]
@@ -50,17 +58,62 @@ impl Watchdog {
 
     /// Tasks that have not had their turn for too long, one sentence each.
     pub fn wedged(&self) -> Vec<String> {
+        let wedged = self.without_turn_for(LIMIT);
+        wedged.into_iter().map(|name| format!("{name}: no turn for {LIMIT:?}")).collect()
+    }
+
+    fn without_turn_for(&self, limit: Duration) -> Vec<&'static str> {
         let now = now();
         let mut tasks = self.0.lock();
         tasks.retain(|task| task.last.strong_count() > 0);
         let last = |task: &Task| task.last.upgrade().map(|last| *last.lock());
-        let wedged = tasks.iter().filter(|task| last(task).is_some_and(|at| is_wedged(at, now)));
-        wedged.map(|task| format!("{}: no turn for {LIMIT:?}", task.name)).collect()
+        let late = |task: &&Task| last(task).is_some_and(|at| is_late(at, now, limit));
+        tasks.iter().filter(late).map(|task| task.name).collect()
+    }
+
+    /// Starts a thread of its own, which goes on when no task does: once for each time that tasks lose their turn, it
+    /// writes to standard error what all threads do. Nothing else explains it when the process is gone.
+    pub fn write_down_stalls(&self) {
+        let watchdog = self.clone();
+        let watch = move || {
+            let mut known = Vec::new();
+            loop {
+                std::thread::sleep(BEAT);
+                let late = watchdog.without_turn_for(SUSPICIOUS);
+                if !late.is_empty() && late != known {
+                    eprintln!(
+                        "no turn for {SUSPICIOUS:?}: {}\n{}",
+                        late.join(", "),
+                        threads::report()
+                    );
+                }
+                known = late;
+            }
+        };
+        if let Err(error) = std::thread::Builder::new().name("watchdog".to_owned()).spawn(watch) {
+            tracing::warn!(%error, "Cannot start the watchdog's thread");
+        }
+    }
+
+    /// Runs the tasks of an accumulator under supervision.
+    pub fn tasks(&self, tracker: TaskTracker) -> impl Tasks + use<> {
+        Supervised { watchdog: self.clone(), tracker }
     }
 }
 
-fn is_wedged(last: Instant, now: Instant) -> bool {
-    now.saturating_duration_since(last) >= LIMIT
+struct Supervised {
+    watchdog: Watchdog,
+    tracker: TaskTracker,
+}
+
+impl Tasks for Supervised {
+    fn run(&self, name: &'static str, task: BoxFuture<'static, ()>) {
+        self.tracker.spawn(self.watchdog.clone().supervise(name, task));
+    }
+}
+
+fn is_late(last: Instant, now: Instant, limit: Duration) -> bool {
+    now.saturating_duration_since(last) >= limit
 }
 
 #[cfg(test)]
@@ -70,9 +123,10 @@ mod tests {
     #[test]
     fn a_task_is_wedged_after_the_limit() {
         let last = Instant::now();
-        assert!(!is_wedged(last, last + LIMIT.saturating_sub(Duration::from_millis(1))));
-        assert!(is_wedged(last, last + LIMIT));
-        assert!(!is_wedged(last + LIMIT, last), "time does not run backwards");
+        let just = LIMIT.saturating_sub(Duration::from_millis(1));
+        assert!(!is_late(last, last + just, LIMIT));
+        assert!(is_late(last, last + LIMIT, LIMIT));
+        assert!(!is_late(last + LIMIT, last, LIMIT), "time does not run backwards");
     }
 
     #[tokio::test(start_paused = true)]

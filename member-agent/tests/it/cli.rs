@@ -6,12 +6,12 @@ use std::process::{Command, Output};
 use clap::CommandFactory;
 use member_agent::args::Args;
 
-const MEMBER_CLUSTER_NAME: (&str, &str) = ("MEMBER_CLUSTER_NAME", "member-1");
-const HUB_SERVER_URL: (&str, &str) = ("HUB_SERVER_URL", "https://127.0.0.1:1");
+pub(crate) const MEMBER_CLUSTER_NAME: (&str, &str) = ("MEMBER_CLUSTER_NAME", "member-1");
+pub(crate) const HUB_SERVER_URL: (&str, &str) = ("HUB_SERVER_URL", "https://127.0.0.1:1");
 const CONFIG_PATH: (&str, &str) = ("CONFIG_PATH", "/nonexistent/token");
 
 /// Of a cluster that is not there; it is asked nothing before all variables are read.
-const KUBECONFIG: &str = "\
+pub(crate) const KUBECONFIG: &str = "\
 apiVersion: v1
 kind: Config
 current-context: own
@@ -20,7 +20,8 @@ clusters: [{ name: own, cluster: { server: 'http://127.0.0.1:1' } }]
 users: [{ name: own, user: { token: none } }]
 ";
 
-const NO_PORTS: [&str; 4] = ["--metrics-bind-address", "0", "--health-probe-bind-address", "0"];
+pub(crate) const NO_PORTS: [&str; 4] =
+    ["--metrics-bind-address", "0", "--health-probe-bind-address", "0"];
 
 /// Runs the program with nothing but these variables.
 fn member_agent(arguments: &[&str], variables: &[(&str, &str)]) -> Output {

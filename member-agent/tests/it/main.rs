@@ -9,3 +9,4 @@ mod cli;
 mod flags;
 mod metrics;
 mod secrets;
+mod signals;

@@ -4,14 +4,13 @@ use std::time::Instant;
 
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 
 use super::feed::Feed;
 use super::task::Task;
 use super::update::Update;
 use crate::config::Config;
 use crate::metrics::SourceMetrics;
-use crate::{SourceInfo, Tracked, View};
+use crate::{SourceInfo, Tasks, Tracked, View};
 
 /// What the task of a source needs to start.
 #[doc(hidden)]
@@ -21,7 +20,7 @@ pub struct Start<'a, S> {
     pub(crate) outbox: mpsc::Sender<Update<S>>,
     pub(crate) refresh: watch::Receiver<Instant>,
     pub(crate) token: &'a CancellationToken,
-    pub(crate) tasks: &'a TaskTracker,
+    pub(crate) tasks: &'a dyn Tasks,
 }
 
 impl<S: 'static> Start<'_, S> {
@@ -35,8 +34,9 @@ impl<S: 'static> Start<'_, S> {
         let Self { config, metrics, outbox, refresh, token, tasks } = self;
         let task = Task::new(*source, view, config.clone(), feed, metrics, outbox, refresh);
         let token = token.clone();
-        tasks.spawn(async move {
+        let run = async move {
             token.run_until_cancelled(task.run()).await;
-        });
+        };
+        tasks.run(source.field, Box::pin(run));
     }
 }
