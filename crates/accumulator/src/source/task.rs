@@ -22,7 +22,9 @@ use crate::{SourceInfo, SourceState, Tracked, View};
 const BATCH: usize = 64;
 /// A source that was well for so long starts with short pauses again.
 const WELL_AFTER: Duration = Duration::from_secs(10);
-/// Pause before a watch that has ended is resumed, unless that happens all the time.
+/// A watch that ends sooner is not resumed at once: the next one may end as soon.
+const SHORT_LIVED: Duration = Duration::from_secs(1);
+/// Pause before a watch that has ended is resumed.
 const RESUME_AFTER: Duration = Duration::from_millis(20);
 /// How long discovery may take.
 const ASK_WITHIN: Duration = Duration::from_secs(10);
@@ -57,7 +59,8 @@ pub(crate) struct Task<S, T: Tracked> {
     backoff: ExponentialBackoff,
     /// Since when there was no failure.
     well_since: Option<Instant>,
-    resumed_at: Option<Instant>,
+    /// When the stream was opened.
+    opened_at: Instant,
     /// When everything is listed again.
     relist_at: Instant,
     identity: Option<String>,
@@ -108,7 +111,7 @@ impl<S: 'static, T: Tracked> Task<S, T> {
             refresh,
             published: Published { revision: 0, state: SourceState::Pending },
             well_since: None,
-            resumed_at: None,
+            opened_at: now(),
             relist_at: now(),
             identity: None,
         }
@@ -156,6 +159,7 @@ impl<S: 'static, T: Tracked> Task<S, T> {
         if from.is_none() {
             self.relist_at = now() + jittered(self.config.relist_every);
         }
+        self.opened_at = now();
         let mut events = self.feed.open(&self.options, from);
         loop {
             let is_live = self.machine.view().state().is_live();
@@ -315,9 +319,7 @@ impl<S: 'static, T: Tracked> Task<S, T> {
 
     /// Waits a moment before a watch that has ended is resumed.
     async fn resume(&mut self) -> Result<(), Closed> {
-        let now = now();
-        let again = self.resumed_at.replace(now);
-        if again.is_some_and(|at| now.duration_since(at) < Duration::from_secs(1)) {
+        if now().duration_since(self.opened_at) < SHORT_LIVED {
             return self.pause().await;
         }
         self.pause_for(jittered(RESUME_AFTER)).await
