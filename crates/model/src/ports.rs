@@ -1,55 +1,99 @@
 //! Comparison of port lists: whether two lists are equivalent, and where they differ.
 //!
 //! API servers fill in defaults. A comparison that treated an absent field and its default as different would write
-//! the object again and again.
+//! the object again and again. Members write the lists, so no comparison costs more than sorting them.
 
-use std::collections::BTreeMap;
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
 
 use fleet_api::{EndpointPort, Protocol, ServicePort};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 /// Whether two lists of Service ports hold the same ports in any order.
 ///
-/// Protocol and number identify a port (Service API); the order of the list has no meaning. The cost grows with the
-/// product of the lengths.
+/// Protocol and number identify a port (Service API); the order of the list has no meaning.
 pub fn same(a: &[ServicePort], b: &[ServicePort]) -> bool {
-    let within = |a: &[ServicePort], b: &[ServicePort]| {
-        a.iter().all(|port| b.iter().any(|other| same_port(port, other)))
-    };
-    a.len() == b.len() && within(a, b) && within(b, a)
+    a.len() == b.len() && (same_in_order(a, b) || set(a) == set(b))
 }
 
-fn same_port(a: &ServicePort, b: &ServicePort) -> bool {
-    id(a) == id(b) && fields(a) == fields(b)
+/// Whether two lists of Service ports hold the same ports in the same order.
+pub fn same_in_order(a: &[ServicePort], b: &[ServicePort]) -> bool {
+    a.len() == b.len() && a.iter().map(normal).eq(b.iter().map(normal))
+}
+
+fn set(ports: &[ServicePort]) -> BTreeSet<(PortId<'_>, Fields<'_>)> {
+    ports.iter().map(normal).collect()
+}
+
+fn normal(port: &ServicePort) -> (PortId<'_>, Fields<'_>) {
+    (id(port), fields(port))
 }
 
 /// What identifies a port of a Service.
-fn id(port: &ServicePort) -> (&Protocol, i32) {
-    (&port.protocol, port.port)
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PortId<'a> {
+    /// Transport protocol.
+    pub protocol: &'a Protocol,
+    /// Number of the port on the Service.
+    pub number: i32,
 }
 
-/// All other fields of a port by name, with the defaults that a server fills in. A field that is added to
-/// [`ServicePort`] does not compile until it is compared here.
-fn fields(port: &ServicePort) -> [(&'static str, String); 3] {
-    let ServicePort { name, protocol: _, app_protocol, port, target_port } = port;
-    [
-        ("name", quoted(text(name.as_ref()))),
-        ("appProtocol", quoted(text(app_protocol.as_ref()))),
-        ("targetPort", target(target_port.as_ref(), *port)),
-    ]
-}
-
-fn quoted(text: &str) -> String {
-    if text.is_empty() { "none".to_owned() } else { format!("{text:?}") }
-}
-
-/// The target port; the port itself if there is none.
-fn target(target: Option<&IntOrString>, port: i32) -> String {
-    match target {
-        None => port.to_string(),
-        Some(IntOrString::Int(number)) => number.to_string(),
-        Some(IntOrString::String(name)) => format!("{name:?}"),
+impl Ord for PortId<'_> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        #[cfg(test)]
+        tests::COMPARED.with(|count| count.set(count.get() + 1));
+        (self.protocol, self.number).cmp(&(other.protocol, other.number))
     }
+}
+
+impl PartialOrd for PortId<'_> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+fn id(port: &ServicePort) -> PortId<'_> {
+    PortId { protocol: &port.protocol, number: port.port }
+}
+
+/// Fields of a port by name.
+type Fields<'a> = [(&'static str, Field<'a>); 3];
+
+/// A field, with the default that a server fills in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Field<'a> {
+    /// A text; empty if there is none.
+    Text(&'a str),
+    /// A port of the endpoints by number.
+    Number(i32),
+    /// A port of the endpoints by name.
+    Name(&'a str),
+}
+
+impl Field<'_> {
+    fn describe(self) -> String {
+        match self {
+            Self::Text("") => "none".to_owned(),
+            Self::Text(text) | Self::Name(text) => format!("{text:?}"),
+            Self::Number(number) => number.to_string(),
+        }
+    }
+}
+
+/// All fields of a port but those that identify it. A field that is added to [`ServicePort`] does not compile until it
+/// is compared here.
+fn fields(port: &ServicePort) -> Fields<'_> {
+    let ServicePort { name, protocol: _, app_protocol, port, target_port } = port;
+    let target = match target_port {
+        None => Field::Number(*port),
+        Some(IntOrString::Int(number)) => Field::Number(*number),
+        Some(IntOrString::String(name)) => Field::Name(name),
+    };
+    [
+        ("name", Field::Text(text(name.as_ref()))),
+        ("appProtocol", Field::Text(text(app_protocol.as_ref()))),
+        ("targetPort", target),
+    ]
 }
 
 /// The difference between two lists in the port of one protocol and number.
@@ -68,22 +112,23 @@ pub enum Difference {
 pub fn differences<'a>(
     first: &'a [ServicePort],
     second: &'a [ServicePort],
-) -> BTreeMap<(&'a Protocol, i32), Difference> {
-    let lacks = |list: &[ServicePort], port| !list.iter().any(|other| id(other) == id(port));
-    let alone = |list: &'a [ServicePort], other: &'a [ServicePort], difference: Difference| {
-        let alone = list.iter().filter(move |port| lacks(other, port));
-        alone.map(move |port| (id(port), difference.clone()))
-    };
+) -> BTreeMap<PortId<'a>, Difference> {
+    let (ours, theirs) = (by_id(first), by_id(second));
+    let alone = ours.keys().filter(|id| !theirs.contains_key(id));
+    let alone = alone.map(|id| (*id, Difference::OnlyFirst));
+    let missing = theirs.keys().filter(|id| !ours.contains_key(id));
+    let missing = missing.map(|id| (*id, Difference::OnlySecond));
     let in_both = first.iter().filter_map(|port| {
-        let other = second.iter().find(|other| id(other) == id(port))?;
-        let mut pairs = fields(port).into_iter().zip(fields(other));
+        let mut pairs = fields(port).into_iter().zip(fields(theirs.get(&id(port))?));
         let (first, second) = pairs.find(|(first, second)| first != second)?;
-        Some((id(port), Difference::Field(first.0, first.1, second.1)))
+        Some((id(port), Difference::Field(first.0, first.1.describe(), second.1.describe())))
     });
-    alone(first, second, Difference::OnlyFirst)
-        .chain(alone(second, first, Difference::OnlySecond))
-        .chain(in_both)
-        .collect()
+    alone.chain(missing).chain(in_both).collect()
+}
+
+/// The first port of each protocol and number.
+fn by_id(ports: &[ServicePort]) -> BTreeMap<PortId<'_>, &ServicePort> {
+    ports.iter().rev().map(|port| (id(port), port)).collect()
 }
 
 /// Whether two lists of EndpointSlice ports are the same, in the same order.
@@ -109,10 +154,23 @@ fn text(text: Option<&String>) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
+    use proptest::prelude::*;
+
     use super::*;
+
+    thread_local! {
+        /// Comparisons of ports by this thread: what a comparison of lists costs.
+        pub(super) static COMPARED: Cell<usize> = const { Cell::new(0) };
+    }
 
     fn port(port: i32) -> ServicePort {
         ServicePort { port, ..ServicePort::default() }
+    }
+
+    fn tcp(number: i32) -> PortId<'static> {
+        PortId { protocol: &Protocol::Tcp, number }
     }
 
     #[test]
@@ -142,12 +200,11 @@ mod tests {
         let target_port = Some(IntOrString::String("web".to_owned()));
         let first = [port(443), ServicePort { target_port, ..port(80) }, port(9)];
         let second = [port(9), port(80), port(53)];
-        let tcp = Protocol::Tcp;
         let target = Difference::Field("targetPort", "\"web\"".to_owned(), "80".to_owned());
         let wanted = [
-            ((&tcp, 53), Difference::OnlySecond),
-            ((&tcp, 80), target),
-            ((&tcp, 443), Difference::OnlyFirst),
+            (tcp(53), Difference::OnlySecond),
+            (tcp(80), target),
+            (tcp(443), Difference::OnlyFirst),
         ];
         assert_eq!(differences(&first, &second), wanted.into_iter().collect());
         assert!(differences(&first, &first).is_empty());
@@ -165,5 +222,88 @@ mod tests {
         assert!(same_in_slices(std::slice::from_ref(&bare), &[filled]));
         let other = EndpointPort { protocol: Some("UDP".to_owned()), ..bare.clone() };
         assert!(!same_in_slices(&[bare], &[other]));
+    }
+
+    /// Ports of few kinds, so that lists have duplicates and differences in each field.
+    fn ports() -> impl Strategy<Value = Vec<ServicePort>> {
+        let text =
+            || prop_oneof![Just(None), Just(Some(String::new())), Just(Some("a".to_owned()))];
+        let target = prop_oneof![
+            Just(None),
+            (1..4).prop_map(|number| Some(IntOrString::Int(number))),
+            Just(Some(IntOrString::String("1".to_owned()))),
+        ];
+        let protocol = prop_oneof![Just("TCP"), Just("UDP")].prop_map(Protocol::from);
+        let port = (text(), protocol, text(), 1..4, target).prop_map(
+            |(name, protocol, app_protocol, port, target_port)| ServicePort {
+                name,
+                protocol,
+                app_protocol,
+                port,
+                target_port,
+            },
+        );
+        proptest::collection::vec(port, 0..6)
+    }
+
+    /// The definition of [`same`], port by port.
+    fn same_by_definition(a: &[ServicePort], b: &[ServicePort]) -> bool {
+        let within = |a: &[ServicePort], b: &[ServicePort]| {
+            a.iter().all(|port| b.iter().any(|other| normal(port) == normal(other)))
+        };
+        a.len() == b.len() && within(a, b) && within(b, a)
+    }
+
+    /// The definition of [`differences`], port by port: of two ports with one id in the first list the last that
+    /// differs counts, of two in the second list the first.
+    fn differences_by_definition<'a>(
+        first: &'a [ServicePort],
+        second: &'a [ServicePort],
+    ) -> BTreeMap<PortId<'a>, Difference> {
+        let find = |list: &'a [ServicePort], port| list.iter().find(|other| id(other) == id(port));
+        let mut found = BTreeMap::new();
+        for port in first {
+            let Some(other) = find(second, port) else {
+                found.insert(id(port), Difference::OnlyFirst);
+                continue;
+            };
+            let pairs = fields(port).into_iter().zip(fields(other));
+            if let Some((ours, theirs)) = pairs.into_iter().find(|(ours, theirs)| ours != theirs) {
+                let (ours_text, theirs_text) = (ours.1.describe(), theirs.1.describe());
+                found.insert(id(port), Difference::Field(ours.0, ours_text, theirs_text));
+            }
+        }
+        for port in second.iter().filter(|port| find(first, port).is_none()) {
+            found.insert(id(port), Difference::OnlySecond);
+        }
+        found
+    }
+
+    proptest! {
+        #[test]
+        fn lists_are_compared_as_defined(a in ports(), b in ports(), by in 0..6_usize) {
+            prop_assert_eq!(same(&a, &b), same_by_definition(&a, &b));
+            prop_assert_eq!(differences(&a, &b), differences_by_definition(&a, &b));
+            let mut rotated = a.clone();
+            rotated.rotate_left(by.min(a.len()));
+            prop_assert!(same(&a, &rotated));
+        }
+    }
+
+    /// Comparisons of ports that comparing two lists of `count` ports costs, in an order that no sorting knows.
+    fn cost(count: i32) -> usize {
+        let shuffled = |by: i32| (0..count).map(|at| port(at * by % count + 1)).collect::<Vec<_>>();
+        let (one, other) = (shuffled(7919), shuffled(104_729));
+        COMPARED.set(0);
+        assert!(same(&one, &other));
+        assert!(differences(&one, &other).is_empty());
+        COMPARED.get()
+    }
+
+    #[test]
+    fn twice_as_many_ports_cost_little_more_than_twice_as_much() {
+        let (once, twice) = (cost(7000), cost(14_000));
+        assert!(twice * 10 <= once * 25, "{once} and {twice} comparisons");
+        assert!(twice < 14_000 * 150, "{twice} comparisons");
     }
 }

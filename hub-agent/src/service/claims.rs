@@ -5,10 +5,10 @@
 //! tests the version from which the present holders were read. The grant of a member is the status of its
 //! request.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use fleet_accumulator::{Meta, Object};
-use fleet_api::{ServiceImportStatus, ServiceInUseBy, annotations, finalizers, kinds};
+use fleet_api::{ObjectName, ServiceImportStatus, ServiceInUseBy, annotations, finalizers, kinds};
 use fleet_model::objects::ServiceImport;
 use fleet_model::steps::HUB;
 use fleet_plan::json_patch::{add_finalizer, remove_finalizer, set_entries};
@@ -81,6 +81,7 @@ pub(super) fn sync<'a>(
         None => write_claim(&chosen, import, &holders, &revoked, plan),
         Some(_) => None,
     };
+    let written = written(plan);
     let mut importers = Importers::new();
     for request in &chosen {
         let grant = match claim_write {
@@ -89,7 +90,9 @@ pub(super) fn sync<'a>(
             None => Grant::Pending,
         };
         importers.insert(&request.object.name.namespace, grant);
-        sync_grant(request, grant, resolution, status_write, plan);
+        if !written.contains(&request.object.name) {
+            sync_grant(request, grant, resolution, status_write, plan);
+        }
     }
     annotate_waiting(state, &chosen, plan);
     release_unclaimed(state, &holders, claim_write, plan);
@@ -143,8 +146,8 @@ fn choose<'a>(state: &ServiceState<'a>, holders: &Holders) -> Vec<Request<'a>> {
     chosen.copied().into_iter().collect()
 }
 
-fn is_among(chosen: &[Request<'_>], request: &Request<'_>) -> bool {
-    chosen.iter().any(|chosen| chosen.object.name == request.object.name)
+fn names<'a>(requests: &[Request<'a>]) -> BTreeSet<&'a ObjectName> {
+    requests.iter().map(|request| &request.object.name).collect()
 }
 
 /// With `--exclusive-imports`, revokes the grants of all members but the chosen one, so that no two are
@@ -153,7 +156,8 @@ fn revoke_others(state: &ServiceState<'_>, chosen: &[Request<'_>], plan: &mut Pl
     if !state.settings.exclusive_imports || chosen.is_empty() {
         return Vec::new();
     }
-    let others = state.requests.iter().filter(|request| !is_among(chosen, request));
+    let chosen = names(chosen);
+    let others = state.requests.iter().filter(|request| !chosen.contains(&request.object.name));
     others.filter_map(revoke).map(|step| plan.push(step)).collect()
 }
 
@@ -215,7 +219,7 @@ fn sync_grant(
 ) {
     let desired = &resolution.status;
     let granted = *request.object.status == *desired;
-    if granted || grant == Grant::Pending || is_written(plan, request) {
+    if granted || grant == Grant::Pending {
         return;
     }
     let claim_write = if let Grant::GainedBy(step) = grant { Some(step) } else { None };
@@ -229,22 +233,19 @@ fn revoke(request: &Request<'_>) -> Option<Step> {
     granted.then(|| HUB.status(request.object, &ServiceImportStatus::default()))
 }
 
-/// Whether the plan writes the request already: a second write would name an outdated version.
-fn is_written(plan: &Plan, request: &Request<'_>) -> bool {
-    let name = &request.object.name;
-    plan.steps.iter().any(|step| step.kind == kinds::INTERNAL_SERVICE_IMPORT && step.name == *name)
+/// The requests that the plan writes already: a second write would name an outdated version.
+fn written(plan: &Plan) -> BTreeSet<ObjectName> {
+    let steps = plan.steps.iter().filter(|step| step.kind == kinds::INTERNAL_SERVICE_IMPORT);
+    steps.map(|step| step.name.clone()).collect()
 }
 
 /// Annotates each request that waits with the cluster that holds the claim.
 fn annotate_waiting(state: &ServiceState<'_>, chosen: &[Request<'_>], plan: &mut Plan) {
-    for request in state.live_requests() {
-        let waits = !is_among(chosen, &request);
+    let (written, among) = (written(plan), names(chosen));
+    for request in state.live_requests().filter(|it| !written.contains(&it.object.name)) {
+        let waits = !among.contains(&request.object.name);
         let holder = chosen.first().filter(|_| waits).map(|holder| holder.member);
-        if let Some(step) =
-            annotate_holder(&request, holder).filter(|_| !is_written(plan, &request))
-        {
-            plan.push(step);
-        }
+        plan.steps.extend(annotate_holder(&request, holder));
     }
 }
 
@@ -262,9 +263,10 @@ fn release_unclaimed(
     claim_write: Option<StepId>,
     plan: &mut Plan,
 ) {
+    let written = written(plan);
     for request in state.terminating_requests() {
         let held = holders.may_include(&request) && claim_write.is_none();
-        if held || is_written(plan, &request) {
+        if held || written.contains(&request.object.name) {
             continue;
         }
         if let Some(step) = release(&request) {

@@ -1,7 +1,7 @@
 //! Status, reason and message of the condition `Conflict`.
 
 use fleet_api::conditions::{self, reasons};
-use fleet_model::ports::{self, Difference};
+use fleet_model::ports::{self, Difference, PortId};
 use fleet_plan::conditions::Wanted;
 use fleet_plan::text::truncate;
 
@@ -53,8 +53,8 @@ fn describe_differences(export: &Export<'_>, resolution: &PortResolution<'_>) ->
     let mut texts: Vec<_> = differences
         .into_iter()
         .take(MAX_DIFFERENCES)
-        .map(|((protocol, port), difference)| {
-            let port = format!("port {}/{port}", truncate(protocol.as_str(), MAX_VALUE));
+        .map(|(PortId { protocol, number }, difference)| {
+            let port = format!("port {}/{number}", truncate(protocol.as_str(), MAX_VALUE));
             match difference {
                 Difference::OnlyFirst => format!("{port} is exported here only"),
                 Difference::OnlySecond => format!("{port} is exported there only"),

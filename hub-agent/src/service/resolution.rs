@@ -1,5 +1,7 @@
 //! Which ports a Service has in the fleet, and which exports have them.
 
+use std::collections::BTreeMap;
+
 use fleet_api::{ClusterStatus, ServiceImportStatus, ServiceImportType, ServicePort};
 use fleet_model::ports;
 
@@ -45,11 +47,12 @@ fn import_status(
     accepted: &[Export<'_>],
 ) -> ServiceImportStatus {
     let listed = state.import.map(|import| import.object.status.clusters.as_slice());
-    let position = |member: &str| {
-        listed.unwrap_or_default().iter().position(|listed| listed.cluster == member)
-    };
+    let listed = listed.unwrap_or_default().iter().map(|listed| listed.cluster.as_str());
+    let positions: BTreeMap<_, _> = listed.zip(0_usize..).collect();
     let mut clusters: Vec<_> = accepted.iter().map(|export| export.member).collect();
-    clusters.sort_by_key(|member| (position(member).unwrap_or(usize::MAX), *member));
+    clusters.sort_by_cached_key(|member| {
+        (positions.get(member).copied().unwrap_or(usize::MAX), *member)
+    });
     let clusters =
         clusters.into_iter().map(|cluster| ClusterStatus { cluster: cluster.to_owned() });
     ServiceImportStatus {

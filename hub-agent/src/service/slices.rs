@@ -5,7 +5,7 @@ mod desired;
 pub(super) mod handover;
 mod origin;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use fleet_accumulator::Object;
@@ -33,9 +33,9 @@ type Creations = BTreeMap<Arc<str>, Vec<StepId>>;
 #[derive(Default)]
 struct Removals<'a> {
     /// Copies that this plan deletes.
-    deleted: Vec<(&'a ObjectName, StepId)>,
+    deleted: BTreeMap<&'a ObjectName, StepId>,
     /// Copies that stay for now, and with them the slices that they were made from.
-    kept: Vec<&'a ObjectName>,
+    kept: BTreeSet<&'a ObjectName>,
 }
 
 /// Brings the importers' copies in line with what accepted members export.
@@ -129,7 +129,7 @@ fn create(
     sources: &[DesiredSlice<'_>],
     plan: &mut Plan,
 ) -> Option<StepId> {
-    if let Some(present) = state.copies_named(&name.name).find(|copy| copy.name == name) {
+    if let Some(present) = state.snapshot.slice_imports.get(&name) {
         update_from_source(state, present, sources, plan);
         return None;
     }
@@ -172,7 +172,7 @@ fn remove_surplus<'a>(
     for copy in surplus {
         let successors = match handover.removal_timing(copy) {
             RemovalTiming::Keep(left) => {
-                removals.kept.push(&copy.name);
+                removals.kept.insert(&copy.name);
                 plan.wake_within(left);
                 continue;
             }
@@ -216,13 +216,12 @@ fn release_slice_exports(state: &ServiceState<'_>, removals: &Removals<'_>, plan
         let name = &slice.object.name.name;
         let (own, others): (Vec<_>, Vec<_>) =
             state.copies_named(name).partition(|copy| origin::is_from(copy, slice));
-        if own.iter().any(|copy| removals.kept.contains(&&copy.name)) {
+        if own.iter().any(|copy| removals.kept.contains(&copy.name)) {
             continue;
         }
         let mut gone = Vec::new();
         for copy in own.iter().filter(|copy| !copy.meta.is_terminating()) {
-            let mut deleted = removals.deleted.iter();
-            let deleted = deleted.find(|(name, _)| **name == copy.name).map(|(_, step)| *step);
+            let deleted = removals.deleted.get(&copy.name).copied();
             gone.push(deleted.unwrap_or_else(|| plan.push(HUB.delete(copy).urgent())));
         }
         // A copy of another member's slice with this name would make the answer useless.

@@ -1,5 +1,7 @@
 //! The ServiceImport and its status, and the condition `Conflict` of the exports.
 
+use std::collections::BTreeMap;
+
 use fleet_accumulator::Object;
 use fleet_api::conditions::{self, reasons};
 use fleet_api::finalizers;
@@ -20,7 +22,7 @@ pub(super) struct StatusWrites<'a> {
     /// Write of the ServiceImport's status; `None` if the status is in force already.
     pub(super) import: Option<StepId>,
     /// Each accepted member, with the write of its export's condition, if any.
-    pub(super) accepted: Vec<(&'a str, Option<StepId>)>,
+    pub(super) accepted: BTreeMap<&'a str, Option<StepId>>,
 }
 
 /// Brings the status of the ServiceImport and the conditions of the exports in line with `resolution`.

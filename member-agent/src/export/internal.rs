@@ -1,10 +1,8 @@
 //! The InternalServiceExport of a Service on the hub.
 
-use std::slice;
-
 use fleet_accumulator::Object;
 use fleet_api::v1alpha1::InternalServiceExportSpec;
-use fleet_api::{ObjectName, ServicePort, conditions, finalizers, names};
+use fleet_api::{ObjectName, conditions, finalizers, names};
 use fleet_model::objects::{InternalServiceExport, Service};
 use fleet_model::steps::{HUB, to_json};
 use fleet_model::{ports, reference};
@@ -106,7 +104,8 @@ fn update(
     current: &Object<InternalServiceExport>,
     service: &Object<Service>,
 ) -> Option<(Step, Option<Measurement>)> {
-    let same_ports = same_in_order(&current.ports, &service.ports);
+    // To a Go hub the same ports in another order are different ones.
+    let same_ports = ports::same_in_order(&current.ports, &service.ports);
     let seen = &current.reference;
     if same_ports && seen.refers(&state.identity.cluster, service) {
         return None;
@@ -120,12 +119,6 @@ fn update(
     ];
     let exported = (!same_ports && is_decided(state)).then(|| exported(state, since));
     Some((HUB.patch(current, operations), exported))
-}
-
-/// Compares ports in order: to a Go hub the same ports in another order are different ones.
-fn same_in_order(exported: &[ServicePort], wanted: &[ServicePort]) -> bool {
-    let same = |(a, b)| ports::same(slice::from_ref(a), slice::from_ref(b));
-    exported.len() == wanted.len() && exported.iter().zip(wanted).all(same)
 }
 
 /// Whether the ServiceExport shows a decision of the hub.

@@ -1,6 +1,6 @@
 //! The EndpointSliceExports of an exported Service on the hub.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use fleet_accumulator::Object;
 use fleet_api::{Endpoint, ExportedSliceSpec, ObjectName, annotations, finalizers, labels, names};
@@ -45,15 +45,15 @@ pub(super) fn sync(state: &ServiceState<'_>, decision: HubDecision, plan: &mut P
 /// Copies in the order of preference for their slices. A live one comes before one that is being deleted, which
 /// only blocks its successor; one whose name a Go agent has put on the slice comes before others.
 fn in_order<'a>(state: &ServiceState<'a>) -> Vec<&'a Object<EndpointSliceExport>> {
+    let name = |slice: &&'a Object<EndpointSlice>| {
+        Some((slice.meta.annotation(annotations::FLEET_UNIQUE_NAME)?, slice.uid.to_string()))
+    };
+    let names: BTreeSet<_> = state.slices.iter().filter_map(name).collect();
     let noted = |copy: &Object<EndpointSliceExport>| {
-        let uid = &copy.spec.endpoint_slice_reference.uid;
-        state.slices.iter().any(|slice| {
-            slice.meta.annotation(annotations::FLEET_UNIQUE_NAME) == Some(&*copy.name.name)
-                && slice.uid.to_string() == *uid
-        })
+        names.contains(&(&*copy.name.name, copy.spec.endpoint_slice_reference.uid.clone()))
     };
     let mut copies = state.slice_exports.clone();
-    copies.sort_by_key(|copy| (copy.meta.is_terminating(), !noted(copy)));
+    copies.sort_by_cached_key(|copy| (copy.meta.is_terminating(), !noted(copy)));
     copies
 }
 

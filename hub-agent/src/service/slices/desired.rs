@@ -35,8 +35,8 @@ pub(super) fn slices<'a>(
         return desired;
     }
     for slice in &state.slice_exports {
-        let accepted = writes.accepted.iter().find(|(member, _)| *member == slice.member);
-        let Some((_, condition_write)) = accepted.filter(|_| is_distributed(state, slice)) else {
+        let accepted = writes.accepted.get(slice.member);
+        let Some(condition_write) = accepted.filter(|_| is_distributed(state, slice)) else {
             continue;
         };
         let guarded = HUB.add_finalizer(slice.object, finalizers::ENDPOINT_SLICE_EXPORT);

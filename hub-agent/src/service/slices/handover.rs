@@ -6,6 +6,7 @@
 //! successor comes. The time is measured from timestamps that the hub stores, so a restart does not
 //! extend it.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use fleet_accumulator::Object;
@@ -42,9 +43,12 @@ pub(super) enum RemovalTiming {
 #[derive(Debug)]
 pub(super) struct Handover<'a> {
     state: &'a ServiceState<'a>,
-    resolution: &'a PortResolution<'a>,
     importers: &'a Importers<'a>,
     now: Timestamp,
+    /// Members whose ports are in force.
+    accepted: BTreeSet<&'a str>,
+    /// Members that export the Service with other ports.
+    conflicting: BTreeSet<&'a str>,
     /// Time that the accepted members have left to export their slices.
     publishing: Option<Duration>,
     /// Whether an accepted member has exported a slice.
@@ -63,7 +67,10 @@ impl<'a> Handover<'a> {
             deadline::remaining(accepted_since(export).unwrap_or(now), PUBLISHING_TIMEOUT, now)
         };
         let publishing = resolution.accepted.iter().filter_map(left).max();
-        Self { state, resolution, importers, now, publishing, published }
+        let members = |exports: &[Export<'a>]| exports.iter().map(|export| export.member).collect();
+        let (accepted, conflicting) =
+            (members(&resolution.accepted), members(&resolution.conflicting));
+        Self { state, importers, now, accepted, conflicting, publishing, published }
     }
 
     /// When to delete a copy that is not desired.
@@ -71,9 +78,7 @@ impl<'a> Handover<'a> {
         if !self.importers.contains_key(&*copy.name.namespace) {
             return RemovalTiming::Now;
         }
-        let mut accepted = self.resolution.accepted.iter();
-        let accepted = accepted.any(|export| export.member == copy.origin());
-        match (accepted, self.published) {
+        match (self.accepted.contains(copy.origin()), self.published) {
             (false, true) if self.publishing.is_some() => RemovalTiming::AfterSuccessor,
             (false, false) => self.publishing.map_or(RemovalTiming::Now, RemovalTiming::Keep),
             (true, false) => self.unexporting(copy).map_or(RemovalTiming::Now, RemovalTiming::Keep),
@@ -83,16 +88,17 @@ impl<'a> Handover<'a> {
 
     /// Whether a member exports the Service with other ports than those in force.
     pub(super) fn conflicts(&self, member: &str) -> bool {
-        self.resolution.conflicting.iter().any(|export| export.member == member)
+        self.conflicting.contains(member)
     }
 
     /// Time left for the winner to delete its export after its last slice, if another member waits to
     /// take over.
     fn unexporting(&self, copy: &Object<EndpointSliceImport>) -> Option<Duration> {
-        if self.resolution.conflicting.is_empty() {
+        if self.conflicting.is_empty() {
             return None;
         }
-        let slice = self.state.slice_exports.iter().find(|slice| origin::is_from(copy, slice))?;
+        let mut slices = self.state.slices_named(&copy.name.name);
+        let slice = slices.find(|slice| origin::is_from(copy, slice))?;
         deadline::remaining(slice.object.meta.deleted?, UNEXPORT_TIMEOUT, self.now)
     }
 }
