@@ -43,6 +43,10 @@ pub mod reasons {
 
     /// `InternalServiceExport` `Valid=False`: its reference cannot be read or contradicts its namespace.
     pub const REFERENCE_REFUSED: &str = "ReferenceRefused";
+    /// `InternalServiceExport` and ServiceExport `Valid=False`: more ports, or longer texts, than the hub accepts.
+    pub const LIMIT_EXCEEDED: &str = "LimitExceeded";
+    /// Why an `InternalServiceExport` has `Valid=False`.
+    pub const EXPORT_REFUSED: [&str; 2] = [REFERENCE_REFUSED, LIMIT_EXCEEDED];
 
     /// MultiClusterService `Valid=True`: resolved, derived Service in place.
     pub const FOUND_SERVICE_IMPORT: &str = "FoundServiceImport";

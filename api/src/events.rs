@@ -54,6 +54,10 @@ pub const NO_FREE_NAME: &str = "NoFreeName";
 pub const MEMBER_LEFT: &str = "MemberLeft";
 /// Warning on an object whose reference cannot be read or contradicts the object's namespace.
 pub const REFERENCE_REFUSED: &str = "ReferenceRefused";
+/// Warning on an object of a member that exceeds a bound, for example in the number of its ports.
+pub const LIMIT_EXCEEDED: &str = "LimitExceeded";
+/// Warning on a ServiceExport: the hub does not accept the export.
+pub const EXPORT_REFUSED: &str = "ExportRefused";
 /// Warning on a `MemberCluster`: it was deleted and has not left in time; the hub agent removed the
 /// finalizers of its member agent.
 pub const MEMBER_FORCE_DELETED: &str = "MemberForceDeleted";

@@ -11,6 +11,7 @@ pub mod finalizers;
 mod import_status;
 mod in_use;
 pub mod labels;
+pub mod limits;
 pub mod membership;
 pub mod names;
 mod object_name;

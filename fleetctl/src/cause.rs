@@ -43,6 +43,7 @@ causes! {
     AgentBehind: "a member agent has not made a write that is due: it does not run, or cannot write",
     AgentBlocked: "an agent has not made a write that is due, and reports what blocks it",
     ReferenceRefused: "the hub agent rejects an export that names another cluster than its namespace does",
+    LimitExceeded: "the hub agent rejects an export because a field exceeds a bound, for example the number of ports",
     HubNamespaceMissing: "the hub has no namespace of the Service's name",
     HubImportHeld: "the hub's ServiceImport is being deleted, and a finalizer of another party is still on it",
     Conflict: "the ports differ from those in force",

@@ -61,7 +61,11 @@ fn add_controllers(agent: &mut Agent<HubSnapshot>, settings: &Settings) {
 
 /// The gauges of an agent with these settings, from its snapshot.
 pub fn gauges(settings: Settings) -> impl Fn(&HubSnapshot, Timestamp) -> Gauges {
-    move |snapshot, now| metrics::heartbeats(&settings, snapshot, now)
+    move |snapshot, now| {
+        let mut gauges = metrics::heartbeats(&settings, snapshot, now)?;
+        gauges.extend(metrics::over_limit(snapshot)?);
+        Ok(gauges)
+    }
 }
 
 #[cfg(test)]

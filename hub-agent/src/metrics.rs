@@ -1,6 +1,7 @@
-//! Metrics of the hub agent: ages of the members' heartbeats, computed at each scrape, so that no series has to be
-//! removed with its member.
+//! Metrics of the hub agent, computed at each scrape, so that no series has to be removed with its member: ages of the
+//! members' heartbeats, and objects of members that exceed a bound.
 
+use fleet_accumulator::{Tracked, View};
 use fleet_api::names::member_of_namespace;
 use fleet_runtime::metrics::Gauges;
 use jiff::Timestamp;
@@ -41,4 +42,28 @@ pub fn heartbeats(settings: &Settings, snapshot: &HubSnapshot, now: Timestamp) -
         stale.with_label_values(&[member]).set(i64::from(too_old));
     }
     Ok(vec![Box::new(age), Box::new(stale)])
+}
+
+/// Number of objects of each member that exceed a bound, by kind.
+///
+/// # Errors
+/// See [`heartbeats`].
+pub fn over_limit(snapshot: &HubSnapshot) -> Gauges {
+    let opts = Opts::new(
+        "fleet_networking_objects_over_limit",
+        "Number of objects of a member that the hub agent rejects because they exceed a bound, by kind.",
+    );
+    let gauge = IntGaugeVec::new(opts, &["member", "kind"])?;
+    count(&snapshot.internal_exports, |export| export.excess.is_some(), &gauge);
+    count(&snapshot.internal_imports, |request| request.excess.is_some(), &gauge);
+    count(&snapshot.slice_exports, |slice| slice.excess.is_some(), &gauge);
+    Ok(vec![Box::new(gauge)])
+}
+
+fn count<T: Tracked>(view: &View<T>, is_over: fn(&T) -> bool, gauge: &IntGaugeVec) {
+    for object in view.iter().filter(|object| is_over(object)) {
+        if let Some(member) = member_of_namespace(&object.name.namespace) {
+            gauge.with_label_values(&[member, T::KIND.kind]).inc();
+        }
+    }
 }

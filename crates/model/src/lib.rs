@@ -6,6 +6,7 @@
 //! - [`events`]: Events about an object.
 //! - [`changes`]: which objects differ between two views.
 //! - [`ports`]: comparison of port lists.
+//! - [`limits`]: whether what a member has written is within the bounds.
 //! - [`endpoints`]: which endpoints a change removes.
 //! - [`namespaces`]: whether objects can be created in a namespace.
 //! - [`selection`]: which Services select which objects.
@@ -18,6 +19,7 @@ pub mod changes;
 pub mod endpoints;
 pub mod events;
 pub mod hub_schema;
+pub mod limits;
 pub mod namespaces;
 pub mod objects;
 pub mod ports;

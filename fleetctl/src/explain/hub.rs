@@ -1,6 +1,6 @@
 //! The Service on the hub.
 
-use fleet_api::{ObjectName, kinds, names};
+use fleet_api::{ObjectName, events, kinds, names};
 use fleet_plan::Controller as _;
 use fleet_plan::Plan;
 use hub_agent::service::{self, Key, PortResolution, ServiceController, ServiceState};
@@ -85,7 +85,7 @@ fn namespace_missing(picture: &Picture, service: &ObjectName) -> Hop {
     )
 }
 
-/// Exports that the hub agent rejects because of their reference.
+/// Exports that the hub agent rejects because of their reference or size.
 fn refused(picture: &Picture, service: &ObjectName) -> Vec<Hop> {
     let controller = ServiceController { settings: picture.settings.clone() };
     let candidates = || names::internal_export_candidates(service);
@@ -98,15 +98,16 @@ fn refused(picture: &Picture, service: &ObjectName) -> Vec<Hop> {
         picture.hub.internal_exports.get(&object)?;
         let key = Key::InvalidReference(kinds::INTERNAL_SERVICE_EXPORT, object.clone());
         let event = controller.plan(&key, &picture.hub, picture.now).events.into_iter().next()?;
-        Some(Hop::stop(
-            member,
-            format!("InternalServiceExport {object}"),
-            Cause::ReferenceRefused,
-            format!("the hub agent rejects it: {}", event.note),
-            format!(
+        let (cause, advice) = match event.reason {
+            events::LIMIT_EXCEEDED => {
+                (Cause::LimitExceeded, "export a Service within the bound".to_owned())
+            }
+            _ => (Cause::ReferenceRefused, format!(
                 "check the cluster name of {member}'s agent (MEMBER_CLUSTER_NAME), and who else writes to its namespace"
-            ),
-        ))
+            )),
+        };
+        let says = format!("the hub agent rejects it: {}", event.note);
+        Some(Hop::stop(member, format!("InternalServiceExport {object}"), cause, says, advice))
     });
     hops.collect()
 }

@@ -185,6 +185,14 @@ fn the_hub_stops_it() {
         });
     });
     assert!(story.hops.iter().any(|hop| hop.cause == Some(Cause::ReferenceRefused)), "{story:#?}");
+
+    let story = told(World::shared(), |world| {
+        let export = ObjectName::new(home("east"), "shop-web");
+        world.edit("hub", kinds::INTERNAL_SERVICE_EXPORT, &export, |export| {
+            export["spec"]["ports"][0]["name"] = json!("x".repeat(64));
+        });
+    });
+    assert!(story.hops.iter().any(|hop| hop.cause == Some(Cause::LimitExceeded)), "{story:#?}");
 }
 
 #[test]

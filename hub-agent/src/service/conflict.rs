@@ -68,10 +68,8 @@ fn describe_differences(export: &Export<'_>, resolution: &PortResolution<'_>) ->
             }
         })
         .collect();
-    match (texts.is_empty(), more) {
-        (true, _) => texts.push("a port is listed twice".to_owned()),
-        (false, 0) => {}
-        (false, more) => texts.push(format!("and {more} more")),
+    if more > 0 {
+        texts.push(format!("and {more} more"));
     }
     texts.join(", ")
 }

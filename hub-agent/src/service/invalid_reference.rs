@@ -1,7 +1,8 @@
-//! Objects whose reference is invalid: they are rejected and reported, and their deletion is not blocked.
+//! Objects that are part of no Service, because their reference is invalid or because they exceed a bound: they are
+//! rejected and reported, and their deletion is not blocked.
 
-use fleet_accumulator::View;
-use fleet_api::conditions::{self, reasons};
+use fleet_accumulator::{Object, View};
+use fleet_api::conditions;
 use fleet_api::names::member_of_namespace;
 use fleet_api::{ObjectName, ResourceKind, events, finalizers, kinds};
 use fleet_model::objects::{HasMeta, named};
@@ -12,13 +13,13 @@ use fleet_plan::text::truncate;
 use jiff::Timestamp;
 use serde_json::json;
 
-use super::keys::{FromMember, Key, key_of, key_of_copy};
+use super::keys::{FromMember, Key, has_valid_reference, key_of, key_of_copy};
 use crate::snapshot::HubSnapshot;
 
 /// Maximum length of a referenced name in an Event, in bytes: members can write any length.
 const MAX_NAME: usize = 128;
 
-/// Reports an object whose reference is invalid, or releases it if it is being deleted.
+/// Reports an object that is rejected, or releases it if it is being deleted.
 pub(super) fn plan(
     kind: ResourceKind,
     name: &ObjectName,
@@ -48,18 +49,28 @@ fn reject<T: FromMember + HasMeta>(
     let object =
         view.get(name).filter(|object| matches!(key_of(object), Key::InvalidReference(..)));
     let Some(object) = object else {
-        return; // Deleted, or its reference has become valid.
+        return; // Deleted, or it has become valid.
     };
     if !object.meta().is_terminating() {
-        let note = format!(
-            "rejected: it refers to {:?} of cluster {:?}, which contradicts its own namespace or name {name}",
-            truncate(&object.referenced_name(), MAX_NAME),
-            truncate(object.referenced_member(), MAX_NAME),
-        );
-        plan.events.push(HUB.warning(object, events::REFERENCE_REFUSED, note));
+        let (reason, note) = why(object);
+        plan.events.push(HUB.warning(object, reason, note));
         return;
     }
     plan.steps.extend(HUB.remove_finalizer(object, finalizer));
+}
+
+/// Reason and note of the Event about a rejected object.
+fn why<T: FromMember>(object: &Object<T>) -> (&'static str, String) {
+    if let Some(excess) = object.excess().filter(|_| has_valid_reference(object)) {
+        return (events::LIMIT_EXCEEDED, format!("rejected: {excess}"));
+    }
+    let note = format!(
+        "rejected: it refers to {:?} of cluster {:?}, which contradicts its own namespace or name {}",
+        truncate(&object.referenced_name(), MAX_NAME),
+        truncate(object.referenced_member(), MAX_NAME),
+        object.name,
+    );
+    (events::REFERENCE_REFUSED, note)
 }
 
 /// Sets the condition `Valid` of a rejected export. The other kinds have no conditions.
@@ -74,7 +85,7 @@ fn set_invalid_condition(
     let invalid = Wanted {
         type_: conditions::VALID,
         status: conditions::FALSE.to_owned(),
-        reason: reasons::REFERENCE_REFUSED.to_owned(),
+        reason: event.reason.to_owned(),
         message: event.note.clone(),
         generation: export.meta.generation,
     };

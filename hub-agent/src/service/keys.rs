@@ -18,7 +18,7 @@ use crate::snapshot::HubSnapshot;
 pub enum Key {
     /// A Service of the fleet.
     Service(ObjectName),
-    /// An object whose reference is unreadable or contradicts the object's own namespace.
+    /// An object whose reference is unreadable or contradicts the object's own namespace, or that exceeds a bound.
     InvalidReference(ResourceKind, ObjectName),
 }
 
@@ -40,6 +40,8 @@ pub(super) trait FromMember: Tracked {
     fn referenced_name(&self) -> String;
     /// The Service of the fleet that it belongs to, if its reference is readable.
     fn service(&self) -> Option<ObjectName>;
+    /// What exceeds a bound, if anything does.
+    fn excess(&self) -> Option<&str>;
 }
 
 impl FromMember for InternalServiceExport {
@@ -52,6 +54,9 @@ impl FromMember for InternalServiceExport {
     fn service(&self) -> Option<ObjectName> {
         self.reference.object().cloned()
     }
+    fn excess(&self) -> Option<&str> {
+        self.excess.as_deref()
+    }
 }
 
 impl FromMember for InternalServiceImport {
@@ -63,6 +68,9 @@ impl FromMember for InternalServiceImport {
     }
     fn service(&self) -> Option<ObjectName> {
         self.reference.object().cloned()
+    }
+    fn excess(&self) -> Option<&str> {
+        self.excess.as_deref()
     }
 }
 
@@ -79,23 +87,34 @@ impl FromMember for EndpointSliceExport {
         let service = self.spec.owner_service_reference.object()?;
         (slice.namespace == service.namespace).then_some(service)
     }
+    fn excess(&self) -> Option<&str> {
+        self.excess.as_deref()
+    }
 }
 
-/// The member that the namespace identifies; `None` if the reference names another one.
-fn member_of<T: FromMember>(object: &Object<T>) -> Option<&str> {
-    member_of_namespace(&object.name.namespace)
-        .filter(|member| *member == object.referenced_member())
+/// The member that an object belongs to, which its namespace identifies, and the Service; `None` if its reference is
+/// invalid.
+fn referenced<T: FromMember>(object: &Object<T>) -> Option<(&str, ObjectName)> {
+    let member = member_of_namespace(&object.name.namespace);
+    let member = member.filter(|member| *member == object.referenced_member());
+    member.zip(object.service())
 }
 
-/// The member that an object belongs to; `None` if its reference is invalid.
+/// The member that an object belongs to; `None` if it is part of no Service.
 pub(super) fn owner_of<T: FromMember>(object: &Object<T>) -> Option<&str> {
-    member_of(object).filter(|_| object.service().is_some())
+    let (member, _) = referenced(object)?;
+    object.excess().is_none().then_some(member)
+}
+
+/// Whether the reference of an object is valid.
+pub(super) fn has_valid_reference<T: FromMember>(object: &Object<T>) -> bool {
+    referenced(object).is_some()
 }
 
 /// The key that owns an object of a member.
 pub(super) fn key_of<T: FromMember>(object: &Object<T>) -> Key {
-    match (member_of(object), object.service()) {
-        (Some(_), Some(service)) => Key::Service(service),
+    match referenced(object) {
+        Some((_, service)) if object.excess().is_none() => Key::Service(service),
         _ => Key::InvalidReference(T::KIND, object.name.clone()),
     }
 }

@@ -112,10 +112,10 @@ fn condition_step(export: &Export<'_>, desired: Wanted, now: Timestamp) -> Optio
     let present = &export.object.conditions;
     let desired = Wanted { generation: export.object.meta.generation, ..desired };
     let mut conditions = apply(present, [desired], now).unwrap_or_else(|| present.clone());
-    // The reference was invalid once and has been corrected.
+    // The export was rejected once and has been corrected.
     conditions.retain(|condition| {
-        (condition.type_.as_str(), condition.reason.as_str())
-            != (conditions::VALID, reasons::REFERENCE_REFUSED)
+        condition.type_ != conditions::VALID
+            || !reasons::EXPORT_REFUSED.contains(&condition.reason.as_str())
     });
     (conditions != *present)
         .then(|| HUB.status(export.object, &json!({ "conditions": conditions })))

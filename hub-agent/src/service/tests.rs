@@ -11,6 +11,7 @@ mod handover;
 mod healing;
 mod imports;
 mod invalid_references;
+mod limits;
 mod slices;
 mod traces;
 mod world;

@@ -69,6 +69,13 @@ pub(super) fn conflict<'a>(
     Some((current, find(&current.object.conditions, conditions::CONFLICT)?))
 }
 
+/// The condition with which the hub rejects the Service as it is exported now.
+pub(super) fn rejection<'a>(state: &ServiceState<'a>) -> Option<&'a Condition> {
+    let current = state.current(state.exported()?)?;
+    let valid = find(&current.object.conditions, conditions::VALID)?;
+    (valid.status == conditions::FALSE).then_some(valid)
+}
+
 /// Deletes every InternalServiceExport of this Service that is not being deleted yet.
 pub(super) fn withdraw(state: &ServiceState<'_>, plan: &mut Plan) -> Vec<StepId> {
     let live = state.internal_exports.iter().filter(|export| !export.meta.is_terminating());

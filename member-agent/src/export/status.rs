@@ -39,7 +39,9 @@ pub(super) fn write(
     let is_new = |report: &Report| !is_reported(state.name, export, &report.condition);
     let changed: Vec<_> = reports.into_iter().flatten().filter(is_new).collect();
     let events: Vec<_> = changed.iter().map(|report| event(export, report)).collect();
-    let waits = state.exported().is_some() && hub.is_none_or(|(_, on)| is_undecided(on));
+    let waits = state.exported().is_some()
+        && hub.is_none_or(|(_, on)| is_undecided(on))
+        && internal::rejection(state).is_none();
     let wanted = changed.into_iter().map(|report| report.condition);
     let stay = |condition: &&Condition| {
         state.on_network || condition.type_ != conditions::ENDPOINTS_ON_NETWORK
@@ -67,7 +69,14 @@ pub(super) fn write(
 fn valid(state: &ServiceState<'_>, export: &Export) -> Report {
     use conditions::{FALSE, TRUE};
     let service = state.name;
+    let rejection = internal::rejection(state);
     let (status, reason, message, event) = match state.decision(export) {
+        ExportDecision::Export(_) if let Some(hub) = rejection => (
+            FALSE,
+            hub.reason.as_str(),
+            format!("the hub does not accept the export of service {service}: {}", hub.message),
+            (EventType::Warning, events::EXPORT_REFUSED),
+        ),
         ExportDecision::Export(_) => (
             TRUE,
             reasons::SERVICE_IS_VALID,

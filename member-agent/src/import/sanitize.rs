@@ -9,13 +9,11 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use fleet_api::{AddressType, Endpoint, EndpointPort, ExportedSliceSpec, names};
+use fleet_api::{AddressType, Endpoint, EndpointPort, ExportedSliceSpec, limits, names};
 
-/// Limits of the EndpointSlice API.
-const ENDPOINTS: usize = 1000;
-const ADDRESSES: usize = 100;
-/// A limit of the fleet; the API accepts more.
-const PORTS: usize = 100;
+const ENDPOINTS: usize = limits::slice::ENDPOINTS.accepted;
+const ADDRESSES: usize = limits::slice::ADDRESSES.accepted;
+const PORTS: usize = limits::slice::PORTS.accepted;
 
 const PROTOCOLS: [&str; 3] = ["TCP", "UDP", "SCTP"];
 

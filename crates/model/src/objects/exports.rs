@@ -4,12 +4,14 @@ use std::sync::{Arc, LazyLock};
 
 use fleet_accumulator::{Meta, Shared, Tracked, wire};
 use fleet_api::v1alpha1::InternalServiceExportSpec;
-use fleet_api::{ObjectName, ResourceKind, ServicePort, kinds};
+use fleet_api::{ObjectName, ResourceKind, ServicePort, conditions, kinds};
+use fleet_plan::conditions::find;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use parking_lot::Mutex;
 use serde::Deserialize;
 
 use super::Reference;
+use crate::limits::{self, Excess};
 
 /// A status of which only the conditions are read.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -54,6 +56,8 @@ pub struct InternalServiceExport {
     pub ports: Arc<[ServicePort]>,
     /// Conditions by type.
     pub conditions: Vec<Condition>,
+    /// What exceeds a bound, if anything does.
+    pub excess: Option<Excess>,
 }
 
 /// Ports of Services, shared because most exporters of a Service have the same.
@@ -76,6 +80,14 @@ impl Tracked for ServiceExport {
     }
 }
 
+/// Whether the hub has accepted the present generation of an export.
+fn is_accepted(meta: &Meta, present: &[Condition]) -> bool {
+    find(present, conditions::CONFLICT).is_some_and(|conflict| {
+        conflict.status == conditions::FALSE
+            && conflict.observed_generation == Some(meta.generation)
+    })
+}
+
 impl Tracked for InternalServiceExport {
     const KIND: ResourceKind = kinds::INTERNAL_SERVICE_EXPORT;
     type Wire = InternalServiceExportWire;
@@ -86,9 +98,11 @@ impl Tracked for InternalServiceExport {
         let mut conditions = wire.status.unwrap_or_default().conditions;
         // Decoding leaves spare capacity in the list.
         conditions.shrink_to_fit();
+        let meta = Meta::from_object(&wire.metadata);
         let reference = Reference::from(&spec.service_reference);
         Ok(Self {
-            meta: Meta::from_object(&wire.metadata),
+            excess: limits::of_export(&spec, is_accepted(&meta, &conditions)),
+            meta,
             ports: PORTS.lock().get(&reference.object(), spec.ports),
             reference,
             conditions,

@@ -12,6 +12,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use parking_lot::Mutex;
 
 use super::Reference;
+use crate::limits::{self, Excess};
 
 wire! {
     /// A MultiClusterService on the wire.
@@ -67,6 +68,8 @@ pub struct InternalServiceImport {
     pub reference: Reference,
     /// The granted Service; empty while the import is not granted.
     pub status: Arc<ServiceImportStatus>,
+    /// What exceeds a bound, if anything does.
+    pub excess: Option<Excess>,
 }
 
 /// Statuses of resolved Services, shared with those that importers were granted, which are equal.
@@ -140,11 +143,11 @@ impl Tracked for InternalServiceImport {
     type Index = ObjectName;
 
     fn project(wire: InternalServiceImportWire) -> Result<Self, String> {
+        let spec = wire.spec.ok_or("spec is missing")?;
         Ok(Self {
             meta: Meta::from_object(&wire.metadata),
-            reference: Reference::from(
-                &wire.spec.ok_or("spec is missing")?.service_import_reference,
-            ),
+            reference: Reference::from(&spec.service_import_reference),
+            excess: limits::of_request(&spec),
             status: share(wire.status.unwrap_or_default()),
         })
     }

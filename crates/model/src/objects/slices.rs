@@ -8,6 +8,8 @@ use fleet_api::{
 };
 use parking_lot::Mutex;
 
+use crate::limits::{self, Excess};
+
 wire! {
     /// An EndpointSliceExport on the wire.
     pub struct EndpointSliceExportWire as fleet_api::v1alpha1::EndpointSliceExport {
@@ -29,6 +31,8 @@ pub struct EndpointSliceExport {
     pub meta: Meta,
     /// The exported slice.
     pub spec: Arc<ExportedSliceSpec>,
+    /// What exceeds a bound, if anything does.
+    pub excess: Option<Excess>,
 }
 
 /// A slice that the hub hands to an importer.
@@ -65,7 +69,7 @@ pub fn named(name: &Arc<str>) -> ObjectName {
 }
 
 macro_rules! tracked_slice {
-    ($object:ident, $wire:ident, $kind:expr) => {
+    ($object:ident, $wire:ident, $kind:expr $(, $excess:ident)?) => {
         impl Tracked for $object {
             const KIND: ResourceKind = $kind;
             type Wire = $wire;
@@ -73,7 +77,11 @@ macro_rules! tracked_slice {
 
             fn project(wire: $wire) -> Result<Self, String> {
                 let spec = wire.spec.ok_or("spec is missing")?;
-                Ok(Self { meta: Meta::from_object(&wire.metadata), spec: share(spec) })
+                Ok(Self {
+                    $($excess: limits::of_slice(&spec),)?
+                    meta: Meta::from_object(&wire.metadata),
+                    spec: share(spec),
+                })
             }
 
             /// By the Service whose endpoints it carries, and by [`named`].
@@ -92,7 +100,7 @@ macro_rules! tracked_slice {
     };
 }
 
-tracked_slice!(EndpointSliceExport, EndpointSliceExportWire, kinds::ENDPOINT_SLICE_EXPORT);
+tracked_slice!(EndpointSliceExport, EndpointSliceExportWire, kinds::ENDPOINT_SLICE_EXPORT, excess);
 tracked_slice!(EndpointSliceImport, EndpointSliceImportWire, kinds::ENDPOINT_SLICE_IMPORT);
 
 impl EndpointSliceImport {

@@ -8,6 +8,7 @@
 //! that need what those do not offer (audit logs, a server to stop) are then left out.
 
 mod blocked;
+mod bounds;
 mod changes;
 mod conflict;
 mod crash;
@@ -72,6 +73,7 @@ fn main() -> ExitCode {
     exchange::add(&mut tests);
     changes::add(&mut tests);
     conflict::add(&mut tests);
+    bounds::add(&mut tests);
     endpoints::add(&mut tests);
     tampering::add(&mut tests);
     withdrawal::add(&mut tests);

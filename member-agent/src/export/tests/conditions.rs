@@ -48,6 +48,30 @@ fn a_conflict_is_copied() {
     assert!(world.is_on_hub(), "it may win later");
 }
 
+/// The hub has rejected the export as a whole: no words of the original exist for that.
+#[test]
+fn a_rejection_is_copied_at_once_and_taken_back() {
+    let mut world = World::pending();
+    let rejected = json!([{ "type": "Valid", "status": "False", "reason": "LimitExceeded",
+        "message": "rejected: spec.ports has 101 entries", "observedGeneration": 1,
+        "lastTransitionTime": "2026-01-01T00:00:00Z" }]);
+    let set = |export: &mut Value| export["status"] = json!({ "conditions": rejected });
+    world.hub.edit(kinds::INTERNAL_SERVICE_EXPORT, &on_hub(), set).unwrap();
+    world.settle();
+    assert_eq!(world.condition("Valid"), pair("False", "LimitExceeded"));
+    let message = world.whole_condition("Valid")["message"].as_str().unwrap().to_owned();
+    assert!(message.contains("rejected: spec.ports has 101 entries"), "{message}");
+    assert_eq!(world.condition("Conflict").0, "Unknown");
+    assert!(world.told().contains(&"Warning ExportRefused".to_owned()), "{:?}", world.told());
+    assert!(world.plan().is_empty());
+    assert!(world.copies().is_empty(), "no slice is exported");
+
+    world.judge("False");
+    world.settle();
+    assert_eq!(world.condition("Valid"), pair("True", "ServiceIsValid"));
+    assert_eq!(world.condition("Conflict"), pair("False", "NoConflictFound"));
+}
+
 /// MISE-5: the export on the hub is being deleted, with a verdict.
 #[test]
 fn the_verdict_on_a_terminating_export_is_not_copied() {

@@ -1,0 +1,141 @@
+//! What one member writes beyond all bounds is rejected, and the Services of the others cross as if it were not there.
+
+use anyhow::{Context, Result, ensure};
+use fleet_api::names::member_namespace;
+use fleet_api::{ResourceKind, finalizers, kinds};
+use fleet_testbed::exchange::{export, unexport};
+use fleet_testbed::objects::{api, edit, find, remove};
+use fleet_testbed::wait::wait_until;
+use kube::api::{DynamicObject, PostParams};
+use serde_json::{Value, json};
+
+use crate::stage::{DEADLINE, IMPORTER, SECOND_IMPORTER, Stage, becomes, condition};
+use crate::tests::Tests;
+
+/// Ports of the export that stopped the hub agent for 46 s.
+const MANY: usize = 12_000;
+/// Ports of an export that was stored before there was a bound.
+const MORE: usize = 14_000;
+
+const EXPORT: ResourceKind = kinds::INTERNAL_SERVICE_EXPORT;
+
+pub(crate) fn add(tests: &mut Tests) {
+    tests.beside("bounds::an_export_of_12000_ports_harms_no_other", thousands_of_ports);
+    tests.beside("bounds::too_many_ports_are_reported_to_the_user", reported_to_the_user);
+}
+
+/// An export of a Service by a member, as its agent writes it. An administrator creates it, whom no policy binds.
+fn internal_export(member: &str, (namespace, name): (&str, &str), ports: usize) -> Value {
+    let port = |number| json!({ "name": format!("p{number}"), "protocol": "TCP", "port": number });
+    json!({
+        "apiVersion": EXPORT.api_version(),
+        "kind": EXPORT.kind,
+        "metadata": {
+            "name": format!("{namespace}-{name}"),
+            "namespace": member_namespace(member),
+            "finalizers": [finalizers::INTERNAL_SERVICE_EXPORT],
+        },
+        "spec": {
+            "ports": (1..=ports).map(port).collect::<Vec<_>>(),
+            "serviceReference": {
+                "clusterId": member, "kind": "Service", "namespace": namespace, "name": name,
+                "namespacedName": format!("{namespace}/{name}"), "resourceVersion": "1",
+                "generation": 1, "uid": format!("{namespace}-{name}-{ports}"),
+            },
+        },
+    })
+}
+
+async fn create(stage: &Stage, object: Value) -> Result<()> {
+    let object: DynamicObject = serde_json::from_value(object)?;
+    let namespace = object.metadata.namespace.clone().context("a namespace")?;
+    api(stage.hub().client(), EXPORT, Some(&namespace))
+        .create(&PostParams::default(), &object)
+        .await?;
+    Ok(())
+}
+
+fn is_rejected(export: &DynamicObject, ports: usize) -> bool {
+    let conditions = export.data["status"]["conditions"].as_array();
+    let rejection = conditions.into_iter().flatten().find(|found| found["type"] == "Valid");
+    rejection.is_some_and(|found| {
+        let message = found["message"].as_str().unwrap_or_default();
+        found["status"] == "False"
+            && found["reason"] == "LimitExceeded"
+            && message.contains(&format!("spec.ports has {ports} entries"))
+    })
+}
+
+/// One export competes for a Service that crosses, the other one is for a Service of its own. Both are rejected; what
+/// crosses is changed meanwhile and keeps its ports, and another Service crosses that did not exist before. The agent
+/// that could act for the member would delete what its cluster does not export, so the member is one without an agent.
+async fn thousands_of_ports(stage: &Stage) -> Result<()> {
+    let mut crossing = stage.crossing("thousands", &[IMPORTER]).await?;
+    let (namespace, name) = (crossing.namespace.clone(), crossing.name.clone());
+    let member = stage.namespace_name("hostile");
+    let hostile = member_namespace(&member);
+    stage.user_namespace(&hostile).await?;
+    create(stage, internal_export(&member, (&namespace, &name), MANY)).await?;
+    create(stage, internal_export(&member, (&namespace, "other"), MORE)).await?;
+    crossing.change(2).await?;
+    let later = stage.crossing_in(&namespace, "later", &[IMPORTER]).await?;
+    crossing.arrived().await?;
+
+    for (service, ports) in [(name.as_str(), MANY), ("other", MORE)] {
+        let object = format!("{namespace}-{service}");
+        let key = (hostile.as_str(), object.as_str());
+        becomes(stage.hub(), EXPORT, key, "is rejected", |export| is_rejected(export, ports))
+            .await?;
+    }
+    let import = find(stage.hub(), kinds::SERVICE_IMPORT, crossing.key()).await?;
+    let import = import.context("a ServiceImport")?;
+    let ports = import.data["status"]["ports"].as_array().map(Vec::len);
+    ensure!(ports == Some(1), "ports in force: {ports:?}");
+    ensure!(
+        find(stage.hub(), kinds::SERVICE_IMPORT, (&namespace, "other")).await?.is_none(),
+        "a rejected export makes no ServiceImport"
+    );
+    for service in [name.as_str(), "other"] {
+        let object = format!("{namespace}-{service}");
+        let key = (hostile.as_str(), object.as_str());
+        remove(stage.hub(), EXPORT, key).await?;
+        let what = format!("{object} is released");
+        wait_until(&what, DEADLINE, async || Ok(find(stage.hub(), EXPORT, key).await?.is_none()))
+            .await?;
+    }
+    crossing.arrived().await?;
+    later.end().await?;
+    crossing.withdraw().await
+}
+
+/// The user of a Service with too many ports reads which bound it exceeds; with fewer ports it is exported. No policy
+/// of this fleet stops the member agent before, so that the hub agent answers.
+async fn reported_to_the_user(stage: &Stage) -> Result<()> {
+    let crossing = stage.crossing("toomany", &[IMPORTER]).await?;
+    let (namespace, name) = crossing.key();
+    let second = stage.member(SECOND_IMPORTER);
+    // Without slices: a policy of the hub would reject those, which the oracle does not expect.
+    let port = |number| json!({ "name": format!("p{number}"), "port": number });
+    let service = json!({
+        "apiVersion": "v1", "kind": "Service", "metadata": { "name": name },
+        "spec": { "ports": (1..=101).map(port).collect::<Vec<_>>() },
+    });
+    let services = api(second.client(), kinds::SERVICE, Some(namespace));
+    services.create(&PostParams::default(), &serde_json::from_value(service)?).await?;
+    export(second, namespace, name).await?;
+    let valid =
+        condition(second, kinds::SERVICE_EXPORT, crossing.key(), ("Valid", "False")).await?;
+    let message = valid["message"].as_str().context("a message")?;
+    ensure!(message.contains("spec.ports has 101 entries, but at most 100"), "{message}");
+    ensure!(valid["reason"] == "LimitExceeded", "{valid}");
+    crossing.arrived().await?;
+
+    let few = json!({ "spec": { "ports": [{ "name": "http", "port": 80, "targetPort": 8080 }] } });
+    edit(second, kinds::SERVICE, crossing.key(), few).await?;
+    condition(second, kinds::SERVICE_EXPORT, crossing.key(), ("Conflict", "False")).await?;
+    condition(second, kinds::SERVICE_EXPORT, crossing.key(), ("Valid", "True")).await?;
+    unexport(second, namespace, name).await?;
+    remove(second, kinds::SERVICE, crossing.key()).await?;
+    crossing.arrived().await?;
+    crossing.withdraw().await
+}
