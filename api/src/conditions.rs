@@ -45,8 +45,10 @@ pub mod reasons {
     pub const REFERENCE_REFUSED: &str = "ReferenceRefused";
     /// `InternalServiceExport` and ServiceExport `Valid=False`: more ports, or longer texts, than the hub accepts.
     pub const LIMIT_EXCEEDED: &str = "LimitExceeded";
+    /// `InternalServiceExport` `Valid=False`: its member has an older one for the same Service.
+    pub const DUPLICATE: &str = "Duplicate";
     /// Why an `InternalServiceExport` has `Valid=False`.
-    pub const EXPORT_REFUSED: [&str; 2] = [REFERENCE_REFUSED, LIMIT_EXCEEDED];
+    pub const EXPORT_REFUSED: [&str; 3] = [REFERENCE_REFUSED, LIMIT_EXCEEDED, DUPLICATE];
 
     /// MultiClusterService `Valid=True`: resolved, derived Service in place.
     pub const FOUND_SERVICE_IMPORT: &str = "FoundServiceImport";

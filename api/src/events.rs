@@ -56,6 +56,8 @@ pub const MEMBER_LEFT: &str = "MemberLeft";
 pub const REFERENCE_REFUSED: &str = "ReferenceRefused";
 /// Warning on an object of a member that exceeds a bound, for example in the number of its ports.
 pub const LIMIT_EXCEEDED: &str = "LimitExceeded";
+/// Warning on an `InternalServiceExport` or `InternalServiceImport`: its member has an older one for the same Service.
+pub const DUPLICATE: &str = "Duplicate";
 /// Warning on a ServiceExport: the hub does not accept the export.
 pub const EXPORT_REFUSED: &str = "ExportRefused";
 /// Warning on a `MemberCluster`: it was deleted and has not left in time; the hub agent removed the

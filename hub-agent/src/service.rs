@@ -7,6 +7,7 @@ mod claims;
 mod conflict;
 mod invalid_reference;
 mod keys;
+mod rejection;
 mod resolution;
 mod slices;
 mod state;

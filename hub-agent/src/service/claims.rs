@@ -8,7 +8,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fleet_accumulator::{Meta, Object};
-use fleet_api::{ObjectName, ServiceImportStatus, ServiceInUseBy, annotations, finalizers, kinds};
+use fleet_api::{
+    ObjectName, ServiceImportStatus, ServiceInUseBy, annotations, events, finalizers, kinds,
+};
 use fleet_model::objects::ServiceImport;
 use fleet_model::steps::HUB;
 use fleet_plan::json_patch::{add_finalizer, remove_finalizer, set_entries};
@@ -81,9 +83,10 @@ pub(super) fn sync<'a>(
         None => write_claim(&chosen, import, &holders, &revoked, plan),
         Some(_) => None,
     };
+    report_duplicates(state, plan);
     let written = written(plan);
     let mut importers = Importers::new();
-    for request in &chosen {
+    for request in chosen.iter().chain(&also_granted(state)) {
         let grant = match claim_write {
             _ if holders.include(request) => Grant::Held,
             Some(step) => Grant::GainedBy(step),
@@ -144,6 +147,19 @@ fn choose<'a>(state: &ServiceState<'a>, holders: &Holders) -> Vec<Request<'a>> {
         |request: &&Request<'_>| holders.are_unknown() && !request.object.status.is_empty();
     let chosen = holder.or_else(|| live.iter().find(granted)).or_else(|| live.first());
     chosen.copied().into_iter().collect()
+}
+
+/// Requests that do not count for the claim, but are granted like the older one of their member, which may read either.
+fn also_granted<'a>(state: &ServiceState<'a>) -> Vec<Request<'a>> {
+    let duplicates = state.duplicate_requests().filter(|_| !state.settings.exclusive_imports);
+    duplicates.map(|(request, _)| request).collect()
+}
+
+fn report_duplicates(state: &ServiceState<'_>, plan: &mut Plan) {
+    for (request, older) in state.duplicate_requests() {
+        let note = format!("ignored: {older}, which is older, imports service {}", state.service);
+        plan.events.push(HUB.warning(request.object, events::DUPLICATE, note));
+    }
 }
 
 fn names<'a>(requests: &[Request<'a>]) -> BTreeSet<&'a ObjectName> {
@@ -256,7 +272,8 @@ fn annotate_holder(request: &Request<'_>, holder: Option<&str>) -> Option<Step> 
     (!operations.is_empty()).then(|| HUB.patch(request.object, operations))
 }
 
-/// Releases each request that is being deleted once its member no longer holds the claim.
+/// Releases each request that is being deleted once its member no longer holds the claim, or holds it for another
+/// request.
 fn release_unclaimed(
     state: &ServiceState<'_>,
     holders: &Holders,
@@ -264,8 +281,11 @@ fn release_unclaimed(
     plan: &mut Plan,
 ) {
     let written = written(plan);
+    let others: BTreeSet<_> = state.live_requests().map(|request| request.member).collect();
     for request in state.terminating_requests() {
-        let held = holders.may_include(&request) && claim_write.is_none();
+        let held = holders.may_include(&request)
+            && claim_write.is_none()
+            && !others.contains(request.member);
         if held || written.contains(&request.object.name) {
             continue;
         }

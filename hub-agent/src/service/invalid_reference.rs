@@ -2,18 +2,16 @@
 //! rejected and reported, and their deletion is not blocked.
 
 use fleet_accumulator::{Object, View};
-use fleet_api::conditions;
 use fleet_api::names::member_of_namespace;
 use fleet_api::{ObjectName, ResourceKind, events, finalizers, kinds};
 use fleet_model::objects::{HasMeta, named};
 use fleet_model::steps::HUB;
 use fleet_plan::Plan;
-use fleet_plan::conditions::{Wanted, apply};
 use fleet_plan::text::truncate;
 use jiff::Timestamp;
-use serde_json::json;
 
 use super::keys::{FromMember, Key, has_valid_reference, key_of, key_of_copy};
+use super::rejection;
 use crate::snapshot::HubSnapshot;
 
 /// Maximum length of a referenced name in an Event, in bytes: members can write any length.
@@ -82,20 +80,8 @@ fn set_invalid_condition(
 ) {
     let Some(event) = plan.events.first() else { return };
     let Some(export) = snapshot.internal_exports.get(name) else { return };
-    let invalid = Wanted {
-        type_: conditions::VALID,
-        status: conditions::FALSE.to_owned(),
-        reason: event.reason.to_owned(),
-        message: event.note.clone(),
-        generation: export.meta.generation,
-    };
-    // The condition `Conflict` is outdated: the export is no longer part of a Service.
-    let mut present = export.conditions.clone();
-    present.retain(|condition| condition.type_ != conditions::CONFLICT);
-    let conditions = apply(&present, [invalid], now).unwrap_or(present);
-    if conditions != export.conditions {
-        plan.push(HUB.status(export, &json!({ "conditions": conditions })));
-    }
+    let step = rejection::condition(export, event, now);
+    plan.steps.extend(step);
 }
 
 /// Deletes a copy of a slice that names no Service: only the hub agent creates copies, so it was altered. If a

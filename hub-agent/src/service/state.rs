@@ -1,8 +1,10 @@
 //! The objects of one Service of the fleet, in one snapshot of the hub.
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
-use fleet_accumulator::Object;
+use fleet_accumulator::{Object, Uid};
 use fleet_api::{ObjectName, finalizers};
 use fleet_model::hub_schema::HubSchema;
 use fleet_model::namespaces::namespace_accepts_objects;
@@ -55,6 +57,9 @@ pub struct ServiceState<'a> {
     pub exports: Vec<Export<'a>>,
     /// Requests, oldest first.
     pub requests: Vec<Request<'a>>,
+    /// Exports and requests that do not count, because their member has an older one that is not being deleted: by uid,
+    /// with the name of that one.
+    duplicates: BTreeMap<&'a Uid, &'a ObjectName>,
     /// Exported slices, oldest first.
     pub slice_exports: Vec<SliceExport<'a>>,
     /// Copies of exported slices, in the importers' namespaces.
@@ -66,14 +71,17 @@ impl<'a> ServiceState<'a> {
     /// Reads a Service from a snapshot; the cost depends on the size of the Service, not of the fleet.
     pub fn of(settings: &'a Settings, service: &'a ObjectName, snapshot: &'a HubSnapshot) -> Self {
         let import = snapshot.service_imports.get(service);
+        let exports = owned(snapshot.internal_exports.by(service));
+        let requests = owned(snapshot.internal_imports.by(service));
         Self {
             settings,
             schema: HubSchema::known(&snapshot.schema),
             service,
             // On a hub that is also a member, a MultiClusterService owns the ServiceImport of the member agent.
             import: import.filter(|import| import.meta.controller_owner().is_none()),
-            exports: owned(snapshot.internal_exports.by(service)),
-            requests: owned(snapshot.internal_imports.by(service)),
+            duplicates: duplicates(&exports).chain(duplicates(&requests)).collect(),
+            exports,
+            requests,
             slice_exports: owned(snapshot.slice_exports.by(service)),
             slice_imports: snapshot.slice_imports.by(service).collect(),
             snapshot,
@@ -97,9 +105,14 @@ impl<'a> ServiceState<'a> {
         namespace_accepts_objects(&self.snapshot.namespaces, &self.service.namespace)
     }
 
-    /// Exports that are not being deleted, oldest first.
+    /// Exports that are not being deleted, the oldest of each member, oldest first.
     pub fn live_exports(&self) -> impl Iterator<Item = Export<'a>> {
-        self.exports.iter().copied().filter(|export| !export.object.meta.is_terminating())
+        self.counting(&self.exports)
+    }
+
+    /// Exports of members that have an older one, with the name of that one.
+    pub fn duplicate_exports(&self) -> impl Iterator<Item = (Export<'a>, &'a ObjectName)> {
+        self.duplicates_in(&self.exports)
     }
 
     /// Exports that are being deleted, oldest first.
@@ -107,14 +120,33 @@ impl<'a> ServiceState<'a> {
         self.exports.iter().copied().filter(|export| export.object.meta.is_terminating())
     }
 
-    /// Requests that are not being deleted, oldest first.
+    /// Requests that are not being deleted, the oldest of each member, oldest first.
     pub fn live_requests(&self) -> impl Iterator<Item = Request<'a>> {
-        self.requests.iter().copied().filter(|request| !request.object.meta.is_terminating())
+        self.counting(&self.requests)
+    }
+
+    /// Requests of members that have an older one, with the name of that one.
+    pub fn duplicate_requests(&self) -> impl Iterator<Item = (Request<'a>, &'a ObjectName)> {
+        self.duplicates_in(&self.requests)
     }
 
     /// Requests that are being deleted, oldest first.
     pub fn terminating_requests(&self) -> impl Iterator<Item = Request<'a>> {
         self.requests.iter().copied().filter(|request| request.object.meta.is_terminating())
+    }
+
+    fn counting<T: HasMeta>(&self, owned: &[Owned<'a, T>]) -> impl Iterator<Item = Owned<'a, T>> {
+        let counts = |it: &Owned<'a, T>| {
+            !it.object.meta().is_terminating() && !self.duplicates.contains_key(&it.object.uid)
+        };
+        owned.iter().copied().filter(counts)
+    }
+
+    fn duplicates_in<T>(
+        &self,
+        owned: &[Owned<'a, T>],
+    ) -> impl Iterator<Item = (Owned<'a, T>, &'a ObjectName)> {
+        owned.iter().filter_map(|it| Some((*it, *self.duplicates.get(&it.object.uid)?)))
     }
 
     /// Copies of slices of this name in all namespaces, of any Service.
@@ -130,6 +162,21 @@ impl<'a> ServiceState<'a> {
         let slices = self.snapshot.slice_exports.by(&named(name));
         slices.filter_map(|object| Some(Owned { member: owner_of(object)?, object }))
     }
+}
+
+/// Objects that are not being deleted of members that have an older such object: by uid, with the name of that one.
+fn duplicates<'a, T: HasMeta>(
+    owned: &[Owned<'a, T>],
+) -> impl Iterator<Item = (&'a Uid, &'a ObjectName)> {
+    let mut oldest = BTreeMap::new();
+    let live = owned.iter().filter(|it| !it.object.meta().is_terminating());
+    live.filter_map(move |it| match oldest.entry(it.member) {
+        Entry::Vacant(entry) => {
+            entry.insert(&it.object.name);
+            None
+        }
+        Entry::Occupied(entry) => Some((&it.object.uid, *entry.get())),
+    })
 }
 
 /// Sorts by creation time on the hub, then member, then uid, so that every hub agent has the same order.

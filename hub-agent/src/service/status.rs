@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use fleet_accumulator::Object;
 use fleet_api::conditions::{self, reasons};
-use fleet_api::finalizers;
+use fleet_api::{events, finalizers};
 use fleet_model::objects::ServiceImport;
 use fleet_model::steps::HUB;
 use fleet_plan::conditions::{Wanted, apply, find};
@@ -13,6 +13,7 @@ use jiff::Timestamp;
 use serde_json::json;
 
 use super::conflict;
+use super::rejection;
 use super::resolution::PortResolution;
 use super::state::{Export, ServiceState};
 
@@ -47,6 +48,12 @@ pub(super) fn sync<'a>(
     let accepted = accepted.collect();
     for export in &resolution.conflicting {
         sync_export(export, conflict::rejected(state, export, resolution));
+    }
+    for (export, older) in state.duplicate_exports() {
+        let note = format!("rejected: {older}, which is older, exports service {}", state.service);
+        let event = HUB.warning(export.object, events::DUPLICATE, note);
+        plan.steps.extend(rejection::condition(export.object, &event, now));
+        plan.events.push(event);
     }
     for step in release_exports(state) {
         plan.push(step.after(import_write));

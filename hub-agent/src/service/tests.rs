@@ -5,6 +5,7 @@ mod adoption;
 mod blocked;
 mod conflicts;
 mod copies;
+mod duplicates;
 mod exclusive;
 mod exports;
 mod handover;

@@ -62,13 +62,15 @@ impl<'a> ServiceState<'a> {
         }
     }
 
-    /// The InternalServiceExport of this very Service, whatever its name.
+    /// The InternalServiceExport of this very Service, whatever its name. The hub agent accepts the oldest.
     pub(super) fn current(
         &self,
         service: &Object<Service>,
     ) -> Option<&'a Object<InternalServiceExport>> {
-        let mut exports = self.internal_exports.iter().copied();
-        exports.find(|export| !export.meta.is_terminating() && export.reference.uid == service.uid)
+        let exports = self.internal_exports.iter().copied();
+        let exports = exports
+            .filter(|export| !export.meta.is_terminating() && export.reference.uid == service.uid);
+        exports.min_by(|a, b| (a.meta.created, &a.uid).cmp(&(b.meta.created, &b.uid)))
     }
 
     /// The object name in this member's namespace on the hub.

@@ -87,14 +87,17 @@ fn ask<'a>(
     guarded: Option<StepId>,
     plan: &mut Plan,
 ) -> Option<&'a ServiceImportStatus> {
-    let mut live = state.requests.iter().filter(|request| !request.meta.is_terminating());
-    let Some(current) = live.next() else {
+    let mut live: Vec<_> =
+        state.requests.iter().filter(|request| !request.meta.is_terminating()).collect();
+    // The hub agent accepts the oldest.
+    live.sort_by(|a, b| (a.meta.created, &a.uid).cmp(&(b.meta.created, &b.uid)));
+    let Some((current, surplus)) = live.split_first() else {
         if state.requests.is_empty() {
             plan.steps.extend(create_request(state, reference).map(|step| step.after(guarded)));
         }
         return None; // A terminating request blocks its successor.
     };
-    for surplus in live {
+    for surplus in surplus {
         plan.push(HUB.delete(surplus));
     }
     if current.reference.uid != Uid::from(reference.uid.as_str()) {

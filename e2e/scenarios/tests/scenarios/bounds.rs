@@ -1,5 +1,8 @@
 //! What one member writes beyond all bounds is rejected, and the Services of the others cross as if it were not there.
 
+use std::collections::BTreeSet;
+use std::time::Duration;
+
 use anyhow::{Context, Result, ensure};
 use fleet_api::names::member_namespace;
 use fleet_api::{ResourceKind, finalizers, kinds};
@@ -22,6 +25,7 @@ const EXPORT: ResourceKind = kinds::INTERNAL_SERVICE_EXPORT;
 pub(crate) fn add(tests: &mut Tests) {
     tests.beside("bounds::an_export_of_12000_ports_harms_no_other", thousands_of_ports);
     tests.beside("bounds::too_many_ports_are_reported_to_the_user", reported_to_the_user);
+    tests.beside("bounds::the_oldest_export_of_a_member_counts", the_oldest_counts);
 }
 
 /// An export of a Service by a member, as its agent writes it. An administrator creates it, whom no policy binds.
@@ -53,6 +57,12 @@ async fn create(stage: &Stage, object: Value) -> Result<()> {
         .create(&PostParams::default(), &object)
         .await?;
     Ok(())
+}
+
+/// Waits until the hub agent has released an export that is being deleted.
+async fn is_gone(stage: &Stage, key: (&str, &str)) -> Result<()> {
+    let what = format!("{} is released", key.1);
+    wait_until(&what, DEADLINE, async || Ok(find(stage.hub(), EXPORT, key).await?.is_none())).await
 }
 
 fn is_rejected(export: &DynamicObject, ports: usize) -> bool {
@@ -99,12 +109,53 @@ async fn thousands_of_ports(stage: &Stage) -> Result<()> {
         let object = format!("{namespace}-{service}");
         let key = (hostile.as_str(), object.as_str());
         remove(stage.hub(), EXPORT, key).await?;
-        let what = format!("{object} is released");
-        wait_until(&what, DEADLINE, async || Ok(find(stage.hub(), EXPORT, key).await?.is_none()))
-            .await?;
+        is_gone(stage, key).await?;
     }
     crossing.arrived().await?;
     later.end().await?;
+    crossing.withdraw().await
+}
+
+/// A member stores two exports of a Service that crosses from another one: the older is listed, the younger is rejected,
+/// and a change of endpoints still crosses. When the older is deleted, the younger takes its place. An agent would delete
+/// them, so the member is one without.
+async fn the_oldest_counts(stage: &Stage) -> Result<()> {
+    let mut crossing = stage.crossing("twice", &[IMPORTER]).await?;
+    let (namespace, name) = (crossing.namespace.clone(), crossing.name.clone());
+    let member = stage.namespace_name("double");
+    let theirs = member_namespace(&member);
+    stage.user_namespace(&theirs).await?;
+    let plain = format!("{namespace}-{name}");
+    let younger = format!("{plain}-2");
+    let clusters = [stage.exporter().name(), member.as_str()];
+    let lists_both = |import: &DynamicObject| {
+        let listed = import.data["status"]["clusters"].as_array().into_iter().flatten();
+        let listed: BTreeSet<_> = listed.filter_map(|listed| listed["cluster"].as_str()).collect();
+        listed == clusters.into()
+    };
+    // With the ports in force, and in another second than the next one.
+    let mut export = internal_export(&member, (&namespace, &name), 1);
+    export["spec"]["ports"] =
+        json!([{ "name": "http", "protocol": "TCP", "port": 80, "targetPort": 8080 }]);
+    create(stage, export.clone()).await?;
+    let (hub, kind) = (stage.hub(), kinds::SERVICE_IMPORT);
+    becomes(hub, kind, crossing.key(), "lists both members", lists_both).await?;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    export["metadata"]["name"] = json!(younger);
+    create(stage, export).await?;
+    let valid = condition(hub, EXPORT, (&theirs, &younger), ("Valid", "False")).await?;
+    ensure!(valid["reason"] == "Duplicate", "{valid}");
+    crossing.change(2).await?;
+    crossing.arrived().await?;
+
+    remove(hub, EXPORT, (&theirs, &plain)).await?;
+    let accepted = ("Conflict", "False");
+    condition(hub, EXPORT, (&theirs, &younger), accepted).await?;
+    is_gone(stage, (&theirs, &plain)).await?;
+    becomes(hub, kind, crossing.key(), "still lists both", lists_both).await?;
+    remove(hub, EXPORT, (&theirs, &younger)).await?;
+    is_gone(stage, (&theirs, &younger)).await?;
+    crossing.arrived().await?;
     crossing.withdraw().await
 }
 
