@@ -80,7 +80,7 @@ fn existing(path: &Path) -> Option<PathBuf> {
 }
 
 /// `$XDG_CACHE_HOME/fleet-e2e`, else `~/.cache/fleet-e2e`.
-fn cache_root() -> Result<PathBuf> {
+pub fn cache_root() -> Result<PathBuf> {
     let absolute =
         |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let cache = absolute("XDG_CACHE_HOME")

@@ -46,6 +46,9 @@ pub(super) const SLICE_CONTROLLER: &str = "endpointslice-controller";
 pub(super) const DEPLOYMENT_CONTROLLERS: [&str; 3] =
     [SLICE_CONTROLLER, "deployment-controller", "replicaset-controller"];
 
+/// Those that count objects for `ResourceQuota`s, and make EndpointSlices of pods.
+pub(super) const QUOTA_CONTROLLERS: [&str; 2] = [SLICE_CONTROLLER, "resourcequota-controller"];
+
 /// A running control plane. Dropping it kills its servers.
 #[derive(Debug)]
 pub struct ControlPlane {

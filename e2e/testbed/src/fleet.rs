@@ -70,6 +70,15 @@ impl Fleet {
         Ok(fleet)
     }
 
+    /// Clusters that the caller installs and joins, and starts the agents of.
+    pub(crate) fn installed_by_caller(
+        hub: Cluster,
+        members: Vec<Cluster>,
+        run: Arc<RunDir>,
+    ) -> Self {
+        Self { hub, members, access: BTreeMap::new(), run }
+    }
+
     /// Joins clusters that have their CRDs.
     pub(crate) async fn join(
         hub: Cluster,

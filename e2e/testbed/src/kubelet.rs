@@ -11,6 +11,7 @@ use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams, Precon
 use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
 
+use crate::agent::find_program;
 use crate::cluster::Cluster;
 use crate::pod::Running;
 use crate::state::RunDir;
@@ -106,7 +107,8 @@ impl<'a> Kubelet<'a> {
             return Ok(());
         }
         let name = pod.name_any();
-        let running = Running::launch(self.cluster, spec, (agent, &name), self.run).await?;
+        let program = find_program(agent)?;
+        let running = Running::launch(self.cluster, &program, spec, &name, self.run).await?;
         self.agents.insert(uid, running);
         Ok(())
     }

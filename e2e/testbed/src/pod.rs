@@ -98,8 +98,18 @@ impl Running {
         pod: &str,
         run: &Arc<RunDir>,
     ) -> Result<Self> {
+        Self::start_program(cluster, &find_program(deployment)?, (deployment, pod), run).await
+    }
+
+    /// [`Self::start_named`] with this program: that of another version.
+    pub async fn start_program(
+        cluster: &Cluster,
+        program: &Path,
+        (deployment, pod): (&str, &str),
+        run: &Arc<RunDir>,
+    ) -> Result<Self> {
         let spec = spec_of(cluster, deployment).await?;
-        let mut running = Self::launch(cluster, &spec, (deployment, pod), run).await?;
+        let mut running = Self::launch(cluster, program, &spec, pod, run).await?;
         running.wait_ready().await?;
         Ok(running)
     }
@@ -107,8 +117,9 @@ impl Running {
     /// Starts an agent as a Pod of this spec and name.
     pub(crate) async fn launch(
         cluster: &Cluster,
+        program: &Path,
         spec: &PodSpec,
-        (agent, pod): (&str, &str),
+        pod: &str,
         run: &RunDir,
     ) -> Result<Self> {
         let name = format!("{}-{pod}", cluster.name());
@@ -120,7 +131,7 @@ impl Running {
         // A container's host name is that of its Pod.
         let host = ("HOSTNAME".to_owned(), pod.to_owned());
         let launch = Launch {
-            program: find_program(agent)?,
+            program: program.to_owned(),
             arguments: container
                 .arguments
                 .iter()
@@ -147,6 +158,11 @@ impl Running {
         self.server.check_alive()?;
         let url = format!("http://127.0.0.1:{}/readyz", self.health);
         Ok(plain_http::get(&url).await?.0 == 200)
+    }
+
+    /// An error with the end of its log if it has ended by itself.
+    pub fn check_alive(&mut self) -> Result<()> {
+        self.server.check_alive()
     }
 
     /// Whether it has ended by itself.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use fleet_api::names::member_namespace;
 use futures::future::try_join_all;
 use k8s_openapi::api::core::v1::ServiceAccount;
@@ -14,7 +14,7 @@ use kube::Api;
 use crate::binaries::Binaries;
 use crate::cluster::Cluster;
 use crate::controlplane::{
-    ApiServerSettings, ControlPlane, DEPLOYMENT_CONTROLLERS, SLICE_CONTROLLER,
+    ApiServerSettings, ControlPlane, DEPLOYMENT_CONTROLLERS, QUOTA_CONTROLLERS, SLICE_CONTROLLER,
 };
 use crate::fleet::{Fleet, MEMBER_KUBECONFIGS, existing_clusters};
 use crate::state::RunDir;
@@ -67,6 +67,12 @@ impl Options {
     #[must_use]
     pub fn with_deployments(self) -> Self {
         Self { controllers: &DEPLOYMENT_CONTROLLERS, ..self }
+    }
+
+    /// With the controller that counts objects for `ResourceQuota`s.
+    #[must_use]
+    pub fn with_quotas(self) -> Self {
+        Self { controllers: &QUOTA_CONTROLLERS, ..self }
     }
 
     /// Without audit logs.
@@ -127,6 +133,14 @@ impl Bare {
     /// The folder of this run, for files and logs of programs that the test starts.
     pub fn run(&self) -> &Arc<RunDir> {
         &self.run
+    }
+
+    /// The clusters as a fleet that the caller installs: the first is the hub, the others are its members.
+    pub fn into_fleet(self) -> Result<Fleet> {
+        let Self { mut clusters, run } = self;
+        ensure!(!clusters.is_empty(), "a fleet has a hub");
+        let hub = clusters.remove(0);
+        Ok(Fleet::installed_by_caller(hub, clusters, run))
     }
 }
 
