@@ -1,9 +1,10 @@
 # Everything to build, test and show the project; `make` alone lists it.
 # cargo resolves features per set of selected packages. So no package is named below: what runs together is built with
-# the same features, and nothing is compiled twice. The demo alone names its three: it is built from nothing most often.
+# the same features, and nothing is compiled twice. The demo and the upgrade name theirs: they are built from nothing most
+# often.
 
 .DEFAULT_GOAL := help
-.PHONY: help build fmt lint test test-scenarios test-others coverage demo bench micro instructions profile soak image crds ci clean
+.PHONY: help build fmt lint test test-scenarios test-others upgrade coverage demo bench micro instructions profile soak image crds ci clean
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 
@@ -54,6 +55,12 @@ test-scenarios:
 
 test-others:
 	MAKEFLAGS= $(CARGO) test --workspace --exclude fleet-scenarios --locked
+
+# Outside `make test` and CI. The release is built once, from its commit, into the cache of the control planes.
+upgrade: ## Upgrade a fleet from the last release and roll it back, in every order (7 minutes)
+	@.ci/need rust git control-plane helm
+	$(CARGO) build --profile demo --locked -p hub-agent -p member-agent -p fleet-upgrade
+	@$(target)/demo/fleet-upgrade --report $(target)/upgrade.md
 
 coverage: ## Show how much of the plans the cluster-free tests cover; fails below 95 %
 	@.ci/need rust

@@ -1,0 +1,49 @@
+//! Endpoint changes without a pause.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use anyhow::Result;
+use fleet_testbed::workload::next_address;
+use tokio::time::{MissedTickBehavior, interval};
+
+use crate::services::{Exported, MOVING, Services};
+
+/// Time between two changes, which is a load and no wait for anything.
+const PACE: Duration = Duration::from_millis(50);
+
+/// Changes the moving Services one after the other, until the flag is set; the number of changes.
+pub(crate) async fn change_until(services: &mut Services, done: &AtomicBool) -> Result<usize> {
+    let mut pace = interval(PACE);
+    pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut count = 0;
+    while !done.load(Ordering::Relaxed) {
+        let moving = services.exported.iter_mut().filter(|one| one.namespace == MOVING);
+        for exported in moving {
+            pace.tick().await;
+            change(exported).await?;
+            count += 1;
+        }
+    }
+    Ok(count)
+}
+
+/// Replaces an address, adds a slice, replaces an address again, removes the slice; and so on.
+async fn change(exported: &mut Exported) -> Result<()> {
+    let slice = format!("{}-more", exported.name);
+    let number = exported.changes;
+    exported.changes += 1;
+    if number.is_multiple_of(2) {
+        let fresh = next_address();
+        let addresses: Vec<_> = exported.kept.iter().chain([&fresh]).cloned().collect();
+        exported.replaced = Some(fresh);
+        return exported.service.set_addresses(&addresses).await;
+    }
+    if exported.added.take().is_some() {
+        return exported.service.remove_slice(&slice).await;
+    }
+    let fresh = next_address();
+    exported.service.add_slice(&slice, std::slice::from_ref(&fresh)).await?;
+    exported.added = Some(fresh);
+    Ok(())
+}

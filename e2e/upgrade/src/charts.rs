@@ -1,0 +1,102 @@
+//! The charts in all clusters, as releases of Helm.
+
+use anyhow::{Context, Result};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use fleet_testbed::cluster::Cluster;
+use fleet_testbed::fleet::Fleet;
+use fleet_testbed::helm::{Helm, Release};
+use fleet_testbed::pod::NAMESPACE;
+use futures::future::try_join_all;
+use serde_json::{Value, json};
+
+use crate::edition::Edition;
+use crate::members::{MEMBERS, NORTH};
+
+/// Installs, upgrades and rolls back the charts of the hub and of all members.
+#[derive(Debug)]
+pub(crate) struct Charts {
+    helm: Helm,
+}
+
+impl Charts {
+    pub(crate) async fn new() -> Result<Self> {
+        Ok(Self { helm: Helm::v4().await? })
+    }
+
+    pub(crate) async fn install(&self, fleet: &Fleet, edition: &Edition) -> Result<()> {
+        let releases = self.releases(fleet, edition)?;
+        try_join_all(
+            releases.iter().map(async |(release, values)| release.install(values, &[]).await),
+        )
+        .await?;
+        Ok(())
+    }
+
+    pub(crate) async fn upgrade(&self, fleet: &Fleet, edition: &Edition) -> Result<()> {
+        let releases = self.releases(fleet, edition)?;
+        try_join_all(
+            releases.iter().map(async |(release, values)| release.upgrade(values, &[]).await),
+        )
+        .await?;
+        Ok(())
+    }
+
+    /// To the revision before, whichever chart that is of.
+    pub(crate) async fn roll_back(&self, fleet: &Fleet, edition: &Edition) -> Result<()> {
+        const BEFORE: u32 = 0;
+        let releases = self.releases(fleet, edition)?;
+        try_join_all(releases.iter().map(async |(release, _)| release.rollback(BEFORE).await))
+            .await?;
+        Ok(())
+    }
+
+    fn releases<'a>(
+        &'a self,
+        fleet: &'a Fleet,
+        edition: &Edition,
+    ) -> Result<Vec<(Release<'a>, Value)>> {
+        let release = |cluster: &'a Cluster, name: &'static str| {
+            let chart = edition.charts.join(name);
+            self.helm.release(cluster.kubeconfig_path(), (NAMESPACE, name), chart)
+        };
+        let members = fleet.members().iter().map(|member| {
+            anyhow::Ok((release(member, "member-agent"), member_values(fleet.hub(), member)?))
+        });
+        let hub = Ok((release(fleet.hub(), "hub-agent"), hub_values()));
+        std::iter::once(hub).chain(members).collect()
+    }
+}
+
+fn hub_values() -> Value {
+    let members = MEMBERS.iter().chain([&NORTH]).map(|name| json!({ "name": name }));
+    json!({
+        "members": members.collect::<Value>(),
+        "crds": { "membership": true },
+        "extraArgs": election(),
+    })
+}
+
+fn member_values(hub: &Cluster, member: &Cluster) -> Result<Value> {
+    let authority = hub.ca_pem().context("the hub has an authority of its own")?;
+    Ok(json!({
+        "config": {
+            "memberClusterName": member.name(),
+            "hubURL": hub.server_url(),
+            "hubCA": STANDARD.encode(authority),
+        },
+        // A derived Service that loses its exporters is deleted at once, and thus seen.
+        "derivedServiceGracePeriod": "0s",
+        "extraArgs": election(),
+    }))
+}
+
+/// A Pod that waits for the Lease looks often.
+fn election() -> Value {
+    json!([
+        "--leader-election-lease-duration=10s",
+        "--leader-election-renew-deadline=8s",
+        "--leader-election-retry-period=250ms",
+        "--write-timeout=1s",
+    ])
+}
