@@ -7,14 +7,25 @@ use anyhow::Result;
 use fleet_testbed::workload::next_address;
 use tokio::time::{MissedTickBehavior, interval};
 
+use crate::part::Part;
 use crate::services::{Exported, MOVING, Services};
 
 /// Time between two changes, which is a load and no wait for anything.
-const PACE: Duration = Duration::from_millis(50);
+fn pace(part: Part) -> Duration {
+    Duration::from_millis(match part {
+        Part::Agent(_) => 25,
+        // Helm takes seconds, and longer the busier the API servers are.
+        Part::Charts => 150,
+    })
+}
 
-/// Changes the moving Services one after the other, until the flag is set; the number of changes.
-pub(crate) async fn change_until(services: &mut Services, done: &AtomicBool) -> Result<usize> {
-    let mut pace = interval(PACE);
+/// Changes the moving Services one after the other while a part is replaced, until the flag is set; the number of changes.
+pub(crate) async fn change_until(
+    services: &mut Services,
+    part: Part,
+    done: &AtomicBool,
+) -> Result<usize> {
+    let mut pace = interval(pace(part));
     pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut count = 0;
     while !done.load(Ordering::Relaxed) {

@@ -52,10 +52,11 @@ pub(crate) fn released() -> Result<Edition> {
 
 /// Writes the files of the commit to a folder.
 fn check_out(source: &Path) -> Result<()> {
-    let repository = Path::new(env!("CARGO_MANIFEST_DIR"));
+    // Its top: an archive is of the folder that git is called in.
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let git = |arguments: &[&str]| {
         let mut command = Command::new("git");
-        command.arg("-C").arg(repository).args(arguments);
+        command.arg("-C").arg(&repository).args(arguments);
         command
     };
     let commit = format!("{COMMIT}^{{tree}}");
@@ -65,8 +66,7 @@ fn check_out(source: &Path) -> Result<()> {
     }
     let _ = fs::remove_dir_all(source);
     fs::create_dir_all(source)?;
-    // From the top of the repository, whichever folder git is called in.
-    let mut archive = git(&["archive", &commit]).current_dir("/").stdout(Stdio::piped()).spawn()?;
+    let mut archive = git(&["archive", &commit]).stdout(Stdio::piped()).spawn()?;
     let files = archive.stdout.take().context("git's output")?;
     let unpacked = Command::new("tar").arg("-xC").arg(source).stdin(files).status();
     ensure!(unpacked.context("run tar")?.success(), "tar cannot unpack the commit");

@@ -83,7 +83,7 @@ impl<'a> Rollout<'a> {
             done.store(true, Ordering::Relaxed);
             result
         };
-        let (replaced, changes) = tokio::join!(replaced, change_until(&mut services, &done));
+        let (replaced, changes) = tokio::join!(replaced, change_until(&mut services, part, &done));
         self.services = services;
         replaced?;
         let changes = changes?;

@@ -40,7 +40,7 @@ pub(crate) async fn run(count: usize, report: Option<&Path>) -> Result<()> {
     let fleet = install(&charts, &old).await?;
     let recorder = Recorder::start(&fleet).await?;
     eprintln!("A fleet of {} is to be upgraded to {} and rolled back", old.name, new.name);
-    let rolled = roll_all(&fleet, &charts, (&old, &new), count).await;
+    let rolled = roll_all((&fleet, &charts), &recorder, (&old, &new), count).await;
     recorder.stop().await?;
     let run = fleet.explain(rolled).await?;
     let recording = Recording::read(fleet.run_path())?;
@@ -60,17 +60,20 @@ pub(crate) async fn run(count: usize, report: Option<&Path>) -> Result<()> {
 }
 
 async fn roll_all(
-    fleet: &Fleet,
-    charts: &Charts,
+    (fleet, charts): (&Fleet, &Charts),
+    recorder: &Recorder,
     (old, new): (&Edition, &Edition),
     count: usize,
 ) -> Result<Run> {
+    // No agent runs meanwhile, so that nothing follows from what is half made.
+    recorder.mark("begin start");
     let go_made = GoMade::make(fleet).await?;
     let mut meter = WriteMeter::start(fleet)?;
     let mut pods = Pods::default();
     let agents = [Agent::Hub, Agent::Member(EAST), Agent::Member(WEST)];
     let agents = agents.map(|agent| (agent, old));
     pods.replace(fleet, &agents, Strategy::Recreate).await?;
+    recorder.mark("end start");
     meter.wait_quiet(CALM, DEADLINE).await?;
     let adoption = meter.take()?;
     eprintln!("What Go agents have made is adopted with {} writes", adoption.done());
