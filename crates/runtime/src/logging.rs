@@ -1,9 +1,11 @@
 //! The log of the process.
 
+use std::backtrace::{Backtrace, BacktraceStatus};
 use std::io::{self, IsTerminal, Write};
 use std::sync::OnceLock;
 use std::time::Duration;
 
+use tracing::field;
 use tracing_appender::non_blocking::{ErrorCounter, NonBlocking, NonBlockingBuilder, WorkerGuard};
 use tracing_subscriber::EnvFilter;
 
@@ -66,9 +68,12 @@ pub fn end_on_panic() {
     /// For the thread that writes the log.
     const LAST_WORDS: Duration = Duration::from_millis(200);
     std::panic::set_hook(Box::new(|panic| {
-        let message = panic.payload_as_str().unwrap_or_default();
+        let error = panic.payload_as_str().unwrap_or_default();
         let place = panic.location().map(ToString::to_string);
-        tracing::error!(message, place, "Panicked, ending the process");
+        let backtrace = Backtrace::capture();
+        let backtrace = (backtrace.status() == BacktraceStatus::Captured).then_some(backtrace);
+        let backtrace = backtrace.as_ref().map(field::display);
+        tracing::error!(error, place, backtrace, "Panicked, ending the process");
         std::thread::sleep(LAST_WORDS);
         std::process::abort();
     }));

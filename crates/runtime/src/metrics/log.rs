@@ -1,6 +1,6 @@
 //! Metrics of the log.
 
-use prometheus::core::{Collector, Desc};
+use prometheus::core::{Collector, Desc, Describer};
 use prometheus::proto::MetricFamily;
 use prometheus::{IntCounter, Opts};
 
@@ -8,27 +8,32 @@ use crate::logging::dropped_lines;
 
 /// Shows at scrape how many lines were dropped.
 #[derive(Debug)]
-pub(super) struct LogCollector(IntCounter);
+pub(super) struct LogCollector(Desc);
 
 impl LogCollector {
     /// # Errors
     /// Never: the name is allowed.
     pub(super) fn new() -> prometheus::Result<Self> {
-        let opts = Opts::new(
-            "fleet_runtime_log_lines_dropped_total",
-            "Log lines that were dropped because standard error was not read in time.",
-        );
-        Ok(Self(IntCounter::with_opts(opts)?))
+        opts().describe().map(Self)
     }
+}
+
+fn opts() -> Opts {
+    Opts::new(
+        "fleet_runtime_log_lines_dropped_total",
+        "Log lines that were dropped because standard error was not read in time.",
+    )
 }
 
 impl Collector for LogCollector {
     fn desc(&self) -> Vec<&Desc> {
-        self.0.desc()
+        vec![&self.0]
     }
 
+    /// A counter of its own for each scrape, since two may come at once.
     fn collect(&self) -> Vec<MetricFamily> {
-        self.0.inc_by(dropped_lines().saturating_sub(self.0.get()));
-        self.0.collect()
+        let Ok(counter) = IntCounter::with_opts(opts()) else { return Vec::new() };
+        counter.inc_by(dropped_lines());
+        counter.collect()
     }
 }
