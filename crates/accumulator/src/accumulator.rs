@@ -63,8 +63,7 @@ impl<S: Snapshot> Accumulator<S> {
         let refresh = watch::Sender::new(now());
         let start = |source: &SourceInfo| {
             let metrics = metrics.source(source, now());
-            let outbox = outbox.clone();
-            let (metrics, refresh) = (metrics.clone(), refresh.subscribe());
+            let (outbox, refresh) = (outbox.clone(), refresh.subscribe());
             let start = Start { config, metrics: metrics.clone(), outbox, refresh, token, tasks };
             S::start(source.id, feeds, start);
             metrics
@@ -76,7 +75,7 @@ impl<S: Snapshot> Accumulator<S> {
             requests,
             metrics: metrics.clone(),
             sources: started.collect(),
-            refresh: refresh.clone(),
+            refresh,
         };
         drop(outbox);
         let owner = Owner::new(metrics, config.batch, inbox, requested, outlet);

@@ -120,26 +120,22 @@ pub trait Snapshot: Clone + Default + Send + Sync + 'static {
     /// Whether every source of `required` has listed once, or is optional and known not to be had:
     /// not served, or forbidden.
     fn complete(&self, required: SourceSet) -> bool {
-        let mut required = Self::sources().iter().filter(|source| required.contains(source.id));
-        required.all(|source| {
-            self.view(source.id).is_some_and(AnyView::bootstrapped) || self.cannot_be_had(source)
-        })
+        self.all_listed(required, |view| view.bootstrapped())
     }
 
     /// Like [`complete`](Self::complete), with lists that were begun at `since` or later.
     fn complete_since(&self, required: SourceSet, since: Instant) -> bool {
-        let mut required = Self::sources().iter().filter(|source| required.contains(source.id));
-        required.all(|source| {
-            let listed = self.view(source.id).and_then(AnyView::listed);
-            listed.is_some_and(|listed| listed >= since) || self.cannot_be_had(source)
-        })
+        self.all_listed(required, |view| view.listed().is_some_and(|listed| listed >= since))
     }
 
     #[doc(hidden)]
-    fn cannot_be_had(&self, source: &SourceInfo) -> bool {
-        let state = self.state(source.id);
-        let refused = matches!(state, SourceState::Missing { .. } | SourceState::Forbidden { .. });
-        source.optional && refused
+    fn all_listed(&self, required: SourceSet, is_listed: impl Fn(&dyn AnyView) -> bool) -> bool {
+        Self::sources().iter().filter(|source| required.contains(source.id)).all(|source| {
+            let state = self.state(source.id);
+            let refused =
+                matches!(state, SourceState::Missing { .. } | SourceState::Forbidden { .. });
+            self.view(source.id).is_some_and(&is_listed) || (source.optional && refused)
+        })
     }
 
     /// What is known of one object, for waiting until own writes have come back. Where several

@@ -17,6 +17,10 @@ mod service;
 mod slice;
 mod slices;
 
+use std::cmp::Ordering;
+
+use fleet_accumulator::Object;
+
 pub use endpoint_list::EndpointList;
 pub use exports::{
     InternalServiceExport, InternalServiceExportWire, ServiceExport, ServiceExportWire,
@@ -48,6 +52,11 @@ pub use slices::{
 pub trait HasMeta {
     /// Metadata of the object.
     fn meta(&self) -> &fleet_accumulator::Meta;
+}
+
+/// Oldest first: by creation time, then uid. Of two objects of one member for one Service all agents take the older.
+pub fn by_age<T: HasMeta>(a: &Object<T>, b: &Object<T>) -> Ordering {
+    (a.meta().created, &a.uid).cmp(&(b.meta().created, &b.uid))
 }
 
 macro_rules! has_meta {

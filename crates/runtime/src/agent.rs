@@ -182,8 +182,8 @@ impl<S: Snapshot> Agent<S> {
     /// Adds a controller, which starts when the agent is connected: what it reads is watched, and the
     /// agent is not ready before what it requires was listed.
     pub fn controller<C: Controller<Snapshot = S>>(&mut self, controller: C, options: Options<C>) {
-        self.reads = self.reads.union(controller.reads());
         self.required = self.required.union(controller.required());
+        self.reads = self.reads.union(controller.reads()).union(self.required);
         self.starters.push(Box::new(|connected| connected.start(controller, options)));
     }
 

@@ -4,9 +4,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::future::Future;
 use std::io;
-use std::pin::Pin;
 use std::process::ExitCode;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use futures::stream::{self, BoxStream, Stream, StreamExt};
@@ -59,7 +57,7 @@ impl Lifecycle {
         let Some(signals) = &mut self.signals else { return Some(work.await) };
         tokio::select! {
             done = work => Some(done),
-            Some(signal) = signals.next() => {
+            Some(signal) = signals.0.next() => {
                 tracing::info!(signal, "Stopping");
                 None
             }
@@ -85,7 +83,7 @@ impl Lifecycle {
     /// Runs until SIGTERM, SIGINT or the end of a task, then drains. A second signal ends at once.
     pub async fn run(mut self) -> ExitCode {
         match self.signals.take().map_or_else(signals, Ok) {
-            Ok(signals) => ExitCode::from(self.run_with(signals).await),
+            Ok(signals) => ExitCode::from(self.run_with(signals.0).await),
             Err(error) => {
                 tracing::error!(%error, "Cannot listen for signals");
                 ExitCode::FAILURE
@@ -156,17 +154,6 @@ struct Signals(BoxStream<'static, &'static str>);
 impl fmt::Debug for Signals {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Signals")
-    }
-}
-
-impl Stream for Signals {
-    type Item = &'static str;
-
-    fn poll_next(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<&'static str>> {
-        self.0.poll_next_unpin(context)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Finds or builds the programs that are not ours: those of a control plane, kubectl, Helm, the oracle for
 //! EndpointSlices, and the receiver of traces.
 
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -91,8 +91,8 @@ pub fn cache_root() -> Result<PathBuf> {
     Ok(cache.join("fleet-e2e"))
 }
 
-/// Builds what is missing in `folder`. One process at a time does so; others wait for it.
-fn build_missing(folder: &Path, programs: impl Iterator<Item = &'static Program>) -> Result<()> {
+/// Makes a folder of the cache and waits until no other process builds in it; none does while the file is open.
+pub fn lock_folder(folder: &Path) -> Result<File> {
     fs::create_dir_all(folder).with_context(|| format!("make {}", folder.display()))?;
     let lock = OpenOptions::new()
         .create(true)
@@ -104,6 +104,12 @@ fn build_missing(folder: &Path, programs: impl Iterator<Item = &'static Program>
         eprintln!("Another process builds what is missing; waiting for it");
         lock.lock().context("wait for the build lock")?;
     }
+    Ok(lock)
+}
+
+/// Builds what is missing in `folder`. One process at a time does so; others wait for it.
+fn build_missing(folder: &Path, programs: impl Iterator<Item = &'static Program>) -> Result<()> {
+    let _lock = lock_folder(folder)?;
     let missing: Vec<&Program> =
         programs.filter(|program| !folder.join(program.name).is_file()).collect();
     if missing.is_empty() {

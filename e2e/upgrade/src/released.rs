@@ -1,12 +1,12 @@
 //! The last release: its agents, built once from the commit of this repository, and its charts.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
-use fleet_testbed::binaries::cache_root;
+use fleet_testbed::binaries::{cache_root, lock_folder};
 use fleet_testbed::process::{find_in_path, spawn_bound};
 
 use crate::edition::Edition;
@@ -30,14 +30,7 @@ const PROFILE: [&str; 4] = [
 /// Blocks; call it where that is allowed.
 pub(crate) fn released() -> Result<Edition> {
     let folder = cache_root()?.join(format!("agents-{VERSION}-{COMMIT}"));
-    fs::create_dir_all(&folder).with_context(|| format!("make {}", folder.display()))?;
-    let lock = OpenOptions::new()
-        .create(true)
-        .truncate(false)
-        .write(true)
-        .open(folder.join(".lock"))
-        .context("open the build lock")?;
-    lock.lock().context("wait for the build lock")?;
+    let _lock = lock_folder(&folder)?;
     let source = folder.join("source");
     if !PROGRAMS.iter().all(|name| folder.join(name).is_file()) {
         eprintln!("Building the agents of {VERSION} ({COMMIT}): some minutes, only this once");

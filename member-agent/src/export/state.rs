@@ -5,6 +5,7 @@ use fleet_api::ObjectName;
 use fleet_model::hub_schema::HubSchema;
 use fleet_model::objects::{
     EndpointSlice, EndpointSliceExport, InternalServiceExport, Service, ServiceExport, SliceIndex,
+    by_age,
 };
 use jiff::Timestamp;
 
@@ -70,7 +71,7 @@ impl<'a> ServiceState<'a> {
         let exports = self.internal_exports.iter().copied();
         let exports = exports
             .filter(|export| !export.meta.is_terminating() && export.reference.uid == service.uid);
-        exports.min_by(|a, b| (a.meta.created, &a.uid).cmp(&(b.meta.created, &b.uid)))
+        exports.min_by(|a, b| by_age(a, b))
     }
 
     /// The object name in this member's namespace on the hub.

@@ -5,7 +5,7 @@ use fleet_api::v1alpha1::InternalServiceImportSpec;
 use fleet_api::{
     ExportedObjectReference, ObjectName, ServiceImportStatus, finalizers, kinds, names,
 };
-use fleet_model::objects::{InternalServiceImport, ServiceImport};
+use fleet_model::objects::{InternalServiceImport, ServiceImport, by_age};
 use fleet_model::reference;
 use fleet_model::steps::{HUB, LOCAL, controller_reference, to_json};
 use fleet_plan::json_patch::{add, add_finalizer};
@@ -90,7 +90,7 @@ fn ask<'a>(
     let mut live: Vec<_> =
         state.requests.iter().filter(|request| !request.meta.is_terminating()).collect();
     // The hub agent accepts the oldest.
-    live.sort_by(|a, b| (a.meta.created, &a.uid).cmp(&(b.meta.created, &b.uid)));
+    live.sort_by(|a, b| by_age(a, b));
     let Some((current, surplus)) = live.split_first() else {
         if state.requests.is_empty() {
             plan.steps.extend(create_request(state, reference).map(|step| step.after(guarded)));

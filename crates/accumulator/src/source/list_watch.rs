@@ -86,7 +86,7 @@ struct Page<W> {
 }
 
 /// Where a list is.
-#[derive(Clone, Default)]
+#[derive(Default)]
 struct Position {
     /// What the next page continues; `None` for the first one.
     token: Option<String>,
@@ -110,7 +110,6 @@ enum Next {
 
 /// Reads one kind.
 struct ListWatch<W> {
-    client: Client,
     request: kube::core::Request,
     spec: SourceSpec,
     decoding: Histogram,
@@ -133,7 +132,6 @@ where
     W: Resource<DynamicType = ()> + DeserializeOwned + Clone + Debug + Send + Sync + 'static,
 {
     let mut reading = ListWatch {
-        client: spec.client.clone(),
         request: kube::core::Request::new(W::url_path(&(), spec.namespace.as_deref())),
         spec: spec.clone(),
         decoding: options.decoding.clone(),
@@ -198,7 +196,7 @@ where
         } else {
             self.request.list(&params)
         };
-        let answer = send(&self.client, list).await.map_err(WatchError::List)?;
+        let answer = send(&self.spec.client, list).await.map_err(WatchError::List)?;
         self.next = Next::Body(position, answer, Vec::new());
         Ok(())
     }
@@ -268,7 +266,7 @@ where
             request.headers_mut().insert(ACCEPT_ENCODING, IDENTITY);
             request
         });
-        let answer = send(&self.client, watch).await.map_err(WatchError::WatchStart)?;
+        let answer = send(&self.spec.client, watch).await.map_err(WatchError::WatchStart)?;
         self.next = Next::Changes(answer);
         self.ready.push_back(WatchItem::WatchStarted);
         Ok(())
