@@ -105,7 +105,7 @@ image: ## Build OCI images of the agents and the CLI, and their bill of material
 	@.ci/need rust image
 	@.ci/image
 
-crds: ## Write the CRDs of api/ as YAML under charts/
+crds: ## Write the CRDs of api/, and the bounds of their fields, as YAML under charts/
 	$(CARGO) run --quiet --locked --example crdgen
 
 ci: ## Run what CI runs

@@ -1,4 +1,4 @@
-//! Writes the `CustomResourceDefinitions` under `charts/`. With `--check` it only lists stale files, and fails if there
+//! Writes the `CustomResourceDefinitions` and the bounds of what members write under `charts/`. With `--check` it only lists stale files, and fails if there
 //! are any.
 //!
 //! An example rather than a binary, so that YAML stays out of what the agents depend on.
@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::{env, fs, io};
 
-use fleet_api::crds;
+use fleet_api::limits::{self, Bound};
+use fleet_api::{ResourceKind, crds, kinds};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 type Failure = Box<dyn std::error::Error>;
 
@@ -36,10 +37,13 @@ fn charts() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../charts")
 }
 
+/// The bounds of what members write, for the admission policies of the hub's chart.
+const LIMITS: &str = "hub-agent/files/limits.yaml";
+
 /// Folders below `charts/` that hold nothing but generated definitions, and what is in each.
 fn folders() -> [(&'static str, Vec<CustomResourceDefinition>); 4] {
     [
-        ("hub-agent/files/crds", crds::networking()),
+        ("hub-agent/files/crds", [crds::networking(), crds::multicluster()].concat()),
         ("member-agent/files/crds", crds::user_facing()),
         ("member-agent/files/external-workloads-crds", crds::external_workloads()),
         ("hub-agent/files/membership-crds", crds::membership()),
@@ -53,19 +57,37 @@ fn files() -> Result<BTreeMap<PathBuf, String>, Failure> {
         for crd in crds {
             let names = &crd.spec.names;
             let file = format!("{}_{}.yaml", crd.spec.group, names.plural);
-            files.insert(Path::new(folder).join(file), yaml(&crd)?);
+            let mut value = serde_json::to_value(&crd)?;
+            whole_numbers(&mut value);
+            files.insert(Path::new(folder).join(file), yaml(&value)?);
         }
     }
+    files.insert(LIMITS.into(), yaml(&bounds())?);
     Ok(files)
 }
 
-fn yaml(crd: &CustomResourceDefinition) -> Result<String, Failure> {
-    let mut value = serde_json::to_value(crd)?;
-    whole_numbers(&mut value);
-    let text = serde_saphyr::to_string(&value)?;
+/// The bounds that policies check, by the resource of each kind that members write.
+fn bounds() -> Value {
+    let kinds = [
+        kinds::ENDPOINT_SLICE_EXPORT,
+        kinds::INTERNAL_SERVICE_EXPORT,
+        kinds::INTERNAL_SERVICE_IMPORT,
+    ];
+    let entry = |(path, bound): (String, Bound)| {
+        let Bound { field, unit, accepted, .. } = bound;
+        json!({ "path": path, "field": field, "unit": unit.as_str(), "max": accepted })
+    };
+    let of_kind = |kind: ResourceKind| -> Value {
+        limits::of_kind(kind.kind).into_iter().map(entry).collect()
+    };
+    kinds.into_iter().map(|kind| (kind.plural.to_owned(), of_kind(kind))).collect()
+}
+
+fn yaml(value: &Value) -> Result<String, Failure> {
+    let text = serde_saphyr::to_string(value)?;
     let read: Value = serde_saphyr::from_str(&text)?;
-    if read != value {
-        return Err(format!("{} does not read back", crd.spec.names.kind).into());
+    if read != *value {
+        return Err(format!("this does not read back: {value}").into());
     }
     Ok(format!("{HEADER}{text}"))
 }

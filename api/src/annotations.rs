@@ -30,6 +30,8 @@ pub const AZURE_LOAD_BALANCER_INTERNAL: &str =
 pub const SERVICE_AZURE_LOAD_BALANCER_INTERNAL: &str =
     "service.beta.kubernetes.io/azure-load-balancer-internal";
 
+/// On a MultiClusterService, set by its user: `spec.type` of the derived Service, `LoadBalancer` or `ClusterIP`.
+pub const DERIVED_SERVICE_TYPE: &str = "networking.fleet.azure.com/derived-service-type";
 /// On a derived Service or an imported EndpointSlice: `namespace/name` of the Service of the fleet
 /// it belongs to, so that its owning key follows from the object alone.
 pub const FLEET_SERVICE: &str = "networking.fleet.azure.com/fleet-service";
@@ -39,6 +41,10 @@ pub const MULTI_CLUSTER_SERVICE_UID: &str = "networking.fleet.azure.com/multi-cl
 /// cluster that does.
 pub const IMPORT_HELD_BY: &str = "networking.fleet.azure.com/import-held-by";
 
+/// On an `InternalServiceImport` or an `EndpointSliceExport` that the hub agent rejects: why. They have no conditions, and
+/// Events on the hub do not reach the users of the member. The member agent repeats it in an Event.
+pub const REJECTED: &str = "networking.fleet.azure.com/rejected";
+
 /// On an `EndpointSliceImport`, written by the hub alone: namespace of the `EndpointSliceExport` it
 /// copies. It proves which member the endpoints belong to.
 pub const ORIGIN_NAMESPACE: &str = "networking.fleet.azure.com/origin-namespace";
@@ -47,6 +53,13 @@ pub const ORIGIN_CLUSTER: &str = "networking.fleet.azure.com/origin-cluster";
 /// On an `EndpointSliceImport` and on an imported EndpointSlice: uid of the `EndpointSliceExport`
 /// they come from.
 pub const SLICE_EXPORT_UID: &str = "networking.fleet.azure.com/endpointsliceexport-uid";
+/// On an `EndpointSliceImport`, written by the hub alone: decimal generation of the `EndpointSliceExport` that it shows. A copy
+/// that differs from its slice although this is the present one was altered where it is.
+pub const SLICE_EXPORT_GENERATION: &str =
+    "networking.fleet.azure.com/endpointsliceexport-generation";
+/// On an `EndpointSliceImport` that has another name than the `EndpointSliceExport` it copies, because the importer had a
+/// copy of that name from another member: the name of the latter.
+pub const SLICE_EXPORT_NAME: &str = "networking.fleet.azure.com/endpointsliceexport-name";
 
 /// On an `EndpointSliceExport` and an `EndpointSliceImport`, where traces are on: the [trace context](crate::TraceContext)
 /// of the write that led to their current content. It is never the only reason for a write.

@@ -47,8 +47,11 @@ pub mod reasons {
     pub const LIMIT_EXCEEDED: &str = "LimitExceeded";
     /// `InternalServiceExport` `Valid=False`: its member has an older one for the same Service.
     pub const DUPLICATE: &str = "Duplicate";
+    /// `InternalServiceExport` and ServiceExport `Valid=False`: Services of its namespace are not exported.
+    pub const NAMESPACE_DENIED: &str = "NamespaceDenied";
     /// Why an `InternalServiceExport` has `Valid=False`.
-    pub const EXPORT_REFUSED: [&str; 3] = [REFERENCE_REFUSED, LIMIT_EXCEEDED, DUPLICATE];
+    pub const EXPORT_REFUSED: [&str; 4] =
+        [REFERENCE_REFUSED, LIMIT_EXCEEDED, DUPLICATE, NAMESPACE_DENIED];
 
     /// MultiClusterService `Valid=True`: resolved, derived Service in place.
     pub const FOUND_SERVICE_IMPORT: &str = "FoundServiceImport";

@@ -9,7 +9,7 @@ use kube::core::crd::merge_crds;
 
 pub use finish::finish;
 
-use crate::{membership, v1alpha1, v1beta1, workload};
+use crate::{membership, multicluster, v1alpha1, v1beta1, workload};
 
 /// All kinds of `networking.fleet.azure.com`, as a hub needs them.
 pub fn networking() -> Vec<CustomResourceDefinition> {
@@ -24,6 +24,11 @@ pub fn networking() -> Vec<CustomResourceDefinition> {
         .map(finish),
     );
     crds
+}
+
+/// All kinds of `multicluster.networking.fleet.azure.com`, which a hub needs, too.
+pub fn multicluster() -> Vec<CustomResourceDefinition> {
+    vec![finish(multicluster::ClusterReport::crd())]
 }
 
 /// The kinds of `networking.fleet.azure.com` that a member needs: those its users see.

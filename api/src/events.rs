@@ -42,7 +42,7 @@ pub const WRITE_REFUSED: &str = "WriteRefused";
 /// Warning on a MultiClusterService: many imports of the member lost their endpoints on the hub at once, so
 /// the imported ones are kept.
 pub const IMPORTS_KEPT: &str = "ImportsKept";
-/// Warning on a MultiClusterService: nothing is imported into its namespace.
+/// Warning on a MultiClusterService: nothing is imported into its namespace, or the hub does not accept the import.
 pub const IMPORT_REFUSED: &str = "ImportRefused";
 /// Warning on a MultiClusterService: its ServiceImport belongs to another owner.
 pub const SERVICE_IMPORT_NOT_OURS: &str = "ServiceImportNotOurs";
@@ -54,19 +54,28 @@ pub const NO_FREE_NAME: &str = "NoFreeName";
 pub const MEMBER_LEFT: &str = "MemberLeft";
 /// Warning on an object whose reference cannot be read or contradicts the object's namespace.
 pub const REFERENCE_REFUSED: &str = "ReferenceRefused";
-/// Warning on an object of a member that exceeds a bound, for example in the number of its ports.
+/// Warning on an object of a member that exceeds a bound, for example in the number of its ports; and on a
+/// MultiClusterService whose Service the hub grants with more than a bound allows.
 pub const LIMIT_EXCEEDED: &str = "LimitExceeded";
 /// Warning on an `InternalServiceExport` or `InternalServiceImport`: its member has an older one for the same Service.
 pub const DUPLICATE: &str = "Duplicate";
-/// Warning on a ServiceExport: the hub does not accept the export.
+/// Warning on a ServiceExport or MultiClusterService, or what stands for it on the hub: Services of its namespace are not
+/// shared with the fleet.
+pub const NAMESPACE_DENIED: &str = "NamespaceDenied";
+/// Warning on a ServiceExport: the hub does not accept the export, or one of its slices.
 pub const EXPORT_REFUSED: &str = "ExportRefused";
 /// Warning on a `MemberCluster`: it was deleted and has not left in time; the hub agent removed the
 /// finalizers of its member agent.
 pub const MEMBER_FORCE_DELETED: &str = "MemberForceDeleted";
+/// Warning on a `MemberCluster`: it was deleted and has not left in time, but its networking agents send heartbeats.
+pub const MEMBER_NOT_LEFT: &str = "MemberNotLeft";
 /// Warning on an `InternalMemberCluster`: its networking agents have not sent a heartbeat for too long.
 pub const MEMBER_SILENT: &str = "MemberSilent";
-/// Warning on an `EndpointSliceExport`: another slice of the same name is already distributed.
+/// Warning on an `EndpointSliceExport`: another slice of the same name is already distributed. On a
+/// `MultiClusterService`: its derived Service has another name than usual, because another Service has that one.
 pub const NAME_TAKEN: &str = "NameTaken";
+/// Warning on a `MultiClusterService`: its annotation requests a type that no derived Service is given.
+pub const INVALID_DERIVED_SERVICE_TYPE: &str = "InvalidDerivedServiceType";
 /// Warning on a Service: Linkerd's controller manages the slices of its external workloads.
 pub const LEFT_TO_LINKERD: &str = "LeftToLinkerd";
 /// Warning on a Service or ServiceExport: pods without an address on the network that the Service

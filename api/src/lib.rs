@@ -13,6 +13,7 @@ mod in_use;
 pub mod labels;
 pub mod limits;
 pub mod membership;
+pub mod multicluster;
 pub mod names;
 mod object_name;
 mod port;

@@ -73,6 +73,16 @@ pub fn slice_export_candidates(
     attempts(prefix, [cluster, namespace, slice, uid], LONG_HASH)
 }
 
+/// Names for an importer's `EndpointSliceImport` of an `EndpointSliceExport`, identified by uid, in order of preference.
+///
+/// Members choose the names of what they export, so one can take that of another member's slice. The uid is the hub's
+/// choice: nothing that a member writes has the second name.
+pub fn slice_import_candidates(export: &ObjectName, uid: &str) -> [String; 2] {
+    let prefix = subdomain_prefix(&export.name, SUBDOMAIN_LIMIT - LONG_HASH - 1);
+    let hashed = hash([&*export.namespace, &*export.name, uid], LONG_HASH);
+    [export.name.to_string(), format!("{prefix}-{hashed}")]
+}
+
 /// Names for the EndpointSlices that an agent creates for one Service, identified by uid, in order. The list is infinite:
 /// a Service may have any number of slices.
 ///

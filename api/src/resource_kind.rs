@@ -40,6 +40,7 @@ pub mod kinds {
     }
 
     const NETWORKING: &str = "networking.fleet.azure.com";
+    const MULTICLUSTER: &str = "multicluster.networking.fleet.azure.com";
     const CLUSTER: &str = "cluster.kubernetes-fleet.io";
 
     /// Core Service.
@@ -81,6 +82,9 @@ pub mod kinds {
     /// `EndpointSliceImport`.
     pub const ENDPOINT_SLICE_IMPORT: ResourceKind =
         namespaced(NETWORKING, "v1alpha1", "EndpointSliceImport", "endpointsliceimports");
+    /// `ClusterReport`, on the hub.
+    pub const CLUSTER_REPORT: ResourceKind =
+        namespaced(MULTICLUSTER, "v1alpha1", "ClusterReport", "clusterreports");
     /// `InternalMemberCluster` of KubeFleet.
     pub const INTERNAL_MEMBER_CLUSTER: ResourceKind =
         namespaced(CLUSTER, "v1beta1", "InternalMemberCluster", "internalmemberclusters");

@@ -41,12 +41,20 @@ pub enum Command {
     /// InternalMemberCluster that asks the member to join (if the hub serves that kind). It prints values for the
     /// member-agent chart; with --secret, it also stores the token in a Secret of the member's cluster. Run it again to renew
     /// the token; nothing else changes then.
+    ///
+    /// The hub records which cluster the member is when its agent first connects. The agent of another cluster with the same
+    /// name writes nothing until --replace gives the name to that cluster.
     Join(JoinArgs),
     /// Remove a member from the fleet: its agent cleans up, then what join created is deleted
     ///
     /// The member agent withdraws all exports and imports, deletes the users' ServiceExports and MultiClusterServices of
     /// that cluster, and reports that it has left; then its namespace on the hub is deleted. If the cluster is gone for good,
     /// --force removes the member without waiting for its agent.
+    ///
+    /// If the hub is gone for good, --local cleans up the member's cluster instead, with access to that cluster alone: it
+    /// deletes derived Services, imported EndpointSlices and ServiceImports, and removes the agent's finalizers from
+    /// ServiceExports and MultiClusterServices, which stay. It only prints what it would do unless --force is given, and refuses
+    /// to work while a member agent runs there.
     Leave(LeaveArgs),
     /// Show members with their heartbeats, exports, conflicts, imports and lag
     ///
@@ -100,6 +108,10 @@ pub struct JoinArgs {
     /// Print what would be created, without creating anything
     #[arg(long)]
     pub dry_run: bool,
+    /// Give the name to another cluster: the one of the member's context, or, without such a context, the first whose agent
+    /// connects. The agent of the previous cluster stops writing, and what only that cluster exported is withdrawn
+    #[arg(long)]
+    pub replace: bool,
     /// What to print on standard output
     #[arg(long, value_enum, default_value_t = Print::Values)]
     pub print: Print,
@@ -143,9 +155,16 @@ pub struct LeaveArgs {
     /// Print what would be removed, without removing anything
     #[arg(long)]
     pub dry_run: bool,
-    /// Do not wait for the member agent, since its cluster is gone for good. What it imported stays in its cluster
+    /// Do not wait for the member agent, since its cluster is gone for good. What it imported stays in its cluster. With
+    /// --local: remove what is printed
     #[arg(long)]
     pub force: bool,
+    /// Clean up the member's own cluster, since the hub is gone for good
+    #[arg(long)]
+    pub local: bool,
+    /// With --local, the namespace of derived Services and of the agent's Lease
+    #[arg(long, value_name = "NAMESPACE", default_value = names::SYSTEM_NAMESPACE)]
+    pub system_namespace: String,
     /// Maximum time to wait for the member agent, and then for the deletion of its namespace, in seconds each
     #[arg(long, value_name = "SECONDS", default_value_t = 120)]
     pub deadline: u64,

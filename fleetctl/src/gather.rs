@@ -26,6 +26,7 @@ use tokio_util::task::TaskTracker;
 use crate::access::{Access, Contexts};
 use crate::controllers::{HubControllers, MemberControllers};
 use crate::picture::{Own, Picture};
+use crate::quotas::{self, QuotaUse};
 
 /// Time after which a problem is reported: while a fleet works, it is between two writes most of the time.
 const CALM: Duration = Duration::from_secs(1);
@@ -110,6 +111,11 @@ impl Watched {
         notes.await.into_iter().flatten().collect()
     }
 
+    /// How much of its quota each member uses that has one; `None` if quotas cannot be read.
+    pub async fn quotas(&self) -> Option<BTreeMap<String, QuotaUse>> {
+        quotas::read(&self.hub_clients.watch).await
+    }
+
     /// Evaluates until the answer shows no problem, for at most a moment, so that passing states are not reported.
     pub async fn ask<T>(&self, ask: impl Fn(&Picture) -> T, calm: impl Fn(&T) -> bool) -> T {
         let looks = CALM.as_millis() / LOOK.as_millis();
@@ -172,8 +178,10 @@ impl Watches {
             sources.filter(|source| wanted.contains(source.id) && source.cluster == cluster);
         let started: Vec<_> = sources.map(|source| source.id).collect();
         let feeds = |_: &SourceInfo| SourceSpec::new(clients.watch.clone());
+        // A picture is of this moment, and nothing is written that depends on it.
+        let config = Config { absent_after: Duration::ZERO, ..Config::default() };
         let accumulator = Accumulator::<S>::start(
-            &Config::default(),
+            &config,
             started.iter().copied().collect(),
             &feeds,
             &self.token,

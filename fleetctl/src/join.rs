@@ -19,6 +19,8 @@ use crate::credentials::{Credentials, yaml};
 use crate::member_objects::{check_name, membership, namespace, rights, title};
 use crate::objects::{api, apply, find, is_served};
 use crate::output::{print, report};
+use crate::quotas;
+use crate::replace;
 
 /// Seconds of an hour.
 const HOUR: i64 = 3600;
@@ -31,6 +33,9 @@ pub(crate) async fn run(cli: &Cli, args: &JoinArgs) -> Result<ExitCode> {
     let client = &hub.write;
     check_hub(client, &args.name).await?;
     let account = place(client, args).await?;
+    if args.replace {
+        replace::run(&contexts, client, args).await?;
+    }
     if args.dry_run {
         report("Nothing was changed (--dry-run).");
         return Ok(ExitCode::SUCCESS);
@@ -91,6 +96,7 @@ async fn place(client: &Client, args: &JoinArgs) -> Result<Value> {
     for object in &rights {
         make(client, object, args.dry_run).await?;
     }
+    quotas::limit(client, name, args.dry_run).await;
     if is_served(client, kinds::INTERNAL_MEMBER_CLUSTER).await? {
         ask_to_join(client, name, args.dry_run).await?;
     } else {

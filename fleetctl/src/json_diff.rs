@@ -12,8 +12,10 @@ const SHOWN: usize = 120;
 pub(crate) fn lines(action: &Action, current: Option<&Value>) -> Vec<String> {
     let mut lines = Vec::new();
     match action {
-        Action::Create(body) => compare("", None, Some(&without_identity(body)), &mut lines),
-        Action::Replace { body, .. } => replace(current, body, &mut lines),
+        Action::Create(body) => {
+            compare("", None, Some(&without_identity(&body.to_value())), &mut lines);
+        }
+        Action::Replace { body, .. } => replace(current, &body.to_value(), &mut lines),
         Action::Patch { operations, .. } => {
             for operation in operations {
                 patch(operation, current, &mut lines);
@@ -118,7 +120,7 @@ mod tests {
             "apiVersion": "v1", "kind": "Service", "metadata": { "name": "n", "labels": { "a/b": "c" } },
             "spec": { "ports": [80] }, "status": {},
         });
-        let lines = lines(&Action::Create(body), None);
+        let lines = lines(&Action::Create(body.into()), None);
         assert_eq!(lines, ["+ /metadata/labels/a~1b: \"c\"", "+ /spec/ports: [80]"]);
     }
 
@@ -132,7 +134,7 @@ mod tests {
             "metadata": { "name": "n", "labels": { "a": "b" } },
             "endpoints": [{ "addresses": ["10.0.0.2"] }],
         });
-        let lines = lines(&Action::Replace { body, at: at() }, Some(&current));
+        let lines = lines(&Action::Replace { body: body.into(), at: at() }, Some(&current));
         assert_eq!(
             lines,
             [
@@ -167,7 +169,7 @@ mod tests {
     #[test]
     fn long_values_are_cut() {
         let body = json!({ "data": "x".repeat(500) });
-        let lines = lines(&Action::Create(body), None);
+        let lines = lines(&Action::Create(body.into()), None);
         assert!(lines[0].ends_with("x...") && lines[0].len() < 150, "{lines:?}");
     }
 }

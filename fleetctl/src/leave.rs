@@ -18,7 +18,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::args::{Cli, LeaveArgs};
 use crate::join::set_state;
-use crate::member_objects::{MANAGED_BY, check_name, rights, title};
+use crate::member_objects::{MANAGED_BY, check_name, quota, rights, title};
 use crate::objects::{api, delete, find};
 use crate::output::{NO, report};
 
@@ -179,8 +179,11 @@ impl Leaving<'_> {
             report(&format!("Deleted {} {}", kind.kind, self.name));
         }
         for object in rights(self.name)?.iter().rev() {
-            self.delete_right(object).await?;
+            self.delete_object(object).await?;
         }
+        self.delete_object(&quota(self.name)?).await?;
+        // Another cluster may have the name from now on.
+        delete(self.client, kinds::CLUSTER_REPORT, Some(&self.namespace), self.name).await?;
         let ours = self.is_ours().await?;
         if ours {
             delete(self.client, kinds::NAMESPACE, None, &self.namespace).await?;
@@ -201,11 +204,12 @@ impl Leaving<'_> {
         Ok(ExitCode::from(NO))
     }
 
-    async fn delete_right(&self, object: &serde_json::Value) -> Result<()> {
+    async fn delete_object(&self, object: &serde_json::Value) -> Result<()> {
         let known = [
             ("ServiceAccount", "", "serviceaccounts"),
             ("Role", "rbac.authorization.k8s.io", "roles"),
             ("RoleBinding", "rbac.authorization.k8s.io", "rolebindings"),
+            ("ResourceQuota", "", "resourcequotas"),
         ];
         let of = |field: &serde_json::Value| field.as_str().unwrap_or_default().to_owned();
         let found = known.iter().find(|(kind, ..)| object["kind"] == *kind);
@@ -227,19 +231,11 @@ impl Leaving<'_> {
                 delete(self.client, kind, Some(&self.namespace), &name).await?;
             }
         }
-        let kept = |copy: &DynamicObject| {
-            let held = copy.metadata.finalizers.clone().unwrap_or_default();
-            held.into_iter()
-                .filter(|it| it != finalizers::ENDPOINT_SLICE_IMPORT)
-                .collect::<Vec<_>>()
-        };
         let kind = kinds::ENDPOINT_SLICE_IMPORT;
         let copies = api(self.client.clone(), kind, Some(&self.namespace));
         for copy in self.list(kind).await? {
+            let Some(patch) = release(&copy) else { continue };
             let name = copy.metadata.name.clone().unwrap_or_default();
-            let version = &copy.metadata.resource_version;
-            let patch =
-                json!({ "metadata": { "finalizers": kept(&copy), "resourceVersion": version } });
             match copies.patch(&name, &PatchParams::default(), &Patch::Merge(patch)).await {
                 Err(kube::Error::Api(status)) if status.code == 404 => {}
                 Err(error) => bail!("release {} {name}: {}", kind.kind, one_line(&error)),
@@ -268,6 +264,41 @@ impl Leaving<'_> {
         match tokio::time::timeout(self.deadline, gone).await {
             Ok(result) => result.map(|()| true),
             Err(_) => Ok(false),
+        }
+    }
+}
+
+/// The patch that removes the member's finalizer from a copy that is being deleted; `None` if there is nothing to remove. One
+/// that the hub agent has made meanwhile is not released: nothing deletes it.
+fn release(copy: &DynamicObject) -> Option<serde_json::Value> {
+    copy.metadata.deletion_timestamp.as_ref()?;
+    let held = copy.metadata.finalizers.as_deref().unwrap_or_default();
+    let (ours, others): (Vec<_>, Vec<_>) =
+        held.iter().partition(|it| **it == finalizers::ENDPOINT_SLICE_IMPORT);
+    let version = &copy.metadata.resource_version;
+    let patch = json!({ "metadata": { "finalizers": others, "resourceVersion": version } });
+    (!ours.is_empty()).then_some(patch)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_copies_that_are_being_deleted_are_released() {
+        let ours = finalizers::ENDPOINT_SLICE_IMPORT;
+        for (deleted, held, left) in [
+            (true, vec!["their/own", ours], Some(json!(["their/own"]))),
+            (true, vec!["their/own"], None),
+            (false, vec![ours], None),
+        ] {
+            let mut copy = json!({ "metadata": { "resourceVersion": "7", "finalizers": held } });
+            if deleted {
+                copy["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+            }
+            let patch = release(&serde_json::from_value(copy).unwrap());
+            let metadata = |left| json!({ "finalizers": left, "resourceVersion": "7" });
+            assert_eq!(patch, left.map(|left| json!({ "metadata": metadata(left) })));
         }
     }
 }

@@ -1,11 +1,12 @@
-//! The objects of a member on the hub, from the same file that users apply by hand. Pure.
+//! The objects of a member on the hub, from the same files that users apply by hand. Pure.
 
 use anyhow::{Context as _, Result, bail};
 use fleet_api::{kinds, names};
 use serde_json::{Value, json};
 
 const RIGHTS: &str = include_str!("../../charts/hub-agent/member-rbac.yaml");
-/// Placeholder of the member's name in that file.
+const QUOTA: &str = include_str!("../../charts/hub-agent/member-quota.yaml");
+/// Placeholder of the member's name in these files.
 const MEMBER: &str = "${MEMBER}";
 /// Label of the namespaces that `fleetctl leave` may delete.
 pub(crate) const MANAGED_BY: (&str, &str) = ("app.kubernetes.io/managed-by", "fleetctl");
@@ -48,6 +49,15 @@ pub(crate) fn rights(member: &str) -> Result<Vec<Value>> {
         .context("member-rbac.yaml is not YAML")
 }
 
+/// How many objects the member may create.
+///
+/// # Errors
+/// If the file is not YAML.
+pub(crate) fn quota(member: &str) -> Result<Value> {
+    let read = serde_saphyr::from_str(&QUOTA.replace(MEMBER, member));
+    read.context("member-quota.yaml is not YAML")
+}
+
 /// Asks the member to join.
 pub(crate) fn membership(member: &str) -> Value {
     json!({
@@ -80,7 +90,7 @@ mod tests {
                 "RoleBinding fleet-rolebinding-east"
             ]
         );
-        for object in rights.iter().chain([&membership("east")]) {
+        for object in rights.iter().chain([&membership("east"), &quota("east").unwrap()]) {
             assert_eq!(object["metadata"]["namespace"], "fleet-member-east", "{object}");
         }
     }

@@ -5,6 +5,7 @@ use fleet_api::membership::ClusterState;
 use fleet_plan::{Action, Controller, Plan, Step, affected_keys};
 use hub_agent::heartbeat::last_heartbeat;
 use jiff::Timestamp;
+use member_agent::fence::Fence;
 
 use crate::controllers::{HubControllers, MemberControllers};
 use crate::picture::{Member, Picture};
@@ -61,6 +62,9 @@ fn of_hub(picture: &Picture) -> Vec<Pending> {
 
 fn of_member(name: &str, member: &Member, now: Timestamp) -> Vec<Pending> {
     let snapshot = &member.snapshot;
+    if let Fence::Taken(_) = Fence::of(&member.settings.identity, snapshot) {
+        return Vec::new();
+    }
     let controllers = MemberControllers::new(&member.settings);
     let mut found = of_controller(name, &controllers.export, snapshot, now);
     found.extend(of_controller(name, &controllers.import, snapshot, now));

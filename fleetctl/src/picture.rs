@@ -8,6 +8,8 @@ use hub_agent::snapshot::HubSnapshot;
 use jiff::Timestamp;
 use member_agent::snapshot::MemberSnapshot;
 
+use crate::{denied, limits};
+
 /// A fleet as its agents would see it.
 #[derive(Clone, Debug)]
 pub struct Picture {
@@ -55,7 +57,8 @@ impl Picture {
         let settings = hub_agent::Settings {
             // No object shows the flag, but requests that wait for another importer do.
             exclusive_imports: hub.internal_imports.iter().any(|request| held(&request.meta)),
-            ..hub_agent::Settings::default()
+            denied_namespaces: denied::by_hub(&hub),
+            ..limits::by_hub(&hub)
         };
         let mut own = own;
         let known = members_on(&hub).chain(own.keys().cloned()).collect::<BTreeSet<_>>();
@@ -83,6 +86,8 @@ impl Member {
             Ok(snapshot) => (snapshot, None),
             Err(reason) => (MemberSnapshot::default(), Some(reason)),
         };
+        let denied_namespaces = denied::by_member(&snapshot);
+        let settings = member_agent::Settings { denied_namespaces, ..settings };
         let snapshot = with_hub(snapshot, hub, &settings.identity.hub_namespace);
         Self { context: own.context, settings, snapshot, blind }
     }
@@ -108,6 +113,7 @@ fn with_hub(own: MemberSnapshot, hub: &HubSnapshot, namespace: &str) -> MemberSn
         internal_imports: part(&hub.internal_imports, namespace),
         slice_imports: part(&hub.slice_imports, namespace),
         memberships: part(&hub.internal_members, namespace),
+        cluster_reports: part(&hub.cluster_reports, namespace),
         schema: hub.schema.clone(),
         ..own
     }

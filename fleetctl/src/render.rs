@@ -59,13 +59,39 @@ pub fn status(status: &Status, wide: bool, paint: Paint) -> String {
         let rows: Vec<_> = status.services.iter().map(service_row).collect();
         text += &table(&head, &rows, paint);
     }
+    text += &quotas(status, paint);
     for hop in &status.unread {
         let _ = writeln!(text, "{}", paint.bad(&format!("{}: {}", hop.cluster, hop.says)));
+    }
+    let replaced =
+        status.members.iter().filter_map(|member| Some((&member.name, member.replaced.as_ref()?)));
+    for (name, reason) in replaced {
+        let _ = writeln!(text, "{}", paint.bad(&format!("{name} writes nothing: {reason}")));
     }
     let unseen =
         status.members.iter().filter_map(|member| Some((&member.name, member.unseen.as_ref()?)));
     for (name, reason) in unseen {
         let _ = writeln!(text, "{}", paint.odd(&format!("{name} could not be read: {reason}")));
+    }
+    text
+}
+
+/// Part of a quota that is reported when it is used, in percent.
+const NEARLY_FULL: u64 = 80;
+
+/// Members that are about to reach their quota on the hub, and those that have none.
+fn quotas(status: &Status, paint: Paint) -> String {
+    let mut text = String::new();
+    for member in &status.members {
+        if let Some(quota) = member.quota.as_ref().filter(|quota| quota.percent >= NEARLY_FULL) {
+            let (percent, resource) = (quota.percent, &quota.resource);
+            let says = format!("{} uses {percent} % of its quota of {resource}", member.name);
+            let _ = writeln!(text, "{}", paint.odd(&says));
+        }
+    }
+    if !status.unlimited.is_empty() {
+        let names = status.unlimited.join(", ");
+        let _ = writeln!(text, "No quota on the hub limits what is created by: {names}");
     }
     text
 }

@@ -13,7 +13,7 @@ use crate::output::{Format, UNASKED, answer, data, print};
 use crate::picture::Picture;
 use crate::render;
 use crate::story::Cause;
-use crate::{diff, join, leave, status, trace};
+use crate::{diff, join, leave, leave_local, status, trace};
 
 /// Runs the command and returns its exit code.
 ///
@@ -22,6 +22,7 @@ use crate::{diff, join, leave, status, trace};
 pub async fn run(cli: Cli) -> Result<ExitCode> {
     match &cli.command {
         Command::Join(args) => join::run(&cli, args).await,
+        Command::Leave(args) if args.local => leave_local::run(&cli, args).await,
         Command::Leave(args) => leave::run(&cli, args).await,
         Command::Status => show_status(&cli).await,
         Command::Explain(Explain::Service { service }) => show_explanation(&cli, service).await,
@@ -65,6 +66,7 @@ async fn show_status(cli: &Cli) -> Result<ExitCode> {
     let watched = Watched::start(&cli.access).await?;
     let calm = |status: &status::Status| status.members.iter().all(|member| member.lag.slices == 0);
     let status = watched.ask(status::status, calm).await;
+    let status = status.with_quotas(watched.quotas().await);
     let text = data(cli.output.format, &status)?;
     let wide = cli.output.format == Format::Wide;
     print(&text.unwrap_or_else(|| render::status(&status, wide, cli.output.paint())))?;

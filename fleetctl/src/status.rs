@@ -8,11 +8,13 @@ use fleet_plan::Step;
 use fleet_plan::conditions::is;
 use hub_agent::heartbeat::{heartbeat_timeout, last_heartbeat};
 use hub_agent::service::{ServiceState, resolve};
+use member_agent::fence::Fence;
 use member_agent::phase::Phase;
 use serde::Serialize;
 
 use crate::pending::{Pending, pending};
 use crate::picture::{Member, Picture};
+use crate::quotas::QuotaUse;
 use crate::story::Hop;
 
 /// The state of a fleet.
@@ -23,8 +25,25 @@ pub struct Status {
     pub members: Vec<MemberStatus>,
     /// Every Service that a member exports or imports.
     pub services: Vec<ServiceStatus>,
+    /// Members that no quota on the hub limits, as far as quotas can be read.
+    pub unlimited: Vec<String>,
     /// What could not be read.
     pub unread: Vec<Hop>,
+}
+
+impl Status {
+    /// Adds how much of its quota each member uses; `None` if that is not known.
+    #[must_use]
+    pub fn with_quotas(mut self, quotas: Option<BTreeMap<String, QuotaUse>>) -> Self {
+        let Some(mut quotas) = quotas else { return self };
+        for member in self.members.iter_mut().filter(|member| member.state != "Unknown") {
+            member.quota = quotas.remove(&member.name);
+            if member.quota.is_none() {
+                self.unlimited.push(member.name.clone());
+            }
+        }
+        self
+    }
 }
 
 /// One member.
@@ -36,6 +55,12 @@ pub struct MemberStatus {
     /// `Joined`, `Joining`, `Silent`, `Leaving`, `Left`, `Unknown` to the hub, or `Unmanaged` where no
     /// InternalMemberCluster names it.
     pub state: &'static str,
+    /// Which cluster the hub has recorded under this name: `ours` is that of the context, `taken` another one, `free` none,
+    /// `unrecorded` none since that is not possible, `unknown` if the context's cluster could not be read.
+    pub fence: &'static str,
+    /// Why the cluster of the context writes nothing, if another one has its name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replaced: Option<String>,
     /// Seconds since the last heartbeat of its agent.
     pub heartbeat_seconds: Option<i64>,
     /// Services it exports.
@@ -48,6 +73,8 @@ pub struct MemberStatus {
     pub granted: usize,
     /// Writes that are still missing, from the member to the hub and back.
     pub lag: Lag,
+    /// How much it uses of its quota on the hub, if it has one.
+    pub quota: Option<QuotaUse>,
     /// Context of its cluster.
     pub context: Option<String>,
     /// Why its own cluster could not be read.
@@ -92,7 +119,7 @@ pub fn status(picture: &Picture) -> Status {
     });
     let members = members.collect();
     let unread = unread.into_iter().filter(Hop::stops).collect();
-    Status { members, services: services(picture), unread }
+    Status { members, services: services(picture), unlimited: Vec::new(), unread }
 }
 
 fn of_member(picture: &Picture, name: &str, member: &Member, lag: Lag) -> MemberStatus {
@@ -102,15 +129,19 @@ fn of_member(picture: &Picture, name: &str, member: &Member, lag: Lag) -> Member
     let conflicting =
         exports().filter(|it| is(&it.conditions, conditions::CONFLICT, conditions::TRUE));
     let (state, heartbeat_seconds) = state(picture, name, member);
+    let fence = Fence::of(&member.settings.identity, snapshot);
     MemberStatus {
         name: name.to_owned(),
         state,
+        fence: fence.as_str(),
+        replaced: if let Fence::Taken(taken) = &fence { Some(taken.to_string()) } else { None },
         heartbeat_seconds,
         exports: exports().count(),
         conflicts: conflicting.count(),
         imports: imports().count(),
         granted: imports().filter(|import| import.object.status.is_resolved()).count(),
         lag,
+        quota: None,
         context: member.context.clone(),
         unseen: member.blind.clone(),
     }

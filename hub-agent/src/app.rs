@@ -15,7 +15,7 @@ use crate::Settings;
 use crate::args::Args;
 use crate::member::MemberController;
 use crate::metrics;
-use crate::service::ServiceController;
+use crate::service::{self, ServiceController};
 use crate::snapshot::HubSnapshot;
 
 /// Runs the agent until it receives a signal to stop.
@@ -47,6 +47,9 @@ pub async fn run(args: Args) -> anyhow::Result<ExitCode> {
 fn log(settings: &Settings) {
     tracing::info!(
         exclusive_imports = settings.exclusive_imports,
+        denied_namespaces = %settings.denied_namespaces,
+        max_endpoints_per_service = settings.max_endpoints_per_service,
+        max_services_per_member = settings.max_services_per_member,
         force_delete_wait_time = ?settings.force_delete_wait,
         member_heartbeat_ttl = settings.heartbeat_ttl.map(field::debug),
         "Settings"
@@ -63,7 +66,7 @@ fn add_controllers(agent: &mut Agent<HubSnapshot>, settings: &Settings) {
 pub fn gauges(settings: Settings) -> impl Fn(&HubSnapshot, Timestamp) -> Gauges {
     move |snapshot, now| {
         let mut gauges = metrics::heartbeats(&settings, snapshot, now)?;
-        gauges.extend(metrics::over_limit(snapshot)?);
+        gauges.extend(metrics::over_limit(snapshot, &service::refused(&settings, snapshot))?);
         Ok(gauges)
     }
 }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use clap::Parser;
+use fleet_model::denied_namespaces::DeniedNamespaces;
 use fleet_runtime::args::{RuntimeArgs, duration};
 
 use crate::Settings;
@@ -31,8 +32,39 @@ pub struct Args {
     )]
     pub exclusive_imports: bool,
 
+    /// Namespaces whose Services are neither exported nor imported, as `name` or `beginning*`. Exports and imports in force
+    /// stay. The namespace of the Lease is always one of them
+    #[arg(
+        long,
+        env = "DENIED_NAMESPACES",
+        default_value = DeniedNamespaces::DEFAULT,
+        value_name = "PATTERNS"
+    )]
+    pub denied_namespaces: DeniedNamespaces,
+
+    /// Maximum number of endpoints that a member exports for one Service. EndpointSlices beyond it are not distributed, the
+    /// youngest first. Those that importers have stay, up to ten times as many endpoints
+    #[arg(
+        long,
+        env = "MAX_ENDPOINTS_PER_SERVICE",
+        default_value_t = 10_000,
+        value_name = "COUNT",
+        value_parser = clap::value_parser!(u32).range(1..)
+    )]
+    pub max_endpoints_per_service: u32,
+
+    /// Maximum number of Services that a member exports. Further exports are rejected. Those in force stay
+    #[arg(
+        long,
+        env = "MAX_SERVICES_PER_MEMBER",
+        default_value_t = 5_000,
+        value_name = "COUNT",
+        value_parser = clap::value_parser!(u32).range(1..)
+    )]
+    pub max_services_per_member: u32,
+
     /// Time a member has to leave after its MemberCluster is deleted. After that, the hub agent removes the
-    /// member's finalizers from its EndpointSliceImports
+    /// member's finalizers from its EndpointSliceImports that are being deleted, unless it sends heartbeats
     #[arg(
         long,
         env = "FORCE_DELETE_WAIT_TIME",
@@ -57,10 +89,19 @@ impl Args {
     pub fn settings(&self) -> Settings {
         Settings {
             exclusive_imports: self.exclusive_imports,
+            denied_namespaces: self
+                .denied_namespaces
+                .and(self.runtime.lease.leader_election_namespace.as_str()),
+            max_endpoints_per_service: count(self.max_endpoints_per_service),
+            max_services_per_member: count(self.max_services_per_member),
             force_delete_wait: self.force_delete_wait_time,
             heartbeat_ttl: self.member_heartbeat_ttl,
         }
     }
+}
+
+fn count(argument: u32) -> usize {
+    usize::try_from(argument).unwrap_or(usize::MAX)
 }
 
 #[cfg(test)]

@@ -1,10 +1,11 @@
-//! The controller of members that leave or stop sending heartbeats.
+//! The controller of members that join, leave or stop sending heartbeats.
 //!
 //! The EndpointSliceImports of a member have the member's finalizer, which its agent removes. If the agent does
 //! not run any more, they would block the deletion of the member's namespace on the hub for ever. The other
 //! objects in that namespace have finalizers of the hub agent, which the controller of the Services removes.
 
 mod force_delete;
+mod incarnation;
 mod keys;
 mod silence;
 
@@ -22,7 +23,7 @@ pub use keys::Member;
 use crate::Settings;
 use crate::snapshot::HubSnapshot;
 
-/// Releases the slices of members that do not leave in time, and reports members without heartbeats.
+/// Names the hub to members, releases the slices of those that do not leave in time, and reports those without heartbeats.
 #[derive(Clone, Debug, Default)]
 pub struct MemberController {
     /// Settings that plans depend on.
@@ -43,6 +44,8 @@ impl Controller for MemberController {
             HubSnapshot::member_clusters(),
             HubSnapshot::internal_members(),
             HubSnapshot::slice_imports(),
+            HubSnapshot::cluster_reports(),
+            HubSnapshot::namespaces(),
         ])
     }
 
@@ -52,6 +55,7 @@ impl Controller for MemberController {
 
     fn plan(&self, member: &Member, snapshot: &HubSnapshot, now: Timestamp) -> Plan {
         let mut plan = Plan::default();
+        incarnation::plan(member, snapshot, &mut plan);
         let deadline = force_delete::plan(&self.settings, member, snapshot, now, &mut plan);
         let timeout = silence::plan(&self.settings, member, snapshot, now, &mut plan);
         plan.wake_after = deadline.into_iter().chain(timeout).min();

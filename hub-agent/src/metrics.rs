@@ -2,28 +2,29 @@
 //! members' heartbeats, and objects of members that exceed a bound.
 
 use fleet_accumulator::{Tracked, View};
+use fleet_api::ResourceKind;
 use fleet_api::names::member_of_namespace;
 use fleet_runtime::metrics::Gauges;
 use jiff::Timestamp;
 use prometheus::{GaugeVec, IntGaugeVec, Opts};
 
 use crate::Settings;
-use crate::heartbeat::{heartbeat_timeout, last_heartbeat};
+use crate::heartbeat::{heartbeat_timeout, last_observed};
 use crate::snapshot::HubSnapshot;
 
 fn gauges() -> prometheus::Result<(GaugeVec, IntGaugeVec)> {
     let age = Opts::new(
         "fleet_networking_member_heartbeat_age_seconds",
-        "Seconds since the last heartbeat of a joined member's networking agents.",
+        "Seconds since this process observed the last heartbeat of a joined member's networking agents.",
     );
     let stale = Opts::new(
         "fleet_networking_member_heartbeat_stale",
-        "1 if the last heartbeat of a joined member is too old, otherwise 0. Its endpoints are kept.",
+        "1 if no heartbeat of a joined member was observed for too long, otherwise 0. Its endpoints are kept.",
     );
     Ok((GaugeVec::new(age, &["member"])?, IntGaugeVec::new(stale, &["member"])?))
 }
 
-/// The age of each member's last heartbeat, and whether it is too old.
+/// How long ago each member's last heartbeat was observed, and whether that is too long.
 ///
 /// The label values are names of members: a fleet has few, and their series end with them.
 ///
@@ -35,7 +36,7 @@ pub fn heartbeats(settings: &Settings, snapshot: &HubSnapshot, now: Timestamp) -
         // An InternalMemberCluster has the name of the member that its namespace belongs to.
         let member = member_of_namespace(&object.name.namespace);
         let member = member.filter(|member| **member == *object.name.name);
-        let (Some(member), Some(last)) = (member, last_heartbeat(object)) else { continue };
+        let (Some(member), Some(last)) = (member, last_observed(object)) else { continue };
         let age_of_last = now.duration_since(last);
         age.with_label_values(&[member]).set(age_of_last.as_secs_f64().max(0.0));
         let too_old = age_of_last >= heartbeat_timeout(settings, object);
@@ -44,11 +45,11 @@ pub fn heartbeats(settings: &Settings, snapshot: &HubSnapshot, now: Timestamp) -
     Ok(vec![Box::new(age), Box::new(stale)])
 }
 
-/// Number of objects of each member that exceed a bound, by kind.
+/// Number of objects of each member that exceed a bound, by kind. `refused` are those that limits set by flags refuse.
 ///
 /// # Errors
 /// See [`heartbeats`].
-pub fn over_limit(snapshot: &HubSnapshot) -> Gauges {
+pub fn over_limit(snapshot: &HubSnapshot, refused: &[(String, ResourceKind, usize)]) -> Gauges {
     let opts = Opts::new(
         "fleet_networking_objects_over_limit",
         "Number of objects of a member that the hub agent rejects because they exceed a bound, by kind.",
@@ -57,6 +58,10 @@ pub fn over_limit(snapshot: &HubSnapshot) -> Gauges {
     count(&snapshot.internal_exports, |export| export.excess.is_some(), &gauge);
     count(&snapshot.internal_imports, |request| request.excess.is_some(), &gauge);
     count(&snapshot.slice_exports, |slice| slice.excess.is_some(), &gauge);
+    for (member, kind, count) in refused {
+        let series = gauge.with_label_values(&[member.as_str(), kind.kind]);
+        series.add(i64::try_from(*count).unwrap_or(i64::MAX));
+    }
     Ok(vec![Box::new(gauge)])
 }
 

@@ -3,10 +3,15 @@
 //! One key is one Service: its exports are resolved to one list of ports ([`status`]), its importers get
 //! the claim and a grant ([`claims`]), and copies of the exported slices ([`slices`]).
 
+mod beyond;
 mod claims;
 mod conflict;
 mod invalid_reference;
 mod keys;
+mod notice;
+mod owned;
+mod places;
+mod refusal;
 mod rejection;
 mod resolution;
 mod slices;
@@ -26,7 +31,9 @@ use fleet_model::steps::HUB;
 use fleet_plan::{Affected, Controller, Event, Plan, StepId};
 use jiff::Timestamp;
 
+pub use beyond::{Refused, refused};
 pub use keys::Key;
+pub use refusal::limit_named_in;
 pub use resolution::{PortResolution, resolve};
 pub use state::{Export, Owned, Request, ServiceState, SliceExport};
 
@@ -65,7 +72,9 @@ impl Controller for ServiceController {
     }
 
     fn affected_keys(&self, old: &HubSnapshot, new: &HubSnapshot, keys: &mut Affected<Key>) {
-        keys::affected(old, new, keys);
+        let touched = keys::affected(old, new, keys);
+        let exports = (&old.internal_exports, &new.internal_exports);
+        places::affected(exports, &touched, self.settings.max_services_per_member, keys);
         if HubSchema::known(&old.schema) != HubSchema::known(&new.schema) {
             keys::affected(&HubSnapshot::default(), new, keys);
         }
@@ -104,19 +113,23 @@ pub fn plan(
 ) -> Plan {
     let state = ServiceState::of(settings, service, snapshot);
     let mut plan = Plan::default();
-    let Some(resolution) = resolve(&state) else {
-        withdraw(&state, &mut plan);
-        return plan;
-    };
-    match state.live_import() {
-        Some(import) => sync(&state, import, &resolution, now, &mut plan),
-        None if !state.namespace_accepts_objects() => {
-            withdraw(&state, &mut plan);
-            status::report_namespace_missing(&state, &resolution, now, &mut plan);
-        }
-        None => replace_import(&state, &mut plan),
-    }
+    status::report_refused(&state, now, &mut plan);
+    bring_about(&state, now, &mut plan);
+    claims::report_refused(&state, &mut plan);
+    slices::report_accepted(&state, &mut plan);
     plan
+}
+
+fn bring_about(state: &ServiceState<'_>, now: Timestamp, plan: &mut Plan) {
+    let Some(resolution) = resolve(state) else { return withdraw(state, plan) };
+    match state.live_import() {
+        Some(import) => sync(state, import, &resolution, now, plan),
+        None if !state.namespace_accepts_objects() => {
+            withdraw(state, plan);
+            status::report_namespace_missing(state, &resolution, now, plan);
+        }
+        None => replace_import(state, plan),
+    }
 }
 
 /// The Service is exported and has a ServiceImport.

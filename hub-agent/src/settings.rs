@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+use fleet_api::names;
+use fleet_model::denied_namespaces::DeniedNamespaces;
+
 /// Default time that a member has to leave after its MemberCluster is deleted.
 pub(crate) const FORCE_DELETE_WAIT: Duration = Duration::from_mins(15);
 
@@ -10,6 +13,12 @@ pub(crate) const FORCE_DELETE_WAIT: Duration = Duration::from_mins(15);
 pub struct Settings {
     /// Only one member at a time can import a Service, as with the Go hub agent.
     pub exclusive_imports: bool,
+    /// Namespaces whose Services are neither exported nor imported.
+    pub denied_namespaces: DeniedNamespaces,
+    /// How many endpoints a member may export for one Service.
+    pub max_endpoints_per_service: usize,
+    /// How many Services a member may export.
+    pub max_services_per_member: usize,
     /// Time that a member has to leave after its MemberCluster is deleted.
     pub force_delete_wait: Duration,
     /// Time without a heartbeat after which a member is reported; `None`: five heartbeat periods, at least 60 s.
@@ -19,6 +28,13 @@ pub struct Settings {
 impl Default for Settings {
     /// The defaults of the flags.
     fn default() -> Self {
-        Self { exclusive_imports: false, force_delete_wait: FORCE_DELETE_WAIT, heartbeat_ttl: None }
+        Self {
+            exclusive_imports: false,
+            denied_namespaces: DeniedNamespaces::default().and(names::SYSTEM_NAMESPACE),
+            max_endpoints_per_service: 10_000,
+            max_services_per_member: 5_000,
+            force_delete_wait: FORCE_DELETE_WAIT,
+            heartbeat_ttl: None,
+        }
     }
 }

@@ -3,8 +3,8 @@
 use fleet_accumulator::views;
 use fleet_model::hub_schema::HubSchema;
 use fleet_model::objects::{
-    EndpointSliceExport, EndpointSliceImport, InternalMemberCluster, InternalServiceExport,
-    InternalServiceImport, MemberCluster, Namespace, ServiceImport,
+    ClusterReport, EndpointSliceExport, EndpointSliceImport, InternalMemberCluster,
+    InternalServiceExport, InternalServiceImport, MemberCluster, Namespace, ServiceImport,
 };
 
 views! {
@@ -26,6 +26,8 @@ views! {
         hub optional member_clusters: MemberCluster,
         /// Membership and heartbeats that members report.
         hub optional internal_members: InternalMemberCluster,
+        /// Which clusters the members are.
+        hub optional cluster_reports: ClusterReport,
         /// Which of our additions to the original's kinds it serves.
         hub optional schema: HubSchema,
     }

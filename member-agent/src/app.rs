@@ -1,6 +1,7 @@
 //! Wiring of the member agent.
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use fleet_accumulator::{ClusterId, Config, SourceId, SourceInfo, SourceSpec};
 use fleet_api::labels;
@@ -15,6 +16,9 @@ use crate::args::Args;
 use crate::endpointslices::{self, EndpointSliceController, LeftoverController};
 use crate::export::ExportController;
 use crate::external_workloads::{self, ExternalWorkloadController, linkerd_is_active};
+use crate::fence::Fence;
+use crate::fence_log::FenceLog;
+use crate::fenced::Fenced;
 use crate::import::{ImportController, kept_imports};
 use crate::membership::{self, MembershipController};
 use crate::metrics::{self, ExportMetrics, ImportMetrics, SliceMetrics};
@@ -22,6 +26,7 @@ use crate::phase::Phase;
 use crate::rollback;
 use crate::settings::{Mode, Settings};
 use crate::snapshot::MemberSnapshot;
+use crate::tenure::Tenure;
 
 const NAME: &str = "member-agent";
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -59,7 +64,10 @@ fn log(args: &Args, settings: &Settings) {
         hub_namespace = settings.identity.hub_namespace,
         fleet_system_namespace = settings.identity.system_namespace,
         derived_service_grace_period = ?settings.derived_service_grace,
+        derived_service_type = settings.derived_services.service_type.as_str(),
+        derived_service_load_balancer_class = settings.derived_services.load_balancer_class,
         enable_networking_features = settings.networking,
+        denied_namespaces = %settings.denied_namespaces,
         external_workloads = settings.external_workloads,
         endpointslices = settings.endpointslices.as_str(),
         max_endpoints_per_slice = settings.max_endpoints_per_slice,
@@ -111,15 +119,19 @@ fn assemble(
     Ok(agent)
 }
 
-/// Adds the controllers that the settings ask for.
+/// Adds the controllers that the settings ask for. Those of the fleet are fenced; EndpointSlices that the agent makes for Pods
+/// and machines are this cluster's own.
 fn add_controllers(agent: &mut Agent<MemberSnapshot>, settings: &Settings) -> anyhow::Result<()> {
+    let (identity, tenure) = (&settings.identity, Arc::new(Tenure::default()));
     if settings.networking {
         let registry = agent.registry();
         let import = ImportMetrics::register(registry, settings.identity.cluster.as_str())?;
         let export = ExportMetrics::register(registry)?;
         let controller = ExportController { settings: settings.clone() };
+        let controller = Fenced::new(controller, identity, &tenure);
         agent.controller(controller, Options::default().recorder(export));
         let controller = ImportController { settings: settings.clone() };
+        let controller = Fenced::new(controller, identity, &tenure);
         agent.controller(controller, Options::default().recorder(import));
     }
     if settings.external_workloads {
@@ -135,7 +147,9 @@ fn add_controllers(agent: &mut Agent<MemberSnapshot>, settings: &Settings) -> an
     } else if settings.networking {
         agent.controller(LeftoverController, Options::default());
     }
-    agent.controller(MembershipController { settings: settings.clone() }, Options::default());
+    let controller = MembershipController { settings: settings.clone() };
+    let controller = Fenced::new(controller, identity, &tenure).measured();
+    agent.controller(controller, Options::default().recorder(FenceLog::default()));
     Ok(())
 }
 
@@ -145,6 +159,7 @@ pub fn gauges(settings: Settings) -> impl Fn(&MemberSnapshot, Timestamp) -> Gaug
         let identity = &settings.identity;
         let heartbeat = membership::last_heartbeat(identity, snapshot);
         let mut gauges = metrics::membership(Phase::of(identity, snapshot), heartbeat)?;
+        gauges.extend(metrics::fence(&Fence::of(identity, snapshot))?);
         if settings.networking {
             gauges.extend(metrics::kept_imports(kept_imports(identity, snapshot))?);
         }
@@ -197,11 +212,11 @@ mod tests {
         sources.filter(|source| watched.contains(source.id)).map(|source| source.field).collect()
     }
 
-    /// MIMC-6: networking features off: nothing but the membership is watched, so that the other
-    /// kinds may be absent.
+    /// MIMC-6: networking features off: nothing but the membership is watched, and which cluster has it, so that the
+    /// other kinds may be absent.
     #[test]
     fn without_networking_features_only_the_membership_is_watched() {
-        assert_eq!(fields(false, false), ["memberships"]);
+        assert_eq!(fields(false, false), ["namespaces", "memberships", "cluster_reports"]);
     }
 
     #[test]
@@ -218,6 +233,7 @@ mod tests {
             "internal_imports",
             "slice_imports",
             "memberships",
+            "cluster_reports",
             "schema",
         ];
         assert_eq!(fields(true, false), expected);
@@ -228,7 +244,15 @@ mod tests {
     fn all_slices_are_watched_where_another_controller_requires_them() {
         let endpointslices = Mode::All;
         let alone = Settings { networking: false, endpointslices, ..Settings::new("a") };
-        let expected = ["services", "namespaces", "memberships", "managed_slices", "pods", "nodes"];
+        let expected = [
+            "services",
+            "namespaces",
+            "memberships",
+            "cluster_reports",
+            "managed_slices",
+            "pods",
+            "nodes",
+        ];
         assert_eq!(fields_of(&alone), expected);
         for (networking, external_workloads) in [(true, false), (false, true)] {
             let settings = Settings { networking, external_workloads, ..alone.clone() };

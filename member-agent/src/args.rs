@@ -6,10 +6,11 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use clap::{ArgAction, Parser};
 use fleet_api::names;
+use fleet_model::denied_namespaces::DeniedNamespaces;
 use fleet_runtime::admin::Addresses;
 use fleet_runtime::args::{RuntimeArgs, duration, watch_seconds};
 
-use crate::{Identity, Mode, Settings};
+use crate::{DerivedServiceType, DerivedServices, Identity, Mode, Settings};
 
 /// Variable with the name of this cluster, as with the original's agents.
 const MEMBER_CLUSTER_NAME: &str = "MEMBER_CLUSTER_NAME";
@@ -52,6 +53,20 @@ pub struct Args {
     )]
     pub derived_service_grace_period: Duration,
 
+    /// Type of new derived Services. Those that exist keep theirs; the annotation
+    /// networking.fleet.azure.com/derived-service-type on a MultiClusterService requests another one.
+    #[arg(long, env = "DERIVED_SERVICE_TYPE", value_name = "TYPE", value_enum, default_value_t)]
+    pub derived_service_type: DerivedServiceType,
+
+    /// Class of the load balancers of new derived Services; by default that of the cluster.
+    #[arg(
+        long,
+        env = "DERIVED_SERVICE_LOAD_BALANCER_CLASS",
+        value_name = "CLASS",
+        value_parser = load_balancer_class
+    )]
+    pub derived_service_load_balancer_class: Option<String>,
+
     /// Kubeconfig for the hub, instead of HUB_SERVER_URL and CONFIG_PATH.
     #[arg(long, env = "HUB_KUBECONFIG", value_name = "PATH")]
     pub hub_kubeconfig: Option<PathBuf>,
@@ -92,6 +107,16 @@ pub struct Args {
         default_missing_value = "true"
     )]
     pub enable_networking_features: bool,
+
+    /// Namespaces whose Services are neither exported nor imported, as `name` or `beginning*`. Exports and imports in force
+    /// stay. The system namespace is always one of them.
+    #[arg(
+        long,
+        env = "DENIED_NAMESPACES",
+        default_value = DeniedNamespaces::DEFAULT,
+        value_name = "PATTERNS"
+    )]
+    pub denied_namespaces: DeniedNamespaces,
 
     /// Create EndpointSlices for ExternalWorkloads, Linkerd's kind for machines outside of Kubernetes, if the API server
     /// serves that kind and Linkerd's own controller does not create them.
@@ -197,7 +222,12 @@ impl Args {
         Ok(Settings {
             identity: self.identity()?,
             derived_service_grace: self.derived_service_grace_period,
+            derived_services: DerivedServices {
+                service_type: self.derived_service_type,
+                load_balancer_class: self.derived_service_load_balancer_class.clone(),
+            },
             networking: self.enable_networking_features,
+            denied_namespaces: self.denied_namespaces.clone(),
             external_workloads: self.external_workloads,
             endpointslices: self.endpointslices,
             max_endpoints_per_slice: usize::from(self.max_endpoints_per_slice),
@@ -219,6 +249,14 @@ impl Args {
         }
         let system_namespace = self.fleet_system_namespace.clone();
         Ok(Identity { system_namespace, ..Identity::new(name) })
+    }
+}
+
+fn load_balancer_class(text: &str) -> Result<String, String> {
+    if names::is_qualified_name(text) {
+        Ok(text.to_owned())
+    } else {
+        Err("not a class: it looks like `example.com/internal-vip`".to_owned())
     }
 }
 
@@ -249,6 +287,28 @@ mod tests {
         assert_eq!(args.derived_service_grace_period, crate::settings::DERIVED_SERVICE_GRACE);
         for wrong in ["soon", "60", "-5s", ""] {
             assert!(grace(wrong).is_err(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn derived_services_are_of_the_originals_type_unless_another_one_is_given() {
+        let derived = |flags: &[&str]| {
+            let args = ["member-agent", "--member-cluster-name=a"].iter().chain(flags);
+            anyhow::Ok(Args::try_parse_from(args)?.settings()?.derived_services)
+        };
+        assert_eq!(derived(&[]).unwrap(), DerivedServices::default());
+        assert_eq!(DerivedServices::default().service_type, DerivedServiceType::LoadBalancer);
+        let class = "--derived-service-load-balancer-class=example.com/internal-vip";
+        let given = derived(&["--derived-service-type=ClusterIP", class]).unwrap();
+        assert_eq!(given.service_type, DerivedServiceType::ClusterIp);
+        assert_eq!(given.load_balancer_class.as_deref(), Some("example.com/internal-vip"));
+        for wrong in [
+            "--derived-service-type=NodePort",
+            "--derived-service-type=clusterip",
+            "--derived-service-load-balancer-class=",
+            "--derived-service-load-balancer-class=not a class",
+        ] {
+            assert!(derived(&[wrong]).is_err(), "{wrong}");
         }
     }
 

@@ -13,6 +13,8 @@ mod orphans;
 mod refusal;
 mod request;
 mod sanitize;
+mod served;
+mod service_type;
 mod slices;
 mod stages;
 mod state;
@@ -111,6 +113,9 @@ pub fn plan(
     let holder = choose::holder(&state);
     let prepared = holder.map(|holder| mcs::prepare(&state, holder, &mut plan));
     let import = request::sync(&state, holder, prepared.as_ref(), &mut plan);
+    if let Some(holder) = holder {
+        status::report_rejected(&state, holder, &mut plan);
+    }
     let mut orphaned = slices::orphans(&state);
     let kept =
         holder.is_some_and(|holder| orphans::keep(&state, holder, orphaned.len(), &mut plan));

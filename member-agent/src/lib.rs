@@ -11,13 +11,16 @@
 //!
 //! Both clusters are watched into one [`snapshot`]. The controllers [`export`], [`import`] and [`membership`]
 //! plan the writes; flags add [`external_workloads`] and [`endpointslices`], which work in the own cluster
-//! alone. [`app`] wires them and is the only module that spawns tasks.
+//! alone. What is written to the fleet passes the [`fence`]. [`app`] wires them and is the only module that spawns tasks.
 
 pub mod app;
 pub mod args;
 pub mod endpointslices;
 pub mod export;
 pub mod external_workloads;
+pub mod fence;
+mod fence_log;
+mod fenced;
 mod identity;
 pub mod import;
 pub mod measurement;
@@ -28,8 +31,9 @@ pub mod rollback;
 mod settings;
 mod slicing;
 pub mod snapshot;
+mod tenure;
 #[cfg(test)]
 mod tests;
 
 pub use identity::Identity;
-pub use settings::{Mode, Settings};
+pub use settings::{DerivedServiceType, DerivedServices, Mode, Settings};

@@ -5,6 +5,8 @@ use fleet_endpointslice::Measures;
 use fleet_plan::Event;
 use jiff::Timestamp;
 
+use crate::fence::Fence;
+
 /// A plan of one of this agent's controllers.
 pub type Plan = fleet_plan::Plan<Measurement>;
 
@@ -26,6 +28,8 @@ pub enum Measurement {
     Synced(Synced),
     /// Hints by capacity may have ended: the Event, if the Service had such hints.
     HintsEnded(Event),
+    /// Which cluster the hub has recorded.
+    Fence(Fence),
 }
 
 /// The arrival of a slice's generation.

@@ -1,8 +1,9 @@
-//! The controller that reports to the hub: joined, alive, left.
+//! The controller that reports to the hub: which cluster this is, and that it has joined, is alive, or has left.
 //!
 //! KubeFleet requests in an `InternalMemberCluster` that a member joins or leaves, and reads there what the agents
 //! of the member report. Without that object the agent exports and imports, and reports nothing.
 
+mod cluster;
 mod heartbeat;
 mod remains;
 mod report;
@@ -20,6 +21,7 @@ use fleet_model::objects::InternalMemberCluster;
 use fleet_plan::{Affected, Controller};
 use jiff::Timestamp;
 
+use crate::fence::Fence;
 use crate::measurement::{Measurement, Plan};
 use crate::phase::{JOINED, LEFT, Phase, is_current, member_cluster};
 use crate::snapshot::MemberSnapshot;
@@ -77,13 +79,18 @@ impl Controller for MembershipController {
     ) {
         each_touched(&old.memberships, &new.memberships, |_| keys.add(Member));
         // The object that is gone may have been the last one.
-        if !Phase::of(&self.settings.identity, new).is_member() {
+        let identity = &self.settings.identity;
+        if !Phase::of(identity, new).is_member()
+            || Fence::of(identity, old) != Fence::of(identity, new)
+        {
             keys.add(Member);
         }
     }
 
     fn plan(&self, _: &Member, snapshot: &MemberSnapshot, now: Timestamp) -> Plan {
-        plan(&self.settings, snapshot, now)
+        let mut plan = plan(&self.settings, snapshot, now);
+        cluster::record(&self.settings.identity, snapshot, &mut plan);
+        plan
     }
 }
 

@@ -15,7 +15,7 @@ use jiff::Timestamp;
 use prometheus::{HistogramOpts, HistogramVec, IntGauge};
 
 pub use endpoint_slices::SliceMetrics;
-pub use gauges::{external_workloads, kept_imports, membership};
+pub use gauges::{external_workloads, fence, kept_imports, membership};
 
 use crate::measurement::{Imported, Measurement};
 

@@ -1,10 +1,14 @@
 //! The settings of the member agent, as its controllers read them.
 
+mod derived_services;
 mod mode;
 
 use std::time::Duration;
 
+pub use derived_services::{DerivedServiceType, DerivedServices};
 pub use mode::Mode;
+
+use fleet_model::denied_namespaces::DeniedNamespaces;
 
 use crate::Identity;
 
@@ -21,9 +25,13 @@ pub struct Settings {
     pub identity: Identity,
     /// Time that a derived Service, and with it its address, is kept after its last exporter is gone.
     pub derived_service_grace: Duration,
+    /// How derived Services are made.
+    pub derived_services: DerivedServices,
     /// Whether Services are exported and imported. If not, the agent only reports to the hub, and reports that
     /// it has left without checking that nothing remains.
     pub networking: bool,
+    /// Namespaces whose Services are neither exported nor imported.
+    pub denied_namespaces: DeniedNamespaces,
     /// Whether EndpointSlices are made of ExternalWorkloads, if that kind is served.
     pub external_workloads: bool,
     /// For which Services EndpointSlices are made of pods.
@@ -40,7 +48,9 @@ impl Settings {
         Self {
             identity: Identity::new(cluster),
             derived_service_grace: DERIVED_SERVICE_GRACE,
+            derived_services: DerivedServices::default(),
             networking: true,
+            denied_namespaces: DeniedNamespaces::default(),
             external_workloads: false,
             endpointslices: Mode::Off,
             max_endpoints_per_slice: MAX_ENDPOINTS_PER_SLICE,

@@ -3,7 +3,7 @@
 use fleet_accumulator::views;
 use fleet_model::hub_schema::HubSchema;
 use fleet_model::objects::{
-    EndpointSlice, EndpointSliceExport, EndpointSliceImport, ExternalWorkload,
+    ClusterReport, EndpointSlice, EndpointSliceExport, EndpointSliceImport, ExternalWorkload,
     InternalMemberCluster, InternalServiceExport, InternalServiceImport, Lease, ManagedSlice,
     MultiClusterService, Namespace, Node, Pod, Service, ServiceExport, ServiceImport,
 };
@@ -33,6 +33,8 @@ views! {
         hub slice_imports: EndpointSliceImport,
         /// What the hub wants of this member. A hub without KubeFleet does not serve it.
         hub optional memberships: InternalMemberCluster,
+        /// Which cluster has this member's name. A hub with older definitions does not serve it.
+        hub optional cluster_reports: ClusterReport,
         /// Which of our additions to the original's kinds the hub serves.
         hub optional schema: HubSchema,
         /// Slices that controllers of ours make of what Services select, whole. Watched by their managers.

@@ -6,11 +6,14 @@
 //! - Types of Kubernetes lack the limits and list types of Kubernetes' own definitions.
 //! - Deriving turns a flattened map into a map without named properties.
 //! - A status subresource cannot be derived without a status.
+//! - The bounds of what members write are in a table ([`limits`]), which other programs use too.
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     CustomResourceDefinition, CustomResourceSubresourceStatus, JSON, JSONSchemaProps,
     JSONSchemaPropsOrArray, JSONSchemaPropsOrBool,
 };
+
+use crate::limits::{self, Bound, Unit};
 
 /// Kinds with a status subresource but without a status, as in the Go agents' definitions. Without it, the two
 /// definitions would differ for users who apply both.
@@ -36,9 +39,34 @@ pub fn finish(mut crd: CustomResourceDefinition) -> CustomResourceDefinition {
         if let Some(root) = root {
             root.title = None;
             finish_schema(root);
+            for (path, bound) in limits::of_kind(kind) {
+                limit(at(root, &path), bound);
+            }
         }
     }
     crd
+}
+
+/// The schema at a path of the table of bounds.
+///
+/// # Panics
+/// If the kind has no such field: the table is about another version of the types.
+fn at<'a>(root: &'a mut JSONSchemaProps, path: &str) -> &'a mut JSONSchemaProps {
+    path.split('.').fold(root, |schema, segment| {
+        let name = segment.trim_end_matches("[]");
+        let schema = property(schema, name).expect("the table of bounds names fields of the kind");
+        if segment == name { schema } else { items(schema).expect("a list has items") }
+    })
+}
+
+/// Limits the length of a list or a text. One of fixed values needs no limit.
+fn limit(schema: &mut JSONSchemaProps, bound: Bound) {
+    let stored = i64::try_from(bound.stored).ok();
+    match bound.unit {
+        Unit::Entries => schema.max_items = stored,
+        Unit::Characters if schema.enum_.is_some() => {}
+        Unit::Characters => schema.max_length = stored,
+    }
 }
 
 fn finish_schema(schema: &mut JSONSchemaProps) {

@@ -6,8 +6,10 @@
 //! - An int-or-string is marked as one, without the redundant alternatives beside the mark.
 //! - `apiVersion`, `kind` and `metadata` are not listed: the API server knows them.
 //! - External workloads have the version alone that is stored.
+//! - What members write to the hub, and what the hub copies of it, is bounded ([`limits`](crate::limits)).
 //! - The membership kinds have one version, name only what the agents use and keep all else.
 
+mod bounds;
 mod outline;
 mod table;
 
@@ -22,7 +24,7 @@ use super::*;
 use crate::{ResourceKind, kinds};
 
 fn all() -> Vec<CustomResourceDefinition> {
-    networking().into_iter().chain(membership()).chain(external_workloads()).collect()
+    [networking(), multicluster(), membership(), external_workloads()].concat()
 }
 
 #[test]
@@ -115,6 +117,7 @@ fn types_and_constants_name_the_same_kinds() {
         (of::<v1alpha1::InternalServiceImport>(), kinds::INTERNAL_SERVICE_IMPORT),
         (of::<v1alpha1::EndpointSliceExport>(), kinds::ENDPOINT_SLICE_EXPORT),
         (of::<v1alpha1::EndpointSliceImport>(), kinds::ENDPOINT_SLICE_IMPORT),
+        (of::<crate::multicluster::ClusterReport>(), kinds::CLUSTER_REPORT),
         (of::<membership::InternalMemberCluster>(), kinds::INTERNAL_MEMBER_CLUSTER),
         (of::<membership::MemberCluster>(), kinds::MEMBER_CLUSTER),
         (of::<workload::ExternalWorkload>(), kinds::EXTERNAL_WORKLOAD),

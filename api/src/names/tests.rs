@@ -47,6 +47,23 @@ fn colliding_plain_names_have_distinct_hashed_ones() {
     assert_eq!(slice_export_name("a", "b-c", "d", UID), "a-b-c-d-5r4fs2zszaxbxwcjch6l3gab3z");
 }
 
+/// The copy of a slice has its name, and another one where that is taken, which depends on what the hub chose.
+#[test]
+fn a_copy_has_a_second_name_that_no_member_can_choose() {
+    let slice = ObjectName::new("fleet-member-a", "a-team-shop-x");
+    let [plain, hashed] = slice_import_candidates(&slice, UID);
+    assert_eq!((plain.as_str(), hashed.len()), ("a-team-shop-x", plain.len() + 1 + LONG_HASH));
+    assert!(hashed.starts_with("a-team-shop-x-"));
+    let others = [
+        slice_import_candidates(&ObjectName::new("fleet-member-b", "a-team-shop-x"), UID),
+        slice_import_candidates(&slice, "another"),
+    ];
+    assert!(others.iter().all(|[name, second]| *name == plain && *second != hashed));
+    let long = ObjectName::new("fleet-member-a", "x".repeat(253));
+    let [_, hashed] = slice_import_candidates(&long, UID);
+    assert!(hashed.len() <= SUBDOMAIN_LIMIT && is_dns1123_subdomain(&hashed));
+}
+
 /// S19: digits in front.
 #[test]
 fn a_name_that_starts_with_a_digit_is_valid_except_for_a_service() {

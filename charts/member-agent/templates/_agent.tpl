@@ -16,6 +16,16 @@
 - --fleet-system-namespace={{ .Values.fleetSystemNamespace }}
 - --tls-insecure={{ .Values.tlsClientInsecure }}
 - --enable-networking-features={{ .Values.enableNetworkingFeatures }}
+{{- /* Values of an earlier release, which are reused, have none: then the agent's own default holds. */}}
+{{- if kindIs "slice" .Values.deniedNamespaces }}
+- --denied-namespaces={{ join "," .Values.deniedNamespaces }}
+{{- end }}
+{{- with .Values.derivedServices }}
+- --derived-service-type={{ .type }}
+{{- with .loadBalancerClass }}
+- --derived-service-load-balancer-class={{ . }}
+{{- end }}
+{{- end }}
 - --derived-service-grace-period={{ .Values.derivedServiceGracePeriod }}
 - --external-workloads={{ .Values.externalWorkloads.enabled }}
 - --endpointslices={{ .Values.endpointslices.mode }}

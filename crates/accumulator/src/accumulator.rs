@@ -11,9 +11,10 @@ use crate::metrics::{Metrics, Register, SourceMetrics};
 use crate::owner::{Arrival, Owner, Published, Wait};
 use crate::silence::silent;
 use crate::source::feeds::Feeds;
+use crate::source::refresh::Refreshes;
 use crate::source::start::Start;
 use crate::time::now;
-use crate::{Cursor, Expectation, Snapshot, SourceInfo, SourceSet, SourceState, Tasks};
+use crate::{ClusterId, Cursor, Expectation, Snapshot, SourceInfo, SourceSet, SourceState, Tasks};
 
 /// A running accumulator: many watches, one snapshot. Clones are handles of the same one.
 pub struct Accumulator<S> {
@@ -23,8 +24,7 @@ pub struct Accumulator<S> {
     requests: mpsc::UnboundedSender<Wait>,
     metrics: Metrics,
     sources: Arc<[SourceMetrics]>,
-    /// Lists that were begun earlier are to be repeated.
-    refresh: watch::Sender<Instant>,
+    refreshes: Refreshes,
 }
 
 impl<S> Clone for Accumulator<S> {
@@ -35,7 +35,7 @@ impl<S> Clone for Accumulator<S> {
             requests: self.requests.clone(),
             metrics: self.metrics.clone(),
             sources: Arc::clone(&self.sources),
-            refresh: self.refresh.clone(),
+            refreshes: self.refreshes.clone(),
         }
     }
 }
@@ -60,10 +60,10 @@ impl<S: Snapshot> Accumulator<S> {
         let empty = Published { snapshot: Arc::default(), cursors: Vec::new() };
         let (outlet, published) = watch::channel(empty);
         let outlet = Arc::new(outlet);
-        let refresh = watch::Sender::new(now());
+        let refreshes = Refreshes::new();
         let start = |source: &SourceInfo| {
             let metrics = metrics.source(source, now());
-            let (outbox, refresh) = (outbox.clone(), refresh.subscribe());
+            let (outbox, refresh) = (outbox.clone(), refreshes.of(source.cluster));
             let start = Start { config, metrics: metrics.clone(), outbox, refresh, token, tasks };
             S::start(source.id, feeds, start);
             metrics
@@ -75,7 +75,7 @@ impl<S: Snapshot> Accumulator<S> {
             requests,
             metrics: metrics.clone(),
             sources: started.collect(),
-            refresh,
+            refreshes: refreshes.clone(),
         };
         drop(outbox);
         let owner = Owner::new(metrics, config.batch, inbox, requested, outlet);
@@ -108,11 +108,7 @@ impl<S: Snapshot> Accumulator<S> {
     /// `since`, as after another process has written: all sources are listed again, unless the last
     /// list of a source was begun later. The consumer starts when that is done for all of `required`.
     pub fn cursor_since(&self, required: SourceSet, reads: SourceSet, since: Instant) -> Cursor<S> {
-        self.refresh.send_if_modified(|refresh| {
-            let later = *refresh < since;
-            *refresh = since.max(*refresh);
-            later
-        });
+        self.refreshes.demand_all(since);
         self.cursor_of(required, reads, Some(since))
     }
 
@@ -131,6 +127,11 @@ impl<S: Snapshot> Accumulator<S> {
         }
         let metrics = self.metrics.clone();
         Cursor::new(self.published.clone(), required, since, arrival, metrics)
+    }
+
+    /// Lists all sources of a cluster again: what its API server has contradicts what they show.
+    pub fn relist(&self, cluster: ClusterId) {
+        self.refreshes.demand(cluster, now());
     }
 
     /// Waits until the newest snapshot shows all of `expectations`; returns those that it does
@@ -174,11 +175,36 @@ impl<S: Snapshot> Accumulator<S> {
         blocking(&*self.snapshot(), required)
     }
 
+    /// Of which kinds a consumer of [`cursor_since`](Self::cursor_since) still waits for a list begun at `since` or later,
+    /// though they were listed before; what [`blocking`](Self::blocking) names is left out. For readiness.
+    pub fn outdated(&self, required: SourceSet, since: Instant) -> Vec<String> {
+        outdated(&*self.snapshot(), required, since)
+    }
+
     /// Which clusters none of their sources in `asked` has got through to for `limit`, one sentence
     /// per cluster. For readiness.
     pub fn silent(&self, asked: SourceSet, limit: Duration) -> Vec<String> {
         silent(&*self.snapshot(), asked, now(), limit)
     }
+}
+
+/// See [`Accumulator::outdated`].
+fn outdated<S: Snapshot>(snapshot: &S, required: SourceSet, since: Instant) -> Vec<String> {
+    let mut kinds = Vec::new();
+    for source in S::sources().iter().filter(|source| required.contains(source.id)) {
+        let Some(view) = snapshot.view(source.id) else { continue };
+        let refused =
+            matches!(view.state(), SourceState::Missing { .. } | SourceState::Forbidden { .. });
+        if refused || view.listed().is_none_or(|listed| listed >= since) {
+            continue;
+        }
+        let what = format!("{} of the {} cluster", source.kind.plural, source.cluster);
+        kinds.push(match view.trouble() {
+            Some(trouble) => format!("{what} ({trouble})"),
+            None => what,
+        });
+    }
+    kinds
 }
 
 /// See [`Accumulator::blocking`].

@@ -9,6 +9,8 @@ pub struct Config {
     pub page_size: u32,
     /// Failures in a row for so long make a source stale.
     pub stale_after: Duration,
+    /// A source whose API server went back in time is trusted again when it has been live for so long without a break.
+    pub settle_after: Duration,
     /// When many deletions at once need a second opinion.
     pub mass_deletion: MassDeletionLimits,
     /// Longest pause between attempts to reach an API server that fails. It bounds how long a
@@ -18,6 +20,9 @@ pub struct Config {
     pub recheck_required: Duration,
     /// How often to look for an optional kind that was never served, give or take a fifth.
     pub recheck_optional: Duration,
+    /// An optional kind counts as absent when the API server does not serve it twice, so far apart: one that has just started
+    /// may load definitions late. Zero: when it does not serve it once.
+    pub absent_after: Duration,
     /// How often a source that is well is listed again, give or take a fifth: what heals an event
     /// that was lost on its way.
     pub relist_every: Duration,
@@ -32,10 +37,12 @@ impl Default for Config {
         Self {
             page_size: 500,
             stale_after: Duration::from_secs(30),
+            settle_after: Duration::from_mins(1),
             mass_deletion: MassDeletionLimits::default(),
             max_backoff: Duration::from_secs(5),
             recheck_required: Duration::from_secs(5),
             recheck_optional: Duration::from_mins(1),
+            absent_after: Duration::from_secs(2),
             relist_every: Duration::from_mins(30),
             inbox: 1024,
             batch: 256,
@@ -84,7 +91,8 @@ impl Default for MassDeletionLimits {
         Self {
             fraction: 0.3,
             floor: 20,
-            window: Duration::from_secs(10),
+            // An API server under load removes few objects per second.
+            window: Duration::from_mins(1),
             confirm_after: Duration::from_secs(1),
             released_for: Duration::from_secs(1),
         }

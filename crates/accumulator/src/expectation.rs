@@ -48,6 +48,8 @@ impl Expectation {
     /// Whether `snapshot` shows what is waited for. An object that no source watches is never
     /// waited for.
     pub fn is_met<S: Snapshot>(&self, snapshot: &S) -> bool {
+        #[cfg(test)]
+        LOOKED_UP.with(|count| count.set(count.get() + 1));
         self.until.is_met(&snapshot.lookup(self.cluster, &self.kind, &self.name))
     }
 }
@@ -70,6 +72,12 @@ impl Until {
             }
         }
     }
+}
+
+#[cfg(test)]
+thread_local! {
+    /// Lookups of expectations by this thread: what waiting costs.
+    pub(crate) static LOOKED_UP: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
 #[cfg(test)]

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use fleet_api::ObjectName;
 
-use crate::{ResourceVersion, Uid};
+use crate::source::item::item;
+use crate::{ResourceVersion, Tracked, Uid};
 
 /// An object of a [`View`](crate::View): identity, version, and shared content.
 ///
@@ -28,6 +29,17 @@ impl<T> Object<T> {
     /// Stores `object` under its identity.
     pub fn new(name: ObjectName, uid: Uid, version: ResourceVersion, object: T) -> Self {
         Self { name, uid, version, object: Arc::new(object) }
+    }
+}
+
+impl<T: Tracked> Object<T> {
+    /// Reads an object as sources do.
+    ///
+    /// # Errors
+    /// Why its content cannot be read.
+    pub fn read(wire: T::Wire) -> Result<Self, String> {
+        let item = item::<T>(wire);
+        Ok(Self::new(item.name, item.uid, item.version, item.content?))
     }
 }
 

@@ -139,30 +139,42 @@ impl<S: Snapshot> Owner<S> {
     }
 }
 
-/// Everybody who waits, found by the objects they wait for.
+/// All waits, found by the objects that they wait for. What was shown once is not looked at again: a wait for many objects
+/// costs no more than as many waits for one.
 #[derive(Default)]
 struct Waits {
     next: u64,
-    open: HashMap<u64, Wait>,
-    by_object: HashMap<ObjectName, HashSet<u64>>,
+    open: HashMap<u64, OpenWait>,
+    /// Expectations by object: the wait, and the position in it.
+    by_object: HashMap<ObjectName, HashSet<(u64, usize)>>,
+}
+
+struct OpenWait {
+    /// `None` where the snapshot has shown it.
+    expectations: Vec<Option<Expectation>>,
+    unmet: usize,
+    done: oneshot::Sender<()>,
 }
 
 impl Waits {
     fn add<S: Snapshot>(&mut self, wait: Wait, snapshot: &S) {
         // The waiter has looked, but the snapshot may have grown since.
-        if wait.expectations.iter().all(|expectation| expectation.is_met(snapshot)) {
+        let unmet = wait.expectations.into_iter().filter(|one| !one.is_met(snapshot));
+        let expectations: Vec<_> = unmet.map(Some).collect();
+        if expectations.is_empty() {
             let _ = wait.done.send(());
             return;
         }
         self.sweep();
         self.next += 1;
-        for expectation in &wait.expectations {
-            self.by_object.entry(expectation.name.clone()).or_default().insert(self.next);
+        for (at, expectation) in expectations.iter().flatten().enumerate() {
+            self.by_object.entry(expectation.name.clone()).or_default().insert((self.next, at));
         }
-        self.open.insert(self.next, wait);
+        let unmet = expectations.len();
+        self.open.insert(self.next, OpenWait { expectations, unmet, done: wait.done });
     }
 
-    /// Checks who waits for what a source has changed.
+    /// Checks what waits for something that a source has changed.
     fn touch<S: Snapshot>(
         &mut self,
         source: SourceId,
@@ -173,47 +185,59 @@ impl Waits {
         if self.open.is_empty() {
             return;
         }
-        let candidates: HashSet<u64> = match touched {
-            Touched::All => self.open.keys().copied().collect(),
-            Touched::Names(names) => names
-                .iter()
-                .filter_map(|name| self.by_object.get(name))
-                .flatten()
-                .copied()
-                .collect(),
+        let candidates: Vec<(u64, usize)> = match touched {
+            Touched::All => self.by_object.values().flatten().copied().collect(),
+            Touched::Names(names) => {
+                let known = names.iter().filter_map(|name| self.by_object.get(name));
+                known.flatten().copied().collect()
+            }
         };
         let Some(info) = S::sources().get(source.index()) else { return };
-        for id in candidates {
-            let done = self.open.get(&id).is_some_and(|wait| {
-                let concerned = wait.expectations.iter().any(|expectation| {
-                    expectation.cluster == info.cluster && expectation.kind == info.kind
-                });
-                concerned && wait.expectations.iter().all(|one| one.is_met(snapshot))
+        for (id, at) in candidates {
+            let expectation = self.open.get(&id).and_then(|wait| wait.expectations[at].as_ref());
+            let shown = expectation.is_some_and(|expectation| {
+                expectation.cluster == info.cluster
+                    && expectation.kind == info.kind
+                    && expectation.is_met(snapshot)
             });
-            if done && let Some(wait) = self.remove(id) {
+            if shown && let Some(wait) = self.meet(id, at) {
                 met.push(wait.done);
             }
         }
     }
 
-    /// Forgets those who gave up.
+    /// The snapshot shows an expectation. Returns the wait if that was the last one.
+    fn meet(&mut self, id: u64, at: usize) -> Option<OpenWait> {
+        let wait = self.open.get_mut(&id)?;
+        let expectation = wait.expectations[at].take()?;
+        wait.unmet -= 1;
+        let is_done = wait.unmet == 0;
+        self.forget(&expectation, (id, at));
+        is_done.then(|| self.open.remove(&id)).flatten()
+    }
+
+    /// Forgets those that gave up.
     fn sweep(&mut self) {
         let gone = self.open.iter().filter(|(_, wait)| wait.done.is_closed());
         for id in gone.map(|(id, _)| *id).collect::<Vec<_>>() {
-            self.remove(id);
-        }
-    }
-
-    fn remove(&mut self, id: u64) -> Option<Wait> {
-        let wait = self.open.remove(&id)?;
-        for expectation in &wait.expectations {
-            if let Some(ids) = self.by_object.get_mut(&expectation.name) {
-                ids.remove(&id);
-                if ids.is_empty() {
-                    self.by_object.remove(&expectation.name);
+            let Some(wait) = self.open.remove(&id) else { continue };
+            for (at, expectation) in wait.expectations.iter().enumerate() {
+                if let Some(expectation) = expectation {
+                    self.forget(expectation, (id, at));
                 }
             }
         }
-        Some(wait)
+    }
+
+    fn forget(&mut self, expectation: &Expectation, place: (u64, usize)) {
+        if let Some(places) = self.by_object.get_mut(&expectation.name) {
+            places.remove(&place);
+            if places.is_empty() {
+                self.by_object.remove(&expectation.name);
+            }
+        }
     }
 }
+
+#[cfg(test)]
+mod tests;

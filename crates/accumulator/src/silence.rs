@@ -1,10 +1,11 @@
-//! Which clusters do not answer any more.
+//! Which clusters, and which sources of a cluster that answers, do not get through any more.
 
 use std::time::{Duration, Instant};
 
 use crate::{ClusterId, Snapshot, SourceSet, SourceState};
 
-/// One sentence for each cluster from which none of its sources in `asked` has received anything for `limit`.
+/// One sentence for each cluster from which none of its sources in `asked` has received anything for `limit`, and for
+/// each source of which that is so while others of its cluster get through.
 pub(crate) fn silent<S: Snapshot>(
     snapshot: &S,
     asked: SourceSet,
@@ -17,10 +18,21 @@ pub(crate) fn silent<S: Snapshot>(
         silent_since(own.map(|source| snapshot.state(source.id)))
             .is_some_and(|since| now.saturating_duration_since(since) >= limit)
     };
-    let clusters = [ClusterId::Local, ClusterId::Hub].into_iter().filter(silent);
-    clusters
-        .map(|cluster| format!("the {cluster} cluster has not answered for {limit:?}"))
-        .collect()
+    let (whole, part): (Vec<_>, Vec<_>) =
+        [ClusterId::Local, ClusterId::Hub].into_iter().partition(silent);
+    let stale = S::sources().iter().filter(|source| {
+        asked.contains(source.id)
+            && part.contains(&source.cluster)
+            && silent_since(std::iter::once(snapshot.state(source.id)))
+                .is_some_and(|since| now.saturating_duration_since(since) >= limit)
+    });
+    let stale = stale.map(|source| {
+        let (plural, cluster) = (source.kind.plural, source.cluster);
+        format!("{plural} of the {cluster} cluster: nothing received for {limit:?}")
+    });
+    let clusters =
+        whole.iter().map(|cluster| format!("the {cluster} cluster has not answered for {limit:?}"));
+    clusters.chain(stale).collect()
 }
 
 /// When the last of these sources stopped to get through; `None` while one of them does. A refusal

@@ -40,8 +40,12 @@ pub trait AnyView {
     fn is_empty(&self) -> bool;
     /// See [`View::trouble`].
     fn trouble(&self) -> Option<&str>;
+    /// Whether the API server went back in time not long ago: what is absent may come back.
+    fn is_settling(&self) -> bool;
     /// When the last complete list was begun.
     fn listed(&self) -> Option<Instant>;
+    /// When the question was asked to which the API server answered last that it does not serve the kind, or forbids it.
+    fn refused(&self) -> Option<Instant>;
     /// Incarnation and version of an object.
     fn find(&self, name: &ObjectName) -> Option<(&Uid, &ResourceVersion)>;
 }
@@ -71,8 +75,16 @@ impl<T: Tracked> AnyView for View<T> {
         self.trouble.as_deref()
     }
 
+    fn is_settling(&self) -> bool {
+        self.settling
+    }
+
     fn listed(&self) -> Option<Instant> {
         self.listed
+    }
+
+    fn refused(&self) -> Option<Instant> {
+        self.refused
     }
 
     fn find(&self, name: &ObjectName) -> Option<(&Uid, &ResourceVersion)> {
@@ -117,24 +129,41 @@ pub trait Snapshot: Clone + Default + Send + Sync + 'static {
         self.view(id).map_or(&SourceState::Pending, AnyView::state)
     }
 
+    /// Whether the API server of one of these sources went back in time not long ago: that something is absent is no
+    /// reason yet to delete anything.
+    fn is_settling(&self, sources: SourceSet) -> bool {
+        let mut sources = Self::sources().iter().filter(|source| sources.contains(source.id));
+        sources.any(|source| self.view(source.id).is_some_and(AnyView::is_settling))
+    }
+
     /// Whether every source of `required` has listed once, or is optional and known not to be had:
     /// not served, or forbidden.
     fn complete(&self, required: SourceSet) -> bool {
-        self.all_listed(required, |view| view.bootstrapped())
+        self.all_answered(required, |view| view.bootstrapped(), |_| true)
     }
 
-    /// Like [`complete`](Self::complete), with lists that were begun at `since` or later.
+    /// Like [`complete`](Self::complete), with lists that were begun at `since` or later. An optional source that is not to be
+    /// had has to be asked for again, too: meanwhile its definition may have been installed.
     fn complete_since(&self, required: SourceSet, since: Instant) -> bool {
-        self.all_listed(required, |view| view.listed().is_some_and(|listed| listed >= since))
+        let recent = |asked: Option<Instant>| asked.is_some_and(|asked| asked >= since);
+        self.all_answered(required, |view| recent(view.listed()), |view| recent(view.refused()))
     }
 
     #[doc(hidden)]
-    fn all_listed(&self, required: SourceSet, is_listed: impl Fn(&dyn AnyView) -> bool) -> bool {
+    fn all_answered(
+        &self,
+        required: SourceSet,
+        is_listed: impl Fn(&dyn AnyView) -> bool,
+        is_refused: impl Fn(&dyn AnyView) -> bool,
+    ) -> bool {
         Self::sources().iter().filter(|source| required.contains(source.id)).all(|source| {
-            let state = self.state(source.id);
-            let refused =
-                matches!(state, SourceState::Missing { .. } | SourceState::Forbidden { .. });
-            self.view(source.id).is_some_and(&is_listed) || (source.optional && refused)
+            let Some(view) = self.view(source.id) else { return false };
+            let cannot_be_had = source.optional
+                && matches!(
+                    view.state(),
+                    SourceState::Missing { .. } | SourceState::Forbidden { .. }
+                );
+            is_listed(view) || (cannot_be_had && is_refused(view))
         })
     }
 

@@ -1,14 +1,21 @@
 //! One watched kind: from an API server's events to the view of it.
 
 mod content;
+mod dating;
+mod discovery;
 pub(crate) mod error;
 pub(crate) mod feed;
 pub(crate) mod feeds;
-mod item;
+pub(crate) mod item;
 pub(crate) mod kube_feed;
 mod list_watch;
 mod mass_deletion;
+mod newest;
 pub(crate) mod openapi;
+mod page;
+pub(crate) mod refresh;
+mod request;
+mod settling;
 pub(crate) mod spec;
 pub(crate) mod start;
 mod state;

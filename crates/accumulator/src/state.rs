@@ -24,11 +24,12 @@ pub enum SourceState {
         /// Last of them.
         message: Arc<str>,
     },
-    /// The API server refuses the list or the watch. Not the same as empty.
+    /// The API server refuses the list or the watch, or does not answer whether it serves the kind where that decides. Not
+    /// the same as empty.
     Forbidden {
         /// First refusal.
         since: Instant,
-        /// `list` or `watch`.
+        /// `list`, `watch` or `discovery`.
         verb: &'static str,
         /// Message of the API server.
         message: Arc<str>,

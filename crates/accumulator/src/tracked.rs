@@ -1,8 +1,10 @@
 //! What is decoded and what is kept of one watched kind.
 
 use std::fmt::Debug;
+use std::sync::Arc;
 
 use fleet_api::{ObjectName, ResourceKind};
+use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 
 use crate::source::feed::Feed;
@@ -33,9 +35,30 @@ pub trait Tracked: PartialEq + Debug + Send + Sync + Sized + 'static {
     /// stays, or the object stays absent. Others are not affected, and its deletion gets through.
     fn project(wire: Self::Wire) -> Result<Self, String>;
 
+    /// What is kept of an object of which a field did not decode: `wire` has the default there, and `defect` is the reason.
+    ///
+    /// Unless it is overridden, that is nothing, as with an error of [`project`](Self::project). A kind that others
+    /// write and that carries a finalizer keeps what it takes to report the object and to release it.
+    fn salvage(wire: Self::Wire, defect: &str) -> Result<Self, String> {
+        drop(wire);
+        Err(defect.to_owned())
+    }
+
+    /// Notes when something of it changed last, by the clock of this process: `earlier` is what was seen of the object
+    /// before. Unless it is overridden, nothing is noted.
+    ///
+    /// Times in objects are those of the clocks of their writers, which need not agree.
+    fn observe(&mut self, _earlier: Option<&Self>, _now: fn() -> Timestamp) {}
+
     /// Under which keys [`View::by`](crate::View::by) finds the object. Computed from this object
     /// alone.
     fn index(&self, name: &ObjectName) -> Vec<Self::Index>;
+
+    /// In which number [`View::tally`](crate::View::tally) counts the object, if in any. Computed from this object alone.
+    fn tally(&self, name: &ObjectName) -> Option<Arc<str>> {
+        let _ = name;
+        None
+    }
 
     /// Where the objects come from: a list and watch of the kind, unless overridden.
     fn feed(spec: SourceSpec) -> Box<dyn Feed<Self::Wire>> {

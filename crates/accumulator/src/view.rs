@@ -1,6 +1,7 @@
 //! The content of one source at one moment.
 
 use std::fmt;
+use std::ops::RangeBounds;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -14,6 +15,7 @@ use crate::{Object, SourceState, Tracked};
 pub struct View<T: Tracked> {
     pub(crate) records: OrdMap<ObjectName, Object<T>>,
     index: OrdSet<(T::Index, ObjectName)>,
+    tallies: OrdMap<Arc<str>, usize>,
     pub(crate) state: SourceState,
     pub(crate) bootstrapped: bool,
     /// Grows with every change that a consumer can see: content or state, not versions.
@@ -22,8 +24,12 @@ pub struct View<T: Tracked> {
     pub(crate) defects: OrdMap<ObjectName, Arc<str>>,
     /// Last of the failures that go on, if any.
     pub(crate) trouble: Option<Arc<str>>,
+    /// Whether the API server went back in time not long ago.
+    pub(crate) settling: bool,
     /// When the last complete list was begun.
     pub(crate) listed: Option<Instant>,
+    /// When the API server was asked last that answered that it does not serve the kind, or forbids it.
+    pub(crate) refused: Option<Instant>,
 }
 
 impl<T: Tracked> View<T> {
@@ -78,6 +84,19 @@ impl<T: Tracked> View<T> {
             .filter_map(|(_, name)| self.records.get(name))
     }
 
+    /// The entries of the index in a range, in their order, each with the name of its object. Costs the entries.
+    pub fn filed<R: RangeBounds<(T::Index, ObjectName)>>(
+        &self,
+        range: R,
+    ) -> impl Iterator<Item = &(T::Index, ObjectName)> {
+        self.index.range(range)
+    }
+
+    /// How many objects [count](Tracked::tally) in this number. Costs a look-up.
+    pub fn tally(&self, number: &str) -> usize {
+        self.tallies.get(number).copied().unwrap_or_default()
+    }
+
     /// Number of objects.
     pub fn len(&self) -> usize {
         self.records.len()
@@ -114,7 +133,9 @@ impl<T: Tracked> View<T> {
     pub(crate) fn insert(&mut self, record: Object<T>) -> Option<Object<T>> {
         let name = record.name.clone();
         let added = record.object.index(&name);
+        self.count(record.object.tally(&name), 1);
         let old = self.records.insert(name.clone(), record);
+        self.count(old.as_ref().and_then(|old| old.object.tally(&name)), -1);
         let removed = old.as_ref().map(|old| old.object.index(&name)).unwrap_or_default();
         for key in &removed {
             if !added.contains(key) {
@@ -132,10 +153,19 @@ impl<T: Tracked> View<T> {
     /// Removes a record.
     pub(crate) fn remove(&mut self, name: &ObjectName) -> Option<Object<T>> {
         let old = self.records.remove(name)?;
+        self.count(old.object.tally(name), -1);
         for key in old.object.index(name) {
             self.index.remove(&(key, name.clone()));
         }
         Some(old)
+    }
+
+    fn count(&mut self, number: Option<Arc<str>>, by: isize) {
+        let Some(number) = number else { return };
+        match self.tally(&number).saturating_add_signed(by) {
+            0 => self.tallies.remove(&number),
+            count => self.tallies.insert(number, count),
+        };
     }
 }
 
@@ -155,12 +185,15 @@ impl<T: Tracked> Default for View<T> {
         Self {
             records: OrdMap::new(),
             index: OrdSet::new(),
+            tallies: OrdMap::new(),
             state: SourceState::default(),
             bootstrapped: false,
             revision: 0,
             defects: OrdMap::new(),
             trouble: None,
+            settling: false,
             listed: None,
+            refused: None,
         }
     }
 }
@@ -170,12 +203,15 @@ impl<T: Tracked> Clone for View<T> {
         Self {
             records: self.records.clone(),
             index: self.index.clone(),
+            tallies: self.tallies.clone(),
             state: self.state.clone(),
             bootstrapped: self.bootstrapped,
             revision: self.revision,
             defects: self.defects.clone(),
             trouble: self.trouble.clone(),
+            settling: self.settling,
             listed: self.listed,
+            refused: self.refused,
         }
     }
 }

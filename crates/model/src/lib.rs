@@ -8,7 +8,9 @@
 //! - [`ports`]: comparison of port lists.
 //! - [`limits`]: whether what a member has written is within the bounds.
 //! - [`endpoints`]: which endpoints a change removes.
+//! - [`denied_namespaces`]: which namespaces share no Services with the fleet.
 //! - [`namespaces`]: whether objects can be created in a namespace.
+//! - [`owners`]: which agent a ServiceImport belongs to.
 //! - [`selection`]: which Services select which objects.
 //! - [`hub_schema`]: which of our additions to the original's kinds a hub serves.
 //! - [`reference`]: references between objects and which Service they name.
@@ -16,12 +18,14 @@
 //! Pure: no client, no clock.
 
 pub mod changes;
+pub mod denied_namespaces;
 pub mod endpoints;
 pub mod events;
 pub mod hub_schema;
 pub mod limits;
 pub mod namespaces;
 pub mod objects;
+pub mod owners;
 pub mod ports;
 pub mod reference;
 pub mod selection;

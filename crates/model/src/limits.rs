@@ -3,11 +3,11 @@
 use std::collections::HashSet;
 use std::iter;
 
-use fleet_api::limits::{self, Bound, port, reference, slice};
+use fleet_api::limits::{self, Bound, port, reference, service, slice};
 use fleet_api::v1alpha1::{InternalServiceExportSpec, InternalServiceImportSpec};
 use fleet_api::{
     Endpoint, EndpointPort, ExportedObjectReference, ExportedSliceSpec, OwnerServiceReference,
-    ServicePort,
+    ServiceImportStatus, ServicePort,
 };
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
@@ -17,15 +17,24 @@ pub type Excess = Box<str>;
 /// Checks an exported Service. `in_force` is whether the hub has accepted this generation of it before.
 pub fn of_export(spec: &InternalServiceExportSpec, in_force: bool) -> Option<Excess> {
     let bound = if in_force { limits::SERVICE_PORTS_IN_FORCE } else { limits::SERVICE_PORTS };
+    let resource = spec.public_ip_resource_id.as_ref();
     entries("spec", bound, spec.ports.len())
+        .or_else(|| optional("spec", service::TYPE, spec.type_.as_ref()))
+        .or_else(|| optional("spec", service::PUBLIC_IP_RESOURCE_ID, resource))
         .or_else(|| of_reference("spec.serviceReference", &spec.service_reference))
-        .or_else(|| spec.ports.iter().find_map(of_port))
-        .or_else(|| duplicates(&spec.ports))
+        .or_else(|| of_ports("spec", &spec.ports))
 }
 
 /// Checks a request to import a Service.
 pub fn of_request(spec: &InternalServiceImportSpec) -> Option<Excess> {
     of_reference("spec.serviceImportReference", &spec.service_import_reference)
+}
+
+/// Checks what a hub grants to an importer: hub agents of earlier releases have no bounds. A Service with as many ports as a
+/// hub agent leaves in force is accepted.
+pub fn of_grant(status: &ServiceImportStatus) -> Option<Excess> {
+    entries("status", limits::SERVICE_PORTS_IN_FORCE, status.ports.len())
+        .or_else(|| of_ports("status", &status.ports))
 }
 
 /// Checks an exported slice. Importers skip ports and endpoints that they cannot take.
@@ -40,16 +49,22 @@ pub fn of_slice(spec: &ExportedSliceSpec) -> Option<Excess> {
         .or_else(|| spec.ports.iter().find_map(of_slice_port))
 }
 
-fn of_port(port: &ServicePort) -> Option<Excess> {
+/// Checks each of the ports in a part of an object, and that no two are the same.
+fn of_ports(part: &str, ports: &[ServicePort]) -> Option<Excess> {
+    let path = format!("{part}.ports[]");
+    ports.iter().find_map(|port| of_port(&path, port)).or_else(|| duplicates(part, ports))
+}
+
+fn of_port(path: &str, port: &ServicePort) -> Option<Excess> {
     let ServicePort { name, protocol, app_protocol, port: _, target_port } = port;
     let target = match target_port {
         Some(IntOrString::String(name)) => Some(name),
         Some(IntOrString::Int(_)) | None => None,
     };
-    optional("spec.ports[]", port::NAME, name.as_ref())
-        .or_else(|| text("spec.ports[]", port::PROTOCOL, protocol.as_str()))
-        .or_else(|| optional("spec.ports[]", port::APP_PROTOCOL, app_protocol.as_ref()))
-        .or_else(|| optional("spec.ports[]", port::TARGET_PORT, target))
+    optional(path, port::NAME, name.as_ref())
+        .or_else(|| text(path, port::PROTOCOL, protocol.as_str()))
+        .or_else(|| optional(path, port::APP_PROTOCOL, app_protocol.as_ref()))
+        .or_else(|| optional(path, port::TARGET_PORT, target))
 }
 
 fn of_slice_port(port: &EndpointPort) -> Option<Excess> {
@@ -105,7 +120,7 @@ fn of_owner(path: &str, owner: &OwnerServiceReference) -> Option<Excess> {
 }
 
 /// Whether two ports have one protocol and number, or one name, which a Service cannot have.
-fn duplicates(ports: &[ServicePort]) -> Option<Excess> {
+fn duplicates(part: &str, ports: &[ServicePort]) -> Option<Excess> {
     let (mut numbers, mut names) = (HashSet::new(), HashSet::new());
     let found = ports.iter().find_map(|port| {
         let name = port.name.as_deref().filter(|name| !name.is_empty());
@@ -117,11 +132,11 @@ fn duplicates(ports: &[ServicePort]) -> Option<Excess> {
             None
         }
     })?;
-    Some(format!("two entries of spec.ports have the same {found}").into())
+    Some(format!("two entries of {part}.ports have the same {found}").into())
 }
 
 fn entries(path: &str, bound: Bound, count: usize) -> Option<Excess> {
-    exceeds(path, bound, count, "entries")
+    exceeds(path, bound, count)
 }
 
 fn optional(path: &str, bound: Bound, value: Option<&String>) -> Option<Excess> {
@@ -133,22 +148,22 @@ fn text(path: &str, bound: Bound, text: &str) -> Option<Excess> {
     if text.len() <= bound.accepted {
         return None;
     }
-    exceeds(path, bound, text.chars().count(), "characters")
+    exceeds(path, bound, text.chars().count())
 }
 
-fn exceeds(path: &str, bound: Bound, count: usize, unit: &str) -> Option<Excess> {
-    let Bound { field, accepted } = bound;
+fn exceeds(path: &str, bound: Bound, count: usize) -> Option<Excess> {
+    let Bound { field, unit, accepted, stored: _ } = bound;
+    let unit = unit.as_str();
     let note = || format!("{path}.{field} has {count} {unit}, but at most {accepted} are accepted");
     (count > accepted).then(|| note().into())
 }
 
 #[cfg(test)]
 mod tests {
+    use fleet_api::limits::Unit;
     use serde_json::{Value, json};
 
     use super::*;
-
-    type Edit = fn(&mut Value);
 
     fn reference() -> Value {
         json!({
@@ -203,6 +218,20 @@ mod tests {
     }
 
     #[test]
+    fn a_grant_has_the_bounds_of_a_service_in_force() {
+        let grant = |ports: Value| -> Option<Excess> {
+            of_grant(&serde_json::from_value(json!({ "ports": ports })).unwrap())
+        };
+        assert_eq!(grant(ports(1000)), None);
+        let text = grant(ports(1001)).unwrap();
+        assert_eq!(&*text, "status.ports has 1001 entries, but at most 1000 are accepted");
+        let text = grant(json!([{ "name": "n".repeat(64), "port": 1 }])).unwrap();
+        assert_eq!(&*text, "status.ports[].name has 64 characters, but at most 63 are accepted");
+        let text = grant(json!([{ "name": "a", "port": 1 }, { "name": "a", "port": 2 }])).unwrap();
+        assert_eq!(&*text, "two entries of status.ports have the same name");
+    }
+
+    #[test]
     fn a_port_is_listed_once() {
         for (other, same) in [
             (json!({ "name": "b", "port": 80 }), "protocol and number"),
@@ -217,61 +246,51 @@ mod tests {
         assert_eq!(of_export(&export(&unnamed), false), None);
     }
 
-    #[test]
-    fn every_text_of_an_export_is_bounded() {
-        let long = "ä".repeat(400);
-        for field in ["name", "protocol", "appProtocol", "targetPort"] {
-            let mut one = ports(1);
-            one[0][field] = json!(long);
-            let text = of_export(&export(&one), false).unwrap();
-            assert!(
-                text.starts_with(&format!("spec.ports[].{field} has 400 characters")),
-                "{text}"
-            );
+    /// Makes the field at a path longer than any bound on it.
+    fn exceed(object: &mut Value, path: &str, unit: Unit) {
+        let pointer = path.replace("[]", ".0").replace('.', "/");
+        let (parent, field) = pointer.rsplit_once('/').unwrap();
+        let parent = object.pointer_mut(&format!("/{parent}")).unwrap();
+        let long = json!("ä".repeat(3000));
+        match (unit, field.parse::<usize>()) {
+            (Unit::Characters, Ok(entry)) => parent[entry] = long,
+            (Unit::Characters, Err(_)) => parent[field] = long,
+            (Unit::Entries, _) => {
+                let entry = parent[field][0].clone();
+                parent[field] = vec![entry; 1001].into();
+            }
         }
-        let texts =
-            ["clusterId", "apiVersion", "kind", "namespace", "name", "resourceVersion", "uid"];
-        for field in texts.into_iter().chain(["namespacedName"]) {
-            let mut other = reference();
-            other[field] = json!(long);
-            let spec = json!({ "serviceImportReference": other });
-            let text = of_request(&serde_json::from_value(spec).unwrap()).unwrap();
-            let path = format!("spec.serviceImportReference.{field} has 400 characters");
-            assert!(text.starts_with(&path), "{text}");
+    }
+
+    /// Checks that nothing exceeds a bound in an object, and that whatever does is named.
+    fn every_bound_is_checked(kind: &str, spec: &Value, check: fn(Value) -> Option<Excess>) {
+        assert_eq!(check(spec.clone()), None, "{kind}");
+        for (path, bound) in limits::of_kind(kind) {
+            let mut object = json!({ "spec": spec });
+            exceed(&mut object, &path, bound.unit);
+            let text = check(object["spec"].take()).expect(&path);
+            // Both lists of endpoints have one bound.
+            let named = path.replace("drainingEndpoints", "endpoints");
+            let found = text.split_once(" has ").unwrap().0;
+            assert!(found == named, "{found} instead of {named}");
         }
     }
 
     #[test]
-    fn a_slice_has_bounds() {
-        fn long() -> Value {
-            json!("x".repeat(400))
-        }
-        let edits: [(&str, Edit); 9] = [
-            ("spec.endpoints has 1001 entries", |spec| {
-                spec["drainingEndpoints"] = slice(1000)["endpoints"].clone();
-            }),
-            ("spec.endpoints[].addresses has 101 entries", |spec| {
-                spec["endpoints"][0]["addresses"] = vec!["10.0.0.1"; 101].into();
-            }),
-            ("spec.endpoints[].addresses[] has", |spec| {
-                spec["endpoints"][0]["addresses"][0] = long();
-            }),
-            ("spec.addressType has", |spec| spec["addressType"] = long()),
-            ("spec.ports has 1001 entries", |spec| spec["ports"] = ports(1001)),
-            ("spec.ports[].name has", |spec| spec["ports"] = json!([{ "name": long() }])),
-            ("spec.ports[].protocol has", |spec| spec["ports"] = json!([{ "protocol": long() }])),
-            ("spec.endpointSliceReference.uid has", |spec| {
-                spec["endpointSliceReference"]["uid"] = long();
-            }),
-            ("spec.ownerServiceReference.name has", |spec| {
-                spec["ownerServiceReference"]["name"] = long();
-            }),
-        ];
-        for (expected, edit) in edits {
-            let mut spec = slice(1);
-            edit(&mut spec);
-            let text = of_slice(&serde_json::from_value(spec).unwrap()).unwrap();
-            assert!(text.starts_with(expected), "{text}");
-        }
+    fn every_bound_of_the_table_is_checked_on_reading() {
+        let service = json!({ "ports": ports(1), "serviceReference": reference() });
+        every_bound_is_checked("InternalServiceExport", &service, |spec| {
+            of_export(&serde_json::from_value(spec).unwrap(), true)
+        });
+        let request = json!({ "serviceImportReference": reference() });
+        every_bound_is_checked("InternalServiceImport", &request, |spec| {
+            of_request(&serde_json::from_value(spec).unwrap())
+        });
+        let mut exported = slice(1);
+        exported["drainingEndpoints"] = exported["endpoints"].clone();
+        exported["ports"] = ports(1);
+        every_bound_is_checked("EndpointSliceExport", &exported, |spec| {
+            of_slice(&serde_json::from_value(spec).unwrap())
+        });
     }
 }

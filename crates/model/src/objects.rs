@@ -1,5 +1,6 @@
 //! The content that the agents keep of each watched kind.
 
+mod cluster_report;
 mod endpoint_list;
 mod exports;
 mod external_workload;
@@ -9,6 +10,7 @@ mod lease;
 mod managed_slice;
 mod member_cluster;
 mod membership;
+mod missing;
 mod namespace;
 mod node;
 mod pod;
@@ -21,9 +23,11 @@ use std::cmp::Ordering;
 
 use fleet_accumulator::Object;
 
+pub use cluster_report::{ClusterReport, ClusterReportWire};
 pub use endpoint_list::EndpointList;
 pub use exports::{
     InternalServiceExport, InternalServiceExportWire, ServiceExport, ServiceExportWire,
+    waiting_exports,
 };
 pub use external_workload::{ExternalWorkload, ExternalWorkloadWire, WorkloadSpecWire};
 pub use imports::{

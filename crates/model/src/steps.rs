@@ -3,7 +3,7 @@
 use fleet_accumulator::{ClusterId, Meta, Object, Tracked};
 use fleet_api::{ObjectName, annotations};
 use fleet_plan::json_patch::{add, add_finalizer, remove_finalizer};
-use fleet_plan::{Action, Precondition, Step};
+use fleet_plan::{Action, Body, Precondition, Step};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -29,15 +29,16 @@ pub const HUB: Target = Target { cluster: ClusterId::Hub };
 impl Target {
     /// Creates an object of kind `T`; `body` holds everything but `apiVersion`, `kind`,
     /// `metadata.name` and `metadata.namespace`.
-    pub fn create<T: Tracked>(self, name: ObjectName, body: Value) -> Step {
-        let body = whole::<T>(&name, body);
+    pub fn create<T: Tracked>(self, name: ObjectName, body: impl Into<Body>) -> Step {
+        let body = whole::<T>(&name, body.into());
         self.step::<T>(name, Action::Create(body))
     }
 
     /// Replaces an object that only agents write. Labels, annotations, finalizers and owners that other parties have
     /// set are kept, except where `body` sets them.
-    pub fn replace<T: Tracked + HasMeta>(self, object: &Object<T>, mut body: Value) -> Step {
-        carry_over(&mut body["metadata"], object.meta());
+    pub fn replace<T: Tracked + HasMeta>(self, object: &Object<T>, body: impl Into<Body>) -> Step {
+        let mut body = body.into();
+        carry_over(&mut body.fields_mut()["metadata"], object.meta());
         let body = whole::<T>(&object.name, body);
         self.step::<T>(object.name.clone(), Action::Replace { body, at: at(object) })
     }
@@ -101,11 +102,12 @@ pub fn to_json(value: &impl Serialize) -> Value {
     serde_json::to_value(value).expect("our types have string keys and serialise")
 }
 
-fn whole<T: Tracked>(name: &ObjectName, mut body: Value) -> Value {
-    body["apiVersion"] = json!(T::KIND.api_version());
-    body["kind"] = json!(T::KIND.kind);
-    body["metadata"]["name"] = json!(name.name);
-    body["metadata"]["namespace"] = json!(name.namespace);
+fn whole<T: Tracked>(name: &ObjectName, mut body: Body) -> Body {
+    let fields = body.fields_mut();
+    fields["apiVersion"] = json!(T::KIND.api_version());
+    fields["kind"] = json!(T::KIND.kind);
+    fields["metadata"]["name"] = json!(name.name);
+    fields["metadata"]["namespace"] = json!(name.namespace);
     body
 }
 

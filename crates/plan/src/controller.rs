@@ -52,8 +52,15 @@ pub trait Controller: Send + Sync + 'static {
         now: Timestamp,
     ) -> Plan<Self::Measurement>;
 
+    /// Why nothing is planned although all sources can be read: a clause for the readiness probe and for
+    /// [`blocked`](Self::blocked). Pure, as [`plan`](Self::plan) is.
+    fn obstacle(&self, snapshot: &Self::Snapshot) -> Option<String> {
+        let _ = snapshot;
+        None
+    }
+
     /// Events for the users whose objects cannot be reconciled because of `reason`: the controller cannot read one of its
-    /// sources.
+    /// sources, or there is an [`obstacle`](Self::obstacle).
     fn blocked(&self, snapshot: &Self::Snapshot, reason: &str) -> Vec<Event> {
         let _ = (snapshot, reason);
         Vec::new()
@@ -74,5 +81,5 @@ pub fn affected_keys<C: Controller>(
 ) -> BTreeSet<C::Key> {
     let mut keys = Affected::new();
     controller.affected_keys(old, new, &mut keys);
-    keys.drain().map(|(key, _)| key).collect()
+    keys.drain().map(|affected| affected.key).collect()
 }

@@ -4,6 +4,9 @@ use fleet_accumulator::{ClusterId, ResourceVersion, Uid};
 use fleet_api::{ObjectName, ResourceKind, TraceContext};
 use serde_json::Value;
 
+use crate::affected::Account;
+use crate::body::Body;
+
 /// Which step of a [`Plan`](crate::Plan) another one waits for; returned by [`Plan::push`](crate::Plan::push).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct StepId(usize);
@@ -32,11 +35,11 @@ pub struct Precondition {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
     /// POST of a whole object (`metadata.name` and `namespace`, `apiVersion`, `kind` included).
-    Create(Value),
+    Create(Body),
     /// PUT of a whole object that is wholly ours. The writer sets uid and resourceVersion in it.
     Replace {
         /// The object without uid and resourceVersion.
-        body: Value,
+        body: Body,
         /// The version it was planned on.
         at: Precondition,
     },
@@ -115,7 +118,9 @@ pub struct Step {
     pub action: Action,
     /// Steps that must have succeeded before this one is sent.
     pub after: Vec<StepId>,
-    /// Overtakes other steps that wait for the same API server: removals of endpoints.
+    /// On whose account it waits for the API server.
+    pub account: Account,
+    /// Goes before most other steps that wait for the same API server: removals of endpoints.
     pub urgent: bool,
     /// Stage histogram (`export`, `resolve`, `distribute`, `import`) that takes the time from the
     /// event that dirtied the key to the acknowledgement of this step.
@@ -125,10 +130,18 @@ pub struct Step {
 }
 
 impl Step {
-    /// A step without dependencies, not urgent, not measured.
+    /// A step without dependencies, not urgent, not measured, on the account of the namespace of its object.
     pub fn new(cluster: ClusterId, kind: ResourceKind, name: ObjectName, action: Action) -> Self {
+        let account = Account::clone(&name.namespace);
         let (after, urgent, stage, trace) = (Vec::new(), false, None, None);
-        Self { cluster, kind, name, action, after, urgent, stage, trace }
+        Self { cluster, kind, name, action, after, account, urgent, stage, trace }
+    }
+
+    /// Sends this step on the account of a namespace: where what leads to it has changed.
+    #[must_use]
+    pub fn on_account_of(mut self, namespace: &Account) -> Self {
+        self.account = Account::clone(namespace);
+        self
     }
 
     /// Sends this step only after `step` has succeeded.
@@ -138,7 +151,7 @@ impl Step {
         self
     }
 
-    /// Lets this step overtake others.
+    /// Lets this step go before most others.
     #[must_use]
     pub fn urgent(mut self) -> Self {
         self.urgent = true;

@@ -7,6 +7,7 @@
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -28,6 +29,7 @@ use crate::lease::{Candidate, LeaseSettings, TimingError};
 use crate::lifecycle::Lifecycle;
 use crate::logging::{LogError, LogWriter, end_on_panic, init_logging};
 use crate::metrics::{LeaseMetrics, Metrics};
+use crate::term_waits::TermWaits;
 use crate::traces::{BadEndpoint, Delivery, DeliveryError, Endpoint, Origin, Tracer};
 use crate::writer::{WriteGate, Writer, WriterSettings};
 
@@ -76,6 +78,9 @@ impl Readiness {
     }
 }
 
+/// What keeps one controller from planning.
+type Obstacle<S> = Box<dyn Fn(&S) -> Option<String> + Send + Sync>;
+
 /// Starts one controller of an agent that is connected.
 type Starter<S> = Box<dyn FnOnce(&mut Connected<S>) + Send>;
 
@@ -88,6 +93,8 @@ pub struct Agent<S> {
     /// Writes the log of the process; `None` for one of many agents.
     log: Option<LogWriter>,
     readiness: Readiness,
+    /// Controllers that lead and wait for lists.
+    waits: TermWaits,
     lease: Option<LeaseSettings>,
     /// Where traces are sent, and the sender that they name.
     traces: Option<(Endpoint, Origin)>,
@@ -95,6 +102,8 @@ pub struct Agent<S> {
     reads: SourceSet,
     /// The sources that they require.
     required: SourceSet,
+    /// One for each added controller.
+    obstacles: Vec<Obstacle<S>>,
     /// One for each added controller.
     starters: Vec<Starter<S>>,
     /// The controllers that run; the last write was answered when they have ended.
@@ -151,10 +160,12 @@ impl<S: Snapshot> Agent<S> {
             metrics,
             log: None,
             readiness: Readiness::default(),
+            waits: TermWaits::default(),
             lease,
             traces,
             reads: SourceSet::EMPTY,
             required: SourceSet::EMPTY,
+            obstacles: Vec::new(),
             starters: Vec::new(),
             running: TaskTracker::new(),
         })
@@ -180,10 +191,13 @@ impl<S: Snapshot> Agent<S> {
     }
 
     /// Adds a controller, which starts when the agent is connected: what it reads is watched, and the
-    /// agent is not ready before what it requires was listed.
+    /// agent is not ready before what it requires was listed, nor while the controller has an obstacle.
     pub fn controller<C: Controller<Snapshot = S>>(&mut self, controller: C, options: Options<C>) {
         self.required = self.required.union(controller.required());
         self.reads = self.reads.union(controller.reads()).union(self.required);
+        let controller = Arc::new(controller);
+        let watched = Arc::clone(&controller);
+        self.obstacles.push(Box::new(move |snapshot| watched.obstacle(snapshot)));
         self.starters.push(Box::new(|connected| connected.start(controller, options)));
     }
 
@@ -219,7 +233,7 @@ impl<S: Snapshot> Agent<S> {
             EventSink::new(write(), self.name, clock.clone(), self.metrics.events(), QUIET);
         self.life.spawn("events", reporter.run(self.life.token()));
 
-        let Self { life, metrics, log, starters, running, .. } = self;
+        let Self { life, metrics, log, waits, starters, running, .. } = self;
         let mut connected = Connected {
             life,
             metrics,
@@ -227,6 +241,7 @@ impl<S: Snapshot> Agent<S> {
             running,
             accumulator,
             writer,
+            waits,
             events,
             clock,
             tracer,
@@ -248,8 +263,16 @@ impl<S: Snapshot> Agent<S> {
             watches.close();
             watches.wait().await;
         });
-        let (required, view) = (self.required, accumulator.clone());
-        let blocking = move || [view.blocking(required), view.silent(required, SILENCE)].concat();
+        let (required, view, waits) = (self.required, accumulator.clone(), self.waits.clone());
+        let obstacles = std::mem::take(&mut self.obstacles);
+        let blocking = move || {
+            let snapshot = view.snapshot();
+            let obstacles: BTreeSet<_> =
+                obstacles.iter().filter_map(|obstacle| obstacle(&snapshot)).collect();
+            let sources = [view.blocking(required), view.silent(required, SILENCE)];
+            let waiting = sources.into_iter().flatten().chain(waits.reasons());
+            waiting.chain(obstacles).collect::<Vec<_>>()
+        };
         // Set once: an agent connects once.
         let _ = self.readiness.0.set(Box::new(blocking));
         Ok(accumulator)
@@ -334,6 +357,7 @@ pub struct Connected<S> {
     running: TaskTracker,
     accumulator: Accumulator<S>,
     writer: Writer,
+    waits: TermWaits,
     events: EventSink,
     clock: Clock,
     tracer: Option<Tracer>,
@@ -341,13 +365,13 @@ pub struct Connected<S> {
 
 impl<S: Snapshot> Connected<S> {
     /// Starts a controller, and what reports that it is blocked.
-    fn start<C: Controller<Snapshot = S>>(&mut self, controller: C, options: Options<C>) {
+    fn start<C: Controller<Snapshot = S>>(&mut self, controller: Arc<C>, options: Options<C>) {
         let name = controller.name();
-        let controller = Arc::new(controller);
         let reporter = blocked::report(
             Arc::clone(&controller),
             self.accumulator.clone(),
             self.writer.clone(),
+            self.waits.clone(),
             self.events.clone(),
             self.life.token(),
         );
@@ -360,6 +384,7 @@ impl<S: Snapshot> Connected<S> {
             metrics: self.metrics.controller(name),
             tracer: self.tracer.clone(),
             work_queue: options.queue_name.map(|name| self.metrics.work_queue(name)),
+            waits: self.waits.clone(),
             cancel: self.life.token(),
         };
         let task = self.running.track_future(run_controller(controller, wiring, options));

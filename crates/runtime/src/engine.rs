@@ -12,10 +12,10 @@ mod run;
 mod timings;
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use fleet_accumulator::{Accumulator, Snapshot, SourceSet, SourceState};
-use fleet_plan::{Affected, Controller, Plan};
+use fleet_plan::{Affected, AffectedKey, Controller, Plan};
 use futures::StreamExt;
 use futures::future::BoxFuture;
 use futures::stream::FuturesUnordered;
@@ -25,6 +25,7 @@ use crate::clock::{Clock, monotonic as now};
 use crate::events::EventSink;
 use crate::metrics::{ControllerMetrics, WorkQueue};
 use crate::queue::{Job, Queue, Requeue};
+use crate::term_waits::TermWaits;
 use crate::traces::Tracer;
 use crate::writer::Writer;
 use debounce::Debouncer;
@@ -38,6 +39,16 @@ pub use recorder::{Options, Recorder};
 const KEYS_IN_FLIGHT: usize = 256;
 /// Plans in a row before others on this thread get their turn: at start every key is ready.
 const PLANS_IN_A_ROW: usize = 64;
+/// Time for plans before others get their turn: some keys concern many objects.
+const PLANNING_TURN: Duration = Duration::from_millis(5);
+
+/// Urgent and other steps that a key sends before other keys get their turn, and before it is planned again. Twice as many
+/// after each failure, so that what fails again and again does not keep the rest from being sent.
+const MAX_STEPS: usize = 512;
+/// How often that is doubled.
+const MAX_DOUBLINGS: u32 = 6;
+/// Pause before the next Events of a plan that has more than are reported at once.
+const MORE_EVENTS_AFTER: Duration = Duration::from_secs(1);
 
 /// What a controller is connected to.
 #[derive(Clone)]
@@ -56,6 +67,8 @@ pub struct Wiring<S> {
     pub work_queue: Option<WorkQueue>,
     /// Records the writes that are part of a trace.
     pub tracer: Option<Tracer>,
+    /// Where it is noted that it may write and waits for lists.
+    pub waits: TermWaits,
     /// Ends it.
     pub cancel: CancellationToken,
 }
@@ -101,18 +114,27 @@ async fn run_term<R: Controller>(
     let mut term_ends = std::pin::pin!(term_ends);
     let (required, reads) = (controller.required(), controller.reads());
     let mut cursor = wiring.accumulator.cursor_since(required, reads, since);
+    let view = wiring.accumulator.clone();
+    let outdated = move || view.outdated(required, since);
+    let mut wait = Some(wiring.waits.begin(controller.name(), since, outdated));
     let mut engine = Engine::new(Arc::clone(controller), wiring.clone(), options.recorder.clone());
     let shared = Arc::clone(&engine.shared);
 
     let end = loop {
         let more = engine.start_ready();
         engine.show();
+        if more || engine.planned_for >= PLANNING_TURN {
+            // Here, because the select below does not wait while answers or changes are there.
+            engine.planned_for = Duration::ZERO;
+            tokio::task::yield_now().await;
+        }
         let turn = engine.queue.next_timer();
         tokio::select! {
             () = shared.cancel.cancelled() => break End::OfTheController,
             () = &mut term_ends => break End::OfTheTerm,
             step = cursor.next() => {
                 let Some(step) = step else { break End::OfTheController };
+                drop(wait.take());
                 engine.add_affected(&step.old, &step.new, step.received);
                 if recovered(required, &*step.old, &*step.new) {
                     engine.queue.hurry(now());
@@ -123,7 +145,7 @@ async fn run_term<R: Controller>(
                 engine.finish(&run);
             }
             () = until(turn) => engine.queue.advance(now()),
-            () = tokio::task::yield_now(), if more => {}
+            () = std::future::ready(()), if more => {}
         }
     };
     shared.cancel.cancel();
@@ -138,6 +160,8 @@ struct Engine<R: Controller> {
     affected: Affected<R::Key>,
     debouncer: Debouncer<R::Key>,
     running: FuturesUnordered<BoxFuture<'static, Run<R::Key>>>,
+    /// Time for plans since others on this thread had their turn.
+    planned_for: Duration,
 }
 
 impl<R: Controller> Engine<R> {
@@ -163,6 +187,7 @@ impl<R: Controller> Engine<R> {
             affected: Affected::new(),
             debouncer: Debouncer::new(),
             running: FuturesUnordered::new(),
+            planned_for: Duration::ZERO,
         }
     }
 
@@ -177,14 +202,17 @@ impl<R: Controller> Engine<R> {
     fn add_affected(&mut self, old: &R::Snapshot, new: &R::Snapshot, received: Instant) {
         let arrived = now();
         self.shared.controller.affected_keys(old, new, &mut self.affected);
-        for (key, delay) in self.affected.drain() {
-            self.queue.add_after(key, received, arrived + delay, arrived);
+        for AffectedKey { key, delay, account } in self.affected.drain() {
+            self.queue.add_for(&account, key, received, arrived + delay, arrived);
         }
     }
 
     /// Plans keys that are ready. True if there are more that could start at once.
     fn start_ready(&mut self) -> bool {
         for _ in 0..PLANS_IN_A_ROW {
+            if self.planned_for >= PLANNING_TURN {
+                break;
+            }
             if self.running.len() >= KEYS_IN_FLIGHT {
                 return false;
             }
@@ -203,17 +231,22 @@ impl<R: Controller> Engine<R> {
         let snapshot = self.shared.accumulator.snapshot();
         let time = self.shared.clock.now();
         let plan = self.shared.controller.plan(&job.key, &snapshot, time);
+        let mut plan = self.shared.held(plan, &snapshot);
         let planned = now();
         metrics.plan_duration.observe(planned.duration_since(started).as_secs_f64());
+        self.queue.charge(&job.account, planned.duration_since(started));
+        self.planned_for += planned.duration_since(started);
 
+        let is_capped = plan.cap(MAX_STEPS << job.failures.min(MAX_DOUBLINGS));
         let Plan { mut steps, debounced, wake_after, events, mut measurements } = plan;
         let (ripe, ripens) = self.debouncer.sort(&job.key, debounced, planned);
-        for event in events.into_iter().chain(ripe.iter().flat_map(|item| item.events.clone())) {
-            self.shared.events.emit(event);
-        }
+        let ripe_events = ripe.iter().flat_map(|item| item.events.clone());
+        let more_events = !self.shared.emit(events.into_iter().chain(ripe_events));
         self.shared.record_planned(&job.key, &mut measurements, time);
         steps.extend(ripe.into_iter().map(|item| item.step));
-        let wake = [ripens, wake_after.map(|after| planned + after)].into_iter().flatten().min();
+        let more_events = more_events.then_some(MORE_EVENTS_AFTER);
+        let wakes = [wake_after, more_events].map(|after| Some(planned + after?));
+        let wake = wakes.into_iter().chain([ripens]).flatten().min();
         tracing::debug!(
             controller = self.shared.controller.name(), key = %job.key, attempt = job.failures,
             seq = snapshot.seq(), step_count = steps.len(), "Planned",
@@ -229,6 +262,8 @@ impl<R: Controller> Engine<R> {
             let timings = StageTimings::of(&job, started, planned);
             self.running.push(Box::pin(async move {
                 let (requeue, refusal) = shared.write(&job, timings, steps, measurements).await;
+                let more = is_capped && requeue == Requeue::Forget;
+                let requeue = if more { Requeue::Continue } else { requeue };
                 Run { key: job.key, requeue, wake, refusal }
             }));
         }

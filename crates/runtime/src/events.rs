@@ -93,16 +93,18 @@ impl EventSink {
         Self(None)
     }
 
-    /// Sends, counts and logs `event` unless the same was reported recently.
-    pub fn emit(&self, event: Event) {
-        let Some(inner) = &self.0 else { return };
+    /// Sends, counts and logs `event` unless the same was reported recently; returns whether it did.
+    pub fn emit(&self, event: Event) -> bool {
+        let Some(inner) = &self.0 else { return false };
         let (at, time) = (Instant::now(), inner.clock.now());
-        let Some(occurrences) = inner.aggregator.lock().observe(&event, at, time) else { return };
+        let occurrences = inner.aggregator.lock().observe(&event, at, time);
+        let Some(occurrences) = occurrences else { return false };
         inner.count.with_label_values(&[severity(event.event_type), event.reason]).inc();
         log(&event);
         if let Err(error) = inner.sender.try_send((event, occurrences)) {
             tracing::debug!(%error, "Event dropped");
         }
+        true
     }
 }
 

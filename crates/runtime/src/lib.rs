@@ -11,6 +11,7 @@
 //! - [`traces`]: where a change spent its time, sent to a collector.
 //! - [`agent`]: all of it put together.
 //! - [`lease`]: which of several processes writes.
+//! - [`term_waits`]: why the process that leads does nothing yet.
 //! - [`lifecycle`], [`watchdog`], [`admin`], [`metrics`], [`args`], [`clock`]: the process around it.
 
 pub mod admin;
@@ -21,11 +22,13 @@ pub mod clients;
 pub mod clock;
 pub mod engine;
 pub mod events;
+mod fair;
 pub mod lease;
 pub mod lifecycle;
 pub mod logging;
 pub mod metrics;
 pub mod queue;
+pub mod term_waits;
 pub mod traces;
 pub mod watchdog;
 pub mod writer;

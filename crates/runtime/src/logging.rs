@@ -5,9 +5,13 @@ use std::io::{self, IsTerminal, Write};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use tracing::field;
+use tracing::{Dispatch, field};
 use tracing_appender::non_blocking::{ErrorCounter, NonBlocking, NonBlockingBuilder, WorkerGuard};
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::filter_fn;
+use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
 
 /// A filter that cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -19,6 +23,9 @@ pub struct LogError {
 
 /// Lines that wait to be written. Further ones are dropped and counted.
 const LINES: usize = 8192;
+/// The module of the client library that quotes whole answers of API servers: at WARN those that it cannot decode. Nothing
+/// of it is logged at any level, since objects of users do not belong in a log. The error has the reason.
+const QUOTES_ANSWERS: &str = "kube_client::client";
 
 /// Writes what is logged, until it is dropped: then it writes what waits, for a second at most.
 #[must_use = "without it nothing is written"]
@@ -51,16 +58,25 @@ pub fn init_logging(filter: Option<&str>) -> Result<LogWriter, LogError> {
     let filter = log_filter(filter, std::env::var("RUST_LOG").ok().as_deref())?;
     let (output, thread) = non_blocking(io::stderr());
     let dropped = output.error_counter();
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(output);
-    let result = if io::stderr().is_terminal() {
-        builder.try_init()
-    } else {
-        builder.json().flatten_event(true).try_init()
-    };
+    let result = subscriber(filter, output, io::stderr().is_terminal()).try_init();
     result.map_err(|error| LogError { source_name: "logging", reason: error.to_string() })?;
     // Set once: logging cannot be set up twice.
     let _ = DROPPED.set(dropped);
     Ok(LogWriter(thread))
+}
+
+/// What formats the lines, as text or as JSON, and hands them to `output`.
+fn subscriber<W>(filter: EnvFilter, output: W, as_text: bool) -> Dispatch
+where
+    W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
+{
+    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(output);
+    let unquoted = filter_fn(|metadata| metadata.target() != QUOTES_ANSWERS);
+    if as_text {
+        builder.finish().with(unquoted).into()
+    } else {
+        builder.json().flatten_event(true).finish().with(unquoted).into()
+    }
 }
 
 /// From now on a panic in any task or thread ends the process: what is left of it would look alive.
@@ -91,7 +107,13 @@ fn log_filter(flag: Option<&str>, env: Option<&str>) -> Result<EnvFilter, LogErr
 
 #[cfg(test)]
 mod tests {
-    use std::sync::mpsc;
+    use std::sync::{Arc, mpsc};
+
+    use http::{Request, Response};
+    use kube::Client;
+    use kube::client::Body;
+    use parking_lot::Mutex;
+    use serde_json::Value;
 
     use super::*;
 
@@ -121,6 +143,51 @@ mod tests {
         let count = output.error_counter().dropped_lines();
         assert!((1..=MORE).contains(&count), "{count}");
         drop(unstick);
+    }
+
+    /// What is logged, for a test to read.
+    #[derive(Clone, Default)]
+    struct Lines(Arc<Mutex<Vec<u8>>>);
+
+    impl Lines {
+        fn text(&self) -> String {
+            String::from_utf8(self.0.lock().clone()).unwrap()
+        }
+    }
+
+    impl Write for Lines {
+        fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+            self.0.lock().extend_from_slice(line);
+            Ok(line.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// The library logs an answer that it cannot decode as it is.
+    #[tokio::test]
+    async fn answers_of_api_servers_are_not_quoted() {
+        for (level, as_text) in [("info", false), ("trace", true)] {
+            let lines = Lines::default();
+            let (output, filter) = (lines.clone(), log_filter(Some(level), None).unwrap());
+            let log = subscriber(filter, move || output.clone(), as_text);
+            let _log = tracing::dispatcher::set_default(&log);
+            let (service, mut server) = tower_test::mock::pair::<Request<Body>, Response<Body>>();
+            let client = Client::new(service, "default");
+            let answer = async {
+                let (_, reply) = server.next_request().await.unwrap();
+                reply.send_response(Response::new(Body::from(b"private".to_vec())));
+            };
+            let request = client.request::<Value>(Request::get("/").body(Vec::new()).unwrap());
+            let (result, ()) = tokio::join!(request, answer);
+            assert!(matches!(result, Err(kube::Error::SerdeError(_))), "{result:?}");
+            tracing::warn!(target: "kube_client::client::tls", "other modules are logged");
+            let text = lines.text();
+            assert!(!text.contains("private"), "{text}");
+            assert!(text.contains("other modules are logged"), "{text}");
+        }
     }
 
     #[test]

@@ -5,29 +5,42 @@
 //!
 //! - a key waits at most once, however often it is added;
 //! - a key is given out to one worker at a time; added meanwhile, it runs again afterwards;
+//! - keys that are ready run in turn for those on whose [account](Account) they wait: one whose changes concern many keys
+//!   delays the keys of others by one turn;
 //! - a key that failed is tried again, ever more slowly, and is never forgotten;
 //! - the *oldest* change that was not yet dealt with stays with the key, across retries.
 
 mod backoff;
 #[cfg(test)]
+mod fairness;
+#[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap};
 use std::hash::Hash;
 use std::time::{Duration, Instant};
 
 use fastrand::Rng;
+use fleet_plan::{Account, common_account};
 
+use crate::fair::FairQueue;
 use crate::metrics::WorkQueue;
 
 /// Retries at once that a key may take in a row before it has to slow down.
 const EAGER_RETRIES: u32 = 5;
+/// What planning on one account may [cost](Queue::charge) before the next one gets its turn, in microseconds.
+const QUANTUM: u32 = 1_000;
+/// On so many accounts a key waits at most: a thousand members may have changed something of one Service, and the key is
+/// planned once.
+const MAX_ACCOUNTS: usize = 16;
 
 /// When a key is planned again after a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Requeue {
     /// Not again: all steps of the plan succeeded.
     Forget,
+    /// When it is its turn again: all steps succeeded, and the plan has more.
+    Continue,
     /// At once: the plan was based on an old view that has caught up since. After a few times in a row
     /// like [`Requeue::Backoff`].
     Immediate,
@@ -44,6 +57,8 @@ pub enum Requeue {
 pub struct Job<K> {
     /// What to plan.
     pub key: K,
+    /// On whose account.
+    pub account: Account,
     /// When the oldest change arrived that was not dealt with yet. `None` if only a timer
     /// woke the key.
     pub since: Option<Instant>,
@@ -57,7 +72,10 @@ pub struct Job<K> {
 #[derive(Debug)]
 pub struct Queue<K> {
     entries: HashMap<K, Entry>,
-    ready: VecDeque<K>,
+    /// Keys that are ready, with the ticket of their entry. A key is in the line of each of its accounts.
+    lines: FairQueue<Account, (K, u64)>,
+    ready: usize,
+    ticket: u64,
     timers: BTreeSet<(Instant, K)>,
     running: usize,
     rng: Rng,
@@ -67,6 +85,8 @@ pub struct Queue<K> {
 #[derive(Debug)]
 struct Entry {
     state: State,
+    /// Who waits for it; never empty.
+    accounts: Vec<Account>,
     /// Oldest change not dealt with.
     since: Option<Instant>,
     /// Failed runs in a row.
@@ -81,8 +101,8 @@ struct Entry {
 enum State {
     /// Waits for a timer that is in `timers` under this instant.
     Waiting(Instant),
-    /// In `ready` since this instant.
-    Ready(Instant),
+    /// In `lines` with this ticket, since this instant.
+    Ready(u64, Instant),
     /// With a worker since `taken`; `marked` if a change came since.
     Running { taken: Instant, marked: Option<Mark> },
 }
@@ -99,7 +119,9 @@ impl<K: Clone + Ord + Hash> Queue<K> {
     pub fn new(seed: u64) -> Self {
         Self {
             entries: HashMap::new(),
-            ready: VecDeque::new(),
+            lines: FairQueue::new(QUANTUM),
+            ready: 0,
+            ticket: 0,
             timers: BTreeSet::new(),
             running: 0,
             rng: Rng::with_seed(seed),
@@ -125,22 +147,43 @@ impl<K: Clone + Ord + Hash> Queue<K> {
     /// [`add`](Self::add) because of a change that may wait until `due`, so that others come
     /// together with it. A key that has to run earlier for another reason does.
     pub fn add_after(&mut self, key: K, since: Instant, due: Instant, now: Instant) {
+        self.add_for(&common_account(), key, since, due, now);
+    }
+
+    /// [`add_after`](Self::add_after) because of a change of `account`'s.
+    pub fn add_for(
+        &mut self,
+        account: &Account,
+        key: K,
+        since: Instant,
+        due: Instant,
+        now: Instant,
+    ) {
         let due = due.max(now);
         let Some(entry) = self.entries.get_mut(&key) else {
             let (failures, eager, floor) = (0, 0, None);
-            let state = State::Waiting(due);
-            let entry = Entry { state, since: Some(since), failures, eager, floor };
+            let (state, accounts) = (State::Waiting(due), vec![Account::clone(account)]);
+            let entry = Entry { state, accounts, since: Some(since), failures, eager, floor };
             self.entries.insert(key.clone(), entry);
             self.wait(key, due, now);
             return;
         };
+        let is_new = entry.accounts.len() < MAX_ACCOUNTS && !entry.accounts.contains(account);
+        if is_new {
+            entry.accounts.push(Account::clone(account));
+        }
         match &mut entry.state {
             State::Running { marked, .. } => {
                 let before = marked.unwrap_or(Mark { since, due });
                 let (since, due) = (before.since.min(since), before.due.min(due));
                 *marked = Some(Mark { since, due });
             }
-            State::Ready(_) => entry.since = oldest(entry.since, Some(since)),
+            State::Ready(ticket, _) => {
+                entry.since = oldest(entry.since, Some(since));
+                if is_new {
+                    self.lines.push(account, (key, *ticket));
+                }
+            }
             State::Waiting(waits) => {
                 entry.since = oldest(entry.since, Some(since));
                 let earlier = entry.floor.map_or(due, |floor| floor.max(due)).min(*waits);
@@ -154,8 +197,12 @@ impl<K: Clone + Ord + Hash> Queue<K> {
     fn wait(&mut self, key: K, due: Instant, now: Instant) {
         let Some(entry) = self.entries.get_mut(&key) else { return };
         if due <= now {
-            entry.state = State::Ready(now);
-            self.ready.push_back(key);
+            self.ticket += 1;
+            entry.state = State::Ready(self.ticket, now);
+            for account in &entry.accounts {
+                self.lines.push(account, (key.clone(), self.ticket));
+            }
+            self.ready += 1;
             if let Some(metrics) = &self.metrics {
                 metrics.add();
             }
@@ -165,20 +212,38 @@ impl<K: Clone + Ord + Hash> Queue<K> {
         }
     }
 
-    /// Hands out the key that has been ready for longest.
+    /// Hands out a key that is ready: of the account whose turn it is, the one that has been ready for longest.
     pub fn take(&mut self, now: Instant) -> Option<Job<K>> {
-        let key = self.ready.pop_front()?;
-        let entry = self.entries.get_mut(&key).expect("a ready key has an entry");
-        let waited = match entry.state {
-            State::Ready(at) => now.saturating_duration_since(at),
-            State::Waiting(_) | State::Running { .. } => Duration::ZERO,
-        };
-        entry.state = State::Running { taken: now, marked: None };
-        self.running += 1;
-        if let Some(metrics) = &self.metrics {
-            metrics.take(now, waited);
+        loop {
+            let (account, (key, ticket)) = self.lines.pop()?;
+            // It may have been handed out from the line of another account.
+            let Some(entry) = self.entries.get_mut(&key) else { continue };
+            let State::Ready(current, since) = entry.state else { continue };
+            if current != ticket {
+                continue;
+            }
+            let waited = now.saturating_duration_since(since);
+            entry.state = State::Running { taken: now, marked: None };
+            entry.accounts.clear();
+            entry.accounts.push(Account::clone(&account));
+            self.ready -= 1;
+            self.running += 1;
+            if let Some(metrics) = &self.metrics {
+                metrics.take(now, waited);
+            }
+            return Some(Job {
+                since: entry.since,
+                waited,
+                failures: entry.failures,
+                account,
+                key,
+            });
         }
-        Some(Job { since: entry.since, waited, failures: entry.failures, key })
+    }
+
+    /// Charges the account of a job for the time that it took. Others get their turns before what it asks for next.
+    pub fn charge(&mut self, account: &Account, took: Duration) {
+        self.lines.charge(account, u64::try_from(took.as_micros()).unwrap_or(u64::MAX));
     }
 
     /// Takes a key back from a worker. With `wake`, the key is planned again at that time even if
@@ -188,13 +253,17 @@ impl<K: Clone + Ord + Hash> Queue<K> {
         let State::Running { taken, marked } = entry.state else { return };
         self.running -= 1;
         if let Some(metrics) = &self.metrics {
-            metrics.done(taken, now, requeue != Requeue::Forget);
+            metrics.done(taken, now, !matches!(requeue, Requeue::Forget | Requeue::Continue));
         }
 
         let retry = match requeue {
             Requeue::Forget => {
                 (entry.failures, entry.eager, entry.since, entry.floor) = (0, 0, None, None);
                 None
+            }
+            Requeue::Continue => {
+                (entry.failures, entry.eager, entry.floor) = (0, 0, None);
+                Some(now)
             }
             Requeue::Immediate if entry.eager < EAGER_RETRIES => {
                 entry.eager += 1;
@@ -264,7 +333,7 @@ impl<K: Clone + Ord + Hash> Queue<K> {
 
     /// Keys that could run now.
     pub fn ready(&self) -> usize {
-        self.ready.len()
+        self.ready
     }
 
     /// Keys that wait for a timer.

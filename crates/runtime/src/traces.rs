@@ -172,7 +172,8 @@ fn about(step: &Step, key: &impl Display) -> Vec<KeyValue> {
 fn mark(action: &mut Action, context: &SpanContext) {
     let (Action::Create(object) | Action::Replace { body: object, .. }) = action else { return };
     if let Some(context) = ours(context) {
-        object["metadata"]["annotations"][annotations::TRACEPARENT] = json!(context.to_string());
+        let metadata = &mut object.fields_mut()["metadata"];
+        metadata["annotations"][annotations::TRACEPARENT] = json!(context.to_string());
     }
 }
 

@@ -2,9 +2,11 @@
 //!
 //! A step is sent as soon as all steps it waits for have succeeded; a failed step stops only those
 //! that wait for it. At most as many requests as allowed are in flight per API server, urgent ones
-//! first. Nothing is retried here: a failure goes back to the queue with its class.
+//! first; an API server that refuses requests gets fewer, whichever keys they are for. Nothing is retried here: a failure goes
+//! back to the queue with its class.
 
 mod gate;
+mod graph;
 mod limiter;
 mod outcome;
 mod reply;
@@ -32,7 +34,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::clock::monotonic;
 use crate::metrics::WriterMetrics;
-use limiter::RequestLimiter;
+use graph::{Graph, Sendable};
+use limiter::{RequestLimiter, Slot};
 use reply::Refusal;
 
 pub(crate) use gate::Terms;
@@ -79,6 +82,22 @@ struct Cluster {
     waiting: IntGauge,
 }
 
+/// A request that waits for its turn, for as long as this lives.
+struct Waiting<'a>(&'a IntGauge);
+
+impl<'a> Waiting<'a> {
+    fn begin(gauge: &'a IntGauge) -> Self {
+        gauge.inc();
+        Self(gauge)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.dec();
+    }
+}
+
 /// An answer as it came.
 struct Answer {
     status: StatusCode,
@@ -109,18 +128,22 @@ impl Writer {
     pub async fn execute(&self, steps: &[Step], cancel: &CancellationToken) -> Outcome {
         let mut outcome = Outcome::default();
         let mut graph = Graph::new(steps);
-        let mut running: FuturesUnordered<_> =
-            graph.roots().map(|index| self.run(index, &steps[index], cancel)).collect();
-        while let Some((index, sent, result)) = running.next().await {
+        let mut sendable = Sendable::new(steps, self.0.settings.in_flight);
+        sendable.add(graph.roots());
+        let mut running = FuturesUnordered::new();
+        loop {
+            while let Some(index) = sendable.next() {
+                running.push(self.run(index, &steps[index], cancel));
+            }
+            let Some((index, sent, result)) = running.next().await else { return outcome };
+            sendable.ended(index);
             let ended = monotonic();
             outcome.exchanges.extend(sent.map(|sent| Exchange { step: index, sent, ended }));
             match result {
                 Ok(expectation) => {
                     outcome.acknowledged.push((index, ended));
                     outcome.expectations.extend(expectation);
-                    for next in graph.succeeded(index) {
-                        running.push(self.run(next, &steps[next], cancel));
-                    }
+                    sendable.add(graph.succeeded(index));
                 }
                 Err(refusal) => {
                     outcome
@@ -132,7 +155,6 @@ impl Writer {
                 }
             }
         }
-        outcome
     }
 
     /// Whether this process may write now.
@@ -179,6 +201,25 @@ impl Writer {
     }
 }
 
+/// Adjusts how many requests an API server gets to how it has answered one.
+fn note_pace(cluster: ClusterId, slot: &Slot, refusal: Option<&Refusal>) {
+    match refusal {
+        Some(Refusal { class: Class::Throttled, retry_after, .. }) => {
+            let pause = retry_after.unwrap_or_default();
+            if slot.refused(pause) {
+                tracing::warn!(%cluster, retry_after = ?pause, "API server asks for fewer requests");
+            }
+        }
+        // No evidence for either: the API server may be about to fail.
+        Some(Refusal { class: Class::Transient, .. }) => {}
+        _ => {
+            if slot.answered() {
+                tracing::info!(%cluster, "API server accepts requests at full pace again");
+            }
+        }
+    }
+}
+
 impl Inner {
     async fn step(
         &self,
@@ -190,29 +231,29 @@ impl Inner {
             let message = format!("no client for cluster {}", step.cluster);
             return Err(Refusal::new(Class::Invalid, message));
         };
-        let request = request::build(step, &self.settings.field_manager)
-            .map_err(|error| Refusal::new(Class::Invalid, error.to_string()))?;
-
         let stopping = || Refusal::new(Class::Stopping, "the process is stopping");
         let slot = async {
-            cluster.waiting.inc();
-            let slot = cluster.limiter.slot(step.urgent).await;
-            cluster.waiting.dec();
-            slot
+            let _waiting = Waiting::begin(&cluster.waiting);
+            cluster.limiter.slot(&step.account, step.urgent).await
         };
-        let _slot = cancel.run_until_cancelled(slot).await.ok_or_else(stopping)?;
+        let slot = cancel.run_until_cancelled(slot).await.ok_or_else(stopping)?;
+        // Not before: what waits takes no memory.
+        let mut request = request::build(step, &self.settings.field_manager)
+            .map_err(|error| Refusal::new(Class::Invalid, error.to_string()))?;
+        cluster.limiter.charge(step, request.body().len());
         let gated = |error: NotLeader| Refusal::new(Class::NotLeader, error.to_string());
         self.gate.check().map_err(gated)?;
 
         let label = [step.cluster.as_str(), step.action.verb(), step.kind.kind];
-        let mut request = request;
         // For the end of the stack: connecting may take a while.
         request.extensions_mut().insert(self.gate.clone());
         *sent = Some(monotonic());
         let answer = self.send(&cluster.client, request, label).await;
         // A request that the gate has cut off looks like a broken connection.
         let answer = answer.map_err(|refusal| self.gate.check().err().map_or(refusal, gated))?;
-        reply::read(step, answer.status, &answer.headers, &answer.bytes)
+        let result = reply::read(step, answer.status, &answer.headers, &answer.bytes);
+        note_pace(step.cluster, &slot, result.as_ref().err());
+        result
     }
 
     async fn send(
@@ -279,61 +320,5 @@ impl Inner {
                 %class, error = refusal.message, "Retrying a failed write",
             );
         }
-    }
-}
-
-/// Which steps may be sent.
-struct Graph {
-    /// Steps that each step still waits for; `None` once it will not be sent.
-    missing: Vec<Option<usize>>,
-    /// Steps that wait for each step.
-    dependents: Vec<Vec<usize>>,
-}
-
-impl Graph {
-    fn new(steps: &[Step]) -> Self {
-        let mut dependents = vec![Vec::new(); steps.len()];
-        let mut missing = Vec::with_capacity(steps.len());
-        for (index, step) in steps.iter().enumerate() {
-            missing.push(Some(step.after.len()));
-            for id in &step.after {
-                // A plan is built front to back, so this cannot name a later step.
-                dependents[id.index()].push(index);
-            }
-        }
-        Self { missing, dependents }
-    }
-
-    fn roots(&self) -> impl Iterator<Item = usize> {
-        (0..self.missing.len()).filter(|index| self.missing[*index] == Some(0))
-    }
-
-    /// Steps that may be sent because `index` succeeded.
-    fn succeeded(&mut self, index: usize) -> Vec<usize> {
-        let mut ready = std::mem::take(&mut self.dependents[index]);
-        ready.retain(|next| {
-            let missing = self.missing[*next].as_mut().map(|missing| {
-                *missing -= 1;
-                *missing
-            });
-            missing == Some(0)
-        });
-        ready
-    }
-
-    /// Steps that are not sent because `index` failed, in order.
-    fn failed(&mut self, index: usize) -> Vec<usize> {
-        let mut skipped = Vec::new();
-        let mut todo = vec![index];
-        while let Some(index) = todo.pop() {
-            for next in std::mem::take(&mut self.dependents[index]) {
-                if self.missing[next].take().is_some() {
-                    skipped.push(next);
-                    todo.push(next);
-                }
-            }
-        }
-        skipped.sort_unstable();
-        skipped
     }
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use http::Method;
 use tokio::time::{Instant, sleep};
-use world::{DELAY, LATER, WAKE, World, failure};
+use world::{DELAY, LATER, LOUD, LOUD_EVENTS, WAKE, World, failure};
 
 /// Longer than anything here waits for.
 const LONG: Duration = Duration::from_mins(5);
@@ -143,6 +143,31 @@ async fn nothing_is_planned_before_everything_was_listed() {
     running.stop().await;
 }
 
+/// The process leads, and its Pod looks well.
+#[tokio::test(start_paused = true)]
+async fn a_term_that_waits_for_a_list_is_visible() {
+    let world = World::new();
+    let running = world.start();
+    world.wish("a", "1");
+    world.until(World::is_granted).await;
+    running.gate.close();
+    sleep(LONG).await;
+    assert!(running.waits.reasons().is_empty(), "a standby waits for no list");
+    world.hold_list();
+    world.wish("b", "1");
+    running.gate.open_until(Duration::MAX);
+    sleep(Duration::from_secs(40)).await;
+    let reasons = running.waits.reasons();
+    let reason =
+        "copy leads, but has waited for 40 s for a fresh list of services of the hub cluster";
+    assert!(reasons.len() == 1 && reasons[0].starts_with(reason), "{reasons:?}");
+    assert_eq!(world.requests().len(), 1);
+    world.finish_list();
+    world.until(World::is_granted).await;
+    assert!(running.waits.reasons().is_empty());
+    running.stop().await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn what_somebody_else_changed_is_put_right() {
     let world = World::new();
@@ -258,6 +283,24 @@ async fn a_throttled_key_stays_away_as_long_as_asked() {
     world.wish("a", "2");
     world.until(World::is_granted).await;
     assert!(start.elapsed() >= Duration::from_secs(2));
+    running.stop().await;
+}
+
+/// Each key alone would come back after 2 s.
+#[tokio::test(start_paused = true)]
+async fn an_api_server_that_refuses_everything_gets_few_requests_whichever_keys_wait() {
+    let world = World::new();
+    world.throttle(true);
+    for number in 0..1000 {
+        world.wish(&format!("n{number}"), "1");
+    }
+    let running = world.start();
+    sleep(Duration::from_mins(1)).await;
+    let requests = world.requests().len();
+    // At most rounds of 16, 8, 4 and 2, then one request every 2 s.
+    assert!((30..=62).contains(&requests), "{requests} requests in a minute");
+    world.throttle(false);
+    world.until(World::is_granted).await;
     running.stop().await;
 }
 
@@ -395,6 +438,24 @@ async fn stopping_finishes_the_requests_on_their_way() {
     let stored = (0..100).filter(|index| world.copy(&format!("n{index}")).is_some()).count();
     assert_eq!(sent, stored, "a request was dropped");
     assert!(sent < 100, "new requests were sent while stopping");
+}
+
+/// The next Events of a plan follow a second later each.
+#[tokio::test(start_paused = true)]
+async fn a_plan_reports_a_few_new_events_at_once() {
+    let world = World::new();
+    let running = world.start();
+    world.wish("a", LOUD);
+    sleep(Duration::from_millis(500)).await;
+    for reported in [64, 128, 192, LOUD_EVENTS] {
+        let count = running.metric("fleet_runtime_events_total{reason=\"Loud\",type=\"Normal\"}");
+        assert_eq!(count.map(|count| format!("{count}")), Some(reported.to_string()));
+        sleep(Duration::from_secs(1)).await;
+    }
+    let plans = world.plans();
+    sleep(LONG).await;
+    assert_eq!(world.plans(), plans, "nothing is left to report");
+    running.stop().await;
 }
 
 /// Random changes by users and others, random failures: in the end the hub has what is requested,

@@ -8,11 +8,10 @@ mod rules;
 
 use std::collections::BTreeMap;
 
-use fleet_accumulator::{ClusterId, Object, ResourceVersion, Tracked, Uid, View};
+use fleet_accumulator::{ClusterId, Object, Tracked, View};
 use fleet_api::{ObjectName, ResourceKind};
 use fleet_plan::{Action, Plan, Precondition, Step};
 use jiff::Timestamp;
-use kube::ResourceExt;
 use serde_json::{Value, json};
 
 use rules::{body, drop_empty, finalizers, has_status, next_generation, replaced, with_status};
@@ -218,10 +217,10 @@ impl ModelServer {
     fn dispatch(&mut self, step: &Step) -> Result<(), Refusal> {
         let (kind, name) = (step.kind, &step.name);
         match &step.action {
-            Action::Create(object) => self.create(kind, name, object.clone()),
+            Action::Create(object) => self.create(kind, name, object.to_value()),
             Action::Replace { body, at } => {
                 let current = self.checked(kind, name, at)?;
-                let object = replaced(kind, current, body.clone());
+                let object = replaced(kind, current, body.to_value());
                 self.write(kind, name, object)
             }
             Action::Patch { operations, status, at } => {
@@ -363,10 +362,8 @@ fn patch(object: &mut Value, operations: &[Value]) -> Result<(), Refusal> {
 fn record<T: Tracked>(name: &ObjectName, object: &Value) -> Object<T> {
     let wire: T::Wire =
         serde_json::from_value(object.clone()).expect("what was stored decodes as its kind");
-    let uid = Uid::from(wire.uid().unwrap_or_default().as_str());
-    let version = ResourceVersion::from(wire.resource_version().unwrap_or_default().as_str());
-    let content = T::project(wire).expect("what was stored is complete");
-    Object::new(name.clone(), uid, version, content)
+    let object = Object::read(wire).expect("what was stored is complete");
+    Object { name: name.clone(), ..object }
 }
 
 /// The server stores times in whole seconds.

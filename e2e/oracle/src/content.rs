@@ -29,7 +29,7 @@ pub(super) fn check(history: &History<'_>) -> Vec<Violation> {
             found.extend(forbidden_addresses(request));
         }
         if is_invalid(request) {
-            if !is_against_a_member_policy(request) {
+            if !exceeds_what_the_hub_allows(request) {
                 found.push(Violation::of_request("S25", request, &request.message));
             }
             let body = format!("{} {} {}", request.name, request.subresource, request.body);
@@ -61,9 +61,11 @@ fn is_invalid(request: &Request) -> bool {
     matches!(request.code, 400 | 413 | 422) && !conflict
 }
 
-/// A member's agent cannot know what the hub allows it (P5, P6 of docs/security.md) before it tries.
-fn is_against_a_member_policy(request: &Request) -> bool {
-    ["P5", "P6"].iter().any(|rule| request.message.contains(&format!("denied request: {rule}: ")))
+/// A member's agent cannot know what the hub allows it (P2, P5, P6 of docs/security.md) before it tries.
+fn exceeds_what_the_hub_allows(request: &Request) -> bool {
+    ["P2", "P5", "P6"]
+        .iter()
+        .any(|rule| request.message.contains(&format!("denied request: {rule}: ")))
 }
 
 fn foreign_fields(request: &Request) -> Vec<Violation> {

@@ -9,7 +9,8 @@ use serde_json::Value;
 use super::history::{DOUBLES, HUB, History, LAG, Life, Until, Version};
 use super::kind::kind;
 use super::object::{
-    annotation, exporters, finalizers as held, is_made_slice, list, subject, terminating, text,
+    annotation, copied_name, exporters, finalizers as held, is_made_slice, list, subject,
+    terminating, text,
 };
 use super::record::Micros;
 use super::requests::Author;
@@ -84,7 +85,8 @@ fn effect_too_early(history: &History<'_>, life: &Life<'_>) -> Option<Violation>
         guarded(wishes, finalizers::MULTI_CLUSTER_SERVICE, version)
     } else if is(kinds::ENDPOINT_SLICE_IMPORT) {
         let home = member_namespace(text(object, "/spec/endpointSliceReference/clusterId"));
-        let exports = history.named(HUB, kinds::ENDPOINT_SLICE_EXPORT, (&home, life.name()));
+        let name = copied_name(life.name(), object);
+        let exports = history.named(HUB, kinds::ENDPOINT_SLICE_EXPORT, (&home, name));
         guarded(exports.collect::<Vec<_>>(), finalizers::ENDPOINT_SLICE_EXPORT, version)
     } else if is(kinds::ENDPOINT_SLICE) && !is_made_slice(object) {
         let home = member_namespace(life.cluster);
@@ -210,10 +212,12 @@ fn released_too_early(
     } else if is(kinds::ENDPOINT_SLICE_EXPORT) && frees(finalizers::ENDPOINT_SLICE_EXPORT) {
         let mut copies = history.about(HUB, kinds::ENDPOINT_SLICE_IMPORT, &service);
         let origin = "/spec/endpointSliceReference/clusterId";
-        copies.any(|copy| {
-            copy.name() == life.name()
-                && copy.alive(version)
-                && copy.at(version).is_some_and(|copy| text(copy, origin) == member)
+        copies.any(|life_of_copy| {
+            let copies_it = |copy: &Value| {
+                copied_name(life_of_copy.name(), copy) == life.name()
+                    && text(copy, origin) == member
+            };
+            life_of_copy.alive(version) && life_of_copy.at(version).is_some_and(copies_it)
         })
     } else if is(kinds::ENDPOINT_SLICE_IMPORT) && frees(finalizers::ENDPOINT_SLICE_IMPORT) {
         still_bound(history, life, after, member)

@@ -31,6 +31,12 @@ pub fn annotation<'a>(object: &'a Value, key: &str) -> &'a str {
     object["metadata"]["annotations"][key].as_str().unwrap_or_default()
 }
 
+/// Name of the `EndpointSliceExport` that an `EndpointSliceImport` of this name copies.
+pub fn copied_name<'a>(name: &'a str, copy: &'a Value) -> &'a str {
+    let recorded = annotation(copy, annotations::SLICE_EXPORT_NAME);
+    if recorded.is_empty() { name } else { recorded }
+}
+
 /// Whether it is being deleted.
 pub fn terminating(object: &Value) -> bool {
     !object["metadata"]["deletionTimestamp"].is_null()

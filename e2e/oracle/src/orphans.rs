@@ -5,7 +5,9 @@ use fleet_api::{annotations, kinds};
 use serde_json::Value;
 
 use super::history::{HUB, History, Life};
-use super::object::{annotation, finalizers, is_imported_slice, list, subject, terminating, text};
+use super::object::{
+    annotation, copied_name, finalizers, is_imported_slice, list, subject, terminating, text,
+};
 use super::quiescence::{Moment, moments, takes_part};
 use super::tenancy::claimants;
 use super::violation::{Violation, said};
@@ -82,7 +84,7 @@ fn on_hub(history: &History<'_>, moment: &Moment, service: &str) -> Vec<Violatio
     orphans(kinds::ENDPOINT_SLICE_IMPORT, "its export or the claim is gone", &|life, object| {
         let home = member_namespace(&origin(object).0);
         let exported = is_there(on_hub(kinds::ENDPOINT_SLICE_EXPORT), moment, |one, _| {
-            one.namespace() == home && one.name() == life.name()
+            one.namespace() == home && one.name() == copied_name(life.name(), object)
         });
         let claimed = |_: &Life<'_>, import: &Value| claimants(import).contains(life.namespace());
         exported && is_there(on_hub(kinds::SERVICE_IMPORT), moment, claimed)

@@ -8,7 +8,9 @@ use fleet_api::{annotations, kinds};
 use serde_json::Value;
 
 use super::history::{HUB, History, LAG, Life, Until, Version};
-use super::object::{addresses, annotation, is_imported_slice, ready, terminating, text};
+use super::object::{
+    addresses, annotation, copied_name, is_imported_slice, ready, terminating, text,
+};
 use super::requests::Author;
 use super::violation::Violation;
 
@@ -110,8 +112,9 @@ fn distributed(history: &History<'_>, life: &Life<'_>, version: &Version<'_>) ->
     };
     let origin = version.object().pointer(ORIGIN).unwrap_or(&Value::Null);
     let home = member_namespace(text(origin, "/clusterId"));
+    let name = copied_name(life.name(), version.object());
     let sources: Vec<_> =
-        history.named(HUB, kinds::ENDPOINT_SLICE_EXPORT, (home.as_str(), life.name())).collect();
+        history.named(HUB, kinds::ENDPOINT_SLICE_EXPORT, (home.as_str(), name)).collect();
     let until = version.here();
     let wanted = content(version.object(), "spec");
     let uid = annotation(version.object(), annotations::SLICE_EXPORT_UID);

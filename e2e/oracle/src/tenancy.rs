@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::history::{EXCLUSIVE, HUB, History, LAG, Life, Until, Version};
 use super::object::{
-    annotation, back_pointer, exporters, is_made_slice, subject, terminating, text,
+    annotation, back_pointer, copied_name, exporters, is_made_slice, subject, terminating, text,
 };
 use super::quiescence::disturbances;
 use super::requests::{Author, Request};
@@ -80,8 +80,8 @@ fn withdrawn(history: &History<'_>, life: &Life<'_>) -> Option<Violation> {
     let home = member_namespace(origin);
     let moments = [deleted.here(), Until::Time(deleted.when - LAG)];
     let exported = |until| {
-        let mut exports =
-            history.named(HUB, kinds::ENDPOINT_SLICE_EXPORT, (home.as_str(), life.name()));
+        let name = copied_name(life.name(), before.object());
+        let mut exports = history.named(HUB, kinds::ENDPOINT_SLICE_EXPORT, (home.as_str(), name));
         exports.any(|export| {
             let same = |object: &Value| subject(export.kind, object).as_deref() == Some(&service);
             export.alive(until) && export.at(until).is_some_and(same)
@@ -157,6 +157,9 @@ fn landing(history: &History<'_>, request: &Request) -> Option<Violation> {
     let allowed = match (&request.author, request.resource.as_str()) {
         (_, "events") | (Author::Hub, "serviceimports" | "endpointsliceimports") => true,
         (_, "leases") => at_home,
+        (Author::Member(member), "clusterreports") => {
+            request.cluster == HUB && request.name == *member
+        }
         (Author::Member(_), resource) if request.cluster == HUB => matches!(
             resource,
             "internalserviceexports" | "internalserviceimports" | "endpointsliceexports"

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use fleet_runtime::clients::certificates_to_pem;
 
+use kube::config::Kubeconfig;
 use kube::{Client, Config};
 
 use super::client::{client, load};
@@ -116,4 +117,26 @@ impl Cluster {
     pub async fn compact(&self) -> Result<i64> {
         self.own_control_plane()?.etcd().compact().await
     }
+}
+
+/// The admins' kubeconfigs of several clusters in one, with a context for each, named as given.
+pub fn merged_kubeconfig(clusters: &[(&Cluster, &str)]) -> Result<Kubeconfig> {
+    let mut all = Kubeconfig::default();
+    for (cluster, name) in clusters {
+        all = all.merge(renamed(cluster, name)?)?;
+    }
+    Ok(all)
+}
+
+/// One cluster's kubeconfig, with all names in it replaced.
+fn renamed(cluster: &Cluster, name: &str) -> Result<Kubeconfig> {
+    let mut file = Kubeconfig::read_from(cluster.kubeconfig_path())?;
+    name.clone_into(&mut file.clusters[0].name);
+    name.clone_into(&mut file.auth_infos[0].name);
+    let context = &mut file.contexts[0];
+    name.clone_into(&mut context.name);
+    let inner = context.context.as_mut().context("a context")?;
+    name.clone_into(&mut inner.cluster);
+    inner.user = Some(name.to_owned());
+    Ok(file)
 }

@@ -3,14 +3,16 @@
 mod api_server;
 mod constants;
 mod etcd;
+mod store;
 
 pub use api_server::ApiServerSettings;
 pub use etcd::Etcd;
+pub use store::SavedStore;
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use kube::Client;
 use tokio::sync::Mutex;
 use tracing::instrument::WithSubscriber;
@@ -27,6 +29,7 @@ use api_server::ApiServer;
 use constants::{
     CA, POLL, READY_DEADLINE, SERVER_CERTIFICATE, SERVER_KEY, TOKEN_KEY, TOKEN_PUBLIC_KEY,
 };
+use etcd::EtcdServer;
 
 /// Controllers that the fleet depends on, beside the [maker of slices](SLICE_CONTROLLER): the maker of default service
 /// accounts, those that finish deletions, and the one that checks types in admission policies. There is no scheduler, no
@@ -64,9 +67,9 @@ pub struct ControlPlane {
 /// Dropped in this order: an API server whose etcd is gone hangs on its way out.
 #[derive(Debug)]
 struct Servers {
-    controller_managers: Vec<Server>,
+    controller_managers: Vec<(Launch, Server)>,
     api_server: ApiServer,
-    _etcd: Server,
+    etcd: EtcdServer,
 }
 
 impl ControlPlane {
@@ -83,13 +86,13 @@ impl ControlPlane {
     ) -> Result<Self> {
         let authority = Authority::new(&format!("{name} authority"))?;
         write_identities(&folder, name, &authority)?;
-        let (etcd_server, etcd) = etcd::start(&binaries.etcd, &folder, &run).await?;
+        let (etcd_server, etcd) = EtcdServer::start(&binaries.etcd, &folder, &run).await?;
         let mut api_server = ApiServer::new(&binaries.apiserver, &folder, etcd.url(), settings)?;
         api_server
             .start_on_free_port(&run, |url| write_kubeconfigs(&folder, name, url, &authority))
             .await?;
         let api_server_url = api_server.url();
-        let servers = Servers { controller_managers: Vec::new(), api_server, _etcd: etcd_server };
+        let servers = Servers { controller_managers: Vec::new(), api_server, etcd: etcd_server };
         let plane = Self {
             ca_pem: authority.pem().to_owned(),
             servers: Mutex::new(servers),
@@ -192,7 +195,7 @@ impl ControlPlane {
         };
         let server = Server::start(&launch, &self.run)?;
         let pid = server.pid();
-        self.servers.lock().await.controller_managers.push(server);
+        self.servers.lock().await.controller_managers.push((launch, server));
         Ok(pid)
     }
 
@@ -200,7 +203,8 @@ impl ControlPlane {
     pub async fn check_alive(&self) -> Result<()> {
         let mut servers = self.servers.lock().await;
         servers.api_server.check_alive()?;
-        servers.controller_managers.iter_mut().try_for_each(Server::check_alive)
+        let managers = &mut servers.controller_managers;
+        managers.iter_mut().try_for_each(|(_, manager)| manager.check_alive())
     }
 
     /// Ends the API server as a rolling update would: SIGTERM, then SIGKILL if it takes long. Its port stays reserved.
@@ -217,6 +221,36 @@ impl ControlPlane {
     pub async fn start_apiserver(&self) -> Result<()> {
         self.servers.lock().await.api_server.start_again(&self.run)?;
         self.wait_ready().await
+    }
+
+    /// Copies the store. All servers end for that, and start again.
+    pub async fn save_store(&self) -> Result<SavedStore> {
+        self.at_rest(SavedStore::of).await
+    }
+
+    /// Goes back to an earlier store, as an operator does: all servers end, and start again with it.
+    pub async fn restore_store(&self, saved: &SavedStore) -> Result<()> {
+        self.at_rest(|data| saved.restore(data)).await
+    }
+
+    /// Does something to the folder of the store while no server runs.
+    async fn at_rest<T>(&self, work: impl FnOnce(&Path) -> Result<T>) -> Result<T> {
+        let mut servers = self.servers.lock().await;
+        let managers = std::mem::take(&mut servers.controller_managers);
+        let managers: Vec<_> = managers.into_iter().map(|(launch, _)| launch).collect();
+        servers.api_server.stop().await;
+        servers.etcd.stop().await;
+        let done = work(&self.folder.join(etcd::DATA)).context("the store at rest")?;
+        let started = servers.etcd.start_again(&self.run).await?;
+        ensure!(started, "another process took the port of etcd");
+        servers.api_server.start_again(&self.run)?;
+        drop(servers);
+        self.wait_ready().await?;
+        for launch in managers {
+            let server = Server::start(&launch, &self.run)?;
+            self.servers.lock().await.controller_managers.push((launch, server));
+        }
+        Ok(done)
     }
 
     /// Waits for `/readyz`.

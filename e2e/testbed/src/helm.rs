@@ -180,7 +180,7 @@ impl Release<'_> {
 }
 
 /// The documents of a YAML stream, as Helm prints it.
-fn documents(text: &str) -> Result<Vec<Value>> {
+pub fn documents(text: &str) -> Result<Vec<Value>> {
     let documents = text.split("\n---").map(|document| document.trim_start_matches("---"));
     let read = documents.map(|document| {
         serde_saphyr::from_str::<Value>(document)

@@ -23,8 +23,13 @@ use crate::helm::{Helm, chart};
 use crate::objects::api;
 use crate::wait::wait_until;
 
-/// Kinds of the objects that policies are made of.
-const KINDS: [&str; 2] = ["ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"];
+/// Kinds of the objects that policies are made of, and of those that order requests.
+const KINDS: [&str; 4] = [
+    "ValidatingAdmissionPolicy",
+    "ValidatingAdmissionPolicyBinding",
+    "PriorityLevelConfiguration",
+    "FlowSchema",
+];
 
 /// Longest time in which an API server takes note of a policy.
 const DEADLINE: Duration = Duration::from_mins(2);
@@ -36,7 +41,7 @@ const REPLICAS: usize = 3;
 pub const ORIGINAL_HUB_AGENT: &str =
     "system:serviceaccount:fleet-system:hub-net-controller-manager-sa";
 
-/// The policies as a hub gets them whose chart has these values under `policies`.
+/// The policies and flow schemas as a hub gets them whose chart has these values under `policies`.
 pub async fn render(policies: &Value) -> Result<Vec<Value>> {
     let values = json!({ "policies": policies });
     let place = (SYSTEM_NAMESPACE, "hub-agent");
@@ -48,7 +53,7 @@ pub async fn render(policies: &Value) -> Result<Vec<Value>> {
     Ok(policies)
 }
 
-/// Installs the policies as they come, and waits until they are in force. `namespace` is that of some member.
+/// Installs policies and flow schemas as they come, and waits until the policies are in force. `namespace` is that of some member.
 pub async fn install(hub: &Cluster, namespace: &str) -> Result<()> {
     let accounts = (0..=REPLICAS).map(|number| rbac::hub_agent().replica(number).user());
     let accounts: Vec<_> = accounts.chain([ORIGINAL_HUB_AGENT.to_owned()]).collect();
@@ -58,7 +63,7 @@ pub async fn install(hub: &Cluster, namespace: &str) -> Result<()> {
     wait_in_force(hub, namespace).await
 }
 
-/// Takes away what [`install`] has made, and waits until that is so.
+/// Takes away the policies that [`install`] has made, and waits until that is so.
 pub async fn remove(hub: &Cluster, namespace: &str) -> Result<()> {
     let labelled = ListParams::default().labels("app.kubernetes.io/instance=hub-agent");
     let at_once = DeleteParams::default();

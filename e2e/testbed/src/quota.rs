@@ -1,4 +1,4 @@
-//! Limits on numbers of objects, where no controller counts them.
+//! Limits on numbers of objects, where no controller counts them: those of the chart, and stricter ones.
 
 use anyhow::Result;
 use fleet_api::ResourceKind;
@@ -11,7 +11,9 @@ use super::apply::apply;
 use super::policies::wait_refused;
 use crate::objects::api;
 
-/// Name of the quota.
+const MEMBER_QUOTA: &str = include_str!("../../../charts/hub-agent/member-quota.yaml");
+
+/// Name of the quota that [`limit`] makes.
 pub const FEW: &str = "few";
 
 /// Lets no more than so many objects of these kinds be made in a namespace, and waits until that is in force: until
@@ -22,24 +24,36 @@ pub async fn limit(
     counts: &[(ResourceKind, usize)],
     (kind, object): (ResourceKind, &Value),
 ) -> Result<()> {
-    let of = |number: fn(usize) -> usize| -> Value {
-        let counted = counts.iter().map(|(kind, count)| {
-            (format!("count/{}.{}", kind.plural, kind.group), json!(number(*count).to_string()))
-        });
-        Value::Object(counted.collect())
-    };
-    let hard = of(|count| count);
+    let hard = counts.iter().map(|(kind, count)| {
+        (format!("count/{}.{}", kind.plural, kind.group), json!(count.to_string()))
+    });
+    let hard = Value::Object(hard.collect());
     let quota = json!({
         "apiVersion": "v1", "kind": "ResourceQuota",
         "metadata": { "name": FEW, "namespace": namespace }, "spec": { "hard": hard },
     });
-    apply(client, quota).await?;
-    // What the controller that counts existing objects would write.
-    let status = json!({ "status": { "hard": hard, "used": of(|_| 0) } });
-    let quotas: Api<ResourceQuota> = Api::namespaced(client.clone(), namespace);
-    quotas.patch_status(FEW, &PatchParams::default(), &Patch::Merge(status)).await?;
-
+    put(client, quota).await?;
     let api = api(client.clone(), kind, Some(namespace));
     let object = serde_json::from_value(object.clone())?;
     wait_refused("the quota is in force", &api, &object, "exceeded quota").await
+}
+
+/// Gives a member the quota that the hub's chart gives it.
+pub async fn as_shipped(client: &Client, member: &str) -> Result<()> {
+    put(client, serde_saphyr::from_str(&MEMBER_QUOTA.replace("${MEMBER}", member))?).await
+}
+
+/// Makes a quota, and writes what the controller that counts objects would write where there are none.
+async fn put(client: &Client, quota: Value) -> Result<()> {
+    let metadata = &quota["metadata"];
+    let text = |field: &str| metadata[field].as_str().unwrap_or_default().to_owned();
+    let (namespace, name) = (text("namespace"), text("name"));
+    let hard = quota["spec"]["hard"].clone();
+    let mut used = hard.clone();
+    used.as_object_mut().into_iter().flatten().for_each(|(_, count)| *count = json!("0"));
+    apply(client, quota).await?;
+    let status = json!({ "status": { "hard": hard, "used": used } });
+    let quotas: Api<ResourceQuota> = Api::namespaced(client.clone(), &namespace);
+    quotas.patch_status(&name, &PatchParams::default(), &Patch::Merge(status)).await?;
+    Ok(())
 }

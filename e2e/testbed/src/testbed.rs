@@ -19,7 +19,7 @@ use crate::controlplane::{
 use crate::fleet::{Fleet, MEMBER_KUBECONFIGS, existing_clusters};
 use crate::state::RunDir;
 use crate::wait::wait_until;
-use crate::{join, policies};
+use crate::{join, policies, quota};
 
 /// What to start.
 #[derive(Clone, Debug)]
@@ -34,7 +34,7 @@ pub struct Options {
     pub apiserver_arguments: Vec<String>,
     /// Controllers of kube-controller-manager beside those that the fleet depends on.
     pub controllers: &'static [&'static str],
-    /// Whether the hub has the admission policies of its chart.
+    /// Whether the hub has the admission policies, flow schemas and quotas of its chart.
     pub policies: bool,
 }
 
@@ -57,7 +57,7 @@ impl Options {
         Self { members, ..Self::default() }
     }
 
-    /// With the admission policies of the hub's chart.
+    /// With the admission policies, flow schemas and quotas of the hub's chart.
     #[must_use]
     pub fn with_policies(self) -> Self {
         Self { policies: true, ..self }
@@ -177,6 +177,9 @@ impl Testbed {
         if options.policies {
             let member = fleet.members().first().context("policies are about members")?;
             policies::install(fleet.hub(), &member_namespace(member.name())).await?;
+            let client = fleet.hub().client();
+            let members = fleet.members().iter().map(Cluster::name);
+            try_join_all(members.map(|member| quota::as_shipped(&client, member))).await?;
         }
         Ok(Self { fleet })
     }

@@ -1,6 +1,6 @@
 //! What docs/architecture.md and docs/design promise about the code, checked as text: which crate depends on which, that
 //! controllers stand side by side, that no files import each other in a circle, that plan code is free of clocks and
-//! clients, that every code and page that a comment cites exists, and that texts keep to the project's words.
+//! clients, that every code, page and test that a text cites exists, and that texts keep to the project's words.
 //!
 //! `allowed.txt` lists findings that are tolerated for now; an entry that matches nothing fails too. All findings of the
 //! last run are in `target/architecture.txt`.
@@ -8,6 +8,7 @@
 #![allow(clippy::unwrap_used, reason = "clippy takes only #[test] functions for tests")]
 
 mod allowed;
+mod attacks;
 mod circles;
 mod controllers;
 mod crates;
@@ -38,6 +39,9 @@ fn the_code_is_built_as_the_docs_say() {
         findings.extend(references::check(&text.path, &passages, &rows));
         findings.extend(words::check(&text.path, &passages));
     }
+    let file =
+        |path: &str| repository.files().contains(&path.to_owned()).then(|| repository.read(path));
+    findings.extend(attacks::check(&repository.read(attacks::PAGE), &file));
     findings.sort();
     repository.keep("target/architecture.txt", &finding::lines(&findings));
     let problems = allowed::judge(include_str!("allowed.txt"), &findings);

@@ -6,7 +6,7 @@ use crate::finding::Finding;
 use crate::references::Rows;
 use crate::repository::Text;
 use crate::tree::Package;
-use crate::{allowed, circles, controllers, crates, passages, references, words};
+use crate::{allowed, attacks, circles, controllers, crates, passages, references, words};
 
 fn package(folder: &str, files: &[(&str, &str)]) -> Package {
     let read = |path: &str| {
@@ -206,4 +206,22 @@ fn the_list_allows_what_is_there_and_nothing_else() {
     assert_eq!(allowed::judge("", &findings).len(), 1);
     assert_eq!(allowed::judge("word api/ *", &findings).len(), 2);
     assert_eq!(allowed::judge("word e2e/ *", &[]).len(), 1);
+}
+
+#[test]
+fn an_attack_is_shown_by_a_test_that_exists() {
+    let file = |path: &str| {
+        (path == "e2e/x.rs").then(|| "fn held() {}\nadd(\"a::named\", named);".to_owned())
+    };
+    let check = |row: &str| {
+        let page = format!("## What was tried\n\n| by | shown by |\n|---|---|\n{row}\n\n## Next\n");
+        attacks::check(&page, &file).len()
+    };
+    for fine in ["`held` in `e2e/x.rs`", "`named` in `e2e/x.rs`"] {
+        assert_eq!(check(&format!("| user | {fine} |")), 0, "{fine}");
+    }
+    for broken in ["`hel` in `e2e/x.rs`", "`held` in `e2e/y.rs`", "`held`", "`` in `e2e/x.rs`"] {
+        assert_eq!(check(&format!("| user | {broken} |")), 1, "{broken}");
+    }
+    assert_eq!(check(""), 1, "no table");
 }

@@ -30,7 +30,7 @@ pub(crate) struct Fleet {
 
 impl Fleet {
     pub(crate) async fn start() -> Result<Self> {
-        let bare = Bare::start(&["hub", "east", "west"], &Options::default()).await?;
+        let bare = Bare::start(&["hub", "east", "west"], &Options::default().with_quotas()).await?;
         for cluster in bare.clusters() {
             apply(&cluster.client(), restricted_namespace()).await?;
         }

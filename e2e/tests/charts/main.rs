@@ -13,6 +13,7 @@ mod fleet;
 mod golden;
 mod life;
 mod options;
+mod quotas;
 mod refusals;
 mod replicas;
 mod rotation;

@@ -70,6 +70,28 @@ async fn monitoring_is_there_if_wanted() {
     }
 }
 
+/// An account that is exempt and does not exist gives its rights to the user who creates it.
+#[tokio::test]
+async fn no_account_is_exempt_but_those_that_values_name() {
+    let exempt = async |values: &Value| {
+        let text = serde_json::to_string(&render("hub-agent", values).await).unwrap();
+        let accounts = text.split("system:serviceaccount:").skip(1);
+        let end = |account: &str| {
+            account
+                .split(|end: char| !end.is_ascii_alphanumeric() && !"-:.".contains(end))
+                .next()
+                .map(str::to_owned)
+        };
+        accounts.filter_map(end).collect::<BTreeSet<_>>()
+    };
+    let ours = ["fleet-system:hub-agent"];
+    let kubernetes = ["kube-system:generic-garbage-collector", "kube-system:namespace-controller"];
+    let expected: BTreeSet<_> = ours.into_iter().chain(kubernetes).map(str::to_owned).collect();
+    assert_eq!(exempt(&json!({})).await, expected);
+    let more = exempt(&json!({ "policies": { "hubUsers": ["system:serviceaccount:a:b"] } })).await;
+    assert_eq!(more.difference(&expected).collect::<Vec<_>>(), ["a:b"]);
+}
+
 #[tokio::test]
 async fn a_network_policy_lets_the_agent_reach_the_hub() {
     let values = json!({
@@ -215,7 +237,7 @@ async fn a_member_of_the_hub_chart_gets_rights_in_its_namespace_alone() {
 
 #[tokio::test]
 async fn the_definitions_are_kept_and_can_be_left_out() {
-    for (name, count) in [("hub-agent", 7), ("member-agent", 3)] {
+    for (name, count) in [("hub-agent", 8), ("member-agent", 3)] {
         let objects = render(name, &json!({})).await;
         let definitions = of_kind(&objects, "CustomResourceDefinition");
         assert_eq!(definitions.len(), count, "{name}");

@@ -129,11 +129,11 @@ impl Operation {
                 if let Some(status) = status(self.kind, variant) {
                     object["status"] = status;
                 }
-                Action::Create(object)
+                Action::Create(object.into())
             }
             // The agents patch Services: a PUT would need what the server has filled in.
             Verb::Replace { finalizers, variant } if self.kind.plural != "services" => {
-                let body = self.object(namespace, finalizers, variant);
+                let body = self.object(namespace, finalizers, variant).into();
                 Action::Replace { body, at }
             }
             Verb::Change { variant } | Verb::Replace { variant, .. } => {

@@ -19,18 +19,18 @@ use fleet_api::kinds;
 use fleet_api::names::SYSTEM_NAMESPACE;
 use fleet_runtime::clock::Clock;
 use fleet_testbed::agents::{Agent, AgentOptions, Agents};
-use fleet_testbed::cluster::Cluster;
+use fleet_testbed::cluster::{Cluster, merged_kubeconfig};
 use fleet_testbed::exchange::{export, import, unexport, wait_condition, wait_imported};
 use fleet_testbed::join::namespace;
 use fleet_testbed::kubeconfig::write_secret;
-use fleet_testbed::objects::{edit, find, remove};
+use fleet_testbed::objects::{api, edit, find, remove};
 use fleet_testbed::workload::{ManualService, ServiceSpec, next_address};
 use fleet_testbed::{Options, Testbed};
 use k8s_openapi::api::core::v1::{Namespace, Secret};
 use k8s_openapi::api::events::v1::Event;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use kube::Api;
-use kube::api::PostParams;
+use kube::api::{DeleteParams, PostParams};
 use serde_json::{Value, json};
 
 use tool::Tool;
@@ -66,6 +66,7 @@ async fn story(testbed: &Testbed) -> Result<()> {
     what_the_user_breaks_is_explained(testbed, &tool).await?;
     what_an_agent_owes_is_told(testbed, &tool, &mut agents, &web).await?;
     a_member_leaves(testbed, &tool).await?;
+    a_member_is_cleaned_up_without_its_hub(testbed, &tool, &mut agents).await?;
     a_vanished_member_is_removed(testbed, &tool, &mut agents).await
 }
 
@@ -320,6 +321,67 @@ async fn a_member_leaves(testbed: &Testbed, tool: &Tool) -> Result<()> {
     let wish = find(testbed.member(1), kinds::MULTI_CLUSTER_SERVICE, (TEAM, WEB)).await?;
     ensure!(wish.is_none(), "its users' imports are gone");
     tool.run(&["leave", "west"]).await?.succeeds()?.tells(&["west is not a member"])
+}
+
+/// West joins once more, exports and imports. Then it has no hub any more: what its agent held is released with access to west
+/// alone.
+async fn a_member_is_cleaned_up_without_its_hub(
+    testbed: &Testbed,
+    tool: &Tool,
+    agents: &mut Agents,
+) -> Result<()> {
+    let west = testbed.member(1);
+    tool.run(&["join", "west", "--secret", "--print", "nothing"]).await?.succeeds()?;
+    let token = tool.run(&["join", "west", "--print", "token"]).await?.succeeds()?;
+    write_secret(&tool.folder().join("west-token"), token.out.trim())?;
+    agents.restart(WEST).await?;
+    ManualService::deploy(west, &ServiceSpec::http(TEAM, "own"), &[next_address()]).await?;
+    export(west, TEAM, "own").await?;
+    import(west, TEAM, WEB, WEB).await?;
+    let derived = (SYSTEM_NAMESPACE, "team-web");
+    wait_condition(west, kinds::MULTI_CLUSTER_SERVICE, (TEAM, WEB), ("Valid", "True"), DEADLINE)
+        .await?;
+    agents.kill(WEST)?;
+    // A user of the cluster who has nothing but its own kubeconfig.
+    let alone = tool.folder().join("alone");
+    let kubeconfig = merged_kubeconfig(&[(west, "west")])?;
+    std::fs::write(&alone, serde_saphyr::to_string(&kubeconfig)?)?;
+    let alone = alone.display().to_string();
+    let leave = |more: &'static [&'static str]| {
+        [&["leave", "west", "--local", "--kubeconfig", alone.as_str()][..], more].concat()
+    };
+
+    let held = tool::lease("a-pod", Clock::system().now());
+    let leases = api(west.client(), kinds::LEASE, Some(SYSTEM_NAMESPACE));
+    leases.create(&PostParams::default(), &serde_json::from_value(held)?).await?;
+    let said = tool.run(&leave(&["--force"])).await?.exits(2)?;
+    said.tells(&["a member agent runs", "a-pod holds the Lease"])?;
+    leases.delete(tool::LEASE, &DeleteParams::default()).await?;
+    let deployments = api(west.client(), tool::DEPLOYMENT, Some(SYSTEM_NAMESPACE));
+    let deployment = serde_json::from_value(tool::deployment())?;
+    deployments.create(&PostParams::default(), &deployment).await?;
+    let said = tool.run(&leave(&["--force"])).await?.exits(2)?;
+    said.tells(&["the Deployment fleet-system/agent has replicas"])?;
+    deployments.delete("agent", &DeleteParams::default()).await?;
+
+    let wanted = [
+        "delete Service fleet-system/team-web",
+        "the agent's finalizer from ServiceExport team/own",
+    ];
+    tool.run(&leave(&[])).await?.exits(1)?.tells(&wanted)?;
+    tool.run(&leave(&["--dry-run"])).await?.succeeds()?.tells(&wanted)?;
+    ensure!(find(west, kinds::SERVICE, derived).await?.is_some(), "nothing was changed");
+    tool.run(&leave(&["--force"])).await?.succeeds()?.tells(&["has left the fleet"])?;
+    ensure!(find(west, kinds::SERVICE, derived).await?.is_none(), "the derived Service is left");
+    ensure!(find(west, kinds::SERVICE, (TEAM, "own")).await?.is_some(), "it is the user's");
+    ensure!(find(west, kinds::SERVICE_IMPORT, (TEAM, WEB)).await?.is_none(), "an import is left");
+    for (kind, name) in [(kinds::SERVICE_EXPORT, "own"), (kinds::MULTI_CLUSTER_SERVICE, WEB)] {
+        remove(west, kind, (TEAM, name)).await?;
+        ensure!(find(west, kind, (TEAM, name)).await?.is_none(), "{} is held", kind.kind);
+    }
+    let said = tool.run(&leave(&["--force"])).await?.succeeds()?;
+    said.tells(&["has nothing of the fleet"])?;
+    tool.run(&["leave", "west", "--force"]).await?.succeeds()?.tells(&["no longer a member"])
 }
 
 /// Its agent is gone. The testbed made its namespace, which stays.

@@ -4,15 +4,51 @@ use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 
 use anyhow::{Context, Result, ensure};
+use fleet_api::ResourceKind;
+use fleet_api::names::SYSTEM_NAMESPACE;
 use fleet_testbed::Testbed;
-use fleet_testbed::cluster::Cluster;
+use fleet_testbed::cluster::merged_kubeconfig;
 use fleet_testbed::wait::wait_for;
-use kube::config::Kubeconfig;
-use serde_json::Value;
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
+use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 use tokio::process::{Child, ChildStderr, Command};
 
 use super::{DEADLINE, SERVICE};
+
+/// The Lease that member agents hold.
+pub(crate) const LEASE: &str = "member-agent.networking.fleet.azure.com";
+/// Deployments.
+pub(crate) const DEPLOYMENT: ResourceKind = ResourceKind {
+    group: "apps",
+    version: "v1",
+    kind: "Deployment",
+    plural: "deployments",
+    namespaced: true,
+};
+
+/// That Lease, renewed now.
+pub(crate) fn lease(holder: &str, now: Timestamp) -> Value {
+    json!({
+        "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
+        "metadata": { "name": LEASE, "namespace": SYSTEM_NAMESPACE },
+        "spec": { "holderIdentity": holder, "leaseDurationSeconds": 3600,
+            "renewTime": MicroTime(now) },
+    })
+}
+
+/// The Deployment of a chart under another name.
+pub(crate) fn deployment() -> Value {
+    let labels = json!({ "app.kubernetes.io/name": "member-agent" });
+    json!({
+        "apiVersion": "apps/v1", "kind": "Deployment",
+        "metadata": { "name": "agent", "namespace": SYSTEM_NAMESPACE, "labels": labels },
+        "spec": { "replicas": 1, "selector": { "matchLabels": labels }, "template": {
+            "metadata": { "labels": labels },
+            "spec": { "containers": [{ "name": "agent", "image": "agent" }] } } },
+    })
+}
 
 /// `fleetctl`, and how it reaches the clusters.
 pub(crate) struct Tool {
@@ -41,10 +77,7 @@ impl Tool {
         std::fs::create_dir_all(&folder)?;
         let names =
             [(testbed.hub(), "hub"), (testbed.member(0), "member-1"), (testbed.member(1), "west")];
-        let mut all = Kubeconfig::default();
-        for (cluster, name) in names {
-            all = all.merge(renamed(cluster, name)?)?;
-        }
+        let mut all = merged_kubeconfig(&names)?;
         all.current_context = Some("west".to_owned());
         std::fs::write(folder.join("kubeconfig"), serde_saphyr::to_string(&all)?)?;
         Ok(Self { program, folder })
@@ -102,19 +135,6 @@ impl Tool {
         })
         .await
     }
-}
-
-/// One cluster's kubeconfig, with all names in it replaced.
-fn renamed(cluster: &Cluster, name: &str) -> Result<Kubeconfig> {
-    let mut file = Kubeconfig::read_from(cluster.kubeconfig_path())?;
-    name.clone_into(&mut file.clusters[0].name);
-    name.clone_into(&mut file.auth_infos[0].name);
-    let context = &mut file.contexts[0];
-    name.clone_into(&mut context.name);
-    let inner = context.context.as_mut().context("a context")?;
-    name.clone_into(&mut inner.cluster);
-    inner.user = Some(name.to_owned());
-    Ok(file)
 }
 
 impl Said {

@@ -61,7 +61,8 @@ pub(crate) async fn goes_and_comes_back(
     wait_condition(member, kind, key, ("Valid", "True"), DEADLINE).await
 }
 
-/// MIMC-6 on real API servers: an agent without networking features watches the membership and nothing else.
+/// MIMC-6 on real API servers: an agent without networking features watches the membership, what shows whether the name is its
+/// cluster's, and nothing else.
 pub(crate) async fn nothing_else_is_watched(agents: &mut Agents) -> Result<()> {
     let agent = Agent::Member(0);
     agents.set_variable(agent, "ENABLE_NETWORKING_FEATURES", "false")?;
@@ -72,7 +73,12 @@ pub(crate) async fn nothing_else_is_watched(agents: &mut Agents) -> Result<()> {
         .filter(|line| line.starts_with("fleet_accumulator_source_state{"))
         .collect();
     ensure!(!states.is_empty(), "{metrics}");
-    let own = |line: &&str| line.contains("source=\"memberships\"");
+    // The last two show whether this is the member's cluster.
+    let own = |line: &&str| {
+        ["memberships", "cluster_reports", "namespaces"]
+            .iter()
+            .any(|source| line.contains(&format!("source=\"{source}\"")))
+    };
     ensure!(states.iter().all(own), "{states:#?}");
     let live = |line: &&str| line.contains("state=\"live\"") && line.ends_with(" 1");
     ensure!(states.iter().any(live), "{states:#?}");

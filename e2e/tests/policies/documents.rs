@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
+use fleet_api::limits::of_kind;
 use fleet_testbed::apply::apply;
 use fleet_testbed::policies;
 use fleet_testbed::wait::wait_for;
@@ -12,16 +13,18 @@ use kube::Api;
 use serde_json::{Value, json};
 
 use crate::Tests;
+use crate::objects::EXPORTED;
 use crate::world::World;
 
 const PAGE: &str = include_str!("../../../docs/security.md");
-const RULES: u8 = 13;
+const RULES: u8 = 14;
 /// For the controller that checks types.
 const DEADLINE: Duration = Duration::from_mins(2);
 
 pub(crate) fn add(tests: &mut Tests) {
     tests.add("documents::all_are_well_typed", all_are_well_typed);
     tests.add("documents::every_rule_has_a_switch", every_rule_has_a_switch);
+    tests.add("documents::p2_has_every_bound", p2_has_every_bound);
     tests.add("documents::the_page_says_what_they_say", the_page_says_what_they_say);
 }
 
@@ -78,6 +81,22 @@ async fn every_rule_has_a_switch(_: &World) -> Result<()> {
     ensure!(rules(&fewer) == all.iter().filter(|rule| !off.contains(rule)).cloned().collect());
     let ignored = |object: &Value| object["spec"]["failurePolicy"] == "Ignore";
     ensure!(policies(&fewer).all(ignored), "the failure policy is that of the values");
+    Ok(())
+}
+
+/// The chart has the bounds from a generated file, and a value may lower some.
+async fn p2_has_every_bound(_: &World) -> Result<()> {
+    let objects = policies::render(&json!({ "limits": { "addresses": 7 } })).await?;
+    for (kind, _) in EXPORTED {
+        let wanted = format!("limits-{}.{}", kind.plural, kind.group);
+        let policy = policies(&objects).find(|policy| name(policy) == wanted);
+        let variables = policy.context("a policy")?["spec"]["variables"].to_string();
+        for (path, bound) in of_kind(kind.kind) {
+            let max = if bound.field == "addresses" { 7 } else { bound.accepted };
+            let text = format!("'{path} has more than {max} {}'", bound.unit.as_str());
+            ensure!(variables.contains(&text), "{wanted} does not have: {text}");
+        }
+    }
     Ok(())
 }
 

@@ -14,6 +14,8 @@ use crate::world::{EAST, WEST, World};
 
 pub(crate) fn add(tests: &mut Tests) {
     tests.add("P9::imports_are_the_hubs", imports_are_the_hubs);
+    let draining = go_importers_do_not_know_draining_endpoints;
+    tests.add("P9::go_importers_do_not_know_draining_endpoints", draining);
     tests.add("P10::origins_are_the_hubs", origins_are_the_hubs);
     tests.add("P11::a_member_lets_go_of_its_imports", a_member_lets_go_of_its_imports);
 }
@@ -40,12 +42,40 @@ async fn imports_are_the_hubs(world: &World) -> Result<()> {
         object["spec"]["endpoints"][0]["addresses"] = json!(["10.1.0.66"]);
     };
     refused_by_all(("address", &WAYS), &world.east, KIND, &given, other, "P9").await?;
+    for reference in ["endpointSliceReference", "ownerServiceReference"] {
+        let other = |object: &mut Value| object["spec"][reference]["name"] = json!("other");
+        refused_by_all((reference, &WAYS), &world.east, KIND, &given, other, "P9").await?;
+    }
     refused("deleted", delete(&world.east, KIND, &given).await?, "P9")?;
 
     for (client, way) in [(&world.agent, Way::Put), (&world.original, Way::Put)] {
         passed("by the hub", change(client, KIND, &given, way, other).await?)?;
     }
     passed("by the hub", delete(&world.original, KIND, &given).await?)
+}
+
+/// A Go importer adds its finalizer with a PUT of what it knows.
+async fn go_importers_do_not_know_draining_endpoints(world: &World) -> Result<()> {
+    let mut import = object(KIND, EAST, "p9-draining");
+    import["spec"]["drainingEndpoints"] = json!([{ "addresses": ["10.1.0.9"] }]);
+    let given = passed("by the hub", create(&world.agent, KIND, &import).await?)?;
+    let as_go = |object: &mut Value| {
+        object["metadata"]["finalizers"] = json!([finalizers::ENDPOINT_SLICE_IMPORT]);
+        if let Some(spec) = object["spec"].as_object_mut() {
+            spec.remove("drainingEndpoints");
+        }
+    };
+    let forged = |object: &mut Value| {
+        as_go(object);
+        object["spec"]["endpoints"] = json!([{ "addresses": ["10.1.0.66"] }]);
+    };
+    let other = |object: &mut Value| {
+        object["spec"]["drainingEndpoints"] = json!([{ "addresses": ["10.1.0.66"] }]);
+    };
+    refused_by_all(("forged", &REMOVING), &world.east, KIND, &given, forged, "P9").await?;
+    refused_by_all(("other", &WAYS), &world.east, KIND, &given, other, "P9").await?;
+    passed("as Go", change(&world.east, KIND, &given, Way::Put, as_go).await?)?;
+    Ok(())
 }
 
 async fn origins_are_the_hubs(world: &World) -> Result<()> {

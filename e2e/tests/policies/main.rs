@@ -1,4 +1,4 @@
-//! The admission policies of the hub's chart on a real API server: each rule P1 to P13 refuses its attack, from a member
+//! The admission policies of the hub's chart on a real API server: each rule P1 to P14 refuses its attack, from a member
 //! that has every right that KubeFleet grants, and lets the legal write pass.
 //!
 //! One hub for all; nothing runs on it but Kubernetes itself, so that what an agent would write is written by the tests,
@@ -11,8 +11,11 @@
 )]
 
 mod addresses;
+mod bounds;
+mod cluster_reports;
 mod documents;
 mod exports;
+mod flows;
 mod imports;
 mod legal;
 mod member_policy;
@@ -73,12 +76,15 @@ fn main() -> ExitCode {
     documents::add(&mut tests);
     exports::add(&mut tests);
     addresses::add(&mut tests);
+    bounds::add(&mut tests);
     member_policy::add(&mut tests);
     imports::add(&mut tests);
     verdicts::add(&mut tests);
+    cluster_reports::add(&mut tests);
     legal::add(&mut tests);
     quotas::add(&mut tests);
     refusals::add(&mut tests);
+    flows::add(&mut tests);
     let conclusion = libtest_mimic::run(&arguments, tests.trials);
     // The hub ends with its runtime still there.
     if let Some(Shared { world, runtime }) = Arc::into_inner(shared) {

@@ -4,9 +4,14 @@ use anyhow::{Result, ensure};
 use fleet_api::names::member_namespace;
 use fleet_api::{ResourceKind, kinds};
 use fleet_testbed::quota;
+use fleet_testbed::wait::wait_until;
+use k8s_openapi::api::core::v1::ResourceQuota;
+use kube::Api;
+use kube::api::ListParams;
 use serde_json::{Value, json};
 
 use crate::Tests;
+use crate::bounds::DEADLINE;
 use crate::objects::object;
 use crate::ways::{Way, change, create, create_by_apply, passed};
 use crate::world::{EAST, World};
@@ -17,6 +22,7 @@ const FEW: usize = 2;
 
 pub(crate) fn add(tests: &mut Tests) {
     tests.add("C10::a_quota_limits_what_a_member_makes", a_quota_limits_what_a_member_makes);
+    tests.add("C10::the_charts_quota_counts_what_members_make", the_charts_quota_counts);
 }
 
 /// The flood is refused; what is there goes on, and so do other members.
@@ -36,6 +42,30 @@ async fn a_quota_limits_what_a_member_makes(world: &World) -> Result<()> {
     passed("goes on", change(&member, KIND, &first, Way::Put, next).await?)?;
     passed("of another", create(&world.east, KIND, &object(KIND, EAST, "c10")).await?)?;
     Ok(())
+}
+
+/// Of the quota that the chart gives a member, what the member makes is counted, and what the hub agent makes is not.
+async fn the_charts_quota_counts(world: &World) -> Result<()> {
+    const MEMBER: &str = "counted";
+    let member = world.join(MEMBER).await?;
+    quota::as_shipped(&world.admin, MEMBER).await?;
+    let copy = object(kinds::ENDPOINT_SLICE_IMPORT, MEMBER, "c10-copy");
+    passed("copy", create(&world.agent, kinds::ENDPOINT_SLICE_IMPORT, &copy).await?)?;
+    let home = member_namespace(MEMBER);
+    let quotas: Api<ResourceQuota> = Api::namespaced(world.admin.clone(), &home);
+    let mut number = 0;
+    // Until the API server has noticed the quota, it counts nothing.
+    wait_until("each of three kinds is counted", DEADLINE, async || {
+        number += 1;
+        for kind in [KIND, kinds::INTERNAL_SERVICE_IMPORT, kinds::ENDPOINT_SLICE_EXPORT] {
+            let one = object(kind, MEMBER, &format!("c10-{number}"));
+            passed(kind.kind, create(&member, kind, &one).await?)?;
+        }
+        let quotas = quotas.list(&ListParams::default()).await?;
+        let used = quotas.items.first().and_then(|quota| quota.status.as_ref()?.used.clone());
+        Ok(used.is_some_and(|used| used.len() == 3 && used.values().all(|used| used.0 != "0")))
+    })
+    .await
 }
 
 /// Limits a member to [`FEW`] exports and no imports.

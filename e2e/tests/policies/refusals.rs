@@ -48,7 +48,7 @@ async fn write(client: &Client, (kind, object): (ResourceKind, Value)) -> Result
     let metrics = Metrics::new("policies", "0")?.writer();
     let clients = [(ClusterId::Hub, client.clone())];
     let writer = Writer::new(clients, WriterSettings::new("policies"), WriteGate::open(), metrics);
-    let step = Step::new(ClusterId::Hub, kind, name, Action::Create(object));
+    let step = Step::new(ClusterId::Hub, kind, name, Action::Create(object.into()));
     let outcome = writer.execute(&[step], &CancellationToken::new()).await;
     Ok(outcome.failures.first().context("it passed")?.class)
 }

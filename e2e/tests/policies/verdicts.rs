@@ -1,7 +1,7 @@
 //! P12: who imports a Service, and what the hub answers, is the hub's to decide.
 
 use anyhow::Result;
-use fleet_api::{annotations, finalizers, kinds};
+use fleet_api::{ResourceKind, annotations, finalizers, kinds};
 use serde_json::{Value, json};
 
 use crate::Tests;
@@ -11,6 +11,7 @@ use crate::world::{EAST, TEAM, World};
 
 pub(crate) fn add(tests: &mut Tests) {
     tests.add("P12::claims_are_the_hubs", claims_are_the_hubs);
+    tests.add("P12::owners_are_the_hubs", owners_are_the_hubs);
     tests.add("P12::answers_are_the_hubs", answers_are_the_hubs);
 }
 
@@ -61,6 +62,41 @@ async fn claims_are_the_hubs(world: &World) -> Result<()> {
     let released = change(&world.agent, kind, &import, Way::MergePatch, stripped).await?;
     passed("by the hub", released)?;
     Ok(())
+}
+
+/// With an owner a ServiceImport is deleted when the owner is, and that of a MultiClusterService is not the hub's. No API
+/// server serves the other kind, so that the garbage collector does nothing.
+async fn owners_are_the_hubs(world: &World) -> Result<()> {
+    let kind = kinds::SERVICE_IMPORT;
+    let reference = |of: ResourceKind, uid: &str| {
+        let version = of.api_version();
+        json!({ "apiVersion": version, "kind": of.kind, "name": "web", "uid": uid })
+    };
+    let unserved = ResourceKind { group: "example.com", kind: "Other", ..kind };
+    for of in [kinds::MULTI_CLUSTER_SERVICE, unserved] {
+        let mut forged = import("p12-owned");
+        forged["metadata"]["ownerReferences"] = json!([reference(of, "1")]);
+        refused("made", create(&world.user, kind, &forged).await?, "P12")?;
+    }
+
+    let import = import("p12-owners");
+    passed("by the hub", create(&world.agent, kind, &import).await?)?;
+    let owned_by = |owners: Value| {
+        move |object: &mut Value| object["metadata"]["ownerReferences"] = owners.clone()
+    };
+    let [owned, other] = ["1", "2"].map(|uid| owned_by(json!([reference(unserved, uid)])));
+    refused_by_all(("owned", &WAYS), &world.user, kind, &import, &owned, "P12").await?;
+    for hub in [&world.admin, &world.agent] {
+        passed("set", change(hub, kind, &import, Way::MergePatch, &owned).await?)?;
+        refused_by_all(("other", &REMOVING), &world.user, kind, &import, &other, "P12").await?;
+        let labelled = |object: &mut Value| object["metadata"]["labels"] = json!({ "a": "b" });
+        for way in WAYS {
+            passed("labelled", change(&world.user, kind, &import, way, labelled).await?)?;
+        }
+        let bare = owned_by(json!([]));
+        passed("taken off", change(&world.user, kind, &import, Way::JsonPatch, &bare).await?)?;
+    }
+    passed("deleted", delete(&world.user, kind, &import).await?)
 }
 
 async fn answers_are_the_hubs(world: &World) -> Result<()> {

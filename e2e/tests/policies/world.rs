@@ -100,7 +100,11 @@ async fn grant(admin: &Client, namespace: Option<&str>, account: &str) -> Result
     let mut made = json!({ "apiVersion": "v1", "metadata": account.clone() });
     made["kind"] = json!("ServiceAccount");
     apply(admin, made).await?;
-    let groups = ["networking.fleet.azure.com", "cluster.kubernetes-fleet.io"];
+    let groups = [
+        "networking.fleet.azure.com",
+        "multicluster.networking.fleet.azure.com",
+        "cluster.kubernetes-fleet.io",
+    ];
     let rules = json!([
         { "apiGroups": groups, "resources": ["*"], "verbs": ["*"] },
         { "apiGroups": [""], "resources": ["configmaps"], "verbs": ["*"] },

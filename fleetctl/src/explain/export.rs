@@ -5,7 +5,7 @@ use fleet_api::{ObjectName, annotations};
 use fleet_model::objects::ServiceExport;
 use member_agent::export::{self, ExportDecision};
 
-use super::words::{behind, count, ports_text, ready};
+use super::words::{DENIED, behind, count, ports_text, ready};
 use crate::picture::{Member, Picture};
 use crate::reading;
 use crate::story::{Cause, Hop};
@@ -54,7 +54,12 @@ fn own(picture: &Picture, name: &str, member: &Member, service: &ObjectName) -> 
     let stop =
         |cause, says: &str, advice: String| vec![Hop::stop(name, &object, cause, says, advice)];
     match decision {
-        ExportDecision::Export(found) => {
+        ExportDecision::Denied(_) if !is_exported(member, service) => stop(
+            Cause::NamespaceDenied,
+            &format!("no Service of namespace {namespace} is exported"),
+            DENIED.to_owned(),
+        ),
+        ExportDecision::Export(found) | ExportDecision::Denied(found) => {
             let ports = ports_text(&found.ports);
             let mut hops = vec![Hop::ok(name, &object, format!("its Service has {ports}"))];
             hops.push(endpoints(picture, name, member, service));
@@ -88,6 +93,11 @@ fn own(picture: &Picture, name: &str, member: &Member, service: &ObjectName) -> 
         // Reported for the member.
         ExportDecision::NoMember => Vec::new(),
     }
+}
+
+/// Whether the hub has an export of it, which stays in force.
+fn is_exported(member: &Member, service: &ObjectName) -> bool {
+    member.snapshot.internal_exports.by(service).next().is_some()
 }
 
 /// An agent that exports nothing and has nothing to write has found no free name.

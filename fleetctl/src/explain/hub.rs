@@ -1,11 +1,10 @@
 //! The Service on the hub.
 
 use fleet_api::{ObjectName, events, kinds, names};
-use fleet_plan::Controller as _;
-use fleet_plan::Plan;
+use fleet_plan::{Controller as _, Event, Plan};
 use hub_agent::service::{self, Key, PortResolution, ServiceController, ServiceState};
 
-use super::words::{behind, ports_text};
+use super::words::{DENIED, behind, ports_text};
 use crate::picture::Picture;
 use crate::story::{Cause, Hop};
 
@@ -15,6 +14,7 @@ const HUB: &str = "hub";
 pub(super) fn hops(picture: &Picture, service: &ObjectName) -> Vec<Hop> {
     let state = ServiceState::of(&picture.settings, service, &picture.hub);
     let mut hops = refused(picture, service);
+    hops.extend(not_counted(picture, service));
     let Some(resolution) = service::resolve(&state) else { return hops };
     if !state.namespace_accepts_objects() {
         hops.push(namespace_missing(picture, service));
@@ -110,4 +110,28 @@ fn refused(picture: &Picture, service: &ObjectName) -> Vec<Hop> {
         Some(Hop::stop(member, format!("InternalServiceExport {object}"), cause, says, advice))
     });
     hops.collect()
+}
+
+/// What to do about a member that exports too much.
+const TOO_MANY: &str = "delete exports of the member that are not needed, or raise --max-services-per-member of the hub agent";
+
+/// Exports that the hub agent rejects because of their namespace, or of how many there are.
+fn not_counted(picture: &Picture, service: &ObjectName) -> Vec<Hop> {
+    let plan = service::plan(&picture.settings, service, &picture.hub, picture.now);
+    let exports = kinds::INTERNAL_SERVICE_EXPORT;
+    let events = plan.events.into_iter().filter(|event| event.kind == exports);
+    let hop = |event: Event| {
+        let (cause, advice) = match event.reason {
+            events::NAMESPACE_DENIED => (Cause::NamespaceDenied, DENIED),
+            events::LIMIT_EXCEEDED if service::limit_named_in(&event.note).is_some() => {
+                (Cause::LimitExceeded, TOO_MANY)
+            }
+            _ => return None,
+        };
+        let member = names::member_of_namespace(&event.name.namespace)?;
+        let object = format!("InternalServiceExport {}", event.name);
+        let says = format!("the hub agent rejects it: {}", event.note);
+        Some(Hop::stop(member, object, cause, says, advice))
+    };
+    events.filter_map(hop).collect()
 }

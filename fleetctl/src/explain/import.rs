@@ -5,7 +5,7 @@ use fleet_api::{ObjectName, annotations};
 use fleet_model::objects::InternalServiceImport;
 use member_agent::import::{self, ImportState, Refusal};
 
-use super::words::{behind, count, look, ready};
+use super::words::{DENIED, behind, count, look, ready};
 use crate::picture::{Member, Picture};
 use crate::reading;
 use crate::story::{Cause, Crossing, Hop};
@@ -79,6 +79,11 @@ impl Import<'_> {
                 Cause::SystemNamespace,
                 Refusal::SystemNamespace.to_string(),
                 "move it to another namespace".to_owned(),
+            ),
+            ImportState::Refused(Refusal::NamespaceDenied) => stop(
+                Cause::NamespaceDenied,
+                Refusal::NamespaceDenied.to_string(),
+                DENIED.to_owned(),
             ),
             ImportState::Refused(Refusal::Terminating) => stop(
                 Cause::NamespaceTerminating,

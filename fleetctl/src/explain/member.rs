@@ -2,6 +2,7 @@
 
 use fleet_api::ObjectName;
 use hub_agent::heartbeat::{heartbeat_timeout, last_heartbeat};
+use member_agent::fence::Fence;
 use member_agent::phase::Phase;
 
 use super::words::{age, look};
@@ -10,7 +11,7 @@ use crate::story::{Cause, Hop};
 
 const OBJECT: &str = "member agent";
 
-/// The member's namespace on the hub, and its last heartbeat.
+/// The member's namespace on the hub, which cluster it is, and its last heartbeat.
 pub(super) fn hops(picture: &Picture, name: &str, member: &Member) -> Vec<Hop> {
     let identity = &member.settings.identity;
     let key = ObjectName::cluster(identity.hub_namespace.as_str());
@@ -21,6 +22,20 @@ pub(super) fn hops(picture: &Picture, name: &str, member: &Member) -> Vec<Hop> {
             Cause::MemberHomeMissing,
             format!("the hub has no namespace {} for it", identity.hub_namespace),
             format!("fleetctl join {name}"),
+        )];
+    }
+    if let Fence::Taken(taken) = Fence::of(identity, &member.snapshot) {
+        return vec![Hop::stop(
+            name,
+            OBJECT,
+            Cause::OtherCluster,
+            format!(
+                "the hub has recorded another cluster as {name} (uid {}, here {}), so this one writes nothing",
+                taken.recorded, taken.own
+            ),
+            format!(
+                "use the context of the recorded cluster, or let this one replace it: fleetctl join {name} --replace"
+            ),
         )];
     }
     match Phase::of(identity, &member.snapshot) {
@@ -55,7 +70,7 @@ fn heartbeat(picture: &Picture, name: &str, member: &Member) -> Option<Hop> {
         return Some(Hop::ok(name, OBJECT, format!("last heartbeat {} ago", age(silence))));
     }
     let says = format!(
-        "the last heartbeat of its agent was {} ago ({last}); its endpoints stay, but changes do not arrive",
+        "the last heartbeat of its agent was {} ago ({last} by the member's clock); its endpoints stay, but changes do not arrive",
         age(silence)
     );
     Some(Hop::stop(name, OBJECT, Cause::MemberSilent, says, look(picture, name)))

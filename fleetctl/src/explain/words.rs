@@ -8,6 +8,10 @@ use jiff::SignedDuration;
 use crate::picture::{Member, Picture};
 use crate::story::{Cause, Hop};
 
+/// Advice where a namespace is denied.
+pub(super) const DENIED: &str =
+    "use another namespace, or take this one off --denied-namespaces of the agent";
+
 /// Reports an agent that has writes to make: it does not run, or is blocked.
 pub(super) fn behind<M>(picture: &Picture, agent: &str, plan: &Plan<M>) -> Option<Hop> {
     let step = plan.steps.first()?;

@@ -195,6 +195,46 @@ fn the_hub_stops_it() {
     assert!(story.hops.iter().any(|hop| hop.cause == Some(Cause::LimitExceeded)), "{story:#?}");
 }
 
+/// The flags of the agents are known by what they have refused.
+#[test]
+fn a_denied_namespace_is_named() {
+    let refused = json!({ "conditions": [{
+        "type": "Valid", "status": "False", "reason": "NamespaceDenied", "message": "rejected",
+        "observedGeneration": 1, "lastTransitionTime": "2026-01-01T00:00:00Z",
+    }] });
+    let story = told(World::new(), |world| {
+        world.settle();
+        world.serve("east", 80, "10.1.0.1");
+        world.export("east");
+        let status = refused.clone();
+        world.edit("east", kinds::SERVICE_EXPORT, &web(), |export| export["status"] = status);
+    });
+    stops(&story, Cause::NamespaceDenied, &["in east", "no Service of namespace shop is exported"]);
+
+    let story = told(World::exported(), |world| {
+        let export = ObjectName::new(home("east"), "shop-web");
+        let status = refused.clone();
+        world.edit("hub", kinds::INTERNAL_SERVICE_EXPORT, &export, |ise| ise["status"] = status);
+    });
+    let cause = Some(Cause::NamespaceDenied);
+    assert!(story.hops.iter().any(|hop| hop.cause == cause), "{story:#?}");
+}
+
+#[test]
+fn a_member_that_exports_too_many_services_is_named() {
+    let rejected = json!({ "conditions": [{
+        "type": "Valid", "status": "False", "reason": "LimitExceeded",
+        "message": "rejected: too many (--max-services-per-member=0)",
+        "observedGeneration": 1, "lastTransitionTime": "2026-01-01T00:00:00Z",
+    }] });
+    let story = told(World::exported(), |world| {
+        let export = ObjectName::new(home("east"), "shop-web");
+        world.edit("hub", kinds::INTERNAL_SERVICE_EXPORT, &export, |ise| ise["status"] = rejected);
+    });
+    let hop = story.hops.iter().find(|hop| hop.cause == Some(Cause::LimitExceeded)).unwrap();
+    assert!(hop.says.contains("exports as many services as the hub accepts"), "{hop:?}");
+}
+
 #[test]
 fn a_conflict_names_whom_since_when_and_what() {
     let story = told(World::exported(), |world| {

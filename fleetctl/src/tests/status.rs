@@ -1,10 +1,13 @@
 //! The fleet at a glance.
 
+use std::collections::BTreeMap;
+
 use fleet_api::{ObjectName, kinds};
 use serde_json::{Value, json};
 
 use super::world::{World, home};
 use crate::output::Paint;
+use crate::quotas::QuotaUse;
 use crate::render;
 use crate::status::{MemberStatus, Status, status};
 
@@ -35,6 +38,39 @@ fn members_and_services_at_rest() {
     assert_eq!(rows[5], ["shop/web", "east", "-", "west", "-", "1"]);
     assert!(!render::status(&found, false, Paint(false)).contains("SERVICE"));
     assert!(render::status(&found, false, Paint(true)).contains("\u{1b}[1mMEMBER"));
+}
+
+#[test]
+fn quotas_that_are_missing_or_nearly_full_are_named() {
+    let world = World::shared();
+    let told = |quotas: Option<BTreeMap<String, QuotaUse>>| {
+        render::status(&of(&world).with_quotas(quotas), false, Paint(false))
+    };
+    let plain = told(None);
+    assert_eq!(plain.lines().count(), 3, "{plain}");
+    let of_both = |percent| {
+        let quota = QuotaUse { resource: "count/things".to_owned(), percent };
+        Some(["east", "west"].map(|member| (member.to_owned(), quota.clone())).into())
+    };
+    assert_eq!(told(of_both(79)), plain);
+    let full = told(of_both(80));
+    assert!(full.contains("west uses 80 % of its quota of count/things"), "{full}");
+    let none = told(Some(BTreeMap::new()));
+    assert!(none.contains("No quota on the hub limits what is created by: east, west"), "{none}");
+}
+
+/// What the agent of a second cluster does not write is not late.
+#[test]
+fn a_second_cluster_of_one_name_is_reported() {
+    let mut world = World::shared();
+    assert_eq!(member(&world, "west").fence, "unrecorded");
+    change_slice(&mut world);
+    world.settle_all_but("west");
+    world.give_the_name_of_west_away();
+    let west = member(&world, "west");
+    assert_eq!((west.fence, west.lag.slices), ("taken", 0));
+    let text = render::status(&of(&world), false, Paint(false));
+    assert!(text.contains("west writes nothing: the hub has recorded another cluster"), "{text}");
 }
 
 /// A change is late wherever it has not arrived: first for the exporter, then for the importer.

@@ -107,6 +107,14 @@ impl World {
         }
     }
 
+    /// The hub has recorded another cluster as west.
+    pub(crate) fn give_the_name_of_west_away(&mut self) {
+        add_namespace(self.own("west"), "kube-system");
+        let record = json!({ "spec": { "clusterUid": "other" } });
+        let at = ObjectName::new(home("west"), "west");
+        self.hub.create(kinds::CLUSTER_REPORT, &at, record).unwrap();
+    }
+
     pub(crate) fn own(&mut self, member: &str) -> &mut ModelServer {
         self.members.get_mut(member).unwrap()
     }

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use fleet_accumulator::{Tracked, View};
 use fleet_api::ObjectName;
 use fleet_api::names::{member_namespace, member_of_namespace};
 use fleet_model::changes::each_touched;
@@ -30,7 +31,7 @@ impl Member {
         ObjectName::cluster(Arc::clone(&self.0))
     }
 
-    /// Name of the member's `InternalMemberCluster`.
+    /// Name of the member's `InternalMemberCluster` and of its `ClusterReport`.
     pub fn internal(&self) -> ObjectName {
         ObjectName::new(self.namespace(), Arc::clone(&self.0))
     }
@@ -47,13 +48,20 @@ pub(super) fn affected(old: &HubSnapshot, new: &HubSnapshot, keys: &mut Affected
     each_touched(&old.member_clusters, &new.member_clusters, |cluster| {
         keys.add(Member(Arc::clone(&cluster.name.name)));
     });
-    // Deletion timestamps count only in a live view.
-    if !old.member_clusters.state().is_live() && new.member_clusters.state().is_live() {
+    // Deletion timestamps count only in a live view, and so do heartbeats.
+    if becomes_live(&old.member_clusters, &new.member_clusters)
+        || becomes_live(&old.internal_members, &new.internal_members)
+    {
         let leaving = new.member_clusters.iter().filter(|cluster| cluster.deleted.is_some());
         leaving.for_each(|cluster| keys.add(Member(Arc::clone(&cluster.name.name))));
     }
     each_touched(&old.internal_members, &new.internal_members, |member| {
         if let Some(member) = Member::of_namespace(&member.name.namespace) {
+            keys.add(member);
+        }
+    });
+    each_touched(&old.cluster_reports, &new.cluster_reports, |report| {
+        if let Some(member) = Member::of_namespace(&report.name.namespace) {
             keys.add(member);
         }
     });
@@ -67,4 +75,8 @@ pub(super) fn affected(old: &HubSnapshot, new: &HubSnapshot, keys: &mut Affected
             keys.add(member);
         }
     });
+}
+
+fn becomes_live<T: Tracked>(old: &View<T>, new: &View<T>) -> bool {
+    !old.state().is_live() && new.state().is_live()
 }

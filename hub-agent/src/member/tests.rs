@@ -2,4 +2,5 @@
 //! docs/design/contract.md that the test shows.
 
 mod force_delete;
+mod incarnation;
 mod silence;

@@ -8,15 +8,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fleet_accumulator::{Meta, Object};
-use fleet_api::{
-    ObjectName, ServiceImportStatus, ServiceInUseBy, annotations, events, finalizers, kinds,
-};
+use fleet_api::{ObjectName, ServiceImportStatus, ServiceInUseBy, annotations, finalizers, kinds};
 use fleet_model::objects::ServiceImport;
+use fleet_model::owners::is_mcs;
 use fleet_model::steps::HUB;
-use fleet_plan::json_patch::{add_finalizer, remove_finalizer, set_entries};
+use fleet_plan::json_patch::{add_finalizer, remove, remove_finalizer, set_entries};
 use fleet_plan::{Plan, Step, StepId};
 use serde_json::Value;
 
+use super::notice;
+use super::refusal::Refusal;
 use super::resolution::PortResolution;
 use super::state::{Request, ServiceState};
 
@@ -79,18 +80,17 @@ pub(super) fn sync<'a>(
     let chosen = choose(state, &holders);
     let revoked = revoke_others(state, &chosen, plan);
     // Both writes go to the ServiceImport: the claim waits for the version that has the status.
-    let claim_write = match status_write {
+    let claim = match status_write {
         None => write_claim(&chosen, import, &holders, &revoked, plan),
         Some(_) => None,
     };
-    report_duplicates(state, plan);
     let written = written(plan);
     let mut importers = Importers::new();
     for request in chosen.iter().chain(&also_granted(state)) {
-        let grant = match claim_write {
+        let grant = match &claim {
             _ if holders.include(request) => Grant::Held,
-            Some(step) => Grant::GainedBy(step),
-            None => Grant::Pending,
+            Some(claim) if claim.holders.include(request) => Grant::GainedBy(claim.step),
+            _ => Grant::Pending,
         };
         importers.insert(&request.object.name.namespace, grant);
         if !written.contains(&request.object.name) {
@@ -98,7 +98,7 @@ pub(super) fn sync<'a>(
         }
     }
     annotate_waiting(state, &chosen, plan);
-    release_unclaimed(state, &holders, claim_write, plan);
+    release_unclaimed(state, &holders, claim.map(|claim| claim.step), plan);
     importers
 }
 
@@ -151,15 +151,22 @@ fn choose<'a>(state: &ServiceState<'a>, holders: &Holders) -> Vec<Request<'a>> {
 
 /// Requests that do not count for the claim, but are granted like the older one of their member, which may read either.
 fn also_granted<'a>(state: &ServiceState<'a>) -> Vec<Request<'a>> {
-    let duplicates = state.duplicate_requests().filter(|_| !state.settings.exclusive_imports);
-    duplicates.map(|(request, _)| request).collect()
+    let duplicate = |refusal| matches!(refusal, Refusal::Duplicate(_));
+    let refused = state.refused_requests().filter(|_| !state.settings.exclusive_imports);
+    refused.filter(|(_, refusal)| duplicate(*refusal)).map(|(request, _)| request).collect()
 }
 
-fn report_duplicates(state: &ServiceState<'_>, plan: &mut Plan) {
-    for (request, older) in state.duplicate_requests() {
-        let note = format!("ignored: {older}, which is older, imports service {}", state.service);
-        plan.events.push(HUB.warning(request.object, events::DUPLICATE, note));
+/// Reports requests that do not count, and why.
+pub(super) fn report_refused(state: &ServiceState<'_>, plan: &mut Plan) {
+    let mut notices = Vec::new();
+    for (request, why) in state.refused_requests() {
+        let event = why.event(request.object, state.service);
+        notices.extend(notice::annotate(request.object, Some(&event)));
+        plan.events.push(event);
     }
+    notices.extend(state.live_requests().filter_map(|it| notice::annotate(it.object, None)));
+    let written = written(plan);
+    plan.steps.extend(notices.into_iter().filter(|step| !written.contains(&step.name)));
 }
 
 fn names<'a>(requests: &[Request<'a>]) -> BTreeSet<&'a ObjectName> {
@@ -177,25 +184,42 @@ fn revoke_others(state: &ServiceState<'_>, chosen: &[Request<'_>], plan: &mut Pl
     others.filter_map(revoke).map(|step| plan.push(step)).collect()
 }
 
+/// A write of the claim.
+struct ClaimWrite {
+    step: StepId,
+    /// Those that hold the claim afterwards.
+    holders: Holders,
+}
+
 fn write_claim(
     chosen: &[Request<'_>],
     import: &Object<ServiceImport>,
     holders: &Holders,
     revoked: &[StepId],
     plan: &mut Plan,
-) -> Option<StepId> {
+) -> Option<ClaimWrite> {
+    // Present holders included: a user may have removed the finalizer of their request.
+    let mut guards: Vec<_> = chosen.iter().filter_map(guard).map(|step| plan.push(step)).collect();
+    // A request that lacks the finalizer is listed when it has it, so that the others do not wait for that.
+    let ready = |request: &&Request<'_>| guard(request).is_none() || holders.include(request);
+    let mut listed: Vec<_> = chosen.iter().filter(ready).collect();
+    if listed.is_empty() {
+        listed = chosen.iter().collect();
+    } else {
+        guards.clear();
+    }
     let claim = |request: &Request<'_>| {
         (request.object.name.namespace.to_string(), request.member.to_owned())
     };
-    let desired: ServiceInUseBy = chosen.iter().map(claim).collect();
-    // Present holders included: a user may have removed the finalizer of their request.
-    let guards: Vec<_> = chosen.iter().filter_map(guard).map(|step| plan.push(step)).collect();
-    let operations = claim_operations(&import.meta, holders, &desired);
+    let desired: ServiceInUseBy = listed.into_iter().map(claim).collect();
+    let mut operations = claim_operations(&import.meta, holders, &desired);
+    operations.extend(remove_owners(&import.meta));
     if operations.is_empty() {
         return None;
     }
     let after = guards.into_iter().chain(revoked.iter().copied());
-    Some(plan.push(HUB.patch(import, operations).after(after)))
+    let step = plan.push(HUB.patch(import, operations).after(after));
+    Some(ClaimWrite { step, holders: Holders::Listed(desired) })
 }
 
 /// Annotation and finalizer change in one write; both go with the last importer.
@@ -210,6 +234,13 @@ fn claim_operations(meta: &Meta, holders: &Holders, desired: &ServiceInUseBy) ->
         operations.extend(set_entries(meta, "annotations", &entry));
     }
     operations
+}
+
+/// Takes off the owners that users have added: the garbage collector would delete the ServiceImport with them. A
+/// MultiClusterService stays, with whose agent the hub's would contend for it.
+fn remove_owners(meta: &Meta) -> Option<Value> {
+    let added = !meta.owners.is_empty() && !meta.owners.iter().any(is_mcs);
+    added.then(|| remove(&["metadata", "ownerReferences"]))
 }
 
 /// Removes the claim together with the finalizer.

@@ -1,5 +1,5 @@
-//! Objects that are part of no Service, because their reference is invalid or because they exceed a bound: they are
-//! rejected and reported, and their deletion is not blocked.
+//! Objects that are part of no Service, because they cannot be decoded, because their reference is invalid or because
+//! they exceed a bound: they are rejected and reported, and their deletion is not blocked.
 
 use fleet_accumulator::{Object, View};
 use fleet_api::names::member_of_namespace;
@@ -11,11 +11,13 @@ use fleet_plan::text::truncate;
 use jiff::Timestamp;
 
 use super::keys::{FromMember, Key, has_valid_reference, key_of, key_of_copy};
-use super::rejection;
+use super::{notice, rejection};
 use crate::snapshot::HubSnapshot;
 
 /// Maximum length of a referenced name in an Event, in bytes: members can write any length.
 const MAX_NAME: usize = 128;
+/// Maximum length of what is reported about an object that cannot be decoded, in bytes: it quotes the object.
+const MAX_DEFECT: usize = 256;
 
 /// Reports an object that is rejected, or releases it if it is being deleted.
 pub(super) fn plan(
@@ -30,8 +32,10 @@ pub(super) fn plan(
         set_invalid_condition(name, snapshot, now, &mut plan);
     } else if kind == kinds::INTERNAL_SERVICE_IMPORT {
         reject(&snapshot.internal_imports, name, finalizers::INTERNAL_SERVICE_IMPORT, &mut plan);
+        annotate(&snapshot.internal_imports, name, &mut plan);
     } else if kind == kinds::ENDPOINT_SLICE_EXPORT {
         reject(&snapshot.slice_exports, name, finalizers::ENDPOINT_SLICE_EXPORT, &mut plan);
+        annotate(&snapshot.slice_exports, name, &mut plan);
     } else {
         remove_copy(name, snapshot, &mut plan);
     }
@@ -59,6 +63,10 @@ fn reject<T: FromMember + HasMeta>(
 
 /// Reason and note of the Event about a rejected object.
 fn why<T: FromMember>(object: &Object<T>) -> (&'static str, String) {
+    if let Some(defect) = object.unreadable() {
+        let note = format!("rejected: it cannot be decoded: {}", truncate(defect, MAX_DEFECT));
+        return (events::REFERENCE_REFUSED, note);
+    }
     if let Some(excess) = object.excess().filter(|_| has_valid_reference(object)) {
         return (events::LIMIT_EXCEEDED, format!("rejected: {excess}"));
     }
@@ -69,6 +77,13 @@ fn why<T: FromMember>(object: &Object<T>) -> (&'static str, String) {
         object.name,
     );
     (events::REFERENCE_REFUSED, note)
+}
+
+/// Annotates a rejected object of a kind without conditions.
+fn annotate<T: FromMember + HasMeta>(view: &View<T>, name: &ObjectName, plan: &mut Plan) {
+    let Some(event) = plan.events.first() else { return };
+    let step = view.get(name).and_then(|object| notice::annotate(object, Some(event)));
+    plan.steps.extend(step);
 }
 
 /// Sets the condition `Valid` of a rejected export. The other kinds have no conditions.
@@ -93,7 +108,7 @@ fn remove_copy(name: &ObjectName, snapshot: &HubSnapshot, plan: &mut Plan) {
     else {
         return;
     };
-    if snapshot.slice_exports.by(&named(&name.name)).next().is_some() {
+    if snapshot.slice_exports.by(&named(&copy.slice_name(name))).next().is_some() {
         return;
     }
     if !copy.meta.is_terminating() {

@@ -1,6 +1,8 @@
 //! The key that owns an object, computed from that object alone (docs/design/rules.md#owning-keys).
 
+use std::collections::BTreeSet;
 use std::fmt;
+use std::sync::Arc;
 
 use fleet_accumulator::{Object, Tracked};
 use fleet_api::names::member_of_namespace;
@@ -18,7 +20,7 @@ use crate::snapshot::HubSnapshot;
 pub enum Key {
     /// A Service of the fleet.
     Service(ObjectName),
-    /// An object whose reference is unreadable or contradicts the object's own namespace, or that exceeds a bound.
+    /// An object that cannot be decoded, whose reference contradicts the object's own namespace, or that exceeds a bound.
     InvalidReference(ResourceKind, ObjectName),
 }
 
@@ -42,6 +44,8 @@ pub(super) trait FromMember: Tracked {
     fn service(&self) -> Option<ObjectName>;
     /// What exceeds a bound, if anything does.
     fn excess(&self) -> Option<&str>;
+    /// Why it cannot be decoded, if it cannot.
+    fn unreadable(&self) -> Option<&str>;
 }
 
 impl FromMember for InternalServiceExport {
@@ -57,6 +61,9 @@ impl FromMember for InternalServiceExport {
     fn excess(&self) -> Option<&str> {
         self.excess.as_deref()
     }
+    fn unreadable(&self) -> Option<&str> {
+        self.unreadable.as_deref()
+    }
 }
 
 impl FromMember for InternalServiceImport {
@@ -71,6 +78,9 @@ impl FromMember for InternalServiceImport {
     }
     fn excess(&self) -> Option<&str> {
         self.excess.as_deref()
+    }
+    fn unreadable(&self) -> Option<&str> {
+        self.unreadable.as_deref()
     }
 }
 
@@ -89,6 +99,9 @@ impl FromMember for EndpointSliceExport {
     }
     fn excess(&self) -> Option<&str> {
         self.excess.as_deref()
+    }
+    fn unreadable(&self) -> Option<&str> {
+        self.unreadable.as_deref()
     }
 }
 
@@ -127,38 +140,54 @@ pub(super) fn key_of_copy(copy: &Object<EndpointSliceImport>) -> Key {
     }
 }
 
-/// Adds the keys that own what changed, before and after the change.
-pub(super) fn affected(old: &HubSnapshot, new: &HubSnapshot, keys: &mut Affected<Key>) {
-    each_touched(&old.internal_exports, &new.internal_exports, |export| keys.add(key_of(export)));
-    each_touched(&old.internal_imports, &new.internal_imports, |import| keys.add(key_of(import)));
-    each_touched(&old.slice_exports, &new.slice_exports, |slice| keys.add(key_of(slice)));
+/// Adds the keys that own what changed, before and after the change, each on the account of the namespace where it changed:
+/// of the member's, or of that of a ServiceImport. Returns the namespaces in which exports have changed.
+pub(super) fn affected(
+    old: &HubSnapshot,
+    new: &HubSnapshot,
+    keys: &mut Affected<Key>,
+) -> BTreeSet<Arc<str>> {
+    let mut exporters = BTreeSet::new();
+    each_touched(&old.internal_exports, &new.internal_exports, |export| {
+        if !exporters.contains(&export.name.namespace) {
+            exporters.insert(Arc::clone(&export.name.namespace));
+        }
+        add(export, keys);
+    });
+    each_touched(&old.internal_imports, &new.internal_imports, |import| add(import, keys));
+    each_touched(&old.slice_exports, &new.slice_exports, |slice| add(slice, keys));
     each_touched(&old.service_imports, &new.service_imports, |import| {
-        keys.add(Key::Service(import.name.clone()));
+        keys.add_for(&import.name.namespace, Key::Service(import.name.clone()));
     });
     each_touched(&old.slice_imports, &new.slice_imports, |copy| {
-        keys.add(key_of_copy(copy));
+        let importer = &copy.name.namespace;
+        keys.add_for(importer, key_of_copy(copy));
         // Its spec may have been altered; by its name the slices are found that it may be a copy of.
-        new.slice_exports.by(&named(&copy.name.name)).for_each(|slice| keys.add(key_of(slice)));
+        let slice = copy.slice_name(&copy.name);
+        let slices = new.slice_exports.by(&named(&slice));
+        slices.for_each(|slice| keys.add_for(importer, key_of(slice)));
     });
     each_touched(&old.namespaces, &new.namespaces, |namespace| {
         in_namespace(new, &namespace.name.name, keys);
     });
+    exporters
+}
+
+fn add<T: FromMember>(object: &Object<T>, keys: &mut Affected<Key>) {
+    keys.add_for(&object.name.namespace, key_of(object));
 }
 
 /// A namespace that was created or deleted affects the Services in it, and if it is a member's, the Services that
 /// the member imports.
 fn in_namespace(snapshot: &HubSnapshot, namespace: &str, keys: &mut Affected<Key>) {
     if member_of_namespace(namespace).is_some() {
-        snapshot
-            .internal_imports
-            .in_namespace(namespace)
-            .for_each(|import| keys.add(key_of(import)));
+        snapshot.internal_imports.in_namespace(namespace).for_each(|import| add(import, keys));
         return;
     }
     for export in snapshot.internal_exports.iter() {
         let key = key_of(export);
         if matches!(&key, Key::Service(service) if *service.namespace == *namespace) {
-            keys.add(key);
+            keys.add_for(&export.name.namespace, key);
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Which ports a Service has in the fleet, and which exports have them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use fleet_api::{ClusterStatus, ServiceImportStatus, ServiceImportType, ServicePort};
+use fleet_api::{ClusterStatus, ServiceImportStatus, ServiceImportType, ServicePort, finalizers};
 use fleet_model::ports;
 
 use super::state::{Export, ServiceState};
@@ -14,8 +14,12 @@ pub struct PortResolution<'a> {
     pub ports: &'a [ServicePort],
     /// The oldest export with these ports.
     pub winner: Export<'a>,
-    /// Exports with these ports, oldest first.
+    /// Exports with these ports, whatever their target ports, oldest first.
     pub accepted: Vec<Export<'a>>,
+    /// The accepted exports that the status lists.
+    pub listed: Vec<Export<'a>>,
+    /// Whether they are listed only once they have the hub's finalizer, because none has it yet.
+    pub waits_for_guards: bool,
     /// Exports with other ports.
     pub conflicting: Vec<Export<'a>>,
     /// Desired status of the ServiceImport.
@@ -25,18 +29,44 @@ pub struct PortResolution<'a> {
 /// Compares the exports of a Service; `None` if no member exports it.
 ///
 /// The ports in force stay while an export has them; otherwise the oldest export decides
-/// (docs/design/rules.md#conflicts). Exports that are being deleted do not count.
+/// (docs/design/rules.md#conflicts). Target ports alone are no conflict; those in force are of one accepted export.
+/// Exports that are being deleted do not count.
 pub fn resolve<'a>(state: &ServiceState<'a>) -> Option<PortResolution<'a>> {
     let in_force = state.import.map(|import| import.object.status.ports.as_slice());
     let in_force = in_force.filter(|ports| !ports.is_empty());
-    let has = |export: &Export<'a>, wanted| ports::same(&export.object.object.ports, wanted);
-    let kept = in_force.filter(|ports| state.live_exports().any(|export| has(&export, ports)));
+    let fits = |export: &Export<'a>, wanted| ports::same_for_clients(of(export), wanted);
+    let kept = in_force.filter(|ports| state.live_exports().any(|export| fits(&export, ports)));
     let oldest = state.live_exports().next()?;
-    let ports = kept.unwrap_or(&oldest.object.object.ports);
+    let wanted = kept.unwrap_or_else(|| of(&oldest));
     let (accepted, conflicting): (Vec<_>, Vec<_>) =
-        state.live_exports().partition(|export| has(export, ports));
-    let status = import_status(state, ports, &accepted);
-    Some(PortResolution { ports, winner: *accepted.first()?, accepted, conflicting, status })
+        state.live_exports().partition(|export| fits(export, wanted));
+    let winner = *accepted.first()?;
+    let stay = kept.filter(|ports| accepted.iter().any(|export| ports::same(of(export), ports)));
+    let ports = stay.unwrap_or_else(|| of(&winner));
+    let mut listed = listable(state, &accepted);
+    let waits_for_guards = listed.is_empty();
+    if waits_for_guards {
+        listed.clone_from(&accepted);
+    }
+    let status = import_status(state, ports, &listed);
+    Some(PortResolution { ports, winner, accepted, listed, waits_for_guards, conflicting, status })
+}
+
+fn of<'a>(export: &Export<'a>) -> &'a [ServicePort] {
+    &export.object.object.ports
+}
+
+/// The exports that can be listed at once. One that lacks the hub's finalizer is listed when it has it, so that the others
+/// do not wait for that. What is listed stays: a user may have removed the finalizer.
+fn listable<'a>(state: &ServiceState<'a>, accepted: &[Export<'a>]) -> Vec<Export<'a>> {
+    let before = state.import.map(|import| import.object.status.clusters.as_slice());
+    let before: BTreeSet<_> =
+        before.unwrap_or_default().iter().map(|listed| listed.cluster.as_str()).collect();
+    let ready = |export: &&Export<'a>| {
+        export.object.meta.has_finalizer(finalizers::INTERNAL_SERVICE_EXPORT)
+            || before.contains(export.member)
+    };
+    accepted.iter().filter(ready).copied().collect()
 }
 
 /// Clusters that the status lists already keep their positions, as with the Go hub: taking over from a
@@ -44,12 +74,12 @@ pub fn resolve<'a>(state: &ServiceState<'a>) -> Option<PortResolution<'a>> {
 fn import_status(
     state: &ServiceState<'_>,
     ports: &[ServicePort],
-    accepted: &[Export<'_>],
+    exports: &[Export<'_>],
 ) -> ServiceImportStatus {
     let listed = state.import.map(|import| import.object.status.clusters.as_slice());
     let listed = listed.unwrap_or_default().iter().map(|listed| listed.cluster.as_str());
     let positions: BTreeMap<_, _> = listed.zip(0_usize..).collect();
-    let mut clusters: Vec<_> = accepted.iter().map(|export| export.member).collect();
+    let mut clusters: Vec<_> = exports.iter().map(|export| export.member).collect();
     clusters.sort_by_cached_key(|member| {
         (positions.get(member).copied().unwrap_or(usize::MAX), *member)
     });

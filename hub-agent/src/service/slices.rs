@@ -1,15 +1,15 @@
 //! The importers' copies (EndpointSliceImports) of the slices that accepted members export.
 
+pub(super) mod budget;
 mod content;
 mod desired;
 pub(super) mod handover;
 mod origin;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use fleet_accumulator::Object;
-use fleet_api::{ObjectName, events, finalizers};
+use fleet_api::{ObjectName, events, finalizers, kinds, names};
 use fleet_model::endpoints::loses;
 use fleet_model::namespaces::namespace_accepts_objects;
 use fleet_model::objects::EndpointSliceImport;
@@ -20,14 +20,16 @@ use jiff::Timestamp;
 
 use super::claims::Importers;
 use super::keys::FromMember;
+use super::notice;
 use super::resolution::PortResolution;
 use super::state::{ServiceState, SliceExport};
 use super::status::StatusWrites;
-use desired::{DesiredSlice, DesiredSlices};
+use budget::Surplus;
+use content::Content;
 use handover::{Handover, RemovalTiming};
 
-/// Creations of copies in this plan, by the importer's namespace.
-type Creations = BTreeMap<Arc<str>, Vec<StepId>>;
+/// Creations of copies in this plan, by the names of the copies.
+type Creations = BTreeMap<ObjectName, StepId>;
 
 /// Copies that are not desired.
 #[derive(Default)]
@@ -47,149 +49,174 @@ pub(super) fn sync(
     now: Timestamp,
     plan: &mut Plan,
 ) {
-    let mut desired = desired::slices(state, writes, importers, plan);
-    let handover = Handover::of(state, resolution, importers, !desired.is_empty(), now);
-    let mut surplus = Vec::new();
-    for copy in &state.slice_imports {
-        let sources = desired.remove(&copy.name).unwrap_or_default();
-        if !update_from_source(state, copy, &sources, plan) {
-            surplus.push(*copy);
+    let surplus = Surplus::of(state);
+    surplus.report(state, plan);
+    let desired = desired::slices(state, writes, importers, &surplus, plan);
+    let published = desired.iter().any(|desired| writes.lists(desired.slice.member));
+    let handover = Handover::of(state, resolution, importers, published, now);
+    let mut undesired = copies(state);
+    let mut created = Creations::new();
+    for desired in &desired {
+        let copies = desired.copies(state);
+        let content = Content::of(state, desired.slice);
+        for (importer, after) in &desired.after {
+            let Some(copy) = copies.get(*importer) else {
+                create(state, importer, &content, after.as_deref(), &mut created, plan);
+                continue;
+            };
+            undesired.remove(&copy.name);
+            // A copy that is being deleted blocks its successor.
+            if let Some(after) = after.as_ref().filter(|_| !copy.meta.is_terminating()) {
+                update(copy, &content, after, plan);
+            }
         }
     }
-    let created = create_all(state, desired, plan);
-    let removals = remove_surplus(state, &handover, surplus, &created, writes.import, plan);
+    let undesired = undesired.into_values();
+    let removals = remove_undesired(state, &handover, undesired, &created, writes.import, plan);
     release_slice_exports(state, &removals, plan);
 }
 
 /// Deletes all copies.
 pub(super) fn withdraw(state: &ServiceState<'_>, plan: &mut Plan) {
     let mut removals = Removals::default();
-    for copy in &state.slice_imports {
+    for copy in copies(state).into_values() {
         let deleted = delete(state, copy, [], plan);
         removals.deleted.extend(deleted.map(|step| (&copy.name, step)));
     }
     release_slice_exports(state, &removals, plan);
 }
 
-/// Brings a copy in line with the slice that it was made from; false if that is none of `sources`.
-fn update_from_source(
-    state: &ServiceState<'_>,
-    copy: &Object<EndpointSliceImport>,
-    sources: &[DesiredSlice<'_>],
-    plan: &mut Plan,
-) -> bool {
-    let (own, others): (Vec<_>, Vec<_>) =
-        sources.iter().partition(|source| origin::is_from(copy, &source.slice));
-    report_name_taken(others, plan);
-    // A copy that is being deleted blocks its successor.
-    if let Some(source) = own.first().filter(|_| !copy.meta.is_terminating()) {
-        update(state, copy, source, plan);
+/// Removes the annotation of slices that were rejected and have been corrected. One that this plan writes gets its turn later: a
+/// second write would name an outdated version.
+pub(super) fn report_accepted(state: &ServiceState<'_>, plan: &mut Plan) {
+    let slices = state.slice_exports.iter();
+    let notices: Vec<_> = slices.filter_map(|slice| notice::annotate(slice.object, None)).collect();
+    if notices.is_empty() {
+        return;
     }
-    !own.is_empty()
+    let steps = plan.steps.iter().filter(|step| step.kind == kinds::ENDPOINT_SLICE_EXPORT);
+    let written: BTreeSet<_> = steps.map(|step| step.name.clone()).collect();
+    plan.steps.extend(notices.into_iter().filter(|step| !written.contains(&step.name)));
 }
 
+/// The copies that name this Service, and those made from its slices that name another one: a user has altered them, or a Go
+/// member has given a slice that it exported for the other Service to this one.
+fn copies<'a>(
+    state: &ServiceState<'a>,
+) -> BTreeMap<&'a ObjectName, &'a Object<EndpointSliceImport>> {
+    let made = state.slice_exports.iter().flat_map(|slice| {
+        let named = state.copies_named(&slice.object.name.name);
+        named.filter(move |copy| origin::is_from(copy, slice))
+    });
+    state.slice_imports.iter().copied().chain(made).map(|copy| (&copy.name, copy)).collect()
+}
+
+/// Brings a copy in line with the slice that it was made from.
 fn update(
-    state: &ServiceState<'_>,
     copy: &Object<EndpointSliceImport>,
-    source: &DesiredSlice<'_>,
+    content: &Content<'_>,
+    after: &[StepId],
     plan: &mut Plan,
 ) {
     let carried = &copy.spec.draining_endpoints;
-    let desired = content::spec(state, &source.slice, carried);
-    let is_current = copy.spec == desired && origin::is_recorded(copy, &source.slice);
-    let Some(after) = source.after.clone().filter(|_| !is_current) else { return };
-    let mut body = content::body(state, &source.slice, carried);
-    if let Some(metadata) = body["metadata"].as_object_mut() {
-        metadata.remove("finalizers"); // They belong to the importer; the present ones stay.
+    let desired = content.spec(carried);
+    if copy.spec == *desired && origin::is_recorded(copy, content.slice()) {
+        return;
     }
-    let step = distribution(HUB.replace(copy, body).after(after), &source.slice);
-    let step = if loses(&copy.spec, &desired) { step.urgent() } else { step };
+    let body = content.successor(&copy.name, carried);
+    let step = HUB.replace(copy, body).after(after.iter().copied());
+    let slice = content.slice();
+    let step = distribution(step, slice).on_account_of(&origin::account_of_update(copy, slice));
+    let step = if loses(&copy.spec, desired) { step.urgent() } else { step };
     let (ours, theirs) = (&desired.endpoint_slice_reference, &copy.spec.endpoint_slice_reference);
     let there = (ours.uid == theirs.uid).then_some(theirs.generation);
     reference::write(plan, step, ours.generation, there);
 }
 
-/// Creates the desired copies that do not exist yet.
-fn create_all(state: &ServiceState<'_>, desired: DesiredSlices<'_>, plan: &mut Plan) -> Creations {
-    let mut created = Creations::new();
-    for (name, sources) in desired {
-        if namespace_accepts_objects(&state.snapshot.namespaces, &name.namespace) {
-            let importer = Arc::clone(&name.namespace);
-            created.entry(importer).or_default().extend(create(state, name, &sources, plan));
-        }
-    }
-    created
-}
-
-/// Creates a copy, unless there is one of this name that names another Service: that is either true, or a
-/// user has altered the copy.
+/// Creates the copy of a slice for an importer.
 fn create(
     state: &ServiceState<'_>,
-    name: ObjectName,
-    sources: &[DesiredSlice<'_>],
+    importer: &str,
+    content: &Content<'_>,
+    after: Option<&[StepId]>,
+    created: &mut Creations,
     plan: &mut Plan,
-) -> Option<StepId> {
-    if let Some(present) = state.snapshot.slice_imports.get(&name) {
-        update_from_source(state, present, sources, plan);
-        return None;
+) {
+    let slice = content.slice();
+    if !namespace_accepts_objects(&state.snapshot.namespaces, importer) {
+        return;
     }
-    let (first, others) = sources.split_first()?;
-    report_name_taken(others, plan);
-    let served = content::is_served(state, &first.slice) == Some(true);
-    let after = first.after.clone().filter(|_| served)?;
-    let body = content::body(state, &first.slice, &[]);
-    let step = HUB.create::<EndpointSliceImport>(name, body).after(after);
-    Some(plan.push(distribution(step, &first.slice)))
+    let Some(name) = free_name(state, importer, slice, created) else {
+        let note = "not distributed: an importer has slices of other members under all its names";
+        plan.events.push(HUB.warning(slice.object, events::NAME_TAKEN, note));
+        return;
+    };
+    let served = content::is_served(state, slice) == Some(true);
+    let Some(after) = after.filter(|_| served) else { return };
+    let body = content.new_copy(&name);
+    let step = HUB.create::<EndpointSliceImport>(name.clone(), body).after(after.iter().copied());
+    created.insert(name, plan.push(distribution(step, slice)));
 }
 
-/// A write that brings a slice to an importer, measured and traced as such.
+/// The first name for the copy of a slice that no other copy of the importer has (docs/design/rules.md#names): a member
+/// cannot keep the slices of another one away by taking their names.
+fn free_name(
+    state: &ServiceState<'_>,
+    importer: &str,
+    slice: &SliceExport<'_>,
+    created: &Creations,
+) -> Option<ObjectName> {
+    let names = names::slice_import_candidates(&slice.object.name, &slice.object.uid.to_string());
+    let mut names = names.into_iter().map(|name| ObjectName::new(importer, name));
+    let is_taken = |name: &ObjectName| {
+        state.snapshot.slice_imports.get(name).is_some() || created.contains_key(name)
+    };
+    names.find(|name| !is_taken(name))
+}
+
+/// A write that brings a slice to an importer, measured and traced as such, on the account of the exporter: as long as
+/// importers leave their copies as they are, they have no part in how many there are.
 fn distribution(step: Step, slice: &SliceExport<'_>) -> Step {
+    let step = step.on_account_of(&slice.object.name.namespace);
     step.stage("distribute").trace(Trace::Continues(slice.object.trace_context()))
 }
 
-/// Reports slices that are not distributed because another slice has their name.
-fn report_name_taken<'a, 'f: 'a>(
-    sources: impl IntoIterator<Item = &'a DesiredSlice<'f>>,
-    plan: &mut Plan,
-) {
-    for DesiredSlice { slice, .. } in sources {
-        let note =
-            "not distributed: an importer already has a slice of this name from another member";
-        plan.events.push(HUB.warning(slice.object, events::NAME_TAKEN, note));
-    }
-}
-
 /// Deletes copies that are not desired, each at the time that `handover` decides.
-fn remove_surplus<'a>(
+fn remove_undesired<'a>(
     state: &ServiceState<'_>,
     handover: &Handover<'_>,
-    surplus: Vec<&'a Object<EndpointSliceImport>>,
+    undesired: impl IntoIterator<Item = &'a Object<EndpointSliceImport>>,
     created: &Creations,
     status_write: Option<StepId>,
     plan: &mut Plan,
 ) -> Removals<'a> {
     let mut removals = Removals::default();
-    for copy in surplus {
+    for copy in undesired {
         let successors = match handover.removal_timing(copy) {
             RemovalTiming::Keep(left) => {
                 removals.kept.insert(&copy.name);
                 plan.wake_within(left);
                 continue;
             }
-            RemovalTiming::AfterSuccessor => created.get(&copy.name.namespace),
-            RemovalTiming::Now => None,
+            RemovalTiming::AfterSuccessor => in_namespace(created, &copy.name.namespace),
+            RemovalTiming::Now => Vec::new(),
         };
-        let successors = successors.into_iter().flatten().copied();
         // As long as the ServiceImport lists a member that still exports, importers may have its endpoints.
         let unlisted = status_write.filter(|_| handover.conflicts(copy.origin()));
-        let deleted = delete(state, copy, successors.chain(unlisted), plan);
+        let deleted = delete(state, copy, successors.into_iter().chain(unlisted), plan);
         removals.deleted.extend(deleted.map(|step| (&copy.name, step)));
     }
     removals
 }
 
-/// Deletes a copy, unless it was made from a slice of another Service: then a user has altered the
-/// copy, and that Service restores it.
+/// The creations of copies for one importer.
+fn in_namespace(created: &Creations, importer: &str) -> Vec<StepId> {
+    let first = ObjectName::new(importer, "");
+    let created = created.range(&first..).take_while(|(name, _)| *name.namespace == *importer);
+    created.map(|(_, step)| *step).collect()
+}
+
+/// Deletes a copy, unless it was made from a slice of another Service: that Service restores or deletes it.
 fn delete(
     state: &ServiceState<'_>,
     copy: &Object<EndpointSliceImport>,
@@ -199,10 +226,12 @@ fn delete(
     let elsewhere = |slice: SliceExport<'_>| {
         slice.object.service().as_ref() != Some(state.service) && origin::is_from(copy, &slice)
     };
-    if copy.meta.is_terminating() || state.slices_named(&copy.name.name).any(elsewhere) {
+    if copy.meta.is_terminating() || state.slices_named(&copy.slice_name(&copy.name)).any(elsewhere)
+    {
         return None;
     }
-    Some(plan.push(HUB.delete(copy).after(after).urgent()))
+    let step = HUB.delete(copy).on_account_of(&origin::account(copy)).urgent();
+    Some(plan.push(step.after(after)))
 }
 
 /// Removes the hub's finalizer from slices that are being deleted, once no importer has a copy.
@@ -224,9 +253,12 @@ fn release_slice_exports(state: &ServiceState<'_>, removals: &Removals<'_>, plan
             let deleted = removals.deleted.get(&copy.name).copied();
             gone.push(deleted.unwrap_or_else(|| plan.push(HUB.delete(copy).urgent())));
         }
-        // A copy of another member's slice with this name would make the answer useless.
-        if own.is_empty() && others.is_empty() {
-            let anywhere = ObjectName::cluster(name.clone());
+        // Where another member's slice has this name in an importer, a copy has the other one.
+        if own.is_empty() {
+            let uid = slice.object.uid.to_string();
+            let [first, second] = names::slice_import_candidates(&slice.object.name, &uid);
+            let name = if others.is_empty() { first } else { second };
+            let anywhere = ObjectName::cluster(name);
             gone.push(plan.push(HUB.confirm_absent::<EndpointSliceImport>(anywhere)));
         }
         plan.push(release.after(gone));

@@ -1,46 +1,20 @@
 //! The objects of one Service of the fleet, in one snapshot of the hub.
 
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 use fleet_accumulator::{Object, Uid};
-use fleet_api::{ObjectName, finalizers};
+use fleet_api::{ObjectName, annotations, finalizers};
 use fleet_model::hub_schema::HubSchema;
 use fleet_model::namespaces::namespace_accepts_objects;
-use fleet_model::objects::{
-    EndpointSliceExport, EndpointSliceImport, HasMeta, InternalServiceExport,
-    InternalServiceImport, ServiceImport, named,
-};
+use fleet_model::objects::{EndpointSliceImport, HasMeta, ServiceImport, named};
+use fleet_model::owners::is_controlled_by_mcs;
 
 use super::keys::{FromMember, owner_of};
+pub use super::owned::{Export, Owned, Request, SliceExport};
+use super::refusal::{self, Refusal};
 use crate::Settings;
 use crate::snapshot::HubSnapshot;
-
-/// An object in a member's namespace on the hub.
-#[derive(Debug)]
-pub struct Owned<'a, T> {
-    /// Name of the member cluster.
-    pub member: &'a str,
-    /// The object.
-    pub object: &'a Object<T>,
-}
-
-// Derived implementations would require `T: Copy`.
-impl<T> Clone for Owned<'_, T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<T> Copy for Owned<'_, T> {}
-
-/// A member's export of the Service.
-pub type Export<'a> = Owned<'a, InternalServiceExport>;
-/// A member's request to import the Service.
-pub type Request<'a> = Owned<'a, InternalServiceImport>;
-/// A slice of the Service that a member exports.
-pub type SliceExport<'a> = Owned<'a, EndpointSliceExport>;
 
 /// The objects of one Service of the fleet, without those whose reference is invalid.
 #[derive(Debug)]
@@ -57,9 +31,8 @@ pub struct ServiceState<'a> {
     pub exports: Vec<Export<'a>>,
     /// Requests, oldest first.
     pub requests: Vec<Request<'a>>,
-    /// Exports and requests that do not count, because their member has an older one that is not being deleted: by uid,
-    /// with the name of that one.
-    duplicates: BTreeMap<&'a Uid, &'a ObjectName>,
+    /// Exports and requests that do not count, by uid.
+    refusals: BTreeMap<&'a Uid, Refusal<'a>>,
     /// Exported slices, oldest first.
     pub slice_exports: Vec<SliceExport<'a>>,
     /// Copies of exported slices, in the importers' namespaces.
@@ -73,13 +46,17 @@ impl<'a> ServiceState<'a> {
         let import = snapshot.service_imports.get(service);
         let exports = owned(snapshot.internal_exports.by(service));
         let requests = owned(snapshot.internal_imports.by(service));
+        let mut refusals = refusal::refusals(settings, service, &exports);
+        let all_exports = &snapshot.internal_exports;
+        let without_place = refusal::without_place(settings, all_exports, &exports, &refusals);
+        refusals.extend(without_place);
+        refusals.append(&mut refusal::refusals(settings, service, &requests));
         Self {
             settings,
             schema: HubSchema::known(&snapshot.schema),
             service,
-            // On a hub that is also a member, a MultiClusterService owns the ServiceImport of the member agent.
-            import: import.filter(|import| import.meta.controller_owner().is_none()),
-            duplicates: duplicates(&exports).chain(duplicates(&requests)).collect(),
+            import: import.filter(|import| is_of_hub(import)),
+            refusals,
             exports,
             requests,
             slice_exports: owned(snapshot.slice_exports.by(service)),
@@ -105,14 +82,14 @@ impl<'a> ServiceState<'a> {
         namespace_accepts_objects(&self.snapshot.namespaces, &self.service.namespace)
     }
 
-    /// Exports that are not being deleted, the oldest of each member, oldest first.
+    /// Exports that count, oldest first: of each member at most one.
     pub fn live_exports(&self) -> impl Iterator<Item = Export<'a>> {
         self.counting(&self.exports)
     }
 
-    /// Exports of members that have an older one, with the name of that one.
-    pub fn duplicate_exports(&self) -> impl Iterator<Item = (Export<'a>, &'a ObjectName)> {
-        self.duplicates_in(&self.exports)
+    /// Exports that do not count, and why.
+    pub(super) fn refused_exports(&self) -> impl Iterator<Item = (Export<'a>, Refusal<'a>)> {
+        self.refused_in(&self.exports)
     }
 
     /// Exports that are being deleted, oldest first.
@@ -120,14 +97,14 @@ impl<'a> ServiceState<'a> {
         self.exports.iter().copied().filter(|export| export.object.meta.is_terminating())
     }
 
-    /// Requests that are not being deleted, the oldest of each member, oldest first.
+    /// Requests that count, oldest first: of each member at most one.
     pub fn live_requests(&self) -> impl Iterator<Item = Request<'a>> {
         self.counting(&self.requests)
     }
 
-    /// Requests of members that have an older one, with the name of that one.
-    pub fn duplicate_requests(&self) -> impl Iterator<Item = (Request<'a>, &'a ObjectName)> {
-        self.duplicates_in(&self.requests)
+    /// Requests that do not count, and why.
+    pub(super) fn refused_requests(&self) -> impl Iterator<Item = (Request<'a>, Refusal<'a>)> {
+        self.refused_in(&self.requests)
     }
 
     /// Requests that are being deleted, oldest first.
@@ -137,19 +114,19 @@ impl<'a> ServiceState<'a> {
 
     fn counting<T: HasMeta>(&self, owned: &[Owned<'a, T>]) -> impl Iterator<Item = Owned<'a, T>> {
         let counts = |it: &Owned<'a, T>| {
-            !it.object.meta().is_terminating() && !self.duplicates.contains_key(&it.object.uid)
+            !it.object.meta().is_terminating() && !self.refusals.contains_key(&it.object.uid)
         };
         owned.iter().copied().filter(counts)
     }
 
-    fn duplicates_in<T>(
+    fn refused_in<T>(
         &self,
         owned: &[Owned<'a, T>],
-    ) -> impl Iterator<Item = (Owned<'a, T>, &'a ObjectName)> {
-        owned.iter().filter_map(|it| Some((*it, *self.duplicates.get(&it.object.uid)?)))
+    ) -> impl Iterator<Item = (Owned<'a, T>, Refusal<'a>)> {
+        owned.iter().filter_map(|it| Some((*it, *self.refusals.get(&it.object.uid)?)))
     }
 
-    /// Copies of slices of this name in all namespaces, of any Service.
+    /// Copies of slices of this name in all namespaces, of any Service and under any name.
     pub fn copies_named(
         &self,
         name: &Arc<str>,
@@ -164,19 +141,11 @@ impl<'a> ServiceState<'a> {
     }
 }
 
-/// Objects that are not being deleted of members that have an older such object: by uid, with the name of that one.
-fn duplicates<'a, T: HasMeta>(
-    owned: &[Owned<'a, T>],
-) -> impl Iterator<Item = (&'a Uid, &'a ObjectName)> {
-    let mut oldest = BTreeMap::new();
-    let live = owned.iter().filter(|it| !it.object.meta().is_terminating());
-    live.filter_map(move |it| match oldest.entry(it.member) {
-        Entry::Vacant(entry) => {
-            entry.insert(&it.object.name);
-            None
-        }
-        Entry::Occupied(entry) => Some((&it.object.uid, *entry.get())),
-    })
+/// Whether a ServiceImport is the hub's. On a hub that is also a member, a MultiClusterService owns that of the member
+/// agent; if it has a claim nevertheless, which only hub agents write, a user has added the owner.
+fn is_of_hub(import: &Object<ServiceImport>) -> bool {
+    !is_controlled_by_mcs(&import.object.meta)
+        || import.object.meta.annotation(annotations::SERVICE_IN_USE_BY).is_some()
 }
 
 /// Sorts by creation time on the hub, then member, then uid, so that every hub agent has the same order.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use fleet_accumulator::Object;
 use fleet_api::conditions::{self, reasons};
-use fleet_api::{events, finalizers};
+use fleet_api::finalizers;
 use fleet_model::objects::ServiceImport;
 use fleet_model::steps::HUB;
 use fleet_plan::conditions::{Wanted, apply, find};
@@ -22,8 +22,24 @@ use super::state::{Export, ServiceState};
 pub(super) struct StatusWrites<'a> {
     /// Write of the ServiceImport's status; `None` if the status is in force already.
     pub(super) import: Option<StepId>,
-    /// Each accepted member, with the write of its export's condition, if any.
-    pub(super) accepted: BTreeMap<&'a str, Option<StepId>>,
+    /// Each accepted member.
+    pub(super) accepted: BTreeMap<&'a str, Acceptance>,
+}
+
+/// How far an accepted member has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Acceptance {
+    /// The ServiceImport lists it; with the write of its export's condition, if any.
+    Listed(Option<StepId>),
+    /// Its export gets the hub's finalizer first. Importers keep what they have of it.
+    Unlisted,
+}
+
+impl StatusWrites<'_> {
+    /// Whether the ServiceImport lists a member.
+    pub(super) fn lists(&self, member: &str) -> bool {
+        matches!(self.accepted.get(member), Some(Acceptance::Listed(_)))
+    }
 }
 
 /// Brings the status of the ServiceImport and the conditions of the exports in line with `resolution`.
@@ -41,24 +57,28 @@ pub(super) fn sync<'a>(
         let step = condition_step(export, condition, now)?;
         Some(plan.push(step.after(import_write)))
     };
-    let accepted = resolution.accepted.iter().map(|export| {
+    let unlisted = resolution.accepted.iter().map(|export| (export.member, Acceptance::Unlisted));
+    let mut accepted: BTreeMap<_, _> = unlisted.collect();
+    for export in &resolution.listed {
         let condition = with_present_message(export, conflict::accepted(state));
-        (export.member, sync_export(export, condition))
-    });
-    let accepted = accepted.collect();
+        accepted.insert(export.member, Acceptance::Listed(sync_export(export, condition)));
+    }
     for export in &resolution.conflicting {
         sync_export(export, conflict::rejected(state, export, resolution));
-    }
-    for (export, older) in state.duplicate_exports() {
-        let note = format!("rejected: {older}, which is older, exports service {}", state.service);
-        let event = HUB.warning(export.object, events::DUPLICATE, note);
-        plan.steps.extend(rejection::condition(export.object, &event, now));
-        plan.events.push(event);
     }
     for step in release_exports(state) {
         plan.push(step.after(import_write));
     }
     StatusWrites { import: import_write, accepted }
+}
+
+/// Reports to exports that they do not count, and why.
+pub(super) fn report_refused(state: &ServiceState<'_>, now: Timestamp, plan: &mut Plan) {
+    for (export, refusal) in state.refused_exports() {
+        let event = refusal.event(export.object, state.service);
+        plan.steps.extend(rejection::condition(export.object, &event, now));
+        plan.events.push(event);
+    }
 }
 
 /// Creates the ServiceImport; the watch event of its creation plans the Service again.
@@ -96,14 +116,14 @@ pub(super) fn release_exports(state: &ServiceState<'_>) -> impl Iterator<Item = 
     state.terminating_exports().filter_map(|export| HUB.remove_finalizer(export.object, finalizer))
 }
 
-/// Adds the finalizer that exports of Go members lack, before the ServiceImport lists them.
+/// Adds the finalizer that exports of Go members lack, before the ServiceImport lists them. Returns what its status waits
+/// for.
 fn guard_exports(resolution: &PortResolution<'_>, plan: &mut Plan) -> Vec<StepId> {
-    let finalizer = finalizers::INTERNAL_SERVICE_EXPORT;
+    let guard =
+        |export: &Export<'_>| HUB.add_finalizer(export.object, finalizers::INTERNAL_SERVICE_EXPORT);
     let exports = resolution.accepted.iter();
-    exports
-        .filter_map(|export| HUB.add_finalizer(export.object, finalizer))
-        .map(|step| plan.push(step))
-        .collect()
+    let guards: Vec<_> = exports.filter_map(guard).map(|step| plan.push(step)).collect();
+    if resolution.waits_for_guards { guards } else { Vec::new() }
 }
 
 /// Keeps the message of a Go hub if status and reason already match.

@@ -3,8 +3,10 @@
 
 mod adoption;
 mod blocked;
+mod budget;
 mod conflicts;
 mod copies;
+mod denied;
 mod duplicates;
 mod exclusive;
 mod exports;
@@ -13,6 +15,8 @@ mod healing;
 mod imports;
 mod invalid_references;
 mod limits;
+mod places;
 mod slices;
 mod traces;
+mod undecodable;
 mod world;

@@ -11,6 +11,7 @@ use crate::member::MemberController;
 use crate::service::ServiceController;
 use crate::settings::Settings;
 use crate::snapshot::HubSnapshot;
+use crate::tests::observed;
 
 fn in_member(member: &str, name: &str) -> ObjectName {
     ObjectName::new(format!("fleet-member-{member}"), name)
@@ -77,7 +78,8 @@ fn planning_twice_gives_equal_plans_and_moves_no_metric() {
     let mut hub = hub();
     let settings = Settings::default();
     let registry = Registry::new();
-    for gauge in gauges(settings.clone())(&snapshot(&[&hub], None), hub.now()).unwrap() {
+    let seen = observed(snapshot(&[&hub], None), |_| Some(hub.now()));
+    for gauge in gauges(settings.clone())(&seen, hub.now()).unwrap() {
         registry.register(gauge).unwrap();
     }
     let series = || TextEncoder::new().encode_to_string(&registry.gather()).unwrap();

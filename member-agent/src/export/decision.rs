@@ -21,6 +21,8 @@ pub enum ExportDecision<'a> {
     /// The weight annotation is invalid: what is exported stays so, nothing new is exported. A typing error must not
     /// interrupt traffic.
     Hold(&'a Object<Service>, String),
+    /// Services of the namespace are not exported: what is exported stays so, nothing new is exported.
+    Denied(&'a Object<Service>),
     /// The weight is 0: the user withdraws the Service from the fleet.
     Pause,
     /// The Service is absent or being deleted.
@@ -50,6 +52,7 @@ impl<'a> ServiceState<'a> {
         }
         match weight(export.meta.annotation(annotations::WEIGHT)) {
             Ok(0) => ExportDecision::Pause,
+            Ok(_) if self.denied.include(&self.name.namespace) => ExportDecision::Denied(service),
             Ok(_) => ExportDecision::Export(service),
             Err(problem) => ExportDecision::Hold(service, problem),
         }
@@ -60,7 +63,9 @@ impl<'a> ServiceState<'a> {
         let export = self.export.filter(|export| !export.meta.is_terminating())?;
         match self.decision(export) {
             ExportDecision::Export(service) => Some(service),
-            ExportDecision::Hold(service, _) => self.current(service).map(|_| service),
+            ExportDecision::Hold(service, _) | ExportDecision::Denied(service) => {
+                self.current(service).map(|_| service)
+            }
             ExportDecision::NoMember
             | ExportDecision::Pause
             | ExportDecision::NotFound

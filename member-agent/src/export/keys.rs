@@ -32,17 +32,17 @@ impl Key {
     }
 }
 
-/// Adds the keys that own what changed, before and after the change.
+/// Adds the keys that own what changed, before and after the change. Those of users are on the accounts of their namespaces.
 pub(super) fn affected(old: &MemberSnapshot, new: &MemberSnapshot, keys: &mut Affected<Key>) {
     each_touched(&old.services, &new.services, |service| {
-        keys.add(Key::Service(service.name.clone()));
+        keys.add_for(&service.name.namespace, Key::Service(service.name.clone()));
     });
     each_touched(&old.service_exports, &new.service_exports, |export| {
-        keys.add(Key::Service(export.name.clone()));
+        keys.add_for(&export.name.namespace, Key::Service(export.name.clone()));
     });
     each_touched(&old.endpoint_slices, &new.endpoint_slices, |slice| {
         if let Some(service) = slice.backs(&slice.name.namespace) {
-            keys.add(Key::Service(service));
+            keys.add_for(&slice.name.namespace, Key::Service(service));
         }
     });
     each_touched(&old.internal_exports, &new.internal_exports, |export| {

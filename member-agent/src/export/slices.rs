@@ -3,24 +3,33 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fleet_accumulator::Object;
-use fleet_api::{Endpoint, ExportedSliceSpec, ObjectName, annotations, finalizers, labels, names};
+use fleet_api::{
+    Endpoint, ExportedSliceSpec, ObjectName, annotations, events, finalizers, labels, names,
+};
 use fleet_model::endpoints::{loses, printed};
 use fleet_model::hub_schema;
-use fleet_model::objects::{EndpointSlice, EndpointSliceExport};
+use fleet_model::objects::{EndpointSlice, EndpointSliceExport, ServiceExport};
 use fleet_model::ports::same_in_slices;
 use fleet_model::reference;
-use fleet_model::steps::{HUB, to_json};
+use fleet_model::steps::{HUB, LOCAL, to_json};
+use fleet_plan::text::truncate;
 use fleet_plan::{Step, StepId, Trace};
 use jiff::Timestamp;
 use serde_json::json;
 
 use super::internal::HubDecision;
+use super::moved::Moved;
 use super::stamp;
 use super::state::ServiceState;
 use crate::measurement::Plan;
 use crate::slicing;
 
+/// Maximum length of what the hub reports, in bytes.
+const MAX_REJECTION: usize = 512;
+
 /// Brings the EndpointSliceExports up to date with the slices.
+///
+/// Where endpoints have moved to a new slice, the hub gets the new one first: importers always have them.
 pub(super) fn sync(state: &ServiceState<'_>, decision: HubDecision, plan: &mut Plan) {
     if decision == HubDecision::Refused {
         withdraw(state, plan);
@@ -28,17 +37,48 @@ pub(super) fn sync(state: &ServiceState<'_>, decision: HubDecision, plan: &mut P
     }
     let mut wanted: BTreeMap<String, &Object<EndpointSlice>> =
         exportable(state).map(|slice| (slice.uid.to_string(), slice)).collect();
-    for copy in in_order(state) {
-        // The first copy of a slice is kept; others are surplus.
-        match wanted.remove(&copy.spec.endpoint_slice_reference.uid) {
-            Some(_) if copy.meta.is_terminating() => {} // It blocks its successor.
-            Some(slice) => update(state, copy, slice, plan),
-            None => plan.steps.extend(delete(copy)),
-        }
-    }
+    // The first copy of a slice is kept; others are surplus.
+    let copies: Vec<_> = in_order(state)
+        .into_iter()
+        .map(|copy| (copy, wanted.remove(&copy.spec.endpoint_slice_reference.uid)))
+        .collect();
+    let mut moved = Moved::default();
     if decision == HubDecision::Accepted {
         let new = wanted.into_values().filter(|slice| travels(state, slice) == Some(true));
-        plan.steps.extend(new.filter_map(|slice| create(state, slice)));
+        for slice in new {
+            if let Some(step) = create(state, slice) {
+                moved.extend(slice, plan.push(step), state.now);
+            }
+        }
+    }
+    for (copy, slice) in copies {
+        match slice {
+            Some(_) if copy.meta.is_terminating() => {} // It blocks its successor.
+            Some(slice) => update(state, copy, slice, &moved, plan),
+            None => {
+                let delete = delete(copy).map(|step| step.after(moved.all(&copy.spec, &[])));
+                plan.steps.extend(delete);
+            }
+        }
+    }
+}
+
+/// Reports why the hub rejects a slice, which has no conditions. One Event is enough for a Service: of the first by name.
+pub(super) fn report_rejected(
+    state: &ServiceState<'_>,
+    export: &Object<ServiceExport>,
+    plan: &mut Plan,
+) {
+    let why = |copy: &Object<EndpointSliceExport>| {
+        copy.meta.annotation(annotations::REJECTED).map(str::to_owned)
+    };
+    let rejected = state.slice_exports.iter().filter_map(|copy| Some((&copy.name, why(copy)?)));
+    if let Some((name, why)) = rejected.min() {
+        let (service, why) = (state.name, truncate(&why, MAX_REJECTION));
+        let note = format!(
+            "the hub does not accept EndpointSliceExport {name} of service {service}: {why}"
+        );
+        plan.events.push(LOCAL.warning(export, events::EXPORT_REFUSED, note));
     }
 }
 
@@ -112,6 +152,7 @@ fn update(
     state: &ServiceState<'_>,
     copy: &Object<EndpointSliceExport>,
     slice: &Object<EndpointSlice>,
+    moved: &Moved,
     plan: &mut Plan,
 ) {
     let carried = &copy.spec.draining_endpoints;
@@ -126,7 +167,11 @@ fn update(
     }
     let step = HUB.replace(copy, json!({ "spec": to_json(&wanted) }));
     let step = step.stage("export").trace(Trace::Begins);
-    let step = if loses(&copy.spec, &wanted) { step.urgent() } else { step };
+    let step = if loses(&copy.spec, &wanted) {
+        step.urgent().after(moved.all(&copy.spec, &wanted.endpoints))
+    } else {
+        step
+    };
     let there = copy.spec.endpoint_slice_reference.generation;
     reference::write(plan, step, slice.meta.generation, Some(there));
 }

@@ -2,6 +2,7 @@
 
 use fleet_accumulator::Object;
 use fleet_api::ObjectName;
+use fleet_model::denied_namespaces::DeniedNamespaces;
 use fleet_model::hub_schema::HubSchema;
 use fleet_model::objects::{
     EndpointSlice, EndpointSliceExport, InternalServiceExport, Service, ServiceExport, SliceIndex,
@@ -18,6 +19,8 @@ use crate::{Identity, Settings};
 #[derive(Debug)]
 pub(super) struct ServiceState<'a> {
     pub(super) identity: &'a Identity,
+    /// Namespaces from which nothing new is exported.
+    pub(super) denied: &'a DeniedNamespaces,
     pub(super) name: &'a ObjectName,
     pub(super) snapshot: &'a MemberSnapshot,
     pub(super) now: Timestamp,
@@ -50,6 +53,7 @@ impl<'a> ServiceState<'a> {
         Self {
             on_network: asks && settings.endpointslices.serves_networks(),
             identity: &settings.identity,
+            denied: &settings.denied_namespaces,
             name,
             snapshot,
             now,

@@ -71,7 +71,7 @@ fn valid(state: &ServiceState<'_>, export: &Export) -> Report {
     let service = state.name;
     let rejection = internal::rejection(state);
     let (status, reason, message, event) = match state.decision(export) {
-        ExportDecision::Export(_) if let Some(hub) = rejection => (
+        ExportDecision::Export(_) | ExportDecision::Denied(_) if let Some(hub) = rejection => (
             FALSE,
             hub.reason.as_str(),
             format!("the hub does not accept the export of service {service}: {}", hub.message),
@@ -82,6 +82,21 @@ fn valid(state: &ServiceState<'_>, export: &Export) -> Report {
             reasons::SERVICE_IS_VALID,
             format!("service {service} is valid for export"),
             (EventType::Normal, events::VALID_SERVICE_EXPORT),
+        ),
+        ExportDecision::Denied(_) if state.exported().is_some() => (
+            TRUE,
+            reasons::SERVICE_IS_VALID,
+            format!(
+                "service {service} is valid for export; its namespace is denied, so it will not be exported \
+                 again once it is withdrawn"
+            ),
+            (EventType::Warning, events::NAMESPACE_DENIED),
+        ),
+        ExportDecision::Denied(_) => (
+            FALSE,
+            reasons::NAMESPACE_DENIED,
+            format!("service {service} is not exported: no services of its namespace are"),
+            (EventType::Warning, events::NAMESPACE_DENIED),
         ),
         ExportDecision::Pause => (
             TRUE,
@@ -205,9 +220,10 @@ fn is_reported(service: &ObjectName, export: &Export, wanted: &Wanted) -> bool {
 /// Whether two messages mean the same. They matter only where they contain more than the reason does.
 fn means_the_same(service: &ObjectName, seen: &str, wanted: &Wanted) -> bool {
     // The name of the Service might contain the word.
-    let mentions_weight = |text: &str| text.replace(&service.to_string(), "").contains("weight");
+    let mentions = |text: &str, word| text.replace(&service.to_string(), "").contains(word);
+    let agree = |word| mentions(seen, word) == mentions(&wanted.message, word);
     match wanted.reason.as_str() {
-        reasons::SERVICE_IS_VALID => mentions_weight(seen) == mentions_weight(&wanted.message),
+        reasons::SERVICE_IS_VALID => agree("weight") && agree("denied"),
         reasons::SERVICE_NOT_FOUND | reasons::SERVICE_INELIGIBLE => true,
         _ => seen == wanted.message,
     }

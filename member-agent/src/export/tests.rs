@@ -7,10 +7,12 @@
 mod adoption;
 mod conditions;
 mod content;
+mod denied;
 mod hub_schema;
 mod leftovers;
 mod names;
 mod networks;
+mod repacking;
 mod samples;
 mod service;
 mod slices;

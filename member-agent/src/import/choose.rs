@@ -1,6 +1,8 @@
 //! Which MultiClusterService holds the import, and the name of its derived Service.
 
-use fleet_api::{ObjectName, labels, names};
+use fleet_api::{ObjectName, events, labels, names};
+use fleet_model::steps::LOCAL;
+use fleet_plan::Event;
 
 use super::state::{Mcs, ServiceState};
 
@@ -26,7 +28,8 @@ pub(super) fn holder<'a>(state: &ServiceState<'a>) -> Option<&'a Mcs> {
 /// free, else the first free candidate (docs/design/rules.md#names).
 ///
 /// The label is followed to no Service but one that is proven to be the MultiClusterService's own;
-/// other Services that it names are left untouched.
+/// other Services that it names are left untouched. A name that another MultiClusterService [claims](is_claimed) is not free,
+/// so that it does not depend on the order of writes who gets it.
 pub(super) fn derived_name(state: &ServiceState<'_>, mcs: &Mcs) -> Option<ObjectName> {
     let ours = state.derived_of(mcs);
     let label = mcs.meta.label(labels::DERIVED_SERVICE);
@@ -38,6 +41,30 @@ pub(super) fn derived_name(state: &ServiceState<'_>, mcs: &Mcs) -> Option<Object
         names::derived_service_candidates(&mcs.name)
             .map(|name| state.in_system(&name))
             .filter(|name| state.snapshot.services.get(name).is_none())
+            .filter(|name| !is_claimed(state, mcs, &name.name))
     };
     free().find(|name| Some(&*name.name) == label).or_else(|| free().next())
+}
+
+/// Whether another MultiClusterService has a better claim to a name that is its first choice, too: `a-b/c` and `a/b-c` both
+/// come to `a-b-c`. One whose label has the name comes first, since it may have had it before; then the older one.
+fn is_claimed(state: &ServiceState<'_>, mcs: &Mcs, name: &str) -> bool {
+    let label = |mcs: &Mcs| mcs.meta.label(labels::DERIVED_SERVICE).map(|label| label == name);
+    let rank = |mcs: &Mcs| (label(mcs) != Some(true), mcs.meta.created, mcs.name.clone());
+    name.match_indices('-')
+        .filter_map(|(at, _)| {
+            let claimant = ObjectName::new(&name[..at], &name[at + 1..]);
+            state.snapshot.multi_cluster_services.get(&claimant)
+        })
+        .filter(|other| !other.meta.is_terminating() && label(other) != Some(false))
+        .any(|other| rank(other) < rank(mcs))
+}
+
+/// Reports that the derived Service of a MultiClusterService does not have the name that users expect.
+pub(super) fn name_taken(mcs: &Mcs, name: &ObjectName) -> Option<Event> {
+    let expected = names::derived_service_candidates(&mcs.name).next()?;
+    let note = || {
+        format!("derived service is {name}: another service has, or will have, the name {expected}")
+    };
+    (expected != *name.name).then(|| LOCAL.warning(mcs, events::NAME_TAKEN, note()))
 }

@@ -14,10 +14,9 @@ use serde_json::{Value, json};
 
 use super::stages::{Import, Prepared};
 use super::state::{Mcs, ServiceState};
-use super::{grace, status, system_namespace};
+use super::{choose, grace, service_type, status, system_namespace};
 use crate::measurement::Plan;
 
-const LOAD_BALANCER: &str = "LoadBalancer";
 /// Longest time until the next plan, so that a very long grace period does not overflow a timer.
 const LONGEST_SLEEP: Duration = Duration::from_hours(24);
 
@@ -46,6 +45,13 @@ pub(super) fn sync(
             plan.push(LOCAL.delete(surplus).urgent());
         }
     }
+    if let Some(excess) = &import.excess {
+        if reports {
+            status::excessive(state, holder, current, excess, plan);
+        }
+        return; // What was imported before stays.
+    }
+    plan.events.extend(service_type::not_a_type(holder));
     let Some(granted) = &import.granted else {
         let current = current.filter(|_| !kept);
         return lost(state, holder, current, reports, plan);
@@ -58,6 +64,7 @@ pub(super) fn sync(
                 }
                 return;
             }
+            plan.events.extend(choose::name_taken(holder, name));
             let step = create(state, holder, name, granted).after(prepared.write);
             Some(plan.push(step))
         }
@@ -112,12 +119,14 @@ fn create(
 ) -> Step {
     let uid = holder.uid.to_string();
     let service = state.service.to_string();
+    let mut spec = service_type::new_spec(state, holder);
+    spec["ports"] = core_ports(granted);
     let body = json!({
         "metadata": {
             "labels": entries(&wanted_labels(holder)),
             "annotations": entries(&wanted_annotations(holder, &service, &uid)),
         },
-        "spec": { "type": LOAD_BALANCER, "ports": core_ports(granted) },
+        "spec": spec,
     });
     LOCAL.create::<Service>(name.clone(), body)
 }
@@ -134,9 +143,7 @@ fn update(
     let mut operations = set_entries(meta, "labels", &wanted_labels(holder));
     let annotations = wanted_annotations(holder, &service, &uid);
     operations.extend(set_entries(meta, "annotations", &annotations));
-    if current.service_type != LOAD_BALANCER {
-        operations.push(add(&["spec", "type"], json!(LOAD_BALANCER)));
-    }
+    operations.extend(service_type::operations(state, holder, current));
     if !ports::same(&current.ports, &granted.ports) {
         operations.push(add(&["spec", "ports"], core_ports(granted)));
     }

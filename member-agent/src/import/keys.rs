@@ -6,7 +6,7 @@ use fleet_accumulator::Object;
 use fleet_api::{ObjectName, ResourceKind, kinds, names};
 use fleet_model::changes::each_touched;
 use fleet_model::objects::{EndpointSlice, InternalServiceImport, MultiClusterService, Service};
-use fleet_plan::Affected;
+use fleet_plan::{Account, Affected};
 
 use crate::Identity;
 use crate::snapshot::MemberSnapshot;
@@ -92,10 +92,11 @@ pub(super) fn affected(
         keys.add(of_request(request));
     });
     each_touched(&old.slice_imports, &new.slice_imports, |copy| {
-        keys.add(copy.spec.owner_service_reference.object().map_or_else(
+        let key = copy.spec.owner_service_reference.object().map_or_else(
             || Key::InvalidReference(kinds::ENDPOINT_SLICE_IMPORT, copy.name.clone()),
             Key::Service,
-        ));
+        );
+        keys.add_for(&Account::from(copy.origin()), key);
     });
 }
 

@@ -4,7 +4,7 @@ use std::fmt;
 
 use fleet_api::{ObjectName, events};
 
-use crate::Identity;
+use crate::Settings;
 use crate::phase::Phase;
 use crate::snapshot::MemberSnapshot;
 
@@ -17,6 +17,8 @@ pub enum Refusal {
     Left,
     /// The namespace holds derived Services and imported slices: their import could import itself.
     SystemNamespace,
+    /// Services of the namespace are not imported, and this one was not before.
+    NamespaceDenied,
     /// The namespace is being deleted: nothing can be created in it.
     Terminating,
 }
@@ -27,6 +29,7 @@ impl Refusal {
         match self {
             Self::Left => Some(events::MEMBER_LEFT),
             Self::SystemNamespace => Some(events::IMPORT_REFUSED),
+            Self::NamespaceDenied => Some(events::NAMESPACE_DENIED),
             Self::Leaving | Self::Terminating => None,
         }
     }
@@ -40,17 +43,19 @@ impl fmt::Display for Refusal {
             Self::SystemNamespace => {
                 "services cannot be imported into the namespace of derived services"
             }
+            Self::NamespaceDenied => "services cannot be imported into this namespace",
             Self::Terminating => "its namespace is being deleted",
         })
     }
 }
 
-/// Why nothing is imported into `namespace`; `None` if Services can be.
+/// Why `service` is not imported; `None` if it can be. A request on the hub shows that it is in force.
 pub(super) fn of(
-    identity: &Identity,
-    namespace: &str,
+    settings: &Settings,
+    service: &ObjectName,
     snapshot: &MemberSnapshot,
 ) -> Option<Refusal> {
+    let (identity, namespace) = (&settings.identity, &*service.namespace);
     let live = snapshot.namespaces.get(&ObjectName::cluster(namespace));
     if live.is_some_and(|namespace| namespace.terminating) {
         return Some(Refusal::Terminating);
@@ -58,8 +63,11 @@ pub(super) fn of(
     match Phase::of(identity, snapshot) {
         Phase::Leaving => Some(Refusal::Leaving),
         Phase::Left => Some(Refusal::Left),
+        Phase::Member if *namespace == *identity.system_namespace => Some(Refusal::SystemNamespace),
         Phase::Member => {
-            (*namespace == *identity.system_namespace).then_some(Refusal::SystemNamespace)
+            let denied = settings.denied_namespaces.include(namespace)
+                && snapshot.internal_imports.by(service).next().is_none();
+            denied.then_some(Refusal::NamespaceDenied)
         }
     }
 }

@@ -5,6 +5,7 @@ use fleet_api::v1alpha1::InternalServiceImportSpec;
 use fleet_api::{
     ExportedObjectReference, ObjectName, ServiceImportStatus, finalizers, kinds, names,
 };
+use fleet_model::limits;
 use fleet_model::objects::{InternalServiceImport, ServiceImport, by_age};
 use fleet_model::reference;
 use fleet_model::steps::{HUB, LOCAL, controller_reference, to_json};
@@ -26,9 +27,7 @@ pub(super) fn sync(
     match (state.import, holder) {
         (None, Some(holder)) if state.in_hub => {
             let guarded = prepared.and_then(|prepared| prepared.write);
-            let answer = ask(state, for_mcs(state, holder), guarded, plan);
-            let granted = answer.filter(|answer| answer.is_resolved()).cloned();
-            Import { granted, ..Import::default() }
+            ask(state, for_mcs(state, holder), guarded, plan).map(answered).unwrap_or_default()
         }
         (None, None) if state.in_hub => Import { unasked: unask(state, plan), ..Import::default() },
         (None, Some(holder)) => {
@@ -61,11 +60,18 @@ fn request(
     let Some(answer) = ask(state, for_import(state, import), guarded, plan) else {
         return Import::default();
     };
-    if guarded.is_none() && *import.status != *answer {
+    let outcome = answered(answer);
+    if guarded.is_none() && outcome.excess.is_none() && *import.status != *answer {
         plan.push(LOCAL.status(import, answer));
     }
-    let granted = Some(answer).filter(|answer| answer.is_resolved()).cloned();
-    Import { granted, ..Import::default() }
+    outcome
+}
+
+/// What the hub's answer comes to. An older hub agent may grant more ports than a Service can have.
+fn answered(answer: &ServiceImportStatus) -> Import {
+    let excess = limits::of_grant(answer);
+    let granted = (excess.is_none() && answer.is_resolved()).then(|| answer.clone());
+    Import { granted, excess, ..Import::default() }
 }
 
 /// Makes the holder the controller again of a ServiceImport that has lost its controller.

@@ -84,12 +84,26 @@ fn is_port(port: &EndpointPort) -> bool {
         && port.app_protocol.as_deref().is_none_or(names::is_qualified_name)
 }
 
+/// Addresses at which clouds serve a machine's own credentials and settings: Azure, Alibaba, Oracle. Those of the others
+/// are link-local.
+const CLOUD_SERVICES_V4: [Ipv4Addr; 3] = [
+    Ipv4Addr::new(168, 63, 129, 16),
+    Ipv4Addr::new(100, 100, 100, 200),
+    Ipv4Addr::new(192, 0, 0, 192),
+];
+/// The same: EC2, GCE.
+const CLOUD_SERVICES_V6: [Ipv6Addr; 2] = [
+    Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254),
+    Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254),
+];
+
 /// Rust parses canonical IPv4 text only.
 fn is_ipv4(text: &str) -> bool {
     let Ok(address) = text.parse::<Ipv4Addr>() else { return false };
     let [first, second, ..] = address.octets();
     // "This network", loopback, link-local, multicast, and what is reserved with the broadcast.
-    !matches!((first, second), (0 | 127 | 224.., _) | (169, 254))
+    let special = matches!((first, second), (0 | 127 | 224.., _) | (169, 254));
+    !special && !CLOUD_SERVICES_V4.contains(&address)
 }
 
 fn is_ipv6(text: &str) -> bool {
@@ -98,8 +112,15 @@ fn is_ipv6(text: &str) -> bool {
         || address.is_loopback()
         || address.is_multicast()
         || address.is_unicast_link_local()
-        || address.to_ipv4_mapped().is_some();
+        || address.to_ipv4_mapped().is_some()
+        || is_nat64(address)
+        || CLOUD_SERVICES_V6.contains(&address);
     !special && address.to_string() == text
+}
+
+/// Whether it stands for an IPv4 address, which may be any (RFC 6052, `64:ff9b::/96`).
+fn is_nat64(address: Ipv6Addr) -> bool {
+    matches!(address.segments(), [0x64, 0xff9b, 0, 0, 0, 0, _, _])
 }
 
 #[cfg(test)]
@@ -129,7 +150,7 @@ mod tests {
         let v4 = ["10.0.0.1", "100.64.0.1", "169.253.0.1", "172.16.0.1", "223.255.255.254"];
         let spec = slice("IPv4", &v4);
         assert_eq!(sanitize(&spec), Some(Sanitized::unchecked(&spec)));
-        let v6 = ["2001:db8::1", "fd00::5", "64:ff9b::a00:1"];
+        let v6 = ["2001:db8::1", "fd00::5", "64:ff9b:1::a00:1"];
         let spec = slice("IPv6", &v6);
         let sanitized = sanitize(&spec).unwrap();
         assert_eq!((left(&sanitized), sanitized.skipped(&spec)), (v6.to_vec(), None));
@@ -164,6 +185,9 @@ mod tests {
             "2001:db8::1",
             "0x0a000001",
             "10.0.0.1\n",
+            "168.63.129.16",
+            "100.100.100.200",
+            "192.0.0.192",
         ];
         let v6 = [
             "",
@@ -181,6 +205,9 @@ mod tests {
             "2001:db8::1/64",
             "fe80::1%eth0",
             "2001:db8::1%eth0",
+            "64:ff9b::a9fe:a9fe",
+            "fd00:ec2::254",
+            "fd20:ce::254",
             "10.0.0.1",
             "example.com",
         ];

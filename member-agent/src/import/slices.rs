@@ -9,7 +9,7 @@ use fleet_api::{ObjectName, events, finalizers, names};
 use fleet_model::objects::{EndpointSlice, EndpointSliceImport};
 use fleet_model::reference;
 use fleet_model::steps::{HUB, LOCAL};
-use fleet_plan::{Event, Step, StepId, Trace, deadline};
+use fleet_plan::{Account, Event, Step, StepId, Trace, deadline};
 
 use super::content;
 use super::latency;
@@ -42,7 +42,16 @@ enum Binding<'a> {
 /// Imported slices that the hub has no copies of.
 pub(super) fn orphans<'a>(state: &ServiceState<'a>) -> Vec<&'a Object<EndpointSlice>> {
     let copies: HashSet<_> = state.copies.iter().map(|copy| &*copy.name.name).collect();
-    state.imported().filter(|slice| !copies.contains(&*slice.name.name)).collect()
+    let lacks_copy = |slice: &&Object<EndpointSlice>| !copies.contains(&*slice.name.name);
+    state.imported().filter(lacks_copy).filter(|slice| !has_unreadable_copy(state, slice)).collect()
+}
+
+/// Whether the hub has a copy that names no Service, as one that cannot be decoded: the hub agent restores or deletes it,
+/// and until then its endpoints stay as they are.
+fn has_unreadable_copy(state: &ServiceState<'_>, slice: &Object<EndpointSlice>) -> bool {
+    let hub = state.identity.hub_namespace.as_str();
+    let copy = state.snapshot.slice_imports.get(&ObjectName::new(hub, slice.name.name.clone()));
+    copy.is_some_and(|copy| copy.spec.owner_service_reference.object().is_none())
 }
 
 /// Brings the imported slices in line with those that the hub distributed, and deletes `orphans`.
@@ -140,7 +149,7 @@ fn import(
         && !current.is_some_and(|current| content::carries(&sanitized, current));
     let imported = latency::imported(copy, current).filter(|_| arrives);
     let step = step.stage("import").trace(Trace::Ends(copy.trace_context()));
-    let step = step.after(guarded);
+    let step = step.on_account_of(&Account::from(copy.origin())).after(guarded);
     let there = current.and_then(|current| content::generation(copy, current));
     let written =
         reference::write(plan, step, copy.spec.endpoint_slice_reference.generation, there)?;

@@ -1,6 +1,7 @@
 //! What each stage of an import hands over to the next.
 
 use fleet_api::{ObjectName, ServiceImportStatus};
+use fleet_model::limits::Excess;
 use fleet_plan::StepId;
 
 /// The MultiClusterService that holds the import, once it has finalizer and labels.
@@ -15,8 +16,10 @@ pub(super) struct Prepared {
 /// The ServiceImport and the request for it on the hub.
 #[derive(Debug, Default)]
 pub(super) struct Import {
-    /// What the hub granted; `None` while nothing is granted.
+    /// What the hub granted; `None` while nothing is granted that can be imported.
     pub(super) granted: Option<ServiceImportStatus>,
+    /// What exceeds a bound in what the hub granted, if anything does.
+    pub(super) excess: Option<Excess>,
     /// The step of this plan after which the ServiceImport no longer exists.
     pub(super) gone: Option<StepId>,
     /// Where the import has no ServiceImport of its own: the steps of this plan after which the request no longer

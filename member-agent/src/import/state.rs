@@ -1,13 +1,13 @@
 //! One Service of the fleet and the objects of its import.
 
 use fleet_accumulator::{Object, Uid};
-use fleet_api::{ObjectName, annotations, finalizers, kinds, labels};
+use fleet_api::{ObjectName, annotations, finalizers, labels};
 use fleet_model::objects::{
     EndpointSlice, EndpointSliceImport, InternalServiceImport, MultiClusterService, Service,
     ServiceImport, ServiceIndex, SliceIndex,
 };
+use fleet_model::owners::{is_controlled_by_mcs, is_mcs};
 use jiff::Timestamp;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
 use super::refusal::{self, Refusal};
 use crate::snapshot::MemberSnapshot;
@@ -52,13 +52,12 @@ impl<'a> ServiceState<'a> {
             .sort_by(|a, b| (a.meta.created, &a.name).cmp(&(b.meta.created, &b.name)));
         let in_hub = in_hub(&settings.identity, snapshot);
         let import = snapshot.service_imports.get(service);
-        let of_hub = |import: &&Object<ServiceImport>| {
-            in_hub && import.object.meta.controller_owner().is_none()
-        };
+        let of_hub =
+            |import: &&Object<ServiceImport>| in_hub && !is_controlled_by_mcs(&import.object.meta);
         Self {
             settings,
             identity: &settings.identity,
-            refusal: refusal::of(&settings.identity, &service.namespace, snapshot),
+            refusal: refusal::of(settings, service, snapshot),
             service,
             snapshot,
             now,
@@ -196,11 +195,4 @@ pub(super) fn derived_of<'a>(
 /// The mark: the uid of the MultiClusterService that a derived Service was made for. A Go agent sets none.
 fn mark(service: &Object<Service>) -> Option<Uid> {
     service.meta.annotation(annotations::MULTI_CLUSTER_SERVICE_UID).map(Uid::from)
-}
-
-/// Whether an owner is a MultiClusterService, of whatever version.
-fn is_mcs(owner: &OwnerReference) -> bool {
-    let kind = kinds::MULTI_CLUSTER_SERVICE;
-    let group = owner.api_version.split_once('/').map(|(group, _)| group);
-    owner.kind == kind.kind && group == Some(kind.group)
 }

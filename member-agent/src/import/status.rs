@@ -3,22 +3,33 @@
 //! `Valid` is `True` while the import works and `Unknown` otherwise, never `False`, as with the original. The message
 //! contains the reason.
 
+use std::time::Duration;
+
 use fleet_accumulator::Object;
 use fleet_api::conditions::{self, reasons};
 use fleet_api::{annotations, events};
-use fleet_model::objects::{InternalServiceImport, Service};
+use fleet_model::objects::{InternalServiceImport, Service, by_age};
 use fleet_model::steps::{LOCAL, to_json};
-use fleet_plan::conditions::{Wanted, apply, is};
-use fleet_plan::{Event, Step, StepId, WAITING_STATUS_DELAY};
+use fleet_plan::conditions::{Wanted, apply, find, is};
+use fleet_plan::text::truncate;
+use fleet_plan::{Debounced, Event, Step, StepId, WAITING_STATUS_DELAY};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::LoadBalancerStatus;
 use serde_json::json;
 
+use super::served;
 use super::state::{Mcs, ServiceState};
 use super::system_namespace::SystemNamespaceError;
 use crate::measurement::Plan;
 
-/// The import works: reports the load balancer of its derived Service, too.
+/// Maximum length of what the hub reports, in bytes.
+const MAX_REJECTION: usize = 512;
+/// How long another message about endpoints must be due before it is written: a Service whose only Pod is replaced is not
+/// worth two writes.
+const ENDPOINT_NOTE_DELAY: Duration = Duration::from_secs(5);
+
+/// The import works: reports the load balancer of its derived Service, too, and what of it serves. Endpoints come after the
+/// derived Service, so that the first status has no note on them.
 pub(super) fn resolved(
     state: &ServiceState<'_>,
     mcs: &Mcs,
@@ -27,21 +38,71 @@ pub(super) fn resolved(
     plan: &mut Plan,
 ) {
     let addresses = derived.map(|derived| derived.load_balancer.clone()).unwrap_or_default();
-    let message = format!("service {} is imported", state.service);
-    let wanted = valid(mcs, conditions::TRUE, reasons::FOUND_SERVICE_IMPORT, message.clone());
-    let Some(step) = step(mcs, wanted, &addresses, state.now) else { return };
-    plan.push(step.after(written));
-    let reason = if is(&mcs.conditions, conditions::VALID, conditions::TRUE) {
-        events::SUCCESSFUL_UPDATE_STATUS
+    let denied = state.settings.denied_namespaces.include(&state.service.namespace);
+    let note = if denied {
+        "; its namespace is denied, so it will not be imported again once it is withdrawn"
     } else {
-        events::FOUND_VALID_SERVICE
+        ""
     };
-    plan.events.push(LOCAL.normal(mcs, reason, message));
+    let text = format!("service {} is imported{note}", state.service);
+    let served = derived.map(|derived| served::note(state, derived)).unwrap_or_default();
+    if !is(&mcs.conditions, conditions::VALID, conditions::TRUE) {
+        if let Some(step) = resolved_step(state, mcs, &text, &addresses) {
+            plan.push(step.after(written));
+            plan.events.push(LOCAL.normal(mcs, events::FOUND_VALID_SERVICE, text));
+        }
+        return;
+    }
+    let message = text + &served;
+    let Some(step) = resolved_step(state, mcs, &message, &addresses) else { return };
+    let event = LOCAL.normal(mcs, events::SUCCESSFUL_UPDATE_STATUS, message);
+    if mcs.load_balancer == addresses && is_current(mcs) {
+        let (delay, purpose) = (ENDPOINT_NOTE_DELAY, "what serves");
+        plan.debounced.push(Debounced { delay, purpose, step, events: vec![event] });
+    } else {
+        plan.push(step.after(written));
+        plan.events.push(event);
+    }
+}
+
+fn resolved_step(
+    state: &ServiceState<'_>,
+    mcs: &Mcs,
+    message: &str,
+    addresses: &LoadBalancerStatus,
+) -> Option<Step> {
+    let reason = reasons::FOUND_SERVICE_IMPORT;
+    let wanted = valid(mcs, conditions::TRUE, reason, message.to_owned());
+    step(mcs, wanted, addresses, state.now)
+}
+
+/// Whether the condition `Valid` is about the current generation.
+fn is_current(mcs: &Mcs) -> bool {
+    let valid = find(&mcs.conditions, conditions::VALID);
+    valid.is_some_and(|valid| valid.observed_generation == Some(mcs.meta.generation))
 }
 
 /// No cluster exports the Service, or another cluster imports it exclusively.
 pub(super) fn unresolved(state: &ServiceState<'_>, mcs: &Mcs, plan: &mut Plan) {
     later(mcs, not_available(state), &LoadBalancerStatus::default(), state.now, plan);
+}
+
+/// The hub grants what exceeds a bound. A derived Service that is there stays as it is.
+pub(super) fn excessive(
+    state: &ServiceState<'_>,
+    mcs: &Mcs,
+    derived: Option<&Object<Service>>,
+    excess: &str,
+    plan: &mut Plan,
+) {
+    let kept = if derived.is_some() { "; its derived service stays as it is" } else { "" };
+    let message = format!(
+        "service {} cannot be imported as the hub grants it: {excess}{kept}",
+        state.service
+    );
+    let addresses = derived.map(|derived| derived.load_balancer.clone()).unwrap_or_default();
+    warn(mcs, events::LIMIT_EXCEEDED, &message, plan);
+    later(mcs, message, &addresses, state.now, plan);
 }
 
 /// As [`unresolved`], but the derived Service is kept for its grace period.
@@ -126,6 +187,17 @@ pub(super) fn idle(state: &ServiceState<'_>, mcs: &Mcs, holder: Option<&Mcs>, pl
         format!("a previous import of service {service} is being withdrawn")
     };
     later(mcs, message, &LoadBalancerStatus::default(), state.now, plan);
+}
+
+/// Reports why the hub rejects the request, which has no conditions: the oldest, which the hub agent would accept.
+pub(super) fn report_rejected(state: &ServiceState<'_>, mcs: &Mcs, plan: &mut Plan) {
+    let live = state.requests.iter().filter(|request| !request.meta.is_terminating());
+    let Some(current) = live.min_by(|a, b| by_age(a, b)) else { return };
+    if let Some(why) = current.object.meta.annotation(annotations::REJECTED) {
+        let (service, why) = (state.service, truncate(why, MAX_REJECTION));
+        let message = format!("the hub does not accept the import of service {service}: {why}");
+        warn(mcs, events::IMPORT_REFUSED, &message, plan);
+    }
 }
 
 /// Its spec names no Service.

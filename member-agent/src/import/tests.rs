@@ -3,8 +3,10 @@
 
 mod binding;
 mod content;
+mod denied;
 mod derived;
 mod grace;
+mod grants;
 mod handover;
 mod holding;
 mod latency;

@@ -1,5 +1,6 @@
 //! The membership controller against model API servers.
 
+mod cluster;
 mod join;
 mod leave;
 

@@ -4,6 +4,7 @@ use fleet_runtime::metrics::Gauges;
 use jiff::Timestamp;
 use prometheus::{IntGauge, IntGaugeVec, Opts};
 
+use crate::fence::Fence;
 use crate::phase::Phase;
 
 /// The member's phase, and the last heartbeat that the hub has of it.
@@ -27,6 +28,24 @@ pub fn membership(phase: Phase, last_heartbeat: Option<Timestamp>) -> Gauges {
     )?;
     heartbeat.set(last_heartbeat.map_or(0, Timestamp::as_second));
     Ok(vec![Box::new(phases), Box::new(heartbeat)])
+}
+
+/// Which cluster the hub has recorded under the member's name.
+///
+/// # Errors
+/// See [`membership`].
+pub fn fence(fence: &Fence) -> Gauges {
+    let states = IntGaugeVec::new(
+        Opts::new(
+            "fleet_membership_fence",
+            "Cluster that the hub has recorded under the name of this member: 1 for the current state, 0 for the others. In the state taken it is another cluster, and this one writes nothing.",
+        ),
+        &["state"],
+    )?;
+    for known in Fence::NAMES {
+        states.with_label_values(&[known]).set(i64::from(known == fence.as_str()));
+    }
+    Ok(vec![Box::new(states)])
 }
 
 /// How many ExternalWorkloads there are, and whether Linkerd's controller works for them. The first has the name of

@@ -7,10 +7,9 @@ use fleet_api::{ObjectName, names};
 use fleet_endpointslice::{Outcome, Update};
 use fleet_model::objects::{ManagedSlice, Service};
 use fleet_model::steps::{LOCAL, at, to_json};
-use fleet_plan::{Action, Step, StepId};
+use fleet_plan::{Action, Body, Step, StepId};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use serde_json::Value;
 
 use crate::measurement::Plan;
 use crate::snapshot::MemberSnapshot;
@@ -92,7 +91,7 @@ fn replace(old: &Object<ManagedSlice>, update: &Update<'_>) -> Step {
 }
 
 /// The object without the metadata that the API server sets.
-fn body(name: &ObjectName, slice: EndpointSlice) -> Value {
+fn body(name: &ObjectName, slice: EndpointSlice) -> Body {
     let metadata = ObjectMeta {
         name: Some(name.name.to_string()),
         namespace: Some(name.namespace.to_string()),
@@ -102,7 +101,7 @@ fn body(name: &ObjectName, slice: EndpointSlice) -> Value {
         finalizers: slice.metadata.finalizers,
         ..ObjectMeta::default()
     };
-    to_json(&EndpointSlice { metadata, ..slice })
+    to_json(&EndpointSlice { metadata, ..slice }).into()
 }
 
 /// Whether an address that was ready no longer is.

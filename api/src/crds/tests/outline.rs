@@ -7,7 +7,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
 const QUALIFIED: &str = "^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$";
 
 /// Types that occur in several kinds; an outline names them instead of repeating them.
-const SHARED: [(&str, &[&str]); 3] = [
+const SHARED: [(&str, &[&str]); 4] = [
     (
         "Condition",
         &[
@@ -32,19 +32,30 @@ const SHARED: [(&str, &[&str]); 3] = [
         ],
     ),
     (
+        "BoundedServicePort",
+        &[
+            " object",
+            ".appProtocol string length ..317",
+            ".name string length ..63",
+            ".port! integer int32 1..65535",
+            ".protocol string TCP|UDP|SCTP default TCP",
+            ".targetPort int-or-string length ..63",
+        ],
+    ),
+    (
         "ExportedObjectReference",
         &[
             " object atomic",
-            ".apiVersion string",
-            ".clusterId! string",
+            ".apiVersion string length ..317",
+            ".clusterId! string length ..253",
             ".exportedSince string date-time",
             ".generation! integer int64",
-            ".kind! string",
-            ".name! string",
-            ".namespace! string",
-            ".namespacedName! string",
-            ".resourceVersion! string",
-            ".uid! string",
+            ".kind! string length ..63",
+            ".name! string length ..253",
+            ".namespace! string length ..63",
+            ".namespacedName! string length ..317",
+            ".resourceVersion! string length ..253",
+            ".uid! string length ..253",
         ],
     ),
 ];
@@ -98,7 +109,7 @@ fn node(schema: &JSONSchemaProps, path: &str, mark: &str, lines: &mut Vec<String
     }
 }
 
-fn items(schema: &JSONSchemaProps) -> Option<&JSONSchemaProps> {
+pub(super) fn items(schema: &JSONSchemaProps) -> Option<&JSONSchemaProps> {
     match schema.items.as_ref()? {
         JSONSchemaPropsOrArray::Schema(items) => Some(items),
         JSONSchemaPropsOrArray::Schemas(_) => None,

@@ -1,4 +1,4 @@
-//! The tables of the original, kind by kind.
+//! The tables of the original, kind by kind, with this project's bounds.
 
 use crate::{ResourceKind, kinds};
 
@@ -43,29 +43,29 @@ const CONDITIONS: &[&str] =
 const SLICE: &[&str] = &[
     "spec! object",
     "spec.addressType! string IPv4|IPv6 default IPv4", // IPv6 is ours
-    "spec.drainingEndpoints array atomic",             // ours
+    "spec.drainingEndpoints array max 1000 atomic",    // ours
     "spec.drainingEndpoints[] object",
-    "spec.drainingEndpoints[].addresses! array",
-    "spec.drainingEndpoints[].addresses[] string",
+    "spec.drainingEndpoints[].addresses! array max 100",
+    "spec.drainingEndpoints[].addresses[] string length ..253",
     "spec.endpointSliceReference! ExportedObjectReference",
-    "spec.endpoints! array atomic",
+    "spec.endpoints! array max 1000 atomic",
     "spec.endpoints[] object",
-    "spec.endpoints[].addresses! array",
-    "spec.endpoints[].addresses[] string",
+    "spec.endpoints[].addresses! array max 100",
+    "spec.endpoints[].addresses[] string length ..253",
     "spec.ownerServiceReference! object",
-    "spec.ownerServiceReference.name! string",
-    "spec.ownerServiceReference.namespace! string",
-    "spec.ownerServiceReference.namespacedName! string",
-    "spec.ports array atomic",
+    "spec.ownerServiceReference.name! string length ..253",
+    "spec.ownerServiceReference.namespace! string length ..63",
+    "spec.ownerServiceReference.namespacedName! string length ..317",
+    "spec.ports array max 20000 atomic",
     "spec.ports[] object atomic",
-    "spec.ports[].appProtocol string",
-    "spec.ports[].name string",
+    "spec.ports[].appProtocol string length ..317",
+    "spec.ports[].name string length ..63",
     "spec.ports[].port integer int32",
-    "spec.ports[].protocol string",
+    "spec.ports[].protocol string length ..63",
 ];
 
-/// Every kind, in the order of [`networking`](super::networking), then the membership kinds.
-pub(super) const EXPECTED: [Expected; 10] = [
+/// Every kind, in the order of [`all`](super::all).
+pub(super) const EXPECTED: [Expected; 11] = [
     Expected {
         kind: kinds::SERVICE_EXPORT,
         short: Some("svcexport"),
@@ -135,11 +135,11 @@ pub(super) const EXPECTED: [Expected; 10] = [
             "spec! object",
             "spec.isDNSLabelConfigured boolean",
             "spec.isInternalLoadBalancer boolean",
-            "spec.ports! array atomic",
-            "spec.ports[] ServicePort",
-            "spec.publicIPResourceID string",
+            "spec.ports! array max 20000 atomic",
+            "spec.ports[] BoundedServicePort",
+            "spec.publicIPResourceID string length ..2048",
             "spec.serviceReference! ExportedObjectReference",
-            "spec.type string",
+            "spec.type string length ..63",
             "spec.weight integer int64",
             "status object",
             "status.conditions array map(type)",
@@ -178,6 +178,21 @@ pub(super) const EXPECTED: [Expected; 10] = [
         columns: &[],
         names_limited: false,
         schema: &[SLICE],
+    },
+    Expected {
+        kind: kinds::CLUSTER_REPORT,
+        short: None,
+        categories: NETWORKING,
+        versions: &["v1alpha1"],
+        status_subresource: true,
+        columns: &["Cluster-Uid string .spec.clusterUid", AGE],
+        names_limited: false,
+        schema: &[&[
+            "spec! object",
+            "spec.clusterUid! string length 1..64",
+            "status object",
+            "status.incarnation string length ..80",
+        ]],
     },
     Expected {
         kind: kinds::INTERNAL_MEMBER_CLUSTER,

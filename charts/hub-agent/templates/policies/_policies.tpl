@@ -1,5 +1,5 @@
 {{/*
-What the admission policies have in common. `rule` P1 to P13 are those of docs/security.md; every message begins with
+What the admission policies have in common. `rule` P1 to P14 are those of docs/security.md; every message begins with
 the rule it is about.
 */}}
 
@@ -21,7 +21,7 @@ the rule it is about.
 {{- list "system:serviceaccount:kube-system:namespace-controller" "system:serviceaccount:kube-system:generic-garbage-collector" "system:kube-controller-manager" | toJson -}}
 {{- end }}
 
-{{/* Users with the hub agent's rights: the hub agent, here and in the original, and Kubernetes' controllers, as CEL. */}}
+{{/* Users with the hub agent's rights: the hub agent, those of the values, and Kubernetes' controllers, as CEL. */}}
 {{- define "policies.hub" -}}
 {{- $agent := printf "system:serviceaccount:%s:%s" .Release.Namespace (include "common.serviceAccountName" .) -}}
 {{- concat (list $agent) .Values.policies.hubUsers (include "policies.controllers" . | fromJsonArray) | uniq | toJson -}}
@@ -99,4 +99,45 @@ internalserviceimports: serviceImportReference
 {{- define "policies.reserved" -}}
 {{- $fixed := list "0.0.0.0/8" "127.0.0.0/8" "169.254.0.0/16" "224.0.0.0/4" "240.0.0.0/4" "::/128" "::1/128" "fe80::/10" "ff00::/8" -}}
 {{- concat $fixed .Values.policies.reservedCidrs | toJson -}}
+{{- end }}
+
+{{/*
+Addresses at which clouds serve a machine's own credentials and settings: Azure, Alibaba, Oracle; EC2 and GCE over IPv6. The
+IPv4 ones of the others are link-local. A member policy may have a range around one of them, so P13 does not know them.
+*/}}
+{{- define "policies.cloudServices" -}}
+{{- range $at, $address := list "168.63.129.16" "100.100.100.200" "192.0.0.192" "fd00:ec2::254" "fd20:ce::254" -}}
+{{- if $at }}, {{ end }}ip('{{ $address }}')
+{{- end }}
+{{- end }}
+
+{{/*
+Whether a field is within its bound, as CEL: (dict "path" "spec.ports[].name" "unit" "characters" "limits" $limits), where
+`limits` are the bounds by path. A list on the way that exceeds its own bound is not searched. For what is in a list it
+includes itself: `in` is the entry then, `of` the path of the list.
+*/}}
+{{- define "policies.within" -}}
+{{- $in := .in | default "object" -}}
+{{- $of := .of | default "" -}}
+{{- $max := get .limits (print $of .path) -}}
+{{- $parts := splitn "[]" 2 .path -}}
+{{- $field := regexReplaceAll "[.]([A-Za-z]+)$" (printf "%s.%s" $in (trimPrefix "." $parts._0)) ".?${1}" -}}
+{{- if not .path -}}
+size({{ $in }}) <= {{ $max }}
+{{- else if contains "[]" .path -}}
+{{- $list := print $of $parts._0 -}}
+{{- $entry := ternary "it" "its" (eq $in "object") -}}
+(size({{ $field }}.orValue([])) > {{ get .limits $list }} || {{ $field }}.orValue([]).all({{ $entry }}, {{ include "policies.within"
+  (dict "in" $entry "of" (print $list "[]") "path" $parts._1 "limits" .limits "unit" .unit) }}))
+{{- else if eq .unit "entries" -}}
+size({{ $field }}.orValue([])) <= {{ $max }}
+{{- else -}}
+size(string({{ $field }}.orValue(''))) <= {{ $max }}
+{{- end -}}
+{{- end }}
+
+{{/* Whether the field at a path, or the list that it is in, is as it was before, as CEL. */}}
+{{- define "policies.unchanged" -}}
+{{- $field := (splitn "[]" 2 . )._0 | replace "spec." "spec.?" -}}
+oldObject != null && object.{{ $field }} == oldObject.{{ $field }}
 {{- end }}

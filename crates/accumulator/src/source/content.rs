@@ -7,6 +7,7 @@ use fleet_api::ObjectName;
 use super::item::Item;
 use super::state::{Command, Listing, Machine};
 use super::update::Touched;
+use crate::time::wall_clock;
 use crate::view::interleaved;
 use crate::{Object, SourceState, Tracked, Uid};
 
@@ -90,7 +91,7 @@ impl<T: Tracked> Machine<T> {
 
     /// Stores an object that is newer than what is stored; a list is always newer.
     pub(super) fn apply(&mut self, item: Item<T>, compare: bool) {
-        let Item { name, uid, version, content, .. } = item;
+        let Item { name, uid, version, content, is_partial, .. } = item;
         let old = self.view.get(&name).filter(|old| old.uid == uid);
         if compare
             && let Some(old) = old
@@ -101,6 +102,13 @@ impl<T: Tracked> Machine<T> {
             }
             return;
         }
+        if is_partial || content.is_err() {
+            self.metrics.undecodable();
+        }
+        let content = content.map(|mut object| {
+            object.observe(old.map(|old| &*old.object), wall_clock);
+            object
+        });
         match (content, old) {
             // Keeping the pointer is what makes comparing views exact and cheap.
             (Ok(object), Some(old)) if *old.object == object => {
@@ -124,9 +132,6 @@ impl<T: Tracked> Machine<T> {
                 if !keep {
                     self.remove(&name);
                 }
-                self.metrics.undecodable();
-                let (namespace, id) = (&*name.namespace, &*name.name);
-                tracing::debug!(namespace, name = id, error = %reason, "Cannot decode object");
                 if self.view.defects.get(&name).is_none_or(|known| **known != *reason) {
                     self.view.defects.insert(name, reason.into());
                     self.change();

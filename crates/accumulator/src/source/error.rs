@@ -9,7 +9,7 @@ use crate::error_text::one_line;
 /// What to conclude from a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Class {
-    /// 403 on `list` or `watch`.
+    /// 403 on `list` or `watch`, or on the question to discovery.
     Forbidden(&'static str),
     /// 404: perhaps the kind is not served.
     NotFound,
@@ -95,10 +95,15 @@ impl From<&WatchError> for Failure {
     }
 }
 
+/// A failure of discovery.
 impl From<kube::Error> for Failure {
     fn from(error: kube::Error) -> Self {
         let retry_after = retry_after(&error);
-        Self { class: Class::Failed, message: one_line(&error).into(), retry_after }
+        let class = match code(&error) {
+            Some(403) => Class::Forbidden("discovery"),
+            _ => Class::Failed,
+        };
+        Self { class, message: one_line(&error).into(), retry_after }
     }
 }
 

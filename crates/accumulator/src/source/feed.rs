@@ -22,7 +22,8 @@ pub enum Discovered {
 pub enum WatchItem<W> {
     /// A request is on its way: until something comes back, there is no connection for certain.
     Requested,
-    /// A part of an answer has arrived: a list gets on, though slowly.
+    /// A part of an answer has arrived, or a part of a page is decoded: a list gets on. Others have their turn before the
+    /// next item is taken.
     Progress,
     /// A list starts.
     ListStarted,
@@ -80,6 +81,11 @@ pub trait Feed<W>: Send + 'static {
 
     /// Asks discovery for the kind.
     fn discover(&mut self) -> BoxFuture<'_, kube::Result<Discovered>>;
+
+    /// The newest version of the kind, from a request that reads next to nothing; `None` if the feed has no such request.
+    fn newest(&mut self) -> BoxFuture<'_, kube::Result<Option<ResourceVersion>>> {
+        Box::pin(std::future::ready(Ok(None)))
+    }
 
     /// Something that only changes when the client talks to another cluster; `None` if it cannot
     /// be read.

@@ -19,6 +19,8 @@ pub(crate) struct Item<T> {
     pub(crate) terminating: bool,
     /// The content, or why it cannot be read.
     pub(crate) content: Result<T, String>,
+    /// Whether a part of the content did not decode and was left out.
+    pub(crate) is_partial: bool,
 }
 
 /// One event of a watch, decoded.
@@ -89,13 +91,20 @@ fn identity<'a>(meta: &'a ObjectMeta) -> (ObjectName, Uid, ResourceVersion) {
     (name, field(&meta.uid).into(), field(&meta.resource_version).into())
 }
 
-fn item<T: Tracked>(wire: T::Wire) -> Item<T> {
+/// Reads an object of which a field may not have decoded.
+pub(crate) fn item<T: Tracked>(wire: T::Wire) -> Item<T> {
     let meta = kube::Resource::meta(&wire);
     let (name, uid, version) = identity(meta);
     let terminating = meta.deletion_timestamp.is_some();
-    let content = match defect(meta) {
-        Some(defect) => Err(defect.to_owned()),
+    let defect = defect(meta).map(str::to_owned);
+    let content = match &defect {
+        Some(defect) => T::salvage(wire, defect),
         None => T::project(wire),
     };
-    Item { name, uid, version, terminating, content }
+    if let Some(reason) = content.as_ref().err().or(defect.as_ref()) {
+        let (kind, namespace, id) = (T::KIND.kind, &*name.namespace, &*name.name);
+        tracing::debug!(kind, namespace, name = id, error = %reason, "Cannot decode object");
+    }
+    let is_partial = content.is_ok() && defect.is_some();
+    Item { name, uid, version, terminating, content, is_partial }
 }

@@ -9,8 +9,10 @@ use kube::core::PartialObjectMeta;
 use kube::{Api, Resource};
 use serde::de::DeserializeOwned;
 
+use super::discovery::discover;
 use super::feed::{Discovered, Events, Feed, ReadOptions};
 use super::list_watch;
+use super::newest;
 use super::spec::SourceSpec;
 use crate::ResourceVersion;
 
@@ -35,31 +37,11 @@ where
     }
 
     fn discover(&mut self) -> BoxFuture<'_, kube::Result<Discovered>> {
-        let client = self.spec.client.clone();
-        Box::pin(async move {
-            let version = W::api_version(&());
-            let resources = if W::group(&()).is_empty() {
-                client.list_core_api_resources(&version).await
-            } else {
-                client.list_api_group_resources(&version).await
-            };
-            let resources = match resources {
-                Ok(list) => list.resources,
-                Err(kube::Error::Api(status)) if status.code == 404 => {
-                    return Ok(Discovered::Absent);
-                }
-                Err(error) => return Err(error),
-            };
-            let plural = W::plural(&());
-            let found = resources.iter().find(|resource| resource.name == plural);
-            Ok(match found {
-                None => Discovered::Absent,
-                Some(resource) if resource.verbs.iter().any(|verb| verb == "create") => {
-                    Discovered::Served
-                }
-                Some(_) => Discovered::Terminating,
-            })
-        })
+        Box::pin(discover::<W>(&self.spec.client))
+    }
+
+    fn newest(&mut self) -> BoxFuture<'_, kube::Result<Option<ResourceVersion>>> {
+        Box::pin(newest::newest::<W>(&self.spec))
     }
 
     fn identity(&mut self) -> BoxFuture<'_, Option<String>> {

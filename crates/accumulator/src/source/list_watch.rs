@@ -5,35 +5,25 @@
 
 use std::collections::VecDeque;
 use std::fmt::Debug;
-use std::io;
-use std::pin::{Pin, pin};
 use std::time::{Duration, Instant};
-use std::vec;
 
-use futures::{
-    AsyncBufRead, AsyncBufReadExt as _, AsyncReadExt as _, StreamExt as _, TryFutureExt as _,
-    TryStreamExt as _, stream,
-};
+use futures::{AsyncBufReadExt as _, AsyncReadExt as _, StreamExt as _, TryFutureExt as _, stream};
 use http::HeaderValue;
-use http::header::{ACCEPT_ENCODING, RETRY_AFTER};
-use http_body_util::BodyExt as _;
+use http::header::ACCEPT_ENCODING;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ListMeta;
+use kube::Resource;
 use kube::api::{ListParams, WatchParams};
-use kube::client::Body;
-use kube::core::response::StatusDetails;
 use kube::core::{Status, TypeMeta, WatchEvent};
-use kube::{Client, Resource};
 use prometheus::Histogram;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 
 use super::feed::{Events, ReadOptions, WatchError, WatchItem};
+use super::page::{self, Objects};
+use super::request::{Answer, in_time, send};
 use super::spec::SourceSpec;
 use crate::ResourceVersion;
 
-/// How long an API server may take to start an answer. It ends requests after 60 s itself; a
-/// watch is answered at once.
-const ANSWER_WITHIN: Duration = Duration::from_mins(1);
 /// After how many seconds the API server ends a watch, unless the source sets another time.
 const WATCH_TIMEOUT: u32 = 290;
 /// A watch that is silent for so much longer than the API server lets it live is dead.
@@ -45,19 +35,12 @@ const IDENTITY: HeaderValue = HeaderValue::from_static("identity");
 
 /// So much of a page is read until progress is reported.
 const PART_BYTES: u64 = 64 << 10;
-/// A longer page is dropped, and requested with fewer objects: a few sources may read at once, and
-/// decoding takes as much memory again.
+/// A longer page is dropped, and requested with fewer objects: a few sources may read at once.
 const PAGE_BYTES: usize = 4 << 20;
 /// By how much pages become shorter.
 const SHORTER: u32 = 4;
 /// No object and no event is longer: API servers accept 3 MB.
 const OBJECT_BYTES: usize = 16 << 20;
-/// So much of a refusal is read.
-const REFUSAL_BYTES: u64 = 64 << 10;
-
-/// The body of an answer.
-type Answer = Pin<Box<dyn AsyncBufRead + Send>>;
-
 /// An object, and how long it took to decode it.
 #[derive(Clone)]
 struct Timed<W> {
@@ -71,18 +54,6 @@ impl<'de, W: Deserialize<'de>> Deserialize<'de> for Timed<W> {
         let object = W::deserialize(deserializer)?;
         Ok(Self { object, decoded_in: begun.elapsed() })
     }
-}
-
-/// One page of a list.
-#[derive(Deserialize)]
-#[serde(bound = "W: DeserializeOwned")]
-struct Page<W> {
-    #[serde(default)]
-    metadata: ListMeta,
-    /// Never left out: an answer without it is no list, rather than an empty one. A list without
-    /// objects may come as `null`.
-    #[serde(deserialize_with = "Option::deserialize")]
-    items: Option<Vec<Timed<W>>>,
 }
 
 /// Where a list is.
@@ -117,7 +88,7 @@ struct ListWatch<W> {
     page_size: u32,
     next: Next,
     /// The objects of a page that are not handed on yet; they come first.
-    listed: vec::IntoIter<Timed<W>>,
+    objects: Objects,
     /// What else was read and is not handed on yet.
     ready: VecDeque<WatchItem<W>>,
 }
@@ -137,7 +108,7 @@ where
         decoding: options.decoding.clone(),
         page_size: options.page_size,
         next: Next::End,
-        listed: Vec::new().into_iter(),
+        objects: Objects::default(),
         ready: VecDeque::new(),
     };
     if let Some(version) = from {
@@ -155,12 +126,18 @@ where
 {
     async fn item(mut self) -> Option<(WatchItem<W>, Self)> {
         loop {
-            if let Some(timed) = self.listed.next() {
-                let object = observed(&self.decoding, timed);
-                return Some((WatchItem::Listed(object), self));
+            if self.objects.ends_turn() {
+                return Some((WatchItem::Progress, self));
+            }
+            if let Some(decoded) = self.objects.decode() {
+                let item = match decoded {
+                    Ok(timed) => WatchItem::Listed(observed(&self.decoding, timed)),
+                    Err(error) => self.give_up(kube::Error::SerdeError(error)),
+                };
+                return Some((item, self));
             }
             // A watch lives on without the memory of a page.
-            self.listed = Vec::new().into_iter();
+            self.objects = Objects::default();
             if let Some(item) = self.ready.pop_front() {
                 return Some((item, self));
             }
@@ -175,6 +152,14 @@ where
                 self.ready.push_back(WatchItem::Failed(error));
             }
         }
+    }
+
+    /// A part of a list proves nothing.
+    fn give_up(&mut self, error: kube::Error) -> WatchItem<W> {
+        self.objects = Objects::default();
+        self.ready.clear();
+        self.next = Next::End;
+        WatchItem::Failed(WatchError::List(error))
     }
 
     fn request(&mut self, next: Next) {
@@ -212,8 +197,10 @@ where
         let mut part = (&mut answer).take(PART_BYTES);
         let read = part.read_to_end(&mut body).map_err(kube::Error::ReadEvents);
         if in_time(read).await.map_err(WatchError::List)? == 0 {
-            let page = serde_json::from_slice(&body).map_err(|error| unreadable(&body, error));
-            return self.list(position, page.map_err(WatchError::List)?);
+            let page = page::cut(&body).map_err(|error| unreadable(&body, error));
+            let (metadata, places) = page.map_err(WatchError::List)?;
+            self.objects = Objects::new(body, places);
+            return self.list(position, metadata);
         }
         if body.len() <= self.page_bytes() {
             self.ready.push_back(WatchItem::Progress);
@@ -233,9 +220,8 @@ where
         if self.page_size == 1 { OBJECT_BYTES } else { PAGE_BYTES }
     }
 
-    fn list(&mut self, position: Position, page: Page<W>) -> Result<(), WatchError> {
-        let ListMeta { continue_, resource_version, .. } = page.metadata;
-        self.listed = page.items.unwrap_or_default().into_iter();
+    fn list(&mut self, position: Position, metadata: ListMeta) -> Result<(), WatchError> {
+        let ListMeta { continue_, resource_version, .. } = metadata;
         let version = position.version.or_else(|| version(resource_version.as_deref()).ok());
         let token = continue_.filter(|token| !token.is_empty());
         if token.is_some() {
@@ -350,57 +336,51 @@ fn unreadable(body: &[u8], error: serde_json::Error) -> kube::Error {
     kube::Error::SerdeError(error)
 }
 
-/// Sends a request, and returns the body of the answer. Unlike `Client::request`, it logs no body,
-/// and keeps what the API server asks for with `Retry-After`.
-async fn send(
-    client: &Client,
-    request: Result<http::Request<Vec<u8>>, kube::core::request::Error>,
-) -> kube::Result<Answer> {
-    let request = request.map_err(kube::Error::BuildRequest)?.map(Body::from);
-    let response = in_time(client.send(request)).await?;
-    let (head, body) = response.into_parts();
-    let body = body.into_data_stream().map_err(io::Error::other).into_async_read();
-    if head.status.is_success() {
-        return Ok(Box::pin(body));
-    }
-    let mut text = Vec::new();
-    let mut body = pin!(body.take(REFUSAL_BYTES));
-    in_time(body.read_to_end(&mut text).map_err(kube::Error::ReadEvents)).await?;
-    Err(kube::Error::Api(refusal(&head, &text).boxed()))
-}
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
 
-fn no_details() -> StatusDetails {
-    StatusDetails {
-        name: String::new(),
-        group: String::new(),
-        kind: String::new(),
-        uid: String::new(),
-        causes: Vec::new(),
-        retry_after_seconds: 0,
-    }
-}
+    use http::Response;
+    use k8s_openapi::api::core::v1::ConfigMap;
+    use kube::Client;
+    use kube::client::Body;
+    use prometheus::HistogramOpts;
+    use serde_json::json;
 
-/// The `Status` of a refusal; a proxy on the way may send something else.
-fn refusal(head: &http::response::Parts, body: &[u8]) -> Status {
-    let code = head.status.as_u16();
-    let plain = || Status {
-        code,
-        message: String::from_utf8_lossy(body).trim().to_owned(),
-        reason: head.status.canonical_reason().unwrap_or_default().to_owned(),
-        ..Status::default()
-    };
-    let status = serde_json::from_slice::<Status>(body).ok().filter(|status| status.code == code);
-    let mut status = status.unwrap_or_else(plain);
-    let seconds = head.headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
-    if let Some(retry_after_seconds) = seconds {
-        status.details = Some(StatusDetails { retry_after_seconds, ..no_details() });
-    }
-    status
-}
+    use super::*;
 
-/// An answer that never starts, as behind a half-open connection, becomes a failure.
-async fn in_time<T>(answer: impl Future<Output = kube::Result<T>>) -> kube::Result<T> {
-    let seconds = ANSWER_WITHIN.as_secs();
-    let late = |_| kube::Error::Service(format!("no answer within {seconds} s").into());
-    tokio::time::timeout(ANSWER_WITHIN, answer).await.map_err(late)?
+    /// The items of a list that is one page with these objects, up to the first watch.
+    async fn items(objects: &[serde_json::Value]) -> Vec<WatchItem<ConfigMap>> {
+        let page = json!({"metadata": {"resourceVersion": "9"}, "items": objects}).to_string();
+        let service = tower::service_fn(move |request: http::Request<Body>| {
+            let watches = request.uri().to_string().contains("watch=true");
+            let body = if watches { Vec::new() } else { page.clone().into_bytes() };
+            std::future::ready(Ok::<_, Infallible>(Response::new(Body::from(body))))
+        });
+        let spec = SourceSpec::new(Client::new(service, "default"));
+        let decoding = Histogram::with_opts(HistogramOpts::new("decoding", "Decoding.")).unwrap();
+        let events = open::<ConfigMap>(&spec, &ReadOptions { page_size: 500, decoding }, None);
+        let lists = |item: &WatchItem<_>| !matches!(item, WatchItem::WatchStarted);
+        events.take_while(|item| std::future::ready(lists(item))).collect().await
+    }
+
+    #[tokio::test]
+    async fn a_page_is_decoded_in_turns_of_some_bytes() {
+        const BYTES: usize = 64 << 10;
+        let object = |at: usize| json!({"metadata": {"name": format!("o{at}")}, "data": {"text": "x".repeat(BYTES)}});
+        let items = items(&(0..48).map(object).collect::<Vec<_>>()).await;
+        let turns: Vec<usize> = items
+            .split(|item| matches!(item, WatchItem::Progress))
+            .map(|turn| turn.iter().filter(|item| matches!(item, WatchItem::Listed(_))).count())
+            .filter(|listed| *listed > 0)
+            .collect();
+        assert_eq!(turns, [4; 12], "objects in each turn");
+    }
+
+    #[tokio::test]
+    async fn a_list_with_an_object_that_is_none_is_not_completed() {
+        let items = items(&[json!({"metadata": {"name": "a"}}), json!(7), json!({})]).await;
+        assert!(matches!(items.last(), Some(WatchItem::Failed(WatchError::List(_)))), "{items:?}");
+        assert!(!items.iter().any(|item| matches!(item, WatchItem::ListCompleted(_))), "{items:?}");
+    }
 }

@@ -1,11 +1,10 @@
 //! Starting the task of one source.
 
-use std::time::Instant;
-
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::feed::Feed;
+use super::refresh::Refresh;
 use super::task::Task;
 use super::update::Update;
 use crate::config::Config;
@@ -18,7 +17,7 @@ pub struct Start<'a, S> {
     pub(crate) config: &'a Config,
     pub(crate) metrics: SourceMetrics,
     pub(crate) outbox: mpsc::Sender<Update<S>>,
-    pub(crate) refresh: watch::Receiver<Instant>,
+    pub(crate) refresh: Refresh,
     pub(crate) token: &'a CancellationToken,
     pub(crate) tasks: &'a dyn Tasks,
 }

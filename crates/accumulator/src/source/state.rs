@@ -11,6 +11,7 @@ use fleet_api::ObjectName;
 use super::error::{Class, Failure};
 use super::item::{Input, Item};
 use super::mass_deletion::MassDeletionGuard;
+use super::settling::Timeline;
 use super::update::Touched;
 use crate::config::Config;
 use crate::metrics::SourceMetrics;
@@ -47,7 +48,7 @@ pub(super) struct Listing<T> {
 }
 
 /// Failures in a row.
-struct Failing {
+pub(super) struct Failing {
     since: Instant,
 }
 
@@ -69,8 +70,9 @@ pub(crate) struct Machine<T: Tracked> {
     pub(super) dirty: bool,
     pub(super) listing: Option<Listing<T>>,
     /// Up to where the view shows all changes; without it only a list does.
-    version: Option<ResourceVersion>,
-    failing: Option<Failing>,
+    pub(super) version: Option<ResourceVersion>,
+    pub(super) timeline: Timeline,
+    pub(super) failing: Option<Failing>,
     probation: Probation,
     /// How long the API server asks to wait.
     retry_after: Option<Duration>,
@@ -79,6 +81,10 @@ pub(crate) struct Machine<T: Tracked> {
     /// The next list may come from another cluster: no loss is believed at once.
     pub(super) suspicious: bool,
     guard: MassDeletionGuard,
+    /// The API server went back in time, and no other source of the cluster knows.
+    pub(super) went_back: bool,
+    /// When the present stream was opened: what it answers was asked then.
+    opened: Option<Instant>,
 }
 
 impl<T: Tracked> Machine<T> {
@@ -94,11 +100,14 @@ impl<T: Tracked> Machine<T> {
             dirty: false,
             listing: None,
             version: None,
+            timeline: Timeline::default(),
             failing: None,
             probation: Probation::default(),
             retry_after: None,
             held: None,
             suspicious: false,
+            went_back: false,
+            opened: None,
         }
     }
 
@@ -178,15 +187,45 @@ impl<T: Tracked> Machine<T> {
         self.guard.release(now);
     }
 
-    /// Discovery does not list the kind. The content stays as it is.
-    pub(crate) fn missing(&mut self, now: Instant) -> Command {
+    /// A stream is opened.
+    pub(crate) fn opens(&mut self, now: Instant) {
+        self.opened = Some(now);
+    }
+
+    /// Discovery, which was asked at `asked`, does not list the kind. The content stays as it is.
+    pub(crate) fn missing(&mut self, asked: Instant) -> Command {
         self.forget_list();
         self.relist();
         self.failing = None;
-        if !matches!(self.view.state, SourceState::Missing { .. }) {
-            self.enter(SourceState::Missing { since: now });
+        self.refused(Some(asked));
+        if !self.is_missing() {
+            self.enter(SourceState::Missing { since: asked });
         }
         Command::Recheck
+    }
+
+    /// Whether the kind is known not to be served.
+    pub(crate) fn is_missing(&self) -> bool {
+        matches!(self.view.state, SourceState::Missing { .. })
+    }
+
+    /// The kind is not to be had. Consumers are woken each time: one may wait for an answer to a later question.
+    fn refused(&mut self, asked: Option<Instant>) {
+        self.view.refused = asked;
+        self.change();
+    }
+
+    /// Discovery, which was asked at `asked`, did not answer whether the kind is served. The content stays as it is.
+    pub(crate) fn undiscovered(&mut self, failure: &Failure, asked: Instant) {
+        self.opens(asked);
+        self.retry_after = failure.retry_after;
+        if let Class::Forbidden(verb) = failure.class {
+            self.failing = None;
+            self.forbidden(verb, &failure.message, asked);
+            self.timeline.follow(self.view.state.is_live(), asked);
+        } else {
+            self.trouble(failure, asked);
+        }
     }
 
     /// The API server may be another one than before: any loss needs a second list.
@@ -208,6 +247,12 @@ impl<T: Tracked> Machine<T> {
     /// Takes one event.
     pub(crate) fn handle(&mut self, input: Input<T>, now: Instant) -> Option<Command> {
         self.metrics.event(input.as_str());
+        let command = self.take(input, now);
+        self.timeline.follow(self.view.state.is_live(), now);
+        command
+    }
+
+    fn take(&mut self, input: Input<T>, now: Instant) -> Option<Command> {
         match input {
             Input::ListStarted => {
                 self.begin(now);
@@ -221,6 +266,7 @@ impl<T: Tracked> Machine<T> {
             Input::Progress => {}
             Input::Listed(item) => self.listed(item, now),
             Input::ListCompleted(version) => {
+                self.date(&version);
                 let command = self.list_is_complete();
                 self.version = command.is_none().then_some(version);
                 return command;
@@ -228,7 +274,7 @@ impl<T: Tracked> Machine<T> {
             Input::Applied(item) if self.listing.is_some() => self.listed(item, now),
             Input::Applied(item) => {
                 self.lives();
-                self.version = Some(item.version.clone());
+                self.reaches(item.version.clone());
                 self.apply(item, true);
             }
             Input::Deleted { name, uid, version } => {
@@ -237,13 +283,13 @@ impl<T: Tracked> Machine<T> {
                     listing.fresh.retain(|item| item.name != name || item.uid != uid);
                 } else {
                     self.lives();
-                    self.version = Some(version);
+                    self.reaches(version);
                     self.delete(&name, &uid);
                 }
             }
             Input::Bookmark(version) => {
                 if self.listing.is_none() {
-                    self.version = Some(version);
+                    self.reaches(version);
                 }
             }
             // Like a failure until the answer comes, and forgotten then.
@@ -318,6 +364,7 @@ impl<T: Tracked> Machine<T> {
             SourceState::Forbidden { since, .. } => *since,
             _ => now,
         };
+        self.refused(self.opened);
         self.enter(SourceState::Forbidden { since, verb, message: Arc::clone(message) });
     }
 

@@ -6,11 +6,12 @@ use std::time::{Duration, Instant};
 
 use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
 use futures::StreamExt;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
 
 use super::error::{Class, Failure};
-use super::feed::{Discovered, Feed, ReadOptions, WatchItem};
+use super::feed::{Discovered, Feed, ReadOptions, WatchError, WatchItem};
 use super::item::Input;
+use super::refresh::Refresh;
 use super::state::{Command, Machine};
 use super::update::Update;
 use crate::config::Config;
@@ -53,8 +54,10 @@ pub(crate) struct Task<S, T: Tracked> {
     machine: Machine<T>,
     metrics: SourceMetrics,
     outbox: mpsc::Sender<Update<S>>,
-    /// A list that was begun earlier is to be repeated.
-    refresh: watch::Receiver<Instant>,
+    /// When lists of the cluster are to be repeated.
+    refresh: Refresh,
+    /// Since when the API server may be one of another time: a request failed, or lists were asked for.
+    doubtful: Option<Instant>,
     published: Published,
     backoff: ExponentialBackoff,
     /// Since when there was no failure.
@@ -96,7 +99,7 @@ impl<S: 'static, T: Tracked> Task<S, T> {
         feed: Box<dyn Feed<T::Wire>>,
         metrics: SourceMetrics,
         outbox: mpsc::Sender<Update<S>>,
-        refresh: watch::Receiver<Instant>,
+        refresh: Refresh,
     ) -> Self {
         Self {
             machine: Machine::new(config.clone(), metrics.clone(), info.optional),
@@ -109,6 +112,7 @@ impl<S: 'static, T: Tracked> Task<S, T> {
             metrics,
             outbox,
             refresh,
+            doubtful: None,
             published: Published { revision: 0, state: SourceState::Pending },
             well_since: None,
             opened_at: now(),
@@ -151,15 +155,20 @@ impl<S: 'static, T: Tracked> Task<S, T> {
 
     /// Reads one stream to the point where another one is needed.
     async fn follow(&mut self) -> Result<Command, Closed> {
-        let since = *self.refresh.borrow_and_update();
+        let since = self.refresh.since();
         if !self.machine.is_listed_since(since) {
             self.machine.relist();
+            self.doubtful.get_or_insert(since);
         }
+        if let Some(command) = self.check_time().await? {
+            return Ok(command);
+        }
+        self.opened_at = now();
+        self.machine.opens(self.opened_at);
         let from = self.machine.version();
         if from.is_none() {
             self.relist_at = now() + jittered(self.config.relist_every);
         }
-        self.opened_at = now();
         let mut events = self.feed.open(&self.options, from);
         loop {
             let is_live = self.machine.view().state().is_live();
@@ -180,28 +189,61 @@ impl<S: 'static, T: Tracked> Task<S, T> {
                     self.publish(now()).await?;
                     continue;
                 }
+                () = at(self.machine.settled_at()) => {
+                    self.machine.settled();
+                    self.publish(now()).await?;
+                    continue;
+                }
                 // No event reports that another one was lost.
                 () = at(is_live.then_some(self.relist_at)) => return Ok(Command::Relist),
                 () = at(list_by) => return self.give_up_list().await,
-                Ok(()) = self.refresh.changed() => {
-                    if self.machine.is_listed_since(*self.refresh.borrow_and_update()) {
+                since = self.refresh.changed() => {
+                    if self.machine.is_listed_since(since) {
                         continue;
                     }
                     return Ok(Command::Relist);
                 }
             };
             let received = now();
+            let mut ends_turn = matches!(item, Some(WatchItem::Progress));
             let mut command = self.take(item, received).await?;
             for _ in 1..BATCH {
-                if command.is_some() {
+                if command.is_some() || ends_turn {
                     break;
                 }
                 let Poll::Ready(item) = futures::poll!(events.next()) else { break };
+                ends_turn = matches!(item, Some(WatchItem::Progress));
                 command = self.take(item, received).await?;
             }
             self.publish(received).await?;
             if let Some(command) = command {
                 return Ok(command);
+            }
+            if ends_turn {
+                tokio::task::yield_now().await;
+            }
+        }
+    }
+
+    /// Before a watch continues: an API server that went back in time is silent until it has reached the version again.
+    async fn check_time(&mut self) -> Result<Option<Command>, Closed> {
+        if self.machine.version().is_none() || self.doubtful.is_none() {
+            return Ok(None);
+        }
+        let asked = tokio::time::timeout(ASK_WITHIN, self.feed.newest()).await;
+        let silent = || kube::Error::Service("no answer in time".into());
+        match asked.unwrap_or_else(|_| Err(silent())) {
+            Ok(newest) => {
+                if newest.is_some_and(|newest| self.machine.is_older(&newest)) {
+                    self.machine.relist();
+                }
+                Ok(None)
+            }
+            Err(error) => {
+                let failure = Failure::from(&WatchError::List(error));
+                let command = self.machine.handle(Input::Failed(failure), now());
+                self.publish(now()).await?;
+                Ok(command)
             }
         }
     }
@@ -236,6 +278,7 @@ impl<S: 'static, T: Tracked> Task<S, T> {
             }
         } else if self.machine.view().state().is_live() {
             self.well_since.get_or_insert(received);
+            self.doubtful = None;
         }
         Ok(command)
     }
@@ -252,7 +295,11 @@ impl<S: 'static, T: Tracked> Task<S, T> {
                 return Ok(Some(command));
             }
         }
-        Ok(self.machine.handle(input, received))
+        let command = self.machine.handle(input, received);
+        if self.machine.take_went_back() {
+            self.report_older_state();
+        }
+        Ok(command)
     }
 
     /// Hands the view to the owner if it differs from the one it has.
@@ -276,12 +323,25 @@ impl<S: 'static, T: Tracked> Task<S, T> {
         self.outbox.send(update).await.map_err(|_| Closed)
     }
 
+    /// The other sources of the cluster have the same to find out, unless one of them has asked for that already.
+    fn report_older_state(&mut self) {
+        let (cluster, kind) = (self.info.cluster.as_str(), self.info.kind.kind);
+        tracing::warn!(cluster, kind, "API server went back in time, nothing is deleted for now");
+        let asked = self.refresh.since();
+        if self.doubtful.is_none_or(|since| asked < since) {
+            self.refresh.demand(self.opened_at);
+        }
+    }
+
     fn log(&self, state: &SourceState) {
         let (cluster, kind) = (self.info.cluster.as_str(), self.info.kind.kind);
         let count = self.machine.view().len();
         match state {
             SourceState::Stale { message, .. } => {
                 tracing::warn!(cluster, kind, error = %message, "Source is stale");
+            }
+            SourceState::Forbidden { verb, message, .. } if self.info.optional => {
+                tracing::warn!(cluster, kind, verb, error = %message, "Optional kind is forbidden");
             }
             SourceState::Forbidden { verb, message, .. } => {
                 tracing::error!(cluster, kind, verb, error = %message, "Source is forbidden");
@@ -299,9 +359,23 @@ impl<S: 'static, T: Tracked> Task<S, T> {
     /// Waits before the next attempt. It is known that there is no connection meanwhile, so the
     /// source may become stale.
     async fn pause(&mut self) -> Result<(), Closed> {
+        self.doubtful.get_or_insert_with(now);
         let delay = self.backoff.next().unwrap_or(self.config.max_backoff);
+        let delay = if self.is_spared() { jittered(self.config.recheck_optional) } else { delay };
         let asked = self.machine.take_retry_after().unwrap_or_default();
         self.pause_for(delay.max(asked)).await
+    }
+
+    /// Whether the agent does without the source, and has for a while: asking for it all the time would only cost the API
+    /// server, and one that has just started may refuse what it allows later.
+    fn is_spared(&self) -> bool {
+        let view = self.machine.view();
+        let (SourceState::Forbidden { since, .. } | SourceState::Missing { since }) = view.state()
+        else {
+            return false;
+        };
+        let is_old = now().duration_since(*since) >= self.config.recheck_optional;
+        self.info.optional && !view.bootstrapped() && is_old
     }
 
     async fn pause_for(&mut self, delay: Duration) -> Result<(), Closed> {
@@ -313,7 +387,10 @@ impl<S: 'static, T: Tracked> Task<S, T> {
             self.machine.unreachable(now());
             self.publish(now()).await?;
         }
-        tokio::time::sleep_until(until).await;
+        tokio::select! {
+            () = tokio::time::sleep_until(until) => {}
+            _ = self.refresh.changed(), if self.is_spared() => {}
+        }
         Ok(())
     }
 
@@ -334,18 +411,19 @@ impl<S: 'static, T: Tracked> Task<S, T> {
     /// Many deletions came at once. `None` if they are to be believed.
     async fn confirm_deletions(&mut self) -> Result<Option<Command>, Closed> {
         loop {
+            let asked = now();
             match self.discover().await {
                 Ok(Discovered::Served) => {
                     self.machine.release(now());
                     return Ok(None);
                 }
                 Ok(Discovered::Terminating | Discovered::Absent) => {
-                    let command = self.machine.missing(now());
+                    let command = self.machine.missing(asked);
                     self.publish(now()).await?;
                     return Ok(Some(command));
                 }
                 Err(failure) => {
-                    self.machine.trouble(&failure, now());
+                    self.machine.undiscovered(&failure, asked);
                     self.publish(now()).await?;
                     self.pause().await?;
                 }
@@ -356,15 +434,22 @@ impl<S: 'static, T: Tracked> Task<S, T> {
     /// The API server answered "not found". Either the kind is missing, or that is a failure like
     /// others.
     async fn check_missing(&mut self) -> Result<Command, Closed> {
-        let command = match self.discover().await {
-            Ok(Discovered::Absent) => self.machine.missing(now()),
+        let mut asked = now();
+        let mut answer = self.discover().await;
+        if self.doubts_absence() && matches!(answer, Ok(Discovered::Absent)) {
+            tokio::time::sleep(self.config.absent_after).await;
+            asked = now();
+            answer = self.discover().await;
+        }
+        let command = match answer {
+            Ok(Discovered::Absent) => self.machine.missing(asked),
             Ok(Discovered::Served | Discovered::Terminating) => {
                 let message = "not found, though discovery lists the kind";
                 self.machine.trouble(&Failure::new(Class::NotFound, message), now());
                 Command::Retry
             }
             Err(failure) => {
-                self.machine.trouble(&failure, now());
+                self.machine.undiscovered(&failure, asked);
                 Command::Retry
             }
         };
@@ -373,20 +458,43 @@ impl<S: 'static, T: Tracked> Task<S, T> {
         Ok(command)
     }
 
-    /// Waits until the kind is served.
+    /// Whether consumers go on without the kind as soon as it is known not to be served.
+    fn doubts_absence(&self) -> bool {
+        self.info.optional && !self.machine.is_missing() && !self.config.absent_after.is_zero()
+    }
+
+    /// Waits until the kind is served. While discovery is forbidden this is not known, and a list proves nothing: it is
+    /// empty, too, while the definition of the kind is being deleted. Asks at once where lists are asked for, unless the API
+    /// server has asked for a pause.
     async fn await_served(&mut self) -> Result<(), Closed> {
-        // A kind that was there may only be late after a restart of the API server.
-        let expected = !self.info.optional || self.machine.view().bootstrapped();
-        let config = &self.config;
-        let every = if expected { config.recheck_required } else { config.recheck_optional };
+        let mut answered = true;
+        let mut pause = Duration::ZERO;
         loop {
+            let config = &self.config;
+            let rarely = answered && self.is_spared();
+            let every = if rarely { config.recheck_optional } else { config.recheck_required };
             tokio::select! {
-                () = tokio::time::sleep(jittered(every)) => {}
+                () = tokio::time::sleep(jittered(every).max(pause)) => {}
+                _ = self.refresh.changed(), if pause.is_zero() => {}
                 () = self.outbox.closed() => return Err(Closed),
             }
-            if matches!(self.discover().await, Ok(Discovered::Served)) {
-                return Ok(());
+            pause = Duration::ZERO;
+            let asked = now();
+            let answer = self.discover().await;
+            answered = answer.is_ok();
+            match answer {
+                Ok(Discovered::Served) => return Ok(()),
+                Ok(Discovered::Terminating | Discovered::Absent) => {
+                    self.machine.missing(asked);
+                }
+                Err(failure) => {
+                    pause = failure.retry_after.unwrap_or_default();
+                    if matches!(failure.class, Class::Forbidden(_)) {
+                        self.machine.undiscovered(&failure, asked);
+                    }
+                }
             }
+            self.publish(now()).await?;
         }
     }
 

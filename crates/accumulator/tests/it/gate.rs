@@ -1,5 +1,6 @@
 //! When consumers start, and when they do not.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tokio::time::{Instant, timeout};
@@ -100,7 +101,7 @@ async fn an_optional_kind_that_is_missing_opens_the_gate_and_appears_later() {
     let mut rig = Rig::new();
     let required = local().with(World::extras());
     let mut cursor = rig.accumulator.cursor(required);
-    rig.extras.served.store(false, std::sync::atomic::Ordering::Relaxed);
+    rig.extras.served.store(false, Ordering::Relaxed);
     rig.things.tap().await.list([]);
     let extras = rig.extras.tap().await;
     extras.list_started();
@@ -112,7 +113,7 @@ async fn an_optional_kind_that_is_missing_opens_the_gate_and_appears_later() {
 
     // Nothing is listed while the kind is missing.
     assert!(timeout(Duration::from_hours(1), rig.extras.tap()).await.is_err());
-    rig.extras.served.store(true, std::sync::atomic::Ordering::Relaxed);
+    rig.extras.served.store(true, Ordering::Relaxed);
     let extras = rig.extras.tap().await;
     extras.list((1..=3).map(|number| thing(&format!("e{number}"), "1", number, "x")));
     rig.until(|world| world.extras.len() == 3).await;
@@ -147,15 +148,15 @@ async fn an_optional_kind_that_is_forbidden_opens_the_gate_and_is_read_once_gran
 async fn a_required_kind_that_is_missing_keeps_the_gate_closed() {
     let mut rig = Rig::new();
     let mut cursor = rig.accumulator.cursor(local());
-    rig.things.served.store(false, std::sync::atomic::Ordering::Relaxed);
+    rig.things.served.store(false, Ordering::Relaxed);
     rig.things.tap().await.fail(WatchError::List(refusal(404)));
     rig.until(|world| state(world, World::things()) == "missing").await;
     assert!(timeout(Duration::from_mins(5), cursor.next()).await.is_err());
     let blocking = rig.accumulator.blocking(local());
     assert_eq!(blocking, ["configmaps of the local cluster: the kind is not served"]);
-    let asked = rig.things.asked.load(std::sync::atomic::Ordering::Relaxed);
+    let asked = rig.things.asked.load(Ordering::Relaxed);
     assert!((50..=80).contains(&asked), "every 5 s, but {asked} times in 5 min");
-    rig.things.served.store(true, std::sync::atomic::Ordering::Relaxed);
+    rig.things.served.store(true, Ordering::Relaxed);
     rig.things.tap().await.list([]);
     assert!(cursor.next().await.is_some());
 }
@@ -242,12 +243,63 @@ async fn a_list_on_its_way_is_begun_again_for_who_takes_over() {
 #[tokio::test(start_paused = true)]
 async fn an_optional_kind_that_is_not_served_keeps_nobody_from_taking_over() {
     let mut rig = Rig::new();
-    rig.extras.served.store(false, std::sync::atomic::Ordering::Relaxed);
+    rig.extras.served.store(false, Ordering::Relaxed);
     rig.extras.tap().await.fail(WatchError::List(refusal(404)));
     rig.until(|world| state(world, World::extras()) == "missing").await;
     let extras = SourceSet::from([World::extras()]);
     let mut cursor = rig.accumulator.cursor_since(extras, extras, std_now());
     assert!(cursor.next().await.is_some());
+}
+
+/// Kinds that are not served are looked for once a minute: an answer from before may be that old.
+#[tokio::test(start_paused = true)]
+async fn who_takes_over_looks_again_for_an_optional_kind_that_was_not_served() {
+    let mut rig = Rig::new();
+    let served = |rig: &Rig, served| rig.extras.served.store(served, Ordering::Relaxed);
+    served(&rig, false);
+    rig.extras.tap().await.fail(WatchError::List(refusal(404)));
+    rig.until(|world| state(world, World::extras()) == "missing").await;
+    tokio::time::sleep(Duration::from_hours(1)).await;
+
+    served(&rig, true);
+    let extras = SourceSet::from([World::extras()]);
+    let mut cursor = rig.accumulator.cursor_since(extras, extras, std_now());
+    let tap = timeout(Duration::from_secs(1), rig.extras.tap()).await.expect("asked at once");
+    assert!(timeout(Duration::from_secs(20), cursor.next()).await.is_err(), "not listed yet");
+    tap.list([thing("e", "1", 1, "x")]);
+    assert_eq!(cursor.next().await.unwrap().new.extras.len(), 1);
+}
+
+/// A right that was missing is looked for as rarely.
+#[tokio::test(start_paused = true)]
+async fn who_takes_over_looks_again_for_an_optional_kind_that_was_forbidden() {
+    let mut rig = Rig::new();
+    let begin = Instant::now();
+    while begin.elapsed() < Duration::from_mins(3) {
+        rig.extras.tap().await.fail(WatchError::List(refusal(403)));
+    }
+    rig.until(|world| state(world, World::extras()) == "forbidden").await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let extras = SourceSet::from([World::extras()]);
+    let mut cursor = rig.accumulator.cursor_since(extras, extras, std_now());
+    let tap = timeout(Duration::from_secs(1), rig.extras.tap()).await.expect("asked at once");
+    assert!(timeout(Duration::from_secs(20), cursor.next()).await.is_err(), "no answer yet");
+    tap.fail(WatchError::List(refusal(403)));
+    assert!(cursor.next().await.is_some());
+}
+
+/// An API server that has just started, or is being set up, may not serve every definition at once.
+#[tokio::test(start_paused = true)]
+async fn an_optional_kind_whose_definition_loads_late_is_not_taken_for_absent() {
+    let mut rig = Rig::new();
+    let extras = SourceSet::from([World::extras()]);
+    let mut cursor = rig.accumulator.cursor(extras);
+    rig.extras.served.store(false, Ordering::Relaxed);
+    rig.extras.tap().await.fail(WatchError::List(refusal(404)));
+    assert!(timeout(Duration::from_secs(1), cursor.next()).await.is_err(), "not known yet");
+    rig.extras.served.store(true, Ordering::Relaxed);
+    rig.extras.tap().await.list([thing("e", "1", 1, "x")]);
+    assert_eq!(cursor.next().await.unwrap().new.extras.len(), 1);
 }
 
 fn std_now() -> std::time::Instant {

@@ -21,6 +21,9 @@ use tokio_util::task::TaskTracker;
 
 use crate::support::{Thing, World, local, name};
 
+/// How a request for the newest version alone ends.
+const NEWEST: &str = "limit=1";
+
 type Answer = Response<UnsyncBoxBody<Bytes, Infallible>>;
 
 /// An API server with one page of two objects, then another with one, and a watch fed by hand.
@@ -161,7 +164,8 @@ fn scripted(watch: impl Fn(&str) -> Answer + Send + Sync + 'static) -> Script {
         } else if uri.contains("watch=true") {
             watch(&uri)
         } else {
-            answer(200, &json!({"metadata": {"resourceVersion": "10"}, "items": null}))
+            let version = if uri.ends_with(NEWEST) { "99" } else { "10" };
+            answer(200, &json!({"metadata": {"resourceVersion": version}, "items": null}))
         };
         let _ = sent.send(uri);
         std::future::ready(Ok::<_, Infallible>(response))
@@ -180,7 +184,8 @@ impl Script {
         loop {
             let uri = self.requests.recv().await.unwrap();
             let Some((path, query)) = uri.split_once('?') else { continue };
-            if path.ends_with("configmaps") {
+            // A question about the newest version alone.
+            if path.ends_with("configmaps") && !query.ends_with(NEWEST) {
                 let version =
                     query.split('&').find_map(|pair| pair.strip_prefix("resourceVersion="));
                 return version.map(str::to_owned);
@@ -486,6 +491,31 @@ async fn a_proxy_that_asks_for_a_pause_gets_it() {
     let mut cursor = accumulator.cursor(local());
     cursor.next().await.unwrap();
     let after = began.elapsed().as_secs();
+    assert!((17..20).contains(&after), "after {after} s");
+    token.cancel();
+}
+
+#[tokio::test(start_paused = true)]
+async fn discovery_that_asks_for_a_pause_gets_it() {
+    let (sent, mut asked) = mpsc::unbounded_channel();
+    let service = tower::service_fn(move |request: Request<Body>| {
+        let response = if request.uri().path() == "/api/v1" {
+            let _ = sent.send(tokio::time::Instant::now());
+            let body = Full::from("Too many requests, please try again later.").boxed_unsync();
+            let response = Response::builder().status(429).header("Retry-After", "17");
+            response.body(body).unwrap()
+        } else {
+            answer(404, &json!({"kind": "Status", "status": "Failure", "code": 404}))
+        };
+        std::future::ready(Ok::<_, Infallible>(response))
+    });
+    let client = Client::new(service, "default");
+    let feeds = |_: &SourceInfo| SourceSpec::new(client.clone());
+    let (token, tasks) = (CancellationToken::new(), TaskTracker::new());
+    let _accumulator =
+        Accumulator::<World>::start(&Config::default(), local(), &feeds, &token, &tasks);
+    let first = asked.recv().await.unwrap();
+    let after = asked.recv().await.unwrap().duration_since(first).as_secs();
     assert!((17..20).contains(&after), "after {after} s");
     token.cancel();
 }

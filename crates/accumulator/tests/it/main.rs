@@ -1,6 +1,7 @@
 //! Whole accumulators with events fed by hand and time that stands still.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod back_in_time;
 mod cursors;
 mod gate;
 mod kube_feed;

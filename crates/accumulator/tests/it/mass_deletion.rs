@@ -4,15 +4,25 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ConfigMap;
+use kube::core::Status;
+use serde_json::json;
 use tokio::time::{Instant, timeout};
 
-use crate::support::{Rig, Tap, World, state, terminating, thing};
+use crate::support::{Rig, Tap, World, local, state, terminating, thing};
 
 fn many(count: u64) -> impl Iterator<Item = ConfigMap> {
     (0..count).map(|number| {
         let name = format!("thing-{number:03}");
         thing(&name, &name, number + 1, "x")
     })
+}
+
+/// What discovery may answer.
+fn refusal(code: u16, retry_after: u32) -> Option<Status> {
+    let details = json!({"retryAfterSeconds": retry_after});
+    let status =
+        json!({"code": code, "message": format!("refused with {code}"), "details": details});
+    serde_json::from_value(status).unwrap()
 }
 
 async fn with_a_hundred() -> (Rig, Tap) {
@@ -134,4 +144,64 @@ async fn of_an_optional_kind_every_deletion_is_asked_about() {
     many(3).skip(1).for_each(|thing| tap.delete(thing));
     let world = rig.until(|world| state(world, World::extras()) == "missing").await;
     assert_eq!(world.extras.len(), 2, "nothing was believed");
+}
+
+/// Whether the kind is there decides whether deletions are to be believed, and this agent may not ask.
+#[tokio::test(start_paused = true)]
+async fn deletions_wait_while_discovery_is_forbidden() {
+    let (rig, tap) = with_a_hundred().await;
+    *rig.things.refusal.lock() = refusal(403, 0);
+    many(100).for_each(|thing| tap.delete(thing));
+    let world = rig.until(|world| state(world, World::things()) == "forbidden").await;
+    assert_eq!(world.things.len(), 70, "the limit went before");
+    let blocking = rig.accumulator.blocking(local()).concat();
+    assert!(blocking.contains("discovery is forbidden ("), "{blocking}");
+    tokio::time::sleep(Duration::from_mins(5)).await;
+    let world = rig.accumulator.snapshot();
+    assert_eq!((world.things.len(), state(&world, World::things())), (70, "forbidden"));
+
+    *rig.things.refusal.lock() = None;
+    let world = rig.until(|world| world.things.is_empty()).await;
+    assert_eq!(state(&world, World::things()), "live");
+    assert!(rig.accumulator.blocking(local()).is_empty());
+}
+
+/// A definition that is gone may come back while discovery is forbidden, or not.
+#[tokio::test(start_paused = true)]
+async fn a_kind_that_is_gone_is_found_when_discovery_is_allowed_again() {
+    let (mut rig, tap) = with_a_hundred().await;
+    rig.things.served.store(false, Ordering::Relaxed);
+    many(100).for_each(|thing| tap.delete(thing));
+    rig.until(|world| state(world, World::things()) == "missing").await;
+    *rig.things.refusal.lock() = refusal(403, 0);
+    let world = rig.until(|world| state(world, World::things()) == "forbidden").await;
+    assert_eq!(world.things.len(), 70);
+    *rig.things.refusal.lock() = None;
+    rig.until(|world| state(world, World::things()) == "missing").await;
+    *rig.things.refusal.lock() = refusal(403, 0);
+    rig.until(|world| state(world, World::things()) == "forbidden").await;
+
+    rig.things.served.store(true, Ordering::Relaxed);
+    *rig.things.refusal.lock() = None;
+    rig.things.tap().await.list(many(100));
+    let world = rig.until(|world| state(world, World::things()) == "live").await;
+    assert_eq!(world.things.len(), 100);
+}
+
+#[tokio::test(start_paused = true)]
+async fn discovery_that_asks_for_a_pause_before_deletions_are_believed_gets_it() {
+    let (rig, tap) = with_a_hundred().await;
+    let asked = || rig.things.asked.load(Ordering::Relaxed);
+    *rig.things.refusal.lock() = refusal(429, 20);
+    many(100).for_each(|thing| tap.delete(thing));
+    rig.until(|_| asked() == 1).await;
+    let first = Instant::now();
+    rig.until(|_| asked() == 2).await;
+    assert!((19..22).contains(&first.elapsed().as_secs()), "{:?}", first.elapsed());
+    // Within reason.
+    *rig.things.refusal.lock() = refusal(429, 100_000);
+    rig.until(|_| asked() == 3).await;
+    let third = Instant::now();
+    rig.until(|_| asked() == 4).await;
+    assert!((59..62).contains(&third.elapsed().as_secs()), "{:?}", third.elapsed());
 }

@@ -154,6 +154,53 @@ async fn a_cluster_that_does_not_answer_is_named_after_a_while() {
     assert!(rig.accumulator.blocking(both()).is_empty(), "it works on with what it knows");
 }
 
+/// One watch fails while others of its cluster work.
+#[tokio::test(start_paused = true)]
+async fn a_source_that_does_not_get_through_is_named_after_a_while() {
+    const LIMIT: Duration = Duration::from_mins(1);
+    let mut rig = Rig::new();
+    let taps = [rig.things.tap().await, rig.imports.tap().await, rig.extras.tap().await];
+    for tap in &taps {
+        tap.list([]);
+    }
+    let [_things, imports, extras] = taps;
+    extras.watch_started();
+    let away = || WatchError::Watch(kube::Error::Service("connection refused".into()));
+    let began = Instant::now();
+    imports.fail(away());
+    let asked = both().with(World::extras());
+    while rig.accumulator.silent(asked, LIMIT).is_empty() {
+        if let Ok(imports) = timeout(Duration::from_secs(2), rig.imports.tap()).await {
+            imports.fail(away());
+        }
+    }
+    assert!(began.elapsed() >= LIMIT);
+    assert_eq!(state(&rig.accumulator.snapshot(), World::extras()), "live");
+    let silent = rig.accumulator.silent(asked, LIMIT);
+    assert_eq!(silent, ["configmaps of the hub cluster: nothing received for 60s"]);
+}
+
+/// At first it may only be late, as behind an API server that has just started.
+#[tokio::test(start_paused = true)]
+async fn an_optional_kind_that_is_forbidden_is_asked_for_rarely_after_a_while() {
+    let mut rig = Rig::new();
+    let mut refused = async |time: Duration| {
+        let mut count = 0;
+        let end = Instant::now() + time;
+        while let Ok(extras) =
+            timeout(end.saturating_duration_since(Instant::now()), rig.extras.tap()).await
+        {
+            extras.fail(WatchError::List(refusal(403)));
+            count += 1;
+        }
+        count
+    };
+    let first = refused(Duration::from_mins(1)).await;
+    let later = refused(Duration::from_mins(20)).await;
+    assert!(first >= 5, "{first} times in the first minute");
+    assert!((10..=30).contains(&later), "{later} times in 20 minutes");
+}
+
 #[tokio::test(start_paused = true)]
 async fn silence_makes_a_source_stale_in_time_and_a_list_is_waited_for() {
     let (mut rig, tap) = live().await;
@@ -499,4 +546,49 @@ async fn a_list_that_gets_on_slowly_is_not_started_over() {
     assert!(tap.is_read());
     tap.list_completed();
     rig.until(|world| world.things.bootstrapped()).await;
+}
+
+/// Times in objects are those of other clocks: what is noted is when this process saw a change.
+#[tokio::test(start_paused = true)]
+async fn content_can_note_when_it_was_seen_to_change() {
+    let mut rig = Rig::new();
+    let observed = |world: &World| record(&world.things, "a").observed;
+    let tap = rig.things.tap().await;
+    let in_group = |version: u64, text: &str, group: &str| {
+        let mut thing = thing("a", "1", version, text);
+        thing.data.get_or_insert_default().insert("group".to_owned(), group.to_owned());
+        thing
+    };
+    tap.list([in_group(1, "x", "g")]);
+    let world = rig.until(|world| world.things.len() == 1).await;
+    let first = observed(&world);
+    assert!(first.is_some());
+    tap.apply(in_group(2, "x", "h"));
+    let is_in = |world: &World, group| record(&world.things, "a").group.as_deref() == Some(group);
+    let world = rig.until(|world| is_in(world, "h")).await;
+    assert_eq!(observed(&world), first, "its text is the same");
+    tap.apply(in_group(3, "y", "h"));
+    let world = rig.until(|world| record(&world.things, "a").text == "y").await;
+    assert_ne!(observed(&world), first);
+}
+
+/// How often others had their turn until a list in so many parts was read.
+async fn turns(parts: usize) -> usize {
+    let mut rig = Rig::new();
+    let tap = rig.things.tap().await;
+    tap.list_started();
+    (0..parts).for_each(|_| tap.send(WatchItem::Progress));
+    tap.list_completed();
+    let mut turns = 0;
+    while !rig.accumulator.snapshot().things.bootstrapped() {
+        tokio::task::yield_now().await;
+        turns += 1;
+    }
+    turns
+}
+
+#[tokio::test(start_paused = true)]
+async fn others_have_their_turn_between_the_parts_of_a_list() {
+    let (none, many) = (turns(0).await, turns(50).await);
+    assert!(none < 10 && many >= 50, "{none} and {many}");
 }

@@ -13,6 +13,7 @@ use fleet_accumulator::{
 use fleet_api::{ObjectName, ResourceKind};
 use futures::StreamExt;
 use futures::future::BoxFuture;
+use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 use kube::core::Status;
@@ -26,6 +27,8 @@ use tokio_util::task::TaskTracker;
 pub(crate) struct Thing {
     pub(crate) text: String,
     pub(crate) group: Option<String>,
+    /// When its text changed last, by the clock of this process. Noted for things of groups only.
+    pub(crate) observed: Option<Timestamp>,
 }
 
 impl Tracked for Thing {
@@ -42,7 +45,14 @@ impl Tracked for Thing {
     fn project(wire: ConfigMap) -> Result<Self, String> {
         let mut data = wire.data.unwrap_or_default();
         let text = data.remove("text").ok_or("no text")?;
-        Ok(Self { text, group: data.remove("group") })
+        Ok(Self { text, group: data.remove("group"), observed: None })
+    }
+
+    fn observe(&mut self, earlier: Option<&Self>, now: fn() -> Timestamp) {
+        let same = earlier.filter(|earlier| earlier.text == self.text);
+        let same = same.filter(|same| same.observed.is_some());
+        let observed = same.map_or_else(|| Some(now()), |same| same.observed);
+        self.observed = observed.filter(|_| self.group.is_some());
     }
 
     fn index(&self, _: &ObjectName) -> Vec<String> {
@@ -141,6 +151,15 @@ impl Tap {
         self.list_completed();
     }
 
+    /// A list at a version of its own.
+    pub(crate) fn list_at(&self, version: u64, things: impl IntoIterator<Item = ConfigMap>) {
+        self.list_started();
+        for thing in things {
+            self.listed(thing);
+        }
+        self.send(WatchItem::ListCompleted(version.to_string().into()));
+    }
+
     pub(crate) fn apply(&self, thing: ConfigMap) {
         self.send(WatchItem::Applied(thing));
     }
@@ -160,6 +179,10 @@ pub(crate) struct Hand {
     taps: mpsc::UnboundedReceiver<Tap>,
     pub(crate) served: Arc<AtomicBool>,
     pub(crate) asked: Arc<AtomicUsize>,
+    /// What discovery answers instead, if anything.
+    pub(crate) refusal: Arc<Mutex<Option<Status>>>,
+    /// The newest version of the kind, where it can be asked for.
+    pub(crate) newest: Arc<Mutex<Option<ResourceVersion>>>,
 }
 
 impl Hand {
@@ -173,6 +196,8 @@ pub(crate) struct HandFeed {
     taps: mpsc::UnboundedSender<Tap>,
     served: Arc<AtomicBool>,
     asked: Arc<AtomicUsize>,
+    refusal: Arc<Mutex<Option<Status>>>,
+    newest: Arc<Mutex<Option<ResourceVersion>>>,
 }
 
 impl Feed<ConfigMap> for HandFeed {
@@ -186,7 +211,12 @@ impl Feed<ConfigMap> for HandFeed {
         self.asked.fetch_add(1, Ordering::Relaxed);
         let served = self.served.load(Ordering::Relaxed);
         let answer = if served { Discovered::Served } else { Discovered::Absent };
-        Box::pin(std::future::ready(Ok(answer)))
+        let refusal = self.refusal.lock().clone().map(|status| kube::Error::Api(Box::new(status)));
+        Box::pin(std::future::ready(refusal.map_or(Ok(answer), Err)))
+    }
+
+    fn newest(&mut self) -> BoxFuture<'_, kube::Result<Option<ResourceVersion>>> {
+        Box::pin(std::future::ready(Ok(self.newest.lock().clone())))
     }
 }
 
@@ -199,9 +229,16 @@ impl Feeds for Hands {
         let (sender, taps) = mpsc::unbounded_channel();
         let served = Arc::new(AtomicBool::new(true));
         let asked = Arc::new(AtomicUsize::new(0));
-        let feed =
-            HandFeed { taps: sender, served: Arc::clone(&served), asked: Arc::clone(&asked) };
-        self.0.lock().insert(source.field, Hand { taps, served, asked });
+        let (refusal, newest) = (Arc::<Mutex<_>>::default(), Arc::<Mutex<_>>::default());
+        let hand = Hand { taps, served, asked, refusal, newest };
+        let feed = HandFeed {
+            taps: sender,
+            served: Arc::clone(&hand.served),
+            asked: Arc::clone(&hand.asked),
+            refusal: Arc::clone(&hand.refusal),
+            newest: Arc::clone(&hand.newest),
+        };
+        self.0.lock().insert(source.field, hand);
         let feed: Box<dyn Feed<ConfigMap>> = Box::new(feed);
         let feed: Box<dyn Any> = Box::new(feed);
         *feed.downcast().expect("all sources hold things")

@@ -1,16 +1,19 @@
 //! ServiceExport and InternalServiceExport.
 
+use std::ops::Bound;
 use std::sync::{Arc, LazyLock};
 
 use fleet_accumulator::{Meta, Shared, Tracked, wire};
+use fleet_api::names::member_of_namespace;
 use fleet_api::v1alpha1::InternalServiceExportSpec;
 use fleet_api::{ObjectName, ResourceKind, ServicePort, conditions, kinds};
-use fleet_plan::conditions::find;
+use fleet_plan::conditions::{find, is};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use parking_lot::Mutex;
 use serde::Deserialize;
 
 use super::Reference;
+use super::missing::MISSING;
 use crate::limits::{self, Excess};
 
 /// A status of which only the conditions are read.
@@ -58,6 +61,45 @@ pub struct InternalServiceExport {
     pub conditions: Vec<Condition>,
     /// What exceeds a bound, if anything does.
     pub excess: Option<Excess>,
+    /// Why its spec cannot be decoded; the reference names nothing then.
+    pub unreadable: Option<Box<str>>,
+}
+
+impl InternalServiceExport {
+    /// Whether the hub has accepted it.
+    pub fn is_in_force(&self) -> bool {
+        is(&self.conditions, conditions::CONFLICT, conditions::FALSE)
+    }
+
+    /// Whether it is one of the exports of the member that its namespace belongs to.
+    fn counts(&self, name: &ObjectName) -> bool {
+        self.excess.is_none()
+            && !self.meta.is_terminating()
+            && self.reference.object().is_some()
+            && member_of_namespace(&name.namespace) == Some(&*self.reference.cluster_id)
+    }
+}
+
+/// Separates the namespace of a member from the time in the index of exports that wait.
+const SEPARATOR: char = '/';
+/// What follows it.
+const AFTER_SEPARATOR: char = '0';
+
+/// Under which index an export waits that was created then. Like [`named`](super::named) it has an empty namespace.
+fn waiting(namespace: &str, meta: &Meta) -> ObjectName {
+    let created = meta.created.map_or(0, |created| created.as_second().max(0));
+    ObjectName::cluster(format!("{namespace}{SEPARATOR}{created:020}"))
+}
+
+/// An entry of the index of exports, with the name of the export.
+type Filed = (ObjectName, ObjectName);
+
+/// The part of the index of exports that has those in a member's namespace that the hub has not accepted, oldest first.
+pub fn waiting_exports(namespace: &str) -> (Bound<Filed>, Bound<Filed>) {
+    let edge = |character: char| {
+        (ObjectName::cluster(format!("{namespace}{character}")), ObjectName::cluster(""))
+    };
+    (Bound::Included(edge(SEPARATOR)), Bound::Excluded(edge(AFTER_SEPARATOR)))
 }
 
 /// Ports of Services, shared because most exporters of a Service have the same.
@@ -73,6 +115,11 @@ impl Tracked for ServiceExport {
             meta: Meta::from_object(&wire.metadata),
             conditions: wire.status.unwrap_or_default().conditions,
         })
+    }
+
+    /// Conditions that do not decode are written anew.
+    fn salvage(wire: ServiceExportWire, _: &str) -> Result<Self, String> {
+        Self::project(wire)
     }
 
     fn index(&self, _: &ObjectName) -> Vec<()> {
@@ -94,7 +141,12 @@ impl Tracked for InternalServiceExport {
     type Index = ObjectName;
 
     fn project(wire: InternalServiceExportWire) -> Result<Self, String> {
-        let spec = wire.spec.ok_or("spec is missing")?;
+        Self::salvage(wire, MISSING)
+    }
+
+    fn salvage(wire: InternalServiceExportWire, defect: &str) -> Result<Self, String> {
+        let unreadable = wire.spec.is_none().then(|| defect.into());
+        let spec = wire.spec.unwrap_or_default();
         let mut conditions = wire.status.unwrap_or_default().conditions;
         // Decoding leaves spare capacity in the list.
         conditions.shrink_to_fit();
@@ -106,11 +158,19 @@ impl Tracked for InternalServiceExport {
             ports: PORTS.lock().get(&reference.object(), spec.ports),
             reference,
             conditions,
+            unreadable,
         })
     }
 
-    /// By the Service it exports.
-    fn index(&self, _: &ObjectName) -> Vec<ObjectName> {
-        self.reference.object().cloned().into_iter().collect()
+    /// By the Service it exports, and until the hub accepts it among those that [wait](waiting_exports).
+    fn index(&self, name: &ObjectName) -> Vec<ObjectName> {
+        let waits = self.counts(name) && !self.is_in_force();
+        let waiting = waits.then(|| waiting(&name.namespace, &self.meta));
+        self.reference.object().cloned().into_iter().chain(waiting).collect()
+    }
+
+    /// Those in force, by the namespace of their member.
+    fn tally(&self, name: &ObjectName) -> Option<Arc<str>> {
+        (self.is_in_force() && self.counts(name)).then(|| Arc::clone(&name.namespace))
     }
 }

@@ -12,6 +12,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use parking_lot::Mutex;
 
 use super::Reference;
+use super::missing::MISSING;
 use crate::limits::{self, Excess};
 
 wire! {
@@ -70,6 +71,8 @@ pub struct InternalServiceImport {
     pub status: Arc<ServiceImportStatus>,
     /// What exceeds a bound, if anything does.
     pub excess: Option<Excess>,
+    /// Why its spec cannot be decoded; the reference names nothing then.
+    pub unreadable: Option<Box<str>>,
 }
 
 /// Statuses of resolved Services, shared with those that importers were granted, which are equal.
@@ -109,6 +112,11 @@ impl Tracked for MultiClusterService {
         })
     }
 
+    /// A status that does not decode is written anew. Without its spec it is not known what it imports.
+    fn salvage(wire: MultiClusterServiceWire, defect: &str) -> Result<Self, String> {
+        if wire.spec.is_none() { Err(defect.to_owned()) } else { Self::project(wire) }
+    }
+
     /// By the Service it imports.
     fn index(&self, name: &ObjectName) -> Vec<ObjectName> {
         self.imports(&name.namespace).into_iter().collect()
@@ -127,6 +135,11 @@ impl Tracked for ServiceImport {
         })
     }
 
+    /// A status that does not decode is written anew.
+    fn salvage(wire: ServiceImportWire, _: &str) -> Result<Self, String> {
+        Self::project(wire)
+    }
+
     /// By the uid of the object that controls it.
     fn index(&self, _: &ObjectName) -> Vec<Uid> {
         self.meta
@@ -143,12 +156,18 @@ impl Tracked for InternalServiceImport {
     type Index = ObjectName;
 
     fn project(wire: InternalServiceImportWire) -> Result<Self, String> {
-        let spec = wire.spec.ok_or("spec is missing")?;
+        Self::salvage(wire, MISSING)
+    }
+
+    fn salvage(wire: InternalServiceImportWire, defect: &str) -> Result<Self, String> {
+        let unreadable = wire.spec.is_none().then(|| defect.into());
+        let spec = wire.spec.unwrap_or_default();
         Ok(Self {
             meta: Meta::from_object(&wire.metadata),
             reference: Reference::from(&spec.service_import_reference),
             excess: limits::of_request(&spec),
             status: share(wire.status.unwrap_or_default()),
+            unreadable,
         })
     }
 

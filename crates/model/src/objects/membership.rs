@@ -3,6 +3,7 @@
 use fleet_accumulator::{Meta, Tracked, wire};
 use fleet_api::membership::{AgentStatus, AgentType, ClusterState};
 use fleet_api::{ObjectName, ResourceKind, kinds};
+use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -73,6 +74,8 @@ pub struct Report {
     pub at: usize,
     /// The report.
     pub status: AgentStatus,
+    /// When its heartbeat was observed first, by the clock of this process; `None` if the object was not read from a watch.
+    pub observed: Option<Timestamp>,
 }
 
 impl InternalMemberCluster {
@@ -104,8 +107,23 @@ impl Tracked for InternalMemberCluster {
         })
     }
 
+    fn observe(&mut self, earlier: Option<&Self>, now: fn() -> Timestamp) {
+        let known = earlier.map_or(&[][..], |earlier| earlier.reports.as_slice());
+        for report in &mut self.reports {
+            let same = known.iter().find(|known| known.is_same_heartbeat(report));
+            report.observed = same.map_or_else(|| Some(now()), |same| same.observed);
+        }
+    }
+
     fn index(&self, _: &ObjectName) -> Vec<()> {
         Vec::new()
+    }
+}
+
+impl Report {
+    fn is_same_heartbeat(&self, other: &Self) -> bool {
+        let heartbeat = |report: &Self| report.status.last_received_heartbeat.clone();
+        self.status.type_ == other.status.type_ && heartbeat(self) == heartbeat(other)
     }
 }
 
@@ -122,7 +140,7 @@ fn report((at, entry): (usize, Value)) -> Option<Report> {
     }
     let status = AgentStatus::deserialize(entry)
         .unwrap_or_else(|_| AgentStatus { type_, ..AgentStatus::default() });
-    Some(Report { at, status })
+    Some(Report { at, status, observed: None })
 }
 
 #[cfg(test)]
@@ -154,6 +172,42 @@ mod tests {
         assert_eq!((found.at, &found.status.other["extra"]), (1, &json!(1)));
         let garbage = read.report(&AgentType::MultiClusterServiceAgent).unwrap();
         assert_eq!((garbage.at, &garbage.status.last_received_heartbeat), (2, &None));
+    }
+
+    /// A report keeps its time until its heartbeat changes: what else changes in the object is no sign of life.
+    #[test]
+    fn a_heartbeat_is_observed_when_it_changes() {
+        let of = |second: i64| Some(Timestamp::from_second(second).unwrap());
+        let read = |generation: i64, beats: [&str; 2]| {
+            let agents = ["MultiClusterServiceAgent", "ServiceExportImportAgent"];
+            let report = |(agent, beat): (&str, &str)| {
+                let time = format!("2026-05-06T07:08:{beat}Z");
+                json!({ "type": agent, "lastReceivedHeartbeat": time })
+            };
+            let reports: Value = agents.into_iter().zip(beats).map(report).collect();
+            let spec = json!({ "state": "Join", "heartbeatPeriodSeconds": generation });
+            project(&spec, &json!({ "agentStatus": reports }))
+        };
+        let observed = |of: &InternalMemberCluster| -> Vec<_> {
+            of.reports.iter().map(|report| report.observed).collect()
+        };
+        let at = |second: i64| -> fn() -> Timestamp {
+            match second {
+                1 => || Timestamp::from_second(1).unwrap(),
+                _ => || Timestamp::from_second(2).unwrap(),
+            }
+        };
+        let mut first = read(60, ["09", "10"]);
+        assert_eq!(observed(&first), [None, None]);
+        first.observe(None, at(1));
+        assert_eq!(observed(&first), [of(1), of(1)]);
+        let mut same = read(61, ["09", "10"]);
+        same.observe(Some(&first), at(2));
+        assert_eq!(observed(&same), [of(1), of(1)]);
+        // The clock of the member was set back.
+        let mut next = read(61, ["05", "10"]);
+        next.observe(Some(&same), at(2));
+        assert_eq!(observed(&next), [of(2), of(1)]);
     }
 
     #[test]

@@ -8,6 +8,7 @@ use fleet_api::{
 };
 use parking_lot::Mutex;
 
+use super::missing::MISSING;
 use crate::limits::{self, Excess};
 
 wire! {
@@ -33,6 +34,8 @@ pub struct EndpointSliceExport {
     pub spec: Arc<ExportedSliceSpec>,
     /// What exceeds a bound, if anything does.
     pub excess: Option<Excess>,
+    /// Why its spec cannot be decoded; its references name nothing then.
+    pub unreadable: Option<Box<str>>,
 }
 
 /// A slice that the hub hands to an importer.
@@ -63,31 +66,37 @@ fn share(mut spec: ExportedSliceSpec) -> Arc<ExportedSliceSpec> {
     CONTENTS.lock().get(&key, spec)
 }
 
-/// Index of all slices of one name in all namespaces. It has an empty namespace, which no Service has.
+/// Index of all exported slices of one name in all namespaces, and of their copies. It has an empty namespace, which no Service has.
 pub fn named(name: &Arc<str>) -> ObjectName {
     ObjectName::cluster(Arc::clone(name))
 }
 
 macro_rules! tracked_slice {
-    ($object:ident, $wire:ident, $kind:expr $(, $excess:ident)?) => {
+    ($object:ident, $wire:ident, $kind:expr, |$spec:ident, $defect:ident| { $($field:ident: $value:expr),* }) => {
         impl Tracked for $object {
             const KIND: ResourceKind = $kind;
             type Wire = $wire;
             type Index = ObjectName;
 
             fn project(wire: $wire) -> Result<Self, String> {
-                let spec = wire.spec.ok_or("spec is missing")?;
+                Self::salvage(wire, MISSING)
+            }
+
+            fn salvage(wire: $wire, defect: &str) -> Result<Self, String> {
+                let $defect = wire.spec.is_none().then(|| Box::<str>::from(defect));
+                let $spec = wire.spec.unwrap_or_default();
                 Ok(Self {
-                    $($excess: limits::of_slice(&spec),)?
+                    $($field: $value,)*
                     meta: Meta::from_object(&wire.metadata),
-                    spec: share(spec),
+                    spec: share($spec),
                 })
             }
 
-            /// By the Service whose endpoints it carries, and by [`named`].
+            /// By the Service whose endpoints it carries, and by [`named`] with the name of the exported slice.
             fn index(&self, name: &ObjectName) -> Vec<ObjectName> {
                 let service = self.spec.owner_service_reference.object();
-                service.as_ref().map(shared_name).into_iter().chain([named(&name.name)]).collect()
+                let slice = named(&self.slice_name(name));
+                service.as_ref().map(shared_name).into_iter().chain([slice]).collect()
             }
         }
 
@@ -100,10 +109,33 @@ macro_rules! tracked_slice {
     };
 }
 
-tracked_slice!(EndpointSliceExport, EndpointSliceExportWire, kinds::ENDPOINT_SLICE_EXPORT, excess);
-tracked_slice!(EndpointSliceImport, EndpointSliceImportWire, kinds::ENDPOINT_SLICE_IMPORT);
+tracked_slice!(
+    EndpointSliceExport,
+    EndpointSliceExportWire,
+    kinds::ENDPOINT_SLICE_EXPORT,
+    |spec, defect| { excess: limits::of_slice(&spec), unreadable: defect }
+);
+tracked_slice!(
+    EndpointSliceImport,
+    EndpointSliceImportWire,
+    kinds::ENDPOINT_SLICE_IMPORT,
+    |spec, _defect| {}
+);
+
+impl EndpointSliceExport {
+    /// Its name.
+    pub fn slice_name(&self, name: &ObjectName) -> Arc<str> {
+        Arc::clone(&name.name)
+    }
+}
 
 impl EndpointSliceImport {
+    /// Name of the `EndpointSliceExport` that it copies, which is its own unless that was taken.
+    pub fn slice_name(&self, name: &ObjectName) -> Arc<str> {
+        let recorded = self.meta.annotation(annotations::SLICE_EXPORT_NAME);
+        recorded.map_or_else(|| Arc::clone(&name.name), Arc::from)
+    }
+
     /// The member whose endpoints the import carries. The hub agent annotates its namespace; an import that a Go hub
     /// agent made has only the `clusterId` that the exporter claims.
     pub fn origin(&self) -> &str {

@@ -20,6 +20,7 @@ use parking_lot::Mutex;
 
 use super::{Agent, Connected};
 use crate::args::RuntimeArgs;
+use crate::clock::monotonic;
 use crate::engine::Options;
 
 /// A Service of which nothing is read.
@@ -182,4 +183,19 @@ async fn an_agent_is_ready_when_what_its_controllers_require_was_listed() {
         assert_eq!(*planning.lock(), begun);
         drop(connected);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_that_leads_and_waits_for_lists_is_not_ready() {
+    let (agent, _) = agent_with_controllers();
+    let readiness = agent.readiness.clone();
+    let connected = connect(agent, &Servers::default());
+    let lists = || vec!["services of the hub cluster".to_owned()];
+    let wait = connected.waits.begin("third", monotonic(), lists);
+    tokio::time::sleep(Duration::from_secs(40)).await;
+    let reason =
+        "third leads, but has waited for 40 s for a fresh list of services of the hub cluster";
+    assert_eq!(readiness.blocking(), [reason]);
+    drop(wait);
+    assert!(readiness.blocking().is_empty());
 }

@@ -21,6 +21,9 @@ use super::token::{TokenFile, TokenLayer};
 /// watch for ever otherwise.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// Limit of TCP, divided among the addresses of a name: a dead one leaves time for the others, and these for TLS.
+const TCP_TIMEOUT: Duration = Duration::from_secs(6);
+
 /// Shorter than the 90 s after which an API server closes an idle connection, so that it does not
 /// close one that is just being used.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(80);
@@ -42,13 +45,7 @@ pub(super) fn client(
         tracing::warn!(%proxy, "Proxies are not supported, connecting directly");
     }
 
-    let mut tcp = HttpConnector::new();
-    tcp.enforce_http(false);
-    tcp.set_nodelay(true);
-    tcp.set_keepalive(Some(KEEPALIVE_IDLE));
-    tcp.set_keepalive_interval(Some(KEEPALIVE_INTERVAL));
-    tcp.set_keepalive_retries(Some(KEEPALIVE_PROBES));
-
+    let tcp = configured(HttpConnector::new());
     let tls = config.rustls_https_connector_with_connector(tcp)?.map_future(|connect| {
         async move {
             match tokio::time::timeout(CONNECT_TIMEOUT, connect).await {
@@ -76,4 +73,86 @@ pub(super) fn client(
         .map_err(BoxError::from)
         .service(http);
     Ok(Client::new(service, config.default_namespace.clone()))
+}
+
+/// How connections are made and kept.
+fn configured<R>(mut tcp: HttpConnector<R>) -> HttpConnector<R> {
+    tcp.enforce_http(false);
+    tcp.set_nodelay(true);
+    tcp.set_connect_timeout(Some(TCP_TIMEOUT));
+    tcp.set_keepalive(Some(KEEPALIVE_IDLE));
+    tcp.set_keepalive_interval(Some(KEEPALIVE_INTERVAL));
+    tcp.set_keepalive_retries(Some(KEEPALIVE_PROBES));
+    tcp
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+    use std::net::{SocketAddr, TcpListener, TcpStream};
+    use std::time::Instant;
+
+    use hyper_util::client::legacy::connect::dns::Name;
+    use rustls::pki_types::CertificateDer;
+    use rustls::pki_types::pem::PemObject;
+    use tower::Service as _;
+
+    use super::*;
+
+    /// Any authority, valid for a hundred years.
+    const AUTHORITY: &str = "\
+-----BEGIN CERTIFICATE-----
+MIIBdjCCAR2gAwIBAgIUKO5U3oM1SrvRv4cJJjq5LwTm8C8wCgYIKoZIzj0EAwIw
+EDEOMAwGA1UEAwwFZmxlZXQwIBcNMjYxMTIzMDU0NzE3WhgPMjEyNjEwMzAwNTQ3
+MTdaMBAxDjAMBgNVBAMMBWZsZWV0MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE
+9CNLQ8k1ozf2VyKWLhJtayVhLjve9NnA8gieqbEVxD56rtXIXdy1DRJrAjLW1DPZ
+lQasVAWmTIt/QbIMu/nRhqNTMFEwHQYDVR0OBBYEFJXADObziBkLFYTgLTu544/4
+o7ZQMB8GA1UdIwQYMBaAFJXADObziBkLFYTgLTu544/4o7ZQMA8GA1UdEwEB/wQF
+MAMBAf8wCgYIKoZIzj0EAwIDRwAwRAIgRB/FLrOEEHDM1AEnv08UaB3R5Ek2Rizg
+FawhwLbMMvYCID5aq38fL3c3QEcl0bG0p/5Ht3ubOWxn8uol2CLrkyWw
+-----END CERTIFICATE-----
+";
+
+    /// A listener that takes no further connections: its queue is full, and what comes is not answered.
+    fn dead(listener: &TcpListener) -> Vec<TcpStream> {
+        let address = listener.local_addr().unwrap();
+        let brief = Duration::from_millis(200);
+        let connect = |_| TcpStream::connect_timeout(&address, brief).ok();
+        (0..10_000).map_while(connect).collect()
+    }
+
+    /// A Pod's CA can change while the agent runs: the library reads the file again, at most once a minute, and keeps the
+    /// last CA while it cannot be read. At the start the file has to be there.
+    #[tokio::test]
+    async fn the_ca_of_a_pod_comes_from_its_file() {
+        let path = std::env::temp_dir().join(format!("fleet-ca-{}", std::process::id()));
+        let mut config = Config::new("https://own.example".parse().unwrap());
+        let authority = CertificateDer::from_pem_slice(AUTHORITY.as_bytes()).unwrap();
+        config.root_cert = Some(vec![authority.to_vec()]);
+        config.root_cert_file = Some(path.clone());
+        assert!(client(&config, None).is_err(), "there is no such file");
+        std::fs::write(&path, AUTHORITY).unwrap();
+        let made = client(&config, None);
+        std::fs::remove_file(&path).unwrap();
+        assert!(made.is_ok(), "{:?}", made.err());
+    }
+
+    #[tokio::test]
+    async fn a_dead_address_leaves_time_for_the_others() {
+        let live = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = live.local_addr().unwrap().port();
+        let full = TcpListener::bind(("127.0.0.2", port)).unwrap();
+        let waiting = dead(&full);
+        let addresses = [full.local_addr().unwrap(), live.local_addr().unwrap()];
+        let resolver = tower::service_fn(move |_: Name| {
+            std::future::ready(Ok::<_, Infallible>(Vec::<SocketAddr>::from(addresses).into_iter()))
+        });
+        let mut tcp = configured(HttpConnector::new_with_resolver(resolver));
+        let begin = Instant::now();
+        let url = format!("https://hub.example:{port}").parse().unwrap();
+        let connected = tokio::time::timeout(CONNECT_TIMEOUT, tcp.call(url)).await.unwrap();
+        assert!(connected.is_ok(), "{:?}", connected.err());
+        assert!(begin.elapsed() >= TCP_TIMEOUT / 2, "the first address was not dead");
+        drop(waiting);
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use fleet_accumulator::{Accumulator, Expectation, Snapshot, Until};
+use fleet_accumulator::{Accumulator, Expectation, Lookup, Snapshot, Until};
 use fleet_plan::Precondition;
 
 use crate::clock::monotonic as now;
@@ -48,7 +48,13 @@ pub(super) async fn await_own_writes<S: Snapshot>(
     for expectation in unmet {
         metrics.own_write_timeouts.inc();
         let Expectation { cluster, kind, ref name, .. } = expectation;
+        let shown = accumulator.snapshot();
         let found = writer.get(cluster, &kind, name).await;
+        if let Ok(Some(found)) = &found
+            && is_older(found, &shown.lookup(cluster, &kind, name))
+        {
+            accumulator.relist(cluster);
+        }
         tracing::warn!(
             %cluster, kind = kind.kind, namespace = &*name.namespace, name = &*name.name, expected = ?expectation.until, ?found,
             "Timed out waiting to observe own write"
@@ -60,6 +66,13 @@ pub(super) async fn await_own_writes<S: Snapshot>(
     }
     let unmet = accumulator.wait(renewed, DEADLINE).await;
     if unmet.is_empty() { Freshness::Diverged } else { Freshness::Stale }
+}
+
+/// Whether the server has an older version of an object than the view that was there before it was asked: it went back in
+/// time, and a watch does not report that.
+fn is_older(found: &Precondition, shown: &Lookup<'_>) -> bool {
+    let Lookup::Present { uid, version } = shown else { return false };
+    found.uid == **uid && found.version.is_at_least(version) == Some(false)
 }
 
 /// What to expect now that the server answered what is there.
@@ -77,7 +90,7 @@ fn renew(expectation: Expectation, found: Option<Precondition>) -> Option<Expect
 
 #[cfg(test)]
 mod tests {
-    use fleet_accumulator::ClusterId;
+    use fleet_accumulator::{ClusterId, Uid};
     use fleet_api::{ObjectName, kinds};
 
     use super::*;
@@ -87,6 +100,18 @@ mod tests {
         let expectation =
             Expectation { cluster: ClusterId::Hub, kind: kinds::SERVICE, name, until };
         renew(expectation, found).map(|expectation| expectation.until)
+    }
+
+    #[test]
+    fn only_an_older_version_of_the_same_object_shows_a_server_of_another_time() {
+        let found = Precondition { uid: "u1".into(), version: "5".into() };
+        let (same, other): (Uid, Uid) = ("u1".into(), "u2".into());
+        for (uid, version, older) in [(&same, "6", true), (&same, "5", false), (&other, "6", false)]
+        {
+            let version = version.into();
+            assert_eq!(is_older(&found, &Lookup::Present { uid, version: &version }), older);
+        }
+        assert!(!is_older(&found, &Lookup::Absent));
     }
 
     #[test]

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use fleet_accumulator::Accumulator;
-use fleet_plan::{Controller, Measured, Step};
+use fleet_accumulator::{Accumulator, Snapshot as _};
+use fleet_plan::{Controller, Event, Measured, Plan, Step};
 use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 
@@ -43,7 +43,35 @@ pub(super) struct Run<K> {
     pub(super) refusal: Option<String>,
 }
 
+/// New Events that a plan reports at once.
+const MAX_EVENTS: usize = 64;
+/// How soon a plan with deletions that are held is computed again.
+const HELD: Duration = Duration::from_secs(5);
+
 impl<R: Controller> Shared<R> {
+    /// Reports Events that were not reported recently, up to a limit; false if there may be more.
+    pub(super) fn emit(&self, mut events: impl Iterator<Item = Event>) -> bool {
+        let mut left = MAX_EVENTS;
+        events.all(|event| {
+            left -= usize::from(self.events.emit(event));
+            left > 0
+        })
+    }
+
+    /// The plan without deletions while an API server that the controller reads has gone back in time: what its older
+    /// state lacks is about to be written again.
+    pub(super) fn held(
+        &self,
+        mut plan: Plan<R::Measurement>,
+        snapshot: &R::Snapshot,
+    ) -> Plan<R::Measurement> {
+        if snapshot.is_settling(self.controller.reads()) && plan.hold_deletions() > 0 {
+            self.metrics.failed("held");
+            plan.wake_within(HELD);
+        }
+        plan
+    }
+
     /// Sends the steps of a plan and waits until the view shows them. Returns what is refused for good, too.
     pub(super) async fn write(
         &self,

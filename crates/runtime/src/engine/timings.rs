@@ -41,7 +41,8 @@ mod tests {
     use super::*;
 
     fn job(since: Option<Instant>) -> Job<u8> {
-        Job { key: 1, since, waited: Duration::from_millis(2), failures: 0 }
+        let (account, waited) = (fleet_plan::common_account(), Duration::from_millis(2));
+        Job { key: 1, account, since, waited, failures: 0 }
     }
 
     #[test]

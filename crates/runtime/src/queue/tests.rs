@@ -426,7 +426,7 @@ fn the_time_in_the_queue_is_reported() {
 
 #[derive(Clone, Debug)]
 enum Op {
-    Mark(u8),
+    Mark(u8, &'static str),
     Take,
     Done(u8, Requeue, Option<u64>),
     Pass(u64),
@@ -437,13 +437,15 @@ fn op() -> impl Strategy<Value = Op> {
     let key = 0_u8..5;
     let requeue = prop_oneof![
         4 => Just(Requeue::Forget),
+        1 => Just(Requeue::Continue),
         1 => Just(Requeue::Immediate),
         1 => Just(Requeue::Backoff),
         1 => Just(Requeue::MaxBackoff),
         1 => (0_u64..3000).prop_map(|ms| Requeue::After(millis(ms))),
     ];
     prop_oneof![
-        3 => key.clone().prop_map(Op::Mark),
+        3 => (key.clone(), prop::sample::select(vec!["", "east", "west"]))
+            .prop_map(|(key, account)| Op::Mark(key, account)),
         3 => Just(Op::Take),
         3 => (key, requeue, prop::option::of(0_u64..2000)).prop_map(|(k, v, w)| Op::Done(k, v, w)),
         1 => (0_u64..5000).prop_map(Op::Pass),
@@ -467,8 +469,8 @@ proptest! {
 
         for op in ops {
             match op {
-                Op::Mark(key) => {
-                    queue.add(key, now, now);
+                Op::Mark(key, account) => {
+                    queue.add_for(&Account::from(account), key, now, now, now);
                     unseen.entry(key).or_insert(now);
                 }
                 Op::Take => {

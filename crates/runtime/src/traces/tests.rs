@@ -48,13 +48,14 @@ fn plain(action: Action) -> Step {
 }
 
 fn create() -> Action {
-    Action::Create(json!({ "metadata": { "annotations": { "kept": "yes" } }, "spec": {} }))
+    Action::Create(json!({ "metadata": { "annotations": { "kept": "yes" } }, "spec": {} }).into())
 }
 
 /// The trace context of the object that is sent.
 fn sent(step: &Step) -> Option<&str> {
     let (Action::Create(body) | Action::Replace { body, .. }) = &step.action else { return None };
-    body.pointer("/metadata/annotations/networking.fleet.azure.com~1traceparent")?.as_str()
+    let path = "/metadata/annotations/networking.fleet.azure.com~1traceparent";
+    body.fields().pointer(path)?.as_str()
 }
 
 fn key() -> ObjectName {
@@ -86,14 +87,14 @@ fn the_object_carries_the_context_of_the_span_that_wrote_it() {
     assert!(carried.sampled);
     assert_eq!(span.parent_span_id, opentelemetry::trace::SpanId::INVALID);
     let Action::Create(body) = &steps[0].action else { panic!("it is still a creation") };
-    assert_eq!(body["metadata"]["annotations"]["kept"], "yes");
+    assert_eq!(body.fields()["metadata"]["annotations"]["kept"], "yes");
 }
 
 #[test]
 fn a_hop_is_the_child_of_the_one_before() {
     let (tracer, kept) = tracer();
     let at = Precondition { uid: Uid::from("1"), version: ResourceVersion::from("1") };
-    let replace = Action::Replace { body: json!({ "spec": {} }), at };
+    let replace = Action::Replace { body: json!({ "spec": {} }).into(), at };
     let mut steps = [plain(replace).trace(Trace::Continues(Some(context(true))))];
     tracer.begin(&mut steps, &key(), None).end(&steps, &Outcome::default());
 

@@ -1,14 +1,29 @@
 //! How many requests an API server gets at once, and who goes first.
 //!
-//! A semaphore with two lanes: a free slot goes to the urgent request that waits longest, and only
-//! without one to another. Urgent requests are removals of endpoints: few, and traffic is being
-//! lost until they are done.
+//! A semaphore with two lanes. Urgent requests are removals of endpoints: traffic is being lost until they are done. While
+//! both lanes wait, they get most of the free slots, but not all: however many there are, the others go on. Within a lane,
+//! slots go in turn to those on whose account requests wait, so that one with many delays none with few. An API server that
+//! refuses requests gets fewer of them, see [`pace`].
 
-use std::collections::VecDeque;
+mod pace;
+
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
+use fleet_plan::{Account, Step};
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
+
+use crate::clock::monotonic;
+use crate::fair::FairQueue;
+use pace::Pace;
+
+/// So many urgent requests go in a row while others wait.
+const URGENT_IN_A_ROW: u32 = 4;
+/// A request costs its turn, and another one for each [`TURN_BYTES`].
+const QUANTUM: u32 = 1;
+/// So much is sent for one turn.
+const TURN_BYTES: usize = 16 << 10;
 
 /// The slots of one API server.
 #[derive(Debug)]
@@ -18,65 +33,145 @@ pub(super) struct RequestLimiter {
 
 #[derive(Debug)]
 struct State {
-    free: usize,
-    urgent: VecDeque<oneshot::Sender<Slot>>,
-    normal: VecDeque<oneshot::Sender<Slot>>,
+    under_way: usize,
+    pace: Pace,
+    urgent: Lane,
+    normal: Lane,
+    /// Urgent requests in a row that went while others waited.
+    in_a_row: u32,
 }
+
+type Lane = FairQueue<Account, oneshot::Sender<Slot>>;
 
 /// The right to send one request; free again when dropped.
 #[derive(Debug)]
-pub(super) struct Slot(
-    /// `None` once it went to another request.
-    Option<Arc<RequestLimiter>>,
-);
+pub(super) struct Slot {
+    /// `None` if no request waits for it any more.
+    limiter: Option<Arc<RequestLimiter>>,
+    /// See [`Pace::round`].
+    round: u64,
+}
 
 impl RequestLimiter {
     pub(super) fn new(slots: usize) -> Arc<Self> {
-        let (urgent, normal) = (VecDeque::new(), VecDeque::new());
-        Arc::new(Self { state: Mutex::new(State { free: slots, urgent, normal }) })
+        let (urgent, normal) = (Lane::new(QUANTUM), Lane::new(QUANTUM));
+        let pace = Pace::new(slots);
+        Arc::new(Self {
+            state: Mutex::new(State { under_way: 0, pace, urgent, normal, in_a_row: 0 }),
+        })
     }
 
     /// Waits for a slot. Dropping the future gives up the place, or the slot if it was granted in
     /// the same moment.
-    pub(super) async fn slot(self: &Arc<Self>, urgent: bool) -> Slot {
+    pub(super) async fn slot(self: &Arc<Self>, account: &Account, urgent: bool) -> Slot {
         let granted = {
             let mut state = self.state.lock();
-            if state.free > 0 {
-                state.free -= 1;
-                return Slot(Some(Arc::clone(self)));
+            if state.waiting() == 0 && state.may_send() {
+                return self.next_slot(&mut state);
             }
             let (sender, receiver) = oneshot::channel();
             let lane = if urgent { &mut state.urgent } else { &mut state.normal };
-            lane.push_back(sender);
+            lane.push(account, sender);
+            // The end of a pause may have come, and not be noticed yet.
+            self.grant(&mut state);
             receiver
         };
         granted.await.expect("a waiting sender is dropped only after it was used")
     }
 
+    fn next_slot(self: &Arc<Self>, state: &mut State) -> Slot {
+        state.under_way += 1;
+        Slot { limiter: Some(Arc::clone(self)), round: state.pace.round() }
+    }
+
+    /// Gives slots to requests that wait, as far as there are any.
+    fn grant(self: &Arc<Self>, state: &mut State) {
+        while state.may_send() {
+            let Some(waiter) = state.next() else { return };
+            if let Err(mut unwanted) = waiter.send(self.next_slot(state)) {
+                // That one was cancelled. Its slot must not be dropped here: that would lock again.
+                unwanted.limiter = None;
+                state.under_way -= 1;
+            }
+        }
+    }
+
+    /// Gives slots to requests that wait once a pause is over.
+    fn resume_at(self: &Arc<Self>, at: Instant) {
+        let limiter = Arc::downgrade(self);
+        tokio::spawn(async move {
+            tokio::time::sleep_until(at.into()).await;
+            if let Some(limiter) = limiter.upgrade() {
+                limiter.grant(&mut limiter.state.lock());
+            }
+        });
+    }
+
+    /// Charges the account of a step for the size of its request: a turn covers one of [`TURN_BYTES`].
+    pub(super) fn charge(&self, step: &Step, bytes: usize) {
+        let mut state = self.state.lock();
+        let lane = if step.urgent { &mut state.urgent } else { &mut state.normal };
+        lane.charge(&step.account, u64::try_from(bytes / TURN_BYTES).unwrap_or(u64::MAX));
+    }
+
     /// Requests that wait.
     #[cfg(test)]
     fn waiting(&self) -> usize {
-        let state = self.state.lock();
-        state.urgent.len() + state.normal.len()
+        self.state.lock().waiting()
+    }
+}
+
+impl State {
+    fn waiting(&self) -> usize {
+        self.urgent.len() + self.normal.len()
+    }
+
+    fn may_send(&self) -> bool {
+        self.pace.allows(self.under_way, monotonic())
+    }
+
+    /// The request that gets the next free slot.
+    fn next(&mut self) -> Option<oneshot::Sender<Slot>> {
+        let both_wait = self.urgent.len() > 0 && self.normal.len() > 0;
+        let urgent_first = !both_wait || self.in_a_row < URGENT_IN_A_ROW;
+        self.in_a_row = if both_wait && urgent_first { self.in_a_row + 1 } else { 0 };
+        let (first, second) = if urgent_first {
+            (&mut self.urgent, &mut self.normal)
+        } else {
+            (&mut self.normal, &mut self.urgent)
+        };
+        first.pop().or_else(|| second.pop()).map(|(_, waiter)| waiter)
+    }
+}
+
+impl Slot {
+    /// The API server has refused the request, and asks for a pause. Returns whether that ends its full pace.
+    pub(super) fn refused(&self, pause: Duration) -> bool {
+        let Some(limiter) = &self.limiter else { return false };
+        let mut state = limiter.state.lock();
+        let was_full = state.pace.is_full();
+        if let Some(at) = state.pace.refused(self.round, pause, monotonic()) {
+            limiter.resume_at(at);
+        }
+        was_full && !state.pace.is_full()
+    }
+
+    /// The API server has answered otherwise. Returns whether it has its full pace again.
+    pub(super) fn answered(&self) -> bool {
+        let Some(limiter) = &self.limiter else { return false };
+        let mut state = limiter.state.lock();
+        let was_full = state.pace.is_full();
+        state.pace.answered();
+        !was_full && state.pace.is_full()
     }
 }
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        let Some(limiter) = self.0.take() else { return };
+        let Some(limiter) = self.limiter.take() else { return };
         let mut state = limiter.state.lock();
-        loop {
-            let next = state.urgent.pop_front().or_else(|| state.normal.pop_front());
-            let Some(waiter) = next else {
-                state.free += 1;
-                return;
-            };
-            match waiter.send(Slot(Some(Arc::clone(&limiter)))) {
-                Ok(()) => return,
-                // That one was cancelled. Its slot must not be dropped here: that would lock again.
-                Err(mut refused) => refused.0 = None,
-            }
-        }
+        state.under_way -= 1;
+        limiter.grant(&mut state);
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use fleet_api::{ObjectName, ResourceKind};
-use fleet_plan::{Action, Precondition, Step};
+use fleet_plan::{Action, Body, Precondition, Step};
 use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{Method, Request};
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
@@ -24,13 +24,15 @@ pub(super) enum RequestError {
 /// Builds the request. `manager` names us in `managedFields`.
 pub(super) fn build(step: &Step, manager: &str) -> Result<Request<Vec<u8>>, RequestError> {
     let (method, media, body) = match &step.action {
-        Action::Create(object) => (Method::POST, JSON, encode(object)),
+        Action::Create(body) => (Method::POST, JSON, encode(body)),
         Action::Replace { body, at } => {
-            let (Value::Object(object), Some(Value::Object(metadata))) = (body, body.get(METADATA))
+            let fields = body.fields();
+            let (Value::Object(fields), Some(Value::Object(metadata))) =
+                (fields, fields.get(METADATA))
             else {
                 return Err(RequestError::NoMetadata);
             };
-            (Method::PUT, JSON, encode(&Stamped { object, metadata, at }))
+            (Method::PUT, JSON, encode(&Stamped { body, fields, metadata, at }))
         }
         Action::Patch { operations, at, .. } => {
             (Method::PATCH, JSON_PATCH, encode(&Guarded { operations, at }))
@@ -99,6 +101,7 @@ fn read(uri: String, name: &ObjectName) -> Result<Request<Vec<u8>>, RequestError
 }
 
 const METADATA: &str = "metadata";
+const SPEC: &str = "spec";
 const UID: &str = "uid";
 const VERSION: &str = "resourceVersion";
 const JSON: &str = "application/json";
@@ -141,18 +144,22 @@ fn encode(value: &impl Serialize) -> Vec<u8> {
 
 /// An object with the uid and version that it replaces, without a copy of it.
 struct Stamped<'a> {
-    object: &'a Map<String, Value>,
+    body: &'a Body,
+    fields: &'a Map<String, Value>,
     metadata: &'a Map<String, Value>,
     at: &'a Precondition,
 }
 
 impl Serialize for Stamped<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let others = self.object.iter().filter(|(field, _)| *field != METADATA);
-        let mut map = serializer.serialize_map(Some(self.object.len()))?;
+        let others = self.fields.iter().filter(|(field, _)| *field != METADATA);
+        let mut map = serializer.serialize_map(None)?;
         map.serialize_entry(METADATA, &StampedMetadata(self))?;
         for (field, value) in others {
             map.serialize_entry(field, value)?;
+        }
+        if let Some(spec) = self.body.shared_spec() {
+            map.serialize_entry(SPEC, spec)?;
         }
         map.end()
     }

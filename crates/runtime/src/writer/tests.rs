@@ -131,11 +131,12 @@ fn step(action: Action) -> Step {
 }
 
 fn create() -> Step {
-    step(Action::Create(json!({"metadata": {"namespace": "team", "name": "shop"}})))
+    step(Action::Create(json!({"metadata": {"namespace": "team", "name": "shop"}}).into()))
 }
 
 fn replace() -> Step {
-    step(Action::Replace { body: json!({"metadata": {"name": "shop"}}), at: at("7") })
+    let body = json!({"metadata": {"name": "shop"}}).into();
+    step(Action::Replace { body, at: at("7") })
 }
 
 fn patch() -> Step {

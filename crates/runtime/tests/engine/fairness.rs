@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::time::sleep;
 
-use crate::world::{World, failure};
+use crate::world::{CROWD, CROWD_SIZE, World, failure};
 
 const OTHERS: usize = 50;
 /// A hundred times a second.
@@ -87,5 +87,55 @@ async fn a_crowd_passes_a_key_that_fails() {
     let running = world.start();
     world.until(|world| world.copies() == 1000).await;
     assert!(world.requests_for("broken") <= 3, "{}", world.requests_for("broken"));
+    running.stop().await;
+}
+
+/// L7: plans that take long are made a few at a time; in between the other tasks of the thread have their turn, such as
+/// those that read watches.
+#[tokio::test(start_paused = true)]
+async fn slow_plans_leave_turns_to_other_tasks() {
+    const KEYS: usize = 200;
+    let world = World::new();
+    world.plans_take(Duration::from_millis(2));
+    for number in 0..KEYS {
+        world.wish(&format!("n{number}"), "1");
+    }
+    let running = world.start();
+    // A task as the engine is one: the test itself has its turn after a few dozen of others.
+    let watching = {
+        let world = world.clone();
+        tokio::spawn(async move {
+            let (mut before, mut most) = (0, 0);
+            while world.copies() < KEYS {
+                tokio::task::yield_now().await;
+                let plans = world.plans();
+                most = most.max(plans - before);
+                before = plans;
+            }
+            most
+        })
+    };
+    let most = watching.await.unwrap();
+    // Three of 2 ms each are a turn of 5 ms, and the engine may have a few turns while this task has one.
+    assert!((1..=20).contains(&most), "{most} plans in a row");
+    running.stop().await;
+}
+
+/// L7: a plan with more steps than are sent at once goes on without a pause, and others are dealt with in between.
+#[tokio::test(start_paused = true)]
+async fn steps_beyond_the_cap_of_a_plan_follow_and_delay_no_other_key() {
+    let world = World::new();
+    world.wish("large", CROWD);
+    let running = world.start();
+    let begun = tokio::time::Instant::now();
+    world.until(|world| !world.requests().is_empty()).await;
+    world.wish("small", "1");
+    world.until(|world| world.copies() == CROWD_SIZE + 1).await;
+    // The shortest back-off is 80 ms.
+    assert!(begun.elapsed() < Duration::from_millis(80), "{:?}", begun.elapsed());
+    let plans = world.requests_before_plans("large");
+    let parts: Vec<usize> = plans.windows(2).map(|two| two[1] - two[0]).collect();
+    assert!(parts.len() >= 3 && parts.iter().all(|part| *part <= 513), "{parts:?}");
+    assert!(world.requests_before("small").unwrap() < 512, "before the second part");
     running.stop().await;
 }

@@ -12,11 +12,12 @@ use fleet_accumulator::{
     Snapshot as _, SourceInfo, SourceSet, Tracked, WatchItem, views, wire,
 };
 use fleet_api::{ObjectName, ResourceKind, kinds};
-use fleet_plan::{Action, Affected, Controller, Plan, Precondition, Step};
+use fleet_plan::{Action, Affected, Controller, Event, EventType, Plan, Precondition, Step};
 use fleet_runtime::clock::Clock;
 use fleet_runtime::engine::{Options, Recorder, Wiring, run_controller};
-use fleet_runtime::events::EventSink;
+use fleet_runtime::events::{EventSink, QUIET};
 use fleet_runtime::metrics::Metrics;
+use fleet_runtime::term_waits::TermWaits;
 use fleet_runtime::writer::{WriteGate, Writer, WriterSettings};
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -39,6 +40,14 @@ const VALUE: &str = "value";
 pub const LATER: &str = "later";
 /// A request with this value is looked at again after [`DELAY`].
 pub const WAKE: &str = "wake";
+/// A request with this value is granted with as many copies of names of its own, `name.0` and so on.
+pub const CROWD: &str = "crowd";
+/// See [`CROWD`].
+pub const CROWD_SIZE: usize = 1200;
+/// A request with this value is reported by [`LOUD_EVENTS`], and not granted.
+pub const LOUD: &str = "loud";
+/// See [`LOUD`].
+pub const LOUD_EVENTS: usize = 200;
 /// How long a watch that flaps works.
 const UPTIME: Duration = Duration::from_secs(5);
 /// How long each of its events takes.
@@ -108,20 +117,20 @@ impl Controller for CopyController {
         for (old, new) in [(&old.wishes, &new.wishes), (&old.copies, &new.copies)] {
             for change in fleet_accumulator::diff(old, new) {
                 let record = change.new().or_else(|| change.old()).unwrap();
-                keys.add(record.name.name.to_string());
+                keys.add(record.name.name.split('.').next().unwrap().to_owned());
             }
         }
     }
 
     fn plan(&self, key: &String, snapshot: &ToySnapshot, _: Timestamp) -> Plan<String> {
-        self.world.0.state.lock().plans += 1;
+        self.world.planned(key);
         let name = ObjectName::new(NAMESPACE, key.as_str());
-        let object = |value: &str| {
-            json!({
-                "apiVersion": "v1", "kind": "Service",
-                "metadata": {"namespace": NAMESPACE, "name": key, "labels": {VALUE: value}},
-            })
-        };
+        match snapshot.wishes.get(&name).map(|wish| wish.0.as_str()) {
+            Some(CROWD) => return crowd(key, snapshot),
+            Some(LOUD) => return loud(&name),
+            _ => {}
+        }
+        let object = |value: &str| object(key, value);
         let action = match (snapshot.wishes.get(&name), snapshot.copies.get(&name)) {
             (None, None) => None,
             (Some(wish), None) => Some(Action::Create(object(&wish.0))),
@@ -152,8 +161,44 @@ impl Controller for CopyController {
     }
 }
 
+fn object(name: &str, value: &str) -> fleet_plan::Body {
+    json!({
+        "apiVersion": "v1", "kind": "Service",
+        "metadata": {"namespace": NAMESPACE, "name": name, "labels": {VALUE: value}},
+    })
+    .into()
+}
+
+/// The copies that are missing, see [`CROWD`].
+fn crowd(key: &str, snapshot: &ToySnapshot) -> Plan<String> {
+    let mut plan = Plan::default();
+    for number in 0..CROWD_SIZE {
+        let part = format!("{key}.{number}");
+        let name = ObjectName::new(NAMESPACE, part.as_str());
+        if snapshot.copies.get(&name).is_none() {
+            let create = Action::Create(object(&part, "1"));
+            plan.push(Step::new(ClusterId::Hub, kinds::SERVICE, name, create));
+        }
+    }
+    plan
+}
+
+/// See [`LOUD`].
+fn loud(name: &ObjectName) -> Plan<String> {
+    let event = |number| Event {
+        cluster: ClusterId::Local,
+        kind: kinds::SERVICE,
+        name: name.clone(),
+        uid: "loud".into(),
+        event_type: EventType::Normal,
+        reason: "Loud",
+        note: format!("number {number}"),
+    };
+    Plan { events: (0..LOUD_EVENTS).map(event).collect(), ..Plan::default() }
+}
+
 impl Recorder<String, String> for CopyController {
-    fn record(&mut self, _: &String, what: &String, _: Timestamp) -> Vec<fleet_plan::Event> {
+    fn record(&mut self, _: &String, what: &String, _: Timestamp) -> Vec<Event> {
         self.world.0.state.lock().samples.push(what.clone());
         Vec::new()
     }
@@ -186,9 +231,14 @@ struct State {
     answers: VecDeque<(u16, Value)>,
     /// Every request for this one fails.
     broken: Option<String>,
+    /// Every request is refused, with a pause of 2 s.
+    throttles: bool,
     requests: Vec<(Method, String)>,
     in_flight: BTreeSet<String>,
-    plans: usize,
+    /// The key of each plan, and how many requests there were before it.
+    plans: Vec<(String, usize)>,
+    /// How long each plan takes.
+    plan_time: Duration,
     samples: Vec<String>,
     /// Requests yield to other tasks this often before they are answered.
     slowness: u64,
@@ -218,7 +268,7 @@ impl Feed<ToyWire> for ToyFeed {
         let list: Vec<_> =
             objects.iter().map(|(name, at)| WatchItem::Listed(wire(name, at))).collect();
         let listed = self.1 == ClusterId::Local || state.hub_listed;
-        let done = listed.then(|| Change::ListCompleted.into());
+        let done = listed.then(|| state.list_completed().into());
         let changes = stream::unfold(receiver, |mut receiver| async move {
             receiver.recv().await.map(|change: Change| (change.into(), receiver))
         });
@@ -248,7 +298,8 @@ fn metadata(name: &str, object: &Object) -> Value {
 /// What the listeners of a cluster receive.
 #[derive(Clone)]
 enum Change {
-    ListCompleted,
+    /// With the version that the list shows.
+    ListCompleted(u64),
     Applied(ToyWire),
     Deleted(ToyWire),
 }
@@ -256,7 +307,7 @@ enum Change {
 impl From<Change> for WatchItem<ToyWire> {
     fn from(change: Change) -> Self {
         match change {
-            Change::ListCompleted => Self::ListCompleted("1".into()),
+            Change::ListCompleted(version) => Self::ListCompleted(version.to_string().into()),
             Change::Applied(wire) => Self::Applied(wire),
             Change::Deleted(wire) => Self::Deleted(wire),
         }
@@ -269,6 +320,10 @@ fn wire(name: &str, object: &Object) -> ToyWire {
 }
 
 impl State {
+    fn list_completed(&self) -> Change {
+        Change::ListCompleted(self.counter.max(1))
+    }
+
     fn tell(&mut self, cluster: ClusterId, event: Change) {
         if let (ClusterId::Hub, Some(held)) = (cluster, &mut self.held) {
             held.push(event);
@@ -299,6 +354,9 @@ impl State {
     }
 
     fn answer(&mut self, method: &Method, name: &str, body: &Value) -> (u16, Value) {
+        if self.throttles {
+            return failure(429, "TooManyRequests", name);
+        }
         if self.broken.as_deref() == Some(name) {
             return failure(500, "InternalError", name);
         }
@@ -397,6 +455,11 @@ impl World {
         self.0.state.lock().broken = Some(name.to_owned());
     }
 
+    /// From now on the hub refuses all requests, or none.
+    pub fn throttle(&self, throttles: bool) {
+        self.0.state.lock().throttles = throttles;
+    }
+
     /// How many requests there were for a name.
     pub fn requests_for(&self, name: &str) -> usize {
         let state = self.0.state.lock();
@@ -423,7 +486,8 @@ impl World {
     pub fn finish_list(&self) {
         let mut state = self.0.state.lock();
         state.hub_listed = true;
-        state.tell(ClusterId::Hub, Change::ListCompleted);
+        let completed = state.list_completed();
+        state.tell(ClusterId::Hub, completed);
     }
 
     /// The watch of this source, a field of the snapshot, breaks off again and again.
@@ -441,7 +505,33 @@ impl World {
     }
 
     pub fn plans(&self) -> usize {
-        self.0.state.lock().plans
+        self.0.state.lock().plans.len()
+    }
+
+    /// How many requests there were before each plan for a key.
+    pub fn requests_before_plans(&self, key: &str) -> Vec<usize> {
+        let state = self.0.state.lock();
+        state.plans.iter().filter(|(of, _)| of == key).map(|(_, requests)| *requests).collect()
+    }
+
+    /// How many requests there were before the first one for a name.
+    pub fn requests_before(&self, name: &str) -> Option<usize> {
+        self.0.state.lock().requests.iter().position(|(_, about)| about == name)
+    }
+
+    /// From now on each plan takes so long.
+    pub fn plans_take(&self, time: Duration) {
+        self.0.state.lock().plan_time = time;
+    }
+
+    fn planned(&self, key: &str) {
+        let mut state = self.0.state.lock();
+        let requests = state.requests.len();
+        state.plans.push((key.to_owned(), requests));
+        if !state.plan_time.is_zero() {
+            // Its first poll moves the clock; the rest is a turn for others, which a plan does not give.
+            let _ = tokio::time::advance(state.plan_time).now_or_never();
+        }
     }
 
     pub fn samples(&self) -> Vec<String> {
@@ -508,22 +598,26 @@ impl World {
         let metrics = Metrics::new("test", "0").unwrap();
         let clients = [(ClusterId::Hub, self.client())];
         let settings = WriterSettings::new("test");
-        let gate = WriteGate::open();
+        let (gate, waits) = (WriteGate::open(), TermWaits::default());
         let writer = Writer::new(clients, settings, gate.clone(), metrics.writer());
+        let clock = Clock::fixed(Timestamp::UNIX_EPOCH);
+        // Counted, and not sent.
+        let (events, _) = EventSink::new([], "test", clock.clone(), metrics.events(), QUIET);
         let wiring = Wiring {
             tracer: None,
             accumulator,
             writer,
-            events: EventSink::disabled(),
-            clock: Clock::fixed(Timestamp::UNIX_EPOCH),
+            events,
+            clock,
             metrics: metrics.controller("copy"),
             work_queue: Some(metrics.work_queue("copies")),
+            waits: waits.clone(),
             cancel: cancel.clone(),
         };
         let controller = || CopyController { world: self.clone() };
         let options = Options::default().recorder(controller());
         let controller = run_controller(Arc::new(controller()), wiring, options);
-        Running { cancel, metrics, gate, controller: tokio::spawn(controller) }
+        Running { cancel, metrics, gate, waits, controller: tokio::spawn(controller) }
     }
 }
 
@@ -532,6 +626,7 @@ pub struct Running {
     pub cancel: CancellationToken,
     pub metrics: Metrics,
     pub gate: WriteGate,
+    pub waits: TermWaits,
     pub controller: tokio::task::JoinHandle<()>,
 }
 

@@ -62,10 +62,10 @@ pub(super) fn action(
     if method == Method::POST {
         let name = body["metadata"]["name"].as_str()?;
         let name = ObjectName::new(target.namespace.clone().unwrap_or_default(), name);
-        return Some((name, Action::Create(body)));
+        return Some((name, Action::Create(body.into())));
     }
     let action = match method.as_str() {
-        "PUT" => Action::Replace { at: precondition(&body["metadata"])?, body },
+        "PUT" => Action::Replace { at: precondition(&body["metadata"])?, body: body.into() },
         "DELETE" => Action::Delete { at: precondition(&body["preconditions"])? },
         "PATCH" => {
             let operations = body.as_array()?;

@@ -17,7 +17,7 @@ const EXPORT: (&str, &str) = ("fleet-member-a", SLICE);
 pub(super) const COPY: (&str, &str) = ("fleet-member-b", SLICE);
 const SERVICE: (&str, &str) = (TEAM, WEB);
 
-pub(super) const SEEDS: [Seed; 46] = [
+pub(super) const SEEDS: [Seed; 47] = [
     ("S01", "an exported address that is nobody's", |story| {
         story.edit(&agent("a"), "hub", kinds::ENDPOINT_SLICE_EXPORT, EXPORT, |export| {
             export["spec"]["endpoints"][0]["addresses"] = json!(["10.9.9.9"]);
@@ -97,6 +97,12 @@ pub(super) const SEEDS: [Seed; 46] = [
     ("S10", "a namespace", |story| {
         let space = json!({ "metadata": { "name": "x" } });
         story.put(&HUB, "hub", kinds::NAMESPACE, space);
+    }),
+    ("S10", "the record of another member", |story| {
+        let metadata = json!({ "namespace": "fleet-member-b", "name": "a" });
+        let report = json!({ "metadata": metadata, "spec": { "clusterUid": "b" } });
+        let request = story.request(&agent("b"), "hub", kinds::CLUSTER_REPORT, &report);
+        story.recording.requests.push(request);
     }),
     ("S11", "a Service that somebody else made", |story| {
         let metadata = json!({ "namespace": SYSTEM_NAMESPACE, "name": "dns" });

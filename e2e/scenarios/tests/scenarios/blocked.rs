@@ -97,7 +97,12 @@ async fn a_quota_of_the_hub_refuses(stage: &Stage, agents: &mut Agents) -> Resul
 }
 
 /// Waits for an Event with this note.
-async fn told(member: &Cluster, namespace: &str, reason: &str, note: &str) -> Result<()> {
+pub(crate) async fn told(
+    member: &Cluster,
+    namespace: &str,
+    reason: &str,
+    note: &str,
+) -> Result<()> {
     let events: Api<Event> = Api::namespaced(member.client(), namespace);
     let what = format!("an Event of {reason} says: {note}");
     wait_until(&what, DEADLINE, async || {

@@ -4,14 +4,19 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
+use fleet_api::events::WRITE_REFUSED;
 use fleet_api::names::member_namespace;
 use fleet_api::{ResourceKind, finalizers, kinds};
+use fleet_testbed::agents::{Agent, Agents};
+use fleet_testbed::cluster::Cluster;
 use fleet_testbed::exchange::{export, unexport};
 use fleet_testbed::objects::{api, edit, find, remove};
+use fleet_testbed::policies;
 use fleet_testbed::wait::wait_until;
 use kube::api::{DynamicObject, PostParams};
 use serde_json::{Value, json};
 
+use crate::blocked::told;
 use crate::stage::{DEADLINE, IMPORTER, SECOND_IMPORTER, Stage, becomes, condition};
 use crate::tests::Tests;
 
@@ -20,16 +25,28 @@ const MANY: usize = 12_000;
 /// Ports of an export that was stored before there was a bound.
 const MORE: usize = 14_000;
 
-const EXPORT: ResourceKind = kinds::INTERNAL_SERVICE_EXPORT;
+pub(crate) const EXPORT: ResourceKind = kinds::INTERNAL_SERVICE_EXPORT;
 
 pub(crate) fn add(tests: &mut Tests) {
-    tests.beside("bounds::an_export_of_12000_ports_harms_no_other", thousands_of_ports);
+    // Alone, since a write of such an object takes an API server seconds, and holds its watches of the kind for as long: what
+    // others are judged by would be late there, not at the agents.
+    tests.alone("bounds::an_export_of_12000_ports_harms_no_other", thousands_of_ports);
     tests.beside("bounds::too_many_ports_are_reported_to_the_user", reported_to_the_user);
+    if std::env::var_os(fleet_testbed::fleet::HUB_KUBECONFIG).is_none() {
+        // The policies of others are not the suite's to remove.
+        tests.apart("bounds::too_many_ports_are_rejected_on_reading", rejected_on_reading);
+    }
     tests.beside("bounds::the_oldest_export_of_a_member_counts", the_oldest_counts);
+    // Alone, since the limit holds for all members.
+    tests.alone("bounds::a_member_exports_so_many_services_and_no_more", so_many_services);
 }
 
 /// An export of a Service by a member, as its agent writes it. An administrator creates it, whom no policy binds.
-fn internal_export(member: &str, (namespace, name): (&str, &str), ports: usize) -> Value {
+pub(crate) fn internal_export(
+    member: &str,
+    (namespace, name): (&str, &str),
+    ports: usize,
+) -> Value {
     let port = |number| json!({ "name": format!("p{number}"), "protocol": "TCP", "port": number });
     json!({
         "apiVersion": EXPORT.api_version(),
@@ -50,10 +67,10 @@ fn internal_export(member: &str, (namespace, name): (&str, &str), ports: usize) 
     })
 }
 
-async fn create(stage: &Stage, object: Value) -> Result<()> {
+pub(crate) async fn create(stage: &Stage, kind: ResourceKind, object: Value) -> Result<()> {
     let object: DynamicObject = serde_json::from_value(object)?;
     let namespace = object.metadata.namespace.clone().context("a namespace")?;
-    api(stage.hub().client(), EXPORT, Some(&namespace))
+    api(stage.hub().client(), kind, Some(&namespace))
         .create(&PostParams::default(), &object)
         .await?;
     Ok(())
@@ -79,14 +96,14 @@ fn is_rejected(export: &DynamicObject, ports: usize) -> bool {
 /// One export competes for a Service that crosses, the other one is for a Service of its own. Both are rejected; what
 /// crosses is changed meanwhile and keeps its ports, and another Service crosses that did not exist before. The agent
 /// that could act for the member would delete what its cluster does not export, so the member is one without an agent.
-async fn thousands_of_ports(stage: &Stage) -> Result<()> {
+async fn thousands_of_ports(stage: &Stage, _: &mut Agents) -> Result<()> {
     let mut crossing = stage.crossing("thousands", &[IMPORTER]).await?;
     let (namespace, name) = (crossing.namespace.clone(), crossing.name.clone());
     let member = stage.namespace_name("hostile");
     let hostile = member_namespace(&member);
     stage.user_namespace(&hostile).await?;
-    create(stage, internal_export(&member, (&namespace, &name), MANY)).await?;
-    create(stage, internal_export(&member, (&namespace, "other"), MORE)).await?;
+    create(stage, EXPORT, internal_export(&member, (&namespace, &name), MANY)).await?;
+    create(stage, EXPORT, internal_export(&member, (&namespace, "other"), MORE)).await?;
     crossing.change(2).await?;
     let later = stage.crossing_in(&namespace, "later", &[IMPORTER]).await?;
     crossing.arrived().await?;
@@ -137,12 +154,12 @@ async fn the_oldest_counts(stage: &Stage) -> Result<()> {
     let mut export = internal_export(&member, (&namespace, &name), 1);
     export["spec"]["ports"] =
         json!([{ "name": "http", "protocol": "TCP", "port": 80, "targetPort": 8080 }]);
-    create(stage, export.clone()).await?;
+    create(stage, EXPORT, export.clone()).await?;
     let (hub, kind) = (stage.hub(), kinds::SERVICE_IMPORT);
     becomes(hub, kind, crossing.key(), "lists both members", lists_both).await?;
     tokio::time::sleep(Duration::from_secs(1)).await;
     export["metadata"]["name"] = json!(younger);
-    create(stage, export).await?;
+    create(stage, EXPORT, export).await?;
     let valid = condition(hub, EXPORT, (&theirs, &younger), ("Valid", "False")).await?;
     ensure!(valid["reason"] == "Duplicate", "{valid}");
     crossing.change(2).await?;
@@ -159,34 +176,105 @@ async fn the_oldest_counts(stage: &Stage) -> Result<()> {
     crossing.withdraw().await
 }
 
-/// The user of a Service with too many ports reads which bound it exceeds; with fewer ports it is exported. No policy
-/// of this fleet stops the member agent before, so that the hub agent answers.
-async fn reported_to_the_user(stage: &Stage) -> Result<()> {
-    let crossing = stage.crossing("toomany", &[IMPORTER]).await?;
-    let (namespace, name) = crossing.key();
-    let second = stage.member(SECOND_IMPORTER);
-    // Without slices: a policy of the hub would reject those, which the oracle does not expect.
+/// A member without an agent exports more Services than the hub agent accepts. Which ones count is the same after a restart,
+/// and the next one counts when the oldest is deleted. The Service of another member crosses meanwhile.
+async fn so_many_services(stage: &Stage, agents: &mut Agents) -> Result<()> {
+    let mut crossing = stage.crossing("somany", &[IMPORTER]).await?;
+    let namespace = crossing.namespace.clone();
+    let member = stage.namespace_name("exporter");
+    let theirs = member_namespace(&member);
+    stage.user_namespace(&theirs).await?;
+    agents.restart_with(Agent::Hub, &["--max-services-per-member=2"]).await?;
+    // Of one second the first by name is the oldest.
+    let names = ["a", "b", "c"].map(|service| format!("{namespace}-{service}"));
+    for service in ["a", "b", "c"] {
+        create(stage, EXPORT, internal_export(&member, (&namespace, service), 1)).await?;
+    }
+    let [first, second, third] = [0, 1, 2].map(|at: usize| (theirs.as_str(), names[at].as_str()));
+    let (accepted, rejected) = (("Conflict", "False"), ("Valid", "False"));
+    let counts = async || -> Result<()> {
+        condition(stage.hub(), EXPORT, first, accepted).await?;
+        condition(stage.hub(), EXPORT, second, accepted).await?;
+        let valid = condition(stage.hub(), EXPORT, third, rejected).await?;
+        let message = valid["message"].as_str().unwrap_or_default();
+        ensure!(message.contains("--max-services-per-member=2"), "{valid}");
+        ensure!(valid["reason"] == "LimitExceeded", "{valid}");
+        Ok(())
+    };
+    counts().await?;
+    agents.restart_with(Agent::Hub, &["--max-services-per-member=2"]).await?;
+    crossing.change(2).await?;
+    crossing.arrived().await?;
+    counts().await?;
+    remove(stage.hub(), EXPORT, first).await?;
+    is_gone(stage, first).await?;
+    condition(stage.hub(), EXPORT, third, accepted).await?;
+    for export in [second, third] {
+        remove(stage.hub(), EXPORT, export).await?;
+        is_gone(stage, export).await?;
+    }
+    agents.restart_with(Agent::Hub, &[]).await?;
+    crossing.arrived().await?;
+    crossing.withdraw().await
+}
+
+/// A second cluster exports a Service that crosses, with one port more than is accepted. Without slices: a policy of the
+/// hub would reject those, which the oracle does not expect.
+async fn export_too_many(second: &Cluster, key: (&str, &str)) -> Result<()> {
     let port = |number| json!({ "name": format!("p{number}"), "port": number });
     let service = json!({
-        "apiVersion": "v1", "kind": "Service", "metadata": { "name": name },
+        "apiVersion": "v1", "kind": "Service", "metadata": { "name": key.1 },
         "spec": { "ports": (1..=101).map(port).collect::<Vec<_>>() },
     });
-    let services = api(second.client(), kinds::SERVICE, Some(namespace));
+    let services = api(second.client(), kinds::SERVICE, Some(key.0));
     services.create(&PostParams::default(), &serde_json::from_value(service)?).await?;
-    export(second, namespace, name).await?;
-    let valid =
-        condition(second, kinds::SERVICE_EXPORT, crossing.key(), ("Valid", "False")).await?;
+    export(second, key.0, key.1).await
+}
+
+/// With fewer ports it is exported like any other. Then it is withdrawn.
+async fn accepted_with_fewer(second: &Cluster, key: (&str, &str)) -> Result<()> {
+    let few = json!({ "spec": { "ports": [{ "name": "http", "port": 80, "targetPort": 8080 }] } });
+    edit(second, kinds::SERVICE, key, few).await?;
+    condition(second, kinds::SERVICE_EXPORT, key, ("Conflict", "False")).await?;
+    condition(second, kinds::SERVICE_EXPORT, key, ("Valid", "True")).await?;
+    unexport(second, key.0, key.1).await?;
+    remove(second, kinds::SERVICE, key).await
+}
+
+/// P2: the user of a Service with too many ports reads which bound it exceeds.
+async fn reported_to_the_user(stage: &Stage) -> Result<()> {
+    let crossing = stage.crossing("toomany", &[IMPORTER]).await?;
+    let (second, key) = (stage.member(SECOND_IMPORTER), crossing.key());
+    export_too_many(second, key).await?;
+    let note = "P2: spec.ports has more than 100 entries";
+    told(second, key.0, WRITE_REFUSED, note).await?;
+    // The Event comes before the condition, which is debounced.
+    condition(second, kinds::SERVICE_EXPORT, key, ("Conflict", "Unknown")).await?;
+    crossing.arrived().await?;
+    accepted_with_fewer(second, key).await?;
+    crossing.arrived().await?;
+    crossing.withdraw().await
+}
+
+/// Without policies the hub agent answers, and the user reads it in the condition of the ServiceExport.
+async fn rejected_on_reading(stage: &Stage, _: &mut Agents) -> Result<()> {
+    let home = member_namespace(stage.exporter().name());
+    policies::remove(stage.hub(), &home).await?;
+    let result = rejected_without_policies(stage).await;
+    policies::install(stage.hub(), &home).await?;
+    result
+}
+
+async fn rejected_without_policies(stage: &Stage) -> Result<()> {
+    let crossing = stage.crossing("unchecked", &[IMPORTER]).await?;
+    let (second, key) = (stage.importer(), crossing.key());
+    export_too_many(second, key).await?;
+    let valid = condition(second, kinds::SERVICE_EXPORT, key, ("Valid", "False")).await?;
     let message = valid["message"].as_str().context("a message")?;
     ensure!(message.contains("spec.ports has 101 entries, but at most 100"), "{message}");
     ensure!(valid["reason"] == "LimitExceeded", "{valid}");
     crossing.arrived().await?;
-
-    let few = json!({ "spec": { "ports": [{ "name": "http", "port": 80, "targetPort": 8080 }] } });
-    edit(second, kinds::SERVICE, crossing.key(), few).await?;
-    condition(second, kinds::SERVICE_EXPORT, crossing.key(), ("Conflict", "False")).await?;
-    condition(second, kinds::SERVICE_EXPORT, crossing.key(), ("Valid", "True")).await?;
-    unexport(second, namespace, name).await?;
-    remove(second, kinds::SERVICE, crossing.key()).await?;
+    accepted_with_fewer(second, key).await?;
     crossing.arrived().await?;
     crossing.withdraw().await
 }

@@ -71,11 +71,12 @@ pub(crate) fn agent_options() -> AgentOptions {
 }
 
 impl Stage {
-    pub(crate) async fn start(members: usize) -> Result<Self> {
+    /// Starts a fleet; what happens in it is recorded if it is to be judged.
+    pub(crate) async fn start(members: usize, judged: bool) -> Result<Self> {
         let fleet = Fleet::from_env_or_testbed(Options::members(members).with_policies()).await?;
         let recorder = match fleet.hub().audit_log_path() {
-            Some(_) => Some(Recorder::start(&fleet).await?),
-            None => None,
+            Some(_) if judged => Some(Recorder::start(&fleet).await?),
+            _ => None,
         };
         external_workloads::prepare(fleet.member(EXPORTER)).await?;
         let agents = Agents::start(&fleet, &agent_options()).await;

@@ -91,7 +91,7 @@ async fn a_derived_service_heals(stage: &Stage) -> Result<()> {
     for tampering in [
         json!({ "spec": { "ports": [{ "name": "http", "port": 81, "targetPort": 8080 }] } }),
         json!({ "spec": { "selector": { "app": "somebody" } } }),
-        json!({ "spec": { "type": "ClusterIP" } }),
+        json!({ "spec": { "type": "ExternalName", "externalName": "example.com" } }),
         json!({ "metadata": { "annotations": { fleet_api::annotations::FLEET_SERVICE: null } } }),
     ] {
         let what = format!("heals from {tampering}");

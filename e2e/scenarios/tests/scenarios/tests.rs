@@ -21,16 +21,26 @@ use crate::stage::Stage;
 struct SharedTestbed {
     name: &'static str,
     members: usize,
+    /// Whether the oracle judges what happens in it.
+    judged: bool,
     stage: OnceCell<Result<Stage, String>>,
 }
 
 impl SharedTestbed {
     fn new(name: &'static str, members: usize) -> Self {
-        Self { name, members, stage: OnceCell::new() }
+        Self { name, members, judged: true, stage: OnceCell::new() }
+    }
+
+    /// One whose servers go back in time, which no record of it shows.
+    fn unjudged(name: &'static str, members: usize) -> Self {
+        Self { judged: false, ..Self::new(name, members) }
     }
 
     async fn stage(&self) -> Result<&Stage> {
-        let start = async || Stage::start(self.members).await.map_err(|error| format!("{error:#}"));
+        let start = async || {
+            let stage = Stage::start(self.members, self.judged).await;
+            stage.map_err(|error| format!("{error:#}"))
+        };
         let stage = self.stage.get_or_init(start).await;
         stage.as_ref().map_err(|error| anyhow!("the fleet could not be started: {error}"))
     }
@@ -48,6 +58,7 @@ struct Shared {
     // Dropped before the runtime: its connections are tasks there.
     common: SharedTestbed,
     apart: [SharedTestbed; 2],
+    restored: SharedTestbed,
     /// Which of those apart are free, and how many.
     free: Mutex<Vec<usize>>,
     turns: Semaphore,
@@ -121,6 +132,7 @@ impl Tests {
         let apart = ["apart", "far apart"].map(|name| SharedTestbed::new(name, 2));
         let shared = Shared {
             common: SharedTestbed::new("common", 3),
+            restored: SharedTestbed::unjudged("restored", 2),
             free: Mutex::new((0..apart.len()).rev().collect()),
             turns: Semaphore::new(apart.len()),
             apart,
@@ -185,6 +197,18 @@ impl Tests {
         self.add(name, async move |shared: &Shared| shared.perform_apart(name, scenario).await);
     }
 
+    /// Adds a scenario in which the servers of a cluster go back in time; it has a fleet of two members for itself.
+    pub(crate) fn restored(
+        &mut self,
+        name: &'static str,
+        scenario: impl AsyncFnOnce(&Stage, &mut Agents) -> Result<()> + Send + 'static,
+    ) {
+        self.apart += 1;
+        self.add(name, async move |shared: &Shared| {
+            shared.perform_alone(&shared.restored, name, scenario).await
+        });
+    }
+
     fn add(
         &mut self,
         name: &'static str,
@@ -215,8 +239,8 @@ impl Tests {
         }
         // Nothing else holds it: all scenarios have ended.
         let Some(shared) = Arc::into_inner(self.shared) else { return ExitCode::FAILURE };
-        let Shared { common, apart, runtime, failures, .. } = shared;
-        let houses = std::iter::once(common).chain(apart);
+        let Shared { common, apart, restored, runtime, failures, .. } = shared;
+        let houses = [common, restored].into_iter().chain(apart);
         let closed = runtime.block_on(close(houses, all));
         for (name, why) in failures.into_inner() {
             eprintln!("FAILED {name}: {why}");

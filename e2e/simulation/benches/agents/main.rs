@@ -14,7 +14,7 @@ mod lists;
 mod server;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use fleet::Fleet;
+use fleet::{Fleet, Shape};
 
 /// Objects that an agent watches. The large ones are for measuring only, not to see whether it runs.
 fn sizes() -> &'static [usize] {
@@ -23,7 +23,7 @@ fn sizes() -> &'static [usize] {
 }
 
 fn benches(criterion: &mut Criterion) {
-    let fleet = Fleet::exchanged(1);
+    let fleet = Fleet::exchanged(Shape::default());
     for &size in sizes() {
         cases::hub(criterion, &fleet, size);
         cases::exporter(criterion, &fleet, size);

@@ -1,4 +1,4 @@
-//! A fleet in memory: a hub, a member that exports and one that imports, and what users do there.
+//! A fleet in memory: a hub, members that export, members that import, and what users do there.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -20,16 +20,36 @@ use serde_json::{Value, json};
 use crate::agent::{Agent, Sent};
 use crate::server::{News, Server};
 
-/// Endpoints of each Service.
-const ENDPOINTS: usize = 10;
+/// How much of what a fleet has.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shape {
+    pub(crate) services: usize,
+    /// Members that export each Service.
+    pub(crate) exporters: usize,
+    /// Members that import each Service.
+    pub(crate) importers: usize,
+    /// Endpoints of a Service in each member that exports it.
+    pub(crate) endpoints: usize,
+    /// Ports of each Service.
+    pub(crate) ports: usize,
+}
 
-/// Who may be looked at.
+impl Default for Shape {
+    fn default() -> Self {
+        Self { services: 1, exporters: 1, importers: 1, endpoints: 10, ports: 1 }
+    }
+}
+
+/// Who may be looked at; of several the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Who {
     Exporter,
     Hub,
     Importer,
 }
+
+/// Does some work, and takes its measure.
+pub(crate) type Meter = fn(&mut dyn FnMut());
 
 /// Plans by key.
 type Planned<R> = Vec<(<R as Controller>::Key, Plan<<R as Controller>::Measurement>)>;
@@ -94,104 +114,90 @@ impl Member {
 /// Servers and agents.
 pub(crate) struct Fleet {
     pub(crate) hub: Server,
-    pub(crate) members: [Server; 2],
+    /// Those that export come first.
+    pub(crate) members: Vec<Server>,
     hub_agent: Agent<HubSnapshot>,
     pub(crate) hub_desk: Desk<ServiceController>,
-    pub(crate) agents: [Member; 2],
-    /// Whose work goes through [`counted`].
-    counts: Option<Who>,
-}
-
-/// What is counted, under a name that tools find. Everything between the text of events and plans.
-#[inline(never)]
-pub(crate) fn counted(work: &mut dyn FnMut()) {
-    work();
+    pub(crate) agents: Vec<Member>,
+    shape: Shape,
+    /// Whose work is measured: everything between the text of events and plans.
+    counts: Option<(Who, Meter)>,
 }
 
 impl Fleet {
-    /// A fleet at rest in which so many Services are exchanged.
-    pub(crate) fn exchanged(services: usize) -> Self {
-        let mut hub = Server::new(ClusterId::Hub, &["team", "fleet-member-a", "fleet-member-b"]);
+    /// A fleet at rest in which the Services of a shape are exchanged.
+    pub(crate) fn exchanged(shape: Shape) -> Self {
+        let names: Vec<String> = (0..shape.exporters + shape.importers).map(member_name).collect();
+        let mut namespaces = vec!["team".to_owned()];
+        namespaces.extend(names.iter().map(|name| format!("fleet-member-{name}")));
+        let namespaces: Vec<&str> = namespaces.iter().map(String::as_str).collect();
+        let mut hub = Server::new(ClusterId::Hub, &namespaces);
         let schema = ObjectName::cluster(GROUP_VERSION);
         hub.model.create(HubSchema::KIND, &schema, HubSchema::OURS.object()).unwrap();
-        let member = || Server::new(ClusterId::Local, &["team", "fleet-system"]);
+        let member = |_| Server::new(ClusterId::Local, &["team", "fleet-system"]);
         let controller = ServiceController::default();
         let mut fleet = Self {
             hub,
-            members: [member(), member()],
+            members: names.iter().map(member).collect(),
             hub_agent: Agent::new(controller.reads()),
             hub_desk: Desk::new(controller),
-            agents: ["a", "b"].map(Member::new),
+            agents: names.iter().map(|name| Member::new(name)).collect(),
+            shape,
             counts: None,
         };
         empty(&fleet.hub_agent, fleet.hub_desk.controller.reads());
         for member in &fleet.agents {
             empty(&member.agent, member.reads());
         }
-        for number in 0..services {
+        for number in 0..shape.services {
             fleet.exchange(&service(number), number);
         }
         fleet.settle();
         fleet
     }
 
-    /// From now on this one's work is what [`counted`] does.
-    pub(crate) fn count(&mut self, who: Who) {
-        self.counts = Some(who);
+    /// From now on this one's work is measured.
+    pub(crate) fn count(&mut self, who: Who, meter: Meter) {
+        self.counts = Some((who, meter));
+    }
+
+    fn meter(&self, who: Who) -> Option<Meter> {
+        self.counts.and_then(|(whose, meter)| (whose == who).then_some(meter))
     }
 
     /// Writes by agents since it was asked for last.
     pub(crate) fn take_writes(&mut self) -> usize {
-        let [a, b] = &mut self.members;
-        [&mut self.hub, a, b].into_iter().map(|server| server.model.take_writes().len()).sum()
+        let servers = std::iter::once(&mut self.hub).chain(&mut self.members);
+        servers.map(|server| server.model.take_writes().len()).sum()
     }
 
-    /// A Pod of a Service is replaced by another.
+    /// A Pod of a Service is replaced by another, in the first member that exports it.
     pub(crate) fn change(&mut self, number: usize, turn: usize) {
         let name = service(number);
+        let endpoints = self.shape.endpoints;
         let address = format!("10.2.{}.{}", turn / 250 % 250, turn % 250);
         let edit = |slice: &mut Value| {
-            slice["endpoints"][turn % ENDPOINTS] = endpoint(&address);
+            slice["endpoints"][turn % endpoints] = endpoint(&address);
         };
         self.members[0].model.edit(kinds::ENDPOINT_SLICE, &name, edit).unwrap();
     }
 
     fn exchange(&mut self, name: &ObjectName, number: usize) {
-        let [exporter, importer] = &mut self.members;
-        let port = json!({ "name": "web", "protocol": "TCP", "port": 80 });
-        let endpoints: Vec<Value> =
-            (0..ENDPOINTS).map(|at| endpoint(&format!("10.1.{}.{}", number % 250, at))).collect();
-        let objects = [
-            (
-                kinds::SERVICE,
-                json!({ "spec": {
-                    "type": "ClusterIP", "clusterIP": "10.0.0.1", "ports": [port],
-                }}),
-            ),
-            (
-                kinds::ENDPOINT_SLICE,
-                json!({
-                    "metadata": { "labels": { "kubernetes.io/service-name": name.name } },
-                    "addressType": "IPv4",
-                    "endpoints": endpoints,
-                    "ports": [port],
-                }),
-            ),
-            (kinds::SERVICE_EXPORT, json!({})),
-        ];
-        for (kind, object) in objects {
-            exporter.model.create(kind, name, object).unwrap();
+        let (exporters, importers) = self.members.split_at_mut(self.shape.exporters);
+        for (at, exporter) in exporters.iter_mut().enumerate() {
+            export(exporter, name, self.shape, [subnet(at), number % 250]);
         }
-        let wish = json!({ "spec": { "serviceImport": { "name": name.name } } });
-        importer.model.create(kinds::MULTI_CLUSTER_SERVICE, name, wish).unwrap();
+        for importer in importers {
+            let wish = json!({ "spec": { "serviceImport": { "name": name.name } } });
+            importer.model.create(kinds::MULTI_CLUSTER_SERVICE, name, wish).unwrap();
+        }
     }
 
     /// Runs all agents until none has anything left to do.
     pub(crate) fn settle(&mut self) {
         while self.tell() {
             self.work_on_hub();
-            self.work_in_member(0);
-            self.work_in_member(1);
+            (0..self.members.len()).for_each(|at| self.work_in_member(at));
         }
     }
 
@@ -210,9 +216,10 @@ impl Fleet {
     }
 
     fn work_on_hub(&mut self) {
+        let meter = self.meter(Who::Hub);
         let (agent, desk) = (&mut self.hub_agent, &mut self.hub_desk);
         let (now, mut plans) = (self.hub.model.now(), Vec::new());
-        run(self.counts == Some(Who::Hub), &mut || {
+        run(meter, &mut || {
             let Some(step) = agent.turn() else { return };
             plans = desk.plans(&step, now);
             agent.commit(step);
@@ -221,10 +228,14 @@ impl Fleet {
     }
 
     fn work_in_member(&mut self, at: usize) {
+        let meter = match at {
+            0 => self.meter(Who::Exporter),
+            at if at == self.shape.exporters => self.meter(Who::Importer),
+            _ => None,
+        };
         let Member { agent, export, import, .. } = &mut self.agents[at];
-        let who = [Who::Exporter, Who::Importer][at];
         let (now, mut exports, mut imports) = (self.hub.model.now(), Vec::new(), Vec::new());
-        run(self.counts == Some(who), &mut || {
+        run(meter, &mut || {
             let Some(step) = agent.turn() else { return };
             exports = export.plans(&step, now);
             imports = import.plans(&step, now);
@@ -236,8 +247,58 @@ impl Fleet {
     }
 }
 
-fn run(counts: bool, work: &mut dyn FnMut()) {
-    if counts { counted(work) } else { work() }
+fn run(meter: Option<Meter>, work: &mut dyn FnMut()) {
+    match meter {
+        Some(meter) => meter(work),
+        None => work(),
+    }
+}
+
+fn member_name(at: usize) -> String {
+    match at {
+        0 => "a".to_owned(),
+        1 => "b".to_owned(),
+        at => format!("m{at}"),
+    }
+}
+
+/// The second byte of a member's addresses; 2 is that of replaced Pods.
+fn subnet(member: usize) -> usize {
+    if member == 0 { 1 } else { 100 + member }
+}
+
+fn ports(count: usize) -> Vec<Value> {
+    let name = |at| if at == 0 { "web".to_owned() } else { format!("web-{at}") };
+    let port = |at| json!({ "name": name(at), "protocol": "TCP", "port": 80 + at });
+    (0..count).map(port).collect()
+}
+
+/// A Service with its slice, exported.
+fn export(exporter: &mut Server, name: &ObjectName, shape: Shape, [high, low]: [usize; 2]) {
+    let ports = ports(shape.ports);
+    let endpoints: Vec<Value> =
+        (0..shape.endpoints).map(|at| endpoint(&format!("10.{high}.{low}.{at}"))).collect();
+    let objects = [
+        (
+            kinds::SERVICE,
+            json!({ "spec": {
+                "type": "ClusterIP", "clusterIP": "10.0.0.1", "ports": ports,
+            }}),
+        ),
+        (
+            kinds::ENDPOINT_SLICE,
+            json!({
+                "metadata": { "labels": { "kubernetes.io/service-name": name.name } },
+                "addressType": "IPv4",
+                "endpoints": endpoints,
+                "ports": ports,
+            }),
+        ),
+        (kinds::SERVICE_EXPORT, json!({})),
+    ];
+    for (kind, object) in objects {
+        exporter.model.create(kind, name, object).unwrap();
+    }
 }
 
 /// Lists that find nothing: what is there comes as events.

@@ -7,6 +7,14 @@
     reason = "clippy takes only #[test] functions for tests"
 )]
 
+#[path = "../../examples/replay/agent.rs"]
+mod agent;
 mod agents;
 mod convergence;
+#[path = "../../examples/replay/fleet.rs"]
+#[allow(dead_code, reason = "the replay uses the rest")]
+mod fleet;
+mod growth;
 mod mixed_fleet;
+#[path = "../../examples/replay/server.rs"]
+mod server;

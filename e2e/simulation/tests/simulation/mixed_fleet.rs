@@ -3,6 +3,7 @@
 //! Objects of Go agents are written as those agents leave them ([`shapes`]); their controllers are a small
 //! model of their rules ([`go`]).
 
+mod draining;
 mod go;
 mod imports;
 mod member;

@@ -13,6 +13,11 @@ use super::super::state::RunDir;
 use super::constants::{POLL, READY_DEADLINE};
 use crate::plain_http;
 
+/// Folder of its data.
+pub(super) const DATA: &str = "etcd";
+/// A graceful end; more than this is a hang.
+const STOP_PATIENCE: Duration = Duration::from_secs(10);
+
 /// A running etcd, as tests reach it: through the JSON gateway on its client port.
 #[derive(Clone, Debug)]
 pub struct Etcd {
@@ -53,17 +58,41 @@ impl Etcd {
     }
 }
 
-/// Starts etcd on free ports and waits until it accepts connections.
-pub(super) async fn start(program: &Path, folder: &Path, run: &RunDir) -> Result<(Server, Etcd)> {
-    const ATTEMPTS: usize = 5;
-    for _ in 0..ATTEMPTS {
-        let (client_port, peer_port) = (free_port()?, free_port()?);
-        let mut server = Server::start(&launch(program, folder, client_port, peer_port), run)?;
-        if accepts_connections(&mut server, client_port).await? {
-            return Ok((server, Etcd { url: format!("http://127.0.0.1:{client_port}") }));
+/// The process of etcd, running or stopped.
+#[derive(Debug)]
+pub(super) struct EtcdServer {
+    launch: Launch,
+    client_port: u16,
+    server: Option<Server>,
+}
+
+impl EtcdServer {
+    /// Starts etcd on free ports and waits until it accepts connections.
+    pub(super) async fn start(program: &Path, folder: &Path, run: &RunDir) -> Result<(Self, Etcd)> {
+        const ATTEMPTS: usize = 5;
+        for _ in 0..ATTEMPTS {
+            let (client_port, peer_port) = (free_port()?, free_port()?);
+            let launch = launch(program, folder, client_port, peer_port);
+            let mut etcd = Self { launch, client_port, server: None };
+            if etcd.start_again(run).await? {
+                return Ok((etcd, Etcd { url: format!("http://127.0.0.1:{client_port}") }));
+            }
+        }
+        bail!("etcd lost the race for its ports {ATTEMPTS} times")
+    }
+
+    /// Starts it with the data that it has; false if another process took one of its ports first.
+    pub(super) async fn start_again(&mut self, run: &RunDir) -> Result<bool> {
+        let server = self.server.insert(Server::start(&self.launch, run)?);
+        accepts_connections(server, self.client_port).await
+    }
+
+    /// Ends it; its data stays.
+    pub(super) async fn stop(&mut self) {
+        if let Some(mut server) = self.server.take() {
+            server.stop(STOP_PATIENCE).await;
         }
     }
-    bail!("etcd lost the race for its ports {ATTEMPTS} times")
 }
 
 fn launch(program: &Path, folder: &Path, client_port: u16, peer_port: u16) -> Launch {
@@ -71,7 +100,7 @@ fn launch(program: &Path, folder: &Path, client_port: u16, peer_port: u16) -> La
     let peer = format!("http://127.0.0.1:{peer_port}");
     let arguments = [
         "--name=default".to_owned(),
-        format!("--data-dir={}", folder.join("etcd").display()),
+        format!("--data-dir={}", folder.join(DATA).display()),
         format!("--listen-client-urls={client}"),
         format!("--advertise-client-urls={client}"),
         format!("--listen-peer-urls={peer}"),

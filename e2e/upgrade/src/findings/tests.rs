@@ -135,5 +135,7 @@ fn what_policies_and_schemas_reject_is_found() {
     let requests = [200, 403, 409, 422].map(|code| request("serviceimports", "web", 20, code));
     let mut requests = requests.to_vec();
     requests[3].name = "api".to_owned();
+    let of_older_role = request("clusterreports", "", 20, 403);
+    requests.push(Request { verb: "list".to_owned(), ..of_older_role });
     assert_eq!(rejected(&Recording { requests, ..Recording::default() }).len(), 2);
 }

@@ -43,6 +43,14 @@ fn a_member_that_does_not_take_part() {
     stops(&story, Cause::MemberHomeMissing, &["in east", "no namespace fleet-member-east"]);
 }
 
+/// The agent of a second cluster writes nothing, so nothing of it is late.
+#[test]
+fn a_second_cluster_of_one_name() {
+    let story = told(World::shared(), World::give_the_name_of_west_away);
+    stops(&story, Cause::OtherCluster, &["in west", "another cluster as west (uid other"]);
+    assert!(story.advice.unwrap().contains("fleetctl join west --replace"));
+}
+
 #[test]
 fn what_cannot_be_read_is_told_before_anything_else() {
     let since = std::time::Instant::now();

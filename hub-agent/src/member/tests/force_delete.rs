@@ -6,11 +6,13 @@ use fleet_accumulator::{ClusterId, SourceState};
 use fleet_api::{ObjectName, ResourceKind, finalizers, kinds};
 use fleet_model_server::{ModelServer, execute, snapshot};
 use fleet_plan::{Controller, Plan, affected_keys};
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::member::{Member, MemberController};
 use crate::service::ServiceController;
 use crate::snapshot::HubSnapshot;
+use crate::tests::observed;
 
 const MINUTE: i64 = 60;
 
@@ -26,6 +28,8 @@ fn in_member(member: &str, name: &str) -> ObjectName {
 struct World {
     hub: ModelServer,
     controller: MemberController,
+    /// When the agent observed the last heartbeat of "b".
+    heartbeat: Option<Timestamp>,
 }
 
 fn reference(member: &str, kind: &str, name: &str) -> Value {
@@ -36,8 +40,11 @@ fn reference(member: &str, kind: &str, name: &str) -> Value {
 
 impl World {
     fn new() -> Self {
-        let mut world =
-            Self { hub: ModelServer::new(ClusterId::Hub), controller: MemberController::default() };
+        let mut world = Self {
+            hub: ModelServer::new(ClusterId::Hub),
+            controller: MemberController::default(),
+            heartbeat: None,
+        };
         let team = ObjectName::cluster("team");
         world.hub.create(kinds::NAMESPACE, &team, json!({})).unwrap();
         for member in ["a", "b"] {
@@ -80,7 +87,24 @@ impl World {
     }
 
     fn snapshot(&self) -> HubSnapshot {
-        snapshot(&[&self.hub], None)
+        observed(snapshot(&[&self.hub], None), |_| self.heartbeat)
+    }
+
+    /// "b" has joined, and sends a heartbeat now.
+    fn send_heartbeat(&mut self) {
+        let name = in_member("b", "b");
+        if self.hub.get(kinds::INTERNAL_MEMBER_CLUSTER, &name).is_none() {
+            let spec = json!({ "spec": { "state": "Join", "heartbeatPeriodSeconds": 60 } });
+            self.hub.create(kinds::INTERNAL_MEMBER_CLUSTER, &name, spec).unwrap();
+        }
+        let now = self.hub.now();
+        let joined = json!({ "type": "Joined", "status": "True", "reason": "x", "message": "",
+            "lastTransitionTime": "2026-01-01T00:00:00Z" });
+        let report = json!({ "type": "ServiceExportImportAgent",
+            "lastReceivedHeartbeat": now.to_string(), "conditions": [joined] });
+        let write = |object: &mut Value| object["status"] = json!({ "agentStatus": [report] });
+        self.hub.edit(kinds::INTERNAL_MEMBER_CLUSTER, &name, write).unwrap();
+        self.heartbeat = Some(now);
     }
 
     fn plan(&self) -> Plan {
@@ -174,6 +198,7 @@ fn an_absent_member_cluster_releases_nothing() {
 fn a_deletion_counts_only_in_a_live_view() {
     let mut world = World::new();
     world.delete_member();
+    world.delete_namespace();
     world.hub.advance(60 * MINUTE);
     assert!(!world.plan().is_empty());
     let since = Instant::now();
@@ -219,8 +244,8 @@ fn a_member_has_time_to_leave() {
     assert_eq!(plan.wake_after, Some(Duration::from_mins(10)));
 }
 
-/// HMC-5: time is up: every copy in its namespace loses the member's finalizer and no other (the original removes all,
-/// F42). Nothing is deleted here.
+/// HMC-5: time is up: every copy in its namespace that is being deleted loses the member's finalizer and no other (the
+/// original removes all finalizers of all copies, F42). Nothing is deleted here.
 #[test]
 fn slices_of_a_member_that_does_not_leave_in_time_are_released() {
     let mut world = World::new();
@@ -229,23 +254,71 @@ fn slices_of_a_member_that_does_not_leave_in_time_are_released() {
     };
     world.hub.edit(kinds::ENDPOINT_SLICE_IMPORT, &in_member("b", "a-s"), hold).unwrap();
     world.delete_member();
+    world.delete_namespace();
     world.hub.advance(15 * MINUTE);
     let plan = world.plan();
     assert_eq!((plan.steps.len(), plan.wake_after), (2, None));
     assert_eq!(plan.events[0].reason, "MemberForceDeleted");
     world.settle();
-    let left: Vec<_> = world
-        .copies("b")
-        .iter()
-        .map(|copy| {
-            assert!(copy["metadata"]["deletionTimestamp"].is_null());
-            copy["metadata"]["finalizers"].clone()
-        })
-        .collect();
-    assert_eq!(left, [json!(["their/own"]), json!(null)]);
+    let left: Vec<_> =
+        world.copies("b").iter().map(|copy| copy["metadata"]["finalizers"].clone()).collect();
+    assert_eq!(left, [json!(["their/own"])], "the other one is gone");
     let others = &world.copies("a")[0]["metadata"]["finalizers"];
     assert_eq!(others, &json!([finalizers::ENDPOINT_SLICE_IMPORT]), "those of other members stay");
     assert_eq!(world.plan(), Plan::default(), "done once");
+}
+
+/// A member agent that works adds its finalizer again to a copy that is not being deleted.
+#[test]
+fn slices_that_are_not_being_deleted_keep_their_finalizers() {
+    let mut world = World::new();
+    world.delete_member();
+    world.hub.advance(60 * MINUTE);
+    assert_eq!(world.plan(), Plan::default());
+    let (old, copy) = (world.snapshot(), in_member("b", "a-s"));
+    world.hub.delete(kinds::ENDPOINT_SLICE_IMPORT, &copy).unwrap();
+    let affected = affected_keys(&world.controller, &old, &world.snapshot());
+    assert_eq!(affected, [member_b()].into());
+    let plan = world.plan();
+    assert_eq!(plan.steps.iter().map(|step| &step.name).collect::<Vec<_>>(), [&copy]);
+}
+
+/// The agent of a member that sends heartbeats removes its finalizers itself, once the endpoints are gone from its cluster.
+#[test]
+fn a_member_that_sends_heartbeats_is_not_released() {
+    let mut world = World::new();
+    world.send_heartbeat();
+    world.delete_member();
+    world.delete_namespace();
+    world.hub.advance(60 * MINUTE);
+    world.send_heartbeat();
+    let old = world.snapshot();
+    let plan = world.plan();
+    assert_eq!((plan.steps.len(), plan.wake_after), (0, Some(Duration::from_mins(5))));
+    assert_eq!(plan.events[0].reason, "MemberNotLeft");
+    world.hub.advance(5 * MINUTE - 1);
+    world.send_heartbeat();
+    let affected = affected_keys(&world.controller, &old, &world.snapshot());
+    assert_eq!(affected, [member_b()].into());
+    assert_eq!(world.plan().steps, []);
+    world.hub.advance(5 * MINUTE);
+    assert_eq!(world.plan().steps.len(), 2, "it is silent");
+
+    // Heartbeats may have come that a stale view does not show; where they cannot be read, there are none.
+    let (since, message) = (Instant::now(), "refused");
+    for (state, released) in [
+        (SourceState::Stale { since, message: message.into() }, 0),
+        (SourceState::Resyncing, 0),
+        (SourceState::Missing { since }, 2),
+        (SourceState::Forbidden { since, verb: "list", message: message.into() }, 2),
+    ] {
+        let live = world.snapshot();
+        let mut other = live.clone();
+        other.internal_members = other.internal_members.in_state(state.clone());
+        let plan = world.controller.plan(&member_b(), &other, world.hub.now());
+        assert_eq!(plan.steps.len(), released, "{state}");
+        assert_eq!(affected_keys(&world.controller, &other, &live), [member_b()].into());
+    }
 }
 
 /// HMC-6: a write fails: the others succeed, and the next plan has the missing one.
@@ -253,6 +326,7 @@ fn slices_of_a_member_that_does_not_leave_in_time_are_released() {
 fn a_write_that_fails_is_planned_again() {
     let mut world = World::new();
     world.delete_member();
+    world.delete_namespace();
     world.hub.advance(15 * MINUTE);
     let plan = world.plan();
     let change = |copy: &mut Value| copy["metadata"]["labels"] = json!({ "a": "b" });

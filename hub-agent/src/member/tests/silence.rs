@@ -4,18 +4,24 @@ use std::time::Duration;
 
 use fleet_accumulator::ClusterId;
 use fleet_api::{ObjectName, kinds};
+use fleet_model::objects::Report;
 use fleet_model_server::{ModelServer, snapshot};
 use fleet_plan::{Controller, Plan, affected_keys};
+use jiff::Timestamp;
 use prometheus::TextEncoder;
 use serde_json::{Value, json};
 
 use crate::Settings;
 use crate::member::{Member, MemberController};
 use crate::metrics::heartbeats;
+use crate::snapshot::HubSnapshot;
+use crate::tests::observed;
 
 struct World {
     hub: ModelServer,
     controller: MemberController,
+    /// When the agent observed the heartbeats, if not at the time that they carry.
+    observed: Option<Timestamp>,
 }
 
 fn internal() -> ObjectName {
@@ -35,7 +41,7 @@ impl World {
         let mut hub = ModelServer::new(ClusterId::Hub);
         let spec = json!({ "spec": { "state": "Join", "heartbeatPeriodSeconds": period } });
         hub.create(kinds::INTERNAL_MEMBER_CLUSTER, &internal(), spec).unwrap();
-        let mut world = Self { hub, controller: MemberController::default() };
+        let mut world = Self { hub, controller: MemberController::default(), observed: None };
         world.report(reports);
         world
     }
@@ -45,13 +51,18 @@ impl World {
         self.hub.edit(kinds::INTERNAL_MEMBER_CLUSTER, &internal(), status).unwrap();
     }
 
+    fn snapshot(&self) -> HubSnapshot {
+        let stamp = |report: &Report| Some(report.status.last_received_heartbeat.as_ref()?.0);
+        observed(snapshot(&[&self.hub], None), |report| self.observed.or_else(|| stamp(report)))
+    }
+
     fn plan(&self) -> Plan {
-        self.controller.plan(&Member("b".into()), &snapshot(&[&self.hub], None), self.hub.now())
+        self.controller.plan(&Member("b".into()), &self.snapshot(), self.hub.now())
     }
 
     fn metrics(&self) -> String {
-        let snapshot = snapshot(&[&self.hub], None);
-        let gauges = heartbeats(&self.controller.settings, &snapshot, self.hub.now()).unwrap();
+        let gauges = heartbeats(&self.controller.settings, &self.snapshot(), self.hub.now());
+        let gauges = gauges.unwrap();
         let mut families: Vec<_> = gauges.iter().flat_map(|gauge| gauge.collect()).collect();
         // As a registry does.
         families.retain(|family| !family.get_metric().is_empty());
@@ -87,6 +98,24 @@ fn a_member_without_heartbeats_is_reported() {
     world.report(&[report(IMPORTS, "True", 1300), report(EXPORTS, "True", 1300)]);
     assert!(world.plan().events.is_empty());
     assert!(world.metrics().contains(r#"heartbeat_stale{member="b"} 0"#));
+}
+
+/// The clocks of member and hub differ by a day: the time counts at which the hub agent observed the heartbeat.
+#[test]
+fn the_clock_of_the_member_does_not_count() {
+    const DAY: i64 = 86_400;
+    for skew in [-DAY, DAY] {
+        let mut world = World::new(60, &[report(EXPORTS, "True", skew)]);
+        world.observed = Some(world.hub.now());
+        world.hub.advance(299);
+        assert_eq!(world.plan().events, []);
+        assert_eq!(world.plan().wake_after, Some(Duration::from_secs(1)));
+        assert!(world.metrics().contains(r#"heartbeat_age_seconds{member="b"} 299"#));
+        world.hub.advance(1);
+        let events = world.plan().events;
+        assert!(events[0].note.contains("since 2026-01-01T00:00:00Z"), "{events:?}");
+        assert!(world.metrics().contains(r#"heartbeat_stale{member="b"} 1"#));
+    }
 }
 
 #[test]

@@ -97,7 +97,7 @@ impl<'a> Handover<'a> {
         if self.conflicting.is_empty() {
             return None;
         }
-        let mut slices = self.state.slices_named(&copy.name.name);
+        let mut slices = self.state.slices_named(&copy.slice_name(&copy.name));
         let slice = slices.find(|slice| origin::is_from(copy, slice))?;
         deadline::remaining(slice.object.meta.deleted?, UNEXPORT_TIMEOUT, self.now)
     }

@@ -2,24 +2,55 @@
 //!
 //! The hub records this in annotations of the copy: the namespace of the exported slice, which identifies
 //! the member, and its uid. Copies of a Go hub have neither; there the cluster that the reference names
-//! counts, and the annotations are added with the next change.
+//! counts, and the annotations are added with the next change. A copy that could not get the name of its slice records that
+//! name, too. The generation of the slice that a copy shows only decides on whose account the copy is corrected.
 
 use fleet_accumulator::Object;
-use fleet_api::annotations::{ORIGIN_NAMESPACE, SLICE_EXPORT_UID};
+use fleet_api::ObjectName;
+use fleet_api::annotations::{
+    ORIGIN_NAMESPACE, SLICE_EXPORT_GENERATION, SLICE_EXPORT_NAME, SLICE_EXPORT_UID,
+};
 use fleet_model::objects::EndpointSliceImport;
+use fleet_plan::Account;
 use serde_json::{Value, json};
 
 use crate::service::state::SliceExport;
 
-/// The annotations of a copy of `slice`.
-pub(super) fn annotations(slice: &SliceExport<'_>) -> Value {
-    json!({
+/// The annotations of the copy `name` of `slice`.
+pub(super) fn annotations(name: &ObjectName, slice: &SliceExport<'_>) -> Value {
+    let mut annotations = json!({
         ORIGIN_NAMESPACE: slice.object.name.namespace,
         SLICE_EXPORT_UID: slice.object.uid.to_string(),
-    })
+        SLICE_EXPORT_GENERATION: slice.object.meta.generation.to_string(),
+    });
+    if name.name != slice.object.name.name {
+        annotations[SLICE_EXPORT_NAME] = json!(slice.object.name.name);
+    }
+    annotations
 }
 
-/// Whether a copy with the name of `slice` was made from it, or from an earlier slice of that name of
+/// On whose account a copy is deleted: its exporter's, who had it made.
+pub(super) fn account(copy: &Object<EndpointSliceImport>) -> Account {
+    let (namespace, _) = recorded(copy);
+    namespace.map_or_else(|| Account::clone(&copy.name.namespace), Account::from)
+}
+
+/// On whose account a copy is brought in line with its slice: the importer's, if the copy has shown this generation of the
+/// slice and was altered since, otherwise the exporter's.
+///
+/// A Go importer drops the fields that it does not know with each of its writes. The API server counts generations, so that
+/// no exporter can pass a change of its own off as the importer's.
+pub(super) fn account_of_update(
+    copy: &Object<EndpointSliceImport>,
+    slice: &SliceExport<'_>,
+) -> Account {
+    let generation = slice.object.meta.generation.to_string();
+    let shown = copy.meta.annotation(SLICE_EXPORT_GENERATION) == Some(generation.as_str());
+    let altered = shown && is_recorded(copy, slice);
+    Account::clone(if altered { &copy.name.namespace } else { &slice.object.name.namespace })
+}
+
+/// Whether a copy of a slice with the name of `slice` was made from it, or from an earlier slice of that name of
 /// the same member. One matching annotation is enough: then the other one was altered.
 pub(super) fn is_from(copy: &Object<EndpointSliceImport>, slice: &SliceExport<'_>) -> bool {
     let (namespace, uid) = recorded(copy);

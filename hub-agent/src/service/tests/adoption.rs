@@ -1,6 +1,7 @@
 //! This controller adopts the objects of Go agents, and its objects are what Go agents expect.
 
 use fleet_api::{ObjectName, annotations, finalizers, kinds};
+use fleet_plan::{Action, Step};
 use serde_json::{Value, json};
 
 use super::world::{World, in_member, of_shop, port, reference, shop};
@@ -175,4 +176,79 @@ fn a_slice_without_finalizer_gets_it_when_it_is_imported() {
     world.settle();
     let slice = world.hub.get(kinds::ENDPOINT_SLICE_EXPORT, &name).unwrap();
     assert_eq!(slice["metadata"]["finalizers"], json!([finalizers::ENDPOINT_SLICE_EXPORT]));
+}
+
+/// Executes a plan on a hub that rejects every new finalizer, and all that waits for one.
+fn without_guards(world: &mut World) {
+    let plan = world.plan();
+    let adds_finalizer = |step: &Step| match &step.action {
+        Action::Patch { operations, status: false, .. } => {
+            step.kind != kinds::SERVICE_IMPORT && operations[0]["op"] == "add"
+        }
+        _ => false,
+    };
+    let mut done = vec![false; plan.steps.len()];
+    for (at, step) in plan.steps.iter().enumerate() {
+        if !adds_finalizer(step) && step.after.iter().all(|id| done[id.index()]) {
+            done[at] = world.hub.execute(step).is_ok();
+        }
+    }
+}
+
+#[test]
+fn an_export_is_listed_without_waiting_for_the_finalizer_of_another() {
+    let mut world = World::shared();
+    let bare = |object: &mut Value| object["metadata"]["finalizers"] = json!([]);
+    world.export("c", 80);
+    world.hub.edit(kinds::INTERNAL_SERVICE_EXPORT, &of_shop("c"), bare).unwrap();
+    world.export("d", 80);
+    // A user has removed the finalizer of one that is listed.
+    world.hub.edit(kinds::INTERNAL_SERVICE_EXPORT, &of_shop("a"), bare).unwrap();
+    without_guards(&mut world);
+    assert_eq!(world.clusters(), ["a", "d"]);
+    assert_eq!(world.condition("c", "Conflict"), None, "it is not listed yet");
+    world.settle();
+    assert_eq!(world.clusters(), ["a", "d", "c"]);
+    assert_eq!(world.conflict("c"), "False");
+}
+
+/// Importers keep the endpoints of an export that the ServiceImport does not list any more until it has its finalizer.
+#[test]
+fn copies_stay_while_their_exporter_waits_to_be_listed() {
+    let mut world = World::shared();
+    world.export("c", 80);
+    world.slice("c", "s1", "10.3.0.1");
+    world.settle();
+    let before = world.copies();
+    assert_eq!(before, ["fleet-member-b/a-s1", "fleet-member-b/c-s1"]);
+    let bare = |object: &mut Value| object["metadata"]["finalizers"] = json!([]);
+    world.hub.edit(kinds::INTERNAL_SERVICE_EXPORT, &of_shop("c"), bare).unwrap();
+    let forget = |import: &mut Value| import["status"] = json!({});
+    world.hub.edit(kinds::SERVICE_IMPORT, &shop(), forget).unwrap();
+    for _ in 0..3 {
+        without_guards(&mut world);
+        assert_eq!(world.copies(), before);
+    }
+    assert_eq!(world.clusters(), ["a"]);
+    world.settle();
+    assert_eq!((world.clusters(), world.copies()), (vec!["a", "c"], before));
+}
+
+#[test]
+fn a_member_imports_without_waiting_for_the_finalizer_of_another() {
+    let mut world = World::shared();
+    let bare = |object: &mut Value| object["metadata"]["finalizers"] = json!([]);
+    world.request("c");
+    world.hub.edit(kinds::INTERNAL_SERVICE_IMPORT, &of_shop("c"), bare).unwrap();
+    world.request("d");
+    world.hub.edit(kinds::INTERNAL_SERVICE_IMPORT, &of_shop("b"), bare).unwrap();
+    for _ in 0..3 {
+        without_guards(&mut world);
+    }
+    assert_eq!(world.holders(), ["b", "d"]);
+    assert_eq!(world.granted(), ["b", "d"]);
+    assert_eq!(world.copies(), ["fleet-member-b/a-s1", "fleet-member-d/a-s1"]);
+    world.settle();
+    assert_eq!(world.holders(), ["b", "c", "d"]);
+    assert_eq!(world.granted(), ["b", "c", "d"]);
 }

@@ -32,11 +32,6 @@ fn the_message_says_which_field_differs_from_which_member_and_since_when() {
             with("appProtocol", json!("h2c")),
             r#"port TCP/80 has appProtocol "h2c" here and none there"#,
         ),
-        (with("targetPort", json!(8080)), "port TCP/80 has targetPort 8080 here and 80 there"),
-        (
-            with("targetPort", json!("http")),
-            r#"port TCP/80 has targetPort "http" here and 80 there"#,
-        ),
         (
             with("protocol", json!("UDP")),
             "port TCP/80 is exported there only, port UDP/80 is exported here only",
@@ -65,6 +60,29 @@ fn the_order_of_ports_makes_no_conflict() {
     world.export_ports("c", json!([two, one]));
     world.settle();
     assert_eq!(world.clusters(), ["a", "c"]);
+}
+
+/// Slices contain the resolved numbers. What the older export has stays in the status while it is exported.
+#[test]
+fn target_ports_alone_make_no_conflict() {
+    let with = |target: Value| {
+        let mut ports = port(80);
+        ports[0]["targetPort"] = target;
+        ports
+    };
+    let target =
+        |world: &World| world.import().unwrap()["status"]["ports"][0]["targetPort"].clone();
+    let mut world = World::new();
+    world.export_ports("c", with(json!(8080)));
+    world.export_ports("a", with(json!("http")));
+    world.settle();
+    assert_eq!((world.clusters(), target(&world)), (vec!["a", "c"], json!(8080)));
+    world.set_ports("a", with(json!(9090)));
+    world.settle();
+    assert_eq!((world.clusters(), target(&world)), (vec!["a", "c"], json!(8080)));
+    world.delete_export("c");
+    world.settle();
+    assert_eq!((world.clusters(), target(&world)), (vec!["a"], json!(9090)));
 }
 
 #[test]

@@ -1,11 +1,11 @@
 //! Content and origin of copies; a Service leaves the copies of other Services alone.
 
-use fleet_api::{ObjectName, annotations, events, finalizers, kinds};
+use fleet_api::{ObjectName, ResourceKind, annotations, finalizers, kinds, names};
 use fleet_model::hub_schema::HubSchema;
-use fleet_plan::{Affected, Controller as _, affected_keys};
+use fleet_plan::{Affected, Controller as _, Plan, affected_keys};
 use serde_json::{Value, json};
 
-use super::world::{World, in_member, shop};
+use super::world::{World, in_member, port, reference, shop};
 use crate::service::{Key, plan};
 use crate::snapshot::HubSnapshot;
 
@@ -61,6 +61,45 @@ fn draining_endpoints_are_copied_where_they_are_served() {
         assert_eq!(spec["endpoints"], json!([]), "{schema:?}");
         assert_eq!(spec.get("drainingEndpoints").is_some(), copied, "{schema:?}");
     }
+}
+
+/// A Go importer drops the field with each of its writes, and a hostile one can do so without end.
+#[test]
+fn what_an_importer_alters_is_restored_on_its_account() {
+    let mut world = World::shared();
+    world.schema = Some(HubSchema::OURS);
+    let account = |world: &World| {
+        let plan = world.plan();
+        assert_eq!(plan.steps.len(), 1, "{plan:#?}");
+        plan.steps[0].account.to_string()
+    };
+    let drop_draining = |copy: &mut Value| {
+        copy["spec"].as_object_mut().unwrap().remove("drainingEndpoints");
+    };
+    edit_slice(&mut world, drain);
+    assert_eq!(account(&world), "fleet-member-a");
+    world.settle();
+    for _ in 0..2 {
+        edit_copy(&mut world, drop_draining);
+        assert_eq!(account(&world), "fleet-member-b");
+        world.settle();
+        assert!(copy(&world)["spec"]["drainingEndpoints"].is_array());
+    }
+    // The exporter pays for a change of its own, whatever the importer has done before.
+    edit_copy(&mut world, drop_draining);
+    edit_slice(&mut world, |slice| slice["spec"]["endpoints"] = json!([]));
+    edit_slice(&mut world, |slice| {
+        slice["spec"]["endpoints"] = json!([{ "addresses": ["10.1.0.2"] }]);
+    });
+    assert_eq!(account(&world), "fleet-member-a");
+    world.settle();
+    // A copy of an earlier hub agent has no generation.
+    edit_copy(&mut world, |copy| {
+        drop_draining(copy);
+        let seen = copy["metadata"]["annotations"].as_object_mut().unwrap();
+        seen.remove(annotations::SLICE_EXPORT_GENERATION);
+    });
+    assert_eq!(account(&world), "fleet-member-a");
 }
 
 /// S03: while the watch of the exports lags behind that of the copies, no older generation is written, unless the lag
@@ -183,35 +222,101 @@ fn a_copy_made_by_a_go_hub_gets_its_origin_with_the_next_change() {
     assert_eq!(copy(&world)["metadata"]["annotations"][ANNOTATIONS[0]], "fleet-member-a");
 }
 
-/// S07: the first slice keeps the name, the other one is reported, and neither changes the other's copy.
+/// The name of the copy of the slice of "c" that [`namesake`] makes.
+fn hashed(world: &World) -> ObjectName {
+    let name = in_member("c", "a-s1");
+    let slice = world.hub.get(kinds::ENDPOINT_SLICE_EXPORT, &name).unwrap();
+    let uid = slice["metadata"]["uid"].as_str().unwrap();
+    let [_, hashed] = names::slice_import_candidates(&name, uid);
+    in_member("b", &hashed)
+}
+
+/// S07: the first slice keeps the name, the other one gets the next, and neither changes the other's copy.
 #[test]
 fn slices_of_one_name_do_not_touch_each_other() {
     let mut world = World::shared();
     let before = copy(&world).clone();
     namesake(&mut world);
+    let hashed = hashed(&world);
     world.settle();
     assert_eq!(*copy(&world), before);
-    let events = world.plan().events;
-    let taken: Vec<_> = events.iter().map(|event| (event.reason, event.name.clone())).collect();
-    assert_eq!(taken, [(events::NAME_TAKEN, in_member("c", "a-s1"))]);
+    let second = world.hub.get(kinds::ENDPOINT_SLICE_IMPORT, &hashed).unwrap();
+    assert_eq!(second["spec"]["endpoints"], json!([{ "addresses": ["10.3.0.1"] }]));
+    assert_eq!(second["metadata"]["annotations"][annotations::SLICE_EXPORT_NAME], "a-s1");
+    assert_eq!(world.plan(), Plan::default(), "nothing to report");
 
     world.hub.delete(kinds::ENDPOINT_SLICE_EXPORT, &in_member("c", "a-s1")).unwrap();
     world.settle();
     assert_eq!(*copy(&world), before, "the loser goes alone");
     assert!(world.hub.get(kinds::ENDPOINT_SLICE_EXPORT, &in_member("c", "a-s1")).is_none());
+    world.release_copies();
+    assert_eq!(world.copies(), ["fleet-member-b/a-s1"]);
+}
+
+/// A member that exports first under the name of another one's slice does not keep that away.
+#[test]
+fn a_name_is_not_kept_from_those_who_come_later() {
+    let mut world = World::new();
+    world.export("a", 80);
+    world.request("b");
+    namesake(&mut world);
+    world.settle();
+    world.slice("a", "s1", "10.1.0.1");
+    world.settle();
+    let copies = world.hub.names(kinds::ENDPOINT_SLICE_IMPORT);
+    let endpoints = copies.iter().map(|name| {
+        let copy = world.hub.get(kinds::ENDPOINT_SLICE_IMPORT, name).unwrap();
+        copy["spec"]["endpoints"][0]["addresses"][0].as_str().unwrap()
+    });
+    assert_eq!(endpoints.collect::<Vec<_>>(), ["10.3.0.1", "10.1.0.1"]);
+    // A change reaches the copy under its name.
+    edit_slice(&mut world, |slice| slice["spec"]["endpoints"] = json!([]));
+    world.settle();
+    let copy = world.hub.get(kinds::ENDPOINT_SLICE_IMPORT, &copies[1]).unwrap();
+    assert_eq!(copy["spec"]["endpoints"], json!([]));
 }
 
 #[test]
-fn a_name_is_handed_over_once_the_importer_has_released_the_copy() {
+fn both_names_are_given_in_one_plan() {
+    let mut world = World::exported();
+    namesake(&mut world);
+    world.settle();
+    world.request("b");
+    let hashed = hashed(&world);
+    world.settle();
+    assert_eq!(world.copies(), ["fleet-member-b/a-s1".to_owned(), hashed.to_string()]);
+}
+
+#[test]
+fn a_name_once_given_stays() {
     let mut world = World::shared();
     namesake(&mut world);
+    let hashed = hashed(&world);
     world.settle();
     world.hub.delete(kinds::ENDPOINT_SLICE_EXPORT, &in_member("a", "a-s1")).unwrap();
     world.settle();
-    assert!(world.copies().is_empty(), "the importer still holds the old copy");
     edit_copy(&mut world, |copy| copy["metadata"]["finalizers"] = json!([]));
     world.settle();
-    assert_eq!(copy(&world)["spec"]["endpoints"], json!([{ "addresses": ["10.3.0.1"] }]));
+    assert_eq!(world.copies(), [hashed.to_string()]);
+}
+
+/// A copy under the second name that names another Service is restored by the Service of its slice.
+#[test]
+fn an_altered_copy_under_the_second_name_is_corrected() {
+    let mut world = World::shared();
+    namesake(&mut world);
+    let hashed = hashed(&world);
+    world.settle();
+    let before = world.hub.get(kinds::ENDPOINT_SLICE_IMPORT, &hashed).unwrap()["spec"].clone();
+    let alter = |copy: &mut Value| copy["spec"]["ownerServiceReference"] = json!({});
+    let keys = touched(&world, |world| {
+        world.hub.edit(kinds::ENDPOINT_SLICE_IMPORT, &hashed, alter).unwrap();
+    });
+    assert!(keys.contains(&Key::Service(shop())), "{keys:?}");
+    world.hub.edit(kinds::ENDPOINT_SLICE_IMPORT, &hashed, alter).unwrap();
+    world.settle_all();
+    let restored = &world.hub.get(kinds::ENDPOINT_SLICE_IMPORT, &hashed).unwrap()["spec"];
+    assert_eq!(*restored, before);
 }
 
 /// Keys that a change of the copy affects.
@@ -221,7 +326,7 @@ fn touched(world: &World, change: impl FnOnce(&mut World)) -> Vec<Key> {
     change(&mut changed);
     let mut keys = Affected::new();
     world.controller.affected_keys(&world.snapshot(), &changed.snapshot(), &mut keys);
-    keys.drain().map(|(key, _)| key).collect()
+    keys.drain().map(|affected| affected.key).collect()
 }
 
 #[test]
@@ -256,4 +361,55 @@ fn a_deleted_slice_takes_its_altered_copy_along() {
     world.settle();
     assert!(world.copies().is_empty());
     assert!(world.hub.names(kinds::ENDPOINT_SLICE_EXPORT).is_empty());
+}
+
+fn desk_reference() -> Value {
+    json!({ "namespace": "team", "name": "desk", "namespacedName": "team/desk" })
+}
+
+/// "a" exports, and these members import the Service "team/desk", which has no slice yet.
+fn add_desk(world: &mut World, importers: &[&str]) {
+    let mut create = |kind: ResourceKind, member: &str, finalizer: &str, spec: Value| {
+        let object = json!({ "metadata": { "finalizers": [finalizer] }, "spec": spec });
+        world.hub.create(kind, &in_member(member, "team-desk"), object).unwrap();
+    };
+    let export =
+        json!({ "ports": port(80), "serviceReference": reference("a", "Service", "desk") });
+    let kind = kinds::INTERNAL_SERVICE_EXPORT;
+    create(kind, "a", finalizers::INTERNAL_SERVICE_EXPORT, export);
+    for member in importers {
+        let request =
+            json!({ "serviceImportReference": reference(member, "ServiceImport", "desk") });
+        let kind = kinds::INTERNAL_SERVICE_IMPORT;
+        create(kind, member, finalizers::INTERNAL_SERVICE_IMPORT, request);
+    }
+    world.settle_all();
+}
+
+/// A Go member writes the owner of a slice in place, where ours makes another one: its copies leave the importers of the
+/// first Service, but for those that import the second one, too.
+#[test]
+fn copies_of_a_slice_follow_it_to_another_service() {
+    let mut world = World::shared();
+    world.request("c");
+    add_desk(&mut world, &["c", "d"]);
+    let [of_b, of_c, of_d] = ["b", "c", "d"].map(|member| in_member(member, "a-s1"));
+    let kind = kinds::ENDPOINT_SLICE_IMPORT;
+    let before = world.hub.get(kind, &of_c).unwrap()["metadata"]["uid"].clone();
+    edit_slice(&mut world, |slice| slice["spec"]["ownerServiceReference"] = desk_reference());
+    world.settle_all();
+    assert_eq!(world.copies(), [of_c.to_string(), of_d.to_string()], "{of_b} is deleted");
+    for copy in [&of_c, &of_d] {
+        let copy = world.hub.get(kind, copy).unwrap();
+        assert_eq!(copy["spec"]["ownerServiceReference"], desk_reference());
+    }
+    assert_eq!(world.hub.get(kind, &of_c).unwrap()["metadata"]["uid"], before, "none is lost");
+}
+
+#[test]
+fn copies_of_a_slice_end_with_it_in_a_service_that_is_not_exported() {
+    let mut world = World::shared();
+    edit_slice(&mut world, |slice| slice["spec"]["ownerServiceReference"] = desk_reference());
+    world.settle_all();
+    assert_eq!(world.copies(), Vec::<String>::new());
 }

@@ -1,6 +1,6 @@
 //! Of two exports or requests of one member for one Service the oldest counts.
 
-use fleet_api::{ObjectName, finalizers, kinds};
+use fleet_api::{ObjectName, annotations, finalizers, kinds};
 use serde_json::{Value, json};
 
 use super::world::{World, in_member, of_shop, port, reference, shop};
@@ -85,6 +85,15 @@ fn the_oldest_request_of_a_member_counts() {
     let plan = world.plan_of(&Key::Service(shop()));
     assert!(plan.is_empty());
     assert_eq!((plan.events[0].reason, &plan.events[0].name), ("Duplicate", &other("b")));
+    let why = |world: &World, name: &ObjectName| {
+        let request = world.hub.get(kinds::INTERNAL_SERVICE_IMPORT, name).unwrap();
+        request["metadata"]["annotations"][annotations::REJECTED].clone()
+    };
+    assert_eq!(why(&world, &other("b")), plan.events[0].note, "its member reads that");
+    assert_eq!(why(&world, &of_shop("b")), Value::Null);
+    world.delete_request("b");
+    world.settle_all();
+    assert_eq!(why(&world, &other("b")), Value::Null, "it counts now");
 
     for deleted in [other("b"), of_shop("b")] {
         let mut world = requested_twice();

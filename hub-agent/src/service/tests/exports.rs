@@ -281,6 +281,44 @@ fn an_import_owned_by_a_multi_cluster_service_is_left_alone() {
     assert!(world.import().is_some());
 }
 
+/// Users can add owners to a ServiceImport of the hub: they are taken off, and what they name is no reason to ignore it.
+#[test]
+fn an_owner_that_a_user_adds_is_taken_off() {
+    for (kind, controller) in [("Deployment", true), ("Deployment", false)] {
+        let mut world = World::shared();
+        let owners = json!([{ "apiVersion": "apps/v1", "kind": kind, "name": "x", "uid": "u",
+            "controller": controller }]);
+        let adopt = |import: &mut Value| import["metadata"]["ownerReferences"] = owners;
+        world.hub.edit(kinds::SERVICE_IMPORT, &shop(), adopt).unwrap();
+        let plan = world.plan();
+        assert_eq!(plan.steps.len(), 1, "one write: {plan:#?}");
+        world.export("c", 80);
+        world.request("d");
+        world.settle();
+        assert_eq!(world.import().unwrap()["metadata"]["ownerReferences"], Value::Null);
+        assert_eq!(world.clusters(), ["a", "c"]);
+        assert_eq!(world.granted(), ["b", "d"]);
+    }
+}
+
+/// A ServiceImport with the hub's claim is the hub's, whatever its owner: the garbage collector deletes it where the owner
+/// does not exist, and it comes back.
+#[test]
+fn a_false_multi_cluster_service_does_not_hide_a_claimed_import() {
+    let mut world = World::shared();
+    let owners = json!([{ "apiVersion": "networking.fleet.azure.com/v1alpha1",
+        "kind": "MultiClusterService", "name": "x", "uid": "u", "controller": true }]);
+    let adopt = |import: &mut Value| import["metadata"]["ownerReferences"] = owners;
+    world.hub.edit(kinds::SERVICE_IMPORT, &shop(), adopt).unwrap();
+    world.export("c", 80);
+    world.settle();
+    assert_eq!(world.clusters(), ["a", "c"]);
+    world.delete(kinds::SERVICE_IMPORT, &shop());
+    world.settle();
+    assert_eq!(world.import().unwrap()["metadata"]["ownerReferences"], Value::Null);
+    assert_eq!((world.clusters(), world.granted()), (vec!["a", "c"], vec!["b".to_owned()]));
+}
+
 #[test]
 fn an_export_into_a_missing_namespace_waits_and_is_reported() {
     let mut world = World::new();

@@ -2,7 +2,7 @@
 
 use fleet_api::{ObjectName, ResourceKind, finalizers, kinds};
 use fleet_model_server::execute;
-use fleet_plan::{Affected, Controller as _};
+use fleet_plan::{Affected, Controller as _, Event};
 use serde_json::{Value, json};
 
 use super::world::{World, in_member, of_shop, port, reference};
@@ -12,7 +12,7 @@ use crate::snapshot::HubSnapshot;
 fn keys(world: &World) -> Vec<Key> {
     let mut keys = Affected::new();
     world.controller.affected_keys(&HubSnapshot::default(), &world.snapshot(), &mut keys);
-    keys.drain().map(|(key, _)| key).collect()
+    keys.drain().map(|affected| affected.key).collect()
 }
 
 /// The export of "c" names cluster "b".
@@ -125,32 +125,38 @@ fn invalid_objects() -> Vec<(ResourceKind, ObjectName, Value)> {
     ]
 }
 
+/// Stores an object with the hub's finalizer beside a Service that crosses: it is rejected, the Service is not touched, and
+/// the object is released when it is deleted. Returns the Event about it.
+pub(super) fn rejected_and_released(kind: ResourceKind, name: &ObjectName, spec: &Value) -> Event {
+    let mut world = World::shared();
+    let finalizer = match kind.kind {
+        "InternalServiceExport" => finalizers::INTERNAL_SERVICE_EXPORT,
+        "InternalServiceImport" => finalizers::INTERNAL_SERVICE_IMPORT,
+        _ => finalizers::ENDPOINT_SLICE_EXPORT,
+    };
+    let object = json!({ "metadata": { "finalizers": [finalizer, "their/own"] }, "spec": spec });
+    world.hub.create(kind, name, object).unwrap();
+    let key = Key::InvalidReference(kind, name.clone());
+    assert!(keys(&world).contains(&key), "{name} {spec}");
+    world.settle_all();
+    let event = world.plan_of(&key).events.pop().unwrap();
+    assert_eq!((event.kind, &event.name), (kind, name));
+    assert!(event.note.len() < 1024);
+    assert_eq!(world.clusters(), ["a"]);
+    assert_eq!(world.granted(), ["b"]);
+    assert_eq!(world.copies(), ["fleet-member-b/a-s1"]);
+
+    world.delete(kind, name);
+    world.settle_all();
+    let left = &world.hub.get(kind, name).unwrap()["metadata"]["finalizers"];
+    assert_eq!(left, &json!(["their/own"]), "finalizers of others stay");
+    event
+}
+
 #[test]
 fn every_invalid_reference_is_rejected_reported_and_released() {
     for (kind, name, spec) in invalid_objects() {
-        let mut world = World::shared();
-        let finalizer = match kind.kind {
-            "InternalServiceExport" => finalizers::INTERNAL_SERVICE_EXPORT,
-            "InternalServiceImport" => finalizers::INTERNAL_SERVICE_IMPORT,
-            _ => finalizers::ENDPOINT_SLICE_EXPORT,
-        };
-        let object =
-            json!({ "metadata": { "finalizers": [finalizer, "their/own"] }, "spec": spec });
-        world.hub.create(kind, &name, object).unwrap();
-        let key = Key::InvalidReference(kind, name.clone());
-        assert!(keys(&world).contains(&key), "{name} {spec}");
-        let event = world.plan_of(&key).events.pop().unwrap();
-        assert_eq!((event.kind, &event.name), (kind, &name));
-        assert!(event.note.len() < 1024);
-        world.settle_all();
-        assert_eq!(world.clusters(), ["a"]);
-        assert_eq!(world.granted(), ["b"]);
-        assert_eq!(world.copies(), ["fleet-member-b/a-s1"]);
-
-        world.delete(kind, &name);
-        world.settle_all();
-        let left = &world.hub.get(kind, &name).unwrap()["metadata"]["finalizers"];
-        assert_eq!(left, &json!(["their/own"]), "finalizers of others stay");
+        rejected_and_released(kind, &name, &spec);
     }
 }
 

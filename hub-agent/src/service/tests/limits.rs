@@ -1,6 +1,6 @@
 //! Objects of members that exceed a bound are rejected, and no other member's export waits for them.
 
-use fleet_api::{finalizers, kinds};
+use fleet_api::{annotations, finalizers, kinds};
 use prometheus::proto::LabelPair;
 use serde_json::{Value, json};
 
@@ -115,17 +115,47 @@ fn a_request_and_a_slice_beyond_a_bound_are_rejected_and_released() {
         let events = world.plan_of(&Key::InvalidReference(kind, name.clone())).events;
         assert_eq!(events[0].reason, "LimitExceeded");
         assert_eq!((world.granted(), world.copies().len()), (vec!["b".to_owned()], 1));
+        let annotations = &world.hub.get(kind, &name).unwrap()["metadata"]["annotations"];
+        assert_eq!(annotations[annotations::REJECTED], events[0].note, "members read that");
         world.delete(kind, &name);
         world.settle_all();
         assert!(!world.exists(kind, &name));
     }
 }
 
+/// The annotation goes when the object is corrected, and is no reason for a second write of an object in one plan.
+#[test]
+fn a_slice_that_is_corrected_is_no_longer_annotated() {
+    let mut world = World::shared();
+    let slice = in_member("a", "a-s1");
+    let set_endpoints = |count: usize| {
+        let endpoints = vec![json!({ "addresses": ["10.1.0.9"] }); count];
+        move |slice: &mut Value| slice["spec"]["endpoints"] = json!(endpoints)
+    };
+    let kind = kinds::ENDPOINT_SLICE_EXPORT;
+    let rejected = |world: &World| {
+        let slice = world.hub.get(kind, &slice).unwrap();
+        !slice["metadata"]["annotations"][annotations::REJECTED].is_null()
+    };
+    world.hub.edit(kind, &slice, set_endpoints(1001)).unwrap();
+    world.settle_all();
+    assert!(rejected(&world) && world.copies().is_empty());
+    world.release_copies();
+    world.hub.edit(kind, &slice, set_endpoints(1)).unwrap();
+    let bare = |slice: &mut Value| slice["metadata"]["finalizers"] = json!([]);
+    world.hub.edit(kind, &slice, bare).unwrap();
+    let plan = world.plan();
+    let writes = plan.steps.iter().filter(|step| step.kind == kind && step.name == slice);
+    assert_eq!(writes.count(), 1, "the finalizer: {plan:#?}");
+    world.settle_all();
+    assert_eq!((rejected(&world), world.copies().len()), (false, 1));
+}
+
 #[test]
 fn what_exceeds_a_bound_is_counted_by_member_and_kind() {
     let mut world = World::shared();
     world.export_ports("c", ports(101));
-    let gauges = metrics::over_limit(&world.snapshot()).unwrap();
+    let gauges = metrics::over_limit(&world.snapshot(), &[]).unwrap();
     let families: Vec<_> = gauges.iter().flat_map(|gauge| gauge.collect()).collect();
     let [series] = families[0].get_metric() else { panic!("one series: {families:?}") };
     let labels: Vec<_> = series.get_label().iter().map(LabelPair::value).collect();

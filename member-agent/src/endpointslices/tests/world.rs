@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use fleet_api::{ObjectName, kinds};
 use fleet_model_server::{ModelServer, execute};
-use fleet_plan::{Affected, Controller, Event, affected_keys};
+use fleet_plan::{Affected, AffectedKey, Controller, Event, affected_keys};
 use fleet_runtime::engine::Recorder as _;
 use fleet_runtime::queue::{Queue, Requeue};
 use prometheus::Registry;
@@ -158,8 +158,8 @@ impl World {
             let new = self.snapshot();
             let mut keys = Affected::new();
             self.controller.affected_keys(&self.seen, &new, &mut keys);
-            for (key, delay) in keys.drain() {
-                queue.add_after(key, now, now + delay, now);
+            for AffectedKey { key, delay, account } in keys.drain() {
+                queue.add_for(&account, key, now, now + delay, now);
             }
             self.seen = new;
             queue.advance(now);

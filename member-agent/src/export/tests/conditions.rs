@@ -1,9 +1,9 @@
 //! What the user reads of the hub's verdict.
 
-use fleet_api::kinds;
+use fleet_api::{ObjectName, annotations, events, kinds};
 use serde_json::{Value, json};
 
-use super::world::{World, on_hub, pair, shop};
+use super::world::{World, backing, on_hub, pair, shop};
 
 /// MISE-2: no verdict yet. The user reads "unknown", and no sample is taken.
 #[test]
@@ -162,4 +162,31 @@ fn validity_is_written_when_it_changes() {
         assert_eq!(writes.len(), usize::from(written), "{conditions}");
         assert_eq!(world.condition("Valid"), pair("True", "ServiceIsValid"));
     }
+}
+
+/// Users do not see the hub agent's Event on the hub, and a slice has no conditions. One Event is enough, whatever the number
+/// of slices.
+#[test]
+fn why_the_hub_rejects_a_slice_is_reported_to_the_user() {
+    let mut world = World::exported();
+    let second = ObjectName::new("team", "shop-x2");
+    world.add_slice(&second, &backing());
+    world.settle();
+    world.rest();
+    let reject = |slice: &mut Value| {
+        slice["metadata"]["annotations"] = json!({ annotations::REJECTED: "rejected: too long" });
+    };
+    let names = world.hub.names(kinds::ENDPOINT_SLICE_EXPORT);
+    assert_eq!(names.len(), 2);
+    for name in &names {
+        world.hub.edit(kinds::ENDPOINT_SLICE_EXPORT, name, reject).unwrap();
+    }
+    let plan = world.plan();
+    assert!(plan.steps.is_empty(), "no condition changes: {plan:#?}");
+    let [event] = plan.events.try_into().unwrap();
+    assert_eq!((event.kind, &event.name), (kinds::SERVICE_EXPORT, &shop()));
+    assert_eq!(event.reason, events::EXPORT_REFUSED);
+    let slice = format!("the hub does not accept EndpointSliceExport {} of service", names[0]);
+    assert!(event.note.starts_with(&slice), "{}", event.note);
+    assert!(event.note.ends_with("team/shop: rejected: too long"), "{}", event.note);
 }

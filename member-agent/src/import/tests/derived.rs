@@ -3,6 +3,8 @@
 use fleet_api::{ObjectName, annotations, events, kinds, labels, names};
 use serde_json::{Value, json};
 
+use crate::{DerivedServiceType, DerivedServices};
+
 use super::{World, derived, granted, on_hub, shop, system};
 
 /// MCS-3: the address of the derived Service reaches the user with everything it consists of, and
@@ -72,7 +74,7 @@ fn the_derived_service_follows_the_import() {
 
     let tamper: [Change; 3] = [
         |service| service["spec"]["ports"] = json!([{ "port": 7, "protocol": "TCP" }]),
-        |service| service["spec"]["type"] = json!("ClusterIP"),
+        |service| service["spec"]["type"] = json!("ExternalName"),
         |service| service["spec"]["selector"] = json!({ "app": "mine" }),
     ];
     for change in tamper {
@@ -83,6 +85,90 @@ fn the_derived_service_follows_the_import() {
         assert_eq!(spec["type"], "LoadBalancer");
         assert!(spec["selector"].is_null());
     }
+}
+
+/// The type is chosen when the Service is made. No other setting changes it, and neither does a rollback: a release
+/// that makes another type finds what is there, and so does this one after it.
+#[test]
+fn the_type_is_chosen_once() {
+    let cluster_ip = DerivedServices {
+        service_type: DerivedServiceType::ClusterIp,
+        load_balancer_class: Some("example.com/vip".to_owned()),
+    };
+    let mut world = World::importing();
+    let address = json!({ "loadBalancer": { "ingress": [{ "ip": "192.0.2.1" }] } });
+    world.edit(kinds::SERVICE, &derived(), |service| service["status"] = address.clone());
+    world.settle();
+    world.settings.derived_services = cluster_ip.clone();
+    assert!(world.plan().is_empty());
+    world.own.delete(kinds::SERVICE, &derived()).unwrap();
+    world.settle();
+    let spec = world.derived().unwrap()["spec"].clone();
+    assert_eq!(
+        (&spec["type"], &spec["ipFamilyPolicy"]),
+        (&json!("ClusterIP"), &json!("PreferDualStack"))
+    );
+    assert!(spec["loadBalancerClass"].is_null());
+    for kept in ["LoadBalancer", "NodePort", "ClusterIP"] {
+        world.edit(kinds::SERVICE, &derived(), |service| service["spec"]["type"] = json!(kept));
+        assert!(world.plan().is_empty(), "{kept}");
+    }
+    world.settings.derived_services = DerivedServices::default();
+    assert!(world.plan().is_empty());
+}
+
+/// The user of an import decides on its type at any time.
+#[test]
+fn the_annotation_of_the_import_changes_the_type() {
+    let mut world = World::importing();
+    world.settings.derived_services.load_balancer_class = Some("example.com/vip".to_owned());
+    let annotate = |world: &mut World, text: Value| {
+        world.edit(kinds::MULTI_CLUSTER_SERVICE, &shop(), |mcs| {
+            mcs["metadata"]["annotations"] = json!({ annotations::DERIVED_SERVICE_TYPE: text });
+        });
+        let events = world.plan().events;
+        world.settle();
+        let refused =
+            |event: &fleet_plan::Event| event.reason == events::INVALID_DERIVED_SERVICE_TYPE;
+        (world.derived().unwrap()["spec"].clone(), events.iter().any(refused))
+    };
+    let (spec, refused) = annotate(&mut world, json!("ClusterIP"));
+    assert_eq!((&spec["type"], refused), (&json!("ClusterIP"), false));
+    for invalid in ["ExternalName", "NodePort", ""] {
+        let (spec, refused) = annotate(&mut world, json!(invalid));
+        assert_eq!((&spec["type"], refused), (&json!("ClusterIP"), true), "{invalid}");
+    }
+    let (spec, refused) = annotate(&mut world, json!("LoadBalancer"));
+    assert_eq!((&spec["type"], refused), (&json!("LoadBalancer"), false));
+    assert_eq!(spec["loadBalancerClass"], "example.com/vip");
+}
+
+/// `Valid=True` contains why connections fail nevertheless, once that has lasted for a while.
+#[test]
+fn the_user_reads_which_endpoints_are_not_reached() {
+    let mut world = World::importing();
+    let message = |world: &World| {
+        world.mcs(&shop()).unwrap()["status"]["conditions"][0]["message"]
+            .as_str()
+            .unwrap()
+            .to_owned()
+    };
+    let families = |world: &mut World, families: Value| {
+        world.edit(kinds::SERVICE, &derived(), |service| service["spec"]["ipFamilies"] = families);
+    };
+    families(&mut world, json!(["IPv4"]));
+    world.rest();
+    assert_eq!(message(&world), "service team/shop is imported");
+    families(&mut world, json!(["IPv6"]));
+    let plan = world.plan();
+    assert!(plan.steps.is_empty() && plan.debounced.len() == 1, "{plan:#?}");
+    world.rest();
+    let unreached = ", but its endpoints have IPv4 addresses, and its derived service only IPv6";
+    assert!(message(&world).ends_with(unreached), "{}", message(&world));
+    assert!(world.plan().is_empty());
+    families(&mut world, json!(["IPv4", "IPv6"]));
+    world.rest();
+    assert_eq!(message(&world), "service team/shop is imported");
 }
 
 /// A cluster allocates node ports and addresses, and others keep notes: none of it is a difference.
@@ -186,6 +272,55 @@ fn requests(world: &World) -> Vec<(ObjectName, ObjectName)> {
 fn bound(world: &World, mcs: &ObjectName) -> ObjectName {
     let mcs = world.mcs(mcs).unwrap();
     system(mcs["metadata"]["labels"][labels::DERIVED_SERVICE].as_str().unwrap())
+}
+
+/// `team-a/shop` and `team/a-shop` have the same first choice: the older one gets it, whichever is planned first.
+#[test]
+fn who_gets_a_name_does_not_depend_on_the_order_of_plans() {
+    let both = [ObjectName::new("team-a", "shop"), ObjectName::new("team", "a-shop")];
+    let names = |order: [usize; 2]| {
+        let mut world = World::new();
+        for mcs in &both {
+            world.create_mcs(mcs, &mcs.name);
+        }
+        world.settle_for(&order.map(|at| both[at].clone()));
+        let names = both.each_ref().map(|mcs| bound(&world, mcs).name.to_string());
+        assert_ne!(names[0], names[1]);
+        assert!(names.iter().any(|name| name == "team-a-shop"), "{names:?}");
+        names
+    };
+    assert_eq!(names([0, 1]), names([1, 0]));
+}
+
+/// Before names were claimed by age, the first one planned got it, and clients know it by that.
+#[test]
+fn a_name_stays_with_the_younger_one_that_has_it() {
+    let (older, younger) = (ObjectName::new("team-a", "shop"), ObjectName::new("team", "a-shop"));
+    let mut world = World::new();
+    world.create_mcs(&older, "shop");
+    world.own.advance(10);
+    world.create_mcs(&younger, "a-shop");
+    world.edit(kinds::MULTI_CLUSTER_SERVICE, &younger, |mcs| {
+        mcs["metadata"]["labels"] = json!({ labels::DERIVED_SERVICE: "team-a-shop" });
+    });
+    world.settle_for(&[younger.clone(), older.clone()]);
+    assert_eq!(bound(&world, &younger), system("team-a-shop"));
+    assert_ne!(bound(&world, &older), system("team-a-shop"));
+}
+
+/// The user learns of it.
+#[test]
+fn a_derived_service_of_another_name_is_reported() {
+    let mut world = World::waiting();
+    world.own.create(kinds::SERVICE, &derived(), json!({ "spec": {} })).unwrap();
+    world.rest();
+    world.grant(granted());
+    let plan = world.plan();
+    let taken = plan.events.iter().find(|event| event.reason == events::NAME_TAKEN).unwrap();
+    assert!(taken.note.contains("team-shop"), "{taken:?}");
+    world.settle();
+    assert_ne!(bound(&world, &shop()), derived());
+    assert!(!World::importing().reasons().contains(&events::NAME_TAKEN));
 }
 
 /// While other Services have every name the MultiClusterService reports that; it takes the first that

@@ -52,6 +52,26 @@ fn many_orphans_are_kept_until_their_copies_return() {
     assert_eq!((slices(&world), world.reasons().len()), (30, 0));
 }
 
+/// A copy that cannot be decoded is restored by the hub agent; until then its endpoints stay.
+#[test]
+fn endpoints_stay_while_their_copy_cannot_be_decoded() {
+    let mut world = World::importing();
+    let whole =
+        world.hub.get(kinds::ENDPOINT_SLICE_IMPORT, &super::copy()).unwrap()["spec"].clone();
+    world.change_copy(|copy| {
+        copy["spec"]["endpointSliceReference"]["exportedSince"] =
+            json!("2026-01-01T00:00:00+99:59");
+    });
+    assert_eq!(world.plan().steps, []);
+    assert_eq!(slices(&world), 1);
+    world.change_copy(|copy| copy["spec"] = whole);
+    assert_eq!(world.plan().steps, []);
+
+    world.hub.delete(kinds::ENDPOINT_SLICE_IMPORT, &super::copy()).unwrap();
+    world.settle();
+    assert_eq!(slices(&world), 0);
+}
+
 /// S21, from below: up to 20, or up to 30 %, are an accident that is cleaned up.
 #[test]
 fn few_orphans_go() {

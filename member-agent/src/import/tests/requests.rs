@@ -1,6 +1,6 @@
 //! The ServiceImport of this cluster and the request for it on the hub.
 
-use fleet_api::{ObjectName, finalizers, kinds};
+use fleet_api::{ObjectName, annotations, events, finalizers, kinds};
 use serde_json::{Value, json};
 
 use super::{World, granted, on_hub, request, shop};
@@ -144,4 +144,27 @@ fn objects_that_name_no_service_are_removed() {
         assert!(world.hub.get(kind, &name).is_none(), "{}", kind.kind);
         assert!(plan(&world, kind).is_empty());
     }
+}
+
+/// Users do not see the hub agent's Event on the hub, and a request has no conditions.
+#[test]
+fn why_the_hub_rejects_the_request_is_reported_to_the_user() {
+    let mut world = World::waiting();
+    assert_eq!(world.plan().events, []);
+    let reject = |request: &mut Value| {
+        let why = format!("rejected: no services of namespace team{}", "!".repeat(2000));
+        request["metadata"]["annotations"] = json!({ annotations::REJECTED: why });
+    };
+    world.hub.edit(kinds::INTERNAL_SERVICE_IMPORT, &request(), reject).unwrap();
+    let plan = world.plan();
+    assert!(plan.steps.is_empty(), "no condition changes: {plan:#?}");
+    let event = &plan.events[0];
+    assert_eq!((event.kind, &event.name), (kinds::MULTI_CLUSTER_SERVICE, &shop()));
+    assert_eq!(event.reason, events::IMPORT_REFUSED);
+    let expected = "the hub does not accept the import of service team/shop: rejected: no services";
+    assert!(event.note.starts_with(expected) && event.note.len() < 1000, "{}", event.note);
+
+    let accept = |request: &mut Value| request["metadata"]["annotations"] = json!({});
+    world.hub.edit(kinds::INTERNAL_SERVICE_IMPORT, &request(), accept).unwrap();
+    assert_eq!(world.plan().events, []);
 }

@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use fleet_accumulator::SourceState;
+use member_agent::fence::Fence;
 use serde_json::Value;
 
 use super::catalogue::Entry;
@@ -120,7 +122,7 @@ fn states_in_queries_exist() {
         let states = states.filter_map(|rest| rest.split_once(['=', '~'])?.1.split('"').nth(1));
         let names: Vec<_> = states.flat_map(|states| states.split('|')).collect();
         assert!(!names.is_empty());
-        let known = fleet_accumulator::SourceState::NAMES;
+        let known = [&SourceState::NAMES[..], &Fence::NAMES].concat();
         assert!(names.iter().all(|name| known.contains(name)), "{names:?}");
     }
 }

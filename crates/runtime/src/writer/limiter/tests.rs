@@ -6,22 +6,26 @@ use tokio::task::JoinSet;
 
 use super::*;
 
+async fn slot(limiter: &Arc<RequestLimiter>, urgent: bool) -> Slot {
+    limiter.slot(&Account::from("one"), urgent).await
+}
+
 #[tokio::test]
 async fn as_many_as_allowed_go_at_once() {
     let limiter = RequestLimiter::new(2);
-    let first = limiter.slot(false).now_or_never().unwrap();
-    let _second = limiter.slot(true).now_or_never().unwrap();
-    assert!(limiter.slot(true).now_or_never().is_none());
+    let first = slot(&limiter, false).now_or_never().unwrap();
+    let _second = slot(&limiter, true).now_or_never().unwrap();
+    assert!(slot(&limiter, true).now_or_never().is_none());
     drop(first);
-    assert!(limiter.slot(false).now_or_never().is_some());
+    assert!(slot(&limiter, false).now_or_never().is_some());
 }
 
 #[tokio::test]
 async fn urgent_requests_overtake_waiting_ones() {
     let limiter = RequestLimiter::new(1);
-    let held = limiter.slot(false).await;
-    let mut normal = Box::pin(limiter.slot(false));
-    let mut urgent = Box::pin(limiter.slot(true));
+    let held = slot(&limiter, false).await;
+    let mut normal = Box::pin(slot(&limiter, false));
+    let mut urgent = Box::pin(slot(&limiter, true));
     assert!(normal.as_mut().now_or_never().is_none());
     assert!(urgent.as_mut().now_or_never().is_none());
 
@@ -35,9 +39,9 @@ async fn urgent_requests_overtake_waiting_ones() {
 #[tokio::test]
 async fn requests_of_one_lane_keep_their_order() {
     let limiter = RequestLimiter::new(1);
-    let held = limiter.slot(false).await;
-    let mut first = Box::pin(limiter.slot(false));
-    let mut second = Box::pin(limiter.slot(false));
+    let held = slot(&limiter, false).await;
+    let mut first = Box::pin(slot(&limiter, false));
+    let mut second = Box::pin(slot(&limiter, false));
     assert!(first.as_mut().now_or_never().is_none());
     assert!(second.as_mut().now_or_never().is_none());
     drop(held);
@@ -48,9 +52,9 @@ async fn requests_of_one_lane_keep_their_order() {
 #[tokio::test]
 async fn a_request_that_gave_up_waiting_is_passed_over() {
     let limiter = RequestLimiter::new(1);
-    let held = limiter.slot(false).await;
-    let mut gone = Box::pin(limiter.slot(true));
-    let mut next = Box::pin(limiter.slot(false));
+    let held = slot(&limiter, false).await;
+    let mut gone = Box::pin(slot(&limiter, true));
+    let mut next = Box::pin(slot(&limiter, false));
     assert!(gone.as_mut().now_or_never().is_none());
     assert!(next.as_mut().now_or_never().is_none());
     drop(gone);
@@ -62,12 +66,55 @@ async fn a_request_that_gave_up_waiting_is_passed_over() {
 #[tokio::test]
 async fn a_slot_granted_to_one_who_leaves_is_not_lost() {
     let limiter = RequestLimiter::new(1);
-    let held = limiter.slot(false).await;
-    let mut leaves = Box::pin(limiter.slot(false));
+    let held = slot(&limiter, false).await;
+    let mut leaves = Box::pin(slot(&limiter, false));
     assert!(leaves.as_mut().now_or_never().is_none());
     drop(held);
     drop(leaves);
-    assert!(limiter.slot(false).now_or_never().is_some());
+    assert!(slot(&limiter, false).now_or_never().is_some());
+}
+
+/// The accounts of waiting requests, in the order in which they get the only slot.
+async fn order(waiting: &[(&'static str, bool)]) -> Vec<&'static str> {
+    let limiter = RequestLimiter::new(1);
+    let held = slot(&limiter, false).await;
+    let mut requests: Vec<_> = waiting
+        .iter()
+        .map(|(name, urgent)| {
+            let (limiter, account) = (Arc::clone(&limiter), Account::from(*name));
+            let request = async move { limiter.slot(&account, *urgent).await };
+            (*name, Box::pin(request))
+        })
+        .collect();
+    for (_, request) in &mut requests {
+        assert!(request.as_mut().now_or_never().is_none());
+    }
+    drop(held);
+    let mut order = Vec::new();
+    while !requests.is_empty() {
+        let mut granted = None;
+        for (at, (_, request)) in requests.iter_mut().enumerate() {
+            granted = granted.or_else(|| Some((at, request.as_mut().now_or_never()?)));
+        }
+        let (at, slot) = granted.unwrap();
+        order.push(requests.remove(at).0);
+        drop(slot);
+    }
+    order
+}
+
+#[tokio::test]
+async fn accounts_take_turns() {
+    let waiting = [("a", false), ("a", false), ("a", false), ("a", false), ("b", false)];
+    assert_eq!(order(&waiting).await, ["a", "b", "a", "a", "a"]);
+}
+
+#[tokio::test]
+async fn urgent_requests_leave_a_share_to_the_others() {
+    let urgent = std::iter::repeat_n(("u", true), 10);
+    let waiting: Vec<_> = urgent.chain([("n", false), ("n", false)]).collect();
+    let order = order(&waiting).await.concat();
+    assert_eq!(order, "uuuunuuuunuu");
 }
 
 /// Many tasks on several threads, a part of which give up at a random moment.
@@ -81,7 +128,7 @@ async fn no_schedule_loses_a_slot_or_exceeds_the_limit() {
         let (limiter, inside) = (Arc::clone(&limiter), Arc::clone(&inside));
         tasks.spawn(async move {
             let work = async {
-                let _slot = limiter.slot(index % 7 == 0).await;
+                let _slot = slot(&limiter, index % 7 == 0).await;
                 assert!(inside.fetch_add(1, Ordering::SeqCst) < SLOTS);
                 tokio::task::yield_now().await;
                 inside.fetch_sub(1, Ordering::SeqCst);
@@ -89,7 +136,7 @@ async fn no_schedule_loses_a_slot_or_exceeds_the_limit() {
             if index % 3 == 0 {
                 // Gives up while waiting; inside it would leave the count wrong.
                 let patience = Duration::from_micros(index);
-                let slot = tokio::time::timeout(patience, limiter.slot(false)).await;
+                let slot = tokio::time::timeout(patience, slot(&limiter, false)).await;
                 drop(slot);
             } else {
                 work.await;
@@ -99,7 +146,79 @@ async fn no_schedule_loses_a_slot_or_exceeds_the_limit() {
     while let Some(done) = tasks.join_next().await {
         done.unwrap();
     }
-    let all: Vec<_> = (0..SLOTS).map(|_| limiter.slot(false).now_or_never()).collect();
+    let all: Vec<_> = (0..SLOTS).map(|_| slot(&limiter, false).now_or_never()).collect();
     assert!(all.iter().all(Option::is_some));
-    assert!(limiter.slot(false).now_or_never().is_none());
+    assert!(slot(&limiter, false).now_or_never().is_none());
+}
+
+/// As many slots as there are now.
+fn all(limiter: &Arc<RequestLimiter>) -> Vec<Slot> {
+    std::iter::from_fn(|| slot(limiter, false).now_or_never()).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_round_with_a_refusal_halves_the_requests_at_once_and_each_without_adds_one() {
+    const NO_PAUSE: Duration = Duration::ZERO;
+    let limiter = RequestLimiter::new(16);
+    let round = all(&limiter);
+    assert_eq!(round.len(), 16);
+    let slowed: Vec<_> = round.iter().map(|slot| slot.refused(NO_PAUSE)).collect();
+    assert_eq!(slowed.iter().filter(|slowed| **slowed).count(), 1, "the first one is reported");
+    drop(round);
+    let mut counts = Vec::new();
+    for _ in 0..4 {
+        let round = all(&limiter);
+        counts.push(round.len());
+        round[0].refused(NO_PAUSE);
+    }
+    assert_eq!(counts, [8, 4, 2, 1]);
+    let mut counts = Vec::new();
+    let mut reported = 0;
+    for _ in 0..20 {
+        let round = all(&limiter);
+        counts.push(round.len());
+        reported += round.iter().filter(|slot| slot.answered()).count();
+    }
+    assert_eq!((counts[0], counts[1], counts[14], counts[19], reported), (1, 2, 15, 16, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn two_refusals_in_a_row_stop_all_requests_for_as_long_as_asked() {
+    let limiter = RequestLimiter::new(2);
+    let (first, second) = (slot(&limiter, false).await, slot(&limiter, false).await);
+    first.refused(Duration::from_secs(2));
+    second.refused(Duration::from_secs(2));
+    drop((first, second));
+    let mut normal = Box::pin(slot(&limiter, false));
+    let mut urgent = Box::pin(slot(&limiter, true));
+    assert!(normal.as_mut().now_or_never().is_none());
+    assert!(urgent.as_mut().now_or_never().is_none());
+    tokio::time::sleep(Duration::from_millis(1900)).await;
+    assert!(urgent.as_mut().now_or_never().is_none());
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    assert!(normal.as_mut().now_or_never().is_none(), "only one at once");
+    assert!(urgent.as_mut().now_or_never().is_some(), "urgent ones go first");
+    assert!(normal.now_or_never().is_some());
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_refusal_stops_all_requests_for_a_day() {
+    let limiter = RequestLimiter::new(1);
+    for _ in 0..2 {
+        slot(&limiter, false).await.refused(Duration::from_secs(100_000));
+    }
+    let begun = tokio::time::Instant::now();
+    drop(slot(&limiter, true).await);
+    assert_eq!(begun.elapsed().as_secs(), 10);
+}
+
+/// As where a webhook has something against one object.
+#[tokio::test(start_paused = true)]
+async fn a_refusal_between_other_answers_stops_no_other_request() {
+    let limiter = RequestLimiter::new(2);
+    for _ in 0..10 {
+        slot(&limiter, false).await.refused(Duration::from_mins(1));
+        let other = slot(&limiter, false).now_or_never().expect("no pause");
+        other.answered();
+    }
 }

@@ -158,7 +158,7 @@ async fn urgent_steps_overtake_waiting_ones() {
         order.push(target(&request));
         succeed(request);
     }
-    assert_eq!(order, ["first", "urgent", "patient"]);
+    assert_eq!(order, ["urgent", "first", "patient"]);
     outcome.await.unwrap();
 }
 

@@ -1,3 +1,5 @@
+use fleet_plan::SharedSpec;
+
 use super::*;
 
 #[tokio::test]
@@ -7,7 +9,7 @@ async fn create_posts_the_object_to_the_collection() {
         "apiVersion": "v1", "kind": "Service",
         "metadata": {"namespace": "team", "name": "shop"}, "spec": {"ports": []},
     });
-    let outcome = bench.start(vec![step(Action::Create(object.clone()))]);
+    let outcome = bench.start(vec![step(Action::Create(object.clone().into()))]);
     let request = bench.receive().await;
     assert_eq!(request.method, Method::POST);
     assert_eq!(request.uri, "/api/v1/namespaces/team/services?fieldManager=fleet");
@@ -33,7 +35,7 @@ async fn replace_puts_the_object_with_uid_and_version() {
         "metadata": {"name": "shop", "namespace": "team", "labels": {"a": "b"}, "uid": "wrong"},
         "endpoints": [{"addresses": ["10.0.0.1"]}],
     });
-    let action = Action::Replace { body, at: at("7") };
+    let action = Action::Replace { body: body.into(), at: at("7") };
     let outcome =
         bench.start(vec![Step::new(ClusterId::Hub, kinds::ENDPOINT_SLICE, name(), action)]);
     let request = bench.receive().await;
@@ -56,6 +58,25 @@ async fn replace_puts_the_object_with_uid_and_version() {
     request.stored("8");
     let until = outcome.await.unwrap().expectations.remove(0).until;
     assert_eq!(until, Until::NewerThan { uid: UID.into(), version: "7".into() });
+}
+
+#[tokio::test]
+async fn objects_are_sent_with_the_spec_that_they_share() {
+    let mut bench = Bench::new();
+    let spec = SharedSpec::new(Arc::new(json!({"ports": [80]})));
+    let body = || fleet_plan::Body::sharing(json!({"metadata": {"name": "shop"}}), spec.clone());
+    let outcome = bench.start(vec![step(Action::Create(body()))]);
+    let request = bench.receive().await;
+    assert_eq!(request.body, json!({"metadata": {"name": "shop"}, "spec": {"ports": [80]}}));
+    request.answer(201, &json!({"metadata": {"uid": UID, "resourceVersion": "8"}}));
+    assert_eq!(outcome.await.unwrap().failures, []);
+
+    let outcome = bench.start(vec![step(Action::Replace { body: body(), at: at("7") })]);
+    let request = bench.receive().await;
+    let metadata = json!({"name": "shop", "uid": UID, "resourceVersion": "7"});
+    assert_eq!(request.body, json!({"metadata": metadata, "spec": {"ports": [80]}}));
+    request.stored("8");
+    assert_eq!(outcome.await.unwrap().failures, []);
 }
 
 #[tokio::test]
@@ -206,7 +227,7 @@ async fn a_name_cannot_lead_to_another_object() {
 #[tokio::test]
 async fn a_replacement_without_metadata_is_refused() {
     let bench = Bench::new();
-    let step = step(Action::Replace { body: json!({}), at: at("7") });
+    let step = step(Action::Replace { body: json!({}).into(), at: at("7") });
     let outcome = bench.writer.execute(&[step], &bench.cancel).await;
     assert_eq!(outcome.failures[0].message, "the object has no metadata");
 }

@@ -13,6 +13,7 @@ use fleet_runtime::clock::Clock;
 use fleet_runtime::engine::{Options, Wiring, run_controller};
 use fleet_runtime::events::EventSink;
 use fleet_runtime::metrics::{Metrics, SnapshotMetrics};
+use fleet_runtime::term_waits::TermWaits;
 use fleet_runtime::writer::{WriteGate, Writer, WriterSettings};
 use hub_agent::member::MemberController;
 use hub_agent::service::ServiceController;
@@ -80,6 +81,7 @@ impl<S: Snapshot> Parts<S> {
             clock: Clock::fixed(hub.read(ModelServer::now)),
             metrics: metrics.controller("none"),
             work_queue: None,
+            waits: TermWaits::default(),
             cancel,
         };
         Self { wiring, metrics, controllers: TaskTracker::new() }

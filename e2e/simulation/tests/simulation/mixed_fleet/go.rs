@@ -109,7 +109,7 @@ impl<'a> Agents<'a> {
 
     /// The collector of leftover EndpointSliceExports.
     pub(crate) fn collect_leftovers(&mut self) {
-        for (name, copy) in all(self.hub, kinds::ENDPOINT_SLICE_EXPORT) {
+        for (name, copy) in self.own_on_hub(kinds::ENDPOINT_SLICE_EXPORT) {
             let slice = referenced(&copy["spec"]["endpointSliceReference"]);
             if is_leftover(&copy, self.own.get(kinds::ENDPOINT_SLICE, &slice))
                 && !is_terminating(&copy)
@@ -192,7 +192,7 @@ impl<'a> Agents<'a> {
 
     /// The InternalServiceExport controller, which reports back.
     fn report_verdicts(&mut self) {
-        for (name, internal) in all(self.hub, kinds::INTERNAL_SERVICE_EXPORT) {
+        for (name, internal) in self.own_on_hub(kinds::INTERNAL_SERVICE_EXPORT) {
             if is_terminating(&internal) {
                 continue;
             }
@@ -251,6 +251,13 @@ impl<'a> Agents<'a> {
         }
     }
 
+    /// What is in the member's namespace on the hub.
+    fn own_on_hub(&self, kind: ResourceKind) -> Vec<(ObjectName, Value)> {
+        let mut objects = all(self.hub, kind);
+        objects.retain(|(name, _)| &*name.namespace == "fleet-member-a");
+        objects
+    }
+
     /// "Create or update": a PUT only if something differs.
     fn change_own(
         &mut self,
@@ -289,10 +296,27 @@ fn change_in(
     written: &mut Vec<String>,
 ) {
     let before = server.get(kind, name).cloned();
-    server.edit(kind, name, change).unwrap();
+    let put = |object: &mut Value| {
+        let mut known = known(object);
+        let seen = known.clone();
+        change(&mut known);
+        if known != seen {
+            *object = known;
+        }
+    };
+    server.edit(kind, name, put).unwrap();
     if server.get(kind, name) != before.as_ref() {
         written.push(format!("update {} {name}", kind.kind));
     }
+}
+
+/// An object as the original's types hold it: they compare that, and a PUT drops the rest.
+pub(crate) fn known(object: &Value) -> Value {
+    let mut known = object.clone();
+    if let Some(spec) = known.pointer_mut("/spec").and_then(Value::as_object_mut) {
+        spec.remove("drainingEndpoints");
+    }
+    known
 }
 
 fn all(server: &ModelServer, kind: ResourceKind) -> Vec<(ObjectName, Value)> {

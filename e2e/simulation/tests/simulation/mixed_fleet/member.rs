@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use fleet_accumulator::ClusterId;
 use fleet_api::{ObjectName, ResourceKind, kinds};
+use fleet_model::hub_schema::HubSchema;
 use fleet_model_server::{ModelServer, execute, snapshot};
 use fleet_plan::{Controller, Plan, affected_keys};
 use member_agent::Settings;
@@ -26,6 +27,8 @@ pub(crate) fn slice() -> ObjectName {
 pub(crate) struct Member {
     pub(crate) own: ModelServer,
     pub(crate) hub: ModelServer,
+    /// What the hub is known to serve.
+    pub(crate) schema: Option<HubSchema>,
     settings: Settings,
     export: ExportController,
     import: ImportController,
@@ -47,6 +50,7 @@ impl Member {
         Self {
             own,
             hub,
+            schema: None,
             export: ExportController { settings: settings.clone() },
             import: ImportController { settings: settings.clone() },
             settings,
@@ -128,7 +132,8 @@ impl Member {
 
     fn snapshot(&self) -> MemberSnapshot {
         let namespace = self.settings.identity.hub_namespace.as_str();
-        snapshot(&[&self.own, &self.hub], Some(namespace))
+        let schema = HubSchema::view(self.schema);
+        MemberSnapshot { schema, ..snapshot(&[&self.own, &self.hub], Some(namespace)) }
     }
 
     fn written(&mut self) -> Vec<String> {

@@ -59,7 +59,7 @@ impl Agents<'_> {
 
     /// The InternalServiceImport controller, which reports back.
     pub(super) fn report_grants(&mut self) {
-        for (name, request) in all(self.hub, kinds::INTERNAL_SERVICE_IMPORT) {
+        for (name, request) in self.own_on_hub(kinds::INTERNAL_SERVICE_IMPORT) {
             let import = referenced(&request["spec"]["serviceImportReference"]);
             if self.own.get(kinds::SERVICE_IMPORT, &import).is_none() {
                 self.delete_if_there(true, kinds::INTERNAL_SERVICE_IMPORT, &name);
@@ -205,7 +205,7 @@ impl Agents<'_> {
 
     /// The EndpointSliceImport controller.
     pub(super) fn import_slices(&mut self) {
-        for (name, copy) in all(self.hub, kinds::ENDPOINT_SLICE_IMPORT) {
+        for (name, copy) in self.own_on_hub(kinds::ENDPOINT_SLICE_IMPORT) {
             let imported = ObjectName::new("fleet-system", name.name.clone());
             if is_terminating(&copy) {
                 if has_finalizer(&copy, COPY_FINALIZER) {

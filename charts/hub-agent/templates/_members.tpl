@@ -1,0 +1,27 @@
+{{/*
+Whether a member gets this quota: "true", or nothing. A quota of this chart stays.
+
+A new one is made where the hub serves its kinds already: the controller that counts objects learns of new kinds after a while,
+and until then the API server rejects what it cannot count. And where at most half of it is in use, so that an upgrade rejects
+nothing that members are about to write. Without a cluster, as in `helm template`, nothing is in use, and the kinds are those of
+`--api-versions`.
+*/}}
+{{- define "hub-agent.appliesQuota" -}}
+{{- $capabilities := index . 0 }}
+{{- $quota := index . 1 }}
+{{- $namespace := $quota.metadata.namespace }}
+{{- $present := lookup "v1" "ResourceQuota" $namespace $quota.metadata.name }}
+{{- if $present }}
+{{- if eq "Helm" (dig "metadata" "labels" "app.kubernetes.io/managed-by" "" $present) }}true{{ end }}
+{{- else if $capabilities.APIVersions.Has "networking.fleet.azure.com/v1alpha1/InternalServiceExport" }}
+{{- $fits := true }}
+{{- range $kind, $resource := dict "InternalServiceExport" "internalserviceexports" "InternalServiceImport" "internalserviceimports" "EndpointSliceExport" "endpointsliceexports" }}
+{{- $there := lookup "networking.fleet.azure.com/v1alpha1" $kind $namespace "" }}
+{{- $hard := index $quota.spec.hard (printf "count/%s.networking.fleet.azure.com" $resource) | int64 }}
+{{- if gt (mul 2 (len ($there.items | default list))) $hard }}
+{{- $fits = false }}
+{{- end }}
+{{- end }}
+{{- if $fits }}true{{ end }}
+{{- end }}
+{{- end -}}

@@ -1,0 +1,57 @@
+//! Which time of its API server a source shows.
+
+use std::time::Instant;
+
+use super::state::Machine;
+use crate::{ResourceVersion, Tracked};
+
+impl<T: Tracked> Machine<T> {
+    /// Whether the newest version that the API server has now shows that it went back in time.
+    pub(crate) fn is_older(&self, version: &ResourceVersion) -> bool {
+        self.timeline.is_older(version)
+    }
+
+    /// When a source whose API server went back in time is trusted again.
+    pub(crate) fn settled_at(&self) -> Option<Instant> {
+        let settled_at = self.timeline.settled_at(self.config.settle_after);
+        settled_at.filter(|_| self.failing.is_none())
+    }
+
+    /// The source has been live for long enough.
+    pub(crate) fn settled(&mut self) {
+        self.timeline.settled();
+        self.view.settling = false;
+        self.change();
+    }
+
+    /// Whether a list has shown that the API server went back in time; once.
+    pub(crate) fn take_went_back(&mut self) -> bool {
+        std::mem::take(&mut self.went_back)
+    }
+
+    /// The source shows all changes up to a version.
+    pub(super) fn reaches(&mut self, version: ResourceVersion) {
+        self.timeline.reaches(&version);
+        self.version = Some(version);
+    }
+
+    /// A list is complete: if it, or an object in it, is older than what was seen before, the API server went back in
+    /// time.
+    pub(super) fn date(&mut self, version: &ResourceVersion) {
+        let items = self.listing.iter().flat_map(|listing| &listing.fresh);
+        let mut items = items.filter_map(|item| Some((item, self.view.get(&item.name)?)));
+        let is_older = self.timeline.is_older(version)
+            || items.any(|(item, old)| {
+                item.uid == old.uid && item.version.is_at_least(&old.version) == Some(false)
+            });
+        if is_older {
+            self.metrics.error("went_back");
+            self.timeline.went_back(version);
+            self.went_back = true;
+            self.view.settling = true;
+            self.change();
+        } else {
+            self.timeline.reaches(version);
+        }
+    }
+}

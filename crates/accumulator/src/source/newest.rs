@@ -1,0 +1,44 @@
+//! The newest version of a kind, from the smallest list that there is.
+
+use std::fmt::Debug;
+
+use futures::AsyncReadExt;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ListMeta;
+use kube::Resource;
+use kube::api::ListParams;
+use serde::Deserialize;
+
+use super::request::send;
+use super::spec::SourceSpec;
+use crate::ResourceVersion;
+
+/// An object of the kind may be as large as the API server allows.
+const BYTES: u64 = 8 << 20;
+
+/// A list without its objects.
+#[derive(Deserialize)]
+struct Head {
+    #[serde(default)]
+    metadata: ListMeta,
+}
+
+/// Asks for one object, and reads the version of the list alone; `None` if it has none.
+pub(super) async fn newest<W>(spec: &SourceSpec) -> kube::Result<Option<ResourceVersion>>
+where
+    W: Resource<DynamicType = ()> + Debug,
+{
+    let request = kube::core::Request::new(W::url_path(&(), spec.namespace.as_deref()));
+    let params = ListParams {
+        label_selector: spec.labels.clone(),
+        field_selector: spec.fields.clone(),
+        limit: Some(1),
+        ..ListParams::default()
+    };
+    // The metadata of an object is enough, and less of it.
+    let answer = send(&spec.client, request.list_metadata(&params)).await?;
+    let mut body = Vec::new();
+    answer.take(BYTES).read_to_end(&mut body).await.map_err(kube::Error::ReadEvents)?;
+    let head: Head = serde_json::from_slice(&body).map_err(kube::Error::SerdeError)?;
+    let version = head.metadata.resource_version.filter(|version| !version.is_empty());
+    Ok(version.map(ResourceVersion::from))
+}

@@ -1,0 +1,141 @@
+//! An API server that went back in time, as after a restore of its store.
+
+use std::time::Duration;
+
+use fleet_accumulator::{Snapshot, SourceId, SourceSet, WatchError};
+
+use crate::support::*;
+
+const SETTLES: Duration = Duration::from_mins(1);
+
+fn is_settling(world: &World, source: SourceId) -> bool {
+    world.is_settling(SourceSet::from([source]))
+}
+
+fn interrupted() -> WatchError {
+    WatchError::WatchStart(refusal(503))
+}
+
+/// All three sources, live at version 1000.
+async fn live() -> (Rig, [Tap; 3]) {
+    let mut rig = Rig::new();
+    let taps = [rig.things.tap().await, rig.imports.tap().await, rig.extras.tap().await];
+    for tap in &taps {
+        tap.list([thing("old", "u1", 5, "old"), thing("new", "u2", 900, "new")]);
+        tap.watch_started();
+    }
+    rig.until(|world| {
+        [World::things(), World::imports(), World::extras()]
+            .iter()
+            .all(|id| state(world, *id) == "live")
+    })
+    .await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    (rig, taps)
+}
+
+/// The whole cluster is listed anew, the other one is not. The older state is shown at once, and trusted after a minute.
+#[tokio::test(start_paused = true)]
+async fn an_older_list_makes_all_sources_of_the_cluster_list_again() {
+    let (mut rig, [things, imports, extras]) = live().await;
+    imports.fail(interrupted());
+    let tap = rig.imports.tap().await;
+    assert_eq!(tap.from, Some(LIST_VERSION.into()), "the newest version is not known");
+    tap.fail(WatchError::Watch(refusal(410)));
+    let tap = rig.imports.tap().await;
+    assert_eq!(tap.from, None);
+    tap.list_at(800, [thing("old", "u1", 5, "old")]);
+    tap.watch_started();
+    let world = rig.until(|world| is_settling(world, World::imports())).await;
+    assert_eq!(texts(&world.imports).len(), 1, "what is missing can be written again at once");
+
+    let other = rig.extras.tap().await;
+    assert_eq!(other.from, None);
+    assert!(!extras.is_read() && things.is_read());
+    other.list_at(800, [thing("old", "u1", 5, "old")]);
+    other.watch_started();
+    let world = rig.until(|world| is_settling(world, World::extras())).await;
+    assert!(!is_settling(&world, World::things()));
+    rig.settle().await;
+    assert!(tap.is_read(), "its list is new enough");
+
+    tokio::time::sleep(SETTLES.saturating_sub(Duration::from_secs(2))).await;
+    assert!(is_settling(&rig.accumulator.snapshot(), World::imports()));
+    let seq = rig.accumulator.snapshot().imports.len();
+    rig.until(|world| !is_settling(world, World::imports())).await;
+    rig.until(|world| !is_settling(world, World::extras())).await;
+    assert_eq!(rig.accumulator.snapshot().imports.len(), seq);
+}
+
+/// The list is new again, an object in it is not.
+#[tokio::test(start_paused = true)]
+async fn an_older_object_shows_it_as_well() {
+    let (mut rig, [things, ..]) = live().await;
+    things.fail(WatchError::Watch(refusal(410)));
+    let tap = rig.things.tap().await;
+    tap.list_at(2000, [thing("old", "u1", 5, "old"), thing("new", "u2", 600, "before")]);
+    tap.watch_started();
+    let world = rig.until(|world| is_settling(world, World::things())).await;
+    assert_eq!(record(&world.things, "new").text, "before");
+}
+
+/// Another object of the name is younger than any of its versions.
+#[tokio::test(start_paused = true)]
+async fn a_successor_is_no_older_object() {
+    let (mut rig, [things, ..]) = live().await;
+    things.fail(WatchError::Watch(refusal(410)));
+    let tap = rig.things.tap().await;
+    tap.list_at(2000, [thing("old", "u1", 5, "old"), thing("new", "u3", 600, "other")]);
+    tap.watch_started();
+    let world = rig.until(|world| record(&world.things, "new").text == "other").await;
+    assert!(!is_settling(&world, World::things()));
+}
+
+/// A watch from a version of the future is accepted, and silent. So the newest version is asked for where a request failed.
+#[tokio::test(start_paused = true)]
+async fn a_watch_does_not_continue_on_a_server_of_the_past() {
+    let (mut rig, [things, ..]) = live().await;
+    *rig.things.newest.lock() = Some("1000".into());
+    things.fail(interrupted());
+    let tap = rig.things.tap().await;
+    assert_eq!(tap.from, Some(LIST_VERSION.into()), "it is where it was");
+    *rig.things.newest.lock() = Some("800".into());
+    tap.fail(interrupted());
+    let tap = rig.things.tap().await;
+    assert_eq!(tap.from, None);
+    tap.list_at(800, []);
+    tap.watch_started();
+    rig.until(|world| is_settling(world, World::things())).await;
+}
+
+/// Without a break: a source that is not live proves nothing.
+#[tokio::test(start_paused = true)]
+async fn a_break_starts_the_wait_anew() {
+    let (mut rig, [things, ..]) = live().await;
+    things.fail(WatchError::Watch(refusal(410)));
+    let tap = rig.things.tap().await;
+    tap.list_at(800, []);
+    tap.watch_started();
+    rig.until(|world| is_settling(world, World::things())).await;
+    tokio::time::sleep(SETTLES / 2).await;
+    tap.fail(WatchError::Watch(refusal(410)));
+    let tap = rig.things.tap().await;
+    tap.list_started();
+    rig.until(|world| state(world, World::things()) == "resyncing").await;
+    tap.list_at(801, []);
+    tap.watch_started();
+    tokio::time::sleep(SETTLES * 3 / 4).await;
+    assert!(is_settling(&rig.accumulator.snapshot(), World::things()));
+    rig.until(|world| !is_settling(world, World::things())).await;
+}
+
+/// What disagrees with a view makes its cluster list again.
+#[tokio::test(start_paused = true)]
+async fn a_cluster_can_be_listed_again() {
+    let (mut rig, [things, imports, extras]) = live().await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    rig.accumulator.relist(fleet_accumulator::ClusterId::Hub);
+    assert_eq!(rig.imports.tap().await.from, None);
+    assert_eq!(rig.extras.tap().await.from, None);
+    assert!(things.is_read() && !imports.is_read() && !extras.is_read());
+}

@@ -1,0 +1,254 @@
+//! `fleetctl leave --local`: cleans up a member whose hub is gone for good, with access to that member alone.
+//!
+//! The member agent releases what it holds only after the hub has confirmed that it is withdrawn. Without a hub, that never
+//! happens, and users could not delete their ServiceExports and MultiClusterServices.
+
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result, bail};
+use fleet_accumulator::one_line;
+use fleet_api::{ResourceKind, annotations, finalizers, kinds, labels};
+use fleet_runtime::clock::Clock;
+use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
+use kube::api::{DynamicObject, ListParams, Patch, PatchParams};
+use kube::{Client, ResourceExt};
+use serde_json::json;
+
+use crate::access::Access;
+use crate::args::{Cli, LeaveArgs};
+use crate::objects::{api, delete, find};
+use crate::output::{NO, report};
+
+/// The Lease that member agents hold.
+const LEASE: &str = "member-agent.networking.fleet.azure.com";
+/// Label of the Deployments of the chart, and its value.
+const PROGRAM: (&str, &str) = ("app.kubernetes.io/name", "member-agent");
+/// Deployments.
+const DEPLOYMENT: ResourceKind = ResourceKind {
+    group: "apps",
+    version: "v1",
+    kind: "Deployment",
+    plural: "deployments",
+    namespaced: true,
+};
+/// The finalizers of member agents on users' objects.
+const HELD: [(ResourceKind, &str); 2] = [
+    (kinds::MULTI_CLUSTER_SERVICE, finalizers::MULTI_CLUSTER_SERVICE),
+    (kinds::SERVICE_EXPORT, finalizers::SERVICE_EXPORT),
+];
+
+/// Cleans up.
+pub(crate) async fn run(cli: &Cli, args: &LeaveArgs) -> Result<ExitCode> {
+    let named = cli.access.members.iter().find(|(name, _)| *name == args.name);
+    let context = named.map_or(&args.name, |(_, context)| context);
+    // There is no hub, so none has to be in the kubeconfig.
+    let access = Access { hub_context: Some(context.clone()), ..cli.access.clone() };
+    let own = access.contexts()?.connect(context).await?.write;
+    let namespace = args.system_namespace.as_str();
+    if let Some(running) = running(&own, namespace).await? {
+        bail!(
+            "a member agent runs in the cluster of context {context} ({running}): stop it first, for example with helm \
+             uninstall member-agent --kube-context {context} -n {namespace}"
+        );
+    }
+    let work = work(&own, namespace).await?;
+    if work.is_empty() {
+        report(&format!("The cluster of context {context} has nothing of the fleet"));
+        return Ok(ExitCode::SUCCESS);
+    }
+    if args.dry_run || !args.force {
+        for one in &work {
+            report(&format!("Would {one}"));
+        }
+        let how = if args.dry_run { "--dry-run" } else { "add --force to do it" };
+        report(&format!("Nothing was changed ({how})."));
+        return Ok(if args.dry_run { ExitCode::SUCCESS } else { ExitCode::from(NO) });
+    }
+    for one in &work {
+        one.execute(&own).await?;
+        report(&format!("Done: {one}"));
+    }
+    report(&format!(
+        "The cluster of context {context} has left the fleet. Its ServiceExports and MultiClusterServices stay: delete them, or \
+         join it to another hub"
+    ));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Which agent runs, if any.
+async fn running(own: &Client, namespace: &str) -> Result<Option<String>> {
+    if let Some(lease) = find(own, kinds::LEASE, Some(namespace), LEASE).await? {
+        let lease: Lease = serde_json::from_value(serde_json::to_value(lease)?)?;
+        let spec = lease.spec.unwrap_or_default();
+        if let Some(holder) = holder(&spec, Clock::system().now()) {
+            return Ok(Some(format!("{holder} holds the Lease {namespace}/{LEASE}")));
+        }
+    }
+    let (label, program) = PROGRAM;
+    let labelled = ListParams::default().labels(&format!("{label}={program}"));
+    let found = list(own, DEPLOYMENT, None, &labelled).await?;
+    let with_pods = |one: &&DynamicObject| one.data["spec"]["replicas"].as_i64().unwrap_or(1) > 0;
+    Ok(found.iter().find(with_pods).map(|one| {
+        let namespace = one.namespace().unwrap_or_default();
+        format!("the Deployment {namespace}/{} has replicas", one.name_any())
+    }))
+}
+
+/// Who holds a Lease that has not expired.
+fn holder(spec: &LeaseSpec, now: Timestamp) -> Option<&str> {
+    let holder = spec.holder_identity.as_deref().filter(|holder| !holder.is_empty())?;
+    let renewed = spec.renew_time.as_ref()?.0;
+    let duration = SignedDuration::from_secs(spec.lease_duration_seconds?.into());
+    (now.duration_since(renewed) < duration).then_some(holder)
+}
+
+/// One change.
+#[derive(Debug)]
+struct Change {
+    kind: ResourceKind,
+    object: DynamicObject,
+    /// The finalizer to remove.
+    finalizer: Option<&'static str>,
+    /// Whether the object is deleted, too.
+    deletes: bool,
+}
+
+impl std::fmt::Display for Change {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let what = if self.deletes { "delete" } else { "remove the agent's finalizer from" };
+        let (namespace, name) =
+            (self.object.namespace().unwrap_or_default(), self.object.name_any());
+        write!(f, "{what} {} {namespace}/{name}", self.kind.kind)
+    }
+}
+
+/// Everything to do: endpoints first, so that no derived Service has any when it is deleted; users' objects last, so that a
+/// second run finds what the first one has not done.
+async fn work(own: &Client, namespace: &str) -> Result<Vec<Change>> {
+    let all = ListParams::default();
+    let mut work = Vec::new();
+    let of_agents =
+        |kind| async move { list(own, kind, Some(namespace), &ListParams::default()).await };
+    let slices = of_agents(kinds::ENDPOINT_SLICE).await?.into_iter().filter(is_imported);
+    work.extend(slices.map(|object| deletion(kinds::ENDPOINT_SLICE, object, None)));
+    let services = of_agents(kinds::SERVICE).await?.into_iter().filter(is_derived);
+    work.extend(services.map(|object| deletion(kinds::SERVICE, object, None)));
+    let imports = list(own, kinds::SERVICE_IMPORT, None, &all).await?.into_iter();
+    let imports = imports.filter(has_controller);
+    work.extend(
+        imports.map(|object| {
+            deletion(kinds::SERVICE_IMPORT, object, Some(finalizers::SERVICE_IMPORT))
+        }),
+    );
+    for (kind, finalizer) in HELD {
+        let held = list(own, kind, None, &all).await?.into_iter();
+        let held = held.filter(|object| object.finalizers().iter().any(|one| one == finalizer));
+        work.extend(held.map(|object| Change {
+            kind,
+            object,
+            finalizer: Some(finalizer),
+            deletes: false,
+        }));
+    }
+    Ok(work)
+}
+
+fn deletion(kind: ResourceKind, object: DynamicObject, finalizer: Option<&'static str>) -> Change {
+    Change { kind, object, finalizer, deletes: true }
+}
+
+/// Whether a member agent, this one or the Go one, has imported an EndpointSlice.
+fn is_imported(slice: &DynamicObject) -> bool {
+    slice.labels().get(labels::MANAGED_BY).is_some_and(|by| by == labels::MANAGED_BY_IMPORT)
+        || slice.annotations().contains_key(annotations::FLEET_SERVICE)
+}
+
+/// Whether a Service is derived from a MultiClusterService.
+fn is_derived(service: &DynamicObject) -> bool {
+    service.annotations().contains_key(annotations::MULTI_CLUSTER_SERVICE_UID)
+}
+
+/// Whether a ServiceImport is that of a MultiClusterService. Those of a hub, which this cluster may be, have no owner.
+fn has_controller(import: &DynamicObject) -> bool {
+    import.owner_references().iter().any(|owner| owner.controller == Some(true))
+}
+
+impl Change {
+    async fn execute(&self, own: &Client) -> Result<()> {
+        let Self { kind, object, finalizer, deletes } = self;
+        let (namespace, name) = (object.namespace(), object.name_any());
+        if let Some(finalizer) = finalizer {
+            release(own, *kind, object, finalizer).await?;
+        }
+        if *deletes {
+            delete(own, *kind, namespace.as_deref(), &name).await?;
+        }
+        Ok(())
+    }
+}
+
+/// Removes a finalizer from the version of an object that was listed.
+async fn release(
+    own: &Client,
+    kind: ResourceKind,
+    object: &DynamicObject,
+    finalizer: &str,
+) -> Result<()> {
+    let (namespace, name) = (object.namespace(), object.name_any());
+    let left: Vec<_> = object.finalizers().iter().filter(|one| *one != finalizer).collect();
+    if left.len() == object.finalizers().len() {
+        return Ok(());
+    }
+    let patch = json!({ "metadata": {
+        "finalizers": left, "resourceVersion": object.resource_version(),
+    } });
+    let objects = api(own.clone(), kind, namespace.as_deref());
+    match objects.patch(&name, &PatchParams::default(), &Patch::Merge(patch)).await {
+        Ok(_) => Ok(()),
+        Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
+        Err(kube::Error::Api(status)) if status.code == 409 => {
+            bail!("{} {name} has changed meanwhile: run the command again", kind.kind)
+        }
+        Err(error) => bail!("release {} {name}: {}", kind.kind, one_line(&error)),
+    }
+}
+
+/// The objects of a kind; none if the cluster does not serve it.
+async fn list(
+    own: &Client,
+    kind: ResourceKind,
+    namespace: Option<&str>,
+    params: &ListParams,
+) -> Result<Vec<DynamicObject>> {
+    match api(own.clone(), kind, namespace).list(params).await {
+        Ok(list) => Ok(list.items),
+        Err(kube::Error::Api(status)) if status.code == 404 => Ok(Vec::new()),
+        Err(error) => {
+            Err(anyhow::anyhow!(one_line(&error))).with_context(|| format!("list {}", kind.plural))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
+
+    use super::*;
+
+    #[test]
+    fn a_lease_is_held_until_it_expires() {
+        let renewed: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
+        let spec = |holder: &str| LeaseSpec {
+            holder_identity: Some(holder.to_owned()),
+            lease_duration_seconds: Some(15),
+            renew_time: Some(MicroTime(renewed)),
+            ..LeaseSpec::default()
+        };
+        let after = |seconds| renewed + SignedDuration::from_secs(seconds);
+        assert_eq!(holder(&spec("pod"), after(14)), Some("pod"));
+        assert_eq!(holder(&spec("pod"), after(15)), None);
+        assert_eq!(holder(&spec(""), after(1)), None, "it was released");
+        assert_eq!(holder(&LeaseSpec::default(), after(1)), None);
+    }
+}
