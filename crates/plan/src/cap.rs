@@ -13,9 +13,9 @@ impl<M> Plan<M> {
         }
         let (mut urgent, mut others) = (limit, limit);
         let left_out = self.retain(|step| {
-            let room = if step.urgent { &mut urgent } else { &mut others };
-            let stays = *room > 0;
-            *room -= usize::from(stays);
+            let free = if step.urgent { &mut urgent } else { &mut others };
+            let stays = *free > 0;
+            *free -= usize::from(stays);
             stays
         });
         left_out > 0

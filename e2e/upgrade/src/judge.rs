@@ -26,7 +26,7 @@ pub(crate) struct Run {
 
 /// What the record shows of it.
 #[derive(Debug)]
-pub(crate) struct Verdict {
+pub(crate) struct Judgement {
     steps: Vec<Step>,
     writes: Vec<(Writes, usize)>,
     addresses: usize,
@@ -52,7 +52,7 @@ impl Run {
         Self { begin, steps: steps.clone(), kept: kept.chain([desk]).collect() }
     }
 
-    pub(crate) fn judge(self, recording: &Recording) -> Verdict {
+    pub(crate) fn judge(self, recording: &Recording) -> Judgement {
         let Self { begin, steps, kept } = self;
         let writes = writes(recording, &steps);
         let twice = written(&steps, &writes).into_iter().filter(|(_, count)| *count > 1);
@@ -69,7 +69,7 @@ impl Run {
             ),
             ("the oracle", oracle.violations.iter().map(ToString::to_string).collect()),
         ];
-        Verdict {
+        Judgement {
             addresses: with_address(recording),
             violations: violations.into_iter().filter(|(_, found)| !found.is_empty()).collect(),
             stories: stories(recording, &oracle),
@@ -86,7 +86,7 @@ fn is_of_go(violation: &Violation) -> bool {
         && ["S02", "L1"].contains(&violation.invariant)
 }
 
-impl Verdict {
+impl Judgement {
     /// An error if anything must not be.
     pub(crate) fn result(&self) -> Result<()> {
         ensure!(self.addresses > 0, "no derived Service has an address: nothing was tested");
@@ -97,7 +97,7 @@ impl Verdict {
     }
 }
 
-impl fmt::Display for Verdict {
+impl fmt::Display for Judgement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         /// More of a kind are rarely worth reading.
         const SHOWN: usize = 20;
