@@ -2,17 +2,22 @@
 {{- define "hub-agent.args" -}}
 - --force-delete-wait-time={{ .Values.forceDeleteWaitTime }}
 - --exclusive-imports={{ .Values.exclusiveImports }}
-{{- /* Values of an earlier release, which are reused, have none: then the agent's own default holds. */}}
-{{- if kindIs "slice" .Values.deniedNamespaces }}
-- --denied-namespaces={{ join "," .Values.deniedNamespaces }}
-{{- end }}
-{{- with .Values.maxEndpointsPerService }}
-- --max-endpoints-per-service={{ . | int }}
-{{- end }}
-{{- with .Values.maxServicesPerMember }}
-- --max-services-per-member={{ . | int }}
-{{- end }}
 {{- with .Values.memberHeartbeatTTL }}
 - --member-heartbeat-ttl={{ . }}
+{{- end }}
+{{- end -}}
+
+{{/* Settings that 0.1.0 does not have. It stops at a flag that it does not know, and ignores variables: a pinned image
+   still starts with this chart. */}}
+{{- define "hub-agent.env" -}}
+{{- /* Values of an earlier release, which are reused, have none: then the agent's own default holds. */}}
+{{- if kindIs "slice" .Values.deniedNamespaces }}
+- {name: DENIED_NAMESPACES, value: {{ join "," .Values.deniedNamespaces | quote }}}
+{{- end }}
+{{- with .Values.maxEndpointsPerService }}
+- {name: MAX_ENDPOINTS_PER_SERVICE, value: {{ . | int | quote }}}
+{{- end }}
+{{- with .Values.maxServicesPerMember }}
+- {name: MAX_SERVICES_PER_MEMBER, value: {{ . | int | quote }}}
 {{- end }}
 {{- end -}}

@@ -16,16 +16,6 @@
 - --fleet-system-namespace={{ .Values.fleetSystemNamespace }}
 - --tls-insecure={{ .Values.tlsClientInsecure }}
 - --enable-networking-features={{ .Values.enableNetworkingFeatures }}
-{{- /* Values of an earlier release, which are reused, have none: then the agent's own default holds. */}}
-{{- if kindIs "slice" .Values.deniedNamespaces }}
-- --denied-namespaces={{ join "," .Values.deniedNamespaces }}
-{{- end }}
-{{- with .Values.derivedServices }}
-- --derived-service-type={{ .type }}
-{{- with .loadBalancerClass }}
-- --derived-service-load-balancer-class={{ . }}
-{{- end }}
-{{- end }}
 - --derived-service-grace-period={{ .Values.derivedServiceGracePeriod }}
 - --external-workloads={{ .Values.externalWorkloads.enabled }}
 - --endpointslices={{ .Values.endpointslices.mode }}
@@ -47,6 +37,18 @@
 {{- end }}
 {{- with .hubHeaders }}
 - {name: HUB_KUBE_HEADER, value: {{ quote . }}}
+{{- end }}
+{{- end }}
+{{- /* Settings that 0.1.0 does not have. It stops at a flag that it does not know, and ignores variables: a pinned image
+   still starts with this chart. Values of an earlier release, which are reused, have none: then the agent's own default
+   holds. */}}
+{{- if kindIs "slice" .Values.deniedNamespaces }}
+- {name: DENIED_NAMESPACES, value: {{ join "," .Values.deniedNamespaces | quote }}}
+{{- end }}
+{{- with .Values.derivedServices }}
+- {name: DERIVED_SERVICE_TYPE, value: {{ quote .type }}}
+{{- with .loadBalancerClass }}
+- {name: DERIVED_SERVICE_LOAD_BALANCER_CLASS, value: {{ quote . }}}
 {{- end }}
 {{- end -}}
 {{- end -}}

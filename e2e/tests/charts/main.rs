@@ -13,6 +13,7 @@ mod fleet;
 mod golden;
 mod life;
 mod options;
+mod pinned;
 mod quotas;
 mod refusals;
 mod replicas;
