@@ -41,8 +41,8 @@ pub const MULTI_CLUSTER_SERVICE_UID: &str = "networking.fleet.azure.com/multi-cl
 /// cluster that does.
 pub const IMPORT_HELD_BY: &str = "networking.fleet.azure.com/import-held-by";
 
-/// On an `InternalServiceImport` or an `EndpointSliceExport` that the hub agent rejects: why. They have no conditions, and
-/// Events on the hub do not reach the users of the member. The member agent repeats it in an Event.
+/// On an `InternalServiceImport` or an `EndpointSliceExport` that the hub agent rejects or does not distribute: why. They have
+/// no conditions, and Events on the hub do not reach the users of the member. The member agent repeats it.
 pub const REJECTED: &str = "networking.fleet.azure.com/rejected";
 
 /// On an `EndpointSliceImport`, written by the hub alone: namespace of the `EndpointSliceExport` it

@@ -62,8 +62,11 @@ pub const DUPLICATE: &str = "Duplicate";
 /// Warning on a ServiceExport or MultiClusterService, or what stands for it on the hub: Services of its namespace are not
 /// shared with the fleet.
 pub const NAMESPACE_DENIED: &str = "NamespaceDenied";
-/// Warning on a ServiceExport: the hub does not accept the export, or one of its slices.
+/// Warning on a ServiceExport: the hub does not accept the export, or does not distribute one of its slices.
 pub const EXPORT_REFUSED: &str = "ExportRefused";
+/// Warning on a ServiceExport: some endpoints of its Service are not exported, since the hub does not carry their addresses,
+/// or their slice has no name there.
+pub const ENDPOINTS_NOT_EXPORTED: &str = "EndpointsNotExported";
 /// Warning on a `MemberCluster`: it was deleted and has not left in time; the hub agent removed the
 /// finalizers of its member agent.
 pub const MEMBER_FORCE_DELETED: &str = "MemberForceDeleted";

@@ -39,6 +39,7 @@ pub use state::{Export, Owned, Request, ServiceState, SliceExport};
 
 use crate::Settings;
 use crate::snapshot::HubSnapshot;
+use notice::Notices;
 
 /// Resolves the Services of the fleet, grants imports and distributes slices.
 #[derive(Clone, Debug, Default)]
@@ -114,22 +115,27 @@ pub fn plan(
     let state = ServiceState::of(settings, service, snapshot);
     let mut plan = Plan::default();
     status::report_refused(&state, now, &mut plan);
-    bring_about(&state, now, &mut plan);
+    let notices = bring_about(&state, now, &mut plan);
     claims::report_refused(&state, &mut plan);
-    slices::report_accepted(&state, &mut plan);
+    slices::report(&state, &notices, &mut plan);
     plan
 }
 
-fn bring_about(state: &ServiceState<'_>, now: Timestamp, plan: &mut Plan) {
-    let Some(resolution) = resolve(state) else { return withdraw(state, plan) };
+/// Returns why slices do not reach importers.
+fn bring_about(state: &ServiceState<'_>, now: Timestamp, plan: &mut Plan) -> Notices {
+    let Some(resolution) = resolve(state) else {
+        withdraw(state, plan);
+        return Notices::new();
+    };
     match state.live_import() {
-        Some(import) => sync(state, import, &resolution, now, plan),
+        Some(import) => return sync(state, import, &resolution, now, plan),
         None if !state.namespace_accepts_objects() => {
             withdraw(state, plan);
             status::report_namespace_missing(state, &resolution, now, plan);
         }
         None => replace_import(state, plan),
     }
+    Notices::new()
 }
 
 /// The Service is exported and has a ServiceImport.
@@ -139,10 +145,10 @@ fn sync(
     resolution: &PortResolution<'_>,
     now: Timestamp,
     plan: &mut Plan,
-) {
+) -> Notices {
     let writes = status::sync(state, import, resolution, now, plan);
     let importers = claims::sync(state, import, resolution, writes.import, plan);
-    slices::sync(state, resolution, &writes, &importers, now, plan);
+    slices::sync(state, resolution, &writes, &importers, now, plan)
 }
 
 /// The Service is exported, and its ServiceImport does not exist or is being deleted.

@@ -5,6 +5,7 @@ mod internal;
 mod invalid_reference;
 mod keys;
 mod moved;
+mod shortfall;
 mod slices;
 mod stamp;
 mod state;
@@ -144,7 +145,6 @@ fn export(state: &ServiceState<'_>, plan: &mut Plan) {
     let guarded = guarded.map(|step| plan.push(step));
     let verdict = internal::sync(state, guarded, plan);
     slices::sync(state, verdict, plan);
-    slices::report_rejected(state, export, plan);
     if guarded.is_none() {
         status::write(state, export, internal::conflict(state), plan);
     }

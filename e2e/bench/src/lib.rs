@@ -12,6 +12,8 @@ mod breakdown;
 mod bulk;
 mod change_path;
 mod flame;
+mod flood;
+mod hostile;
 mod latency;
 mod mix;
 mod policies;
@@ -23,6 +25,7 @@ mod scrape;
 mod size;
 mod slice;
 mod summary;
+mod turns;
 mod watching;
 mod writes;
 
@@ -62,7 +65,7 @@ struct CommandLine {
     /// With `size`: number of further Services that are exported and not imported.
     #[arg(long, default_value_t = 0)]
     idle: usize,
-    /// Measure less: 100 changes, one round, no large fleet.
+    /// Measure less: 100 changes, one round, no large fleet, no hostile members.
     #[arg(long)]
     quick: bool,
     /// Measure only these.
@@ -89,6 +92,10 @@ enum Part {
     Bulk,
     /// The agents' endpoint change in large and busy fleets, and 1000 Services at once.
     Size,
+    /// The agents' endpoint change while another member floods the hub.
+    Flood,
+    /// A Service that crosses while another member's export of it has 14 000 ports.
+    Hostile,
     /// What the API servers can do.
     Mix,
     /// API writes per operation.
@@ -97,7 +104,8 @@ enum Part {
 
 impl CommandLine {
     fn wants(&self, part: Part) -> bool {
-        let by_itself = self.only.is_empty() && !(self.quick && part == Part::Size);
+        let takes_long = [Part::Size, Part::Flood, Part::Hostile].contains(&part);
+        let by_itself = self.only.is_empty() && !(self.quick && takes_long);
         by_itself || self.only.contains(&part)
     }
 
@@ -131,9 +139,20 @@ async fn run(command: &CommandLine) -> Result<()> {
     if cfg!(debug_assertions) {
         report.notes.push("A debug build: the times mean nothing.".to_owned());
     }
-    let timed = [Part::Chain, Part::Steady, Part::Policies, Part::Bulk, Part::Size, Part::Mix];
+    let timed = [
+        Part::Chain,
+        Part::Steady,
+        Part::Policies,
+        Part::Bulk,
+        Part::Size,
+        Part::Hostile,
+        Part::Mix,
+    ];
     if timed.into_iter().any(|part| command.wants(part)) {
         times(command, &mut report).await?;
+    }
+    if command.wants(Part::Flood) {
+        flooded(command, &mut report).await?;
     }
     if command.wants(Part::Writes) {
         progress("Counting writes");
@@ -157,24 +176,52 @@ async fn times(command: &CommandLine, report: &mut Report) -> Result<()> {
         Helm::v4().await?;
     }
     progress("Starting a hub and two members");
-    let testbed = Testbed::start(Options::members(2).without_audit()).await?;
-    testbed.user_namespace(NAMESPACE).await?;
+    let testbed = start().await?;
     let mut path = ChangePath::build(&testbed).await?;
     let mut agents = None;
-    let mut result = with_agents(command, report, &testbed, &path, &mut agents).await;
-    // An agent or a relay that has ended is why nothing arrived.
-    if result.is_err() {
-        result = agents.as_mut().map_or(Ok(()), Agents::check_alive).and(result);
-        result = path.explain(result);
-        tell_logs(&testbed, agents.as_ref());
-    }
-    drop(agents);
-    testbed.explain(result).await?;
+    let result = with_agents(command, report, &testbed, &path, &mut agents).await;
+    explain(result, &testbed, &mut path, agents).await?;
     if command.wants(Part::Mix) {
         progress("Replaying writes without agents");
         let rate = mix::rate(&path, &testbed, SERVICES).await?;
         report.mix_rate = Some(rate.round());
     }
+    Ok(())
+}
+
+/// A hub as it is shipped and two members, without audit logs.
+async fn start() -> Result<Testbed> {
+    let testbed = Testbed::start(Options::members(2).without_audit().with_policies()).await?;
+    testbed.user_namespace(NAMESPACE).await?;
+    Ok(testbed)
+}
+
+/// Ends the agents. An agent or a relay that has ended is why nothing arrived.
+async fn explain<T>(
+    mut result: Result<T>,
+    testbed: &Testbed,
+    path: &mut ChangePath,
+    mut agents: Option<Agents>,
+) -> Result<T> {
+    if result.is_err() {
+        result = agents.as_mut().map_or(Ok(()), Agents::check_alive).and(result);
+        result = path.explain(result);
+        tell_logs(testbed, agents.as_ref());
+    }
+    drop(agents);
+    testbed.explain(result).await
+}
+
+/// What others notice of a member that floods the hub, on a testbed of its own.
+async fn flooded(command: &CommandLine, report: &mut Report) -> Result<()> {
+    progress("Single endpoint changes while one member floods the hub");
+    let testbed = start().await?;
+    let mut path = ChangePath::build(&testbed).await?;
+    let mut agents = None;
+    let started = agents.insert(Agents::start(&testbed, &AgentOptions::default()).await?);
+    let changes = (NAMESPACE, command.samples().div_ceil(2));
+    let result = flood::measure(&path, &testbed, started, changes).await;
+    summary::flood(&explain(result, &testbed, &mut path, agents).await?, report);
     Ok(())
 }
 
@@ -195,7 +242,7 @@ async fn with_agents(
         report.notes.push(summary::series_note("chain, no agent running", &alone));
         chain = Some(courses);
     }
-    if [Part::Steady, Part::Policies, Part::Bulk, Part::Size]
+    if [Part::Steady, Part::Policies, Part::Bulk, Part::Size, Part::Hostile]
         .into_iter()
         .any(|part| command.wants(part))
     {
@@ -237,6 +284,10 @@ async fn with_agents(
             rounds.push(services.round(path, fleet, agents).await?);
         }
         summary::bulk(&rounds, report);
+    }
+    if command.wants(Part::Hostile) {
+        progress("Services that cross while another member stores 14 000 ports");
+        summary::hostile(&hostile::measure(path, fleet, NAMESPACE).await?, report);
     }
     if command.wants(Part::Size) {
         progress("Single endpoint changes in large and busy fleets");
@@ -304,7 +355,7 @@ mod tests {
     fn a_quick_run_does_less() {
         let quick = CommandLine::parse_from(["fleet-bench", "--quick"]);
         assert_eq!((quick.samples(), quick.rounds()), (100, 1));
-        assert!(quick.wants(Part::Mix));
+        assert!(quick.wants(Part::Mix) && !quick.wants(Part::Flood));
         let part = CommandLine::parse_from(["fleet-bench", "--only", "chain,mix"]);
         assert!(part.wants(Part::Chain) && !part.wants(Part::Writes));
     }

@@ -21,7 +21,7 @@ pub(super) struct Comparison {
     pub(super) with: Series,
 }
 
-/// Times as many changes of each kind, and leaves the hub without policies.
+/// Times as many changes of each kind, and leaves the hub with policies, as it is shipped.
 pub(super) async fn compare(
     path: &ChangePath,
     fleet: &Fleet,
@@ -32,12 +32,12 @@ pub(super) async fn compare(
     let mut with = Course::steady(path, fleet, (namespace, CHECKED)).await?;
     let home = member_namespace(fleet.member(EXPORTER).name());
     for _ in 0..TURNS {
-        without.warm_up(path).await?;
-        without.block(path, changes.div_ceil(TURNS)).await?;
-        policies::install(fleet.hub(), &home).await?;
         with.warm_up(path).await?;
         with.block(path, changes.div_ceil(TURNS)).await?;
         policies::remove(fleet.hub(), &home).await?;
+        without.warm_up(path).await?;
+        without.block(path, changes.div_ceil(TURNS)).await?;
+        policies::install(fleet.hub(), &home).await?;
     }
     withdraw(fleet, (namespace, &[UNCHECKED, CHECKED])).await?;
     Ok(Comparison { without: without.take_series()?, with: with.take_series()? })

@@ -33,12 +33,13 @@ pub(super) const IMPORTER: &str = "bench-importer";
 const COPY: &str = "bench-exporter-bench-relay-relay-abcdefghijklmnopqrstuvwxyz";
 const MANAGER: &str = "fleet-bench";
 
-/// The one object that a relay writes.
+/// One object that is written again and again, by a relay or a member that is played.
 #[derive(Debug)]
 pub(super) struct Output {
     client: ClientDebug,
     kind: ResourceKind,
     namespace: String,
+    name: String,
     written: Option<Version>,
 }
 
@@ -64,24 +65,34 @@ struct Answer {
 }
 
 impl Output {
+    /// The object that a relay writes.
     pub(super) fn new(client: Client, kind: ResourceKind, namespace: String) -> Self {
-        Self { client: ClientDebug(client), kind, namespace, written: None }
+        Self::named(client, kind, (namespace, COPY.to_owned()))
+    }
+
+    /// An object of any name in a namespace.
+    pub(super) fn named(
+        client: Client,
+        kind: ResourceKind,
+        (namespace, name): (String, String),
+    ) -> Self {
+        Self { client: ClientDebug(client), kind, namespace, name, written: None }
     }
 
     /// POST the first time, then PUT of the version in the last answer.
-    async fn write(&mut self, mut body: Value) -> Result<()> {
-        let ResourceKind { group, version, kind, plural, .. } = self.kind;
-        let uri = format!("/apis/{group}/{version}/namespaces/{}/{plural}", self.namespace);
+    pub(super) async fn write(&mut self, mut body: Value) -> Result<()> {
+        let kind = self.kind.kind;
+        let uri = self.uri();
         body["apiVersion"] = json!(self.kind.api_version());
         body["kind"] = json!(kind);
         body["metadata"]["namespace"] = json!(self.namespace);
-        body["metadata"]["name"] = json!(COPY);
+        body["metadata"]["name"] = json!(self.name);
         let request = match &self.written {
             None => Request::post(format!("{uri}?fieldManager={MANAGER}")),
             Some(version) => {
                 body["metadata"]["uid"] = json!(version.uid);
                 body["metadata"]["resourceVersion"] = json!(version.resource_version);
-                Request::put(format!("{uri}/{COPY}?fieldManager={MANAGER}"))
+                Request::put(format!("{uri}/{}?fieldManager={MANAGER}", self.name))
             }
         };
         let request = request
@@ -89,9 +100,22 @@ impl Output {
             .header(CONTENT_TYPE, "application/json")
             .body(serde_json::to_vec(&body)?)?;
         let answer: Answer =
-            self.client.0.request(request).await.with_context(|| format!("relay a {kind}"))?;
+            self.client.0.request(request).await.with_context(|| format!("write a {kind}"))?;
         self.written = Some(answer.metadata);
         Ok(())
+    }
+
+    /// Reads which version is there: a write may have been served without an answer.
+    pub(super) async fn read(&mut self) -> Result<()> {
+        let request = Request::get(format!("{}/{}", self.uri(), self.name)).body(Vec::new())?;
+        let answer: Answer = self.client.0.request(request).await?;
+        self.written = Some(answer.metadata);
+        Ok(())
+    }
+
+    fn uri(&self) -> String {
+        let ResourceKind { group, version, plural, .. } = self.kind;
+        format!("/apis/{group}/{version}/namespaces/{}/{plural}", self.namespace)
     }
 }
 

@@ -31,6 +31,10 @@ pub(super) struct Report {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) disturbed: Vec<Against>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) hostile_ms: Option<Checked>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) flood: Option<Flooded>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) import1000_s: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) burst1000_s: Option<f64>,
@@ -56,7 +60,8 @@ pub(super) struct Percentiles {
     pub(super) p99: f64,
 }
 
-/// Medians of a steady change without and with the hub's admission policies.
+/// Medians without and with something: of a steady change with the hub's admission policies, of a Service that crosses while
+/// another member stores thousands of ports.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(super) struct Checked {
     pub(super) without: f64,
@@ -69,6 +74,13 @@ pub(super) struct Against {
     pub(super) name: &'static str,
     pub(super) chain: Percentiles,
     pub(super) steady: Percentiles,
+}
+
+/// A steady change before another member floods the hub, and while it does.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(super) struct Flooded {
+    pub(super) before: Against,
+    pub(super) during: Against,
 }
 
 /// API writes per operation.
@@ -92,6 +104,10 @@ const STEADY_P99: f64 = 1.5;
 /// How much the ratio to bare relays may grow beside others, median and tail.
 const DISTURBED_P50: f64 = 1.2;
 const DISTURBED_P99: f64 = 2.0;
+/// How much longer a Service may take to cross while another member stores thousands of ports.
+const HOSTILE: f64 = 1.2;
+/// How much longer the tail may be while another member floods the hub than it was before.
+const FLOODED_P99: f64 = 2.0;
 /// How much longer than their writes alone, at the rate that the same API servers reach without agents (`mix_rate`), bulk
 /// operations may take. 100 Services: 5, 1.5 and 5 s where the servers do 600 writes a second.
 const IMPORT100: f64 = 1.6;
@@ -166,6 +182,14 @@ impl Report {
         if let Some(before) = self.beside.last() {
             rows.extend(self.disturbed.iter().flat_map(|disturbed| disturbed.since(before)));
         }
+        if let Some(Checked { without, with }) = self.hostile_ms {
+            let limit = format!("x {HOSTILE} of that without; is x {:.2}", with / without);
+            let row = Row::new("Service crossing, 14 000 ports stored, p50", millis(with));
+            rows.push(row.limit(with <= HOSTILE * without, limit));
+        }
+        if let Some(flood) = self.flood {
+            rows.extend(flood.rows());
+        }
         let thousand = [
             ("1000 Services exported and imported", self.import1000_s, 1000.0 * IMPORT),
             ("1000 endpoint changes at once", self.burst1000_s, 1000.0 * BURST),
@@ -225,6 +249,20 @@ impl Against {
         [
             row("p50", DISTURBED_P50, |percentiles| percentiles.p50),
             row("p99", DISTURBED_P99, |percentiles| percentiles.p99),
+        ]
+    }
+}
+
+impl Flooded {
+    /// Held against what it was before, not against bare relays: those are members, too.
+    fn rows(self) -> [Row; 2] {
+        let Self { before: Against { steady: before, .. }, during: Against { name, steady, .. } } =
+            self;
+        let grown = steady.p99 / before.p99;
+        let limit = format!("x {FLOODED_P99} of that before; is x {grown:.2}");
+        [
+            Row::new(format!("{name}: p50"), millis(steady.p50)),
+            Row::new(format!("{name}: p99"), millis(steady.p99)).limit(grown <= FLOODED_P99, limit),
         ]
     }
 }
@@ -330,6 +368,19 @@ mod tests {
                 chain: Percentiles { p50: 10.0, p99: 20.0 },
                 steady: Percentiles { p50: 14.0, p99: 60.0 },
             }],
+            hostile_ms: Some(Checked { without: 100.0, with: 121.0 }),
+            flood: Some(Flooded {
+                before: Against {
+                    name: "before",
+                    chain: Percentiles { p50: 10.0, p99: 20.0 },
+                    steady: Percentiles { p50: 15.0, p99: 30.0 },
+                },
+                during: Against {
+                    name: "flood",
+                    chain: Percentiles { p50: 30.0, p99: 90.0 },
+                    steady: Percentiles { p50: 16.0, p99: 61.0 },
+                },
+            }),
             import1000_s: Some(40.0),
             burst1000_s: Some(9.0),
             writes: Some(WriteNumbers { first: 18, change: 3, unexport: 14, mcs_delete: 10 }),
@@ -358,6 +409,17 @@ mod tests {
                 "name": "one is busy",
                 "chain": { "p50": 10.0, "p99": 20.0 }, "steady": { "p50": 14.0, "p99": 60.0 },
             }],
+            "hostile_ms": { "without": 100.0, "with": 121.0 },
+            "flood": {
+                "before": {
+                    "name": "before",
+                    "chain": { "p50": 10.0, "p99": 20.0 }, "steady": { "p50": 15.0, "p99": 30.0 },
+                },
+                "during": {
+                    "name": "flood",
+                    "chain": { "p50": 30.0, "p99": 90.0 }, "steady": { "p50": 16.0, "p99": 61.0 },
+                },
+            },
             "import1000_s": 40.0,
             "burst1000_s": 9.0,
             "writes": { "first": 18, "change": 3, "unexport": 14, "mcs_delete": 10 },
@@ -374,12 +436,14 @@ mod tests {
             "steady endpoint change, p99",
             "10 Services: p99",
             "one is busy: p50",
+            "Service crossing, 14 000 ports stored, p50",
+            "flood: p99",
             "1000 endpoint changes at once",
             "writes: first export and import",
         ];
         assert_eq!(missed, expected);
         let table = report().to_string();
-        assert_eq!(table.matches("MISSED").count(), 5);
+        assert_eq!(table.matches("MISSED").count(), 7);
         assert!(table.contains("x 1.25; is x 1.20") && table.ends_with("a note\n"), "{table}");
     }
 

@@ -6,14 +6,13 @@ use anyhow::Result;
 
 use super::bulk::Services;
 use super::change_path::ChangePath;
-use super::latency::{Course, Series};
+use super::latency::Course;
+use super::turns::{Beside, Turns};
 use fleet_testbed::fleet::Fleet;
 
 /// Services of the small fleet and of the large one.
 const SMALL: usize = 10;
 pub(super) const LARGE: usize = 1000;
-/// Changes in a row of the relays, then of the agents.
-const BLOCK: usize = 10;
 /// How often the one busy Service changes.
 const HOT: Duration = Duration::from_millis(20);
 /// Namespaces of the users who are beside.
@@ -24,14 +23,6 @@ const IDLE: &str = "bench-idle";
 /// The Service that is measured, and the busy one.
 const MEASURED: &str = "measured";
 const NOISY: &str = "noisy";
-
-/// Changes of bare relays and of the agents, in turns.
-pub(super) struct Beside {
-    /// What was beside them.
-    pub(super) name: &'static str,
-    pub(super) chain: Series,
-    pub(super) steady: Series,
-}
 
 /// Everything that was measured.
 pub(super) struct Sizes {
@@ -79,24 +70,4 @@ pub(super) async fn measure(
         disturbed.push(turns.beside("exported and idle").await?);
     }
     Ok(Sizes { fleets, disturbed, import, burst })
-}
-
-struct Turns<'a> {
-    path: &'a ChangePath,
-    chain: Course,
-    steady: Course,
-    samples: usize,
-}
-
-impl Turns<'_> {
-    async fn beside(&mut self, name: &'static str) -> Result<Beside> {
-        self.chain.warm_up(self.path).await?;
-        self.steady.warm_up(self.path).await?;
-        for _ in 0..self.samples.div_ceil(BLOCK) {
-            self.chain.block(self.path, BLOCK).await?;
-            self.steady.block(self.path, BLOCK).await?;
-        }
-        let (chain, steady) = (self.chain.take_series()?, self.steady.take_series()?);
-        Ok(Beside { name, chain, steady })
-    }
 }

@@ -8,13 +8,16 @@ use super::arrivals::{STATIONS, Station};
 use super::breakdown;
 use super::bulk::Round;
 use super::change_path;
+use super::flood::Flood;
+use super::hostile::Crossings;
 use super::latency::{Latency, Series};
 use super::policies::Comparison;
 use super::report::{
-    Against, Checked, Median, PerAgent, Percentiles, Report, WriteNumbers, rounded,
+    Against, Checked, Flooded, Median, PerAgent, Percentiles, Report, WriteNumbers, rounded,
 };
 use super::scrape::Scrape;
-use super::size::{Beside, Sizes};
+use super::size::Sizes;
+use super::turns::Beside;
 use super::writes::Writes;
 use fleet_testbed::agents::{Agent, Agents};
 use fleet_testbed::fleet::Fleet;
@@ -84,9 +87,8 @@ pub(super) fn policies(comparison: &Comparison, report: &mut Report) {
 
 pub(super) fn bulk(rounds: &[Round], report: &mut Report) {
     let median = |of: fn(&Round) -> Duration| {
-        let mut times: Vec<Duration> = rounds.iter().map(of).collect();
-        times.sort();
-        rounded(times[times.len() / 2].as_secs_f64())
+        let times: Vec<Duration> = rounds.iter().map(of).collect();
+        rounded(median(&times).as_secs_f64())
     };
     report.import100_s = Some(median(|round| round.import));
     report.burst100_s = Some(median(|round| round.burst));
@@ -119,6 +121,31 @@ pub(super) fn sizes(sizes: &Sizes, report: &mut Report) {
         sizes.disturbed.iter().map(|beside| against(beside, &mut report.notes)).collect();
     report.import1000_s = Some(rounded(sizes.import.as_secs_f64()));
     report.burst1000_s = Some(rounded(sizes.burst.as_secs_f64()));
+}
+
+pub(super) fn hostile(crossings: &Crossings, report: &mut Report) {
+    let p50 = |times: &[Duration]| rounded(median(times).as_secs_f64() * 1e3);
+    let (without, with) = (p50(&crossings.without), p50(&crossings.with));
+    report.hostile_ms = Some(Checked { without, with });
+    let line = |times: &[Duration]| {
+        let millis = times.iter().map(|time| time.as_millis().to_string());
+        millis.collect::<Vec<_>>().join(" ")
+    };
+    report.notes.push(format!("Service crossings alone, in ms: {}", line(&crossings.without)));
+    report.notes.push(format!("beside 14 000 stored ports: {}", line(&crossings.with)));
+}
+
+fn median(times: &[Duration]) -> Duration {
+    let mut times = times.to_vec();
+    times.sort();
+    times[times.len() / 2]
+}
+
+pub(super) fn flood(flood: &Flood, report: &mut Report) {
+    let notes = &mut report.notes;
+    let [before, during] = [&flood.before, &flood.during].map(|beside| against(beside, notes));
+    report.notes.extend(flood.notes.iter().cloned());
+    report.flood = Some(Flooded { before, during });
 }
 
 fn against(Beside { name, chain, steady }: &Beside, notes: &mut Vec<String>) -> Against {

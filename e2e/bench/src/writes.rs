@@ -44,7 +44,7 @@ pub(super) struct Writes {
 
 /// Starts a testbed of its own, with audit logs, and counts.
 pub(super) async fn count(rounds: usize) -> Result<Writes> {
-    let testbed = Testbed::start(Options::members(3)).await?;
+    let testbed = Testbed::start(Options::members(3).with_policies()).await?;
     testbed.user_namespace(NAMESPACE).await?;
     let mut agents = Agents::start(&testbed, &AgentOptions::default()).await?;
     let meter = WriteMeter::start(&testbed)?;

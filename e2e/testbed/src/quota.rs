@@ -24,9 +24,7 @@ pub async fn limit(
     counts: &[(ResourceKind, usize)],
     (kind, object): (ResourceKind, &Value),
 ) -> Result<()> {
-    let hard = counts.iter().map(|(kind, count)| {
-        (format!("count/{}.{}", kind.plural, kind.group), json!(count.to_string()))
-    });
+    let hard = counts.iter().map(|(kind, count)| (counted(*kind), json!(count.to_string())));
     let hard = Value::Object(hard.collect());
     let quota = json!({
         "apiVersion": "v1", "kind": "ResourceQuota",
@@ -41,6 +39,22 @@ pub async fn limit(
 /// Gives a member the quota that the hub's chart gives it.
 pub async fn as_shipped(client: &Client, member: &str) -> Result<()> {
     put(client, serde_saphyr::from_str(&MEMBER_QUOTA.replace("${MEMBER}", member))?).await
+}
+
+/// Gives a member that quota, but with room for so many objects of one kind.
+pub async fn raised(
+    client: &Client,
+    member: &str,
+    (kind, count): (ResourceKind, usize),
+) -> Result<()> {
+    let mut quota: Value = serde_saphyr::from_str(&MEMBER_QUOTA.replace("${MEMBER}", member))?;
+    quota["spec"]["hard"][counted(kind)] = json!(count.to_string());
+    put(client, quota).await
+}
+
+/// What a quota calls the number of objects of a kind.
+fn counted(kind: ResourceKind) -> String {
+    format!("count/{}.{}", kind.plural, kind.group)
 }
 
 /// Makes a quota, and writes what the controller that counts objects would write where there are none.

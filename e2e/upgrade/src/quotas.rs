@@ -19,8 +19,8 @@ use crate::members::{DEADLINE, MEMBERS, NORTH};
 
 const NAME: &str = "few";
 
-/// Slices that come and go may be counted for a moment after they are gone.
-const SPARE_SLICES: usize = 8;
+/// Slices that come and go are counted for a while after they are gone, longer on a busy machine.
+const SPARE_SLICES: usize = 30;
 
 /// How long a quota takes that counts kinds which its controller knows. That looks for new kinds every 30 s, and does
 /// not return to quotas it has seen before.

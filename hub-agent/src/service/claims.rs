@@ -161,7 +161,7 @@ pub(super) fn report_refused(state: &ServiceState<'_>, plan: &mut Plan) {
     let mut notices = Vec::new();
     for (request, why) in state.refused_requests() {
         let event = why.event(request.object, state.service);
-        notices.extend(notice::annotate(request.object, Some(&event)));
+        notices.extend(notice::annotate(request.object, Some(&event.note)));
         plan.events.push(event);
     }
     notices.extend(state.live_requests().filter_map(|it| notice::annotate(it.object, None)));

@@ -82,7 +82,7 @@ fn why<T: FromMember>(object: &Object<T>) -> (&'static str, String) {
 /// Annotates a rejected object of a kind without conditions.
 fn annotate<T: FromMember + HasMeta>(view: &View<T>, name: &ObjectName, plan: &mut Plan) {
     let Some(event) = plan.events.first() else { return };
-    let step = view.get(name).and_then(|object| notice::annotate(object, Some(event)));
+    let step = view.get(name).and_then(|object| notice::annotate(object, Some(&event.note)));
     plan.steps.extend(step);
 }
 

@@ -20,7 +20,7 @@ use jiff::Timestamp;
 
 use super::claims::Importers;
 use super::keys::FromMember;
-use super::notice;
+use super::notice::{self, Notices};
 use super::resolution::PortResolution;
 use super::state::{ServiceState, SliceExport};
 use super::status::StatusWrites;
@@ -40,7 +40,7 @@ struct Removals<'a> {
     kept: BTreeSet<&'a ObjectName>,
 }
 
-/// Brings the importers' copies in line with what accepted members export.
+/// Brings the importers' copies in line with what accepted members export. Returns why slices do not reach importers.
 pub(super) fn sync(
     state: &ServiceState<'_>,
     resolution: &PortResolution<'_>,
@@ -48,9 +48,9 @@ pub(super) fn sync(
     importers: &Importers<'_>,
     now: Timestamp,
     plan: &mut Plan,
-) {
+) -> Notices {
     let surplus = Surplus::of(state);
-    surplus.report(state, plan);
+    let mut notices = surplus.report(state, plan);
     let desired = desired::slices(state, writes, importers, &surplus, plan);
     let published = desired.iter().any(|desired| writes.lists(desired.slice.member));
     let handover = Handover::of(state, resolution, importers, published, now);
@@ -61,7 +61,9 @@ pub(super) fn sync(
         let content = Content::of(state, desired.slice);
         for (importer, after) in &desired.after {
             let Some(copy) = copies.get(*importer) else {
-                create(state, importer, &content, after.as_deref(), &mut created, plan);
+                let after = after.as_deref();
+                let taken = create(state, importer, &content, after, &mut created, plan);
+                notices.extend(taken.map(|note| (desired.slice.object.uid.clone(), note)));
                 continue;
             };
             undesired.remove(&copy.name);
@@ -74,6 +76,7 @@ pub(super) fn sync(
     let undesired = undesired.into_values();
     let removals = remove_undesired(state, &handover, undesired, &created, writes.import, plan);
     release_slice_exports(state, &removals, plan);
+    notices
 }
 
 /// Deletes all copies.
@@ -86,17 +89,19 @@ pub(super) fn withdraw(state: &ServiceState<'_>, plan: &mut Plan) {
     release_slice_exports(state, &removals, plan);
 }
 
-/// Removes the annotation of slices that were rejected and have been corrected. One that this plan writes gets its turn later: a
-/// second write would name an outdated version.
-pub(super) fn report_accepted(state: &ServiceState<'_>, plan: &mut Plan) {
+/// Annotates slices with why they do not reach importers, and removes the annotation of those that do, or that were rejected
+/// and have been corrected. One that this plan writes gets its turn later: a second write would name an outdated version.
+pub(super) fn report(state: &ServiceState<'_>, notices: &Notices, plan: &mut Plan) {
+    let note = |slice: &SliceExport<'_>| notices.get(&slice.object.uid).map(String::as_str);
     let slices = state.slice_exports.iter();
-    let notices: Vec<_> = slices.filter_map(|slice| notice::annotate(slice.object, None)).collect();
-    if notices.is_empty() {
+    let annotations: Vec<_> =
+        slices.filter_map(|slice| notice::annotate(slice.object, note(slice))).collect();
+    if annotations.is_empty() {
         return;
     }
     let steps = plan.steps.iter().filter(|step| step.kind == kinds::ENDPOINT_SLICE_EXPORT);
     let written: BTreeSet<_> = steps.map(|step| step.name.clone()).collect();
-    plan.steps.extend(notices.into_iter().filter(|step| !written.contains(&step.name)));
+    plan.steps.extend(annotations.into_iter().filter(|step| !written.contains(&step.name)));
 }
 
 /// The copies that name this Service, and those made from its slices that name another one: a user has altered them, or a Go
@@ -133,7 +138,7 @@ fn update(
     reference::write(plan, step, ours.generation, there);
 }
 
-/// Creates the copy of a slice for an importer.
+/// Creates the copy of a slice for an importer. Returns why that is not possible for good.
 fn create(
     state: &ServiceState<'_>,
     importer: &str,
@@ -141,21 +146,22 @@ fn create(
     after: Option<&[StepId]>,
     created: &mut Creations,
     plan: &mut Plan,
-) {
+) -> Option<String> {
     let slice = content.slice();
     if !namespace_accepts_objects(&state.snapshot.namespaces, importer) {
-        return;
+        return None;
     }
     let Some(name) = free_name(state, importer, slice, created) else {
         let note = "not distributed: an importer has slices of other members under all its names";
         plan.events.push(HUB.warning(slice.object, events::NAME_TAKEN, note));
-        return;
+        return Some(note.to_owned());
     };
     let served = content::is_served(state, slice) == Some(true);
-    let Some(after) = after.filter(|_| served) else { return };
+    let after = after.filter(|_| served)?;
     let body = content.new_copy(&name);
     let step = HUB.create::<EndpointSliceImport>(name.clone(), body).after(after.iter().copied());
     created.insert(name, plan.push(distribution(step, slice)));
+    None
 }
 
 /// The first name for the copy of a slice that no other copy of the importer has (docs/design/rules.md#names): a member

@@ -1,18 +1,16 @@
 //! The EndpointSliceExports of an exported Service on the hub.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use fleet_accumulator::Object;
-use fleet_api::{
-    Endpoint, ExportedSliceSpec, ObjectName, annotations, events, finalizers, labels, names,
-};
+use fleet_api::{Endpoint, ExportedSliceSpec, ObjectName, annotations, finalizers, labels, names};
 use fleet_model::endpoints::{loses, printed};
 use fleet_model::hub_schema;
-use fleet_model::objects::{EndpointSlice, EndpointSliceExport, ServiceExport};
+use fleet_model::objects::{EndpointSlice, EndpointSliceExport};
 use fleet_model::ports::same_in_slices;
 use fleet_model::reference;
-use fleet_model::steps::{HUB, LOCAL, to_json};
-use fleet_plan::text::truncate;
+use fleet_model::steps::{HUB, to_json};
 use fleet_plan::{Step, StepId, Trace};
 use jiff::Timestamp;
 use serde_json::json;
@@ -24,8 +22,8 @@ use super::state::ServiceState;
 use crate::measurement::Plan;
 use crate::slicing;
 
-/// Maximum length of what the hub reports, in bytes.
-const MAX_REJECTION: usize = 512;
+/// How soon it is tried again to export a slice whose names are taken: nothing about it changes when one becomes free.
+const NAME_RETRY: Duration = Duration::from_mins(1);
 
 /// Brings the EndpointSliceExports up to date with the slices.
 ///
@@ -46,8 +44,9 @@ pub(super) fn sync(state: &ServiceState<'_>, decision: HubDecision, plan: &mut P
     if decision == HubDecision::Accepted {
         let new = wanted.into_values().filter(|slice| travels(state, slice) == Some(true));
         for slice in new {
-            if let Some(step) = create(state, slice) {
-                moved.extend(slice, plan.push(step), state.now);
+            match create(state, slice) {
+                Some(step) => moved.extend(slice, plan.push(step), state.now),
+                None => plan.wake_within(NAME_RETRY),
             }
         }
     }
@@ -60,25 +59,6 @@ pub(super) fn sync(state: &ServiceState<'_>, decision: HubDecision, plan: &mut P
                 plan.steps.extend(delete);
             }
         }
-    }
-}
-
-/// Reports why the hub rejects a slice, which has no conditions. One Event is enough for a Service: of the first by name.
-pub(super) fn report_rejected(
-    state: &ServiceState<'_>,
-    export: &Object<ServiceExport>,
-    plan: &mut Plan,
-) {
-    let why = |copy: &Object<EndpointSliceExport>| {
-        copy.meta.annotation(annotations::REJECTED).map(str::to_owned)
-    };
-    let rejected = state.slice_exports.iter().filter_map(|copy| Some((&copy.name, why(copy)?)));
-    if let Some((name, why)) = rejected.min() {
-        let (service, why) = (state.name, truncate(&why, MAX_REJECTION));
-        let note = format!(
-            "the hub does not accept EndpointSliceExport {name} of service {service}: {why}"
-        );
-        plan.events.push(LOCAL.warning(export, events::EXPORT_REFUSED, note));
     }
 }
 
@@ -103,18 +83,23 @@ pub(super) fn withdraw(state: &ServiceState<'_>, plan: &mut Plan) -> Vec<StepId>
     deletes.into_iter().map(|step| plan.push(step)).collect()
 }
 
-/// Slices that the hub carries, or may carry. Imported ones never leave again
-/// (docs/design/contract.md#exportable). Of a Service with endpoints on a secondary network, those on it and no others.
+/// Slices that the hub carries, or may carry.
 fn exportable<'a>(state: &ServiceState<'a>) -> impl Iterator<Item = &'a Object<EndpointSlice>> {
+    own(state).filter(|slice| travels(state, slice) != Some(false))
+}
+
+/// Slices of this cluster's own endpoints. Imported ones never leave again (docs/design/contract.md#exportable). Of a Service
+/// with endpoints on a secondary network, those on it and no others.
+pub(super) fn own<'a>(state: &ServiceState<'a>) -> impl Iterator<Item = &'a Object<EndpointSlice>> {
     state.slices.iter().copied().filter(|slice| {
         !slice.meta.is_terminating()
             && !slice.is_imported()
             && (slicing::manager(slice) == Some(labels::MANAGED_BY_NETWORK)) == state.on_network
-            && travels(state, slice) != Some(false)
     })
 }
 
-fn travels(state: &ServiceState<'_>, slice: &EndpointSlice) -> Option<bool> {
+/// Whether the hub carries the addresses of a slice; `None` if that is not known yet.
+pub(super) fn travels(state: &ServiceState<'_>, slice: &EndpointSlice) -> Option<bool> {
     hub_schema::carries(state.schema, &slice.address_type)
 }
 
@@ -134,7 +119,10 @@ fn create(state: &ServiceState<'_>, slice: &Object<EndpointSlice>) -> Option<Ste
 
 /// The first name on the hub that nothing has. The hash makes the first one free, unless a copy of
 /// this very slice was spoilt by hand and still blocks it.
-fn free_name(state: &ServiceState<'_>, slice: &Object<EndpointSlice>) -> Option<ObjectName> {
+pub(super) fn free_name(
+    state: &ServiceState<'_>,
+    slice: &Object<EndpointSlice>,
+) -> Option<ObjectName> {
     let source = &slice.name;
     names::slice_export_candidates(
         &state.identity.cluster,

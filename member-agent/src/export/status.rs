@@ -1,5 +1,7 @@
 //! The status of the ServiceExport.
 
+use std::iter;
+
 use fleet_accumulator::Object;
 use fleet_api::conditions::{self, reasons};
 use fleet_api::{ObjectName, events};
@@ -12,11 +14,15 @@ use serde_json::json;
 
 use super::decision::ExportDecision;
 use super::internal;
+use super::shortfall::{self, Shortfall};
 use super::state::ServiceState;
 use crate::measurement::{Measurement, Plan};
 use crate::slicing;
 
 type Export = Object<ServiceExport>;
+
+/// Between the clauses of a message.
+const CLAUSE: &str = "; ";
 
 /// The condition `Conflict` that the hub has set, and its object.
 type HubCondition<'a> = (&'a Object<InternalServiceExport>, &'a Condition);
@@ -77,18 +83,23 @@ fn valid(state: &ServiceState<'_>, export: &Export) -> Report {
             format!("the hub does not accept the export of service {service}: {}", hub.message),
             (EventType::Warning, events::EXPORT_REFUSED),
         ),
-        ExportDecision::Export(_) => (
-            TRUE,
-            reasons::SERVICE_IS_VALID,
-            format!("service {service} is valid for export"),
-            (EventType::Normal, events::VALID_SERVICE_EXPORT),
-        ),
+        ExportDecision::Export(_) => {
+            let shortfalls = shortfall::of(state, export);
+            let normal = (EventType::Normal, events::VALID_SERVICE_EXPORT);
+            let missing = shortfalls.first().map(|first| (EventType::Warning, first.event));
+            (
+                TRUE,
+                reasons::SERVICE_IS_VALID,
+                valid_but(service, &shortfalls),
+                missing.unwrap_or(normal),
+            )
+        }
         ExportDecision::Denied(_) if state.exported().is_some() => (
             TRUE,
             reasons::SERVICE_IS_VALID,
             format!(
-                "service {service} is valid for export; its namespace is denied, so it will not be exported \
-                 again once it is withdrawn"
+                "{}; its namespace is denied, so it will not be exported again once it is withdrawn",
+                valid_but(service, &shortfall::of(state, export)),
             ),
             (EventType::Warning, events::NAMESPACE_DENIED),
         ),
@@ -140,6 +151,13 @@ fn valid(state: &ServiceState<'_>, export: &Export) -> Report {
         ),
     };
     Report { condition: wanted(export, conditions::VALID, status, reason, message), event }
+}
+
+/// The message about an export that is valid, and why some of its endpoints do not reach importers nevertheless.
+fn valid_but(service: &ObjectName, shortfalls: &[Shortfall]) -> String {
+    let clauses = shortfalls.iter().map(|shortfall| shortfall.clause.as_str());
+    let valid = format!("service {service} is valid for export");
+    iter::once(valid.as_str()).chain(clauses).collect::<Vec<_>>().join(CLAUSE)
 }
 
 /// The condition `Conflict`: the hub's, or `Unknown` while there is none.
@@ -217,13 +235,17 @@ fn is_reported(service: &ObjectName, export: &Export, wanted: &Wanted) -> bool {
     })
 }
 
-/// Whether two messages mean the same. They matter only where they contain more than the reason does.
+/// Whether two messages mean the same. They matter only where they contain more than the reason does: what is valid for
+/// export has it in further clauses.
 fn means_the_same(service: &ObjectName, seen: &str, wanted: &Wanted) -> bool {
     // The name of the Service might contain the word.
     let mentions = |text: &str, word| text.replace(&service.to_string(), "").contains(word);
     let agree = |word| mentions(seen, word) == mentions(&wanted.message, word);
     match wanted.reason.as_str() {
-        reasons::SERVICE_IS_VALID => agree("weight") && agree("denied"),
+        reasons::SERVICE_IS_VALID => {
+            let further = |text: &str| text.split_once(CLAUSE).map(|(_, more)| more.to_owned());
+            agree("weight") && further(seen) == further(&wanted.message)
+        }
         reasons::SERVICE_NOT_FOUND | reasons::SERVICE_INELIGIBLE => true,
         _ => seen == wanted.message,
     }

@@ -15,6 +15,7 @@ mod networks;
 mod repacking;
 mod samples;
 mod service;
+mod shortfall;
 mod slices;
 mod stamps;
 mod tampering;

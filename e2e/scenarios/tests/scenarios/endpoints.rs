@@ -17,6 +17,7 @@ use kube::Api;
 use kube::api::{DynamicObject, PostParams};
 use serde_json::{Value, json};
 
+use crate::shortfall::is_valid_but;
 use crate::stage::{Crossing, DEADLINE, IMPORTER, Stage};
 use crate::tests::Tests;
 
@@ -40,13 +41,14 @@ pub(crate) fn add_apart(tests: &mut Tests) {
     tests.apart("endpoints::the_originals_definitions_do", the_originals_definitions_do);
 }
 
-/// Both families of a Service arrive, each in its slice, and slices of names stay in their cluster.
+/// Both families of a Service arrive, each in its slice, and slices of names stay in their cluster, which the user reads.
 async fn a_dual_stack_service_arrives(stage: &Stage) -> Result<()> {
     let mut crossing = stage.crossing("families", &[IMPORTER]).await?;
     add_slice(stage.exporter(), &crossing, "web-v6", "IPv6", ADDRESS).await?;
     add_slice(stage.exporter(), &crossing, "web-names", "FQDN", "web.example.com").await?;
     crossing.addresses.insert(ADDRESS.to_owned());
     crossing.arrived().await?;
+    is_valid_but(stage, &crossing, Some("endpoints with FQDN addresses are not exported")).await?;
     let slices = imported_slices(stage.importer(), &crossing.derived(IMPORTER).await?).await?;
     let mut types: Vec<_> = slices.iter().map(|slice| slice.address_type.as_str()).collect();
     types.sort_unstable();
@@ -103,6 +105,7 @@ async fn the_originals_definitions_do(stage: &Stage, agents: &mut Agents) -> Res
         crossing.addresses.insert(ADDRESS.to_owned());
         let (namespace, name) = crossing.key();
         wait_imported(stage.importer(), namespace, name, &crossing.addresses, NOTICED).await?;
+        is_valid_but(stage, &crossing, None).await?;
         crossing.withdraw().await
     }
     .await;
@@ -117,6 +120,7 @@ async fn old_hub(stage: &Stage) -> Result<Crossing<'_>> {
     let address = crossing.addresses.pop_first().context("it has an address")?;
     drain(stage.exporter(), &crossing, &address).await?;
     crossing.arrived().await?;
+    is_valid_but(stage, &crossing, Some("endpoints with IPv6 addresses are not exported")).await?;
 
     // Who insists on a field that the hub prunes writes whenever it looks at the slice, and no version shows that.
     let mut meter = WriteMeter::start(stage)?.about(&crossing.namespace);

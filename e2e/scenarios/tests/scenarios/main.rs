@@ -35,6 +35,7 @@ mod marks;
 mod outage;
 mod restored;
 mod rollback;
+mod shortfall;
 mod silence;
 mod stage;
 mod story;
@@ -95,6 +96,7 @@ fn main() -> ExitCode {
     silence::add_alone(&mut tests);
     outage::add(&mut tests);
     blocked::add(&mut tests);
+    shortfall::add(&mut tests);
     grace::add(&mut tests);
     exclusive::add(&mut tests);
     vanished::add(&mut tests);

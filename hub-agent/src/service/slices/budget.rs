@@ -11,6 +11,7 @@ use fleet_model::steps::HUB;
 use fleet_plan::Plan;
 
 use super::origin;
+use crate::service::notice::Notices;
 use crate::service::state::{ServiceState, SliceExport};
 
 /// How many times as many endpoints slices may have that importers have already: a Service grows past the limit without
@@ -52,16 +53,22 @@ impl<'a> Surplus<'a> {
         self.slices.contains(&slice.object.uid)
     }
 
-    /// Reports to the exports of such members that not all of their endpoints reach importers.
-    pub(super) fn report(&self, state: &ServiceState<'_>, plan: &mut Plan) {
+    /// Reports to the exports of such members that not all of their endpoints reach importers. Returns the same about each
+    /// slice.
+    pub(super) fn report(&self, state: &ServiceState<'_>, plan: &mut Plan) -> Notices {
+        if self.slices.is_empty() {
+            return Notices::new();
+        }
+        let why = format!(
+            "the member exports more than {} endpoints of service {} (--max-endpoints-per-service)",
+            state.settings.max_endpoints_per_service, state.service,
+        );
         for export in state.live_exports().filter(|it| self.members.contains_key(it.member)) {
-            let note = format!(
-                "not all of its EndpointSlices are distributed: the member exports more than {} endpoints of service {} \
-                 (--max-endpoints-per-service)",
-                state.settings.max_endpoints_per_service, state.service,
-            );
+            let note = format!("not all of its EndpointSlices are distributed: {why}");
             plan.events.push(HUB.warning(export.object, events::LIMIT_EXCEEDED, note));
         }
+        let notice = |slice: &&Uid| (Uid::clone(slice), format!("not distributed: {why}"));
+        self.slices.iter().map(notice).collect()
     }
 
     /// The members that have such slices, each with their number.

@@ -1,6 +1,6 @@
 //! `--max-endpoints-per-service`: slices beyond it reach no importer, and what importers have stays.
 
-use fleet_api::{ResourceKind, finalizers, kinds};
+use fleet_api::{ResourceKind, annotations, finalizers, kinds};
 use serde_json::{Value, json};
 
 use super::world::{World, in_member, of_shop, reference};
@@ -52,6 +52,13 @@ fn copies(world: &World) -> String {
     names.collect::<Vec<_>>().join(" ")
 }
 
+/// What the member agent of "a" reads about a slice.
+fn notice(world: &World, name: &str) -> Option<String> {
+    let slice = world.hub.get(SLICE, &in_member("a", name)).unwrap();
+    let note = slice["metadata"]["annotations"][annotations::REJECTED].as_str();
+    note.map(str::to_owned)
+}
+
 #[test]
 fn slices_beyond_the_limit_reach_no_importer() {
     let mut world = shared(3);
@@ -68,12 +75,16 @@ fn slices_beyond_the_limit_reach_no_importer() {
     assert!(event.note.contains("--max-endpoints-per-service"), "{}", event.note);
     let counted = refused(&world.controller.settings, &world.snapshot());
     assert_eq!(counted, [("a".to_owned(), SLICE, 1)]);
+    assert_eq!(notice(&world, "a-s2"), None);
+    let why = notice(&world, "a-s3").unwrap();
+    assert!(why.contains("not distributed: the member exports more than 3 endpoints"), "{why}");
 
     world.delete(SLICE, &in_member("a", "a-s2"));
     world.settle_all();
     world.release_copies();
     world.settle_all();
     assert_eq!(copies(&world), "a-s1 a-s3 c-s1");
+    assert_eq!(notice(&world, "a-s3"), None);
     assert!(world.plan().events.is_empty());
     assert!(refused(&world.controller.settings, &world.snapshot()).is_empty());
 }

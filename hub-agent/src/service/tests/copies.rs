@@ -300,6 +300,35 @@ fn a_name_once_given_stays() {
     assert_eq!(world.copies(), [hashed.to_string()]);
 }
 
+/// Somebody has made objects under the names by hand. The exporter's users do not see the hub's Events, but the annotation.
+#[test]
+fn a_slice_without_a_name_is_reported_until_there_is_one() {
+    let mut world = World::shared();
+    namesake(&mut world);
+    let hashed = hashed(&world);
+    let mut other = copy(&world).clone();
+    other["metadata"] = json!({ "annotations": { ANNOTATIONS[0]: "fleet-member-d" } });
+    other["spec"]["ownerServiceReference"] =
+        json!({ "namespace": "team", "name": "desk", "namespacedName": "team/desk" });
+    world.hub.create(kinds::ENDPOINT_SLICE_IMPORT, &hashed, other).unwrap();
+    let notice = |world: &World| {
+        let name = in_member("c", "a-s1");
+        let slice = world.hub.get(kinds::ENDPOINT_SLICE_EXPORT, &name).unwrap();
+        slice["metadata"]["annotations"][annotations::REJECTED].clone()
+    };
+    world.settle();
+    let events = world.plan().events;
+    assert_eq!(events.iter().map(|event| event.reason).collect::<Vec<_>>(), ["NameTaken"]);
+    assert_eq!(notice(&world), json!(events[0].note));
+    assert!(events[0].note.contains("slices of other members under all its names"));
+
+    world.hub.delete(kinds::ENDPOINT_SLICE_IMPORT, &hashed).unwrap();
+    world.settle();
+    assert_eq!(world.copies(), ["fleet-member-b/a-s1".to_owned(), hashed.to_string()]);
+    assert_eq!(notice(&world), json!(null));
+    assert_eq!(world.plan(), Plan::default());
+}
+
 /// A copy under the second name that names another Service is restored by the Service of its slice.
 #[test]
 fn an_altered_copy_under_the_second_name_is_corrected() {

@@ -1,0 +1,57 @@
+//! Single endpoint changes while another member does all it can: it changes its slices without a pause and stores exports by
+//! the thousand.
+//!
+//! On a fleet of its own, with the hub as it is shipped: what is stored stays.
+
+mod noise;
+mod objects;
+
+use anyhow::{Result, bail};
+
+use super::change_path::ChangePath;
+use super::latency::Course;
+use super::scrape::Scrape;
+use super::turns::{Beside, Turns};
+use fleet_testbed::agents::Agents;
+use fleet_testbed::fleet::Fleet;
+use noise::Noise;
+
+/// The Service that is measured.
+const MEASURED: &str = "beside-flood";
+
+/// Everything that was measured.
+pub(super) struct Flood {
+    /// With everything at rest.
+    pub(super) before: Beside,
+    /// With one member at work.
+    pub(super) during: Beside,
+    /// What that member and the agents did meanwhile, as lines for the report.
+    pub(super) notes: Vec<String>,
+}
+
+/// Measures `samples` changes before the flood, and as many or more while it lasts.
+pub(super) async fn measure(
+    path: &ChangePath,
+    fleet: &Fleet,
+    agents: &Agents,
+    (namespace, samples): (&str, usize),
+) -> Result<Flood> {
+    let mut noise = Noise::prepare(fleet).await?;
+    let mut turns = Turns {
+        path,
+        chain: Course::chain(path).await?,
+        steady: Course::steady(path, fleet, (namespace, MEASURED)).await?,
+        samples,
+    };
+    let before = turns.beside("before one member floods the hub").await?;
+    let rest = Scrape::read(fleet, agents).await?;
+    let tally = noise.tally();
+    let is_stored = || tally.is_everything_stored();
+    let during = tokio::select! {
+        during = turns.beside_until("while one member floods the hub", is_stored) => during?,
+        ended = noise.run() => { ended?; bail!("the flood has ended") }
+    };
+    let work = Scrape::read(fleet, agents).await?.since(&rest);
+    let notes = vec![format!("flood: {tally}"), format!("agents meanwhile: {work}")];
+    Ok(Flood { before, during, notes })
+}
