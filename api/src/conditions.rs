@@ -49,9 +49,11 @@ pub mod reasons {
     pub const DUPLICATE: &str = "Duplicate";
     /// `InternalServiceExport` and ServiceExport `Valid=False`: Services of its namespace are not exported.
     pub const NAMESPACE_DENIED: &str = "NamespaceDenied";
+    /// `InternalServiceExport` and ServiceExport `Valid=False`: the member policy does not list the Service.
+    pub const POLICY_DENIED: &str = "PolicyDenied";
     /// Why an `InternalServiceExport` has `Valid=False`.
-    pub const EXPORT_REFUSED: [&str; 4] =
-        [REFERENCE_REFUSED, LIMIT_EXCEEDED, DUPLICATE, NAMESPACE_DENIED];
+    pub const EXPORT_REFUSED: [&str; 5] =
+        [REFERENCE_REFUSED, LIMIT_EXCEEDED, DUPLICATE, NAMESPACE_DENIED, POLICY_DENIED];
 
     /// MultiClusterService `Valid=True`: resolved, derived Service in place.
     pub const FOUND_SERVICE_IMPORT: &str = "FoundServiceImport";

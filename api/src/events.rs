@@ -62,6 +62,10 @@ pub const DUPLICATE: &str = "Duplicate";
 /// Warning on a ServiceExport or MultiClusterService, or what stands for it on the hub: Services of its namespace are not
 /// shared with the fleet.
 pub const NAMESPACE_DENIED: &str = "NamespaceDenied";
+/// Warning on an `InternalServiceExport` or `InternalServiceImport`: the member policy does not list its Service.
+pub const POLICY_DENIED: &str = "PolicyDenied";
+/// Warning on a member policy: it cannot be read, so the hub agent withdraws nothing because of it.
+pub const MEMBER_POLICY_UNREADABLE: &str = "MemberPolicyUnreadable";
 /// Warning on a ServiceExport: the hub does not accept the export, or does not distribute one of its slices.
 pub const EXPORT_REFUSED: &str = "ExportRefused";
 /// Warning on a ServiceExport: some endpoints of its Service are not exported, since the hub does not carry their addresses,

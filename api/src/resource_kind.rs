@@ -58,6 +58,8 @@ pub mod kinds {
     /// Core Node.
     pub const NODE: ResourceKind =
         ResourceKind { group: "", version: "v1", kind: "Node", plural: "nodes", namespaced: false };
+    /// Core `ConfigMap`.
+    pub const CONFIG_MAP: ResourceKind = namespaced("", "v1", "ConfigMap", "configmaps");
     /// EndpointSlice of the discovery group.
     pub const ENDPOINT_SLICE: ResourceKind =
         namespaced("discovery.k8s.io", "v1", "EndpointSlice", "endpointslices");

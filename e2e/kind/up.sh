@@ -60,7 +60,8 @@ list=
 for name in "${names[@]}"; do
     list+="{\"name\": \"$name\"},"
 done
-install hub hub-agent --set-json "members=[${list%,}]"
+# The scenario tests play members that nobody has joined and that have no member policy.
+install hub hub-agent --set-json "members=[${list%,}]" --set policies.strict=false
 authority=$(on hub config view --raw --output jsonpath='{.clusters[0].cluster.certificate-authority-data}')
 for name in "${names[@]}"; do
     on hub --namespace "fleet-member-$name" wait secret member-agent-token --for=jsonpath='{.data.token}' --timeout=1m

@@ -6,6 +6,7 @@ use fleet_api::{ObjectName, names};
 
 use crate::access::Access;
 use crate::output::Output;
+use crate::policy_args::PolicyArgs;
 
 /// Joins clusters into a fleet and shows its state.
 ///
@@ -38,9 +39,10 @@ pub enum Command {
     /// Join a cluster to the fleet: create its namespace, rights and credentials on the hub
     ///
     /// On the hub, it creates the namespace fleet-member-NAME, a service account with rights in that namespace only, and an
-    /// InternalMemberCluster that asks the member to join (if the hub serves that kind). It prints values for the
+    /// InternalMemberCluster that asks the member to join (if the hub serves that kind). A member that has no member policy gets
+    /// one, which allows everything unless --cidrs, --exports and --imports restrict it. It prints values for the
     /// member-agent chart; with --secret, it also stores the token in a Secret of the member's cluster. Run it again to renew
-    /// the token; nothing else changes then.
+    /// the token; nothing else changes then, unless these flags change the member policy.
     ///
     /// The hub records which cluster the member is when its agent first connects. The agent of another cluster with the same
     /// name writes nothing until --replace gives the name to that cluster.
@@ -112,6 +114,9 @@ pub struct JoinArgs {
     /// connects. The agent of the previous cluster stops writing, and what only that cluster exported is withdrawn
     #[arg(long)]
     pub replace: bool,
+    /// What the member is allowed.
+    #[command(flatten)]
+    pub policy: PolicyArgs,
     /// What to print on standard output
     #[arg(long, value_enum, default_value_t = Print::Values)]
     pub print: Print,

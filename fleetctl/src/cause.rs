@@ -38,6 +38,7 @@ causes! {
     ServiceNotFound: "there is a ServiceExport without its Service",
     ServiceIneligible: "the Service is headless or of type `ExternalName`",
     SystemNamespace: "Services in the agents' own namespace cannot be exported or imported",
+    PolicyDenied: "the member policy on the hub does not list the Service among the exports or imports of the member",
     NamespaceDenied: "Services of the namespace are neither exported nor imported (`--denied-namespaces`)",
     WeightZero: "the ServiceExport has the weight 0",
     WeightInvalid: "the weight of the ServiceExport is not a number from 0 to 1000",

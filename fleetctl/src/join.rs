@@ -19,8 +19,7 @@ use crate::credentials::{Credentials, yaml};
 use crate::member_objects::{check_name, membership, namespace, rights, title};
 use crate::objects::{api, apply, find, is_served};
 use crate::output::{print, report};
-use crate::quotas;
-use crate::replace;
+use crate::{member_policy, quotas, replace};
 
 /// Seconds of an hour.
 const HOUR: i64 = 3600;
@@ -97,6 +96,7 @@ async fn place(client: &Client, args: &JoinArgs) -> Result<Value> {
         make(client, object, args.dry_run).await?;
     }
     quotas::limit(client, name, args.dry_run).await;
+    member_policy::write(client, name, &args.policy, args.dry_run).await?;
     if is_served(client, kinds::INTERNAL_MEMBER_CLUSTER).await? {
         ask_to_join(client, name, args.dry_run).await?;
     } else {

@@ -19,6 +19,7 @@ use tokio_util::task::TaskTracker;
 use crate::args::{Cli, LeaveArgs};
 use crate::join::set_state;
 use crate::member_objects::{MANAGED_BY, check_name, quota, rights, title};
+use crate::member_policy;
 use crate::objects::{api, delete, find};
 use crate::output::{NO, report};
 
@@ -189,6 +190,7 @@ impl Leaving<'_> {
             delete(self.client, kinds::NAMESPACE, None, &self.namespace).await?;
         } else {
             report(&format!("Kept namespace {}, which fleetctl did not create", self.namespace));
+            member_policy::remove(self.client, &self.namespace).await;
         }
         if force {
             self.empty().await?;

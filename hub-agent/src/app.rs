@@ -48,6 +48,7 @@ fn log(settings: &Settings) {
     tracing::info!(
         exclusive_imports = settings.exclusive_imports,
         denied_namespaces = %settings.denied_namespaces,
+        enforce_member_policies = settings.enforce_member_policies,
         max_endpoints_per_service = settings.max_endpoints_per_service,
         max_services_per_member = settings.max_services_per_member,
         force_delete_wait_time = ?settings.force_delete_wait,

@@ -42,6 +42,20 @@ pub struct Args {
     )]
     pub denied_namespaces: DeniedNamespaces,
 
+    /// Withdraw exports and imports of Services that the member policy of their member does not list, or no longer lists. A
+    /// policy that is missing or cannot be read withdraws nothing
+    #[arg(
+        long,
+        env = "ENFORCE_MEMBER_POLICIES",
+        value_name = "BOOL",
+        action = clap::ArgAction::Set,
+        num_args = 0..=1,
+        require_equals = true,
+        default_value_t = true,
+        default_missing_value = "true"
+    )]
+    pub enforce_member_policies: bool,
+
     /// Maximum number of endpoints that a member exports for one Service. EndpointSlices beyond it are not distributed, the
     /// youngest first. Those that importers have stay, up to ten times as many endpoints
     #[arg(
@@ -92,6 +106,7 @@ impl Args {
             denied_namespaces: self
                 .denied_namespaces
                 .and(self.runtime.lease.leader_election_namespace.as_str()),
+            enforce_member_policies: self.enforce_member_policies,
             max_endpoints_per_service: count(self.max_endpoints_per_service),
             max_services_per_member: count(self.max_services_per_member),
             force_delete_wait: self.force_delete_wait_time,

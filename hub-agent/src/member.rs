@@ -7,6 +7,7 @@
 mod force_delete;
 mod incarnation;
 mod keys;
+mod policy;
 mod silence;
 
 #[cfg(test)]
@@ -49,6 +50,10 @@ impl Controller for MemberController {
         ])
     }
 
+    fn reads(&self) -> SourceSet {
+        self.required().with(HubSnapshot::member_policies())
+    }
+
     fn affected_keys(&self, old: &HubSnapshot, new: &HubSnapshot, keys: &mut Affected<Member>) {
         keys::affected(old, new, keys);
     }
@@ -56,6 +61,7 @@ impl Controller for MemberController {
     fn plan(&self, member: &Member, snapshot: &HubSnapshot, now: Timestamp) -> Plan {
         let mut plan = Plan::default();
         incarnation::plan(member, snapshot, &mut plan);
+        plan.events.extend(policy::report(&self.settings, member, snapshot));
         let deadline = force_delete::plan(&self.settings, member, snapshot, now, &mut plan);
         let timeout = silence::plan(&self.settings, member, snapshot, now, &mut plan);
         plan.wake_after = deadline.into_iter().chain(timeout).min();

@@ -10,7 +10,9 @@ mod invalid_reference;
 mod keys;
 mod notice;
 mod owned;
+mod permission;
 mod places;
+mod refusable;
 mod refusal;
 mod rejection;
 mod resolution;
@@ -65,6 +67,7 @@ impl Controller for ServiceController {
             HubSnapshot::slice_exports(),
             HubSnapshot::slice_imports(),
             HubSnapshot::namespaces(),
+            HubSnapshot::member_policies(),
         ])
     }
 
@@ -76,6 +79,9 @@ impl Controller for ServiceController {
         let touched = keys::affected(old, new, keys);
         let exports = (&old.internal_exports, &new.internal_exports);
         places::affected(exports, &touched, self.settings.max_services_per_member, keys);
+        if self.settings.enforce_member_policies {
+            permission::affected(old, new, keys);
+        }
         if HubSchema::known(&old.schema) != HubSchema::known(&new.schema) {
             keys::affected(&HubSnapshot::default(), new, keys);
         }

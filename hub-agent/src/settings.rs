@@ -15,6 +15,8 @@ pub struct Settings {
     pub exclusive_imports: bool,
     /// Namespaces whose Services are neither exported nor imported.
     pub denied_namespaces: DeniedNamespaces,
+    /// Whether what a member policy does not list is withdrawn.
+    pub enforce_member_policies: bool,
     /// How many endpoints a member may export for one Service.
     pub max_endpoints_per_service: usize,
     /// How many Services a member may export.
@@ -31,6 +33,7 @@ impl Default for Settings {
         Self {
             exclusive_imports: false,
             denied_namespaces: DeniedNamespaces::default().and(names::SYSTEM_NAMESPACE),
+            enforce_member_policies: true,
             max_endpoints_per_service: 10_000,
             max_services_per_member: 5_000,
             force_delete_wait: FORCE_DELETE_WAIT,

@@ -4,7 +4,8 @@ use fleet_accumulator::views;
 use fleet_model::hub_schema::HubSchema;
 use fleet_model::objects::{
     ClusterReport, EndpointSliceExport, EndpointSliceImport, InternalMemberCluster,
-    InternalServiceExport, InternalServiceImport, MemberCluster, Namespace, ServiceImport,
+    InternalServiceExport, InternalServiceImport, MemberCluster, MemberPolicy, Namespace,
+    ServiceImport,
 };
 
 views! {
@@ -28,6 +29,8 @@ views! {
         hub optional internal_members: InternalMemberCluster,
         /// Which clusters the members are.
         hub optional cluster_reports: ClusterReport,
+        /// Which Services the members may export and import.
+        hub optional member_policies: MemberPolicy,
         /// Which of our additions to the original's kinds it serves.
         hub optional schema: HubSchema,
     }

@@ -14,6 +14,7 @@
 {{- if kindIs "slice" .Values.deniedNamespaces }}
 - {name: DENIED_NAMESPACES, value: {{ join "," .Values.deniedNamespaces | quote }}}
 {{- end }}
+- {name: ENFORCE_MEMBER_POLICIES, value: {{ include "policies.enforced" . | quote }}}
 {{- with .Values.maxEndpointsPerService }}
 - {name: MAX_ENDPOINTS_PER_SERVICE, value: {{ . | int | quote }}}
 {{- end }}

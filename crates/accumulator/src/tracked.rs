@@ -16,6 +16,9 @@ pub trait Tracked: PartialEq + Debug + Send + Sync + Sized + 'static {
     /// Kind on the API server.
     const KIND: ResourceKind;
 
+    /// Field selector of the objects that matter, unless all do.
+    const FIELDS: Option<&'static str> = None;
+
     /// What is decoded from JSON; dropped after [`project`](Self::project). Usually made by
     /// [`wire!`](crate::wire).
     type Wire: kube::Resource<DynamicType = ()>
@@ -62,6 +65,9 @@ pub trait Tracked: PartialEq + Debug + Send + Sync + Sized + 'static {
 
     /// Where the objects come from: a list and watch of the kind, unless overridden.
     fn feed(spec: SourceSpec) -> Box<dyn Feed<Self::Wire>> {
-        Box::new(KubeFeed::new(spec))
+        Box::new(KubeFeed::new(match Self::FIELDS {
+            Some(fields) => spec.fields(fields),
+            None => spec,
+        }))
     }
 }

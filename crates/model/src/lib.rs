@@ -8,6 +8,7 @@
 //! - [`ports`]: comparison of port lists.
 //! - [`limits`]: whether what a member has written is within the bounds.
 //! - [`endpoints`]: which endpoints a change removes.
+//! - [`service_list`]: which Services a member policy lists.
 //! - [`denied_namespaces`]: which namespaces share no Services with the fleet.
 //! - [`namespaces`]: whether objects can be created in a namespace.
 //! - [`owners`]: which agent a ServiceImport belongs to.
@@ -29,4 +30,5 @@ pub mod owners;
 pub mod ports;
 pub mod reference;
 pub mod selection;
+pub mod service_list;
 pub mod steps;

@@ -29,20 +29,18 @@ pub(super) struct Flood {
     pub(super) notes: Vec<String>,
 }
 
-/// Measures `samples` changes before the flood, and as many or more while it lasts.
+/// Measures `samples` changes before the flood, and as many or more while it lasts. What the relays of `chain` write has to be
+/// there before the agents start: a hub agent deletes a copy if it does not see yet what it was made from.
 pub(super) async fn measure(
     path: &ChangePath,
     fleet: &Fleet,
     agents: &Agents,
+    chain: Course,
     (namespace, samples): (&str, usize),
 ) -> Result<Flood> {
     let mut noise = Noise::prepare(fleet).await?;
-    let mut turns = Turns {
-        path,
-        chain: Course::chain(path).await?,
-        steady: Course::steady(path, fleet, (namespace, MEASURED)).await?,
-        samples,
-    };
+    let steady = Course::steady(path, fleet, (namespace, MEASURED)).await?;
+    let mut turns = Turns { path, chain, steady, samples };
     let before = turns.beside("before one member floods the hub").await?;
     let rest = Scrape::read(fleet, agents).await?;
     let tally = noise.tally();

@@ -217,10 +217,12 @@ async fn flooded(command: &CommandLine, report: &mut Report) -> Result<()> {
     progress("Single endpoint changes while one member floods the hub");
     let testbed = start().await?;
     let mut path = ChangePath::build(&testbed).await?;
+    let mut chain = Course::chain(&path).await?;
+    chain.warm_up(&path).await?;
     let mut agents = None;
     let started = agents.insert(Agents::start(&testbed, &AgentOptions::default()).await?);
     let changes = (NAMESPACE, command.samples().div_ceil(2));
-    let result = flood::measure(&path, &testbed, started, changes).await;
+    let result = flood::measure(&path, &testbed, started, chain, changes).await;
     summary::flood(&explain(result, &testbed, &mut path, agents).await?, report);
     Ok(())
 }

@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use fleet_api::names::member_namespace;
 use fleet_api::{
     Endpoint, EndpointPort, ExportedObjectReference, ExportedSliceSpec, OwnerServiceReference,
-    ResourceKind, kinds,
+    ResourceKind, annotations, kinds,
 };
 use fleet_model::objects::{EndpointSliceExportWire, EndpointSliceImportWire, ManagedSliceWire};
 use http::Request;
@@ -201,12 +201,15 @@ impl Listener<EndpointSliceExportWire> for ImportRelay {
         if !is(&copy.metadata, &member_namespace(EXPORTER), COPY) {
             return Ok(());
         }
-        // A reference that contradicts itself: the hub agent deletes copies without a request, but leaves alone
-        // what it cannot attribute to a Service.
+        // A reference that contradicts itself, and an origin that is no member: the hub agent deletes copies without a request,
+        // but leaves alone what it can attribute neither to a Service nor to a slice.
         spec.owner_service_reference.namespaced_name =
             spec.owner_service_reference.namespaced_name.replace('/', ".");
         let body = json!({
-            "metadata": { "finalizers": [fleet_api::finalizers::ENDPOINT_SLICE_IMPORT] },
+            "metadata": {
+                "annotations": { annotations::ORIGIN_NAMESPACE: USER_NAMESPACE },
+                "finalizers": [fleet_api::finalizers::ENDPOINT_SLICE_IMPORT],
+            },
             "spec": serde_json::to_value(spec)?,
         });
         self.output.write(body).await

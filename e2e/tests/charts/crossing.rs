@@ -61,11 +61,16 @@ impl Agents {
     }
 }
 
-/// East is a member by the hub chart's values, west by `fleetctl`, whose output the member chart takes.
+/// East is a member by the hub chart's values, west by `fleetctl`, whose output the member chart takes. The hub is strict, as it
+/// is by default: both need a member policy.
 async fn install(fleet: &Fleet) -> Result<()> {
     let (hub, east, west) = (fleet.hub(), fleet.east(), fleet.west());
-    let members = with(json!({ "members": [{ "name": "east" }] }), &replicas::election());
+    let everything = json!({ "cidrs": ["0.0.0.0/0"], "exports": ["*"], "imports": [] });
+    let policies = json!({ "members": { "east": everything } });
+    let members = json!({ "members": [{ "name": "east" }], "policies": policies });
+    let members = with(members, &replicas::election());
     let notes = fleet.release(hub, "hub-agent").install(&members, &[]).await?;
+    ensure!(!notes.contains("policies.strict"), "{notes}");
     ensure!(notes.contains("-n fleet-member-east get secret member-agent-token"), "{notes}");
     is_admitted(hub, "hub-agent").await?;
 

@@ -18,6 +18,7 @@ mod quotas;
 mod refusals;
 mod replicas;
 mod rotation;
+mod strict;
 mod values;
 
 use fleet_testbed::helm::Helm;

@@ -25,8 +25,9 @@ use shell::Shell;
 use stage::Stage;
 
 /// In the order in which they are run: each begins with what the one before has left.
-const PAGES: [&str; 8] = [
+const PAGES: [&str; 9] = [
     "README.md",
+    "docs/upgrade.md",
     "docs/external-workloads.md",
     "docs/troubleshooting.md",
     "docs/recovery.md",

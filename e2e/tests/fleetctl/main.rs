@@ -81,7 +81,11 @@ async fn home_of(testbed: &Testbed, member: &str) -> Result<Option<Namespace>> {
 
 async fn joining_is_safe_to_repeat(testbed: &Testbed, tool: &Tool) -> Result<()> {
     let said = tool.run(&["join", "west", "--dry-run"]).await?.succeeds()?;
-    said.tells(&["Would create Namespace fleet-member-west", "Would create Role fleet-role-west"])?;
+    said.tells(&[
+        "Would create Namespace fleet-member-west",
+        "Would create Role fleet-role-west",
+        "Would create ConfigMap member-policy: cidrs 0.0.0.0/0,::/0; exports *; imports *",
+    ])?;
     ensure!(home_of(testbed, "west").await?.is_none(), "a dry run changes nothing");
 
     let join = ["join", "west", "--secret", "--print", "nothing"];
@@ -89,10 +93,15 @@ async fn joining_is_safe_to_repeat(testbed: &Testbed, tool: &Tool) -> Result<()>
     said.tells(&[
         "Applied Namespace fleet-member-west",
         "Applied InternalMemberCluster west",
+        "Applied ConfigMap member-policy: cidrs 0.0.0.0/0,::/0; exports *; imports *. Restrict it",
         "Applied Secret",
     ])?;
     let said = tool.run(&join).await?.succeeds()?;
-    said.tells(&["Unchanged: Role fleet-role-west", "Member west is asked to join"])?;
+    said.tells(&[
+        "Unchanged: Role fleet-role-west",
+        "Unchanged: ConfigMap member-policy",
+        "Member west is asked to join",
+    ])?;
     let again = said.err.lines().filter(|line| line.starts_with("Applied")).collect::<Vec<_>>();
     ensure!(again == ["Applied Secret hub-kubeconfig-secret"], "only the token is new: {again:?}");
     tool.run(&["status"]).await?.succeeds()?.tells(&["west", "Joining"])
@@ -250,6 +259,21 @@ async fn what_the_user_breaks_is_explained(testbed: &Testbed, tool: &Tool) -> Re
     ensure!(status["services"][0]["conflicts"] == json!(["west"]), "{status}");
     unexport(west, TEAM, WEB).await?;
     rival.delete().await?;
+    tool.crosses().await?;
+
+    // A Service that the member policy does not list.
+    let join = ["join", "west", "--print", "nothing", "--imports"];
+    let said = tool.run(&[&join[..], &["shop/*", "--dry-run"]].concat()).await?.succeeds()?;
+    said.tells(&[
+        "Would update ConfigMap member-policy: cidrs 0.0.0.0/0,::/0; exports *; imports shop/*",
+    ])?;
+    let said = tool.run(&[&join[..], &["shop/*"]].concat()).await?.succeeds()?;
+    said.tells(&["Applied ConfigMap member-policy", "exports *; imports shop/*"])?;
+    let wanted = "the member policy does not list team/web among its imports";
+    tool.stops("PolicyDenied", wanted).await?;
+    let said = tool.run(&[&join[..], &["shop"]].concat()).await?.exits(2)?;
+    said.tells(&["\"shop\" is none of NAMESPACE/NAME"])?;
+    tool.run(&[&join[..], &["*"]].concat()).await?.succeeds()?;
     tool.crosses().await?;
 
     // A namespace that the hub lacks.

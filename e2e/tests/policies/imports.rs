@@ -2,13 +2,15 @@
 
 use anyhow::Result;
 use fleet_api::kinds::ENDPOINT_SLICE_IMPORT as KIND;
+use fleet_api::names::member_namespace;
 use fleet_api::{annotations, finalizers};
 use serde_json::{Value, json};
 
 use crate::Tests;
 use crate::objects::object;
 use crate::ways::{
-    REMOVING, WAYS, Way, change, create, create_by_apply, delete, passed, refused, refused_by_all,
+    REMOVING, WAYS, Way, change, create, create_by_apply, delete, delete_collection, passed,
+    refused, refused_by_all,
 };
 use crate::world::{EAST, WEST, World};
 
@@ -47,6 +49,8 @@ async fn imports_are_the_hubs(world: &World) -> Result<()> {
         refused_by_all((reference, &WAYS), &world.east, KIND, &given, other, "P9").await?;
     }
     refused("deleted", delete(&world.east, KIND, &given).await?, "P9")?;
+    let all = delete_collection(&world.east, KIND, &member_namespace(EAST), "").await;
+    refused("deleted with all", all, "P9")?;
 
     for (client, way) in [(&world.agent, Way::Put), (&world.original, Way::Put)] {
         passed("by the hub", change(client, KIND, &given, way, other).await?)?;

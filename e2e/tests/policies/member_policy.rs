@@ -4,8 +4,10 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use fleet_api::names::member_namespace;
-use fleet_api::{ResourceKind, kinds};
+use fleet_api::{ObjectName, ResourceKind, kinds};
+use fleet_model::service_list::ServiceList;
 use fleet_testbed::apply::apply;
+use fleet_testbed::objects::api;
 use fleet_testbed::policies;
 use fleet_testbed::wait::wait_until;
 use kube::Client;
@@ -14,7 +16,8 @@ use serde_json::{Value, json};
 use crate::Tests;
 use crate::objects::{EXPORTED, object, slice};
 use crate::ways::{
-    REMOVING, WAYS, Way, change, create, create_by_apply, delete, passed, refused, refused_by_all,
+    REMOVING, WAYS, Way, change, create, create_by_apply, delete, delete_collection, dry_run,
+    passed, refused, refused_by_all,
 };
 use crate::world::World;
 
@@ -33,8 +36,13 @@ pub(crate) fn add(tests: &mut Tests) {
     tests.add("P5::endpoints_are_the_members_own", endpoints_are_the_members_own);
     tests.add("P5::ranges_of_two_members_may_overlap", ranges_of_two_members_may_overlap);
     tests.add("P6::services_are_the_members_own", services_are_the_members_own);
+    tests.add("P6::the_hub_agent_reads_lists_as_the_policy_does", read_alike);
     tests.add("P6::strict_needs_a_member_policy", strict_needs_a_member_policy);
     tests.add("P13::members_do_not_write_their_policy", members_do_not_write_their_policy);
+    tests.add(
+        "P13::a_deleted_namespace_takes_its_policy_along",
+        a_deleted_namespace_takes_its_policy_along,
+    );
     tests.add("P13::a_member_policy_says_what_it_means", a_member_policy_says_what_it_means);
 }
 
@@ -134,26 +142,35 @@ async fn ranges_of_two_members_may_overlap(world: &World) -> Result<()> {
     Ok(())
 }
 
+/// An object of a member that is about this Service.
+fn of_service(
+    member: &str,
+    kind: ResourceKind,
+    reference: &str,
+    name: &str,
+    (namespace, service): (&str, &str),
+) -> Value {
+    let mut object = object(kind, member, name);
+    let field = match kind {
+        kinds::ENDPOINT_SLICE_EXPORT => "ownerServiceReference",
+        _ => reference,
+    };
+    // A slice is beside its Service.
+    let of = &mut object["spec"][reference];
+    of["namespacedName"] = json!(format!("{namespace}/{}", of["name"].as_str().unwrap()));
+    of["namespace"] = json!(namespace);
+    object["spec"][field]["namespace"] = json!(namespace);
+    object["spec"][field]["name"] = json!(service);
+    object["spec"][field]["namespacedName"] = json!(format!("{namespace}/{service}"));
+    object
+}
+
 /// C4.
 async fn services_are_the_members_own(world: &World) -> Result<()> {
     const SOUTH: &str = "south";
     let south = world.join(SOUTH).await?;
-    let of = |kind: ResourceKind, reference: &str, name: &str, service: (&str, &str)| {
-        let mut object = object(kind, SOUTH, name);
-        let (namespace, name) = service;
-        let field = match kind {
-            kinds::ENDPOINT_SLICE_EXPORT => "ownerServiceReference",
-            _ => reference,
-        };
-        // A slice is beside its Service.
-        let of = &mut object["spec"][reference];
-        of["namespacedName"] = json!(format!("{namespace}/{}", of["name"].as_str().unwrap()));
-        of["namespace"] = json!(namespace);
-        object["spec"][field]["namespace"] = json!(namespace);
-        object["spec"][field]["name"] = json!(name);
-        object["spec"][field]["namespacedName"] = json!(format!("{namespace}/{name}"));
-        object
-    };
+    let of =
+        |kind, reference, name: &str, service| of_service(SOUTH, kind, reference, name, service);
     let exported = EXPORTED[0];
     let first = of(exported.0, exported.1, "p6", ("kube-system", "dns"));
     let policy = policy(SOUTH, "10.0.0.0/8", "shop/*, team/web", "data/db");
@@ -177,6 +194,60 @@ async fn services_are_the_members_own(world: &World) -> Result<()> {
             let what = format!("{} of {service:?}", kind.kind);
             refused(&what, create(&south, kind, &other).await?, "P6")?;
             refused(&what, create_by_apply(&south, kind, &other).await?, "P6")?;
+        }
+    }
+    Ok(())
+}
+
+/// What the hub agent withdraws on reading is what P6 rejects: both are asked about each of these Services, with each of these
+/// lists, for every kind.
+async fn read_alike(world: &World) -> Result<()> {
+    const MEMBER: &str = "alike";
+    const LISTS: [&str; 14] = [
+        "",
+        ",",
+        " , ",
+        "*",
+        " * ",
+        "a/b",
+        "a/*",
+        "a/b,c/d",
+        " a/b ,c/* ,",
+        "c/*,a/b-2",
+        "b/a",
+        "a/b-2",
+        "*,a/b",
+        "a-b/*\n,\ta/b-2\n",
+    ];
+    const SERVICES: [(&str, &str); 7] =
+        [("a", "b"), ("a", "b-2"), ("b", "a"), ("c", "d"), ("a-b", "c"), ("ab", "c"), ("c", "b")];
+    let member = world.join(MEMBER).await?;
+    for (number, text) in LISTS.into_iter().enumerate() {
+        let list: ServiceList = text.parse().map_err(anyhow::Error::msg)?;
+        // By this the API server shows that it has taken note of the list.
+        let mark = (format!("mark-{number}"), "mark");
+        let text = format!("{text},{}/{}", mark.0, mark.1);
+        let policy = policy(MEMBER, "10.0.0.0/8", &text, &text);
+        passed(&text, create_by_apply(&world.admin, CONFIG_MAP, &policy).await?)?;
+        for (kind, reference) in EXPORTED {
+            let accepts = async |service| {
+                let object = of_service(MEMBER, kind, reference, "alike", service);
+                match dry_run(&member, kind, &object).await? {
+                    Ok(()) => Ok(true),
+                    answer => {
+                        refused(&format!("{service:?} by {text:?}"), answer, "P6").map(|()| false)
+                    }
+                }
+            };
+            wait_until(&format!("{text:?} is in force"), DEADLINE, async || {
+                accepts((&mark.0, mark.1)).await
+            })
+            .await?;
+            for (namespace, name) in SERVICES {
+                let listed = list.includes(&ObjectName::new(namespace, name));
+                let accepted = accepts((namespace, name)).await?;
+                ensure!(accepted == listed, "{} {namespace}/{name} by {text:?}", kind.kind);
+            }
         }
     }
     Ok(())
@@ -259,11 +330,38 @@ async fn members_do_not_write_their_policy(world: &World) -> Result<()> {
     let label = |object: &mut Value| object["metadata"]["labels"] = json!({ "a": "b" });
     refused_by_all(("labelled", &REMOVING), &member, CONFIG_MAP, &wide, label, "P13").await?;
     refused("deleted", delete(&member, CONFIG_MAP, &wide).await?, "P13")?;
+    for fields in ["", "metadata.name=member-policy"] {
+        let deleted =
+            delete_collection(&member, CONFIG_MAP, &member_namespace(MEMBER), fields).await;
+        refused(&format!("deleted with all of {fields:?}"), deleted, "P13")?;
+    }
+    let there = api(world.admin.clone(), CONFIG_MAP, Some(&member_namespace(MEMBER)));
+    there.get("member-policy").await.context("it was deleted")?;
     // Other ConfigMaps are none of our business.
     let mut other = wide.clone();
     other["metadata"]["name"] = json!("other");
     passed("another ConfigMap", create(&member, CONFIG_MAP, &other).await?)?;
+    let fields = "metadata.name=other";
+    let namespace = member_namespace(MEMBER);
+    passed("all others", delete_collection(&member, CONFIG_MAP, &namespace, fields).await)?;
     passed("by an admin", delete(&world.admin, CONFIG_MAP, &wide).await?)
+}
+
+/// Kubernetes deletes the collection in a namespace that is deleted, with an account of its own.
+async fn a_deleted_namespace_takes_its_policy_along(world: &World) -> Result<()> {
+    const MEMBER: &str = "p13-gone";
+    world.join(MEMBER).await?;
+    let namespace = member_namespace(MEMBER);
+    let policy = policy(MEMBER, "10.0.0.0/8", "*", "*");
+    passed("made", create(&world.admin, CONFIG_MAP, &policy).await?)?;
+    let controller =
+        world.impersonate("system:serviceaccount:kube-system:namespace-controller").await?;
+    passed("tidied up", delete_collection(&controller, CONFIG_MAP, &namespace, "").await)?;
+    let left =
+        api(world.admin.clone(), CONFIG_MAP, Some(&namespace)).get_opt("member-policy").await?;
+    ensure!(left.is_none(), "it is still there");
+    passed("made again", create(&world.admin, CONFIG_MAP, &policy).await?)?;
+    passed("by an admin", delete_collection(&world.admin, CONFIG_MAP, &namespace, "").await)
 }
 
 /// Admins make mistakes.
@@ -277,8 +375,8 @@ async fn a_member_policy_says_what_it_means(world: &World) -> Result<()> {
         "10.1.0.0/16;10.2.0.0/16",
         "fd00::1/64",
         "pods",
-        "0.0.0.0/0",
-        "::/0",
+        "0.0.0.0/1",
+        "::/1",
         "127.0.0.0/8",
         "127.1.0.0/16",
         "169.254.0.0/16",
@@ -309,5 +407,7 @@ async fn a_member_policy_says_what_it_means(world: &World) -> Result<()> {
     passed("a fine one", create(&world.admin, CONFIG_MAP, &fine).await?)?;
     fine["data"]["cidrs"] = json!("");
     passed("nothing exported", create_by_apply(&world.admin, CONFIG_MAP, &fine).await?)?;
+    fine["data"]["cidrs"] = json!("0.0.0.0/0,::/0");
+    passed("any address", create_by_apply(&world.admin, CONFIG_MAP, &fine).await?)?;
     Ok(())
 }

@@ -4,7 +4,7 @@ use anyhow::{Context, Result, bail, ensure};
 use fleet_api::ResourceKind;
 use fleet_testbed::objects::api;
 use kube::Client;
-use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
+use kube::api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use serde_json::{Map, Value, json};
 
 /// A way to change an object that exists.
@@ -39,6 +39,18 @@ pub(crate) async fn create(
     let (namespace, _) = names(object)?;
     let api = api(client.clone(), kind, Some(namespace));
     value(api.create(&PostParams::default(), &parse(object)?).await)
+}
+
+/// Tries whether an object could be made.
+pub(crate) async fn dry_run(
+    client: &Client,
+    kind: ResourceKind,
+    object: &Value,
+) -> Result<kube::Result<()>> {
+    let (namespace, _) = names(object)?;
+    let api = api(client.clone(), kind, Some(namespace));
+    let params = PostParams { dry_run: true, ..PostParams::default() };
+    Ok(api.create(&params, &parse(object)?).await.map(|_| ()))
 }
 
 /// Makes an object by server-side apply.
@@ -114,6 +126,18 @@ pub(crate) async fn delete(
     let (namespace, name) = names(object)?;
     let api = api(client.clone(), kind, Some(namespace));
     Ok(api.delete(name, &DeleteParams::default()).await.map(|_| ()))
+}
+
+/// Deletes all objects of a kind in a namespace that have these fields, in one request.
+pub(crate) async fn delete_collection(
+    client: &Client,
+    kind: ResourceKind,
+    namespace: &str,
+    fields: &str,
+) -> kube::Result<()> {
+    let api = api(client.clone(), kind, Some(namespace));
+    let chosen = ListParams::default().fields(fields);
+    api.delete_collection(&DeleteParams::default(), &chosen).await.map(|_| ())
 }
 
 fn value(answer: kube::Result<DynamicObject>) -> Result<kube::Result<Value>> {

@@ -68,6 +68,13 @@ impl World {
     pub(crate) async fn join(&self, member: &str) -> Result<Client> {
         join_as_kubefleet_does(self.testbed.hub(), member).await
     }
+
+    /// Any user of the hub, by name.
+    pub(crate) async fn impersonate(&self, user: &str) -> Result<Client> {
+        let mut config = self.testbed.hub().config().clone();
+        config.auth_info.impersonate = Some(user.to_owned());
+        fleet_testbed::client::client(&config).await
+    }
 }
 
 async fn join_as_kubefleet_does(hub: &Cluster, member: &str) -> Result<Client> {

@@ -1,6 +1,6 @@
 //! The charts in all clusters, as releases of Helm.
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use fleet_testbed::cluster::Cluster;
@@ -12,6 +12,9 @@ use serde_json::{Value, json};
 
 use crate::edition::Edition;
 use crate::members::{MEMBERS, NORTH};
+
+/// What Helm says where `policies.strict` was never set.
+const STOPS: &str = "policies.strict is not set, and this release is older than the choice";
 
 /// Installs, upgrades and rolls back the charts of the hub and of all members.
 #[derive(Debug)]
@@ -33,8 +36,14 @@ impl Charts {
         Ok(())
     }
 
+    /// Upgrades, after Helm has stopped because the values of the release do not say whether the hub is strict.
     pub(crate) async fn upgrade(&self, fleet: &Fleet, edition: &Edition) -> Result<()> {
-        let releases = self.releases(fleet, edition)?;
+        let mut releases = self.releases(fleet, edition)?;
+        let (hub, values) = releases.first_mut().context("the hub has a release")?;
+        let stopped = hub.upgrade(values, &[]).await;
+        let stopped = stopped.err().context("Helm did not stop without policies.strict")?;
+        ensure!(format!("{stopped:#}").contains(STOPS), "Helm stopped otherwise: {stopped:#}");
+        values["policies"] = json!({ "strict": false });
         try_join_all(
             releases.iter().map(async |(release, values)| release.upgrade(values, &[]).await),
         )

@@ -132,10 +132,11 @@ pub(crate) fn rejected(recording: &Recording) -> Vec<String> {
     titles.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// Whether an agent asks for its ClusterReport, which charts of the last release give no right to: the definition stays when
-/// they are rolled back. The agent goes on without.
+/// Whether an agent asks for what charts of the last release give no right to: its ClusterReport, whose definition stays when
+/// they are rolled back, or member policies. The agent goes on without.
 fn is_of_older_role(request: &Request) -> bool {
-    request.code == 403 && request.resource == kinds::CLUSTER_REPORT.plural && !request.is_write()
+    let unknown = [kinds::CLUSTER_REPORT.plural, kinds::CONFIG_MAP.plural];
+    request.code == 403 && unknown.contains(&request.resource.as_str()) && !request.is_write()
 }
 
 /// Objects by `cluster resource namespace/name`, with the number of writes.

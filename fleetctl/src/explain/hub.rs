@@ -1,6 +1,7 @@
 //! The Service on the hub.
 
 use fleet_api::{ObjectName, events, kinds, names};
+use fleet_model::objects::MemberPolicy;
 use fleet_plan::{Controller as _, Event, Plan};
 use hub_agent::service::{self, Key, PortResolution, ServiceController, ServiceState};
 
@@ -115,23 +116,34 @@ fn refused(picture: &Picture, service: &ObjectName) -> Vec<Hop> {
 /// What to do about a member that exports too much.
 const TOO_MANY: &str = "delete exports of the member that are not needed, or raise --max-services-per-member of the hub agent";
 
-/// Exports that the hub agent rejects because of their namespace, or of how many there are.
+/// Exports that the hub agent rejects because of their namespace, of how many there are, or of the member policy; and requests
+/// that it rejects because of that.
 fn not_counted(picture: &Picture, service: &ObjectName) -> Vec<Hop> {
     let plan = service::plan(&picture.settings, service, &picture.hub, picture.now);
-    let exports = kinds::INTERNAL_SERVICE_EXPORT;
-    let events = plan.events.into_iter().filter(|event| event.kind == exports);
     let hop = |event: Event| {
+        let member = names::member_of_namespace(&event.name.namespace)?;
+        let is_export = event.kind == kinds::INTERNAL_SERVICE_EXPORT;
         let (cause, advice) = match event.reason {
-            events::NAMESPACE_DENIED => (Cause::NamespaceDenied, DENIED),
+            events::POLICY_DENIED => (Cause::PolicyDenied, list_it(picture, member)),
+            events::NAMESPACE_DENIED if is_export => (Cause::NamespaceDenied, DENIED.to_owned()),
             events::LIMIT_EXCEEDED if service::limit_named_in(&event.note).is_some() => {
-                (Cause::LimitExceeded, TOO_MANY)
+                (Cause::LimitExceeded, TOO_MANY.to_owned())
             }
             _ => return None,
         };
-        let member = names::member_of_namespace(&event.name.namespace)?;
-        let object = format!("InternalServiceExport {}", event.name);
+        let object = format!("{} {}", event.kind.kind, event.name);
         let says = format!("the hub agent rejects it: {}", event.note);
         Some(Hop::stop(member, object, cause, says, advice))
     };
-    events.filter_map(hop).collect()
+    plan.events.into_iter().filter_map(hop).collect()
+}
+
+/// Advice to an administrator of the hub whose policy does not list a Service.
+fn list_it(picture: &Picture, member: &str) -> String {
+    format!(
+        "if {member} may share it, add it to that list: {} -n {} edit configmap {}",
+        picture.kubectl(HUB),
+        names::member_namespace(member),
+        MemberPolicy::NAME
+    )
 }

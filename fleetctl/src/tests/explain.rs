@@ -236,6 +236,29 @@ fn a_member_that_exports_too_many_services_is_named() {
 }
 
 #[test]
+fn what_the_member_policy_does_not_list_is_named() {
+    let give = |world: &mut World, member: &str, exports: &str, imports: &str| {
+        let data = json!({ "cidrs": "", "exports": exports, "imports": imports });
+        let name = ObjectName::new(home(member), "member-policy");
+        world.hub.create(kinds::CONFIG_MAP, &name, json!({ "data": data })).unwrap();
+    };
+    let story = told(World::shared(), |world| {
+        give(world, "west", "*", "shop/other");
+        world.settle();
+    });
+    let says = "the member policy does not list shop/web among its imports";
+    stops(&story, Cause::PolicyDenied, &["in west", says]);
+    let advice = story.advice.unwrap();
+    assert!(advice.contains("-n fleet-member-west edit configmap member-policy"), "{advice}");
+    let story = told(World::shared(), |world| {
+        give(world, "east", "", "*");
+        world.settle();
+    });
+    let says = "the member policy does not list shop/web among its exports";
+    stops(&story, Cause::PolicyDenied, &["in east", says]);
+}
+
+#[test]
 fn a_conflict_names_whom_since_when_and_what() {
     let story = told(World::exported(), |world| {
         world.serve("west", 8080, "10.2.0.1");

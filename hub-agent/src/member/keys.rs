@@ -65,6 +65,11 @@ pub(super) fn affected(old: &HubSnapshot, new: &HubSnapshot, keys: &mut Affected
             keys.add(member);
         }
     });
+    each_touched(&old.member_policies, &new.member_policies, |policy| {
+        if let Some(member) = Member::of_namespace(&policy.name.namespace) {
+            keys.add(member);
+        }
+    });
     // Copies of slices change often; only those of members that leave matter.
     let leaves = |member: &Member| {
         let cluster = new.member_clusters.get(&member.cluster());

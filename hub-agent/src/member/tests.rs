@@ -3,4 +3,5 @@
 
 mod force_delete;
 mod incarnation;
+mod policy;
 mod silence;

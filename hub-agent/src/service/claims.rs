@@ -173,14 +173,13 @@ fn names<'a>(requests: &[Request<'a>]) -> BTreeSet<&'a ObjectName> {
     requests.iter().map(|request| &request.object.name).collect()
 }
 
-/// With `--exclusive-imports`, revokes the grants of all members but the chosen one, so that no two are
-/// granted at once. If no member is chosen, a grant stays until its request is gone.
+/// Revokes the grants that the member policy no longer allows. With `--exclusive-imports`, also those of all members but the
+/// chosen one, so that no two are granted at once. If no member is chosen, a grant stays until its request is gone.
 fn revoke_others(state: &ServiceState<'_>, chosen: &[Request<'_>], plan: &mut Plan) -> Vec<StepId> {
-    if !state.settings.exclusive_imports || chosen.is_empty() {
-        return Vec::new();
-    }
+    let exclusive = state.settings.exclusive_imports && !chosen.is_empty();
     let chosen = names(chosen);
     let others = state.requests.iter().filter(|request| !chosen.contains(&request.object.name));
+    let others = others.filter(|request| exclusive || state.is_forbidden(request));
     others.filter_map(revoke).map(|step| plan.push(step)).collect()
 }
 

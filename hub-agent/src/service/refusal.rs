@@ -3,15 +3,18 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-use fleet_accumulator::{Object, Tracked, Uid, View};
+use fleet_accumulator::{Object, Uid, View};
 use fleet_api::{ObjectName, events};
-use fleet_model::objects::{HasMeta, InternalServiceExport, InternalServiceImport};
+use fleet_model::objects::InternalServiceExport;
 use fleet_model::steps::HUB;
 use fleet_plan::Event;
 
 use super::owned::{Export, Owned};
+use super::permission::permits;
 use super::places;
+use super::refusable::Refusable;
 use crate::Settings;
+use crate::snapshot::HubSnapshot;
 
 /// The flag that limits how many Services a member exports.
 const MAX_SERVICES: &str = "--max-services-per-member";
@@ -23,6 +26,8 @@ pub(super) enum Refusal<'a> {
     Duplicate(&'a ObjectName),
     /// Services of the namespace are not shared, and this one was not before.
     NamespaceDenied,
+    /// The member policy does not list its Service.
+    PolicyDenied,
     /// Its member exports as many Services as it may, which is this many.
     NoPlace(usize),
 }
@@ -41,6 +46,12 @@ impl Refusal<'_> {
                 let note = format!("rejected: the hub shares no services of namespace {namespace}");
                 HUB.warning(object, events::NAMESPACE_DENIED, note)
             }
+            Self::PolicyDenied => {
+                let verb = T::VERB;
+                let note =
+                    format!("rejected: the member policy does not list {service} among its {verb}");
+                HUB.warning(object, events::POLICY_DENIED, note)
+            }
             Self::NoPlace(limit) => {
                 let note = format!(
                     "rejected: the member exports as many services as the hub accepts of a member \
@@ -52,42 +63,23 @@ impl Refusal<'_> {
     }
 }
 
-/// What can be refused, and can be in force from before there was a reason to refuse it.
-pub(super) trait Refusable: Tracked + HasMeta {
-    /// What it does with its Service.
-    const VERB: &str;
-
-    /// Whether it is in force.
-    fn in_force(&self) -> bool;
-}
-
-impl Refusable for InternalServiceExport {
-    const VERB: &str = "exports";
-
-    fn in_force(&self) -> bool {
-        self.is_in_force()
-    }
-}
-
-impl Refusable for InternalServiceImport {
-    const VERB: &str = "imports";
-
-    fn in_force(&self) -> bool {
-        !self.status.is_empty()
-    }
-}
-
-/// The exports, or the requests, of a Service that are refused, by uid. `owned` is sorted, oldest first.
+/// The exports, or the requests, of a Service that are refused, by uid. `owned` is sorted, oldest first. What the member policy
+/// does not list has no other reason: it is withdrawn even if it is in force.
 pub(super) fn refusals<'a, T: Refusable>(
     settings: &Settings,
     service: &ObjectName,
     owned: &[Owned<'a, T>],
+    snapshot: &HubSnapshot,
 ) -> BTreeMap<&'a Uid, Refusal<'a>> {
     let live = || owned.iter().filter(|it| !it.object.meta().is_terminating());
     let denied = settings.denied_namespaces.include(&service.namespace);
     let new = live().filter(|it| denied && !it.object.object.in_force());
     let new = new.map(|it| (&it.object.uid, Refusal::NamespaceDenied));
-    duplicates(live()).chain(new).collect()
+    let policies = &snapshot.member_policies;
+    let enforced = settings.enforce_member_policies;
+    let unlisted = live().filter(|it| enforced && !permits(policies, it.object, service));
+    let unlisted = unlisted.map(|it| (&it.object.uid, Refusal::PolicyDenied));
+    duplicates(live()).chain(new).chain(unlisted).collect()
 }
 
 /// The exports of a Service that their members may not make, because they have as many. Those that are `refused` already are

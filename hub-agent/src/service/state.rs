@@ -46,11 +46,11 @@ impl<'a> ServiceState<'a> {
         let import = snapshot.service_imports.get(service);
         let exports = owned(snapshot.internal_exports.by(service));
         let requests = owned(snapshot.internal_imports.by(service));
-        let mut refusals = refusal::refusals(settings, service, &exports);
+        let mut refusals = refusal::refusals(settings, service, &exports, snapshot);
         let all_exports = &snapshot.internal_exports;
         let without_place = refusal::without_place(settings, all_exports, &exports, &refusals);
         refusals.extend(without_place);
-        refusals.append(&mut refusal::refusals(settings, service, &requests));
+        refusals.append(&mut refusal::refusals(settings, service, &requests, snapshot));
         Self {
             settings,
             schema: HubSchema::known(&snapshot.schema),
@@ -105,6 +105,11 @@ impl<'a> ServiceState<'a> {
     /// Requests that do not count, and why.
     pub(super) fn refused_requests(&self) -> impl Iterator<Item = (Request<'a>, Refusal<'a>)> {
         self.refused_in(&self.requests)
+    }
+
+    /// Whether a request may not be granted any more, even if it is.
+    pub(super) fn is_forbidden(&self, request: &Request<'_>) -> bool {
+        self.refusals.get(&request.object.uid) == Some(&Refusal::PolicyDenied)
     }
 
     /// Requests that are being deleted, oldest first.

@@ -16,6 +16,7 @@ mod imports;
 mod invalid_references;
 mod limits;
 mod places;
+mod policy;
 mod slices;
 mod traces;
 mod undecodable;

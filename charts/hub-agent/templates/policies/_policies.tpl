@@ -11,6 +11,49 @@ the rule it is about.
 {{- end -}}
 {{- end }}
 
+{{/*
+Whether the hub agent withdraws what a member policy does not list: where P6 would reject it, unless the values say otherwise.
+Values of an earlier release, which are reused, say nothing.
+*/}}
+{{- define "policies.enforced" -}}
+{{- $wanted := or (not (kindIs "bool" .Values.policies.withdraw)) .Values.policies.withdraw -}}
+{{- if and $wanted (include "policies.wants" (list . "P6")) (has "Deny" .Values.policies.validationActions) -}}
+true
+{{- else -}}
+false
+{{- end -}}
+{{- end }}
+
+{{/* The annotation of the policies on members that has the choice of the release, for the next upgrade. */}}
+{{- define "policies.strictMark" -}}networking.fleet.azure.com/strict{{- end }}
+
+{{/*
+Whether the hub rejects what is new of members without a member policy: "true" or "false".
+
+What the values say counts. Without that, a new installation does, and an upgrade does what the hub does already. A release
+whose policies lack the mark is older than the choice, and its members may lack policies: the upgrade stops. Where no
+cluster is seen, as in `helm template` or a dry run on the client, there is neither a mark nor a Deployment of the release.
+*/}}
+{{- define "policies.strict" -}}
+{{- $chosen := .Values.policies.strict -}}
+{{- if kindIs "bool" $chosen -}}
+{{- $chosen -}}
+{{- else if not .Release.IsUpgrade -}}
+true
+{{- else -}}
+{{- $policy := lookup "admissionregistration.k8s.io/v1" "ValidatingAdmissionPolicy" "" (include "policies.name" (list . "member-endpointsliceexports")) -}}
+{{- $mark := dig "metadata" "annotations" (include "policies.strictMark" .) "" $policy -}}
+{{- $release := lookup "apps/v1" "Deployment" .Release.Namespace (include "common.fullname" .) -}}
+{{- if $mark -}}
+{{- $mark -}}
+{{- else if or $policy $release -}}
+{{- fail "policies.strict is not set, and this release is older than the choice: set policies.strict=true, and the hub rejects new exports and imports of members without a member policy; with policies.strict=false it accepts them, as before. docs/upgrade.md#strict-policies has the steps" -}}
+{{- else -}}
+true
+{{- end -}}
+{{- end -}}
+{{- end }}
+
 {{/* The full name of a policy: (list $ "imports"). */}}
 {{- define "policies.name" -}}
 {{ last . }}.networking.fleet.azure.com
@@ -75,6 +118,24 @@ metadata:
 spec:
   policyName: {{ $policy }}
   validationActions: {{ $root.Values.policies.validationActions | toJson }}
+{{- end }}
+
+{{/* Which of the chart's members get no member policy of the chart, where the hub accepts nothing new without one. */}}
+{{- define "policies.notes" -}}
+{{- if include "policies.wants" (list . "P5" "P6") }}
+{{- if eq "true" (include "policies.strict" .) }}
+{{- $lacking := list }}
+{{- range .Values.members }}
+{{- if not (hasKey $.Values.policies.members .name) }}
+{{- $lacking = append $lacking .name }}
+{{- end }}
+{{- end }}
+{{- with $lacking }}
+The hub is strict (policies.strict): it accepts new exports and imports of {{ join ", " . }} only with a member policy for each,
+in the value policies.members or by hand: docs/security.md#member-policies
+{{ end }}
+{{- end }}
+{{- end }}
 {{- end }}
 
 {{/* The kinds that members write, and the field of each with its reference. */}}

@@ -36,7 +36,7 @@ const SERVICES: u32 = 10;
 const SLICES: u32 = 5;
 /// How often each slice changes, if the hub lets it.
 const HOT: Duration = Duration::from_millis(20);
-/// Exports that are stored meanwhile: of Services that nobody imports, and more than the hub agent accepts.
+/// Exports that are stored meanwhile: of Services without an importer, and more than the hub agent accepts.
 const STORED: usize = 10_000;
 /// Requests of the member that are under way at the same time: as many as a member agent has.
 const IN_FLIGHT: usize = 16;
@@ -170,7 +170,7 @@ async fn store_all(hub: &Client, turns: &Semaphore, tally: &Tally) -> Result<()>
         .await
 }
 
-/// Whether a server had no time for a request: it says so, or nothing.
+/// Whether a server had no time for a request: it answers so, or not at all.
 fn is_overload(error: &anyhow::Error) -> bool {
     let is_of_request = error.downcast_ref::<kube::Error>().is_some();
     is_of_request && code(error).is_none_or(|code| code == 429 || code >= 500)

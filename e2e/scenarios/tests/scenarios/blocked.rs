@@ -8,6 +8,7 @@ use fleet_testbed::agents::{Agent, Agents};
 use fleet_testbed::apply::apply;
 use fleet_testbed::cluster::Cluster;
 use fleet_testbed::exchange;
+use fleet_testbed::objects::api;
 use fleet_testbed::scrape::Scrape;
 use fleet_testbed::wait::wait_until;
 use fleet_testbed::{policies, quota, rbac};
@@ -50,15 +51,20 @@ async fn a_member_without_rights_on_the_hub(stage: &Stage, agents: &mut Agents) 
     stage.nothing_left(&namespace).await
 }
 
-/// P6: the member may export nothing of this namespace, and the user who wants to reads why.
+/// P6: the member may export nothing of this namespace, and the user who wants to reads why. What it exports already is listed:
+/// the hub agent would withdraw it.
 async fn a_policy_of_the_hub_refuses(stage: &Stage, _: &mut Agents) -> Result<()> {
     let namespace = stage.namespace("refused").await?;
     let member = stage.exporter().name();
     let home = member_namespace(member);
+    let exports = api(stage.hub().client(), kinds::INTERNAL_SERVICE_EXPORT, Some(&home));
+    let exports = exports.list(&ListParams::default()).await?.items;
+    let exports = exports.iter().map(|it| &it.data["spec"]["serviceReference"]["namespacedName"]);
+    let exports: Vec<_> = exports.filter_map(|name| name.as_str()).chain(["shop/*"]).collect();
     let policy = json!({
         "apiVersion": "v1", "kind": "ConfigMap",
         "metadata": { "name": "member-policy", "namespace": home },
-        "data": { "cidrs": "10.0.0.0/8", "exports": "shop/*", "imports": "*" },
+        "data": { "cidrs": "10.0.0.0/8", "exports": exports.join(","), "imports": "*" },
     });
     apply(&stage.hub().client(), policy).await?;
     policies::wait_for_member_policy(stage.hub(), member).await?;

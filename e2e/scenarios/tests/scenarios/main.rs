@@ -33,6 +33,7 @@ mod latency;
 mod leaving;
 mod marks;
 mod outage;
+mod policies;
 mod restored;
 mod rollback;
 mod shortfall;
@@ -75,6 +76,7 @@ fn main() -> ExitCode {
     definitions::add(&mut tests);
     restored::add(&mut tests);
     fences::add(&mut tests);
+    policies::add(&mut tests);
 
     exchange::add(&mut tests);
     changes::add(&mut tests);

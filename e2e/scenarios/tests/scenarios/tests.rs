@@ -31,7 +31,7 @@ impl SharedTestbed {
         Self { name, members, judged: true, stage: OnceCell::new() }
     }
 
-    /// One whose servers go back in time, which no record of it shows.
+    /// One in which something happens that no record of it shows.
     fn unjudged(name: &'static str, members: usize) -> Self {
         Self { judged: false, ..Self::new(name, members) }
     }
@@ -197,8 +197,9 @@ impl Tests {
         self.add(name, async move |shared: &Shared| shared.perform_apart(name, scenario).await);
     }
 
-    /// Adds a scenario in which the servers of a cluster go back in time; it has a fleet of two members for itself.
-    pub(crate) fn restored(
+    /// Adds a scenario in which something happens that no record shows, as when the servers of a cluster go back in time. Those
+    /// that do this take turns with a fleet of two members.
+    pub(crate) fn unjudged(
         &mut self,
         name: &'static str,
         scenario: impl AsyncFnOnce(&Stage, &mut Agents) -> Result<()> + Send + 'static,

@@ -300,7 +300,7 @@ fn a_name_once_given_stays() {
     assert_eq!(world.copies(), [hashed.to_string()]);
 }
 
-/// Somebody has made objects under the names by hand. The exporter's users do not see the hub's Events, but the annotation.
+/// An administrator has made objects under the names by hand. The exporter's users do not see the hub's Events, but the annotation.
 #[test]
 fn a_slice_without_a_name_is_reported_until_there_is_one() {
     let mut world = World::shared();

@@ -122,7 +122,7 @@ fn what_the_hub_does_not_distribute_is_reported_while_it_lasts() {
     assert_eq!(message(&world), ALL);
 }
 
-/// Objects that somebody has put there by hand: none is a copy of the slice.
+/// Objects that an administrator has put there by hand: none is a copy of the slice.
 #[test]
 fn a_slice_without_a_name_on_the_hub_is_reported_and_tried_again() {
     let mut world = with_second("IPv4", None);
