@@ -69,3 +69,7 @@ pub const TRACEPARENT: &str = "networking.fleet.azure.com/traceparent";
 pub const ENDPOINT_NETWORK: &str = "networking.fleet.azure.com/endpoint-network";
 /// On a Pod: its networks and its addresses on them, written by the CNI plugin that attached them.
 pub const NETWORK_STATUS: &str = "k8s.v1.cni.cncf.io/network-status";
+
+/// On an `InternalMemberCluster`, set by an administrator of the hub: decimal generation of that object. Confirms that the member may
+/// leave as that generation asks, although much is deleted then.
+pub const CONFIRM_LEAVE: &str = "networking.fleet.azure.com/confirm-leave";

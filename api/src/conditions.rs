@@ -11,6 +11,10 @@ pub const ENDPOINTS_ON_NETWORK: &str = "EndpointsOnNetwork";
 /// Type in an agent's entry of `InternalMemberCluster` status.
 pub const JOINED: &str = "Joined";
 
+/// Type in a networking agent's entry of `InternalMemberCluster` status, only while it waits: whether an administrator of the hub has
+/// confirmed that the member may leave.
+pub const LEAVE_CONFIRMED: &str = "LeaveConfirmed";
+
 /// Condition status.
 pub const TRUE: &str = "True";
 /// Condition status.
@@ -62,6 +66,8 @@ pub mod reasons {
 
     /// Agent `Joined=True`.
     pub const AGENT_JOINED: &str = "AgentJoined";
+    /// Agent `LeaveConfirmed=False`: much would be deleted.
+    pub const CONFIRMATION_REQUIRED: &str = "ConfirmationRequired";
     /// Agent `Joined=False`: it has cleaned up after `Leave`.
     pub const AGENT_LEFT: &str = "AgentLeft";
 }

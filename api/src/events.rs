@@ -76,6 +76,9 @@ pub const ENDPOINTS_NOT_EXPORTED: &str = "EndpointsNotExported";
 pub const MEMBER_FORCE_DELETED: &str = "MemberForceDeleted";
 /// Warning on a `MemberCluster`: it was deleted and has not left in time, but its networking agents send heartbeats.
 pub const MEMBER_NOT_LEFT: &str = "MemberNotLeft";
+/// Warning on an `InternalMemberCluster` and a `MemberCluster`: the member is asked to leave, and waits for a confirmation since much
+/// would be deleted.
+pub const LEAVE_NOT_CONFIRMED: &str = "LeaveNotConfirmed";
 /// Warning on an `InternalMemberCluster`: its networking agents have not sent a heartbeat for too long.
 pub const MEMBER_SILENT: &str = "MemberSilent";
 /// Warning on an `EndpointSliceExport`: another slice of the same name is already distributed. On a
@@ -94,5 +97,8 @@ pub const FAILED_TO_UPDATE_ENDPOINT_SLICES: &str = "FailedToUpdateEndpointSlices
 pub const ENDPOINTS_ON_NETWORK: &str = "EndpointsOnNetwork";
 /// Warning on an ExternalWorkload: one of its addresses is not valid in an endpoint.
 pub const ADDRESS_IGNORED: &str = "AddressIgnored";
+/// Warning on a MultiClusterService: endpoints have addresses that are reserved in this cluster, and stay since they were imported
+/// before.
+pub const ENDPOINTS_RESERVED: &str = "EndpointsReserved";
 /// Warning on a MultiClusterService: parts of a slice from the hub are invalid and therefore not imported.
 pub const ENDPOINTS_REFUSED: &str = "EndpointsRefused";

@@ -53,6 +53,9 @@ pub enum Command {
     /// that cluster, and reports that it has left; then its namespace on the hub is deleted. If the cluster is gone for good,
     /// --force removes the member without waiting for its agent.
     ///
+    /// A member that exports or imports much asks for a confirmation first, which this command gives: it prints what ends, and needs
+    /// --yes where that is more than 20 objects.
+    ///
     /// If the hub is gone for good, --local cleans up the member's cluster instead, with access to that cluster alone: it
     /// deletes derived Services, imported EndpointSlices and ServiceImports, and removes the agent's finalizers from
     /// ServiceExports and MultiClusterServices, which stay. It only prints what it would do unless --force is given, and refuses
@@ -160,6 +163,9 @@ pub struct LeaveArgs {
     /// Print what would be removed, without removing anything
     #[arg(long)]
     pub dry_run: bool,
+    /// Confirm that the member may leave although more than 20 objects of users are deleted in its cluster
+    #[arg(long)]
+    pub yes: bool,
     /// Do not wait for the member agent, since its cluster is gone for good. What it imported stays in its cluster. With
     /// --local: remove what is printed
     #[arg(long)]

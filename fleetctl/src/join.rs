@@ -132,18 +132,18 @@ async fn ask_to_join(client: &Client, name: &str, dry_run: bool) -> Result<()> {
         report(&format!("Member {name} {state}"));
         return Ok(());
     }
-    set_state(client, name, "Join").await?;
+    set_joining(client, name).await?;
     report(&format!("Asked member {name} to join again"));
     Ok(())
 }
 
-/// Asks a member to join or to leave.
-pub(crate) async fn set_state(client: &Client, name: &str, state: &str) -> Result<()> {
+/// Asks a member to join.
+async fn set_joining(client: &Client, name: &str) -> Result<()> {
     let own = names::member_namespace(name);
-    let patch = Patch::Merge(json!({ "spec": { "state": state } }));
+    let patch = Patch::Merge(json!({ "spec": { "state": "Join" } }));
     let memberships = api(client.clone(), kinds::INTERNAL_MEMBER_CLUSTER, Some(&own));
     let patched = memberships.patch(name, &PatchParams::default(), &patch).await;
-    patched.map_err(|error| anyhow::anyhow!("ask {name} to {state}: {}", one_line(&error)))?;
+    patched.map_err(|error| anyhow::anyhow!("ask {name} to join: {}", one_line(&error)))?;
     Ok(())
 }
 

@@ -4,8 +4,10 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
-use fleet_accumulator::{Accumulator, Config, SourceInfo, SourceSet, SourceSpec, one_line};
-use fleet_api::{ResourceKind, finalizers, kinds, names};
+use fleet_accumulator::{
+    Accumulator, Config, MassDeletionLimits, SourceInfo, SourceSet, SourceSpec, one_line,
+};
+use fleet_api::{ResourceKind, annotations, finalizers, kinds, names};
 use hub_agent::heartbeat::last_heartbeat;
 use kube::Client;
 use kube::api::{DynamicObject, ListParams, Patch, PatchParams};
@@ -17,7 +19,6 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::args::{Cli, LeaveArgs};
-use crate::join::set_state;
 use crate::member_objects::{MANAGED_BY, check_name, quota, rights, title};
 use crate::member_policy;
 use crate::objects::{api, delete, find};
@@ -25,6 +26,8 @@ use crate::output::{NO, report};
 
 /// Pause between two reads.
 const LOOK: Duration = Duration::from_millis(200);
+/// How often a write is tried whose object has changed meanwhile.
+const ATTEMPTS: usize = 5;
 /// Kinds of a member's objects on the hub.
 const KINDS: [ResourceKind; 4] = [
     kinds::INTERNAL_SERVICE_EXPORT,
@@ -43,6 +46,7 @@ pub(crate) async fn run(cli: &Cli, args: &LeaveArgs) -> Result<ExitCode> {
         namespace: names::member_namespace(&args.name),
         client: &hub.write,
         deadline: Duration::from_secs(args.deadline),
+        yes: args.yes,
     };
     if find(&hub.write, kinds::MEMBER_CLUSTER, None, &args.name).await?.is_some() {
         bail!(
@@ -73,6 +77,7 @@ struct Leaving<'a> {
     namespace: String,
     client: &'a Client,
     deadline: Duration,
+    yes: bool,
 }
 
 impl Leaving<'_> {
@@ -83,6 +88,7 @@ impl Leaving<'_> {
                 "Would ask {} to leave, and wait until its agent reports that it has left",
                 self.name
             ));
+            report(&self.losses().await?.0);
         }
         for object in rights(self.name)?.iter().rev() {
             report(&format!("Would delete {}", title(object)));
@@ -112,9 +118,57 @@ impl Leaving<'_> {
         if asked.is_none() {
             return self.check_empty().await;
         }
-        set_state(self.client, self.name, "Leave").await?;
+        if let Err(reason) = self.check_losses().await? {
+            return Ok(Err(reason));
+        }
+        self.ask_to_leave().await?;
         report(&format!("Asked {} to leave; waiting until its agent has cleaned up", self.name));
         Ok(self.wait_until_left(client).await)
+    }
+
+    /// What ends, and how many objects that are.
+    async fn losses(&self) -> Result<(String, usize)> {
+        let exports = self.list(kinds::INTERNAL_SERVICE_EXPORT).await?.len();
+        let imports = self.list(kinds::INTERNAL_SERVICE_IMPORT).await?.len();
+        let slices = self.list(kinds::ENDPOINT_SLICE_IMPORT).await?.len();
+        let what = format!(
+            "{} exports {exports} Services and imports {imports} with {slices} EndpointSlices; its ServiceExports and \
+             MultiClusterServices are deleted",
+            self.name
+        );
+        Ok((what, exports + imports + slices))
+    }
+
+    /// Prints what ends. The inner error asks for a confirmation, if that is much.
+    async fn check_losses(&self) -> Result<Result<(), String>> {
+        let (what, count) = self.losses().await?;
+        if !self.yes && MassDeletionLimits::default().exceeded_by(count, count) {
+            return Ok(Err(format!(
+                "{what}. Nothing was changed; if that is what you want, add --yes"
+            )));
+        }
+        report(&what);
+        Ok(Ok(()))
+    }
+
+    /// Asks the member to leave and confirms it, in one write: otherwise the agent would ask back in between. One of an earlier
+    /// release ignores the confirmation.
+    async fn ask_to_leave(&self) -> Result<()> {
+        let kind = kinds::INTERNAL_MEMBER_CLUSTER;
+        let memberships = api(self.client.clone(), kind, Some(&self.namespace));
+        for _ in 0..ATTEMPTS {
+            let Some(current) = find(self.client, kind, Some(&self.namespace), self.name).await?
+            else {
+                return Ok(()); // It has left already.
+            };
+            let patch = Patch::Merge(confirmed(&current));
+            match memberships.patch(self.name, &PatchParams::default(), &patch).await {
+                Err(kube::Error::Api(status)) if [404, 409].contains(&status.code) => {}
+                Err(error) => bail!("ask {} to leave: {}", self.name, one_line(&error)),
+                Ok(_) => return Ok(()),
+            }
+        }
+        bail!("ask {} to leave: its InternalMemberCluster changes all the time", self.name)
     }
 
     /// Without an InternalMemberCluster, the agent cannot be asked to leave.
@@ -270,6 +324,19 @@ impl Leaving<'_> {
     }
 }
 
+/// The patch that asks a member to leave, with the confirmation for the generation that it leads to.
+fn confirmed(current: &DynamicObject) -> serde_json::Value {
+    let asked = current.data["spec"]["state"] == "Leave";
+    let generation = current.metadata.generation.unwrap_or_default() + i64::from(!asked);
+    json!({
+        "metadata": {
+            "resourceVersion": current.metadata.resource_version,
+            "annotations": { annotations::CONFIRM_LEAVE: generation.to_string() },
+        },
+        "spec": { "state": "Leave" },
+    })
+}
+
 /// The patch that removes the member's finalizer from a copy that is being deleted; `None` if there is nothing to remove. One
 /// that the hub agent has made meanwhile is not released: nothing deletes it.
 fn release(copy: &DynamicObject) -> Option<serde_json::Value> {
@@ -285,6 +352,19 @@ fn release(copy: &DynamicObject) -> Option<serde_json::Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_confirmation_is_for_the_generation_that_asks_to_leave() {
+        for (state, generation) in [("Join", "8"), ("Leave", "7")] {
+            let current = json!({
+                "metadata": { "resourceVersion": "3", "generation": 7 }, "spec": { "state": state },
+            });
+            let patch = confirmed(&serde_json::from_value(current).unwrap());
+            let metadata = json!({ "resourceVersion": "3",
+                "annotations": { "networking.fleet.azure.com/confirm-leave": generation } });
+            assert_eq!(patch, json!({ "metadata": metadata, "spec": { "state": "Leave" } }));
+        }
+    }
 
     #[test]
     fn only_copies_that_are_being_deleted_are_released() {

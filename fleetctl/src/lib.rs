@@ -31,6 +31,7 @@ pub mod quotas;
 mod reading;
 pub mod render;
 mod replace;
+mod reserved;
 pub mod run;
 pub mod status;
 pub mod story;

@@ -6,9 +6,10 @@ use fleet_accumulator::{Snapshot as _, Tracked, View};
 use fleet_api::{annotations, names};
 use hub_agent::snapshot::HubSnapshot;
 use jiff::Timestamp;
+use member_agent::ReservedAddresses;
 use member_agent::snapshot::MemberSnapshot;
 
-use crate::{denied, limits};
+use crate::{denied, limits, reserved};
 
 /// A fleet as its agents would see it.
 #[derive(Clone, Debug)]
@@ -32,7 +33,7 @@ pub struct Picture {
 pub struct Member {
     /// Context of its cluster.
     pub context: Option<String>,
-    /// The member agent's settings, of which only its name is known.
+    /// The member agent's settings, as far as objects show them.
     pub settings: member_agent::Settings,
     /// Its cluster, and its namespace on the hub.
     pub snapshot: MemberSnapshot,
@@ -87,8 +88,10 @@ impl Member {
             Err(reason) => (MemberSnapshot::default(), Some(reason)),
         };
         let denied_namespaces = denied::by_member(&snapshot);
-        let settings = member_agent::Settings { denied_namespaces, ..settings };
         let snapshot = with_hub(snapshot, hub, &settings.identity.hub_namespace);
+        let cidrs = reserved::by_member(&settings.identity, &snapshot);
+        let reserved_addresses = ReservedAddresses { cidrs, ..ReservedAddresses::default() };
+        let settings = member_agent::Settings { denied_namespaces, reserved_addresses, ..settings };
         Self { context: own.context, settings, snapshot, blind }
     }
 }

@@ -68,6 +68,14 @@ pub fn status(status: &Status, wide: bool, paint: Paint) -> String {
     for (name, reason) in replaced {
         let _ = writeln!(text, "{}", paint.bad(&format!("{name} writes nothing: {reason}")));
     }
+    let waiting = status
+        .members
+        .iter()
+        .filter_map(|member| Some((&member.name, member.unconfirmed.as_ref()?)));
+    for (name, how) in waiting {
+        let says = format!("{name} is asked to leave and waits for a confirmation; {how}");
+        let _ = writeln!(text, "{}", paint.bad(&says));
+    }
     let unseen =
         status.members.iter().filter_map(|member| Some((&member.name, member.unseen.as_ref()?)));
     for (name, reason) in unseen {

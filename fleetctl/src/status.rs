@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use fleet_accumulator::Object;
 use fleet_api::{ObjectName, conditions, kinds, names};
-use fleet_model::objects::named;
+use fleet_model::objects::{InternalMemberCluster, named};
 use fleet_plan::Step;
 use fleet_plan::conditions::is;
 use hub_agent::heartbeat::{heartbeat_timeout, last_heartbeat};
@@ -52,7 +53,8 @@ impl Status {
 pub struct MemberStatus {
     /// Its name.
     pub name: String,
-    /// `Joined`, `Joining`, `Silent`, `Leaving`, `Left`, `Unknown` to the hub, or `Unmanaged` where no
+    /// `Joined`, `Joining`, `Silent`, `Unconfirmed` if it waits for a confirmation that it may leave, `Leaving`, `Left`, `Unknown` to
+    /// the hub, or `Unmanaged` where no
     /// InternalMemberCluster names it.
     pub state: &'static str,
     /// Which cluster the hub has recorded under this name: `ours` is that of the context, `taken` another one, `free` none,
@@ -61,6 +63,9 @@ pub struct MemberStatus {
     /// Why the cluster of the context writes nothing, if another one has its name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replaced: Option<String>,
+    /// How to confirm that it may leave, if it waits for that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unconfirmed: Option<String>,
     /// Seconds since the last heartbeat of its agent.
     pub heartbeat_seconds: Option<i64>,
     /// Services it exports.
@@ -135,6 +140,7 @@ fn of_member(picture: &Picture, name: &str, member: &Member, lag: Lag) -> Member
         state,
         fence: fence.as_str(),
         replaced: if let Fence::Taken(taken) = &fence { Some(taken.to_string()) } else { None },
+        unconfirmed: waiting(picture, member).map(|object| object.how_to_confirm(&object.name)),
         heartbeat_seconds,
         exports: exports().count(),
         conflicts: conflicting.count(),
@@ -145,6 +151,16 @@ fn of_member(picture: &Picture, name: &str, member: &Member, lag: Lag) -> Member
         context: member.context.clone(),
         unseen: member.blind.clone(),
     }
+}
+
+/// The InternalMemberCluster of a member that waits for a confirmation that it may leave.
+pub(crate) fn waiting<'a>(
+    picture: &'a Picture,
+    member: &Member,
+) -> Option<&'a Object<InternalMemberCluster>> {
+    let identity = &member.settings.identity;
+    let name = ObjectName::new(identity.hub_namespace.as_str(), identity.cluster.as_str());
+    picture.hub.internal_members.get(&name).filter(|object| object.waits_for_confirmation())
 }
 
 fn state(picture: &Picture, name: &str, member: &Member) -> (&'static str, Option<i64>) {
@@ -159,6 +175,9 @@ fn state(picture: &Picture, name: &str, member: &Member) -> (&'static str, Optio
     };
     let silence = last_heartbeat(membership).map(|heard| picture.now.duration_since(heard));
     let seconds = silence.map(|silence| silence.as_secs().max(0));
+    if membership.waits_for_confirmation() {
+        return ("Unconfirmed", seconds);
+    }
     let state = match (Phase::of(identity, &member.snapshot), silence) {
         (Phase::Leaving, _) => "Leaving",
         (Phase::Left, _) => "Left",

@@ -4,6 +4,7 @@
 //! not run any more, they would block the deletion of the member's namespace on the hub for ever. The other
 //! objects in that namespace have finalizers of the hub agent, which the controller of the Services removes.
 
+mod confirmation;
 mod force_delete;
 mod incarnation;
 mod keys;
@@ -62,6 +63,7 @@ impl Controller for MemberController {
         let mut plan = Plan::default();
         incarnation::plan(member, snapshot, &mut plan);
         plan.events.extend(policy::report(&self.settings, member, snapshot));
+        confirmation::plan(member, snapshot, &mut plan);
         let deadline = force_delete::plan(&self.settings, member, snapshot, now, &mut plan);
         let timeout = silence::plan(&self.settings, member, snapshot, now, &mut plan);
         plan.wake_after = deadline.into_iter().chain(timeout).min();

@@ -68,8 +68,12 @@ fn log(args: &Args, settings: &Settings) {
         derived_service_load_balancer_class = settings.derived_services.load_balancer_class,
         enable_networking_features = settings.networking,
         denied_namespaces = %settings.denied_namespaces,
+        reserved_cidrs = %settings.reserved_addresses.cidrs,
+        allowed_reserved_cidrs = %settings.reserved_addresses.allowed,
         external_workloads = settings.external_workloads,
+        external_workload_cidrs = %settings.external_workload_cidrs,
         endpointslices = settings.endpointslices.as_str(),
+        endpoint_network_cidrs = %settings.endpoint_network_cidrs,
         max_endpoints_per_slice = settings.max_endpoints_per_slice,
         endpointslice_updates_batch_period = ?settings.endpointslice_batch_period,
         hub_metrics_bind_address = addresses.hub_metrics_bind_address,
@@ -97,10 +101,11 @@ pub fn embed(
 fn assemble(
     mut agent: Agent<MemberSnapshot>,
     args: &Args,
-    settings: Settings,
+    mut settings: Settings,
     own: ClientSet,
     hub: ClientSet,
 ) -> anyhow::Result<Connected<MemberSnapshot>> {
+    settings.reserved_addresses.api_server = own.address();
     add_controllers(&mut agent, &settings)?;
     let clients = [(ClusterId::Local, own), (ClusterId::Hub, hub)];
     let [(_, own), (_, hub)] = &clients;
@@ -136,7 +141,8 @@ fn add_controllers(agent: &mut Agent<MemberSnapshot>, settings: &Settings) -> an
     }
     if settings.external_workloads {
         let options = Options::default().queue_name(external_workloads::QUEUE);
-        agent.controller(ExternalWorkloadController, options);
+        let cidrs = settings.external_workload_cidrs.clone();
+        agent.controller(ExternalWorkloadController { cidrs }, options);
     }
     if settings.endpointslices != Mode::Off {
         let slices = SliceMetrics::register(agent.registry(), settings.max_endpoints_per_slice)?;
@@ -235,6 +241,8 @@ mod tests {
             "memberships",
             "cluster_reports",
             "schema",
+            "service_cidrs",
+            "node_addresses",
         ];
         assert_eq!(fields(true, false), expected);
     }

@@ -6,11 +6,15 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use clap::{ArgAction, Parser};
 use fleet_api::names;
+use fleet_model::cidr::Cidrs;
 use fleet_model::denied_namespaces::DeniedNamespaces;
 use fleet_runtime::admin::Addresses;
 use fleet_runtime::args::{RuntimeArgs, duration, watch_seconds};
 
-use crate::{DerivedServiceType, DerivedServices, Identity, Mode, Settings};
+use crate::{
+    AllowedReservedCidrs, DerivedServiceType, DerivedServices, Identity, Mode, ReservedAddresses,
+    Settings,
+};
 
 /// Variable with the name of this cluster, as with the original's agents.
 const MEMBER_CLUSTER_NAME: &str = "MEMBER_CLUSTER_NAME";
@@ -118,6 +122,28 @@ pub struct Args {
     )]
     pub denied_namespaces: DeniedNamespaces,
 
+    /// Ranges whose addresses endpoints of other clusters must not have in this one, beside its Service ranges and the addresses
+    /// of its Nodes and API server: the Service range where the API server serves no ServiceCIDRs, or further networks.
+    #[arg(
+        long,
+        env = "RESERVED_CIDRS",
+        default_value = "",
+        hide_default_value = true,
+        value_name = "CIDRS"
+    )]
+    pub reserved_cidrs: Cidrs,
+
+    /// Ranges that a cluster's endpoints may be in although they are reserved in this one, as `cluster=cidr` or, for every
+    /// cluster, `*=cidr`.
+    #[arg(
+        long,
+        env = "ALLOWED_RESERVED_CIDRS",
+        default_value = "",
+        hide_default_value = true,
+        value_name = "PAIRS"
+    )]
+    pub allowed_reserved_cidrs: AllowedReservedCidrs,
+
     /// Create EndpointSlices for ExternalWorkloads, Linkerd's kind for machines outside of Kubernetes, if the API server
     /// serves that kind and Linkerd's own controller does not create them.
     #[arg(
@@ -132,11 +158,32 @@ pub struct Args {
     )]
     pub external_workloads: bool,
 
+    /// Ranges that the addresses of ExternalWorkloads are in; other addresses are skipped. By default, any address is accepted.
+    #[arg(
+        long,
+        env = "EXTERNAL_WORKLOAD_CIDRS",
+        default_value = "",
+        hide_default_value = true,
+        value_name = "CIDRS"
+    )]
+    pub external_workload_cidrs: Cidrs,
+
     /// Services for whose pods the agent creates EndpointSlices: none; those with the annotation
     /// networking.fleet.azure.com/endpoint-network, from the pods' addresses on that network; or all, instead of
     /// kube-controller-manager's endpointslice-controller.
     #[arg(long, env = "ENDPOINTSLICES", value_name = "MODE", value_enum, default_value_t)]
     pub endpointslices: Mode,
+
+    /// Ranges that the addresses of pods on secondary networks are in; pods with other addresses there are skipped. By default,
+    /// any address is accepted.
+    #[arg(
+        long,
+        env = "ENDPOINT_NETWORK_CIDRS",
+        default_value = "",
+        hide_default_value = true,
+        value_name = "CIDRS"
+    )]
+    pub endpoint_network_cidrs: Cidrs,
 
     /// Maximum number of endpoints per EndpointSlice created by this agent, 1 to 1000.
     #[arg(
@@ -228,8 +275,15 @@ impl Args {
             },
             networking: self.enable_networking_features,
             denied_namespaces: self.denied_namespaces.clone(),
+            reserved_addresses: ReservedAddresses {
+                cidrs: self.reserved_cidrs.clone(),
+                api_server: None,
+                allowed: self.allowed_reserved_cidrs.clone(),
+            },
             external_workloads: self.external_workloads,
+            external_workload_cidrs: self.external_workload_cidrs.clone(),
             endpointslices: self.endpointslices,
+            endpoint_network_cidrs: self.endpoint_network_cidrs.clone(),
             max_endpoints_per_slice: usize::from(self.max_endpoints_per_slice),
             endpointslice_batch_period: self.endpointslice_updates_batch_period,
         })

@@ -130,14 +130,18 @@ fn sync(
 struct ServiceState<'a> {
     service: &'a Object<Service>,
     snapshot: &'a MemberSnapshot,
-    limit: usize,
+    settings: &'a Settings,
     pods: Vec<SelectedPod<'a>>,
 }
 
 impl<'a> ServiceState<'a> {
-    fn of(settings: &Settings, service: &'a Object<Service>, snapshot: &'a MemberSnapshot) -> Self {
+    fn of(
+        settings: &'a Settings,
+        service: &'a Object<Service>,
+        snapshot: &'a MemberSnapshot,
+    ) -> Self {
         let pods = slicing::pods(snapshot, service);
-        Self { service, snapshot, limit: settings.max_endpoints_per_slice, pods }
+        Self { service, snapshot, settings, pods }
     }
 
     /// As the built-in controller does.
@@ -159,7 +163,7 @@ impl<'a> ServiceState<'a> {
             existing,
             trigger_time: None,
             topology: Some(Overview { zones: &zones, service: &hints }),
-            config: &Config { limit: self.limit, ..Config::pods() },
+            config: &Config { limit: self.settings.max_endpoints_per_slice, ..Config::pods() },
         };
         let outcome = reconcile(&input);
         let hinted = outcome.hints != ServiceHints::default();
@@ -173,7 +177,8 @@ impl<'a> ServiceState<'a> {
         let existing = self.existing(labels::MANAGED_BY_NETWORK);
         let Some(existing) = existing.as_deref() else { return };
         let network = requested_network(self.service).filter(|_| slicing::is_served(self.service));
-        let pods = network.map(|network| PodsByNetwork::of(&self.pods, network));
+        let cidrs = &self.settings.endpoint_network_cidrs;
+        let pods = network.map(|network| PodsByNetwork::of(&self.pods, network, cidrs));
         let pods = pods.unwrap_or_default();
         let off = network.and_then(|network| pods.note(network));
         plan.events
@@ -192,7 +197,7 @@ impl<'a> ServiceState<'a> {
             existing,
             trigger_time: None,
             topology: None,
-            config: &network::config(self.limit),
+            config: &network::config(self.settings.max_endpoints_per_slice),
         };
         let outcome = reconcile(&input);
         self.finish(outcome, existing, synced, plan);

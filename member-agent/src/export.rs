@@ -62,7 +62,7 @@ impl Controller for ExportController {
     }
 
     fn reads(&self) -> SourceSet {
-        self.required().with(MemberSnapshot::schema())
+        self.required().union(Phase::sources()).with(MemberSnapshot::schema())
     }
 
     fn affected_keys(&self, old: &MemberSnapshot, new: &MemberSnapshot, keys: &mut Affected<Key>) {

@@ -14,6 +14,7 @@ use fleet_accumulator::{Object, Snapshot as _, SourceSet};
 use fleet_api::labels::MANAGED_BY_EXTERNAL_WORKLOADS;
 use fleet_api::{ObjectName, events};
 use fleet_endpointslice::{Config, Input, reconcile};
+use fleet_model::cidr::Cidrs;
 use fleet_model::namespaces::namespace_accepts_objects;
 use fleet_model::objects::{ExternalWorkload, ManagedSlice, Service};
 use fleet_model::selection;
@@ -25,7 +26,7 @@ use crate::measurement::{Measurement, Plan};
 use crate::slicing;
 use crate::snapshot::MemberSnapshot;
 pub use linkerd::{LEASE, is_active as linkerd_is_active};
-use source::Machines;
+use source::{Machines, Unusable};
 
 /// Name of the controller, and of its stage in the metrics.
 const NAME: &str = "external_workloads";
@@ -33,8 +34,11 @@ const NAME: &str = "external_workloads";
 pub const QUEUE: &str = "endpoints_controller_workqueue";
 
 /// Makes the slices of external workloads.
-#[derive(Debug)]
-pub struct ExternalWorkloadController;
+#[derive(Debug, Default)]
+pub struct ExternalWorkloadController {
+    /// Ranges that the addresses of machines are in; any if there is none.
+    pub cidrs: Cidrs,
+}
 
 impl Controller for ExternalWorkloadController {
     type Snapshot = MemberSnapshot;
@@ -68,7 +72,7 @@ impl Controller for ExternalWorkloadController {
     }
 
     fn plan(&self, key: &ObjectName, snapshot: &MemberSnapshot, _: Timestamp) -> Plan {
-        plan(key, snapshot)
+        plan(&self.cidrs, key, snapshot)
     }
 
     fn blocked(&self, snapshot: &MemberSnapshot, reason: &str) -> Vec<Event> {
@@ -80,7 +84,7 @@ impl Controller for ExternalWorkloadController {
 ///
 /// Without a live watch of Services and ExternalWorkloads nothing is planned. Once both are live again, all keys
 /// are affected.
-pub fn plan(service: &ObjectName, snapshot: &MemberSnapshot) -> Plan {
+pub fn plan(cidrs: &Cidrs, service: &ObjectName, snapshot: &MemberSnapshot) -> Plan {
     let mut plan = Plan::default();
     let followed = [MemberSnapshot::services(), MemberSnapshot::external_workloads()];
     let is_followed = followed.into_iter().all(|source| snapshot.state(source).is_live());
@@ -91,12 +95,13 @@ pub fn plan(service: &ObjectName, snapshot: &MemberSnapshot) -> Plan {
     match snapshot.services.get(service).filter(|service| slicing::is_served(service)) {
         // Unlike the original, which leaves slices behind that no controller maintains.
         None => slicing::delete_all(&ours, &mut plan),
-        Some(service) => sync(snapshot, service, &ours, &mut plan),
+        Some(service) => sync(cidrs, snapshot, service, &ours, &mut plan),
     }
     plan
 }
 
 fn sync(
+    cidrs: &Cidrs,
     snapshot: &MemberSnapshot,
     service: &Object<Service>,
     ours: &[&Object<ManagedSlice>],
@@ -105,7 +110,7 @@ fn sync(
     let namespace = &service.name.namespace;
     let workloads: Vec<_> =
         selection::selected(&snapshot.external_workloads, namespace, &service.selector).collect();
-    plan.events.extend(workloads.iter().filter_map(|workload| ignored(workload)));
+    plan.events.extend(workloads.iter().flat_map(|workload| ignored(cidrs, workload)));
     let theirs = linkerd::has_slices(snapshot, &service.name);
     if (theirs || linkerd::is_active(snapshot)) && !workloads.is_empty() {
         plan.events.push(left_to_linkerd(service));
@@ -118,7 +123,7 @@ fn sync(
         ours.iter().filter(|slice| !slice.is_terminating()).map(|one| &one.slice).collect();
     let input = Input {
         service: &slicing::service(service),
-        source: &Machines::of(&workloads),
+        source: &Machines::of(cidrs, &workloads),
         existing: &existing,
         trigger_time: None,
         topology: None,
@@ -142,9 +147,18 @@ fn left_to_linkerd(service: &Object<Service>) -> Event {
     LOCAL.warning(service, events::LEFT_TO_LINKERD, note)
 }
 
-fn ignored(workload: &Object<ExternalWorkload>) -> Option<Event> {
-    let unusable = source::unusable(workload);
-    let note =
-        || format!("skipped addresses that an endpoint cannot have: {}", unusable.join(", "));
-    (!unusable.is_empty()).then(|| LOCAL.warning(workload, events::ADDRESS_IGNORED, note()))
+/// The Events about addresses that are skipped: such as no endpoint can have, and such as are outside of the ranges.
+fn ignored(cidrs: &Cidrs, workload: &Object<ExternalWorkload>) -> Vec<Event> {
+    let skipped = |why| {
+        let is_skipped = |ip: &&str| source::usable(cidrs, ip) == Err(why);
+        let ips: Vec<_> = workload.ips.iter().map(String::as_str).filter(is_skipped).collect();
+        (!ips.is_empty()).then(|| ips.join(", "))
+    };
+    let invalid = skipped(Unusable::Invalid)
+        .map(|ips| format!("skipped addresses that an endpoint cannot have: {ips}"));
+    let outside = skipped(Unusable::Outside).map(|ips| {
+        format!("skipped addresses outside of --external-workload-cidrs ({cidrs}): {ips}")
+    });
+    let notes = invalid.into_iter().chain(outside);
+    notes.map(|note| LOCAL.warning(workload, events::ADDRESS_IGNORED, note)).collect()
 }

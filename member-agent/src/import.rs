@@ -12,6 +12,7 @@ mod mcs;
 mod orphans;
 mod refusal;
 mod request;
+mod reserved;
 mod sanitize;
 mod served;
 mod service_type;
@@ -68,9 +69,15 @@ impl Controller for ImportController {
             MemberSnapshot::slice_imports(),
             MemberSnapshot::namespaces(),
             MemberSnapshot::memberships(),
+            MemberSnapshot::service_cidrs(),
+            MemberSnapshot::node_addresses(),
         ]
         .into_iter()
         .collect()
+    }
+
+    fn reads(&self) -> SourceSet {
+        self.required().union(Phase::sources())
     }
 
     fn affected_keys(&self, old: &MemberSnapshot, new: &MemberSnapshot, keys: &mut Affected<Key>) {

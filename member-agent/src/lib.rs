@@ -36,4 +36,6 @@ mod tenure;
 mod tests;
 
 pub use identity::Identity;
-pub use settings::{DerivedServiceType, DerivedServices, Mode, Settings};
+pub use settings::{
+    AllowedReservedCidrs, DerivedServiceType, DerivedServices, Mode, ReservedAddresses, Settings,
+};

@@ -21,9 +21,11 @@ use fleet_model::objects::InternalMemberCluster;
 use fleet_plan::{Affected, Controller};
 use jiff::Timestamp;
 
+use report::Report;
+
 use crate::fence::Fence;
 use crate::measurement::{Measurement, Plan};
-use crate::phase::{JOINED, LEFT, Phase, is_current, member_cluster};
+use crate::phase::{JOINED, LEFT, Losses, Phase, is_current, member_cluster, unconfirmed};
 use crate::snapshot::MemberSnapshot;
 use crate::{Identity, Settings};
 
@@ -99,23 +101,42 @@ pub fn plan(settings: &Settings, snapshot: &MemberSnapshot, now: Timestamp) -> P
     let mut plan = Plan::default();
     let Some(cluster) = member_cluster(&settings.identity, snapshot) else { return plan };
     match cluster.state {
-        ClusterState::Join => join(cluster, now, &mut plan),
-        ClusterState::Leave => leave(settings, cluster, snapshot, now, &mut plan),
+        ClusterState::Join => {
+            alive(cluster, Report::State(JOINED), is_current(cluster, JOINED), now, &mut plan);
+        }
+        ClusterState::Leave => match unconfirmed(&settings.identity, snapshot) {
+            Some(losses) if settings.networking => wait(cluster, losses, now, &mut plan),
+            _ => leave(settings, cluster, snapshot, now, &mut plan),
+        },
         ClusterState::Other(_) => {}
     }
     plan
 }
 
-/// Repeats a correct report as a heartbeat when one is due.
-fn join(cluster: &Object<InternalMemberCluster>, now: Timestamp, plan: &mut Plan) {
+/// Repeats a report as a heartbeat when one is due, or at once if it is not `reported`.
+fn alive(
+    cluster: &Object<InternalMemberCluster>,
+    report: Report<'_>,
+    reported: bool,
+    now: Timestamp,
+    plan: &mut Plan,
+) {
     let rest = heartbeat::rest(cluster, now);
-    if is_current(cluster, JOINED) && !rest.is_zero() {
+    if reported && !rest.is_zero() {
         plan.wake_after = Some(rest);
     } else {
-        plan.push(report::write(cluster, JOINED, now));
+        plan.push(report::write(cluster, report, now));
         // A write within the same second changes nothing, so no event arrives.
         plan.wake_after = Some(AGAIN);
     }
+}
+
+/// Reports that the member goes on, since leaving has to be confirmed.
+fn wait(cluster: &Object<InternalMemberCluster>, losses: Losses, now: Timestamp, plan: &mut Plan) {
+    let how = cluster.how_to_confirm(&cluster.name);
+    let message = format!("leaving would delete {losses} in this cluster; {how}");
+    let reported = cluster.waits_for_confirmation();
+    alive(cluster, Report::Unconfirmed(&message), reported, now, plan);
 }
 
 /// Reports that the member has left once the other controllers have withdrawn and deleted everything.
@@ -138,5 +159,5 @@ fn leave(
         }
         empty.extend(remains::confirm(identity, plan));
     }
-    plan.push(report::write(cluster, LEFT, now).after(empty));
+    plan.push(report::write(cluster, Report::State(LEFT), now).after(empty));
 }

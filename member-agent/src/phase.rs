@@ -1,12 +1,14 @@
 //! How far this member is with joining or leaving the fleet. Every controller's plan depends on it.
 
+mod confirmation;
 mod reported;
 
-use fleet_accumulator::Object;
+use fleet_accumulator::{Object, SourceSet};
 use fleet_api::ObjectName;
 use fleet_api::membership::ClusterState;
 use fleet_model::objects::InternalMemberCluster;
 
+pub(crate) use confirmation::Losses;
 pub(crate) use reported::{JOINED, LEFT, ReportedState, is_current};
 
 use crate::Identity;
@@ -15,7 +17,8 @@ use crate::snapshot::MemberSnapshot;
 /// How far this member is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// In the fleet, or in a fleet whose hub has no InternalMemberCluster for it.
+    /// In the fleet, or in a fleet whose hub has no InternalMemberCluster for it. Also a member that is asked to leave and waits
+    /// for a confirmation.
     Member,
     /// Leaving, as the hub requested: what users exported and imported is deleted and withdrawn.
     Leaving,
@@ -37,10 +40,23 @@ impl Phase {
         let left = reported::reports(cluster, LEFT);
         match cluster.state {
             ClusterState::Join => Self::Member,
-            ClusterState::Leave if !left => Self::Leaving,
+            ClusterState::Leave if left => Self::Left,
+            ClusterState::Leave if confirmation::waits(identity, snapshot, cluster) => Self::Member,
+            ClusterState::Leave => Self::Leaving,
             ClusterState::Other(_) if !left => Self::Member,
-            ClusterState::Leave | ClusterState::Other(_) => Self::Left,
+            ClusterState::Other(_) => Self::Left,
         }
+    }
+
+    /// What the phase is computed from.
+    pub(crate) fn sources() -> SourceSet {
+        SourceSet::from([
+            MemberSnapshot::memberships(),
+            MemberSnapshot::cluster_reports(),
+            MemberSnapshot::service_exports(),
+            MemberSnapshot::multi_cluster_services(),
+            MemberSnapshot::endpoint_slices(),
+        ])
     }
 
     /// Whether the phase differs between two snapshots: then every plan does.
@@ -61,6 +77,11 @@ impl Phase {
     pub fn is_member(self) -> bool {
         self == Self::Member
     }
+}
+
+/// What leaving would delete, if the member is asked to leave and waits for a confirmation.
+pub(crate) fn unconfirmed(identity: &Identity, snapshot: &MemberSnapshot) -> Option<Losses> {
+    confirmation::unconfirmed(identity, snapshot, member_cluster(identity, snapshot)?)
 }
 
 /// The InternalMemberCluster of this member, whatever else is in its namespace on the hub.

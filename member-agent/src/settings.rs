@@ -2,12 +2,15 @@
 
 mod derived_services;
 mod mode;
+mod reserved_addresses;
 
 use std::time::Duration;
 
 pub use derived_services::{DerivedServiceType, DerivedServices};
 pub use mode::Mode;
+pub use reserved_addresses::{AllowedReservedCidrs, ReservedAddresses};
 
+use fleet_model::cidr::Cidrs;
 use fleet_model::denied_namespaces::DeniedNamespaces;
 
 use crate::Identity;
@@ -32,10 +35,16 @@ pub struct Settings {
     pub networking: bool,
     /// Namespaces whose Services are neither exported nor imported.
     pub denied_namespaces: DeniedNamespaces,
+    /// Which addresses endpoints of other clusters must not have here.
+    pub reserved_addresses: ReservedAddresses,
     /// Whether EndpointSlices are made of ExternalWorkloads, if that kind is served.
     pub external_workloads: bool,
+    /// Ranges that the addresses of ExternalWorkloads are in; any if there is none.
+    pub external_workload_cidrs: Cidrs,
     /// For which Services EndpointSlices are made of pods.
     pub endpointslices: Mode,
+    /// Ranges that the addresses of pods on secondary networks are in; any if there is none.
+    pub endpoint_network_cidrs: Cidrs,
     /// Maximum number of endpoints per EndpointSlice made of pods.
     pub max_endpoints_per_slice: usize,
     /// Time for which changes of pods are collected before EndpointSlices are written.
@@ -51,8 +60,11 @@ impl Settings {
             derived_services: DerivedServices::default(),
             networking: true,
             denied_namespaces: DeniedNamespaces::default(),
+            reserved_addresses: ReservedAddresses::default(),
             external_workloads: false,
+            external_workload_cidrs: Cidrs::default(),
             endpointslices: Mode::Off,
+            endpoint_network_cidrs: Cidrs::default(),
             max_endpoints_per_slice: MAX_ENDPOINTS_PER_SLICE,
             endpointslice_batch_period: Duration::ZERO,
         }

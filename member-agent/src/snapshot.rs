@@ -5,7 +5,8 @@ use fleet_model::hub_schema::HubSchema;
 use fleet_model::objects::{
     ClusterReport, EndpointSlice, EndpointSliceExport, EndpointSliceImport, ExternalWorkload,
     InternalMemberCluster, InternalServiceExport, InternalServiceImport, Lease, ManagedSlice,
-    MultiClusterService, Namespace, Node, Pod, Service, ServiceExport, ServiceImport,
+    MultiClusterService, Namespace, Node, NodeAddresses, Pod, Service, ServiceCidr, ServiceExport,
+    ServiceImport,
 };
 
 views! {
@@ -37,6 +38,10 @@ views! {
         hub optional cluster_reports: ClusterReport,
         /// Which of our additions to the original's kinds the hub serves.
         hub optional schema: HubSchema,
+        /// Addresses that this cluster gives to Services.
+        local optional service_cidrs: ServiceCidr,
+        /// Addresses of Nodes. The role of an older chart does not allow to list them.
+        local optional node_addresses: NodeAddresses,
         /// Slices that controllers of ours make of what Services select, whole. Watched by their managers.
         local managed_slices: ManagedSlice,
         /// Pods, as endpoints.

@@ -45,6 +45,22 @@
 {{- if kindIs "slice" .Values.deniedNamespaces }}
 - {name: DENIED_NAMESPACES, value: {{ join "," .Values.deniedNamespaces | quote }}}
 {{- end }}
+{{- with .Values.reservedCidrs }}
+- {name: RESERVED_CIDRS, value: {{ join "," . | quote }}}
+{{- end }}
+{{- $allowed := list }}
+{{- range $cluster, $ranges := .Values.allowedReservedCidrs }}
+{{- range $ranges }}{{ $allowed = append $allowed (printf "%s=%s" $cluster .) }}{{ end }}
+{{- end }}
+{{- with $allowed }}
+- {name: ALLOWED_RESERVED_CIDRS, value: {{ join "," . | quote }}}
+{{- end }}
+{{- with .Values.externalWorkloads.cidrs }}
+- {name: EXTERNAL_WORKLOAD_CIDRS, value: {{ join "," . | quote }}}
+{{- end }}
+{{- with .Values.endpointslices.networkCidrs }}
+- {name: ENDPOINT_NETWORK_CIDRS, value: {{ join "," . | quote }}}
+{{- end }}
 {{- with .Values.derivedServices }}
 - {name: DERIVED_SERVICE_TYPE, value: {{ quote .type }}}
 {{- with .loadBalancerClass }}

@@ -4,8 +4,10 @@
 //!   indexed by the Service of the fleet that an object belongs to.
 //! - [`steps`]: the writes that every plan is made of (finalizers, statuses, deletions …).
 //! - [`events`]: Events about an object.
+//! - [`addresses`]: which addresses can be endpoints.
 //! - [`changes`]: which objects differ between two views.
 //! - [`ports`]: comparison of port lists.
+//! - [`cidr`]: ranges of IP addresses.
 //! - [`limits`]: whether what a member has written is within the bounds.
 //! - [`endpoints`]: which endpoints a change removes.
 //! - [`service_list`]: which Services a member policy lists.
@@ -18,7 +20,9 @@
 //!
 //! Pure: no client, no clock.
 
+pub mod addresses;
 pub mod changes;
+pub mod cidr;
 pub mod denied_namespaces;
 pub mod endpoints;
 pub mod events;

@@ -14,9 +14,11 @@ mod membership;
 mod missing;
 mod namespace;
 mod node;
+mod node_addresses;
 mod pod;
 mod reference;
 mod service;
+mod service_cidr;
 mod slice;
 mod slices;
 
@@ -45,9 +47,11 @@ pub use membership::{
 };
 pub use namespace::{Namespace, NamespaceWire};
 pub use node::{Node, NodeStatusWire, NodeWire};
+pub use node_addresses::{NodeAddresses, NodeAddressesStatusWire, NodeAddressesWire};
 pub use pod::{NamedPort, Pod, PodSpecWire, PodStatusWire, PodWire};
 pub use reference::Reference;
 pub use service::{Service, ServiceIndex, ServiceWire};
+pub use service_cidr::{ServiceCidr, ServiceCidrSpecWire, ServiceCidrWire};
 pub use slice::{EndpointSlice, EndpointSliceWire, SliceIndex, imported_endpoints};
 pub use slices::{
     EndpointSliceExport, EndpointSliceExportWire, EndpointSliceImport, EndpointSliceImportWire,

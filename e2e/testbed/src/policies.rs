@@ -1,4 +1,4 @@
-//! The admission policies of the hub's chart.
+//! The admission policies of both charts.
 
 use std::time::Duration;
 
@@ -40,6 +40,45 @@ const REPLICAS: usize = 3;
 /// The original's hub agent.
 pub const ORIGINAL_HUB_AGENT: &str =
     "system:serviceaccount:fleet-system:hub-net-controller-manager-sa";
+
+/// The policies of the member agent as a member gets them whose chart has these values.
+pub async fn render_member(values: &Value) -> Result<Vec<Value>> {
+    let mut values = values.clone();
+    values["config"] = json!({ "memberClusterName": "east", "hubURL": "https://hub.example.com" });
+    let place = (SYSTEM_NAMESPACE, "member-agent");
+    let objects = Helm::v4().await?.template(&chart("member-agent"), place, &values).await?;
+    let of_policies = |object: &Value| KINDS.iter().any(|kind| object["kind"] == *kind);
+    let policies: Vec<_> = objects.into_iter().filter(of_policies).collect();
+    ensure!(!policies.is_empty(), "the chart of the member agent has no policies");
+    Ok(policies)
+}
+
+/// Installs the policies of the member agent as they come, and waits until they are in force.
+pub async fn install_member(member: &Cluster) -> Result<()> {
+    let policies = render_member(&json!({})).await?;
+    let client = member.client();
+    try_join_all(policies.into_iter().map(|object| apply(&client, object))).await?;
+    let mut config = member.config().clone();
+    config.auth_info.impersonate = Some(rbac::member_agent().user());
+    let client = super::client::client(&config).await?;
+    // What each of them refuses whatever the object is; tried, and nothing is changed.
+    for (rule, kind, more) in [
+        ("A1", kinds::SERVICE, json!({ "spec": { "ports": [{ "port": 80 }] } })),
+        ("A2", kinds::ENDPOINT_SLICE, json!({ "addressType": "IPv4", "endpoints": [] })),
+        ("A4", kinds::SERVICE_IMPORT, json!({})),
+        ("A5", kinds::LEASE, json!({})),
+    ] {
+        let mut object = json!({ "apiVersion": kind.api_version(), "kind": kind.kind });
+        object["metadata"] = json!({ "name": "nothing", "namespace": SYSTEM_NAMESPACE });
+        for (key, value) in more.as_object().into_iter().flatten() {
+            object[key] = value.clone();
+        }
+        let all = api(client.clone(), kind, Some(SYSTEM_NAMESPACE));
+        let what = format!("{}: {rule} is in force", member.name());
+        wait_refused(&what, &all, &serde_json::from_value(object)?, &format!("{rule}:")).await?;
+    }
+    Ok(())
+}
 
 /// The policies and flow schemas as a hub gets them whose chart has these values under `policies`.
 pub async fn render(policies: &Value) -> Result<Vec<Value>> {

@@ -34,7 +34,7 @@ pub struct Options {
     pub apiserver_arguments: Vec<String>,
     /// Controllers of kube-controller-manager beside those that the fleet depends on.
     pub controllers: &'static [&'static str],
-    /// Whether the hub has the admission policies, flow schemas and quotas of its chart.
+    /// Whether the hub has the admission policies, flow schemas and quotas of its chart, and members the policies of theirs.
     pub policies: bool,
 }
 
@@ -57,7 +57,7 @@ impl Options {
         Self { members, ..Self::default() }
     }
 
-    /// With the admission policies, flow schemas and quotas of the hub's chart.
+    /// With the admission policies, flow schemas and quotas of the hub's chart, and the policies of the members'.
     #[must_use]
     pub fn with_policies(self) -> Self {
         Self { policies: true, ..self }
@@ -177,6 +177,7 @@ impl Testbed {
         if options.policies {
             let member = fleet.members().first().context("policies are about members")?;
             policies::install(fleet.hub(), &member_namespace(member.name())).await?;
+            try_join_all(fleet.members().iter().map(policies::install_member)).await?;
             let client = fleet.hub().client();
             let members = fleet.members().iter().map(Cluster::name);
             try_join_all(members.map(|member| quota::as_shipped(&client, member))).await?;

@@ -24,6 +24,7 @@ use fleet_testbed::exchange::{export, import, unexport, wait_condition, wait_imp
 use fleet_testbed::join::namespace;
 use fleet_testbed::kubeconfig::write_secret;
 use fleet_testbed::objects::{api, edit, find, remove};
+use fleet_testbed::wait::wait_until;
 use fleet_testbed::workload::{ManualService, ServiceSpec, next_address};
 use fleet_testbed::{Options, Testbed};
 use k8s_openapi::api::core::v1::{Namespace, Secret};
@@ -39,6 +40,8 @@ const DEADLINE: Duration = Duration::from_mins(2);
 const TEAM: &str = "team";
 const WEB: &str = "web";
 const SERVICE: &str = "team/web";
+/// How many exports need a confirmation before the member leaves.
+const MUCH: usize = 21;
 /// The testbed's second cluster.
 const WEST: Agent = Agent::Member(1);
 
@@ -339,7 +342,28 @@ async fn hold_up(cluster: &Cluster) -> Result<()> {
 async fn a_member_leaves(testbed: &Testbed, tool: &Tool) -> Result<()> {
     let said = tool.run(&["leave", "west", "--dry-run"]).await?.succeeds()?;
     said.tells(&["Would delete Namespace fleet-member-west", "Nothing was changed"])?;
-    let said = tool.run(&["leave", "west"]).await?.succeeds()?;
+    let west = testbed.member(1);
+    for number in 0..MUCH {
+        export(west, TEAM, &format!("much-{number}")).await?;
+        let spec = ServiceSpec::http(TEAM, &format!("much-{number}"));
+        ManualService::deploy(west, &spec, &[next_address()]).await?;
+    }
+    let last = format!("{TEAM}-much-{}", MUCH - 1);
+    wait_until("west has much", DEADLINE, async || {
+        let kind = kinds::INTERNAL_SERVICE_EXPORT;
+        Ok(find(testbed.hub(), kind, (&home("west"), &last)).await?.is_some())
+    })
+    .await?;
+    let said = tool.run(&["leave", "west"]).await?.exits(1)?;
+    said.tells(&["west exports 2", "Nothing was changed", "--yes"])?;
+    let asked = json!({ "spec": { "state": "Leave" } });
+    edit(testbed.hub(), kinds::INTERNAL_MEMBER_CLUSTER, (&home("west"), "west"), asked).await?;
+    wait_until("west asks back", DEADLINE, async || {
+        let said = tool.run(&["status"]).await?;
+        Ok(said.out.contains("Unconfirmed") && said.out.contains("confirm-leave="))
+    })
+    .await?;
+    let said = tool.run(&["leave", "west", "--yes"]).await?.succeeds()?;
     said.tells(&["Asked west to leave", "west has left", "west is no longer a member"])?;
     ensure!(home_of(testbed, "west").await?.is_none(), "its namespace is gone");
     let wish = find(testbed.member(1), kinds::MULTI_CLUSTER_SERVICE, (TEAM, WEB)).await?;

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use fleet_api::kinds;
 use fleet_api::names::member_namespace;
+use fleet_api::{annotations, kinds};
 use fleet_testbed::cluster::Cluster;
 use fleet_testbed::objects::{api, edit, find};
 use fleet_testbed::wait::{wait_for, wait_until};
@@ -62,6 +62,18 @@ impl Book {
         OURS.iter().filter_map(time).collect()
     }
 
+    /// Whether both of our agent types wait for a confirmation that the member may leave as the object asks now.
+    pub(crate) fn asks(&self) -> bool {
+        let waits = |condition: &Value| {
+            condition["type"] == "LeaveConfirmed"
+                && condition["status"] == "False"
+                && condition["observedGeneration"] == self.generation
+        };
+        OURS.iter().all(|agent| {
+            self.report(agent)["conditions"].as_array().is_some_and(|all| all.iter().any(waits))
+        })
+    }
+
     /// Reports of other agents.
     pub(crate) fn other_reports(&self) -> Vec<Value> {
         let others = self.reports().filter(|report| !OURS.iter().any(|our| report["type"] == *our));
@@ -79,6 +91,15 @@ impl Book {
 /// What KubeFleet does when an administrator joins a member or lets it go.
 pub(crate) async fn tell(hub: &Cluster, member: &str, state: &str) -> Result<()> {
     set(hub, member, json!({ "state": state })).await
+}
+
+/// What an administrator does who has read what the member asks.
+pub(crate) async fn confirm(hub: &Cluster, member: &str, book: &Book) -> Result<()> {
+    let confirmed = json!({ annotations::CONFIRM_LEAVE: book.generation.to_string() });
+    let namespace = member_namespace(member);
+    let patch = json!({ "metadata": { "annotations": confirmed } });
+    edit(hub, kinds::INTERNAL_MEMBER_CLUSTER, (&namespace, member), patch).await?;
+    Ok(())
 }
 
 pub(crate) async fn set_period(hub: &Cluster, member: &str, seconds: i32) -> Result<()> {

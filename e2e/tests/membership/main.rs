@@ -17,15 +17,18 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use fleet_api::names::SYSTEM_NAMESPACE;
+use fleet_api::events::LEAVE_NOT_CONFIRMED;
+use fleet_api::names::{SYSTEM_NAMESPACE, member_namespace};
 use fleet_api::{ResourceKind, kinds};
 use fleet_testbed::agents::{Agent, AgentOptions, Agents};
 use fleet_testbed::cluster::Cluster;
 use fleet_testbed::exchange::{export, import, wait_condition, wait_imported};
 use fleet_testbed::objects::{api, find};
-use fleet_testbed::wait::wait_until;
+use fleet_testbed::wait::{wait_for, wait_until};
 use fleet_testbed::workload::{ManualService, ServiceSpec, next_address};
 use fleet_testbed::{Options, Testbed};
+use k8s_openapi::api::events::v1::Event;
+use kube::Api;
 use kube::api::ListParams;
 use serde_json::json;
 
@@ -33,6 +36,8 @@ use book::{Book, tell};
 
 const DEADLINE: Duration = Duration::from_mins(2);
 const TEAM: &str = "team";
+/// How many exports need a confirmation before the member leaves.
+const MUCH: usize = 21;
 /// What members have on the hub.
 const MEMBERS_KINDS: [ResourceKind; 4] = [
     kinds::INTERNAL_SERVICE_EXPORT,
@@ -121,9 +126,43 @@ async fn heartbeats_keep_what_others_report(hub: &Cluster, member: &Cluster) -> 
     book::set_period(hub, member.name(), 60).await
 }
 
+/// A member with more than 20 objects of users is asked to leave: it asks back, and goes on; so it does after a second thought.
+async fn a_member_with_much_asks_back(hub: &Cluster, member: &Cluster) -> Result<()> {
+    for number in 0..MUCH {
+        export(member, TEAM, &format!("much-{number}")).await?;
+    }
+    tell(hub, member.name(), "Leave").await?;
+    asked(hub, member.name()).await?;
+    let name = member_namespace(member.name());
+    let events: Api<Event> = Api::namespaced(hub.client(), &name);
+    wait_until("the hub agent has told administrators", DEADLINE, async || {
+        let events = events.list(&ListParams::default()).await?.items;
+        Ok(events.iter().any(|event| event.reason.as_deref() == Some(LEAVE_NOT_CONFIRMED)))
+    })
+    .await?;
+    tell(hub, member.name(), "Join").await?;
+    let book = Book::wait(hub, member.name(), "True", DEADLINE).await?;
+    ensure!(!book.asks(), "{book:?}");
+    let exports = api(member.client(), kinds::SERVICE_EXPORT, Some(TEAM));
+    let count = exports.list(&ListParams::default()).await?.items.len();
+    ensure!(count > MUCH, "{count} exports are left");
+    ensure!(!nothing_of(hub, member.name()).await?, "everything is still there");
+    tell(hub, member.name(), "Leave").await?;
+    let book = asked(hub, member.name()).await?;
+    book::confirm(hub, member.name(), &book).await
+}
+
+async fn asked(hub: &Cluster, member: &str) -> Result<Book> {
+    wait_for(&format!("{member} asks back"), DEADLINE, async || {
+        let book = Book::read(hub, member).await?;
+        Ok(book.asks().then_some(book))
+    })
+    .await
+}
+
 /// MIMC-3 and MIMC-4: "left" is reported when nothing is left, in no cluster.
 async fn a_member_leaves_with_everything(hub: &Cluster, member: &Cluster) -> Result<()> {
-    tell(hub, member.name(), "Leave").await?;
+    a_member_with_much_asks_back(hub, member).await?;
     let book = Book::wait(hub, member.name(), "False", DEADLINE).await?;
     // At that very moment, not some time later.
     ensure!(nothing_of(hub, member.name()).await?);

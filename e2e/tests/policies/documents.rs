@@ -9,7 +9,7 @@ use fleet_testbed::apply::apply;
 use fleet_testbed::policies;
 use fleet_testbed::wait::wait_for;
 use k8s_openapi::api::admissionregistration::v1::ValidatingAdmissionPolicy;
-use kube::Api;
+use kube::{Api, Client};
 use serde_json::{Value, json};
 
 use crate::Tests;
@@ -43,14 +43,34 @@ async fn all_are_well_typed(world: &World) -> Result<()> {
     }
     let names = policies(&rendered).chain(&copies).map(|policy| name(policy).to_owned());
     for name in names {
-        let checked = wait_for(&format!("the types of {name} are checked"), DEADLINE, async || {
-            Ok(api.get(&name).await?.status.and_then(|status| status.type_checking))
-        })
-        .await?;
-        let warnings = checked.expression_warnings.unwrap_or_default();
-        ensure!(warnings.is_empty() != name.starts_with("wrong"), "{name}: {warnings:#?}");
+        let warnings = warnings(&api, &name).await?;
+        ensure!((warnings == "[]") != name.starts_with("wrong"), "{name}: {warnings}");
     }
     Ok(())
+}
+
+/// An error unless the types of a policy, and of its variables, are those of what it is about.
+pub(crate) async fn is_well_typed(
+    api: &Api<ValidatingAdmissionPolicy>,
+    admin: &Client,
+    policy: &Value,
+) -> Result<()> {
+    let copy = typed(policy);
+    apply(admin, copy.clone()).await?;
+    for name in [name(policy), name(&copy)] {
+        let warnings = warnings(api, name).await?;
+        ensure!(warnings == "[]", "{name}: {warnings}");
+    }
+    Ok(())
+}
+
+/// What the controller that checks types reports about a policy.
+async fn warnings(api: &Api<ValidatingAdmissionPolicy>, name: &str) -> Result<String> {
+    let checked = wait_for(&format!("the types of {name} are checked"), DEADLINE, async || {
+        Ok(api.get(name).await?.status.and_then(|status| status.type_checking))
+    })
+    .await?;
+    Ok(format!("{:#?}", checked.expression_warnings.unwrap_or_default()))
 }
 
 /// A copy of a policy whose validations have its variables in them.

@@ -37,12 +37,16 @@ pub(crate) struct World {
     pub(crate) original: Client,
     /// A user who may do everything in [`TEAM`].
     pub(crate) user: Client,
+    /// A member agent in its own cluster, with more rights than the chart gives it.
+    pub(crate) own_agent: Client,
+    /// The admin of that cluster.
+    pub(crate) own_admin: Client,
     testbed: Testbed,
 }
 
 impl World {
     pub(crate) async fn start() -> Result<Self> {
-        let testbed = Testbed::start(Options::members(0)).await?;
+        let testbed = Testbed::start(Options::members(1)).await?;
         let hub = testbed.hub();
         let admin = hub.client();
         let west = member_namespace(WEST);
@@ -53,12 +57,18 @@ impl World {
         grant(&admin, Some(TEAM), USER).await?;
         grant(&admin, None, ORIGINAL).await?;
         policies::install(hub, &west).await?;
+        let cluster = testbed.members().first().context("a member")?;
+        policies::install_member(cluster).await?;
+        grant_in(&cluster.client(), SYSTEM_NAMESPACE, MEMBER_AGENT, &MEMBER_GROUPS).await?;
+        join::namespace(&cluster.client(), TEAM).await?;
         Ok(Self {
             east: join_as_kubefleet_does(hub, EAST).await?,
             west: client(hub, &west, MEMBER_AGENT).await?,
             agent: client(hub, SYSTEM_NAMESPACE, "hub-agent").await?,
             original: client(hub, SYSTEM_NAMESPACE, ORIGINAL).await?,
             user: client(hub, TEAM, USER).await?,
+            own_agent: client(cluster, SYSTEM_NAMESPACE, MEMBER_AGENT).await?,
+            own_admin: cluster.client(),
             admin,
             testbed,
         })
@@ -84,15 +94,49 @@ async fn join_as_kubefleet_does(hub: &Cluster, member: &str) -> Result<Client> {
     client(hub, &namespace, MEMBER_AGENT).await
 }
 
+/// Groups that KubeFleet's roles name.
+const HUB_GROUPS: [&str; 3] = [
+    "networking.fleet.azure.com",
+    "multicluster.networking.fleet.azure.com",
+    "cluster.kubernetes-fleet.io",
+];
+/// Groups of what a member agent writes in its own cluster.
+const MEMBER_GROUPS: [&str; 5] =
+    ["networking.fleet.azure.com", "", "discovery.k8s.io", "coordination.k8s.io", "events.k8s.io"];
+
 /// Everything that can be done with the fleet's kinds, in one namespace or in all; with `ConfigMap`s too, which
 /// KubeFleet does not grant.
 async fn grant(admin: &Client, namespace: Option<&str>, account: &str) -> Result<()> {
+    let home = namespace.unwrap_or(SYSTEM_NAMESPACE);
+    let account = json!({ "kind": "ServiceAccount", "name": account, "namespace": home });
+    let mut made = json!({ "apiVersion": "v1", "metadata": account.clone() });
+    made["kind"] = json!("ServiceAccount");
+    apply(admin, made).await?;
+    let rules = json!([
+        { "apiGroups": HUB_GROUPS, "resources": ["*"], "verbs": ["*"] },
+        { "apiGroups": [""], "resources": ["configmaps"], "verbs": ["*"] },
+    ]);
+    bind(admin, namespace, &account, &rules).await
+}
+
+/// Everything that can be done with the kinds of some groups, everywhere, for an account that exists.
+async fn grant_in(admin: &Client, home: &str, account: &str, groups: &[&str]) -> Result<()> {
+    let account = json!({ "kind": "ServiceAccount", "name": account, "namespace": home });
+    let rules = json!([{ "apiGroups": groups, "resources": ["*"], "verbs": ["*"] }]);
+    bind(admin, None, &account, &rules).await
+}
+
+async fn bind(
+    admin: &Client,
+    namespace: Option<&str>,
+    account: &Value,
+    rules: &Value,
+) -> Result<()> {
     let (role, binding) = match namespace {
         Some(_) => ("Role", "RoleBinding"),
         None => ("ClusterRole", "ClusterRoleBinding"),
     };
-    let home = namespace.unwrap_or(SYSTEM_NAMESPACE);
-    let name = format!("all-to-{account}");
+    let name = format!("all-to-{}", account["name"].as_str().unwrap_or_default());
     let object = |kind: &str, more: Value| {
         let mut object = json!({
             "apiVersion": "rbac.authorization.k8s.io/v1", "kind": kind,
@@ -103,19 +147,6 @@ async fn grant(admin: &Client, namespace: Option<&str>, account: &str) -> Result
         }
         object
     };
-    let account = json!({ "kind": "ServiceAccount", "name": account, "namespace": home });
-    let mut made = json!({ "apiVersion": "v1", "metadata": account.clone() });
-    made["kind"] = json!("ServiceAccount");
-    apply(admin, made).await?;
-    let groups = [
-        "networking.fleet.azure.com",
-        "multicluster.networking.fleet.azure.com",
-        "cluster.kubernetes-fleet.io",
-    ];
-    let rules = json!([
-        { "apiGroups": groups, "resources": ["*"], "verbs": ["*"] },
-        { "apiGroups": [""], "resources": ["configmaps"], "verbs": ["*"] },
-    ]);
     apply(admin, object(role, json!({ "rules": rules }))).await?;
     let reference = json!({ "apiGroup": "rbac.authorization.k8s.io", "kind": role, "name": name });
     apply(admin, object(binding, json!({ "roleRef": reference, "subjects": [account] }))).await

@@ -7,6 +7,7 @@ use member_agent::phase::Phase;
 
 use super::words::{age, look};
 use crate::picture::{Member, Picture};
+use crate::status::waiting;
 use crate::story::{Cause, Hop};
 
 const OBJECT: &str = "member agent";
@@ -35,6 +36,16 @@ pub(super) fn hops(picture: &Picture, name: &str, member: &Member) -> Vec<Hop> {
             ),
             format!(
                 "use the context of the recorded cluster, or let this one replace it: fleetctl join {name} --replace"
+            ),
+        )];
+    }
+    if let Some(object) = waiting(picture, member) {
+        return vec![Hop::ok(
+            name,
+            OBJECT,
+            format!(
+                "it is asked to leave the fleet and waits for a confirmation; {}",
+                object.how_to_confirm(&object.name)
             ),
         )];
     }

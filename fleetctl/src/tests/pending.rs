@@ -3,6 +3,9 @@
 use fleet_accumulator::SourceState;
 use fleet_api::{ObjectName, kinds};
 
+use fleet_model_server::ModelServer;
+use serde_json::json;
+
 use super::world::{World, home, web};
 use crate::pending::{Pending, pending};
 
@@ -28,6 +31,19 @@ fn a_fleet_at_rest_has_nothing_to_write() {
         let (found, unread) = pending(&world.picture());
         assert!(found.is_empty() && unread.is_empty(), "{found:?} {unread:?}");
     }
+}
+
+/// The command knows no flag of the agents; what they have skipped is not missing.
+#[test]
+fn what_the_member_agent_skips_is_not_to_be_written() {
+    let mut world = World::shared();
+    let skip = |own: &mut ModelServer| {
+        let names = own.names(kinds::ENDPOINT_SLICE);
+        let slice = names.into_iter().find(|name| *name.namespace == *"fleet-system").unwrap();
+        own.edit(kinds::ENDPOINT_SLICE, &slice, |slice| slice["endpoints"] = json!([])).unwrap();
+    };
+    skip(world.own("west"));
+    assert!(world.pending().is_empty(), "{:?}", told(&world.pending()));
 }
 
 /// A heartbeat that is due is no difference, the first report is one.

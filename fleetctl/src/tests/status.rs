@@ -41,6 +41,26 @@ fn members_and_services_at_rest() {
 }
 
 #[test]
+fn a_member_that_waits_for_a_confirmation_is_named_with_the_command() {
+    let mut world = World::shared();
+    let at = ObjectName::new(home("east"), "east");
+    let asks = |object: &mut Value| {
+        object["spec"]["state"] = json!("Leave");
+        let waits = json!({ "type": "LeaveConfirmed", "status": "False", "reason": "ConfirmationRequired",
+            "message": "any text of the member", "observedGeneration": 2,
+            "lastTransitionTime": "2026-01-01T00:00:00Z" });
+        let conditions = &mut object["status"]["agentStatus"][0]["conditions"];
+        conditions.as_array_mut().unwrap().push(waits);
+    };
+    world.hub.edit(kinds::INTERNAL_MEMBER_CLUSTER, &at, asks).unwrap();
+    assert_eq!(member(&world, "east").state, "Unconfirmed");
+    let told = render::status(&of(&world), false, Paint(false));
+    let command = "kubectl -n fleet-member-east annotate --overwrite internalmembercluster east \
+                   networking.fleet.azure.com/confirm-leave=2";
+    assert!(told.contains(command) && !told.contains("any text"), "{told}");
+}
+
+#[test]
 fn quotas_that_are_missing_or_nearly_full_are_named() {
     let world = World::shared();
     let told = |quotas: Option<BTreeMap<String, QuotaUse>>| {

@@ -18,6 +18,7 @@ use crate::{Identity, Settings};
 /// Everything the export of one Service depends on.
 #[derive(Debug)]
 pub(super) struct ServiceState<'a> {
+    pub(super) settings: &'a Settings,
     pub(super) identity: &'a Identity,
     /// Namespaces from which nothing new is exported.
     pub(super) denied: &'a DeniedNamespaces,
@@ -51,6 +52,7 @@ impl<'a> ServiceState<'a> {
         let service = snapshot.services.get(name);
         let asks = service.is_some_and(|service| requested_network(service).is_some());
         Self {
+            settings,
             on_network: asks && settings.endpointslices.serves_networks(),
             identity: &settings.identity,
             denied: &settings.denied_namespaces,

@@ -197,20 +197,21 @@ fn conflict(
 fn on_network(state: &ServiceState<'_>, export: &Export) -> Option<Report> {
     use conditions::{FALSE, TRUE};
     let service = state.service.filter(|_| state.on_network)?;
-    let (status, reason, message, event) = match slicing::off_network(state.snapshot, service) {
-        None => (
-            TRUE,
-            reasons::ON_NETWORK,
-            format!("all endpoints of service {} are on its network", state.name),
-            (EventType::Normal, events::ENDPOINTS_ON_NETWORK),
-        ),
-        Some(refused) => (
-            FALSE,
-            reasons::OFF_NETWORK,
-            refused,
-            (EventType::Warning, events::ENDPOINTS_OFF_NETWORK),
-        ),
-    };
+    let (status, reason, message, event) =
+        match slicing::off_network(state.settings, state.snapshot, service) {
+            None => (
+                TRUE,
+                reasons::ON_NETWORK,
+                format!("all endpoints of service {} are on its network", state.name),
+                (EventType::Normal, events::ENDPOINTS_ON_NETWORK),
+            ),
+            Some(refused) => (
+                FALSE,
+                reasons::OFF_NETWORK,
+                refused,
+                (EventType::Warning, events::ENDPOINTS_OFF_NETWORK),
+            ),
+        };
     let type_ = conditions::ENDPOINTS_ON_NETWORK;
     Some(Report { condition: wanted(export, type_, status, reason, message), event })
 }

@@ -8,6 +8,8 @@ use fleet_accumulator::Object;
 use fleet_api::names;
 use fleet_api::workload::WorkloadPort;
 use fleet_endpointslice::{AddressType, Candidate, Desired, Numbers, Source, Target};
+use fleet_model::addresses::can_be_own_endpoint;
+use fleet_model::cidr::Cidrs;
 use fleet_model::objects::ExternalWorkload;
 use k8s_openapi::api::core::v1::{Service, ServicePort};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
@@ -20,13 +22,18 @@ pub(super) struct Machines<'a>(Vec<Machine<'a>>);
 struct Machine<'a> {
     uid: String,
     workload: &'a Object<ExternalWorkload>,
+    /// Its usable addresses.
+    ips: Vec<(&'a str, AddressType)>,
 }
 
 impl<'a> Machines<'a> {
-    pub(super) fn of(workloads: &[&'a Object<ExternalWorkload>]) -> Self {
-        let usable =
-            workloads.iter().filter(|workload| workload.ips.iter().any(|ip| is_usable(ip)));
-        Self(usable.map(|workload| Machine { uid: workload.uid.to_string(), workload }).collect())
+    pub(super) fn of(cidrs: &Cidrs, workloads: &[&'a Object<ExternalWorkload>]) -> Self {
+        let machine = |workload: &&'a Object<ExternalWorkload>| {
+            let usable = |ip: &'a String| Some((ip.as_str(), usable(cidrs, ip).ok()?));
+            let ips: Vec<_> = workload.ips.iter().filter_map(usable).collect();
+            (!ips.is_empty()).then(|| Machine { uid: workload.uid.to_string(), workload, ips })
+        };
+        Self(workloads.iter().filter_map(machine).collect())
     }
 }
 
@@ -52,9 +59,8 @@ impl Source for Machines<'_> {
 impl Machine<'_> {
     /// The endpoint of an address family. Addresses keep their text.
     fn endpoint(&self, service: &Service, address_type: AddressType) -> Option<Desired<'_>> {
-        let ips = self.workload.ips.iter().map(String::as_str);
-        let mut addresses: Vec<Cow<'_, str>> =
-            ips.filter(|ip| family(ip) == Some(address_type)).map(Cow::Borrowed).collect();
+        let ips = self.ips.iter().filter(|(_, family)| *family == address_type);
+        let mut addresses: Vec<Cow<'_, str>> = ips.map(|(ip, _)| Cow::Borrowed(*ip)).collect();
         addresses.sort_unstable();
         let name = self.workload.name.name.as_ref();
         (!addresses.is_empty()).then(|| Desired {
@@ -79,28 +85,25 @@ fn is_headless(service: &Service) -> bool {
     service.spec.as_ref().and_then(|spec| spec.cluster_ip.as_deref()) == Some("None")
 }
 
-/// Addresses that are skipped: the API server would reject a whole slice because of one of them.
-pub(super) fn unusable(workload: &ExternalWorkload) -> Vec<&str> {
-    workload.ips.iter().map(String::as_str).filter(|ip| !is_usable(ip)).collect()
-}
-
-fn is_usable(text: &str) -> bool {
-    family(text).is_some()
+/// Why an address of a machine is no endpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unusable {
+    /// No endpoint can have it: the API server would reject a whole slice because of it.
+    Invalid,
+    /// It is in none of the ranges that the administrator names.
+    Outside,
 }
 
 /// The type of an address that may be an endpoint.
-fn family(text: &str) -> Option<AddressType> {
-    match text.parse::<IpAddr>().ok()? {
-        IpAddr::V4(ip) => {
-            let special = ip.is_unspecified() || ip.is_loopback() || ip.is_link_local();
-            (!special && !ip.is_multicast()).then_some(AddressType::IPv4)
-        }
-        IpAddr::V6(ip) => {
-            let special = ip.is_unspecified() || ip.is_loopback() || ip.is_unicast_link_local();
-            let mapped = ip.to_ipv4_mapped().is_some();
-            (!special && !mapped && !ip.is_multicast()).then_some(AddressType::IPv6)
-        }
+pub(super) fn usable(cidrs: &Cidrs, text: &str) -> Result<AddressType, Unusable> {
+    let address: IpAddr = text.parse().map_err(|_| Unusable::Invalid)?;
+    if !can_be_own_endpoint(address) {
+        return Err(Unusable::Invalid);
     }
+    if !cidrs.is_empty() && cidrs.find(address).is_none() {
+        return Err(Unusable::Outside);
+    }
+    Ok(if address.is_ipv4() { AddressType::IPv4 } else { AddressType::IPv6 })
 }
 
 /// The port numbers on which a machine serves the ports of the Service.

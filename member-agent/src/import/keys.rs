@@ -1,13 +1,19 @@
 //! The keys that a change affects, each computed from the changed object alone.
 
+use std::collections::HashSet;
 use std::fmt;
+use std::net::IpAddr;
 
 use fleet_accumulator::Object;
 use fleet_api::{ObjectName, ResourceKind, kinds, names};
 use fleet_model::changes::each_touched;
-use fleet_model::objects::{EndpointSlice, InternalServiceImport, MultiClusterService, Service};
+use fleet_model::cidr::Cidrs;
+use fleet_model::objects::{
+    EndpointSlice, EndpointSliceImport, InternalServiceImport, MultiClusterService, Service,
+};
 use fleet_plan::{Account, Affected};
 
+use super::reserved;
 use crate::Identity;
 use crate::snapshot::MemberSnapshot;
 
@@ -92,12 +98,60 @@ pub(super) fn affected(
         keys.add(of_request(request));
     });
     each_touched(&old.slice_imports, &new.slice_imports, |copy| {
-        let key = copy.spec.owner_service_reference.object().map_or_else(
-            || Key::InvalidReference(kinds::ENDPOINT_SLICE_IMPORT, copy.name.clone()),
-            Key::Service,
-        );
-        keys.add_for(&Account::from(copy.origin()), key);
+        keys.add_for(&Account::from(copy.origin()), of_copy(copy));
     });
+    let reserved = Reserved::changed(old, new);
+    if !reserved.is_empty() {
+        let copies = new.slice_imports.iter().filter(|copy| reserved.concerns(copy));
+        copies.for_each(|copy| keys.add_for(&Account::from(copy.origin()), of_copy(copy)));
+    }
+}
+
+fn of_copy(copy: &Object<EndpointSliceImport>) -> Key {
+    copy.spec.owner_service_reference.object().map_or_else(
+        || Key::InvalidReference(kinds::ENDPOINT_SLICE_IMPORT, copy.name.clone()),
+        Key::Service,
+    )
+}
+
+/// Addresses that have become reserved in this cluster, or no longer are.
+#[derive(Default)]
+struct Reserved {
+    addresses: HashSet<IpAddr>,
+    ranges: Vec<Cidrs>,
+}
+
+impl Reserved {
+    fn changed(old: &MemberSnapshot, new: &MemberSnapshot) -> Self {
+        let mut changed = Self::default();
+        each_touched(&old.node_addresses, &new.node_addresses, |node| {
+            changed.addresses.extend(node.0.iter());
+        });
+        each_touched(&old.service_cidrs, &new.service_cidrs, |range| {
+            changed.ranges.push(range.cidrs.clone());
+        });
+        let of_api_server = |snapshot: &MemberSnapshot| -> HashSet<_> {
+            let slices = snapshot.endpoint_slices.by(&reserved::of_api_server());
+            slices.flat_map(|slice| reserved::addresses(slice).collect::<Vec<_>>()).collect()
+        };
+        let (before, after) = (of_api_server(old), of_api_server(new));
+        changed.addresses.extend(before.symmetric_difference(&after));
+        changed
+    }
+
+    fn is_empty(&self) -> bool {
+        self.addresses.is_empty() && self.ranges.is_empty()
+    }
+
+    /// Whether a copy has one of them. All copies are read, which is fine for a rare change.
+    fn concerns(&self, copy: &Object<EndpointSliceImport>) -> bool {
+        let endpoints = copy.spec.endpoints.iter().chain(&copy.spec.draining_endpoints);
+        let addresses = endpoints.flat_map(|endpoint| &endpoint.addresses);
+        addresses.filter_map(|text| text.parse().ok()).any(|address| {
+            self.addresses.contains(&address)
+                || self.ranges.iter().any(|range| range.find(address).is_some())
+        })
+    }
 }
 
 /// The keys of a derived Service, from its annotation and from the MultiClusterService in its labels: a Go agent sets

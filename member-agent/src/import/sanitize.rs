@@ -7,13 +7,19 @@
 
 use std::borrow::Cow;
 use std::collections::HashSet;
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use fleet_api::{AddressType, Endpoint, EndpointPort, ExportedSliceSpec, limits, names};
+use fleet_model::addresses::is_cloud_service;
+
+use super::reserved::{Reason, Verdict};
 
 const ENDPOINTS: usize = limits::slice::ENDPOINTS.accepted;
 const ADDRESSES: usize = limits::slice::ADDRESSES.accepted;
 const PORTS: usize = limits::slice::PORTS.accepted;
+
+/// How many reserved addresses are named.
+const NAMED: usize = 3;
 
 const PROTOCOLS: [&str; 3] = ["TCP", "UDP", "SCTP"];
 
@@ -24,6 +30,37 @@ pub(super) struct Sanitized<'a> {
     pub(super) ready: Cow<'a, [Endpoint]>,
     pub(super) draining: Cow<'a, [Endpoint]>,
     pub(super) ports: Cow<'a, [EndpointPort]>,
+    /// Valid endpoints that are left out because an address is reserved in this cluster.
+    pub(super) refused: Reserved,
+    /// Those with such an address that are imported all the same, since it was in force before.
+    pub(super) in_force: Reserved,
+}
+
+/// Endpoints with reserved addresses.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Reserved {
+    pub(super) count: usize,
+    /// Some of the addresses, and what they are reserved for.
+    named: Vec<(IpAddr, Reason)>,
+}
+
+impl Reserved {
+    fn note(&mut self, address: IpAddr, reason: Reason) {
+        self.count += 1;
+        if self.named.len() < NAMED {
+            self.named.push((address, reason));
+        }
+    }
+
+    /// Some of the addresses with what they are reserved for; `None` if there is none.
+    pub(super) fn described(&self) -> Option<String> {
+        let named = self.named.iter().map(|(address, reason)| format!("{address} is {reason}"));
+        let mut text = named.collect::<Vec<_>>().join(", ");
+        if self.count > NAMED {
+            text.push_str(&format!(", and {} more", self.count - NAMED));
+        }
+        (self.count > 0).then_some(text)
+    }
 }
 
 impl<'a> Sanitized<'a> {
@@ -34,36 +71,59 @@ impl<'a> Sanitized<'a> {
             ready: Cow::Borrowed(&spec.endpoints),
             draining: Cow::Borrowed(&spec.draining_endpoints),
             ports: Cow::Borrowed(&spec.ports),
+            refused: Reserved::default(),
+            in_force: Reserved::default(),
         }
     }
 
-    /// How many entries of `spec` are not imported; `None` if all are.
+    /// How many entries of `spec` are not imported because no cluster can take them; `None` if there is none.
     pub(super) fn skipped(&self, spec: &ExportedSliceSpec) -> Option<String> {
         let endpoints = spec.endpoints.len() + spec.draining_endpoints.len();
-        let endpoints = endpoints - self.ready.len() - self.draining.len();
+        let endpoints = endpoints - self.ready.len() - self.draining.len() - self.refused.count;
         let ports = spec.ports.len() - self.ports.len();
         (endpoints + ports > 0).then(|| format!("endpoints: {endpoints}, ports: {ports}"))
     }
 }
 
-/// The valid entries of a slice; `None` if its address type is not imported.
-pub(super) fn sanitize(spec: &ExportedSliceSpec) -> Option<Sanitized<'_>> {
-    let is_allowed = match &spec.address_type {
-        AddressType::IPv4 => is_ipv4,
-        AddressType::IPv6 => is_ipv6,
+/// The entries of a slice that are valid and whose addresses are not reserved here, as `verdict` decides; `None` if its
+/// address type is not imported.
+pub(super) fn sanitize(
+    spec: &ExportedSliceSpec,
+    verdict: impl Fn(IpAddr) -> Verdict,
+) -> Option<Sanitized<'_>> {
+    let valid: fn(&str) -> Option<IpAddr> = match &spec.address_type {
+        AddressType::IPv4 => |text| valid_ipv4(text).map(IpAddr::V4),
+        AddressType::IPv6 => |text| valid_ipv6(text).map(IpAddr::V6),
         AddressType::Other(_) => return None,
     };
-    let is_usable = |endpoint: &Endpoint| {
+    let (mut refused, mut in_force) = (Reserved::default(), Reserved::default());
+    let mut is_usable = |endpoint: &Endpoint| {
         let count = endpoint.addresses.len();
-        (1..=ADDRESSES).contains(&count) && endpoint.addresses.iter().all(|ip| is_allowed(ip))
+        let addresses = endpoint.addresses.iter().map(|text| valid(text));
+        let Some(addresses) = addresses.collect::<Option<Vec<_>>>() else { return false };
+        if !(1..=ADDRESSES).contains(&count) {
+            return false;
+        }
+        let judged = addresses.into_iter().map(|address| (address, verdict(address)));
+        match judged.max_by_key(|(_, verdict)| verdict.clone()) {
+            Some((address, Verdict::Refused(reason))) => {
+                refused.note(address, reason);
+                false
+            }
+            Some((address, Verdict::InForce(reason))) => {
+                in_force.note(address, reason);
+                true
+            }
+            _ => true,
+        }
     };
-    let ready = first(&spec.endpoints, ENDPOINTS, is_usable);
-    let draining = first(&spec.draining_endpoints, ENDPOINTS - ready.len(), is_usable);
+    let ready = first(&spec.endpoints, ENDPOINTS, &mut is_usable);
+    let draining = first(&spec.draining_endpoints, ENDPOINTS - ready.len(), &mut is_usable);
     let mut names = HashSet::new();
     let ports = first(&spec.ports, PORTS, |port| {
         is_port(port) && names.insert(port.name.clone().unwrap_or_default())
     });
-    Some(Sanitized { address_type: &spec.address_type, ready, draining, ports })
+    Some(Sanitized { address_type: &spec.address_type, ready, draining, ports, refused, in_force })
 }
 
 /// The first `limit` usable items. Borrows if those are all.
@@ -84,38 +144,25 @@ fn is_port(port: &EndpointPort) -> bool {
         && port.app_protocol.as_deref().is_none_or(names::is_qualified_name)
 }
 
-/// Addresses at which clouds serve a machine's own credentials and settings: Azure, Alibaba, Oracle. Those of the others
-/// are link-local.
-const CLOUD_SERVICES_V4: [Ipv4Addr; 3] = [
-    Ipv4Addr::new(168, 63, 129, 16),
-    Ipv4Addr::new(100, 100, 100, 200),
-    Ipv4Addr::new(192, 0, 0, 192),
-];
-/// The same: EC2, GCE.
-const CLOUD_SERVICES_V6: [Ipv6Addr; 2] = [
-    Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254),
-    Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254),
-];
-
-/// Rust parses canonical IPv4 text only.
-fn is_ipv4(text: &str) -> bool {
-    let Ok(address) = text.parse::<Ipv4Addr>() else { return false };
+/// An address that some cluster can take. Rust parses canonical IPv4 text only.
+fn valid_ipv4(text: &str) -> Option<Ipv4Addr> {
+    let address = text.parse::<Ipv4Addr>().ok()?;
     let [first, second, ..] = address.octets();
     // "This network", loopback, link-local, multicast, and what is reserved with the broadcast.
     let special = matches!((first, second), (0 | 127 | 224.., _) | (169, 254));
-    !special && !CLOUD_SERVICES_V4.contains(&address)
+    (!special && !is_cloud_service(address.into())).then_some(address)
 }
 
-fn is_ipv6(text: &str) -> bool {
-    let Ok(address) = text.parse::<Ipv6Addr>() else { return false };
+fn valid_ipv6(text: &str) -> Option<Ipv6Addr> {
+    let address = text.parse::<Ipv6Addr>().ok()?;
     let special = address.is_unspecified()
         || address.is_loopback()
         || address.is_multicast()
         || address.is_unicast_link_local()
         || address.to_ipv4_mapped().is_some()
         || is_nat64(address)
-        || CLOUD_SERVICES_V6.contains(&address);
-    !special && address.to_string() == text
+        || is_cloud_service(address.into());
+    (!special && address.to_string() == text).then_some(address)
 }
 
 /// Whether it stands for an IPv4 address, which may be any (RFC 6052, `64:ff9b::/96`).
@@ -126,6 +173,11 @@ fn is_nat64(address: Ipv6Addr) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Where nothing is reserved.
+    fn sanitize(spec: &ExportedSliceSpec) -> Option<Sanitized<'_>> {
+        super::sanitize(spec, |_| Verdict::Free)
+    }
 
     fn slice(address_type: &str, addresses: &[&str]) -> ExportedSliceSpec {
         let endpoint = |address: &&str| Endpoint { addresses: vec![(*address).to_owned()] };
@@ -242,6 +294,32 @@ mod tests {
         let sanitized = sanitize(&spec).unwrap();
         assert_eq!((sanitized.ready.len(), sanitized.draining.len()), (990, 10));
         assert_eq!(sanitized.skipped(&spec).as_deref(), Some("endpoints: 200, ports: 0"));
+    }
+
+    /// The worst address of an endpoint counts.
+    #[test]
+    fn reserved_addresses_are_counted_apart() {
+        let mut spec = slice("IPv4", &["10.0.0.1", "127.0.0.1", "10.1.0.1", "10.2.0.1"]);
+        spec.endpoints[3].addresses =
+            ["10.0.0.2", "10.1.0.2", "10.2.0.2"].map(str::to_owned).into();
+        spec.draining_endpoints =
+            slice("IPv4", &["10.2.0.3", "10.2.0.4", "10.2.0.5", "10.1.0.6"]).endpoints;
+        let reason = || Reason::Service("10.0.0.0/8".parse().unwrap());
+        let verdict = |address: IpAddr| match address.to_string().get(..4) {
+            Some("10.1") => Verdict::InForce(reason()),
+            Some("10.2") => Verdict::Refused(reason()),
+            _ => Verdict::Free,
+        };
+        let sanitized = super::sanitize(&spec, verdict).unwrap();
+        assert_eq!(left(&sanitized), ["10.0.0.1", "10.1.0.1"]);
+        assert_eq!(sanitized.draining.len(), 1);
+        assert_eq!((sanitized.refused.count, sanitized.in_force.count), (4, 2));
+        assert_eq!(sanitized.skipped(&spec).as_deref(), Some("endpoints: 1, ports: 0"));
+        let range = "in the Service range 10.0.0.0/8 of this cluster";
+        let expected =
+            format!("10.2.0.2 is {range}, 10.2.0.3 is {range}, 10.2.0.4 is {range}, and 1 more");
+        assert_eq!(sanitized.refused.described(), Some(expected));
+        assert_eq!(Reserved::default().described(), None);
     }
 
     #[test]

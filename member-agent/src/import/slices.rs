@@ -13,6 +13,7 @@ use fleet_plan::{Account, Event, Step, StepId, Trace, deadline};
 
 use super::content;
 use super::latency;
+use super::reserved::Reservations;
 use super::sanitize::{Sanitized, sanitize};
 use super::stages::Prepared;
 use super::state::{Mcs, ServiceState};
@@ -65,6 +66,7 @@ pub(super) fn sync(
     let binding = binding(state, holder.zip(prepared));
     let (leaving, staying): (Vec<_>, Vec<_>) =
         state.copies.iter().copied().partition(|copy| copy.meta.is_terminating());
+    let reserved = Reservations::of(state);
     let mut successors = Vec::new();
     let mut others_serve = false;
     for copy in staying {
@@ -72,7 +74,9 @@ pub(super) fn sync(
         let slice = state.snapshot.endpoint_slices.get(&name);
         others_serve |= slice.is_some_and(|slice| !slice.meta.is_terminating());
         match &binding {
-            Binding::Bound(to) => successors.extend(import(state, copy, name, *to, plan)),
+            Binding::Bound(to) => {
+                successors.extend(import(state, &reserved, copy, name, *to, plan));
+            }
             Binding::Waiting => {}
             Binding::Unbound => plan.steps.extend(slice.and_then(delete)),
         }
@@ -101,9 +105,10 @@ fn binding<'a>(state: &ServiceState<'_>, prepared: Option<(&'a Mcs, &'a Prepared
     }
 }
 
-fn import(
-    state: &ServiceState<'_>,
-    copy: &Object<EndpointSliceImport>,
+fn import<'a>(
+    state: &'a ServiceState<'a>,
+    reserved: &Reservations<'a>,
+    copy: &'a Object<EndpointSliceImport>,
     name: ObjectName,
     to: Bound<'_>,
     plan: &mut Plan,
@@ -118,13 +123,13 @@ fn import(
         plan.steps.extend(guard(copy));
         return None;
     }
-    let Some(sanitized) = sanitize(&copy.spec) else {
+    let verdict = |address| reserved.verdict(copy.origin(), address);
+    let Some(sanitized) = sanitize(&copy.spec, verdict) else {
         plan.events.push(skipped(to.holder, copy, copy.spec.address_type.as_str()));
         plan.steps.extend(current.filter(|slice| slice.is_imported()).and_then(delete));
         return None;
     };
-    let what = sanitized.skipped(&copy.spec);
-    plan.events.extend(what.map(|what| skipped(to.holder, copy, &what)));
+    report(to.holder, copy, &sanitized, plan);
     let body = || content::body(service, copy, &sanitized, to.derived);
     let step = match current {
         None if system_namespace::error(state.identity, state.snapshot).is_some() => None,
@@ -162,6 +167,34 @@ fn import(
 /// Adds this agent's finalizer, before the effect, to a copy that lacks it: a Go hub sets none, and users can remove it.
 fn guard(copy: &Object<EndpointSliceImport>) -> Option<Step> {
     HUB.add_finalizer(copy, finalizers::ENDPOINT_SLICE_IMPORT)
+}
+
+/// The Events about entries that are not imported, or would not be if they were new.
+fn report(
+    holder: &Mcs,
+    copy: &Object<EndpointSliceImport>,
+    content: &Sanitized<'_>,
+    plan: &mut Plan,
+) {
+    let what = content.skipped(&copy.spec);
+    plan.events.extend(what.map(|what| skipped(holder, copy, &what)));
+    let (slice, cluster) = (&copy.name.name, copy.origin());
+    plan.events.extend(content.refused.described().map(|which| {
+        let count = content.refused.count;
+        let note = format!(
+            "skipped {count} endpoints of EndpointSlice {slice} from cluster {cluster:?}: {which}; if the addresses are \
+             that cluster's, an administrator of this cluster can allow them with --allowed-reserved-cidrs"
+        );
+        LOCAL.warning(holder, events::ENDPOINTS_REFUSED, note)
+    }));
+    plan.events.extend(content.in_force.described().map(|which| {
+        let count = content.in_force.count;
+        let note = format!(
+            "kept {count} endpoints of EndpointSlice {slice} from cluster {cluster:?}, since this import had such addresses \
+             already: {which}; if it is imported anew, they are skipped unless --allowed-reserved-cidrs allows them"
+        );
+        LOCAL.warning(holder, events::ENDPOINTS_RESERVED, note)
+    }));
 }
 
 /// The Event about invalid entries of a slice.

@@ -14,6 +14,7 @@ mod mcs;
 mod namespaces;
 mod orphans;
 mod requests;
+mod reserved;
 mod slices;
 mod traces;
 

@@ -4,7 +4,7 @@
 //! written, by position, in a patch that tests the resource version in which they have that position.
 
 use fleet_accumulator::Object;
-use fleet_api::conditions;
+use fleet_api::conditions::{self, reasons};
 use fleet_api::membership::{AgentStatus, AgentType};
 use fleet_model::objects::{InternalMemberCluster, NETWORKING_AGENTS, ReportList};
 use fleet_model::steps::{HUB, at, to_json};
@@ -21,18 +21,27 @@ type Cluster = Object<InternalMemberCluster>;
 const STATUS: &str = "status";
 const LIST: &str = "agentStatus";
 
-/// Reports `state` for both agents in one write.
-pub(super) fn write(cluster: &Cluster, state: ReportedState, now: Timestamp) -> Step {
+/// What the member reports about itself.
+#[derive(Clone, Copy)]
+pub(super) enum Report<'a> {
+    /// This state.
+    State(ReportedState),
+    /// That it is what it was, and does not leave before an administrator of the hub has confirmed it, for this reason.
+    Unconfirmed(&'a str),
+}
+
+/// Reports the same for both agents in one write.
+pub(super) fn write(cluster: &Cluster, report: Report<'_>, now: Timestamp) -> Step {
     let action = Action::Patch {
-        operations: operations(cluster, state, now),
+        operations: operations(cluster, report, now),
         status: true,
         at: at(cluster),
     };
     HUB.step::<InternalMemberCluster>(cluster.name.clone(), action)
 }
 
-fn operations(cluster: &Cluster, state: ReportedState, now: Timestamp) -> Vec<Value> {
-    let entries = NETWORKING_AGENTS.map(|agent| entry(cluster, agent, state, now));
+fn operations(cluster: &Cluster, report: Report<'_>, now: Timestamp) -> Vec<Value> {
+    let entries = NETWORKING_AGENTS.map(|agent| entry(cluster, agent, report, now));
     match cluster.list {
         ReportList::NoStatus => vec![add(&[STATUS], json!({ LIST: to_json(&entries) }))],
         ReportList::NoList => vec![add(&[STATUS, LIST], to_json(&entries))],
@@ -48,21 +57,31 @@ fn put(cluster: &Cluster, entry: &AgentStatus) -> Value {
     }
 }
 
-/// The entry as it is, with the condition of `state` and its heartbeat.
-fn entry(cluster: &Cluster, agent: AgentType, state: ReportedState, now: Timestamp) -> AgentStatus {
+/// The entry as it is, with the condition of the report and its heartbeat.
+fn entry(cluster: &Cluster, agent: AgentType, report: Report<'_>, now: Timestamp) -> AgentStatus {
     let old = cluster.report(&agent).map(|report| report.status.clone());
     let mut entry = old.unwrap_or_else(|| AgentStatus { type_: agent, ..AgentStatus::default() });
+    let (type_, status, reason, message) = match report {
+        Report::State(state) => (conditions::JOINED, state.status, state.reason, ""),
+        Report::Unconfirmed(why) => {
+            let reason = reasons::CONFIRMATION_REQUIRED;
+            (conditions::LEAVE_CONFIRMED, conditions::FALSE, reason, why)
+        }
+    };
+    if let Report::State(_) = report {
+        entry.conditions.retain(|condition| condition.type_ != conditions::LEAVE_CONFIRMED);
+    }
     let wanted = Wanted {
-        type_: conditions::JOINED,
-        status: state.status.to_owned(),
-        reason: state.reason.to_owned(),
-        message: String::new(),
+        type_,
+        status: status.to_owned(),
+        reason: reason.to_owned(),
+        message: message.to_owned(),
         generation: cluster.meta.generation,
     };
     if let Some(changed) = apply(&entry.conditions, [wanted], now) {
         entry.conditions = changed;
     }
-    if state.heartbeat {
+    if !matches!(report, Report::State(ReportedState { heartbeat: false, .. })) {
         entry.last_received_heartbeat = Some(whole_seconds(now));
     }
     entry

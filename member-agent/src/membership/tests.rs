@@ -1,6 +1,7 @@
 //! The membership controller against model API servers.
 
 mod cluster;
+mod confirmation;
 mod join;
 mod leave;
 

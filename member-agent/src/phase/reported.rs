@@ -35,7 +35,10 @@ pub(crate) fn is_current(cluster: &Object<InternalMemberCluster>, state: Reporte
 }
 
 /// The oldest generation for which both agents report `state`.
-fn generation(cluster: &Object<InternalMemberCluster>, state: ReportedState) -> Option<i64> {
+pub(super) fn generation(
+    cluster: &Object<InternalMemberCluster>,
+    state: ReportedState,
+) -> Option<i64> {
     let observed = |agent: &AgentType| {
         let joined = find(&cluster.report(agent)?.status.conditions, conditions::JOINED)?;
         let same = joined.status == state.status && joined.reason == state.reason;

@@ -6,11 +6,14 @@ use std::net::IpAddr;
 use fleet_accumulator::Object;
 use fleet_api::{ObjectName, annotations};
 use fleet_endpointslice::pods::is_candidate;
+use fleet_model::addresses::can_be_own_endpoint;
 use fleet_model::changes::each_touched;
+use fleet_model::cidr::Cidrs;
 use fleet_model::objects::{Pod, Service};
 use serde::Deserialize;
 
 use super::pods::{SelectedPod, each_selecting, pods};
+use crate::Settings;
 use crate::snapshot::MemberSnapshot;
 
 /// How many pods a message names.
@@ -46,16 +49,21 @@ pub(crate) enum AddressError {
     NotAttached,
     /// The network status lists no valid address on the network.
     NoAddress,
+    /// This address on the network is in none of the ranges that the administrator names.
+    Outside(IpAddr),
 }
 
 impl AddressError {
     /// The end of a sentence that begins with the pod's name.
-    fn predicate(self) -> &'static str {
+    fn predicate(self) -> String {
         match self {
-            Self::NoStatus => "has no network status",
-            Self::Malformed => "has a network status that cannot be read",
-            Self::NotAttached => "is not on it",
-            Self::NoAddress => "has no usable address on it",
+            Self::NoStatus => "has no network status".to_owned(),
+            Self::Malformed => "has a network status that cannot be read".to_owned(),
+            Self::NotAttached => "is not on it".to_owned(),
+            Self::NoAddress => "has no usable address on it".to_owned(),
+            Self::Outside(address) => {
+                format!("has the address {address}, which is outside of --endpoint-network-cidrs")
+            }
         }
     }
 }
@@ -69,8 +77,8 @@ struct Attachment {
     ips: Vec<String>,
 }
 
-/// All addresses of a pod on a network. One that is no IP address spoils them all.
-fn addresses(pod: &Object<Pod>, network: &str) -> Result<Vec<String>, AddressError> {
+/// All addresses of a pod on a network. One that no endpoint can have, or that is outside of the ranges, spoils them all.
+fn addresses(pod: &Object<Pod>, network: &str, cidrs: &Cidrs) -> Result<Vec<String>, AddressError> {
     let status = pod.networks.as_deref().ok_or(AddressError::NoStatus)?;
     let all: Vec<Attachment> = serde_json::from_str(status).map_err(|_| AddressError::Malformed)?;
     let qualified = format!("{}/{network}", pod.name.namespace);
@@ -78,8 +86,15 @@ fn addresses(pod: &Object<Pod>, network: &str) -> Result<Vec<String>, AddressErr
     let mut attachments = all.into_iter().filter(is_it).peekable();
     attachments.peek().ok_or(AddressError::NotAttached)?;
     let ips: Vec<String> = attachments.flat_map(|one| one.ips).collect();
-    let usable = !ips.is_empty() && ips.iter().all(|ip| ip.parse::<IpAddr>().is_ok());
-    if usable { Ok(ips) } else { Err(AddressError::NoAddress) }
+    let parsed: Option<Vec<IpAddr>> = ips.iter().map(|ip| ip.parse().ok()).collect();
+    let usable =
+        |ips: &Vec<IpAddr>| !ips.is_empty() && ips.iter().all(|ip| can_be_own_endpoint(*ip));
+    let parsed = parsed.filter(usable).ok_or(AddressError::NoAddress)?;
+    let outside = |ip: &IpAddr| !cidrs.is_empty() && cidrs.find(*ip).is_none();
+    match parsed.into_iter().find(outside) {
+        Some(address) => Err(AddressError::Outside(address)),
+        None => Ok(ips),
+    }
 }
 
 /// The pods of a Service by whether they have an address on a network.
@@ -93,11 +108,11 @@ pub(crate) struct PodsByNetwork<'a> {
 
 impl<'a> PodsByNetwork<'a> {
     /// Divides `pods`. Those that are no endpoints at all are in neither part.
-    pub(crate) fn of(pods: &[SelectedPod<'a>], network: &str) -> Self {
+    pub(crate) fn of(pods: &[SelectedPod<'a>], network: &str, cidrs: &Cidrs) -> Self {
         let mut divided = Self::default();
         for pod in pods.iter().filter(|pod| is_candidate(*pod, true)) {
             let name: &str = &pod.pod.name.name;
-            match addresses(pod.pod, network) {
+            match addresses(pod.pod, network, cidrs) {
                 Ok(ips) => {
                     divided.on.insert(name, ips);
                 }
@@ -124,9 +139,14 @@ impl<'a> PodsByNetwork<'a> {
 }
 
 /// A sentence about the pods of a Service that are not on the network that it requests; `None` if all are.
-pub(crate) fn off_network(snapshot: &MemberSnapshot, service: &Object<Service>) -> Option<String> {
+pub(crate) fn off_network(
+    settings: &Settings,
+    snapshot: &MemberSnapshot,
+    service: &Object<Service>,
+) -> Option<String> {
     let network = requested_network(service)?;
-    PodsByNetwork::of(&pods(snapshot, service), network).note(network)
+    let cidrs = &settings.endpoint_network_cidrs;
+    PodsByNetwork::of(&pods(snapshot, service), network, cidrs).note(network)
 }
 
 #[cfg(test)]
@@ -151,7 +171,8 @@ mod tests {
         let status = r#"[{"name":"cbr0","ips":["10.0.0.1"],"default":true},
             {"name":"team/flat","interface":"net1","ips":["192.0.2.1","2001:db8::1"]},
             {"name":"other/far","ips":["192.0.2.9"]},{"name":"team/empty"},
-            {"name":"team/odd","ips":["192.0.2.1/24"]}]"#;
+            {"name":"team/odd","ips":["192.0.2.1/24"]},
+            {"name":"local","ips":["169.254.169.254"]}]"#;
         for (status, network, expected) in [
             (Some(status), "flat", Ok(vec!["192.0.2.1", "2001:db8::1"])),
             (Some(status), "team/flat", Ok(vec!["192.0.2.1", "2001:db8::1"])),
@@ -159,14 +180,26 @@ mod tests {
             (Some(status), "far", Err(AddressError::NotAttached)),
             (Some(status), "empty", Err(AddressError::NoAddress)),
             (Some(status), "odd", Err(AddressError::NoAddress)),
+            (Some(status), "local", Err(AddressError::NoAddress)),
             (Some("[]"), "flat", Err(AddressError::NotAttached)),
             (Some("{"), "flat", Err(AddressError::Malformed)),
             (Some(r#"{"name":"flat"}"#), "flat", Err(AddressError::Malformed)),
             (None, "flat", Err(AddressError::NoStatus)),
         ] {
-            let found = addresses(&pod(status), network);
+            let found = addresses(&pod(status), network, &Cidrs::default());
             let expected = expected.map(|ips| ips.into_iter().map(str::to_owned).collect());
             assert_eq!(found, expected, "{network}");
         }
+    }
+
+    #[test]
+    fn only_addresses_in_the_ranges_count() {
+        let status = r#"[{"name":"flat","ips":["192.0.2.1","2001:db8::1"]}]"#;
+        let within = |cidrs: &str| addresses(&pod(Some(status)), "flat", &cidrs.parse().unwrap());
+        let all = ["192.0.2.1", "2001:db8::1"].map(str::to_owned).to_vec();
+        assert_eq!(within("192.0.2.0/24,2001:db8::/64"), Ok(all));
+        let outside = |address: &str| Err(AddressError::Outside(address.parse().unwrap()));
+        assert_eq!(within("192.0.2.0/24"), outside("2001:db8::1"));
+        assert_eq!(within("198.51.100.0/24,2001:db8::/64"), outside("192.0.2.1"));
     }
 }

@@ -55,7 +55,7 @@ fn planning_twice_gives_equal_plans_and_moves_no_metric() {
         plans_computed_twice(&MembershipController { settings: settings() }, &snapshot, now).len(),
         plans_computed_twice(&EndpointSliceController { settings: settings() }, &snapshot, now)
             .len(),
-        plans_computed_twice(&ExternalWorkloadController, &snapshot, now).len(),
+        plans_computed_twice(&ExternalWorkloadController::default(), &snapshot, now).len(),
     ];
     assert!(counts.iter().all(|count| *count > 0), "{counts:?}");
     assert_eq!(series(), before);

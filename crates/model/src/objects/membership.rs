@@ -2,7 +2,7 @@
 
 use fleet_accumulator::{Meta, Tracked, wire};
 use fleet_api::membership::{AgentStatus, AgentType, ClusterState};
-use fleet_api::{ObjectName, ResourceKind, kinds};
+use fleet_api::{ObjectName, ResourceKind, annotations, conditions, kinds};
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::Value;
@@ -82,6 +82,27 @@ impl InternalMemberCluster {
     /// The report of one agent type; the first where there are several.
     pub fn report(&self, agent: &AgentType) -> Option<&Report> {
         self.reports.iter().find(|report| report.status.type_ == *agent)
+    }
+
+    /// Whether the member waits for a confirmation that it may leave as the present generation asks.
+    pub fn waits_for_confirmation(&self) -> bool {
+        let mut all = self.reports.iter().flat_map(|report| &report.status.conditions);
+        all.any(|condition| {
+            condition.type_ == conditions::LEAVE_CONFIRMED
+                && condition.status == conditions::FALSE
+                && condition.observed_generation == Some(self.meta.generation)
+        })
+    }
+
+    /// What to do about a member that waits, as a clause for an administrator of the hub. Nothing in it is the member's text.
+    pub fn how_to_confirm(&self, name: &ObjectName) -> String {
+        format!(
+            "to confirm: kubectl -n {} annotate --overwrite internalmembercluster {} {}={}; to cancel, set spec.state to Join",
+            name.namespace,
+            name.name,
+            annotations::CONFIRM_LEAVE,
+            self.meta.generation
+        )
     }
 }
 

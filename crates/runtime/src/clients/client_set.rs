@@ -1,10 +1,12 @@
 //! The clients of one API server.
 
+use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use fleet_accumulator::one_line;
+use http::Uri;
 use kube::Client;
 use kube::config::Config;
 
@@ -42,6 +44,11 @@ impl ClientSet {
         Ok(Self { watch: build()?, write: build()?, lease: build()?, url })
     }
 
+    /// The server's address; `None` if the URL has a name instead.
+    pub fn address(&self) -> Option<IpAddr> {
+        address(&self.url)
+    }
+
     /// Asks the server for its version: the first request that shows a wrong address, a wrong CA or
     /// a refused token.
     ///
@@ -55,6 +62,11 @@ impl ClientSet {
             Err(_) => Err(unreachable(format!("no answer within {} s", CHECK_TIMEOUT.as_secs()))),
         }
     }
+}
+
+fn address(url: &str) -> Option<IpAddr> {
+    let url: Uri = url.parse().ok()?;
+    url.host()?.trim_matches(['[', ']']).parse().ok()
 }
 
 /// Clients from a configuration of the library, as tests and tools have one.
@@ -77,6 +89,15 @@ pub async fn from_config(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_url_has_an_address_or_a_name() {
+        let address = |url: &str| address(url).map(|address| address.to_string());
+        assert_eq!(address("https://10.96.0.1/").as_deref(), Some("10.96.0.1"));
+        assert_eq!(address("https://[fd00::1]:6443/").as_deref(), Some("fd00::1"));
+        assert_eq!(address("https://api.example.com:6443/"), None);
+        assert_eq!(address(""), None);
+    }
 
     #[tokio::test]
     async fn an_unreachable_server_is_named_with_the_innermost_reason() {

@@ -6,8 +6,10 @@ use fleet_api::{ResourceKind, annotations, finalizers, kinds};
 use fleet_testbed::exchange::{export, unexport};
 use fleet_testbed::objects::{api, edit, find, remove};
 use fleet_testbed::wait::wait_until;
-use kube::ResourceExt;
-use kube::api::ListParams;
+use fleet_testbed::workload::next_address;
+use k8s_openapi::api::events::v1::Event;
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
+use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
 
 use crate::bounds::{EXPORT, create, internal_export};
@@ -21,6 +23,8 @@ pub(crate) fn add(tests: &mut Tests) {
     tests.beside("hostile::what_cannot_be_decoded_harms_no_other", undecodable);
     tests.beside("hostile::an_owner_does_not_hide_a_service_import", owner);
     tests.beside("hostile::a_taken_name_keeps_no_slice_away", squatter);
+    let reserved = addresses_of_the_importer_are_no_endpoints;
+    tests.beside("hostile::addresses_of_the_importer_are_no_endpoints", reserved);
 }
 
 fn reference(member: &str, kind: &str, (namespace, name): (&str, &str)) -> Value {
@@ -177,6 +181,48 @@ async fn squatter(stage: &Stage) -> Result<()> {
     released(stage, slices, (&theirs, &taken)).await?;
     let plain = format!("{namespace}-{name}");
     released(stage, EXPORT, (&theirs, &plain)).await?;
+    crossing.arrived().await?;
+    crossing.withdraw().await
+}
+
+/// A member exports addresses of the importer: of its Services, of its API server, of a Node. They are skipped with an Event, the
+/// others arrive. When the Node is gone, its address is one like any other.
+async fn addresses_of_the_importer_are_no_endpoints(stage: &Stage) -> Result<()> {
+    let mut crossing = stage.crossing("reserved", &[IMPORTER]).await?;
+    let importer = stage.importer();
+    let services = api(importer.client(), kinds::SERVICE, Some("default"));
+    let address = services.get("kubernetes").await?.data["spec"]["clusterIP"].clone();
+    let of_service = address.as_str().context("an address")?.to_owned();
+    let slices = api(importer.client(), kinds::ENDPOINT_SLICE, Some("default"));
+    let address = slices.get("kubernetes").await?.data["endpoints"][0]["addresses"][0].clone();
+    let of_server = address.as_str().context("an address")?.to_owned();
+    let of_node = next_address();
+    let nodes = api(importer.client(), kinds::NODE, None);
+    let node = stage.namespace_name("reserved-node");
+    let object = json!({ "apiVersion": "v1", "kind": "Node", "metadata": { "name": node } });
+    nodes.create(&PostParams::default(), &serde_json::from_value(object)?).await?;
+    let status =
+        json!({ "status": { "addresses": [{ "type": "InternalIP", "address": of_node }] } });
+    nodes.patch_status(&node, &PatchParams::default(), &Patch::Merge(status)).await?;
+    // The agent has seen the Node when it knows an object that is younger.
+    crossing.change(1).await?;
+    crossing.arrived().await?;
+
+    let good = next_address();
+    let all = [good.clone(), of_service.clone(), of_server, of_node.clone()];
+    crossing.service.set_addresses(&all).await?;
+    crossing.addresses = [good.clone()].into();
+    crossing.arrived().await?;
+    let (namespace, _) = crossing.key();
+    let events: Api<Event> = Api::namespaced(importer.client(), namespace);
+    wait_until("the user is told", DEADLINE, async || {
+        let notes = events.list(&ListParams::default()).await?.items.into_iter();
+        let mut notes = notes.filter_map(|event| event.note);
+        Ok(notes.any(|note| note.contains(&format!("{of_service} is in the Service range"))))
+    })
+    .await?;
+    nodes.delete(&node, &DeleteParams::default()).await?;
+    crossing.addresses = [good, of_node].into();
     crossing.arrived().await?;
     crossing.withdraw().await
 }

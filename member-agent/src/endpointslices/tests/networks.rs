@@ -140,3 +140,25 @@ fn what_was_made_before_goes_where_none_are_to_be_made() {
         world.slices()
     );
 }
+
+/// The annotation with the addresses is not the CNI plugin's alone: users who may change Pods write it, too.
+#[test]
+fn a_pod_outside_of_the_ranges_is_left_out() {
+    let mut world = flat(Mode::OptIn);
+    attach(&mut world, "web-2", r#"[{"name":"flat","ips":["198.51.100.2"]}]"#);
+    world.follow();
+    assert_eq!(
+        world.addresses(),
+        ["192.0.2.1", "198.51.100.2"],
+        "without ranges any address serves"
+    );
+    world.events.clear();
+
+    world.limit_networks("198.51.100.0/24");
+    world.follow();
+    assert_eq!(world.addresses(), ["198.51.100.2"]);
+    let why = "web-1 has the address 192.0.2.1, which is outside of --endpoint-network-cidrs";
+    let told = world.events.iter().find(|event| event.reason == events::ENDPOINTS_OFF_NETWORK);
+    let note = &told.expect("an Event").note;
+    assert!(note.ends_with(why), "{note}");
+}

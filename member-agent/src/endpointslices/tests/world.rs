@@ -112,6 +112,12 @@ impl World {
         self.own.edit(kinds::SERVICE, &web(), change).unwrap();
     }
 
+    /// Restarts the agent with ranges for secondary networks.
+    pub(super) fn limit_networks(&mut self, cidrs: &str) {
+        self.settings.endpoint_network_cidrs = cidrs.parse().unwrap();
+        self.restart();
+    }
+
     /// Lets the controller follow until nothing is left to do; the verbs of its writes.
     pub(super) fn follow(&mut self) -> Vec<&'static str> {
         self.own.take_writes();

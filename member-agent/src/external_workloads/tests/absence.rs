@@ -2,6 +2,7 @@
 
 use fleet_accumulator::{SourceState, View};
 use fleet_api::kinds;
+use fleet_model::cidr::Cidrs;
 use fleet_model_server::execute;
 
 use super::super::plan;
@@ -25,7 +26,7 @@ fn without_the_kind_nothing_is_done() {
     for state in [missing, forbidden, stale, SourceState::Resyncing, SourceState::Pending] {
         let mut snapshot = world.snapshot();
         snapshot.external_workloads = View::of([]).in_state(state.clone());
-        assert!(plan(&shop(), &snapshot).is_empty(), "{state}");
+        assert!(plan(&Cidrs::default(), &shop(), &snapshot).is_empty(), "{state}");
     }
 }
 
@@ -35,7 +36,7 @@ fn without_services_nothing_is_done() {
     let mut snapshot = served().snapshot();
     let state = SourceState::Stale { since: std::time::Instant::now(), message: "gone".into() };
     snapshot.services = View::of([]).in_state(state);
-    assert!(plan(&shop(), &snapshot).is_empty());
+    assert!(plan(&Cidrs::default(), &shop(), &snapshot).is_empty());
 }
 
 /// The watch of whole slices is behind that of all slices: nothing is made twice.
@@ -43,7 +44,7 @@ fn without_services_nothing_is_done() {
 fn a_slice_that_one_watch_shows_is_not_made_again() {
     let mut snapshot = served().snapshot();
     snapshot.managed_slices = View::of([]);
-    assert!(plan(&shop(), &snapshot).is_empty());
+    assert!(plan(&Cidrs::default(), &shop(), &snapshot).is_empty());
 }
 
 /// Both are behind: the name is taken.

@@ -124,9 +124,16 @@ fn a_zone_is_taken_over() {
 /// EW-D7: an address that an endpoint cannot have is skipped, with an Event.
 #[test]
 fn an_unusable_address_does_not_spoil_the_slice() {
-    for wrong in
-        ["vm.example.com", "192.0.2.999", "127.0.0.1", "169.254.1.1", "::1", "::ffff:1.2.3.4"]
-    {
+    for wrong in [
+        "vm.example.com",
+        "192.0.2.999",
+        "127.0.0.1",
+        "169.254.1.1",
+        "::1",
+        "::ffff:1.2.3.4",
+        "168.63.129.16",
+        "fd00:ec2::254",
+    ] {
         let mut world = World::with(&json!({ "ipFamilies": ["IPv4", "IPv6"] }));
         world.add("vm-1", machine(&[V4]), true);
         world.add("vm-2", machine(&[wrong]), true);
@@ -137,4 +144,23 @@ fn an_unusable_address_does_not_spoil_the_slice() {
         assert_eq!((told.reason, &*told.name.name), (events::ADDRESS_IGNORED, "vm-2"));
         assert!(told.note.contains(wrong));
     }
+}
+
+#[test]
+fn only_machines_in_the_ranges_of_the_administrator_are_endpoints() {
+    let mut world = World::new();
+    world.add("vm-1", machine(&[V4]), true);
+    world.add("vm-2", machine(&["198.51.100.7"]), true);
+    world.settle();
+    assert_eq!(endpoints(&world.slice()).len(), 2, "without ranges any address serves");
+    assert!(world.events.is_empty());
+
+    world.cidrs = "192.0.2.0/24".parse().unwrap();
+    world.settle();
+    assert_eq!(addresses(&world.slice()), [V4]);
+    let told = &world.events[0];
+    assert_eq!((told.reason, &*told.name.name), (events::ADDRESS_IGNORED, "vm-2"));
+    let note =
+        "skipped addresses outside of --external-workload-cidrs (192.0.2.0/24): 198.51.100.7";
+    assert_eq!(told.note, note);
 }

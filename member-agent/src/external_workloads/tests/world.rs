@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use fleet_api::{ObjectName, ResourceKind, kinds, labels};
+use fleet_model::cidr::Cidrs;
 use fleet_model_server::{ModelServer, Write, execute};
 use fleet_plan::{Affected, Event};
 use serde_json::{Value, json};
@@ -17,6 +18,8 @@ use crate::snapshot::MemberSnapshot;
 pub(super) struct World {
     pub(super) own: ModelServer,
     hub: ModelServer,
+    /// Ranges of the flag.
+    pub(super) cidrs: Cidrs,
     /// Events of the plans since the start.
     pub(super) events: Vec<Event>,
 }
@@ -47,14 +50,14 @@ pub(super) fn machine(ips: &[&str]) -> Value {
 
 /// The address of one of many machines.
 pub(super) fn address(number: usize) -> String {
-    format!("192.0.{}.{}", number / 200, number % 200 + 1)
+    format!("198.18.{}.{}", number / 200, number % 200 + 1)
 }
 
 impl World {
     /// A Service whose `spec` is merged into the usual one, and the slice that the built-in controller keeps for it.
     pub(super) fn with(spec: &Value) -> Self {
         let (own, hub) = testing::servers();
-        let mut world = Self { own, hub, events: Vec::new() };
+        let mut world = Self { own, hub, cidrs: Cidrs::default(), events: Vec::new() };
         world.own.create(kinds::SERVICE, &shop(), service(spec)).unwrap();
         let built_in = json!({
             "metadata": { "labels": {
@@ -103,7 +106,7 @@ impl World {
     }
 
     pub(super) fn plan(&self) -> Plan {
-        plan(&shop(), &self.snapshot())
+        plan(&self.cidrs, &shop(), &self.snapshot())
     }
 
     /// Runs until nothing is left to write, and returns what was written.

@@ -1,0 +1,160 @@
+//! Addresses that lead to this cluster itself: traffic that a derived Service sends there would reach what only this cluster
+//! may reach.
+
+use std::cell::OnceCell;
+use std::collections::BTreeSet;
+use std::fmt;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use fleet_accumulator::Object;
+use fleet_api::{ObjectName, annotations};
+use fleet_model::cidr::{Cidr, Cidrs};
+use fleet_model::objects::{EndpointSlice, SliceIndex};
+
+use super::state::ServiceState;
+use crate::Settings;
+use crate::snapshot::MemberSnapshot;
+
+/// Where clients in the cluster find the API server.
+const API_SERVER: (&str, &str) = ("default", "kubernetes");
+
+/// What an address is reserved for.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Reason {
+    /// Services of this cluster.
+    Service(Cidr),
+    /// One of its Nodes.
+    Node(Arc<str>),
+    /// Its API server.
+    ApiServer(IpAddr),
+    /// What the administrator knows.
+    Flag(Cidr),
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Service(range) => write!(f, "in the Service range {range} of this cluster"),
+            Self::Node(name) => write!(f, "the address of this cluster's Node {name}"),
+            Self::ApiServer(_) => f.write_str("the address of this cluster's API server"),
+            Self::Flag(range) => write!(f, "in the range {range} of --reserved-cidrs"),
+        }
+    }
+}
+
+/// Whether an endpoint may have an address; the later ones are the worse.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Verdict {
+    /// It is not reserved.
+    Free,
+    /// It is, but endpoints that were imported before it was show that it serves: those of the same cluster stay, and may
+    /// change.
+    InForce(Reason),
+    /// It is.
+    Refused(Reason),
+}
+
+/// What is reserved in a cluster at one moment.
+struct Reserved<'a> {
+    settings: &'a Settings,
+    snapshot: &'a MemberSnapshot,
+    services: Vec<Cidrs>,
+    api_servers: BTreeSet<IpAddr>,
+}
+
+impl<'a> Reserved<'a> {
+    fn of(settings: &'a Settings, snapshot: &'a MemberSnapshot) -> Self {
+        let slices = snapshot.endpoint_slices.by(&of_api_server());
+        let served = slices.flat_map(|slice| addresses(slice).collect::<Vec<_>>());
+        Self {
+            settings,
+            snapshot,
+            services: snapshot.service_cidrs.iter().map(|range| range.cidrs.clone()).collect(),
+            api_servers: served.chain(settings.reserved_addresses.api_server).collect(),
+        }
+    }
+
+    /// Why no endpoint of `origin` may have the address; `None` if it may. What a cluster exports to itself may lead to its
+    /// own Nodes.
+    fn reason(&self, origin: &str, address: IpAddr) -> Option<Reason> {
+        let settings = &self.settings.reserved_addresses;
+        if *origin == *self.settings.identity.cluster || settings.allowed.allow(origin, address) {
+            return None;
+        }
+        if let Some(range) = self.services.iter().find_map(|ranges| ranges.find(address)) {
+            return Some(Reason::Service(range));
+        }
+        if self.api_servers.contains(&address) {
+            return Some(Reason::ApiServer(address));
+        }
+        let nodes = &self.snapshot.node_addresses;
+        let node = if nodes.is_empty() { None } else { nodes.by(&address).next() };
+        if let Some(node) = node {
+            return Some(Reason::Node(Arc::clone(&node.name.name)));
+        }
+        settings.cidrs.find(address).map(Reason::Flag)
+    }
+}
+
+/// The index of the slices with the addresses of the API server.
+pub(super) fn of_api_server() -> SliceIndex {
+    let (namespace, name) = API_SERVER;
+    SliceIndex::Backs(ObjectName::new(namespace, name))
+}
+
+/// The addresses of a slice that takes traffic, as far as they are IP addresses.
+pub(super) fn addresses(slice: &EndpointSlice) -> impl Iterator<Item = IpAddr> {
+    let all = slice.ready.addresses().chain(slice.draining.addresses());
+    all.filter_map(|text| text.parse().ok())
+}
+
+/// What is reserved for the endpoints of a Service, from whichever cluster.
+pub(super) struct Reservations<'a> {
+    reserved: Reserved<'a>,
+    state: &'a ServiceState<'a>,
+    in_force: OnceCell<BTreeSet<(&'a str, Reason)>>,
+}
+
+impl<'a> Reservations<'a> {
+    pub(super) fn of(state: &'a ServiceState<'a>) -> Self {
+        let reserved = Reserved::of(state.settings, state.snapshot);
+        Self { reserved, state, in_force: OnceCell::new() }
+    }
+
+    /// Whether an endpoint of `origin` may have the address.
+    pub(super) fn verdict(&self, origin: &'a str, address: IpAddr) -> Verdict {
+        let Some(reason) = self.reserved.reason(origin, address) else { return Verdict::Free };
+        let (known, key) = (self.in_force(), (origin, reason));
+        if known.contains(&key) { Verdict::InForce(key.1) } else { Verdict::Refused(key.1) }
+    }
+
+    /// For what the addresses are reserved that endpoints of the Service have here already, by the cluster that they are from:
+    /// what was imported before a range was reserved, or by an earlier release. It is read only if an address is reserved,
+    /// and once for all slices: they may be many.
+    fn in_force(&self) -> &BTreeSet<(&'a str, Reason)> {
+        self.in_force.get_or_init(|| {
+            let mut found = BTreeSet::new();
+            for (origin, slice) in self.imported() {
+                let reasons = addresses(slice).filter_map(|it| self.reserved.reason(origin, it));
+                found.extend(reasons.map(|reason| (origin, reason)));
+            }
+            found
+        })
+    }
+
+    /// The imported slices of the Service, each with its origin. A Go agent notes none: then it is that of the copy.
+    fn imported(&self) -> impl Iterator<Item = (&'a str, &'a Object<EndpointSlice>)> {
+        let state = self.state;
+        let noted = state
+            .imported()
+            .filter_map(|slice| Some((slice.meta.annotation(annotations::ORIGIN_CLUSTER)?, slice)));
+        let of_go = state.copies.iter().filter_map(move |copy| {
+            let slice = state.snapshot.endpoint_slices.get(&state.in_system(&copy.name.name))?;
+            let is_of_go =
+                slice.is_imported() && slice.meta.annotation(annotations::ORIGIN_CLUSTER).is_none();
+            is_of_go.then(|| (copy.origin(), slice))
+        });
+        noted.chain(of_go)
+    }
+}
