@@ -60,12 +60,11 @@ list=
 for name in "${names[@]}"; do
     list+="{\"name\": \"$name\"},"
 done
-# The scenario tests play members that nobody has joined and that have no member policy.
+# The scenario tests play members that have no member policy.
 install hub hub-agent --set-json "members=[${list%,}]" --set policies.strict=false
 authority=$(on hub config view --raw --output jsonpath='{.clusters[0].cluster.certificate-authority-data}')
 for name in "${names[@]}"; do
-    on hub --namespace "fleet-member-$name" wait secret member-agent-token --for=jsonpath='{.data.token}' --timeout=1m
-    token=$(on hub --namespace "fleet-member-$name" get secret member-agent-token --output jsonpath='{.data.token}')
+    token=$(on hub --namespace "fleet-member-$name" create token member-agent --duration=24h | base64 --wrap=0)
     on "$name" create namespace fleet-system --dry-run=client --output yaml | on "$name" apply --filename -
     on "$name" apply --filename - <<END
 apiVersion: v1

@@ -111,6 +111,10 @@ impl Contexts {
         let options =
             KubeConfigOptions { context: Some(context.to_owned()), ..KubeConfigOptions::default() };
         let config = Config::from_custom_kubeconfig(self.file.clone(), &options).await;
-        config.map_err(|error| anyhow::anyhow!("context {context}: {}", one_line(&error)))
+        let config =
+            config.map_err(|error| anyhow::anyhow!("context {context}: {}", one_line(&error)))?;
+        let encrypted = clients::require_encryption(&config.cluster_url);
+        encrypted.map_err(|reason| anyhow::anyhow!("context {context}: {reason}"))?;
+        Ok(config)
     }
 }

@@ -1,8 +1,11 @@
 //! The command line.
 
+use std::path::PathBuf;
+
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use fleet_api::{ObjectName, names};
+use fleet_runtime::clients::require_encryption;
 
 use crate::access::Access;
 use crate::output::Output;
@@ -41,8 +44,13 @@ pub enum Command {
     /// On the hub, it creates the namespace fleet-member-NAME, a service account with rights in that namespace only, and an
     /// InternalMemberCluster that asks the member to join (if the hub serves that kind). A member that has no member policy gets
     /// one, which allows everything unless --cidrs, --exports and --imports restrict it. It prints values for the
-    /// member-agent chart; with --secret, it also stores the token in a Secret of the member's cluster. Run it again to renew
-    /// the token; nothing else changes then, unless these flags change the member policy.
+    /// member-agent chart; with --secret, it also stores the token in a Secret of the member's cluster, where the member agent
+    /// renews it. If the token has expired or was revoked, run it again: it makes another one, and nothing else changes, unless
+    /// these flags change the member policy.
+    ///
+    /// If you administer only one of the two clusters, join in three steps: --request with access to the member, --approve with
+    /// access to the hub, --finish with access to the member. The files that you hand over contain nothing secret, but compare the
+    /// fingerprint of the request on another way. The hub has to sign certificates of clients, which some managed hubs do not.
     ///
     /// The hub records which cluster the member is when its agent first connects. The agent of another cluster with the same
     /// name writes nothing until --replace gives the name to that cluster.
@@ -105,6 +113,9 @@ pub enum Explain {
     },
 }
 
+/// Default lifetime of tokens, in hours.
+pub(crate) const DAY: u32 = 24;
+
 /// Arguments of `join`.
 #[derive(Args, Debug)]
 pub struct JoinArgs {
@@ -120,6 +131,15 @@ pub struct JoinArgs {
     /// What the member is allowed.
     #[command(flatten)]
     pub policy: PolicyArgs,
+    /// Step 1 of joining without access to both clusters, for an administrator of the member: print a request to hand over
+    #[arg(long, conflicts_with_all = ["approve", "finish", "replace", "dry_run", "secret", "long_lived_token", "cidrs", "exports", "imports"])]
+    pub request: bool,
+    /// Step 2, for an administrator of the hub: create what the member of this request needs, and print an approval to hand back
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["finish", "replace", "secret", "long_lived_token"])]
+    pub approve: Option<PathBuf>,
+    /// Step 3, for the administrator of the member, within a day: store a token in the member's cluster, with this approval
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["replace", "dry_run", "long_lived_token", "cidrs", "exports", "imports"])]
+    pub finish: Option<PathBuf>,
     /// What to print on standard output
     #[arg(long, value_enum, default_value_t = Print::Values)]
     pub print: Print,
@@ -133,11 +153,18 @@ pub struct JoinArgs {
     #[arg(long, value_name = "NAMESPACE", default_value = names::SYSTEM_NAMESPACE)]
     pub secret_namespace: String,
     /// Address at which the member reaches the hub's API server; by default that in your kubeconfig
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", value_parser = encrypted)]
     pub hub_url: Option<String>,
-    /// Lifetime of the token, in hours; the API server may shorten it
-    #[arg(long, value_name = "HOURS", default_value_t = 8760)]
+    /// Lifetime of the token, in hours; the API server may shorten it. The member agent renews it every hour, if it is kept in a
+    /// Secret (the provider `secret` of its chart); in other forms, and with agents of release 0.1, it ends after this time
+    #[arg(long, value_name = "HOURS", default_value_t = DAY, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub token_hours: u32,
+    /// Audiences of the token, separated by commas; by default those of the hub's API server
+    #[arg(long, value_name = "AUDIENCES", value_delimiter = ',')]
+    pub token_audiences: Vec<String>,
+    /// Use a token that never expires, from a Secret on the hub. A thief of it has the member's rights until the Secret is deleted
+    #[arg(long, conflicts_with_all = ["token_hours", "token_audiences"])]
+    pub long_lived_token: bool,
 }
 
 /// What `join` prints.
@@ -193,6 +220,12 @@ pub struct TraceArgs {
     /// Maximum time for a change to arrive everywhere, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     pub deadline: u64,
+}
+
+fn encrypted(text: &str) -> Result<String, String> {
+    let address = text.parse().map_err(|error| format!("no address: {error}"))?;
+    require_encryption(&address)?;
+    Ok(text.to_owned())
 }
 
 fn service(text: &str) -> Result<ObjectName, String> {

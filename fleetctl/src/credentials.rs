@@ -13,6 +13,8 @@ pub(crate) struct Credentials {
     /// Certificates of the hub, PEM; none if the system's roots do.
     pub(crate) authority: Option<String>,
     pub(crate) token: String,
+    /// How the chart's agent is to renew it, if not as by default.
+    pub(crate) renewed: Option<Value>,
     pub(crate) secret: String,
     pub(crate) secret_namespace: String,
 }
@@ -21,7 +23,7 @@ impl Credentials {
     /// Values for the member-agent chart. The token is not among them.
     pub(crate) fn values(&self) -> Result<String> {
         let authority = self.authority.as_ref().map(|pem| STANDARD.encode(pem)).unwrap_or_default();
-        yaml(&json!({
+        let mut values = json!({
             "config": {
                 "memberClusterName": self.member,
                 "hubURL": self.url,
@@ -29,7 +31,11 @@ impl Credentials {
                 "provider": "secret",
             },
             "secret": { "name": self.secret },
-        }))
+        });
+        if let Some(renewed) = &self.renewed {
+            values["token"] = renewed.clone();
+        }
+        yaml(&values)
     }
 
     /// A Secret for the member's own cluster.
@@ -74,6 +80,7 @@ mod tests {
             url: "https://hub:6443".to_owned(),
             authority: Some(certificates_to_pem(&[[0; 60]])),
             token: "t0k3n".to_owned(),
+            renewed: None,
             secret: "hub".to_owned(),
             secret_namespace: "fleet-system".to_owned(),
         }
@@ -111,5 +118,10 @@ mod tests {
         let read: Value = serde_saphyr::from_str(&values).unwrap();
         assert_eq!(read["config"]["memberClusterName"], "east");
         assert_eq!(read["secret"]["name"], "hub");
+        assert!(read["token"].is_null());
+        let renewed = Some(json!({ "lifetime": "1h" }));
+        let values = Credentials { renewed, ..credentials() }.values().unwrap();
+        let read: Value = serde_saphyr::from_str(&values).unwrap();
+        assert_eq!(read["token"]["lifetime"], "1h");
     }
 }

@@ -25,6 +25,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::access::{Access, Contexts};
 use crate::controllers::{HubControllers, MemberControllers};
+use crate::credential::{self, CredentialStatus};
 use crate::picture::{Own, Picture};
 use crate::quotas::{self, QuotaUse};
 
@@ -114,6 +115,15 @@ impl Watched {
     /// How much of its quota each member uses that has one; `None` if quotas cannot be read.
     pub async fn quotas(&self) -> Option<BTreeMap<String, QuotaUse>> {
         quotas::read(&self.hub_clients.watch).await
+    }
+
+    /// The credentials of the members whose clusters can be read.
+    pub async fn credentials(&self) -> BTreeMap<String, CredentialStatus> {
+        let seen = self.members.iter().filter_map(|(name, member)| {
+            let (_, clients) = member.seen.as_ref().ok()?;
+            Some((name, clients))
+        });
+        credential::read(&self.hub_clients, seen).await
     }
 
     /// Evaluates until the answer shows no problem, for at most a moment, so that passing states are not reported.

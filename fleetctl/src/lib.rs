@@ -7,14 +7,17 @@
 //! - [`run`]: runs the command ([`args`]) and prints its output ([`render`], [`output`]).
 
 pub mod access;
+mod approval;
 pub mod args;
 pub mod cause;
 mod controllers;
+pub mod credential;
 mod credentials;
 mod denied;
 mod diff;
 pub mod explain;
 pub mod gather;
+mod handover;
 mod join;
 mod json_diff;
 mod leave;
@@ -26,6 +29,7 @@ mod objects;
 pub mod output;
 pub mod pending;
 pub mod picture;
+mod place;
 pub mod policy_args;
 pub mod quotas;
 mod reading;
@@ -35,6 +39,7 @@ mod reserved;
 pub mod run;
 pub mod status;
 pub mod story;
+mod token;
 mod trace;
 
 pub use explain::explain;

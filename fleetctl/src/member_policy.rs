@@ -1,5 +1,5 @@
-//! The policy of a member on the hub, as `fleetctl join` writes it: it allows everything unless flags restrict it, since
-//! nobody can guess what a member is for, and a strict hub accepts nothing new of a member without one.
+//! The policy of a member on the hub, as `fleetctl join` writes it. It allows everything that flags do not restrict: what a
+//! member is for is not known here, and a strict hub accepts nothing new of a member without a policy.
 
 use std::collections::BTreeMap;
 use std::fmt;

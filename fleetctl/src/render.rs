@@ -76,6 +76,7 @@ pub fn status(status: &Status, wide: bool, paint: Paint) -> String {
         let says = format!("{name} is asked to leave and waits for a confirmation; {how}");
         let _ = writeln!(text, "{}", paint.bad(&says));
     }
+    text += &credentials(status, paint);
     let unseen =
         status.members.iter().filter_map(|member| Some((&member.name, member.unseen.as_ref()?)));
     for (name, reason) in unseen {
@@ -100,6 +101,21 @@ fn quotas(status: &Status, paint: Paint) -> String {
     if !status.unlimited.is_empty() {
         let names = status.unlimited.join(", ");
         let _ = writeln!(text, "No quota on the hub limits what is created by: {names}");
+    }
+    text
+}
+
+/// Members whose credential is no good, or stays as it is.
+fn credentials(status: &Status, paint: Paint) -> String {
+    let mut text = String::new();
+    for member in &status.members {
+        let Some(credential) = &member.credential else { continue };
+        let Some(says) = credential.says.as_ref().filter(|_| credential.state != "unknown") else {
+            continue;
+        };
+        let says = format!("{}: {says}", member.name);
+        let says = if credential.state == "expired" { paint.bad(&says) } else { says };
+        let _ = writeln!(text, "{says}");
     }
     text
 }

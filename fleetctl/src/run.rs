@@ -6,14 +6,14 @@ use anyhow::Result;
 use clap::CommandFactory as _;
 use fleet_api::ObjectName;
 
-use crate::args::{Cli, Command, Explain};
+use crate::args::{Cli, Command, Explain, JoinArgs};
 use crate::explain::explain;
 use crate::gather::Watched;
 use crate::output::{Format, UNASKED, answer, data, print};
 use crate::picture::Picture;
 use crate::render;
 use crate::story::Cause;
-use crate::{diff, join, leave, leave_local, status, trace};
+use crate::{approval, diff, join, leave, leave_local, status, trace};
 
 /// Runs the command and returns its exit code.
 ///
@@ -21,6 +21,13 @@ use crate::{diff, join, leave, leave_local, status, trace};
 /// If the command cannot run; the message is one line.
 pub async fn run(cli: Cli) -> Result<ExitCode> {
     match &cli.command {
+        Command::Join(args) if args.request => approval::request(&cli, args).await,
+        Command::Join(args @ JoinArgs { approve: Some(file), .. }) => {
+            approval::approve(&cli, args, file).await
+        }
+        Command::Join(args @ JoinArgs { finish: Some(file), .. }) => {
+            approval::finish(&cli, args, file).await
+        }
         Command::Join(args) => join::run(&cli, args).await,
         Command::Leave(args) if args.local => leave_local::run(&cli, args).await,
         Command::Leave(args) => leave::run(&cli, args).await,
@@ -67,6 +74,7 @@ async fn show_status(cli: &Cli) -> Result<ExitCode> {
     let calm = |status: &status::Status| status.members.iter().all(|member| member.lag.slices == 0);
     let status = watched.ask(status::status, calm).await;
     let status = status.with_quotas(watched.quotas().await);
+    let status = status.with_credentials(watched.credentials().await);
     let text = data(cli.output.format, &status)?;
     let wide = cli.output.format == Format::Wide;
     print(&text.unwrap_or_else(|| render::status(&status, wide, cli.output.paint())))?;

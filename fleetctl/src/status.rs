@@ -13,6 +13,7 @@ use member_agent::fence::Fence;
 use member_agent::phase::Phase;
 use serde::Serialize;
 
+use crate::credential::CredentialStatus;
 use crate::pending::{Pending, pending};
 use crate::picture::{Member, Picture};
 use crate::quotas::QuotaUse;
@@ -42,6 +43,15 @@ impl Status {
             if member.quota.is_none() {
                 self.unlimited.push(member.name.clone());
             }
+        }
+        self
+    }
+
+    /// Adds what is known of the members' credentials for the hub.
+    #[must_use]
+    pub fn with_credentials(mut self, mut credentials: BTreeMap<String, CredentialStatus>) -> Self {
+        for member in &mut self.members {
+            member.credential = credentials.remove(&member.name);
         }
         self
     }
@@ -80,6 +90,9 @@ pub struct MemberStatus {
     pub lag: Lag,
     /// How much it uses of its quota on the hub, if it has one.
     pub quota: Option<QuotaUse>,
+    /// Its credential for the hub, if its cluster could be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub credential: Option<CredentialStatus>,
     /// Context of its cluster.
     pub context: Option<String>,
     /// Why its own cluster could not be read.
@@ -148,6 +161,7 @@ fn of_member(picture: &Picture, name: &str, member: &Member, lag: Lag) -> Member
         granted: imports().filter(|import| import.object.status.is_resolved()).count(),
         lag,
         quota: None,
+        credential: None,
         context: member.context.clone(),
         unseen: member.blind.clone(),
     }

@@ -32,7 +32,7 @@ pub async fn run(args: Args) -> anyhow::Result<ExitCode> {
     let Some(hub) = agent.prepare(clients::own(kubeconfig.as_deref())).await else {
         return Ok(ExitCode::SUCCESS);
     };
-    let hub = hub?;
+    let hub = hub?.encrypted()?;
     let config = Config { relist_every, ..Config::default() };
     let feeds = |_: &SourceInfo| SourceSpec::new(hub.watch.clone()).watch_timeout(watch_timeout);
     let clients = [(ClusterId::Hub, hub.clone())];

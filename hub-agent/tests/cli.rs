@@ -79,3 +79,24 @@ fn an_unknown_flag_is_refused() {
     assert_eq!(output.status.code(), Some(2));
     assert!(complaint(&output).contains("--no-such-flag"));
 }
+
+/// The hub agent's own cluster is the hub.
+#[test]
+fn a_hub_that_is_not_encrypted_is_refused() {
+    let kubeconfig = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("unencrypted");
+    let server = "http://user:s3cret@127.0.0.1:1";
+    let text = format!(
+        "{{apiVersion: v1, kind: Config, current-context: hub,
+          contexts: [{{name: hub, context: {{cluster: hub, user: hub}}}}],
+          clusters: [{{name: hub, cluster: {{server: '{server}'}}}}],
+          users: [{{name: hub, user: {{token: none}}}}]}}"
+    );
+    std::fs::write(&kubeconfig, text).unwrap();
+    let kubeconfig = kubeconfig.to_str().unwrap();
+    let ports = ["--metrics-bind-address=0", "--health-probe-bind-address=0"];
+    let output = hub_agent(&[&ports[..], &["--kubeconfig", kubeconfig]].concat());
+    assert_eq!(output.status.code(), Some(1));
+    let said = complaint(&output);
+    assert!(said.contains("http://127.0.0.1:1/ is not encrypted"), "{said}");
+    assert!(!String::from_utf8_lossy(&output.stderr).contains("s3cret"), "{said}");
+}

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use fleet_accumulator::{ClusterId, Config, SourceId, SourceInfo, SourceSpec};
 use fleet_api::labels;
 use fleet_runtime::agent::{Agent, Connected};
-use fleet_runtime::clients::{self, ClientSet, HubAccess};
+use fleet_runtime::clients::{self, ClientSet, Credential, HubAccess};
 use fleet_runtime::clock::Clock;
+use fleet_runtime::credential::standing;
 use fleet_runtime::engine::Options;
 use fleet_runtime::metrics::{Gauges, SnapshotMetrics};
 use jiff::Timestamp;
@@ -19,6 +20,7 @@ use crate::external_workloads::{self, ExternalWorkloadController, linkerd_is_act
 use crate::fence::Fence;
 use crate::fence_log::FenceLog;
 use crate::fenced::Fenced;
+use crate::hub_token;
 use crate::import::{ImportController, kept_imports};
 use crate::membership::{self, MembershipController};
 use crate::metrics::{self, ExportMetrics, ImportMetrics, SliceMetrics};
@@ -76,6 +78,9 @@ fn log(args: &Args, settings: &Settings) {
         endpoint_network_cidrs = %settings.endpoint_network_cidrs,
         max_endpoints_per_slice = settings.max_endpoints_per_slice,
         endpointslice_updates_batch_period = ?settings.endpointslice_batch_period,
+        hub_token_secret = args.hub_token.hub_token_secret.as_ref().map(tracing::field::display),
+        hub_token_lifetime = ?args.hub_token.hub_token_lifetime,
+        hub_token_audiences = ?args.hub_token.hub_token_audiences,
         hub_metrics_bind_address = addresses.hub_metrics_bind_address,
         hub_health_probe_bind_address = addresses.hub_health_probe_bind_address,
         member_metrics_bind_address = addresses.member_metrics_bind_address,
@@ -107,6 +112,7 @@ fn assemble(
 ) -> anyhow::Result<Connected<MemberSnapshot>> {
     settings.reserved_addresses.api_server = own.address();
     add_controllers(&mut agent, &settings)?;
+    hub_token::watch(&mut agent, &settings.identity.cluster, &hub);
     let clients = [(ClusterId::Local, own), (ClusterId::Hub, hub)];
     let [(_, own), (_, hub)] = &clients;
     let feeds = |source: &SourceInfo| match source.cluster {
@@ -117,9 +123,10 @@ fn assemble(
             .watch_timeout(args.hub_watch_timeout),
     };
     let config = Config { relist_every: args.runtime.relist_interval, ..Config::default() };
-    let agent = agent.connect(&clients, &config, &feeds)?;
-    let gauges =
-        SnapshotMetrics::new(agent.accumulator().clone(), Clock::system(), gauges(settings))?;
+    let mut agent = agent.connect(&clients, &config, &feeds)?;
+    hub_token::renew(&mut agent, &args.hub_token, own, hub)?;
+    let gauges = gauges(settings, hub.credential.clone());
+    let gauges = SnapshotMetrics::new(agent.accumulator().clone(), Clock::system(), gauges)?;
     agent.registry().register(Box::new(gauges))?;
     Ok(agent)
 }
@@ -159,13 +166,17 @@ fn add_controllers(agent: &mut Agent<MemberSnapshot>, settings: &Settings) -> an
     Ok(())
 }
 
-/// The gauges of an agent with these settings, from its snapshot.
-pub fn gauges(settings: Settings) -> impl Fn(&MemberSnapshot, Timestamp) -> Gauges {
+/// The gauges of an agent with these settings and this credential for the hub, from its snapshot.
+pub fn gauges(
+    settings: Settings,
+    credential: Credential,
+) -> impl Fn(&MemberSnapshot, Timestamp) -> Gauges {
     move |snapshot, _| {
         let identity = &settings.identity;
         let heartbeat = membership::last_heartbeat(identity, snapshot);
         let mut gauges = metrics::membership(Phase::of(identity, snapshot), heartbeat)?;
         gauges.extend(metrics::fence(&Fence::of(identity, snapshot))?);
+        gauges.extend(metrics::credential(standing(&credential, &Clock::system()))?);
         if settings.networking {
             gauges.extend(metrics::kept_imports(kept_imports(identity, snapshot))?);
         }

@@ -1,5 +1,7 @@
 //! Flags and environment of the member agent.
 
+mod hub_token;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -10,6 +12,8 @@ use fleet_model::cidr::Cidrs;
 use fleet_model::denied_namespaces::DeniedNamespaces;
 use fleet_runtime::admin::Addresses;
 use fleet_runtime::args::{RuntimeArgs, duration, watch_seconds};
+
+pub use hub_token::HubTokenArgs;
 
 use crate::{
     AllowedReservedCidrs, DerivedServiceType, DerivedServices, Identity, Mode, ReservedAddresses,
@@ -74,6 +78,10 @@ pub struct Args {
     /// Kubeconfig for the hub, instead of HUB_SERVER_URL and CONFIG_PATH.
     #[arg(long, env = "HUB_KUBECONFIG", value_name = "PATH")]
     pub hub_kubeconfig: Option<PathBuf>,
+
+    /// The token for the hub.
+    #[command(flatten)]
+    pub hub_token: HubTokenArgs,
 
     /// Time after which the hub's API server ends a watch, at most 290s. A broken connection is detected 5 s later at
     /// the latest.

@@ -21,6 +21,7 @@ pub mod external_workloads;
 pub mod fence;
 mod fence_log;
 mod fenced;
+pub mod hub_token;
 mod identity;
 pub mod import;
 pub mod measurement;

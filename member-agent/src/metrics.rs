@@ -12,10 +12,10 @@ use fleet_accumulator::{Register, Uid};
 use fleet_plan::Event;
 use fleet_runtime::engine::Recorder;
 use jiff::Timestamp;
-use prometheus::{HistogramOpts, HistogramVec, IntGauge};
+use prometheus::{HistogramOpts, HistogramVec, IntCounterVec, IntGauge, Opts};
 
 pub use endpoint_slices::SliceMetrics;
-pub use gauges::{external_workloads, fence, kept_imports, membership};
+pub use gauges::{credential, external_workloads, fence, kept_imports, membership};
 
 use crate::measurement::{Imported, Measurement};
 
@@ -122,6 +122,20 @@ pub fn show_insecure_link(
     )?;
     gauge.set(i64::from(insecure));
     registry.add(gauge)
+}
+
+/// Counts renewals of the token for the hub.
+///
+/// # Errors
+/// If the counter is there already.
+pub fn token_renewals(registry: &impl Register) -> Result<IntCounterVec, prometheus::Error> {
+    let opts = Opts::new(
+        "fleet_hub_token_renewals_total",
+        "Renewals of the token for the hub, by result.",
+    );
+    let results = IntCounterVec::new(opts, &["result"])?;
+    registry.add(results.clone())?;
+    Ok(results)
 }
 
 fn histogram(

@@ -22,6 +22,11 @@
 - --max-endpoints-per-slice={{ .Values.endpointslices.maxEndpointsPerSlice }}
 {{- end -}}
 
+{{/* Whether the agent renews its token: "true", or nothing. Values of an earlier release, which are reused, have no such value. */}}
+{{- define "member-agent.renewsToken" -}}
+{{- if and (eq .Values.config.provider "secret") (dig "renew" false (.Values.token | default dict)) }}true{{ end }}
+{{- end -}}
+
 {{/* Environment variables that only this agent has. */}}
 {{- define "member-agent.env" -}}
 {{- with .Values.config -}}
@@ -31,6 +36,14 @@
 {{- else }}
 - {name: HUB_SERVER_URL, value: {{ quote .hubURL }}}
 - {name: CONFIG_PATH, value: /var/run/fleet/hub/token}
+{{- end }}
+{{- /* Variables: an agent of an earlier release, which rejects flags that it does not know, ignores them. */}}
+{{- if eq "true" (include "member-agent.renewsToken" $) }}
+- {name: HUB_TOKEN_SECRET, value: {{ printf "%s/%s/%s" $.Release.Namespace $.Values.secret.name (default "token" $.Values.secret.key) }}}
+- {name: HUB_TOKEN_LIFETIME, value: {{ $.Values.token.lifetime }}}
+{{- with $.Values.token.audiences }}
+- {name: HUB_TOKEN_AUDIENCES, value: {{ join "," . | quote }}}
+{{- end }}
 {{- end }}
 {{- with .hubCA }}
 - {name: HUB_CERTIFICATE_AUTHORITY, value: {{ quote . }}}

@@ -15,6 +15,7 @@ use std::time::Duration;
 use fleet_accumulator::{Accumulator, ClusterId, Config, Feeds, Snapshot, SourceSet};
 use fleet_plan::Controller;
 use prometheus::Registry;
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::field;
 
@@ -102,7 +103,7 @@ pub struct Agent<S> {
     reads: SourceSet,
     /// The sources that they require.
     required: SourceSet,
-    /// One for each added controller.
+    /// One for each added controller, and others.
     obstacles: Vec<Obstacle<S>>,
     /// One for each added controller.
     starters: Vec<Starter<S>>,
@@ -201,6 +202,11 @@ impl<S: Snapshot> Agent<S> {
         self.starters.push(Box::new(|connected| connected.start(controller, options)));
     }
 
+    /// Adds a reason why the agent is not ready, which no controller knows. It is asked for at each probe.
+    pub fn obstacle(&mut self, reason: impl Fn() -> Option<String> + Send + Sync + 'static) {
+        self.obstacles.push(Box::new(move |_| reason()));
+    }
+
     /// What the added controllers read: these sources are watched, and no others.
     pub fn reads(&self) -> SourceSet {
         self.reads
@@ -226,7 +232,7 @@ impl<S: Snapshot> Agent<S> {
             timeout: self.args.lease.write_timeout,
             ..WriterSettings::new(self.name)
         };
-        let writer = Writer::new(write(), settings, gate, self.metrics.writer());
+        let writer = Writer::new(write(), settings, gate.clone(), self.metrics.writer());
         let clock = Clock::system();
         let tracer = self.start_traces(clock.clone())?;
         let (events, reporter) =
@@ -239,6 +245,7 @@ impl<S: Snapshot> Agent<S> {
             metrics,
             _log: log,
             running,
+            gate,
             accumulator,
             writer,
             waits,
@@ -355,6 +362,8 @@ pub struct Connected<S> {
     /// Until the end.
     _log: Option<LogWriter>,
     running: TaskTracker,
+    /// Open while this process may write.
+    gate: WriteGate,
     accumulator: Accumulator<S>,
     writer: Writer,
     waits: TermWaits,
@@ -388,6 +397,20 @@ impl<S: Snapshot> Connected<S> {
             cancel: self.life.token(),
         };
         let task = self.running.track_future(run_controller(controller, wiring, options));
+        self.life.spawn(name, task);
+    }
+
+    /// Adds a task that is no controller. It gets the gate that is open while this process may write, and the token that is
+    /// cancelled when it has to end. The Lease is given back only after that.
+    pub fn task<F>(
+        &mut self,
+        name: &'static str,
+        task: impl FnOnce(WriteGate, CancellationToken) -> F,
+    ) where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        let task = task(self.gate.clone(), self.life.token());
+        let task = self.running.track_future(task);
         self.life.spawn(name, task);
     }
 

@@ -7,8 +7,11 @@
 //! and a token file is re-read when it changes and when the server refuses the token.
 
 mod access;
+mod address;
+mod answers;
 mod client_set;
 mod connect;
+mod credential;
 mod dynamic;
 mod error;
 mod gated;
@@ -25,7 +28,9 @@ use kube::Client;
 use kube::config::{Config, KubeConfigOptions, Kubeconfig};
 
 pub use access::HubAccess;
+pub use address::{require_encryption, shown};
 pub use client_set::{ClientSet, from_config};
+pub use credential::Credential;
 pub use dynamic::dynamic;
 pub use error::ClientError;
 pub use hub::{
@@ -71,5 +76,5 @@ pub async fn local() -> Result<ClientSet, ClientError> {
 
 /// A client for a server that is no API server and asks for nothing.
 pub(crate) fn without_credentials(server: Uri) -> Result<Client, kube::Error> {
-    connect::client(&Config::new(server), None)
+    connect::client(&Config::new(server), &Credential::default())
 }

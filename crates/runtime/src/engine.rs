@@ -24,7 +24,7 @@ use tokio_util::sync::CancellationToken;
 use crate::clock::{Clock, monotonic as now};
 use crate::events::EventSink;
 use crate::metrics::{ControllerMetrics, WorkQueue};
-use crate::queue::{Job, Queue, Requeue};
+use crate::queue::{self, Job, Queue, Requeue};
 use crate::term_waits::TermWaits;
 use crate::traces::Tracer;
 use crate::writer::Writer;
@@ -37,6 +37,9 @@ pub use recorder::{Options, Recorder};
 
 /// Keys with writes in flight per controller. More would only wait in the writer's lanes.
 const KEYS_IN_FLIGHT: usize = 256;
+/// From so many on, a key costs its account a whole turn, however quickly it was planned: then places are what is scarce, and
+/// not time. Otherwise one account would get several places in each of its turns, and others wait until as many are free.
+const PLACES_ARE_SCARCE: usize = KEYS_IN_FLIGHT / 2;
 /// Plans in a row before others on this thread get their turn: at start every key is ready.
 const PLANS_IN_A_ROW: usize = 64;
 /// Time for plans before others get their turn: some keys concern many objects.
@@ -234,7 +237,9 @@ impl<R: Controller> Engine<R> {
         let mut plan = self.shared.held(plan, &snapshot);
         let planned = now();
         metrics.plan_duration.observe(planned.duration_since(started).as_secs_f64());
-        self.queue.charge(&job.account, planned.duration_since(started));
+        let is_scarce = self.running.len() >= PLACES_ARE_SCARCE;
+        let least = if is_scarce { queue::TURN } else { Duration::ZERO };
+        self.queue.charge(&job.account, planned.duration_since(started).max(least));
         self.planned_for += planned.duration_since(started);
 
         let is_capped = plan.cap(MAX_STEPS << job.failures.min(MAX_DOUBLINGS));

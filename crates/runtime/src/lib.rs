@@ -7,7 +7,7 @@
 //! ```
 //!
 //! - [`engine`]: drives a controller; [`queue`]: which key is next; [`writer`]: sends plans.
-//! - [`clients`]: connections and credentials; [`events`]: Kubernetes Events.
+//! - [`clients`]: connections and credentials; [`credential`]: tokens that expire; [`events`]: Kubernetes Events.
 //! - [`traces`]: where a change spent its time, sent to a collector.
 //! - [`agent`]: all of it put together.
 //! - [`lease`]: which of several processes writes.
@@ -20,6 +20,7 @@ pub mod args;
 mod blocked;
 pub mod clients;
 pub mod clock;
+pub mod credential;
 pub mod engine;
 pub mod events;
 mod fair;

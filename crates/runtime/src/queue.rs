@@ -30,6 +30,8 @@ use crate::metrics::WorkQueue;
 const EAGER_RETRIES: u32 = 5;
 /// What planning on one account may [cost](Queue::charge) before the next one gets its turn, in microseconds.
 const QUANTUM: u32 = 1_000;
+/// The same as a time.
+pub const TURN: Duration = Duration::from_micros(QUANTUM as u64);
 /// On so many accounts a key waits at most: a thousand members may have changed something of one Service, and the key is
 /// planned once.
 const MAX_ACCOUNTS: usize = 16;

@@ -29,7 +29,7 @@ pub(super) struct Flood {
     pub(super) notes: Vec<String>,
 }
 
-/// Measures `samples` changes before the flood, and as many or more while it lasts. What the relays of `chain` write has to be
+/// Measures `samples` changes before the flood, and as many while it lasts. What the relays of `chain` write has to be
 /// there before the agents start: a hub agent deletes a copy if it does not see yet what it was made from.
 pub(super) async fn measure(
     path: &ChangePath,
@@ -44,9 +44,8 @@ pub(super) async fn measure(
     let before = turns.beside("before one member floods the hub").await?;
     let rest = Scrape::read(fleet, agents).await?;
     let tally = noise.tally();
-    let is_stored = || tally.is_everything_stored();
     let during = tokio::select! {
-        during = turns.beside_until("while one member floods the hub", is_stored) => during?,
+        during = turns.beside("while one member floods the hub") => during?,
         ended = noise.run() => { ended?; bail!("the flood has ended") }
     };
     let work = Scrape::read(fleet, agents).await?.since(&rest);

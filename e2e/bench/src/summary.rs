@@ -144,6 +144,16 @@ fn median(times: &[Duration]) -> Duration {
 pub(super) fn flood(flood: &Flood, report: &mut Report) {
     let notes = &mut report.notes;
     let [before, during] = [&flood.before, &flood.during].map(|beside| against(beside, notes));
+    report
+        .notes
+        .push("Hops, p50 / p99 ms, to the event of       before            during".to_owned());
+    for (name, station) in STATION_NAMES {
+        let hops = [&flood.before, &flood.during].map(|beside| {
+            let hop = |percent| beside.steady.hop(station, percent);
+            format!("{:6.2} / {:6.2}", hop(50.0), hop(99.0))
+        });
+        report.notes.push(format!("  {name:<32} {}", hops.join("   ")));
+    }
     report.notes.extend(flood.notes.iter().cloned());
     report.flood = Some(Flooded { before, during });
 }

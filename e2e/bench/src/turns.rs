@@ -28,22 +28,11 @@ pub(super) struct Turns<'a> {
 impl Turns<'_> {
     /// Measures the samples.
     pub(super) async fn beside(&mut self, name: &'static str) -> Result<Beside> {
-        self.beside_until(name, || true).await
-    }
-
-    /// Measures the samples, and more until what is beside them is done.
-    pub(super) async fn beside_until(
-        &mut self,
-        name: &'static str,
-        is_done: impl Fn() -> bool,
-    ) -> Result<Beside> {
         self.chain.warm_up(self.path).await?;
         self.steady.warm_up(self.path).await?;
-        let mut blocks = self.samples.div_ceil(BLOCK);
-        while blocks > 0 || !is_done() {
+        for _ in 0..self.samples.div_ceil(BLOCK) {
             self.chain.block(self.path, BLOCK).await?;
             self.steady.block(self.path, BLOCK).await?;
-            blocks = blocks.saturating_sub(1);
         }
         let (chain, steady) = (self.chain.take_series()?, self.steady.take_series()?);
         Ok(Beside { name, chain, steady })

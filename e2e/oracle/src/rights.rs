@@ -37,6 +37,7 @@ pub fn unused(recording: &Recording) -> Result<Vec<String>> {
         ("hub agent", rbac::hub_agent()),
         ("member agent", rbac::member_agent()),
         ("member agent", rbac::external_workloads()),
+        ("member agent", rbac::token_renewal()),
         ("member agent on the hub", rbac::member_on_hub(member)),
     ];
     let used = used(&recording.requests, member);
@@ -153,6 +154,7 @@ mod tests {
             ("hub", rbac::hub_agent()),
             ("member-1", rbac::member_agent()),
             ("member-1", rbac::external_workloads()),
+            ("member-1", rbac::token_renewal()),
             ("hub", rbac::member_on_hub("member-1")),
         ];
         for (cluster, account) in accounts {

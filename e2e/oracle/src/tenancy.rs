@@ -160,6 +160,11 @@ fn landing(history: &History<'_>, request: &Request) -> Option<Violation> {
         (Author::Member(member), "clusterreports") => {
             request.cluster == HUB && request.name == *member
         }
+        // A token of its own, which is no object.
+        (Author::Member(member), "serviceaccounts") => {
+            let own = request.namespace == member_namespace(member);
+            request.cluster == HUB && request.subresource == "token" && own
+        }
         (Author::Member(_), resource) if request.cluster == HUB => matches!(
             resource,
             "internalserviceexports" | "internalserviceimports" | "endpointsliceexports"

@@ -11,7 +11,7 @@ use fleet_accumulator::ClusterId;
 use fleet_api::names::SYSTEM_NAMESPACE;
 use fleet_api::{ObjectName, kinds};
 use fleet_model_server::{ApiServer, Change, ModelServer};
-use fleet_runtime::clients::{ClientSet, HubAccess, HubSettings};
+use fleet_runtime::clients::{ClientSet, Credential, HubAccess, HubSettings};
 use fleet_testbed::cluster::Cluster;
 use fleet_testbed::join::join_hub;
 use member_agent::args::Args;
@@ -68,6 +68,7 @@ impl Member {
             write: client.clone(),
             lease: client,
             url: "memory".to_owned(),
+            credential: Credential::default(),
         };
         let named = format!("--member-cluster-name={name}");
         let args = Args::try_parse_from(ARGUMENTS.into_iter().chain([named.as_str()]))?;

@@ -27,14 +27,15 @@ use super::state::RunDir;
 use super::token;
 use api_server::ApiServer;
 use constants::{
-    CA, POLL, READY_DEADLINE, SERVER_CERTIFICATE, SERVER_KEY, TOKEN_KEY, TOKEN_PUBLIC_KEY,
+    CA, CA_KEY, POLL, READY_DEADLINE, SERVER_CERTIFICATE, SERVER_KEY, TOKEN_KEY, TOKEN_PUBLIC_KEY,
 };
 use etcd::EtcdServer;
 
 /// Controllers that the fleet depends on, beside the [maker of slices](SLICE_CONTROLLER): the maker of default service
-/// accounts, those that finish deletions, and the one that checks types in admission policies. There is no scheduler, no
+/// accounts, those that finish deletions, the one that checks types in admission policies, and the one that signs certificates. There is no scheduler, no
 /// aggregation of `ClusterRole`s, and a [kubelet](crate::kubelet) only where a test starts one.
-const CONTROLLERS: [&str; 6] = [
+const CONTROLLERS: [&str; 7] = [
+    "certificatesigningrequest-signing-controller",
     "garbage-collector-controller",
     "namespace-controller",
     "serviceaccount-controller",
@@ -178,6 +179,8 @@ impl ControlPlane {
             format!("--controllers={}", controllers.join(",")),
             format!("--service-account-private-key-file={}", file(TOKEN_KEY)),
             format!("--root-ca-file={}", file(CA)),
+            format!("--cluster-signing-cert-file={}", file(CA)),
+            format!("--cluster-signing-key-file={}", file(CA_KEY)),
             "--use-service-account-credentials=true".to_owned(),
             "--leader-elect=false".to_owned(),
             "--secure-port=0".to_owned(),
@@ -292,6 +295,7 @@ fn write_identities(folder: &Path, name: &str, authority: &Authority) -> Result<
     let (token_key, token_public_key) = pki::token_key()?;
     for (file, text) in [
         (CA, authority.pem()),
+        (CA_KEY, authority.key()),
         (SERVER_CERTIFICATE, server.certificate.as_str()),
         (SERVER_KEY, server.key.as_str()),
         (TOKEN_KEY, token_key.as_str()),

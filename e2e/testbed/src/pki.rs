@@ -12,6 +12,7 @@ use rcgen::{
 pub struct Authority {
     issuer: Issuer<'static, KeyPair>,
     pem: String,
+    key: String,
 }
 
 /// A certificate with its private key, both PEM.
@@ -32,7 +33,13 @@ impl Authority {
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature, KeyUsagePurpose::KeyCertSign];
         let key = KeyPair::generate()?;
         let pem = params.self_signed(&key)?.pem();
-        Ok(Self { issuer: Issuer::new(params, key), pem })
+        let text = key.serialize_pem();
+        Ok(Self { issuer: Issuer::new(params, key), pem, key: text })
+    }
+
+    /// The authority's private key, PEM.
+    pub fn key(&self) -> &str {
+        &self.key
     }
 
     /// The authority's certificate, PEM.

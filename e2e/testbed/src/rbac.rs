@@ -20,6 +20,7 @@ const MEMBER_ON_HUB: &str = include_str!("../../../charts/hub-agent/member-rbac.
 const MEMBER_AGENT: &str = include_str!("../../../charts/member-agent/rbac.yaml");
 const EXTERNAL_WORKLOADS: &str =
     include_str!("../../../charts/member-agent/external-workloads-rbac.yaml");
+const TOKEN_RENEWAL: &str = include_str!("../../../charts/member-agent/token-rbac.yaml");
 const ENDPOINTSLICES: &str = include_str!("../../../charts/member-agent/endpointslices-rbac.yaml");
 
 /// What stands for the member's name in the file of its rights on the hub.
@@ -77,6 +78,15 @@ pub fn external_workloads() -> Account {
     Account {
         binding: "member-agent-external-workloads".to_owned(),
         manifests: EXTERNAL_WORKLOADS.to_owned(),
+        ..member_agent()
+    }
+}
+
+/// What a member agent may do beside that to renew its token for the hub.
+pub fn token_renewal() -> Account {
+    Account {
+        binding: "member-agent-token".to_owned(),
+        manifests: TOKEN_RENEWAL.to_owned(),
         ..member_agent()
     }
 }
@@ -222,6 +232,19 @@ mod tests {
             .iter()
             .filter(|grant| grant.namespace.is_none() && core.contains(&grant.resource.as_str()));
         assert!(everywhere.all(|grant| ["get", "list", "watch"].contains(&grant.verb.as_str())));
+    }
+
+    /// The kubelet mounts the Secret into the agent's Pod anyway; only its owner may make another one.
+    #[test]
+    fn a_member_agent_reads_and_updates_one_secret() {
+        let account = token_renewal();
+        let objects = account.objects().unwrap();
+        let role = objects.iter().find(|object| object["kind"] == "Role").unwrap();
+        let rules = role["rules"].as_array().unwrap();
+        assert_eq!(rules.len(), 1);
+        assert_eq!(rules[0]["resourceNames"], serde_json::json!(["hub-kubeconfig-secret"]));
+        let verbs: Vec<_> = account.grants().unwrap().into_iter().map(|grant| grant.verb).collect();
+        assert_eq!(verbs, ["get", "update"]);
     }
 
     #[test]

@@ -34,6 +34,7 @@ async fn story(fleet: &Fleet) -> Result<()> {
     let web = services_cross(fleet).await?;
     replicas::take_over(fleet, &mut agents, &web).await?;
     rotation::a_token_is_replaced(fleet, &agents.east, &web).await?;
+    rotation::an_agent_renews_its_token(fleet, agents.west.as_ref(), &web).await?;
     life::upgrade_and_rollback(fleet).await?;
     definitions::are_upgraded_with_the_chart(fleet).await?;
     definitions::are_shared_by_two_charts(fleet).await?;
@@ -67,7 +68,9 @@ async fn install(fleet: &Fleet) -> Result<()> {
     let (hub, east, west) = (fleet.hub(), fleet.east(), fleet.west());
     let everything = json!({ "cidrs": ["0.0.0.0/0"], "exports": ["*"], "imports": [] });
     let policies = json!({ "members": { "east": everything } });
-    let members = json!({ "members": [{ "name": "east" }], "policies": policies });
+    let members = json!({
+        "members": [{ "name": "east" }], "memberTokens": "long-lived", "policies": policies,
+    });
     let members = with(members, &replicas::election());
     let notes = fleet.release(hub, "hub-agent").install(&members, &[]).await?;
     ensure!(!notes.contains("policies.strict"), "{notes}");

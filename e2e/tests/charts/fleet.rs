@@ -96,6 +96,13 @@ impl Fleet {
         .await
     }
 
+    /// The token in the Secret that the member's chart mounts.
+    pub(crate) async fn token_of(&self, member: &Cluster) -> Result<String> {
+        let api: Api<Secret> = Api::namespaced(member.client(), NAMESPACE);
+        let data = api.get("hub-kubeconfig-secret").await?.data.unwrap_or_default();
+        Ok(String::from_utf8(data.get("token").context("a token")?.0.clone())?)
+    }
+
     /// Lets a member join with `fleetctl`, which keeps the token in a Secret there; the values for the member's chart.
     pub(crate) async fn join(&self, member: &Cluster) -> Result<Value> {
         let kubeconfigs = [self.hub(), member].map(Cluster::kubeconfig_path);

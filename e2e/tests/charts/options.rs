@@ -215,7 +215,7 @@ async fn the_lease_may_live_in_another_namespace() {
 
 #[tokio::test]
 async fn a_member_of_the_hub_chart_gets_rights_in_its_namespace_alone() {
-    let values = json!({ "members": [
+    let values = json!({ "memberTokens": "long-lived", "members": [
         { "name": "east" },
         { "name": "west", "subjects": [{ "kind": "User", "name": "west" }] },
     ] });
@@ -233,6 +233,48 @@ async fn a_member_of_the_hub_chart_gets_rights_in_its_namespace_alone() {
     let binding = find(&objects, "RoleBinding", "fleet-rolebinding-west").unwrap();
     assert_eq!(binding["subjects"], json!([{ "kind": "User", "name": "west" }]));
     assert!(of_kind(&render("hub-agent", &json!({})).await, "Namespace").is_empty());
+}
+
+/// Without a cluster the chart cannot see whether members use such tokens, and what it leaves out would be deleted.
+#[tokio::test]
+async fn a_token_that_never_expires_is_an_explicit_choice() {
+    let members = json!({ "members": [{ "name": "east" }] });
+    let bound = with(members.clone(), &json!({ "memberTokens": "bound" }));
+    assert!(of_kind(&render("hub-agent", &bound).await, "Secret").is_empty());
+    let values = with(needed("hub-agent"), &members);
+    let place = ("fleet-system", "hub-agent");
+    let helm = Helm::v4().await.unwrap();
+    let error = helm.template(&chart("hub-agent"), place, &values).await.unwrap_err();
+    let error = format!("{error:#}");
+    assert!(error.contains("memberTokens is not set"), "{error}");
+}
+
+#[tokio::test]
+async fn an_agent_may_renew_its_token_in_one_secret() {
+    let objects =
+        render("member-agent", &json!({ "secret": { "name": "hub", "key": "jwt" } })).await;
+    assert_eq!(variable(&objects, "HUB_TOKEN_SECRET"), Some("fleet-system/hub/jwt"));
+    assert_eq!(variable(&objects, "HUB_TOKEN_LIFETIME"), Some("24h"));
+    assert_eq!(variable(&objects, "HUB_TOKEN_AUDIENCES"), None);
+    let role = find(&objects, "Role", "member-agent-token").unwrap();
+    assert_eq!(role["metadata"]["namespace"], "fleet-system");
+    let rule = json!({
+        "apiGroups": [""], "resources": ["secrets"], "resourceNames": ["hub"], "verbs": ["get", "update"],
+    });
+    assert_eq!(role["rules"], json!([rule]));
+    let audiences = json!({ "token": { "lifetime": "1h", "audiences": ["https://a", "b"] } });
+    let objects = render("member-agent", &audiences).await;
+    assert_eq!(variable(&objects, "HUB_TOKEN_AUDIENCES"), Some("https://a,b"));
+    for without in [
+        json!({ "token": { "renew": false } }),
+        json!({ "token": null }),
+        json!({ "config": { "provider": "projected" } }),
+        json!({ "config": { "provider": "kubeconfig", "hubURL": "" } }),
+    ] {
+        let objects = render("member-agent", &without).await;
+        assert!(find(&objects, "Role", "member-agent-token").is_none(), "{without}");
+        assert_eq!(variable(&objects, "HUB_TOKEN_SECRET"), None, "{without}");
+    }
 }
 
 #[tokio::test]

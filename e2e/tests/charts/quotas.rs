@@ -21,7 +21,7 @@ const SERVED: [&str; 2] =
     ["--api-versions", "networking.fleet.azure.com/v1alpha1/InternalServiceExport"];
 
 fn members() -> Value {
-    json!({ "members": [{ "name": "east" }, { "name": "north" }] })
+    json!({ "memberTokens": "bound", "members": [{ "name": "east" }, { "name": "north" }] })
 }
 
 async fn rendered(more: &Value, arguments: &[&str]) -> Vec<Value> {

@@ -36,6 +36,7 @@ async fn wrong_values_of_the_hub_chart() {
         (json!({ "forceDeleteWaitTime": "15" }), "'/forceDeleteWaitTime'"),
         (json!({ "members": [{ "name": "East" }] }), "'/members/0/name'"),
         (json!({ "members": [{ "nam": "east" }] }), "missing property 'name'"),
+        (json!({ "memberTokens": "endless" }), "'/memberTokens'"),
         (json!({ "crds": { "enabled": true } }), "additional properties 'enabled'"),
     ] {
         refused("hub-agent", &values, said).await;
@@ -55,6 +56,8 @@ async fn wrong_values_of_the_member_chart() {
         (json!({ "endpointslices": { "mode": "some" } }), "'/endpointslices/mode'"),
         (json!({ "endpointslices": { "maxEndpointsPerSlice": 1001 } }), "maximum: got 1,001"),
         (json!({ "projected": { "expirationSeconds": 60 } }), "'/projected/expirationSeconds'"),
+        (json!({ "token": { "lifetime": "1d" } }), "'/token/lifetime'"),
+        (json!({ "token": { "audiences": ["a,b"] } }), "'/token/audiences/0'"),
     ] {
         refused("member-agent", &with(right.clone(), &values), said).await;
     }

@@ -1,4 +1,4 @@
-//! `policies.strict`: a new installation is strict, and an upgrade stops until somebody has chosen.
+//! `policies.strict`: a new installation is strict, and an upgrade from an earlier release stops until the values have it.
 
 use anyhow::{Context, Result, ensure};
 use fleet_testbed::cluster::Cluster;
@@ -99,7 +99,7 @@ async fn chosen_once(hub: &Cluster, release: &Release<'_>) -> Result<()> {
         ensure!(strict_on(hub).await?.0 == 0, "an upgrade keeps what was chosen {kept:?}");
     }
     release.upgrade(&unset, &["--reset-values"]).await?;
-    // As a release of 0.1 is, whose values never said it.
+    // As a release of 0.1 is, whose values do not have it.
     older(hub).await?;
     for kept in [&[][..], &["--reset-then-reuse-values"], &["--dry-run=server"]] {
         let stopped = release.upgrade(&unset, kept).await.err().context("it did not stop")?;

@@ -18,16 +18,18 @@ use fleet_api::events::BLOCKED;
 use fleet_api::kinds;
 use fleet_api::names::SYSTEM_NAMESPACE;
 use fleet_runtime::clock::Clock;
+use fleet_runtime::credential::Claims;
 use fleet_testbed::agents::{Agent, AgentOptions, Agents};
 use fleet_testbed::cluster::{Cluster, merged_kubeconfig};
 use fleet_testbed::exchange::{export, import, unexport, wait_condition, wait_imported};
 use fleet_testbed::join::namespace;
 use fleet_testbed::kubeconfig::write_secret;
 use fleet_testbed::objects::{api, edit, find, remove};
+use fleet_testbed::rbac;
 use fleet_testbed::wait::wait_until;
 use fleet_testbed::workload::{ManualService, ServiceSpec, next_address};
 use fleet_testbed::{Options, Testbed};
-use k8s_openapi::api::core::v1::{Namespace, Secret};
+use k8s_openapi::api::core::v1::{Namespace, Secret, ServiceAccount};
 use k8s_openapi::api::events::v1::Event;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use kube::Api;
@@ -68,9 +70,12 @@ async fn story(testbed: &Testbed) -> Result<()> {
     a_change_is_traced(&tool, &web).await?;
     what_the_user_breaks_is_explained(testbed, &tool).await?;
     what_an_agent_owes_is_told(testbed, &tool, &mut agents, &web).await?;
+    a_revoked_token_is_mended_by_joining_again(testbed, &tool, &mut agents).await?;
+    a_token_that_never_expires_is_asked_for(testbed, &tool).await?;
     a_member_leaves(testbed, &tool).await?;
     a_member_is_cleaned_up_without_its_hub(testbed, &tool, &mut agents).await?;
-    a_vanished_member_is_removed(testbed, &tool, &mut agents).await
+    a_vanished_member_is_removed(testbed, &tool, &mut agents).await?;
+    two_people_join_a_member(testbed, &tool, &mut agents).await
 }
 
 fn home(member: &str) -> String {
@@ -339,6 +344,65 @@ async fn hold_up(cluster: &Cluster) -> Result<()> {
     Ok(())
 }
 
+/// What `status` reports about west's credential.
+async fn credential(tool: &Tool) -> Result<Value> {
+    let status = tool.run(&["status", "-o", "json"]).await?.succeeds()?.json()?;
+    let mut members = status["members"].as_array().into_iter().flatten();
+    let west = members.find(|member| member["name"] == "west").context("west")?;
+    Ok(west["credential"].clone())
+}
+
+/// The account is deleted, as to revoke all of its tokens. The agent takes the new token from its Secret, and is not restarted.
+async fn a_revoked_token_is_mended_by_joining_again(
+    testbed: &Testbed,
+    tool: &Tool,
+    agents: &mut Agents,
+) -> Result<()> {
+    rbac::token_renewal().apply(&testbed.member(1).client()).await?;
+    agents.set_variable(WEST, "HUB_TOKEN_SECRET", "fleet-system/hub-kubeconfig-secret")?;
+    let join = ["join", "west", "--secret", "--print", "nothing"];
+    tool.run(&join).await?.succeeds()?.tells(&["the member agent renews it every hour"])?;
+    agents.restart(WEST).await?;
+    // There is no Deployment that would show that the agent renews it.
+    ensure!(credential(tool).await?["state"] == "kept", "{}", credential(tool).await?);
+
+    let accounts: Api<ServiceAccount> = Api::namespaced(testbed.hub().client(), &home("west"));
+    accounts.delete("member-agent", &DeleteParams::default()).await?;
+    wait_until("the token is rejected", DEADLINE, async || {
+        Ok(credential(tool).await?["state"] == "expired")
+    })
+    .await?;
+    let said = tool.run(&["status"]).await?.succeeds()?;
+    said.tells(&["west: CredentialExpired: the hub rejects", "fleetctl join west --secret"])?;
+    wait_until("the agent reports it", DEADLINE, async || {
+        Ok(agents.readiness(WEST).await?.1.contains("CredentialExpired"))
+    })
+    .await?;
+    tool.run(&join).await?.succeeds()?;
+    agents.wait_ready_of(WEST).await?;
+    ensure!(credential(tool).await?["state"] == "kept", "{}", credential(tool).await?);
+    tool.crosses().await
+}
+
+async fn a_token_that_never_expires_is_asked_for(testbed: &Testbed, tool: &Tool) -> Result<()> {
+    let secrets: Api<Secret> = Api::namespaced(testbed.hub().client(), &home("west"));
+    let is_there = async || anyhow::Ok(secrets.get_opt("member-agent-token").await?.is_some());
+    ensure!(!is_there().await?, "only by explicit choice");
+    let asked = ["join", "west", "--long-lived-token", "--print", "token"];
+    let said = tool.run(&asked).await?.succeeds()?;
+    said.tells(&["The token never expires. To revoke it, delete the Secret"])?;
+    let claims = Claims::of(&said.out).context("a token")?;
+    ensure!(claims.expires.is_none() && claims.account.is_some(), "{claims:?}");
+    let said = tool.run(&["join", "west", "--token-hours", "2", "--print", "token"]).await?;
+    let said = said.succeeds()?;
+    said.tells(&["has a token that never expires: delete it", "no agent renews it"])?;
+    let claims = Claims::of(&said.out).context("a token")?;
+    let hours = claims.expires.zip(claims.issued).map(|(end, begin)| end.duration_since(begin));
+    ensure!(hours.map(|it| it.as_hours()) == Some(2), "{claims:?}");
+    ensure!(is_there().await?, "what exists is not taken away");
+    Ok(())
+}
+
 async fn a_member_leaves(testbed: &Testbed, tool: &Tool) -> Result<()> {
     let said = tool.run(&["leave", "west", "--dry-run"]).await?.succeeds()?;
     said.tells(&["Would delete Namespace fleet-member-west", "Nothing was changed"])?;
@@ -448,4 +512,45 @@ async fn a_vanished_member_is_removed(
     said.tells(&["Kept namespace fleet-member-member-1", "member-1 is no longer a member"])?;
     ensure!(home_of(testbed, "member-1").await?.is_some(), "its namespace is not ours to delete");
     Ok(())
+}
+
+/// One of them has access to west alone, the other one to the hub. What they hand over is public.
+async fn two_people_join_a_member(
+    testbed: &Testbed,
+    tool: &Tool,
+    agents: &mut Agents,
+) -> Result<()> {
+    let west = testbed.member(1);
+    let file = |name: &str, text: &str| -> Result<String> {
+        let path = tool.folder().join(name);
+        std::fs::write(&path, text)?;
+        Ok(path.display().to_string())
+    };
+    let alone = |cluster: &Cluster, name: &str| -> Result<String> {
+        let kubeconfig = merged_kubeconfig(&[(cluster, name)])?;
+        file(&format!("{name}-alone"), &serde_saphyr::to_string(&kubeconfig)?)
+    };
+    let (mine, theirs) = (alone(west, "west")?, alone(testbed.hub(), "hub")?);
+
+    let said = tool.run(&["join", "west", "--request", "--kubeconfig", &mine]).await?.succeeds()?;
+    said.tells(&["fleetctl join west --approve FILE", "Compare its fingerprint"])?;
+    ensure!(home_of(testbed, "west").await?.is_none(), "the hub is not asked");
+    let request = file("request", &said.out)?;
+    let approve = ["--approve", request.as_str(), "--kubeconfig", &theirs];
+    let said = tool.run(&[&["join", "east"][..], &approve].concat()).await?.exits(2)?;
+    said.tells(&["it is not for fleet-join:east"])?;
+    let said = tool.run(&[&["join", "west"][..], &approve].concat()).await?.succeeds()?;
+    said.tells(&["The request has the fingerprint", "fleetctl join west --finish FILE"])?;
+    let approval = file("approval", &said.out)?;
+    let finish = ["join", "west", "--finish", approval.as_str(), "--kubeconfig", &mine];
+    let said = tool.run(&finish).await?.succeeds()?;
+    said.tells(&["Applied Secret hub-kubeconfig-secret", "Joined west to the hub"])?;
+    // The key is gone, so the approval is of no use any more.
+    tool.run(&finish).await?.exits(2)?.tells(&["has no Secret fleet-system/fleet-join-request"])?;
+
+    let secrets: Api<Secret> = Api::namespaced(west.client(), SYSTEM_NAMESPACE);
+    let token = secrets.get("hub-kubeconfig-secret").await?.data;
+    let token = token.and_then(|mut data| data.remove("token")).context("a token")?;
+    write_secret(&tool.folder().join("west-token"), std::str::from_utf8(&token.0)?)?;
+    agents.restart(WEST).await
 }

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::edition::Edition;
 use crate::members::{MEMBERS, NORTH};
 
-/// What Helm says where `policies.strict` was never set.
+/// The error of Helm where `policies.strict` was never set.
 const STOPS: &str = "policies.strict is not set, and this release is older than the choice";
 
 /// Installs, upgrades and rolls back the charts of the hub and of all members.
@@ -36,7 +36,7 @@ impl Charts {
         Ok(())
     }
 
-    /// Upgrades, after Helm has stopped because the values of the release do not say whether the hub is strict.
+    /// Upgrades, after Helm has stopped because the values of the release do not have `policies.strict`.
     pub(crate) async fn upgrade(&self, fleet: &Fleet, edition: &Edition) -> Result<()> {
         let mut releases = self.releases(fleet, edition)?;
         let (hub, values) = releases.first_mut().context("the hub has a release")?;

@@ -8,7 +8,7 @@ apiVersion: v1
 kind: Config
 current-context: hub
 contexts: [{ name: hub, context: { cluster: hub, user: me } }]
-clusters: [{ name: hub, cluster: { server: 'http://127.0.0.1:1' } }]
+clusters: [{ name: hub, cluster: { server: 'https://127.0.0.1:1' } }]
 users: [{ name: me, user: { token: none } }]
 ";
 
@@ -59,7 +59,19 @@ fn an_unknown_context_is_named_with_those_that_are_known() {
 #[test]
 fn a_hub_that_does_not_answer_is_named() {
     let output = fleetctl(&["explain", "service", "shop/web"], Some(KUBECONFIG));
-    refuses(&output, &["context hub", "http://127.0.0.1:1", "refused"]);
+    refuses(&output, &["context hub", "https://127.0.0.1:1", "refused"]);
+}
+
+#[test]
+fn an_address_that_is_not_encrypted_is_refused() {
+    let kubeconfig = KUBECONFIG.replace("https://", "http://user:s3cret@");
+    for arguments in [&["status"][..], &["join", "east"], &["leave", "hub", "--local"]] {
+        let output = fleetctl(arguments, Some(&kubeconfig));
+        refuses(&output, &["context hub: http://127.0.0.1:1/ is not encrypted", "use https://"]);
+        assert!(!String::from_utf8_lossy(&output.stderr).contains("s3cret"));
+    }
+    let output = fleetctl(&["join", "east", "--hub-url", "http://hub"], Some(KUBECONFIG));
+    refuses(&output, &["--hub-url", "http://hub/ is not encrypted"]);
 }
 
 #[test]

@@ -55,11 +55,9 @@ impl Reserved {
     /// Some of the addresses with what they are reserved for; `None` if there is none.
     pub(super) fn described(&self) -> Option<String> {
         let named = self.named.iter().map(|(address, reason)| format!("{address} is {reason}"));
-        let mut text = named.collect::<Vec<_>>().join(", ");
-        if self.count > NAMED {
-            text.push_str(&format!(", and {} more", self.count - NAMED));
-        }
-        (self.count > 0).then_some(text)
+        let more = (self.count > NAMED).then(|| format!("and {} more", self.count - NAMED));
+        let all: Vec<_> = named.chain(more).collect();
+        (!all.is_empty()).then(|| all.join(", "))
     }
 }
 

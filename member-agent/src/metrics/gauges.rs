@@ -1,5 +1,6 @@
 //! Gauges of what a snapshot shows, computed when they are scraped.
 
+use fleet_runtime::credential::Standing;
 use fleet_runtime::metrics::Gauges;
 use jiff::Timestamp;
 use prometheus::{IntGauge, IntGaugeVec, Opts};
@@ -28,6 +29,24 @@ pub fn membership(phase: Phase, last_heartbeat: Option<Timestamp>) -> Gauges {
     )?;
     heartbeat.set(last_heartbeat.map_or(0, Timestamp::as_second));
     Ok(vec![Box::new(phases), Box::new(heartbeat)])
+}
+
+/// Whether the credential for the hub is good, and until when.
+///
+/// # Errors
+/// See [`membership`].
+pub fn credential(standing: Standing) -> Gauges {
+    let expired = IntGauge::new(
+        "fleet_hub_credential_expired",
+        "1 while the credential for the hub has expired or is rejected by the hub, otherwise 0.",
+    )?;
+    expired.set(i64::from(!standing.is_good()));
+    let expiry = IntGauge::new(
+        "fleet_hub_credential_expiry_timestamp_seconds",
+        "Unix time at which the token for the hub expires, in seconds. 0 if that is not known, or never.",
+    )?;
+    expiry.set(standing.expires().map_or(0, Timestamp::as_second));
+    Ok(vec![Box::new(expired), Box::new(expiry)])
 }
 
 /// Which cluster the hub has recorded under the member's name.

@@ -5,17 +5,45 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-const SECRETS: [&str; 4] =
-    ["canary-hub-token", "canary-own-token", "canary-header", "Y2FuYXJ5LWtleQ=="];
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
+
+const SECRETS: [&str; 5] =
+    ["canary-hub-token", "canary-own-token", "canary-header", "canary-proxy", "Y2FuYXJ5LWtleQ=="];
+
+/// Of a hub that exists in this test only, valid for a hundred years.
+const CERTIFICATE: &str = "\
+-----BEGIN CERTIFICATE-----
+MIIBiDCCAS6gAwIBAgIURdamh4/tRS0Q5OymYb2npbYwjTAwCgYIKoZIzj0EAwIw
+EDEOMAwGA1UEAwwFZmxlZXQwIBcNMjYxMTIzMDkxOTU5WhgPMjEyNjEwMzAwOTE5
+NTlaMBAxDjAMBgNVBAMMBWZsZWV0MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE
+PIWfzrdk+lEo9uIB20cBZr2G3l8VErwEypBlrolT3p+x3jmDrOq07YP89efqxlUJ
+iS6UpzGWdbp48/R8Iu50iKNkMGIwHQYDVR0OBBYEFE8b3R8zdomGqc0a9acDNWMZ
+sJIZMB8GA1UdIwQYMBaAFE8b3R8zdomGqc0a9acDNWMZsJIZMA8GA1UdEwEB/wQF
+MAMBAf8wDwYDVR0RBAgwBocEfwAAATAKBggqhkjOPQQDAgNIADBFAiB36pJcUqJE
+D8I6KJug3mSCYobke0Byhmb46ZumIWJ2XQIhALTWKYjH2Bs04OT0iUANwi2XCaw7
+A/pIjLGiy33qOaeb
+-----END CERTIFICATE-----
+";
+const KEY: &str = "\
+-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgMuqq3Aze3TM8DDN5
+LDmAzBt7QRYReYrWiaLr+ROe1VyhRANCAAQ8hZ/Ot2T6USj24gHbRwFmvYbeXxUS
+vATKkGWuiVPen7HeOYOs6rTtg/z15+rGVQmJLpSnMZZ1unjz9Hwi7nSI
+-----END PRIVATE KEY-----
+";
 
 fn own(user: &str) -> String {
     format!(
         "{{apiVersion: v1, kind: Config, current-context: own,
           contexts: [{{name: own, context: {{cluster: own, user: own}}}}],
-          clusters: [{{name: own, cluster: {{server: 'http://127.0.0.1:1'}}}}],
+          clusters: [{{name: own, cluster: {{
+            server: 'http://127.0.0.1:1', proxy-url: 'http://me:canary-proxy@127.0.0.1:1'}}}}],
           users: [{{name: own, user: {{{user}}}}}]}}"
     )
 }
@@ -29,10 +57,13 @@ fn file(name: &str, content: &str) -> PathBuf {
 /// A hub that refuses every request and passes on what was asked.
 fn hub() -> (String, Receiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
+    let url = format!("https://{}", listener.local_addr().unwrap());
     let (send, asked) = channel();
+    let config = Arc::new(tls());
     std::thread::spawn(move || {
-        for mut stream in listener.incoming().map_while(Result::ok) {
+        for stream in listener.incoming().map_while(Result::ok) {
+            let connection = ServerConnection::new(Arc::clone(&config)).unwrap();
+            let mut stream = StreamOwned::new(connection, stream);
             let mut head = Vec::new();
             let mut part = [0; 4096];
             while !head.windows(4).any(|end| end == b"\r\n\r\n") {
@@ -43,10 +74,22 @@ fn hub() -> (String, Receiver<String>) {
             }
             let refusal = "HTTP/1.1 401 Unauthorized\r\ncontent-length: 0\r\nconnection: close\r\n";
             let _ = write!(stream, "{refusal}\r\n");
+            stream.conn.send_close_notify();
+            let _ = stream.flush();
             let _ = send.send(String::from_utf8_lossy(&head).into_owned());
         }
     });
     (url, asked)
+}
+
+/// How the hub encrypts.
+fn tls() -> ServerConfig {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder = ServerConfig::builder_with_provider(provider);
+    let builder = builder.with_safe_default_protocol_versions().unwrap().with_no_client_auth();
+    let certificate = CertificateDer::from_pem_slice(CERTIFICATE.as_bytes()).unwrap();
+    let key = PrivateKeyDer::from_pem_slice(KEY.as_bytes()).unwrap();
+    builder.with_single_cert(vec![certificate], key).unwrap()
 }
 
 /// Ends the program, however the test ends.
@@ -91,7 +134,7 @@ fn credentials_are_sent_and_never_shown() {
         Command::new(env!("CARGO_BIN_EXE_member-agent"))
             .env_clear()
             .args(["--metrics-bind-address", &address, "--health-probe-bind-address", "0"])
-            .args(["--log-level", "debug", "--kubeconfig"])
+            .args(["--log-level", "trace", "--tls-insecure", "--kubeconfig"])
             .arg(&kubeconfig)
             .envs([("HUB_SERVER_URL", url.as_str()), ("HUB_KUBE_HEADER", "X-Key: canary-header")])
             .envs([("CONFIG_PATH", token.to_str().unwrap()), ("MEMBER_CLUSTER_NAME", "east")])
@@ -108,6 +151,7 @@ fn credentials_are_sent_and_never_shown() {
     drop(running);
     let said = std::fs::read_to_string(&output).unwrap();
     assert!(said.contains("Started"), "{said}");
+    assert!(said.contains("Proxies are not supported"), "{said}");
     contains_no_secret(&said);
 }
 
@@ -120,7 +164,7 @@ fn an_invalid_key_is_not_shown() {
         .env_clear()
         .args(["--metrics-bind-address=0", "--health-probe-bind-address=0", "--kubeconfig"])
         .arg(&kubeconfig)
-        .envs([("HUB_SERVER_URL", "http://127.0.0.1:1"), ("CONFIG_PATH", "/nonexistent")])
+        .envs([("HUB_SERVER_URL", "https://127.0.0.1:1"), ("CONFIG_PATH", "/nonexistent")])
         .env("MEMBER_CLUSTER_NAME", "east")
         .output()
         .unwrap();
@@ -129,4 +173,38 @@ fn an_invalid_key_is_not_shown() {
     assert!(said.contains("member-agent: "), "{said}");
     contains_no_secret(&said);
     assert!(!said.contains("canary-key"), "{said}");
+}
+
+/// S30: nor what a kubeconfig that cannot be read contains, nor the password in an address.
+#[test]
+fn what_is_refused_is_not_shown() {
+    let broken = file(
+        "secrets-broken",
+        "users: [{name: hub, user: {token: canary-hub-token}}]\nusers: [canary-hub-token\n",
+    );
+    let open = own("token: canary-hub-token").replace("//127", "//me:canary-proxy@127");
+    let open = file("secrets-open", &open);
+    let good = file("secrets-good", &own("token: canary-own-token"));
+    let to = |path: &Path| ("HUB_KUBECONFIG", path.to_str().unwrap().to_owned());
+    for (variable, reason) in [
+        (to(&broken), "this is no kubeconfig"),
+        (to(&open), "http://127.0.0.1:1/ is not encrypted"),
+        (
+            ("HUB_SERVER_URL", "http://me:canary-proxy@hub".to_owned()),
+            "http://hub/ is not encrypted",
+        ),
+        (("HUB_SERVER_URL", "https://me:canary-proxy@hub x".to_owned()), "HUB_SERVER_URL"),
+    ] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_member-agent"));
+        command.env_clear().env("MEMBER_CLUSTER_NAME", "east").env(variable.0, variable.1);
+        if variable.0 == "HUB_SERVER_URL" {
+            command.env("CONFIG_PATH", "/nonexistent");
+        }
+        command.args(["--metrics-bind-address=0", "--health-probe-bind-address=0", "--kubeconfig"]);
+        let output = command.arg(&good).output().unwrap();
+        assert_eq!(output.status.code(), Some(1));
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(said.contains(reason), "{said}");
+        contains_no_secret(&said);
+    }
 }

@@ -6,6 +6,7 @@ use fleet_accumulator::one_line;
 use http::header::{HeaderName, HeaderValue};
 use kube::config::{Config, KubeConfigOptions, Kubeconfig};
 
+use super::address::require_encryption;
 use super::client_set::{ClientSet, from_config};
 use super::error::ClientError;
 use super::hub::{CONFIG_PATH, HUB_SERVER_URL, HubSettings, user_headers};
@@ -78,6 +79,7 @@ impl HubAccess {
             .map_err(|error| invalid(format!("{}: {}", path.display(), one_line(&error))))?;
         let config = Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await;
         let mut config = config.map_err(|error| invalid(one_line(&error)))?;
+        require_encryption(&config.cluster_url).map_err(invalid)?;
         config.headers.extend(headers);
         config.accept_invalid_certs |= insecure;
         from_config("hub", config).await
@@ -91,7 +93,7 @@ impl HubAccess {
 async fn hub_from_env(settings: HubSettings) -> Result<ClientSet, ClientError> {
     let config = settings.config()?;
     let token = TokenFile::open(&settings.token_path).await;
-    ClientSet::new("hub", &config, Some(&token))
+    ClientSet::new("hub", &config, Some(token))
 }
 
 #[cfg(test)]

@@ -10,7 +10,9 @@ use http::Uri;
 use kube::Client;
 use kube::config::Config;
 
+use super::address::{require_encryption, shown};
 use super::connect;
+use super::credential::Credential;
 use super::error::ClientError;
 use super::token::TokenFile;
 
@@ -28,20 +30,34 @@ pub struct ClientSet {
     pub lease: Client,
     /// The server, for messages.
     pub url: String,
+    /// What all of them send, and what the server thinks of it.
+    pub credential: Credential,
 }
 
 impl ClientSet {
     pub(super) fn new(
         cluster: &'static str,
         config: &Config,
-        token: Option<&Arc<TokenFile>>,
+        token: Option<Arc<TokenFile>>,
     ) -> Result<Self, ClientError> {
-        let url = config.cluster_url.to_string();
+        let url = shown(&config.cluster_url.to_string());
+        let credential = Credential::new(token);
         let build = || {
-            connect::client(config, token)
+            connect::client(config, &credential)
                 .map_err(|error| ClientError::Settings { cluster, reason: one_line(&error) })
         };
-        Ok(Self { watch: build()?, write: build()?, lease: build()?, url })
+        Ok(Self { watch: build()?, write: build()?, lease: build()?, url, credential })
+    }
+
+    /// These clients, if their requests are encrypted.
+    ///
+    /// # Errors
+    /// One line with the URL.
+    pub fn encrypted(self) -> Result<Self, ClientError> {
+        let url = self.url.parse().unwrap_or_default();
+        let failed = |reason| ClientError::Settings { cluster: "hub", reason };
+        require_encryption(&url).map_err(failed)?;
+        Ok(self)
     }
 
     /// The server's address; `None` if the URL has a name instead.
@@ -83,7 +99,7 @@ pub async fn from_config(
         Some(path) => Some(TokenFile::open(Path::new(path)).await),
         None => None,
     };
-    ClientSet::new(cluster, &config, token.as_ref())
+    ClientSet::new(cluster, &config, token)
 }
 
 #[cfg(test)]

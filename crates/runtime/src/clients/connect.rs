@@ -1,7 +1,6 @@
 //! The HTTP stack below a client.
 
 use std::io;
-use std::sync::Arc;
 use std::time::Duration;
 
 use futures::FutureExt;
@@ -14,8 +13,9 @@ use kube::client::ConfigExt;
 use kube::config::Config;
 use tower::{BoxError, ServiceBuilder, ServiceExt};
 
+use super::address::shown;
+use super::credential::Credential;
 use super::gated::Gated;
-use super::token::{TokenFile, TokenLayer};
 
 /// Limit of DNS, TCP and TLS together: a server that accepts and then sends nothing would hold a
 /// watch for ever otherwise.
@@ -37,12 +37,11 @@ const KEEPALIVE_PROBES: u32 = 3;
 const WHO: &str = concat!("fleet-networking/", env!("CARGO_PKG_VERSION"));
 
 /// A client for `config`. Needs a tokio runtime around it.
-pub(super) fn client(
-    config: &Config,
-    token: Option<&Arc<TokenFile>>,
-) -> Result<Client, kube::Error> {
+pub(super) fn client(config: &Config, credential: &Credential) -> Result<Client, kube::Error> {
     if let Some(proxy) = &config.proxy_url {
-        tracing::warn!(%proxy, "Proxies are not supported, connecting directly");
+        // It may have a password.
+        let proxy = shown(&proxy.to_string());
+        tracing::warn!(proxy, "Proxies are not supported, connecting directly");
     }
 
     let tcp = configured(HttpConnector::new());
@@ -67,8 +66,9 @@ pub(super) fn client(
     agent.headers.push((USER_AGENT, HeaderValue::from_static(WHO)));
     let service = ServiceBuilder::new()
         .layer(config.base_uri_layer())
-        .option_layer(token.cloned().map(TokenLayer))
+        .option_layer(credential.token_layer())
         .option_layer(config.auth_layer()?)
+        .layer(credential.answers_layer())
         .layer(agent.extra_headers_layer()?)
         .map_err(BoxError::from)
         .service(http);
@@ -130,9 +130,9 @@ FawhwLbMMvYCID5aq38fL3c3QEcl0bG0p/5Ht3ubOWxn8uol2CLrkyWw
         let authority = CertificateDer::from_pem_slice(AUTHORITY.as_bytes()).unwrap();
         config.root_cert = Some(vec![authority.to_vec()]);
         config.root_cert_file = Some(path.clone());
-        assert!(client(&config, None).is_err(), "there is no such file");
+        assert!(client(&config, &Credential::default()).is_err(), "there is no such file");
         std::fs::write(&path, AUTHORITY).unwrap();
-        let made = client(&config, None);
+        let made = client(&config, &Credential::default());
         std::fs::remove_file(&path).unwrap();
         assert!(made.is_ok(), "{:?}", made.err());
     }

@@ -9,6 +9,7 @@ use kube::config::Config;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 
+use super::address::{require_encryption, shown};
 use super::error::ClientError;
 use super::headers;
 
@@ -54,11 +55,12 @@ impl HubSettings {
     pub(super) fn config(&self) -> Result<Config, ClientError> {
         let invalid = |variable, reason| ClientError::Invalid { variable, reason };
         let url: Uri = (self.url.trim().parse())
-            .map_err(|error| invalid(HUB_SERVER_URL, format!("{:?}: {error}", self.url)))?;
+            .map_err(|error| invalid(HUB_SERVER_URL, format!("{:?}: {error}", shown(&self.url))))?;
         if !matches!(url.scheme_str(), Some("http" | "https")) || url.host().is_none() {
-            let reason = format!("{:?} is not of the form https://host:port", self.url);
+            let reason = format!("{:?} is not of the form https://host:port", shown(&self.url));
             return Err(invalid(HUB_SERVER_URL, reason));
         }
+        require_encryption(&url).map_err(|reason| invalid(HUB_SERVER_URL, reason))?;
         let mut config = Config::new(url);
         config.headers.clone_from(&self.headers);
         config.accept_invalid_certs = self.insecure;
@@ -158,6 +160,17 @@ mod tests {
             assert!(error.starts_with("HUB_SERVER_URL: "), "{error}");
             assert!(!error.contains('\n'), "{error}");
         }
+    }
+
+    #[test]
+    fn an_address_that_is_not_encrypted_is_refused_without_its_password() {
+        for url in ["http://hub:6443", "http://127.0.0.1:1", "http://user:s3cret@hub"] {
+            let error = settings(url, None).config().unwrap_err().to_string();
+            assert!(error.starts_with("HUB_SERVER_URL: http://"), "{error}");
+            assert!(error.contains("is not encrypted") && !error.contains("s3cret"), "{error}");
+        }
+        let error = settings("ftp://user:s3cret@hub", None).config().unwrap_err().to_string();
+        assert!(!error.contains("s3cret"), "{error}");
     }
 
     #[test]

@@ -14,6 +14,8 @@ use http::{HeaderValue, Request, Response, StatusCode};
 use parking_lot::Mutex;
 use tower::{Layer, Service};
 
+use super::answers::Trial;
+
 /// How often the file is looked at, at most.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// How often its absence at start is looked at.
@@ -32,6 +34,8 @@ pub struct TokenFile {
 #[derive(Debug)]
 struct State {
     header: HeaderValue,
+    /// The token before this one: a file that still has it is not up to date yet.
+    superseded: Option<HeaderValue>,
     /// What the file looked like when it was last read; `None` forces a read.
     stamp: Option<Stamp>,
     looked: Option<Instant>,
@@ -59,6 +63,11 @@ fn read(path: &Path) -> Result<HeaderValue, String> {
     if token.is_empty() {
         return Err("the file is empty".to_owned());
     }
+    bearer(token)
+}
+
+/// A token as it is sent.
+pub(super) fn bearer(token: &str) -> Result<HeaderValue, String> {
     let mut header = HeaderValue::try_from(format!("Bearer {token}"))
         .map_err(|_| "the token has characters that no HTTP header may have".to_owned())?;
     header.set_sensitive(true);
@@ -73,7 +82,12 @@ impl TokenFile {
             let stamp = Stamp::of(path);
             match read(path) {
                 Ok(header) => {
-                    let state = Mutex::new(State { header, stamp, looked: Some(Instant::now()) });
+                    let state = Mutex::new(State {
+                        header,
+                        superseded: None,
+                        stamp,
+                        looked: Some(Instant::now()),
+                    });
                     return Arc::new(Self { path: path.to_owned(), state });
                 }
                 Err(reason) if logged.is_none_or(|at| at.elapsed() >= WAIT_LOG) => {
@@ -88,7 +102,7 @@ impl TokenFile {
 
     /// The header to send. Reading is blocking, but the file is small, local and read only when it
     /// changed.
-    fn header(&self, now: Instant) -> HeaderValue {
+    pub(super) fn header(&self, now: Instant) -> HeaderValue {
         let mut state = self.state.lock();
         let due = |at: Instant| now.saturating_duration_since(at) >= LOOK_EVERY;
         if state.looked.is_none_or(due) {
@@ -96,7 +110,11 @@ impl TokenFile {
             let stamp = Stamp::of(&self.path);
             if state.stamp.is_none() || stamp != state.stamp {
                 match read(&self.path) {
-                    Ok(header) => state.header = header,
+                    Ok(header) if state.superseded.as_ref() == Some(&header) => {}
+                    Ok(header) => {
+                        state.header = header;
+                        state.superseded = None;
+                    }
                     Err(reason) => tracing::warn!(
                         path = %self.path.display(),
                         reason,
@@ -108,6 +126,14 @@ impl TokenFile {
             }
         }
         state.header.clone()
+    }
+
+    /// Another token, which is on its way into the file. A kubelet takes a minute or two for that.
+    pub(super) fn replace(&self, header: HeaderValue) {
+        let mut state = self.state.lock();
+        let old = std::mem::replace(&mut state.header, header);
+        // What the file has, if it has not shown the last one yet either.
+        state.superseded.get_or_insert(old);
     }
 
     /// The server refused the token: the next request reads the file whatever it looks like.
@@ -151,6 +177,10 @@ where
     }
 
     fn call(&mut self, mut request: Request<B>) -> Self::Future {
+        if let Some(Trial(token)) = request.extensions().get().cloned() {
+            request.headers_mut().insert(AUTHORIZATION, token);
+            return self.inner.call(request).boxed();
+        }
         request.headers_mut().insert(AUTHORIZATION, self.file.header(Instant::now()));
         let file = Arc::clone(&self.file);
         self.inner

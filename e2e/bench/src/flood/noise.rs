@@ -36,7 +36,7 @@ const SERVICES: u32 = 10;
 const SLICES: u32 = 5;
 /// How often each slice changes, if the hub lets it.
 const HOT: Duration = Duration::from_millis(20);
-/// Exports that are stored meanwhile: of Services without an importer, and more than the hub agent accepts.
+/// Exports that are stored meanwhile, as far as the hub lets it: of Services without an importer, and more than the hub agent accepts.
 const STORED: usize = 10_000;
 /// Requests of the member that are under way at the same time: as many as a member agent has.
 const IN_FLIGHT: usize = 16;
@@ -56,18 +56,11 @@ pub(super) struct Tally {
     arrivals: AtomicUsize,
 }
 
-impl Tally {
-    /// Whether all exports are on the hub.
-    pub(super) fn is_everything_stored(&self) -> bool {
-        count(&self.stored) >= STORED
-    }
-}
-
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{} changes of {} slices and {} exports stored, {} requests refused; {} changes seen by {IMPORTERS} importers",
+            "{} changes of {} slices, {} of {STORED} exports stored, {} requests refused; {} changes seen by {IMPORTERS} importers",
             count(&self.changes),
             SERVICES * SLICES,
             count(&self.stored),

@@ -3,10 +3,13 @@
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use fleet_api::kinds;
-use fleet_api::names::member_namespace;
+use fleet_api::names::{SYSTEM_NAMESPACE, member_namespace};
 use fleet_runtime::clock::Clock;
 use fleet_testbed::agents::{Agent, Agents};
+use fleet_testbed::apply::apply;
 use fleet_testbed::observer::{Observer, What};
 use fleet_testbed::scrape::Scrape;
 use fleet_testbed::wait::wait_until;
@@ -29,6 +32,128 @@ pub(crate) fn add(tests: &mut Tests) {
         return; // How fast a token is forgotten is the API server's setting.
     }
     tests.apart("tokens::tokens_come_and_go", tokens_of_an_exporter);
+    tests.apart("tokens::a_token_renews_itself", a_token_in_a_secret);
+}
+
+/// Namespace and name of the Secret that the exporter renews its token in, as in its chart.
+const SECRET: (&str, &str) = (SYSTEM_NAMESPACE, "hub-kubeconfig-secret");
+/// For how many seconds a token is good that is renewed.
+const RENEWED_WITHIN: i64 = 40;
+/// Seconds of a day: how long tokens live that the agent requests.
+const DAY: i64 = 24 * 3600;
+
+async fn a_token_in_a_secret(stage: &Stage, agents: &mut Agents) -> Result<()> {
+    let path = stage.hub_token_path(EXPORTER).to_owned();
+    let good = std::fs::read_to_string(&path)?;
+    let result = a_token_renews_itself(stage, agents, &path, &good).await;
+    kubeconfig::write_secret(&path, &good)?;
+    // Without the flag.
+    agents.restart(Agent::Member(EXPORTER)).await?;
+    result
+}
+
+/// The agent renews its token before it ends, and uses it before its file has it. One that is no good is reported, takes nothing
+/// away, and is replaced by what a user puts into the Secret.
+async fn a_token_renews_itself(
+    stage: &Stage,
+    agents: &mut Agents,
+    path: &Path,
+    good: &str,
+) -> Result<()> {
+    rbac::token_renewal().apply(&stage.exporter().client()).await?;
+    let plane = stage.hub().control_plane().context("the hub is the testbed's")?;
+    let ending = |seconds| plane.token_ending_at(good, Clock::system().now().as_second() + seconds);
+    let mut crossing = stage.crossing("renewal", &[IMPORTER]).await?;
+    let slices =
+        [(stage.importer(), kinds::ENDPOINT_SLICE), (stage.hub(), kinds::ENDPOINT_SLICE_EXPORT)];
+    let mut observer = Observer::start_for(slices).await?;
+
+    let old = ending(RENEWED_WITHIN)?;
+    kubeconfig::write_secret(path, &old)?;
+    store(stage, &old).await?;
+    let (namespace, name) = SECRET;
+    let flag = format!("--hub-token-secret={namespace}/{name}");
+    agents.restart_with(Agent::Member(EXPORTER), &[&flag]).await?;
+    wait_until("a renewed token", DEADLINE, async || Ok(stored(stage).await? != old)).await?;
+    wait_until("the new token is in use", DEADLINE, async || {
+        let until = Clock::system().now().as_second() + DAY - 3600;
+        let name = "fleet_hub_credential_expiry_timestamp_seconds";
+        let expires = Scrape::of(agents, Agent::Member(EXPORTER)).await?.sum(name, &[]);
+        Ok(expires > f64::from(u32::try_from(until)?))
+    })
+    .await?;
+    crossing.change(2).await?;
+    crossing.arrived().await.context("with a renewed token")?;
+
+    // A token that has been revoked: its Secret on the hub is deleted.
+    let (hub, home) = (stage.hub().client(), member_namespace(stage.exporter().name()));
+    let secrets: Api<Secret> = Api::namespaced(hub.clone(), &home);
+    let ticket = serde_json::from_value(json!({ "metadata": { "name": "ticket" } }))?;
+    let ticket = secrets.create(&PostParams::default(), &ticket).await?;
+    let bound = rbac::member_on_hub(stage.exporter().name()).token_bound_to(&hub, &ticket).await?;
+    store(stage, &bound).await?;
+    kubeconfig::write_secret(path, &bound)?;
+    crossing.change(1).await?;
+    crossing.arrived().await.context("with another token")?;
+    secrets.delete("ticket", &DeleteParams::default()).await?;
+    refused(agents, &mut crossing).await.context("with a revoked token")?;
+    expired(agents, "the hub rejects the credential").await?;
+    // What `fleetctl join` does, before a kubelet has done its part.
+    store(stage, good).await?;
+    mended(agents).await?;
+    crossing.arrived().await.context("after the token was replaced in the Secret")?;
+
+    // Its time is over by the hub's clock, which still accepts it for a minute.
+    let past = ending(-5)?;
+    store(stage, &past).await?;
+    kubeconfig::write_secret(path, &past)?;
+    expired(agents, "the token for the hub expired at").await?;
+    store(stage, good).await?;
+    mended(agents).await?;
+    accepted(stage, crossing.key()).await?;
+    agents.check_alive()?;
+    let gone = observer
+        .take()
+        .into_iter()
+        .find(|seen| seen.what == What::Gone && seen.name().contains(&crossing.namespace));
+    anyhow::ensure!(gone.is_none(), "withdrawn: {gone:?}");
+    crossing.withdraw().await
+}
+
+/// Puts a token into the Secret of the exporter.
+async fn store(stage: &Stage, token: &str) -> Result<()> {
+    let (namespace, name) = SECRET;
+    let secret = json!({
+        "apiVersion": "v1", "kind": "Secret",
+        "metadata": { "name": name, "namespace": namespace }, "data": { "token": STANDARD.encode(token) },
+    });
+    apply(&stage.exporter().client(), secret).await
+}
+
+async fn stored(stage: &Stage) -> Result<String> {
+    let (namespace, name) = SECRET;
+    let secrets: Api<Secret> = Api::namespaced(stage.exporter().client(), namespace);
+    let data = secrets.get(name).await?.data.unwrap_or_default();
+    Ok(String::from_utf8(data.get("token").context("a token")?.0.clone())?)
+}
+
+/// Waits until the exporter reports that its credential is no good, to probes and in metrics.
+async fn expired(agents: &Agents, why: &str) -> Result<()> {
+    wait_until(why, DEADLINE, async || {
+        let (code, text) = agents.readiness(Agent::Member(EXPORTER)).await?;
+        Ok(code != 200 && text.contains("CredentialExpired: ") && text.contains(why))
+    })
+    .await?;
+    let scrape = Scrape::of(agents, Agent::Member(EXPORTER)).await?;
+    anyhow::ensure!(scrape.sum("fleet_hub_credential_expired", &[]) > 0.0, "no metric");
+    Ok(())
+}
+
+async fn mended(agents: &mut Agents) -> Result<()> {
+    agents.wait_ready_of(Agent::Member(EXPORTER)).await?;
+    let scrape = Scrape::of(agents, Agent::Member(EXPORTER)).await?;
+    anyhow::ensure!(scrape.sum("fleet_hub_credential_expired", &[]) == 0.0, "the metric stays");
+    Ok(())
 }
 
 /// F09, F10: nothing is withdrawn, and no restart is needed.

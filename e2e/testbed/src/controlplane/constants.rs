@@ -7,6 +7,7 @@ pub(super) const READY_DEADLINE: Duration = Duration::from_mins(1);
 pub(super) const POLL: Duration = Duration::from_millis(25);
 
 pub(super) const CA: &str = "ca.crt";
+pub(super) const CA_KEY: &str = "ca.key";
 pub(super) const TOKEN_KEY: &str = "service-account.key";
 pub(super) const TOKEN_PUBLIC_KEY: &str = "service-account.pub";
 pub(super) const SERVER_CERTIFICATE: &str = "apiserver.crt";

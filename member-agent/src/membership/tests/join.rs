@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use fleet_accumulator::SourceState;
+use fleet_runtime::clients::Credential;
 use serde_json::json;
 
 use super::{AGENTS, World, report};
@@ -179,7 +180,9 @@ fn a_forbidden_membership_stays_as_it_was() {
 #[test]
 fn metrics_show_phase_and_heartbeat() {
     let world = World::joined();
-    let gauges = gauges(world.settings.clone())(&world.snapshot(), world.own.now()).unwrap();
+    let gauges =
+        gauges(world.settings.clone(), Credential::default())(&world.snapshot(), world.own.now())
+            .unwrap();
     let families: Vec<_> = gauges.iter().flat_map(|gauge| gauge.collect()).collect();
     let text = prometheus::TextEncoder::new().encode_to_string(&families).unwrap();
     for line in [

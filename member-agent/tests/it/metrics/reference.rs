@@ -6,11 +6,14 @@ use std::path::Path;
 use fleet_accumulator::{
     Accumulator, Config, Register, Snapshot, SourceInfo, SourceSet, SourceSpec,
 };
+use fleet_runtime::clients::Credential;
 use fleet_runtime::clock::Clock;
 use fleet_runtime::metrics::{LeaseMetrics, Series, SnapshotMetrics};
 use hub_agent::snapshot::HubSnapshot;
 use member_agent::Settings;
-use member_agent::metrics::{ExportMetrics, ImportMetrics, SliceMetrics, show_insecure_link};
+use member_agent::metrics::{
+    ExportMetrics, ImportMetrics, SliceMetrics, show_insecure_link, token_renewals,
+};
 use member_agent::snapshot::MemberSnapshot;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -47,7 +50,8 @@ pub(crate) fn member() -> Vec<Entry> {
     ImportMetrics::register(&catalogue, "b").unwrap();
     SliceMetrics::register(&catalogue, 100).unwrap();
     let settings = Settings { external_workloads: true, ..Settings::new("b") };
-    let gauges = member_agent::app::gauges(settings);
+    token_renewals(&catalogue).unwrap();
+    let gauges = member_agent::app::gauges(settings, Credential::default());
     catalogue.add(SnapshotMetrics::new(accumulator, Clock::system(), gauges).unwrap()).unwrap();
     catalogue.entries()
 }

@@ -124,3 +124,42 @@ async fn a_refused_token_is_read_again_at_once() {
     let second = client.ready().await.unwrap().call(Request::new(())).await.unwrap();
     assert_eq!(second.status(), StatusCode::OK);
 }
+
+/// A kubelet shows a new token later than it was written.
+#[tokio::test]
+async fn a_renewed_token_is_used_before_the_file_has_it() {
+    let folder = Folder::new();
+    folder.write("first");
+    let token = folder.open().await;
+    token.replace(bearer("second").unwrap());
+    assert_eq!(token.header(later(1)), "Bearer second");
+    // Written once more, or read again after a 401: still the one before.
+    folder.swap("first");
+    token.refused();
+    assert_eq!(token.header(later(2)), "Bearer second");
+    token.replace(bearer("third").unwrap());
+    folder.swap("first");
+    assert_eq!(token.header(later(3)), "Bearer third");
+    folder.swap("third");
+    assert_eq!(token.header(later(4)), "Bearer third");
+    // What a user puts there counts, also the first one again.
+    folder.swap("first");
+    assert_eq!(token.header(later(5)), "Bearer first");
+}
+
+#[tokio::test]
+async fn a_token_is_tried_beside_the_one_in_use() {
+    let folder = Folder::new();
+    folder.write("first");
+    let token = folder.open().await;
+    let server = tower::service_fn(|request: Request<()>| async move {
+        let sent = request.headers()[AUTHORIZATION].clone();
+        Ok::<_, Infallible>(Response::builder().header(AUTHORIZATION, sent).body(()).unwrap())
+    });
+    let mut client = TokenLayer(Arc::clone(&token)).layer(server);
+    let mut request = Request::new(());
+    request.extensions_mut().insert(Trial(bearer("second").unwrap()));
+    let answer = client.ready().await.unwrap().call(request).await.unwrap();
+    assert_eq!(answer.headers()[AUTHORIZATION], "Bearer second");
+    assert_eq!(token.header(later(0)), "Bearer first");
+}

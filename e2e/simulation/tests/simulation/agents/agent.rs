@@ -9,6 +9,7 @@ use fleet_accumulator::{
 };
 use fleet_model_server::{ApiServer, ModelServer};
 use fleet_plan::Controller;
+use fleet_runtime::clients::Credential;
 use fleet_runtime::clock::Clock;
 use fleet_runtime::engine::{Options, Wiring, run_controller};
 use fleet_runtime::events::EventSink;
@@ -120,7 +121,7 @@ impl Agent {
         let export = ExportMetrics::register(registry).unwrap();
         let import = ImportMetrics::register(registry, name).unwrap();
         let accumulator = parts.wiring.accumulator.clone();
-        let gauges = member_agent::app::gauges(settings.clone());
+        let gauges = member_agent::app::gauges(settings.clone(), Credential::default());
         let gauges = SnapshotMetrics::new(accumulator, Clock::system(), gauges).unwrap();
         registry.register(Box::new(gauges)).unwrap();
         let controller = ExportController { settings: settings.clone() };

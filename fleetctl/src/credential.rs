@@ -1,0 +1,100 @@
+//! Members' credentials for the hub: whether the hub accepts them, until when, and whether the agent renews them.
+//!
+//! The token is read from the Secret that the agent's Deployment mounts, if the user may read it, and sent to the hub alone,
+//! whose TokenReview contains whether it accepts it.
+
+mod judge;
+mod place;
+
+use std::collections::BTreeMap;
+
+use fleet_runtime::clients::ClientSet;
+use fleet_runtime::clock::Clock;
+use fleet_runtime::credential::{Account, Claims, now};
+use futures::future::join_all;
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::authentication::v1::{TokenReview, TokenReviewSpec};
+use k8s_openapi::api::authorization::v1::{
+    ResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec,
+};
+use k8s_openapi::api::core::v1::Secret;
+use kube::api::{ListParams, PostParams};
+use kube::{Api, Client};
+
+pub use judge::CredentialStatus;
+use judge::Evidence;
+use place::Place;
+
+/// Label of the Deployments of the chart, and its value.
+const PROGRAM: &str = "app.kubernetes.io/name=member-agent";
+
+/// The credentials of the members whose clusters can be read.
+pub(crate) async fn read<'a>(
+    hub: &ClientSet,
+    members: impl Iterator<Item = (&'a String, &'a ClientSet)>,
+) -> BTreeMap<String, CredentialStatus> {
+    let read = members.map(async |(name, own)| {
+        let evidence = evidence(hub, &own.watch).await;
+        (name.clone(), judge::judge(name, &evidence, now(&hub.credential, &Clock::system())))
+    });
+    join_all(read).await.into_iter().collect()
+}
+
+async fn evidence(hub: &ClientSet, own: &Client) -> Evidence {
+    let deployments: Api<Deployment> = Api::all(own.clone());
+    let deployments = deployments.list(&ListParams::default().labels(PROGRAM)).await;
+    let place = Place::of(deployments.ok().and_then(|list| list.items.into_iter().next()).as_ref());
+    let Place::Secret { key, renews } = &place else { return Evidence::Elsewhere(place) };
+    let secrets: Api<Secret> = Api::namespaced(own.clone(), &key.namespace);
+    let token = secrets.get(&key.name).await.ok().and_then(|secret| secret.data);
+    let token = token.and_then(|mut data| String::from_utf8(data.remove(&key.key)?.0).ok());
+    let Some(token) = token else { return Evidence::Unread(key.to_string()) };
+    let claims = Claims::of(&token);
+    let may_renew = match claims.as_ref().and_then(|claims| claims.account.as_ref()) {
+        Some(account) => may_renew(&hub.watch, account).await,
+        None => None,
+    };
+    Evidence::Token {
+        claims,
+        renews: *renews,
+        is_accepted: accepts(&hub.watch, token).await,
+        may_renew,
+    }
+}
+
+/// Whether the hub accepts a token; `None` if the user may not ask.
+async fn accepts(hub: &Client, token: String) -> Option<bool> {
+    let spec =
+        TokenReviewSpec { token: Some(token.trim().to_owned()), ..TokenReviewSpec::default() };
+    let review = TokenReview { spec, ..TokenReview::default() };
+    let reviews: Api<TokenReview> = Api::all(hub.clone());
+    let answer = reviews.create(&PostParams::default(), &review).await.ok()?;
+    Some(answer.status?.authenticated.unwrap_or_default())
+}
+
+/// Whether a ServiceAccount may create tokens of its own; `None` if the user may not ask.
+async fn may_renew(hub: &Client, account: &Account) -> Option<bool> {
+    let Account { namespace, name } = account;
+    let of = "system:serviceaccounts";
+    let spec = SubjectAccessReviewSpec {
+        user: Some(format!("system:serviceaccount:{namespace}:{name}")),
+        groups: Some(vec![
+            of.to_owned(),
+            format!("{of}:{namespace}"),
+            "system:authenticated".to_owned(),
+        ]),
+        resource_attributes: Some(ResourceAttributes {
+            verb: Some("create".to_owned()),
+            resource: Some("serviceaccounts".to_owned()),
+            subresource: Some("token".to_owned()),
+            namespace: Some(namespace.clone()),
+            name: Some(name.clone()),
+            ..ResourceAttributes::default()
+        }),
+        ..SubjectAccessReviewSpec::default()
+    };
+    let review = SubjectAccessReview { spec, ..SubjectAccessReview::default() };
+    let reviews: Api<SubjectAccessReview> = Api::all(hub.clone());
+    let answer = reviews.create(&PostParams::default(), &review).await.ok()?;
+    Some(answer.status?.allowed)
+}
