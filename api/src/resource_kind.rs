@@ -60,7 +60,7 @@ pub mod kinds {
         ResourceKind { group: "", version: "v1", kind: "Node", plural: "nodes", namespaced: false };
     /// Core `ConfigMap`.
     pub const CONFIG_MAP: ResourceKind = namespaced("", "v1", "ConfigMap", "configmaps");
-    /// ServiceCIDR: a range of addresses that the API server gives to Services.
+    /// `ServiceCIDR`: a range of addresses that the API server gives to Services.
     pub const SERVICE_CIDR: ResourceKind = ResourceKind {
         group: "networking.k8s.io",
         version: "v1",

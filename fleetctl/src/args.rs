@@ -118,6 +118,7 @@ pub(crate) const DAY: u32 = 24;
 
 /// Arguments of `join`.
 #[derive(Args, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "independent switches")]
 pub struct JoinArgs {
     /// Name of the member in the fleet
     pub name: String,
@@ -184,6 +185,7 @@ pub enum Print {
 
 /// Arguments of `leave`.
 #[derive(Args, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "independent switches")]
 pub struct LeaveArgs {
     /// Name of the member in the fleet
     pub name: String,

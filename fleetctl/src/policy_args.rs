@@ -8,7 +8,7 @@ use fleet_model::service_list::ServiceList;
 /// What a member is allowed.
 #[derive(Args, Clone, Debug, Default)]
 pub struct PolicyArgs {
-    /// Ranges of the endpoints that the member may export, such as 10.1.0.0/16,fd00:1::/48. For a member without a member
+    /// Ranges of the endpoints that the member may export, such as `10.1.0.0/16,fd00:1::/48`. For a member without a member
     /// policy by default any address that the hub does not reserve
     #[arg(long, value_name = "CIDRS", value_parser = cidrs)]
     pub cidrs: Option<String>,

@@ -258,10 +258,10 @@ async fn an_agent_may_renew_its_token_in_one_secret() {
     assert_eq!(variable(&objects, "HUB_TOKEN_AUDIENCES"), None);
     let role = find(&objects, "Role", "member-agent-token").unwrap();
     assert_eq!(role["metadata"]["namespace"], "fleet-system");
-    let rule = json!({
+    let only = json!({
         "apiGroups": [""], "resources": ["secrets"], "resourceNames": ["hub"], "verbs": ["get", "update"],
     });
-    assert_eq!(role["rules"], json!([rule]));
+    assert_eq!(role["rules"], json!([only]));
     let audiences = json!({ "token": { "lifetime": "1h", "audiences": ["https://a", "b"] } });
     let objects = render("member-agent", &audiences).await;
     assert_eq!(variable(&objects, "HUB_TOKEN_AUDIENCES"), Some("https://a,b"));

@@ -373,7 +373,7 @@ async fn events_in_its_own_name(world: &World) -> Result<()> {
     let theirs = create(&world.own_admin, EVENT, &event("a6-theirs", "kubelet")).await?;
     let theirs = passed("of another", theirs)?;
     let hidden = |it: &mut Value| {
-        it["series"] = json!({ "count": 2, "lastObservedTime": "2026-01-01T00:00:00.000000Z" })
+        it["series"] = json!({ "count": 2, "lastObservedTime": "2026-01-01T00:00:00.000000Z" });
     };
     refused_by_all(
         ("of another", &[Way::Put, Way::MergePatch]),

@@ -94,16 +94,11 @@ mod tests {
         Timestamp::from_second(1_700_000_000 + second).unwrap()
     }
 
-    fn claims(expires: Option<i64>) -> Option<Claims> {
+    fn claims(expires: Option<i64>) -> Claims {
         let account =
             Account { namespace: "fleet-member-east".into(), name: "member-agent".into() };
         let audiences = vec!["hub".to_owned()];
-        Some(Claims {
-            expires: expires.map(at),
-            issued: Some(at(0)),
-            account: Some(account),
-            audiences,
-        })
+        Claims { expires: expires.map(at), issued: Some(at(0)), account: Some(account), audiences }
     }
 
     fn token(claims: Option<Claims>) -> Evidence {
@@ -117,19 +112,19 @@ mod tests {
 
     #[test]
     fn a_token_that_is_renewed_is_nothing_to_talk_about() {
-        assert_eq!(judged(&token(claims(Some(100))), 50), ("renewed", String::new()));
-        let status = judge("east", &token(claims(Some(100))), at(50));
+        assert_eq!(judged(&token(Some(claims(Some(100)))), 50), ("renewed", String::new()));
+        let status = judge("east", &token(Some(claims(Some(100)))), at(50));
         assert_eq!(status.expires, Some(at(100).to_string()));
     }
 
     #[test]
     fn a_token_that_is_no_good_says_what_to_do() {
-        let (state, says) = judged(&token(claims(Some(100))), 100);
+        let (state, says) = judged(&token(Some(claims(Some(100)))), 100);
         assert_eq!(state, "expired");
         assert!(says.contains("CredentialExpired: the token for the hub expired at"), "{says}");
         assert!(says.contains("fleetctl join east --secret"), "{says}");
         let rejected = Evidence::Token {
-            claims: claims(None),
+            claims: Some(claims(None)),
             renews: false,
             is_accepted: Some(false),
             may_renew: None,
@@ -140,7 +135,7 @@ mod tests {
 
     #[test]
     fn a_token_that_stays_as_it_is_says_why() {
-        let (state, says) = judged(&token(claims(None)), 50);
+        let (state, says) = judged(&token(Some(claims(None))), 50);
         assert_eq!(
             (state, says.as_str()),
             ("kept", "its token for the hub is not renewed: it never expires")
@@ -150,8 +145,12 @@ mod tests {
         for (renews, may_renew, reason) in
             [(false, Some(true), "`token.renew`"), (true, Some(false), "the hub does not let it")]
         {
-            let evidence =
-                Evidence::Token { claims: claims(Some(100)), renews, is_accepted: None, may_renew };
+            let evidence = Evidence::Token {
+                claims: Some(claims(Some(100))),
+                renews,
+                is_accepted: None,
+                may_renew,
+            };
             let (state, says) = judged(&evidence, 50);
             assert!(
                 state == "kept" && says.contains(reason) && says.contains("expires at"),
@@ -159,7 +158,7 @@ mod tests {
             );
         }
         let unasked = Evidence::Token {
-            claims: claims(Some(100)),
+            claims: Some(claims(Some(100))),
             renews: true,
             is_accepted: None,
             may_renew: None,

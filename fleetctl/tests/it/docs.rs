@@ -143,10 +143,11 @@ fn calls(page: &str) -> Vec<String> {
     calls
 }
 
-/// The words of a call, up to a comment or where its output goes.
+/// The words of a call, up to a comment or where its output goes. A quoted one is one without blanks.
 fn words(call: &str) -> Vec<&str> {
     let is_end = |word: &&str| word.starts_with(['#', '>']) || word.starts_with("2>");
-    call.split_whitespace().take_while(|word| !is_end(word)).collect()
+    let words = call.split_whitespace().take_while(|word| !is_end(word));
+    words.map(|word| word.trim_matches('\'')).collect()
 }
 
 #[test]

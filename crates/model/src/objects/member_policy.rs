@@ -1,4 +1,4 @@
-//! The member policy: a ConfigMap in the namespace of a member on the hub.
+//! The member policy: a `ConfigMap` in the namespace of a member on the hub.
 
 use std::collections::BTreeMap;
 

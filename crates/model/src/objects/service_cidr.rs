@@ -1,4 +1,4 @@
-//! ServiceCIDRs: the addresses that a cluster gives to Services.
+//! `ServiceCIDR`s: the addresses that a cluster gives to Services.
 
 use fleet_accumulator::{Tracked, wire};
 use fleet_api::{ObjectName, ResourceKind, kinds};
@@ -21,7 +21,7 @@ wire! {
     }
 }
 
-/// The ranges of a ServiceCIDR, one of each family at most.
+/// The ranges of a `ServiceCIDR`, one of each family at most.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServiceCidr {
     /// Those that can be read.

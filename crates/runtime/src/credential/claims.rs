@@ -7,7 +7,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jiff::Timestamp;
 use serde::Deserialize;
 
-/// Beginning of the names of ServiceAccounts as users.
+/// Beginning of the names of service accounts as users.
 const SERVICE_ACCOUNT: &str = "system:serviceaccount:";
 /// Longest token that is decoded. Tokens are sent in a header, which is shorter.
 const LONGEST: usize = 64 << 10;
@@ -19,13 +19,13 @@ pub struct Claims {
     pub expires: Option<Timestamp>,
     /// When it was issued.
     pub issued: Option<Timestamp>,
-    /// Whose it is, if that is a ServiceAccount.
+    /// Whose it is, if that is a service account.
     pub account: Option<Account>,
     /// Servers that it is for.
     pub audiences: Vec<String>,
 }
 
-/// A ServiceAccount.
+/// A service account.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Account {
     /// Its namespace.
@@ -116,8 +116,8 @@ pub(crate) mod tests {
         )
     }
 
-    fn at(second: i64) -> Option<Timestamp> {
-        Some(Timestamp::from_second(second).unwrap())
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
     }
 
     #[test]
@@ -127,7 +127,10 @@ pub(crate) mod tests {
             "sub": "system:serviceaccount:fleet-member-east:member-agent",
         }));
         let claims = Claims::of(&format!("\n{bound} \n")).unwrap();
-        assert_eq!((claims.issued, claims.expires), (at(1_700_000_000), at(1_700_086_400)));
+        assert_eq!(
+            (claims.issued, claims.expires),
+            (Some(at(1_700_000_000)), Some(at(1_700_086_400)))
+        );
         assert_eq!(claims.account.unwrap().to_string(), "fleet-member-east/member-agent");
         assert_eq!(claims.audiences, ["https://hub"]);
     }
@@ -149,7 +152,7 @@ pub(crate) mod tests {
             assert_eq!(Claims::of(text), None, "{text}");
         }
         let odd = Claims::of(&token(&json!({ "exp": 1e300, "iat": -1e300 }))).unwrap();
-        assert!(odd.expires > at(200_000_000_000) && odd.issued < at(0));
+        assert!(odd.expires > Some(at(200_000_000_000)) && odd.issued < Some(at(0)));
     }
 
     /// A subject decides to which path a request is sent.

@@ -37,7 +37,7 @@ pub enum Unrenewable {
     Opaque,
     /// It never expires.
     Endless,
-    /// It is not that of a ServiceAccount.
+    /// It is not that of a service account.
     Foreign,
 }
 

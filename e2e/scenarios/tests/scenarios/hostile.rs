@@ -217,9 +217,9 @@ async fn addresses_of_the_importer_are_no_endpoints(stage: &Stage) -> Result<()>
     let (namespace, _) = crossing.key();
     let events: Api<Event> = Api::namespaced(importer.client(), namespace);
     wait_until("the user is told", DEADLINE, async || {
-        let notes = events.list(&ListParams::default()).await?.items.into_iter();
-        let mut notes = notes.filter_map(|event| event.note);
-        Ok(notes.any(|note| note.contains(&format!("{of_service} is in the Service range"))))
+        let said = events.list(&ListParams::default()).await?.items.into_iter();
+        let mut told = said.filter_map(|event| event.note);
+        Ok(told.any(|note| note.contains(&format!("{of_service} is in the Service range"))))
     })
     .await?;
     nodes.delete(&node, &DeleteParams::default()).await?;

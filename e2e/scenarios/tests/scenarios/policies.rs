@@ -123,9 +123,9 @@ async fn unread(stage: &Stage, agents: &mut Agents, crossing: &mut Crossing<'_>)
     let reads = |rule: &&PolicyRule| {
         !rule.resources.iter().flatten().any(|resource| resource == "configmaps")
     };
-    let rules: Vec<_> = role.rules.iter().flatten().filter(reads).collect();
-    ensure!(rules.len() < role.rules.iter().flatten().count(), "the agent has no such right");
-    let without = Patch::Merge(json!({ "rules": rules }));
+    let others: Vec<_> = role.rules.iter().flatten().filter(reads).collect();
+    ensure!(others.len() < role.rules.iter().flatten().count(), "the agent has no such right");
+    let without = Patch::Merge(json!({ "rules": others }));
     roles.patch("hub-agent", &PatchParams::default(), &without).await?;
     agents.restart(Agent::Hub).await?;
     let labels = [("source", "member_policies"), ("state", "forbidden")];

@@ -26,7 +26,7 @@ impl World {
         self.own.create(kinds::NODE, &ObjectName::cluster(name), json!({})).unwrap();
         self.own
             .edit(kinds::NODE, &ObjectName::cluster(name), |it| {
-                it["status"] = node["status"].clone()
+                it["status"] = node["status"].clone();
             })
             .unwrap();
     }
