@@ -68,9 +68,9 @@ async fn the_hub_agent_withdraws_where_p6_rejects() {
     ] {
         let objects = rendered(&values, &[]).await;
         let deployment = &of_kind(&objects, "Deployment")[0]["spec"]["template"]["spec"];
-        let arguments = &deployment["containers"][0]["args"];
-        let flag = json!(format!("--enforce-member-policies={expected}"));
-        assert!(arguments.as_array().unwrap().contains(&flag), "{values}: {arguments}");
+        let variables = &deployment["containers"][0]["env"];
+        let variable = json!({ "name": "ENFORCE_MEMBER_POLICIES", "value": expected.to_string() });
+        assert!(variables.as_array().unwrap().contains(&variable), "{values}: {variables}");
     }
 }
 

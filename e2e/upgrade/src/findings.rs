@@ -133,10 +133,11 @@ pub(crate) fn rejected(recording: &Recording) -> Vec<String> {
 }
 
 /// Whether an agent asks for what charts of the last release give no right to: its ClusterReport, whose definition stays when
-/// they are rolled back, or member policies. The agent goes on without.
+/// they are rolled back, member policies, and the addresses of the member's own cluster. The agent goes on without.
 fn is_of_older_role(request: &Request) -> bool {
-    let unknown = [kinds::CLUSTER_REPORT.plural, kinds::CONFIG_MAP.plural];
-    request.code == 403 && unknown.contains(&request.resource.as_str()) && !request.is_write()
+    let unknown = [kinds::CLUSTER_REPORT, kinds::CONFIG_MAP, kinds::NODE, kinds::SERVICE_CIDR];
+    let is_unknown = unknown.iter().any(|kind| request.resource == kind.plural);
+    request.code == 403 && is_unknown && !request.is_write()
 }
 
 /// Objects by `cluster resource namespace/name`, with the number of writes.

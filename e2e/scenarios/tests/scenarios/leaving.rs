@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use anyhow::{Context, Result, ensure};
-use fleet_api::kinds;
 use fleet_api::names::member_namespace;
+use fleet_api::{annotations, kinds};
 use fleet_testbed::agents::Agents;
 use fleet_testbed::exchange::{export, import, wait_gone, wait_imported};
 use fleet_testbed::fleet::HUB_KUBECONFIG;
@@ -59,12 +59,15 @@ async fn a_member_leaves_and_comes_back(stage: &Stage, _: &mut Agents) -> Result
     crossing.withdraw().await
 }
 
-/// What KubeFleet does when an administrator lets the member go or takes it back.
+/// What KubeFleet does when an administrator lets the member go or takes it back. He confirms that much goes: other scenarios
+/// may have left imports in the member.
 async fn tell(stage: &Stage, wish: &str) -> Result<()> {
     let member = stage.member(SECOND_IMPORTER).name();
-    let key = (&*member_namespace(member), member);
-    let spec = json!({ "spec": { "state": wish } });
-    edit(stage.hub(), kinds::INTERNAL_MEMBER_CLUSTER, key, spec).await?;
+    let (kind, key) = (kinds::INTERNAL_MEMBER_CLUSTER, (&*member_namespace(member), member));
+    let asked = edit(stage.hub(), kind, key, json!({ "spec": { "state": wish } })).await?;
+    let confirmed = asked.metadata.generation.unwrap_or_default().to_string();
+    let confirmation = json!({ annotations::CONFIRM_LEAVE: confirmed });
+    edit(stage.hub(), kind, key, json!({ "metadata": { "annotations": confirmation } })).await?;
     Ok(())
 }
 
