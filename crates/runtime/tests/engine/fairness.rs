@@ -116,8 +116,9 @@ async fn slow_plans_leave_turns_to_other_tasks() {
         })
     };
     let most = watching.await.unwrap();
-    // Three of 2 ms each are a turn of 5 ms, and the engine may have a few turns while this task has one.
-    assert!((1..=20).contains(&most), "{most} plans in a row");
+    // Three of 2 ms each are a turn of 5 ms. How many turns the engine has while this task has one is up to the runtime, which
+    // wakes tasks that yield after a few dozen others. Without turns it would be 64 plans in a row at least.
+    assert!((1..64).contains(&most), "{most} plans in a row");
     running.stop().await;
 }
 
