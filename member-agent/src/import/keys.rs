@@ -89,9 +89,13 @@ pub(super) fn affected(
             each_named(&service.name.name, new, keys);
         }
     });
+    let mut reserved = Reserved::changed(old, new);
     each_touched(&old.endpoint_slices, &new.endpoint_slices, |slice| {
         if let Some(service) = of_imported(identity, slice, new) {
             keys.add(Key::Service(service));
+        }
+        if reserved::is_of_api_server(slice) {
+            reserved.addresses.extend(reserved::addresses(slice));
         }
     });
     each_touched(&old.internal_imports, &new.internal_imports, |request| {
@@ -100,7 +104,6 @@ pub(super) fn affected(
     each_touched(&old.slice_imports, &new.slice_imports, |copy| {
         keys.add_for(&Account::from(copy.origin()), of_copy(copy));
     });
-    let reserved = Reserved::changed(old, new);
     if !reserved.is_empty() {
         let copies = new.slice_imports.iter().filter(|copy| reserved.concerns(copy));
         copies.for_each(|copy| keys.add_for(&Account::from(copy.origin()), of_copy(copy)));
@@ -122,6 +125,7 @@ struct Reserved {
 }
 
 impl Reserved {
+    /// Those of Nodes and Services.
     fn changed(old: &MemberSnapshot, new: &MemberSnapshot) -> Self {
         let mut changed = Self::default();
         each_touched(&old.node_addresses, &new.node_addresses, |node| {
@@ -130,12 +134,6 @@ impl Reserved {
         each_touched(&old.service_cidrs, &new.service_cidrs, |range| {
             changed.ranges.push(range.cidrs.clone());
         });
-        let of_api_server = |snapshot: &MemberSnapshot| -> HashSet<_> {
-            let slices = snapshot.endpoint_slices.by(&reserved::of_api_server());
-            slices.flat_map(|slice| reserved::addresses(slice).collect::<Vec<_>>()).collect()
-        };
-        let (before, after) = (of_api_server(old), of_api_server(new));
-        changed.addresses.extend(before.symmetric_difference(&after));
         changed
     }
 

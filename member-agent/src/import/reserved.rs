@@ -65,7 +65,9 @@ struct Reserved<'a> {
 
 impl<'a> Reserved<'a> {
     fn of(settings: &'a Settings, snapshot: &'a MemberSnapshot) -> Self {
-        let slices = snapshot.endpoint_slices.by(&of_api_server());
+        let (namespace, name) = API_SERVER;
+        let of_api_server = SliceIndex::Backs(ObjectName::new(namespace, name));
+        let slices = snapshot.endpoint_slices.by(&of_api_server);
         let served = slices.flat_map(|slice| addresses(slice).collect::<Vec<_>>());
         Self {
             settings,
@@ -97,10 +99,11 @@ impl<'a> Reserved<'a> {
     }
 }
 
-/// The index of the slices with the addresses of the API server.
-pub(super) fn of_api_server() -> SliceIndex {
+/// Whether a slice has the addresses of the API server.
+pub(super) fn is_of_api_server(slice: &Object<EndpointSlice>) -> bool {
     let (namespace, name) = API_SERVER;
-    SliceIndex::Backs(ObjectName::new(namespace, name))
+    *slice.name.namespace == *namespace
+        && slice.backs(namespace).is_some_and(|service| *service.name == *name)
 }
 
 /// The addresses of a slice that takes traffic, as far as they are IP addresses.
