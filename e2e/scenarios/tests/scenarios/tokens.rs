@@ -37,6 +37,8 @@ pub(crate) fn add(tests: &mut Tests) {
 
 /// Namespace and name of the Secret that the exporter renews its token in, as in its chart.
 const SECRET: (&str, &str) = (SYSTEM_NAMESPACE, "hub-kubeconfig-secret");
+/// Name of the Secret that a revocable token is bound to.
+const TICKET: &str = "ticket";
 /// For how many seconds a token is good that is renewed.
 const RENEWED_WITHIN: i64 = 40;
 /// Seconds of a day: how long tokens live that the agent requests.
@@ -86,16 +88,12 @@ async fn a_token_renews_itself(
     crossing.arrived().await.context("with a renewed token")?;
 
     // A token that has been revoked: its Secret on the hub is deleted.
-    let (hub, home) = (stage.hub().client(), member_namespace(stage.exporter().name()));
-    let secrets: Api<Secret> = Api::namespaced(hub.clone(), &home);
-    let ticket = serde_json::from_value(json!({ "metadata": { "name": "ticket" } }))?;
-    let ticket = secrets.create(&PostParams::default(), &ticket).await?;
-    let bound = rbac::member_on_hub(stage.exporter().name()).token_bound_to(&hub, &ticket).await?;
+    let bound = revocable(stage).await?;
     store(stage, &bound).await?;
     kubeconfig::write_secret(path, &bound)?;
     crossing.change(1).await?;
     crossing.arrived().await.context("with another token")?;
-    secrets.delete("ticket", &DeleteParams::default()).await?;
+    revoke(stage).await?;
     refused(agents, &mut crossing).await.context("with a revoked token")?;
     expired(agents, "the hub rejects the credential").await?;
     // What `fleetctl join` does, before a kubelet has done its part.
@@ -118,6 +116,24 @@ async fn a_token_renews_itself(
         .find(|seen| seen.what == What::Gone && seen.name().contains(&crossing.namespace));
     anyhow::ensure!(gone.is_none(), "withdrawn: {gone:?}");
     crossing.withdraw().await
+}
+
+/// Where the Secret on the hub is that a revocable token of the exporter is bound to.
+fn tickets(stage: &Stage) -> Api<Secret> {
+    Api::namespaced(stage.hub().client(), &member_namespace(stage.exporter().name()))
+}
+
+/// A token of the exporter that is good until it is [revoked](revoke).
+async fn revocable(stage: &Stage) -> Result<String> {
+    let ticket = serde_json::from_value(json!({ "metadata": { "name": TICKET } }))?;
+    let ticket = tickets(stage).create(&PostParams::default(), &ticket).await?;
+    let account = rbac::member_on_hub(stage.exporter().name());
+    account.token_bound_to(&stage.hub().client(), &ticket).await
+}
+
+async fn revoke(stage: &Stage) -> Result<()> {
+    tickets(stage).delete(TICKET, &DeleteParams::default()).await?;
+    Ok(())
 }
 
 /// Puts a token into the Secret of the exporter.
@@ -183,16 +199,11 @@ async fn tokens_come_and_go(
     crossing.arrived().await.context("with an empty file")?;
 
     // A token that ends with a Secret, which is deleted.
-    let (hub, namespace) = (stage.hub().client(), member_namespace(stage.exporter().name()));
-    let secrets: Api<Secret> = Api::namespaced(hub.clone(), &namespace);
-    let secret = serde_json::from_value(json!({ "metadata": { "name": "ticket" } }))?;
-    let secret = secrets.create(&PostParams::default(), &secret).await?;
-    let account = rbac::member_on_hub(stage.exporter().name());
-    let short = account.token_bound_to(&hub, &secret).await?;
+    let short = revocable(stage).await?;
     kubeconfig::write_secret(path, &short)?;
     crossing.change(1).await?;
     crossing.arrived().await.context("with another token")?;
-    secrets.delete("ticket", &DeleteParams::default()).await?;
+    revoke(stage).await?;
     refused(agents, &mut crossing).await.context("with a revoked token")?;
 
     // Half of the next one is no better. The whole of it is taken up without a restart.
