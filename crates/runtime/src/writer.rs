@@ -247,12 +247,16 @@ impl Inner {
         let label = [step.cluster.as_str(), step.action.verb(), step.kind.kind];
         // For the end of the stack: connecting may take a while.
         request.extensions_mut().insert(self.gate.clone());
-        *sent = Some(monotonic());
+        let begin = monotonic();
+        *sent = Some(begin);
         let answer = self.send(&cluster.client, request, label).await;
         // A request that the gate has cut off looks like a broken connection.
         let answer = answer.map_err(|refusal| self.gate.check().err().map_or(refusal, gated))?;
         let result = reply::read(step, answer.status, &answer.headers, &answer.bytes);
         note_pace(step.cluster, &slot, result.as_ref().err());
+        if result.is_ok() {
+            slot.served((step.action.verb(), step.kind), begin);
+        }
         result
     }
 

@@ -1,5 +1,5 @@
-//! Single endpoint changes while another member does all it can: it changes its slices without a pause and stores exports by
-//! the thousand.
+//! Single endpoint changes while another member gives the hub more to do than it can: it changes slices that many import, and
+//! stores exports by the thousand.
 //!
 //! On a fleet of its own, with the hub as it is shipped: what is stored stays.
 

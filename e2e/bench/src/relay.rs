@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use fleet_api::names::member_namespace;
 use fleet_api::{
     Endpoint, EndpointPort, ExportedObjectReference, ExportedSliceSpec, OwnerServiceReference,
-    ResourceKind, annotations, kinds,
+    ResourceKind, annotations, kinds, labels,
 };
 use fleet_model::objects::{EndpointSliceExportWire, EndpointSliceImportWire, ManagedSliceWire};
 use http::Request;
@@ -239,13 +239,14 @@ impl Listener<EndpointSliceImportWire> for BindRelay {
         if copy.metadata.name.as_deref() != Some(COPY) {
             return Ok(());
         }
-        // Labels and annotations as many and as long as an agent's, with keys that mean nothing.
+        // As many labels and annotations as an agent's. One manager's name is the agent's own, or the policies of its chart
+        // would refuse the slice; the controller of that name is off.
         let generation = spec.endpoint_slice_reference.generation.to_string();
         let body = json!({
             "metadata": {
                 "labels": {
                     "kubernetes.io/bench-slices": "bench-relay-relay",
-                    "endpointslice.kubernetes.io/not-managed": "endpointsliceimport-relay.networking.fleet.azure.com",
+                    labels::MANAGED_BY: labels::MANAGED_BY_NETWORK,
                 },
                 "annotations": {
                     "bench.networking.fleet.azure.com/service": "bench-relay/relay",

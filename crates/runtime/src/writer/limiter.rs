@@ -3,8 +3,9 @@
 //! A semaphore with two lanes. Urgent requests are removals of endpoints: traffic is being lost until they are done. While
 //! both lanes wait, they get most of the free slots, but not all: however many there are, the others go on. Within a lane,
 //! slots go in turn to those on whose account requests wait, so that one with many delays none with few. An API server that
-//! refuses requests gets fewer of them, see [`pace`].
+//! refuses requests gets fewer of them, see [`pace`], and so does one that answers late, see [`latency`].
 
+mod latency;
 mod pace;
 
 use std::sync::Arc;
@@ -16,6 +17,8 @@ use tokio::sync::oneshot;
 
 use crate::clock::monotonic;
 use crate::fair::FairQueue;
+use latency::Latency;
+pub(super) use latency::RequestType;
 use pace::Pace;
 
 /// So many urgent requests go in a row while others wait.
@@ -35,6 +38,7 @@ pub(super) struct RequestLimiter {
 struct State {
     under_way: usize,
     pace: Pace,
+    latency: Latency,
     urgent: Lane,
     normal: Lane,
     /// Urgent requests in a row that went while others waited.
@@ -55,10 +59,9 @@ pub(super) struct Slot {
 impl RequestLimiter {
     pub(super) fn new(slots: usize) -> Arc<Self> {
         let (urgent, normal) = (Lane::new(QUANTUM), Lane::new(QUANTUM));
-        let pace = Pace::new(slots);
-        Arc::new(Self {
-            state: Mutex::new(State { under_way: 0, pace, urgent, normal, in_a_row: 0 }),
-        })
+        let (pace, latency) = (Pace::new(slots), Latency::new(slots));
+        let state = State { under_way: 0, pace, latency, urgent, normal, in_a_row: 0 };
+        Arc::new(Self { state: Mutex::new(state) })
     }
 
     /// Waits for a slot. Dropping the future gives up the place, or the slot if it was granted in
@@ -127,7 +130,7 @@ impl State {
     }
 
     fn may_send(&self) -> bool {
-        self.pace.allows(self.under_way, monotonic())
+        self.latency.allows(self.under_way) && self.pace.allows(self.under_way, monotonic())
     }
 
     /// The request that gets the next free slot.
@@ -163,6 +166,14 @@ impl Slot {
         let was_full = state.pace.is_full();
         state.pace.answered();
         !was_full && state.pace.is_full()
+    }
+
+    /// The API server has done what the request asks for; it was sent at `sent`.
+    pub(super) fn served(&self, request: RequestType, sent: Instant) {
+        let Some(limiter) = &self.limiter else { return };
+        let now = monotonic();
+        let took = now.saturating_duration_since(sent);
+        limiter.state.lock().latency.served(request, took, now);
     }
 }
 

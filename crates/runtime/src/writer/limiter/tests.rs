@@ -222,3 +222,27 @@ async fn a_refusal_between_other_answers_stops_no_other_request() {
         other.answered();
     }
 }
+
+#[tokio::test]
+async fn late_answers_reduce_how_many_go_at_once() {
+    const REQUEST: RequestType = ("update", fleet_api::kinds::SERVICE_IMPORT);
+    let limiter = RequestLimiter::new(16);
+    let answer = async |took: Duration| {
+        slot(&limiter, false).await.served(REQUEST, monotonic().checked_sub(took).unwrap());
+    };
+    for _ in 0..32 {
+        answer(Duration::from_millis(4)).await;
+    }
+    let at_once = async || {
+        let mut slots = Vec::new();
+        while let Some(slot) = slot(&limiter, false).now_or_never() {
+            slots.push(slot);
+        }
+        slots.len()
+    };
+    assert_eq!(at_once().await, 16);
+    for _ in 0..8 {
+        answer(Duration::from_millis(100)).await;
+    }
+    assert_eq!(at_once().await, 12);
+}
