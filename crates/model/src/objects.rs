@@ -1,5 +1,6 @@
 //! The content that the agents keep of each watched kind.
 
+mod address_hashes;
 mod cluster_report;
 mod endpoint_list;
 mod exports;
@@ -26,6 +27,7 @@ use std::cmp::Ordering;
 
 use fleet_accumulator::Object;
 
+pub use address_hashes::{AddressHashes, Wanted};
 pub use cluster_report::{ClusterReport, ClusterReportWire};
 pub use endpoint_list::EndpointList;
 pub use exports::{

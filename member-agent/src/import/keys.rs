@@ -1,15 +1,13 @@
 //! The keys that a change affects, each computed from the changed object alone.
 
-use std::collections::HashSet;
 use std::fmt;
-use std::net::IpAddr;
 
 use fleet_accumulator::Object;
 use fleet_api::{ObjectName, ResourceKind, kinds, names};
 use fleet_model::changes::each_touched;
 use fleet_model::cidr::Cidrs;
 use fleet_model::objects::{
-    EndpointSlice, EndpointSliceImport, InternalServiceImport, MultiClusterService, Service,
+    EndpointSlice, EndpointSliceImport, InternalServiceImport, MultiClusterService, Service, Wanted,
 };
 use fleet_plan::{Account, Affected};
 
@@ -120,7 +118,7 @@ fn of_copy(copy: &Object<EndpointSliceImport>) -> Key {
 /// Addresses that have become reserved in this cluster, or no longer are.
 #[derive(Default)]
 struct Reserved {
-    addresses: HashSet<IpAddr>,
+    addresses: Wanted,
     ranges: Vec<Cidrs>,
 }
 
@@ -129,7 +127,7 @@ impl Reserved {
     fn changed(old: &MemberSnapshot, new: &MemberSnapshot) -> Self {
         let mut changed = Self::default();
         each_touched(&old.node_addresses, &new.node_addresses, |node| {
-            changed.addresses.extend(node.0.iter());
+            changed.addresses.extend(node.0.iter().copied());
         });
         each_touched(&old.service_cidrs, &new.service_cidrs, |range| {
             changed.ranges.push(range.cidrs.clone());
@@ -141,14 +139,13 @@ impl Reserved {
         self.addresses.is_empty() && self.ranges.is_empty()
     }
 
-    /// Whether a copy has one of them. All copies are read, which is fine for a rare change.
+    /// Whether a copy has one of them. Nodes come and go all day, so their addresses are looked up; for a range, which is rare,
+    /// all are read.
     fn concerns(&self, copy: &Object<EndpointSliceImport>) -> bool {
-        let endpoints = copy.spec.endpoints.iter().chain(&copy.spec.draining_endpoints);
-        let addresses = endpoints.flat_map(|endpoint| &endpoint.addresses);
-        addresses.filter_map(|text| text.parse().ok()).any(|address| {
-            self.addresses.contains(&address)
-                || self.ranges.iter().any(|range| range.find(address).is_some())
-        })
+        let in_range = |address| self.ranges.iter().any(|range| range.find(address).is_some());
+        let is_in_range = |text: &str| text.parse().is_ok_and(in_range);
+        (!self.addresses.is_empty() && copy.has_any(&self.addresses))
+            || (!self.ranges.is_empty() && copy.addresses().any(is_in_range))
     }
 }
 

@@ -8,6 +8,7 @@ use fleet_api::{
 };
 use parking_lot::Mutex;
 
+use super::address_hashes::{AddressHashes, Wanted};
 use super::missing::MISSING;
 use crate::limits::{self, Excess};
 
@@ -45,6 +46,8 @@ pub struct EndpointSliceImport {
     pub meta: Meta,
     /// The exported slice.
     pub spec: Arc<ExportedSliceSpec>,
+    /// Of its endpoints.
+    hashes: AddressHashes,
 }
 
 /// Contents of exported slices, shared with their copies.
@@ -119,7 +122,7 @@ tracked_slice!(
     EndpointSliceImport,
     EndpointSliceImportWire,
     kinds::ENDPOINT_SLICE_IMPORT,
-    |spec, _defect| {}
+    |spec, _defect| { hashes: AddressHashes::default() }
 );
 
 impl EndpointSliceExport {
@@ -142,5 +145,17 @@ impl EndpointSliceImport {
         let origin = self.meta.annotation(annotations::ORIGIN_NAMESPACE);
         let origin = origin.and_then(names::member_of_namespace);
         origin.unwrap_or(&self.spec.endpoint_slice_reference.cluster_id)
+    }
+
+    /// The addresses of its endpoints.
+    pub fn addresses(&self) -> impl Iterator<Item = &str> {
+        let endpoints = self.spec.endpoints.iter().chain(&self.spec.draining_endpoints);
+        endpoints.flat_map(|endpoint| endpoint.addresses.iter().map(String::as_str))
+    }
+
+    /// Whether it has an endpoint with one of these addresses, or, very rarely, with one of the same hash. Reads the endpoints of an
+    /// object once.
+    pub fn has_any(&self, wanted: &Wanted) -> bool {
+        self.hashes.find(wanted, || self.addresses())
     }
 }
