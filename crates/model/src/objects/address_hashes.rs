@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 
 /// Hashes of the addresses of a slice, in order. They are made when they are first asked for and kept as long as the content
 /// of the slice, so that a look at all slices costs the addresses of those that have changed since the last one, and a few
-/// comparisons for each of the others. They need four bytes per endpoint, and nothing where nobody asks.
+/// comparisons for each of the others. They need four bytes per endpoint once they are made.
 #[derive(Clone, Default)]
 pub struct AddressHashes(OnceLock<Box<[u32]>>);
 
