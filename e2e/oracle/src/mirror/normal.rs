@@ -71,9 +71,7 @@ fn text(string: &str, name: &str) -> String {
     let (mut rest, mut result) = (string.as_str(), String::new());
     while let Some(first) = rest.chars().next() {
         let fresh = !result.ends_with(|last: char| last.is_ascii_alphanumeric());
-        let masked = [(uid as fn(&str) -> usize, "UID"), (time, "TIME"), (hash, "HASH")];
-        let masked = masked.map(|(length, mask)| (length(rest), mask));
-        if let Some((length, mask)) = masked.into_iter().find(|(length, _)| fresh && *length > 0) {
+        if let Some((length, mask)) = fresh.then(|| masked(rest)).flatten() {
             result.push_str(mask);
             rest = &rest[length..];
         } else {
@@ -82,6 +80,13 @@ fn text(string: &str, name: &str) -> String {
         }
     }
     result
+}
+
+/// What no two runs share at the beginning of `text`: its length, and what stands for it.
+fn masked(text: &str) -> Option<(usize, &'static str)> {
+    let masks = [(uid as fn(&str) -> usize, "UID"), (time, "TIME"), (hash, "HASH")];
+    let mut masks = masks.into_iter().map(|(length, mask)| (length(text), mask));
+    masks.find(|(length, _)| *length > 0)
 }
 
 /// Length of the beginning of `text` that looks like `pattern`, 0 if none does: `x` is a hexadecimal digit, `9` a

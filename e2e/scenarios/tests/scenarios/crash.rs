@@ -1,14 +1,15 @@
 //! An agent is killed at each of its writes, just before the API server sees it and just after it was done.
 
+use std::collections::BTreeMap;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
 use fleet_testbed::agents::Agents;
-use fleet_testbed::fault_proxy::{Fault, Planned, Rule};
+use fleet_testbed::fault_proxy::{Fault, Rule};
 
 use crate::disturbed::Disturbed;
 use crate::stage::{DEADLINE, Stage};
-use crate::story::{ACTS, Story, Write};
+use crate::story::{ACTS, Act, Story, Write, distributed};
 use crate::tests::Tests;
 
 pub(crate) fn add(tests: &mut Tests) {
@@ -22,59 +23,48 @@ pub(crate) fn add(tests: &mut Tests) {
 async fn before_and_after_each_write(stage: &Stage, others: &mut Agents) -> Result<()> {
     let mut fleet = Disturbed::start(stage, others).await?;
     let mut story = Story::learn(&mut fleet, "crash").await?;
-    let (mut names, begin) = (Vec::new(), Instant::now());
-    for write in story.writes.clone() {
-        for fault in [Fault::HoldBefore, Fault::HoldAfter] {
-            let what = format!("{fault:?} {write}");
-            let name = story.name();
-            crash_at(&mut fleet, &story, &name, &write, fault).await.context(what)?;
-            names.push(name);
-        }
+    let (mut names, mut crashes, begin) = (Vec::new(), 0, Instant::now());
+    let faults = [Fault::HoldBefore, Fault::HoldAfter];
+    let cases = story.writes.iter().flat_map(|write| {
+        faults.iter().map(move |fault| (write.act, (write.clone(), fault.clone())))
+    });
+    for cases in distributed(cases) {
+        let name = story.name();
+        crashes += cases.len();
+        crash_at(&mut fleet, &story, &name, &cases).await?;
+        names.push(name);
     }
-    eprintln!("{} crashes in {:.1?}", names.len(), begin.elapsed());
+    eprintln!("{crashes} crashes in {:.1?}", begin.elapsed());
     story.end(&mut fleet, &names).await
 }
 
+/// One run, whose acts each have a crash at one write.
 async fn crash_at(
     fleet: &mut Disturbed<'_>,
     story: &Story,
     name: &str,
-    write: &Write,
-    fault: Fault,
+    cases: &BTreeMap<Act, (Write, Fault)>,
 ) -> Result<()> {
-    let planned = plan(fleet, name, write, fault);
-    let mut killed = false;
+    let names = [name.to_owned()];
     for act in ACTS {
+        let case = cases.get(&act);
+        let planned = case.map(|(write, fault)| {
+            // Held: its agent will not live to see it go on.
+            fleet.links.get(write.link).plan(rule(name, write, fault.clone()))
+        });
         story.perform(fleet.stage, name, act).await?;
-        let names = [name.to_owned()];
-        if !killed {
-            let outcome = story.comes_out(fleet, &names, act, DEADLINE);
-            tokio::select! {
-                biased;
-                hit = planned.happened(DEADLINE) => { hit?; }
-                outcome = outcome => {
-                    outcome?;
-                    if Some(&act) != ACTS.last() {
-                        continue;
-                    }
-                    // A watch may show a write before its answer has reached the proxy.
-                    planned.happened(DEADLINE).await?;
-                }
-            }
+        if let (Some((write, fault)), Some(planned)) = (case, &planned) {
+            let hit = planned.happened(DEADLINE).await;
+            hit.with_context(|| format!("{name}: {fault:?} {write}"))?;
             fleet.kill(write.link)?;
-            killed = true;
         }
-        story.comes_out(fleet, &names, act, DEADLINE).await.context("after the crash")?;
+        let outcome = story.comes_out(fleet, &names, act, DEADLINE).await;
+        outcome.with_context(|| format!("{name}: after a crash at {case:?}"))?;
     }
     story.made_once(fleet, name)
 }
 
-/// Holds the write of a run: its agent will not live to see it go on.
-fn plan(fleet: &Disturbed<'_>, name: &str, write: &Write, fault: Fault) -> Planned {
-    fleet.links.get(write.link).plan(rule(name, write, fault))
-}
-
-/// A fault for one write of one run.
+/// A fault for one write of one act of a run, to be planned when the act begins.
 pub(crate) fn rule(name: &str, write: &Write, fault: Fault) -> Rule {
     let (name, verb, resource) = (name.to_owned(), write.verb, write.resource.clone());
     Rule::new(fault, move |seen| {

@@ -1,6 +1,6 @@
 //! Single requests fail while all processes live: connections that break before or after a write, refusals, overload,
-//! errors, answers without content, and a faster writer. Each happens once to each write of a story; all
-//! stories with the same fault run side by side.
+//! errors, answers without content, and a faster writer. Each happens once to each write of a story, in one of
+//! several runs of it that go on side by side.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use http::StatusCode;
 use crate::crash::rule;
 use crate::disturbed::Disturbed;
 use crate::stage::{DEADLINE, Stage};
-use crate::story::{ACTS, Story, Write};
+use crate::story::{ACTS, Story, Write, distributed};
 use crate::tests::Tests;
 
 /// Seconds that an overloaded server asks for.
@@ -47,61 +47,71 @@ async fn each_answer_to_each_write(stage: &Stage, others: &mut Agents) -> Result
         ],
     ] {
         let begin = Instant::now();
-        let told = meet(&mut fleet, &mut story, faults).await;
-        let told = told.with_context(|| format!("{faults:?}"))?;
-        eprintln!("{} writes met {faults:?}, {:.1?}", told.len(), begin.elapsed());
+        let (met, told) =
+            meet(&mut fleet, &mut story, faults).await.with_context(|| format!("{faults:?}"))?;
+        eprintln!("{met} writes met {faults:?}, {:.1?}", begin.elapsed());
         names.extend(told);
     }
     story.end(&mut fleet, &names).await
 }
 
-/// A fault, and the one write of the one story that meets it.
-struct Meeting {
-    name: String,
-    write: Write,
-    fault: Fault,
+/// A fault, and the one write of one act of a run that meets it.
+struct Meeting<'a> {
+    name: &'a str,
+    write: &'a Write,
+    fault: &'a Fault,
     planned: Planned,
 }
 
-/// One story per write that can meet a fault, and per fault.
+/// Each write that can meet a fault does, in one of several runs of the story. Returns how many these were, and the runs.
 async fn meet(
     fleet: &mut Disturbed<'_>,
     story: &mut Story,
     faults: &[Fault],
-) -> Result<Vec<String>> {
-    let mut meetings = Vec::new();
-    let writes = story.writes.clone();
-    for (fault, write) in faults.iter().flat_map(|fault| writes.iter().map(move |one| (fault, one)))
-    {
-        // Before it is made there is nothing that another writer could change.
-        if *fault == Fault::Race && write.verb == Verb::Create {
-            continue;
-        }
-        let (name, write, fault) = (story.name(), write.clone(), fault.clone());
-        let planned = fleet.links.get(write.link).plan(rule(&name, &write, fault.clone()));
-        meetings.push(Meeting { name, write, fault, planned });
-    }
-    let names: Vec<String> = meetings.iter().map(|one| one.name.clone()).collect();
+) -> Result<(usize, Vec<String>)> {
+    let cases = faults.iter().flat_map(|fault| story.writes.iter().map(move |one| (one, fault)));
+    // Before it is made there is nothing that another writer could change.
+    let cases = cases.filter(|(write, fault)| **fault != Fault::Race || write.verb != Verb::Create);
+    let runs = distributed(cases.map(|(write, fault)| (write.act, (write.clone(), fault))));
+    let names: Vec<String> = runs.iter().map(|_| story.name()).collect();
+    let mut met = 0;
     for act in ACTS {
+        let begin = Instant::now();
+        let cases = names.iter().zip(&runs).filter_map(|(name, run)| Some((name, run.get(&act)?)));
+        let meetings: Vec<Meeting<'_>> =
+            cases.map(|(name, (write, fault))| plan(fleet, name, write, fault)).collect();
         story.perform_all(fleet.stage, &names, act).await?;
         story.comes_out(fleet, &names, act, DEADLINE).await?;
+        for one in &meetings {
+            judge(fleet, begin, one)
+                .await
+                .with_context(|| format!("{}: {:?} at {}", one.name, one.fault, one.write))?;
+        }
+        met += meetings.len();
     }
-    for one in &meetings {
-        judge(fleet, story, one)
-            .await
-            .with_context(|| format!("{}: {:?} at {}", one.name, one.fault, one.write))?;
-    }
-    Ok(names)
+    names.iter().try_for_each(|name| story.made_once(fleet, name))?;
+    Ok((met, names))
 }
 
-async fn judge(fleet: &Disturbed<'_>, story: &Story, meeting: &Meeting) -> Result<()> {
+fn plan<'a>(
+    fleet: &Disturbed<'_>,
+    name: &'a str,
+    write: &'a Write,
+    fault: &'a Fault,
+) -> Meeting<'a> {
+    let planned = fleet.links.get(write.link).plan(rule(name, write, fault.clone()));
+    Meeting { name, write, fault, planned }
+}
+
+/// Judges what the agents did since the act began.
+async fn judge(fleet: &Disturbed<'_>, begin: Instant, meeting: &Meeting<'_>) -> Result<()> {
     // A watch may show a write before its answer has reached the proxy.
     meeting.planned.happened(DEADLINE).await?;
-    story.made_once(fleet, &meeting.name)?;
-    let entries = fleet.links.work(&meeting.name);
+    let mut entries = fleet.links.work(meeting.name);
+    entries.retain(|(_, entry)| entry.at >= begin);
     nothing_stale_again(&entries)?;
     if let Fault::AnswerBefore(Answer { retry_after: Some(seconds), .. }) = meeting.fault {
-        patience(&entries, &meeting.write, Duration::from_secs(seconds))?;
+        patience(&entries, meeting.write, Duration::from_secs(*seconds))?;
     }
     Ok(())
 }

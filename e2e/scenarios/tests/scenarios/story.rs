@@ -27,7 +27,7 @@ const BEFORE: [&str; 1] = ["192.0.2.1"];
 const AFTER: [&str; 2] = ["192.0.2.2", "192.0.2.3"];
 
 /// One step of the story.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Act {
     Export,
     Import,
@@ -37,9 +37,10 @@ pub(crate) enum Act {
 
 pub(crate) const ACTS: [Act; 4] = [Act::Export, Act::Import, Act::Change, Act::Unexport];
 
-/// Which write of the story: the first, second, ... of its kind.
+/// Which write of the story: the first, second, ... of its kind in an act.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Write {
+    pub(crate) act: Act,
     pub(crate) link: Link,
     pub(crate) verb: Verb,
     pub(crate) resource: String,
@@ -49,7 +50,8 @@ pub(crate) struct Write {
 
 impl std::fmt::Display for Write {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}: {} {} #{}", self.link, self.verb, self.resource, self.nth)
+        let Self { act, link, verb, resource, nth } = self;
+        write!(f, "{act:?}, {link}: {verb} {resource} #{nth}")
     }
 }
 
@@ -78,12 +80,11 @@ impl Story {
         };
         for run in 0..CALM_RUNS {
             let name = story.name();
-            let outcomes =
+            let (outcomes, writes) =
                 story.undisturbed_run(fleet, &name).await.context("an undisturbed run")?;
-            let entries = fleet.links.work(&name);
-            let writes = numbered(&entries);
             if run == 0 {
-                (story.outcomes, story.writes, story.made) = (outcomes, writes, made(&entries));
+                let made = made(&fleet.links.work(&name));
+                (story.outcomes, story.writes, story.made) = (outcomes, writes, made);
                 continue;
             }
             for (known, new) in story.outcomes.iter().zip(&outcomes) {
@@ -102,16 +103,23 @@ impl Story {
         format!("story-{:04}z", self.told)
     }
 
-    async fn undisturbed_run(&self, fleet: &mut Disturbed<'_>, name: &str) -> Result<Vec<Normal>> {
-        let mut outcomes = Vec::new();
+    /// What each act comes to, and all writes.
+    async fn undisturbed_run(
+        &self,
+        fleet: &mut Disturbed<'_>,
+        name: &str,
+    ) -> Result<(Vec<Normal>, Vec<Write>)> {
+        let (mut outcomes, mut writes) = (Vec::new(), Vec::new());
         for act in ACTS {
             self.perform(fleet.stage, name, act).await?;
             self.seen(fleet.stage, name, act).await?;
             fleet.quiet(QUIET).await?;
             fleet.mirror.catch_up();
             outcomes.push(fleet.mirror.normal(name));
+            let entries = fleet.links.work(name);
+            writes.extend(numbered(act, &entries[writes.len()..]));
         }
-        Ok(outcomes)
+        Ok((outcomes, writes))
     }
 
     /// Does what a user does, and does not wait for the effect.
@@ -209,13 +217,29 @@ impl Story {
     }
 }
 
-fn numbered(entries: &[(Link, Entry)]) -> Vec<Write> {
+/// Distributes what disturbs one write each among runs of the story, as few as possible: each act of a run has one at most. What
+/// an act comes to is compared before the next one begins, so that this begins as if nothing had been disturbed.
+pub(crate) fn distributed<C>(cases: impl IntoIterator<Item = (Act, C)>) -> Vec<BTreeMap<Act, C>> {
+    let mut runs: Vec<BTreeMap<Act, C>> = Vec::new();
+    let mut next: BTreeMap<Act, usize> = BTreeMap::new();
+    for (act, case) in cases {
+        let number = next.entry(act).or_default();
+        if *number == runs.len() {
+            runs.push(BTreeMap::new());
+        }
+        runs[*number].insert(act, case);
+        *number += 1;
+    }
+    runs
+}
+
+fn numbered(act: Act, entries: &[(Link, Entry)]) -> Vec<Write> {
     let mut counts = BTreeMap::new();
     let number = |(link, entry): &(Link, Entry)| {
         let (verb, resource) = (entry.seen.verb, entry.seen.resource.clone());
         let count: &mut usize = counts.entry((*link, verb, resource.clone())).or_default();
         *count += 1;
-        Write { link: *link, verb, resource, nth: *count - 1 }
+        Write { act, link: *link, verb, resource, nth: *count - 1 }
     };
     entries.iter().map(number).collect()
 }

@@ -4,6 +4,7 @@ use std::fmt;
 
 use http::Method;
 use hyper::body::Bytes;
+use memchr::memmem::Finder;
 
 /// What a client wants, in the words of RBAC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -90,9 +91,8 @@ impl Seen {
 
     /// Whether `text` occurs in its path or its body. What is made for a user namespace bears its name everywhere.
     pub fn mentions(&self, text: &str) -> bool {
-        let (body, text) = (&self.body[..], text.as_bytes());
-        self.path.as_bytes().windows(text.len()).any(|part| part == text)
-            || body.windows(text.len()).any(|part| part == text)
+        let text = Finder::new(text);
+        text.find(self.path.as_bytes()).is_some() || text.find(&self.body).is_some()
     }
 }
 
