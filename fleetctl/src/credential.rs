@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use fleet_runtime::clients::ClientSet;
 use fleet_runtime::clock::Clock;
-use fleet_runtime::credential::{Account, Claims, now};
+use fleet_runtime::credential::{Account, Claims, Clocks};
 use futures::future::join_all;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::authentication::v1::{TokenReview, TokenReviewSpec};
@@ -35,7 +35,7 @@ pub(crate) async fn read<'a>(
 ) -> BTreeMap<String, CredentialStatus> {
     let read = members.map(async |(name, own)| {
         let evidence = evidence(hub, &own.watch).await;
-        (name.clone(), judge::judge(name, &evidence, now(&hub.credential, &Clock::system())))
+        (name.clone(), judge::judge(name, &evidence, Clocks::of(&hub.credential, &Clock::system())))
     });
     join_all(read).await.into_iter().collect()
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use fleet_runtime::credential::{Claims, Renewal, Standing, TokenSettings, renewal};
+use fleet_runtime::credential::{Claims, Clocks, Renewal, Standing, TokenSettings, renewal};
 use jiff::Timestamp;
 use serde::Serialize;
 
@@ -42,7 +42,7 @@ pub(super) enum Evidence {
 }
 
 /// Judges a member's credential.
-pub(super) fn judge(member: &str, evidence: &Evidence, now: Timestamp) -> CredentialStatus {
+pub(super) fn judge(member: &str, evidence: &Evidence, clocks: Clocks) -> CredentialStatus {
     let status = |state, expires: Option<Timestamp>, says| CredentialStatus {
         state,
         expires: expires.map(|at| at.to_string()),
@@ -59,7 +59,7 @@ pub(super) fn judge(member: &str, evidence: &Evidence, now: Timestamp) -> Creden
             return status("unknown", None, Some(says));
         }
     };
-    let standing = Standing::of(claims, now, is_accepted == Some(false));
+    let standing = Standing::of(claims, clocks, is_accepted == Some(false));
     if let Some(says) = member_agent::hub_token::obstacle(member, standing) {
         return status("expired", standing.expires(), Some(says));
     }
@@ -69,7 +69,7 @@ pub(super) fn judge(member: &str, evidence: &Evidence, now: Timestamp) -> Creden
         let says = format!("its token for the hub is not renewed{until}: {reason}");
         status("kept", standing.expires(), Some(says))
     };
-    match renewal(claims, now, &defaults()) {
+    match renewal(claims, &defaults()) {
         Renewal::Never(why) => kept(&why.to_string()),
         _ if !renews => kept("its agent does not do so (`token.renew` of its chart)"),
         _ if may_renew == Some(false) => kept(&format!(
@@ -101,19 +101,23 @@ mod tests {
         Claims { expires: expires.map(at), issued: Some(at(0)), account: Some(account), audiences }
     }
 
+    fn clocks(second: i64) -> Clocks {
+        Clocks { own: at(second), server: Some(at(second)) }
+    }
+
     fn token(claims: Option<Claims>) -> Evidence {
         Evidence::Token { claims, renews: true, is_accepted: Some(true), may_renew: Some(true) }
     }
 
     fn judged(evidence: &Evidence, now: i64) -> (&'static str, String) {
-        let status = judge("east", evidence, at(now));
+        let status = judge("east", evidence, clocks(now));
         (status.state, status.says.unwrap_or_default())
     }
 
     #[test]
     fn a_token_that_is_renewed_is_nothing_to_talk_about() {
         assert_eq!(judged(&token(Some(claims(Some(100)))), 50), ("renewed", String::new()));
-        let status = judge("east", &token(Some(claims(Some(100)))), at(50));
+        let status = judge("east", &token(Some(claims(Some(100)))), clocks(50));
         assert_eq!(status.expires, Some(at(100).to_string()));
     }
 

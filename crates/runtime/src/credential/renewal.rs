@@ -19,15 +19,13 @@ pub struct TokenSettings {
     pub audiences: Vec<String>,
 }
 
-/// What is to be done with the token in force.
+/// When the token in force is renewed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Renewal {
     /// It cannot be renewed.
     Never(Unrenewable),
-    /// It is renewed at this time.
+    /// At this time, by the clock of its issuer.
     Due(Timestamp),
-    /// It has expired, so nothing can be done with it.
-    Expired(Timestamp),
 }
 
 /// Why a token is not renewed by its holder.
@@ -55,12 +53,9 @@ impl fmt::Display for Unrenewable {
 ///
 /// A token is renewed an hour after it was issued, or when half of its time is over if that is earlier. One that lives longer than
 /// what would replace it is kept until a new one would expire later.
-pub fn renewal(claims: Option<&Claims>, now: Timestamp, settings: &TokenSettings) -> Renewal {
+pub fn renewal(claims: Option<&Claims>, settings: &TokenSettings) -> Renewal {
     let Some(claims) = claims else { return Renewal::Never(Unrenewable::Opaque) };
     let Some(expires) = claims.expires else { return Renewal::Never(Unrenewable::Endless) };
-    if expires <= now {
-        return Renewal::Expired(expires);
-    }
     if claims.account.is_none() {
         return Renewal::Never(Unrenewable::Foreign);
     }
@@ -72,7 +67,13 @@ pub fn renewal(claims: Option<&Claims>, now: Timestamp, settings: &TokenSettings
     Renewal::Due(expires.saturating_sub(left).unwrap_or(Timestamp::MIN))
 }
 
-/// Whether a new token may replace an old one.
+/// When a token was issued; for one that does not contain it, if it was granted the lifetime that it was requested for.
+pub(super) fn issued(claims: &Claims, settings: &TokenSettings) -> Option<Timestamp> {
+    let assumed = || claims.expires?.saturating_sub(settings.lifetime).ok();
+    claims.issued.or_else(assumed)
+}
+
+/// Whether a new token may replace an old one. Whether it has expired the API server shows, which is asked.
 ///
 /// # Errors
 /// Why not.
@@ -80,7 +81,6 @@ pub(super) fn replaces(
     new: Option<&Claims>,
     old: &Claims,
     settings: &TokenSettings,
-    now: Timestamp,
 ) -> Result<(), &'static str> {
     let new = new.ok_or("it cannot be read")?;
     let wanted = settings.audiences.iter().all(|audience| new.audiences.contains(audience));
@@ -88,8 +88,6 @@ pub(super) fn replaces(
         Err("it is that of another ServiceAccount")
     } else if new.audiences.is_empty() || !wanted {
         Err("it is for other audiences")
-    } else if new.expires.is_some_and(|expires| expires <= now) {
-        Err("it has expired")
     } else if !outlives(new, old) {
         Err("it does not expire later than the one in use")
     } else {
@@ -134,80 +132,79 @@ mod tests {
         }
     }
 
-    fn decide(claims: &Claims, now: i64) -> Renewal {
-        renewal(Some(claims), at(now), &settings())
+    fn decide(claims: &Claims) -> Renewal {
+        renewal(Some(claims), &settings())
     }
 
     #[test]
     fn a_token_is_renewed_after_an_hour() {
-        assert_eq!(decide(&claims(0, DAY), 0), Renewal::Due(at(HOUR)));
-        assert_eq!(decide(&claims(0, DAY), 5 * HOUR), Renewal::Due(at(HOUR)));
+        assert_eq!(decide(&claims(0, DAY)), Renewal::Due(at(HOUR)));
     }
 
     #[test]
     fn a_short_token_is_renewed_at_half_of_its_time() {
-        assert_eq!(decide(&claims(0, 600), 0), Renewal::Due(at(300)));
-        assert_eq!(decide(&claims(0, HOUR), 0), Renewal::Due(at(HOUR / 2)));
+        assert_eq!(decide(&claims(0, 600)), Renewal::Due(at(300)));
+        assert_eq!(decide(&claims(0, HOUR)), Renewal::Due(at(HOUR / 2)));
         // What an API server has shortened: not again at once.
-        assert_eq!(decide(&claims(100, 100 + 2 * HOUR), 100), Renewal::Due(at(100 + HOUR)));
+        assert_eq!(decide(&claims(100, 100 + 2 * HOUR)), Renewal::Due(at(100 + HOUR)));
     }
 
     /// A token of a year, as `fleetctl join` made it before, is not replaced by one of a day.
     #[test]
     fn a_longer_token_is_kept_until_a_new_one_expires_later() {
         let year = claims(0, 365 * DAY);
-        assert_eq!(decide(&year, DAY), Renewal::Due(at(364 * DAY + HOUR)));
+        assert_eq!(decide(&year), Renewal::Due(at(364 * DAY + HOUR)));
         let without = Claims { issued: None, ..year };
-        assert_eq!(decide(&without, DAY), Renewal::Due(at(364 * DAY + HOUR)));
-    }
-
-    #[test]
-    fn a_token_that_has_expired_is_not_renewed() {
-        assert_eq!(decide(&claims(0, 10), 10), Renewal::Expired(at(10)));
-        assert_eq!(decide(&claims(0, 10), 9), Renewal::Due(at(5)));
-        let foreign = Claims { account: None, ..claims(0, 10) };
-        assert_eq!(decide(&foreign, 10), Renewal::Expired(at(10)));
+        assert_eq!(decide(&without), Renewal::Due(at(364 * DAY + HOUR)));
     }
 
     #[test]
     fn what_cannot_be_renewed_is_left_alone() {
-        assert_eq!(renewal(None, at(0), &settings()), Renewal::Never(Unrenewable::Opaque));
+        assert_eq!(renewal(None, &settings()), Renewal::Never(Unrenewable::Opaque));
         let endless = Claims { expires: None, ..claims(0, 0) };
-        assert_eq!(decide(&endless, 0), Renewal::Never(Unrenewable::Endless));
+        assert_eq!(decide(&endless), Renewal::Never(Unrenewable::Endless));
         let foreign = Claims { account: None, ..claims(0, DAY) };
-        assert_eq!(decide(&foreign, 0), Renewal::Never(Unrenewable::Foreign));
+        assert_eq!(decide(&foreign), Renewal::Never(Unrenewable::Foreign));
     }
 
     #[test]
     fn odd_times_do_no_harm() {
         // Issued after its end, or by a clock that is ahead.
-        assert_eq!(decide(&claims(DAY, HOUR), 0), Renewal::Due(at(HOUR)));
-        assert_eq!(decide(&claims(5 * HOUR, 5 * HOUR + DAY), 0), Renewal::Due(at(6 * HOUR)));
+        assert_eq!(decide(&claims(DAY, HOUR)), Renewal::Due(at(HOUR)));
+        assert_eq!(decide(&claims(5 * HOUR, 5 * HOUR + DAY)), Renewal::Due(at(6 * HOUR)));
         let first =
             Claims { expires: Some(Timestamp::MAX), issued: Some(Timestamp::MIN), ..claims(0, 0) };
-        assert!(matches!(decide(&first, 0), Renewal::Due(due) if due > at(365 * DAY)));
+        assert!(matches!(decide(&first), Renewal::Due(due) if due > at(365 * DAY)));
         let endless = TokenSettings { lifetime: Duration::MAX, ..settings() };
         assert!(
-            matches!(renewal(Some(&claims(0, DAY)), at(0), &endless), Renewal::Due(due) if due == at(HOUR))
+            matches!(renewal(Some(&claims(0, DAY)), &endless), Renewal::Due(due) if due == at(HOUR))
         );
     }
 
     #[test]
     fn a_token_is_replaced_by_a_better_one_only() {
         let old = claims(0, DAY);
-        let prove = |new: Claims| replaces(Some(&new), &old, &settings(), at(HOUR));
+        let prove = |new: Claims| replaces(Some(&new), &old, &settings());
         assert_eq!(prove(claims(HOUR, DAY + HOUR)), Ok(()));
         assert_eq!(prove(Claims { expires: None, ..claims(0, 0) }), Ok(()));
         assert_eq!(prove(claims(HOUR, DAY)), Err("it does not expire later than the one in use"));
-        assert_eq!(prove(claims(0, HOUR)), Err("it has expired"));
+        assert_eq!(prove(claims(0, HOUR)), Err("it does not expire later than the one in use"));
         let other = Account { namespace: "fleet-member-west".into(), name: "member-agent".into() };
         let other = Claims { account: Some(other), ..claims(HOUR, 2 * DAY) };
         assert_eq!(prove(other), Err("it is that of another ServiceAccount"));
         let nobody = Claims { audiences: Vec::new(), ..claims(HOUR, 2 * DAY) };
         assert_eq!(prove(nobody), Err("it is for other audiences"));
-        assert_eq!(replaces(None, &old, &settings(), at(0)), Err("it cannot be read"));
+        assert_eq!(replaces(None, &old, &settings()), Err("it cannot be read"));
         let endless = Claims { expires: None, ..claims(0, 0) };
-        assert!(replaces(Some(&claims(0, DAY)), &endless, &settings(), at(0)).is_err());
+        assert!(replaces(Some(&claims(0, DAY)), &endless, &settings()).is_err());
+    }
+
+    #[test]
+    fn a_token_that_does_not_contain_when_it_was_issued_was_granted_in_full() {
+        assert_eq!(issued(&claims(7, DAY), &settings()), Some(at(7)));
+        let without = Claims { issued: None, ..claims(0, DAY) };
+        assert_eq!(issued(&without, &settings()), Some(at(0)));
+        assert_eq!(issued(&Claims { expires: None, ..without }, &settings()), None);
     }
 
     #[test]
@@ -218,7 +215,7 @@ mod tests {
             audiences: audiences.iter().map(|&one| one.to_owned()).collect(),
             ..claims(HOUR, 2 * DAY)
         };
-        let prove = |audiences| replaces(Some(&new(audiences)), &claims(0, DAY), &settings, at(0));
+        let prove = |audiences| replaces(Some(&new(audiences)), &claims(0, DAY), &settings);
         assert_eq!(prove(&["b", "c", "a"]), Ok(()));
         assert_eq!(prove(&["a"]), Err("it is for other audiences"));
     }

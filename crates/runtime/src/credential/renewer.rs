@@ -9,12 +9,14 @@ use prometheus::IntCounterVec;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
+use super::action::{Action, Known, action};
 use super::claims::{Account, Claims};
-use super::renewal::{Renewal, TokenSettings, outlives, renewal, replaces};
+use super::clock::Clocks;
+use super::renewal::{TokenSettings, issued, outlives, replaces};
 use super::request::{build, send};
 use super::secret::SecretKey;
 use crate::clients::{ClientSet, Credential};
-use crate::clock::Clock;
+use crate::clock::{BootClock, Clock};
 use crate::writer::WriteGate;
 
 /// How often the token is looked at.
@@ -38,6 +40,9 @@ pub struct Renewer {
     settings: TokenSettings,
     gate: WriteGate,
     clock: Clock,
+    boot: BootClock,
+    /// When the API server issued the last token to this process, by its clock, and when that arrived.
+    issued: Option<(Timestamp, Duration)>,
     results: IntCounterVec,
     /// The last thing that was logged.
     said: Option<String>,
@@ -77,6 +82,8 @@ impl Renewer {
             settings,
             gate,
             clock: Clock::system(),
+            boot: BootClock::system(),
+            issued: None,
             results,
             said: None,
             failures: 0,
@@ -125,24 +132,36 @@ impl Renewer {
         }
     }
 
-    fn now(&self) -> Timestamp {
-        super::clock::now(&self.credential, &self.clock)
+    fn clocks(&self) -> Clocks {
+        Clocks::of(&self.credential, &self.clock)
     }
 
-    async fn look(&self) -> Result<Looked, String> {
+    fn known(&self) -> Known {
+        let issuer = self.issued.and_then(|(time, then)| {
+            time.saturating_add(self.boot.now().saturating_sub(then)).ok()
+        });
+        Known {
+            clocks: self.clocks(),
+            issuer,
+            is_rejected: self.credential.is_rejected(),
+            leads: self.gate.check().is_ok(),
+        }
+    }
+
+    async fn look(&mut self) -> Result<Looked, String> {
         let Some(token) = self.credential.token() else {
             return Ok(Looked::Kept("it is not that of a file".to_owned()));
         };
         let claims = Claims::of(&token);
-        let now = self.now();
-        match (renewal(claims.as_ref(), now, &self.settings), claims) {
-            (Renewal::Expired(_), _) => self.recover(&token).await,
-            _ if self.credential.is_rejected() => self.recover(&token).await,
-            (Renewal::Never(why), _) => Ok(Looked::Kept(why.to_string())),
-            (Renewal::Due(at), Some(claims)) if at <= now && self.gate.check().is_ok() => {
-                self.renew(&token, &claims).await
-            }
-            (Renewal::Due(_), _) => Ok(Looked::Idle),
+        match (action(claims.as_ref(), &self.known(), &self.settings), claims) {
+            (Action::Renew, Some(claims)) => match self.renew(&token, &claims).await {
+                // The request has shown that it is no good.
+                Err(_) if self.credential.is_rejected() => self.recover(&token).await,
+                renewed => renewed,
+            },
+            (Action::Recover, _) => self.recover(&token).await,
+            (Action::Keep(why), _) => Ok(Looked::Kept(why.to_string())),
+            (Action::Wait | Action::Renew, _) => Ok(Looked::Idle),
         }
     }
 
@@ -150,7 +169,7 @@ impl Renewer {
     async fn recover(&self, token: &str) -> Result<Looked, String> {
         let Ok((_, stored)) = self.stored().await else { return Ok(Looked::Lost) };
         let is_good = Claims::of(&stored)
-            .is_some_and(|claims| claims.expires.is_none_or(|expires| expires > self.now()));
+            .is_some_and(|claims| claims.expires.is_none_or(|at| !self.clocks().both_are_past(at)));
         if stored == token || !is_good {
             return Ok(Looked::Lost);
         }
@@ -163,7 +182,7 @@ impl Renewer {
         tracing::info!(secret = %self.secret, "Took the token for the hub from its Secret");
     }
 
-    async fn renew(&self, token: &str, claims: &Claims) -> Result<Looked, String> {
+    async fn renew(&mut self, token: &str, claims: &Claims) -> Result<Looked, String> {
         let (secret, stored) = self.stored().await?;
         if stored != token {
             // Another process has renewed it, or a user has replaced it.
@@ -176,7 +195,9 @@ impl Renewer {
         let new =
             self.request(account).await.map_err(|error| format!("request a token: {error}"))?;
         let of_new = Claims::of(&new);
-        let proved = replaces(of_new.as_ref(), claims, &self.settings, self.now());
+        let issued = of_new.as_ref().and_then(|claims| issued(claims, &self.settings));
+        self.issued = issued.map(|issued| (issued, self.boot.now()));
+        let proved = replaces(of_new.as_ref(), claims, &self.settings);
         proved.map_err(|reason| format!("the new token is not used: {reason}"))?;
         let proved = self.prove(&new).await;
         proved.map_err(|error| format!("the hub does not accept the new token: {error}"))?;

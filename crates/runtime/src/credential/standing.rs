@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 
 use super::claims::Claims;
+use super::clock::Clocks;
 
 /// What is known of a credential.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,10 +19,10 @@ pub enum Standing {
 }
 
 impl Standing {
-    /// Judges a credential by its claims, the time at the API server, and whether that has rejected it.
-    pub fn of(claims: Option<&Claims>, now: Timestamp, is_rejected: bool) -> Self {
+    /// Judges a credential by its claims, what is known about the time, and whether the API server has rejected it.
+    pub fn of(claims: Option<&Claims>, clocks: Clocks, is_rejected: bool) -> Self {
         match claims.and_then(|claims| claims.expires) {
-            Some(expires) if expires <= now => Self::Expired(expires),
+            Some(expires) if clocks.both_are_past(expires) => Self::Expired(expires),
             _ if is_rejected => Self::Rejected,
             Some(expires) => Self::Until(expires),
             None => Self::Endless,
@@ -54,15 +55,28 @@ mod tests {
     fn a_credential_is_good_until_it_expires_or_is_rejected() {
         let claims =
             |expires| Claims { expires, issued: None, account: None, audiences: Vec::new() };
-        let standing =
-            |expires, now, is_rejected| Standing::of(Some(&claims(expires)), at(now), is_rejected);
+        let clocks = |now| Clocks { own: at(now), server: Some(at(now)) };
+        let standing = |expires, now, is_rejected| {
+            Standing::of(Some(&claims(expires)), clocks(now), is_rejected)
+        };
         assert_eq!(standing(Some(at(10)), 9, false), Standing::Until(at(10)));
         assert_eq!(standing(Some(at(10)), 10, false), Standing::Expired(at(10)));
         assert_eq!(standing(Some(at(10)), 9, true), Standing::Rejected);
         assert_eq!(standing(Some(at(10)), 11, true), Standing::Expired(at(10)));
         assert_eq!(standing(None, 9, false), Standing::Endless);
-        assert_eq!(Standing::of(None, at(0), false), Standing::Endless);
-        assert_eq!(Standing::of(None, at(0), true), Standing::Rejected);
+        assert_eq!(Standing::of(None, clocks(0), false), Standing::Endless);
+        assert_eq!(Standing::of(None, clocks(0), true), Standing::Rejected);
         assert!(!Standing::Rejected.is_good() && Standing::Until(at(1)).is_good());
+    }
+
+    #[test]
+    fn one_clock_lets_no_credential_expire() {
+        let claims =
+            Claims { expires: Some(at(10)), issued: None, account: None, audiences: Vec::new() };
+        for (own, server) in [(9, Some(100)), (100, Some(9)), (100, None)] {
+            let clocks = Clocks { own: at(own), server: server.map(at) };
+            assert_eq!(Standing::of(Some(&claims), clocks, false), Standing::Until(at(10)));
+            assert_eq!(Standing::of(Some(&claims), clocks, true), Standing::Rejected);
+        }
     }
 }

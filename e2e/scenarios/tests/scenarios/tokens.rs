@@ -1,6 +1,7 @@
 //! A member's token for the hub is emptied, half written, revoked, replaced, and ends by itself.
 
 use std::path::Path;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use base64::Engine as _;
@@ -10,6 +11,7 @@ use fleet_api::names::{SYSTEM_NAMESPACE, member_namespace};
 use fleet_runtime::clock::Clock;
 use fleet_testbed::agents::{Agent, Agents};
 use fleet_testbed::apply::apply;
+use fleet_testbed::fault_proxy::FaultProxy;
 use fleet_testbed::observer::{Observer, What};
 use fleet_testbed::scrape::Scrape;
 use fleet_testbed::wait::wait_until;
@@ -33,6 +35,7 @@ pub(crate) fn add(tests: &mut Tests) {
     }
     tests.apart("tokens::tokens_come_and_go", tokens_of_an_exporter);
     tests.apart("tokens::a_token_renews_itself", a_token_in_a_secret);
+    tests.apart("tokens::a_gateway_with_a_wrong_clock", a_gateway_with_a_wrong_clock);
 }
 
 /// Namespace and name of the Secret that the exporter renews its token in, as in its chart.
@@ -41,6 +44,10 @@ const SECRET: (&str, &str) = (SYSTEM_NAMESPACE, "hub-kubeconfig-secret");
 const TICKET: &str = "ticket";
 /// For how many seconds a token is good that is renewed.
 const RENEWED_WITHIN: i64 = 40;
+/// Longer than the agent takes to look at its token twice.
+const SEVERAL_LOOKS: Duration = Duration::from_secs(11);
+/// Where tokens are requested.
+const TOKENS: &str = "serviceaccounts/token";
 /// Seconds of a day: how long tokens live that the agent requests.
 const DAY: i64 = 24 * 3600;
 
@@ -101,8 +108,14 @@ async fn a_token_renews_itself(
     mended(agents).await?;
     crossing.arrived().await.context("after the token was replaced in the Secret")?;
 
-    // Its time is over by the hub's clock, which still accepts it for a minute.
+    // Its time is over, but the hub still accepts it for a minute: it is renewed.
     let past = ending(-5)?;
+    store(stage, &past).await?;
+    kubeconfig::write_secret(path, &past)?;
+    wait_until("a renewed token", DEADLINE, async || Ok(stored(stage).await? != past)).await?;
+    mended(agents).await?;
+    // The hub accepts it no longer.
+    let past = ending(-LENIENCE - 5)?;
     store(stage, &past).await?;
     kubeconfig::write_secret(path, &past)?;
     expired(agents, "the token for the hub expired at").await?;
@@ -115,6 +128,59 @@ async fn a_token_renews_itself(
         .into_iter()
         .find(|seen| seen.what == What::Gone && seen.name().contains(&crossing.namespace));
     anyhow::ensure!(gone.is_none(), "withdrawn: {gone:?}");
+    crossing.withdraw().await
+}
+
+/// Seconds of a year: how wrong clocks are.
+const YEAR: i64 = 365 * DAY;
+
+/// The exporter reaches the hub through a gateway whose date is a year ahead, then a year behind. A token that is good does not
+/// count as expired, and is renewed, once.
+async fn a_gateway_with_a_wrong_clock(stage: &Stage, agents: &mut Agents) -> Result<()> {
+    let path = stage.hub_token_path(EXPORTER).to_owned();
+    let good = std::fs::read_to_string(&path)?;
+    let gateway = FaultProxy::to(stage.hub()).await?;
+    let agent = Agent::Member(EXPORTER);
+    agents.set_variable(agent, "HUB_SERVER_URL", &gateway.url())?;
+    let result = renewed_through(stage, agents, &gateway, &path, &good).await;
+    agents.set_variable(agent, "HUB_SERVER_URL", &stage.hub().server_url())?;
+    kubeconfig::write_secret(&path, &good)?;
+    agents.restart(agent).await?;
+    result
+}
+
+async fn renewed_through(
+    stage: &Stage,
+    agents: &mut Agents,
+    gateway: &FaultProxy,
+    path: &Path,
+    good: &str,
+) -> Result<()> {
+    rbac::token_renewal().apply(&stage.exporter().client()).await?;
+    let plane = stage.hub().control_plane().context("the hub is the testbed's")?;
+    let mut crossing = stage.crossing("gateway", &[IMPORTER]).await?;
+    let flag = format!("--hub-token-secret={}/{}", SECRET.0, SECRET.1);
+    for (wrong, count) in [(YEAR, 2), (-YEAR, 1)] {
+        let now = Clock::system().now().as_second();
+        gateway.set_time(now + wrong)?;
+        let old = plane.token_ending_at(good, now + RENEWED_WITHIN)?;
+        kubeconfig::write_secret(path, &old)?;
+        store(stage, &old).await?;
+        let requests = gateway.log().len();
+        agents.restart_with(Agent::Member(EXPORTER), &[&flag]).await?;
+        mended(agents).await.with_context(|| format!("{wrong} s from now"))?;
+        wait_until("a renewed token", DEADLINE, async || Ok(stored(stage).await? != old)).await?;
+        crossing.change(count).await?;
+        crossing.arrived().await.context("with a renewed token")?;
+        // Through several looks at the token, by a clock that is a year ahead.
+        let renewed = stored(stage).await?;
+        tokio::time::sleep(SEVERAL_LOOKS).await;
+        anyhow::ensure!(stored(stage).await? == renewed, "renewed again, {wrong} s from now");
+        mended(agents).await?;
+        let entries = gateway.log().entries();
+        let asked = entries[requests..].iter().filter(|one| one.seen.resource == TOKENS).count();
+        anyhow::ensure!(asked == 1, "{asked} tokens were requested, {wrong} s from now");
+    }
     crossing.withdraw().await
 }
 

@@ -3,6 +3,9 @@
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
+use http::HeaderValue;
+use jiff::Timestamp;
+use jiff::fmt::rfc2822::DateTimePrinter;
 use kube::Config;
 use parking_lot::Mutex;
 use tokio::task::AbortHandle;
@@ -38,6 +41,7 @@ impl FaultProxy {
             rules: Mutex::default(),
             streams: Arc::new(Streams::default()),
             log: Log::default(),
+            date: Mutex::default(),
         });
         let (port, listener) = serve::listen(identity, Arc::clone(&shared)).await?;
         Ok(Self { port, shared, listener })
@@ -54,6 +58,14 @@ impl FaultProxy {
         let (planned, pending) = rule.into_parts();
         self.shared.rules.lock().add(pending);
         planned
+    }
+
+    /// Has a clock of its own from now on, which stands still: its answers have this second since 1970 for a `Date`.
+    pub fn set_time(&self, second: i64) -> Result<()> {
+        let time = Timestamp::from_second(second)?;
+        let date = DateTimePrinter::new().timestamp_to_rfc9110_string(&time)?;
+        *self.shared.date.lock() = Some(HeaderValue::try_from(date)?);
+        Ok(())
     }
 
     /// What was asked and answered so far.

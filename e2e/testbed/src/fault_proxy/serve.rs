@@ -137,8 +137,7 @@ async fn ask(
     open: Arc<Open>,
 ) -> Result<(http::response::Parts, Bytes)> {
     let (mut head, body) = shared.upstream.client.send(request).await?.into_parts();
-    head.headers.remove(TRANSFER_ENCODING);
-    head.headers.remove(CONNECTION);
+    shared.pass_on(&mut head.headers);
     open.server(head.status);
     Ok((head, body.collect().await?.to_bytes()))
 }
@@ -149,8 +148,7 @@ async fn watch(
     shared: &Arc<Shared>,
 ) -> Result<Response<Body>> {
     let (mut head, body) = shared.upstream.client.send(request).await?.into_parts();
-    head.headers.remove(TRANSFER_ENCODING);
-    head.headers.remove(CONNECTION);
+    shared.pass_on(&mut head.headers);
     let carrier = shared.streams.carrier(&seen.resource);
     let body = carrier.carry(body, Arc::clone(&shared.streams));
     Ok(Response::from_parts(head, body.boxed_unsync()))

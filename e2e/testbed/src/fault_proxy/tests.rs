@@ -234,3 +234,16 @@ fn paths_are_understood() {
         assert_eq!(seen(method, &path, query), told);
     }
 }
+
+#[tokio::test]
+async fn a_proxy_may_have_a_clock_of_its_own() {
+    let scene = scene().await;
+    let date = async || {
+        let request = Request::post(PATH).body(Body::empty()).unwrap();
+        let response = scene.client.send(request).await.unwrap();
+        response.headers()[http::header::DATE].to_str().unwrap().to_owned()
+    };
+    assert_ne!(date().await, "Thu, 01 Jan 1970 00:00:10 GMT");
+    scene.proxy.set_time(10).unwrap();
+    assert_eq!(date().await, "Thu, 01 Jan 1970 00:00:10 GMT");
+}
