@@ -36,7 +36,7 @@ pub(super) async fn as_agent(fleet: &Fleet, agent: Agent) -> Result<ClientSet> {
 /// Makes a service account on the hub with its namespace, and clients that read its token from a file as the agents do.
 pub(super) async fn on_hub(fleet: &Fleet, account: &Account) -> Result<ClientSet> {
     let hub = fleet.hub().client();
-    join::namespace(&hub, &account.namespace).await?;
+    join::member_home(&hub, &account.namespace).await?;
     account.apply(&hub).await?;
     let token = fleet.run_path().join(format!("{}-token", account.namespace));
     write_secret(&token, &account.token(&hub).await?)?;

@@ -42,7 +42,7 @@ pub(super) async fn measure(
     fleet: &Fleet,
     namespace: &str,
 ) -> Result<Crossings> {
-    join::namespace(&fleet.hub().client(), &member_namespace(HOSTILE)).await?;
+    join::member_home(&fleet.hub().client(), &member_namespace(HOSTILE)).await?;
     let mut crossings = Crossings { without: Vec::new(), with: Vec::new() };
     // Agents and servers have met all kinds by then.
     cross(path, fleet, (namespace, "crossing")).await?;

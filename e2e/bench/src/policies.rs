@@ -1,7 +1,6 @@
 //! The same endpoint change with the hub's admission policies and without them, in turns.
 
 use anyhow::Result;
-use fleet_api::names::member_namespace;
 
 use super::change_path::{ChangePath, EXPORTER};
 use super::latency::{Course, Series, withdraw};
@@ -30,14 +29,14 @@ pub(super) async fn compare(
 ) -> Result<Comparison> {
     let mut without = Course::steady(path, fleet, (namespace, UNCHECKED)).await?;
     let mut with = Course::steady(path, fleet, (namespace, CHECKED)).await?;
-    let home = member_namespace(fleet.member(EXPORTER).name());
+    let member = fleet.member(EXPORTER).name();
     for _ in 0..TURNS {
         with.warm_up(path).await?;
         with.block(path, changes.div_ceil(TURNS)).await?;
-        policies::remove(fleet.hub(), &home).await?;
+        policies::remove(fleet.hub(), member).await?;
         without.warm_up(path).await?;
         without.block(path, changes.div_ceil(TURNS)).await?;
-        policies::install(fleet.hub(), &home).await?;
+        policies::install(fleet.hub(), member).await?;
     }
     withdraw(fleet, (namespace, &[UNCHECKED, CHECKED])).await?;
     Ok(Comparison { without: without.take_series()?, with: with.take_series()? })

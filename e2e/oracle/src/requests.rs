@@ -167,9 +167,15 @@ pub fn read(cluster: &str, path: &Path) -> Result<Vec<Request>> {
     Ok(requests)
 }
 
+/// Whether nothing changes whatever the server answers.
+fn is_dry_run(uri: &str) -> bool {
+    let query = uri.split_once('?').map(|(_, query)| query).unwrap_or_default();
+    query.split('&').any(|part| part.starts_with("dryRun="))
+}
+
 fn request(cluster: &str, event: AuditEvent) -> Option<Request> {
     let begun = event.verb == "watch" && event.stage == "ResponseStarted";
-    if event.stage != "ResponseComplete" && !begun {
+    if (event.stage != "ResponseComplete" && !begun) || is_dry_run(&event.request_uri) {
         return None;
     }
     let micros = |time: Option<Timestamp>| time.map_or(0, Timestamp::as_microsecond);
@@ -192,4 +198,22 @@ fn request(cluster: &str, event: AuditEvent) -> Option<Request> {
         body: event.request_object,
         response: event.response_object,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_is_tried_only_is_no_request() {
+        let read = |query: &str| {
+            let uri = format!("/api/v1/namespaces/team/services{query}");
+            let event = json!({ "stage": "ResponseComplete", "verb": "create", "requestURI": uri });
+            request("hub", serde_json::from_value(event).unwrap()).is_some()
+        };
+        assert!(read("") && read("?fieldManager=dryRun") && read("?fieldManager=a&dryRun"));
+        assert!(!read("?dryRun=All") && !read("?fieldManager=a&dryRun=All"));
+    }
 }

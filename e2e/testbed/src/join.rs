@@ -13,6 +13,7 @@ use super::apply::apply;
 use super::cluster::Cluster;
 use super::crds;
 use super::kubeconfig::{self, Credential};
+use super::member_policy;
 use super::rbac::{self, Account};
 
 /// How often KubeFleet asks members for a heartbeat by default, in seconds.
@@ -55,7 +56,7 @@ pub async fn join_member(hub: &Cluster, member: &Cluster, folder: &Path) -> Resu
 
 /// Makes a member's place on the hub, as for a cluster that need not exist. Returns the file with its token.
 pub async fn join_hub(hub: &Cluster, name: &str, folder: &Path) -> Result<PathBuf> {
-    namespace(&hub.client(), &member_namespace(name)).await?;
+    member_home(&hub.client(), &member_namespace(name)).await?;
     let hub_token = hub_access(hub, name, &rbac::member_on_hub(name), folder).await?;
     apply(
         &hub.client(),
@@ -68,6 +69,13 @@ pub async fn join_hub(hub: &Cluster, name: &str, folder: &Path) -> Result<PathBu
     )
     .await?;
     Ok(hub_token)
+}
+
+/// Makes the namespace of a member, with a policy that lists everything. On a strict hub, as it is shipped, a member without a
+/// policy exports and imports nothing.
+pub async fn member_home(hub: &Client, member_namespace: &str) -> Result<()> {
+    namespace(hub, member_namespace).await?;
+    member_policy::allow_all(hub, member_namespace).await
 }
 
 /// Accounts of their own for a further agent of a member that has joined.

@@ -29,6 +29,7 @@ pub mod helm;
 pub mod join;
 pub mod kubeconfig;
 pub mod kubelet;
+pub mod member_policy;
 pub mod objects;
 pub mod observer;
 pub mod otlp;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use fleet_api::kinds;
-use fleet_api::names::SYSTEM_NAMESPACE;
+use fleet_api::names::{SYSTEM_NAMESPACE, member_namespace};
 use futures::future::try_join_all;
 use k8s_openapi::api::admissionregistration::v1::{
     ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding,
@@ -20,6 +20,7 @@ use super::client::client;
 use super::cluster::Cluster;
 use super::rbac;
 use crate::helm::{Helm, chart};
+use crate::member_policy;
 use crate::objects::api;
 use crate::wait::wait_until;
 
@@ -92,44 +93,54 @@ pub async fn render(policies: &Value) -> Result<Vec<Value>> {
     Ok(policies)
 }
 
-/// Installs policies and flow schemas as they come, and waits until the policies are in force. `namespace` is that of some member.
-pub async fn install(hub: &Cluster, namespace: &str) -> Result<()> {
+/// Installs policies and flow schemas as they come, which is strict, and waits until the policies are in force. `member` is one
+/// that has a member policy.
+pub async fn install(hub: &Cluster, member: &str) -> Result<()> {
+    install_policies(hub, member, true).await?;
+    wait_until("a member may export", DEADLINE, async || {
+        try_export(hub, member).await.map(|()| true)
+    })
+    .await
+}
+
+/// [`install`] for members without a member policy.
+pub async fn install_lenient(hub: &Cluster, member: &str) -> Result<()> {
+    install_policies(hub, member, false).await
+}
+
+async fn install_policies(hub: &Cluster, member: &str, strict: bool) -> Result<()> {
     let accounts = (0..=REPLICAS).map(|number| rbac::hub_agent().replica(number).user());
     let accounts: Vec<_> = accounts.chain([ORIGINAL_HUB_AGENT.to_owned()]).collect();
-    // Members of tests come and go without a member policy; `--test charts` installs the chart as it comes.
-    let values = json!({ "hubUsers": accounts, "strict": false });
+    let values = json!({ "hubUsers": accounts, "strict": strict });
     let policies = render(&values).await?;
     let client = hub.client();
     try_join_all(policies.into_iter().map(|object| apply(&client, object))).await?;
-    wait_in_force(hub, namespace).await
+    let what = "the policies are in force";
+    wait_until(what, DEADLINE, async || in_force(hub, member).await).await
 }
 
 /// Takes away the policies that [`install`] has made, and waits until that is so.
-pub async fn remove(hub: &Cluster, namespace: &str) -> Result<()> {
+pub async fn remove(hub: &Cluster, member: &str) -> Result<()> {
     let labelled = ListParams::default().labels("app.kubernetes.io/instance=hub-agent");
     let at_once = DeleteParams::default();
     let bindings: Api<ValidatingAdmissionPolicyBinding> = Api::all(hub.client());
     bindings.delete_collection(&at_once, &labelled).await.context("delete the bindings")?;
     let policies: Api<ValidatingAdmissionPolicy> = Api::all(hub.client());
     policies.delete_collection(&at_once, &labelled).await.context("delete the policies")?;
-    wait_until("the policies are gone", DEADLINE, async || Ok(!in_force(hub, namespace).await?))
-        .await
-}
-
-async fn wait_in_force(hub: &Cluster, namespace: &str) -> Result<()> {
-    wait_until("the policies are in force", DEADLINE, async || in_force(hub, namespace).await).await
+    wait_until("the policies are gone", DEADLINE, async || Ok(!in_force(hub, member).await?)).await
 }
 
 /// Tries what is refused even to admins, and changes nothing.
-async fn in_force(hub: &Cluster, namespace: &str) -> Result<bool> {
-    let maps: Api<ConfigMap> = Api::namespaced(hub.client(), namespace);
-    let name = Some("member-policy".to_owned());
+async fn in_force(hub: &Cluster, member: &str) -> Result<bool> {
+    let maps: Api<ConfigMap> = Api::namespaced(hub.client(), &member_namespace(member));
+    let name = Some(member_policy::NAME.to_owned());
     let metadata = ObjectMeta { name, ..ObjectMeta::default() };
     let empty = ConfigMap { metadata, ..ConfigMap::default() };
     let params = PostParams { dry_run: true, ..PostParams::default() };
     match maps.create(&params, &empty).await {
         Ok(_) => Ok(false),
         Err(kube::Error::Api(status)) if status.message.contains("P13:") => Ok(true),
+        Err(kube::Error::Api(status)) if status.is_already_exists() => Ok(false),
         Err(error) => Err(error).context("try a member policy without keys"),
     }
 }
@@ -137,20 +148,34 @@ async fn in_force(hub: &Cluster, namespace: &str) -> Result<bool> {
 /// Waits until the member policy of a member is in force, which allows nothing in a namespace of no name that anybody
 /// has: tries to export a Service from there as the member, and changes nothing.
 pub async fn wait_for_member_policy(hub: &Cluster, member: &str) -> Result<()> {
+    let (exports, export) = export_of(hub, member).await?;
+    wait_refused("the member policy is in force", &exports, &export, "P6:").await
+}
+
+/// Tries to export a Service of no name that anybody has as a member, and changes nothing.
+async fn try_export(hub: &Cluster, member: &str) -> Result<()> {
+    let (exports, export) = export_of(hub, member).await?;
+    let params = PostParams { dry_run: true, ..PostParams::default() };
+    exports.create(&params, &export).await?;
+    Ok(())
+}
+
+/// The exports of a member, with its rights, and one that is tried only.
+async fn export_of(hub: &Cluster, member: &str) -> Result<(Api<DynamicObject>, DynamicObject)> {
     let account = rbac::member_on_hub(member);
     let mut config = hub.config().clone();
     config.auth_info.impersonate = Some(account.user());
     let kind = kinds::INTERNAL_SERVICE_EXPORT;
     let exports = api(client(&config).await?, kind, Some(&account.namespace));
     let name = "nowhere/nothing";
-    let export = serde_json::from_value(json!({
+    let export = json!({
         "apiVersion": kind.api_version(), "kind": kind.kind, "metadata": { "name": "nothing" },
         "spec": { "ports": [{ "port": 80 }], "serviceReference": {
             "clusterId": member, "kind": "Service", "namespace": "nowhere", "name": "nothing",
             "namespacedName": name, "resourceVersion": "1", "generation": 1, "uid": "none",
         } },
-    }))?;
-    wait_refused("the member policy is in force", &exports, &export, "P6:").await
+    });
+    Ok((exports, serde_json::from_value(export)?))
 }
 
 /// Waits until the making of an object would be refused with these words; it is tried, and changes nothing.

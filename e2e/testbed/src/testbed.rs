@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
-use fleet_api::names::member_namespace;
 use futures::future::try_join_all;
 use k8s_openapi::api::core::v1::ServiceAccount;
 use kube::Api;
@@ -176,7 +175,7 @@ impl Testbed {
         try_join_all(clusters.map(wait_for_controllers)).await?;
         if options.policies {
             let member = fleet.members().first().context("policies are about members")?;
-            policies::install(fleet.hub(), &member_namespace(member.name())).await?;
+            policies::install(fleet.hub(), member.name()).await?;
             try_join_all(fleet.members().iter().map(policies::install_member)).await?;
             let client = fleet.hub().client();
             let members = fleet.members().iter().map(Cluster::name);

@@ -5,14 +5,14 @@ use fleet_api::events::{BLOCKED, WRITE_REFUSED};
 use fleet_api::kinds;
 use fleet_api::names::member_namespace;
 use fleet_testbed::agents::{Agent, Agents};
-use fleet_testbed::apply::apply;
 use fleet_testbed::cluster::Cluster;
 use fleet_testbed::exchange;
+use fleet_testbed::member_policy;
 use fleet_testbed::objects::api;
 use fleet_testbed::scrape::Scrape;
 use fleet_testbed::wait::wait_until;
 use fleet_testbed::{policies, quota, rbac};
-use k8s_openapi::api::core::v1::{ConfigMap, ResourceQuota};
+use k8s_openapi::api::core::v1::ResourceQuota;
 use k8s_openapi::api::events::v1::Event;
 use k8s_openapi::api::rbac::v1::RoleBinding;
 use kube::Api;
@@ -61,19 +61,14 @@ async fn a_policy_of_the_hub_refuses(stage: &Stage, _: &mut Agents) -> Result<()
     let exports = exports.list(&ListParams::default()).await?.items;
     let exports = exports.iter().map(|it| &it.data["spec"]["serviceReference"]["namespacedName"]);
     let exports: Vec<_> = exports.filter_map(|name| name.as_str()).chain(["shop/*"]).collect();
-    let policy = json!({
-        "apiVersion": "v1", "kind": "ConfigMap",
-        "metadata": { "name": "member-policy", "namespace": home },
-        "data": { "cidrs": "10.0.0.0/8", "exports": exports.join(","), "imports": "*" },
-    });
-    apply(&stage.hub().client(), policy).await?;
+    let hub = stage.hub().client();
+    member_policy::allow(&hub, &home, "10.0.0.0/8", (&exports.join(","), "*")).await?;
     policies::wait_for_member_policy(stage.hub(), member).await?;
     stage.exported(&namespace, "web").await?;
     let note = format!("P6: the member policy does not list {namespace}/web among its exports");
     told(stage.exporter(), &namespace, WRITE_REFUSED, &note).await?;
     exchange::unexport(stage.exporter(), &namespace, "web").await?;
-    let policies: Api<ConfigMap> = Api::namespaced(stage.hub().client(), &home);
-    policies.delete("member-policy", &DeleteParams::default()).await?;
+    member_policy::allow_all(&hub, &home).await?;
     stage.nothing_left(&namespace).await
 }
 

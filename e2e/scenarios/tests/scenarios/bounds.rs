@@ -99,9 +99,7 @@ fn is_rejected(export: &DynamicObject, ports: usize) -> bool {
 async fn thousands_of_ports(stage: &Stage, _: &mut Agents) -> Result<()> {
     let mut crossing = stage.crossing("thousands", &[IMPORTER]).await?;
     let (namespace, name) = (crossing.namespace.clone(), crossing.name.clone());
-    let member = stage.namespace_name("hostile");
-    let hostile = member_namespace(&member);
-    stage.user_namespace(&hostile).await?;
+    let (member, hostile) = stage.guest("hostile").await?;
     create(stage, EXPORT, internal_export(&member, (&namespace, &name), MANY)).await?;
     create(stage, EXPORT, internal_export(&member, (&namespace, "other"), MORE)).await?;
     crossing.change(2).await?;
@@ -139,9 +137,7 @@ async fn thousands_of_ports(stage: &Stage, _: &mut Agents) -> Result<()> {
 async fn the_oldest_counts(stage: &Stage) -> Result<()> {
     let mut crossing = stage.crossing("twice", &[IMPORTER]).await?;
     let (namespace, name) = (crossing.namespace.clone(), crossing.name.clone());
-    let member = stage.namespace_name("double");
-    let theirs = member_namespace(&member);
-    stage.user_namespace(&theirs).await?;
+    let (member, theirs) = stage.guest("double").await?;
     let plain = format!("{namespace}-{name}");
     let younger = format!("{plain}-2");
     let clusters = [stage.exporter().name(), member.as_str()];
@@ -181,9 +177,7 @@ async fn the_oldest_counts(stage: &Stage) -> Result<()> {
 async fn so_many_services(stage: &Stage, agents: &mut Agents) -> Result<()> {
     let mut crossing = stage.crossing("somany", &[IMPORTER]).await?;
     let namespace = crossing.namespace.clone();
-    let member = stage.namespace_name("exporter");
-    let theirs = member_namespace(&member);
-    stage.user_namespace(&theirs).await?;
+    let (member, theirs) = stage.guest("exporter").await?;
     agents.restart_with(Agent::Hub, &["--max-services-per-member=2"]).await?;
     // Of one second the first by name is the oldest.
     let names = ["a", "b", "c"].map(|service| format!("{namespace}-{service}"));
@@ -258,10 +252,10 @@ async fn reported_to_the_user(stage: &Stage) -> Result<()> {
 
 /// Without policies the hub agent answers, and the user reads it in the condition of the ServiceExport.
 async fn rejected_on_reading(stage: &Stage, _: &mut Agents) -> Result<()> {
-    let home = member_namespace(stage.exporter().name());
-    policies::remove(stage.hub(), &home).await?;
+    let member = stage.exporter().name();
+    policies::remove(stage.hub(), member).await?;
     let result = rejected_without_policies(stage).await;
-    policies::install(stage.hub(), &home).await?;
+    policies::install(stage.hub(), member).await?;
     result
 }
 

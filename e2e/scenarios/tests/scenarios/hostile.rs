@@ -69,9 +69,7 @@ async fn undecodable(stage: &Stage) -> Result<()> {
     let mut crossing = stage.crossing("undecodable", &[IMPORTER]).await?;
     let (namespace, name) = (crossing.namespace.clone(), crossing.name.clone());
     let service = (namespace.as_str(), name.as_str());
-    let member = stage.namespace_name("garbled");
-    let theirs = member_namespace(&member);
-    stage.user_namespace(&theirs).await?;
+    let (member, theirs) = stage.guest("garbled").await?;
 
     let mut bad_export = internal_export(&member, service, 1);
     bad_export["spec"]["serviceReference"]["exportedSince"] = json!(NO_TIME);
@@ -151,9 +149,7 @@ async fn squatter(stage: &Stage) -> Result<()> {
     };
     let taken = exported.items.iter().find(owned).context("an exported slice")?.name_any();
 
-    let member = stage.namespace_name("squat");
-    let theirs = member_namespace(&member);
-    stage.user_namespace(&theirs).await?;
+    let (member, theirs) = stage.guest("squat").await?;
     unexport(stage.exporter(), &namespace, &name).await?;
     let copies = kinds::ENDPOINT_SLICE_IMPORT;
     let importer = member_namespace(stage.importer().name());

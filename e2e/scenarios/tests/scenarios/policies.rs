@@ -1,11 +1,11 @@
 //! Member policies that change while Services cross.
 
 use anyhow::{Context, Result, ensure};
-use fleet_api::events::IMPORT_REFUSED;
+use fleet_api::events::{IMPORT_REFUSED, WRITE_REFUSED};
 use fleet_api::kinds;
 use fleet_api::names::member_namespace;
 use fleet_testbed::agents::{Agent, Agents};
-use fleet_testbed::apply::apply;
+use fleet_testbed::member_policy;
 use fleet_testbed::objects::{find, remove};
 use fleet_testbed::scrape::Scrape;
 use fleet_testbed::wait::wait_until;
@@ -20,9 +20,6 @@ use crate::blocked::told;
 use crate::stage::{Crossing, DEADLINE, IMPORTER, Stage, condition};
 use crate::tests::Tests;
 
-/// Name of a member policy.
-const POLICY: &str = "member-policy";
-
 pub(crate) fn add(tests: &mut Tests) {
     if std::env::var_os(fleet_testbed::fleet::HUB_KUBECONFIG).is_some() {
         return; // The policies and the rights of others are not the suite's to change.
@@ -33,16 +30,18 @@ pub(crate) fn add(tests: &mut Tests) {
 
 /// Gives a member a policy with these exports and imports.
 async fn give(stage: &Stage, member: &str, exports: &str, imports: &str) -> Result<()> {
-    let policy = json!({
-        "apiVersion": "v1", "kind": "ConfigMap",
-        "metadata": { "name": POLICY, "namespace": member_namespace(member) },
-        "data": { "cidrs": "10.0.0.0/8", "exports": exports, "imports": imports },
-    });
-    apply(&stage.hub().client(), policy).await
+    let (hub, home) = (stage.hub().client(), member_namespace(member));
+    member_policy::allow(&hub, &home, "10.0.0.0/8", (exports, imports)).await
+}
+
+/// Lets a member do everything, as the others.
+async fn give_all(stage: &Stage, member: &str) -> Result<()> {
+    member_policy::allow_all(&stage.hub().client(), &member_namespace(member)).await
 }
 
 async fn take(stage: &Stage, member: &str) -> Result<()> {
-    remove(stage.hub(), kinds::CONFIG_MAP, (&member_namespace(member), POLICY)).await
+    let key = (&*member_namespace(member), member_policy::NAME);
+    remove(stage.hub(), kinds::CONFIG_MAP, key).await
 }
 
 /// Waits until the importer's copies and its endpoints of a Service are gone.
@@ -90,7 +89,7 @@ async fn narrowed(stage: &Stage, _: &mut Agents) -> Result<()> {
     crossing.change(2).await?;
     crossing.arrived().await?;
     for member in [exporter, importer] {
-        take(stage, member).await?;
+        give_all(stage, member).await?;
     }
     other.end().await?;
     crossing.withdraw().await
@@ -109,10 +108,16 @@ async fn missing(stage: &Stage, agents: &mut Agents) -> Result<()> {
     // The right is there again, and the policy does not list the Service.
     agents.restart(Agent::Hub).await?;
     left(stage, &crossing).await?;
-    take(stage, exporter).await?;
+    give_all(stage, exporter).await?;
     crossing.arrived().await?;
+    // Without a policy nothing new is accepted, since the hub is strict as it is shipped; what is there goes on.
+    take(stage, exporter).await?;
+    stage.exported(&namespace, "new").await?;
+    told(stage.exporter(), &namespace, WRITE_REFUSED, "no params found").await?;
+    exchange::unexport(stage.exporter(), &namespace, "new").await?;
     crossing.change(1).await?;
     crossing.arrived().await?;
+    give_all(stage, exporter).await?;
     crossing.withdraw().await
 }
 

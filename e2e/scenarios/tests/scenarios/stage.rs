@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
+use fleet_api::names::member_namespace;
 use fleet_api::{ResourceKind, kinds};
 use fleet_oracle::Recording;
 use fleet_oracle::recorder::Recorder;
@@ -14,6 +15,7 @@ use fleet_testbed::audit::WriteMeter;
 use fleet_testbed::cluster::Cluster;
 use fleet_testbed::crds;
 use fleet_testbed::fleet::Fleet;
+use fleet_testbed::join;
 use fleet_testbed::objects::find;
 use fleet_testbed::wait::{wait_for, wait_until};
 use fleet_testbed::workload::NODE;
@@ -186,6 +188,15 @@ impl Stage {
         let name = format!("{what}-p{:06}x{:03}", std::process::id(), namespaces.len());
         namespaces.push(name.clone());
         name
+    }
+
+    /// A member without a cluster and an agent, for what no agent does. Returns its name, and its namespace on the hub.
+    pub(crate) async fn guest(&self, what: &str) -> Result<(String, String)> {
+        let member = self.namespace_name(what);
+        let namespace = member_namespace(&member);
+        self.user_namespace(&namespace).await?;
+        join::member_home(&self.hub().client(), &namespace).await?;
+        Ok((member, namespace))
     }
 
     /// Leaves clusters that stay as they were: deletes the user namespaces and waits until they are gone, which the

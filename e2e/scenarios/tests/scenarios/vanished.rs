@@ -4,6 +4,7 @@ use anyhow::{Result, ensure};
 use fleet_api::names::member_namespace;
 use fleet_api::{events, finalizers, kinds};
 use fleet_testbed::agents::{Agent, Agents};
+use fleet_testbed::join;
 use fleet_testbed::objects::api;
 use fleet_testbed::wait::wait_until;
 use k8s_openapi::api::core::v1::Namespace;
@@ -29,8 +30,7 @@ async fn its_namespace_empties(stage: &Stage, agents: &mut Agents) -> Result<()>
     let ghost = format!("ghost-{}", crossing.namespace);
     let own = member_namespace(&ghost);
     let namespaces: Api<Namespace> = Api::all(stage.hub().client());
-    let object = serde_json::from_value(json!({ "metadata": { "name": own } }))?;
-    namespaces.create(&PostParams::default(), &object).await?;
+    join::member_home(&stage.hub().client(), &own).await?;
 
     let clusters = api(stage.hub().client(), kinds::MEMBER_CLUSTER, None);
     let held = json!({ "name": ghost, "finalizers": ["example.com/hold"] });
