@@ -75,7 +75,7 @@ pub(super) fn judge(member: &str, evidence: &Evidence, clocks: Clocks) -> Creden
         _ if may_renew == Some(false) => kept(&format!(
             "the hub does not let it; `fleetctl join {member} --print nothing`, or an upgrade of the hub's chart, grants the right"
         )),
-        _ => status("renewed", standing.expires(), None),
+        Renewal::Due(_) => status("renewed", standing.expires(), None),
     }
 }
 
