@@ -7,7 +7,7 @@ use std::hash::Hash;
 use fleet_accumulator::{Snapshot, SourceSet};
 use jiff::Timestamp;
 
-use crate::affected::Affected;
+use crate::affected::{Affected, AffectedKey};
 use crate::event::Event;
 use crate::plan::Plan;
 
@@ -79,7 +79,10 @@ pub fn affected_keys<C: Controller>(
     old: &C::Snapshot,
     new: &C::Snapshot,
 ) -> BTreeSet<C::Key> {
-    let mut keys = Affected::new();
-    controller.affected_keys(old, new, &mut keys);
-    keys.drain().map(|affected| affected.key).collect()
+    let mut keys = BTreeSet::new();
+    let mut add = |affected: AffectedKey<C::Key>| {
+        keys.insert(affected.key);
+    };
+    controller.affected_keys(old, new, &mut Affected::to(&mut add));
+    keys
 }

@@ -159,8 +159,6 @@ async fn run_term<R: Controller>(
 struct Engine<R: Controller> {
     shared: Arc<Shared<R>>,
     queue: Queue<R::Key>,
-    /// Emptied after each change.
-    affected: Affected<R::Key>,
     debouncer: Debouncer<R::Key>,
     running: FuturesUnordered<BoxFuture<'static, Run<R::Key>>>,
     /// Time for plans since others on this thread had their turn.
@@ -187,7 +185,6 @@ impl<R: Controller> Engine<R> {
                 cancel,
             }),
             queue: Queue::new(seed).measured(work_queue),
-            affected: Affected::new(),
             debouncer: Debouncer::new(),
             running: FuturesUnordered::new(),
             planned_for: Duration::ZERO,
@@ -203,11 +200,11 @@ impl<R: Controller> Engine<R> {
 
     /// Queues the keys whose plan may differ between two snapshots.
     fn add_affected(&mut self, old: &R::Snapshot, new: &R::Snapshot, received: Instant) {
-        let arrived = now();
-        self.shared.controller.affected_keys(old, new, &mut self.affected);
-        for AffectedKey { key, delay, account } in self.affected.drain() {
-            self.queue.add_for(&account, key, received, arrived + delay, arrived);
-        }
+        let (arrived, queue) = (now(), &mut self.queue);
+        let mut add = |AffectedKey { key, delay, account }: AffectedKey<R::Key>| {
+            queue.add_for(&account, key, received, arrived + delay, arrived);
+        };
+        self.shared.controller.affected_keys(old, new, &mut Affected::to(&mut add));
     }
 
     /// Plans keys that are ready. True if there are more that could start at once.
