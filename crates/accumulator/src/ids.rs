@@ -44,30 +44,38 @@ enum UidRepr {
 /// Length and hyphens of the text form of a uuid.
 const UUID_LENGTH: usize = 36;
 const UUID_HYPHENS: [usize; 4] = [8, 13, 18, 23];
+/// Where in it the two digits of each byte are.
+const UUID_DIGITS: [usize; 16] = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
 
 fn parse_uuid(text: &str) -> Option<[u8; 16]> {
-    let text = text.as_bytes();
-    if text.len() != UUID_LENGTH {
+    let text: &[u8; UUID_LENGTH] = text.as_bytes().try_into().ok()?;
+    if UUID_HYPHENS.iter().any(|at| text[*at] != b'-') {
         return None;
     }
     let mut bytes = [0; 16];
-    let mut digits = 0;
-    for (at, byte) in text.iter().enumerate() {
-        if UUID_HYPHENS.contains(&at) {
-            if *byte != b'-' {
-                return None;
-            }
-            continue;
-        }
-        let digit = match byte {
-            b'0'..=b'9' => byte - b'0',
-            b'a'..=b'f' => byte - b'a' + 10,
-            _ => return None,
-        };
-        bytes[digits / 2] |= if digits % 2 == 0 { digit << 4 } else { digit };
-        digits += 1;
+    for (byte, at) in bytes.iter_mut().zip(UUID_DIGITS) {
+        *byte = (parse_digit(text[at])? << 4) | parse_digit(text[at + 1])?;
     }
     Some(bytes)
+}
+
+fn parse_digit(digit: u8) -> Option<u8> {
+    match digit {
+        b'0'..=b'9' => Some(digit - b'0'),
+        b'a'..=b'f' => Some(digit - b'a' + 10),
+        _ => None,
+    }
+}
+
+/// Plans print many uids: no digit goes through a formatter.
+fn print_uuid(bytes: &[u8; 16]) -> [u8; UUID_LENGTH] {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let mut text = [b'-'; UUID_LENGTH];
+    for (byte, at) in bytes.iter().zip(UUID_DIGITS) {
+        text[at] = DIGITS[usize::from(byte >> 4)];
+        text[at + 1] = DIGITS[usize::from(byte & 0xf)];
+    }
+    text
 }
 
 impl From<&str> for Uid {
@@ -87,14 +95,19 @@ impl fmt::Display for Uid {
         match &self.0 {
             UidRepr::Text(text) => f.write_str(text),
             UidRepr::Uuid(bytes) => {
-                for (at, byte) in bytes.iter().enumerate() {
-                    if matches!(at, 4 | 6 | 8 | 10) {
-                        f.write_str("-")?;
-                    }
-                    write!(f, "{byte:02x}")?;
-                }
-                Ok(())
+                let text = print_uuid(bytes);
+                f.write_str(str::from_utf8(&text).map_err(|_| fmt::Error)?)
             }
+        }
+    }
+}
+
+impl Uid {
+    /// Whether `text` is its text.
+    pub fn is(&self, text: &str) -> bool {
+        match &self.0 {
+            UidRepr::Text(own) => **own == *text,
+            UidRepr::Uuid(bytes) => parse_uuid(text).as_ref() == Some(bytes),
         }
     }
 }
@@ -196,6 +209,7 @@ mod tests {
             "",
         ] {
             assert_eq!(Uid::from(text).to_string(), text);
+            assert!(Uid::from(text).is(text) && !Uid::from(text).is("other"), "{text}");
         }
     }
 

@@ -37,7 +37,7 @@ pub fn refers<T: Tracked>(
     record: &Object<T>,
 ) -> bool {
     reference.cluster_id == cluster
-        && reference.uid == record.uid.to_string()
+        && record.uid.is(&reference.uid)
         && reference.object().as_ref() == Some(&record.name)
 }
 

@@ -1,5 +1,7 @@
 //! Conditions that change only when something changed.
 
+use std::iter;
+
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 
@@ -37,14 +39,27 @@ pub fn apply(
     wanted: impl IntoIterator<Item = Wanted>,
     now: Timestamp,
 ) -> Option<Vec<Condition>> {
+    // Most plans find everything in place, and copy nothing.
+    let mut wanted = wanted.into_iter().skip_while(|wanted| is_in_place(conditions, wanted));
+    let first = wanted.next()?;
     let mut result = conditions.to_vec();
-    for wanted in wanted {
+    for wanted in iter::once(first).chain(wanted) {
         match result.iter_mut().find(|condition| condition.type_ == wanted.type_) {
             Some(condition) => *condition = merged(condition, wanted, now),
             None => result.push(fresh(wanted, now)),
         }
     }
     (result != conditions).then_some(result)
+}
+
+fn is_in_place(conditions: &[Condition], wanted: &Wanted) -> bool {
+    let Wanted { type_, status, reason, message, generation } = wanted;
+    find(conditions, type_).is_some_and(|present| {
+        present.status == *status
+            && present.reason == *reason
+            && present.message == *message
+            && present.observed_generation == Some(*generation)
+    })
 }
 
 fn merged(old: &Condition, wanted: Wanted, now: Timestamp) -> Condition {
@@ -67,4 +82,46 @@ fn fresh(wanted: Wanted, now: Timestamp) -> Condition {
 /// The server keeps seconds only; a finer time would differ from what comes back.
 pub fn whole_seconds(now: Timestamp) -> Time {
     Time(Timestamp::from_second(now.as_second()).unwrap_or(now))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn wanted() -> impl Strategy<Value = Wanted> {
+        let fields = (0..2_usize, 0..2_usize, 0..2_usize, 0..2_usize, 1..3_i64);
+        fields.prop_map(|(type_, status, reason, message, generation)| Wanted {
+            type_: ["Valid", "Conflict"][type_],
+            status: ["True", "False"][status].to_owned(),
+            reason: ["One", "Other"][reason].to_owned(),
+            message: ["one", "other"][message].to_owned(),
+            generation,
+        })
+    }
+
+    fn present() -> impl Strategy<Value = Vec<Condition>> {
+        let since = Timestamp::from_second(7).unwrap();
+        vec(wanted().prop_map(move |wanted| fresh(wanted, since)), 0..3)
+    }
+
+    proptest! {
+        /// Each wanted condition is put into its place, one after the other.
+        #[test]
+        fn conditions_are_applied_as_defined(present in present(), wanted in vec(wanted(), 0..4)) {
+            let now = Timestamp::from_second(9).unwrap();
+            let mut expected = present.clone();
+            for wanted in wanted.clone() {
+                match expected.iter_mut().find(|condition| condition.type_ == wanted.type_) {
+                    Some(condition) => *condition = merged(condition, wanted, now),
+                    None => expected.push(fresh(wanted, now)),
+                }
+            }
+            let applied = apply(&present, wanted, now);
+            prop_assert_eq!(applied.is_some(), expected != present);
+            prop_assert_eq!(applied.unwrap_or(present), expected);
+        }
+    }
 }

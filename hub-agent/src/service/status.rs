@@ -10,6 +10,7 @@ use fleet_model::steps::HUB;
 use fleet_plan::conditions::{Wanted, apply, find};
 use fleet_plan::{Plan, Step, StepId, WAITING_STATUS_DELAY};
 use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use serde_json::json;
 
 use super::conflict;
@@ -138,12 +139,16 @@ fn with_present_message(export: &Export<'_>, desired: Wanted) -> Wanted {
 fn condition_step(export: &Export<'_>, desired: Wanted, now: Timestamp) -> Option<Step> {
     let present = &export.object.conditions;
     let desired = Wanted { generation: export.object.meta.generation, ..desired };
-    let mut conditions = apply(present, [desired], now).unwrap_or_else(|| present.clone());
     // The export was rejected once and has been corrected.
-    conditions.retain(|condition| {
-        condition.type_ != conditions::VALID
-            || !reasons::EXPORT_REFUSED.contains(&condition.reason.as_str())
-    });
-    (conditions != *present)
-        .then(|| HUB.status(export.object, &json!({ "conditions": conditions })))
+    let is_outdated = |condition: &Condition| {
+        condition.type_ == conditions::VALID
+            && reasons::EXPORT_REFUSED.contains(&condition.reason.as_str())
+    };
+    let applied = apply(present, [desired], now);
+    if applied.is_none() && !present.iter().any(is_outdated) {
+        return None;
+    }
+    let mut conditions = applied.unwrap_or_else(|| present.clone());
+    conditions.retain(|condition| !is_outdated(condition));
+    Some(HUB.status(export.object, &json!({ "conditions": conditions })))
 }

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use fleet_accumulator::Object;
+use fleet_accumulator::{Object, Uid};
 use fleet_api::{AddressType, annotations, conditions, events};
 use fleet_model::objects::{EndpointSlice, EndpointSliceExport, ServiceExport};
 use fleet_plan::conditions::find;
@@ -72,9 +72,9 @@ fn of_family(address_type: &AddressType) -> String {
 fn without_a_name(state: &ServiceState<'_>) -> Option<String> {
     let copies = state.slice_exports.iter();
     let on_hub: BTreeSet<_> =
-        copies.map(|copy| copy.spec.endpoint_slice_reference.uid.as_str()).collect();
+        copies.map(|copy| Uid::from(copy.spec.endpoint_slice_reference.uid.as_str())).collect();
     let waiting = slices::own(state).filter(|slice| {
-        slices::travels(state, slice) == Some(true) && !on_hub.contains(&*slice.uid.to_string())
+        slices::travels(state, slice) == Some(true) && !on_hub.contains(&slice.uid)
     });
     let blocked = waiting.filter(|slice| slices::free_name(state, slice).is_none());
     let name = &blocked.map(|slice| &slice.name).min()?.name;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use fleet_accumulator::Object;
+use fleet_accumulator::{Object, Uid};
 use fleet_api::{Endpoint, ExportedSliceSpec, ObjectName, annotations, finalizers, labels, names};
 use fleet_model::endpoints::{loses, printed};
 use fleet_model::hub_schema;
@@ -66,11 +66,12 @@ pub(super) fn sync(state: &ServiceState<'_>, decision: HubDecision, plan: &mut P
 /// only blocks its successor; one whose name a Go agent has put on the slice comes before others.
 fn in_order<'a>(state: &ServiceState<'a>) -> Vec<&'a Object<EndpointSliceExport>> {
     let name = |slice: &&'a Object<EndpointSlice>| {
-        Some((slice.meta.annotation(annotations::FLEET_UNIQUE_NAME)?, slice.uid.to_string()))
+        Some((slice.meta.annotation(annotations::FLEET_UNIQUE_NAME)?, &slice.uid))
     };
     let names: BTreeSet<_> = state.slices.iter().filter_map(name).collect();
     let noted = |copy: &Object<EndpointSliceExport>| {
-        names.contains(&(&*copy.name.name, copy.spec.endpoint_slice_reference.uid.clone()))
+        let uid = Uid::from(copy.spec.endpoint_slice_reference.uid.as_str());
+        names.contains(&(&*copy.name.name, &uid))
     };
     let mut copies = state.slice_exports.clone();
     copies.sort_by_cached_key(|copy| (copy.meta.is_terminating(), !noted(copy)));

@@ -80,7 +80,7 @@ fn restore_owner(import: &Object<ServiceImport>, holder: &Mcs) -> Option<Value> 
     if meta.controller_owner().is_some() {
         return None;
     }
-    let others = meta.owners.iter().filter(|owner| holder.uid != Uid::from(owner.uid.as_str()));
+    let others = meta.owners.iter().filter(|owner| !holder.uid.is(&owner.uid));
     let owners: Vec<_> = others.cloned().chain([controller_reference(holder)]).collect();
     Some(add(&["metadata", "ownerReferences"], to_json(&owners)))
 }

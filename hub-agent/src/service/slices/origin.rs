@@ -57,7 +57,8 @@ pub(super) fn is_from(copy: &Object<EndpointSliceImport>, slice: &SliceExport<'_
     if (namespace, uid) == (None, None) {
         return copy.spec.endpoint_slice_reference.cluster_id == slice.member;
     }
-    namespace == Some(&*slice.object.name.namespace) || uid == Some(&slice.object.uid.to_string())
+    namespace == Some(&*slice.object.name.namespace)
+        || uid.is_some_and(|uid| slice.object.uid.is(uid))
 }
 
 /// Whether the annotations of a copy name `slice`, or there are none.
@@ -66,7 +67,7 @@ pub(super) fn is_recorded(copy: &Object<EndpointSliceImport>, slice: &SliceExpor
         (None, None) => true,
         (namespace, uid) => {
             namespace == Some(&*slice.object.name.namespace)
-                && uid == Some(&slice.object.uid.to_string())
+                && uid.is_some_and(|uid| slice.object.uid.is(uid))
         }
     }
 }
