@@ -12,7 +12,7 @@ use fleet_testbed::cluster::Cluster;
 use fleet_testbed::fleet::Fleet;
 use fleet_testbed::join;
 use fleet_testbed::kubeconfig::write_secret;
-use fleet_testbed::rbac::Account;
+use fleet_testbed::{policies, rbac};
 
 async fn config(kubeconfig: &Path) -> Result<Config> {
     let file = Kubeconfig::read_from(kubeconfig)
@@ -33,11 +33,12 @@ pub(super) async fn as_agent(fleet: &Fleet, agent: Agent) -> Result<ClientSet> {
     Ok(from_config("bench", config(Path::new(path)).await?).await?)
 }
 
-/// Makes a service account on the hub with its namespace, and clients that read its token from a file as the agents do.
-pub(super) async fn on_hub(fleet: &Fleet, account: &Account) -> Result<ClientSet> {
-    let hub = fleet.hub().client();
+/// Makes a member's place on the hub, and clients that read its token from a file as the agents do. It may export at once.
+pub(super) async fn on_hub(fleet: &Fleet, member: &str) -> Result<ClientSet> {
+    let (hub, account) = (fleet.hub().client(), rbac::member_on_hub(member));
     join::member_home(&hub, &account.namespace).await?;
     account.apply(&hub).await?;
+    policies::wait_allowed(fleet.hub(), member).await?;
     let token = fleet.run_path().join(format!("{}-token", account.namespace));
     write_secret(&token, &account.token(&hub).await?)?;
     let mut config = config(fleet.hub().kubeconfig_path()).await?;

@@ -19,7 +19,6 @@ use super::watching::{Listener, Watches};
 use fleet_testbed::agents::Agent;
 use fleet_testbed::fleet::Fleet;
 use fleet_testbed::join;
-use fleet_testbed::rbac;
 
 /// Position of the exporting member.
 pub(super) const EXPORTER: usize = 0;
@@ -51,7 +50,7 @@ impl ChangePath {
         let mut watches = Watches::default();
 
         let local = access::as_agent(fleet, Agent::Member(EXPORTER)).await?;
-        let hub = access::on_hub(fleet, &rbac::member_on_hub(relay::EXPORTER)).await?;
+        let hub = access::on_hub(fleet, relay::EXPORTER).await?;
         let namespace = member_namespace(relay::EXPORTER);
         let output = Output::new(hub.write, kinds::ENDPOINT_SLICE_EXPORT, namespace);
         let listener = ExportRelay { arrivals: arrivals.clone(), output };
@@ -60,7 +59,7 @@ impl ChangePath {
         let hub = access::as_agent(fleet, Agent::Hub).await?;
         let namespace = member_namespace(relay::IMPORTER);
         let output = Output::new(hub.write, kinds::ENDPOINT_SLICE_IMPORT, namespace.clone());
-        let relay_hub = access::on_hub(fleet, &rbac::member_on_hub(relay::IMPORTER)).await?;
+        let relay_hub = access::on_hub(fleet, relay::IMPORTER).await?;
         let listener = ImportRelay { arrivals: arrivals.clone(), output };
         watches.start(Api::all(hub.watch.clone()), listener).await.context("relay 2")?;
         watches.start(Api::all(hub.watch), ImportEcho(arrivals.clone())).await?;

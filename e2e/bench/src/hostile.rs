@@ -9,12 +9,12 @@ use fleet_api::{ResourceKind, finalizers, kinds};
 use kube::api::{DynamicObject, PostParams};
 use serde_json::{Value, json};
 
+use super::access;
 use super::arrivals::Station;
 use super::change_path::{ChangePath, EXPORTER, IMPORTER};
 use super::slice::Slice;
 use fleet_testbed::exchange;
 use fleet_testbed::fleet::Fleet;
-use fleet_testbed::join;
 use fleet_testbed::objects::{api, find, remove};
 use fleet_testbed::wait::wait_until;
 
@@ -42,7 +42,7 @@ pub(super) async fn measure(
     fleet: &Fleet,
     namespace: &str,
 ) -> Result<Crossings> {
-    join::member_home(&fleet.hub().client(), &member_namespace(HOSTILE)).await?;
+    access::on_hub(fleet, HOSTILE).await?;
     let mut crossings = Crossings { without: Vec::new(), with: Vec::new() };
     // Agents and servers have met all kinds by then.
     cross(path, fleet, (namespace, "crossing")).await?;

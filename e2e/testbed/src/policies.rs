@@ -97,6 +97,11 @@ pub async fn render(policies: &Value) -> Result<Vec<Value>> {
 /// that has a member policy.
 pub async fn install(hub: &Cluster, member: &str) -> Result<()> {
     install_policies(hub, member, true).await?;
+    wait_allowed(hub, member).await
+}
+
+/// Waits until a member may export: admission policies see a new member policy later than its writer does.
+pub async fn wait_allowed(hub: &Cluster, member: &str) -> Result<()> {
     wait_until("a member may export", DEADLINE, async || {
         try_export(hub, member).await.map(|()| true)
     })

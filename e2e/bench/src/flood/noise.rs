@@ -22,8 +22,8 @@ use crate::access;
 use crate::relay::Output;
 use crate::watching::{Listener, Watches};
 use fleet_testbed::fleet::Fleet;
+use fleet_testbed::quota;
 use fleet_testbed::wait::wait_until;
-use fleet_testbed::{quota, rbac};
 
 /// The member that floods.
 const NOISY: &str = "bench-flood";
@@ -91,7 +91,7 @@ impl Noise {
     /// Lets the members join; returns when all importers have the slices.
     pub(super) async fn prepare(fleet: &Fleet) -> Result<Self> {
         fleet.user_namespace(NAMESPACE).await?;
-        let hub = access::on_hub(fleet, &rbac::member_on_hub(NOISY)).await?.write;
+        let hub = access::on_hub(fleet, NOISY).await?.write;
         // Otherwise the quota would end the flood.
         let room = (kinds::INTERNAL_SERVICE_EXPORT, 2 * STORED);
         quota::raised(&fleet.hub().client(), NOISY, room).await?;
@@ -231,7 +231,7 @@ async fn import(
     tally: &Arc<Tally>,
     watches: &mut Watches,
 ) -> Result<()> {
-    let hub = access::on_hub(fleet, &rbac::member_on_hub(member)).await?;
+    let hub = access::on_hub(fleet, member).await?;
     let namespace = member_namespace(member);
     let copies = Copies { seen: BTreeSet::new(), tally: Arc::clone(tally) };
     watches.start(Api::namespaced(hub.watch, &namespace), copies).await.context("an importer")?;
