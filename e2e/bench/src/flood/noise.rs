@@ -38,8 +38,8 @@ const SLICES: u32 = 5;
 const HOT: Duration = Duration::from_secs(1);
 /// Exports that are stored meanwhile, as far as the hub lets it: of Services without an importer, and more than the hub agent accepts.
 const STORED: usize = 10_000;
-/// Requests of the member that are under way at the same time: as many as an agent sends to an API server that has too much to
-/// do. A program that sends more is the API server's to hold back, which has the flow schemas for it.
+/// Requests of the member that are under way at the same time: half as many as an agent sends to an API server that has too much
+/// to do. A program that sends more is the API server's to hold back, which has the flow schemas for it.
 const IN_FLIGHT: usize = 2;
 /// How long it may take until all importers have the slices.
 const DEADLINE: Duration = Duration::from_mins(2);
