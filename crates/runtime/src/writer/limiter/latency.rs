@@ -6,8 +6,8 @@
 //! they do not, as TCP Vegas does (L. Brakmo, L. Peterson: TCP Vegas: End to End Congestion Avoidance on a Global Internet,
 //! 1995).
 //!
-//! What is usual is learned per kind and verb: a slow webhook for one kind says nothing about the others, and the way to a
-//! hub on another continent is part of it.
+//! What is usual is learned per kind and verb: a slow webhook for one kind does not matter for the others, and the way to a hub
+//! on another continent is part of it.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -27,7 +27,7 @@ const PROMPT: f64 = 2.0;
 const FEWEST: usize = 4;
 /// What was usual so long ago counts for little. An API server that has become slower for good gets its requests back.
 const MEMORY: Duration = Duration::from_mins(10);
-/// Time without answers tells nothing; more than this between two is not counted.
+/// Time without answers does not count; between two, no more than this does.
 const LONGEST_GAP: Duration = Duration::from_secs(10);
 
 /// The number of requests at once that an API server answers in time.
@@ -38,7 +38,7 @@ pub(super) struct Latency {
     usual: HashMap<RequestType, Usual>,
     /// Answers since `changed`, each in units of what is usual for it.
     window: Vec<f64>,
-    /// When `allowed` became what it is; what was sent before says nothing about it.
+    /// When `allowed` became what it is; what was sent before is no measure of it.
     changed: Option<Instant>,
 }
 
