@@ -39,6 +39,15 @@ pub mod kinds {
         ResourceKind { group, version, kind, plural, namespaced: true }
     }
 
+    const fn cluster_scoped(
+        group: &'static str,
+        version: &'static str,
+        kind: &'static str,
+        plural: &'static str,
+    ) -> ResourceKind {
+        ResourceKind { namespaced: false, ..namespaced(group, version, kind, plural) }
+    }
+
     const NETWORKING: &str = "networking.fleet.azure.com";
     const MULTICLUSTER: &str = "multicluster.networking.fleet.azure.com";
     const CLUSTER: &str = "cluster.kubernetes-fleet.io";
@@ -46,28 +55,16 @@ pub mod kinds {
     /// Core Service.
     pub const SERVICE: ResourceKind = namespaced("", "v1", "Service", "services");
     /// Core Namespace.
-    pub const NAMESPACE: ResourceKind = ResourceKind {
-        group: "",
-        version: "v1",
-        kind: "Namespace",
-        plural: "namespaces",
-        namespaced: false,
-    };
+    pub const NAMESPACE: ResourceKind = cluster_scoped("", "v1", "Namespace", "namespaces");
     /// Core Pod.
     pub const POD: ResourceKind = namespaced("", "v1", "Pod", "pods");
     /// Core Node.
-    pub const NODE: ResourceKind =
-        ResourceKind { group: "", version: "v1", kind: "Node", plural: "nodes", namespaced: false };
+    pub const NODE: ResourceKind = cluster_scoped("", "v1", "Node", "nodes");
     /// Core `ConfigMap`.
     pub const CONFIG_MAP: ResourceKind = namespaced("", "v1", "ConfigMap", "configmaps");
     /// `ServiceCIDR`: a range of addresses that the API server gives to Services.
-    pub const SERVICE_CIDR: ResourceKind = ResourceKind {
-        group: "networking.k8s.io",
-        version: "v1",
-        kind: "ServiceCIDR",
-        plural: "servicecidrs",
-        namespaced: false,
-    };
+    pub const SERVICE_CIDR: ResourceKind =
+        cluster_scoped("networking.k8s.io", "v1", "ServiceCIDR", "servicecidrs");
     /// EndpointSlice of the discovery group.
     pub const ENDPOINT_SLICE: ResourceKind =
         namespaced("discovery.k8s.io", "v1", "EndpointSlice", "endpointslices");
@@ -104,13 +101,8 @@ pub mod kinds {
     /// Lease of the coordination group.
     pub const LEASE: ResourceKind = namespaced("coordination.k8s.io", "v1", "Lease", "leases");
     /// `MemberCluster` of KubeFleet; cluster-scoped.
-    pub const MEMBER_CLUSTER: ResourceKind = ResourceKind {
-        group: CLUSTER,
-        version: "v1beta1",
-        kind: "MemberCluster",
-        plural: "memberclusters",
-        namespaced: false,
-    };
+    pub const MEMBER_CLUSTER: ResourceKind =
+        cluster_scoped(CLUSTER, "v1beta1", "MemberCluster", "memberclusters");
 
     /// Kinds of the fleet on a hub.
     const HUB: [ResourceKind; 5] = [

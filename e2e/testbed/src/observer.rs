@@ -147,6 +147,13 @@ impl Observer {
     pub fn take(&mut self) -> Vec<Observation> {
         std::iter::from_fn(|| self.observations.try_recv().ok()).collect()
     }
+
+    /// Which objects whose names contain `part` have gone, without waiting. Takes all events that have arrived.
+    pub fn take_gone(&mut self, part: &str) -> Vec<Observation> {
+        let mut seen = self.take();
+        seen.retain(|seen| seen.what == What::Gone && seen.name().contains(part));
+        seen
+    }
 }
 
 /// One watch and what it has seen.

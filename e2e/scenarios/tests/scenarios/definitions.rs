@@ -9,7 +9,7 @@ use fleet_testbed::cluster::Cluster;
 use fleet_testbed::crds;
 use fleet_testbed::exchange::export;
 use fleet_testbed::objects::{api, edit};
-use fleet_testbed::observer::{Observer, What};
+use fleet_testbed::observer::{Observation, Observer};
 use fleet_testbed::wait::wait_until;
 use futures::future::try_join_all;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
@@ -115,9 +115,8 @@ async fn missing(agents: &Agents, agent: Agent) -> Result<()> {
 
 /// Most Services were never without endpoints.
 fn few_went(observer: &mut Observer, namespace: &str) -> Result<()> {
-    let seen = observer.take().into_iter();
-    let gone = seen.filter(|seen| seen.what == What::Gone && seen.name().contains(namespace));
-    let gone: BTreeSet<String> = gone.map(|seen| seen.name()).collect();
+    let gone = observer.take_gone(namespace);
+    let gone: BTreeSet<String> = gone.iter().map(Observation::name).collect();
     eprintln!("{} of {SERVICES} imported slices went", gone.len());
     ensure!(gone.len() <= FLOOR, "more than {FLOOR} went: {gone:?}");
     Ok(())

@@ -9,7 +9,7 @@ use fleet_api::{ResourceKind, kinds, labels};
 use fleet_testbed::agents::{Agent, Agents};
 use fleet_testbed::cluster::Cluster;
 use fleet_testbed::exchange::{imported_slices, wait_gone, wait_imported};
-use fleet_testbed::observer::{Observer, What};
+use fleet_testbed::observer::Observer;
 use fleet_testbed::rbac;
 use fleet_testbed::scrape::Scrape;
 use fleet_testbed::wait::wait_until;
@@ -152,10 +152,7 @@ async fn on_importers(stage: &Stage, kinds: &[ResourceKind]) -> Result<Observer>
 
 /// What was imported has changed in place: traffic was never without endpoints.
 fn nothing_went(observer: &mut Observer, namespace: &str) -> Result<()> {
-    let gone = observer
-        .take()
-        .into_iter()
-        .find(|seen| seen.what == What::Gone && seen.name().contains(namespace));
+    let gone = observer.take_gone(namespace).into_iter().next();
     gone.map_or(Ok(()), |gone| bail!("it went and came: {gone}"))
 }
 

@@ -12,7 +12,7 @@ use fleet_runtime::clock::Clock;
 use fleet_testbed::agents::{Agent, Agents};
 use fleet_testbed::apply::apply;
 use fleet_testbed::fault_proxy::FaultProxy;
-use fleet_testbed::observer::{Observer, What};
+use fleet_testbed::observer::Observer;
 use fleet_testbed::scrape::Scrape;
 use fleet_testbed::wait::wait_until;
 use fleet_testbed::{kubeconfig, rbac};
@@ -75,7 +75,7 @@ async fn a_token_renews_itself(
     let mut crossing = stage.crossing("renewal", &[IMPORTER]).await?;
     let slices =
         [(stage.importer(), kinds::ENDPOINT_SLICE), (stage.hub(), kinds::ENDPOINT_SLICE_EXPORT)];
-    let mut observer = Observer::start_for(slices).await?;
+    let observer = Observer::start_for(slices).await?;
 
     let old = ending(RENEWED_WITHIN)?;
     kubeconfig::write_secret(path, &old)?;
@@ -121,14 +121,7 @@ async fn a_token_renews_itself(
     expired(agents, "the token for the hub expired at").await?;
     store(stage, good).await?;
     mended(agents).await?;
-    accepted(stage, crossing.key()).await?;
-    agents.check_alive()?;
-    let gone = observer
-        .take()
-        .into_iter()
-        .find(|seen| seen.what == What::Gone && seen.name().contains(&crossing.namespace));
-    anyhow::ensure!(gone.is_none(), "withdrawn: {gone:?}");
-    crossing.withdraw().await
+    end_undisturbed(stage, agents, crossing, observer).await
 }
 
 /// Seconds of a year: how wrong clocks are.
@@ -257,7 +250,7 @@ async fn tokens_come_and_go(
     let mut crossing = stage.crossing("tokens", &[IMPORTER]).await?;
     let slices =
         [(stage.importer(), kinds::ENDPOINT_SLICE), (stage.hub(), kinds::ENDPOINT_SLICE_EXPORT)];
-    let mut observer = Observer::start_for(slices).await?;
+    let observer = Observer::start_for(slices).await?;
 
     // The writer of the file has only begun: the last token stays in force.
     kubeconfig::write_secret(path, "")?;
@@ -285,13 +278,20 @@ async fn tokens_come_and_go(
     refused(agents, &mut crossing).await.context("after the token's end")?;
     kubeconfig::write_secret(path, good)?;
     crossing.arrived().await.context("with a good token again")?;
+    end_undisturbed(stage, agents, crossing, observer).await
+}
+
+/// The Service still crosses, and nothing of it was withdrawn meanwhile.
+async fn end_undisturbed(
+    stage: &Stage,
+    agents: &mut Agents,
+    crossing: Crossing<'_>,
+    mut observer: Observer,
+) -> Result<()> {
     accepted(stage, crossing.key()).await?;
     agents.check_alive()?;
-    let gone = observer
-        .take()
-        .into_iter()
-        .find(|seen| seen.what == What::Gone && seen.name().contains(&crossing.namespace));
-    anyhow::ensure!(gone.is_none(), "withdrawn: {gone:?}");
+    let gone = observer.take_gone(&crossing.namespace);
+    anyhow::ensure!(gone.is_empty(), "withdrawn: {gone:?}");
     crossing.withdraw().await
 }
 
