@@ -53,16 +53,24 @@ impl<A: Clone + Eq + Hash, T> FairQueue<A, T> {
 
     /// The next item, at a cost of 1; [`charge`](Self::charge) adds to that.
     pub(crate) fn pop(&mut self) -> Option<(A, T)> {
+        self.pop_of(|_| true)
+    }
+
+    /// The next item of the accounts that may have one.
+    pub(crate) fn pop_of(&mut self, may: impl Fn(&A) -> bool) -> Option<(A, T)> {
         if self.waiting == 0 {
             // No account has waited for what is not paid.
             self.lines.clear();
             self.turns.clear();
             return None;
         }
+        // Otherwise the turns would go round for ever.
+        self.lines.iter().find(|(account, line)| !line.items.is_empty() && may(account))?;
         loop {
             let account = self.turns.front()?.clone();
             let line = self.lines.get_mut(&account)?;
             if line.credit > 0
+                && may(&account)
                 && let Some(item) = line.items.pop_front()
             {
                 line.credit -= 1;

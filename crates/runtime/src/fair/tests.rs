@@ -144,3 +144,17 @@ fn a_debt_outlives_an_empty_line_but_not_an_empty_queue() {
     assert_eq!(order, ["cheap", "cheap", "cheap", "dear"]);
     assert!(queue.lines.is_empty(), "an account that asks for nothing costs nothing");
 }
+
+#[test]
+fn accounts_that_may_have_nothing_are_passed_over() {
+    let mut queue = FairQueue::new(1);
+    for (account, item) in [("full", 1), ("full", 2), ("free", 3)] {
+        queue.push(&account, item);
+    }
+    let free = |account: &&str| *account == "free";
+    assert_eq!(queue.pop_of(free), Some(("free", 3)));
+    queue.charge(&"full", 10);
+    assert_eq!((queue.pop_of(free), queue.len()), (None, 2));
+    assert_eq!(queue.pop(), Some(("full", 1)));
+    assert_eq!(queue.pop(), Some(("full", 2)));
+}

@@ -3,10 +3,12 @@
 //! A semaphore with two lanes. Urgent requests are removals of endpoints: traffic is being lost until they are done. While
 //! both lanes wait, they get most of the free slots, but not all: however many there are, the others go on. Within a lane,
 //! slots go in turn to those on whose account requests wait, so that one with many delays none with few. An API server that
-//! refuses requests gets fewer of them, see [`pace`], and so does one that answers late, see [`latency`].
+//! refuses requests gets fewer of them, see [`pace`], and so does one that answers late, see [`latency`]; then each account holds
+//! a share of them at most while others are there, see [`shares`].
 
 mod latency;
 mod pace;
+mod shares;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -20,6 +22,7 @@ use crate::fair::FairQueue;
 use latency::Latency;
 pub(super) use latency::RequestType;
 use pace::Pace;
+use shares::Shares;
 
 /// So many urgent requests go in a row while others wait.
 const URGENT_IN_A_ROW: u32 = 4;
@@ -39,6 +42,7 @@ struct State {
     under_way: usize,
     pace: Pace,
     latency: Latency,
+    shares: Shares,
     urgent: Lane,
     normal: Lane,
     /// Urgent requests in a row that went while others waited.
@@ -52,6 +56,8 @@ type Lane = FairQueue<Account, oneshot::Sender<Slot>>;
 pub(super) struct Slot {
     /// `None` if no request waits for it any more.
     limiter: Option<Arc<RequestLimiter>>,
+    /// Who holds it.
+    account: Account,
     /// See [`Pace::round`].
     round: u64,
 }
@@ -60,7 +66,8 @@ impl RequestLimiter {
     pub(super) fn new(slots: usize) -> Arc<Self> {
         let (urgent, normal) = (Lane::new(QUANTUM), Lane::new(QUANTUM));
         let (pace, latency) = (Pace::new(slots), Latency::new(slots));
-        let state = State { under_way: 0, pace, latency, urgent, normal, in_a_row: 0 };
+        let shares = Shares::default();
+        let state = State { under_way: 0, pace, latency, shares, urgent, normal, in_a_row: 0 };
         Arc::new(Self { state: Mutex::new(state) })
     }
 
@@ -69,8 +76,10 @@ impl RequestLimiter {
     pub(super) async fn slot(self: &Arc<Self>, account: &Account, urgent: bool) -> Slot {
         let granted = {
             let mut state = self.state.lock();
-            if state.waiting() == 0 && state.may_send() {
-                return self.next_slot(&mut state);
+            let now = monotonic();
+            state.shares.asked(account, now);
+            if state.waiting() == 0 && state.may_send(now) && state.has_room(account, now) {
+                return self.next_slot(&mut state, account);
             }
             let (sender, receiver) = oneshot::channel();
             let lane = if urgent { &mut state.urgent } else { &mut state.normal };
@@ -82,19 +91,22 @@ impl RequestLimiter {
         granted.await.expect("a waiting sender is dropped only after it was used")
     }
 
-    fn next_slot(self: &Arc<Self>, state: &mut State) -> Slot {
+    fn next_slot(self: &Arc<Self>, state: &mut State, account: &Account) -> Slot {
         state.under_way += 1;
-        Slot { limiter: Some(Arc::clone(self)), round: state.pace.round() }
+        state.shares.taken(account);
+        let account = Account::clone(account);
+        Slot { limiter: Some(Arc::clone(self)), account, round: state.pace.round() }
     }
 
     /// Gives slots to requests that wait, as far as there are any.
     fn grant(self: &Arc<Self>, state: &mut State) {
-        while state.may_send() {
-            let Some(waiter) = state.next() else { return };
-            if let Err(mut unwanted) = waiter.send(self.next_slot(state)) {
+        let now = monotonic();
+        while state.may_send(now) {
+            let Some((account, waiter)) = state.next(now) else { return };
+            if let Err(mut unwanted) = waiter.send(self.next_slot(state, &account)) {
                 // That one was cancelled. Its slot must not be dropped here: that would lock again.
                 unwanted.limiter = None;
-                state.under_way -= 1;
+                state.returned(&account);
             }
         }
     }
@@ -129,21 +141,35 @@ impl State {
         self.urgent.len() + self.normal.len()
     }
 
-    fn may_send(&self) -> bool {
-        self.latency.allows(self.under_way) && self.pace.allows(self.under_way, monotonic())
+    fn may_send(&self, now: Instant) -> bool {
+        self.latency.allows(self.under_way) && self.pace.allows(self.under_way, now)
     }
 
-    /// The request that gets the next free slot.
-    fn next(&mut self) -> Option<oneshot::Sender<Slot>> {
+    /// Whether an account holds less than its share.
+    fn has_room(&self, account: &Account, now: Instant) -> bool {
+        let share = self.latency.share();
+        share.is_none_or(|share| self.shares.allows(account, share, now))
+    }
+
+    fn returned(&mut self, account: &Account) {
+        self.under_way -= 1;
+        self.shares.returned(account);
+    }
+
+    /// The request that gets the next free slot, and on whose account.
+    fn next(&mut self, now: Instant) -> Option<(Account, oneshot::Sender<Slot>)> {
         let both_wait = self.urgent.len() > 0 && self.normal.len() > 0;
         let urgent_first = !both_wait || self.in_a_row < URGENT_IN_A_ROW;
         self.in_a_row = if both_wait && urgent_first { self.in_a_row + 1 } else { 0 };
+        let (share, shares) = (self.latency.share(), &self.shares);
+        let has_room =
+            |account: &Account| share.is_none_or(|share| shares.allows(account, share, now));
         let (first, second) = if urgent_first {
             (&mut self.urgent, &mut self.normal)
         } else {
             (&mut self.normal, &mut self.urgent)
         };
-        first.pop().or_else(|| second.pop()).map(|(_, waiter)| waiter)
+        first.pop_of(has_room).or_else(|| second.pop_of(has_room))
     }
 }
 
@@ -181,7 +207,7 @@ impl Drop for Slot {
     fn drop(&mut self) {
         let Some(limiter) = self.limiter.take() else { return };
         let mut state = limiter.state.lock();
-        state.under_way -= 1;
+        state.returned(&self.account);
         limiter.grant(&mut state);
     }
 }

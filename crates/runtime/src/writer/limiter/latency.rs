@@ -25,6 +25,8 @@ const LATE: f64 = 3.0;
 const PROMPT: f64 = 2.0;
 /// So many requests go at once however late the answers are: the server may be slow for reasons that fewer requests do not mend.
 const FEWEST: usize = 4;
+/// While answers are late, one of several accounts gets such a part of the slots.
+const PART: usize = 2;
 /// What was usual so long ago counts for little. An API server that has become slower for good gets its requests back.
 const MEMORY: Duration = Duration::from_mins(10);
 /// Time without answers does not count; between two, no more than this does.
@@ -58,6 +60,11 @@ impl Latency {
     /// Whether a request may be sent while so many are under way.
     pub(super) fn allows(&self, under_way: usize) -> bool {
         under_way < self.allowed
+    }
+
+    /// How many requests of one account may be under way beside others, if that matters: while answers are late.
+    pub(super) fn share(&self) -> Option<usize> {
+        (self.allowed < self.most).then(|| (self.allowed / PART).max(1))
     }
 
     /// A request that was sent `took` before `now` was served.

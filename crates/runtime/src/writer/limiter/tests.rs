@@ -223,26 +223,46 @@ async fn a_refusal_between_other_answers_stops_no_other_request() {
     }
 }
 
+const REQUEST: RequestType = ("update", fleet_api::kinds::SERVICE_IMPORT);
+
+/// A request is answered after so long.
+async fn answer(limiter: &Arc<RequestLimiter>, took: Duration) {
+    slot(limiter, false).await.served(REQUEST, monotonic().checked_sub(took).unwrap());
+}
+
+/// A limiter of 16 slots, 12 of which are left since answers are late.
+async fn late() -> Arc<RequestLimiter> {
+    let limiter = RequestLimiter::new(16);
+    for _ in 0..32 {
+        answer(&limiter, Duration::from_millis(4)).await;
+    }
+    assert_eq!(all(&limiter).len(), 16);
+    for _ in 0..8 {
+        answer(&limiter, Duration::from_millis(100)).await;
+    }
+    limiter
+}
+
 #[tokio::test]
 async fn late_answers_reduce_how_many_go_at_once() {
-    const REQUEST: RequestType = ("update", fleet_api::kinds::SERVICE_IMPORT);
-    let limiter = RequestLimiter::new(16);
-    let answer = async |took: Duration| {
-        slot(&limiter, false).await.served(REQUEST, monotonic().checked_sub(took).unwrap());
-    };
-    for _ in 0..32 {
-        answer(Duration::from_millis(4)).await;
-    }
-    let at_once = async || {
-        let mut slots = Vec::new();
-        while let Some(slot) = slot(&limiter, false).now_or_never() {
-            slots.push(slot);
-        }
-        slots.len()
-    };
-    assert_eq!(at_once().await, 16);
-    for _ in 0..8 {
-        answer(Duration::from_millis(100)).await;
-    }
-    assert_eq!(at_once().await, 12);
+    assert_eq!(all(&late().await).len(), 12);
+}
+
+#[tokio::test]
+async fn while_answers_are_late_nobody_holds_more_than_a_share() {
+    let limiter = late().await;
+    let other = Account::from("other");
+    drop(limiter.slot(&other, false).await);
+    let held = all(&limiter);
+    assert_eq!(held.len(), 6);
+    let mut waiting = Box::pin(slot(&limiter, true));
+    assert!(waiting.as_mut().now_or_never().is_none());
+    let others: Vec<_> =
+        (0..6).map(|_| limiter.slot(&other, false).now_or_never().expect("a share")).collect();
+    assert!(limiter.slot(&other, true).now_or_never().is_none());
+    drop(others);
+    assert!(waiting.as_mut().now_or_never().is_none());
+    drop(held);
+    assert!(waiting.now_or_never().is_some());
+    assert_eq!(limiter.waiting(), 0);
 }
