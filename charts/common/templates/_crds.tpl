@@ -1,16 +1,25 @@
+{{/* A release, as common.ownerOf names it. */}}
+{{- define "common.owner" -}}
+{{ .Release.Namespace }}/{{ .Release.Name }}
+{{- end -}}
+
+{{/* The release that an object of the cluster belongs to: namespace/name, or "/" for none. */}}
+{{- define "common.ownerOf" -}}
+{{- $annotations := default dict .metadata.annotations -}}
+{{ get $annotations "meta.helm.sh/release-namespace" }}/{{ get $annotations "meta.helm.sh/release-name" }}
+{{- end -}}
+
 {{/*
 Who installs one CustomResourceDefinition: "install" if it does not exist or belongs to this release, else a phrase that
 names its owner. Without a cluster Helm cannot look it up; then all are installed. Takes: root, name.
 */}}
 {{- define "common.crdOwner" -}}
 {{- $found := lookup "apiextensions.k8s.io/v1" "CustomResourceDefinition" "" .name -}}
-{{- $own := printf "%s/%s" .root.Release.Namespace .root.Release.Name -}}
 {{- if or (not $found) .root.Values.crds.adopt -}}
 install
 {{- else -}}
-{{- $annotations := default dict $found.metadata.annotations -}}
-{{- $owner := printf "%s/%s" (get $annotations "meta.helm.sh/release-namespace") (get $annotations "meta.helm.sh/release-name") -}}
-{{- if eq $owner $own -}}
+{{- $owner := include "common.ownerOf" $found -}}
+{{- if eq $owner (include "common.owner" .root) -}}
 install
 {{- else if eq $owner "/" -}}
 installed without Helm

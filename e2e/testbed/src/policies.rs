@@ -1,5 +1,6 @@
 //! The admission policies of both charts.
 
+use std::fmt::Debug;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
@@ -11,8 +12,9 @@ use k8s_openapi::api::admissionregistration::v1::{
 };
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use kube::Api;
 use kube::api::{DeleteParams, DynamicObject, ListParams, PostParams};
+use kube::{Api, Resource, ResourceExt};
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::apply::apply;
@@ -124,15 +126,26 @@ async fn install_policies(hub: &Cluster, member: &str, strict: bool) -> Result<(
     wait_until(what, DEADLINE, async || in_force(hub, member).await).await
 }
 
-/// Takes away the policies that [`install`] has made, and waits until that is so.
+/// Takes away the policies that [`install`] has made, as Helm does, and waits until that is so.
 pub async fn remove(hub: &Cluster, member: &str) -> Result<()> {
-    let labelled = ListParams::default().labels("app.kubernetes.io/instance=hub-agent");
-    let at_once = DeleteParams::default();
-    let bindings: Api<ValidatingAdmissionPolicyBinding> = Api::all(hub.client());
-    bindings.delete_collection(&at_once, &labelled).await.context("delete the bindings")?;
-    let policies: Api<ValidatingAdmissionPolicy> = Api::all(hub.client());
-    policies.delete_collection(&at_once, &labelled).await.context("delete the policies")?;
+    delete_all::<ValidatingAdmissionPolicyBinding>(hub).await.context("delete the bindings")?;
+    delete_all::<ValidatingAdmissionPolicy>(hub).await.context("delete the policies")?;
     wait_until("the policies are gone", DEADLINE, async || Ok(!in_force(hub, member).await?)).await
+}
+
+/// Deletes what the chart does not keep.
+async fn delete_all<K>(hub: &Cluster) -> Result<()>
+where
+    K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned,
+{
+    let all: Api<K> = Api::all(hub.client());
+    let labelled = ListParams::default().labels("app.kubernetes.io/instance=hub-agent");
+    for object in all.list(&labelled).await? {
+        if object.annotations().get("helm.sh/resource-policy").is_none_or(|it| it != "keep") {
+            all.delete(&object.name_any(), &DeleteParams::default()).await?;
+        }
+    }
+    Ok(())
 }
 
 /// Tries what is refused even to admins, and changes nothing.
@@ -155,6 +168,12 @@ async fn in_force(hub: &Cluster, member: &str) -> Result<bool> {
 pub async fn wait_for_member_policy(hub: &Cluster, member: &str) -> Result<()> {
     let (exports, export) = export_of(hub, member).await?;
     wait_refused("the member policy is in force", &exports, &export, "P6:").await
+}
+
+/// Waits until the hub is strict: a member without a member policy may not export. Changes nothing.
+pub async fn wait_strict(hub: &Cluster, member: &str) -> Result<()> {
+    let (exports, export) = export_of(hub, member).await?;
+    wait_refused("the hub is strict", &exports, &export, "no params found").await
 }
 
 /// Tries to export a Service of no name that anybody has as a member, and changes nothing.

@@ -16,6 +16,7 @@ mod options;
 mod pinned;
 mod quotas;
 mod refusals;
+mod reinstalled;
 mod replicas;
 mod rotation;
 mod strict;
