@@ -1,4 +1,4 @@
-//! Finds or builds the programs that are not ours: those of a control plane, kubectl, Helm, the oracle for
+//! Finds or builds the programs that are not ours: those of a control plane and of nodes, kubectl, Helm, the oracle for
 //! EndpointSlices, and the receiver of traces.
 
 use std::fs::{self, File, OpenOptions};
@@ -62,8 +62,8 @@ impl Binaries {
 }
 
 /// A program beside those of a control plane ([`go_module::SLICE_ORACLE`], [`go_module::HELMS`],
-/// [`go_module::KUBECTL`], [`go_module::KUBECTL_OLDEST`], [`go_module::OTLP_RECEIVER`]), built first if need be: a
-/// minute or two, once per content.
+/// [`go_module::KUBECTL`], [`go_module::KUBECTL_OLDEST`], [`go_module::OTLP_RECEIVER`], [`go_module::KUBELET`] and the
+/// others of nodes), built first if need be: a minute or two, once per content.
 ///
 /// Blocks; call it where that is allowed.
 pub fn own(program: &'static Program) -> Result<PathBuf> {

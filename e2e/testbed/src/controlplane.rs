@@ -5,7 +5,7 @@ mod constants;
 mod etcd;
 mod store;
 
-pub use api_server::ApiServerSettings;
+pub use api_server::{ApiServerSettings, NodeAccess};
 pub use etcd::Etcd;
 pub use store::SavedStore;
 
@@ -27,7 +27,8 @@ use super::state::RunDir;
 use super::token;
 use api_server::ApiServer;
 use constants::{
-    CA, CA_KEY, POLL, READY_DEADLINE, SERVER_CERTIFICATE, SERVER_KEY, TOKEN_KEY, TOKEN_PUBLIC_KEY,
+    CA, CA_KEY, KUBELET_CLIENT_CERTIFICATE, KUBELET_CLIENT_KEY, POLL, READY_DEADLINE,
+    SERVER_CERTIFICATE, SERVER_KEY, TOKEN_KEY, TOKEN_PUBLIC_KEY,
 };
 use etcd::EtcdServer;
 
@@ -53,13 +54,23 @@ pub(super) const DEPLOYMENT_CONTROLLERS: [&str; 3] =
 /// Those that count objects for `ResourceQuota`s, and make EndpointSlices of pods.
 pub(super) const QUOTA_CONTROLLERS: [&str; 2] = [SLICE_CONTROLLER, "resourcequota-controller"];
 
+/// Those that a cluster with nodes needs beside them: for nodes that come, and for Pods of Deployments and StatefulSets.
+pub const NODE_CONTROLLERS: [&str; 5] = [
+    SLICE_CONTROLLER,
+    "deployment-controller",
+    "replicaset-controller",
+    "statefulset-controller",
+    "node-lifecycle-controller",
+];
+
 /// A running control plane. Dropping it kills its servers.
 #[derive(Debug)]
 pub struct ControlPlane {
     folder: PathBuf,
     binaries: Binaries,
     run: std::sync::Arc<RunDir>,
-    ca_pem: String,
+    name: String,
+    authority: Authority,
     servers: Mutex<Servers>,
     etcd: Etcd,
     api_server_url: String,
@@ -86,7 +97,7 @@ impl ControlPlane {
         settings: ApiServerSettings,
     ) -> Result<Self> {
         let authority = Authority::new(&format!("{name} authority"))?;
-        write_identities(&folder, name, &authority)?;
+        write_identities(&folder, name, &authority, &settings)?;
         let (etcd_server, etcd) = EtcdServer::start(&binaries.etcd, &folder, &run).await?;
         let mut api_server = ApiServer::new(&binaries.apiserver, &folder, etcd.url(), settings)?;
         api_server
@@ -95,7 +106,8 @@ impl ControlPlane {
         let api_server_url = api_server.url();
         let servers = Servers { controller_managers: Vec::new(), api_server, etcd: etcd_server };
         let plane = Self {
-            ca_pem: authority.pem().to_owned(),
+            name: name.to_owned(),
+            authority,
             servers: Mutex::new(servers),
             folder,
             binaries,
@@ -119,7 +131,25 @@ impl ControlPlane {
 
     /// The certificate of the cluster's authority, PEM.
     pub fn ca_pem(&self) -> &str {
-        &self.ca_pem
+        self.authority.pem()
+    }
+
+    /// The file with that certificate.
+    pub fn ca_file(&self) -> PathBuf {
+        self.folder.join(CA)
+    }
+
+    /// Writes the kubeconfig of a program that the API server knows as `user`, member of `group`, to `<file>.kubeconfig`
+    /// in the cluster's folder.
+    pub fn kubeconfig_of(&self, file: &str, user: &str, group: Option<&str>) -> Result<PathBuf> {
+        let user = (user, group);
+        write_kubeconfig(
+            &self.folder,
+            &self.name,
+            &self.api_server_url,
+            &self.authority,
+            (file, user),
+        )
     }
 
     /// What the API server shows its clients, for a proxy that stands in for it.
@@ -288,16 +318,26 @@ async fn is_ready(client: &Client) -> bool {
     )
 }
 
-fn write_identities(folder: &Path, name: &str, authority: &Authority) -> Result<()> {
+fn write_identities(
+    folder: &Path,
+    name: &str,
+    authority: &Authority,
+    settings: &ApiServerSettings,
+) -> Result<()> {
     let names =
         ["127.0.0.1", "localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"];
+    let further = settings.addresses();
+    let names: Vec<&str> = names.into_iter().chain(further.iter().map(String::as_str)).collect();
     let server = authority.server(&format!("{name} kube-apiserver"), &names)?;
+    let kubelets = authority.client("kube-apiserver-kubelet-client", Some("system:masters"))?;
     let (token_key, token_public_key) = pki::token_key()?;
     for (file, text) in [
         (CA, authority.pem()),
         (CA_KEY, authority.key()),
         (SERVER_CERTIFICATE, server.certificate.as_str()),
         (SERVER_KEY, server.key.as_str()),
+        (KUBELET_CLIENT_CERTIFICATE, kubelets.certificate.as_str()),
+        (KUBELET_CLIENT_KEY, kubelets.key.as_str()),
         (TOKEN_KEY, token_key.as_str()),
         (TOKEN_PUBLIC_KEY, token_public_key.as_str()),
     ] {
@@ -308,17 +348,29 @@ fn write_identities(folder: &Path, name: &str, authority: &Authority) -> Result<
 
 fn write_kubeconfigs(folder: &Path, name: &str, url: &str, authority: &Authority) -> Result<()> {
     let users = [
-        ("admin", "admin", Some("system:masters")),
-        ("controller-manager", "system:kube-controller-manager", None),
+        ("admin", ("admin", Some("system:masters"))),
+        ("controller-manager", ("system:kube-controller-manager", None)),
     ];
-    for (file, user, group) in users {
-        let identity = authority.client(user, group)?;
-        let credential = Credential::Certificate(&identity);
-        // Of several files in KUBECONFIG the first to have a name wins.
-        let user = format!("{name}-{user}");
-        let value = kubeconfig::render(name, url, Some(authority.pem()), &user, credential);
-        kubeconfig::write(&folder.join(format!("{file}.kubeconfig")), &value)
-            .with_context(|| format!("the kubeconfig of {user}"))?;
+    for user in users {
+        write_kubeconfig(folder, name, url, authority, user)?;
     }
     Ok(())
+}
+
+/// `file` is the stem of the file's name; `user` and `group` are what the API server reads from the certificate.
+fn write_kubeconfig(
+    folder: &Path,
+    name: &str,
+    url: &str,
+    authority: &Authority,
+    (file, (user, group)): (&str, (&str, Option<&str>)),
+) -> Result<PathBuf> {
+    let identity = authority.client(user, group)?;
+    let credential = Credential::Certificate(&identity);
+    // Of several files in KUBECONFIG the first to have a name wins.
+    let user = format!("{name}-{user}");
+    let value = kubeconfig::render(name, url, Some(authority.pem()), &user, credential);
+    let path = folder.join(format!("{file}.kubeconfig"));
+    kubeconfig::write(&path, &value).with_context(|| format!("the kubeconfig of {user}"))?;
+    Ok(path)
 }

@@ -28,7 +28,13 @@ pub struct Module {
     pub sources: &'static [(&'static str, &'static str)],
     /// The required module whose version is the programs' version.
     requirement: &'static str,
+    /// Build tags, comma-separated.
+    tags: &'static str,
 }
+
+/// Names and users are looked up without the C library, so that a program that needs nothing else of it is static and
+/// runs in any image.
+const STATIC: &str = "netgo,osusergo";
 
 static ETCD: Module = Module {
     name: "etcd",
@@ -36,6 +42,7 @@ static ETCD: Module = Module {
     go_sum: include_str!("../../controlplane/etcd/go.sum"),
     sources: &[],
     requirement: "go.etcd.io/etcd/server/v3",
+    tags: "",
 };
 
 static KUBERNETES: Module = Module {
@@ -44,6 +51,35 @@ static KUBERNETES: Module = Module {
     go_sum: include_str!("../../controlplane/kubernetes/go.sum"),
     sources: &[],
     requirement: "k8s.io/kubernetes",
+    tags: "",
+};
+
+static NODES: Module = Module {
+    name: "nodes",
+    go_mod: include_str!("../../controlplane/nodes/go.mod"),
+    go_sum: include_str!("../../controlplane/nodes/go.sum"),
+    sources: &[],
+    requirement: "k8s.io/kubernetes",
+    tags: "",
+};
+
+static COREDNS_MODULE: Module = Module {
+    name: "coredns",
+    go_mod: include_str!("../../controlplane/coredns/go.mod"),
+    go_sum: include_str!("../../controlplane/coredns/go.sum"),
+    sources: &[("main.go", include_str!("../../controlplane/coredns/main.go"))],
+    requirement: "github.com/coredns/coredns",
+    tags: STATIC,
+};
+
+/// It needs the standard library alone, so its version is Go's.
+static POD_SERVER_MODULE: Module = Module {
+    name: "pod-server",
+    go_mod: include_str!("../../nodes/images/server/go.mod"),
+    go_sum: "",
+    sources: &[("main.go", include_str!("../../nodes/images/server/main.go"))],
+    requirement: "go",
+    tags: STATIC,
 };
 
 static KUBECTL_OLDEST_MODULE: Module = Module {
@@ -52,6 +88,7 @@ static KUBECTL_OLDEST_MODULE: Module = Module {
     go_sum: include_str!("../../controlplane/kubectl-oldest/go.sum"),
     sources: &[("main.go", include_str!("../../controlplane/kubectl-oldest/main.go"))],
     requirement: "k8s.io/kubectl",
+    tags: "",
 };
 
 static ENDPOINTSLICE_ORACLE: Module = Module {
@@ -68,6 +105,7 @@ static ENDPOINTSLICE_ORACLE: Module = Module {
         ("store.go", include_str!("../../endpointslices/oracle/store.go")),
     ],
     requirement: "k8s.io/endpointslice",
+    tags: "",
 };
 
 static OTLP_RECEIVER_MODULE: Module = Module {
@@ -76,6 +114,7 @@ static OTLP_RECEIVER_MODULE: Module = Module {
     go_sum: include_str!("../../otlp-receiver/go.sum"),
     sources: &[("main.go", include_str!("../../otlp-receiver/main.go"))],
     requirement: "go.opentelemetry.io/collector/receiver/otlpreceiver",
+    tags: "",
 };
 
 static HELM3: Module = Module {
@@ -84,6 +123,7 @@ static HELM3: Module = Module {
     go_sum: include_str!("../../controlplane/helm3/go.sum"),
     sources: &[],
     requirement: "helm.sh/helm/v3",
+    tags: "",
 };
 
 static HELM4: Module = Module {
@@ -92,6 +132,7 @@ static HELM4: Module = Module {
     go_sum: include_str!("../../controlplane/helm4/go.sum"),
     sources: &[],
     requirement: "helm.sh/helm/v4",
+    tags: "",
 };
 
 /// Helm in both major versions that the charts are for.
@@ -103,6 +144,28 @@ pub static HELMS: [Program; 2] = [
 /// What users talk to clusters with; of the same module as the control planes.
 pub static KUBECTL: Program =
     Program { name: "kubectl", package: "k8s.io/kubernetes/cmd/kubectl", module: &KUBERNETES };
+
+/// Starts the Pods of a node.
+pub static KUBELET: Program =
+    Program { name: "kubelet", package: "k8s.io/kubernetes/cmd/kubelet", module: &NODES };
+
+/// Routes the addresses of Services on a node.
+pub static KUBE_PROXY: Program =
+    Program { name: "kube-proxy", package: "k8s.io/kubernetes/cmd/kube-proxy", module: &NODES };
+
+/// Assigns Pods to nodes.
+pub static KUBE_SCHEDULER: Program = Program {
+    name: "kube-scheduler",
+    package: "k8s.io/kubernetes/cmd/kube-scheduler",
+    module: &NODES,
+};
+
+/// The DNS server of a cluster with nodes.
+pub static COREDNS: Program = Program { name: "coredns", package: ".", module: &COREDNS_MODULE };
+
+/// What the Pods of tests run.
+pub static POD_SERVER: Program =
+    Program { name: "pod-server", package: ".", module: &POD_SERVER_MODULE };
 
 /// kubectl of the oldest version that the docs are for.
 pub static KUBECTL_OLDEST: Program =
@@ -144,6 +207,9 @@ impl Module {
     fn digest(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         (self.go_mod, self.go_sum, self.sources).hash(&mut hasher);
+        if !self.tags.is_empty() {
+            self.tags.hash(&mut hasher);
+        }
         hasher.finish()
     }
 }
@@ -153,7 +219,9 @@ impl Program {
     pub fn build_arguments(&self, output: &str) -> Result<Vec<String>> {
         let flags = linker_flags(self.module)?;
         let fixed = ["build", "-mod=readonly", "-trimpath", "-ldflags", &flags, "-o", output];
-        Ok(fixed.into_iter().chain([self.package]).map(str::to_owned).collect())
+        let tags = Some(self.module.tags).filter(|tags| !tags.is_empty());
+        let tags = tags.into_iter().flat_map(|tags| ["-tags", tags]);
+        Ok(fixed.into_iter().chain(tags).chain([self.package]).map(str::to_owned).collect())
     }
 }
 
@@ -240,6 +308,9 @@ mod tests {
         assert!(own(&KUBECTL).starts_with("kubectl-1."));
         assert!(own(&KUBECTL_OLDEST).starts_with("kubectl-oldest-0."));
         assert!(own(&OTLP_RECEIVER).starts_with("otlp-receiver-0."));
+        assert!(own(&COREDNS).starts_with("coredns-1."));
+        assert!(own(&POD_SERVER).starts_with("pod-server-1."));
+        assert_eq!(NODES.version().unwrap(), KUBERNETES.version().unwrap());
         assert!(own(&HELMS[0]).starts_with("helm3-3.") && own(&HELMS[1]).starts_with("helm4-4."));
         assert!(go_version().starts_with("1."));
     }

@@ -13,7 +13,8 @@ use kube::Api;
 use crate::binaries::Binaries;
 use crate::cluster::Cluster;
 use crate::controlplane::{
-    ApiServerSettings, ControlPlane, DEPLOYMENT_CONTROLLERS, QUOTA_CONTROLLERS, SLICE_CONTROLLER,
+    ApiServerSettings, ControlPlane, DEPLOYMENT_CONTROLLERS, NODE_CONTROLLERS, NodeAccess,
+    QUOTA_CONTROLLERS, SLICE_CONTROLLER,
 };
 use crate::fleet::{Fleet, MEMBER_KUBECONFIGS, existing_clusters};
 use crate::state::RunDir;
@@ -35,6 +36,8 @@ pub struct Options {
     pub controllers: &'static [&'static str],
     /// Whether the hub has the admission policies, flow schemas and quotas of its chart, and members the policies of theirs.
     pub policies: bool,
+    /// How nodes reach the API servers, if the clusters get some.
+    pub nodes: Option<NodeAccess>,
 }
 
 impl Default for Options {
@@ -46,6 +49,7 @@ impl Default for Options {
             apiserver_arguments: Vec::new(),
             controllers: &[SLICE_CONTROLLER],
             policies: false,
+            nodes: None,
         }
     }
 }
@@ -72,6 +76,12 @@ impl Options {
     #[must_use]
     pub fn with_quotas(self) -> Self {
         Self { controllers: &QUOTA_CONTROLLERS, ..self }
+    }
+
+    /// For clusters that nodes are added to.
+    #[must_use]
+    pub fn with_nodes(self, access: NodeAccess) -> Self {
+        Self { controllers: &NODE_CONTROLLERS, nodes: Some(access), ..self }
     }
 
     /// Without audit logs.
@@ -202,8 +212,11 @@ async fn start_cluster(
     options: &Options,
     with_crds: bool,
 ) -> Result<Cluster> {
-    let settings =
-        ApiServerSettings { audit: options.audit, arguments: options.apiserver_arguments.clone() };
+    let settings = ApiServerSettings {
+        audit: options.audit,
+        arguments: options.apiserver_arguments.clone(),
+        nodes: options.nodes.clone(),
+    };
     let folder = run.folder(name)?;
     let start = async {
         let plane =

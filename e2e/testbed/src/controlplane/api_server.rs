@@ -1,5 +1,6 @@
 //! kube-apiserver, started as close to a real cluster as one process allows: RBAC, verified TLS, default admission.
 
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -10,7 +11,8 @@ use super::super::ports::free_port;
 use super::super::process::{Launch, Server};
 use super::super::state::RunDir;
 use super::constants::{
-    CA, POLL, READY_DEADLINE, SERVER_CERTIFICATE, SERVER_KEY, TOKEN_KEY, TOKEN_PUBLIC_KEY,
+    CA, KUBELET_CLIENT_CERTIFICATE, KUBELET_CLIENT_KEY, POLL, READY_DEADLINE, SERVER_CERTIFICATE,
+    SERVER_KEY, TOKEN_KEY, TOKEN_PUBLIC_KEY,
 };
 
 /// File name of the audit log.
@@ -54,11 +56,62 @@ pub struct ApiServerSettings {
     pub audit: bool,
     /// Further arguments, for example `--watch-cache=false`.
     pub arguments: Vec<String>,
+    /// How nodes reach it; `None` where there are none, and it listens on loopback.
+    pub nodes: Option<NodeAccess>,
+}
+
+/// What a control plane with nodes has to know about their network.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeAccess {
+    /// The address that the API server listens on: one of this machine that nodes reach.
+    pub address: Ipv4Addr,
+    /// Ranges of ClusterIPs, comma-separated, of which the first has the Service `kubernetes`.
+    pub service_ranges: String,
+    /// The first address of the first range.
+    pub kubernetes: Ipv4Addr,
+}
+
+impl NodeAccess {
+    /// RBAC alone does not let kubelets read what their Pods need; and the Service `kubernetes` is one that Pods use.
+    fn arguments(&self, file: impl Fn(&str) -> String) -> [String; 7] {
+        [
+            format!("--service-cluster-ip-range={}", self.service_ranges),
+            "--authorization-mode=Node,RBAC".to_owned(),
+            "--endpoint-reconciler-type=lease".to_owned(),
+            format!("--advertise-address={}", self.address),
+            "--kubelet-preferred-address-types=InternalIP".to_owned(),
+            format!("--kubelet-client-certificate={}", file(KUBELET_CLIENT_CERTIFICATE)),
+            format!("--kubelet-client-key={}", file(KUBELET_CLIENT_KEY)),
+        ]
+    }
+
+    /// What a cluster without nodes has in their place.
+    fn without() -> [String; 3] {
+        [
+            "--service-cluster-ip-range=10.96.0.0/16".to_owned(),
+            "--authorization-mode=RBAC".to_owned(),
+            // Loopback is not a legal endpoint of the Service `kubernetes`, and no test uses that Service.
+            "--endpoint-reconciler-type=none".to_owned(),
+        ]
+    }
+}
+
+impl ApiServerSettings {
+    /// The address that the API server listens on.
+    pub(super) fn address(&self) -> Ipv4Addr {
+        self.nodes.as_ref().map_or(Ipv4Addr::LOCALHOST, |nodes| nodes.address)
+    }
+
+    /// Addresses that its certificate names beside those of every API server.
+    pub(super) fn addresses(&self) -> Vec<String> {
+        let nodes = self.nodes.iter();
+        nodes.flat_map(|nodes| [nodes.address.to_string(), nodes.kubernetes.to_string()]).collect()
+    }
 }
 
 impl Default for ApiServerSettings {
     fn default() -> Self {
-        Self { audit: true, arguments: Vec::new() }
+        Self { audit: true, arguments: Vec::new(), nodes: None }
     }
 }
 
@@ -93,7 +146,7 @@ impl ApiServer {
     }
 
     pub(super) fn url(&self) -> String {
-        format!("https://127.0.0.1:{}", self.port)
+        format!("https://{}:{}", self.settings.address(), self.port)
     }
 
     /// Starts it and waits until it listens, on another port if the first is taken. `at_url` gets each address
@@ -148,7 +201,7 @@ impl ApiServer {
                 return Ok(false);
             }
             server.check_alive()?;
-            if TcpStream::connect(("127.0.0.1", self.port)).await.is_ok() {
+            if TcpStream::connect((self.settings.address(), self.port)).await.is_ok() {
                 return Ok(true);
             }
             if begin.elapsed() > READY_DEADLINE {
@@ -162,21 +215,21 @@ impl ApiServer {
         let file = |name: &str| self.folder.join(name).display().to_string();
         let mut arguments = vec![
             format!("--etcd-servers={}", self.etcd_url),
-            "--bind-address=127.0.0.1".to_owned(),
+            format!("--bind-address={}", self.settings.address()),
             format!("--secure-port={}", self.port),
             format!("--tls-cert-file={}", file(SERVER_CERTIFICATE)),
             format!("--tls-private-key-file={}", file(SERVER_KEY)),
             format!("--client-ca-file={}", file(CA)),
-            "--authorization-mode=RBAC".to_owned(),
             "--service-account-issuer=https://kubernetes.default.svc".to_owned(),
             format!("--service-account-key-file={}", file(TOKEN_PUBLIC_KEY)),
             format!("--service-account-signing-key-file={}", file(TOKEN_KEY)),
-            "--service-cluster-ip-range=10.96.0.0/16".to_owned(),
-            // Loopback is not a legal endpoint of the Service `kubernetes`, and no test uses that Service.
-            "--endpoint-reconciler-type=none".to_owned(),
             // Otherwise a graceful stop waits a minute for its watches.
             "--shutdown-watch-termination-grace-period=1s".to_owned(),
         ];
+        match &self.settings.nodes {
+            Some(nodes) => arguments.extend(nodes.arguments(file)),
+            None => arguments.extend(NodeAccess::without()),
+        }
         if self.settings.audit {
             arguments.push(format!("--audit-policy-file={}", file(AUDIT_POLICY)));
             arguments.push(format!("--audit-log-path={}", file(AUDIT_LOG)));

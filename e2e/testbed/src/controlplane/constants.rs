@@ -12,3 +12,6 @@ pub(super) const TOKEN_KEY: &str = "service-account.key";
 pub(super) const TOKEN_PUBLIC_KEY: &str = "service-account.pub";
 pub(super) const SERVER_CERTIFICATE: &str = "apiserver.crt";
 pub(super) const SERVER_KEY: &str = "apiserver.key";
+/// What the API server shows kubelets, where it has nodes.
+pub(super) const KUBELET_CLIENT_CERTIFICATE: &str = "kubelet-client.crt";
+pub(super) const KUBELET_CLIENT_KEY: &str = "kubelet-client.key";
