@@ -4,7 +4,7 @@
 # often.
 
 .DEFAULT_GOAL := help
-.PHONY: help build fmt lint test test-scenarios test-others upgrade coverage demo bench micro instructions profile soak image crds ci clean
+.PHONY: help build fmt lint test test-scenarios test-others nodes upgrade coverage demo bench micro instructions profile soak image crds ci clean
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 
@@ -16,7 +16,7 @@ DEMO ?=
 # `make soak STEPS=10000`: a longer one.
 STEPS ?= 3000
 keep := $(if $(filter-out 0 no false,$(KEEP)),--keep)
-scripts := $(wildcard .ci/* e2e/kind/*.sh e2e/kind/stand-in/*)
+scripts := $(wildcard .ci/* e2e/kind/*.sh e2e/kind/stand-in/* e2e/nodes/images/*.sh)
 target := $(or $(CARGO_TARGET_DIR),target)
 
 help: ## List the targets
@@ -55,6 +55,14 @@ test-scenarios:
 
 test-others:
 	MAKEFLAGS= $(CARGO) test --workspace --exclude fleet-scenarios --locked
+
+# `make test` runs the smoke test of it alone. The members' agents are programs of their own.
+nodes: ## Run the tests of whole clusters, whose Pods call each other; needs root (4 minutes)
+	@.ci/need rust control-plane kubectl
+	@if .ci/need nodes; then \
+		$(CARGO) build --workspace --all-targets --locked && \
+		MAKEFLAGS= $(CARGO) test --workspace --locked --test nodes -- --include-ignored; \
+	else echo 'SKIPPED: whole clusters are not tested'; [ "$${CI:-}" != true ]; fi
 
 # Outside `make test` and CI. The release is built once, from its commit, into the cache of the control planes.
 upgrade: ## Upgrade a fleet from the last release and roll it back, in every order (6 minutes)
