@@ -7,6 +7,7 @@ use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use rustix::process::{Pid, Signal, kill_process};
@@ -14,6 +15,8 @@ use serde::{Deserialize, Serialize};
 
 const OWNER: &str = "owner.json";
 const PROCESSES: &str = "processes.jsonl";
+/// How long a process that was killed may take to end: one with namespaces ends after all processes in them.
+const END_DEADLINE: Duration = Duration::from_secs(10);
 
 /// One process, distinguished from a later one with the same id by its start time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -221,15 +224,25 @@ fn clean_leftovers(root: &Path) -> Result<()> {
         if !folder.is_dir() || read_owner(&folder).is_some() {
             continue;
         }
-        for process in read_processes(&folder) {
+        let processes = read_processes(&folder);
+        for process in &processes {
             if process.signal(Signal::KILL) {
                 tracing::info!(name = process.name, pid = process.pid, "Ended a leftover process");
             }
         }
+        wait_for_end(&processes);
         fs::remove_dir_all(&folder)
             .with_context(|| format!("remove the leftover folder {}", folder.display()))?;
     }
     Ok(())
+}
+
+/// What still ends may still write, and a folder goes only while nothing is written into it.
+fn wait_for_end(processes: &[ProcessRecord]) {
+    let deadline = Instant::now() + END_DEADLINE;
+    while processes.iter().any(ProcessRecord::runs) && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(10));
+    }
 }
 
 /// Copies the log files of a run to a place that outlives it.
@@ -285,6 +298,22 @@ mod tests {
         };
         let text = format!("{}\n{{\"name\":\"kube", serde_json::to_string(&whole).unwrap());
         assert_eq!(parse_processes(&text), vec![whole]);
+    }
+
+    #[test]
+    fn processes_of_a_dead_owner_have_ended_when_its_folder_goes() {
+        let root = std::env::temp_dir().join(format!("fleet-ended-test-{}", std::process::id()));
+        let run = root.join("dead");
+        fs::create_dir_all(&run).unwrap();
+        let mut left = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let program = PathBuf::from(format!("/proc/{}/exe", left.id()));
+        let record = ProcessRecord::of("sleep", left.id(), &program);
+        fs::write(run.join(PROCESSES), serde_json::to_vec(&record).unwrap()).unwrap();
+        assert!(record.runs());
+        clean_leftovers(&root).unwrap();
+        assert!(!record.runs() && !run.exists());
+        left.wait().unwrap();
+        fs::remove_dir_all(&root).unwrap();
     }
 
     #[test]
