@@ -56,12 +56,12 @@ test-scenarios:
 test-others:
 	MAKEFLAGS= $(CARGO) test --workspace --exclude fleet-scenarios --locked
 
-# `make test` runs the smoke test of it alone. The members' agents are programs of their own.
+# Without the smoke test of it, which `make test` runs. The members' agents are programs of their own.
 nodes: ## Run the tests of whole clusters, whose Pods call each other; needs root (4 minutes)
 	@.ci/need rust control-plane kubectl
 	@if .ci/need nodes; then \
 		$(CARGO) build --workspace --all-targets --locked && \
-		MAKEFLAGS= $(CARGO) test --workspace --locked --test nodes -- --include-ignored; \
+		MAKEFLAGS= $(CARGO) test --workspace --locked --test nodes -- --ignored; \
 	else echo 'SKIPPED: whole clusters are not tested'; [ "$${CI:-}" != true ]; fi
 
 # Outside `make test` and CI. The release is built once, from its commit, into the cache of the control planes.

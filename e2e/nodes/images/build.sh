@@ -4,8 +4,10 @@
 #
 #   build.sh OUT SERVER COREDNS COREDNS_VERSION
 #
-# Layer: busybox with all its applets, pod-server, coredns, and of Debian's packages dash, wget, socat and nc.openbsd with
-# their libraries: Debian's static busybox has a wget that crashes, another nc, and a sh that prefers both. alpine/socat and nicolaka/netshoot bear the names that the conformance suite of the MCS API asks for.
+# Layer: static programs (busybox with all its applets, pod-server, coredns), and of Debian's packages dash, wget, socat and
+# nc.openbsd with their libraries: the static busybox has a wget that crashes, another nc, and a sh that prefers both.
+# alpine/socat and nicolaka/netshoot bear the names that the conformance suite of the MCS API asks for, and have every
+# program that it calls; e2e/nodes/tests/nodes/images.rs calls each as it does.
 set -euo pipefail
 
 out=$1

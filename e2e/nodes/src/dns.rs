@@ -82,7 +82,7 @@ fn manifests(zones: Zones) -> Result<Vec<Value>> {
     let metadata = |name: &str| json!({ "name": name, "namespace": NAMESPACE });
     let labels = json!({ "k8s-app": "kube-dns" });
     let read = |group: &str, resources: &[&str]| json!({ "apiGroups": [group], "resources": resources, "verbs": ["list", "watch"] });
-    let probe = |path: &str, port: u16| json!({ "httpGet": { "path": path, "port": port }, "periodSeconds": 1 });
+    let probe = |path: &str, port: u16| json!({ "httpGet": { "path": path, "port": port }, "periodSeconds": 1, "timeoutSeconds": 5 });
     Ok(vec![
         json!({ "apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata(NAME) }),
         json!({
@@ -125,7 +125,7 @@ fn manifests(zones: Zones) -> Result<Vec<Value>> {
                                 { "name": "dns-tcp", "protocol": "TCP", "containerPort": 53 },
                             ],
                             "readinessProbe": probe("/ready", 8181),
-                            "livenessProbe": { "httpGet": { "path": "/health", "port": 8080 }, "initialDelaySeconds": 60 },
+                            "livenessProbe": { "httpGet": { "path": "/health", "port": 8080 }, "initialDelaySeconds": 60, "timeoutSeconds": 5 },
                             "volumeMounts": [{ "name": "config", "mountPath": "/etc/coredns", "readOnly": true }],
                         }],
                         "volumes": [{ "name": "config", "configMap": { "name": NAME } }],

@@ -5,14 +5,18 @@
 //! - [`programs`] finds or builds the programs, and makes the images;
 //! - [`network`] connects the nodes; [`sandbox`] holds one, and takes everything in it along when it ends;
 //! - [`node`] starts what a node runs; [`dns`] is the cluster's DNS;
-//! - [`whole`] is a fleet of such clusters; [`pods`] is what users deploy in them and ask of them.
+//! - [`whole`] is a fleet of such clusters; [`pods`] is what users deploy in them and ask of them, [`lookup`] what DNS
+//!   answers them;
+//! - [`crossing`] carries a Service from one cluster to another, and knows the name that it has there.
 
+pub mod crossing;
 pub mod dns;
 pub mod dns_address;
+pub mod lookup;
 pub mod network;
 pub mod node;
 pub mod pods;
-mod processes;
+pub mod processes;
 pub mod programs;
 pub mod requirements;
 pub mod sandbox;

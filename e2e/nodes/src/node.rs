@@ -30,13 +30,11 @@ const DEADLINE: Duration = Duration::from_mins(2);
 pub struct Node {
     // Before the sandbox: they are inside.
     servers: Vec<Inside>,
-    proxy: Option<Inside>,
     sandbox: Sandbox,
     name: String,
     addresses: Addresses,
     folder: PathBuf,
     programs: Programs,
-    proxy_kubeconfig: PathBuf,
     run: Arc<RunDir>,
 }
 
@@ -60,9 +58,7 @@ impl Node {
         sandbox.run("sh", &["-c", &files::addresses_script(&addresses)]).await?;
         let mut node = Self {
             servers: Vec::new(),
-            proxy: None,
             sandbox,
-            proxy_kubeconfig: plane.kubeconfig_of("kube-proxy", "system:kube-proxy", None)?,
             name,
             addresses,
             folder,
@@ -71,7 +67,7 @@ impl Node {
         };
         node.start_containerd().await?;
         node.start_kubelet(plane, &network.cgroup())?;
-        node.start_proxy(mode)?;
+        node.start_proxy(mode, &plane.kubeconfig_of("kube-proxy", "system:kube-proxy", None)?)?;
         node.start_scheduler(plane)?;
         node.wait_ready(cluster).await?;
         Ok(node)
@@ -112,21 +108,20 @@ impl Node {
         self.sandbox.run("sh", &["-c", &script]).await
     }
 
-    /// Ends kube-proxy and starts it in a mode. It removes the rules of other modes itself.
-    pub fn start_proxy(&mut self, mode: ProxyMode) -> Result<()> {
-        self.proxy = None;
+    fn start_proxy(&mut self, mode: ProxyMode, kubeconfig: &Path) -> Result<()> {
         let config = self.file("kube-proxy.yaml");
-        let text = files::proxy(&self.name, mode, &self.addresses, &self.proxy_kubeconfig);
+        let text = files::proxy(&self.name, mode, &self.addresses, kubeconfig);
         std::fs::write(&config, text)?;
         let arguments = vec![flag("config", &config)];
         let program = self.programs.proxy.clone();
-        self.proxy = Some(self.start_server("kube-proxy", program, arguments)?);
+        let server = self.start_server("kube-proxy", program, arguments)?;
+        self.servers.push(server);
         Ok(())
     }
 
     /// An error with the end of its log if a program of the node has ended.
     pub fn check_alive(&mut self) -> Result<()> {
-        self.servers.iter_mut().chain(&mut self.proxy).try_for_each(Inside::check_alive)
+        self.servers.iter_mut().try_for_each(Inside::check_alive)
     }
 
     async fn start_containerd(&mut self) -> Result<()> {

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use fleet_testbed::apply::apply;
 use fleet_testbed::cluster::Cluster;
 use fleet_testbed::wait::{wait_for, wait_until};
@@ -16,6 +16,7 @@ use kube::api::ListParams;
 use serde_json::{Value, json};
 use tokio::process::Command;
 
+use crate::lookup::Found;
 use crate::programs::{SERVER_IMAGE, SHELL_IMAGE};
 use crate::sandbox::output;
 
@@ -80,8 +81,12 @@ impl Servers {
 
     /// Addresses of its Pods.
     pub async fn addresses(&self, cluster: &Cluster) -> Result<BTreeSet<String>> {
-        let pods = self.pods(cluster).await?;
-        Ok(pods.iter().flat_map(addresses).collect())
+        Ok(self.addresses_of_pods(cluster).await?.into_iter().flatten().collect())
+    }
+
+    /// The same for each Pod: IPv4, then IPv6.
+    pub async fn addresses_of_pods(&self, cluster: &Cluster) -> Result<Vec<Vec<String>>> {
+        Ok(self.pods(cluster).await?.iter().map(addresses).collect())
     }
 
     /// Names of its Pods.
@@ -138,6 +143,7 @@ impl Servers {
                             "readinessProbe": {
                                 "httpGet": { "path": "/", "port": POD_PORT },
                                 "periodSeconds": 1,
+                                "timeoutSeconds": 5,
                             },
                         }],
                     },
@@ -166,27 +172,35 @@ pub struct Shell {
 }
 
 impl Shell {
-    /// Starts the Pod and waits until it runs.
+    /// Starts a Pod that does nothing by itself, and waits until it runs.
     pub async fn start(
         cluster: &Cluster,
         kubectl: PathBuf,
         namespace: &str,
         name: &str,
     ) -> Result<Self> {
+        let container = json!({
+            "image": SHELL_IMAGE,
+            "imagePullPolicy": "Never",
+            "command": ["/pod-server", "pause"],
+        });
+        Self::start_in(cluster, kubectl, (namespace, name), container).await
+    }
+
+    /// Starts a Pod of one container, and waits until it runs.
+    pub async fn start_in(
+        cluster: &Cluster,
+        kubectl: PathBuf,
+        (namespace, name): (&str, &str),
+        mut container: Value,
+    ) -> Result<Self> {
         let client = cluster.client();
         wait_for_default_account(&client, namespace).await?;
+        container["name"] = json!("shell");
         let pod = json!({
             "apiVersion": "v1", "kind": "Pod",
             "metadata": { "name": name, "namespace": namespace },
-            "spec": {
-                "terminationGracePeriodSeconds": 0,
-                "containers": [{
-                    "name": "shell",
-                    "image": SHELL_IMAGE,
-                    "imagePullPolicy": "Never",
-                    "command": ["/pod-server", "pause"],
-                }],
-            },
+            "spec": { "terminationGracePeriodSeconds": 0, "containers": [container] },
         });
         apply(&client, pod).await?;
         let pods: Api<Pod> = Api::namespaced(client, namespace);
@@ -255,31 +269,11 @@ impl Shell {
         wait_until(&what, DEADLINE, async || Ok(self.get(host, port).await.is_err())).await
     }
 
-    /// The records of a full name, as the Pod's DNS has them; empty where there are none.
-    pub async fn lookup(&self, kind: &str, name: &str) -> Result<BTreeSet<String>> {
+    /// What the Pod's DNS answers to a full name.
+    pub async fn lookup(&self, kind: &str, name: &str) -> Result<Found> {
         // It fails where the name does not exist, with that as its output.
-        let command = format!("nslookup -type={kind} {}. || true", name.trim_end_matches('.'));
-        let text = self.run(&["sh", "-c", &command]).await?;
-        if text.contains("connection timed out") || text.contains("no servers could be reached") {
-            bail!("DNS does not answer: {text}");
-        }
-        Ok(records(&text))
-    }
-
-    /// Waits until the records of a name are these.
-    pub async fn wait_for_records(
-        &self,
-        kind: &str,
-        name: &str,
-        wanted: &BTreeSet<String>,
-    ) -> Result<()> {
-        let what = format!("{kind} of {name} is {wanted:?}, asked from {}", self.cluster);
-        wait_for(&what, DEADLINE, async || {
-            let seen = self.lookup(kind, name).await?;
-            ensure!(seen == *wanted, "it is {seen:?}");
-            Ok(Some(()))
-        })
-        .await
+        let command = format!("nslookup -type={kind} {name}. 2>&1 || true");
+        Found::of_nslookup(&self.run(&["sh", "-c", &command]).await?)
     }
 }
 
@@ -304,20 +298,6 @@ impl Answer {
     }
 }
 
-/// Addresses, and targets of SRV records with their ports, in what busybox's `nslookup` writes.
-fn records(text: &str) -> BTreeSet<String> {
-    // Before the first empty line it names the server that it asks.
-    let answer = text.split_once("\n\n").map_or("", |(_, answer)| answer);
-    let address = |line: &str| line.strip_prefix("Address: ").map(str::trim).map(str::to_owned);
-    let service = |line: &str| {
-        let (_, record) = line.split_once("service = ")?;
-        let mut words = record.split_whitespace().skip(2);
-        let (port, target) = (words.next()?, words.next()?);
-        Some(format!("{}:{port}", target.trim_end_matches('.')))
-    };
-    answer.lines().filter_map(|line| address(line).or_else(|| service(line))).collect()
-}
-
 fn addresses(pod: &Pod) -> Vec<String> {
     let status = pod.status.clone().unwrap_or_default();
     status.pod_ips.unwrap_or_default().into_iter().map(|address| address.ip).collect()
@@ -339,19 +319,5 @@ mod tests {
         assert_eq!((answer.cluster.as_str(), answer.pod.as_str()), ("east", "web-1"));
         assert_eq!(answer.client, "10.200.0.7");
         assert!(Answer::parse("<html>").is_err());
-    }
-
-    #[test]
-    fn the_address_of_the_dns_server_is_no_record() {
-        let text = "Server:\t\t10.96.0.10\nAddress:\t10.96.0.10:53\n\nName:\tweb.shop.svc.cluster.local\nAddress: 10.96.3.4\n\n";
-        assert_eq!(records(text), BTreeSet::from(["10.96.3.4".to_owned()]));
-        let none = "Server:\t\t10.96.0.10\nAddress:\t10.96.0.10:53\n\n** server can't find x: NXDOMAIN\n\n";
-        assert_eq!(records(none), BTreeSet::new());
-    }
-
-    #[test]
-    fn services_are_targets_with_ports() {
-        let text = "Server:\t\t10.96.0.10\nAddress:\t10.96.0.10:53\n\n_http._tcp.web.shop.svc.cluster.local\tservice = 0 100 80 web.shop.svc.cluster.local\n";
-        assert_eq!(records(text), BTreeSet::from(["web.shop.svc.cluster.local:80".to_owned()]));
     }
 }

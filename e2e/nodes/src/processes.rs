@@ -2,11 +2,26 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::path::Path;
 
 use anyhow::{Context, Result};
+use fleet_testbed::state::ProcessRecord;
+
+/// All processes that a process has started, directly or not, those of its containers too.
+pub fn started_by(from: u32) -> Result<Vec<ProcessRecord>> {
+    let parents = parents()?;
+    let started = parents.keys().filter(|pid| descends(**pid, from, &parents));
+    Ok(started.map(|pid| ProcessRecord::of(&name_of(*pid), *pid, Path::new(""))).collect())
+}
+
+/// The name of a process; empty if it is gone.
+fn name_of(pid: u32) -> String {
+    let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+    name.trim().to_owned()
+}
 
 /// The parent of every process.
-pub(crate) fn parents() -> Result<BTreeMap<u32, u32>> {
+fn parents() -> Result<BTreeMap<u32, u32>> {
     let mut parents = BTreeMap::new();
     for entry in fs::read_dir("/proc").context("read /proc")? {
         let name = entry?.file_name();
@@ -24,7 +39,7 @@ pub(crate) fn child_of(parent: u32) -> Option<u32> {
 }
 
 /// Whether `from` has started the process, directly or not.
-pub(crate) fn descends(mut pid: u32, from: u32, parents: &BTreeMap<u32, u32>) -> bool {
+fn descends(mut pid: u32, from: u32, parents: &BTreeMap<u32, u32>) -> bool {
     while let Some(parent) = parents.get(&pid) {
         if *parent == from {
             return true;

@@ -6,17 +6,20 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
 use fleet_testbed::process::{Launch, Server, find_in_path};
 use fleet_testbed::state::{ProcessRecord, RunDir};
 use fleet_testbed::wait::wait_for;
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::process::Command;
+use tokio::time::timeout;
 
 use crate::processes::child_of;
 
 const READY_DEADLINE: Duration = Duration::from_secs(20);
 const END_DEADLINE: Duration = Duration::from_secs(10);
+/// What takes longer hangs.
+const COMMAND_DEADLINE: Duration = Duration::from_mins(2);
 
 /// Namespaces with a first process. Dropping it ends everything inside.
 #[derive(Debug)]
@@ -76,7 +79,10 @@ impl Sandbox {
             Ok(child_of(holder.pid()).filter(|_| ready.exists()))
         })
         .await?;
-        let first = ProcessRecord::of(name, pid, &launch.program);
+        // Recorded, so that the next start waits for its end: all that is in the namespaces has ended then.
+        let program = std::fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default();
+        let first = ProcessRecord::of(name, pid, &program);
+        run.record(&first)?;
         let nsenter = find_in_path("nsenter").context("nsenter is not on PATH")?;
         Ok(Self { holder, first, nsenter })
     }
@@ -86,16 +92,11 @@ impl Sandbox {
         self.first.pid
     }
 
-    /// A command inside, bound to this handle: it ends when the handle is dropped.
-    pub fn command(&self, program: impl Into<OsString>) -> Command {
-        let mut command = Command::new(&self.nsenter);
-        command.args(self.enter(program.into())).kill_on_drop(true);
-        command
-    }
-
     /// Runs a command inside to its end; its output. An error with what it wrote if it fails.
     pub async fn run(&self, program: &str, arguments: &[&str]) -> Result<String> {
-        output(self.command(program).args(arguments)).await.with_context(|| program.to_owned())
+        let mut command = Command::new(&self.nsenter);
+        command.args(self.enter(program.into())).args(arguments);
+        output(&mut command).await.with_context(|| program.to_owned())
     }
 
     /// Starts a server inside.
@@ -125,9 +126,11 @@ impl Drop for Sandbox {
     }
 }
 
-/// Runs a command to its end; its output. An error with what it wrote if it fails.
+/// Runs a command to its end; its output. An error with what it wrote if it fails, and one if it hangs.
 pub async fn output(command: &mut Command) -> Result<String> {
-    let output = command.output().await.context("start it")?;
+    let ended = timeout(COMMAND_DEADLINE, command.kill_on_drop(true).output()).await;
+    let output =
+        ended.map_err(|_| anyhow!("not within {COMMAND_DEADLINE:?}"))?.context("start it")?;
     let errors = String::from_utf8_lossy(&output.stderr);
     ensure!(output.status.success(), "{}: {}", output.status, errors.trim());
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())

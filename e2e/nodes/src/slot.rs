@@ -9,6 +9,7 @@ use anyhow::{Context, Result, bail};
 
 /// Locks of slots in use. A lock ends with its process, however that ends.
 const LOCKS: &str = "/run/fleet-nodes";
+const ROUTES: &str = "/proc/net/route";
 const SLOTS: u8 = 64;
 
 /// One of a fixed number of ranges, names and folders, held until it is dropped.
@@ -22,24 +23,47 @@ pub struct Slot {
 }
 
 impl Slot {
-    /// Takes the first slot that no other process has.
+    /// Takes the first slot that no other process has, and whose addresses the machine has no other use for.
     pub fn claim() -> Result<Self> {
         DirBuilder::new()
             .recursive(true)
             .mode(0o700)
             .create(LOCKS)
             .context("make the folder of locks")?;
+        let routes = fs::read_to_string(ROUTES).with_context(|| format!("read {ROUTES}"))?;
         for number in 0..SLOTS {
-            let path = Path::new(LOCKS).join(number.to_string());
-            let file = OpenOptions::new().create(true).truncate(false).write(true).open(&path);
-            let file = file.with_context(|| format!("open {}", path.display()))?;
-            if file.try_lock().is_ok() {
-                let slot = Self { number, _lock: file };
+            if let Some(slot) =
+                Self::lock(number)?.filter(|slot| !slot.is_routed_elsewhere(&routes))
+            {
                 slot.remove_cgroups();
                 return Ok(slot);
             }
         }
         bail!("all {SLOTS} ranges of addresses for nodes are in use; their locks are in {LOCKS}")
+    }
+
+    /// A slot unless another process has it.
+    fn lock(number: u8) -> Result<Option<Self>> {
+        let path = Path::new(LOCKS).join(number.to_string());
+        let file = OpenOptions::new().create(true).truncate(false).write(true).open(&path);
+        let file = file.with_context(|| format!("open {}", path.display()))?;
+        // Not `then_some`: what is dropped removes the groups of the run that has it.
+        Ok(file.try_lock().is_ok().then(|| Self { number, _lock: file }))
+    }
+
+    /// Whether the machine has a route to an address of the slot or through one: a virtual private network or a provider
+    /// may use this space too. The link that a killed run left does not count.
+    fn is_routed_elsewhere(&self, routes: &str) -> bool {
+        let range = &self.gateway().octets()[..3];
+        // An address is a number in the byte order of the machine, written in hexadecimal digits.
+        let inside = |field: &&str| {
+            u32::from_str_radix(field, 16).is_ok_and(|address| address.to_ne_bytes()[..3] == *range)
+        };
+        routes.lines().skip(1).any(|route| {
+            let mut fields = route.split_whitespace();
+            fields.next() != Some(self.link().as_str())
+                && fields.take(2).any(|field| inside(&field))
+        })
     }
 
     /// The machine's address in the network of the nodes, where API servers listen.
@@ -108,6 +132,23 @@ mod tests {
         assert_eq!(one.node(2).to_string(), "100.64.0.12");
         assert_eq!(other.node_v6(2), "fd00:64:1::c");
         assert!(slot(SLOTS - 1).link().len() <= 15, "the kernel takes no longer names of links");
+    }
+
+    #[test]
+    fn addresses_of_the_machine_are_left_alone() {
+        let slot = |number| Slot { number, _lock: tempfile() };
+        let address = |octets: [u8; 4]| format!("{:08X}", u32::from_ne_bytes(octets));
+        let route = |link: &str, to, via| {
+            let (to, via) = (address(to), address(via));
+            format!("Iface\tDestination\tGateway\n{link}\t{to}\t{via}\t0003\t0\t0\t0\tFFFFFFFF\n")
+        };
+        let none = [0; 4];
+        for routes in [route("vpn", [100, 64, 1, 7], none), route("eth0", none, [100, 64, 1, 1])] {
+            assert!(slot(1).is_routed_elsewhere(&routes), "{routes}");
+            assert!(!slot(0).is_routed_elsewhere(&routes), "{routes}");
+        }
+        let own = route("fleet-1", [100, 64, 1, 0], none);
+        assert!(!slot(1).is_routed_elsewhere(&own));
     }
 
     #[test]

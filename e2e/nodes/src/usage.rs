@@ -8,7 +8,7 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use crate::processes::{descends, parents};
+use crate::processes::started_by;
 
 /// Memory, in KiB.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -22,14 +22,11 @@ pub struct Usage {
 impl Usage {
     /// Counts the processes that this process has started, directly or not, and the files in these folders.
     pub fn of_this_run(folders: &[&Path]) -> Result<Self> {
-        let parents = parents()?;
-        let this = std::process::id();
-        let ours = parents.keys().filter(|pid| **pid != this && descends(**pid, this, &parents));
         let mut programs = BTreeMap::new();
-        for pid in ours {
+        for process in started_by(std::process::id())? {
             // It may have ended meanwhile.
-            if let (Some(name), Some(size)) = (name_of(*pid), proportional_size(*pid)) {
-                *programs.entry(name).or_default() += size;
+            if let Some(size) = proportional_size(process.pid) {
+                *programs.entry(process.name).or_default() += size;
             }
         }
         Ok(Self { programs, files: folders.iter().map(|folder| size_of(folder)).sum() })
@@ -49,10 +46,6 @@ impl fmt::Display for Usage {
         programs.sort_by_key(|(_, size)| std::cmp::Reverse(**size));
         programs.iter().try_for_each(|(name, size)| write!(f, ", {name} {}", **size / 1024))
     }
-}
-
-fn name_of(pid: u32) -> Option<String> {
-    Some(fs::read_to_string(format!("/proc/{pid}/comm")).ok()?.trim().to_owned())
 }
 
 fn proportional_size(pid: u32) -> Option<u64> {

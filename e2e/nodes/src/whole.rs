@@ -8,6 +8,7 @@ use fleet_testbed::fleet::Fleet;
 use fleet_testbed::state::RunDir;
 use fleet_testbed::{Options, Testbed};
 use futures::future::try_join_all;
+use serde_json::Value;
 
 use crate::dns::{self, Zones};
 use crate::network::Network;
@@ -89,15 +90,22 @@ impl WholeFleet {
         Ok(())
     }
 
-    /// Starts kube-proxy of all members in another mode.
-    pub fn set_proxy_mode(&mut self, mode: ProxyMode) -> Result<()> {
-        self.nodes.iter_mut().try_for_each(|node| node.start_proxy(mode))
-    }
-
     /// Starts a Pod in a member, for commands.
     pub async fn shell(&self, member: usize, namespace: &str, name: &str) -> Result<Shell> {
         let kubectl = self.programs.kubectl.clone();
         Shell::start(self.fleet.member(member), kubectl, namespace, name).await
+    }
+
+    /// The same with a container of the caller's.
+    pub async fn shell_in(
+        &self,
+        member: usize,
+        (namespace, name): (&str, &str),
+        container: Value,
+    ) -> Result<Shell> {
+        let kubectl = self.programs.kubectl.clone();
+        let cluster = self.fleet.member(member);
+        Shell::start_in(cluster, kubectl, (namespace, name), container).await
     }
 
     /// An error with the end of its log if a program has ended by itself.

@@ -17,14 +17,19 @@ mount -t tmpfs tmpfs /run
 mkdir -p /run/lock /run/netns
 mount --bind '{folder}/var-log' /var/log
 mount -t overlay overlay -o lowerdir=/var/lib,upperdir='{folder}/var-lib/upper',workdir='{folder}/var-lib/work' /var/lib
-for hierarchy in /sys/fs/cgroup /sys/fs/cgroup/*; do
-    if [ -e \"$hierarchy/cgroup.procs\" ]; then mkdir -p \"$hierarchy{cgroup}\"; fi
-done
+cd /sys/fs/cgroup
+# Of version 2 there is one hierarchy, whose groups have the controllers that the group above gives them.
+if [ -e cgroup.controllers ]; then
+    for controller in $(cat cgroup.controllers); do echo \"+$controller\" >cgroup.subtree_control || true; done
+    mkdir -p \".{cgroup}\"
+else
+    for hierarchy in *; do
+        if [ -e \"$hierarchy/cgroup.procs\" ]; then mkdir -p \"$hierarchy{cgroup}\"; fi
+    done
+fi
 # A set of processors without members takes no process.
 for file in cpuset.cpus cpuset.mems; do
-    if [ -e \"/sys/fs/cgroup/cpuset/$file\" ]; then
-        cat \"/sys/fs/cgroup/cpuset/$file\" >\"/sys/fs/cgroup/cpuset{cgroup}/$file\"
-    fi
+    if [ -e \"cpuset/$file\" ]; then cat \"cpuset/$file\" >\"cpuset{cgroup}/$file\"; fi
 done
 ip link set lo up
 echo 1 >/proc/sys/net/ipv4/ip_forward",
@@ -58,7 +63,8 @@ pub(super) fn routes_script(other: &Addresses) -> String {
 }
 
 pub(super) fn containerd(folder: &Path, network: &Path, plugins: &Path) -> String {
-    // Without the right to raise it, a container would not start at a lower score than its node's.
+    // Without the right to raise it, a container would not start at a lower score than its node's. A profile of AppArmor
+    // would be the machine's, and outlive the run.
     format!(
         r#"version = 2
 root = "{root}"
@@ -69,6 +75,7 @@ disabled_plugins = ["io.containerd.internal.v1.opt", "io.containerd.tracing.proc
 [plugins."io.containerd.grpc.v1.cri"]
   sandbox_image = "{PAUSE_IMAGE}"
   restrict_oom_score_adj = true
+  disable_apparmor = true
   [plugins."io.containerd.grpc.v1.cri".cni]
     bin_dir = "{plugins}"
     conf_dir = "{network}"

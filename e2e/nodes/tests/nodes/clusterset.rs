@@ -1,10 +1,9 @@
-//! Names of the clusterset, of ServiceImports made by hand as an implementation of the MCS API makes them: one with a
+//! Names in `clusterset.local`, of ServiceImports made by hand as an implementation of the MCS API makes them: one with a
 //! derived Service and an imported EndpointSlice, one that is headless.
-
-use std::collections::BTreeSet;
 
 use anyhow::{Context, Result, ensure};
 use fleet_nodes::dns::Zones;
+use fleet_nodes::lookup::Found;
 use fleet_nodes::pods::{POD_PORT, PORT, Servers, Shell, cluster_ips};
 use fleet_nodes::whole::WholeFleet;
 use fleet_testbed::apply::apply;
@@ -12,43 +11,80 @@ use fleet_testbed::cluster::Cluster;
 use futures::future::try_join_all;
 use serde_json::{Value, json};
 
-use crate::dig::Dig;
-use crate::names::Own;
+use crate::names::ClusterLocal;
+use crate::questions::{Asker, Question, both_families, no_such_names};
 use crate::steps::Steps;
 
 const NAMESPACE: &str = "shop";
-const NAME: &str = "web.shop.svc.clusterset.local";
+const WEB: &str = "web.shop.svc.clusterset.local";
 const DERIVED: &str = "derived-web";
-const HEADLESS: &str = "peers.shop.svc.clusterset.local";
+const PEERS: &str = "peers.shop.svc.clusterset.local";
+/// The cluster that exports.
+const SOURCE: &str = "member-2";
+/// Names that do not exist while nothing is imported.
+const NOTHING_IMPORTED: [&str; 3] =
+    [WEB, "web.none.svc.clusterset.local", "kubernetes.default.svc.clusterset.local"];
+/// Names that do not exist while `web` is imported: it has no name in the cluster itself, the derived Service has none in
+/// the clusterset, and a Service that is not headless has none for a single cluster.
+const WEB_IMPORTED: [&str; 5] = [
+    "none.shop.svc.clusterset.local",
+    "web.none.svc.clusterset.local",
+    "derived-web.shop.svc.clusterset.local",
+    "web.shop.svc.cluster.local",
+    "member-2.web.shop.svc.clusterset.local",
+];
 
-pub(crate) async fn check(fleet: &WholeFleet, steps: &mut Steps) -> Result<()> {
+pub(crate) async fn check(fleet: &WholeFleet, own: &ClusterLocal, steps: &mut Steps) -> Result<()> {
     fleet.fleet().user_namespace(NAMESPACE).await?;
     let (here, there) = (fleet.fleet().member(0), fleet.fleet().member(1));
+    ensure!(there.name() == SOURCE, "{} exports", there.name());
     steps
         .take("DNS answers for the clusterset", async {
-            try_join_all(
-                fleet
-                    .fleet()
-                    .members()
-                    .iter()
-                    .map(async |member| apply(&member.client(), definition()).await),
-            )
-            .await?;
+            let members = fleet.fleet().members().iter();
+            try_join_all(members.map(async |one| apply(&one.client(), definition()).await)).await?;
             fleet.set_zones(Zones::Clusterset).await
         })
         .await?;
     let shell = fleet.shell(0, NAMESPACE, "shell").await?;
+    let asker = Asker::new(&shell, fleet.node(0)).await?;
+    let unknown: Vec<_> = no_such_names(&NOTHING_IMPORTED).collect();
+    steps.take("names of what nobody imports do not exist", asker.ask(&unknown)).await?;
     let servers = Servers::deploy(there, NAMESPACE, "web", 2).await?;
     let import = Import { here, there, servers: &servers };
-    steps.take("a derived Service has a name", derived(&import, &shell)).await?;
+    steps
+        .take("a derived Service has names", async {
+            let addresses = import.derive().await?;
+            asker.ask(&web_table(&addresses)).await
+        })
+        .await?;
     steps
         .take("packets reach the Pods of the other cluster by it", packets(&import, &shell))
         .await?;
     steps.take("scaled down, one Pod answers", scaled(&import, &shell)).await?;
-    steps.take("headless: addresses and names of Pods", headless(&import, &shell)).await?;
-    let dig = Dig::beside(&shell, fleet.node(0)).await?;
-    steps.take("names that do not exist, by dig too", absent(&shell, &dig)).await?;
-    steps.take("names of the cluster are unchanged", unchanged(fleet, here)).await
+    steps.take("headless: names of the Service and of its Pods", headless(&import, &asker)).await?;
+    steps.take("and packets reach a Pod by its name", one_pod(&import, &shell)).await?;
+    steps.take("names of the cluster are unchanged", own.check(fleet)).await
+}
+
+/// Of an import with these ClusterIPs.
+fn web_table(addresses: &[String]) -> Vec<Question> {
+    let service = Found::records([format!("{WEB}:{PORT}")]);
+    let mut table = Vec::from(both_families(WEB, addresses));
+    table.push(("SRV", format!("_http._tcp.{WEB}"), service));
+    table.extend(no_such_names(&WEB_IMPORTED));
+    table
+}
+
+/// Of a headless import from [`SOURCE`], by the addresses of each host.
+fn peers_table(hosts: &[(String, Vec<String>)]) -> Vec<Question> {
+    let all: Vec<String> = hosts.iter().flat_map(|(_, addresses)| addresses).cloned().collect();
+    let name = |host: &str| format!("{host}.{SOURCE}.{PEERS}");
+    let services = hosts.iter().map(|(host, _)| format!("{}:{POD_PORT}", name(host)));
+    let mut table = Vec::from(both_families(PEERS, &all));
+    table.push(("SRV", format!("_http._tcp.{PEERS}"), Found::records(services)));
+    table.extend(hosts.iter().flat_map(|(host, own)| both_families(&name(host), own)));
+    table.extend(no_such_names(&[&name("none"), "peers.shop.svc.cluster.local"]));
+    table
 }
 
 /// What one cluster imports from another.
@@ -59,37 +95,39 @@ struct Import<'a> {
 }
 
 impl Import<'_> {
+    /// Names for the Pods as they are now, each with an address of both families.
+    async fn hosts(&self, name: &str) -> Result<Vec<(String, Vec<String>)>> {
+        let pods = self.servers.addresses_of_pods(self.there).await?;
+        ensure!(pods.iter().all(|own| own.len() == 2), "Pods have {pods:?}");
+        let numbered = pods.into_iter().enumerate();
+        Ok(numbered.map(|(number, own)| (format!("{name}-{number}"), own)).collect())
+    }
+
     /// One imported slice for each family, with the Pods as they are now.
-    async fn write_slices(&self, name: &str, label: Value) -> Result<()> {
-        let addresses = self.servers.addresses(self.there).await?;
-        for (kind, colon) in [("IPv4", false), ("IPv6", true)] {
-            let of_family = addresses.iter().filter(|address| address.contains(':') == colon);
-            let mut labels = json!({
-                "multicluster.kubernetes.io/service-name": name,
-                "multicluster.kubernetes.io/source-cluster": self.there.name(),
-                "endpointslice.kubernetes.io/managed-by": "by-hand",
-            });
-            labels.as_object_mut().zip(label.as_object()).context("labels").map(
-                |(all, more)| {
-                    all.extend(more.clone());
-                },
-            )?;
-            let endpoint = |(number, address): (usize, &String)| {
+    async fn write_slices(&self, name: &str, label: (&str, &str)) -> Result<()> {
+        let hosts = self.hosts(name).await?;
+        for (position, kind) in ["IPv4", "IPv6"].into_iter().enumerate() {
+            let endpoint = |(host, addresses): &(String, Vec<String>)| {
                 json!({
-                    "addresses": [address],
-                    "hostname": format!("{name}-{number}"),
+                    "addresses": [addresses[position]],
+                    "hostname": host,
                     "conditions": { "ready": true },
                 })
             };
-            let endpoints: Vec<_> = of_family.enumerate().map(endpoint).collect();
             let slice = json!({
                 "apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice",
                 "metadata": {
                     "name": format!("imported-{name}-{}", kind.to_lowercase()),
-                    "namespace": NAMESPACE, "labels": labels,
+                    "namespace": NAMESPACE,
+                    "labels": {
+                        "multicluster.kubernetes.io/service-name": name,
+                        "multicluster.kubernetes.io/source-cluster": SOURCE,
+                        "endpointslice.kubernetes.io/managed-by": "by-hand",
+                        label.0: label.1,
+                    },
                 },
                 "addressType": kind,
-                "endpoints": endpoints,
+                "endpoints": hosts.iter().map(endpoint).collect::<Vec<_>>(),
                 "ports": [{ "name": "http", "protocol": "TCP", "port": POD_PORT }],
             });
             apply(&self.here.client(), slice).await?;
@@ -98,7 +136,7 @@ impl Import<'_> {
     }
 
     async fn write_derived_slices(&self) -> Result<()> {
-        self.write_slices("web", json!({ "kubernetes.io/service-name": DERIVED })).await
+        self.write_slices("web", ("kubernetes.io/service-name", DERIVED)).await
     }
 
     async fn write_import(&self, name: &str, kind: &str, addresses: &[String]) -> Result<()> {
@@ -113,39 +151,38 @@ impl Import<'_> {
         });
         apply(&self.here.client(), import).await
     }
-}
 
-async fn derived(import: &Import<'_>, shell: &Shell) -> Result<()> {
-    let service = json!({
-        "apiVersion": "v1", "kind": "Service",
-        "metadata": { "name": DERIVED, "namespace": NAMESPACE },
-        "spec": {
-            "ipFamilyPolicy": "PreferDualStack",
-            "ports": [{ "name": "http", "protocol": "TCP", "port": PORT, "targetPort": POD_PORT }],
-        },
-    });
-    apply(&import.here.client(), service).await?;
-    import.write_derived_slices().await?;
-    let addresses = cluster_ips(import.here, NAMESPACE, DERIVED).await?;
-    let texts: Vec<String> = addresses.iter().map(ToString::to_string).collect();
-    import.write_import("web", "ClusterSetIP", &texts).await?;
-    for address in addresses {
-        let kind = if address.is_ipv4() { "A" } else { "AAAA" };
-        shell.wait_for_records(kind, NAME, &BTreeSet::from([address.to_string()])).await?;
+    /// Imports `web`; the addresses of its derived Service.
+    async fn derive(&self) -> Result<Vec<String>> {
+        let service = json!({
+            "apiVersion": "v1", "kind": "Service",
+            "metadata": { "name": DERIVED, "namespace": NAMESPACE },
+            "spec": {
+                "ipFamilyPolicy": "PreferDualStack",
+                "ports": [{ "name": "http", "protocol": "TCP", "port": PORT, "targetPort": POD_PORT }],
+            },
+        });
+        apply(&self.here.client(), service).await?;
+        self.write_derived_slices().await?;
+        let addresses = self.derived_addresses().await?;
+        ensure!(addresses.len() == 2, "one of each family: {addresses:?}");
+        self.write_import("web", "ClusterSetIP", &addresses).await?;
+        Ok(addresses)
     }
-    let service = BTreeSet::from([format!("{NAME}:{PORT}")]);
-    shell.wait_for_records("SRV", &format!("_http._tcp.{NAME}"), &service).await
+
+    async fn derived_addresses(&self) -> Result<Vec<String>> {
+        let addresses = cluster_ips(self.here, NAMESPACE, DERIVED).await?;
+        Ok(addresses.iter().map(ToString::to_string).collect())
+    }
 }
 
 async fn packets(import: &Import<'_>, shell: &Shell) -> Result<()> {
     let pods = import.servers.pod_names(import.there).await?;
-    shell.wait_for_pods(NAME, PORT, &pods).await?;
-    let answer = shell.get(NAME, PORT).await?;
-    ensure!(answer.cluster == import.there.name(), "{answer:?}");
-    for address in cluster_ips(import.here, NAMESPACE, DERIVED).await? {
-        let host = address.to_string();
-        shell.wait_for_answer(&host, PORT).await?;
-        let answer = shell.get(&host, PORT).await?;
+    shell.wait_for_pods(WEB, PORT, &pods).await?;
+    let by_address = import.derived_addresses().await?;
+    for host in by_address.iter().map(String::as_str).chain([WEB]) {
+        shell.wait_for_answer(host, PORT).await?;
+        let answer = shell.get(host, PORT).await?;
         ensure!(answer.cluster == import.there.name(), "by {host}: {answer:?}");
     }
     Ok(())
@@ -154,50 +191,22 @@ async fn packets(import: &Import<'_>, shell: &Shell) -> Result<()> {
 async fn scaled(import: &Import<'_>, shell: &Shell) -> Result<()> {
     import.servers.scale(import.there, 1).await?;
     import.write_derived_slices().await?;
-    shell.wait_for_pods(NAME, PORT, &import.servers.pod_names(import.there).await?).await
+    shell.wait_for_pods(WEB, PORT, &import.servers.pod_names(import.there).await?).await
 }
 
-async fn headless(import: &Import<'_>, shell: &Shell) -> Result<()> {
+async fn headless(import: &Import<'_>, asker: &Asker<'_>) -> Result<()> {
     import.servers.scale(import.there, 2).await?;
-    import.write_slices("peers", json!({ "service.kubernetes.io/headless": "" })).await?;
+    import.write_slices("peers", ("service.kubernetes.io/headless", "")).await?;
     import.write_import("peers", "Headless", &[]).await?;
-    let addresses = import.servers.addresses(import.there).await?;
-    let v4: Vec<_> = addresses.iter().filter(|address| !address.contains(':')).cloned().collect();
-    shell.wait_for_records("A", HEADLESS, &v4.iter().cloned().collect()).await?;
-    let v6 = addresses.iter().filter(|address| address.contains(':')).cloned().collect();
-    shell.wait_for_records("AAAA", HEADLESS, &v6).await?;
-    let one = format!("peers-0.{}.{HEADLESS}", import.there.name());
-    let found = shell.lookup("A", &one).await?;
-    ensure!(
-        found.len() == 1 && found.iter().all(|address| v4.contains(address)),
-        "{one}: {found:?}"
-    );
-    ensure!(shell.get(&one, POD_PORT).await?.cluster == import.there.name());
-    let names = shell.lookup("SRV", &format!("_http._tcp.{HEADLESS}")).await?;
-    let wanted = |number| format!("peers-{number}.{}.{HEADLESS}:{POD_PORT}", import.there.name());
-    ensure!(names == BTreeSet::from([wanted(0), wanted(1)]), "SRV: {names:?}");
-    Ok(())
+    asker.ask(&peers_table(&import.hosts("peers").await?)).await
 }
 
-/// A name of the clusterset is neither one of the cluster nor the other way round.
-async fn absent(shell: &Shell, dig: &Dig<'_>) -> Result<()> {
-    let names = [
-        "none.shop.svc.clusterset.local",
-        "web.none.svc.clusterset.local",
-        "derived-web.shop.svc.clusterset.local",
-        "web.shop.svc.cluster.local",
-    ];
-    for name in names {
-        let found = shell.lookup("A", &format!("{name}.")).await?;
-        ensure!(found.is_empty(), "{name} has {found:?}");
-        dig.finds_nothing(name).await?;
-    }
+async fn one_pod(import: &Import<'_>, shell: &Shell) -> Result<()> {
+    let hosts = import.hosts("peers").await?;
+    let (host, _) = hosts.first().context("a Pod")?;
+    let answer = shell.get(&format!("{host}.{SOURCE}.{PEERS}"), POD_PORT).await?;
+    ensure!(answer.cluster == import.there.name(), "{answer:?}");
     Ok(())
-}
-
-async fn unchanged(fleet: &WholeFleet, cluster: &Cluster) -> Result<()> {
-    let shell = fleet.shell(0, crate::names::NAMESPACE, "shell").await?;
-    Own::existing().check(cluster, &shell).await
 }
 
 /// ServiceImports as upstream's definition serves them: both versions, without its rules.

@@ -1,13 +1,14 @@
 //! What crosses between whole clusters: names and packets, from Pods to Pods.
 //!
-//! `make test` runs the smoke test alone; `make nodes` runs all, with `--include-ignored`. Each test has its own clusters;
+//! `make test` runs the smoke test alone, `make nodes` the others, with `--ignored`. Each test has its own clusters;
 //! they run one after the other.
 
 mod clusterset;
 mod crossing;
-mod dig;
-mod killed;
+mod ends;
+mod images;
 mod names;
+mod questions;
 mod routing;
 mod steps;
 
@@ -35,15 +36,15 @@ fn main() -> ExitCode {
     {
         return without(&missing);
     }
-    if std::env::var_os(killed::HOLD).is_some() {
-        return killed::hold();
+    if std::env::var_os(ends::HOLD).is_some() {
+        return ends::hold();
     }
     let mut tests = vec![trial("smoke", smoke)];
     tests
         .extend(ProxyMode::ALL.map(|mode| {
             trial(&format!("lane_{mode}"), move || lane(mode)).with_ignored_flag(true)
         }));
-    tests.push(trial("killed", killed::check).with_ignored_flag(true));
+    tests.push(trial("ends", ends::check).with_ignored_flag(true));
     libtest_mimic::run(&arguments, tests).exit_code()
 }
 
@@ -70,9 +71,11 @@ fn as_root() -> Option<ExitCode> {
         .inspect_err(|error| eprintln!("{error:#}"))
         .ok()?;
     let variables = std::env::vars().filter(|(name, _)| {
-        ["HOME", "PATH", "CI", "XDG_CACHE_HOME"].contains(&name.as_str())
-            || name.starts_with("FLEET_")
+        ["HOME", "CI", "XDG_CACHE_HOME"].contains(&name.as_str()) || name.starts_with("FLEET_")
     });
+    // A user's PATH may lack the folders of root's programs.
+    let path = format!("{}:/usr/sbin:/sbin", std::env::var("PATH").unwrap_or_default());
+    let variables = variables.chain([("PATH".to_owned(), path)]);
     let status = Command::new("sudo")
         .args(["-n", "env"])
         .args(variables.map(|(name, value)| format!("{name}={value}")))
@@ -113,12 +116,16 @@ async fn lane(mode: ProxyMode) -> Result<()> {
     eprintln!("three clusters: up in {:.1} s; {usage}", fleet.started_in().as_secs_f64());
     ensure!(usage.total() / 1024 <= MEMORY_LIMIT_MIB, "more than {MEMORY_LIMIT_MIB} MiB: {usage}");
     ensure!(fleet.started_in() <= START_LIMIT, "the start took {:?}", fleet.started_in());
-    fleet.explain(checks(&fleet, &mut steps).await).await
+    fleet.explain(checks(&fleet, mode, &mut steps).await).await
 }
 
-async fn checks(fleet: &WholeFleet, steps: &mut Steps) -> Result<()> {
+async fn checks(fleet: &WholeFleet, mode: ProxyMode, steps: &mut Steps) -> Result<()> {
     routing::check(fleet, steps).await?;
-    names::check(fleet, steps).await?;
-    clusterset::check(fleet, steps).await?;
+    // Names do not depend on kube-proxy: once is enough.
+    if mode == ProxyMode::Nftables {
+        let own = names::check(fleet, steps).await?;
+        clusterset::check(fleet, &own, steps).await?;
+        images::check(fleet, steps).await?;
+    }
     crossing::check(fleet, steps).await
 }

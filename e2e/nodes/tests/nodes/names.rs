@@ -1,77 +1,76 @@
-//! Names of the cluster, asked for inside of a Pod and with dig in its network.
-
-use std::collections::BTreeSet;
+//! Names in `cluster.local`.
 
 use anyhow::{Result, ensure};
-use fleet_nodes::pods::{PORT, Servers, Shell};
+use fleet_nodes::lookup::Found;
+use fleet_nodes::pods::{POD_PORT, PORT, Servers};
 use fleet_nodes::whole::WholeFleet;
-use fleet_testbed::cluster::Cluster;
 
-use crate::dig::Dig;
+use crate::questions::{Asker, Question, both_families, no_such_names};
 use crate::steps::Steps;
 
-pub(crate) const NAMESPACE: &str = "names";
+const NAMESPACE: &str = "names";
+const WEB: &str = "web.names.svc.cluster.local";
+const HEADLESS: &str = "headless.names.svc.cluster.local";
+/// Of the first range of ClusterIPs, which is IPv4.
+const KUBERNETES: (&str, &str) = ("kubernetes.default.svc.cluster.local", "10.96.0.1");
+const ABSENT: [&str; 4] = [
+    "none.names.svc.cluster.local",
+    "web.none.svc.cluster.local",
+    "_none._tcp.web.names.svc.cluster.local",
+    "web.names.pod.cluster.local",
+];
 
-pub(crate) async fn check(fleet: &WholeFleet, steps: &mut Steps) -> Result<()> {
-    fleet.fleet().user_namespace(NAMESPACE).await?;
-    let cluster = fleet.fleet().member(0);
-    let shell = fleet.shell(0, NAMESPACE, "shell").await?;
-    let own = Own {
-        web: Servers::deploy(cluster, NAMESPACE, "web", 1).await?,
-        headless: Servers::deploy_headless(cluster, NAMESPACE, "headless", 2).await?,
-    };
-    let what = "names of the cluster: A, AAAA, SRV, headless, none";
-    steps.take(what, own.check(cluster, &shell)).await?;
-    let dig = Dig::beside(&shell, fleet.node(0)).await?;
-    steps
-        .take("the same with dig, in the network of a Pod", own.check_with_dig(cluster, &dig))
-        .await
+/// What names in `cluster.local` answer, which another zone beside it must not change.
+pub(crate) struct ClusterLocal {
+    table: Vec<Question>,
 }
 
-/// What has names.
-pub(crate) struct Own {
-    pub(crate) web: Servers,
-    pub(crate) headless: Servers,
-}
-
-impl Own {
-    /// What [`check`] has deployed.
-    pub(crate) fn existing() -> Self {
-        let servers = |name, headless| Servers::existing(NAMESPACE, name, headless);
-        Self { web: servers("web", false), headless: servers("headless", true) }
+impl ClusterLocal {
+    /// Deploys what has names in the first member.
+    pub(crate) async fn deploy(fleet: &WholeFleet) -> Result<Self> {
+        fleet.fleet().user_namespace(NAMESPACE).await?;
+        let cluster = fleet.fleet().member(0);
+        let web = Servers::deploy(cluster, NAMESPACE, "web", 1).await?;
+        let headless = Servers::deploy_headless(cluster, NAMESPACE, "headless", 2).await?;
+        let web = web.cluster_ips(cluster).await?;
+        let web: Vec<String> = web.iter().map(ToString::to_string).collect();
+        let pods: Vec<String> = headless.addresses(cluster).await?.into_iter().collect();
+        Ok(Self { table: table(&web, &pods) })
     }
 
-    /// All kinds of names in `cluster.local`.
-    pub(crate) async fn check(&self, cluster: &Cluster, shell: &Shell) -> Result<()> {
-        let web = format!("web.{NAMESPACE}.svc.cluster.local");
-        for address in self.web.cluster_ips(cluster).await? {
-            let kind = if address.is_ipv4() { "A" } else { "AAAA" };
-            shell.wait_for_records(kind, &web, &BTreeSet::from([address.to_string()])).await?;
-        }
-        // Through the search list of the Pod.
+    /// Asks for all of them, and for a short name through the search list of a Pod.
+    pub(crate) async fn check(&self, fleet: &WholeFleet) -> Result<()> {
+        let shell = fleet.shell(0, NAMESPACE, "shell").await?;
+        Asker::new(&shell, fleet.node(0)).await?.ask(&self.table).await?;
         shell.wait_for_answer("web", PORT).await?;
-        ensure!(shell.get("web", PORT).await?.cluster == cluster.name());
-        let service = BTreeSet::from([format!("{web}:{PORT}")]);
-        shell.wait_for_records("SRV", &format!("_http._tcp.{web}"), &service).await?;
-
-        let headless = format!("headless.{NAMESPACE}.svc.cluster.local");
-        let addresses = self.headless.addresses(cluster).await?;
-        for (kind, colon) in [("A", false), ("AAAA", true)] {
-            let of_family = addresses.iter().filter(|address| address.contains(':') == colon);
-            shell.wait_for_records(kind, &headless, &of_family.cloned().collect()).await?;
-        }
-        let none = format!("none.{NAMESPACE}.svc.cluster.local");
-        ensure!(shell.lookup("A", &none).await?.is_empty(), "{none} has an address");
+        let answer = shell.get("web", PORT).await?;
+        ensure!(answer.cluster == fleet.fleet().member(0).name(), "{answer:?}");
         Ok(())
     }
+}
 
-    async fn check_with_dig(&self, cluster: &Cluster, dig: &Dig<'_>) -> Result<()> {
-        let web = format!("web.{NAMESPACE}.svc.cluster.local");
-        for address in self.web.cluster_ips(cluster).await? {
-            let kind = if address.is_ipv4() { "A" } else { "AAAA" };
-            dig.finds(kind, &web, &[address.to_string()]).await?;
-        }
-        dig.finds("SRV", &format!("_http._tcp.{web}"), &[format!("0 50 {PORT} {web}.")]).await?;
-        dig.finds_nothing(&format!("none.{NAMESPACE}.svc.cluster.local")).await
-    }
+pub(crate) async fn check(fleet: &WholeFleet, steps: &mut Steps) -> Result<ClusterLocal> {
+    let own = steps.take("what has names is deployed", ClusterLocal::deploy(fleet)).await?;
+    let what = "names of the cluster: A, AAAA, SRV, headless, Pods, none";
+    steps.take(what, own.check(fleet)).await?;
+    Ok(own)
+}
+
+/// Of a Service with these ClusterIPs, and of a headless one with Pods of these addresses.
+fn table(web: &[String], pods: &[String]) -> Vec<Question> {
+    let (kubernetes, address) = KUBERNETES;
+    let pod = |address: &String| format!("{}.{HEADLESS}", address.replace(['.', ':'], "-"));
+    let of_pods = pods.iter().map(|address| format!("{}:{POD_PORT}", pod(address)));
+    let services: [Question; 3] = [
+        ("SRV", format!("_http._tcp.{WEB}"), Found::records([format!("{WEB}:{PORT}")])),
+        ("SRV", format!("_echo._udp.{WEB}"), Found::records([format!("{WEB}:{PORT}")])),
+        ("SRV", format!("_http._tcp.{HEADLESS}"), Found::records(of_pods)),
+    ];
+    let mut table = Vec::from(both_families(WEB, web));
+    table.extend(both_families(HEADLESS, pods));
+    table.extend(pods.iter().flat_map(|own| both_families(&pod(own), std::slice::from_ref(own))));
+    table.extend(both_families(kubernetes, &[address.to_owned()]));
+    table.extend(services);
+    table.extend(no_such_names(&ABSENT));
+    table
 }
