@@ -13,9 +13,12 @@ CARGO ?= cargo
 KEEP ?=
 # `make demo DEMO=target/debug/fleet-demo`: a build that is there already; its agents lie beside it or in FLEET_AGENTS_DIR.
 DEMO ?=
+# `make demo NODES=1`: on clusters with nodes; needs root.
+NODES ?=
 # `make soak STEPS=10000`: a longer one.
 STEPS ?= 3000
 keep := $(if $(filter-out 0 no false,$(KEEP)),--keep)
+nodes := $(if $(filter-out 0 no false,$(NODES)),--nodes)
 scripts := $(wildcard .ci/* e2e/kind/*.sh e2e/kind/stand-in/* e2e/nodes/images/*.sh)
 target := $(or $(CARGO_TARGET_DIR),target)
 
@@ -74,10 +77,10 @@ coverage: ## Show how much of the plans the cluster-free tests cover; fails belo
 	@.ci/need rust
 	@.ci/coverage
 
-demo: ## Show a Service crossing from member to member (KEEP=1 leaves it running)
-	@.ci/need rust control-plane
+demo: ## Show a Service crossing from member to member (KEEP=1 leaves it running, NODES=1 calls Pods)
+	@.ci/need rust control-plane $(if $(nodes),nodes)
 	$(if $(DEMO),,$(CARGO) build --profile demo --locked -p hub-agent -p member-agent -p fleet-demo $(if $(keep),-p fleet-testbed))
-	@$(or $(DEMO),$(target)/demo/fleet-demo) $(keep)
+	@$(or $(DEMO),$(target)/demo/fleet-demo) $(keep) $(nodes)
 
 bench: ## Measure latencies, bulk operations, API writes and memory (minutes)
 	@.ci/need rust control-plane

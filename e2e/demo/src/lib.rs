@@ -1,6 +1,8 @@
 //! The command `fleet-demo`: starts a fleet of real control planes and its agents, exports a Service from one member
 //! and imports it into the other, and shows each object as it appears, in which cluster and after which time.
 //!
+//! With `--nodes` the clusters have nodes, and a Pod of one calls Pods of the other (`whole`).
+//!
 //! `story` lists the user's actions and their expected effects; `stage` performs and watches them; `narrator` describes an
 //! object; `screen` prints. What is shown comes from watches alone: the demo reads nothing from the agents.
 
@@ -11,6 +13,7 @@ mod stop;
 mod story;
 mod text;
 mod wanted;
+mod whole;
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -32,6 +35,9 @@ struct CommandLine {
     /// Leave everything running at the end, with a Service exported and imported, until Ctrl-C.
     #[arg(long)]
     keep: bool,
+    /// Use clusters with nodes, and call Pods of one cluster from a Pod of the other. Needs root, and packages of Debian.
+    #[arg(long, conflicts_with = "keep")]
+    nodes: bool,
     /// How long any single step may take before the demo fails.
     #[arg(long, value_name = "SECONDS", default_value_t = 30)]
     patience: u64,
@@ -68,6 +74,12 @@ enum Ending {
 async fn run(command: &CommandLine, screen: Screen) -> Result<Ending> {
     let mut stop = Stop::listen()?;
     let patience = Duration::from_secs(command.patience);
+    if command.nodes {
+        return tokio::select! {
+            told = whole::tell(screen, patience) => told.map(|()| Ending::Told),
+            () = stop.wait() => Ok(Ending::Interrupted),
+        };
+    }
     let mut stage = tokio::select! {
         set = story::set_up(screen, patience, command.keep) => set?,
         () = stop.wait() => return Ok(Ending::Interrupted),
