@@ -76,7 +76,7 @@ async fn run(command: &CommandLine, screen: Screen) -> Result<Ending> {
     let patience = Duration::from_secs(command.patience);
     if command.nodes {
         return tokio::select! {
-            told = whole::tell(screen, patience) => told.map(|()| Ending::Told),
+            told = Box::pin(whole::tell(screen, patience)) => told.map(|()| Ending::Told),
             () = stop.wait() => Ok(Ending::Interrupted),
         };
     }

@@ -16,7 +16,7 @@ pub enum Found {
 }
 
 impl Found {
-    /// Records, by what they say.
+    /// Records, by their content.
     pub fn records<T: Into<String>>(texts: impl IntoIterator<Item = T>) -> Self {
         Self::Records(texts.into_iter().map(Into::into).collect())
     }
@@ -39,7 +39,7 @@ impl Found {
         Self::of_parts(text, records, has("NXDOMAIN"), has("NOERROR"))
     }
 
-    /// Without records, the text has to say which answer it is: what is neither was no answer.
+    /// Without records, the text has to name the answer: what names neither is none.
     fn of_parts(
         text: &str,
         records: BTreeSet<String>,
@@ -62,7 +62,7 @@ fn nslookup_record(line: &str) -> Option<String> {
     }
 }
 
-/// After name, time to live and class: the kind, and what the record says.
+/// After name, time to live and class: the kind, and the content of the record.
 fn dig_record(line: &str) -> Option<String> {
     let mut fields = line.split_whitespace().skip(3);
     let kind = fields.next()?;

@@ -46,8 +46,8 @@ impl WholeFleet {
         let mut network = Network::claim()?;
         network.connect(&network_run.folder("network")?, &network_run).await?;
         let options = Options::members(members).without_audit().with_nodes(network.access());
-        let fleet = Testbed::start(options).await?;
-        let nodes = start_nodes(&fleet, &network, mode, &programs).await;
+        let fleet = Box::pin(Testbed::start(options)).await?;
+        let nodes = Box::pin(start_nodes(&fleet, &network, mode, &programs)).await;
         let nodes =
             nodes.with_context(|| format!("logs are in {}", fleet.run().keep_logs().display()))?;
         let started_in = begin.elapsed();

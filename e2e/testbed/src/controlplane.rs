@@ -70,7 +70,8 @@ pub struct ControlPlane {
     binaries: Binaries,
     run: std::sync::Arc<RunDir>,
     name: String,
-    authority: Authority,
+    // Boxed: a cluster is moved often, and futures hold several.
+    authority: Box<Authority>,
     servers: Mutex<Servers>,
     etcd: Etcd,
     api_server_url: String,
@@ -96,7 +97,7 @@ impl ControlPlane {
         run: std::sync::Arc<RunDir>,
         settings: ApiServerSettings,
     ) -> Result<Self> {
-        let authority = Authority::new(&format!("{name} authority"))?;
+        let authority = Box::new(Authority::new(&format!("{name} authority"))?);
         write_identities(&folder, name, &authority, &settings)?;
         let (etcd_server, etcd) = EtcdServer::start(&binaries.etcd, &folder, &run).await?;
         let mut api_server = ApiServer::new(&binaries.apiserver, &folder, etcd.url(), settings)?;

@@ -45,7 +45,7 @@ impl<'a> Asker<'a> {
         Ok(Self { shell, node, address })
     }
 
-    /// Waits until each question is answered as its row says, both ways.
+    /// Waits until each question has the answer of its row, both ways.
     pub(crate) async fn ask(&self, table: &[Question]) -> Result<()> {
         for (kind, name, wanted) in table {
             let check = |found: Found| -> Result<Option<()>> {
