@@ -22,8 +22,9 @@ use crate::stage::{Crossing, DEADLINE, EXPORTER, IMPORTER, SECOND_IMPORTER, Stag
 use crate::tests::Tests;
 
 const SERVICES: usize = 5;
-/// Shorter than the longest pause of anybody who tries again for ever.
-const BACK_WITHIN: Duration = Duration::from_secs(20);
+/// An API server that starts may leave a request without an answer, and the agents give that up after 30 s, plus a pause. Shorter
+/// than the longest pause before a key is planned again, a minute: keys do not wait for that once their API server is back.
+const BACK_WITHIN: Duration = Duration::from_secs(45);
 
 pub(crate) fn add(tests: &mut Tests) {
     if std::env::var_os(fleet_testbed::fleet::HUB_KUBECONFIG).is_some() {
