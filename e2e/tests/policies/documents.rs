@@ -16,6 +16,8 @@ use crate::Tests;
 use crate::objects::EXPORTED;
 use crate::world::World;
 
+/// What Helm keeps has it.
+const KEPT: &str = "helm.sh/resource-policy";
 const PAGE: &str = include_str!("../../../docs/security.md");
 const RULES: u8 = 14;
 /// For the controller that checks types.
@@ -134,8 +136,10 @@ async fn the_page_says_what_they_say(_: &World) -> Result<()> {
     Ok(())
 }
 
+/// The policies that have rules. One that stays on uninstall has none.
 fn policies(objects: &[Value]) -> impl Iterator<Item = &Value> {
-    objects.iter().filter(|object| object["kind"] == "ValidatingAdmissionPolicy")
+    let of_rules = |object: &&Value| object["metadata"]["annotations"][KEPT] != "keep";
+    objects.iter().filter(|object| object["kind"] == "ValidatingAdmissionPolicy").filter(of_rules)
 }
 
 fn name(object: &Value) -> &str {
