@@ -293,30 +293,28 @@ impl ControlPlane {
         let begin = Instant::now();
         loop {
             // The client logs every "not ready yet" as an error.
-            if is_ready(&client).with_subscriber(NoSubscriber::default()).await {
+            let Err(why) = check_ready(&client).with_subscriber(NoSubscriber::default()).await
+            else {
                 return Ok(());
-            }
+            };
             self.servers.lock().await.api_server.check_alive()?;
             if begin.elapsed() > READY_DEADLINE {
                 let tail = self.servers.lock().await.api_server.log_tail();
-                anyhow::bail!(
+                return Err(why.context(format!(
                     "kube-apiserver is not ready after {READY_DEADLINE:?}; its last lines:\n{tail}"
-                );
+                )));
             }
             tokio::time::sleep(POLL).await;
         }
     }
 }
 
-async fn is_ready(client: &Client) -> bool {
-    let Ok(request) = http::Request::get("/readyz").body(Vec::new()) else {
-        return false;
-    };
-    // Refused connections and 500s are what "not ready yet" looks like.
-    matches!(
-        tokio::time::timeout(Duration::from_secs(2), client.request_text(request)).await,
-        Ok(Ok(_))
-    )
+/// An error with the reason as long as the server is not ready: a refused connection, or a 500 that names the checks.
+async fn check_ready(client: &Client) -> Result<()> {
+    let request = http::Request::get("/readyz").body(Vec::new())?;
+    let answer = client.request_text(request);
+    tokio::time::timeout(Duration::from_secs(2), answer).await.context("/readyz")??;
+    Ok(())
 }
 
 fn write_identities(

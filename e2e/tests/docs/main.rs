@@ -45,7 +45,9 @@ async fn commands_of_the_pages_work() {
     play(&KUBECTL).await;
 }
 
+/// `make docs`: all commands once more cost as much as half of the scenarios.
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "minutes"]
 async fn commands_of_the_pages_work_with_the_oldest_kubectl() {
     play(&KUBECTL_OLDEST).await;
 }
