@@ -73,3 +73,8 @@ pub const NETWORK_STATUS: &str = "k8s.v1.cni.cncf.io/network-status";
 /// On an `InternalMemberCluster`, set by an administrator of the hub: decimal generation of that object. Confirms that the member may
 /// leave as that generation asks, although much is deleted then.
 pub const CONFIRM_LEAVE: &str = "networking.fleet.azure.com/confirm-leave";
+
+/// On a ServiceImport of the standard API: name of its derived Service.
+pub const MULTICLUSTER_DERIVED_SERVICE: &str = "multicluster.kubernetes.io/derived-service";
+/// On a ServiceImport of the standard API: the incarnation of the hub that confirmed it. One without is somebody else's.
+pub const MULTICLUSTER_HUB: &str = "multicluster.networking.fleet.azure.com/hub";

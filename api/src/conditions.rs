@@ -15,6 +15,11 @@ pub const JOINED: &str = "Joined";
 /// confirmed that the member may leave.
 pub const LEAVE_CONFIRMED: &str = "LeaveConfirmed";
 
+/// Type on objects of the standard API, and on an `ExportedService` only while the hub refuses it: whether it has taken effect.
+pub const READY: &str = "Ready";
+/// Type on `ClusterReport`: whether the member may take part in the standard API.
+pub const ACCEPTED: &str = "Accepted";
+
 /// Condition status.
 pub const TRUE: &str = "True";
 /// Condition status.
@@ -70,4 +75,48 @@ pub mod reasons {
     pub const CONFIRMATION_REQUIRED: &str = "ConfirmationRequired";
     /// Agent `Joined=False`: it has cleaned up after `Leave`.
     pub const AGENT_LEFT: &str = "AgentLeft";
+}
+
+/// Reasons of conditions of the standard API, and of the kinds that carry its exports.
+pub mod standard {
+    /// ServiceExport `Valid=True`: the Service exists and can be exported.
+    pub const VALID: &str = "Valid";
+    /// ServiceExport `Valid=False`: there is no such Service.
+    pub const NO_SERVICE: &str = "NoService";
+    /// ServiceExport `Valid=False`: Services of this kind cannot be exported.
+    pub const INVALID_SERVICE_TYPE: &str = "InvalidServiceType";
+    /// ServiceExport `Ready=True`: importers see it.
+    pub const EXPORTED: &str = "Exported";
+    /// `Ready=True` of a ServiceImport.
+    pub const READY: &str = "Ready";
+    /// `Ready` False or Unknown: not yet.
+    pub const PENDING: &str = "Pending";
+    /// `Ready=False` of a ServiceExport: the message tells why.
+    pub const FAILED: &str = "Failed";
+    /// ServiceExport `Conflict=False`.
+    pub const NO_CONFLICTS: &str = "NoConflicts";
+    /// ServiceImport `Ready=False`: the Service has no addresses of a family that this cluster has.
+    pub const IP_FAMILY_NOT_SUPPORTED: &str = "IPFamilyNotSupported";
+
+    /// ClusterReport `Accepted=True`.
+    pub const ACCEPTED: &str = "Accepted";
+    /// ClusterReport `Accepted=False`: the cluster is in the fleet under another name, too.
+    pub const DUPLICATE_CLUSTER: &str = "DuplicateCluster";
+    /// ClusterReport `Accepted=False`: the report names another member than its namespace belongs to.
+    pub const NAMESPACE_MISMATCH: &str = "NamespaceMismatch";
+
+    /// ExportedService `Ready=False`: it cannot be read, or contradicts itself.
+    pub const INVALID: &str = "Invalid";
+    /// ExportedService `Ready=False`: the same, by a bound.
+    pub const LIMIT_EXCEEDED: &str = super::reasons::LIMIT_EXCEEDED;
+    /// ExportedService `Ready=False`: two of its ports have the same name, or the same protocol and number.
+    pub const PORTS_NOT_UNIQUE: &str = "PortsNotUnique";
+    /// ExportedService `Ready=False`: the member has an older one for the same Service.
+    pub const DUPLICATE: &str = super::reasons::DUPLICATE;
+    /// ExportedService `Ready=False`: its namespace takes no part in the fleet.
+    pub const NAMESPACE_DENIED: &str = super::reasons::NAMESPACE_DENIED;
+    /// ExportedService `Ready=False`: the member policy does not list the Service.
+    pub const POLICY_DENIED: &str = super::reasons::POLICY_DENIED;
+    /// ExportedService `Ready=False`: the hub has not accepted the member's ClusterReport.
+    pub const CLUSTER_NOT_ACCEPTED: &str = "ClusterNotAccepted";
 }

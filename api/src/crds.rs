@@ -28,7 +28,13 @@ pub fn networking() -> Vec<CustomResourceDefinition> {
 
 /// All kinds of `multicluster.networking.fleet.azure.com`, which a hub needs, too.
 pub fn multicluster() -> Vec<CustomResourceDefinition> {
-    vec![finish(multicluster::ClusterReport::crd())]
+    [
+        multicluster::ClusterReport::crd(),
+        multicluster::ExportedService::crd(),
+        multicluster::ResolvedService::crd(),
+    ]
+    .map(finish)
+    .into()
 }
 
 /// The kinds of `networking.fleet.azure.com` that a member needs: those its users see.

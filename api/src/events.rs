@@ -102,3 +102,9 @@ pub const ADDRESS_IGNORED: &str = "AddressIgnored";
 pub const ENDPOINTS_RESERVED: &str = "EndpointsReserved";
 /// Warning on a MultiClusterService: parts of a slice from the hub are invalid and therefore not imported.
 pub const ENDPOINTS_REFUSED: &str = "EndpointsRefused";
+/// Warning on a ServiceExport of the standard API: the hub has not accepted this cluster.
+pub const CLUSTER_REFUSED: &str = "ClusterRefused";
+/// Warning on a ServiceExport of the standard API: some exported labels or annotations are not allowed and left out.
+pub const EXPORTED_METADATA_REFUSED: &str = "ExportedMetadataRefused";
+/// Warning on a ServiceImport of the standard API: its derived Service has another address than before.
+pub const ADDRESS_REPLACED: &str = "AddressReplaced";

@@ -29,6 +29,18 @@ pub const MANAGED_BY_NETWORK: &str = "endpoint-network-controller.networking.fle
 /// them.
 pub const NETWORK_SERVICE: &str = "networking.fleet.azure.com/endpoint-network-of";
 
+/// On a `ResolvedService`, and on an `EndpointSliceExport` of a Service that is exported by the standard API: namespace of the
+/// Service. Members select by it.
+pub const MULTICLUSTER_NAMESPACE: &str = "multicluster.networking.fleet.azure.com/namespace";
+/// On an EndpointSlice that was imported by the standard API: name of the imported Service.
+pub const MULTICLUSTER_SERVICE_NAME: &str = "multicluster.kubernetes.io/service-name";
+/// On an EndpointSlice that was imported by the standard API: the cluster whose endpoints these are.
+pub const MULTICLUSTER_SOURCE_CLUSTER: &str = "multicluster.kubernetes.io/source-cluster";
+/// Value of [`MANAGED_BY`] on EndpointSlices that were imported by the standard API.
+pub const MANAGED_BY_MULTICLUSTER: &str = "multicluster-controller.networking.fleet.azure.com";
+/// On an EndpointSlice of a headless Service.
+pub const HEADLESS: &str = "service.kubernetes.io/headless";
+
 /// The Service that an EndpointSlice with these labels backs, in the slice's namespace.
 pub fn backed_service<'a>(label: impl Fn(&str) -> Option<&'a str>) -> Option<&'a str> {
     let manager = label(MANAGED_BY);

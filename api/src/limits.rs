@@ -10,4 +10,7 @@ mod table;
 
 pub use bound::{Bound, Unit};
 pub use fields::of_kind;
-pub use table::{SERVICE_PORTS, SERVICE_PORTS_IN_FORCE, port, reference, report, service, slice};
+pub use table::{
+    SERVICE_PORTS, SERVICE_PORTS_IN_FORCE, exported, port, reference, report, resolved, service,
+    slice,
+};

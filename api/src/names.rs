@@ -17,6 +17,8 @@ use crate::ObjectName;
 /// Namespace on members that holds derived Services and imported EndpointSlices.
 pub const SYSTEM_NAMESPACE: &str = "fleet-system";
 
+/// Begins the names of derived Services of the standard API.
+const DERIVED: &str = "derived-";
 const MEMBER_NAMESPACE_PREFIX: &str = "fleet-member-";
 
 /// Hash characters of a candidate that is used only after a collision: 50 bits.
@@ -46,6 +48,17 @@ pub fn internal_export_candidates(export: &ObjectName) -> impl Iterator<Item = S
 /// Names for the `InternalServiceImport` of a ServiceImport, in order of preference.
 pub fn internal_import_candidates(import: &ObjectName) -> impl Iterator<Item = String> + use<> {
     subdomain_candidates(import)
+}
+
+/// Names for the derived Service of a Service that is imported by the standard API, in order of preference.
+///
+/// The first is the one that other implementations of the API use, with the short hash that is customary there.
+pub fn derived_import_candidates(service: &ObjectName) -> [String; 2] {
+    let digest = Sha256::digest(service.to_string());
+    let customary = base32_of(*b"0123456789abcdefghijklmnopqrstuv", &digest);
+    let plain: String = DERIVED.chars().chain(customary.take(SHORT_HASH)).collect();
+    let other = hash([&*service.namespace, &*service.name], SHORT_HASH);
+    [plain.clone(), format!("{plain}-{other}")]
 }
 
 /// Names for the derived Service of a MultiClusterService, in order of preference.
@@ -160,12 +173,15 @@ fn hash<'a>(parts: impl IntoIterator<Item = &'a str>, length: usize) -> String {
 }
 
 fn base32(bytes: &[u8]) -> impl Iterator<Item = char> {
-    const ALPHABET: [u8; 32] = *b"abcdefghijklmnopqrstuvwxyz234567";
+    base32_of(*b"abcdefghijklmnopqrstuvwxyz234567", bytes)
+}
+
+fn base32_of(alphabet: [u8; 32], bytes: &[u8]) -> impl Iterator<Item = char> {
     // Only whole groups of five bits are needed: 26 characters take 130 of the 256 bits.
     (0..bytes.len() * 8 / 5).map(|group| {
         let index = (group * 5..group * 5 + 5)
             .fold(0, |index, bit| (index << 1) | usize::from(bytes[bit / 8] >> (7 - bit % 8) & 1));
-        char::from(ALPHABET[index])
+        char::from(alphabet[index])
     })
 }
 

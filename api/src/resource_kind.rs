@@ -50,6 +50,7 @@ pub mod kinds {
 
     const NETWORKING: &str = "networking.fleet.azure.com";
     const MULTICLUSTER: &str = "multicluster.networking.fleet.azure.com";
+    const MCS: &str = "multicluster.x-k8s.io";
     const CLUSTER: &str = "cluster.kubernetes-fleet.io";
 
     /// Core Service.
@@ -92,6 +93,26 @@ pub mod kinds {
     /// `ClusterReport`, on the hub.
     pub const CLUSTER_REPORT: ResourceKind =
         namespaced(MULTICLUSTER, "v1alpha1", "ClusterReport", "clusterreports");
+    /// `ExportedService`, on the hub.
+    pub const EXPORTED_SERVICE: ResourceKind =
+        namespaced(MULTICLUSTER, "v1alpha1", "ExportedService", "exportedservices");
+    /// `ResolvedService`, on the hub.
+    pub const RESOLVED_SERVICE: ResourceKind =
+        namespaced(MULTICLUSTER, "v1alpha1", "ResolvedService", "resolvedservices");
+    /// ServiceExport of the standard API.
+    pub const MCS_SERVICE_EXPORT: ResourceKind =
+        namespaced(MCS, "v1beta1", "ServiceExport", "serviceexports");
+    /// ServiceImport of the standard API.
+    pub const MCS_SERVICE_IMPORT: ResourceKind =
+        namespaced(MCS, "v1beta1", "ServiceImport", "serviceimports");
+    /// `ClusterProperty` of the About API.
+    pub const CLUSTER_PROPERTY: ResourceKind = ResourceKind {
+        group: "about.k8s.io",
+        version: "v1beta1",
+        kind: "ClusterProperty",
+        plural: "clusterproperties",
+        namespaced: false,
+    };
     /// `InternalMemberCluster` of KubeFleet.
     pub const INTERNAL_MEMBER_CLUSTER: ResourceKind =
         namespaced(CLUSTER, "v1beta1", "InternalMemberCluster", "internalmemberclusters");

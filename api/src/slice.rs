@@ -46,6 +46,19 @@ impl From<&str> for AddressType {
 pub struct Endpoint {
     /// Its addresses, all of one backend.
     pub addresses: Vec<String>,
+    /// Its host name in the records of a headless Service. The original's definition of the kinds does not know it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hostname: Option<Box<str>>,
+    /// The zone that it is in. The original's definition of the kinds does not know it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub zone: Option<Box<str>>,
+}
+
+impl Endpoint {
+    /// An endpoint of which only the addresses are known.
+    pub fn new(addresses: Vec<String>) -> Self {
+        Self { addresses, hostname: None, zone: None }
+    }
 }
 
 /// One port of a slice, as in an EndpointSlice. A missing number means every port.

@@ -2,6 +2,7 @@
 
 use fleet_accumulator::views;
 use fleet_model::hub_schema::HubSchema;
+use fleet_model::objects::multicluster::{ExportedService, ResolvedService};
 use fleet_model::objects::{
     ClusterReport, EndpointSliceExport, EndpointSliceImport, InternalMemberCluster,
     InternalServiceExport, InternalServiceImport, MemberCluster, MemberPolicy, Namespace,
@@ -29,6 +30,10 @@ views! {
         hub optional internal_members: InternalMemberCluster,
         /// Which clusters the members are.
         hub optional cluster_reports: ClusterReport,
+        /// Services that members export by the standard API, in the members' namespaces.
+        hub optional exported_services: ExportedService,
+        /// What is in force for these Services, in the namespace that all members read.
+        hub optional resolved_services: ResolvedService,
         /// Which Services the members may export and import.
         hub optional member_policies: MemberPolicy,
         /// Which of our additions to the original's kinds it serves.

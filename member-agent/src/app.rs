@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use fleet_accumulator::{ClusterId, Config, SourceId, SourceInfo, SourceSpec};
-use fleet_api::labels;
+use fleet_api::{labels, names};
 use fleet_runtime::agent::{Agent, Connected};
 use fleet_runtime::clients::{self, ClientSet, Credential, HubAccess};
 use fleet_runtime::clock::Clock;
@@ -118,8 +118,7 @@ fn assemble(
     let feeds = |source: &SourceInfo| match source.cluster {
         ClusterId::Local => narrow(&settings, source.id, SourceSpec::new(own.watch.clone()))
             .watch_timeout(args.runtime.watch_timeout),
-        ClusterId::Hub => SourceSpec::new(hub.watch.clone())
-            .namespace(settings.identity.hub_namespace.as_str())
+        ClusterId::Hub => scope(&settings, source.id, SourceSpec::new(hub.watch.clone()))
             .watch_timeout(args.hub_watch_timeout),
     };
     let config = Config { relist_every: args.runtime.relist_interval, ..Config::default() };
@@ -200,6 +199,19 @@ fn narrow(settings: &Settings, source: SourceId, spec: SourceSpec) -> SourceSpec
         spec.fields(format!("metadata.name={}", external_workloads::LEASE))
     } else {
         spec
+    }
+}
+
+/// Where on the hub a kind is watched: in the member's own namespace, but for what all members read.
+fn scope(settings: &Settings, source: SourceId, spec: SourceSpec) -> SourceSpec {
+    if source == MemberSnapshot::resolved_services() {
+        spec.namespace(names::SYSTEM_NAMESPACE)
+    } else if source == MemberSnapshot::fleet_slices() {
+        spec.labels(labels::MULTICLUSTER_NAMESPACE)
+    } else if source == MemberSnapshot::fleet_reports() {
+        spec
+    } else {
+        spec.namespace(settings.identity.hub_namespace.as_str())
     }
 }
 

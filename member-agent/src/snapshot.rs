@@ -2,6 +2,7 @@
 
 use fleet_accumulator::views;
 use fleet_model::hub_schema::HubSchema;
+use fleet_model::objects::multicluster::{ExportedService, FleetSlice, ResolvedService, standard};
 use fleet_model::objects::{
     ClusterReport, EndpointSlice, EndpointSliceExport, EndpointSliceImport, ExternalWorkload,
     InternalMemberCluster, InternalServiceExport, InternalServiceImport, Lease, ManagedSlice,
@@ -52,5 +53,19 @@ views! {
         local optional external_workloads: ExternalWorkload,
         /// The Lease of Linkerd's controller of external workloads.
         local optional linkerd_leases: Lease,
+        /// What users export by the standard API.
+        local optional standard_exports: standard::ServiceExport,
+        /// Services of the clusterset in this cluster, whoever wrote them.
+        local optional standard_imports: standard::ServiceImport,
+        /// What this cluster says about itself.
+        local optional cluster_properties: standard::ClusterProperty,
+        /// Our exports by the standard API on the hub.
+        hub optional exported_services: ExportedService,
+        /// What is in force for the Services of the clusterset.
+        hub optional resolved_services: ResolvedService,
+        /// Exported slices of all members, as far as they are exported by the standard API.
+        hub optional fleet_slices: FleetSlice,
+        /// Which clusters all members are.
+        hub optional fleet_reports: ClusterReport,
     }
 }

@@ -53,9 +53,9 @@ pub fn finish(mut crd: CustomResourceDefinition) -> CustomResourceDefinition {
 /// If the kind has no such field: the table is about another version of the types.
 fn at<'a>(root: &'a mut JSONSchemaProps, path: &str) -> &'a mut JSONSchemaProps {
     path.split('.').fold(root, |schema, segment| {
-        let name = segment.trim_end_matches("[]");
+        let name = segment.trim_end_matches(['[', ']', '{', '}']);
         let schema = property(schema, name).expect("the table of bounds names fields of the kind");
-        if segment == name { schema } else { items(schema).expect("a list has items") }
+        if segment == name { schema } else { each(schema).expect("a list has items") }
     })
 }
 
@@ -63,6 +63,7 @@ fn at<'a>(root: &'a mut JSONSchemaProps, path: &str) -> &'a mut JSONSchemaProps 
 fn limit(schema: &mut JSONSchemaProps, bound: Bound) {
     let stored = i64::try_from(bound.stored).ok();
     match bound.unit {
+        Unit::Entries if schema.additional_properties.is_some() => schema.max_properties = stored,
         Unit::Entries => schema.max_items = stored,
         Unit::Characters if schema.enum_.is_some() => {}
         Unit::Characters => schema.max_length = stored,
@@ -87,6 +88,19 @@ fn finish_schema(schema: &mut JSONSchemaProps) {
     }
     if let Some(items) = items(schema) {
         finish_schema(items);
+    }
+}
+
+/// Schema of the elements of a list, or of the values of a map.
+fn each(schema: &mut JSONSchemaProps) -> Option<&mut JSONSchemaProps> {
+    if schema.items.is_some() { items(schema) } else { values(schema) }
+}
+
+/// Schema of the values of a map.
+fn values(schema: &mut JSONSchemaProps) -> Option<&mut JSONSchemaProps> {
+    match schema.additional_properties.as_mut()? {
+        JSONSchemaPropsOrBool::Schema(values) => Some(values),
+        JSONSchemaPropsOrBool::Bool(_) => None,
     }
 }
 

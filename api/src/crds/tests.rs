@@ -21,6 +21,7 @@ use outline::outline;
 use table::{EXPECTED, Expected};
 
 use super::*;
+use crate::multicluster::standard;
 use crate::{ResourceKind, kinds};
 
 fn all() -> Vec<CustomResourceDefinition> {
@@ -118,6 +119,11 @@ fn types_and_constants_name_the_same_kinds() {
         (of::<v1alpha1::EndpointSliceExport>(), kinds::ENDPOINT_SLICE_EXPORT),
         (of::<v1alpha1::EndpointSliceImport>(), kinds::ENDPOINT_SLICE_IMPORT),
         (of::<crate::multicluster::ClusterReport>(), kinds::CLUSTER_REPORT),
+        (of::<crate::multicluster::ExportedService>(), kinds::EXPORTED_SERVICE),
+        (of::<crate::multicluster::ResolvedService>(), kinds::RESOLVED_SERVICE),
+        (of::<standard::ServiceExport>(), kinds::MCS_SERVICE_EXPORT),
+        (of::<standard::ServiceImport>(), kinds::MCS_SERVICE_IMPORT),
+        (of::<standard::ClusterProperty>(), kinds::CLUSTER_PROPERTY),
         (of::<membership::InternalMemberCluster>(), kinds::INTERNAL_MEMBER_CLUSTER),
         (of::<membership::MemberCluster>(), kinds::MEMBER_CLUSTER),
         (of::<workload::ExternalWorkload>(), kinds::EXTERNAL_WORKLOAD),

@@ -48,6 +48,10 @@ pub mod slice {
     pub const ADDRESSES: Bound = list("addresses", 100);
     /// An address of an endpoint.
     pub const ADDRESS: Bound = text("addresses[]", 253);
+    /// Host name of an endpoint.
+    pub const HOSTNAME: Bound = text("hostname", 63);
+    /// Zone of an endpoint.
+    pub const ZONE: Bound = text("zone", 63);
     /// Ports of a slice, as importers take them.
     pub const PORTS: Bound = list("ports", 100).stored(super::STORED_PORTS);
 }
@@ -58,6 +62,58 @@ pub mod report {
 
     /// Uid of the member's cluster.
     pub const CLUSTER_UID: Bound = text("clusterUid", 64);
+    /// Incarnation of the hub on which everything was complete.
+    pub const PUBLISHED_TO: Bound = text("publishedTo", 80);
+}
+
+/// Fields of an `ExportedService` and of the `ResolvedService` that is made of several.
+pub mod exported {
+    use super::{Bound, list, text};
+
+    /// Namespace of the Service.
+    pub const NAMESPACE: Bound = text("namespace", 63);
+    /// Name of the Service.
+    pub const NAME: Bound = text("name", 63);
+    /// Uid of the Service.
+    pub const SERVICE_UID: Bound = text("serviceUid", 64);
+    /// Uid of the ServiceExport.
+    pub const EXPORT_UID: Bound = text("uid", 64);
+    /// Ports of the Service.
+    pub const PORTS: Bound = list("ports", 100);
+    /// How traffic is distributed.
+    pub const TRAFFIC_DISTRIBUTION: Bound = text("trafficDistribution", 63);
+    /// Families of the addresses.
+    pub const IP_FAMILIES: Bound = list("ipFamilies", 2);
+    /// Exported labels.
+    pub const LABELS: Bound = list("labels", 32);
+    /// Value of an exported label.
+    pub const LABEL: Bound = text("labels{}", 63);
+    /// Exported annotations.
+    pub const ANNOTATIONS: Bound = list("annotations", 32);
+    /// Value of an exported annotation.
+    pub const ANNOTATION: Bound = text("annotations{}", 2048);
+    /// Key of an exported label or annotation, which definitions bound with a rule.
+    pub const KEY: usize = 317;
+}
+
+/// Fields of a `ResolvedService`.
+pub mod resolved {
+    use super::{Bound, list, text};
+
+    /// The cluster whose export decides.
+    pub const WINNER: Bound = text("winner", 63);
+    /// The clusters whose endpoints form the Service.
+    pub const EXPORTERS: Bound = list("exporters", 1024);
+    /// Name of such a cluster.
+    pub const CLUSTER: Bound = text("cluster", 63);
+    /// Ports of a cluster that are not in force.
+    pub const WITHHELD: Bound = list("withheld", 100);
+    /// Name of such a port.
+    pub const WITHHELD_PORT: Bound = text("withheld[]", 63);
+    /// In what exports differ.
+    pub const CONFLICTS: Bound = list("conflicts", 9);
+    /// Text about a conflict.
+    pub const MESSAGE: Bound = text("message", 1024);
 }
 
 /// Fields of a reference to an object of a member.

@@ -1,5 +1,6 @@
 //! `ClusterReport`: which cluster a member is, on the hub.
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -33,10 +34,14 @@ pub struct ClusterReportSpec {
         ])
     )]
     pub cluster_uid: String,
+    /// The incarnation of the hub on which all that the member exports by the standard API was complete. Importers forget what
+    /// a rebuilt hub lacks of a member only after that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub published_to: Option<String>,
 }
 
 /// What the hub agent answers.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ClusterReportStatus {
     /// Which hub the member talks to, and since which restart of its history: the uid of the hub's namespace
@@ -44,4 +49,12 @@ pub struct ClusterReportStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 80))]
     pub incarnation: Option<String>,
+    /// Id of the clusterset that the members of this hub form, where the hub agent serves the standard API.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 63))]
+    pub clusterset_id: Option<String>,
+    /// Condition `Accepted`, where the hub agent serves the standard API: whether the member may take part in it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
+    pub conditions: Vec<Condition>,
 }

@@ -268,3 +268,12 @@ fn the_next_name_of_a_slice_differs_in_its_hash_only() {
     assert!(names.iter().all(|name| name.starts_with("east-team-shop-x7k2p-")), "{names:?}");
     assert!(names.iter().all(|name| is_dns1123_subdomain(name)), "{names:?}");
 }
+
+#[test]
+fn derived_services_of_the_standard_api_have_the_customary_names() {
+    let [first, second] = derived_import_candidates(&ObjectName::new("shop", "web"));
+    assert_eq!(first, "derived-isrlchlhrq");
+    assert!(second.starts_with("derived-isrlchlhrq-") && is_dns1035_label(&second), "{second}");
+    let [other, _] = derived_import_candidates(&ObjectName::new("shop-web", "web"));
+    assert_ne!(first, other);
+}

@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     fn list(addresses: &[&str]) -> Vec<Endpoint> {
-        let endpoint = |address: &&str| Endpoint { addresses: vec![(*address).to_owned()] };
+        let endpoint = |address: &&str| Endpoint::new(vec![(*address).to_owned()]);
         addresses.iter().map(endpoint).collect()
     }
 

@@ -25,13 +25,16 @@ pub struct HubSchema {
     pub draining_endpoints: bool,
     /// IPv6 addresses.
     pub ipv6: bool,
+    /// Host names and zones of endpoints.
+    pub endpoint_details: bool,
 }
 
 impl HubSchema {
     /// Our own definitions.
-    pub const OURS: Self = Self { draining_endpoints: true, ipv6: true };
+    pub const OURS: Self = Self { draining_endpoints: true, ipv6: true, endpoint_details: true };
     /// The original's.
-    pub const ORIGINAL: Self = Self { draining_endpoints: false, ipv6: false };
+    pub const ORIGINAL: Self =
+        Self { draining_endpoints: false, ipv6: false, endpoint_details: false };
 
     /// Reads the `OpenAPI` (version 3) document of [`GROUP_VERSION`]; `None` if it lacks the kinds.
     pub fn of(document: &Value) -> Option<Self> {
@@ -41,6 +44,7 @@ impl HubSchema {
         for kind in KINDS {
             let spec = &of_kind(kind)?["properties"]["spec"];
             served.draining_endpoints &= has(spec, "drainingEndpoints");
+            served.endpoint_details &= has_details(spec);
             served.ipv6 &= allows(&spec["properties"]["addressType"], AddressType::IPv6.as_str());
         }
         Some(served)
@@ -66,6 +70,10 @@ impl HubSchema {
         }
         if self.draining_endpoints {
             spec["properties"]["drainingEndpoints"] = json!({});
+        }
+        if self.endpoint_details {
+            spec["properties"]["endpoints"]["items"]["properties"] =
+                json!({ "hostname": {}, "zone": {} });
         }
         let schemas = KINDS.map(|kind| {
             json!({
@@ -111,6 +119,13 @@ fn is_of_kind(schema: &Value, kind: &str) -> bool {
 fn has(schema: &Value, property: &str) -> bool {
     let open = schema["x-kubernetes-preserve-unknown-fields"] == Value::Bool(true);
     open || schema["properties"].get(property).is_some()
+}
+
+/// Whether endpoints have details; both lists of endpoints have one schema, and a hub may lack one of them.
+fn has_details(spec: &Value) -> bool {
+    let open = spec["x-kubernetes-preserve-unknown-fields"] == Value::Bool(true);
+    let endpoint = &spec["properties"]["endpoints"]["items"];
+    open || (has(endpoint, "hostname") && has(endpoint, "zone"))
 }
 
 fn allows(schema: &Value, value: &str) -> bool {
@@ -160,7 +175,9 @@ mod tests {
 
     fn ours() -> Value {
         json!({ "properties": {
-            "addressType": { "enum": ["IPv4", "IPv6"] }, "endpoints": {}, "drainingEndpoints": {},
+            "addressType": { "enum": ["IPv4", "IPv6"] },
+            "endpoints": { "items": { "properties": { "hostname": {}, "zone": {} } } },
+            "drainingEndpoints": {},
         }})
     }
 
@@ -213,7 +230,7 @@ mod tests {
 
     #[test]
     fn draining_endpoints_travel_where_they_are_served_or_were_seen() {
-        let seen = [Endpoint { addresses: vec!["10.0.0.1".to_owned()] }];
+        let seen = [Endpoint::new(vec!["10.0.0.1".to_owned()])];
         assert!(!carries_draining(None, &[]));
         assert!(carries_draining(None, &seen));
         assert!(!carries_draining(Some(HubSchema::ORIGINAL), &seen));

@@ -1,9 +1,10 @@
 //! Whether what a member has written is within the bounds of [`fleet_api::limits`].
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::iter;
 
-use fleet_api::limits::{self, Bound, port, reference, service, slice};
+use fleet_api::limits::{self, Bound, exported, port, reference, service, slice};
+use fleet_api::multicluster::{self, ExportedServiceSpec, ServiceProperties, ServiceReference};
 use fleet_api::v1alpha1::{InternalServiceExportSpec, InternalServiceImportSpec};
 use fleet_api::{
     Endpoint, EndpointPort, ExportedObjectReference, ExportedSliceSpec, OwnerServiceReference,
@@ -23,6 +24,17 @@ pub fn of_export(spec: &InternalServiceExportSpec, in_force: bool) -> Option<Exc
         .or_else(|| optional("spec", service::PUBLIC_IP_RESOURCE_ID, resource))
         .or_else(|| of_reference("spec.serviceReference", &spec.service_reference))
         .or_else(|| of_ports("spec", &spec.ports))
+}
+
+/// Checks a Service that is exported by the standard API.
+pub fn of_exported_service(spec: &ExportedServiceSpec) -> Option<Excess> {
+    let ExportedServiceSpec { service, service_uid, export, properties } = spec;
+    let ServiceReference { namespace, name } = service;
+    text("spec.service", exported::NAMESPACE, namespace)
+        .or_else(|| text("spec.service", exported::NAME, name))
+        .or_else(|| text("spec", exported::SERVICE_UID, service_uid))
+        .or_else(|| text("spec.export", exported::EXPORT_UID, &export.uid))
+        .or_else(|| of_properties(properties))
 }
 
 /// Checks a request to import a Service.
@@ -55,6 +67,30 @@ fn of_ports(part: &str, ports: &[ServicePort]) -> Option<Excess> {
     ports.iter().find_map(|port| of_port(&path, port)).or_else(|| duplicates(part, ports))
 }
 
+fn of_properties(properties: &ServiceProperties) -> Option<Excess> {
+    let ServiceProperties { ports, traffic_distribution, ip_families, labels, annotations, .. } =
+        properties;
+    entries("spec", exported::PORTS, ports.len())
+        .or_else(|| ports.iter().find_map(of_shared_port))
+        .or_else(|| optional("spec", exported::TRAFFIC_DISTRIBUTION, traffic_distribution.as_ref()))
+        .or_else(|| entries("spec", exported::IP_FAMILIES, ip_families.len()))
+        .or_else(|| entries("spec", exported::LABELS, labels.len()))
+        .or_else(|| of_values(exported::LABEL, labels))
+        .or_else(|| entries("spec", exported::ANNOTATIONS, annotations.len()))
+        .or_else(|| of_values(exported::ANNOTATION, annotations))
+}
+
+fn of_values(bound: Bound, map: &BTreeMap<String, String>) -> Option<Excess> {
+    map.values().find_map(|value| text("spec", bound, value))
+}
+
+fn of_shared_port(port: &multicluster::ServicePort) -> Option<Excess> {
+    let multicluster::ServicePort { name, protocol, port: _, app_protocol } = port;
+    text("spec.ports[]", port::NAME, name)
+        .or_else(|| text("spec.ports[]", port::PROTOCOL, protocol.as_str()))
+        .or_else(|| optional("spec.ports[]", port::APP_PROTOCOL, app_protocol.as_ref()))
+}
+
 fn of_port(path: &str, port: &ServicePort) -> Option<Excess> {
     let ServicePort { name, protocol, app_protocol, port: _, target_port } = port;
     let target = match target_port {
@@ -75,10 +111,14 @@ fn of_slice_port(port: &EndpointPort) -> Option<Excess> {
 }
 
 fn of_endpoint(endpoint: &Endpoint) -> Option<Excess> {
-    let Endpoint { addresses } = endpoint;
+    let Endpoint { addresses, hostname, zone } = endpoint;
     let mut texts = addresses.iter();
     entries("spec.endpoints[]", slice::ADDRESSES, addresses.len())
         .or_else(|| texts.find_map(|address| text("spec.endpoints[]", slice::ADDRESS, address)))
+        .or_else(|| {
+            text("spec.endpoints[]", slice::HOSTNAME, hostname.as_deref().unwrap_or_default())
+        })
+        .or_else(|| text("spec.endpoints[]", slice::ZONE, zone.as_deref().unwrap_or_default()))
 }
 
 fn of_reference(path: &str, reference: &ExportedObjectReference) -> Option<Excess> {
@@ -248,13 +288,16 @@ mod tests {
 
     /// Makes the field at a path longer than any bound on it.
     fn exceed(object: &mut Value, path: &str, unit: Unit) {
-        let pointer = path.replace("[]", ".0").replace('.', "/");
+        let pointer = path.replace("[]", ".0").replace("{}", ".a").replace('.', "/");
         let (parent, field) = pointer.rsplit_once('/').unwrap();
         let parent = object.pointer_mut(&format!("/{parent}")).unwrap();
         let long = json!("ä".repeat(3000));
         match (unit, field.parse::<usize>()) {
             (Unit::Characters, Ok(entry)) => parent[entry] = long,
             (Unit::Characters, Err(_)) => parent[field] = long,
+            (Unit::Entries, _) if parent[field].is_object() => {
+                parent[field] = (0..1001).map(|at| (at.to_string(), json!(""))).collect();
+            }
             (Unit::Entries, _) => {
                 let entry = parent[field][0].clone();
                 parent[field] = vec![entry; 1001].into();
@@ -285,6 +328,14 @@ mod tests {
         let request = json!({ "serviceImportReference": reference() });
         every_bound_is_checked("InternalServiceImport", &request, |spec| {
             of_request(&serde_json::from_value(spec).unwrap())
+        });
+        let shared = json!({
+            "service": { "namespace": "team", "name": "shop" }, "serviceUid": "1",
+            "export": { "uid": "2" }, "type": "Headless", "ports": [{ "port": 1 }],
+            "ipFamilies": ["IPv4"], "labels": { "a": "b" }, "annotations": { "a": "b" },
+        });
+        every_bound_is_checked("ExportedService", &shared, |spec| {
+            of_exported_service(&serde_json::from_value(spec).unwrap())
         });
         let mut exported = slice(1);
         exported["drainingEndpoints"] = exported["endpoints"].clone();

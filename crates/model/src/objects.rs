@@ -13,6 +13,7 @@ mod member_cluster;
 mod member_policy;
 mod membership;
 mod missing;
+pub mod multicluster;
 mod namespace;
 mod node;
 mod node_addresses;
@@ -91,4 +92,8 @@ has_meta!(
     ServiceExport,
     ServiceImport,
     Service,
+    multicluster::ExportedService,
+    multicluster::ResolvedService,
+    multicluster::standard::ServiceExport,
+    multicluster::standard::ServiceImport,
 );

@@ -162,7 +162,7 @@ fn exported(slice: ManagedSliceWire) -> Result<ExportedSliceSpec> {
         address_type: slice.address_type.as_str().into(),
         endpoints: endpoints
             .into_iter()
-            .map(|endpoint| Endpoint { addresses: endpoint.addresses })
+            .map(|endpoint| Endpoint::new(endpoint.addresses))
             .collect(),
         draining_endpoints: Vec::new(),
         ports: slice.ports.unwrap_or_default().iter().map(EndpointPort::from).collect(),

@@ -20,6 +20,9 @@ pub(super) fn plan(member: &Member, snapshot: &HubSnapshot, plan: &mut Plan) {
     let Some(hub) = snapshot.namespaces.get(&ObjectName::cluster(OF_CLUSTER)) else { return };
     let incarnation = format!("{}/{EPOCH}", hub.uid);
     if !report.terminating && report.incarnation.as_deref() != Some(incarnation.as_str()) {
-        plan.push(HUB.status(report, &ClusterReportStatus { incarnation: Some(incarnation) }));
+        plan.push(HUB.status(
+            report,
+            &ClusterReportStatus { incarnation: Some(incarnation), ..Default::default() },
+        ));
     }
 }

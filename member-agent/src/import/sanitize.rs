@@ -178,7 +178,7 @@ mod tests {
     }
 
     fn slice(address_type: &str, addresses: &[&str]) -> ExportedSliceSpec {
-        let endpoint = |address: &&str| Endpoint { addresses: vec![(*address).to_owned()] };
+        let endpoint = |address: &&str| Endpoint::new(vec![(*address).to_owned()]);
         ExportedSliceSpec {
             address_type: address_type.into(),
             endpoints: addresses.iter().map(endpoint).collect(),
@@ -279,7 +279,7 @@ mod tests {
         let mut spec = slice("IPv4", &["10.0.0.1"]);
         spec.endpoints[0].addresses.push("127.0.0.1".to_owned());
         spec.endpoints.push(Endpoint::default());
-        spec.endpoints.push(Endpoint { addresses: vec!["10.0.0.2".to_owned(); 101] });
+        spec.endpoints.push(Endpoint::new(vec!["10.0.0.2".to_owned(); 101]));
         assert!(sanitize(&spec).unwrap().ready.is_empty());
     }
 

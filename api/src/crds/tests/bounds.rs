@@ -4,17 +4,19 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::JSONSchemaProps;
 
-use super::outline::items;
+use super::outline::{items, values};
 use super::*;
 use crate::limits;
 
 /// The kinds that members write to the hub, and the one that the hub copies for them.
-const BOUNDED: [ResourceKind; 5] = [
+const BOUNDED: [ResourceKind; 7] = [
     kinds::INTERNAL_SERVICE_EXPORT,
     kinds::INTERNAL_SERVICE_IMPORT,
     kinds::ENDPOINT_SLICE_EXPORT,
     kinds::ENDPOINT_SLICE_IMPORT,
     kinds::CLUSTER_REPORT,
+    kinds::EXPORTED_SERVICE,
+    kinds::RESOLVED_SERVICE,
 ];
 
 #[test]
@@ -50,6 +52,8 @@ fn lengths(schema: &JSONSchemaProps, path: &str, found: &mut BTreeMap<String, Op
         || schema.x_kubernetes_int_or_string == Some(true);
     if schema.type_.as_deref() == Some("array") {
         found.insert(path.to_owned(), schema.max_items);
+    } else if schema.additional_properties.is_some() {
+        found.insert(path.to_owned(), schema.max_properties);
     } else if text && schema.enum_.is_none() && schema.format.is_none() {
         found.insert(path.to_owned(), schema.max_length);
     }
@@ -58,6 +62,9 @@ fn lengths(schema: &JSONSchemaProps, path: &str, found: &mut BTreeMap<String, Op
     }
     if let Some(items) = items(schema) {
         lengths(items, &format!("{path}[]"), found);
+    }
+    if let Some(values) = values(schema) {
+        lengths(values, &format!("{path}{{}}"), found);
     }
 }
 

@@ -1,7 +1,7 @@
 //! A schema as one line per property, so that a table can be compared with it.
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
-    JSONSchemaProps, JSONSchemaPropsOrArray,
+    JSONSchemaProps, JSONSchemaPropsOrArray, JSONSchemaPropsOrBool,
 };
 
 const QUALIFIED: &str = "^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$";
@@ -91,12 +91,15 @@ fn children(schema: &JSONSchemaProps, path: &str, lines: &mut Vec<String>) {
     if let Some(items) = items(schema) {
         node(items, &format!("{path}[]"), "", lines);
     }
+    if let Some(values) = values(schema) {
+        node(values, &format!("{path}{{}}"), "", lines);
+    }
 }
 
 fn node(schema: &JSONSchemaProps, path: &str, mark: &str, lines: &mut Vec<String>) {
     let mut below = Vec::new();
     children(schema, path, &mut below);
-    let itself = describe(schema);
+    let itself = describe(schema) + &rules(schema);
     let relative = |line: &String| line.strip_prefix(path).map(str::to_owned);
     let whole: Option<Vec<_>> =
         std::iter::once(Some(itself.clone())).chain(below.iter().map(relative)).collect();
@@ -116,10 +119,23 @@ pub(super) fn items(schema: &JSONSchemaProps) -> Option<&JSONSchemaProps> {
     }
 }
 
-/// Everything in a schema but descriptions and what is below. Panics at what no kind may have.
+pub(super) fn values(schema: &JSONSchemaProps) -> Option<&JSONSchemaProps> {
+    match schema.additional_properties.as_ref()? {
+        JSONSchemaPropsOrBool::Schema(values) => Some(values),
+        JSONSchemaPropsOrBool::Bool(_) => panic!("a map has a type"),
+    }
+}
+
+/// The rules of a property. Those of a kind are in a table of their own.
+fn rules(schema: &JSONSchemaProps) -> String {
+    let rules = schema.x_kubernetes_validations.iter().flatten();
+    rules.map(|rule| format!(" rule {}", rule.rule)).collect()
+}
+
+/// Everything in a schema but descriptions, rules and what is below. Panics at what no kind may have.
 fn describe(schema: &JSONSchemaProps) -> String {
     assert!(schema.any_of.is_none() && schema.one_of.is_none() && schema.nullable.is_none());
-    assert!(schema.additional_properties.is_none() && schema.title.is_none());
+    assert!(schema.title.is_none());
     let mut text = String::new();
     let mut say = |part: String| {
         text.push(' ');
@@ -147,6 +163,9 @@ fn describe(schema: &JSONSchemaProps) -> String {
         say(format!("length {range}"));
     }
     if let Some(max) = schema.max_items {
+        say(format!("max {max}"));
+    }
+    if let Some(max) = schema.max_properties {
         say(format!("max {max}"));
     }
     if let Some(pattern) = &schema.pattern {

@@ -47,11 +47,15 @@ const SLICE: &[&str] = &[
     "spec.drainingEndpoints[] object",
     "spec.drainingEndpoints[].addresses! array max 100",
     "spec.drainingEndpoints[].addresses[] string length ..253",
+    "spec.drainingEndpoints[].hostname string length ..63",
+    "spec.drainingEndpoints[].zone string length ..63",
     "spec.endpointSliceReference! ExportedObjectReference",
     "spec.endpoints! array max 1000 atomic",
     "spec.endpoints[] object",
     "spec.endpoints[].addresses! array max 100",
     "spec.endpoints[].addresses[] string length ..253",
+    "spec.endpoints[].hostname string length ..63", // ours
+    "spec.endpoints[].zone string length ..63",     // ours
     "spec.ownerServiceReference! object",
     "spec.ownerServiceReference.name! string length ..253",
     "spec.ownerServiceReference.namespace! string length ..63",
@@ -64,8 +68,43 @@ const SLICE: &[&str] = &[
     "spec.ports[].protocol string length ..63",
 ];
 
+const OF_NAMESPACE: &str = "Namespace-Of-Service string .spec.service.namespace";
+const OF_SERVICE: &str = "Service string .spec.service.name";
+
+const AFFINITY_AND_METADATA: &[&str] = &[
+    "spec.affinityTimeoutSeconds integer int32 1..86400",
+    "spec.annotations object max 32 rule self.all(key, size(key) <= 317)",
+    "spec.annotations{} string length ..2048",
+];
+
+const POLICIES_AND_PORTS: &[&str] = &[
+    "spec.internalTrafficPolicy string Cluster|Local default Cluster",
+    "spec.ipFamilies array max 2 set",
+    "spec.ipFamilies[] string IPv4|IPv6",
+    "spec.labels object max 32 rule self.all(key, size(key) <= 317)",
+    "spec.labels{} string length ..63",
+    "spec.ports array max 100 atomic",
+    "spec.ports[] object",
+    "spec.ports[].appProtocol string length ..317",
+    "spec.ports[].name string length ..63",
+    "spec.ports[].port! integer int32 1..65535",
+    "spec.ports[].protocol string TCP|UDP|SCTP default TCP",
+];
+
+const SHARED_SERVICE: &[&str] = &[
+    "spec.service! object rule self == oldSelf",
+    "spec.service.name! string length 1..63",
+    "spec.service.namespace! string length 1..63",
+];
+
+const AFFINITY_AND_TYPE: &[&str] = &[
+    "spec.sessionAffinity string None|ClientIP default None",
+    "spec.trafficDistribution string length ..63",
+    "spec.type! string ClusterSetIP|Headless",
+];
+
 /// Every kind, in the order of [`all`](super::all).
-pub(super) const EXPECTED: [Expected; 11] = [
+pub(super) const EXPECTED: [Expected; 13] = [
     Expected {
         kind: kinds::SERVICE_EXPORT,
         short: Some("svcexport"),
@@ -189,10 +228,72 @@ pub(super) const EXPECTED: [Expected; 11] = [
         names_limited: false,
         schema: &[&[
             "spec! object",
-            "spec.clusterUid! string length 1..64",
+            "spec.clusterUid! string length 1..64 rule self == oldSelf",
+            "spec.publishedTo string length ..80",
             "status object",
+            "status.clustersetId string length ..63",
+            "status.conditions array map(type)",
+            "status.conditions[] Condition",
             "status.incarnation string length ..80",
         ]],
+    },
+    Expected {
+        kind: kinds::EXPORTED_SERVICE,
+        short: None,
+        categories: NETWORKING,
+        versions: &["v1alpha1"],
+        status_subresource: true,
+        columns: &[OF_NAMESPACE, OF_SERVICE, "Type string .spec.type", AGE],
+        names_limited: false,
+        schema: &[
+            &["spec! object"],
+            AFFINITY_AND_METADATA,
+            &[
+                "spec.export! object",
+                "spec.export.created string date-time",
+                "spec.export.uid! string length ..64",
+            ],
+            POLICIES_AND_PORTS,
+            SHARED_SERVICE,
+            &["spec.serviceUid! string length ..64"],
+            AFFINITY_AND_TYPE,
+            CONDITIONS,
+        ],
+    },
+    Expected {
+        kind: kinds::RESOLVED_SERVICE,
+        short: None,
+        categories: NETWORKING,
+        versions: &["v1alpha1"],
+        status_subresource: false,
+        columns: &[
+            OF_NAMESPACE,
+            OF_SERVICE,
+            "Type string .spec.type",
+            "Winner string .spec.winner",
+            "Withdrawn date .spec.withdrawnAt",
+            AGE,
+        ],
+        names_limited: false,
+        schema: &[
+            &["spec! object rule has(self.withdrawnAt) == (size(self.exporters) == 0)"],
+            AFFINITY_AND_METADATA,
+            &[
+                "spec.conflicts array max 9 atomic",
+                "spec.conflicts[] object",
+                "spec.conflicts[].message! string length ..1024",
+                "spec.conflicts[].reason! string TypeConflict|PortConflict|SessionAffinityConflict|SessionAffinityConfigConflict|InternalTrafficPolicyConflict|TrafficDistributionConflict|IPFamilyConflict|LabelsConflict|AnnotationsConflict",
+                "spec.exporters! array max 1024 map(cluster)",
+                "spec.exporters[] object",
+                "spec.exporters[].cluster! string length ..63",
+                "spec.exporters[].withheld array max 100 atomic",
+                "spec.exporters[].withheld[] string length ..63",
+            ],
+            POLICIES_AND_PORTS,
+            SHARED_SERVICE,
+            AFFINITY_AND_TYPE,
+            &["spec.winner string length ..63", "spec.withdrawnAt string date-time"],
+        ],
     },
     Expected {
         kind: kinds::INTERNAL_MEMBER_CLUSTER,

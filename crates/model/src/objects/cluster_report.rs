@@ -1,9 +1,12 @@
 //! ClusterReport.
 
 use fleet_accumulator::{Tracked, Uid, wire};
-use fleet_api::limits::report::CLUSTER_UID;
+use fleet_api::limits::report::{CLUSTER_UID, PUBLISHED_TO};
 use fleet_api::multicluster::{ClusterReportSpec, ClusterReportStatus};
-use fleet_api::{ObjectName, ResourceKind, kinds};
+use fleet_api::{ObjectName, ResourceKind, conditions, kinds};
+use fleet_plan::conditions::is;
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 
 use super::missing::MISSING;
 
@@ -16,20 +19,37 @@ wire! {
 }
 
 /// Which cluster a member is.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ClusterReport {
     /// Uid of the namespace `kube-system` of the member's cluster.
     pub cluster_uid: Uid,
+    /// The incarnation of the hub on which all that the member exports by the standard API was complete.
+    pub published_to: Option<Box<str>>,
     /// What the hub agent has answered.
     pub incarnation: Option<Box<str>>,
+    /// Id of the clusterset, where the hub agent serves the standard API.
+    pub clusterset_id: Option<Box<str>>,
+    /// Condition `Accepted`, where the hub agent serves the standard API.
+    pub conditions: Vec<Condition>,
+    /// When the API server stored it.
+    pub created: Option<Timestamp>,
+    /// Counts changes of the spec.
+    pub generation: i64,
     /// Whether it is being deleted.
     pub terminating: bool,
+}
+
+impl ClusterReport {
+    /// Whether the hub agent has accepted it.
+    pub fn is_accepted(&self) -> bool {
+        is(&self.conditions, conditions::ACCEPTED, conditions::TRUE)
+    }
 }
 
 impl Tracked for ClusterReport {
     const KIND: ResourceKind = kinds::CLUSTER_REPORT;
     type Wire = ClusterReportWire;
-    type Index = ();
+    type Index = Uid;
 
     fn project(wire: ClusterReportWire) -> Result<Self, String> {
         let spec = wire.spec.ok_or(MISSING)?;
@@ -37,10 +57,16 @@ impl Tracked for ClusterReport {
         if spec.cluster_uid.len() > max {
             return Err(format!("spec.clusterUid is longer than {max} characters"));
         }
-        let incarnation = wire.status.unwrap_or_default().incarnation;
+        let status = wire.status.unwrap_or_default();
+        let published = spec.published_to.filter(|hub| hub.len() <= PUBLISHED_TO.accepted);
         Ok(Self {
             cluster_uid: spec.cluster_uid.into(),
-            incarnation: incarnation.map(Into::into),
+            published_to: published.map(Into::into),
+            incarnation: status.incarnation.map(Into::into),
+            clusterset_id: status.clusterset_id.map(Into::into),
+            conditions: status.conditions,
+            created: wire.metadata.creation_timestamp.map(|time| time.0),
+            generation: wire.metadata.generation.unwrap_or_default(),
             terminating: wire.metadata.deletion_timestamp.is_some(),
         })
     }
@@ -50,7 +76,8 @@ impl Tracked for ClusterReport {
         if wire.spec.is_none() { Err(defect.to_owned()) } else { Self::project(wire) }
     }
 
-    fn index(&self, _: &ObjectName) -> Vec<()> {
-        Vec::new()
+    /// By the cluster that it names, so that one cluster under two names is found.
+    fn index(&self, _: &ObjectName) -> Vec<Uid> {
+        vec![self.cluster_uid.clone()]
     }
 }

@@ -32,9 +32,8 @@ impl EndpointList {
 
     /// Returns the endpoints in the form in which exported slices carry them.
     pub fn to_vec(&self) -> Vec<Endpoint> {
-        let endpoint = |addresses: Addresses<'_>| Endpoint {
-            addresses: addresses.map(str::to_owned).collect(),
-        };
+        let endpoint =
+            |addresses: Addresses<'_>| Endpoint::new(addresses.map(str::to_owned).collect());
         self.each().map(endpoint).collect()
     }
 
@@ -106,7 +105,7 @@ mod tests {
     }
 
     fn carried(endpoints: &[Vec<String>]) -> Vec<Endpoint> {
-        endpoints.iter().map(|addresses| Endpoint { addresses: addresses.clone() }).collect()
+        endpoints.iter().cloned().map(Endpoint::new).collect()
     }
 
     proptest! {

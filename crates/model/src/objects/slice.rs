@@ -243,7 +243,7 @@ mod tests {
 
     #[test]
     fn only_endpoints_as_imported_slices_list_them_are_plain() {
-        let endpoint = |last: &str| Endpoint { addresses: vec![format!("10.0.0.{last}")] };
+        let endpoint = |last: &str| Endpoint::new(vec![format!("10.0.0.{last}")]);
         let written = imported_endpoints(&[endpoint("1"), endpoint("2")], &[endpoint("3")]);
         let written = serde_json::to_value(written).unwrap();
         let slice = project(&written);

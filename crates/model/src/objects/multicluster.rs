@@ -1,0 +1,12 @@
+//! Contents of the kinds that carry the standard API between clusters, and of the standard API's own kinds.
+
+mod endpoint_details;
+mod exported_service;
+mod fleet_slice;
+mod properties;
+mod resolved_service;
+pub mod standard;
+
+pub use exported_service::{ExportedService, ExportedServiceWire};
+pub use fleet_slice::{FleetSlice, FleetSliceWire};
+pub use resolved_service::{ResolvedService, ResolvedServiceWire};

@@ -1,0 +1,81 @@
+//! Host names and zones of endpoints in one allocation.
+
+use fleet_api::Endpoint;
+
+/// Separates host name and zone.
+const NEXT: char = ' ';
+/// Terminates each endpoint.
+const END: char = '\n';
+
+/// Host names and zones of endpoints, in their order; no allocation where no endpoint has either. API servers reject those
+/// with a blank or a line feed in EndpointSlices, and [`EndpointDetails::of`] drops them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct EndpointDetails(Box<str>);
+
+impl EndpointDetails {
+    pub(super) fn of<'a>(endpoints: impl Iterator<Item = &'a Endpoint> + Clone) -> Self {
+        let mut text = String::new();
+        if endpoints.clone().any(|endpoint| endpoint.hostname.is_some() || endpoint.zone.is_some())
+        {
+            for endpoint in endpoints {
+                text.push_str(plain(endpoint.hostname.as_deref()));
+                text.push(NEXT);
+                text.push_str(plain(endpoint.zone.as_deref()));
+                text.push(END);
+            }
+        }
+        Self(text.into())
+    }
+
+    /// Adds host name and zone to each of the endpoints of which this was made.
+    pub(super) fn add<'a>(&self, endpoints: impl Iterator<Item = &'a mut Endpoint>) {
+        for (endpoint, details) in endpoints.zip(self.0.split_terminator(END)) {
+            let (hostname, zone) = details.split_once(NEXT).unwrap_or_default();
+            endpoint.hostname = (!hostname.is_empty()).then(|| hostname.into());
+            endpoint.zone = (!zone.is_empty()).then(|| zone.into());
+        }
+    }
+}
+
+fn plain(text: Option<&str>) -> &str {
+    text.filter(|text| !text.contains([NEXT, END])).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn endpoint(hostname: Option<&str>, zone: Option<&str>) -> Endpoint {
+        let text = |text: Option<&str>| text.map(Into::into);
+        Endpoint { addresses: Vec::new(), hostname: text(hostname), zone: text(zone) }
+    }
+
+    fn kept(endpoints: &[Endpoint]) -> Vec<Endpoint> {
+        let mut bare = vec![endpoint(None, None); endpoints.len()];
+        EndpointDetails::of(endpoints.iter()).add(bare.iter_mut());
+        bare
+    }
+
+    #[test]
+    fn each_endpoint_keeps_its_own() {
+        let endpoints = [
+            endpoint(Some("web-0"), Some("a")),
+            endpoint(None, Some("b")),
+            endpoint(Some("web-2"), None),
+            endpoint(None, None),
+        ];
+        assert_eq!(kept(&endpoints), endpoints);
+    }
+
+    #[test]
+    fn endpoints_without_details_take_no_room() {
+        assert_eq!(EndpointDetails::of([endpoint(None, None)].iter()), EndpointDetails::default());
+    }
+
+    /// What another member writes cannot shift the details of other endpoints.
+    #[test]
+    fn what_no_slice_can_have_is_dropped() {
+        let endpoints = [endpoint(Some("a\nb"), Some("x y")), endpoint(Some("c"), None)];
+        assert_eq!(kept(&endpoints), [endpoint(None, None), endpoint(Some("c"), None)]);
+    }
+}

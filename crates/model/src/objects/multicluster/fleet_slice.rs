@@ -1,0 +1,186 @@
+//! Exported slices of all members, as an importer keeps them.
+
+use std::sync::{Arc, LazyLock};
+
+use fleet_accumulator::{Shared, Tracked, Uid, shared_name, shared_text, wire};
+use fleet_api::names::member_of_namespace;
+use fleet_api::{
+    AddressType, Endpoint, EndpointPort, ExportedSliceSpec, ObjectName, ResourceKind, TraceContext,
+    annotations, kinds,
+};
+use jiff::Timestamp;
+use parking_lot::Mutex;
+
+use super::endpoint_details::EndpointDetails;
+use crate::limits::{self, Excess};
+use crate::objects::endpoint_list::{Builder, EndpointList};
+use crate::objects::missing::MISSING;
+
+wire! {
+    /// An EndpointSliceExport on the wire.
+    pub struct FleetSliceWire as fleet_api::v1alpha1::EndpointSliceExport {
+        spec: Option<ExportedSliceSpec>,
+    }
+}
+
+/// An `EndpointSliceExport` of any member, in a form that an importer can keep ten thousand of.
+///
+/// [`EndpointSliceExport`](crate::objects::EndpointSliceExport) holds all that its own exporter and the hub need.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FleetSlice {
+    /// The member that its namespace belongs to, and the Service whose endpoints it carries; `None` if its references
+    /// contradict that or each other.
+    pub origin: Option<(Arc<str>, ObjectName)>,
+    /// Uid of the exported slice.
+    pub slice_uid: Uid,
+    /// Generation of the exported slice.
+    pub slice_generation: i64,
+    /// When, by the exporting member's clock, this generation was first seen.
+    pub exported_since: Option<Timestamp>,
+    /// Kind of the addresses.
+    pub address_type: AddressType,
+    /// Ports, verbatim.
+    pub ports: Arc<Vec<EndpointPort>>,
+    /// Whether it is being deleted.
+    pub terminating: bool,
+    /// Trace of the write that led to its current content.
+    pub trace: Option<TraceContext>,
+    /// What exceeds a bound, if anything does.
+    pub excess: Option<Excess>,
+    ready: EndpointList,
+    draining: EndpointList,
+    details: EndpointDetails,
+}
+
+/// Ports of slices, shared because many Services have the same.
+static PORTS: LazyLock<Mutex<Shared<Vec<EndpointPort>>>> = LazyLock::new(Mutex::default);
+
+impl FleetSlice {
+    /// The member whose endpoints these are.
+    pub fn cluster(&self) -> Option<&str> {
+        self.origin.as_ref().map(|(cluster, _)| &**cluster)
+    }
+
+    /// The Service whose endpoints it carries.
+    pub fn service(&self) -> Option<&ObjectName> {
+        self.origin.as_ref().map(|(_, service)| service)
+    }
+
+    /// The ready endpoints and the draining ones, with host names and zones.
+    pub fn endpoints(&self) -> (Vec<Endpoint>, Vec<Endpoint>) {
+        let (mut ready, mut draining) = (self.ready.to_vec(), self.draining.to_vec());
+        self.details.add(ready.iter_mut().chain(&mut draining));
+        (ready, draining)
+    }
+}
+
+impl Tracked for FleetSlice {
+    const KIND: ResourceKind = kinds::ENDPOINT_SLICE_EXPORT;
+    type Wire = FleetSliceWire;
+    type Index = ObjectName;
+
+    fn project(wire: FleetSliceWire) -> Result<Self, String> {
+        let spec = wire.spec.ok_or(MISSING)?;
+        let reference = &spec.endpoint_slice_reference;
+        let namespace = wire.metadata.namespace.as_deref().unwrap_or_default();
+        let trace = wire.metadata.annotations.as_ref();
+        let trace = trace.and_then(|annotations| annotations.get(annotations::TRACEPARENT));
+        Ok(Self {
+            origin: origin(namespace, &spec),
+            slice_uid: reference.uid.as_str().into(),
+            slice_generation: reference.generation,
+            exported_since: reference.exported_since.as_ref().map(|time| time.0),
+            terminating: wire.metadata.deletion_timestamp.is_some(),
+            trace: trace.and_then(|trace| TraceContext::parse(trace)),
+            excess: limits::of_slice(&spec),
+            ready: list(&spec.endpoints),
+            draining: list(&spec.draining_endpoints),
+            details: EndpointDetails::of(spec.endpoints.iter().chain(&spec.draining_endpoints)),
+            address_type: spec.address_type,
+            ports: PORTS.lock().share(spec.ports),
+        })
+    }
+
+    /// By the Service whose endpoints it carries.
+    fn index(&self, _: &ObjectName) -> Vec<ObjectName> {
+        self.service().cloned().into_iter().collect()
+    }
+}
+
+/// A slice belongs to the member of its namespace, and backs a Service in its own namespace on that member, never in another.
+fn origin(namespace: &str, spec: &ExportedSliceSpec) -> Option<(Arc<str>, ObjectName)> {
+    let cluster = member_of_namespace(namespace)?;
+    let slice = spec.endpoint_slice_reference.object()?;
+    let service = spec.owner_service_reference.object()?;
+    let consistent =
+        spec.endpoint_slice_reference.cluster_id == cluster && slice.namespace == service.namespace;
+    consistent.then(|| (shared_text(cluster), shared_name(&service)))
+}
+
+fn list(endpoints: &[Endpoint]) -> EndpointList {
+    let mut list = Builder::default();
+    endpoints.iter().for_each(|endpoint| list.push(&endpoint.addresses));
+    list.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn reference(cluster: &str, namespace: &str) -> Value {
+        json!({
+            "clusterId": cluster, "kind": "EndpointSlice", "namespace": namespace, "name": "web-1",
+            "namespacedName": format!("{namespace}/web-1"), "resourceVersion": "7",
+            "generation": 3, "uid": "slice",
+        })
+    }
+
+    fn slice(cluster: &str, namespace: &str) -> FleetSlice {
+        let object = json!({
+            "metadata": { "name": "east-shop-web-1", "namespace": "fleet-member-east" },
+            "spec": {
+                "addressType": "IPv4",
+                "endpoints": [
+                    { "addresses": ["10.0.0.1"], "hostname": "web-0", "zone": "a" },
+                    { "addresses": ["10.0.0.2"] },
+                ],
+                "drainingEndpoints": [{ "addresses": ["10.0.0.3"], "zone": "b" }],
+                "endpointSliceReference": reference(cluster, namespace),
+                "ownerServiceReference": {
+                    "namespace": "shop", "name": "web", "namespacedName": "shop/web",
+                },
+            },
+        });
+        FleetSlice::project(serde_json::from_value(object).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn a_slice_belongs_to_the_member_of_its_namespace() {
+        let own = slice("east", "shop");
+        assert_eq!(
+            (own.cluster(), own.service()),
+            (Some("east"), Some(&"shop/web".parse().unwrap()))
+        );
+        assert_eq!(slice("west", "shop").origin, None);
+        assert_eq!(slice("east", "other").origin, None);
+    }
+
+    #[test]
+    fn endpoints_keep_their_details() {
+        let (ready, draining) = slice("east", "shop").endpoints();
+        let text = |endpoint: &Endpoint| {
+            let Endpoint { addresses, hostname, zone } = endpoint;
+            format!("{} {hostname:?} {zone:?}", addresses.concat())
+        };
+        assert_eq!(
+            ready.iter().chain(&draining).map(text).collect::<Vec<_>>(),
+            [
+                r#"10.0.0.1 Some("web-0") Some("a")"#,
+                "10.0.0.2 None None",
+                r#"10.0.0.3 None Some("b")"#
+            ]
+        );
+    }
+}

@@ -1,0 +1,94 @@
+//! `ResolvedService`.
+
+use std::sync::Arc;
+
+use fleet_accumulator::{Meta, Tracked, wire};
+use fleet_api::multicluster::{
+    Conflict, Exporter, ResolvedServiceSpec, ServiceProperties, ServiceReference,
+};
+use fleet_api::{ObjectName, ResourceKind, kinds};
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+
+use super::properties::{named, share};
+use crate::objects::missing::MISSING;
+
+wire! {
+    /// A `ResolvedService` on the wire.
+    pub struct ResolvedServiceWire as fleet_api::multicluster::ResolvedService {
+        spec: Option<ResolvedServiceSpec>,
+    }
+}
+
+/// What is in force for a Service of the clusterset.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ResolvedService {
+    /// Metadata.
+    pub meta: Meta,
+    /// The Service.
+    pub service: ObjectName,
+    /// What is in force.
+    pub properties: Arc<ServiceProperties>,
+    /// The cluster whose export decides; empty without exporters.
+    pub winner: Arc<str>,
+    /// The clusters whose endpoints form the Service, by name.
+    pub exporters: Box<[Exporter]>,
+    /// In what the exports differ.
+    pub conflicts: Box<[Conflict]>,
+    /// When the last export was withdrawn.
+    pub withdrawn_at: Option<Timestamp>,
+}
+
+impl ResolvedService {
+    /// What of a cluster is not in force; `None` if its endpoints are no part of the Service.
+    pub fn exporter(&self, cluster: &str) -> Option<&Exporter> {
+        self.exporters.iter().find(|exporter| exporter.cluster == cluster)
+    }
+
+    /// Whether the Service is over: the hub agent says that nobody exports it any more.
+    pub fn is_withdrawn(&self) -> bool {
+        self.withdrawn_at.is_some()
+    }
+
+    /// Its spec, as its writer sent it.
+    pub fn to_spec(&self) -> ResolvedServiceSpec {
+        ResolvedServiceSpec {
+            service: ServiceReference::from(&self.service),
+            properties: (*self.properties).clone(),
+            winner: self.winner.to_string(),
+            exporters: self.exporters.to_vec(),
+            conflicts: self.conflicts.to_vec(),
+            withdrawn_at: self.withdrawn_at.map(Time),
+        }
+    }
+
+    /// Index of all that are about Services of a namespace. It has no name, which every Service has.
+    pub fn of_namespace(namespace: &Arc<str>) -> ObjectName {
+        ObjectName::new(Arc::clone(namespace), "")
+    }
+}
+
+impl Tracked for ResolvedService {
+    const KIND: ResourceKind = kinds::RESOLVED_SERVICE;
+    type Wire = ResolvedServiceWire;
+    type Index = ObjectName;
+
+    fn project(wire: ResolvedServiceWire) -> Result<Self, String> {
+        let spec = wire.spec.ok_or(MISSING)?;
+        let service = named(&spec.service).ok_or("spec.service names no Service")?;
+        Ok(Self {
+            meta: Meta::from_object(&wire.metadata),
+            service,
+            properties: share(spec.properties),
+            winner: fleet_accumulator::shared_text(&spec.winner),
+            exporters: spec.exporters.into(),
+            conflicts: spec.conflicts.into(),
+            withdrawn_at: spec.withdrawn_at.map(|time| time.0),
+        })
+    }
+
+    /// By its Service, and by [`of_namespace`](Self::of_namespace).
+    fn index(&self, _: &ObjectName) -> Vec<ObjectName> {
+        vec![self.service.clone(), Self::of_namespace(&self.service.namespace)]
+    }
+}
