@@ -26,15 +26,14 @@ pub fn networking() -> Vec<CustomResourceDefinition> {
     crds
 }
 
-/// All kinds of `multicluster.networking.fleet.azure.com`, which a hub needs, too.
+/// What every hub needs beside these, of `multicluster.networking.fleet.azure.com`.
+pub fn reports() -> Vec<CustomResourceDefinition> {
+    vec![finish(multicluster::ClusterReport::crd())]
+}
+
+/// What a hub needs in addition that serves the standard API.
 pub fn multicluster() -> Vec<CustomResourceDefinition> {
-    [
-        multicluster::ClusterReport::crd(),
-        multicluster::ExportedService::crd(),
-        multicluster::ResolvedService::crd(),
-    ]
-    .map(finish)
-    .into()
+    [multicluster::ExportedService::crd(), multicluster::ResolvedService::crd()].map(finish).into()
 }
 
 /// The kinds of `networking.fleet.azure.com` that a member needs: those its users see.

@@ -178,7 +178,7 @@ fn base32(bytes: &[u8]) -> impl Iterator<Item = char> {
 
 fn base32_of(alphabet: [u8; 32], bytes: &[u8]) -> impl Iterator<Item = char> {
     // Only whole groups of five bits are needed: 26 characters take 130 of the 256 bits.
-    (0..bytes.len() * 8 / 5).map(|group| {
+    (0..bytes.len() * 8 / 5).map(move |group| {
         let index = (group * 5..group * 5 + 5)
             .fold(0, |index, bit| (index << 1) | usize::from(bytes[bit / 8] >> (7 - bit % 8) & 1));
         char::from(alphabet[index])

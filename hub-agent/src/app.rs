@@ -3,6 +3,8 @@
 use std::process::ExitCode;
 
 use fleet_accumulator::{ClusterId, Config, SourceInfo, SourceSpec};
+use fleet_api::names::SYSTEM_NAMESPACE;
+use fleet_model::multicluster::mode::Mode;
 use fleet_runtime::agent::Agent;
 use fleet_runtime::clients;
 use fleet_runtime::clock::Clock;
@@ -15,6 +17,7 @@ use crate::Settings;
 use crate::args::Args;
 use crate::member::MemberController;
 use crate::metrics;
+use crate::multicluster::{self, MulticlusterController};
 use crate::service::{self, ServiceController};
 use crate::snapshot::HubSnapshot;
 
@@ -34,7 +37,12 @@ pub async fn run(args: Args) -> anyhow::Result<ExitCode> {
     };
     let hub = hub?.encrypted()?;
     let config = Config { relist_every, ..Config::default() };
-    let feeds = |_: &SourceInfo| SourceSpec::new(hub.watch.clone()).watch_timeout(watch_timeout);
+    let feeds = |source: &SourceInfo| {
+        let spec = SourceSpec::new(hub.watch.clone()).watch_timeout(watch_timeout);
+        // It may read them there alone.
+        let narrow = source.id == HubSnapshot::resolved_services();
+        if narrow { spec.namespace(SYSTEM_NAMESPACE) } else { spec }
+    };
     let clients = [(ClusterId::Hub, hub.clone())];
     let agent = agent.connect(&clients, &config, &feeds)?;
     let gauges =
@@ -53,6 +61,9 @@ fn log(settings: &Settings) {
         max_services_per_member = settings.max_services_per_member,
         force_delete_wait_time = ?settings.force_delete_wait,
         member_heartbeat_ttl = settings.heartbeat_ttl.map(field::debug),
+        multicluster = settings.multicluster.as_str(),
+        clusterset_id = settings.clusterset_id,
+        multicluster_withdrawn_for = ?settings.multicluster_withdrawn_for,
         "Settings"
     );
 }
@@ -61,12 +72,16 @@ fn log(settings: &Settings) {
 fn add_controllers(agent: &mut Agent<HubSnapshot>, settings: &Settings) {
     agent.controller(ServiceController { settings: settings.clone() }, Options::default());
     agent.controller(MemberController { settings: settings.clone() }, Options::default());
+    if settings.multicluster != Mode::Off {
+        agent.controller(MulticlusterController { settings: settings.clone() }, Options::default());
+    }
 }
 
 /// The gauges of an agent with these settings, from its snapshot.
 pub fn gauges(settings: Settings) -> impl Fn(&HubSnapshot, Timestamp) -> Gauges {
     move |snapshot, now| {
         let mut gauges = metrics::heartbeats(&settings, snapshot, now)?;
+        gauges.extend(multicluster::gauge(&settings, snapshot)?);
         gauges.extend(metrics::over_limit(snapshot, &service::refused(&settings, snapshot))?);
         Ok(gauges)
     }
@@ -75,16 +90,31 @@ pub fn gauges(settings: Settings) -> impl Fn(&HubSnapshot, Timestamp) -> Gauges 
 #[cfg(test)]
 mod tests {
     use clap::Parser as _;
-    use fleet_accumulator::Snapshot as _;
+    use fleet_accumulator::{Snapshot as _, SourceSet};
 
     use super::*;
 
-    #[test]
-    fn every_source_is_watched_for_a_controller() {
-        let args = Args::try_parse_from(["hub-agent"]).unwrap();
+    fn watched(mode: &str) -> SourceSet {
+        let args = Args::try_parse_from(["hub-agent", "--multicluster", mode]).unwrap();
         let settings = args.settings();
         let mut agent = Agent::within("hub-agent", "0", args.runtime).unwrap();
         add_controllers(&mut agent, &settings);
-        assert_eq!(agent.reads(), HubSnapshot::all());
+        agent.reads()
+    }
+
+    #[test]
+    fn every_source_is_watched_for_a_controller() {
+        assert_eq!(watched("on"), HubSnapshot::all());
+        assert_eq!(watched("clean-up"), HubSnapshot::all());
+    }
+
+    /// Without the standard API nothing of it is watched, so that no right is needed.
+    #[test]
+    fn the_standard_api_is_watched_only_where_it_is_served() {
+        let own = [HubSnapshot::exported_services(), HubSnapshot::resolved_services()];
+        let without = watched("off");
+        assert!(own.iter().all(|source| !without.contains(*source)));
+        let others = HubSnapshot::sources().iter().map(|source| source.id);
+        assert!(others.filter(|id| !own.contains(id)).all(|id| without.contains(id)));
     }
 }

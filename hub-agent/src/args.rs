@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use clap::Parser;
+use fleet_api::names::is_dns1123_label;
 use fleet_model::denied_namespaces::DeniedNamespaces;
+use fleet_model::multicluster::mode::Mode;
 use fleet_runtime::args::{RuntimeArgs, duration};
 
 use crate::Settings;
@@ -96,6 +98,38 @@ pub struct Args {
         value_parser = duration
     )]
     pub member_heartbeat_ttl: Option<Duration>,
+
+    /// Whether ServiceExports of multicluster.x-k8s.io are resolved: `on`, `off`, or `clean-up`, which withdraws what was
+    /// resolved. Members have the same flag
+    #[arg(long, env = "MULTICLUSTER", default_value_t = Mode::Off, value_name = "MODE")]
+    pub multicluster: Mode,
+
+    /// Id of the clusterset that the members form, as ClusterProperties of members name it
+    #[arg(
+        long,
+        env = "CLUSTERSET_ID",
+        default_value = "fleet",
+        value_name = "ID",
+        value_parser = label
+    )]
+    pub clusterset_id: String,
+
+    /// Time for which a Service that nobody exports any more with multicluster.x-k8s.io is kept on the hub, marked as withdrawn:
+    /// members that are away for longer need their users to delete its ServiceImport
+    #[arg(
+        long,
+        env = "MULTICLUSTER_WITHDRAWN_FOR",
+        default_value = "1h",
+        value_name = "DURATION",
+        value_parser = duration
+    )]
+    pub multicluster_withdrawn_for: Duration,
+}
+
+/// Reads an RFC 1123 label.
+fn label(text: &str) -> Result<String, String> {
+    let refused = || format!("{text:?} is not made of lower-case letters, digits and inner dashes");
+    is_dns1123_label(text).then(|| text.to_owned()).ok_or_else(refused)
 }
 
 impl Args {
@@ -111,6 +145,9 @@ impl Args {
             max_services_per_member: count(self.max_services_per_member),
             force_delete_wait: self.force_delete_wait_time,
             heartbeat_ttl: self.member_heartbeat_ttl,
+            multicluster: self.multicluster,
+            clusterset_id: self.clusterset_id.clone(),
+            multicluster_withdrawn_for: self.multicluster_withdrawn_for,
         }
     }
 }
@@ -139,6 +176,19 @@ mod tests {
     fn flags_and_settings_have_the_same_defaults() {
         let args = Args::try_parse_from(["hub-agent"]).unwrap();
         assert_eq!(args.settings(), Settings::default());
+    }
+
+    #[test]
+    fn the_standard_api_is_off_unless_it_is_asked_for() {
+        for (argument, mode) in [("off", Mode::Off), ("clean-up", Mode::CleanUp), ("on", Mode::On)]
+        {
+            let args = Args::try_parse_from(["hub-agent", "--multicluster", argument]).unwrap();
+            assert_eq!(args.settings().multicluster, mode);
+        }
+        for wrong in [["--multicluster", "yes"], ["--clusterset-id", "my.fleet"]] {
+            let error = Args::try_parse_from([&["hub-agent"][..], &wrong].concat()).unwrap_err();
+            assert!(error.to_string().contains(wrong[1]), "{error}");
+        }
     }
 
     #[test]

@@ -14,6 +14,7 @@
 //!
 //! - [`snapshot`]: the watched objects.
 //! - [`service`]: the controller of the Services of the fleet.
+//! - [`multicluster`]: the controller of the Services that members export by the standard API.
 //! - [`heartbeat`], [`metrics`]: age of the members' heartbeats.
 //! - [`member`]: the controller of members that leave or stop sending heartbeats.
 //! - [`app`]: wiring; the only place that starts tasks.
@@ -23,6 +24,7 @@ pub mod args;
 pub mod heartbeat;
 pub mod member;
 pub mod metrics;
+pub mod multicluster;
 pub mod service;
 mod settings;
 pub mod snapshot;

@@ -4,9 +4,9 @@
 //! not run any more, they would block the deletion of the member's namespace on the hub for ever. The other
 //! objects in that namespace have finalizers of the hub agent, which the controller of the Services removes.
 
+mod acceptance;
 mod confirmation;
 mod force_delete;
-mod incarnation;
 mod keys;
 mod policy;
 mod silence;
@@ -25,7 +25,7 @@ pub use keys::Member;
 use crate::Settings;
 use crate::snapshot::HubSnapshot;
 
-/// Names the hub to members, releases the slices of those that do not leave in time, and reports those without heartbeats.
+/// Names the hub to members and accepts them, releases the slices of those that do not leave in time, and reports those without heartbeats.
 #[derive(Clone, Debug, Default)]
 pub struct MemberController {
     /// Settings that plans depend on.
@@ -61,7 +61,7 @@ impl Controller for MemberController {
 
     fn plan(&self, member: &Member, snapshot: &HubSnapshot, now: Timestamp) -> Plan {
         let mut plan = Plan::default();
-        incarnation::plan(member, snapshot, &mut plan);
+        acceptance::plan(&self.settings, member, snapshot, now, &mut plan);
         plan.events.extend(policy::report(&self.settings, member, snapshot));
         confirmation::plan(member, snapshot, &mut plan);
         let deadline = force_delete::plan(&self.settings, member, snapshot, now, &mut plan);

@@ -4,9 +4,13 @@ use std::time::Duration;
 
 use fleet_api::names;
 use fleet_model::denied_namespaces::DeniedNamespaces;
+use fleet_model::multicluster::mode::Mode;
 
 /// Default time that a member has to leave after its MemberCluster is deleted.
 pub(crate) const FORCE_DELETE_WAIT: Duration = Duration::from_mins(15);
+
+/// Default time for which a Service stays on the hub after its last export by the standard API.
+const WITHDRAWN_FOR: Duration = Duration::from_hours(1);
 
 /// Settings of the controllers. A plan depends on these, a snapshot and the time alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,6 +29,12 @@ pub struct Settings {
     pub force_delete_wait: Duration,
     /// Time without a heartbeat after which a member is reported; `None`: five heartbeat periods, at least 60 s.
     pub heartbeat_ttl: Option<Duration>,
+    /// Whether the agent serves the API of multicluster.x-k8s.io.
+    pub multicluster: Mode,
+    /// Id of the clusterset that the members form.
+    pub clusterset_id: String,
+    /// How long the hub says of a Service that nobody exports it any more.
+    pub multicluster_withdrawn_for: Duration,
 }
 
 impl Default for Settings {
@@ -38,6 +48,9 @@ impl Default for Settings {
             max_services_per_member: 5_000,
             force_delete_wait: FORCE_DELETE_WAIT,
             heartbeat_ttl: None,
+            multicluster: Mode::Off,
+            clusterset_id: "fleet".to_owned(),
+            multicluster_withdrawn_for: WITHDRAWN_FOR,
         }
     }
 }

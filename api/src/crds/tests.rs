@@ -25,7 +25,7 @@ use crate::multicluster::standard;
 use crate::{ResourceKind, kinds};
 
 fn all() -> Vec<CustomResourceDefinition> {
-    [networking(), multicluster(), membership(), external_workloads()].concat()
+    [networking(), reports(), multicluster(), membership(), external_workloads()].concat()
 }
 
 #[test]

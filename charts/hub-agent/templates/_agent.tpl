@@ -21,4 +21,13 @@
 {{- with .Values.maxServicesPerMember }}
 - {name: MAX_SERVICES_PER_MEMBER, value: {{ . | int | quote }}}
 {{- end }}
+{{- if include "hub-agent.servesMulticluster" . }}
+- {name: MULTICLUSTER, value: {{ include "hub-agent.multicluster" . | quote }}}
+{{- with .Values.multicluster.clustersetID }}
+- {name: CLUSTERSET_ID, value: {{ . | quote }}}
+{{- end }}
+{{- with .Values.multicluster.withdrawnFor }}
+- {name: MULTICLUSTER_WITHDRAWN_FOR, value: {{ . | quote }}}
+{{- end }}
+{{- end }}
 {{- end -}}

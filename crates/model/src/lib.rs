@@ -2,6 +2,7 @@
 //!
 //! - [`objects`]: the content of each watched kind that the agents keep: compact, without managed fields, and
 //!   indexed by the Service of the fleet that an object belongs to.
+//! - [`multicluster`]: what is in force for a Service that is exported by the standard API.
 //! - [`steps`]: the writes that every plan is made of (finalizers, statuses, deletions …).
 //! - [`events`]: Events about an object.
 //! - [`addresses`]: which addresses can be endpoints.
@@ -28,6 +29,7 @@ pub mod endpoints;
 pub mod events;
 pub mod hub_schema;
 pub mod limits;
+pub mod multicluster;
 pub mod namespaces;
 pub mod objects;
 pub mod owners;

@@ -61,8 +61,10 @@ pub(super) fn affected(old: &HubSnapshot, new: &HubSnapshot, keys: &mut Affected
         }
     });
     each_touched(&old.cluster_reports, &new.cluster_reports, |report| {
-        if let Some(member) = Member::of_namespace(&report.name.namespace) {
-            keys.add(member);
+        // Of several members that are one cluster, one is accepted.
+        let same = new.cluster_reports.by(&report.cluster_uid).map(|other| &other.name);
+        for name in same.chain([&report.name]) {
+            Member::of_namespace(&name.namespace).into_iter().for_each(|member| keys.add(member));
         }
     });
     each_touched(&old.member_policies, &new.member_policies, |policy| {

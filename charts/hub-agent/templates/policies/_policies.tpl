@@ -1,5 +1,5 @@
 {{/*
-What the admission policies have in common. `rule` P1 to P14 are those of docs/security.md; every message begins with
+What the admission policies have in common. `rule` P1 to P15 are those of docs/security.md; every message begins with
 the rule it is about.
 */}}
 

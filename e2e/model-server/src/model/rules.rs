@@ -60,5 +60,5 @@ pub(super) fn with_status(object: &Value, source: &Value) -> Value {
 }
 
 pub(super) fn has_status(kind: ResourceKind) -> bool {
-    !matches!(kind.kind, "EndpointSlice" | "EndpointSliceImport")
+    !matches!(kind.kind, "EndpointSlice" | "EndpointSliceImport" | "ResolvedService")
 }

@@ -161,7 +161,7 @@ mod tests {
         let own = slice("east", "shop");
         assert_eq!(
             (own.cluster(), own.service()),
-            (Some("east"), Some(&"shop/web".parse().unwrap()))
+            (Some("east"), Some(&ObjectName::new("shop", "web")))
         );
         assert_eq!(slice("west", "shop").origin, None);
         assert_eq!(slice("east", "other").origin, None);

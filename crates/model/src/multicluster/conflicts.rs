@@ -1,0 +1,146 @@
+//! In what exports differ, as their users read it.
+
+use fleet_api::limits::resolved;
+use fleet_api::multicluster::{Conflict, ConflictReason, IpFamily, ServicePort, ServiceProperties};
+use fleet_plan::text::truncate;
+
+use super::export::Export;
+use super::ports::are_same;
+
+/// How many of the clusters that differ a message names.
+const NAMED: usize = 3;
+/// How long the value in force may be in a message, in bytes: names of clusters have room beside it.
+const VALUE: usize = 512;
+
+/// In what `exports` differ from what is in force, in the order of the reasons. The first export is the winner's.
+pub(super) fn between(exports: &[Export<'_>], in_force: &ServiceProperties) -> Vec<Conflict> {
+    let Some(winner) = exports.first() else { return Vec::new() };
+    let conflict = |reason| conflict(reason, winner, exports, in_force);
+    ConflictReason::ALL.into_iter().filter_map(conflict).collect()
+}
+
+fn conflict(
+    reason: ConflictReason,
+    winner: &Export<'_>,
+    exports: &[Export<'_>],
+    in_force: &ServiceProperties,
+) -> Option<Conflict> {
+    let differs = |export: &&Export<'_>| differs(reason, export, winner, in_force);
+    let others: Vec<_> = exports.iter().filter(differs).map(|export| export.cluster).collect();
+    let message = |value: String| message(reason, &value, winner.cluster, &others, exports.len());
+    (!others.is_empty()).then(|| Conflict { reason, message: message(value(reason, in_force)) })
+}
+
+/// Whether an export differs in one property. Most are the winner's; type and families stay what they were.
+fn differs(
+    reason: ConflictReason,
+    export: &Export<'_>,
+    winner: &Export<'_>,
+    in_force: &ServiceProperties,
+) -> bool {
+    let (own, other) = (&export.properties, &winner.properties);
+    match reason {
+        ConflictReason::TypeConflict => export.type_() != in_force.type_,
+        ConflictReason::PortConflict => !are_same(&own.ports, &other.ports),
+        ConflictReason::SessionAffinityConflict => export.affinity().0 != winner.affinity().0,
+        ConflictReason::SessionAffinityConfigConflict => {
+            let timeouts = export.affinity().1.zip(winner.affinity().1);
+            timeouts.is_some_and(|(own, other)| own != other)
+        }
+        ConflictReason::InternalTrafficPolicyConflict => {
+            own.internal_traffic_policy != other.internal_traffic_policy
+        }
+        ConflictReason::TrafficDistributionConflict => {
+            own.traffic_distribution != other.traffic_distribution
+        }
+        ConflictReason::IPFamilyConflict => {
+            in_force.ip_families.iter().any(|family| !own.ip_families.contains(family))
+        }
+        ConflictReason::LabelsConflict => export.labels() != winner.labels(),
+        ConflictReason::AnnotationsConflict => export.annotations() != winner.annotations(),
+    }
+}
+
+/// The property, and its value in force.
+fn value(reason: ConflictReason, in_force: &ServiceProperties) -> String {
+    match reason {
+        ConflictReason::TypeConflict => format!("type {}", in_force.type_.as_str()),
+        ConflictReason::PortConflict => format!("ports {}", ports(&in_force.ports)),
+        ConflictReason::SessionAffinityConflict => {
+            format!("sessionAffinity {}", in_force.session_affinity.as_str())
+        }
+        ConflictReason::SessionAffinityConfigConflict => {
+            let seconds = in_force.affinity_timeout_seconds.unwrap_or_default();
+            format!("sessionAffinityConfig with a timeout of {seconds} s")
+        }
+        ConflictReason::InternalTrafficPolicyConflict => {
+            format!("internalTrafficPolicy {}", in_force.internal_traffic_policy.as_str())
+        }
+        ConflictReason::TrafficDistributionConflict => {
+            let value = in_force.traffic_distribution.as_deref();
+            value.map_or("no trafficDistribution".to_owned(), |value| {
+                format!("trafficDistribution {value}")
+            })
+        }
+        ConflictReason::IPFamilyConflict => {
+            format!("ipFamilies {}", families(&in_force.ip_families))
+        }
+        ConflictReason::LabelsConflict => count("exported label", in_force.labels.len()),
+        ConflictReason::AnnotationsConflict => {
+            count("exported annotation", in_force.annotations.len())
+        }
+    }
+}
+
+/// Names the value in force, whose it is, and who differs, within the bound of the field.
+fn message(
+    reason: ConflictReason,
+    value: &str,
+    winner: &str,
+    others: &[&str],
+    total: usize,
+) -> String {
+    let whose = match reason {
+        ConflictReason::PortConflict => format!("of all clusters, those of {winner} first"),
+        ConflictReason::TypeConflict | ConflictReason::IPFamilyConflict => {
+            format!("as {winner} exports it")
+        }
+        _ => format!("of {winner}"),
+    };
+    let (named, rest) = others.split_at(others.len().min(NAMED));
+    let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
+    let (many, named) = (others.len(), named.join(", "));
+    let differ = if many == 1 { "cluster differs" } else { "clusters differ" };
+    let value = shortened(value);
+    let text = format!(
+        "In force: {value} {whose}, which has the oldest export; {many} of {total} {differ}: {named}{more}"
+    );
+    truncate(&text, resolved::MESSAGE.accepted).to_owned()
+}
+
+fn shortened(text: &str) -> String {
+    let short = truncate(text, VALUE);
+    if short.len() < text.len() { format!("{short}...") } else { text.to_owned() }
+}
+
+fn ports(ports: &[ServicePort]) -> String {
+    let port = |port: &ServicePort| {
+        let ServicePort { name, protocol, port, app_protocol } = port;
+        let blank = if name.is_empty() { "" } else { " " };
+        let app = app_protocol.iter().map(|app| format!(" ({app})")).collect::<String>();
+        format!("{name}{blank}{port}/{}{app}", protocol.as_str())
+    };
+    ports.iter().map(port).collect::<Vec<_>>().join(", ")
+}
+
+fn families(families: &[IpFamily]) -> String {
+    families.iter().map(|family| family.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+fn count(what: &str, count: usize) -> String {
+    match count {
+        0 => format!("no {what}s"),
+        1 => format!("one {what}"),
+        _ => format!("{count} {what}s"),
+    }
+}

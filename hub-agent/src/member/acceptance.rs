@@ -1,0 +1,114 @@
+//! What the hub answers to the ClusterReport of a member: which hub it is, so that members can distinguish a hub that was rebuilt
+//! from one that was unavailable; and, where the hub agent serves the standard API, whether the member may take part in that.
+
+use fleet_accumulator::Object;
+use fleet_api::ObjectName;
+use fleet_api::conditions::{ACCEPTED, FALSE, TRUE, standard};
+use fleet_api::multicluster::ClusterReportStatus;
+use fleet_api::names::member_of_namespace;
+use fleet_model::multicluster::mode::Mode;
+use fleet_model::objects::ClusterReport;
+use fleet_model::steps::HUB;
+use fleet_plan::Plan;
+use fleet_plan::conditions::{Wanted, apply};
+use jiff::Timestamp;
+
+use super::keys::Member;
+use crate::Settings;
+use crate::snapshot::HubSnapshot;
+
+/// The namespace whose uid stands for its cluster: it is created with the cluster, and cannot be deleted.
+const OF_CLUSTER: &str = "kube-system";
+/// How often the history of this hub has begun anew.
+const EPOCH: u64 = 0;
+
+/// Writes the status of a member's ClusterReport, and of those that bear another name than the member.
+pub(super) fn plan(
+    settings: &Settings,
+    member: &Member,
+    snapshot: &HubSnapshot,
+    now: Timestamp,
+    plan: &mut Plan,
+) {
+    let Some(hub) = snapshot.namespaces.get(&ObjectName::cluster(OF_CLUSTER)) else { return };
+    let incarnation = format!("{}/{EPOCH}", hub.uid);
+    let all = snapshot.cluster_reports.in_namespace(&member.namespace());
+    for report in all.filter(|report| !report.terminating) {
+        let of_member = *report.name.name == *member.0;
+        if of_member || settings.multicluster == Mode::On {
+            let wanted = status(settings, report, &incarnation, snapshot, now);
+            if wanted != present(report) {
+                plan.push(HUB.status(report, &wanted));
+            }
+        }
+    }
+}
+
+/// What the status is in the mode of the agent. Without the standard API only the name of the hub is looked at.
+fn status(
+    settings: &Settings,
+    report: &Object<ClusterReport>,
+    incarnation: &str,
+    snapshot: &HubSnapshot,
+    now: Timestamp,
+) -> ClusterReportStatus {
+    let incarnation = Some(incarnation.to_owned());
+    match settings.multicluster {
+        Mode::Off if incarnation.as_deref() == report.incarnation.as_deref() => present(report),
+        Mode::Off | Mode::CleanUp => ClusterReportStatus { incarnation, ..Default::default() },
+        Mode::On => {
+            let wanted = accepted(report, snapshot);
+            let conditions = apply(&report.conditions, [wanted], now);
+            ClusterReportStatus {
+                incarnation,
+                clusterset_id: Some(settings.clusterset_id.clone()),
+                conditions: conditions.unwrap_or_else(|| report.conditions.clone()),
+            }
+        }
+    }
+}
+
+fn present(report: &ClusterReport) -> ClusterReportStatus {
+    let text = |text: &Option<Box<str>>| text.as_deref().map(str::to_owned);
+    ClusterReportStatus {
+        incarnation: text(&report.incarnation),
+        clusterset_id: text(&report.clusterset_id),
+        conditions: report.conditions.clone(),
+    }
+}
+
+/// Whether the member may take part. Of two members that are one cluster, the one that came first may: otherwise each of its
+/// endpoints would be in every Service twice.
+fn accepted(report: &Object<ClusterReport>, snapshot: &HubSnapshot) -> Wanted {
+    let (status, reason, message) = if !is_of_member(&report.name) {
+        let message = "The report has another name than the member that its namespace belongs to";
+        (FALSE, standard::NAMESPACE_MISMATCH, message.to_owned())
+    } else if let Some(first) = first_of_cluster(report, snapshot) {
+        let message = format!("The cluster is a member already, under the name {first}");
+        (FALSE, standard::DUPLICATE_CLUSTER, message)
+    } else {
+        (TRUE, standard::ACCEPTED, "The member takes part".to_owned())
+    };
+    Wanted {
+        type_: ACCEPTED,
+        status: status.to_owned(),
+        reason: reason.to_owned(),
+        message,
+        generation: report.generation,
+    }
+}
+
+/// The name under which the cluster became a member before.
+fn first_of_cluster<'a>(
+    report: &Object<ClusterReport>,
+    snapshot: &'a HubSnapshot,
+) -> Option<&'a str> {
+    let all = snapshot.cluster_reports.by(&report.cluster_uid);
+    let others = all.filter(|other| !other.terminating && is_of_member(&other.name));
+    let first = others.min_by(|a, b| (a.created, &a.name).cmp(&(b.created, &b.name)))?;
+    (first.name != report.name).then_some(&*first.name.name)
+}
+
+fn is_of_member(name: &ObjectName) -> bool {
+    member_of_namespace(&name.namespace) == Some(&*name.name)
+}

@@ -1,0 +1,8 @@
+//! The controller against a model API server, a file per behaviour.
+
+mod crashes;
+mod evidence;
+mod refusals;
+mod withdrawal;
+mod world;
+mod writes;

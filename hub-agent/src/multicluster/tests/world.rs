@@ -1,0 +1,160 @@
+//! A hub with members that export by the standard API.
+
+use fleet_accumulator::ClusterId;
+use fleet_api::names::SYSTEM_NAMESPACE;
+use fleet_api::{ObjectName, ResourceKind, kinds};
+use fleet_model::multicluster::mode::Mode;
+use fleet_model_server::{ModelServer, execute, snapshot};
+use fleet_plan::{Controller, Plan, affected_keys};
+use serde_json::{Value, json};
+
+use crate::Settings;
+use crate::member::MemberController;
+use crate::multicluster::MulticlusterController;
+use crate::snapshot::HubSnapshot;
+
+/// A hub of members "a" to "d", whose clusters are known, and the Service "shop/web".
+pub(super) struct World {
+    pub(super) hub: ModelServer,
+    pub(super) settings: Settings,
+}
+
+/// An object in a member's namespace.
+pub(super) fn in_member(member: &str, name: &str) -> ObjectName {
+    ObjectName::new(format!("fleet-member-{member}"), name)
+}
+
+/// A member's export of the Service.
+pub(super) fn of_web(member: &str) -> ObjectName {
+    in_member(member, "shop-web")
+}
+
+/// What the members read of the Service.
+pub(super) fn web() -> ObjectName {
+    ObjectName::new(SYSTEM_NAMESPACE, "shop-web")
+}
+
+/// An export of the Service with one port.
+pub(super) fn export(member: &str, number: i32) -> Value {
+    export_of("shop", "web", member, number)
+}
+
+pub(super) fn export_of(namespace: &str, name: &str, member: &str, number: i32) -> Value {
+    json!({ "spec": {
+        "service": { "namespace": namespace, "name": name },
+        "serviceUid": format!("{member}-service"),
+        "export": { "uid": format!("{member}-export"), "created": "2020-01-01T00:00:00Z" },
+        "type": "ClusterSetIP",
+        "ports": [{ "name": "http", "protocol": "TCP", "port": number }],
+        "ipFamilies": ["IPv4"],
+    }})
+}
+
+impl World {
+    pub(super) fn new() -> Self {
+        let mut hub = ModelServer::new(ClusterId::Hub);
+        for name in ["kube-system", SYSTEM_NAMESPACE] {
+            hub.create(kinds::NAMESPACE, &ObjectName::cluster(name), json!({})).unwrap();
+        }
+        for member in ["a", "b", "c", "d"] {
+            let namespace = ObjectName::cluster(format!("fleet-member-{member}"));
+            hub.create(kinds::NAMESPACE, &namespace, json!({})).unwrap();
+            let report = json!({ "spec": { "clusterUid": format!("{member}-cluster") } });
+            hub.create(kinds::CLUSTER_REPORT, &in_member(member, member), report).unwrap();
+        }
+        let settings = Settings { multicluster: Mode::On, ..Settings::default() };
+        let mut world = Self { hub, settings };
+        world.settle();
+        world.hub.take_writes();
+        world
+    }
+
+    /// "a" exports the Service.
+    pub(super) fn exported() -> Self {
+        let mut world = Self::new();
+        world.export("a", 80);
+        world.settle();
+        world.hub.take_writes();
+        world
+    }
+
+    pub(super) fn export(&mut self, member: &str, number: i32) {
+        self.hub.advance(1);
+        let object = export(member, number);
+        self.hub.create(kinds::EXPORTED_SERVICE, &of_web(member), object).unwrap();
+    }
+
+    pub(super) fn unexport(&mut self, member: &str) {
+        self.hub.advance(1);
+        self.hub.delete(kinds::EXPORTED_SERVICE, &of_web(member)).unwrap();
+    }
+
+    pub(super) fn edit(
+        &mut self,
+        kind: ResourceKind,
+        name: &ObjectName,
+        edit: impl FnOnce(&mut Value),
+    ) {
+        self.hub.edit(kind, name, edit).unwrap();
+    }
+
+    pub(super) fn snapshot(&self) -> HubSnapshot {
+        snapshot(&[&self.hub], None)
+    }
+
+    /// The plans of both controllers for all that `seen` shows, as a hub agent that has just started makes them.
+    pub(super) fn plans(&self, seen: &HubSnapshot) -> Vec<Plan> {
+        let members = MemberController { settings: self.settings.clone() };
+        let services = MulticlusterController { settings: self.settings.clone() };
+        [self.of(&members, seen), self.of(&services, seen)].concat()
+    }
+
+    fn of<C: Controller<Snapshot = HubSnapshot, Measurement = std::convert::Infallible>>(
+        &self,
+        controller: &C,
+        seen: &HubSnapshot,
+    ) -> Vec<Plan> {
+        let keys = affected_keys(controller, &HubSnapshot::default(), seen);
+        keys.iter().map(|key| controller.plan(key, seen, self.hub.now())).collect()
+    }
+
+    /// Executes plans until they are empty.
+    pub(super) fn settle(&mut self) {
+        for _ in 0..20 {
+            let plans = self.plans(&self.snapshot());
+            if plans.iter().all(Plan::is_empty) {
+                return;
+            }
+            for plan in plans {
+                let refused = execute(&plan, &mut [&mut self.hub]);
+                assert!(refused.is_empty(), "{refused:#?}");
+            }
+        }
+        panic!("no rest: {:#?}", self.plans(&self.snapshot()));
+    }
+
+    /// The writes since the last call, as `verb kind`.
+    pub(super) fn writes(&mut self) -> Vec<String> {
+        let writes = self.hub.take_writes();
+        writes.iter().map(|write| format!("{} {}", write.verb, write.kind)).collect()
+    }
+
+    pub(super) fn resolved(&self) -> Option<&Value> {
+        self.hub.get(kinds::RESOLVED_SERVICE, &web())
+    }
+
+    /// The clusters whose endpoints form the Service; none if it is not resolved.
+    pub(super) fn exporters(&self) -> Vec<&str> {
+        let exporters =
+            self.resolved().and_then(|resolved| resolved["spec"]["exporters"].as_array());
+        exporters.into_iter().flatten().filter_map(|it| it["cluster"].as_str()).collect()
+    }
+
+    /// Reason of the condition with which an export is refused.
+    pub(super) fn refusal(&self, member: &str) -> Option<&str> {
+        let export = self.hub.get(kinds::EXPORTED_SERVICE, &of_web(member))?;
+        let ready = export["status"]["conditions"].as_array()?.first()?;
+        assert_eq!((&ready["type"], &ready["status"]), (&json!("Ready"), &json!("False")));
+        ready["reason"].as_str()
+    }
+}
