@@ -17,7 +17,7 @@ use crate::Settings;
 use crate::args::Args;
 use crate::member::MemberController;
 use crate::metrics;
-use crate::multicluster::{self, MulticlusterController};
+use crate::multicluster::MulticlusterController;
 use crate::service::{self, ServiceController};
 use crate::snapshot::HubSnapshot;
 
@@ -81,7 +81,7 @@ fn add_controllers(agent: &mut Agent<HubSnapshot>, settings: &Settings) {
 pub fn gauges(settings: Settings) -> impl Fn(&HubSnapshot, Timestamp) -> Gauges {
     move |snapshot, now| {
         let mut gauges = metrics::heartbeats(&settings, snapshot, now)?;
-        gauges.extend(multicluster::gauge(&settings, snapshot)?);
+        gauges.extend(metrics::resolved_services(&settings, snapshot)?);
         gauges.extend(metrics::over_limit(snapshot, &service::refused(&settings, snapshot))?);
         Ok(gauges)
     }

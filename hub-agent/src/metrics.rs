@@ -1,9 +1,11 @@
 //! Metrics of the hub agent, computed at each scrape, so that no series has to be removed with its member: ages of the
 //! members' heartbeats, and objects of members that exceed a bound.
 
-use fleet_accumulator::{Tracked, View};
+use fleet_accumulator::{Object, Tracked, View};
 use fleet_api::ResourceKind;
 use fleet_api::names::member_of_namespace;
+use fleet_model::multicluster::mode::Mode;
+use fleet_model::objects::multicluster::ResolvedService;
 use fleet_runtime::metrics::Gauges;
 use jiff::Timestamp;
 use prometheus::{GaugeVec, IntGaugeVec, Opts};
@@ -63,6 +65,42 @@ pub fn over_limit(snapshot: &HubSnapshot, refused: &[(String, ResourceKind, usiz
         series.add(i64::try_from(*count).unwrap_or(i64::MAX));
     }
     Ok(vec![Box::new(gauge)])
+}
+
+/// The states of a Service that is exported by the standard API.
+const STATES: [&str; 3] = ["in_force", "conflicting", "withdrawn"];
+
+/// Number of Services that are exported by the standard API, by state; none where the agent does not serve it.
+///
+/// # Errors
+/// See [`heartbeats`].
+pub fn resolved_services(settings: &Settings, snapshot: &HubSnapshot) -> Gauges {
+    if settings.multicluster == Mode::Off {
+        return Ok(Vec::new());
+    }
+    let opts = Opts::new(
+        "fleet_multicluster_resolved_services",
+        "Number of Services that members export with a ServiceExport of multicluster.x-k8s.io, by state: in force, in force although exports differ, withdrawn a while ago.",
+    );
+    let gauge = IntGaugeVec::new(opts, &["state"])?;
+    for state in STATES {
+        gauge.with_label_values(&[state]).set(0);
+    }
+    for resolved in snapshot.resolved_services.iter() {
+        gauge.with_label_values(&[state(resolved)]).inc();
+    }
+    Ok(vec![Box::new(gauge)])
+}
+
+fn state(resolved: &Object<ResolvedService>) -> &'static str {
+    let [in_force, conflicting, withdrawn] = STATES;
+    if resolved.is_withdrawn() {
+        withdrawn
+    } else if resolved.conflicts.is_empty() {
+        in_force
+    } else {
+        conflicting
+    }
 }
 
 fn count<T: Tracked>(view: &View<T>, is_over: fn(&T) -> bool, gauge: &IntGaugeVec) {

@@ -6,7 +6,6 @@
 
 mod evidence;
 mod exports;
-mod gauge;
 mod keys;
 mod refusal;
 mod resolved;
@@ -21,7 +20,6 @@ use fleet_model::steps::HUB;
 use fleet_plan::{Affected, Controller, Event, Plan};
 use jiff::Timestamp;
 
-pub use gauge::gauge;
 pub use keys::Key;
 
 use crate::Settings;

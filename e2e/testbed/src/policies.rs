@@ -85,9 +85,17 @@ pub async fn install_member(member: &Cluster) -> Result<()> {
 
 /// The policies and flow schemas as a hub gets them whose chart has these values under `policies`.
 pub async fn render(policies: &Value) -> Result<Vec<Value>> {
-    let values = json!({ "policies": policies });
+    render_all(&json!({ "policies": policies })).await
+}
+
+/// The same of a hub that serves the API of multicluster.x-k8s.io.
+pub async fn render_multicluster(policies: &Value) -> Result<Vec<Value>> {
+    render_all(&json!({ "policies": policies, "multicluster": { "mode": "on" } })).await
+}
+
+async fn render_all(values: &Value) -> Result<Vec<Value>> {
     let place = (SYSTEM_NAMESPACE, "hub-agent");
-    let objects = Helm::v4().await?.template(&chart("hub-agent"), place, &values).await?;
+    let objects = Helm::v4().await?.template(&chart("hub-agent"), place, values).await?;
     let policies = objects.into_iter();
     let policies: Vec<_> =
         policies.filter(|object| KINDS.iter().any(|kind| object["kind"] == *kind)).collect();
@@ -98,7 +106,7 @@ pub async fn render(policies: &Value) -> Result<Vec<Value>> {
 /// Installs policies and flow schemas as they come, which is strict, and waits until the policies are in force. `member` is one
 /// that has a member policy.
 pub async fn install(hub: &Cluster, member: &str) -> Result<()> {
-    install_policies(hub, member, true).await?;
+    install_rendered(hub, member, render(&of_tests(true)).await?).await?;
     wait_allowed(hub, member).await
 }
 
@@ -112,14 +120,22 @@ pub async fn wait_allowed(hub: &Cluster, member: &str) -> Result<()> {
 
 /// [`install`] for members without a member policy.
 pub async fn install_lenient(hub: &Cluster, member: &str) -> Result<()> {
-    install_policies(hub, member, false).await
+    install_rendered(hub, member, render(&of_tests(false)).await?).await
 }
 
-async fn install_policies(hub: &Cluster, member: &str, strict: bool) -> Result<()> {
+/// The same on a hub that serves the API of multicluster.x-k8s.io.
+pub async fn install_multicluster(hub: &Cluster, member: &str) -> Result<()> {
+    install_rendered(hub, member, render_multicluster(&of_tests(false)).await?).await
+}
+
+/// Values of policies that the agents of tests can work under.
+fn of_tests(strict: bool) -> Value {
     let accounts = (0..=REPLICAS).map(|number| rbac::hub_agent().replica(number).user());
     let accounts: Vec<_> = accounts.chain([ORIGINAL_HUB_AGENT.to_owned()]).collect();
-    let values = json!({ "hubUsers": accounts, "strict": strict });
-    let policies = render(&values).await?;
+    json!({ "hubUsers": accounts, "strict": strict })
+}
+
+async fn install_rendered(hub: &Cluster, member: &str, policies: Vec<Value>) -> Result<()> {
     let client = hub.client();
     try_join_all(policies.into_iter().map(|object| apply(&client, object))).await?;
     let what = "the policies are in force";

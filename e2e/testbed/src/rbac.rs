@@ -17,6 +17,9 @@ use super::apply::apply;
 
 const HUB_AGENT: &str = include_str!("../../../charts/hub-agent/rbac.yaml");
 const MEMBER_ON_HUB: &str = include_str!("../../../charts/hub-agent/member-rbac.yaml");
+const MULTICLUSTER: &str = include_str!("../../../charts/hub-agent/multicluster-rbac.yaml");
+const MULTICLUSTER_MEMBER: &str =
+    include_str!("../../../charts/hub-agent/multicluster-member-rbac.yaml");
 const MEMBER_AGENT: &str = include_str!("../../../charts/member-agent/rbac.yaml");
 const EXTERNAL_WORKLOADS: &str =
     include_str!("../../../charts/member-agent/external-workloads-rbac.yaml");
@@ -60,6 +63,24 @@ pub fn hub_agent() -> Account {
         name: "hub-agent".to_owned(),
         binding: "hub-agent".to_owned(),
         manifests: HUB_AGENT.to_owned(),
+    }
+}
+
+/// What the hub agent may do beside that for the API of multicluster.x-k8s.io.
+pub fn hub_multicluster() -> Account {
+    Account {
+        binding: "hub-agent-multicluster".to_owned(),
+        manifests: MULTICLUSTER.to_owned(),
+        ..hub_agent()
+    }
+}
+
+/// What a member may do on the hub for the API of multicluster.x-k8s.io, beside [`member_on_hub`].
+pub fn multicluster_on_hub(member: &str) -> Account {
+    Account {
+        binding: "fleet-multicluster".to_owned(),
+        manifests: MULTICLUSTER_MEMBER.replace(MEMBER, member),
+        ..member_on_hub(member)
     }
 }
 

@@ -12,6 +12,7 @@ mod definitions;
 mod fleet;
 mod golden;
 mod life;
+mod multicluster;
 mod options;
 mod pinned;
 mod quotas;

@@ -38,6 +38,12 @@ async fn a_cluster_is_recorded_once(world: &World) -> Result<()> {
     refused_by_all(("held", &REMOVING), &world.east, kind, &own, held, "P14").await?;
     let answered = |object: &mut Value| object["status"] = json!({ "incarnation": "forged/0" });
     refused_by_all(("answered", &WAYS), &world.east, kind, &own, answered, "P14").await?;
+    // Where the hub serves the standard API, the member says that all it exports is there, and nothing else.
+    for (number, way) in WAYS.into_iter().enumerate() {
+        let hub = format!("hub/{number}");
+        let published = |object: &mut Value| object["spec"]["publishedTo"] = json!(hub);
+        passed("published", change(&world.east, kind, &own, way, published).await?)?;
+    }
     refused("deleted", delete(&world.east, kind, &own).await?, "P14")?;
     let answer = |object: &mut Value| object["status"] = json!({ "incarnation": "hub/0" });
     passed("by the hub", change(&world.agent, kind, &own, Way::JsonPatch, answer).await?)?;

@@ -19,7 +19,7 @@ use crate::world::World;
 /// What Helm keeps has it.
 const KEPT: &str = "helm.sh/resource-policy";
 const PAGE: &str = include_str!("../../../docs/security.md");
-const RULES: u8 = 14;
+const RULES: u8 = 15;
 /// For the controller that checks types.
 const DEADLINE: Duration = Duration::from_mins(2);
 
@@ -34,7 +34,7 @@ pub(crate) fn add(tests: &mut Tests) {
 /// copies that nothing binds have them among their validations. One copy is wrong, to see that it is noticed.
 async fn all_are_well_typed(world: &World) -> Result<()> {
     let api: Api<ValidatingAdmissionPolicy> = Api::all(world.admin.clone());
-    let rendered = policies::render(&json!({})).await?;
+    let rendered = policies::render_multicluster(&json!({})).await?;
     let mut copies: Vec<_> = policies(&rendered).map(typed).collect();
     let mut wrong = copies[0].clone();
     wrong["metadata"]["name"] = json!("wrong.typed");
@@ -95,11 +95,13 @@ async fn every_rule_has_a_switch(_: &World) -> Result<()> {
     let rules = |objects: &[Value]| -> BTreeSet<String> {
         messages(objects).map(|(rule, _)| rule).collect()
     };
-    ensure!(rules(&policies::render(&json!({})).await?) == all, "all are there");
+    ensure!(rules(&policies::render_multicluster(&json!({})).await?) == all, "all are there");
     let off: Vec<_> =
         all.iter().filter(|rule| ["P1", "P4", "P12"].contains(&rule.as_str())).collect();
     let switches: Value = off.iter().map(|rule| ((*rule).clone(), json!(false))).collect();
-    let fewer = policies::render(&json!({ "rules": switches, "failurePolicy": "Ignore" })).await?;
+    let fewer =
+        policies::render_multicluster(&json!({ "rules": switches, "failurePolicy": "Ignore" }))
+            .await?;
     ensure!(rules(&fewer) == all.iter().filter(|rule| !off.contains(rule)).cloned().collect());
     let ignored = |object: &Value| object["spec"]["failurePolicy"] == "Ignore";
     ensure!(policies(&fewer).all(ignored), "the failure policy is that of the values");
@@ -108,7 +110,7 @@ async fn every_rule_has_a_switch(_: &World) -> Result<()> {
 
 /// The chart has the bounds from a generated file, and a value may lower some.
 async fn p2_has_every_bound(_: &World) -> Result<()> {
-    let objects = policies::render(&json!({ "limits": { "addresses": 7 } })).await?;
+    let objects = policies::render_multicluster(&json!({ "limits": { "addresses": 7 } })).await?;
     for (kind, _) in EXPORTED {
         let wanted = format!("limits-{}.{}", kind.plural, kind.group);
         let policy = policies(&objects).find(|policy| name(policy) == wanted);
@@ -124,7 +126,7 @@ async fn p2_has_every_bound(_: &World) -> Result<()> {
 
 /// The table of docs/security.md has for each rule the messages that a refused writer reads.
 async fn the_page_says_what_they_say(_: &World) -> Result<()> {
-    let objects = policies::render(&json!({})).await?;
+    let objects = policies::render_multicluster(&json!({})).await?;
     for (rule, message) in messages(&objects) {
         let row = format!("| {rule} |");
         let row = PAGE.lines().find(|line| line.starts_with(&row));

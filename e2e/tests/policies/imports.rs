@@ -62,11 +62,14 @@ async fn imports_are_the_hubs(world: &World) -> Result<()> {
 async fn go_importers_do_not_know_draining_endpoints(world: &World) -> Result<()> {
     let mut import = object(KIND, EAST, "p9-draining");
     import["spec"]["drainingEndpoints"] = json!([{ "addresses": ["10.1.0.9"] }]);
+    import["spec"]["endpoints"][0]["hostname"] = json!("web-0");
+    import["spec"]["endpoints"][0]["zone"] = json!("a");
     let given = passed("by the hub", create(&world.agent, KIND, &import).await?)?;
     let as_go = |object: &mut Value| {
         object["metadata"]["finalizers"] = json!([finalizers::ENDPOINT_SLICE_IMPORT]);
         if let Some(spec) = object["spec"].as_object_mut() {
             spec.remove("drainingEndpoints");
+            spec["endpoints"] = json!([{ "addresses": ["10.1.0.1"] }]);
         }
     };
     let forged = |object: &mut Value| {

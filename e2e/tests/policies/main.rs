@@ -1,4 +1,4 @@
-//! The admission policies of the hub's chart on a real API server: each rule P1 to P14 refuses its attack, from a member
+//! The admission policies of the hub's chart on a real API server: each rule P1 to P15 refuses its attack, from a member
 //! that has every right that KubeFleet grants, and lets the legal write pass.
 //!
 //! The rules A1 to A6 of the member's chart hold the member agent to its own writes in the same way.
@@ -22,6 +22,7 @@ mod imports;
 mod legal;
 mod member_agent;
 mod member_policy;
+mod multicluster;
 mod objects;
 mod quotas;
 mod refusals;
@@ -84,6 +85,7 @@ fn main() -> ExitCode {
     imports::add(&mut tests);
     verdicts::add(&mut tests);
     cluster_reports::add(&mut tests);
+    multicluster::add(&mut tests);
     legal::add(&mut tests);
     quotas::add(&mut tests);
     refusals::add(&mut tests);

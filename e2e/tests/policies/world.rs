@@ -4,7 +4,7 @@ use anyhow::{Context, Result};
 use fleet_api::names::{SYSTEM_NAMESPACE, member_namespace};
 use fleet_testbed::apply::apply;
 use fleet_testbed::cluster::Cluster;
-use fleet_testbed::{Options, Testbed, join, policies, rbac};
+use fleet_testbed::{Options, Testbed, crds, join, policies, rbac};
 use k8s_openapi::api::authentication::v1::TokenRequest;
 use k8s_openapi::api::core::v1::ServiceAccount;
 use kube::api::PostParams;
@@ -56,13 +56,19 @@ impl World {
         rbac::member_on_hub(WEST).apply(&admin).await?;
         grant(&admin, Some(TEAM), USER).await?;
         grant(&admin, None, ORIGINAL).await?;
-        policies::install_lenient(hub, WEST).await?;
+        crds::install(&admin, &crds::load(&crds::MULTICLUSTER)?).await?;
+        policies::install_multicluster(hub, WEST).await?;
         let cluster = testbed.members().first().context("a member")?;
         policies::install_member(cluster).await?;
         grant_in(&cluster.client(), SYSTEM_NAMESPACE, MEMBER_AGENT, &MEMBER_GROUPS).await?;
         join::namespace(&cluster.client(), TEAM).await?;
+        rbac::hub_multicluster().apply(&admin).await?;
+        let east = join_as_kubefleet_does(hub, EAST).await?;
+        let account = json!({ "kind": "ServiceAccount", "name": MEMBER_AGENT, "namespace": member_namespace(EAST) });
+        let rules = json!([{ "apiGroups": HUB_GROUPS, "resources": ["*"], "verbs": ["*"] }]);
+        bind(&admin, Some(SYSTEM_NAMESPACE), &account, &rules).await?;
         Ok(Self {
-            east: join_as_kubefleet_does(hub, EAST).await?,
+            east,
             west: client(hub, &west, MEMBER_AGENT).await?,
             agent: client(hub, SYSTEM_NAMESPACE, "hub-agent").await?,
             original: client(hub, SYSTEM_NAMESPACE, ORIGINAL).await?,

@@ -112,9 +112,9 @@ fn standing(
 ) -> Standing {
     let in_force = resolved.is_some_and(|resolved| resolved.exporter(member).is_some());
     let refusal = if let Some(defect) = &export.unreadable {
-        Some(Refusal::Unreadable(defect.as_ref().into()))
+        Some(Refusal::Unreadable(defect.to_string()))
     } else if let Some(excess) = &export.excess {
-        Some(Refusal::Excess(excess.as_ref().into()))
+        Some(Refusal::Excess(excess.to_string()))
     } else if !are_unique(&export.properties.ports) {
         Some(Refusal::PortsNotUnique)
     } else if settings.denied_namespaces.include(&service.namespace) && !in_force {

@@ -32,6 +32,7 @@ mod kind;
 mod latency;
 mod leaving;
 mod marks;
+mod multicluster;
 mod outage;
 mod policies;
 mod restored;
@@ -101,6 +102,7 @@ fn main() -> ExitCode {
     shortfall::add(&mut tests);
     grace::add(&mut tests);
     exclusive::add(&mut tests);
+    multicluster::add(&mut tests);
     vanished::add(&mut tests);
     rollback::add(&mut tests);
     kill::add(&mut tests);

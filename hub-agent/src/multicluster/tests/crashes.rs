@@ -12,10 +12,14 @@ const MEMBERS: [&str; 4] = ["a", "b", "c", "d"];
 struct Choices(u64);
 
 impl Choices {
-    fn below(&mut self, limit: u64) -> u64 {
+    fn below(&mut self, limit: usize) -> usize {
         self.0 =
             self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % limit
+        usize::try_from(self.0 >> 33).unwrap() % limit
+    }
+
+    fn seconds(&mut self, limit: usize) -> i64 {
+        i64::try_from(self.below(limit)).unwrap()
     }
 }
 
@@ -60,8 +64,8 @@ fn every_prefix_of_the_writes_leads_to_the_same_end() {
 
 /// Something that a member, an administrator or the agent does.
 fn act(world: &mut World, choices: &mut Choices) {
-    let member = MEMBERS[choices.below(4) as usize];
-    let (name, number) = (of_web(member), 80 + choices.below(3) as i32);
+    let member = MEMBERS[choices.below(4)];
+    let (name, number) = (of_web(member), [80, 81, 82][choices.below(3)]);
     let there = world.hub.get(kinds::EXPORTED_SERVICE, &name).is_some();
     let report = in_member(member, member);
     match choices.below(8) {
@@ -78,11 +82,11 @@ fn act(world: &mut World, choices: &mut Choices) {
             let spec = json!({ "spec": { "clusterUid": format!("{member}-cluster") } });
             world.hub.create(kinds::CLUSTER_REPORT, &report, spec).unwrap();
         }
-        6 => world.hub.advance(choices.below(4000) as i64),
+        6 => world.hub.advance(choices.seconds(4000)),
         _ => {
             let plans = world.plans(&world.snapshot());
             for mut plan in plans {
-                plan.steps.truncate(choices.below(3) as usize);
+                plan.steps.truncate(choices.below(3));
                 execute(&plan, &mut [&mut world.hub]);
             }
         }
