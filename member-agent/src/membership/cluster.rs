@@ -16,7 +16,7 @@ pub(super) fn record(identity: &Identity, snapshot: &MemberSnapshot, plan: &mut 
         return;
     }
     let Some(uid) = cluster_uid(snapshot) else { return };
-    let spec = ClusterReportSpec { cluster_uid: uid.to_string() };
+    let spec = ClusterReportSpec { cluster_uid: uid.to_string(), published_to: None };
     let body = json!({ "spec": to_json(&spec) });
     plan.push(HUB.create::<ClusterReport>(record_name(identity), body));
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 use fleet_accumulator::{
     Accumulator, Config, Register, Snapshot, SourceInfo, SourceSet, SourceSpec,
 };
+use fleet_model::multicluster::mode::Mode;
 use fleet_runtime::clients::Credential;
 use fleet_runtime::clock::Clock;
 use fleet_runtime::metrics::{LeaseMetrics, Series, SnapshotMetrics};
@@ -36,7 +37,8 @@ fn runtime<S: Snapshot>(catalogue: &Catalogue, agent: &str) -> Accumulator<S> {
 pub(crate) fn hub() -> Vec<Entry> {
     let catalogue = Catalogue::default();
     let accumulator = runtime::<HubSnapshot>(&catalogue, "hub-agent");
-    let gauges = hub_agent::app::gauges(hub_agent::Settings::default());
+    let settings = hub_agent::Settings { multicluster: Mode::On, ..Default::default() };
+    let gauges = hub_agent::app::gauges(settings);
     catalogue.add(SnapshotMetrics::new(accumulator, Clock::system(), gauges).unwrap()).unwrap();
     catalogue.entries()
 }
