@@ -4,8 +4,8 @@ use fleet_accumulator::ClusterId;
 use fleet_api::names::SYSTEM_NAMESPACE;
 use fleet_api::{ObjectName, ResourceKind, kinds};
 use fleet_model::multicluster::mode::Mode;
-use fleet_model_server::{ModelServer, execute, snapshot};
-use fleet_plan::{Controller, Plan, affected_keys};
+use fleet_model_server::{ModelServer, execute, plans_computed_twice, snapshot};
+use fleet_plan::{Controller, Plan};
 use serde_json::{Value, json};
 
 use crate::Settings;
@@ -114,8 +114,7 @@ impl World {
         controller: &C,
         seen: &HubSnapshot,
     ) -> Vec<Plan> {
-        let keys = affected_keys(controller, &HubSnapshot::default(), seen);
-        keys.iter().map(|key| controller.plan(key, seen, self.hub.now())).collect()
+        plans_computed_twice(controller, seen, self.hub.now())
     }
 
     /// Executes plans until they are empty.
