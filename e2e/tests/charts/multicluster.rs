@@ -15,8 +15,9 @@ const SERVED: [&str; 2] =
 async fn rendered(more: &Value, arguments: &[&str]) -> Vec<Value> {
     let (helm, place) = (Helm::v4().await.unwrap(), (NAMESPACE, "hub-agent"));
     let values = json!({ "memberTokens": "bound", "members": [{ "name": "east" }] });
-    let text = helm.template_text(&chart("hub-agent"), place, &with(values, more), arguments);
-    documents(&text.await.unwrap()).unwrap()
+    let values = with(values, more);
+    let text = helm.template_text(&chart("hub-agent"), place, &values, arguments).await.unwrap();
+    documents(&text).unwrap()
 }
 
 fn mode(mode: &Value) -> Value {
