@@ -76,5 +76,5 @@ pub const CONFIRM_LEAVE: &str = "networking.fleet.azure.com/confirm-leave";
 
 /// On a ServiceImport of the standard API: name of its derived Service.
 pub const MULTICLUSTER_DERIVED_SERVICE: &str = "multicluster.kubernetes.io/derived-service";
-/// On a ServiceImport of the standard API: the incarnation of the hub that confirmed it. One without is somebody else's.
+/// On a ServiceImport of the standard API: the incarnation of the hub that confirmed it. One without is another implementation's.
 pub const MULTICLUSTER_HUB: &str = "multicluster.networking.fleet.azure.com/hub";

@@ -91,7 +91,7 @@ pub mod standard {
     pub const READY: &str = "Ready";
     /// `Ready` False or Unknown: not yet.
     pub const PENDING: &str = "Pending";
-    /// `Ready=False` of a ServiceExport: the message tells why.
+    /// `Ready=False` of a ServiceExport: the message has the reason.
     pub const FAILED: &str = "Failed";
     /// ServiceExport `Conflict=False`.
     pub const NO_CONFLICTS: &str = "NoConflicts";

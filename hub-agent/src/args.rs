@@ -114,7 +114,7 @@ pub struct Args {
     )]
     pub clusterset_id: String,
 
-    /// Time for which a Service that nobody exports any more with multicluster.x-k8s.io is kept on the hub, marked as withdrawn:
+    /// Time for which a Service that no member exports any more with multicluster.x-k8s.io is kept on the hub, marked as withdrawn:
     /// members that are away for longer need their users to delete its ServiceImport
     #[arg(
         long,

@@ -1,7 +1,7 @@
 //! The controller of Services that members export by the standard API, of multicluster.x-k8s.io.
 //!
 //! Members write what they export, as ExportedServices, into their own namespaces. The hub agent makes of all exports of a Service
-//! one ResolvedService, which says what is in force, whose endpoints form the Service and who differs in what. Members read that
+//! one ResolvedService, which states what is in force, whose endpoints form the Service and who differs in what. Members read that
 //! and each other's exported slices directly: the hub agent copies nothing.
 
 mod evidence;

@@ -33,7 +33,7 @@ pub struct Settings {
     pub multicluster: Mode,
     /// Id of the clusterset that the members form.
     pub clusterset_id: String,
-    /// How long the hub says of a Service that nobody exports it any more.
+    /// How long a Service is kept, marked as withdrawn, after its last export.
     pub multicluster_withdrawn_for: Duration,
 }
 

@@ -55,9 +55,9 @@ views! {
         local optional linkerd_leases: Lease,
         /// What users export by the standard API.
         local optional standard_exports: standard::ServiceExport,
-        /// Services of the clusterset in this cluster, whoever wrote them.
+        /// Services of the clusterset in this cluster, of any writer.
         local optional standard_imports: standard::ServiceImport,
-        /// What this cluster says about itself.
+        /// What this cluster states about itself.
         local optional cluster_properties: standard::ClusterProperty,
         /// Our exports by the standard API on the hub.
         hub optional exported_services: ExportedService,

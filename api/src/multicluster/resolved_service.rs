@@ -20,7 +20,7 @@ use super::{ServiceProperties, ServiceReference};
     namespaced,
     derive = "PartialEq",
     derive = "Default",
-    doc = "Tells all members what is in force for a Service that members export with a ServiceExport of multicluster.x-k8s.io.",
+    doc = "States what is in force for a Service that members export with a ServiceExport of multicluster.x-k8s.io.",
     printcolumn(
         name = "Namespace-Of-Service",
         type_ = "string",
@@ -56,8 +56,8 @@ pub struct ResolvedServiceSpec {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub conflicts: Vec<Conflict>,
-    /// When the last export was withdrawn; the hub agent keeps the object for a while, so that members can tell a Service
-    /// that is over from one that a hub has lost.
+    /// When the last export was withdrawn; the hub agent keeps the object for a while, so that members can distinguish
+    /// a Service that is over from one that a hub has lost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub withdrawn_at: Option<Time>,
 }

@@ -63,7 +63,7 @@ async fn a_mode_brings_definitions_rights_and_policies() {
         "ValidatingAdmissionPolicy  multicluster-statuses.networking.fleet.azure.com",
         "ValidatingAdmissionPolicy  resolved-services.networking.fleet.azure.com",
         "ValidatingAdmissionPolicyBinding  member-exportedservices.networking.fleet.azure.com",
-        "ValidatingAdmissionPolicyBinding  member-exportedservices.networking.fleet.azure.com.strict",
+        "ValidatingAdmissionPolicyBinding  strict.member-exportedservices.networking.fleet.azure.com",
         "ValidatingAdmissionPolicyBinding  multicluster-statuses.networking.fleet.azure.com",
         "ValidatingAdmissionPolicyBinding  resolved-services.networking.fleet.azure.com",
     ];

@@ -201,7 +201,7 @@ fn set_length(object: &mut Value, path: &str, unit: Unit, length: usize) {
             continue;
         }
         if field.is_null() {
-            *field = json!([{}]);
+            *field = json!([{ "addresses": ["10.1.0.1"] }]);
         }
         field = &mut field[0];
     }

@@ -38,7 +38,7 @@ async fn a_cluster_is_recorded_once(world: &World) -> Result<()> {
     refused_by_all(("held", &REMOVING), &world.east, kind, &own, held, "P14").await?;
     let answered = |object: &mut Value| object["status"] = json!({ "incarnation": "forged/0" });
     refused_by_all(("answered", &WAYS), &world.east, kind, &own, answered, "P14").await?;
-    // Where the hub serves the standard API, the member says that all it exports is there, and nothing else.
+    // Where the hub serves the standard API, the member reports that all it exports is there, and nothing else.
     for (number, way) in WAYS.into_iter().enumerate() {
         let hub = format!("hub/{number}");
         let published = |object: &mut Value| object["spec"]["publishedTo"] = json!(hub);

@@ -30,7 +30,9 @@ pub(crate) fn add(tests: &mut Tests) {
 fn export(member: &str, namespace: &str, name: &str) -> Value {
     json!({
         "apiVersion": EXPORT.api_version(), "kind": EXPORT.kind,
-        "metadata": { "name": name, "namespace": member_namespace(member) },
+        "metadata": {
+            "name": format!("{namespace}-{name}"), "namespace": member_namespace(member),
+        },
         "spec": {
             "service": { "namespace": namespace, "name": name }, "serviceUid": "1",
             "export": { "uid": "2", "created": "2026-01-01T00:00:00Z" },
@@ -101,7 +103,7 @@ async fn what_an_export_is_answered_is_the_hubs(world: &World) -> Result<()> {
     passed("deleted", delete(&world.east, EXPORT, &own).await?)
 }
 
-/// Nobody but the hub agent says what is in force, whatever rights he has; the account of EAST has all rights there.
+/// Only the hub agent writes what is in force, whatever rights he has; the account of EAST has all rights there.
 async fn what_is_in_force_is_the_hubs(world: &World) -> Result<()> {
     let forged = resolved("forged");
     refused("made", create(&world.east, RESOLVED, &forged).await?, "P15")?;

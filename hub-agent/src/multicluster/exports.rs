@@ -26,7 +26,7 @@ pub(super) struct Exports<'a> {
     pub(super) all: Vec<(&'a Object<ExportedService>, Option<Refusal>)>,
     /// What is in force, if anything is.
     pub(super) resolution: Option<Resolution>,
-    /// The object that says so, the oldest one.
+    /// The object that states it, the oldest one.
     pub(super) resolved: Option<&'a Object<ResolvedService>>,
     /// Other objects about the same Service.
     pub(super) surplus: Vec<&'a Object<ResolvedService>>,

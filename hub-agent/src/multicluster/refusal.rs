@@ -86,7 +86,7 @@ impl Refusal {
             }
             Self::Duplicate => "the member has an older export of the same service".to_owned(),
             Self::ClusterNotAccepted => {
-                "the hub has not accepted the member's ClusterReport, which says why".to_owned()
+                "the hub has not accepted the member's ClusterReport, whose status has the reason".to_owned()
             }
             Self::NoRoom => {
                 "too many ports of other exporters have the same names or numbers as its own, or too many clusters export \

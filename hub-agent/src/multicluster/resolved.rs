@@ -27,7 +27,7 @@ const STAGE: &str = "mcs_resolve";
 /// When to look again at what cannot be withdrawn yet.
 const LATER: Duration = Duration::from_secs(5);
 
-/// Brings what is in force in line with the exports, and tells those that do not count.
+/// Brings what is in force in line with the exports, and reports to those that do not count.
 pub(super) fn plan(
     settings: &Settings,
     service: &ObjectName,
@@ -86,8 +86,8 @@ fn update(
     }
 }
 
-/// Nobody exports the Service any more. The object says so for a while, so that importers can tell that from a hub that has lost
-/// it.
+/// No member exports the Service any more. The object states that for a while, so that importers can distinguish it from a hub
+/// that has lost it.
 fn withdraw(
     settings: &Settings,
     resolved: &Object<ResolvedService>,

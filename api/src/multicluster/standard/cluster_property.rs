@@ -1,4 +1,4 @@
-//! `ClusterProperty`: what a cluster says about itself.
+//! `ClusterProperty`: what a cluster states about itself.
 
 use kube::CustomResource;
 use schemars::JsonSchema;

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 use super::metadata::{allowed_annotations, allowed_labels};
 
-/// How long a client stays with its endpoint unless the Service says otherwise, in seconds.
+/// How long a client stays with its endpoint unless the Service has another value, in seconds.
 const DEFAULT_AFFINITY_TIMEOUT: i32 = 10_800;
 
 /// An export of a Service that takes part in its resolution.
@@ -22,8 +22,8 @@ pub struct Export<'a> {
     pub properties: Cow<'a, ServiceProperties>,
 }
 
-/// When a Service was exported. The member says when its ServiceExport was created, but not later than the hub has stored
-/// that: nobody comes from the future.
+/// When a Service was exported. The member reports when its ServiceExport was created, but not later than the hub has stored
+/// that: no export comes from the future.
 pub fn exported_at(claimed: Option<Timestamp>, stored: Option<Timestamp>) -> Timestamp {
     let stored = stored.unwrap_or(Timestamp::MAX);
     claimed.map_or(stored, |claimed| claimed.min(stored))

@@ -1,4 +1,4 @@
-//! Exports that do not count: why, and that they are told.
+//! Exports that do not count: why, and the report of it.
 
 use fleet_api::names::SYSTEM_NAMESPACE;
 use fleet_api::{ObjectName, kinds};

@@ -56,7 +56,7 @@ fn a_new_export_takes_the_object_over() {
     assert!(resolved["spec"].get("withdrawnAt").is_none());
 }
 
-/// Somebody's clock, or somebody's hand.
+/// Another clock, or an edit by hand.
 #[test]
 fn a_word_from_far_ahead_ends_at_once() {
     let mut world = World::exported();

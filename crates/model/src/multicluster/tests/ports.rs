@@ -70,7 +70,7 @@ fn a_union_has_at_most_a_hundred_ports() {
     assert_eq!(found.spec.exporters[1].withheld.len(), 20);
 }
 
-/// Names that nobody reads must not fill an object that everybody reads.
+/// Names without use must not fill an object that all members read.
 #[test]
 fn exports_whose_withheld_ports_find_no_room_are_refused() {
     let clashing = |cluster: usize| ServiceProperties {

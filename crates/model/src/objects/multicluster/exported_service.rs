@@ -34,7 +34,7 @@ pub struct ExportedService {
     pub service_uid: Uid,
     /// Uid of the ServiceExport.
     pub export_uid: Uid,
-    /// When the ServiceExport was created, as the member says.
+    /// When the ServiceExport was created, as the member reports.
     pub export_created: Option<Timestamp>,
     /// What the member offers.
     pub properties: Arc<ServiceProperties>,

@@ -45,7 +45,7 @@ impl ResolvedService {
         self.exporters.iter().find(|exporter| exporter.cluster == cluster)
     }
 
-    /// Whether the Service is over: the hub agent says that nobody exports it any more.
+    /// Whether the Service is over: the hub agent states that no member exports it any more.
     pub fn is_withdrawn(&self) -> bool {
         self.withdrawn_at.is_some()
     }

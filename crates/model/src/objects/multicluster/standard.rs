@@ -46,7 +46,7 @@ pub struct ServiceExport {
     pub conditions: Vec<Condition>,
 }
 
-/// A Service of the clusterset in this cluster, whoever wrote it.
+/// A Service of the clusterset in this cluster, of any writer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServiceImport {
     /// Metadata.
@@ -67,7 +67,7 @@ pub struct ClusterProperty {
 }
 
 impl ServiceImport {
-    /// The incarnation of the hub that confirmed it; `None` if it is somebody else's.
+    /// The incarnation of the hub that confirmed it; `None` if it is another implementation's.
     pub fn hub(&self) -> Option<&str> {
         self.meta.annotation(annotations::MULTICLUSTER_HUB)
     }
