@@ -118,12 +118,7 @@ pub async fn wait_allowed(hub: &Cluster, member: &str) -> Result<()> {
     .await
 }
 
-/// [`install`] for members without a member policy.
-pub async fn install_lenient(hub: &Cluster, member: &str) -> Result<()> {
-    install_rendered(hub, member, render(&of_tests(false)).await?).await
-}
-
-/// The same on a hub that serves the API of multicluster.x-k8s.io.
+/// [`install`] for members without a member policy, on a hub that serves the API of multicluster.x-k8s.io.
 pub async fn install_multicluster(hub: &Cluster, member: &str) -> Result<()> {
     install_rendered(hub, member, render_multicluster(&of_tests(false)).await?).await
 }
