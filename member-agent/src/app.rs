@@ -24,6 +24,7 @@ use crate::hub_token;
 use crate::import::{ImportController, kept_imports};
 use crate::membership::{self, MembershipController};
 use crate::metrics::{self, ExportMetrics, ImportMetrics, SliceMetrics};
+use crate::multicluster::export::{ExportState, StandardExportController, count};
 use crate::phase::Phase;
 use crate::rollback;
 use crate::settings::{Mode, Settings};
@@ -69,6 +70,9 @@ fn log(args: &Args, settings: &Settings) {
         derived_service_type = settings.derived_services.service_type.as_str(),
         derived_service_load_balancer_class = settings.derived_services.load_balancer_class,
         enable_networking_features = settings.networking,
+        multicluster = settings.multicluster.mode.as_str(),
+        multicluster_settle = ?settings.multicluster.settle,
+        multicluster_exported_metadata = settings.multicluster.exported_metadata,
         denied_namespaces = %settings.denied_namespaces,
         reserved_cidrs = %settings.reserved_addresses.cidrs,
         allowed_reserved_cidrs = %settings.reserved_addresses.allowed,
@@ -145,6 +149,11 @@ fn add_controllers(agent: &mut Agent<MemberSnapshot>, settings: &Settings) -> an
         let controller = Fenced::new(controller, identity, &tenure);
         agent.controller(controller, Options::default().recorder(import));
     }
+    if settings.networking && settings.multicluster.is_watched() {
+        let controller = StandardExportController { settings: settings.clone() };
+        let controller = Fenced::new(controller, identity, &tenure).without_hub();
+        agent.controller(controller, Options::default());
+    }
     if settings.external_workloads {
         let options = Options::default().queue_name(external_workloads::QUEUE);
         let cidrs = settings.external_workload_cidrs.clone();
@@ -178,6 +187,11 @@ pub fn gauges(
         gauges.extend(metrics::credential(standing(&credential, &Clock::system()))?);
         if settings.networking {
             gauges.extend(metrics::kept_imports(kept_imports(identity, snapshot))?);
+        }
+        if settings.multicluster.is_watched() {
+            let exports = ExportState::ALL.map(|state| (state.as_str(), count(snapshot, state)));
+            let (accepted, published) = membership::standing(identity, snapshot);
+            gauges.extend(metrics::multicluster(&exports, accepted, published)?);
         }
         if settings.external_workloads {
             let linkerd = linkerd_is_active(snapshot);
@@ -221,6 +235,7 @@ mod tests {
     use fleet_accumulator::{Snapshot as _, SourceSet};
 
     use super::*;
+    use crate::{Multicluster, MulticlusterMode};
 
     /// What an agent with these settings watches.
     fn watched(settings: &Settings) -> SourceSet {
@@ -299,6 +314,26 @@ mod tests {
                 [MemberSnapshot::pods(), MemberSnapshot::nodes(), MemberSnapshot::managed_slices()];
             let found = own.into_iter().filter(|source| watched.contains(*source)).count();
             assert_eq!(found, expected, "{endpointslices:?}");
+        }
+    }
+
+    /// Off, nothing of the standard API is watched, so that neither its definitions nor a right are needed.
+    #[test]
+    fn the_standard_api_is_watched_where_it_is_served() {
+        let own = [
+            "standard_exports",
+            "standard_imports",
+            "cluster_properties",
+            "exported_services",
+            "resolved_services",
+        ];
+        for (mode, expected) in
+            [(MulticlusterMode::Off, 0), (MulticlusterMode::CleanUp, 5), (MulticlusterMode::On, 5)]
+        {
+            let multicluster = Multicluster { mode, ..Multicluster::default() };
+            let watched = fields_of(&Settings { multicluster, ..Settings::new("a") });
+            let found = own.iter().filter(|field| watched.contains(field)).count();
+            assert_eq!(found, expected, "{mode:?}");
         }
     }
 

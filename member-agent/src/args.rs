@@ -1,6 +1,7 @@
 //! Flags and environment of the member agent.
 
 mod hub_token;
+mod multicluster;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -14,10 +15,11 @@ use fleet_runtime::admin::Addresses;
 use fleet_runtime::args::{RuntimeArgs, duration, watch_seconds};
 
 pub use hub_token::HubTokenArgs;
+pub use multicluster::MulticlusterArgs;
 
 use crate::{
-    AllowedReservedCidrs, DerivedServiceType, DerivedServices, Identity, Mode, ReservedAddresses,
-    Settings,
+    AllowedReservedCidrs, DerivedServiceType, DerivedServices, Identity, Mode, Multicluster,
+    MulticlusterMode, ReservedAddresses, Settings,
 };
 
 /// Variable with the name of this cluster, as with the original's agents.
@@ -152,6 +154,10 @@ pub struct Args {
     )]
     pub allowed_reserved_cidrs: AllowedReservedCidrs,
 
+    /// The standard API of SIG Multicluster.
+    #[command(flatten)]
+    pub multicluster: MulticlusterArgs,
+
     /// Create EndpointSlices for ExternalWorkloads, Linkerd's kind for machines outside of Kubernetes, if the API server
     /// serves that kind and Linkerd's own controller does not create them.
     #[arg(
@@ -282,6 +288,7 @@ impl Args {
                 load_balancer_class: self.derived_service_load_balancer_class.clone(),
             },
             networking: self.enable_networking_features,
+            multicluster: self.multicluster()?,
             denied_namespaces: self.denied_namespaces.clone(),
             reserved_addresses: ReservedAddresses {
                 cidrs: self.reserved_cidrs.clone(),
@@ -295,6 +302,19 @@ impl Args {
             max_endpoints_per_slice: usize::from(self.max_endpoints_per_slice),
             endpointslice_batch_period: self.endpointslice_updates_batch_period,
         })
+    }
+
+    /// How the standard API is served.
+    fn multicluster(&self) -> anyhow::Result<Multicluster> {
+        let multicluster = self.multicluster.settings();
+        if multicluster.is_watched() && !self.enable_networking_features {
+            bail!("--multicluster requires --enable-networking-features");
+        }
+        let name = self.member_cluster_name.as_deref().unwrap_or_default();
+        if multicluster.mode == MulticlusterMode::On && !names::is_dns1123_label(name) {
+            bail!("{MEMBER_CLUSTER_NAME}: with --multicluster=on, {name:?} has to be a DNS label");
+        }
+        Ok(multicluster)
     }
 
     /// The identity of this member.
@@ -372,6 +392,28 @@ mod tests {
         ] {
             assert!(derived(&[wrong]).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn the_standard_api_is_off_unless_it_is_asked_for() {
+        let settings = |flags: &[&str]| {
+            let args = ["member-agent"].iter().chain(flags);
+            anyhow::Ok(Args::try_parse_from(args)?.settings()?.multicluster)
+        };
+        let name = "--member-cluster-name=a";
+        assert_eq!(settings(&[name]).unwrap(), Multicluster::default());
+        assert_eq!(Multicluster::default().mode, MulticlusterMode::Off);
+        let flags = [name, "--multicluster=clean-up", "--multicluster-settle=5s"];
+        let given = settings(&flags).unwrap();
+        assert_eq!((given.mode, given.settle), (MulticlusterMode::CleanUp, Duration::from_secs(5)));
+        for wrong in [
+            &[name, "--multicluster=yes"][..],
+            &[name, "--multicluster=on", "--enable-networking-features=false"],
+            &["--member-cluster-name=-a", "--multicluster=on"],
+        ] {
+            assert!(settings(wrong).is_err(), "{wrong:?}");
+        }
+        assert!(settings(&["--member-cluster-name=-a"]).is_ok(), "as before without the API");
     }
 
     #[test]

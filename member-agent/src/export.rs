@@ -10,6 +10,7 @@ mod slices;
 mod stamp;
 mod state;
 mod status;
+mod travel;
 
 #[cfg(test)]
 mod tests;
@@ -26,6 +27,7 @@ pub use keys::Key;
 use state::ServiceState;
 
 use crate::Settings;
+use crate::intent::{self, Circumstances};
 use crate::measurement::{Measurement, Plan};
 use crate::phase::Phase;
 use crate::slicing;
@@ -62,7 +64,9 @@ impl Controller for ExportController {
     }
 
     fn reads(&self) -> SourceSet {
-        self.required().union(Phase::sources()).with(MemberSnapshot::schema())
+        let standard = self.settings.multicluster.is_watched();
+        let standard = if standard { intent::sources() } else { SourceSet::EMPTY };
+        self.required().union(Phase::sources()).union(standard).with(MemberSnapshot::schema())
     }
 
     fn affected_keys(&self, old: &MemberSnapshot, new: &MemberSnapshot, keys: &mut Affected<Key>) {
@@ -70,8 +74,12 @@ impl Controller for ExportController {
         if self.settings.endpointslices.serves_networks() {
             slicing::each_on_network(old, new, &mut |name| keys.add(Key::Service(name)));
         }
+        if self.settings.multicluster.is_watched() {
+            keys::affected_by_standard(old, new, keys);
+        }
         let schema_changed = HubSchema::known(&old.schema) != HubSchema::known(&new.schema);
-        if schema_changed || Phase::changed(&self.settings.identity, old, new) {
+        let circumstances = |snapshot| Circumstances::of(&self.settings, snapshot);
+        if schema_changed || circumstances(old) != circumstances(new) {
             keys::affected(&MemberSnapshot::default(), new, keys);
         }
     }
@@ -143,14 +151,14 @@ fn export(state: &ServiceState<'_>, plan: &mut Plan) {
     let Some(export) = state.export else { return };
     let guarded = LOCAL.add_finalizer(export, finalizers::SERVICE_EXPORT);
     let guarded = guarded.map(|step| plan.push(step));
-    let verdict = internal::sync(state, guarded, plan);
-    slices::sync(state, verdict, plan);
+    let decision = internal::sync(state, guarded, plan);
+    slices::sync(state, Some(decision), plan);
     if guarded.is_none() {
         status::write(state, export, internal::conflict(state), plan);
     }
 }
 
-/// Deletes everything of this Service on the hub, then removes the finalizer from the ServiceExport.
+/// Withdraws this Service from the fleet, then removes the finalizer from the ServiceExport.
 fn unexport(state: &ServiceState<'_>, plan: &mut Plan) {
     let withdrawn = withdraw(state, plan);
     let Some(export) = state.export else { return };
@@ -162,9 +170,9 @@ fn unexport(state: &ServiceState<'_>, plan: &mut Plan) {
     plan.push(release.after(undone));
 }
 
-/// Deletes everything of this Service on the hub.
+/// Deletes what is on the hub of this Service, but slices that the standard API exports. Returns the deletions.
 fn withdraw(state: &ServiceState<'_>, plan: &mut Plan) -> Vec<StepId> {
-    let mut deleted = slices::withdraw(state, plan);
+    let mut deleted = slices::sync(state, None, plan);
     deleted.extend(internal::withdraw(state, plan));
     deleted
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use fleet_accumulator::SourceSet;
 use fleet_api::kinds;
-use fleet_plan::{Affected, Controller, Event, Step};
+use fleet_plan::{Action, Affected, Controller, Event, Step};
 use jiff::Timestamp;
 
 use crate::Identity;
@@ -23,13 +23,21 @@ pub(crate) struct Fenced<C> {
     identity: Identity,
     tenure: Arc<Tenure>,
     measured: bool,
+    without_hub: bool,
 }
 
 impl<C> Fenced<C> {
     /// Fences a controller. Those of one agent share what they remember.
     pub(crate) fn new(controller: C, identity: &Identity, tenure: &Arc<Tenure>) -> Self {
         let (identity, tenure) = (identity.clone(), Arc::clone(tenure));
-        Self { controller, identity, tenure, measured: false }
+        Self { controller, identity, tenure, measured: false, without_hub: false }
+    }
+
+    /// Plans also while it is not known which cluster the hub has recorded: what the controller writes to the hub depends on
+    /// a [`HubSide`](crate::hub_side::HubSide), which does not exist then.
+    #[must_use]
+    pub(crate) fn without_hub(self) -> Self {
+        Self { without_hub: true, ..self }
     }
 
     /// Measures the fence with each plan.
@@ -52,7 +60,12 @@ where
     }
 
     fn required(&self) -> SourceSet {
-        self.controller.required().union(fence::sources())
+        let required = self.controller.required();
+        if self.without_hub {
+            required.with(MemberSnapshot::namespaces())
+        } else {
+            required.union(fence::sources())
+        }
     }
 
     fn reads(&self) -> SourceSet {
@@ -75,6 +88,9 @@ where
         let fence = Fence::of(&self.identity, snapshot);
         let mut plan = match self.tenure.permit(&fence, now) {
             Permit::Open => self.controller.plan(key, snapshot, now),
+            Permit::Closed if self.without_hub && fence == Fence::Unknown => {
+                self.controller.plan(key, snapshot, now)
+            }
             Permit::Wait(rest) => {
                 let whole = self.controller.plan(key, snapshot, now);
                 let steps = whole.steps.into_iter().filter(is_record).collect();
@@ -112,5 +128,5 @@ where
 
 /// Whether a step records the cluster. It is the last one of its plan, and waits for no other.
 fn is_record(step: &Step) -> bool {
-    step.kind == kinds::CLUSTER_REPORT
+    step.kind == kinds::CLUSTER_REPORT && matches!(step.action, Action::Create(_))
 }

@@ -21,12 +21,15 @@ pub mod external_workloads;
 pub mod fence;
 mod fence_log;
 mod fenced;
+mod hub_side;
 pub mod hub_token;
 mod identity;
 pub mod import;
+mod intent;
 pub mod measurement;
 pub mod membership;
 pub mod metrics;
+pub mod multicluster;
 pub mod phase;
 pub mod rollback;
 mod settings;
@@ -38,5 +41,6 @@ mod tests;
 
 pub use identity::Identity;
 pub use settings::{
-    AllowedReservedCidrs, DerivedServiceType, DerivedServices, Mode, ReservedAddresses, Settings,
+    AllowedReservedCidrs, DerivedServiceType, DerivedServices, Mode, Multicluster,
+    MulticlusterMode, ReservedAddresses, Settings,
 };

@@ -5,6 +5,8 @@
 
 mod cluster;
 mod heartbeat;
+mod properties;
+mod published;
 mod remains;
 mod report;
 
@@ -21,9 +23,11 @@ use fleet_model::objects::InternalMemberCluster;
 use fleet_plan::{Affected, Controller};
 use jiff::Timestamp;
 
+pub use published::standing;
 use report::Report;
 
 use crate::fence::Fence;
+use crate::intent::{self, Circumstances};
 use crate::measurement::{Measurement, Plan};
 use crate::phase::{JOINED, LEFT, Losses, Phase, is_current, member_cluster, unconfirmed};
 use crate::snapshot::MemberSnapshot;
@@ -69,8 +73,11 @@ impl Controller for MembershipController {
 
     /// Without networking features the agent does not look for what remains, so the kinds of the fleet need not exist.
     fn reads(&self) -> SourceSet {
-        let remains = if self.settings.networking { remains::sources() } else { SourceSet::EMPTY };
-        self.required().union(remains)
+        let Settings { networking, ref multicluster, .. } = self.settings;
+        let remains = if networking { remains::sources() } else { SourceSet::EMPTY };
+        let standard = multicluster.is_watched();
+        let standard = if standard { intent::sources() } else { SourceSet::EMPTY };
+        self.required().union(remains).union(standard)
     }
 
     fn affected_keys(
@@ -80,10 +87,14 @@ impl Controller for MembershipController {
         keys: &mut Affected<Member>,
     ) {
         each_touched(&old.memberships, &new.memberships, |_| keys.add(Member));
+        each_touched(&old.cluster_properties, &new.cluster_properties, |_| keys.add(Member));
         // The object that is gone may have been the last one.
         let identity = &self.settings.identity;
+        let circumstances = |snapshot| Circumstances::of(&self.settings, snapshot);
         if !Phase::of(identity, new).is_member()
             || Fence::of(identity, old) != Fence::of(identity, new)
+            || circumstances(old) != circumstances(new)
+            || published::is_missing(&self.settings, new)
         {
             keys.add(Member);
         }
@@ -91,6 +102,8 @@ impl Controller for MembershipController {
 
     fn plan(&self, _: &Member, snapshot: &MemberSnapshot, now: Timestamp) -> Plan {
         let mut plan = plan(&self.settings, snapshot, now);
+        published::mark(&self.settings, snapshot, &mut plan);
+        properties::write(&self.settings, snapshot, &mut plan);
         cluster::record(&self.settings.identity, snapshot, &mut plan);
         plan
     }
@@ -153,11 +166,11 @@ fn leave(
     let mut empty = Vec::new();
     if settings.networking {
         let identity = &settings.identity;
-        if !remains::is_nothing(identity, Phase::of(identity, snapshot), snapshot) {
+        if !remains::is_nothing(settings, Phase::of(identity, snapshot), snapshot) {
             remains::sweep(identity, snapshot, plan);
             return;
         }
-        empty.extend(remains::confirm(identity, plan));
+        empty.extend(remains::confirm(settings, snapshot, plan));
     }
     plan.push(report::write(cluster, Report::State(LEFT), now).after(empty));
 }

@@ -15,7 +15,7 @@ use jiff::Timestamp;
 use prometheus::{HistogramOpts, HistogramVec, IntCounterVec, IntGauge, Opts};
 
 pub use endpoint_slices::SliceMetrics;
-pub use gauges::{credential, external_workloads, fence, kept_imports, membership};
+pub use gauges::{credential, external_workloads, fence, kept_imports, membership, multicluster};
 
 use crate::measurement::{Imported, Measurement};
 

@@ -2,12 +2,15 @@
 
 mod derived_services;
 mod mode;
+mod multicluster;
 mod reserved_addresses;
 
 use std::time::Duration;
 
 pub use derived_services::{DerivedServiceType, DerivedServices};
+pub use fleet_model::multicluster::mode::Mode as MulticlusterMode;
 pub use mode::Mode;
+pub use multicluster::Multicluster;
 pub use reserved_addresses::{AllowedReservedCidrs, ReservedAddresses};
 
 use fleet_model::cidr::Cidrs;
@@ -33,6 +36,8 @@ pub struct Settings {
     /// Whether Services are exported and imported. If not, the agent only reports to the hub, and reports that
     /// it has left without checking that nothing remains.
     pub networking: bool,
+    /// How the standard API of SIG Multicluster is served. It needs the networking features.
+    pub multicluster: Multicluster,
     /// Namespaces whose Services are neither exported nor imported.
     pub denied_namespaces: DeniedNamespaces,
     /// Which addresses endpoints of other clusters must not have here.
@@ -59,6 +64,7 @@ impl Settings {
             derived_service_grace: DERIVED_SERVICE_GRACE,
             derived_services: DerivedServices::default(),
             networking: true,
+            multicluster: Multicluster::default(),
             denied_namespaces: DeniedNamespaces::default(),
             reserved_addresses: ReservedAddresses::default(),
             external_workloads: false,

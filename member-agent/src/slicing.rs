@@ -19,6 +19,7 @@ use fleet_accumulator::Object;
 use fleet_api::{ObjectName, labels};
 use fleet_model::objects::{EndpointSlice, ManagedIndex, ManagedSlice, Service, SliceIndex};
 
+use crate::settings::Settings;
 use crate::snapshot::MemberSnapshot;
 
 pub(crate) use network::{PodsByNetwork, each_on_network, off_network, requested_network};
@@ -44,6 +45,22 @@ pub(crate) fn is_served(service: &Service) -> bool {
 /// The manager of a slice, from its label.
 pub(crate) fn manager(slice: &EndpointSlice) -> Option<&str> {
     slice.meta.label(labels::MANAGED_BY)
+}
+
+/// Whether the endpoints of a Service are addresses on a secondary network.
+pub(crate) fn is_on_network(settings: &Settings, service: Option<&Object<Service>>) -> bool {
+    let asks = service.is_some_and(|service| requested_network(service).is_some());
+    asks && settings.endpointslices.serves_networks()
+}
+
+/// Whether a slice has endpoints of this cluster for other clusters. Imported ones never leave again
+/// (docs/design/contract.md#exportable), nor those of another implementation of the standard API. Of a Service with endpoints on a secondary network, those on it and no others.
+pub(crate) fn is_exportable(settings: &Settings, slice: &EndpointSlice, on_network: bool) -> bool {
+    let of_others = settings.multicluster.is_watched() && slice.is_of_clusterset();
+    !slice.meta.is_terminating()
+        && !slice.is_imported()
+        && !of_others
+        && (manager(slice) == Some(labels::MANAGED_BY_NETWORK)) == on_network
 }
 
 /// Whether the watch of managed slices is behind that of all slices. Both read the same kind, and a write counts

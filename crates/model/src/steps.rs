@@ -43,6 +43,23 @@ impl Target {
         self.step::<T>(object.name.clone(), Action::Replace { body, at: at(object) })
     }
 
+    /// Like [`replace`](Self::replace), without a label that the object has.
+    pub fn replace_without_label<T: Tracked + HasMeta>(
+        self,
+        object: &Object<T>,
+        label: &str,
+        body: impl Into<Body>,
+    ) -> Step {
+        let mut body = body.into();
+        let metadata = &mut body.fields_mut()["metadata"];
+        carry_over(metadata, object.meta());
+        if let Some(labels) = metadata.get_mut("labels").and_then(Value::as_object_mut) {
+            labels.remove(label);
+        }
+        let body = whole::<T>(&object.name, body);
+        self.step::<T>(object.name.clone(), Action::Replace { body, at: at(object) })
+    }
+
     /// Patches an object that other parties write too.
     pub fn patch<T: Tracked>(self, object: &Object<T>, operations: Vec<Value>) -> Step {
         let action = Action::Patch { operations, status: false, at: at(object) };

@@ -54,3 +54,28 @@ pub(super) fn affected(old: &MemberSnapshot, new: &MemberSnapshot, keys: &mut Af
         keys.add(Key::of(service, kinds::ENDPOINT_SLICE_EXPORT, &slice.name));
     });
 }
+
+/// Adds the Services of which it may have changed whether they are exported through the standard API.
+pub(super) fn affected_by_standard(
+    old: &MemberSnapshot,
+    new: &MemberSnapshot,
+    keys: &mut Affected<Key>,
+) {
+    let mut add = |service: &ObjectName| {
+        keys.add_for(&service.namespace, Key::Service(service.clone()));
+    };
+    each_touched(&old.standard_exports, &new.standard_exports, |export| add(&export.name));
+    each_touched(&old.standard_imports, &new.standard_imports, |import| {
+        if new.standard_exports.get(&import.name).is_some() {
+            add(&import.name);
+        }
+    });
+    each_touched(&old.exported_services, &new.exported_services, |exported| {
+        exported.service.iter().for_each(&mut add);
+    });
+    each_touched(&old.resolved_services, &new.resolved_services, |resolved| {
+        if new.standard_exports.get(&resolved.service).is_some() {
+            add(&resolved.service);
+        }
+    });
+}

@@ -13,53 +13,63 @@ use fleet_model::reference;
 use fleet_model::steps::{HUB, to_json};
 use fleet_plan::{Step, StepId, Trace};
 use jiff::Timestamp;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::internal::HubDecision;
 use super::moved::Moved;
 use super::stamp;
 use super::state::ServiceState;
+use super::travel::{Details, Slices, Travel};
 use crate::measurement::Plan;
 use crate::slicing;
 
 /// How soon it is tried again to export a slice whose names are taken: nothing about it changes when one becomes free.
 const NAME_RETRY: Duration = Duration::from_mins(1);
 
-/// Brings the EndpointSliceExports up to date with the slices.
+/// Brings the EndpointSliceExports up to date with the slices, for both APIs. Returns the deletions.
 ///
 /// Where endpoints have moved to a new slice, the hub gets the new one first: importers always have them.
-pub(super) fn sync(state: &ServiceState<'_>, decision: HubDecision, plan: &mut Plan) {
-    if decision == HubDecision::Refused {
-        withdraw(state, plan);
-        return;
+pub(super) fn sync(
+    state: &ServiceState<'_>,
+    fleet: Option<HubDecision>,
+    plan: &mut Plan,
+) -> Vec<StepId> {
+    let travel = Travel::of(fleet, state.standard);
+    if travel.slices == Slices::Withdrawn {
+        return withdraw(state, plan);
     }
     let mut wanted: BTreeMap<String, &Object<EndpointSlice>> =
         exportable(state).map(|slice| (slice.uid.to_string(), slice)).collect();
     // The first copy of a slice is kept; others are surplus.
     let copies: Vec<_> = in_order(state)
         .into_iter()
-        .map(|copy| (copy, wanted.remove(&copy.spec.endpoint_slice_reference.uid)))
+        .map(|copy| {
+            let slice = wanted.remove(&copy.spec.endpoint_slice_reference.uid);
+            (copy, slice.filter(|_| travel.keeps(copy)))
+        })
         .collect();
     let mut moved = Moved::default();
-    if decision == HubDecision::Accepted {
+    if travel.slices == Slices::Exported {
         let new = wanted.into_values().filter(|slice| travels(state, slice) == Some(true));
         for slice in new {
-            match create(state, slice) {
+            match create(state, travel, slice) {
                 Some(step) => moved.extend(slice, plan.push(step), state.now),
                 None => plan.wake_within(NAME_RETRY),
             }
         }
     }
+    let mut deleted = Vec::new();
     for (copy, slice) in copies {
         match slice {
             Some(_) if copy.meta.is_terminating() => {} // It blocks its successor.
-            Some(slice) => update(state, copy, slice, &moved, plan),
+            Some(slice) => update(state, travel, copy, slice, &moved, plan),
             None => {
                 let delete = delete(copy).map(|step| step.after(moved.all(&copy.spec, &[])));
-                plan.steps.extend(delete);
+                deleted.extend(delete.map(|step| plan.push(step)));
             }
         }
     }
+    deleted
 }
 
 /// Copies in the order of preference for their slices. A live one comes before one that is being deleted, which
@@ -79,7 +89,7 @@ fn in_order<'a>(state: &ServiceState<'a>) -> Vec<&'a Object<EndpointSliceExport>
 }
 
 /// Deletes every copy that is not being deleted yet.
-pub(super) fn withdraw(state: &ServiceState<'_>, plan: &mut Plan) -> Vec<StepId> {
+fn withdraw(state: &ServiceState<'_>, plan: &mut Plan) -> Vec<StepId> {
     let deletes: Vec<_> = state.slice_exports.iter().filter_map(|copy| delete(copy)).collect();
     deletes.into_iter().map(|step| plan.push(step)).collect()
 }
@@ -89,14 +99,10 @@ fn exportable<'a>(state: &ServiceState<'a>) -> impl Iterator<Item = &'a Object<E
     own(state).filter(|slice| travels(state, slice) != Some(false))
 }
 
-/// Slices of this cluster's own endpoints. Imported ones never leave again (docs/design/contract.md#exportable). Of a Service
-/// with endpoints on a secondary network, those on it and no others.
+/// Slices of this cluster's own endpoints.
 pub(super) fn own<'a>(state: &ServiceState<'a>) -> impl Iterator<Item = &'a Object<EndpointSlice>> {
-    state.slices.iter().copied().filter(|slice| {
-        !slice.meta.is_terminating()
-            && !slice.is_imported()
-            && (slicing::manager(slice) == Some(labels::MANAGED_BY_NETWORK)) == state.on_network
-    })
+    let slices = state.slices.iter().copied();
+    slices.filter(|slice| slicing::is_exportable(state.settings, slice, state.on_network))
 }
 
 /// Whether the hub carries the addresses of a slice; `None` if that is not known yet.
@@ -108,14 +114,37 @@ fn delete(copy: &Object<EndpointSliceExport>) -> Option<Step> {
     (!copy.meta.is_terminating()).then(|| HUB.delete(copy).urgent())
 }
 
-fn create(state: &ServiceState<'_>, slice: &Object<EndpointSlice>) -> Option<Step> {
-    let body = json!({
-        "metadata": { "finalizers": [finalizers::ENDPOINT_SLICE_EXPORT] },
-        "spec": to_json(&spec(state, slice, &[], state.now)),
-    });
+fn create(state: &ServiceState<'_>, travel: Travel, slice: &Object<EndpointSlice>) -> Option<Step> {
+    let detailed = travel.details == Details::Present;
+    let mut body = json!({ "spec": to_json(&spec(state, slice, &[], detailed, state.now)) });
+    if travel.guarded {
+        body["metadata"]["finalizers"] = json!([finalizers::ENDPOINT_SLICE_EXPORT]);
+    }
+    if detailed {
+        body["metadata"]["labels"] = label(state);
+    }
     let name = free_name(state, slice)?;
     let step = HUB.create::<EndpointSliceExport>(name, body);
     Some(step.stage("export").trace(Trace::Begins))
+}
+
+/// The label by which members read slices of the standard API.
+fn label(state: &ServiceState<'_>) -> Value {
+    json!({ (labels::MULTICLUSTER_NAMESPACE): &*state.name.namespace })
+}
+
+/// Whether a copy has that label, and whether it should have it.
+fn is_labelled(
+    state: &ServiceState<'_>,
+    travel: Travel,
+    copy: &Object<EndpointSliceExport>,
+) -> (bool, bool) {
+    let seen = copy.meta.label(labels::MULTICLUSTER_NAMESPACE);
+    match travel.details {
+        Details::Present => (seen == Some(&*state.name.namespace), true),
+        Details::Unchanged => (seen.is_some(), seen.is_some()),
+        Details::Absent => (seen.is_some(), false),
+    }
 }
 
 /// The first name on the hub that nothing has. The hash makes the first one free, unless a copy of
@@ -139,14 +168,17 @@ pub(super) fn free_name(
 /// more per importer.
 fn update(
     state: &ServiceState<'_>,
+    travel: Travel,
     copy: &Object<EndpointSliceExport>,
     slice: &Object<EndpointSlice>,
     moved: &Moved,
     plan: &mut Plan,
 ) {
     let carried = &copy.spec.draining_endpoints;
-    let wanted = spec(state, slice, carried, since(state, copy, slice));
-    let same = copy.spec.endpoints == wanted.endpoints
+    let (labelled, detailed) = is_labelled(state, travel, copy);
+    let wanted = spec(state, slice, carried, detailed, since(state, copy, slice));
+    let same = labelled == detailed
+        && copy.spec.endpoints == wanted.endpoints
         && *carried == wanted.draining_endpoints
         && same_in_slices(&copy.spec.ports, &wanted.ports)
         && copy.spec.address_type == wanted.address_type
@@ -154,7 +186,15 @@ fn update(
     if same {
         return;
     }
-    let step = HUB.replace(copy, json!({ "spec": to_json(&wanted) }));
+    let mut body = json!({ "spec": to_json(&wanted) });
+    if detailed {
+        body["metadata"]["labels"] = label(state);
+    }
+    let step = if labelled && !detailed {
+        HUB.replace_without_label(copy, labels::MULTICLUSTER_NAMESPACE, body)
+    } else {
+        HUB.replace(copy, body)
+    };
     let step = step.stage("export").trace(Trace::Begins);
     let step = if loses(&copy.spec, &wanted) {
         step.urgent().after(moved.all(&copy.spec, &wanted.endpoints))
@@ -181,18 +221,33 @@ fn spec(
     state: &ServiceState<'_>,
     slice: &Object<EndpointSlice>,
     carried: &[Endpoint],
+    detailed: bool,
     since: Timestamp,
 ) -> ExportedSliceSpec {
     let cluster = &state.identity.cluster;
     let generation = slice.meta.generation;
     let takes_draining = hub_schema::carries_draining(state.schema, carried);
-    let draining = if takes_draining { slice.draining.to_vec() } else { Vec::new() };
+    let (ready, draining) = endpoints(state, slice, detailed);
+    let draining = if takes_draining { draining } else { Vec::new() };
     ExportedSliceSpec {
         address_type: slice.address_type.clone(),
-        endpoints: printed(slice.ready.to_vec(), &slice.address_type),
+        endpoints: printed(ready, &slice.address_type),
         draining_endpoints: printed(draining, &slice.address_type),
         ports: slice.ports.to_vec(),
         endpoint_slice_reference: reference::export_of(cluster, slice, generation, since),
         owner_service_reference: state.name.into(),
+    }
+}
+
+/// The ready endpoints and the draining ones, with host names and zones if those are wanted and the hub stores them.
+fn endpoints(
+    state: &ServiceState<'_>,
+    slice: &EndpointSlice,
+    detailed: bool,
+) -> (Vec<Endpoint>, Vec<Endpoint>) {
+    if detailed && state.schema.is_some_and(|schema| schema.endpoint_details) {
+        slice.detailed()
+    } else {
+        (slice.ready.to_vec(), slice.draining.to_vec())
     }
 }

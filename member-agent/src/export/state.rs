@@ -10,8 +10,9 @@ use fleet_model::objects::{
 };
 use jiff::Timestamp;
 
+use crate::intent::{self, StandardDecision};
 use crate::phase::Phase;
-use crate::slicing::requested_network;
+use crate::slicing;
 use crate::snapshot::MemberSnapshot;
 use crate::{Identity, Settings};
 
@@ -32,6 +33,8 @@ pub(super) struct ServiceState<'a> {
     /// The user's ServiceExport.
     pub(super) export: Option<&'a Object<ServiceExport>>,
     pub(super) service: Option<&'a Object<Service>>,
+    /// Whether the Service is exported through the standard API.
+    pub(super) standard: StandardDecision,
     /// Whether the Service's endpoints are addresses on a secondary network.
     pub(super) on_network: bool,
     /// Slices that back the Service.
@@ -50,10 +53,10 @@ impl<'a> ServiceState<'a> {
         now: Timestamp,
     ) -> Self {
         let service = snapshot.services.get(name);
-        let asks = service.is_some_and(|service| requested_network(service).is_some());
         Self {
             settings,
-            on_network: asks && settings.endpointslices.serves_networks(),
+            on_network: slicing::is_on_network(settings, service),
+            standard: intent::standard_decision(settings, name, snapshot),
             identity: &settings.identity,
             denied: &settings.denied_namespaces,
             name,

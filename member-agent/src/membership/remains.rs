@@ -1,7 +1,8 @@
 //! What remains of a member that is leaving.
 
-use fleet_accumulator::{Object, Snapshot as _, SourceInfo, SourceSet};
+use fleet_accumulator::{Object, Snapshot as _, SourceInfo, SourceSet, SourceState, Tracked, View};
 use fleet_api::{ObjectName, annotations, finalizers};
+use fleet_model::objects::multicluster::ExportedService;
 use fleet_model::objects::{
     EndpointSlice, EndpointSliceExport, EndpointSliceImport, HasMeta, InternalServiceExport,
     InternalServiceImport,
@@ -9,10 +10,11 @@ use fleet_model::objects::{
 use fleet_model::steps::{HUB, LOCAL};
 use fleet_plan::StepId;
 
-use crate::Identity;
+use crate::hub_side::is_known;
 use crate::measurement::Plan;
 use crate::phase::Phase;
 use crate::snapshot::MemberSnapshot;
+use crate::{Identity, Settings};
 
 /// The sources that show whether something remains.
 ///
@@ -38,8 +40,10 @@ pub(super) fn sources() -> SourceSet {
 /// for that, and of any object in the namespace on the hub.
 ///
 /// A watch that is stale, forbidden or not served proves nothing.
-pub(super) fn is_nothing(identity: &Identity, phase: Phase, snapshot: &MemberSnapshot) -> bool {
+pub(super) fn is_nothing(settings: &Settings, phase: Phase, snapshot: &MemberSnapshot) -> bool {
+    let identity = &settings.identity;
     are_live(snapshot)
+        && is_nothing_standard(settings, snapshot)
         && snapshot.internal_exports.is_empty()
         && snapshot.slice_exports.is_empty()
         && snapshot.internal_imports.is_empty()
@@ -61,6 +65,20 @@ pub(super) fn is_nothing(identity: &Identity, phase: Phase, snapshot: &MemberSna
             service.meta.annotation(annotations::MULTI_CLUSTER_SERVICE_UID).is_some()
         })
         && imported(identity, snapshot).next().is_none()
+}
+
+/// Whether nothing remains of the standard API. Users keep their ServiceExports. Kinds that were never served have no objects.
+fn is_nothing_standard(settings: &Settings, snapshot: &MemberSnapshot) -> bool {
+    fn is_empty<T: Tracked>(view: &View<T>, is_ours: impl Fn(&T) -> bool) -> bool {
+        let was_never_served =
+            !view.bootstrapped() && matches!(view.state(), SourceState::Missing { .. });
+        was_never_served
+            || (view.state().is_live() && !view.iter().any(|object| is_ours(&object.object)))
+    }
+    !settings.multicluster.is_watched()
+        || (is_empty(&snapshot.exported_services, |_| true)
+            && is_empty(&snapshot.standard_imports, |import| import.hub().is_some())
+            && is_empty(&snapshot.endpoint_slices, EndpointSlice::is_imported_by_standard))
 }
 
 /// Whether the watches of all [`sources`] are live.
@@ -85,7 +103,8 @@ fn imported<'a>(
     slices.filter(|slice| slice.is_imported())
 }
 
-/// Deletes imported slices of a Go agent whose EndpointSliceImport is gone: no Service of the fleet owns them.
+/// Deletes what no Service of the fleet owns: imported slices of a Go agent whose EndpointSliceImport is gone, and exports that
+/// name no Service.
 pub(super) fn sweep(identity: &Identity, snapshot: &MemberSnapshot, plan: &mut Plan) {
     if !are_live(snapshot) {
         return;
@@ -99,17 +118,30 @@ pub(super) fn sweep(identity: &Identity, snapshot: &MemberSnapshot, plan: &mut P
             && snapshot.slice_imports.get(&made_from(slice)).is_none()
     });
     plan.steps.extend(orphans.map(|slice| LOCAL.delete(slice).urgent()));
+    // Made by others: no Service can have such a name.
+    let nameless = snapshot.exported_services.iter();
+    let nameless = nameless.filter(|one| one.service.is_none() && !one.meta.is_terminating());
+    plan.steps.extend(nameless.map(|exported| HUB.delete(exported)));
 }
 
 /// Checks with the hub's API server that the namespace is empty. Objects of the own cluster need no check: their
 /// finalizers are removed only after one, or after the server has accepted a deletion.
-pub(super) fn confirm(identity: &Identity, plan: &mut Plan) -> [StepId; 4] {
-    let namespace = identity.hub_namespace.as_str();
+pub(super) fn confirm(
+    settings: &Settings,
+    snapshot: &MemberSnapshot,
+    plan: &mut Plan,
+) -> Vec<StepId> {
+    let namespace = settings.identity.hub_namespace.as_str();
+    let is_served = is_known(&snapshot.exported_services);
+    let exported = is_served.then(|| HUB.confirm_none::<ExportedService>(namespace));
     [
         HUB.confirm_none::<InternalServiceExport>(namespace),
         HUB.confirm_none::<EndpointSliceExport>(namespace),
         HUB.confirm_none::<InternalServiceImport>(namespace),
         HUB.confirm_none::<EndpointSliceImport>(namespace),
     ]
+    .into_iter()
+    .chain(exported)
     .map(|step| plan.push(step))
+    .collect()
 }

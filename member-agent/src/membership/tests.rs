@@ -4,6 +4,7 @@ mod cluster;
 mod confirmation;
 mod join;
 mod leave;
+mod standard;
 
 use fleet_accumulator::ClusterId;
 use fleet_api::{ObjectName, kinds};

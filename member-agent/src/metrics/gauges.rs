@@ -86,6 +86,34 @@ pub fn external_workloads(count: usize, left_to_linkerd: bool) -> Gauges {
     Ok(vec![Box::new(cached), Box::new(linkerd)])
 }
 
+/// What users export through the standard API, and how far this member is with it.
+///
+/// # Errors
+/// See [`membership`].
+pub fn multicluster(exports: &[(&str, usize)], accepted: bool, published: bool) -> Gauges {
+    let states = IntGaugeVec::new(
+        Opts::new(
+            "fleet_multicluster_exports",
+            "Number of ServiceExports of the standard API (multicluster.x-k8s.io), by their conditions.",
+        ),
+        &["state"],
+    )?;
+    for (state, count) in exports {
+        states.with_label_values(&[state]).set(gauge(*count));
+    }
+    let accepted_gauge = IntGauge::new(
+        "fleet_multicluster_accepted",
+        "1 while the hub accepts this member in the standard API, otherwise 0.",
+    )?;
+    accepted_gauge.set(i64::from(accepted));
+    let published_gauge = IntGauge::new(
+        "fleet_multicluster_published",
+        "1 if this hub has had all that this member exports through the standard API, otherwise 0.",
+    )?;
+    published_gauge.set(i64::from(published));
+    Ok(vec![Box::new(states), Box::new(accepted_gauge), Box::new(published_gauge)])
+}
+
 /// How many imported slices are kept although the hub has lost what they came from.
 ///
 /// # Errors

@@ -1,6 +1,6 @@
 //! Contents of the kinds that carry the standard API between clusters, and of the standard API's own kinds.
 
-mod endpoint_details;
+pub(super) mod endpoint_details;
 mod exported_service;
 mod fleet_slice;
 mod properties;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use fleet_accumulator::{Meta, Tracked, wire};
+use fleet_api::multicluster::{InternalTrafficPolicy, SessionAffinity};
 use fleet_api::{ObjectName, ResourceKind, ServicePort, annotations, kinds, labels};
 use k8s_openapi::api::core::v1::{self as core, LoadBalancerStatus, ServiceSpec, ServiceStatus};
 
@@ -33,6 +34,12 @@ pub struct Service {
     pub publish_not_ready: bool,
     /// `spec.trafficDistribution`.
     pub traffic_distribution: Option<String>,
+    /// `spec.sessionAffinity`.
+    pub session_affinity: SessionAffinity,
+    /// How long a client stays with its endpoint, in seconds.
+    pub affinity_timeout_seconds: Option<i32>,
+    /// `spec.internalTrafficPolicy`.
+    pub internal_traffic_policy: InternalTrafficPolicy,
     /// Ports in their order, without node ports.
     pub ports: Vec<ServicePort>,
     /// Addresses of the load balancer.
@@ -78,6 +85,7 @@ impl Tracked for Service {
     fn project(wire: ServiceWire) -> Result<Self, String> {
         let spec = wire.spec.unwrap_or_default();
         let ports = spec.ports.unwrap_or_default();
+        let affinity = spec.session_affinity_config.and_then(|config| config.client_ip);
         Ok(Self {
             meta: Meta::from_object(&wire.metadata),
             service_type: spec.type_.unwrap_or_else(|| "ClusterIP".to_owned()),
@@ -86,6 +94,15 @@ impl Tracked for Service {
             selector: labels(spec.selector.unwrap_or_default()),
             publish_not_ready: spec.publish_not_ready_addresses.unwrap_or_default(),
             traffic_distribution: spec.traffic_distribution,
+            session_affinity: match spec.session_affinity.as_deref() {
+                Some("ClientIP") => SessionAffinity::ClientIP,
+                _ => SessionAffinity::None,
+            },
+            affinity_timeout_seconds: affinity.and_then(|client| client.timeout_seconds),
+            internal_traffic_policy: match spec.internal_traffic_policy.as_deref() {
+                Some("Local") => InternalTrafficPolicy::Local,
+                _ => InternalTrafficPolicy::Cluster,
+            },
             ports: ports.iter().map(ServicePort::from).collect(),
             load_balancer: wire.status.and_then(|s| s.load_balancer).unwrap_or_default(),
         })

@@ -12,6 +12,7 @@ use parking_lot::Mutex;
 use serde::de::{Deserialize, Deserializer, SeqAccess, Visitor};
 
 use super::endpoint_list::{Builder, EndpointList};
+use super::multicluster::endpoint_details::{Builder as Details, EndpointDetails};
 
 wire! {
     /// An EndpointSlice on the wire; the kind has no spec.
@@ -28,6 +29,8 @@ wire! {
 pub struct SortedEndpoints {
     ready: EndpointList,
     draining: EndpointList,
+    /// Host names and zones of the ready endpoints and of the draining ones.
+    details: EndpointDetails,
     /// Whether any endpoint differs from what [`imported_endpoints`] writes.
     foreign: bool,
 }
@@ -48,6 +51,8 @@ pub struct EndpointSlice {
     pub plain: bool,
     /// Ports, verbatim.
     pub ports: Arc<Vec<EndpointPort>>,
+    /// Host names and zones of the ready endpoints and of the draining ones.
+    details: EndpointDetails,
 }
 
 /// Ports of slices, shared because many Services have the same.
@@ -63,6 +68,13 @@ pub enum SliceIndex {
 }
 
 impl EndpointSlice {
+    /// The ready endpoints and the draining ones, with host names and zones.
+    pub fn detailed(&self) -> (Vec<Endpoint>, Vec<Endpoint>) {
+        let (mut ready, mut draining) = (self.ready.to_vec(), self.draining.to_vec());
+        self.details.add(ready.iter_mut().chain(&mut draining));
+        (ready, draining)
+    }
+
     /// The Service of its own cluster that a slice of `namespace` backs.
     pub fn backs(&self, namespace: &str) -> Option<ObjectName> {
         let service = labels::backed_service(|key| self.meta.label(key))?;
@@ -79,6 +91,16 @@ impl EndpointSlice {
         self.meta.label(labels::MANAGED_BY) == Some(labels::MANAGED_BY_IMPORT)
             || self.imported_for().is_some()
     }
+
+    /// Whether any implementation of the standard API imported it.
+    pub fn is_of_clusterset(&self) -> bool {
+        self.meta.label(labels::MULTICLUSTER_SERVICE_NAME).is_some()
+    }
+
+    /// Whether this agent imported it by the standard API.
+    pub fn is_imported_by_standard(&self) -> bool {
+        self.meta.label(labels::MANAGED_BY) == Some(labels::MANAGED_BY_MULTICLUSTER)
+    }
 }
 
 impl Tracked for EndpointSlice {
@@ -87,7 +109,7 @@ impl Tracked for EndpointSlice {
     type Index = SliceIndex;
 
     fn project(wire: EndpointSliceWire) -> Result<Self, String> {
-        let SortedEndpoints { ready, draining, foreign } = wire.endpoints;
+        let SortedEndpoints { ready, draining, details, foreign } = wire.endpoints;
         let ports = wire.ports.unwrap_or_default().iter().map(EndpointPort::from).collect();
         Ok(Self {
             meta: Meta::from_object(&wire.metadata),
@@ -96,6 +118,7 @@ impl Tracked for EndpointSlice {
             draining,
             plain: !foreign,
             ports: PORTS.lock().share(ports),
+            details,
         })
     }
 
@@ -122,18 +145,26 @@ impl<'de> Visitor<'de> for EndpointsVisitor {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut endpoints: A) -> Result<SortedEndpoints, A::Error> {
         let (mut ready, mut draining) = (Builder::default(), Builder::default());
+        let (mut first, mut then) = (Details::default(), Details::default());
         let (mut foreign, mut last) = (false, State::Ready);
         while let Some(endpoint) = endpoints.next_element::<discovery::Endpoint>()? {
             let state = State::of(&endpoint);
             foreign |= !is_plain(&endpoint) || state < last;
             last = state;
             match state {
-                State::Ready => ready.push(&endpoint.addresses),
-                State::Draining => draining.push(&endpoint.addresses),
+                State::Ready => {
+                    ready.push(&endpoint.addresses);
+                    first.push(endpoint.hostname.as_deref(), endpoint.zone.as_deref());
+                }
+                State::Draining => {
+                    draining.push(&endpoint.addresses);
+                    then.push(endpoint.hostname.as_deref(), endpoint.zone.as_deref());
+                }
                 State::Out => {}
             }
         }
-        Ok(SortedEndpoints { ready: ready.finish(), draining: draining.finish(), foreign })
+        let (ready, draining, details) = (ready.finish(), draining.finish(), first.finish(then));
+        Ok(SortedEndpoints { ready, draining, details, foreign })
     }
 }
 

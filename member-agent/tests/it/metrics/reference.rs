@@ -11,11 +11,11 @@ use fleet_runtime::clients::Credential;
 use fleet_runtime::clock::Clock;
 use fleet_runtime::metrics::{LeaseMetrics, Series, SnapshotMetrics};
 use hub_agent::snapshot::HubSnapshot;
-use member_agent::Settings;
 use member_agent::metrics::{
     ExportMetrics, ImportMetrics, SliceMetrics, show_insecure_link, token_renewals,
 };
 use member_agent::snapshot::MemberSnapshot;
+use member_agent::{Multicluster, MulticlusterMode, Settings};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -51,7 +51,8 @@ pub(crate) fn member() -> Vec<Entry> {
     ExportMetrics::register(&catalogue).unwrap();
     ImportMetrics::register(&catalogue, "b").unwrap();
     SliceMetrics::register(&catalogue, 100).unwrap();
-    let settings = Settings { external_workloads: true, ..Settings::new("b") };
+    let multicluster = Multicluster { mode: MulticlusterMode::On, ..Multicluster::default() };
+    let settings = Settings { external_workloads: true, multicluster, ..Settings::new("b") };
     token_renewals(&catalogue).unwrap();
     let gauges = member_agent::app::gauges(settings, Credential::default());
     catalogue.add(SnapshotMetrics::new(accumulator, Clock::system(), gauges).unwrap()).unwrap();

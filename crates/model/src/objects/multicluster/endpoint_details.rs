@@ -10,25 +10,47 @@ const END: char = '\n';
 /// Host names and zones of endpoints, in their order; no allocation where no endpoint has either. API servers reject those
 /// with a blank or a line feed in EndpointSlices, and [`EndpointDetails::of`] drops them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct EndpointDetails(Box<str>);
+pub(in crate::objects) struct EndpointDetails(Box<str>);
+
+/// Builds [`EndpointDetails`].
+#[derive(Debug, Default)]
+pub(in crate::objects) struct Builder {
+    text: String,
+    /// Whether any endpoint has details.
+    any: bool,
+}
+
+impl Builder {
+    /// Adds an endpoint.
+    pub(in crate::objects) fn push(&mut self, hostname: Option<&str>, zone: Option<&str>) {
+        self.any |= hostname.is_some() || zone.is_some();
+        self.text.push_str(plain(hostname));
+        self.text.push(NEXT);
+        self.text.push_str(plain(zone));
+        self.text.push(END);
+    }
+
+    /// The details of these endpoints, and of `others` after them.
+    pub(in crate::objects) fn finish(mut self, others: Self) -> EndpointDetails {
+        if !self.any && !others.any {
+            return EndpointDetails::default();
+        }
+        self.text.push_str(&others.text);
+        EndpointDetails(self.text.into())
+    }
+}
 
 impl EndpointDetails {
-    pub(super) fn of<'a>(endpoints: impl Iterator<Item = &'a Endpoint> + Clone) -> Self {
-        let mut text = String::new();
-        if endpoints.clone().any(|endpoint| endpoint.hostname.is_some() || endpoint.zone.is_some())
-        {
-            for endpoint in endpoints {
-                text.push_str(plain(endpoint.hostname.as_deref()));
-                text.push(NEXT);
-                text.push_str(plain(endpoint.zone.as_deref()));
-                text.push(END);
-            }
+    pub(in crate::objects) fn of<'a>(endpoints: impl Iterator<Item = &'a Endpoint>) -> Self {
+        let mut details = Builder::default();
+        for endpoint in endpoints {
+            details.push(endpoint.hostname.as_deref(), endpoint.zone.as_deref());
         }
-        Self(text.into())
+        details.finish(Builder::default())
     }
 
     /// Adds host name and zone to each of the endpoints of which this was made.
-    pub(super) fn add<'a>(&self, endpoints: impl Iterator<Item = &'a mut Endpoint>) {
+    pub(in crate::objects) fn add<'a>(&self, endpoints: impl Iterator<Item = &'a mut Endpoint>) {
         for (endpoint, details) in endpoints.zip(self.0.split_terminator(END)) {
             let (hostname, zone) = details.split_once(NEXT).unwrap_or_default();
             endpoint.hostname = (!hostname.is_empty()).then(|| hostname.into());

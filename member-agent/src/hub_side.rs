@@ -1,0 +1,106 @@
+//! The hub's side of the standard API, which no plan waits for.
+//!
+//! Controllers of that API run without the hub. What needs the hub takes a [`HubSide`], which exists only when its objects
+//! were listed in the life of this process and the hub still serves them: nothing is concluded from objects that are not known.
+
+use fleet_accumulator::{Object, SourceState, Tracked, View};
+use fleet_api::{ObjectName, conditions};
+use fleet_model::objects::ClusterReport;
+use fleet_model::objects::multicluster::{ExportedService, ResolvedService};
+use fleet_plan::conditions::find;
+
+use crate::Identity;
+use crate::fence::record_name;
+use crate::snapshot::MemberSnapshot;
+
+/// What the hub shows of the standard API.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct HubSide<'a> {
+    snapshot: &'a MemberSnapshot,
+}
+
+/// What the hub has decided about this member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Claim<'a> {
+    /// The member takes part, on the hub with this incarnation.
+    Accepted(&'a str),
+    /// It does not, for this reason.
+    Refused(&'a str),
+    /// The hub agent has not answered.
+    Unanswered,
+}
+
+impl<'a> HubSide<'a> {
+    /// The hub's side, if all of it is known.
+    pub(crate) fn of(snapshot: &'a MemberSnapshot) -> Option<Self> {
+        let known = is_known(&snapshot.exported_services)
+            && is_known(&snapshot.resolved_services)
+            && is_known(&snapshot.cluster_reports);
+        known.then_some(Self { snapshot })
+    }
+
+    /// Whether none of its watches is interrupted.
+    pub(crate) fn is_live(self) -> bool {
+        let Self { snapshot } = self;
+        snapshot.exported_services.state().is_live()
+            && snapshot.resolved_services.state().is_live()
+            && snapshot.cluster_reports.state().is_live()
+    }
+
+    /// Whether the hub has failed to answer for a while.
+    pub(crate) fn is_stale(self) -> bool {
+        let Self { snapshot } = self;
+        is_stale(snapshot.exported_services.state())
+            || is_stale(snapshot.resolved_services.state())
+            || is_stale(snapshot.cluster_reports.state())
+    }
+
+    /// Each ExportedService of a Service in this member's namespace.
+    pub(crate) fn exported(
+        self,
+        service: &ObjectName,
+    ) -> impl Iterator<Item = &'a Object<ExportedService>> + use<'a> {
+        self.snapshot.exported_services.by(service)
+    }
+
+    /// Whether no ExportedService has a name.
+    pub(crate) fn is_free(self, name: &ObjectName) -> bool {
+        self.snapshot.exported_services.get(name).is_none()
+    }
+
+    /// What is in force for a Service.
+    pub(crate) fn resolved(self, service: &ObjectName) -> Option<&'a Object<ResolvedService>> {
+        self.snapshot.resolved_services.by(service).next()
+    }
+
+    /// Whether the member takes part.
+    pub(crate) fn claim(self, identity: &Identity) -> Claim<'a> {
+        let Some(report) = self.snapshot.cluster_reports.get(&record_name(identity)) else {
+            return Claim::Unanswered;
+        };
+        claim(&report.object)
+    }
+}
+
+/// A report that is being deleted is about to be no answer any more.
+fn claim(report: &ClusterReport) -> Claim<'_> {
+    let accepted = find(&report.conditions, conditions::ACCEPTED);
+    match (accepted, &report.incarnation) {
+        _ if report.terminating => Claim::Unanswered,
+        (Some(accepted), _) if accepted.status == conditions::FALSE => {
+            Claim::Refused(&accepted.message)
+        }
+        (Some(accepted), Some(hub)) if accepted.status == conditions::TRUE => Claim::Accepted(hub),
+        _ => Claim::Unanswered,
+    }
+}
+
+/// Whether the content of a view is what the cluster has, or had until its API server stopped answering.
+pub(crate) fn is_known<T: Tracked>(view: &View<T>) -> bool {
+    let gone = matches!(view.state(), SourceState::Missing { .. } | SourceState::Forbidden { .. });
+    view.bootstrapped() && !gone
+}
+
+fn is_stale(state: &SourceState) -> bool {
+    matches!(state, SourceState::Stale { .. })
+}

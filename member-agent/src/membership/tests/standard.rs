@@ -1,0 +1,300 @@
+//! The standard API: the mark that all is on the hub, and the names of the cluster.
+
+use std::time::{Duration, Instant};
+
+use fleet_accumulator::{ClusterId, SourceState};
+use fleet_api::multicluster::standard::{CLUSTER_ID, CLUSTERSET_ID};
+use fleet_api::{ObjectName, kinds, labels};
+use fleet_model_server::{ModelServer, execute};
+use fleet_plan::Controller;
+use serde_json::{Value, json};
+
+use super::super::{Member, MembershipController};
+use crate::Settings;
+use crate::measurement::Plan;
+use crate::settings::MulticlusterMode;
+use crate::snapshot::MemberSnapshot;
+
+const HUB: &str = "hub-uid/0";
+
+struct World {
+    own: ModelServer,
+    hub: ModelServer,
+    settings: Settings,
+}
+
+fn web() -> ObjectName {
+    ObjectName::new("shop", "web")
+}
+
+fn on_hub(name: &str) -> ObjectName {
+    ObjectName::new("fleet-member-a", name)
+}
+
+impl World {
+    /// A member that the hub has accepted, and that exports nothing.
+    fn accepted() -> Self {
+        let mut settings = Settings::new("a");
+        settings.multicluster.mode = MulticlusterMode::On;
+        let (mut own, mut hub) =
+            (ModelServer::new(ClusterId::Local), ModelServer::new(ClusterId::Hub));
+        for namespace in ["kube-system", "shop", "fleet-system"] {
+            own.create(kinds::NAMESPACE, &ObjectName::cluster(namespace), json!({})).unwrap();
+        }
+        let system = ObjectName::cluster("kube-system");
+        let uid = own.get(kinds::NAMESPACE, &system).unwrap()["metadata"]["uid"].clone();
+        let report = json!({ "spec": { "clusterUid": uid } });
+        hub.create(kinds::CLUSTER_REPORT, &on_hub("a"), report).unwrap();
+        let mut world = Self { own, hub, settings };
+        world.answer("True");
+        world
+    }
+
+    fn answer(&mut self, status: &str) {
+        let condition = json!({
+            "type": "Accepted", "status": status, "reason": "Accepted", "message": "",
+            "lastTransitionTime": "2026-01-01T00:00:00Z",
+        });
+        let status =
+            json!({ "incarnation": HUB, "clustersetId": "fleet", "conditions": [condition] });
+        let set = |object: &mut Value| object["status"] = status;
+        self.hub.edit(kinds::CLUSTER_REPORT, &on_hub("a"), set).unwrap();
+    }
+
+    /// The user exports a Service with one slice.
+    fn export(&mut self) {
+        let service = json!({ "spec": {
+            "type": "ClusterIP", "clusterIP": "10.0.0.1",
+            "ports": [{ "protocol": "TCP", "port": 80 }],
+        }});
+        self.own.create(kinds::SERVICE, &web(), service).unwrap();
+        let slice = json!({
+            "metadata": { "labels": { "kubernetes.io/service-name": "web" } },
+            "addressType": "IPv4", "endpoints": [{ "addresses": ["10.1.0.1"] }], "ports": [],
+        });
+        self.own.create(kinds::ENDPOINT_SLICE, &web(), slice).unwrap();
+        self.own.create(kinds::MCS_SERVICE_EXPORT, &web(), json!({})).unwrap();
+    }
+
+    /// The ExportedService, as the agent offers it.
+    fn offer(&mut self) {
+        let uid = |kind| self.own.get(kind, &web()).unwrap()["metadata"]["uid"].clone();
+        let spec = json!({
+            "service": { "namespace": "shop", "name": "web" }, "type": "ClusterSetIP",
+            "serviceUid": uid(kinds::SERVICE), "export": { "uid": uid(kinds::MCS_SERVICE_EXPORT) },
+        });
+        self.hub
+            .create(kinds::EXPORTED_SERVICE, &on_hub("shop-web"), json!({ "spec": spec }))
+            .unwrap();
+    }
+
+    /// The hub agent lists the cluster.
+    fn list(&mut self) {
+        let spec = json!({
+            "service": { "namespace": "shop", "name": "web" }, "type": "ClusterSetIP",
+            "winner": "a", "exporters": [{ "cluster": "a" }],
+        });
+        let name = ObjectName::new("fleet-system", "shop-web");
+        self.hub.create(kinds::RESOLVED_SERVICE, &name, json!({ "spec": spec })).unwrap();
+    }
+
+    /// The slice on the hub.
+    fn carry(&mut self) {
+        let slice = self.own.get(kinds::ENDPOINT_SLICE, &web()).unwrap();
+        let uid = slice["metadata"]["uid"].clone();
+        let reference = json!({
+            "clusterId": "a", "kind": "EndpointSlice", "namespace": "shop", "name": "web",
+            "namespacedName": "shop/web", "resourceVersion": "1", "generation": 1, "uid": uid,
+        });
+        let object = json!({
+            "metadata": { "labels": { (labels::MULTICLUSTER_NAMESPACE): "shop" } },
+            "spec": {
+                "addressType": "IPv4", "endpoints": [], "endpointSliceReference": reference,
+                "ownerServiceReference":
+                    { "namespace": "shop", "name": "web", "namespacedName": "shop/web" },
+            },
+        });
+        self.hub.create(kinds::ENDPOINT_SLICE_EXPORT, &on_hub("shop-web-1"), object).unwrap();
+    }
+
+    fn snapshot(&self) -> MemberSnapshot {
+        crate::tests::snapshot(&self.settings.identity, &self.own, &self.hub)
+    }
+
+    fn plan_on(&self, snapshot: &MemberSnapshot) -> Plan {
+        let controller = MembershipController { settings: self.settings.clone() };
+        controller.plan(&Member, snapshot, self.own.now())
+    }
+
+    fn plan(&self) -> Plan {
+        self.plan_on(&self.snapshot())
+    }
+
+    /// Writes all that is planned, now or later.
+    fn settle(&mut self) {
+        for _ in 0..5 {
+            let mut plan = self.plan();
+            let debounced = std::mem::take(&mut plan.debounced);
+            plan.steps.extend(debounced.into_iter().map(|later| later.step));
+            let refused = execute(&plan, &mut [&mut self.own, &mut self.hub]);
+            assert_eq!(refused, []);
+        }
+        assert!(self.plan().is_empty(), "{:#?}", self.plan());
+    }
+
+    /// Whether the mark would be set.
+    fn is_due(&self) -> bool {
+        !self.plan().debounced.is_empty()
+    }
+
+    fn published(&self) -> Option<&str> {
+        let report = self.hub.get(kinds::CLUSTER_REPORT, &on_hub("a")).unwrap();
+        report["spec"]["publishedTo"].as_str()
+    }
+
+    fn property(&self, name: &str) -> Option<&str> {
+        let property = self.own.get(kinds::CLUSTER_PROPERTY, &ObjectName::cluster(name))?;
+        property["spec"]["value"].as_str()
+    }
+}
+
+#[test]
+fn the_mark_is_set_after_a_while_without_a_break() {
+    let mut world = World::accepted();
+    let plan = world.plan();
+    assert_eq!(plan.debounced[0].delay, Duration::from_mins(1));
+    world.settle();
+    assert_eq!(world.published(), Some(HUB));
+}
+
+#[test]
+fn the_mark_waits_for_all_that_is_exported() {
+    let mut world = World::accepted();
+    world.export();
+    assert!(!world.is_due(), "the Service is not on the hub");
+    world.offer();
+    assert!(!world.is_due(), "the hub does not list the cluster");
+    world.list();
+    assert!(!world.is_due(), "the slice is not on the hub");
+    world.carry();
+    assert!(world.is_due());
+}
+
+/// The hub has decided, and importers may forget it.
+#[test]
+fn an_export_that_the_hub_refuses_is_complete() {
+    let mut world = World::accepted();
+    world.export();
+    world.offer();
+    let refused = json!([{
+        "type": "Ready", "status": "False", "reason": "PolicyDenied", "message": "no",
+        "lastTransitionTime": "2026-01-01T00:00:00Z",
+    }]);
+    let set = |object: &mut Value| object["status"] = json!({ "conditions": refused });
+    world.hub.edit(kinds::EXPORTED_SERVICE, &on_hub("shop-web"), set).unwrap();
+    assert!(world.is_due());
+}
+
+#[test]
+fn no_mark_is_set_on_a_partial_view() {
+    let world = World::accepted();
+    let missing = SourceState::Missing { since: Instant::now() };
+    let snapshot = world.snapshot();
+    let partial = MemberSnapshot {
+        standard_exports: snapshot.standard_exports.clone().in_state(missing),
+        ..snapshot.clone()
+    };
+    assert!(world.plan_on(&partial).debounced.is_empty());
+    let resyncing = MemberSnapshot {
+        endpoint_slices: snapshot.endpoint_slices.clone().in_state(SourceState::Resyncing),
+        ..snapshot
+    };
+    assert!(world.plan_on(&resyncing).debounced.is_empty());
+}
+
+#[test]
+fn another_hub_gets_its_own_mark() {
+    let mut world = World::accepted();
+    let set = |object: &mut Value| object["spec"]["publishedTo"] = json!("old-hub/0");
+    world.hub.edit(kinds::CLUSTER_REPORT, &on_hub("a"), set).unwrap();
+    world.settle();
+    assert_eq!(world.published(), Some(HUB));
+}
+
+/// O6: the names come after the hub has accepted the cluster, and that of the clusterset goes last.
+#[test]
+fn the_cluster_has_names_while_it_takes_part() {
+    let mut world = World::accepted();
+    world.answer("False");
+    world.settle();
+    assert_eq!((world.property(CLUSTER_ID), world.property(CLUSTERSET_ID)), (None, None));
+    world.answer("True");
+    world.export();
+    world.offer();
+    world.settle();
+    let both = (Some("a"), Some("fleet"));
+    assert_eq!((world.property(CLUSTER_ID), world.property(CLUSTERSET_ID)), both);
+    assert_eq!(world.published(), None);
+
+    world.settings.multicluster.mode = MulticlusterMode::CleanUp;
+    world.settle();
+    assert_eq!(world.property(CLUSTERSET_ID), Some("fleet"), "an export is left on the hub");
+    world.hub.delete(kinds::EXPORTED_SERVICE, &on_hub("shop-web")).unwrap();
+    world.settle();
+    assert_eq!((world.property(CLUSTER_ID), world.property(CLUSTERSET_ID)), (Some("a"), None));
+}
+
+#[test]
+fn properties_with_other_values_stay() {
+    let mut world = World::accepted();
+    for (name, value) in [(CLUSTER_ID, "other"), (CLUSTERSET_ID, "elsewhere")] {
+        let object = json!({ "spec": { "value": value } });
+        world.own.create(kinds::CLUSTER_PROPERTY, &ObjectName::cluster(name), object).unwrap();
+    }
+    world.settle();
+    world.settings.multicluster.mode = MulticlusterMode::CleanUp;
+    world.settle();
+    let both = (Some("other"), Some("elsewhere"));
+    assert_eq!((world.property(CLUSTER_ID), world.property(CLUSTERSET_ID)), both);
+}
+
+/// The definition of the About API is optional.
+#[test]
+fn without_the_about_api_the_rest_works() {
+    let world = World::accepted();
+    let missing = SourceState::Missing { since: Instant::now() };
+    let snapshot = world.snapshot();
+    let without = MemberSnapshot {
+        cluster_properties: fleet_accumulator::View::default().in_state(missing),
+        ..snapshot
+    };
+    let plan = world.plan_on(&without);
+    assert!(plan.steps.is_empty() && plan.debounced.len() == 1, "{plan:#?}");
+}
+
+#[test]
+fn a_clean_up_takes_the_mark_back() {
+    let mut world = World::accepted();
+    world.settle();
+    world.settings.multicluster.mode = MulticlusterMode::CleanUp;
+    world.settle();
+    assert_eq!(world.published(), None);
+    world.settings.multicluster.mode = MulticlusterMode::Off;
+    assert!(world.plan().is_empty(), "off writes nothing");
+}
+
+/// What of the standard API keeps a member from reporting that it has left.
+#[test]
+fn a_member_has_left_when_its_exports_are_gone() {
+    let mut world = World::accepted();
+    world.export();
+    world.offer();
+    let leaves = json!({ "spec": { "state": "Leave", "heartbeatPeriodSeconds": 60 } });
+    world.hub.create(kinds::INTERNAL_MEMBER_CLUSTER, &on_hub("a"), leaves).unwrap();
+    let reports =
+        |plan: &Plan| plan.steps.iter().any(|step| step.kind == kinds::INTERNAL_MEMBER_CLUSTER);
+    assert!(!reports(&world.plan()));
+    world.hub.delete(kinds::EXPORTED_SERVICE, &on_hub("shop-web")).unwrap();
+    assert!(reports(&world.plan()), "{:#?}", world.plan());
+    assert!(world.own.get(kinds::MCS_SERVICE_EXPORT, &web()).is_some(), "the user's own");
+}

@@ -1,0 +1,12 @@
+//! The standard API of SIG Multicluster, `multicluster.x-k8s.io`.
+//!
+//! ```text
+//!          own cluster                             hub
+//! export   ServiceExport + Service  ─────────────▶ ExportedService, in the namespace of this member
+//!          EndpointSlice            ─────────────▶ EndpointSliceExport (the controller `export`)
+//!          status of the ServiceExport ◀────────── ResolvedService, in the namespace that all members read
+//! ```
+//!
+//! What a Service is exported by is decided in [`intent`](crate::intent).
+
+pub mod export;

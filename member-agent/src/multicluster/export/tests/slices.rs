@@ -1,0 +1,188 @@
+//! The EndpointSliceExports of a Service that one or both APIs export.
+
+use fleet_api::{ObjectName, finalizers, kinds, labels};
+use fleet_model::hub_schema::HubSchema;
+use serde_json::{Value, json};
+
+use super::world::{World, condition, service, web};
+
+/// A member with endpoints that exports the Service through the standard API.
+fn exported() -> World {
+    let mut world = World::new();
+    world.add(kinds::SERVICE, &web(), service(&json!({})));
+    world.add_slice();
+    world.export();
+    world.settle();
+    world.resolve(&json!([]));
+    world.settle();
+    world.rest();
+    world
+}
+
+/// The only copy of its slice on the hub.
+fn copy(world: &World) -> Option<&Value> {
+    let mut copies = world.hub.objects(kinds::ENDPOINT_SLICE_EXPORT);
+    let first = copies.next().map(|(_, copy)| copy);
+    assert!(copies.next().is_none(), "one slice has one copy");
+    first
+}
+
+fn label(world: &World) -> Option<&str> {
+    copy(world)?["metadata"]["labels"][labels::MULTICLUSTER_NAMESPACE].as_str()
+}
+
+/// The fleet's own ServiceExport, accepted by the hub.
+fn export_to_fleet(world: &mut World) {
+    world.add(kinds::SERVICE_EXPORT, &web(), json!({}));
+    world.settle();
+    let name = ObjectName::new("fleet-member-a", "shop-web");
+    let accepted = condition("Conflict", "False", "NoConflictFound", "");
+    let accept = |object: &mut Value| object["status"] = json!({ "conditions": [accepted] });
+    world.hub.edit(kinds::INTERNAL_SERVICE_EXPORT, &name, accept).unwrap();
+    world.settle();
+}
+
+#[test]
+fn slices_follow_the_answer_of_the_hub() {
+    let mut world = World::new();
+    world.add(kinds::SERVICE, &web(), service(&json!({})));
+    world.add_slice();
+    world.export();
+    world.settle();
+    assert!(copy(&world).is_none(), "the hub does not list the cluster yet");
+    world.resolve(&json!([]));
+    world.settle();
+    let copy = copy(&world).unwrap();
+    assert_eq!(copy["metadata"]["labels"], json!({ (labels::MULTICLUSTER_NAMESPACE): "shop" }));
+    assert!(copy["metadata"].get("finalizers").is_none(), "no hub agent copies it");
+    let endpoints = json!([
+        { "addresses": ["10.1.0.1"], "hostname": "web-0", "zone": "east-1" },
+        { "addresses": ["10.1.0.2"], "zone": "east-2" },
+    ]);
+    assert_eq!(copy["spec"]["endpoints"], endpoints);
+}
+
+/// A hub with the original's definitions prunes them, and an agent that insisted would write for ever.
+#[test]
+fn details_are_sent_where_the_hub_stores_them() {
+    for known in [None, Some(HubSchema::ORIGINAL)] {
+        let mut world = World::new();
+        world.schema = known;
+        world.add(kinds::SERVICE, &web(), service(&json!({})));
+        world.add_slice();
+        world.export();
+        world.settle();
+        world.resolve(&json!([]));
+        world.settle();
+        let endpoints = json!([{ "addresses": ["10.1.0.1"] }, { "addresses": ["10.1.0.2"] }]);
+        assert_eq!(copy(&world).unwrap()["spec"]["endpoints"], endpoints);
+    }
+}
+
+#[test]
+fn an_endpoint_change_is_one_write() {
+    let mut world = exported();
+    let move_zone = |slice: &mut Value| slice["endpoints"][1]["zone"] = json!("east-3");
+    world.own.edit(kinds::ENDPOINT_SLICE, &ObjectName::new("shop", "web-x1"), move_zone).unwrap();
+    world.settle();
+    assert_eq!(world.writes().len(), 1);
+    assert!(world.plan().is_empty() && world.slices().is_empty());
+}
+
+/// The fleet comes and goes: one slice, of which label and details are those of the standard API.
+#[test]
+fn both_apis_share_the_slices() {
+    let mut world = exported();
+    export_to_fleet(&mut world);
+    assert_eq!(label(&world), Some("shop"));
+    world.own.delete(kinds::MCS_SERVICE_EXPORT, &web()).unwrap();
+    world.settle();
+    assert_eq!(label(&world), None);
+    assert!(copy(&world).unwrap()["spec"]["endpoints"][0].get("hostname").is_none());
+    world.export();
+    world.resolve(&json!([]));
+    world.settle();
+    world.resolve(&json!([]));
+    world.settle();
+    assert_eq!(label(&world), Some("shop"));
+    world.own.delete(kinds::SERVICE_EXPORT, &web()).unwrap();
+    world.settle();
+    assert_eq!(label(&world), Some("shop"), "the standard API goes on");
+    world.own.delete(kinds::MCS_SERVICE_EXPORT, &web()).unwrap();
+    world.settle();
+    assert!(copy(&world).is_none());
+}
+
+/// A Service that the fleet exports has slices on the hub, which get the label in one write each.
+#[test]
+fn slices_of_the_fleet_are_labelled() {
+    let mut world = World::new();
+    world.add(kinds::SERVICE, &web(), service(&json!({})));
+    world.add_slice();
+    export_to_fleet(&mut world);
+    let held = json!([finalizers::ENDPOINT_SLICE_EXPORT]);
+    assert_eq!(copy(&world).unwrap()["metadata"]["finalizers"], held);
+    assert_eq!(label(&world), None);
+    world.export();
+    world.settle();
+    assert_eq!(label(&world), None, "the hub does not list the cluster yet");
+    world.resolve(&json!([]));
+    world.settle();
+    assert_eq!(label(&world), Some("shop"));
+    assert_eq!(copy(&world).unwrap()["metadata"]["finalizers"], held);
+}
+
+/// What the standard API has exported stays while the hub does not list the cluster, as after a restore of an older state.
+#[test]
+fn what_travels_goes_on_while_the_hub_is_undecided() {
+    let mut world = exported();
+    world.hub.delete(kinds::RESOLVED_SERVICE, &super::world::in_force()).unwrap();
+    world.settle();
+    assert_eq!(label(&world), Some("shop"));
+    let grow = |slice: &mut Value| {
+        slice["endpoints"].as_array_mut().unwrap().push(json!({ "addresses": ["10.1.0.3"] }));
+    };
+    world.own.edit(kinds::ENDPOINT_SLICE, &ObjectName::new("shop", "web-x1"), grow).unwrap();
+    world.settle();
+    assert_eq!(copy(&world).unwrap()["spec"]["endpoints"].as_array().unwrap().len(), 3);
+    let other = json!({
+        "metadata": { "labels": { "kubernetes.io/service-name": "web" } },
+        "addressType": "IPv4", "endpoints": [{ "addresses": ["10.1.0.9"] }], "ports": [],
+    });
+    world.add(kinds::ENDPOINT_SLICE, &ObjectName::new("shop", "web-x2"), other);
+    world.settle();
+    assert!(copy(&world).is_some(), "nothing new starts");
+}
+
+/// While it is not known what the standard API exports, the fleet withdraws what is its own.
+#[test]
+fn the_fleet_does_not_wait_for_the_standard_api() {
+    let mut world = World::new();
+    world.add(kinds::SERVICE, &web(), service(&json!({})));
+    world.add_slice();
+    export_to_fleet(&mut world);
+    world.own.delete(kinds::SERVICE_EXPORT, &web()).unwrap();
+    let unknown = crate::snapshot::MemberSnapshot {
+        standard_exports: fleet_accumulator::View::default(),
+        ..world.snapshot()
+    };
+    let plan = crate::export::plan(&world.settings, &web(), &unknown, world.own.now());
+    let deletes = |kind| plan.steps.iter().any(|step| step.kind == kind);
+    assert!(deletes(kinds::ENDPOINT_SLICE_EXPORT) && deletes(kinds::SERVICE_EXPORT), "{plan:#?}");
+}
+
+/// Imported slices never leave again, those of other implementations included.
+#[test]
+fn slices_of_the_clusterset_are_not_exported() {
+    let mut world = exported();
+    let slice = json!({
+        "metadata": { "labels": {
+            "kubernetes.io/service-name": "web", (labels::MULTICLUSTER_SERVICE_NAME): "web",
+        } },
+        "addressType": "IPv4", "endpoints": [{ "addresses": ["10.9.0.1"] }], "ports": [],
+    });
+    world.add(kinds::ENDPOINT_SLICE, &ObjectName::new("shop", "web-b"), slice);
+    world.rest();
+    world.settle();
+    assert_eq!(world.writes(), []);
+}
