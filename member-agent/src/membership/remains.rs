@@ -132,7 +132,7 @@ pub(super) fn confirm(
     plan: &mut Plan,
 ) -> Vec<StepId> {
     let namespace = settings.identity.hub_namespace.as_str();
-    let is_served = is_known(&snapshot.exported_services);
+    let is_served = settings.multicluster.is_watched() && is_known(&snapshot.exported_services);
     let exported = is_served.then(|| HUB.confirm_none::<ExportedService>(namespace));
     [
         HUB.confirm_none::<InternalServiceExport>(namespace),

@@ -18,6 +18,8 @@ pub(crate) struct Losses {
     exports: usize,
     imports: usize,
     slices: usize,
+    /// Exports through the standard API, which are withdrawn; users keep their objects.
+    standard: usize,
 }
 
 impl Losses {
@@ -26,17 +28,22 @@ impl Losses {
             exports: snapshot.service_exports.len(),
             imports: snapshot.multi_cluster_services.len(),
             slices: imported(identity, snapshot, usize::MAX),
+            standard: snapshot.standard_exports.len(),
         }
     }
 }
 
 impl fmt::Display for Losses {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { exports, imports, slices } = self;
+        let Self { exports, imports, slices, standard } = self;
         write!(
             f,
             "{exports} ServiceExports, {imports} MultiClusterServices and {slices} imported EndpointSlices"
-        )
+        )?;
+        if *standard > 0 {
+            write!(f, ", and withdraw {standard} Services from the clusterset,")?;
+        }
+        Ok(())
     }
 }
 
@@ -91,7 +98,9 @@ fn is_much(identity: &Identity, snapshot: &MemberSnapshot) -> bool {
         && snapshot.multi_cluster_services.bootstrapped()
         && snapshot.endpoint_slices.bootstrapped();
     let limits = MassDeletionLimits::default();
-    let objects = snapshot.service_exports.len() + snapshot.multi_cluster_services.len();
+    let objects = snapshot.service_exports.len()
+        + snapshot.multi_cluster_services.len()
+        + snapshot.standard_exports.len();
     // Each plan of a member that waits asks this.
     let count = objects + imported(identity, snapshot, limits.floor + 1);
     !known || limits.exceeded_by(count, count)

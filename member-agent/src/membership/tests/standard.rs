@@ -298,3 +298,19 @@ fn a_member_has_left_when_its_exports_are_gone() {
     assert!(reports(&world.plan()), "{:#?}", world.plan());
     assert!(world.own.get(kinds::MCS_SERVICE_EXPORT, &web()).is_some(), "the user's own");
 }
+
+/// As many exports as need a confirmation when they are the fleet's own.
+#[test]
+fn a_member_with_many_exports_asks_before_it_leaves() {
+    let mut world = World::accepted();
+    for number in 0..21 {
+        let name = ObjectName::new("shop", format!("web-{number}"));
+        world.own.create(kinds::MCS_SERVICE_EXPORT, &name, json!({})).unwrap();
+    }
+    let leaves = json!({ "spec": { "state": "Leave", "heartbeatPeriodSeconds": 60 } });
+    world.hub.create(kinds::INTERNAL_MEMBER_CLUSTER, &on_hub("a"), leaves).unwrap();
+    world.settle();
+    let status = &world.hub.get(kinds::INTERNAL_MEMBER_CLUSTER, &on_hub("a")).unwrap()["status"];
+    let message = status["agentStatus"][0]["conditions"][0]["message"].as_str().unwrap();
+    assert!(message.contains("withdraw 21 Services from the clusterset"), "{message}");
+}

@@ -107,7 +107,7 @@ fn a_new_export_replaces_the_old_one_in_place() {
     world.own.advance(60);
     world.export();
     world.settle();
-    assert_eq!(named(&world.writes()), ["update ExportedService", "patch_status ServiceExport"]);
+    assert_eq!(named(&world.writes()), ["patch_status ServiceExport", "update ExportedService"]);
     let export = world.own.get(kinds::MCS_SERVICE_EXPORT, &web()).unwrap();
     let offered = &world.offered().unwrap()["export"];
     assert_eq!(offered["uid"], export["metadata"]["uid"]);
