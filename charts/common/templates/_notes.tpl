@@ -9,10 +9,15 @@ The image {{ include "common.image" . }} exists only on nodes that it was loaded
 {{ end }}
 {{- end -}}
 
-{{/* NOTES: definitions of files/crds that others have installed. */}}
+{{/* NOTES: definitions that others have installed. */}}
 {{- define "common.notes.foreignCrds" -}}
 {{- $foreign := "" -}}
 {{- if .Values.crds.install }}{{ $foreign = include "common.foreignCrds" (dict "root" . "folder" "files/crds") }}{{ end -}}
+{{- range $value := list "multicluster" "about" -}}
+{{- if get $.Values.crds $value }}
+{{- $foreign = printf "%s%s" $foreign (include "common.foreignCrds" (dict "root" $ "folder" (printf "files/%s-crds" $value))) }}
+{{- end -}}
+{{- end -}}
 {{- if $foreign }}
 These CustomResourceDefinitions were not changed, since others have installed them:
 {{ $foreign }}

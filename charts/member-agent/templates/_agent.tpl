@@ -27,6 +27,11 @@
 {{- if and (eq .Values.config.provider "secret") (dig "renew" false (.Values.token | default dict)) }}true{{ end }}
 {{- end -}}
 
+{{/* How the standard API is served: off, clean-up or on. Values of an earlier release, which are reused, have no such value. */}}
+{{- define "member-agent.multicluster" -}}
+{{- dig "mode" "off" (.Values.multicluster | default dict) }}
+{{- end -}}
+
 {{/* Environment variables that only this agent has. */}}
 {{- define "member-agent.env" -}}
 {{- with .Values.config -}}
@@ -73,6 +78,13 @@
 {{- end }}
 {{- with .Values.endpointslices.networkCidrs }}
 - {name: ENDPOINT_NETWORK_CIDRS, value: {{ join "," . | quote }}}
+{{- end }}
+{{- with .Values.multicluster }}
+{{- if ne .mode "off" }}
+- {name: MULTICLUSTER, value: {{ quote .mode }}}
+- {name: MULTICLUSTER_SETTLE, value: {{ quote .settle }}}
+- {name: MULTICLUSTER_EXPORTED_METADATA, value: {{ quote .exportedMetadata }}}
+{{- end }}
 {{- end }}
 {{- with .Values.derivedServices }}
 - {name: DERIVED_SERVICE_TYPE, value: {{ quote .type }}}
