@@ -16,8 +16,9 @@ fn lacks(list: &[Endpoint], others: &[Endpoint]) -> bool {
     if list.starts_with(others) {
         return false;
     }
-    let known: HashSet<_> = list.iter().collect();
-    others.iter().any(|endpoint| !known.contains(endpoint))
+    // Host names and zones do not matter to traffic.
+    let known: HashSet<_> = list.iter().map(|endpoint| &endpoint.addresses).collect();
+    others.iter().any(|endpoint| !known.contains(&endpoint.addresses))
 }
 
 /// Returns the endpoints with IPv6 addresses in canonical form. API servers accept every spelling; importers reject

@@ -147,6 +147,13 @@ pub fn carries_draining(schema: Option<HubSchema>, carried: &[Endpoint]) -> bool
     schema.map_or(!carried.is_empty(), |schema| schema.draining_endpoints)
 }
 
+/// Whether a slice on the hub can carry host names and zones. While the schema is unknown, a slice that carries some proves
+/// that it can.
+pub fn carries_details(schema: Option<HubSchema>, carried: &[Endpoint]) -> bool {
+    let has_details = |endpoint: &Endpoint| endpoint.hostname.is_some() || endpoint.zone.is_some();
+    schema.map_or_else(|| carried.iter().any(has_details), |schema| schema.endpoint_details)
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;

@@ -3,16 +3,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
+use fleet_api::names::member_namespace;
 
 use super::evidence::Recording;
 use super::history::{HUB, History};
 use super::quiescence::disturbances;
 use super::requests::{Author, Request};
 use super::violation::Violation;
-use fleet_testbed::rbac::{self, Grant};
+use fleet_testbed::rbac::{self, Account, Grant};
 
 /// What a request for a resource on its way out is refused with, whatever the rights.
 const TERMINATING: &str = "because it is being terminated";
+
+/// Members share their rights, and what one uses, all need.
+const MEMBER: &str = "member";
 
 /// Requests that were refused for want of a right, while no test had taken it away.
 pub fn refused(recording: &Recording) -> Vec<Violation> {
@@ -31,16 +35,30 @@ pub fn refused(recording: &Recording) -> Vec<Violation> {
 
 /// Rights of the charts that no agent used. Right only about a run of all scenarios.
 pub fn unused(recording: &Recording) -> Result<Vec<String>> {
-    // Members share their rights, and what one uses, all need.
-    let member = "member";
     let accounts = [
         ("hub agent", rbac::hub_agent()),
         ("member agent", rbac::member_agent()),
         ("member agent", rbac::external_workloads()),
         ("member agent", rbac::token_renewal()),
-        ("member agent on the hub", rbac::member_on_hub(member)),
+        ("member agent on the hub", rbac::member_on_hub(MEMBER)),
     ];
-    let used = used(&recording.requests, member);
+    unused_of(recording, accounts)
+}
+
+/// Rights for the standard API that no agent used. Right only about a run of what they are for.
+pub fn unused_for_standard(recording: &Recording) -> Result<Vec<String>> {
+    let accounts = [
+        ("member agent", rbac::member_multicluster()),
+        ("member agent on the hub", rbac::multicluster_on_hub(MEMBER)),
+    ];
+    unused_of(recording, accounts)
+}
+
+fn unused_of(
+    recording: &Recording,
+    accounts: impl IntoIterator<Item = (&'static str, Account)>,
+) -> Result<Vec<String>> {
+    let used = used(&recording.requests, MEMBER);
     let mut granted: BTreeMap<_, BTreeSet<Grant>> = BTreeMap::new();
     for (who, account) in accounts {
         granted.entry(who).or_default().extend(account.grants()?);
@@ -66,8 +84,11 @@ fn used(requests: &[Request], member: &str) -> BTreeMap<&'static str, BTreeSet<G
     for request in requests.iter().filter(|request| request.code != 403) {
         let (who, namespace) = match &request.author {
             Author::Hub => ("hub agent", request.namespace.clone()),
-            Author::Member(_) if request.cluster == HUB => {
-                ("member agent on the hub", fleet_api::names::member_namespace(member))
+            Author::Member(name) if request.cluster == HUB => {
+                let own = request.namespace == member_namespace(name);
+                let namespace =
+                    if own { member_namespace(member) } else { request.namespace.clone() };
+                ("member agent on the hub", namespace)
             }
             Author::Member(_) => ("member agent", request.namespace.clone()),
             Author::Other => continue,

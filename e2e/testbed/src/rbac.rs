@@ -23,6 +23,8 @@ const MULTICLUSTER_MEMBER: &str =
 const MEMBER_AGENT: &str = include_str!("../../../charts/member-agent/rbac.yaml");
 const EXTERNAL_WORKLOADS: &str =
     include_str!("../../../charts/member-agent/external-workloads-rbac.yaml");
+const MULTICLUSTER_AGENT: &str =
+    include_str!("../../../charts/member-agent/multicluster-rbac.yaml");
 const TOKEN_RENEWAL: &str = include_str!("../../../charts/member-agent/token-rbac.yaml");
 const ENDPOINTSLICES: &str = include_str!("../../../charts/member-agent/endpointslices-rbac.yaml");
 
@@ -99,6 +101,15 @@ pub fn external_workloads() -> Account {
     Account {
         binding: "member-agent-external-workloads".to_owned(),
         manifests: EXTERNAL_WORKLOADS.to_owned(),
+        ..member_agent()
+    }
+}
+
+/// What a member agent may do beside that for the API of multicluster.x-k8s.io.
+pub fn member_multicluster() -> Account {
+    Account {
+        binding: "member-agent-multicluster".to_owned(),
+        manifests: MULTICLUSTER_AGENT.to_owned(),
         ..member_agent()
     }
 }

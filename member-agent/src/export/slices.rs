@@ -116,7 +116,7 @@ fn delete(copy: &Object<EndpointSliceExport>) -> Option<Step> {
 
 fn create(state: &ServiceState<'_>, travel: Travel, slice: &Object<EndpointSlice>) -> Option<Step> {
     let detailed = travel.details == Details::Present;
-    let mut body = json!({ "spec": to_json(&spec(state, slice, &[], detailed, state.now)) });
+    let mut body = json!({ "spec": to_json(&spec(state, slice, &ExportedSliceSpec::default(), detailed, state.now)) });
     if travel.guarded {
         body["metadata"]["finalizers"] = json!([finalizers::ENDPOINT_SLICE_EXPORT]);
     }
@@ -174,12 +174,11 @@ fn update(
     moved: &Moved,
     plan: &mut Plan,
 ) {
-    let carried = &copy.spec.draining_endpoints;
     let (labelled, detailed) = is_labelled(state, travel, copy);
-    let wanted = spec(state, slice, carried, detailed, since(state, copy, slice));
+    let wanted = spec(state, slice, &copy.spec, detailed, since(state, copy, slice));
     let same = labelled == detailed
         && copy.spec.endpoints == wanted.endpoints
-        && *carried == wanted.draining_endpoints
+        && copy.spec.draining_endpoints == wanted.draining_endpoints
         && same_in_slices(&copy.spec.ports, &wanted.ports)
         && copy.spec.address_type == wanted.address_type
         && reference::refers(&copy.spec.endpoint_slice_reference, &state.identity.cluster, slice);
@@ -216,18 +215,19 @@ fn since(
     stamp::since(seen.exported_since.as_ref(), same, state.now)
 }
 
-/// The content that is exported of a slice. `carried` are the draining endpoints of its copy, if it has one.
+/// The content that is exported of a slice. `carried` is that of its copy, if it has one.
 fn spec(
     state: &ServiceState<'_>,
     slice: &Object<EndpointSlice>,
-    carried: &[Endpoint],
+    carried: &ExportedSliceSpec,
     detailed: bool,
     since: Timestamp,
 ) -> ExportedSliceSpec {
     let cluster = &state.identity.cluster;
     let generation = slice.meta.generation;
-    let takes_draining = hub_schema::carries_draining(state.schema, carried);
-    let (ready, draining) = endpoints(state, slice, detailed);
+    let takes_draining = hub_schema::carries_draining(state.schema, &carried.draining_endpoints);
+    let detailed = detailed && hub_schema::carries_details(state.schema, &carried.endpoints);
+    let (ready, draining) = endpoints(slice, detailed);
     let draining = if takes_draining { draining } else { Vec::new() };
     ExportedSliceSpec {
         address_type: slice.address_type.clone(),
@@ -239,15 +239,7 @@ fn spec(
     }
 }
 
-/// The ready endpoints and the draining ones, with host names and zones if those are wanted and the hub stores them.
-fn endpoints(
-    state: &ServiceState<'_>,
-    slice: &EndpointSlice,
-    detailed: bool,
-) -> (Vec<Endpoint>, Vec<Endpoint>) {
-    if detailed && state.schema.is_some_and(|schema| schema.endpoint_details) {
-        slice.detailed()
-    } else {
-        (slice.ready.to_vec(), slice.draining.to_vec())
-    }
+/// The ready endpoints and the draining ones, with host names and zones if those are wanted.
+fn endpoints(slice: &EndpointSlice, detailed: bool) -> (Vec<Endpoint>, Vec<Endpoint>) {
+    if detailed { slice.detailed() } else { (slice.ready.to_vec(), slice.draining.to_vec()) }
 }

@@ -5,6 +5,7 @@ use fleet_model::hub_schema::HubSchema;
 use serde_json::{Value, json};
 
 use super::world::{World, condition, service, web};
+use crate::settings::MulticlusterMode;
 
 /// A member with endpoints that exports the Service through the standard API.
 fn exported() -> World {
@@ -77,6 +78,14 @@ fn details_are_sent_where_the_hub_stores_them() {
         let endpoints = json!([{ "addresses": ["10.1.0.1"] }, { "addresses": ["10.1.0.2"] }]);
         assert_eq!(copy(&world).unwrap()["spec"]["endpoints"], endpoints);
     }
+}
+
+/// An agent that has just started does not know yet what the hub serves.
+#[test]
+fn details_stay_while_it_is_unknown_what_the_hub_stores() {
+    let mut world = exported();
+    world.schema = None;
+    assert!(world.slices().is_empty(), "{:#?}", world.slices());
 }
 
 #[test]
@@ -185,4 +194,27 @@ fn slices_of_the_clusterset_are_not_exported() {
     world.rest();
     world.settle();
     assert_eq!(world.writes(), []);
+}
+
+/// A fleet that does not use the standard API writes what it always has, whether or not the API is served.
+#[test]
+fn the_fleet_writes_the_same_with_the_api_and_without() {
+    let written = |mode| {
+        let mut world = World::new();
+        world.settings.multicluster.mode = mode;
+        world.add(kinds::SERVICE, &web(), service(&json!({})));
+        world.add_slice();
+        world.rest();
+        export_to_fleet(&mut world);
+        let shrink = |slice: &mut Value| slice["endpoints"].as_array_mut().unwrap().truncate(1);
+        world.own.edit(kinds::ENDPOINT_SLICE, &ObjectName::new("shop", "web-x1"), shrink).unwrap();
+        world.settle();
+        world.own.delete(kinds::SERVICE_EXPORT, &web()).unwrap();
+        world.settle();
+        let writes = world.writes();
+        writes.iter().map(|write| format!("{} {}", write.verb, write.kind)).collect::<Vec<_>>()
+    };
+    let without = written(MulticlusterMode::Off);
+    assert!(without.len() >= 7, "{without:?}");
+    assert_eq!(written(MulticlusterMode::On), without);
 }
