@@ -27,9 +27,11 @@
 {{- if and (eq .Values.config.provider "secret") (dig "renew" false (.Values.token | default dict)) }}true{{ end }}
 {{- end -}}
 
-{{/* How the standard API is served: off, clean-up or on. Values of an earlier release, which are reused, have no such value. */}}
+{{/* How the standard API is served: off, clean-up or on. YAML reads a bare `on` as true. Values of an earlier release, which are
+   reused, have no such value. */}}
 {{- define "member-agent.multicluster" -}}
-{{- dig "mode" "off" (.Values.multicluster | default dict) }}
+{{- $mode := dig "mode" "off" (.Values.multicluster | default dict) -}}
+{{- if kindIs "bool" $mode -}}{{ ternary "on" "off" $mode }}{{- else -}}{{ $mode | default "off" }}{{- end -}}
 {{- end -}}
 
 {{/* Environment variables that only this agent has. */}}
@@ -79,9 +81,10 @@
 {{- with .Values.endpointslices.networkCidrs }}
 - {name: ENDPOINT_NETWORK_CIDRS, value: {{ join "," . | quote }}}
 {{- end }}
+{{- $mode := include "member-agent.multicluster" . }}
+{{- if ne $mode "off" }}
 {{- with .Values.multicluster }}
-{{- if ne .mode "off" }}
-- {name: MULTICLUSTER, value: {{ quote .mode }}}
+- {name: MULTICLUSTER, value: {{ quote $mode }}}
 - {name: MULTICLUSTER_SETTLE, value: {{ quote .settle }}}
 - {name: MULTICLUSTER_EXPORTED_METADATA, value: {{ quote .exportedMetadata }}}
 {{- end }}

@@ -6,7 +6,7 @@ use fleet_testbed::helm::{Helm, chart, documents};
 use fleet_testbed::pod::NAMESPACE;
 use serde_json::{Value, json};
 
-use crate::{find, of_kind, with};
+use crate::{find, needed, of_kind, with};
 
 const QUOTA: &str = "fleet-member-multicluster";
 const SERVED: [&str; 2] =
@@ -126,4 +126,59 @@ async fn members_that_others_have_joined_can_be_named() {
         hard,
         &json!({ "count/exportedservices.multicluster.networking.fleet.azure.com": "7" })
     );
+}
+
+/// What the chart of the member agent renders.
+async fn of_member(more: &Value) -> Vec<Value> {
+    let helm = Helm::v4().await.unwrap();
+    let values = with(needed("member-agent"), more);
+    helm.template(&chart("member-agent"), (NAMESPACE, "member-agent"), &values).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_member_has_nothing_of_it_without_the_mode() {
+    let off = of_member(&json!({})).await;
+    assert_eq!(of_member(&mode(&json!(false))).await, off);
+    assert_eq!(of_member(&json!({ "multicluster": null })).await, off);
+    assert_eq!(of_member(&json!({ "multicluster": {} })).await, off);
+    let text = serde_json::to_string(&off).unwrap();
+    for word in ["multicluster.x-k8s.io", "MULTICLUSTER", "about.k8s.io"] {
+        assert!(!text.contains(word), "{word}");
+    }
+}
+
+#[tokio::test]
+async fn a_member_gets_rights_and_variables_with_it() {
+    let on = of_member(&mode(&json!("on"))).await;
+    assert_eq!(of_member(&mode(&json!(true))).await, on);
+    for name in ["multicluster", "multicluster-view", "multicluster-edit"] {
+        assert!(find(&on, "ClusterRole", &format!("member-agent-{name}")).is_some(), "{name}");
+    }
+    for chosen in ["on", "clean-up"] {
+        let objects = of_member(&mode(&json!(chosen))).await;
+        let container =
+            &of_kind(&objects, "Deployment")[0]["spec"]["template"]["spec"]["containers"][0];
+        let variables = container["env"].as_array().unwrap();
+        assert!(variables.contains(&json!({ "name": "MULTICLUSTER", "value": chosen })));
+        assert!(variables.contains(&json!({ "name": "MULTICLUSTER_SETTLE", "value": "60s" })));
+        assert!(!container["args"].to_string().contains("multicluster"), "0.1.0 stops at flags");
+    }
+}
+
+/// They belong to others in many clusters, so users ask for them.
+#[tokio::test]
+async fn definitions_of_the_standard_api_come_where_they_are_asked_for() {
+    let kinds = |objects: &[Value]| -> BTreeSet<String> {
+        let definitions = of_kind(objects, "CustomResourceDefinition").into_iter();
+        definitions.filter_map(|it| Some(it["metadata"]["name"].as_str()?.to_owned())).collect()
+    };
+    let plain = kinds(&of_member(&mode(&json!("on"))).await);
+    let all = json!({ "crds": { "multicluster": true, "about": true } });
+    let more = &kinds(&of_member(&all).await) - &plain;
+    let expected = [
+        "clusterproperties.about.k8s.io",
+        "serviceexports.multicluster.x-k8s.io",
+        "serviceimports.multicluster.x-k8s.io",
+    ];
+    assert_eq!(more, expected.map(str::to_owned).into());
 }

@@ -22,7 +22,7 @@ use fleet_testbed::cluster::Cluster;
 use fleet_testbed::objects::{api, edit, find, remove};
 use fleet_testbed::wait::wait_until;
 use fleet_testbed::workload::{ManualService, ServiceSpec, next_address};
-use fleet_testbed::{Options, Testbed, crds, rbac};
+use fleet_testbed::{Options, Testbed, crds, policies, rbac};
 use kube::api::ListParams;
 use serde_json::{Value, json};
 
@@ -42,7 +42,7 @@ const WEST: Agent = Agent::Member(1);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn members_export_through_the_standard_api() {
-    let testbed = Testbed::start(Options::members(2).with_policies()).await.unwrap();
+    let testbed = Testbed::start(Options::members(2)).await.unwrap();
     let result = story(&testbed).await;
     testbed.explain(result).await.unwrap();
 }
@@ -56,7 +56,9 @@ async fn story(testbed: &Testbed) -> Result<()> {
         crds::install(&member.client(), &crds::load(&DEFINITIONS)?).await?;
         rbac::member_multicluster().apply(&member.client()).await?;
         rbac::multicluster_on_hub(member.name()).apply(&hub.client()).await?;
+        policies::install_member(member).await?;
     }
+    policies::install_multicluster(hub, testbed.member(0).name()).await?;
     let recorder = Recorder::start(testbed).await?;
     testbed.user_namespace(SHOP).await?;
     let mut agents = Agents::prepare(testbed, &options("on"))?;
