@@ -32,6 +32,8 @@ use user::{conditions, export, service};
 const DEADLINE: Duration = Duration::from_mins(2);
 const SHOP: &str = "shop";
 const WEB: &str = "web";
+/// The variable that switches the API on.
+const MODE: &str = "MULTICLUSTER";
 /// Definitions that users install before they switch the API on.
 const DEFINITIONS: [&str; 2] =
     ["member-agent/files/multicluster-crds", "member-agent/files/about-crds"];
@@ -61,7 +63,7 @@ async fn story(testbed: &Testbed) -> Result<()> {
     policies::install_multicluster(hub, testbed.member(0).name()).await?;
     let recorder = Recorder::start(testbed).await?;
     testbed.user_namespace(SHOP).await?;
-    let mut agents = Agents::prepare(testbed, &options("on"))?;
+    let mut agents = Agents::prepare(testbed, &options())?;
     let side = HubSide { hub, member: testbed.member(0) };
 
     nothing_is_exported_before_the_hub_has_accepted(&side, &mut agents).await?;
@@ -70,7 +72,7 @@ async fn story(testbed: &Testbed) -> Result<()> {
     both_versions_are_read_and_conflicts_reported(&side, testbed.member(1)).await?;
     what_cannot_be_exported_is_reported(&side).await?;
     all_of_it_goes_with_the_export(&side).await?;
-    a_clean_up_leaves_what_users_made(testbed, &side, &mut agents).await?;
+    a_clean_up_leaves_what_users_made(&side, &mut agents).await?;
 
     drop(agents);
     recorder.stop().await?;
@@ -82,12 +84,11 @@ async fn story(testbed: &Testbed) -> Result<()> {
     Ok(())
 }
 
-/// The mode of the exporter; the other agents serve the API.
-fn options(mode: &str) -> AgentOptions {
+/// All agents serve the API.
+fn options() -> AgentOptions {
     let set = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-    let of = |mode: &str| vec![set("MULTICLUSTER", mode), set("MULTICLUSTER_SETTLE", "1s")];
-    let of_agents = [(EAST, of(mode)), (WEST, of("on")), (Agent::Hub, of("on"))].into();
-    AgentOptions { of_agents, ..AgentOptions::default() }
+    let environment = vec![set(MODE, "on"), set("MULTICLUSTER_SETTLE", "1s")];
+    AgentOptions { environment, ..AgentOptions::default() }
 }
 
 /// The claim comes first, then the properties and the export.
@@ -188,14 +189,9 @@ async fn all_of_it_goes_with_the_export(side: &HubSide<'_>) -> Result<()> {
 }
 
 /// The mode `clean-up`: the hub and the properties are cleaned, users keep their objects.
-async fn a_clean_up_leaves_what_users_made(
-    testbed: &Testbed,
-    side: &HubSide<'_>,
-    agents: &mut Agents,
-) -> Result<()> {
-    agents.stop(EAST).await?;
-    let mut cleaning = Agents::prepare(testbed, &options("clean-up"))?;
-    cleaning.launch(EAST)?;
+async fn a_clean_up_leaves_what_users_made(side: &HubSide<'_>, agents: &mut Agents) -> Result<()> {
+    agents.set_variable(EAST, MODE, "clean-up")?;
+    agents.restart(EAST).await?;
     reported(side.member, WEB, ["True Valid", "False Failed", "-"]).await?;
     wait_until("nothing is left on the hub", DEADLINE, async || {
         let none = side.exported(WEB).await?.is_none() && slices(side, WEB).await?.is_empty();
