@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::SourceSet;
+
 /// How an accumulator lists, watches and publishes. The default is what the agents use.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
@@ -11,6 +13,10 @@ pub struct Config {
     pub stale_after: Duration,
     /// A source whose API server went back in time is trusted again when it has been live for so long without a break.
     pub settle_after: Duration,
+    /// Sources from which absence is to count only after a while.
+    pub cautious: SourceSet,
+    /// For how long those must have been live without a break since the last list that followed a start or a failure.
+    pub cautious_for: Duration,
     /// When many deletions at once need a second opinion.
     pub mass_deletion: MassDeletionLimits,
     /// Longest pause between attempts to reach an API server that fails. It bounds how long a
@@ -38,6 +44,8 @@ impl Default for Config {
             page_size: 500,
             stale_after: Duration::from_secs(30),
             settle_after: Duration::from_mins(1),
+            cautious: SourceSet::EMPTY,
+            cautious_for: Duration::from_mins(1),
             mass_deletion: MassDeletionLimits::default(),
             max_backoff: Duration::from_secs(5),
             recheck_required: Duration::from_secs(5),

@@ -1,5 +1,6 @@
 //! One watched kind: from an API server's events to the view of it.
 
+mod calm;
 mod content;
 mod dating;
 mod discovery;

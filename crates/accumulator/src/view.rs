@@ -26,6 +26,8 @@ pub struct View<T: Tracked> {
     pub(crate) trouble: Option<Arc<str>>,
     /// Whether the API server went back in time not long ago.
     pub(crate) settling: bool,
+    /// Whether it was live for long enough that absence counts, if that was asked for.
+    pub(crate) settled: bool,
     /// When the last complete list was begun.
     pub(crate) listed: Option<Instant>,
     /// When the API server was asked last that answered that it does not serve the kind, or forbids it.
@@ -51,6 +53,19 @@ impl<T: Tracked> View<T> {
         self.bootstrapped = !matches!(state, SourceState::Pending | SourceState::Listing);
         self.state = state;
         self
+    }
+
+    /// The same content shortly after a start or a failure, for tests of what must not trust absence yet.
+    #[must_use]
+    pub fn unsettled(mut self) -> Self {
+        self.settled = false;
+        self
+    }
+
+    /// Whether absence counts: the source is none of [`Config::cautious`](crate::Config::cautious), or has been live for long
+    /// enough without a break since the last list that followed a start or a failure.
+    pub fn is_settled(&self) -> bool {
+        self.settled
     }
 
     /// The object of that name.
@@ -192,6 +207,7 @@ impl<T: Tracked> Default for View<T> {
             defects: OrdMap::new(),
             trouble: None,
             settling: false,
+            settled: true,
             listed: None,
             refused: None,
         }
@@ -210,6 +226,7 @@ impl<T: Tracked> Clone for View<T> {
             defects: self.defects.clone(),
             trouble: self.trouble.clone(),
             settling: self.settling,
+            settled: self.settled,
             listed: self.listed,
             refused: self.refused,
         }

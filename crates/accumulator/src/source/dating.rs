@@ -24,6 +24,34 @@ impl<T: Tracked> Machine<T> {
         self.change();
     }
 
+    /// When absence from the source counts.
+    pub(crate) fn calm_at(&self) -> Option<Instant> {
+        self.calm.settled_at().filter(|_| self.failing.is_none())
+    }
+
+    /// Absence from the source counts from now on.
+    pub(crate) fn calmed(&mut self) {
+        self.calm.settled();
+        self.view.settled = true;
+        self.change();
+    }
+
+    /// Absence from the source does not count until it has been live for a while.
+    pub(super) fn doubt(&mut self) {
+        self.calm.broken();
+        if self.view.settled && !self.calm.is_settled() {
+            self.view.settled = false;
+            self.change();
+        }
+    }
+
+    /// Follows whether the source is live.
+    pub(super) fn follow(&mut self, now: Instant) {
+        let is_live = self.view.state.is_live();
+        self.timeline.follow(is_live, now);
+        self.calm.follow(is_live, now);
+    }
+
     /// Whether a list has shown that the API server went back in time; once.
     pub(crate) fn take_went_back(&mut self) -> bool {
         std::mem::take(&mut self.went_back)
@@ -49,6 +77,7 @@ impl<T: Tracked> Machine<T> {
             self.timeline.went_back(version);
             self.went_back = true;
             self.view.settling = true;
+            self.doubt();
             self.change();
         } else {
             self.timeline.reaches(version);

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use fleet_api::ObjectName;
 
+use super::calm::Calm;
 use super::error::{Class, Failure};
 use super::item::{Input, Item};
 use super::mass_deletion::MassDeletionGuard;
@@ -72,6 +73,7 @@ pub(crate) struct Machine<T: Tracked> {
     /// Up to where the view shows all changes; without it only a list does.
     pub(super) version: Option<ResourceVersion>,
     pub(super) timeline: Timeline,
+    pub(super) calm: Calm,
     pub(super) failing: Option<Failing>,
     probation: Probation,
     /// How long the API server asks to wait.
@@ -88,19 +90,27 @@ pub(crate) struct Machine<T: Tracked> {
 }
 
 impl<T: Tracked> Machine<T> {
-    pub(crate) fn new(config: Config, metrics: SourceMetrics, optional: bool) -> Self {
+    pub(crate) fn new(
+        config: Config,
+        metrics: SourceMetrics,
+        optional: bool,
+        cautious_for: Option<Duration>,
+    ) -> Self {
+        let mut view = View::default();
+        view.settled = cautious_for.is_none();
         let limits =
             if optional { config.mass_deletion.none_allowed() } else { config.mass_deletion };
         Self {
             guard: MassDeletionGuard::new(limits),
             config,
             metrics,
-            view: View::default(),
+            view,
             touched: Touched::Names(Vec::new()),
             dirty: false,
             listing: None,
             version: None,
             timeline: Timeline::default(),
+            calm: Calm::new(cautious_for),
             failing: None,
             probation: Probation::default(),
             retry_after: None,
@@ -222,7 +232,7 @@ impl<T: Tracked> Machine<T> {
         if let Class::Forbidden(verb) = failure.class {
             self.failing = None;
             self.forbidden(verb, &failure.message, asked);
-            self.timeline.follow(self.view.state.is_live(), asked);
+            self.follow(asked);
         } else {
             self.trouble(failure, asked);
         }
@@ -248,13 +258,16 @@ impl<T: Tracked> Machine<T> {
     pub(crate) fn handle(&mut self, input: Input<T>, now: Instant) -> Option<Command> {
         self.metrics.event(input.as_str());
         let command = self.take(input, now);
-        self.timeline.follow(self.view.state.is_live(), now);
+        self.follow(now);
         command
     }
 
     fn take(&mut self, input: Input<T>, now: Instant) -> Option<Command> {
         match input {
             Input::ListStarted => {
+                if !matches!(self.view.state, SourceState::Live | SourceState::Resyncing) {
+                    self.doubt();
+                }
                 self.begin(now);
                 // From a state of trouble a list is only an attempt: its first answer decides.
                 match self.view.state {

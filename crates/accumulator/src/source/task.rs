@@ -102,7 +102,12 @@ impl<S: 'static, T: Tracked> Task<S, T> {
         refresh: Refresh,
     ) -> Self {
         Self {
-            machine: Machine::new(config.clone(), metrics.clone(), info.optional),
+            machine: Machine::new(
+                config.clone(),
+                metrics.clone(),
+                info.optional,
+                config.cautious.contains(info.id).then_some(config.cautious_for),
+            ),
             options: ReadOptions { page_size: config.page_size, decoding: metrics.decoding() },
             info,
             place,
@@ -191,6 +196,11 @@ impl<S: 'static, T: Tracked> Task<S, T> {
                 }
                 () = at(self.machine.settled_at()) => {
                     self.machine.settled();
+                    self.publish(now()).await?;
+                    continue;
+                }
+                () = at(self.machine.calm_at()) => {
+                    self.machine.calmed();
                     self.publish(now()).await?;
                     continue;
                 }

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod back_in_time;
+mod calm;
 mod cursors;
 mod gate;
 mod kube_feed;

@@ -1,0 +1,105 @@
+//! Sources from which absence counts only after a while.
+
+use std::time::Duration;
+
+use fleet_accumulator::{Config, Snapshot as _, SourceSet, WatchError};
+
+use crate::support::{Rig, Tap, World, refusal, state, thing};
+
+const CALM: Duration = Duration::from_mins(1);
+
+fn rig() -> Rig {
+    let cautious = SourceSet::from([World::imports()]);
+    Rig::with(&Config { cautious, cautious_for: CALM, ..Config::default() })
+}
+
+/// A list of the source, which is live from then on.
+async fn list(rig: &mut Rig) -> Tap {
+    let tap = rig.imports.tap().await;
+    tap.list([thing("a", "u1", 5, "a")]);
+    tap.watch_started();
+    rig.until(|world| state(world, World::imports()) == "live").await;
+    tap
+}
+
+/// Time passes; whether absence counts then, with no event on the way.
+async fn settled_after(rig: &Rig, time: Duration) -> bool {
+    tokio::time::sleep(time).await;
+    rig.accumulator.snapshot().imports.is_settled()
+}
+
+/// Nothing else changes, and still the snapshot is published anew: consumers are woken.
+#[tokio::test(start_paused = true)]
+async fn a_source_settles_by_itself() {
+    let mut rig = rig();
+    let tap = list(&mut rig).await;
+    assert!(rig.accumulator.snapshot().things.is_settled(), "nobody asked for more");
+    let mut cursor = rig.accumulator.cursor(SourceSet::from([World::imports()]));
+    while let Ok(Some(step)) = tokio::time::timeout(Duration::from_secs(1), cursor.next()).await {
+        cursor.commit(step);
+    }
+    assert!(!settled_after(&rig, CALM - Duration::from_secs(5)).await);
+    let woken = tokio::time::timeout(Duration::from_secs(10), cursor.next()).await;
+    assert!(woken.is_ok());
+    assert!(rig.accumulator.snapshot().imports.is_settled());
+    drop(tap);
+}
+
+/// A watch that goes on where it ended was never interrupted.
+#[tokio::test(start_paused = true)]
+async fn a_watch_that_is_resumed_costs_no_time() {
+    let mut rig = rig();
+    let tap = list(&mut rig).await;
+    assert!(!settled_after(&rig, CALM / 2).await);
+    tap.fail(WatchError::WatchStart(refusal(503)));
+    let tap = rig.imports.tap().await;
+    assert!(tap.from.is_some());
+    tap.watch_started();
+    assert!(settled_after(&rig, CALM / 2 + Duration::from_secs(10)).await);
+}
+
+/// One list after another is how a source that works is read from time to time.
+#[tokio::test(start_paused = true)]
+async fn a_list_of_a_source_that_works_is_no_failure() {
+    let mut rig = rig();
+    let tap = list(&mut rig).await;
+    assert!(settled_after(&rig, CALM + Duration::from_secs(1)).await);
+    tap.fail(WatchError::Watch(refusal(410)));
+    let tap = list(&mut rig).await;
+    assert!(rig.accumulator.snapshot().imports.is_settled());
+    drop(tap);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_after_a_failure_starts_the_wait_again() {
+    let mut rig = rig();
+    let tap = list(&mut rig).await;
+    assert!(settled_after(&rig, CALM + Duration::from_secs(1)).await);
+    tap.fail(WatchError::Watch(refusal(503)));
+    let mut tap = rig.imports.tap().await;
+    while state(&rig.accumulator.snapshot(), World::imports()) != "stale" {
+        tap.requested();
+        tap.fail(WatchError::WatchStart(refusal(503)));
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        tap = rig.imports.tap().await;
+    }
+    tap.list([thing("a", "u1", 5, "a")]);
+    tap.watch_started();
+    rig.until(|world| state(world, World::imports()) == "live").await;
+    assert!(!rig.accumulator.snapshot().imports.is_settled());
+    assert!(settled_after(&rig, CALM + Duration::from_secs(1)).await);
+}
+
+/// An API server that went back in time.
+#[tokio::test(start_paused = true)]
+async fn an_older_list_starts_the_wait_again() {
+    let mut rig = rig();
+    let tap = list(&mut rig).await;
+    assert!(settled_after(&rig, CALM + Duration::from_secs(1)).await);
+    tap.fail(WatchError::Watch(refusal(410)));
+    let tap = rig.imports.tap().await;
+    tap.list_at(800, []);
+    tap.watch_started();
+    rig.until(|world| !world.imports.is_settled()).await;
+    assert!(settled_after(&rig, CALM + Duration::from_secs(1)).await);
+}
