@@ -24,6 +24,25 @@ impl ResourceKind {
             format!("{}/{}", self.group, self.version)
         }
     }
+
+    /// The kind in metrics, logs and messages. Kinds of the standard API that have the name of a kind of the fleet carry their
+    /// group; all others are the plain name, as they have always been.
+    pub fn label(&self) -> &'static str {
+        match (self.group, self.kind) {
+            (kinds::MCS, "ServiceExport") => "ServiceExport.multicluster.x-k8s.io",
+            (kinds::MCS, "ServiceImport") => "ServiceImport.multicluster.x-k8s.io",
+            _ => self.kind,
+        }
+    }
+
+    /// The plural in messages, likewise.
+    pub fn resource(&self) -> &'static str {
+        match (self.group, self.plural) {
+            (kinds::MCS, "serviceexports") => "serviceexports.multicluster.x-k8s.io",
+            (kinds::MCS, "serviceimports") => "serviceimports.multicluster.x-k8s.io",
+            _ => self.plural,
+        }
+    }
 }
 
 /// Every kind the agents know.
@@ -50,7 +69,7 @@ pub mod kinds {
 
     const NETWORKING: &str = "networking.fleet.azure.com";
     const MULTICLUSTER: &str = "multicluster.networking.fleet.azure.com";
-    const MCS: &str = "multicluster.x-k8s.io";
+    pub(super) const MCS: &str = "multicluster.x-k8s.io";
     const CLUSTER: &str = "cluster.kubernetes-fleet.io";
 
     /// Core Service.
@@ -151,5 +170,33 @@ pub mod kinds {
     /// Kinds that agents write, without Leases, members and Events; each once.
     pub fn kinds_written() -> impl Iterator<Item = ResourceKind> {
         HUB.into_iter().chain(MEMBER.into_iter().filter(|kind| !HUB.contains(kind)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::kinds::{MCS_SERVICE_EXPORT, MCS_SERVICE_IMPORT, kinds_written};
+    use super::*;
+
+    /// Series and log lines of one kind must not be taken for those of another.
+    #[test]
+    fn no_two_kinds_have_one_label() {
+        let standard = [MCS_SERVICE_EXPORT, MCS_SERVICE_IMPORT];
+        let all: Vec<_> = kinds_written().chain(standard).collect();
+        let labels: BTreeSet<_> = all.iter().map(ResourceKind::label).collect();
+        assert_eq!(labels.len(), all.len(), "{labels:?}");
+        for kind in standard {
+            assert_eq!(kind.label(), format!("{}.{}", kind.kind, kind.group));
+            assert_eq!(kind.resource(), format!("{}.{}", kind.plural, kind.group));
+        }
+    }
+
+    /// Dashboards and alerts of users select them.
+    #[test]
+    fn labels_of_the_fleets_kinds_are_their_names() {
+        assert!(kinds_written().all(|kind| kind.label() == kind.kind));
+        assert!(kinds_written().all(|kind| kind.resource() == kind.plural));
     }
 }

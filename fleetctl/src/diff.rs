@@ -49,7 +49,7 @@ pub(crate) async fn run(cli: &Cli) -> Result<ExitCode> {
                 key: pending.key.clone(),
                 verb: step.action.verb(),
                 cluster,
-                kind: step.kind.kind,
+                kind: step.kind.label(),
                 name: step.name.to_string(),
                 lines: crate::json_diff::lines(&step.action, current(client, step).await.as_ref()),
             });

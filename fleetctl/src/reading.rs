@@ -67,7 +67,7 @@ fn hop(cluster: &str, unread: &Unread) -> Hop {
             "try again, or set a longer --timeout".to_owned(),
         ),
     };
-    Hop::stop(cluster, kind.kind, *cause, says, advice)
+    Hop::stop(cluster, kind.label(), *cause, says, advice)
 }
 
 fn chart(cluster: &str) -> &'static str {

@@ -198,7 +198,7 @@ fn outdated<S: Snapshot>(snapshot: &S, required: SourceSet, since: Instant) -> V
         if refused || view.listed().is_none_or(|listed| listed >= since) {
             continue;
         }
-        let what = format!("{} of the {} cluster", source.kind.plural, source.cluster);
+        let what = format!("{} of the {} cluster", source.kind.resource(), source.cluster);
         kinds.push(match view.trouble() {
             Some(trouble) => format!("{what} ({trouble})"),
             None => what,
@@ -212,7 +212,7 @@ fn blocking<S: Snapshot>(snapshot: &S, required: SourceSet) -> Vec<String> {
     let mut sentences = Vec::new();
     for source in S::sources().iter().filter(|source| required.contains(source.id)) {
         let Some(view) = snapshot.view(source.id) else { continue };
-        let what = format!("{} of the {} cluster", source.kind.plural, source.cluster);
+        let what = format!("{} of the {} cluster", source.kind.resource(), source.cluster);
         let sentence = match view.state() {
             SourceState::Missing { .. } | SourceState::Forbidden { .. } if source.optional => {
                 continue;

@@ -215,7 +215,7 @@ impl Metrics {
     }
 
     pub(crate) fn source(&self, info: &SourceInfo, now: Instant) -> SourceMetrics {
-        let labels = [info.cluster.as_str(), info.kind.kind, info.field];
+        let labels = [info.cluster.as_str(), info.kind.label(), info.field];
         SourceMetrics(Arc::new(Handles {
             labels,
             cluster_states: SourceState::NAMES.map(|name| {

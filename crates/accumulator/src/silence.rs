@@ -27,7 +27,7 @@ pub(crate) fn silent<S: Snapshot>(
                 .is_some_and(|since| now.saturating_duration_since(since) >= limit)
     });
     let stale = stale.map(|source| {
-        let (plural, cluster) = (source.kind.plural, source.cluster);
+        let (plural, cluster) = (source.kind.resource(), source.cluster);
         format!("{plural} of the {cluster} cluster: nothing received for {limit:?}")
     });
     let clusters =

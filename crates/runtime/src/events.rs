@@ -117,7 +117,7 @@ fn severity(event_type: EventType) -> &'static str {
 
 fn log(event: &Event) {
     let Event { cluster, kind, reason, note, .. } = event;
-    let (kind, namespace, name) = (kind.kind, &*event.name.namespace, &*event.name.name);
+    let (kind, namespace, name) = (kind.label(), &*event.name.namespace, &*event.name.name);
     match event.event_type {
         EventType::Normal => {
             tracing::info!(%cluster, kind, namespace, name, reason, note, "Event");

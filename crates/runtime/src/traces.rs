@@ -127,7 +127,7 @@ impl Spans {
     /// The request below the span of its step: the difference is what was waited for.
     fn request(&self, above: &SdkSpan, step: &Step, exchange: Exchange, failure: Option<&Failure>) {
         let verb = step.action.verb();
-        let span = SpanBuilder::from_name(format!("{verb} {}", step.kind.kind))
+        let span = SpanBuilder::from_name(format!("{verb} {}", step.kind.label()))
             .with_kind(SpanKind::Client)
             .with_start_time(self.wall(exchange.sent))
             .with_attributes([

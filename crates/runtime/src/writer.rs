@@ -181,7 +181,7 @@ impl Writer {
         let inner = &self.0;
         let client = &inner.clusters.get(&cluster).ok_or("no such cluster")?.client;
         let request = request::get(kind, name).map_err(|error| error.to_string())?;
-        let label = [cluster.as_str(), "get", kind.kind];
+        let label = [cluster.as_str(), "get", kind.label()];
         match inner.send(client, request, label).await {
             Ok(answer) => reply::found(&name.name, answer.status, &answer.bytes),
             Err(refusal) => Err(refusal.message),
@@ -244,7 +244,7 @@ impl Inner {
         let gated = |error: NotLeader| Refusal::new(Class::NotLeader, error.to_string());
         self.gate.check().map_err(gated)?;
 
-        let label = [step.cluster.as_str(), step.action.verb(), step.kind.kind];
+        let label = [step.cluster.as_str(), step.action.verb(), step.kind.label()];
         // For the end of the stack: connecting may take a while.
         request.extensions_mut().insert(self.gate.clone());
         let begin = monotonic();
@@ -295,7 +295,7 @@ impl Inner {
         let Some(refusal) = refusal else {
             if !matches!(step.action, Action::ConfirmAbsent) {
                 tracing::info!(
-                    cluster = %step.cluster, verb, kind = kind.kind, namespace, name, "Wrote",
+                    cluster = %step.cluster, verb, kind = kind.label(), namespace, name, "Wrote",
                 );
             }
             let mut complaints = self.complaints.lock();
@@ -310,17 +310,17 @@ impl Inner {
         let expected = class.is_stale_view() || class == Class::Stopping;
         if expected || !self.complaints.lock().insert(complaint(class)) {
             tracing::debug!(
-                cluster = %step.cluster, verb, kind = kind.kind, namespace, name,
+                cluster = %step.cluster, verb, kind = kind.label(), namespace, name,
                 %class, error = refusal.message, "Write failed",
             );
         } else if class.is_hopeless() {
             tracing::error!(
-                cluster = %step.cluster, verb, kind = kind.kind, namespace, name,
+                cluster = %step.cluster, verb, kind = kind.label(), namespace, name,
                 %class, error = refusal.message, "Write refused",
             );
         } else {
             tracing::warn!(
-                cluster = %step.cluster, verb, kind = kind.kind, namespace, name,
+                cluster = %step.cluster, verb, kind = kind.label(), namespace, name,
                 %class, error = refusal.message, "Retrying a failed write",
             );
         }

@@ -208,7 +208,7 @@ impl ModelServer {
         let before = self.version;
         let result = self.dispatch(step);
         if self.version != before {
-            let (verb, kind) = (step.action.verb(), step.kind.kind);
+            let (verb, kind) = (step.action.verb(), step.kind.label());
             self.writes.push(Write { verb, kind, name: step.name.clone() });
         }
         result

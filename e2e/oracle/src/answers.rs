@@ -1,5 +1,6 @@
 //! What the answer to a write shows of the object.
 
+use fleet_api::kinds::{LEASE, MCS_SERVICE_EXPORT};
 use serde_json::{Value, json};
 
 use super::object::{finalizers, terminating, text};
@@ -8,8 +9,9 @@ use super::requests::Request;
 
 /// The event that a watch would show of a write that was done. `None` if the answer does not show it.
 pub(super) fn told(request: &Request) -> Option<Event> {
-    if request.resource == fleet_api::kinds::LEASE.plural {
-        return None; // What matters of a Lease is who wrote it when.
+    // What matters of a Lease is who wrote it when; kinds of the standard API are not recorded.
+    if request.resource == LEASE.plural || request.group == MCS_SERVICE_EXPORT.group {
+        return None;
     }
     let answer = &request.response;
     let (what, kind, object) = if text(answer, "/kind") == "Status" {
@@ -43,6 +45,6 @@ fn removed(request: &Request) -> Option<Value> {
 
 /// A Status names the plural.
 fn kind_of(request: &Request, named: &str) -> String {
-    let kind = super::kind::kind(&request.resource);
+    let kind = super::kind::kind(request);
     kind.map_or(named, |known| known.kind).to_owned()
 }

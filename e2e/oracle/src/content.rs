@@ -46,7 +46,7 @@ pub(super) fn check(history: &History<'_>) -> Vec<Violation> {
 /// Whether another user has changed what a request is about since another one was received: whatever its agent makes of
 /// that, it has to look at all of it again.
 fn has_reason(history: &History<'_>, request: &Request, before: Micros) -> bool {
-    let kind = kind(&request.resource).map_or("", |kind| kind.kind);
+    let kind = kind(request).map_or("", |kind| kind.kind);
     let Some(service) = subject(kind, &request.body) else { return false };
     let namespace = service.split('/').next();
     let since = before - LAG..request.received;

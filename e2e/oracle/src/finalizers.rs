@@ -237,7 +237,7 @@ fn overtaken(history: &History<'_>, effect: &Life<'_>, until: Micros) -> bool {
         request.verb == "get"
             && request.code == 404
             && (request.cluster.as_str(), request.namespace.as_str(), request.name.as_str()) == name
-            && kind(&request.resource).is_some_and(|kind| kind.kind == effect.kind)
+            && kind(request).is_some_and(|kind| kind.kind == effect.kind)
             && (made.when - LAG..until).contains(&request.received)
     })
 }

@@ -156,7 +156,8 @@ fn landing(history: &History<'_>, request: &Request) -> Option<Violation> {
     let at_home = request.namespace == SYSTEM_NAMESPACE;
     let allowed = match (&request.author, request.resource.as_str()) {
         (_, "events") | (Author::Hub, "serviceimports" | "endpointsliceimports") => true,
-        (_, "leases") => at_home,
+        (_, "leases") | (Author::Hub, "resolvedservices") => at_home,
+        (Author::Member(_), "clusterproperties") => request.cluster != HUB,
         (Author::Member(member), "clusterreports") => {
             request.cluster == HUB && request.name == *member
         }
@@ -167,7 +168,10 @@ fn landing(history: &History<'_>, request: &Request) -> Option<Violation> {
         }
         (Author::Member(_), resource) if request.cluster == HUB => matches!(
             resource,
-            "internalserviceexports" | "internalserviceimports" | "endpointsliceexports"
+            "internalserviceexports"
+                | "internalserviceimports"
+                | "endpointsliceexports"
+                | "exportedservices"
         ),
         (Author::Member(_), "endpointslices") => at_home || is_made_slice(&request.body),
         (Author::Member(_), "services") => at_home,

@@ -131,7 +131,7 @@ fn not_counted(picture: &Picture, service: &ObjectName) -> Vec<Hop> {
             }
             _ => return None,
         };
-        let object = format!("{} {}", event.kind.kind, event.name);
+        let object = format!("{} {}", event.kind.label(), event.name);
         let says = format!("the hub agent rejects it: {}", event.note);
         Some(Hop::stop(member, object, cause, says, advice))
     };

@@ -44,7 +44,7 @@ pub(super) fn look(picture: &Picture, agent: &str) -> String {
 }
 
 fn write_of(step: &Step) -> String {
-    format!("{} {} {}", step.action.verb().replace('_', " "), step.kind.kind, step.name)
+    format!("{} {} {}", step.action.verb().replace('_', " "), step.kind.label(), step.name)
 }
 
 /// Ready endpoints of a Service of the member's own cluster.

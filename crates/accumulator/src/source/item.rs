@@ -102,7 +102,7 @@ pub(crate) fn item<T: Tracked>(wire: T::Wire) -> Item<T> {
         None => T::project(wire),
     };
     if let Some(reason) = content.as_ref().err().or(defect.as_ref()) {
-        let (kind, namespace, id) = (T::KIND.kind, &*name.namespace, &*name.name);
+        let (kind, namespace, id) = (T::KIND.label(), &*name.namespace, &*name.name);
         tracing::debug!(kind, namespace, name = id, error = %reason, "Cannot decode object");
     }
     let is_partial = content.is_ok() && defect.is_some();

@@ -140,7 +140,7 @@ impl<S: 'static, T: Tracked> Task<S, T> {
         }
         match command {
             Command::Confirm => {
-                let (cluster, kind) = (self.info.cluster.as_str(), self.info.kind.kind);
+                let (cluster, kind) = (self.info.cluster.as_str(), self.info.kind.label());
                 let object_count = self.machine.view().len();
                 tracing::warn!(cluster, kind, object_count, "Many objects disappeared at once");
                 tokio::time::sleep(self.config.mass_deletion.confirm_after).await;
@@ -335,7 +335,7 @@ impl<S: 'static, T: Tracked> Task<S, T> {
 
     /// The other sources of the cluster have the same to find out, unless one of them has asked for that already.
     fn report_older_state(&mut self) {
-        let (cluster, kind) = (self.info.cluster.as_str(), self.info.kind.kind);
+        let (cluster, kind) = (self.info.cluster.as_str(), self.info.kind.label());
         tracing::warn!(cluster, kind, "API server went back in time, nothing is deleted for now");
         let asked = self.refresh.since();
         if self.doubtful.is_none_or(|since| asked < since) {
@@ -344,7 +344,7 @@ impl<S: 'static, T: Tracked> Task<S, T> {
     }
 
     fn log(&self, state: &SourceState) {
-        let (cluster, kind) = (self.info.cluster.as_str(), self.info.kind.kind);
+        let (cluster, kind) = (self.info.cluster.as_str(), self.info.kind.label());
         let count = self.machine.view().len();
         match state {
             SourceState::Stale { message, .. } => {

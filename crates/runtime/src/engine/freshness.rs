@@ -56,7 +56,7 @@ pub(super) async fn await_own_writes<S: Snapshot>(
             accumulator.relist(cluster);
         }
         tracing::warn!(
-            %cluster, kind = kind.kind, namespace = &*name.namespace, name = &*name.name, expected = ?expectation.until, ?found,
+            %cluster, kind = kind.label(), namespace = &*name.namespace, name = &*name.name, expected = ?expectation.until, ?found,
             "Timed out waiting to observe own write"
         );
         renewed.extend(match found {

@@ -20,7 +20,7 @@ fn a_service_is_exported_with_two_writes() {
     world.resolve(&json!([]));
     world.rest();
     world.settle();
-    assert_eq!(named(&world.writes()), ["patch_status ServiceExport"]);
+    assert_eq!(named(&world.writes()), ["patch_status ServiceExport.multicluster.x-k8s.io"]);
     assert_eq!(world.conditions(), ["True Valid", "True Exported", "False NoConflicts"]);
     assert!(world.plan().is_empty() && world.slices().is_empty());
 }
@@ -107,7 +107,10 @@ fn a_new_export_replaces_the_old_one_in_place() {
     world.own.advance(60);
     world.export();
     world.settle();
-    assert_eq!(named(&world.writes()), ["patch_status ServiceExport", "update ExportedService"]);
+    assert_eq!(
+        named(&world.writes()),
+        ["patch_status ServiceExport.multicluster.x-k8s.io", "update ExportedService"]
+    );
     let export = world.own.get(kinds::MCS_SERVICE_EXPORT, &web()).unwrap();
     let offered = &world.offered().unwrap()["export"];
     assert_eq!(offered["uid"], export["metadata"]["uid"]);
