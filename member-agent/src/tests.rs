@@ -5,7 +5,7 @@ mod controllers;
 mod purity;
 
 use fleet_accumulator::View;
-use fleet_api::{labels, names};
+use fleet_api::labels;
 use fleet_model::objects::ManagedSlice;
 use fleet_model_server::ModelServer;
 
@@ -22,9 +22,6 @@ pub(crate) fn snapshot(
     let namespace = Some(identity.hub_namespace.as_str());
     let mut snapshot: MemberSnapshot = fleet_model_server::snapshot(&[own, hub], namespace);
     snapshot.managed_slices = managed(&snapshot.managed_slices);
-    snapshot.resolved_services = hub.view(Some(names::SYSTEM_NAMESPACE));
-    snapshot.fleet_slices = hub.view(None);
-    snapshot.fleet_reports = hub.view(None);
     snapshot
 }
 

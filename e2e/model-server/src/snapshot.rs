@@ -1,26 +1,39 @@
 //! What watches show of model API servers.
 
 use fleet_accumulator::{ClusterId, Snapshot, SourceInfo, Tracked, View, Views};
+use fleet_api::names::SYSTEM_NAMESPACE;
 
 use crate::ModelServer;
 
-/// The snapshot of an agent that watches `servers`, each for the cluster it serves, and of the hub `namespace` only if
-/// there is one. Label selectors of watches do not count.
+/// The snapshot of an agent that watches `servers`, each for the cluster it serves. `namespace` is that of a member on the hub: it
+/// sees nothing else there, but for what all members read. Other selectors of watches do not count.
 pub fn snapshot<S: Snapshot>(servers: &[&ModelServer], namespace: Option<&str>) -> S {
     S::of(&Servers { servers, namespace })
 }
 
 struct Servers<'a> {
     servers: &'a [&'a ModelServer],
-    /// Where the hub is watched.
+    /// That of the member on the hub; `None` for the hub agent, which watches all of them.
     namespace: Option<&'a str>,
+}
+
+impl<'a> Servers<'a> {
+    /// Where the objects of a source are watched, if not everywhere.
+    fn place(&self, source: &SourceInfo) -> Option<&'a str> {
+        let own =
+            self.namespace.filter(|_| source.cluster == ClusterId::Hub && source.kind.namespaced);
+        own.and_then(|own| match source.field {
+            "resolved_services" => Some(SYSTEM_NAMESPACE),
+            "fleet_slices" | "fleet_reports" => None,
+            _ => Some(own),
+        })
+    }
 }
 
 impl Views for Servers<'_> {
     fn view<T: Tracked>(&self, source: &SourceInfo) -> View<T> {
         let server = self.servers.iter().find(|server| server.serves(source.cluster));
         let server = server.expect("a server for every cluster");
-        let narrow = source.cluster == ClusterId::Hub && source.kind.namespaced;
-        server.view(self.namespace.filter(|_| narrow))
+        server.view(self.place(source))
     }
 }
