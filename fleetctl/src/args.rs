@@ -42,8 +42,9 @@ pub enum Command {
     /// Join a cluster to the fleet: create its namespace, rights and credentials on the hub
     ///
     /// On the hub, it creates the namespace fleet-member-NAME, a service account with rights in that namespace only, and an
-    /// InternalMemberCluster that asks the member to join (if the hub serves that kind). A member that has no member policy gets
-    /// one, which allows everything unless --cidrs, --exports and --imports restrict it. It prints values for the
+    /// InternalMemberCluster that asks the member to join (if the hub serves that kind). Where the hub agent serves
+    /// multicluster.x-k8s.io, the account also gets the rights for that, which include reading what all members export: for a
+    /// member that joined before, run it again. A member that has no member policy gets one, which allows everything unless --cidrs, --exports and --imports restrict it. It prints values for the
     /// member-agent chart; with --secret, it also stores the token in a Secret of the member's cluster, where the member agent
     /// renews it. If the token has expired or was revoked, run it again: it makes another one, and nothing else changes, unless
     /// these flags change the member policy.

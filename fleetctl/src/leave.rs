@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Result, bail};
 use fleet_accumulator::{
     Accumulator, Config, MassDeletionLimits, SourceInfo, SourceSet, SourceSpec, one_line,
 };
@@ -20,20 +20,21 @@ use tokio_util::task::TaskTracker;
 
 use crate::args::{Cli, LeaveArgs};
 use crate::member_objects::{MANAGED_BY, check_name, quota, rights, title};
-use crate::member_policy;
-use crate::objects::{api, delete, find};
+use crate::objects::{api, delete, delete_manifest, find};
 use crate::output::{NO, report};
+use crate::{member_policy, standard};
 
 /// Pause between two reads.
 const LOOK: Duration = Duration::from_millis(200);
 /// How often a write is tried whose object has changed meanwhile.
 const ATTEMPTS: usize = 5;
 /// Kinds of a member's objects on the hub.
-const KINDS: [ResourceKind; 4] = [
+const KINDS: [ResourceKind; 5] = [
     kinds::INTERNAL_SERVICE_EXPORT,
     kinds::INTERNAL_SERVICE_IMPORT,
     kinds::ENDPOINT_SLICE_EXPORT,
     kinds::ENDPOINT_SLICE_IMPORT,
+    kinds::EXPORTED_SERVICE,
 ];
 
 /// Leaves.
@@ -90,7 +91,8 @@ impl Leaving<'_> {
             ));
             report(&self.losses().await?.0);
         }
-        for object in rights(self.name)?.iter().rev() {
+        let standard = standard::granted(self.client, self.name).await?;
+        for object in rights(self.name)?.iter().rev().chain(&standard) {
             report(&format!("Would delete {}", title(object)));
         }
         let fate = if self.is_ours().await? {
@@ -131,12 +133,19 @@ impl Leaving<'_> {
         let exports = self.list(kinds::INTERNAL_SERVICE_EXPORT).await?.len();
         let imports = self.list(kinds::INTERNAL_SERVICE_IMPORT).await?.len();
         let slices = self.list(kinds::ENDPOINT_SLICE_IMPORT).await?.len();
+        let standard = self.list(kinds::EXPORTED_SERVICE).await?.len();
+        let also = match standard {
+            0 => String::new(),
+            _ => format!(
+                ". {standard} Services of multicluster.x-k8s.io are withdrawn, and users keep their objects"
+            ),
+        };
         let what = format!(
             "{} exports {exports} Services and imports {imports} with {slices} EndpointSlices; its ServiceExports and \
-             MultiClusterServices are deleted",
+             MultiClusterServices are deleted{also}",
             self.name
         );
-        Ok((what, exports + imports + slices))
+        Ok((what, exports + imports + slices + standard))
     }
 
     /// Prints what ends. The inner error asks for a confirmation, if that is much.
@@ -237,6 +246,7 @@ impl Leaving<'_> {
             self.delete_object(object).await?;
         }
         self.delete_object(&quota(self.name)?).await?;
+        standard::revoke(self.client, self.name).await?;
         // Another cluster may have the name from now on.
         delete(self.client, kinds::CLUSTER_REPORT, Some(&self.namespace), self.name).await?;
         let ours = self.is_ours().await?;
@@ -261,19 +271,7 @@ impl Leaving<'_> {
     }
 
     async fn delete_object(&self, object: &serde_json::Value) -> Result<()> {
-        let known = [
-            ("ServiceAccount", "", "serviceaccounts"),
-            ("Role", "rbac.authorization.k8s.io", "roles"),
-            ("RoleBinding", "rbac.authorization.k8s.io", "rolebindings"),
-            ("ResourceQuota", "", "resourcequotas"),
-        ];
-        let of = |field: &serde_json::Value| field.as_str().unwrap_or_default().to_owned();
-        let found = known.iter().find(|(kind, ..)| object["kind"] == *kind);
-        let (kind, group, plural) =
-            *found.with_context(|| format!("{} is unknown here", title(object)))?;
-        let kind = ResourceKind { group, version: "v1", kind, plural, namespaced: true };
-        let name = of(&object["metadata"]["name"]);
-        if delete(self.client, kind, Some(&self.namespace), &name).await? {
+        if delete_manifest(self.client, object).await? {
             report(&format!("Deleted {}", title(object)));
         }
         Ok(())
@@ -306,6 +304,12 @@ impl Leaving<'_> {
         match objects.list(&ListParams::default()).await {
             Ok(list) => Ok(list.items),
             Err(kube::Error::Api(status)) if status.code == 404 => Ok(Vec::new()),
+            // Users who administer a fleet without the API of multicluster.x-k8s.io may have no right to its kinds.
+            Err(kube::Error::Api(status))
+                if status.code == 403 && kind == kinds::EXPORTED_SERVICE =>
+            {
+                Ok(Vec::new())
+            }
             Err(error) => bail!("list {}: {}", kind.plural, one_line(&error)),
         }
     }

@@ -37,6 +37,7 @@ pub mod render;
 mod replace;
 mod reserved;
 pub mod run;
+mod standard;
 pub mod status;
 pub mod story;
 mod token;

@@ -6,6 +6,8 @@ use serde_json::{Value, json};
 
 const RIGHTS: &str = include_str!("../../charts/hub-agent/member-rbac.yaml");
 const QUOTA: &str = include_str!("../../charts/hub-agent/member-quota.yaml");
+const STANDARD_RIGHTS: &str = include_str!("../../charts/hub-agent/multicluster-member-rbac.yaml");
+const STANDARD_QUOTA: &str = include_str!("../../charts/hub-agent/multicluster-member-quota.yaml");
 /// Placeholder of the member's name in these files.
 const MEMBER: &str = "${MEMBER}";
 /// Label of the namespaces that `fleetctl leave` may delete.
@@ -41,12 +43,23 @@ pub(crate) fn namespace(member: &str) -> Value {
 /// # Errors
 /// If the file is not YAML.
 pub(crate) fn rights(member: &str) -> Result<Vec<Value>> {
-    let text = RIGHTS.replace(MEMBER, member);
-    let read = |document| serde_saphyr::from_str(document);
-    text.split("\n---\n")
-        .map(read)
-        .collect::<Result<_, _>>()
-        .context("member-rbac.yaml is not YAML")
+    documents(RIGHTS, member).context("member-rbac.yaml is not YAML")
+}
+
+/// The member's rights for the API of multicluster.x-k8s.io, in the order of making them.
+///
+/// # Errors
+/// If the file is not YAML.
+pub(crate) fn standard_rights(member: &str) -> Result<Vec<Value>> {
+    documents(STANDARD_RIGHTS, member).context("multicluster-member-rbac.yaml is not YAML")
+}
+
+fn documents(text: &str, member: &str) -> Result<Vec<Value>> {
+    text.split("\n---\n").map(|text| document(text, member)).collect()
+}
+
+fn document(text: &str, member: &str) -> Result<Value> {
+    Ok(serde_saphyr::from_str(&text.replace(MEMBER, member))?)
 }
 
 /// How many objects the member may create.
@@ -54,8 +67,15 @@ pub(crate) fn rights(member: &str) -> Result<Vec<Value>> {
 /// # Errors
 /// If the file is not YAML.
 pub(crate) fn quota(member: &str) -> Result<Value> {
-    let read = serde_saphyr::from_str(&QUOTA.replace(MEMBER, member));
-    read.context("member-quota.yaml is not YAML")
+    document(QUOTA, member).context("member-quota.yaml is not YAML")
+}
+
+/// How many objects the member may create for the API of multicluster.x-k8s.io.
+///
+/// # Errors
+/// If the file is not YAML.
+pub(crate) fn standard_quota(member: &str) -> Result<Value> {
+    document(STANDARD_QUOTA, member).context("multicluster-member-quota.yaml is not YAML")
 }
 
 /// Asks the member to join.
@@ -92,6 +112,34 @@ mod tests {
         );
         for object in rights.iter().chain([&membership("east"), &quota("east").unwrap()]) {
             assert_eq!(object["metadata"]["namespace"], "fleet-member-east", "{object}");
+        }
+    }
+
+    /// Outside of its namespace a member is bound to what all members read, and to nothing else.
+    #[test]
+    fn a_member_reads_what_all_members_read() {
+        let rights = standard_rights("east").unwrap();
+        let kinds: Vec<_> = rights.iter().map(title).collect();
+        assert_eq!(
+            kinds,
+            [
+                "Role fleet-multicluster",
+                "RoleBinding fleet-multicluster",
+                "RoleBinding fleet-multicluster-reader-east",
+                "ClusterRoleBinding fleet-multicluster-reader-east"
+            ]
+        );
+        for binding in rights.iter().filter(|object| object.get("subjects").is_some()) {
+            let subjects = json!([{
+                "kind": "ServiceAccount", "name": "member-agent", "namespace": "fleet-member-east",
+            }]);
+            assert_eq!(binding["subjects"], subjects, "{binding}");
+        }
+        for elsewhere in &rights[2..] {
+            assert_eq!(elsewhere["roleRef"]["name"], "fleet-multicluster-reader");
+        }
+        for own in rights[..2].iter().chain([&standard_quota("east").unwrap()]) {
+            assert_eq!(own["metadata"]["namespace"], "fleet-member-east", "{own}");
         }
     }
 

@@ -13,7 +13,7 @@ use crate::credentials::Credentials;
 use crate::member_objects::{MANAGED_BY, membership, namespace, rights, title};
 use crate::objects::{api, apply, find, is_served};
 use crate::output::report;
-use crate::{member_policy, quotas};
+use crate::{member_policy, quotas, standard};
 
 /// The kind of a ServiceAccount.
 const ACCOUNT: ResourceKind = ResourceKind {
@@ -46,13 +46,14 @@ pub(crate) async fn place(client: &Client, args: &JoinArgs) -> Result<Value> {
         make(client, &namespace(name), args.dry_run).await?;
     }
     let rights = rights(name)?;
-    if is_of_chart(client, &own).await? {
+    if is_of_chart(client, ACCOUNT, &own, "member-agent").await? {
         report(&format!("Unchanged: the hub's chart makes the rights of {name}"));
     } else {
         for object in &rights {
             make(client, object, args.dry_run).await?;
         }
     }
+    standard::grant(client, name, args.dry_run).await;
     quotas::limit(client, name, args.dry_run).await;
     member_policy::write(client, name, &args.policy, args.dry_run).await?;
     if is_served(client, kinds::INTERNAL_MEMBER_CLUSTER).await? {
@@ -66,14 +67,20 @@ pub(crate) async fn place(client: &Client, args: &JoinArgs) -> Result<Value> {
     account.context("member-rbac.yaml has no ServiceAccount")
 }
 
-/// Whether the hub's chart has made the account: two programs that write the same fields reject each other's changes later.
-async fn is_of_chart(client: &Client, namespace: &str) -> Result<bool> {
-    let account = find(client, ACCOUNT, Some(namespace), "member-agent").await?;
-    let labels = account.and_then(|account| account.metadata.labels).unwrap_or_default();
+/// Whether the hub's chart has made an object: two programs that write the same fields reject each other's changes later.
+pub(crate) async fn is_of_chart(
+    client: &Client,
+    kind: ResourceKind,
+    namespace: &str,
+    name: &str,
+) -> Result<bool> {
+    let object = find(client, kind, Some(namespace), name).await?;
+    let labels = object.and_then(|object| object.metadata.labels).unwrap_or_default();
     Ok(labels.get(MANAGED_BY.0).is_some_and(|manager| manager == "Helm"))
 }
 
-async fn make(client: &Client, object: &Value, dry_run: bool) -> Result<()> {
+/// Applies an object and reports it.
+pub(crate) async fn make(client: &Client, object: &Value, dry_run: bool) -> Result<()> {
     let changed = apply(client, object, dry_run).await?;
     let done = match (changed, dry_run) {
         (true, true) => "Would create",

@@ -12,8 +12,9 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use kube::api::ListParams;
 use kube::{Api, Client};
 use serde::Serialize;
+use serde_json::Value;
 
-use crate::member_objects::{quota, title};
+use crate::member_objects::{quota, standard_quota, title};
 use crate::objects::{api, apply, delete, find};
 use crate::output::report;
 
@@ -82,19 +83,40 @@ pub(crate) async fn read(hub: &Client) -> Option<BTreeMap<String, QuotaUse>> {
 
 /// Makes the quota of a member that has none, and reports what became of it. A member can do without.
 pub(crate) async fn limit(hub: &Client, member: &str, dry_run: bool) {
-    let outcome = try_limit(hub, member, dry_run).await;
+    limit_with(hub, member, quota(member), &COUNTED, dry_run).await;
+}
+
+/// The same for the API of multicluster.x-k8s.io.
+pub(crate) async fn limit_standard(hub: &Client, member: &str, dry_run: bool) {
+    limit_with(hub, member, standard_quota(member), &[kinds::EXPORTED_SERVICE], dry_run).await;
+}
+
+async fn limit_with(
+    hub: &Client,
+    member: &str,
+    quota: Result<Value>,
+    counted: &[ResourceKind],
+    dry_run: bool,
+) {
+    let outcome = async { try_limit(hub, member, &quota?, counted, dry_run).await }.await;
     report(&outcome.unwrap_or_else(|error| format!("No quota limits {member}: {error:#}")));
 }
 
-async fn try_limit(hub: &Client, member: &str, dry_run: bool) -> Result<String> {
-    let (quota, namespace) = (quota(member)?, member_namespace(member));
-    let title = title(&quota);
-    if find(hub, KIND, Some(&namespace), NAME).await?.is_some() {
+async fn try_limit(
+    hub: &Client,
+    member: &str,
+    quota: &Value,
+    counted: &[ResourceKind],
+    dry_run: bool,
+) -> Result<String> {
+    let (title, namespace) = (title(quota), member_namespace(member));
+    let name = quota["metadata"]["name"].as_str().unwrap_or_default();
+    if find(hub, KIND, Some(&namespace), name).await?.is_some() {
         return Ok(format!("Unchanged: {title}"));
     }
     let hard = serde_json::from_value::<ResourceQuota>(quota.clone())?.spec;
     let hard = counts(hard.as_ref().and_then(|spec| spec.hard.as_ref()));
-    let most = fullest(&stored(hub, &namespace).await?, &hard);
+    let most = fullest(&stored(hub, &namespace, counted).await?, &hard);
     if let Some(QuotaUse { resource, percent }) = most.filter(|most| most.percent > IN_USE) {
         return Ok(format!(
             "No quota limits {member}: it has {percent} % already of what {title} would allow of {resource}"
@@ -103,21 +125,21 @@ async fn try_limit(hub: &Client, member: &str, dry_run: bool) -> Result<String> 
     if dry_run {
         return Ok(format!("Would create {title}"));
     }
-    apply(hub, &quota, false).await?;
-    if is_counted(hub, &namespace, hard.len()).await {
+    apply(hub, quota, false).await?;
+    if is_counted(hub, &namespace, name, hard.len()).await {
         return Ok(format!("Applied {title}"));
     }
-    delete(hub, KIND, Some(&namespace), NAME).await?;
+    delete(hub, KIND, Some(&namespace), name).await?;
     Ok(format!(
         "No quota limits {member}: the hub does not count its objects yet, and would reject new ones. Run join again later"
     ))
 }
 
 /// What the member has created.
-async fn stored(hub: &Client, namespace: &str) -> Result<Counts> {
+async fn stored(hub: &Client, namespace: &str, counted: &[ResourceKind]) -> Result<Counts> {
     let mut counts = Counts::new();
-    for kind in COUNTED {
-        let objects = api(hub.clone(), kind, Some(namespace));
+    for kind in counted {
+        let objects = api(hub.clone(), *kind, Some(namespace));
         let page = objects.list(&ListParams::default().limit(1)).await;
         let page =
             page.map_err(|error| anyhow::anyhow!("count {}: {}", kind.plural, one_line(&error)))?;
@@ -129,11 +151,11 @@ async fn stored(hub: &Client, namespace: &str) -> Result<Counts> {
 }
 
 /// Waits until the hub has counted the objects of a new quota; false if it does not.
-async fn is_counted(hub: &Client, namespace: &str, resources: usize) -> bool {
+async fn is_counted(hub: &Client, namespace: &str, name: &str, resources: usize) -> bool {
     let quotas: Api<ResourceQuota> = Api::namespaced(hub.clone(), namespace);
     let counted = async {
         loop {
-            let quota = quotas.get(NAME).await;
+            let quota = quotas.get(name).await;
             let status = quota.ok().and_then(|quota| quota.status).unwrap_or_default();
             if status.used.is_some_and(|used| used.len() == resources) {
                 return;

@@ -9,6 +9,7 @@
     reason = "clippy takes only #[test] functions for tests"
 )]
 
+mod standard;
 mod tool;
 
 use std::time::Duration;
@@ -72,7 +73,9 @@ async fn story(testbed: &Testbed) -> Result<()> {
     what_an_agent_owes_is_told(testbed, &tool, &mut agents, &web).await?;
     a_revoked_token_is_mended_by_joining_again(testbed, &tool, &mut agents).await?;
     a_token_that_never_expires_is_asked_for(testbed, &tool).await?;
+    standard::joining_grants_what_the_hub_serves(testbed, &tool).await?;
     a_member_leaves(testbed, &tool).await?;
+    standard::nothing_is_granted_any_more(testbed).await?;
     a_member_is_cleaned_up_without_its_hub(testbed, &tool, &mut agents).await?;
     a_vanished_member_is_removed(testbed, &tool, &mut agents).await?;
     two_people_join_a_member(testbed, &tool, &mut agents).await

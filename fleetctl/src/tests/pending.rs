@@ -1,7 +1,7 @@
 //! The missing writes, computed by the agents' own plans.
 
 use fleet_accumulator::SourceState;
-use fleet_api::{ObjectName, kinds};
+use fleet_api::{ObjectName, kinds, labels};
 
 use fleet_model_server::ModelServer;
 use serde_json::json;
@@ -16,7 +16,7 @@ fn told(found: &[Pending]) -> Vec<String> {
             format!(
                 "{agent} {controller} {key}: {} {} {}",
                 step.action.verb(),
-                step.kind.kind,
+                step.kind.label(),
                 step.name
             )
         })
@@ -75,6 +75,22 @@ fn what_was_deleted_by_hand_is_to_be_written_by_whoever_made_it() {
     let export =
         format!("east export shop/web: delete InternalServiceExport {}/shop-web", home("east"));
     assert!(written.contains(&export), "{written:?}");
+}
+
+/// The command does not read what the standard API exports; its slices are no surplus of the fleet's.
+#[test]
+fn slices_of_the_standard_api_are_not_to_be_deleted() {
+    let mut world = World::exported();
+    let copies = world.hub.names(kinds::ENDPOINT_SLICE_EXPORT);
+    let [copy] = copies.as_slice() else { panic!("{copies:?}") };
+    world.edit("hub", kinds::ENDPOINT_SLICE_EXPORT, copy, |copy| {
+        copy["metadata"]["labels"] = json!({ (labels::MULTICLUSTER_NAMESPACE): "shop" });
+    });
+    world.own("east").delete(kinds::SERVICE_EXPORT, &web()).unwrap();
+    world.settle();
+    assert!(world.pending().is_empty(), "{:?}", told(&world.pending()));
+    assert_eq!(world.hub.names(kinds::ENDPOINT_SLICE_EXPORT), copies);
+    assert!(world.hub.names(kinds::INTERNAL_SERVICE_EXPORT).is_empty());
 }
 
 /// On a partial view an agent plans nothing, and nor does this.
