@@ -5,7 +5,7 @@ use fleet_api::multicluster::{Conflict, ConflictReason, IpFamily, ServicePort, S
 use fleet_plan::text::truncate;
 
 use super::export::Export;
-use super::ports::are_same;
+use super::ports::sorted;
 
 /// How many of the clusters that differ a message names.
 const NAMED: usize = 3;
@@ -15,37 +15,56 @@ const VALUE: usize = 512;
 /// In what `exports` differ from what is in force, in the order of the reasons. The first export is the winner's.
 pub(super) fn between(exports: &[Export<'_>], in_force: &ServiceProperties) -> Vec<Conflict> {
     let Some(winner) = exports.first() else { return Vec::new() };
-    let conflict = |reason| conflict(reason, winner, exports, in_force);
+    let winner = Winner { export: winner, ports: sorted(&winner.properties.ports) };
+    let conflict = |reason| conflict(reason, &winner, exports, in_force);
     ConflictReason::ALL.into_iter().filter_map(conflict).collect()
+}
+
+/// The export that the others are compared with.
+struct Winner<'a> {
+    export: &'a Export<'a>,
+    ports: Vec<&'a ServicePort>,
 }
 
 fn conflict(
     reason: ConflictReason,
-    winner: &Export<'_>,
+    winner: &Winner<'_>,
     exports: &[Export<'_>],
     in_force: &ServiceProperties,
 ) -> Option<Conflict> {
     let differs = |export: &&Export<'_>| differs(reason, export, winner, in_force);
     let others: Vec<_> = exports.iter().filter(differs).map(|export| export.cluster).collect();
-    let message = |value: String| message(reason, &value, winner.cluster, &others, exports.len());
-    (!others.is_empty()).then(|| Conflict { reason, message: message(value(reason, in_force)) })
+    let message = || {
+        let value = shortened(&value(reason, in_force));
+        let who = who(&others, exports.len());
+        let text = format!("In force: {value} {}; {who}", whose(reason, winner.export, exports));
+        truncate(&text, resolved::MESSAGE.accepted).to_owned()
+    };
+    (!others.is_empty()).then(|| Conflict { reason, message: message() })
 }
 
 /// Whether an export differs in one property. Most are the winner's; type and families stay what they were.
 fn differs(
     reason: ConflictReason,
     export: &Export<'_>,
-    winner: &Export<'_>,
+    winner: &Winner<'_>,
     in_force: &ServiceProperties,
 ) -> bool {
-    let (own, other) = (&export.properties, &winner.properties);
+    let (own, other) = (&export.properties, &winner.export.properties);
+    let affinities = || (export.affinity(), winner.export.affinity());
     match reason {
         ConflictReason::TypeConflict => export.type_() != in_force.type_,
-        ConflictReason::PortConflict => !are_same(&own.ports, &other.ports),
-        ConflictReason::SessionAffinityConflict => export.affinity().0 != winner.affinity().0,
+        ConflictReason::PortConflict => {
+            own.ports != other.ports && sorted(&own.ports) != winner.ports
+        }
+        // Headless Services have none: that they differ is a matter of the type.
+        ConflictReason::SessionAffinityConflict => {
+            let (own, other) = affinities();
+            export.type_() == winner.export.type_() && own.0 != other.0
+        }
         ConflictReason::SessionAffinityConfigConflict => {
-            let timeouts = export.affinity().1.zip(winner.affinity().1);
-            timeouts.is_some_and(|(own, other)| own != other)
+            let (own, other) = affinities();
+            own.1.zip(other.1).is_some_and(|(own, other)| own != other)
         }
         ConflictReason::InternalTrafficPolicyConflict => {
             own.internal_traffic_policy != other.internal_traffic_policy
@@ -56,8 +75,12 @@ fn differs(
         ConflictReason::IPFamilyConflict => {
             in_force.ip_families.iter().any(|family| !own.ip_families.contains(family))
         }
-        ConflictReason::LabelsConflict => export.labels() != winner.labels(),
-        ConflictReason::AnnotationsConflict => export.annotations() != winner.annotations(),
+        ConflictReason::LabelsConflict => {
+            own.labels != other.labels && export.labels() != in_force.labels
+        }
+        ConflictReason::AnnotationsConflict => {
+            own.annotations != other.annotations && export.annotations() != in_force.annotations
+        }
     }
 }
 
@@ -92,30 +115,28 @@ fn value(reason: ConflictReason, in_force: &ServiceProperties) -> String {
     }
 }
 
-/// Names the value in force, whose it is, and who differs, within the bound of the field.
-fn message(
-    reason: ConflictReason,
-    value: &str,
-    winner: &str,
-    others: &[&str],
-    total: usize,
-) -> String {
-    let whose = match reason {
-        ConflictReason::PortConflict => format!("of all clusters, those of {winner} first"),
-        ConflictReason::TypeConflict | ConflictReason::IPFamilyConflict => {
-            format!("as {winner} exports it")
+/// Whose the value in force is, and why.
+fn whose(reason: ConflictReason, winner: &Export<'_>, exports: &[Export<'_>]) -> String {
+    let is_oldest = exports.iter().all(|export| winner.age() <= export.age());
+    let of_type = if is_oldest { "" } else { " of the type in force" };
+    let (winner, oldest) = (winner.cluster, format!("has the oldest export{of_type}"));
+    match reason {
+        ConflictReason::PortConflict => {
+            format!("of all clusters, those of {winner}, which {oldest}, first")
         }
-        _ => format!("of {winner}"),
-    };
+        ConflictReason::IPFamilyConflict => {
+            format!("as long as a cluster has them; {winner} {oldest}")
+        }
+        _ => format!("of {winner}, which {oldest}"),
+    }
+}
+
+/// Which clusters differ, and how many of all.
+fn who(others: &[&str], total: usize) -> String {
     let (named, rest) = others.split_at(others.len().min(NAMED));
     let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
-    let (many, named) = (others.len(), named.join(", "));
-    let differ = if many == 1 { "cluster differs" } else { "clusters differ" };
-    let value = shortened(value);
-    let text = format!(
-        "In force: {value} {whose}, which has the oldest export; {many} of {total} {differ}: {named}{more}"
-    );
-    truncate(&text, resolved::MESSAGE.accepted).to_owned()
+    let differ = if others.len() == 1 { "differs" } else { "differ" };
+    format!("{} of {total} clusters {differ}: {}{more}", others.len(), named.join(", "))
 }
 
 fn shortened(text: &str) -> String {

@@ -1,8 +1,11 @@
 //! What is in force for a Service.
 
+use std::collections::BTreeSet;
+
 use fleet_api::limits::resolved;
 use fleet_api::multicluster::{
-    Exporter, IpFamily, ResolvedServiceSpec, ServiceProperties, ServiceReference, ServiceType,
+    Exporter, IpFamily, ResolvedServiceSpec, ServicePort, ServiceProperties, ServiceReference,
+    ServiceType,
 };
 use fleet_api::{ObjectName, limits};
 
@@ -19,7 +22,7 @@ pub struct Resolution {
     /// What is in force; `withdrawnAt` is not set.
     pub spec: ResolvedServiceSpec,
     /// Clusters whose export would make the object too large.
-    pub refused: Vec<String>,
+    pub refused: BTreeSet<String>,
 }
 
 /// Resolves a Service from its exports; `None` without any. `in_force` is what was in force for it before: type and families
@@ -35,10 +38,11 @@ pub fn resolve(
     let mut exports = exports.to_vec();
     // The winner is the oldest of the type in force.
     exports.sort_by(|a, b| (a.type_() != type_, a.age()).cmp(&(b.type_() != type_, b.age())));
-    let (ports, exporters, refused) = unite(&mut exports);
+    let (ports, exporters, refused) = unite(&exports);
+    exports.retain(|export| !refused.contains(export.cluster));
     let properties = ServiceProperties {
         type_,
-        ports: ports.into_ports(),
+        ports,
         ip_families: families(&exports, in_force),
         ..of_winner(exports.first()?)
     };
@@ -65,28 +69,26 @@ fn type_in_force(
     stays.or_else(|| Some(exports.iter().min_by_key(|export| export.age())?.type_()))
 }
 
-/// Unites the ports in the order of the exports, and removes the exports that find no room. Exporters are ordered by name, so
-/// that the object does not change with their age.
-fn unite(exports: &mut Vec<Export<'_>>) -> (PortUnion, Vec<Exporter>, Vec<String>) {
+/// Unites the ports in the order of the exports. Returns them, the exporters by name, so that the object does not change with
+/// their age, and those that have no room in it.
+fn unite(exports: &[Export<'_>]) -> (Vec<ServicePort>, Vec<Exporter>, BTreeSet<String>) {
     let (mut union, mut size) = (PortUnion::default(), 0);
-    let (mut exporters, mut refused) = (Vec::new(), Vec::new());
-    exports.retain(|export| {
-        let mut larger = union.clone();
-        larger.add(&export.properties.ports);
-        let withheld = larger.withheld(&export.properties.ports);
+    let (mut exporters, mut refused) = (Vec::new(), BTreeSet::new());
+    for export in exports {
+        let before = union.add(&export.properties.ports);
+        let withheld = union.withheld(&export.properties.ports);
         let needed = size + withheld.iter().map(|name| written(name)).sum::<usize>();
         let cluster = export.cluster.to_owned();
-        let fits = needed <= WITHHELD && exporters.len() < resolved::EXPORTERS.accepted;
-        if fits {
-            (union, size) = (larger, needed);
+        if needed <= WITHHELD && exporters.len() < resolved::EXPORTERS.accepted {
+            size = needed;
             exporters.push(Exporter { cluster, withheld });
         } else {
-            refused.push(cluster);
+            union.undo(before);
+            refused.insert(cluster);
         }
-        fits
-    });
+    }
     exporters.sort_by(|a, b| a.cluster.cmp(&b.cluster));
-    (union, exporters, refused)
+    (union.into_ports(), exporters, refused)
 }
 
 /// Bytes of a name in a list, with quotation marks and a comma.
@@ -94,13 +96,15 @@ fn written(name: &str) -> usize {
     name.len().min(limits::port::NAME.accepted) + 3
 }
 
-/// The families in force that an export still has, else those of the winner.
+/// The families in force that an export still has. None joins them, since importers' addresses would have to change. If none is
+/// left, those of the winner, or of the first export that states any.
 fn families(exports: &[Export<'_>], in_force: Option<&ServiceProperties>) -> Vec<IpFamily> {
-    let of = |export: &Export<'_>| export.properties.ip_families.clone();
-    let is_had = |family: &IpFamily| exports.iter().any(|export| of(export).contains(family));
+    let stated = || exports.iter().map(|export| &export.properties.ip_families);
+    let is_had = |family: &IpFamily| stated().any(|families| families.contains(family));
     let stay = in_force.iter().flat_map(|properties| &properties.ip_families);
     let stay: Vec<_> = stay.copied().filter(is_had).collect();
-    if stay.is_empty() { exports.first().map(of).unwrap_or_default() } else { stay }
+    let first = || stated().find(|families| !families.is_empty()).cloned().unwrap_or_default();
+    if stay.is_empty() { first() } else { stay }
 }
 
 /// What the winner alone decides.

@@ -58,6 +58,43 @@ fn the_type_in_force_stays_while_any_export_has_it() {
     assert_eq!((left.spec.properties.type_, &*left.spec.winner), (ServiceType::ClusterSetIP, "a"));
 }
 
+/// The winner is the oldest of the type in force, not the oldest of all, and the message contains that.
+#[test]
+fn an_older_export_of_another_type_decides_nothing() {
+    let local = |properties: ServiceProperties| ServiceProperties {
+        internal_traffic_policy: InternalTrafficPolicy::Local,
+        ports: ports(&["other 81/TCP"]),
+        ..properties
+    };
+    let before = resolved(&[export("b", 2, headless()), export("c", 3, headless())]);
+    let old = export("a", 1, local(plain()));
+    let all = [old, export("b", 2, headless()), export("c", 3, headless())];
+    let found = resolved_after(&all, &before);
+    let properties = &found.spec.properties;
+    assert_eq!((&*found.spec.winner, properties.type_), ("b", ServiceType::Headless));
+    assert_eq!(properties.internal_traffic_policy, InternalTrafficPolicy::Cluster);
+    assert_eq!(properties.ports, ports(&["http 80/TCP", "other 81/TCP"]));
+    assert_eq!(
+        found.spec.conflicts[0].message,
+        "In force: type Headless of b, which has the oldest export of the type in force; 1 of 3 clusters differs: a"
+    );
+    // Between those of the type in force, the next oldest follows.
+    let left = resolved_after(&[all[0].clone(), all[2].clone()], &found);
+    assert_eq!((&*left.spec.winner, left.spec.properties.type_), ("c", ServiceType::Headless));
+}
+
+/// Nothing sticks to a Service without exports: what was in force is over.
+#[test]
+fn without_anything_in_force_the_oldest_decides_the_type() {
+    for (first, type_) in
+        [(headless(), ServiceType::Headless), (plain(), ServiceType::ClusterSetIP)]
+    {
+        let other = if type_ == ServiceType::Headless { plain() } else { headless() };
+        let found = resolved(&[export("b", 2, other), export("a", 1, first)]);
+        assert_eq!((found.spec.properties.type_, &*found.spec.winner), (type_, "a"));
+    }
+}
+
 /// All but type and families follow the new winner at once.
 #[test]
 fn what_a_winner_decided_goes_with_it() {
@@ -77,6 +114,49 @@ fn what_a_winner_decided_goes_with_it() {
         (SessionAffinity::None, None)
     );
     assert_eq!(properties.ip_families, [IpFamily::IPv4], "they stay while an export has them");
+}
+
+/// What joins, or what the winner changes, adds no family: importers would need another address.
+#[test]
+fn families_in_force_never_widen() {
+    let four = with_families(&[IpFamily::IPv4]);
+    let dual = with_families(&[IpFamily::IPv4, IpFamily::IPv6]);
+    let before = resolved(&[export("b", 2, four.clone())]);
+    let older = [export("a", 1, dual.clone()), export("b", 2, four)];
+    let joined = resolved_after(&older, &before);
+    assert_eq!((&*joined.spec.winner, &*reasons(&joined)), ("a", ""), "more families do no harm");
+    assert_eq!(joined.spec.properties.ip_families, [IpFamily::IPv4]);
+    let alone = resolved_after(&[export("a", 1, dual.clone())], &joined);
+    assert_eq!(alone.spec.properties.ip_families, [IpFamily::IPv4]);
+    let edited = resolved_after(&[export("b", 2, dual)], &before);
+    assert_eq!(edited.spec.properties.ip_families, [IpFamily::IPv4]);
+}
+
+/// A family goes with the last export that has it, the others stay in their order.
+#[test]
+fn families_in_force_shrink_and_keep_their_order() {
+    let dual = with_families(&[IpFamily::IPv6, IpFamily::IPv4]);
+    let other = with_families(&[IpFamily::IPv4, IpFamily::IPv6]);
+    let both = resolved(&[export("a", 1, dual), export("b", 2, other.clone())]);
+    let order = [IpFamily::IPv6, IpFamily::IPv4];
+    assert_eq!((both.spec.properties.ip_families.as_slice(), &*reasons(&both)), (&order[..], ""));
+    let left = resolved_after(&[export("b", 2, other)], &both);
+    assert_eq!(left.spec.properties.ip_families, order);
+    let four = resolved_after(&[export("c", 3, with_families(&[IpFamily::IPv4]))], &left);
+    assert_eq!(four.spec.properties.ip_families, [IpFamily::IPv4]);
+}
+
+/// Without a family no importer could give the Service an address, although others export it.
+#[test]
+fn a_winner_without_families_takes_them_from_nobody() {
+    let six = with_families(&[IpFamily::IPv6]);
+    let found = resolved(&[export("a", 1, plain()), export("b", 2, six)]);
+    assert_eq!(found.spec.properties.ip_families, [IpFamily::IPv6]);
+    assert_eq!((&*found.spec.winner, &*reasons(&found)), ("a", "IPFamilyConflict"));
+    assert_eq!(
+        found.spec.conflicts[0].message,
+        "In force: ipFamilies IPv6 as long as a cluster has them; a has the oldest export; 1 of 2 clusters differs: a"
+    );
 }
 
 #[test]
@@ -119,6 +199,48 @@ fn affinity_is_compared_after_defaulting() {
     assert_eq!(found.spec.properties.affinity_timeout_seconds, None);
 }
 
+/// Clients of headless Services choose an address themselves.
+#[test]
+fn headless_exports_do_not_differ_in_affinity() {
+    let sticky = ServiceProperties { session_affinity: SessionAffinity::ClientIP, ..plain() };
+    let stray = ServiceProperties { session_affinity: SessionAffinity::ClientIP, ..headless() };
+    for (oldest, newer) in [
+        (sticky.clone(), headless()),
+        (headless(), sticky),
+        (headless(), ServiceProperties { affinity_timeout_seconds: Some(5), ..plain() }),
+    ] {
+        let found = resolved(&[export("a", 1, oldest), export("b", 2, newer)]);
+        assert_eq!(reasons(&found), "TypeConflict");
+    }
+    let found = resolved(&[export("a", 1, headless()), export("b", 2, stray)]);
+    assert_eq!(reasons(&found), "");
+}
+
+/// The timeout in force is the winner's, with the default of Kubernetes, and none without affinity.
+#[test]
+fn the_timeout_in_force_is_the_winners() {
+    let sticky = |timeout| ServiceProperties {
+        session_affinity: SessionAffinity::ClientIP,
+        affinity_timeout_seconds: timeout,
+        ..plain()
+    };
+    let in_force = |exports: &[Export<'_>]| {
+        let properties = resolved(exports).spec.properties;
+        (properties.session_affinity, properties.affinity_timeout_seconds)
+    };
+    let (none, stays) = (SessionAffinity::None, SessionAffinity::ClientIP);
+    let (default, short) = (sticky(None), sticky(Some(10)));
+    let [a, b] = [export("a", 1, default.clone()), export("b", 2, short.clone())];
+    assert_eq!(in_force(&[a, b]), (stays, Some(10_800)));
+    assert_eq!(
+        in_force(&[export("a", 2, default), export("b", 1, short.clone())]),
+        (stays, Some(10))
+    );
+    assert_eq!(in_force(&[export("a", 1, plain()), export("b", 2, short)]), (none, None));
+    let stray = ServiceProperties { affinity_timeout_seconds: Some(5), ..plain() };
+    assert_eq!(in_force(&[export("a", 1, stray)]), (none, None));
+}
+
 fn labelled(pairs: &[(&str, &str)]) -> ServiceProperties {
     let pairs = pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
     ServiceProperties { labels: pairs, ..plain() }
@@ -138,9 +260,86 @@ fn exported_labels_are_those_of_the_winner_without_reserved_keys() {
     assert_eq!(conflict.reason, ConflictReason::LabelsConflict);
     assert_eq!(
         conflict.message,
-        "In force: one exported label of a, which has the oldest export; 1 of 3 clusters differ: c"
-            .replace("clusters differ", "cluster differs")
+        "In force: one exported label of a, which has the oldest export; 1 of 3 clusters differs: c"
     );
+}
+
+fn annotated(pairs: &[(&str, &str)]) -> ServiceProperties {
+    ServiceProperties { annotations: labelled(pairs).labels, ..plain() }
+}
+
+/// The same for annotations, whose values may be anything.
+#[test]
+fn exported_annotations_are_those_of_the_winner_without_reserved_keys() {
+    let reserved = ("multicluster.kubernetes.io/derived-service", "victim");
+    let found = resolved(&[
+        export("a", 1, annotated(&[("note", "any text; of /all/ kinds"), reserved])),
+        export("b", 2, annotated(&[("note", "any text; of /all/ kinds"), ("k8s.io/a", "b")])),
+        export("c", 3, annotated(&[("other", "a"), ("more", "b")])),
+    ]);
+    let taken = annotated(&[("note", "any text; of /all/ kinds")]).annotations;
+    assert_eq!(found.spec.properties.annotations, taken);
+    assert_eq!(reasons(&found), "AnnotationsConflict");
+    let left = resolved_after(&[export("c", 3, annotated(&[("other", "a")]))], &found);
+    let taken = annotated(&[("other", "a")]).annotations;
+    assert_eq!((left.spec.properties.annotations.clone(), &*reasons(&left)), (taken, ""));
+}
+
+/// Labels and annotations are two sets.
+#[test]
+fn a_label_is_no_annotation() {
+    let found = resolved(&[
+        export("a", 1, labelled(&[("team", "a")])),
+        export("b", 2, annotated(&[("team", "a")])),
+    ]);
+    assert_eq!(reasons(&found), "LabelsConflict,AnnotationsConflict");
+    assert!(found.spec.properties.annotations.is_empty());
+}
+
+/// Policies after the defaults of Kubernetes: a hint that is absent is a value, too.
+#[test]
+fn policies_of_the_winner_are_in_force_and_differ_by_value() {
+    let hinted = |hint: Option<&str>| ServiceProperties {
+        traffic_distribution: hint.map(str::to_owned),
+        ..plain()
+    };
+    let far = Some("PreferSomethingNew");
+    for (oldest, newer, expected) in [
+        (far, far, ""),
+        (far, None, "TrafficDistributionConflict"),
+        (None, far, "TrafficDistributionConflict"),
+        (None, None, ""),
+    ] {
+        let found = resolved(&[export("a", 1, hinted(oldest)), export("b", 2, hinted(newer))]);
+        assert_eq!(reasons(&found), expected);
+        assert_eq!(found.spec.properties.traffic_distribution.as_deref(), oldest);
+    }
+    let local =
+        ServiceProperties { internal_traffic_policy: InternalTrafficPolicy::Local, ..plain() };
+    let found = resolved(&[export("a", 1, plain()), export("b", 2, local)]);
+    assert_eq!(reasons(&found), "InternalTrafficPolicyConflict");
+    assert_eq!(found.spec.properties.internal_traffic_policy, InternalTrafficPolicy::Cluster);
+}
+
+/// A conflict is about all exports, so all users read the same, the winner's as well.
+#[test]
+fn one_export_agrees_with_itself() {
+    let odd = ServiceProperties {
+        session_affinity: SessionAffinity::ClientIP,
+        internal_traffic_policy: InternalTrafficPolicy::Local,
+        labels: labelled(&[("kubernetes.io/a", "b"), ("a", "b")]).labels,
+        ..with_families(&[IpFamily::IPv6])
+    };
+    assert_eq!(reasons(&resolved(&[export("a", 1, odd)])), "");
+}
+
+/// Order of the exporters: by name, so that the object does not change with their age.
+#[test]
+fn exporters_are_listed_by_name() {
+    let exports = [export("c", 1, plain()), export("a", 2, plain()), export("b", 3, headless())];
+    let found = resolved(&exports);
+    let listed: Vec<_> = found.spec.exporters.iter().map(|exporter| &*exporter.cluster).collect();
+    assert_eq!((listed, &*found.spec.winner), (vec!["a", "b", "c"], "c"));
 }
 
 #[test]
@@ -160,7 +359,13 @@ fn all_conflicts_come_in_one_order() {
         ..with_families(&[IpFamily::IPv4])
     };
     let slow = ServiceProperties { affinity_timeout_seconds: Some(60), ..winner.clone() };
-    let found = resolved(&[export("a", 1, winner), export("b", 2, odd), export("c", 3, slow)]);
+    let free = ServiceProperties { session_affinity: SessionAffinity::None, ..winner.clone() };
+    let found = resolved(&[
+        export("a", 1, winner),
+        export("b", 2, odd),
+        export("c", 3, slow),
+        export("d", 4, free),
+    ]);
     let all: Vec<_> = found.spec.conflicts.iter().map(|conflict| conflict.reason).collect();
     assert_eq!(all, ConflictReason::ALL);
 }
