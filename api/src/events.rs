@@ -104,6 +104,8 @@ pub const ENDPOINTS_RESERVED: &str = "EndpointsReserved";
 pub const ENDPOINTS_REFUSED: &str = "EndpointsRefused";
 /// Warning on a ServiceExport of the standard API: the hub has not accepted this cluster.
 pub const CLUSTER_REFUSED: &str = "ClusterRefused";
+/// Warning on a ClusterReport: another member states to be the same cluster.
+pub const DUPLICATE_CLUSTER: &str = "DuplicateCluster";
 /// Warning on a ServiceExport of the standard API: some exported labels or annotations are not allowed and left out.
 pub const EXPORTED_METADATA_REFUSED: &str = "ExportedMetadataRefused";
 /// Warning on a ServiceImport of the standard API: its derived Service has another address than before.

@@ -2,10 +2,10 @@
 //! from one that was unavailable; and, where the hub agent serves the standard API, whether the member may take part in that.
 
 use fleet_accumulator::Object;
-use fleet_api::ObjectName;
 use fleet_api::conditions::{ACCEPTED, FALSE, TRUE, standard};
 use fleet_api::multicluster::ClusterReportStatus;
 use fleet_api::names::member_of_namespace;
+use fleet_api::{ObjectName, events};
 use fleet_model::multicluster::mode::Mode;
 use fleet_model::objects::ClusterReport;
 use fleet_model::steps::HUB;
@@ -35,16 +35,20 @@ pub(super) fn plan(
     let all = snapshot.cluster_reports.in_namespace(&member.namespace());
     for report in all.filter(|report| !report.terminating) {
         let of_member = *report.name.name == *member.0;
-        if of_member || settings.multicluster == Mode::On {
+        if of_member || settings.multicluster != Mode::Off {
             let wanted = status(settings, report, &incarnation, snapshot, now);
             if wanted != present(report) {
                 plan.push(HUB.status(report, &wanted));
+            }
+            if settings.multicluster != Mode::Off {
+                report_twin(report, snapshot, plan);
             }
         }
     }
 }
 
-/// What the status is in the mode of the agent. Without the standard API only the name of the hub is looked at.
+/// What the status is in the mode of the agent. Without the standard API only the name of the hub is looked at. While it is
+/// withdrawn, members are answered as before: they believe what is withdrawn only on a hub that has accepted them.
 fn status(
     settings: &Settings,
     report: &Object<ClusterReport>,
@@ -55,8 +59,8 @@ fn status(
     let incarnation = Some(incarnation.to_owned());
     match settings.multicluster {
         Mode::Off if incarnation.as_deref() == report.incarnation.as_deref() => present(report),
-        Mode::Off | Mode::CleanUp => ClusterReportStatus { incarnation, ..Default::default() },
-        Mode::On => {
+        Mode::Off => ClusterReportStatus { incarnation, ..Default::default() },
+        Mode::On | Mode::CleanUp => {
             let wanted = accepted(report, snapshot);
             let conditions = apply(&report.conditions, [wanted], now);
             ClusterReportStatus {
@@ -77,15 +81,18 @@ fn present(report: &ClusterReport) -> ClusterReportStatus {
     }
 }
 
-/// Whether the member may take part. Of two members that are one cluster, the one that came first may: otherwise each of its
-/// endpoints would be in every Service twice.
+/// Whether the member may take part. Its namespace proves which member it is, and what is pinned there, which cluster. What
+/// another member states about itself takes nothing from it: anyone can state the uid of another cluster.
 fn accepted(report: &Object<ClusterReport>, snapshot: &HubSnapshot) -> Wanted {
     let (status, reason, message) = if !is_of_member(&report.name) {
         let message = "The report has another name than the member that its namespace belongs to";
         (FALSE, standard::NAMESPACE_MISMATCH, message.to_owned())
-    } else if let Some(first) = first_of_cluster(report, snapshot) {
-        let message = format!("The cluster is a member already, under the name {first}");
-        (FALSE, standard::DUPLICATE_CLUSTER, message)
+    } else if let Some(twin) = twin(report, snapshot) {
+        let message = format!(
+            "The member takes part, and so does {twin}, whose report names the same cluster. If both are one cluster, remove \
+             one of them with fleetctl leave"
+        );
+        (TRUE, standard::DUPLICATE_CLUSTER, message)
     } else {
         (TRUE, standard::ACCEPTED, "The member takes part".to_owned())
     };
@@ -98,15 +105,21 @@ fn accepted(report: &Object<ClusterReport>, snapshot: &HubSnapshot) -> Wanted {
     }
 }
 
-/// The name under which the cluster became a member before.
-fn first_of_cluster<'a>(
-    report: &Object<ClusterReport>,
-    snapshot: &'a HubSnapshot,
-) -> Option<&'a str> {
+/// Reports that another member states to be the same cluster: by accident, or by intent of either.
+fn report_twin(report: &Object<ClusterReport>, snapshot: &HubSnapshot, plan: &mut Plan) {
+    if let Some(twin) = twin(report, snapshot).filter(|_| is_of_member(&report.name)) {
+        let note = format!("the member {twin} states to be the same cluster");
+        plan.events.push(HUB.warning(report, events::DUPLICATE_CLUSTER, note));
+    }
+}
+
+/// Another member whose report names the same cluster, the first by name.
+fn twin<'a>(report: &Object<ClusterReport>, snapshot: &'a HubSnapshot) -> Option<&'a str> {
     let all = snapshot.cluster_reports.by(&report.cluster_uid);
-    let others = all.filter(|other| !other.terminating && is_of_member(&other.name));
-    let first = others.min_by(|a, b| (a.created, &a.name).cmp(&(b.created, &b.name)))?;
-    (first.name != report.name).then_some(&*first.name.name)
+    let others = all.filter(|other| {
+        !other.terminating && is_of_member(&other.name) && other.name != report.name
+    });
+    others.map(|other| &*other.name.name).min()
 }
 
 fn is_of_member(name: &ObjectName) -> bool {

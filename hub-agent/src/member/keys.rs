@@ -61,7 +61,7 @@ pub(super) fn affected(old: &HubSnapshot, new: &HubSnapshot, keys: &mut Affected
         }
     });
     each_touched(&old.cluster_reports, &new.cluster_reports, |report| {
-        // Of several members that are one cluster, one is accepted.
+        // Members that state to be one cluster are reported to each other.
         let same = new.cluster_reports.by(&report.cluster_uid).map(|other| &other.name);
         for name in same.chain([&report.name]) {
             Member::of_namespace(&name.namespace).into_iter().for_each(|member| keys.add(member));

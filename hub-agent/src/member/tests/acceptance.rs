@@ -8,7 +8,7 @@ use fleet_plan::{Controller, affected_keys};
 use serde_json::{Value, json};
 
 use crate::Settings;
-use crate::member::MemberController;
+use crate::member::{Member, MemberController};
 use crate::snapshot::HubSnapshot;
 
 fn report(member: &str, name: &str) -> ObjectName {
@@ -48,17 +48,44 @@ fn answer(hub: &ModelServer, member: &str, name: &str) -> Value {
     json!([accepted["status"], accepted["reason"]])
 }
 
+/// Reasons and notes of the Events about a member.
+fn told(hub: &ModelServer, member: &str) -> Vec<(&'static str, String)> {
+    let settings = Settings { multicluster: Mode::On, ..Settings::default() };
+    let seen: HubSnapshot = snapshot(&[hub], None);
+    let plan = MemberController { settings }.plan(&Member(member.into()), &seen, hub.now());
+    let events = plan.events.into_iter();
+    events.map(|event| (event.reason, event.note)).collect()
+}
+
+/// Anyone can state the uid of another cluster, also before that one has: it takes nothing from any member, and both read it.
 #[test]
-fn a_cluster_takes_part_once() {
-    let mut hub = hub(&[("b", "b", "one"), ("a", "a", "one"), ("c", "c", "other")]);
-    assert_eq!(act(&mut hub, Mode::On), 3);
-    assert_eq!(answer(&hub, "b", "b"), json!(["True", "Accepted"]));
-    assert_eq!(answer(&hub, "a", "a"), json!(["False", "DuplicateCluster"]));
-    assert_eq!(answer(&hub, "c", "c"), json!(["True", "Accepted"]));
-    assert_eq!(act(&mut hub, Mode::On), 0);
-    hub.delete(kinds::CLUSTER_REPORT, &report("b", "b")).unwrap();
-    assert_eq!(act(&mut hub, Mode::On), 1);
-    assert_eq!(answer(&hub, "a", "a"), json!(["True", "Accepted"]));
+fn a_forged_uid_takes_nothing_from_a_member() {
+    for order in [["a", "b"], ["b", "a"]] {
+        let [first, second] = order;
+        let mut hub = hub(&[(first, first, "one"), ("c", "c", "other"), (second, second, "one")]);
+        assert_eq!(act(&mut hub, Mode::On), 3);
+        assert_eq!(answer(&hub, "a", "a"), json!(["True", "DuplicateCluster"]));
+        assert_eq!(answer(&hub, "b", "b"), json!(["True", "DuplicateCluster"]));
+        assert_eq!(answer(&hub, "c", "c"), json!(["True", "Accepted"]));
+        assert_eq!(act(&mut hub, Mode::On), 0);
+        let note = "the member b states to be the same cluster".to_owned();
+        assert_eq!(told(&hub, "a"), [("DuplicateCluster", note)]);
+        assert!(told(&hub, "c").is_empty());
+        hub.delete(kinds::CLUSTER_REPORT, &report("b", "b")).unwrap();
+        assert_eq!(act(&mut hub, Mode::On), 1);
+        assert_eq!(answer(&hub, "a", "a"), json!(["True", "Accepted"]));
+        assert!(told(&hub, "a").is_empty());
+    }
+}
+
+/// However many do so, the text names one, so that a new one changes nothing about the others.
+#[test]
+fn further_twins_are_no_writes() {
+    let mut hub = hub(&[("a", "a", "one"), ("b", "b", "one")]);
+    act(&mut hub, Mode::On);
+    let spec = json!({ "spec": { "clusterUid": "one" } });
+    hub.create(kinds::CLUSTER_REPORT, &report("c", "c"), spec).unwrap();
+    assert_eq!(act(&mut hub, Mode::On), 1, "that of the new one alone");
 }
 
 /// The other member of the same cluster is looked at when one of them changes.
@@ -78,7 +105,7 @@ fn a_report_under_another_name_is_refused() {
     let mut hub = hub(&[("b", "x", "one"), ("a", "a", "one")]);
     act(&mut hub, Mode::On);
     assert_eq!(answer(&hub, "b", "x"), json!(["False", "NamespaceMismatch"]));
-    assert_eq!(answer(&hub, "a", "a"), json!(["True", "Accepted"]));
+    assert_eq!(answer(&hub, "a", "a"), json!(["True", "Accepted"]), "it is nobody's twin");
 }
 
 #[test]
@@ -89,6 +116,17 @@ fn without_the_standard_api_nothing_is_answered_about_it() {
     assert_eq!(status.as_object().unwrap().keys().collect::<Vec<_>>(), ["incarnation"]);
     act(&mut hub, Mode::On);
     assert_eq!(act(&mut hub, Mode::Off), 0, "what was once written stays");
-    assert_eq!(act(&mut hub, Mode::CleanUp), 2);
-    assert_eq!(hub.get(kinds::CLUSTER_REPORT, &report("a", "a")).unwrap()["status"], status);
+    assert_ne!(hub.get(kinds::CLUSTER_REPORT, &report("a", "a")).unwrap()["status"], status);
+}
+
+/// Members believe what is withdrawn only on a hub that has accepted them, those that are new to it included.
+#[test]
+fn a_clean_up_answers_as_before() {
+    let mut hub = hub(&[("a", "a", "one")]);
+    act(&mut hub, Mode::On);
+    assert_eq!(act(&mut hub, Mode::CleanUp), 0);
+    let spec = json!({ "spec": { "clusterUid": "other" } });
+    hub.create(kinds::CLUSTER_REPORT, &report("b", "b"), spec).unwrap();
+    assert_eq!(act(&mut hub, Mode::CleanUp), 1);
+    assert_eq!(answer(&hub, "b", "b"), json!(["True", "Accepted"]));
 }
