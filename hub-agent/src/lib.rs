@@ -25,6 +25,7 @@ pub mod heartbeat;
 pub mod member;
 pub mod metrics;
 pub mod multicluster;
+mod places;
 pub mod service;
 mod settings;
 pub mod snapshot;

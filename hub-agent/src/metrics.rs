@@ -2,7 +2,6 @@
 //! members' heartbeats, and objects of members that exceed a bound.
 
 use fleet_accumulator::{Object, Tracked, View};
-use fleet_api::ResourceKind;
 use fleet_api::names::member_of_namespace;
 use fleet_model::multicluster::mode::Mode;
 use fleet_model::objects::multicluster::ResolvedService;
@@ -12,6 +11,7 @@ use prometheus::{GaugeVec, IntGaugeVec, Opts};
 
 use crate::Settings;
 use crate::heartbeat::{heartbeat_timeout, last_observed};
+use crate::places::Refused;
 use crate::snapshot::HubSnapshot;
 
 fn gauges() -> prometheus::Result<(GaugeVec, IntGaugeVec)> {
@@ -51,7 +51,7 @@ pub fn heartbeats(settings: &Settings, snapshot: &HubSnapshot, now: Timestamp) -
 ///
 /// # Errors
 /// See [`heartbeats`].
-pub fn over_limit(snapshot: &HubSnapshot, refused: &[(String, ResourceKind, usize)]) -> Gauges {
+pub fn over_limit(snapshot: &HubSnapshot, refused: &[Refused]) -> Gauges {
     let opts = Opts::new(
         "fleet_networking_objects_over_limit",
         "Number of objects of a member that the hub agent rejects because they exceed a bound, by kind.",
@@ -60,6 +60,7 @@ pub fn over_limit(snapshot: &HubSnapshot, refused: &[(String, ResourceKind, usiz
     count(&snapshot.internal_exports, |export| export.excess.is_some(), &gauge);
     count(&snapshot.internal_imports, |request| request.excess.is_some(), &gauge);
     count(&snapshot.slice_exports, |slice| slice.excess.is_some(), &gauge);
+    count(&snapshot.exported_services, |export| export.excess.is_some(), &gauge);
     for (member, kind, count) in refused {
         let series = gauge.with_label_values(&[member.as_str(), kind.kind]);
         series.add(i64::try_from(*count).unwrap_or(i64::MAX));

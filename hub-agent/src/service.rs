@@ -33,7 +33,7 @@ use fleet_model::steps::HUB;
 use fleet_plan::{Affected, Controller, Event, Plan, StepId};
 use jiff::Timestamp;
 
-pub use beyond::{Refused, refused};
+pub use beyond::refused;
 pub use keys::Key;
 pub use refusal::limit_named_in;
 pub use resolution::{PortResolution, resolve};

@@ -94,6 +94,8 @@ pub mod exported {
     pub const ANNOTATION: Bound = text("annotations{}", 2048);
     /// Key of an exported label or annotation, which definitions bound with a rule.
     pub const KEY: usize = 317;
+    /// Bytes of all exported labels and annotations together, keys included: all members read them.
+    pub const METADATA: usize = 8 << 10;
 }
 
 /// Fields of a `ResolvedService`.

@@ -78,6 +78,23 @@ fn of_properties(properties: &ServiceProperties) -> Option<Excess> {
         .or_else(|| of_values(exported::LABEL, labels))
         .or_else(|| entries("spec", exported::ANNOTATIONS, annotations.len()))
         .or_else(|| of_values(exported::ANNOTATION, annotations))
+        .or_else(|| of_metadata(labels, annotations))
+}
+
+/// All of them together.
+fn of_metadata(
+    labels: &BTreeMap<String, String>,
+    annotations: &BTreeMap<String, String>,
+) -> Option<Excess> {
+    let pairs = labels.iter().chain(annotations);
+    let count: usize = pairs.map(|(key, value)| key.len() + value.len()).sum();
+    let most = exported::METADATA;
+    let note = || {
+        format!(
+            "exported labels and annotations have {count} bytes, but at most {most} are accepted"
+        )
+    };
+    (count > most).then(|| note().into())
 }
 
 fn of_values(bound: Bound, map: &BTreeMap<String, String>) -> Option<Excess> {

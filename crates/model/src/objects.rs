@@ -5,6 +5,7 @@ mod cluster_report;
 mod endpoint_list;
 mod exports;
 mod external_workload;
+mod filed;
 mod imports;
 mod labels;
 mod lease;
@@ -33,9 +34,9 @@ pub use cluster_report::{ClusterReport, ClusterReportWire};
 pub use endpoint_list::EndpointList;
 pub use exports::{
     InternalServiceExport, InternalServiceExportWire, ServiceExport, ServiceExportWire,
-    waiting_exports,
 };
 pub use external_workload::{ExternalWorkload, ExternalWorkloadWire, WorkloadSpecWire};
+pub use filed::{Filed, filed_by_age};
 pub use imports::{
     InternalServiceImport, InternalServiceImportWire, MultiClusterService, MultiClusterServiceWire,
     ServiceImport, ServiceImportWire,

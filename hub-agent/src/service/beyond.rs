@@ -3,17 +3,15 @@
 use std::collections::BTreeMap;
 
 use fleet_api::names::member_of_namespace;
-use fleet_api::{ObjectName, ResourceKind, kinds};
+use fleet_api::{ObjectName, kinds};
 
 use super::keys::owner_of;
 use super::places;
 use super::slices::budget::{Surplus, endpoints};
 use super::state::ServiceState;
 use crate::Settings;
+use crate::places::Refused;
 use crate::snapshot::HubSnapshot;
-
-/// How many objects of a kind are refused, and the member that they belong to. A member can have several.
-pub type Refused = (String, ResourceKind, usize);
 
 /// Counts what the limits refuse. The cost depends on the size of the fleet: this is for scrapes, not for plans.
 pub fn refused(settings: &Settings, snapshot: &HubSnapshot) -> Vec<Refused> {

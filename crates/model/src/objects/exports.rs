@@ -1,6 +1,5 @@
 //! ServiceExport and InternalServiceExport.
 
-use std::ops::Bound;
 use std::sync::{Arc, LazyLock};
 
 use fleet_accumulator::{Meta, Shared, Tracked, wire};
@@ -13,6 +12,7 @@ use parking_lot::Mutex;
 use serde::Deserialize;
 
 use super::Reference;
+use super::filed::filed;
 use super::missing::MISSING;
 use crate::limits::{self, Excess};
 
@@ -80,28 +80,6 @@ impl InternalServiceExport {
     }
 }
 
-/// Separates the namespace of a member from the time in the index of exports that wait.
-const SEPARATOR: char = '/';
-/// What follows it.
-const AFTER_SEPARATOR: char = '0';
-
-/// Under which index an export waits that was created then. Like [`named`](super::named) it has an empty namespace.
-fn waiting(namespace: &str, meta: &Meta) -> ObjectName {
-    let created = meta.created.map_or(0, |created| created.as_second().max(0));
-    ObjectName::cluster(format!("{namespace}{SEPARATOR}{created:020}"))
-}
-
-/// An entry of the index of exports, with the name of the export.
-type Filed = (ObjectName, ObjectName);
-
-/// The part of the index of exports that has those in a member's namespace that the hub has not accepted, oldest first.
-pub fn waiting_exports(namespace: &str) -> (Bound<Filed>, Bound<Filed>) {
-    let edge = |character: char| {
-        (ObjectName::cluster(format!("{namespace}{character}")), ObjectName::cluster(""))
-    };
-    (Bound::Included(edge(SEPARATOR)), Bound::Excluded(edge(AFTER_SEPARATOR)))
-}
-
 /// Ports of Services, shared because most exporters of a Service have the same.
 static PORTS: LazyLock<Mutex<Shared<[ServicePort]>>> = LazyLock::new(Mutex::default);
 
@@ -162,10 +140,10 @@ impl Tracked for InternalServiceExport {
         })
     }
 
-    /// By the Service it exports, and until the hub accepts it among those that [wait](waiting_exports).
+    /// By the Service it exports, and until the hub accepts it [by age](super::filed_by_age) among those of its member that wait.
     fn index(&self, name: &ObjectName) -> Vec<ObjectName> {
         let waits = self.counts(name) && !self.is_in_force();
-        let waiting = waits.then(|| waiting(&name.namespace, &self.meta));
+        let waiting = waits.then(|| filed(&name.namespace, &self.meta));
         self.reference.object().cloned().into_iter().chain(waiting).collect()
     }
 

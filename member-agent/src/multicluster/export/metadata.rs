@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use fleet_accumulator::{Object, Texts};
 use fleet_api::events;
-use fleet_api::limits::exported::{ANNOTATION, ANNOTATIONS, KEY, LABELS};
+use fleet_api::limits::exported::{ANNOTATION, ANNOTATIONS, KEY, LABELS, METADATA};
 use fleet_model::multicluster::metadata::{is_allowed_key, is_allowed_label};
 use fleet_model::objects::multicluster::standard;
 use fleet_model::steps::LOCAL;
@@ -32,16 +32,13 @@ impl Exported {
         if !settings.multicluster.exported_metadata {
             return Self::default();
         }
-        let mut refused = Vec::new();
-        let labels = take(&export.exported_labels, label, LABELS.accepted, "labels", &mut refused);
-        let annotations = take(
-            &export.exported_annotations,
-            annotation,
-            ANNOTATIONS.accepted,
-            "annotations",
-            &mut refused,
-        );
-        Self { labels, annotations, refused }
+        let (labels, annotations) = (&export.exported_labels, &export.exported_annotations);
+        let mut taken = Taken { left: METADATA, refused: Vec::new() };
+        Self {
+            labels: taken.take(labels, label, LABELS.accepted, "labels"),
+            annotations: taken.take(annotations, annotation, ANNOTATIONS.accepted, "annotations"),
+            refused: taken.refused,
+        }
     }
 }
 
@@ -57,27 +54,44 @@ pub(super) fn event(
     (!refused.is_empty()).then(|| LOCAL.warning(export, reason, note))
 }
 
-/// The entries that can be exported: the first by key, up to a number.
-fn take(
-    asked: &Texts,
-    problem: fn(&str, &str) -> Option<String>,
-    most: usize,
-    what: &str,
-    refused: &mut Vec<String>,
-) -> BTreeMap<String, String> {
-    let mut taken = BTreeMap::new();
-    for (key, value) in asked.iter() {
-        let problem = problem(key, value).or_else(|| {
-            (taken.len() == most).then(|| format!("no more than {most} {what} are exported"))
-        });
-        match problem {
-            Some(problem) => refused.push(format!("{key:?} of the {what}: {problem}")),
-            None => {
-                taken.insert(key.to_string(), value.to_string());
+/// What there is still room for, and what is left out.
+struct Taken {
+    /// Bytes.
+    left: usize,
+    refused: Vec<String>,
+}
+
+impl Taken {
+    /// The entries that can be exported: the first by key, up to a number, as far as they have room.
+    fn take(
+        &mut self,
+        asked: &Texts,
+        problem: fn(&str, &str) -> Option<String>,
+        most: usize,
+        what: &str,
+    ) -> BTreeMap<String, String> {
+        let mut taken = BTreeMap::new();
+        for (key, value) in asked.iter() {
+            let size = key.len() + value.len();
+            let problem = problem(key, value)
+                .or_else(|| {
+                    let full = taken.len() == most;
+                    full.then(|| format!("no more than {most} {what} are exported"))
+                })
+                .or_else(|| {
+                    let over = size > self.left;
+                    over.then(|| format!("no more than {METADATA} bytes are exported together"))
+                });
+            match problem {
+                Some(problem) => self.refused.push(format!("{key:?} of the {what}: {problem}")),
+                None => {
+                    self.left -= size;
+                    taken.insert(key.to_string(), value.to_string());
+                }
             }
         }
+        taken
     }
-    taken
 }
 
 fn label(key: &str, value: &str) -> Option<String> {

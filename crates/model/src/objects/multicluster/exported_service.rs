@@ -13,6 +13,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use super::properties::{named, share};
 use crate::limits::{self, Excess};
 use crate::objects::exports::ConditionsWire;
+use crate::objects::filed::filed;
 use crate::objects::missing::MISSING;
 
 wire! {
@@ -47,6 +48,11 @@ pub struct ExportedService {
 }
 
 impl ExportedService {
+    /// Whether it can be an export of its member, before anything else is looked at.
+    fn may_count(&self) -> bool {
+        self.service.is_some() && self.excess.is_none() && !self.meta.is_terminating()
+    }
+
     /// Its spec, as its writer sent it; `None` if it names no Service.
     pub fn to_spec(&self) -> Option<ExportedServiceSpec> {
         Some(ExportedServiceSpec {
@@ -88,8 +94,14 @@ impl Tracked for ExportedService {
         })
     }
 
-    /// By the Service that it exports.
-    fn index(&self, _: &ObjectName) -> Vec<ObjectName> {
-        self.service.clone().into_iter().collect()
+    /// By the Service that it exports, and [by age](crate::objects::filed_by_age) among the others of its member.
+    fn index(&self, name: &ObjectName) -> Vec<ObjectName> {
+        let aged = self.may_count().then(|| filed(&name.namespace, &self.meta));
+        self.service.clone().into_iter().chain(aged).collect()
+    }
+
+    /// By the namespace of their member.
+    fn tally(&self, name: &ObjectName) -> Option<Arc<str>> {
+        self.may_count().then(|| Arc::clone(&name.namespace))
     }
 }

@@ -55,6 +55,24 @@ fn there_are_at_most_32_of_each() {
     assert!(offered.contains_key("k31") && !offered.contains_key("k32"));
 }
 
+/// Labels first, then annotations, by key: all members read them.
+#[test]
+fn together_they_have_at_most_8_kib() {
+    let annotations: serde_json::Map<_, _> =
+        (0..5).map(|number| (format!("k{number}"), json!("v".repeat(2000)))).collect();
+    let mut annotations = annotations;
+    annotations.insert("small".to_owned(), json!("fits"));
+    let world = exported(&json!({
+        "exportedLabels": { "team": "a" }, "exportedAnnotations": annotations,
+    }));
+    let offered = world.offered().unwrap();
+    assert_eq!(offered["labels"], json!({ "team": "a" }));
+    let kept: Vec<_> = offered["annotations"].as_object().unwrap().keys().collect();
+    assert_eq!(kept, ["k0", "k1", "k2", "k3", "small"]);
+    assert!(world.told().contains(&"ExportedMetadataRefused"));
+    assert_eq!(world.conditions()[1], "True Exported");
+}
+
 #[test]
 fn an_administrator_can_switch_them_off() {
     let mut world = exported(&json!({ "exportedLabels": { "team": "a" } }));
