@@ -100,7 +100,7 @@ pub mod standard {
 
     /// ClusterReport `Accepted=True`.
     pub const ACCEPTED: &str = "Accepted";
-    /// ClusterReport `Accepted=False`: the cluster is in the fleet under another name, too.
+    /// ClusterReport `Accepted=True`: another member states to be the same cluster, and takes part as well.
     pub const DUPLICATE_CLUSTER: &str = "DuplicateCluster";
     /// ClusterReport `Accepted=False`: the report names another member than its namespace belongs to.
     pub const NAMESPACE_MISMATCH: &str = "NamespaceMismatch";
@@ -111,12 +111,12 @@ pub mod standard {
     pub const LIMIT_EXCEEDED: &str = super::reasons::LIMIT_EXCEEDED;
     /// ExportedService `Ready=False`: two of its ports have the same name, or the same protocol and number.
     pub const PORTS_NOT_UNIQUE: &str = "PortsNotUnique";
+    /// ExportedService `Ready=False`: one of its ports is none that a Service can have.
+    pub const PORTS_INVALID: &str = "PortsInvalid";
     /// ExportedService `Ready=False`: the member has an older one for the same Service.
     pub const DUPLICATE: &str = super::reasons::DUPLICATE;
     /// ExportedService `Ready=False`: its namespace takes no part in the fleet.
     pub const NAMESPACE_DENIED: &str = super::reasons::NAMESPACE_DENIED;
     /// ExportedService `Ready=False`: the member policy does not list the Service.
     pub const POLICY_DENIED: &str = super::reasons::POLICY_DENIED;
-    /// ExportedService `Ready=False`: the hub has not accepted the member's ClusterReport.
-    pub const CLUSTER_NOT_ACCEPTED: &str = "ClusterNotAccepted";
 }

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use fleet_accumulator::{ClusterId, Config, SourceInfo, SourceSpec};
+use fleet_accumulator::{ClusterId, Config, SourceInfo, SourceSet, SourceSpec};
 use fleet_api::names::SYSTEM_NAMESPACE;
 use fleet_model::multicluster::mode::Mode;
 use fleet_runtime::agent::Agent;
@@ -17,7 +17,7 @@ use crate::Settings;
 use crate::args::Args;
 use crate::member::MemberController;
 use crate::metrics;
-use crate::multicluster::MulticlusterController;
+use crate::multicluster::{self, MulticlusterController};
 use crate::service::{self, ServiceController};
 use crate::snapshot::HubSnapshot;
 
@@ -36,7 +36,12 @@ pub async fn run(args: Args) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     };
     let hub = hub?.encrypted()?;
-    let config = Config { relist_every, ..Config::default() };
+    let config = Config {
+        relist_every,
+        cautious: SourceSet::from([HubSnapshot::exported_services()]),
+        cautious_for: settings.multicluster_settle,
+        ..Config::default()
+    };
     let feeds = |source: &SourceInfo| {
         let spec = SourceSpec::new(hub.watch.clone()).watch_timeout(watch_timeout);
         // It may read them there alone.
@@ -63,6 +68,7 @@ fn log(settings: &Settings) {
         member_heartbeat_ttl = settings.heartbeat_ttl.map(field::debug),
         multicluster = settings.multicluster.as_str(),
         clusterset_id = settings.clusterset_id,
+        multicluster_settle = ?settings.multicluster_settle,
         multicluster_withdrawn_for = ?settings.multicluster_withdrawn_for,
         "Settings"
     );
@@ -82,7 +88,9 @@ pub fn gauges(settings: Settings) -> impl Fn(&HubSnapshot, Timestamp) -> Gauges 
     move |snapshot, now| {
         let mut gauges = metrics::heartbeats(&settings, snapshot, now)?;
         gauges.extend(metrics::resolved_services(&settings, snapshot)?);
-        gauges.extend(metrics::over_limit(snapshot, &service::refused(&settings, snapshot))?);
+        let mut refused = service::refused(&settings, snapshot);
+        refused.extend(multicluster::refused(&settings, snapshot));
+        gauges.extend(metrics::over_limit(snapshot, &refused)?);
         Ok(gauges)
     }
 }
@@ -90,7 +98,7 @@ pub fn gauges(settings: Settings) -> impl Fn(&HubSnapshot, Timestamp) -> Gauges 
 #[cfg(test)]
 mod tests {
     use clap::Parser as _;
-    use fleet_accumulator::{Snapshot as _, SourceSet};
+    use fleet_accumulator::Snapshot as _;
 
     use super::*;
 

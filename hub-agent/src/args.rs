@@ -69,7 +69,7 @@ pub struct Args {
     )]
     pub max_endpoints_per_service: u32,
 
-    /// Maximum number of Services that a member exports. Further exports are rejected. Those in force stay
+    /// Maximum number of Services that a member exports, by each of the two APIs. Further exports are rejected. Those in force stay
     #[arg(
         long,
         env = "MAX_SERVICES_PER_MEMBER",
@@ -114,6 +114,17 @@ pub struct Args {
     )]
     pub clusterset_id: String,
 
+    /// Time for which exports with multicluster.x-k8s.io must have been watched without a break before one that is missing counts as
+    /// withdrawn. Members have the same flag
+    #[arg(
+        long,
+        env = "MULTICLUSTER_SETTLE",
+        default_value = "60s",
+        value_name = "DURATION",
+        value_parser = duration
+    )]
+    pub multicluster_settle: Duration,
+
     /// Time for which a Service that no member exports any more with multicluster.x-k8s.io is kept on the hub, marked as withdrawn:
     /// members that are away for longer need their users to delete its ServiceImport
     #[arg(
@@ -147,6 +158,7 @@ impl Args {
             heartbeat_ttl: self.member_heartbeat_ttl,
             multicluster: self.multicluster,
             clusterset_id: self.clusterset_id.clone(),
+            multicluster_settle: self.multicluster_settle,
             multicluster_withdrawn_for: self.multicluster_withdrawn_for,
         }
     }

@@ -7,6 +7,7 @@
 mod evidence;
 mod exports;
 mod keys;
+mod places;
 mod refusal;
 mod resolved;
 
@@ -21,6 +22,7 @@ use fleet_plan::{Affected, Controller, Event, Plan};
 use jiff::Timestamp;
 
 pub use keys::Key;
+pub use places::refused;
 
 use crate::Settings;
 use crate::snapshot::HubSnapshot;
@@ -45,6 +47,7 @@ impl Controller for MulticlusterController {
         SourceSet::from([
             HubSnapshot::exported_services(),
             HubSnapshot::resolved_services(),
+            HubSnapshot::slice_exports(),
             HubSnapshot::cluster_reports(),
             HubSnapshot::member_policies(),
             HubSnapshot::namespaces(),
@@ -52,7 +55,9 @@ impl Controller for MulticlusterController {
     }
 
     fn affected_keys(&self, old: &HubSnapshot, new: &HubSnapshot, keys: &mut Affected<Key>) {
-        keys::affected(old, new, keys);
+        let touched = keys::affected(old, new, keys);
+        let exports = (&old.exported_services, &new.exported_services);
+        places::affected(exports, &touched, self.settings.max_services_per_member, keys);
     }
 
     fn plan(&self, key: &Key, snapshot: &HubSnapshot, now: Timestamp) -> Plan {

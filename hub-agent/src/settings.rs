@@ -9,6 +9,9 @@ use fleet_model::multicluster::mode::Mode;
 /// Default time that a member has to leave after its MemberCluster is deleted.
 pub(crate) const FORCE_DELETE_WAIT: Duration = Duration::from_mins(15);
 
+/// Default time for which exports must have been watched without a break before their absence counts.
+const SETTLE: Duration = Duration::from_mins(1);
+
 /// Default time for which a Service stays on the hub after its last export by the standard API.
 const WITHDRAWN_FOR: Duration = Duration::from_hours(1);
 
@@ -33,6 +36,8 @@ pub struct Settings {
     pub multicluster: Mode,
     /// Id of the clusterset that the members form.
     pub clusterset_id: String,
+    /// For how long exports by the standard API must have been watched without a break before one that is absent is withdrawn.
+    pub multicluster_settle: Duration,
     /// How long a Service is kept, marked as withdrawn, after its last export.
     pub multicluster_withdrawn_for: Duration,
 }
@@ -50,6 +55,7 @@ impl Default for Settings {
             heartbeat_ttl: None,
             multicluster: Mode::Off,
             clusterset_id: "fleet".to_owned(),
+            multicluster_settle: SETTLE,
             multicluster_withdrawn_for: WITHDRAWN_FOR,
         }
     }

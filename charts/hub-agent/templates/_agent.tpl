@@ -26,6 +26,9 @@
 {{- with .Values.multicluster.clustersetID }}
 - {name: CLUSTERSET_ID, value: {{ . | quote }}}
 {{- end }}
+{{- with .Values.multicluster.settle }}
+- {name: MULTICLUSTER_SETTLE, value: {{ . | quote }}}
+{{- end }}
 {{- with .Values.multicluster.withdrawnFor }}
 - {name: MULTICLUSTER_WITHDRAWN_FOR, value: {{ . | quote }}}
 {{- end }}

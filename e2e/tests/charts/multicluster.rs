@@ -100,9 +100,12 @@ async fn settings_are_variables() {
     let objects = rendered(&mode(&json!("on")), &[]).await;
     let container =
         &of_kind(&objects, "Deployment")[0]["spec"]["template"]["spec"]["containers"][0];
-    for (name, value) in
-        [("MULTICLUSTER", "on"), ("CLUSTERSET_ID", "fleet"), ("MULTICLUSTER_WITHDRAWN_FOR", "1h")]
-    {
+    for (name, value) in [
+        ("MULTICLUSTER", "on"),
+        ("CLUSTERSET_ID", "fleet"),
+        ("MULTICLUSTER_SETTLE", "60s"),
+        ("MULTICLUSTER_WITHDRAWN_FOR", "1h"),
+    ] {
         let variables = container["env"].as_array().unwrap();
         assert!(variables.contains(&json!({ "name": name, "value": value })), "{name}");
     }

@@ -1,6 +1,12 @@
 //! When absence is a reason to take something out of force.
+//!
+//! Members believe at once what the hub agent states to be withdrawn, so it has to be certain. An ExportedService has no finalizer: one
+//! that is absent was withdrawn by its member, or was lost, and its member is about to write it again.
 
-use fleet_accumulator::{Snapshot as _, SourceSet};
+use fleet_accumulator::{Object, Snapshot as _, SourceSet};
+use fleet_api::names::member_namespace;
+use fleet_api::{ObjectName, labels};
+use fleet_model::objects::EndpointSliceExport;
 
 use crate::snapshot::HubSnapshot;
 
@@ -10,8 +16,25 @@ fn sources() -> SourceSet {
 }
 
 /// Whether both kinds are served and seen as they are: an export that is not there has been withdrawn. Definitions that are being
-/// deleted, watches that have broken off and an API server that went back in time withdraw nothing.
+/// deleted or were just made again, watches that have broken off and an API server that went back in time withdraw nothing.
 pub(super) fn shows_absence(snapshot: &HubSnapshot) -> bool {
     let live = [snapshot.exported_services.state(), snapshot.resolved_services.state()];
-    live.iter().all(|state| state.is_live()) && !snapshot.is_settling(sources())
+    live.iter().all(|state| state.is_live())
+        && snapshot.exported_services.is_settled()
+        && !snapshot.is_settling(sources())
+}
+
+/// Whether an exporter has withdrawn one half of a Service only: its export is absent, and its slices are there. A member deletes
+/// both; who deletes the one alone is another user or program.
+pub(super) fn is_doubtful(service: &ObjectName, cluster: &str, snapshot: &HubSnapshot) -> bool {
+    let namespace = member_namespace(cluster);
+    let mut exports = snapshot.exported_services.by(service);
+    let mut slices = snapshot.slice_exports.by(service);
+    !exports.any(|export| *export.name.namespace == *namespace)
+        && slices.any(|slice| *slice.name.namespace == *namespace && belongs(slice))
+}
+
+/// Whether a slice is exported through the standard API.
+pub(super) fn belongs(slice: &Object<EndpointSliceExport>) -> bool {
+    slice.meta.label(labels::MULTICLUSTER_NAMESPACE).is_some() && !slice.meta.is_terminating()
 }

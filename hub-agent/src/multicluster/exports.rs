@@ -8,13 +8,13 @@ use fleet_api::ObjectName;
 use fleet_api::names::member_of_namespace;
 use fleet_model::multicluster::export::{Export, exported_at};
 use fleet_model::multicluster::mode::Mode;
-use fleet_model::multicluster::ports::are_unique;
+use fleet_model::multicluster::ports::{are_unique, is_valid};
 use fleet_model::multicluster::resolution::{Resolution, resolve};
 use fleet_model::objects::by_age;
 use fleet_model::objects::multicluster::{ExportedService, ResolvedService};
 use fleet_model::objects::{MemberPolicy, PolicyLists};
-use fleet_plan::conditions::is;
 
+use super::places::has_place;
 use super::refusal::Refusal;
 use crate::Settings;
 use crate::snapshot::HubSnapshot;
@@ -28,6 +28,8 @@ pub(super) struct Exports<'a> {
     pub(super) resolution: Option<Resolution>,
     /// The object that states it, the oldest one.
     pub(super) resolved: Option<&'a Object<ResolvedService>>,
+    /// Whether there is one that is being deleted, which blocks its successor.
+    pub(super) is_blocked: bool,
     /// Other objects about the same Service.
     pub(super) surplus: Vec<&'a Object<ResolvedService>>,
 }
@@ -49,6 +51,8 @@ pub(super) fn of<'a>(
     snapshot: &'a HubSnapshot,
 ) -> Exports<'a> {
     let (resolved, surplus) = resolved(service, snapshot);
+    let mut present = snapshot.resolved_services.by(service);
+    let is_blocked = present.any(|resolved| resolved.meta.is_terminating());
     let mut live: Vec<_> = snapshot.exported_services.by(service).collect();
     live.retain(|export| settings.multicluster == Mode::On && !export.meta.is_terminating());
     live.sort_by(|a, b| by_age(a, b));
@@ -70,7 +74,7 @@ pub(super) fn of<'a>(
     let in_force = in_force.map(|resolved| &*resolved.properties);
     let resolution = resolve(service, &counting, in_force);
     refuse_without_room(resolution.as_ref(), &mut all);
-    Exports { all, resolution, resolved, surplus }
+    Exports { all, resolution, resolved, is_blocked, surplus }
 }
 
 impl Standing {
@@ -115,20 +119,24 @@ fn standing(
         Some(Refusal::Unreadable(defect.to_string()))
     } else if let Some(excess) = &export.excess {
         Some(Refusal::Excess(excess.to_string()))
+    } else if !export.properties.ports.iter().all(is_valid) {
+        Some(Refusal::PortsInvalid)
     } else if !are_unique(&export.properties.ports) {
         Some(Refusal::PortsNotUnique)
     } else if settings.denied_namespaces.include(&service.namespace) && !in_force {
         Some(Refusal::NamespaceDenied)
     } else if settings.enforce_member_policies && !permits(export, service, snapshot) {
         Some(Refusal::PolicyDenied)
+    } else if !in_force && !has_place(settings, export, snapshot) {
+        Some(Refusal::NoPlace(settings.max_services_per_member))
     } else {
         None
     };
     refusal.map_or_else(|| of_cluster(member, export, in_force, snapshot), Standing::Refused)
 }
 
-/// Whether the hub agent has accepted the cluster. One whose report is merely missing stays in force: an accident must not take
-/// endpoints away.
+/// Whether the hub agent has accepted the cluster. One that is in force stays while its report is missing: an accident must not
+/// take endpoints away.
 fn of_cluster(
     member: &str,
     export: &Object<ExportedService>,
@@ -137,17 +145,8 @@ fn of_cluster(
 ) -> Standing {
     let report = ObjectName::new(export.name.namespace.clone(), member);
     let report = snapshot.cluster_reports.get(&report);
-    let says = |status| {
-        let accepted = fleet_api::conditions::ACCEPTED;
-        report.is_some_and(|report| is(&report.conditions, accepted, status))
-    };
-    if says(fleet_api::conditions::FALSE) {
-        Standing::Refused(Refusal::ClusterNotAccepted)
-    } else if in_force || says(fleet_api::conditions::TRUE) {
-        Standing::Counts
-    } else {
-        Standing::Waits
-    }
+    let accepted = report.is_some_and(|report| report.is_accepted());
+    if in_force || accepted { Standing::Counts } else { Standing::Waits }
 }
 
 /// Whether the policy of its member lists the Service. One that is missing or cannot be read forbids nothing, as for the exports
@@ -163,10 +162,10 @@ fn refuse_without_room(
     resolution: Option<&Resolution>,
     all: &mut [(&Object<ExportedService>, Option<Refusal>)],
 ) {
-    let refused = resolution.map_or(&[][..], |resolution| &resolution.refused);
+    let Some(refused) = resolution.map(|resolution| &resolution.refused) else { return };
     for (export, refusal) in all.iter_mut().filter(|(_, refusal)| refusal.is_none()) {
         let member = member_of_namespace(&export.name.namespace);
-        if member.is_some_and(|member| refused.iter().any(|cluster| cluster == member)) {
+        if member.is_some_and(|member| refused.contains(member)) {
             *refusal = Some(Refusal::NoRoom);
         }
     }

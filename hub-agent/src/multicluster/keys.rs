@@ -10,7 +10,7 @@ use fleet_model::changes::each_touched;
 use fleet_model::objects::multicluster::ExportedService;
 use fleet_plan::Affected;
 
-use super::evidence::shows_absence;
+use super::evidence::{belongs, shows_absence};
 use crate::snapshot::HubSnapshot;
 
 /// A unit of work.
@@ -37,15 +37,30 @@ pub(super) fn key_of(export: &Object<ExportedService>) -> Key {
     service.map_or_else(|| Key::Invalid(export.name.clone()), Key::Service)
 }
 
-/// Adds the keys that own what changed, before and after the change, each on the account of the member.
-pub(super) fn affected(old: &HubSnapshot, new: &HubSnapshot, keys: &mut Affected<Key>) {
-    each_touched(&old.exported_services, &new.exported_services, |export| add(export, keys));
+/// Adds the keys that own what changed, before and after the change, each on the account of the member. Returns the namespaces of
+/// members whose exports have changed.
+pub(super) fn affected(
+    old: &HubSnapshot,
+    new: &HubSnapshot,
+    keys: &mut Affected<Key>,
+) -> BTreeSet<Arc<str>> {
+    let mut touched = BTreeSet::new();
+    each_touched(&old.exported_services, &new.exported_services, |export| {
+        touched.insert(Arc::clone(&export.name.namespace));
+        add(export, keys);
+    });
     each_touched(&old.resolved_services, &new.resolved_services, |resolved| {
         keys.add(Key::Service(resolved.service.clone()));
     });
     let mut members = BTreeSet::new();
+    // What else a member writes there, and how often, concerns no export.
+    let is_accepted = |snapshot: &HubSnapshot, name: &ObjectName| {
+        snapshot.cluster_reports.get(name).is_some_and(|report| report.is_accepted())
+    };
     each_touched(&old.cluster_reports, &new.cluster_reports, |report| {
-        members.insert(Arc::clone(&report.name.namespace));
+        if is_accepted(old, &report.name) != is_accepted(new, &report.name) {
+            members.insert(Arc::clone(&report.name.namespace));
+        }
     });
     each_touched(&old.member_policies, &new.member_policies, |policy| {
         members.insert(Arc::clone(&policy.name.namespace));
@@ -53,9 +68,16 @@ pub(super) fn affected(old: &HubSnapshot, new: &HubSnapshot, keys: &mut Affected
     for member in &members {
         new.exported_services.in_namespace(member).for_each(|export| add(export, keys));
     }
+    each_touched(&old.slice_exports, &new.slice_exports, |slice| {
+        let ends = belongs(slice) && !new.slice_exports.get(&slice.name).is_some_and(belongs);
+        if let Some(service) = slice.spec.owner_service_reference.object().filter(|_| ends) {
+            keys.add_for(&slice.name.namespace, Key::Service(service));
+        }
+    });
     if opens(old, new) {
         all(new, keys);
     }
+    touched
 }
 
 /// Whether something begins that held all plans up.

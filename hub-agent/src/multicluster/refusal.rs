@@ -27,16 +27,18 @@ pub(super) enum Refusal {
     Unreadable(String),
     /// It exceeds a bound.
     Excess(String),
+    /// One of its ports is none that a Service can have.
+    PortsInvalid,
     /// It has the same port twice.
     PortsNotUnique,
     /// Services of the namespace are not shared, and this one was not before.
     NamespaceDenied,
     /// The member policy does not list its Service.
     PolicyDenied,
+    /// Its member exports as many Services as it may, which is this many.
+    NoPlace(usize),
     /// The member has an older one for the same Service.
     Duplicate,
-    /// The hub agent has refused the member's ClusterReport.
-    ClusterNotAccepted,
     /// What is in force would become too large.
     NoRoom,
 }
@@ -46,25 +48,26 @@ impl Refusal {
     fn reason(&self) -> &'static str {
         match self {
             Self::NoMember | Self::NoService | Self::Unreadable(_) => standard::INVALID,
-            Self::Excess(_) | Self::NoRoom => standard::LIMIT_EXCEEDED,
+            Self::Excess(_) | Self::NoRoom | Self::NoPlace(_) => standard::LIMIT_EXCEEDED,
+            Self::PortsInvalid => standard::PORTS_INVALID,
             Self::PortsNotUnique => standard::PORTS_NOT_UNIQUE,
             Self::NamespaceDenied => standard::NAMESPACE_DENIED,
             Self::PolicyDenied => standard::POLICY_DENIED,
             Self::Duplicate => standard::DUPLICATE,
-            Self::ClusterNotAccepted => standard::CLUSTER_NOT_ACCEPTED,
         }
     }
 
     fn event(&self) -> &'static str {
         match self {
-            Self::NoMember | Self::NoService | Self::Unreadable(_) | Self::PortsNotUnique => {
-                events::EXPORT_REFUSED
-            }
-            Self::Excess(_) | Self::NoRoom => events::LIMIT_EXCEEDED,
+            Self::NoMember
+            | Self::NoService
+            | Self::Unreadable(_)
+            | Self::PortsInvalid
+            | Self::PortsNotUnique => events::EXPORT_REFUSED,
+            Self::Excess(_) | Self::NoRoom | Self::NoPlace(_) => events::LIMIT_EXCEEDED,
             Self::NamespaceDenied => events::NAMESPACE_DENIED,
             Self::PolicyDenied => events::POLICY_DENIED,
             Self::Duplicate => events::DUPLICATE,
-            Self::ClusterNotAccepted => events::CLUSTER_REFUSED,
         }
     }
 
@@ -77,6 +80,10 @@ impl Refusal {
                 format!("it cannot be decoded: {}", truncate(defect, MAX_DEFECT))
             }
             Self::Excess(excess) => excess.clone(),
+            Self::PortsInvalid => {
+                "no Service can have the name, protocol, number or application protocol of one of its ports"
+                    .to_owned()
+            }
             Self::PortsNotUnique => {
                 "two of its ports have the same name, or the same protocol and number".to_owned()
             }
@@ -84,10 +91,10 @@ impl Refusal {
             Self::PolicyDenied => {
                 "the member policy does not list the service among its exports".to_owned()
             }
+            Self::NoPlace(limit) => format!(
+                "the member exports as many services as the hub accepts of a member (--max-services-per-member={limit})"
+            ),
             Self::Duplicate => "the member has an older export of the same service".to_owned(),
-            Self::ClusterNotAccepted => {
-                "the hub has not accepted the member's ClusterReport, whose status has the reason".to_owned()
-            }
             Self::NoRoom => {
                 "too many ports of other exporters have the same names or numbers as its own, or too many clusters export \
                  the service"

@@ -1,5 +1,6 @@
 //! The `ResolvedService` of a Service: what is in force, and when nothing is any more.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use fleet_accumulator::Object;
@@ -16,7 +17,7 @@ use fleet_plan::deadline::remaining;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::evidence::shows_absence;
+use super::evidence::{is_doubtful, shows_absence};
 use super::exports::Exports;
 use super::refusal;
 use crate::Settings;
@@ -24,8 +25,8 @@ use crate::snapshot::HubSnapshot;
 
 /// The stage in which an export gets into force.
 const STAGE: &str = "mcs_resolve";
-/// When to look again at what cannot be withdrawn yet.
-const LATER: Duration = Duration::from_secs(5);
+/// How long an export may be absent whose slices are there: its member writes it again, or deletes them, within seconds.
+const DOUBT: Duration = Duration::from_secs(10);
 
 /// Brings what is in force in line with the exports, and reports to those that do not count.
 pub(super) fn plan(
@@ -37,6 +38,7 @@ pub(super) fn plan(
     plan: &mut Plan,
 ) {
     match (&exports.resolution, exports.resolved) {
+        (Some(_), None) if exports.is_blocked => {}
         (Some(resolution), None) => create(service, &resolution.spec, snapshot, plan),
         (Some(resolution), Some(resolved)) => update(resolved, resolution, snapshot, plan),
         (None, Some(resolved)) => withdraw(settings, resolved, snapshot, now, plan),
@@ -61,7 +63,10 @@ fn create(
     }
     let names = internal_export_candidates(service);
     let mut names = names.map(|name| ObjectName::new(SYSTEM_NAMESPACE, name));
-    let free = names.find(|name| snapshot.resolved_services.get(name).is_none());
+    let unreadable: BTreeSet<_> =
+        snapshot.resolved_services.defects().map(|(name, _)| name).collect();
+    let free = names
+        .find(|name| snapshot.resolved_services.get(name).is_none() && !unreadable.contains(name));
     if let Some(name) = free {
         plan.push(HUB.create::<ResolvedService>(name, body(service, spec)).stage(STAGE));
     }
@@ -74,15 +79,13 @@ fn update(
     snapshot: &HubSnapshot,
     plan: &mut Plan,
 ) {
-    let stays = |cluster: &str| {
-        let listed = &resolution.spec.exporters;
-        listed.iter().any(|exporter| exporter.cluster == cluster)
-    };
-    let loses = resolved.exporters.iter().any(|exporter| !stays(&exporter.cluster));
-    if loses && !shows_absence(snapshot) {
-        plan.wake_within(LATER);
-    } else if resolved.to_spec() != resolution.spec || !is_labelled(resolved) {
-        plan.push(HUB.replace(resolved, body(&resolved.service, &resolution.spec)).stage(STAGE));
+    let listed = &resolution.spec.exporters;
+    let stays = |cluster: &str| listed.iter().any(|exporter| exporter.cluster == cluster);
+    let clusters = resolved.exporters.iter().map(|exporter| &*exporter.cluster);
+    let lost: Vec<_> = clusters.filter(|cluster| !stays(cluster)).collect();
+    let is_new = resolved.to_spec() != resolution.spec || !is_labelled(resolved);
+    if is_new && (lost.is_empty() || shows_absence(snapshot)) {
+        write(resolved, &resolution.spec, &lost, snapshot, plan);
     }
 }
 
@@ -96,18 +99,33 @@ fn withdraw(
     plan: &mut Plan,
 ) {
     if !shows_absence(snapshot) {
-        return plan.wake_within(LATER);
+        return;
     }
     let Some(withdrawn_at) = resolved.withdrawn_at else {
-        let spec = withdrawn(resolved, now);
-        plan.push(HUB.replace(resolved, body(&resolved.service, &spec)).stage(STAGE));
-        return;
+        let lost: Vec<_> = resolved.exporters.iter().map(|exporter| &*exporter.cluster).collect();
+        return write(resolved, &withdrawn(resolved, now), &lost, snapshot, plan);
     };
     match remaining(withdrawn_at, settings.multicluster_withdrawn_for, now) {
         Some(rest) => plan.wake_within(rest),
         None => {
             plan.push(HUB.delete(resolved));
         }
+    }
+}
+
+/// Replaces what is in force, by which these clusters are exporters no more: in a while, if one of them may come back.
+fn write(
+    resolved: &Object<ResolvedService>,
+    spec: &ResolvedServiceSpec,
+    lost: &[&str],
+    snapshot: &HubSnapshot,
+    plan: &mut Plan,
+) {
+    let step = HUB.replace(resolved, body(&resolved.service, spec)).stage(STAGE);
+    if lost.iter().any(|cluster| is_doubtful(&resolved.service, cluster, snapshot)) {
+        plan.debounce(DOUBT, "an export is gone and its slices are not", step);
+    } else {
+        plan.push(step);
     }
 }
 

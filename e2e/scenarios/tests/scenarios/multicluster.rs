@@ -54,6 +54,7 @@ async fn two_exporters_and_the_end(stage: &Stage, agents: &mut Agents) -> Result
     rbac::hub_multicluster().apply(&hub.client()).await?;
     agents.set_variable(Agent::Hub, MODE, "on")?;
     agents.set_variable(Agent::Hub, "MULTICLUSTER_WITHDRAWN_FOR", "3s")?;
+    agents.set_variable(Agent::Hub, "MULTICLUSTER_SETTLE", "1s")?;
     agents.restart(Agent::Hub).await?;
 
     let service = ObjectName::new(stage.namespace("multicluster").await?, "web");
@@ -79,18 +80,23 @@ async fn two_exporters_and_the_end(stage: &Stage, agents: &mut Agents) -> Result
     becomes(hub, RESOLVED, key, "is over", over).await?;
     let gone = format!("{name} is gone");
     wait_until(&gone, DEADLINE, async || Ok(find(hub, RESOLVED, key).await?.is_none())).await?;
+    apply(&hub.client(), export(&service, first, 80)).await?;
+    let again = |resolved: &DynamicObject| standing(resolved) == (vec![first], vec![]);
+    becomes(hub, RESOLVED, key, "is exported again", again).await?;
+    agents.set_variable(Agent::Hub, MODE, "clean-up")?;
+    agents.restart(Agent::Hub).await?;
+    let gone = format!("{name} is gone, although it is exported");
+    wait_until(&gone, DEADLINE, async || Ok(find(hub, RESOLVED, key).await?.is_none())).await?;
+    remove(hub, EXPORT, (&member_namespace(first), &service.name)).await?;
     switched_off(stage, agents, first).await
 }
 
+/// Members are answered to the end, since they believe nothing of a hub that has not accepted them.
 async fn switched_off(stage: &Stage, agents: &mut Agents, member: &str) -> Result<()> {
     let report = (member_namespace(member), member);
     let report = (report.0.as_str(), report.1);
     let answered = |report: &DynamicObject| report.data["status"]["clustersetId"] == "fleet";
     becomes(stage.hub(), kinds::CLUSTER_REPORT, report, "is accepted", answered).await?;
-    agents.set_variable(Agent::Hub, MODE, "clean-up")?;
-    agents.restart(Agent::Hub).await?;
-    let silent = |report: &DynamicObject| report.data["status"].get("clustersetId").is_none();
-    becomes(stage.hub(), kinds::CLUSTER_REPORT, report, "is not answered", silent).await?;
     agents.set_variable(Agent::Hub, MODE, "off")?;
     agents.restart(Agent::Hub).await
 }

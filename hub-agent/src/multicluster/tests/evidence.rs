@@ -3,13 +3,14 @@
 use std::time::Instant;
 
 use fleet_accumulator::{SourceState, View};
+use fleet_api::labels::MULTICLUSTER_NAMESPACE;
 use fleet_api::names::SYSTEM_NAMESPACE;
 use fleet_api::{ObjectName, kinds};
 use fleet_model_server::execute;
 use fleet_plan::{Plan, affected_keys};
 use serde_json::json;
 
-use super::world::World;
+use super::world::{World, of_web, slice_of};
 use crate::multicluster::MulticlusterController;
 
 fn partial() -> [SourceState; 4] {
@@ -30,8 +31,86 @@ fn exports_that_a_partial_view_lacks_stay_in_force() {
         seen.exported_services = View::default().in_state(state.clone());
         let plans = world.plans(&seen);
         assert!(plans.iter().all(Plan::is_empty), "{state}: {plans:#?}");
-        assert!(plans.iter().any(|plan| plan.wake_after.is_some()), "{state}");
     }
+}
+
+/// The definition was deleted and is there again: a list is empty, and members are about to write what is missing.
+#[test]
+fn an_empty_list_after_a_failure_withdraws_nothing() {
+    let mut world = World::exported();
+    world.hub.delete(kinds::EXPORTED_SERVICE, &of_web("a")).unwrap();
+    let mut seen = world.snapshot();
+    seen.exported_services = seen.exported_services.unsettled();
+    let plans = world.plans(&seen);
+    assert!(plans.iter().all(Plan::is_empty), "{plans:#?}");
+    let keys = affected_keys(&MulticlusterController::default(), &seen, &world.snapshot());
+    assert_eq!(keys.len(), 1, "everything is looked at again when absence counts");
+    world.export("b", 80);
+    let mut seen = world.snapshot();
+    seen.exported_services = seen.exported_services.unsettled();
+    assert!(world.plans(&seen).iter().all(Plan::is_empty), "nor by one that is there");
+}
+
+/// Someone deletes the export alone. Its member writes it again before members would believe that it is over.
+#[test]
+fn an_export_whose_slices_are_there_is_awaited() {
+    let mut world = World::exported();
+    world.add_slice("a", json!({ (MULTICLUSTER_NAMESPACE): "shop" }));
+    world.unexport("a");
+    world.settle_at_once();
+    assert_eq!(world.writes(), [""; 0]);
+    world.export("a", 80);
+    world.settle();
+    assert_eq!(world.writes(), [""; 0]);
+
+    world.unexport("a");
+    world.settle_at_once();
+    let before = world.snapshot();
+    world
+        .hub
+        .edit(kinds::ENDPOINT_SLICE_EXPORT, &slice_of("a"), |slice| {
+            slice["metadata"]["labels"] = json!({});
+        })
+        .unwrap();
+    let keys = affected_keys(&MulticlusterController::default(), &before, &world.snapshot());
+    assert_eq!(keys.len(), 1, "the other half went");
+    world.settle_at_once();
+    assert_eq!(world.writes(), ["update ResolvedService"]);
+}
+
+/// If it does not come back, it has left; and it does not take long where nothing is left of it.
+#[test]
+fn an_export_whose_slices_stay_leaves_in_a_while() {
+    let mut world = World::exported();
+    world.export("b", 80);
+    world.settle();
+    world.writes();
+    world.add_slice("b", json!({ (MULTICLUSTER_NAMESPACE): "shop" }));
+    world.unexport("b");
+    let plans = world.plans(&world.snapshot());
+    let later: Vec<_> = plans.iter().flat_map(|plan| &plan.debounced).collect();
+    let [later] = later.as_slice() else { panic!("{plans:#?}") };
+    assert_eq!(later.delay.as_secs(), 10);
+    world.unexport("a");
+    world.add_slice("a", json!({}));
+    world.settle();
+    assert_eq!(world.exporters(), [""; 0]);
+}
+
+/// An endpoint change is none of this controller's business.
+#[test]
+fn slices_that_stay_concern_no_service() {
+    let mut world = World::exported();
+    world.add_slice("a", json!({ (MULTICLUSTER_NAMESPACE): "shop" }));
+    let before = world.snapshot();
+    world
+        .hub
+        .edit(kinds::ENDPOINT_SLICE_EXPORT, &slice_of("a"), |slice| {
+            slice["spec"]["endpoints"] = json!([]);
+        })
+        .unwrap();
+    let keys = affected_keys(&MulticlusterController::default(), &before, &world.snapshot());
+    assert!(keys.is_empty(), "{keys:?}");
 }
 
 /// What comes counts at once.

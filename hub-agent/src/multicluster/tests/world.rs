@@ -29,6 +29,11 @@ pub(super) fn of_web(member: &str) -> ObjectName {
     in_member(member, "shop-web")
 }
 
+/// A slice of the Service that a member exports.
+pub(super) fn slice_of(member: &str) -> ObjectName {
+    in_member(member, &format!("{member}-web-1"))
+}
+
 /// What the members read of the Service.
 pub(super) fn web() -> ObjectName {
     ObjectName::new(SYSTEM_NAMESPACE, "shop-web")
@@ -78,6 +83,13 @@ impl World {
         world
     }
 
+    /// A member records its cluster.
+    pub(super) fn report(&mut self, member: &str, uid: &str) {
+        self.hub.advance(1);
+        let spec = json!({ "spec": { "clusterUid": uid } });
+        self.hub.create(kinds::CLUSTER_REPORT, &in_member(member, member), spec).unwrap();
+    }
+
     pub(super) fn export(&mut self, member: &str, number: i32) {
         self.hub.advance(1);
         let object = export(member, number);
@@ -117,10 +129,23 @@ impl World {
         plans_computed_twice(controller, seen, self.hub.now())
     }
 
-    /// Executes plans until they are empty.
+    /// Executes plans until they are empty: time passes.
     pub(super) fn settle(&mut self) {
+        self.settle_with(true);
+    }
+
+    /// Executes what is due at once.
+    pub(super) fn settle_at_once(&mut self) {
+        self.settle_with(false);
+    }
+
+    fn settle_with(&mut self, patient: bool) {
         for _ in 0..20 {
-            let plans = self.plans(&self.snapshot());
+            let mut plans = self.plans(&self.snapshot());
+            for plan in &mut plans {
+                let later = std::mem::take(&mut plan.debounced);
+                plan.steps.extend(later.into_iter().filter(|_| patient).map(|later| later.step));
+            }
             if plans.iter().all(Plan::is_empty) {
                 return;
             }
@@ -130,6 +155,21 @@ impl World {
             }
         }
         panic!("no rest: {:#?}", self.plans(&self.snapshot()));
+    }
+
+    /// A slice of the Service that a member exports, with these labels.
+    pub(super) fn add_slice(&mut self, member: &str, labels: Value) {
+        let slice = json!({ "metadata": { "labels": labels }, "spec": {
+            "addressType": "IPv4", "endpoints": [{ "addresses": ["10.0.0.1"] }],
+            "endpointSliceReference": {
+                "clusterId": member, "kind": "EndpointSlice", "namespace": "shop",
+                "name": "web-1", "namespacedName": "shop/web-1", "resourceVersion": "1",
+                "generation": 1, "uid": "u",
+            },
+            "ownerServiceReference":
+                { "namespace": "shop", "name": "web", "namespacedName": "shop/web" },
+        }});
+        self.hub.create(kinds::ENDPOINT_SLICE_EXPORT, &slice_of(member), slice).unwrap();
     }
 
     /// The writes since the last call, as `verb kind`.

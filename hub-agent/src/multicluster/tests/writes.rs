@@ -3,7 +3,7 @@
 use fleet_api::kinds;
 use serde_json::json;
 
-use super::world::{World, export_of, in_member, web};
+use super::world::{World, export_of, in_member, of_web, web};
 
 const CREATED: &str = "create ResolvedService";
 const REPLACED: &str = "update ResolvedService";
@@ -54,15 +54,53 @@ fn a_second_exporter_is_one_write_and_so_is_its_end() {
     assert!(spec.get("conflicts").is_none() && spec["exporters"][0].get("withheld").is_none());
 }
 
+/// The age is that of the ServiceExport, as the member states it: neither the order in which the hub learnt of the exports counts,
+/// nor a time that was still to come when it did.
+#[test]
+fn the_oldest_service_export_wins_whenever_the_hub_learnt_of_it() {
+    for (created, winner) in [
+        (json!("2019-12-31T23:59:59Z"), "b"),
+        (json!("2020-01-01T00:00:00Z"), "a"),
+        (json!("2999-01-01T00:00:00Z"), "a"),
+        (json!(null), "a"),
+    ] {
+        let mut world = World::exported();
+        world.export("b", 81);
+        world.edit(kinds::EXPORTED_SERVICE, &of_web("b"), |export| {
+            export["spec"]["export"]["created"] = created.clone();
+        });
+        world.settle();
+        let spec = &world.resolved().unwrap()["spec"];
+        assert_eq!(spec["winner"], winner, "{created}");
+        assert_eq!(spec["ports"][0]["port"], if winner == "a" { 80 } else { 81 });
+        assert_eq!(world.exporters(), ["a", "b"]);
+    }
+}
+
+/// What the hub knew first is as old as the hub knows it, not as old as its clock is behind.
+#[test]
+fn an_export_from_the_future_is_as_old_as_its_object() {
+    let mut world = World::new();
+    let ahead = |export: &mut serde_json::Value| {
+        export["spec"]["export"]["created"] = json!("2999-01-01T00:00:00Z");
+    };
+    for member in ["b", "a"] {
+        world.export(member, 80);
+        world.edit(kinds::EXPORTED_SERVICE, &of_web(member), ahead);
+    }
+    world.settle();
+    assert_eq!(world.resolved().unwrap()["spec"]["winner"], "b");
+}
+
 #[test]
 fn a_changed_export_is_one_write_and_one_that_says_the_same_none() {
     let mut world = World::exported();
-    world.edit(kinds::EXPORTED_SERVICE, &super::world::of_web("a"), |export| {
+    world.edit(kinds::EXPORTED_SERVICE, &of_web("a"), |export| {
         export["spec"]["internalTrafficPolicy"] = json!("Local");
     });
     world.settle();
     assert_eq!(world.writes(), [REPLACED]);
-    world.edit(kinds::EXPORTED_SERVICE, &super::world::of_web("a"), |export| {
+    world.edit(kinds::EXPORTED_SERVICE, &of_web("a"), |export| {
         export["spec"]["export"]["uid"] = json!("another");
     });
     world.settle();
@@ -73,16 +111,7 @@ fn a_changed_export_is_one_write_and_one_that_says_the_same_none() {
 #[test]
 fn an_endpoint_change_is_no_write() {
     let mut world = World::exported();
-    let slice = json!({ "spec": {
-        "addressType": "IPv4", "endpoints": [{ "addresses": ["10.0.0.1"] }],
-        "endpointSliceReference": {
-            "clusterId": "a", "kind": "EndpointSlice", "namespace": "shop", "name": "web-1",
-            "namespacedName": "shop/web-1", "resourceVersion": "1", "generation": 1, "uid": "u",
-        },
-        "ownerServiceReference":
-            { "namespace": "shop", "name": "web", "namespacedName": "shop/web" },
-    }});
-    world.hub.create(kinds::ENDPOINT_SLICE_EXPORT, &in_member("a", "a-web-1"), slice).unwrap();
+    world.add_slice("a", json!({}));
     world.settle();
     assert_eq!(world.writes(), [""; 0]);
 }
@@ -119,6 +148,23 @@ fn an_altered_object_is_put_right() {
     assert_eq!(world.writes(), [REPLACED, "delete ResolvedService"]);
     assert_eq!(world.exporters(), ["a"]);
     assert_eq!(world.hub.names(kinds::RESOLVED_SERVICE), [web()]);
+}
+
+/// An object that is being deleted blocks its successor, or members would have two to choose from.
+#[test]
+fn an_object_that_is_being_deleted_is_awaited() {
+    let mut world = World::exported();
+    let hold = |held: &'static [&'static str]| {
+        move |resolved: &mut serde_json::Value| resolved["metadata"]["finalizers"] = json!(held)
+    };
+    world.edit(kinds::RESOLVED_SERVICE, &web(), hold(&["example.com/hold"]));
+    world.hub.delete(kinds::RESOLVED_SERVICE, &web()).unwrap();
+    world.settle();
+    assert_eq!(world.writes(), [""; 0]);
+    world.edit(kinds::RESOLVED_SERVICE, &web(), hold(&[]));
+    world.settle();
+    assert_eq!(world.writes(), [CREATED]);
+    assert_eq!(world.exporters(), ["a"]);
 }
 
 /// A hub agent that starts anew over the same objects writes nothing; [`World::settle`] starts with each plan.
