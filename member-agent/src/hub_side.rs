@@ -5,8 +5,8 @@
 
 use fleet_accumulator::{Object, SourceState, Tracked, View};
 use fleet_api::{ObjectName, conditions};
-use fleet_model::objects::ClusterReport;
 use fleet_model::objects::multicluster::{ExportedService, ResolvedService};
+use fleet_model::objects::{ClusterReport, by_age};
 use fleet_plan::conditions::find;
 
 use crate::Identity;
@@ -68,9 +68,11 @@ impl<'a> HubSide<'a> {
         self.snapshot.exported_services.get(name).is_none()
     }
 
-    /// What is in force for a Service.
+    /// What is in force for a Service. Of several objects the hub agent keeps the oldest that is not being deleted.
     pub(crate) fn resolved(self, service: &ObjectName) -> Option<&'a Object<ResolvedService>> {
-        self.snapshot.resolved_services.by(service).next()
+        let ends = |resolved: &Object<ResolvedService>| resolved.meta.is_terminating();
+        let all = self.snapshot.resolved_services.by(service);
+        all.min_by(|a, b| ends(a).cmp(&ends(b)).then_with(|| by_age(a, b)))
     }
 
     /// Whether the member takes part.

@@ -3,7 +3,7 @@
 //! Both controllers that write on the hub what is exported read it here: `multicluster`, which offers the Service, and
 //! `export`, which carries its endpoints for both APIs.
 
-use fleet_accumulator::{Object, SourceSet};
+use fleet_accumulator::{Object, SourceSet, SourceState};
 use fleet_api::multicluster::standard::CLUSTER_ID;
 use fleet_api::{ObjectName, kinds};
 use fleet_model::objects::multicluster::{ExportedService, standard};
@@ -125,7 +125,9 @@ pub(crate) fn standard_decision(
     snapshot: &MemberSnapshot,
 ) -> StandardDecision {
     if !settings.multicluster.is_watched() {
-        return StandardDecision::NotExported;
+        // Switching the API off is no outage: what it has exported stays, as while it is not known.
+        let is_member = Phase::of(&settings.identity, snapshot).is_member();
+        return if is_member { StandardDecision::Undecided } else { StandardDecision::NotExported };
     }
     if !is_local_known(snapshot) {
         return StandardDecision::Undecided;
@@ -207,6 +209,7 @@ pub(crate) struct Circumstances<'a> {
     claim: Option<Claim<'a>>,
     is_stale: bool,
     is_local_known: bool,
+    is_id_known: bool,
     other_id: Option<&'a str>,
 }
 
@@ -218,6 +221,7 @@ impl<'a> Circumstances<'a> {
             claim: hub.map(|hub| hub.claim(&settings.identity)),
             is_stale: hub.is_some_and(HubSide::is_stale),
             is_local_known: is_local_known(snapshot),
+            is_id_known: is_id_known(snapshot),
             other_id: other_id(settings, snapshot),
         }
     }
@@ -274,13 +278,21 @@ fn hold<'a>(
         Some(Hold::Denied)
     } else if let Some(id) = other_id(settings, snapshot) {
         Some(Hold::OtherId(id))
-    } else if !matches!(claim, Some(Claim::Accepted(_))) {
+    } else if !matches!(claim, Some(Claim::Accepted(_))) || !is_id_known(snapshot) {
         Some(Hold::Unclaimed)
     } else if service.cluster_ip.as_deref().is_none_or(str::is_empty) {
         Some(Hold::NoAddress)
     } else {
         None
     }
+}
+
+/// Whether it is known if this cluster has another id: its properties were listed, or there are none to list.
+fn is_id_known(snapshot: &MemberSnapshot) -> bool {
+    let properties = &snapshot.cluster_properties;
+    let none =
+        matches!(properties.state(), SourceState::Missing { .. } | SourceState::Forbidden { .. });
+    properties.bootstrapped() || none
 }
 
 /// The id that the ClusterProperty gives this cluster, if it is not the one in the fleet.

@@ -55,6 +55,13 @@ impl<T: Tracked> View<T> {
         self
     }
 
+    /// The same as if there had never been a list, for tests of kinds that were never served, or never to be read.
+    #[must_use]
+    pub fn unlisted(mut self) -> Self {
+        self.bootstrapped = false;
+        self
+    }
+
     /// The same content shortly after a start or a failure, for tests of what must not trust absence yet.
     #[must_use]
     pub fn unsettled(mut self) -> Self {

@@ -2,6 +2,8 @@
 //!
 //! After a loss of the hub's data, importers take what is missing there for withdrawn only once its exporter has set the mark.
 
+use std::collections::BTreeSet;
+
 use fleet_accumulator::{Object, Snapshot as _, SourceInfo, SourceSet};
 use fleet_api::{conditions, labels};
 use fleet_model::hub_schema::{HubSchema, carries};
@@ -141,10 +143,9 @@ fn are_slices_there(
         slicing::is_exportable(settings, slice, on_network)
             && carries(schema, &slice.address_type) != Some(false)
     });
-    exportable.all(|slice| {
-        snapshot.slice_exports.by(&export.name).any(|copy| {
-            *copy.spec.endpoint_slice_reference.uid == *slice.uid.to_string()
-                && copy.meta.label(labels::MULTICLUSTER_NAMESPACE).is_some()
-        })
-    })
+    let copies = snapshot.slice_exports.by(&export.name);
+    let copies = copies.filter(|copy| copy.meta.label(labels::MULTICLUSTER_NAMESPACE).is_some());
+    let there: BTreeSet<&str> =
+        copies.map(|copy| copy.spec.endpoint_slice_reference.uid.as_str()).collect();
+    exportable.all(|slice| there.contains(slice.uid.to_string().as_str()))
 }

@@ -67,12 +67,13 @@ pub(super) fn is_nothing(settings: &Settings, phase: Phase, snapshot: &MemberSna
         && imported(identity, snapshot).next().is_none()
 }
 
-/// Whether nothing remains of the standard API. Users keep their ServiceExports. Kinds that were never served have no objects.
+/// Whether nothing remains of the standard API. Users keep their ServiceExports. Of kinds that could never be listed, the agent has
+/// made no objects: it may make them only where it may list them.
 fn is_nothing_standard(settings: &Settings, snapshot: &MemberSnapshot) -> bool {
     fn is_empty<T: Tracked>(view: &View<T>, is_ours: impl Fn(&T) -> bool) -> bool {
-        let was_never_served =
-            !view.bootstrapped() && matches!(view.state(), SourceState::Missing { .. });
-        was_never_served
+        let refused =
+            matches!(view.state(), SourceState::Missing { .. } | SourceState::Forbidden { .. });
+        (refused && !view.bootstrapped())
             || (view.state().is_live() && !view.iter().any(|object| is_ours(&object.object)))
     }
     !settings.multicluster.is_watched()

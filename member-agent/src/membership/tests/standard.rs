@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use fleet_accumulator::{ClusterId, SourceState};
+use fleet_accumulator::{ClusterId, SourceState, View};
 use fleet_api::multicluster::standard::{CLUSTER_ID, CLUSTERSET_ID};
 use fleet_api::{ObjectName, kinds, labels};
 use fleet_model_server::{ModelServer, execute};
@@ -297,6 +297,27 @@ fn a_member_has_left_when_its_exports_are_gone() {
     world.hub.delete(kinds::EXPORTED_SERVICE, &on_hub("shop-web")).unwrap();
     assert!(reports(&world.plan()), "{:#?}", world.plan());
     assert!(world.own.get(kinds::MCS_SERVICE_EXPORT, &web()).is_some(), "the user's own");
+}
+
+/// A member without rights for the API on the hub could never export anything, and leaves. What was listed once has to be seen to
+/// be gone.
+#[test]
+fn a_member_that_could_never_export_leaves() {
+    let mut world = World::accepted();
+    let leaves = json!({ "spec": { "state": "Leave", "heartbeatPeriodSeconds": 60 } });
+    world.hub.create(kinds::INTERNAL_MEMBER_CLUSTER, &on_hub("a"), leaves).unwrap();
+    let since = Instant::now();
+    let forbidden = SourceState::Forbidden { since, verb: "list", message: "no".into() };
+    let reports =
+        |plan: &Plan| plan.steps.iter().any(|step| step.kind == kinds::INTERNAL_MEMBER_CLUSTER);
+    for state in [forbidden, SourceState::Missing { since }] {
+        let seen = |exported_services| {
+            let snapshot = MemberSnapshot { exported_services, ..world.snapshot() };
+            reports(&world.plan_on(&snapshot))
+        };
+        assert!(seen(View::default().in_state(state.clone()).unlisted()), "{state}");
+        assert!(!seen(View::of([]).in_state(state.clone())), "{state}");
+    }
 }
 
 /// As many exports as need a confirmation when they are the fleet's own.

@@ -196,6 +196,34 @@ fn slices_of_the_clusterset_are_not_exported() {
     assert_eq!(world.writes(), []);
 }
 
+/// What was exported is no outage when the API is switched off, or where only the fleet's part is looked at: endpoints that end
+/// leave the hub, nothing new gets there, and all of it goes when the member leaves.
+#[test]
+fn what_travels_stays_when_the_api_is_switched_off() {
+    let mut world = exported();
+    world.settings.multicluster.mode = MulticlusterMode::Off;
+    assert!(world.slices().is_empty(), "{:#?}", world.slices());
+    let shrink = |slice: &mut Value| slice["endpoints"].as_array_mut().unwrap().truncate(1);
+    world.own.edit(kinds::ENDPOINT_SLICE, &ObjectName::new("shop", "web-x1"), shrink).unwrap();
+    let other = json!({
+        "metadata": { "labels": { "kubernetes.io/service-name": "web" } },
+        "addressType": "IPv4", "endpoints": [{ "addresses": ["10.1.0.9"] }], "ports": [],
+    });
+    world.add(kinds::ENDPOINT_SLICE, &ObjectName::new("shop", "web-x2"), other);
+    let plan = world.slices();
+    world.execute(&plan);
+    assert!(world.slices().is_empty());
+    assert_eq!(label(&world), Some("shop"));
+    let endpoints = json!([{ "addresses": ["10.1.0.1"], "hostname": "web-0", "zone": "east-1" }]);
+    assert_eq!(copy(&world).unwrap()["spec"]["endpoints"], endpoints);
+
+    let leaves = json!({ "spec": { "state": "Leave", "heartbeatPeriodSeconds": 60 } });
+    world.hub.create(kinds::INTERNAL_MEMBER_CLUSTER, &super::world::report(), leaves).unwrap();
+    let plan = world.slices();
+    world.execute(&plan);
+    assert!(copy(&world).is_none());
+}
+
 /// A fleet that does not use the standard API writes what it always has, whether or not the API is served.
 #[test]
 fn the_fleet_writes_the_same_with_the_api_and_without() {

@@ -106,6 +106,20 @@ fn nothing_is_exported_before_the_hub_has_accepted_the_cluster() {
     assert!(world.offered().is_some());
 }
 
+/// Which id this cluster has may be listed after all else: until then a Service might be exported under a name that is not its own.
+#[test]
+fn nothing_is_exported_before_the_id_of_the_cluster_is_known() {
+    let world = World::asked();
+    let unlisted = MemberSnapshot { cluster_properties: View::default(), ..world.snapshot() };
+    assert!(world.plan_on(&unlisted).steps.is_empty());
+    let unserved = View::default().in_state(missing()).unlisted();
+    let unserved = MemberSnapshot { cluster_properties: unserved, ..world.snapshot() };
+    assert_eq!(world.plan_on(&unserved).steps.len(), 1, "it is not served");
+    let world = World::exported();
+    let unlisted = MemberSnapshot { cluster_properties: View::default(), ..world.snapshot() };
+    assert!(world.plan_on(&unlisted).steps.is_empty(), "what is exported stays");
+}
+
 /// A report that was deleted by accident takes nothing away.
 #[test]
 fn an_export_in_force_stays_while_the_report_is_absent() {
