@@ -19,8 +19,9 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::args::{Cli, LeaveArgs};
+use crate::manifests::delete_manifest;
 use crate::member_objects::{MANAGED_BY, check_name, quota, rights, title};
-use crate::objects::{api, delete, delete_manifest, find};
+use crate::objects::{api, delete, find};
 use crate::output::{NO, report};
 use crate::{member_policy, standard};
 

@@ -23,6 +23,7 @@ mod json_diff;
 mod leave;
 mod leave_local;
 mod limits;
+mod manifests;
 mod member_objects;
 mod member_policy;
 mod objects;

@@ -58,26 +58,6 @@ pub(crate) async fn apply(client: &Client, manifest: &Value, dry_run: bool) -> R
     Ok(before.as_ref().and_then(version) != version(&after))
 }
 
-/// Deletes what a manifest names, of the kinds of a member's rights. True if it was there.
-pub(crate) async fn delete_manifest(client: &Client, manifest: &Value) -> Result<bool> {
-    const RBAC: &str = "rbac.authorization.k8s.io";
-    let known = [
-        ("ServiceAccount", "", "serviceaccounts", true),
-        ("Role", RBAC, "roles", true),
-        ("RoleBinding", RBAC, "rolebindings", true),
-        ("ClusterRoleBinding", RBAC, "clusterrolebindings", false),
-        ("ResourceQuota", "", "resourcequotas", true),
-    ];
-    let text = |value: &'_ Value| value.as_str().map(str::to_owned);
-    let found = known.into_iter().find(|(kind, ..)| manifest["kind"] == *kind);
-    let (kind, group, plural, namespaced) =
-        found.with_context(|| format!("{} is unknown here", manifest["kind"]))?;
-    let kind = ResourceKind { group, version: "v1", kind, plural, namespaced };
-    let metadata = &manifest["metadata"];
-    let name = text(&metadata["name"]).context("the manifest has no name")?;
-    delete(client, kind, text(&metadata["namespace"]).as_deref(), &name).await
-}
-
 /// Deletes an object. True if there was one.
 pub(crate) async fn delete(
     client: &Client,

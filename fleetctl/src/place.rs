@@ -10,8 +10,9 @@ use serde_json::{Value, json};
 
 use crate::args::JoinArgs;
 use crate::credentials::Credentials;
-use crate::member_objects::{MANAGED_BY, membership, namespace, rights, title};
-use crate::objects::{api, apply, find, is_served};
+use crate::manifests::{is_of_chart, make};
+use crate::member_objects::{membership, namespace, rights};
+use crate::objects::{api, find, is_served};
 use crate::output::report;
 use crate::{member_policy, quotas, standard};
 
@@ -65,31 +66,6 @@ pub(crate) async fn place(client: &Client, args: &JoinArgs) -> Result<Value> {
     }
     let account = rights.into_iter().find(|object| object["kind"] == "ServiceAccount");
     account.context("member-rbac.yaml has no ServiceAccount")
-}
-
-/// Whether the hub's chart has made an object: two programs that write the same fields reject each other's changes later.
-pub(crate) async fn is_of_chart(
-    client: &Client,
-    kind: ResourceKind,
-    namespace: &str,
-    name: &str,
-) -> Result<bool> {
-    let object = find(client, kind, Some(namespace), name).await?;
-    let labels = object.and_then(|object| object.metadata.labels).unwrap_or_default();
-    Ok(labels.get(MANAGED_BY.0).is_some_and(|manager| manager == "Helm"))
-}
-
-/// Applies an object and reports it.
-pub(crate) async fn make(client: &Client, object: &Value, dry_run: bool) -> Result<()> {
-    let changed = apply(client, object, dry_run).await?;
-    let done = match (changed, dry_run) {
-        (true, true) => "Would create",
-        (true, false) => "Applied",
-        (false, true) => "Would update if it differs:",
-        (false, false) => "Unchanged:",
-    };
-    report(&format!("{done} {}", title(object)));
-    Ok(())
 }
 
 /// Asks the member to join; an existing InternalMemberCluster keeps everything but its state.

@@ -6,10 +6,10 @@ use fleet_api::names::{SYSTEM_NAMESPACE, member_namespace};
 use kube::Client;
 use serde_json::Value;
 
+use crate::manifests::{delete_manifest, is_of_chart, make};
 use crate::member_objects::{standard_quota, standard_rights, title};
-use crate::objects::{delete_manifest, find};
+use crate::objects::find;
 use crate::output::report;
-use crate::place::{is_of_chart, make};
 use crate::quotas;
 
 /// Role of what all members read. The hub has it where the hub agent serves the API.

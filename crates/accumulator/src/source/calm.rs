@@ -1,6 +1,6 @@
 //! A source from which absence is to count only after it has been live for a while.
 //!
-//! A list shows one moment. Where the objects of several writers only say together what is over, one that has just started, or
+//! A list shows one moment. Where the objects of several writers only show together what is over, one that has just started, or
 //! an API server whose store was restored, may lack what its writers are about to write again. A watch that goes on without a
 //! new list was never interrupted, and costs no time.
 
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 /// How long a source has been live without a break since the last list that followed a start or a failure.
 #[derive(Debug)]
 pub(super) struct Calm {
-    /// How long it has to be; `None` where nobody asks.
+    /// How long it has to be; `None` where it does not matter.
     after: Option<Duration>,
     state: State,
 }
