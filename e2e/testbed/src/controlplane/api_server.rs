@@ -32,6 +32,9 @@ rules:
   verbs: [create, update, patch, delete]
   resources:
   - group: networking.fleet.azure.com
+  - group: multicluster.networking.fleet.azure.com
+  - group: multicluster.x-k8s.io
+  - group: about.k8s.io
   - group: cluster.kubernetes-fleet.io
   - group: discovery.k8s.io
     resources: [endpointslices]
