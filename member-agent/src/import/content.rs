@@ -8,7 +8,7 @@ use fleet_model::steps::to_json;
 use serde_json::{Value, json};
 
 use super::latency;
-use super::sanitize::Sanitized;
+use crate::sanitize::Sanitized;
 
 /// Whether a slice equals what [`body`] makes of `content`.
 pub(super) fn is_current(

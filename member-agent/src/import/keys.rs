@@ -11,8 +11,8 @@ use fleet_model::objects::{
 };
 use fleet_plan::{Account, Affected};
 
-use super::reserved;
 use crate::Identity;
+use crate::reserved;
 use crate::snapshot::MemberSnapshot;
 
 /// A key of the import controller.

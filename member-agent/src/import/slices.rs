@@ -13,12 +13,13 @@ use fleet_plan::{Account, Event, Step, StepId, Trace, deadline};
 
 use super::content;
 use super::latency;
-use super::reserved::Reservations;
-use super::sanitize::{Sanitized, sanitize};
+use super::reservations;
 use super::stages::Prepared;
 use super::state::{Mcs, ServiceState};
 use super::system_namespace;
 use crate::measurement::Plan;
+use crate::reserved::Reservations;
+use crate::sanitize::{Sanitized, sanitize};
 
 /// Longest time that a slice which is withdrawn waits for its successors.
 pub(super) const HANDOVER: Duration = Duration::from_secs(5);
@@ -66,7 +67,7 @@ pub(super) fn sync(
     let binding = binding(state, holder.zip(prepared));
     let (leaving, staying): (Vec<_>, Vec<_>) =
         state.copies.iter().copied().partition(|copy| copy.meta.is_terminating());
-    let reserved = Reservations::of(state);
+    let reserved = reservations::of(state);
     let mut successors = Vec::new();
     let mut others_serve = false;
     for copy in staying {

@@ -1,4 +1,4 @@
-//! The valid entries of a slice that the hub distributed.
+//! The valid entries of a slice that another cluster has exported.
 //!
 //! The slice comes from another cluster and may contain anything. Entries that the API server would reject must not
 //! block the rest of a slice, and addresses that lead back into this
@@ -12,7 +12,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use fleet_api::{AddressType, Endpoint, EndpointPort, ExportedSliceSpec, limits, names};
 use fleet_model::addresses::is_cloud_service;
 
-use super::reserved::{Reason, Verdict};
+use crate::reserved::{Reason, Verdict};
 
 const ENDPOINTS: usize = limits::slice::ENDPOINTS.accepted;
 const ADDRESSES: usize = limits::slice::ADDRESSES.accepted;
@@ -25,21 +25,21 @@ const PROTOCOLS: [&str; 3] = ["TCP", "UDP", "SCTP"];
 
 /// The content of a slice as it is imported.
 #[derive(Debug, PartialEq)]
-pub(super) struct Sanitized<'a> {
-    pub(super) address_type: &'a AddressType,
-    pub(super) ready: Cow<'a, [Endpoint]>,
-    pub(super) draining: Cow<'a, [Endpoint]>,
-    pub(super) ports: Cow<'a, [EndpointPort]>,
+pub(crate) struct Sanitized<'a> {
+    pub(crate) address_type: &'a AddressType,
+    pub(crate) ready: Cow<'a, [Endpoint]>,
+    pub(crate) draining: Cow<'a, [Endpoint]>,
+    pub(crate) ports: Cow<'a, [EndpointPort]>,
     /// Valid endpoints that are left out because an address is reserved in this cluster.
-    pub(super) refused: Reserved,
+    pub(crate) refused: Reserved,
     /// Those with such an address that are imported all the same, since it was in force before.
-    pub(super) in_force: Reserved,
+    pub(crate) in_force: Reserved,
 }
 
 /// Endpoints with reserved addresses.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Reserved {
-    pub(super) count: usize,
+pub(crate) struct Reserved {
+    pub(crate) count: usize,
     /// Some of the addresses, and what they are reserved for.
     named: Vec<(IpAddr, Reason)>,
 }
@@ -53,7 +53,7 @@ impl Reserved {
     }
 
     /// Some of the addresses with what they are reserved for; `None` if there is none.
-    pub(super) fn described(&self) -> Option<String> {
+    pub(crate) fn described(&self) -> Option<String> {
         let named = self.named.iter().map(|(address, reason)| format!("{address} is {reason}"));
         let more = (self.count > NAMED).then(|| format!("and {} more", self.count - NAMED));
         let all: Vec<_> = named.chain(more).collect();
@@ -63,7 +63,7 @@ impl Reserved {
 
 impl<'a> Sanitized<'a> {
     /// The unchecked content of a slice, to compare with an imported one.
-    pub(super) fn unchecked(spec: &'a ExportedSliceSpec) -> Self {
+    pub(crate) fn unchecked(spec: &'a ExportedSliceSpec) -> Self {
         Self {
             address_type: &spec.address_type,
             ready: Cow::Borrowed(&spec.endpoints),
@@ -75,7 +75,7 @@ impl<'a> Sanitized<'a> {
     }
 
     /// How many entries of `spec` are not imported because no cluster can take them; `None` if there is none.
-    pub(super) fn skipped(&self, spec: &ExportedSliceSpec) -> Option<String> {
+    pub(crate) fn skipped(&self, spec: &ExportedSliceSpec) -> Option<String> {
         let endpoints = spec.endpoints.len() + spec.draining_endpoints.len();
         let endpoints = endpoints - self.ready.len() - self.draining.len() - self.refused.count;
         let ports = spec.ports.len() - self.ports.len();
@@ -85,7 +85,7 @@ impl<'a> Sanitized<'a> {
 
 /// The entries of a slice that are valid and whose addresses are not reserved here, as `verdict` decides; `None` if its
 /// address type is not imported.
-pub(super) fn sanitize(
+pub(crate) fn sanitize(
     spec: &ExportedSliceSpec,
     verdict: impl Fn(IpAddr) -> Verdict,
 ) -> Option<Sanitized<'_>> {

@@ -8,11 +8,10 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use fleet_accumulator::Object;
-use fleet_api::{ObjectName, annotations};
+use fleet_api::ObjectName;
 use fleet_model::cidr::{Cidr, Cidrs};
 use fleet_model::objects::{EndpointSlice, SliceIndex};
 
-use super::state::ServiceState;
 use crate::Settings;
 use crate::snapshot::MemberSnapshot;
 
@@ -21,7 +20,7 @@ const API_SERVER: (&str, &str) = ("default", "kubernetes");
 
 /// What an address is reserved for.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Reason {
+pub(crate) enum Reason {
     /// Services of this cluster.
     Service(Cidr),
     /// One of its Nodes.
@@ -45,7 +44,7 @@ impl fmt::Display for Reason {
 
 /// Whether an endpoint may have an address; the later ones are the worse.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Verdict {
+pub(crate) enum Verdict {
     /// It is not reserved.
     Free,
     /// It is, but endpoints that were imported before it was show that it serves: those of the same cluster stay, and may
@@ -100,33 +99,42 @@ impl<'a> Reserved<'a> {
 }
 
 /// Whether a slice has the addresses of the API server.
-pub(super) fn is_of_api_server(slice: &Object<EndpointSlice>) -> bool {
+pub(crate) fn is_of_api_server(slice: &Object<EndpointSlice>) -> bool {
     let (namespace, name) = API_SERVER;
     *slice.name.namespace == *namespace
         && slice.backs(namespace).is_some_and(|service| *service.name == *name)
 }
 
 /// The addresses of a slice that takes traffic, as far as they are IP addresses.
-pub(super) fn addresses(slice: &EndpointSlice) -> impl Iterator<Item = IpAddr> {
+pub(crate) fn addresses(slice: &EndpointSlice) -> impl Iterator<Item = IpAddr> {
     let all = slice.ready.addresses().chain(slice.draining.addresses());
     all.filter_map(|text| text.parse().ok())
 }
 
+/// An imported slice, and the cluster that it is from.
+type Imported<'a> = (&'a str, &'a Object<EndpointSlice>);
+
 /// What is reserved for the endpoints of a Service, from whichever cluster.
-pub(super) struct Reservations<'a> {
+pub(crate) struct Reservations<'a> {
     reserved: Reserved<'a>,
-    state: &'a ServiceState<'a>,
+    /// Finds what is imported of the Service.
+    imported: Box<dyn Fn() -> Vec<Imported<'a>> + 'a>,
     in_force: OnceCell<BTreeSet<(&'a str, Reason)>>,
 }
 
 impl<'a> Reservations<'a> {
-    pub(super) fn of(state: &'a ServiceState<'a>) -> Self {
-        let reserved = Reserved::of(state.settings, state.snapshot);
-        Self { reserved, state, in_force: OnceCell::new() }
+    /// What is reserved for a Service of which `imported` finds the imported slices.
+    pub(crate) fn new(
+        settings: &'a Settings,
+        snapshot: &'a MemberSnapshot,
+        imported: impl Fn() -> Vec<Imported<'a>> + 'a,
+    ) -> Self {
+        let reserved = Reserved::of(settings, snapshot);
+        Self { reserved, imported: Box::new(imported), in_force: OnceCell::new() }
     }
 
     /// Whether an endpoint of `origin` may have the address.
-    pub(super) fn verdict(&self, origin: &'a str, address: IpAddr) -> Verdict {
+    pub(crate) fn verdict(&self, origin: &'a str, address: IpAddr) -> Verdict {
         let Some(reason) = self.reserved.reason(origin, address) else { return Verdict::Free };
         let (known, key) = (self.in_force(), (origin, reason));
         if known.contains(&key) { Verdict::InForce(key.1) } else { Verdict::Refused(key.1) }
@@ -138,26 +146,11 @@ impl<'a> Reservations<'a> {
     fn in_force(&self) -> &BTreeSet<(&'a str, Reason)> {
         self.in_force.get_or_init(|| {
             let mut found = BTreeSet::new();
-            for (origin, slice) in self.imported() {
+            for (origin, slice) in (self.imported)() {
                 let reasons = addresses(slice).filter_map(|it| self.reserved.reason(origin, it));
                 found.extend(reasons.map(|reason| (origin, reason)));
             }
             found
         })
-    }
-
-    /// The imported slices of the Service, each with its origin. A Go agent notes none: then it is that of the copy.
-    fn imported(&self) -> impl Iterator<Item = (&'a str, &'a Object<EndpointSlice>)> {
-        let state = self.state;
-        let noted = state
-            .imported()
-            .filter_map(|slice| Some((slice.meta.annotation(annotations::ORIGIN_CLUSTER)?, slice)));
-        let of_go = state.copies.iter().filter_map(move |copy| {
-            let slice = state.snapshot.endpoint_slices.get(&state.in_system(&copy.name.name))?;
-            let is_of_go =
-                slice.is_imported() && slice.meta.annotation(annotations::ORIGIN_CLUSTER).is_none();
-            is_of_go.then(|| (copy.origin(), slice))
-        });
-        noted.chain(of_go)
     }
 }
