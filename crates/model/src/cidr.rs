@@ -63,6 +63,11 @@ impl Cidrs {
         self.0.iter().copied().find(|range| range.contains(address))
     }
 
+    /// Whether one of them has addresses of the same family as this one.
+    pub fn has_family_of(&self, address: IpAddr) -> bool {
+        self.0.iter().any(|range| range.first.is_ipv4() == address.is_ipv4())
+    }
+
     /// Whether there is no range.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

@@ -60,6 +60,24 @@ impl Target {
         self.step::<T>(object.name.clone(), Action::Replace { body, at: at(object) })
     }
 
+    /// Replaces an object whose labels and annotations are ours alone: those that `body` lacks go. Finalizers and owners stay.
+    pub fn replace_exactly<T: Tracked + HasMeta>(
+        self,
+        object: &Object<T>,
+        body: impl Into<Body>,
+    ) -> Step {
+        let mut body = body.into();
+        let metadata = &mut body.fields_mut()["metadata"];
+        if !object.meta().finalizers.is_empty() {
+            metadata["finalizers"] = json!(object.meta().finalizers);
+        }
+        if !object.meta().owners.is_empty() {
+            metadata["ownerReferences"] = to_json(&object.meta().owners);
+        }
+        let body = whole::<T>(&object.name, body);
+        self.step::<T>(object.name.clone(), Action::Replace { body, at: at(object) })
+    }
+
     /// Patches an object that other parties write too.
     pub fn patch<T: Tracked>(self, object: &Object<T>, operations: Vec<Value>) -> Step {
         let action = Action::Patch { operations, status: false, at: at(object) };
@@ -147,6 +165,12 @@ fn merge<'a>(metadata: &mut Value, field: &str, seen: impl Iterator<Item = (&'a 
             metadata[field][key] = json!(value);
         }
     }
+}
+
+/// The reference that lets a dependent in the namespace of `owner` go with it. It makes no controller of it, and blocks nothing:
+/// no right on the finalizers of the kind is needed.
+pub fn owner_reference<T: Tracked>(owner: &Object<T>) -> OwnerReference {
+    OwnerReference { controller: None, block_owner_deletion: None, ..controller_reference(owner) }
 }
 
 /// The reference that makes `owner` the controller of a dependent in its namespace.

@@ -4,16 +4,18 @@
 //! generations, preconditions, the status subresource, finalizers with deletion timestamps, and the
 //! garbage collection of owned objects. It is synchronous and has no clock of its own.
 
+mod addresses;
 mod rules;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use fleet_accumulator::{ClusterId, Object, Tracked, View};
-use fleet_api::{ObjectName, ResourceKind};
+use fleet_api::{ObjectName, ResourceKind, kinds};
 use fleet_plan::{Action, Plan, Precondition, Step};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use addresses::Addresses;
 use rules::{body, drop_empty, finalizers, has_status, next_generation, replaced, with_status};
 
 /// Why the server refused a request.
@@ -68,6 +70,8 @@ pub struct ModelServer {
     uids: u64,
     now: Timestamp,
     writes: Vec<Write>,
+    /// What Services get, if they get addresses at all.
+    addresses: Option<Addresses>,
     /// Everything that has changed, if it is recorded.
     changes: Option<Vec<Change>>,
 }
@@ -77,7 +81,22 @@ impl ModelServer {
     pub fn new(cluster: ClusterId) -> Self {
         let now = Timestamp::from_second(1_767_225_600).expect("a time within range");
         let (objects, writes) = (BTreeMap::new(), Vec::new());
-        Self { cluster, also: None, objects, version: 100, uids: 0, now, writes, changes: None }
+        Self {
+            cluster,
+            also: None,
+            objects,
+            version: 100,
+            uids: 0,
+            now,
+            writes,
+            addresses: None,
+            changes: None,
+        }
+    }
+
+    /// Gives Services addresses of these families from now on, and refuses those that are taken.
+    pub fn give_addresses(&mut self, families: &[&'static str]) {
+        self.addresses = Some(Addresses::new(families));
     }
 
     /// Records all changes from now on, for [`Self::changes`]. Forgets those recorded before.
@@ -154,6 +173,7 @@ impl ModelServer {
         if self.objects.contains_key(&(kind, name.clone())) {
             return Err(Refusal::AlreadyExists);
         }
+        self.address(kind, name, &mut object)?;
         self.uids += 1;
         let metadata = &mut object["metadata"];
         metadata["name"] = json!(name.name);
@@ -278,8 +298,25 @@ impl ModelServer {
         if !current["metadata"]["deletionTimestamp"].is_null() && added {
             return Err(Refusal::Invalid);
         }
+        let mut object = object;
+        self.address(kind, name, &mut object)?;
         self.update(kind, name, object);
         Ok(())
+    }
+
+    /// Gives a Service the addresses that it lacks.
+    fn address(
+        &mut self,
+        kind: ResourceKind,
+        name: &ObjectName,
+        object: &mut Value,
+    ) -> Result<(), Refusal> {
+        let Some(addresses) = self.addresses.as_mut().filter(|_| kind == kinds::SERVICE) else {
+            return Ok(());
+        };
+        let others = self.objects.iter().filter(|((of, other), _)| *of == kind && other != name);
+        let taken: BTreeSet<_> = others.flat_map(|(_, service)| addresses::of(service)).collect();
+        addresses.give(object, &taken).ok_or(Refusal::Invalid)
     }
 
     /// Stores a changed object; one without finalizers that is being deleted goes.

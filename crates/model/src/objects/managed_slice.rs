@@ -35,12 +35,17 @@ pub struct ManagedIndex {
 }
 
 impl ManagedSlice {
-    /// Its manager, and the Service of `namespace` that it backs.
+    /// Its manager, and the Service of `namespace` that it backs or, for an imported one, that it was imported for: that of the
+    /// clusterset, since a headless import has no derived Service.
     pub fn managed(&self, namespace: &Arc<str>) -> Option<ManagedIndex> {
         let labels = self.slice.metadata.labels.as_ref()?;
         let label = |key: &str| labels.get(key).map(String::as_str);
-        let service = ObjectName::new(namespace.clone(), labels::backed_service(label)?);
         let manager = label(labels::MANAGED_BY).filter(|name| !name.is_empty())?;
+        let service = match manager {
+            labels::MANAGED_BY_MULTICLUSTER => label(labels::MULTICLUSTER_SERVICE_NAME),
+            _ => labels::backed_service(label),
+        };
+        let service = ObjectName::new(namespace.clone(), service?);
         Some(ManagedIndex { manager: manager.into(), service })
     }
 

@@ -26,6 +26,10 @@ pub struct Service {
     pub service_type: String,
     /// `spec.clusterIP`, verbatim.
     pub cluster_ip: Option<String>,
+    /// `spec.clusterIPs`, of both families; none for a headless Service.
+    pub cluster_ips: Box<[Box<str>]>,
+    /// `spec.externalIPs`.
+    pub external_ips: Box<[Box<str>]>,
     /// `spec.ipFamilies`.
     pub ip_families: Vec<String>,
     /// Selector; an empty one selects nothing.
@@ -89,6 +93,8 @@ impl Tracked for Service {
         Ok(Self {
             meta: Meta::from_object(&wire.metadata),
             service_type: spec.type_.unwrap_or_else(|| "ClusterIP".to_owned()),
+            cluster_ips: addresses(spec.cluster_ips),
+            external_ips: addresses(spec.external_ips),
             cluster_ip: spec.cluster_ip,
             ip_families: spec.ip_families.unwrap_or_default(),
             selector: labels(spec.selector.unwrap_or_default()),
@@ -114,6 +120,12 @@ impl Tracked for Service {
         let selects = LabelIndex::first(&name.namespace, &self.selector).map(ServiceIndex::Selects);
         [back, imports, selects].into_iter().flatten().collect()
     }
+}
+
+/// The addresses in a list.
+fn addresses(list: Option<Vec<String>>) -> Box<[Box<str>]> {
+    let list = list.unwrap_or_default().into_iter();
+    list.filter(|address| !address.is_empty() && address != "None").map(Into::into).collect()
 }
 
 fn labels(selector: BTreeMap<String, String>) -> Labels {
