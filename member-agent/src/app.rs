@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use fleet_accumulator::{ClusterId, Config, SourceId, SourceInfo, SourceSpec};
+use fleet_accumulator::{ClusterId, Config, SourceId, SourceInfo, SourceSet, SourceSpec};
 use fleet_api::{labels, names};
 use fleet_runtime::agent::{Agent, Connected};
 use fleet_runtime::clients::{self, ClientSet, Credential, HubAccess};
@@ -24,7 +24,9 @@ use crate::hub_token;
 use crate::import::{ImportController, kept_imports};
 use crate::membership::{self, MembershipController};
 use crate::metrics::{self, ExportMetrics, ImportMetrics, SliceMetrics};
-use crate::multicluster::export::{ExportState, StandardExportController, count};
+use crate::multicluster::export::{ExportState, StandardExportController};
+use crate::multicluster::import::StandardImportController;
+use crate::multicluster::{export, import};
 use crate::phase::Phase;
 use crate::rollback;
 use crate::settings::{Mode, Settings};
@@ -73,6 +75,8 @@ fn log(args: &Args, settings: &Settings) {
         multicluster = settings.multicluster.mode.as_str(),
         multicluster_settle = ?settings.multicluster.settle,
         multicluster_exported_metadata = settings.multicluster.exported_metadata,
+        multicluster_import_namespaces = %settings.multicluster.import_namespaces,
+        multicluster_zones = settings.multicluster.zones,
         denied_namespaces = %settings.denied_namespaces,
         reserved_cidrs = %settings.reserved_addresses.cidrs,
         allowed_reserved_cidrs = %settings.reserved_addresses.allowed,
@@ -125,7 +129,12 @@ fn assemble(
         ClusterId::Hub => scope(&settings, source.id, SourceSpec::new(hub.watch.clone()))
             .watch_timeout(args.hub_watch_timeout),
     };
-    let config = Config { relist_every: args.runtime.relist_interval, ..Config::default() };
+    let config = Config {
+        relist_every: args.runtime.relist_interval,
+        cautious: cautious(),
+        cautious_for: settings.multicluster.settle,
+        ..Config::default()
+    };
     let mut agent = agent.connect(&clients, &config, &feeds)?;
     hub_token::renew(&mut agent, &args.hub_token, own, hub)?;
     let gauges = gauges(settings, hub.credential.clone());
@@ -151,6 +160,9 @@ fn add_controllers(agent: &mut Agent<MemberSnapshot>, settings: &Settings) -> an
     }
     if settings.networking && settings.multicluster.is_watched() {
         let controller = StandardExportController { settings: settings.clone() };
+        let controller = Fenced::new(controller, identity, &tenure).without_hub();
+        agent.controller(controller, Options::default());
+        let controller = StandardImportController { settings: settings.clone() };
         let controller = Fenced::new(controller, identity, &tenure).without_hub();
         agent.controller(controller, Options::default());
     }
@@ -179,7 +191,7 @@ pub fn gauges(
     settings: Settings,
     credential: Credential,
 ) -> impl Fn(&MemberSnapshot, Timestamp) -> Gauges {
-    move |snapshot, _| {
+    move |snapshot, now| {
         let identity = &settings.identity;
         let heartbeat = membership::last_heartbeat(identity, snapshot);
         let mut gauges = metrics::membership(Phase::of(identity, snapshot), heartbeat)?;
@@ -189,9 +201,14 @@ pub fn gauges(
             gauges.extend(metrics::kept_imports(kept_imports(identity, snapshot))?);
         }
         if settings.multicluster.is_watched() {
-            let exports = ExportState::ALL.map(|state| (state.as_str(), count(snapshot, state)));
+            let count = |state| export::count(snapshot, state);
+            let exports = ExportState::ALL.map(|state| (state.as_str(), count(state)));
             let (accepted, published) = membership::standing(identity, snapshot);
             gauges.extend(metrics::multicluster(&exports, accepted, published)?);
+            let import::Counts { states, held } = import::count(&settings, snapshot, now);
+            let states = states.map(|(state, count)| (state.as_str(), count));
+            let held = held.map(|(why, count)| (why.as_str(), count));
+            gauges.extend(metrics::multicluster_imports(&states, &held)?);
         }
         if settings.external_workloads {
             let linkerd = linkerd_is_active(snapshot);
@@ -202,12 +219,24 @@ pub fn gauges(
     }
 }
 
+/// What importers of the standard API forget nothing of until it was followed for a while.
+fn cautious() -> SourceSet {
+    SourceSet::from([
+        MemberSnapshot::resolved_services(),
+        MemberSnapshot::fleet_slices(),
+        MemberSnapshot::fleet_reports(),
+    ])
+}
+
 /// Restricts the watch of a kind of which only few objects matter.
 fn narrow(settings: &Settings, source: SourceId, spec: SourceSpec) -> SourceSpec {
     if source == MemberSnapshot::managed_slices() {
         let machines = settings.external_workloads.then_some(labels::MANAGED_BY_EXTERNAL_WORKLOADS);
         let pods = settings.endpointslices.managers();
-        let managers: Vec<_> = machines.into_iter().chain(pods.iter().copied()).collect();
+        let standard = settings.multicluster.is_watched();
+        let imported = standard.then_some(labels::MANAGED_BY_MULTICLUSTER);
+        let few = machines.into_iter().chain(imported);
+        let managers: Vec<_> = few.chain(pods.iter().copied()).collect();
         spec.labels(format!("{} in ({})", labels::MANAGED_BY, managers.join(",")))
     } else if source == MemberSnapshot::linkerd_leases() {
         spec.fields(format!("metadata.name={}", external_workloads::LEASE))
@@ -232,7 +261,7 @@ fn scope(settings: &Settings, source: SourceId, spec: SourceSpec) -> SourceSpec 
 #[cfg(test)]
 mod tests {
     use clap::Parser as _;
-    use fleet_accumulator::{Snapshot as _, SourceSet};
+    use fleet_accumulator::Snapshot as _;
 
     use super::*;
     use crate::{Multicluster, MulticlusterMode};
@@ -326,9 +355,12 @@ mod tests {
             "cluster_properties",
             "exported_services",
             "resolved_services",
+            "fleet_slices",
+            "fleet_reports",
+            "managed_slices",
         ];
         for (mode, expected) in
-            [(MulticlusterMode::Off, 0), (MulticlusterMode::CleanUp, 5), (MulticlusterMode::On, 5)]
+            [(MulticlusterMode::Off, 0), (MulticlusterMode::CleanUp, 8), (MulticlusterMode::On, 8)]
         {
             let multicluster = Multicluster { mode, ..Multicluster::default() };
             let watched = fields_of(&Settings { multicluster, ..Settings::new("a") });

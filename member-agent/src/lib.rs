@@ -43,6 +43,6 @@ mod tests;
 
 pub use identity::Identity;
 pub use settings::{
-    AllowedReservedCidrs, DerivedServiceType, DerivedServices, Mode, Multicluster,
-    MulticlusterMode, ReservedAddresses, Settings,
+    AllowedReservedCidrs, DerivedServiceType, DerivedServices, ImportNamespaces, Mode,
+    Multicluster, MulticlusterMode, ReservedAddresses, Settings,
 };

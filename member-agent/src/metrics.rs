@@ -15,7 +15,10 @@ use jiff::Timestamp;
 use prometheus::{HistogramOpts, HistogramVec, IntCounterVec, IntGauge, Opts};
 
 pub use endpoint_slices::SliceMetrics;
-pub use gauges::{credential, external_workloads, fence, kept_imports, membership, multicluster};
+pub use gauges::{
+    credential, external_workloads, fence, kept_imports, membership, multicluster,
+    multicluster_imports,
+};
 
 use crate::measurement::{Imported, Measurement};
 

@@ -1,6 +1,7 @@
 //! The settings of the member agent, as its controllers read them.
 
 mod derived_services;
+mod import_namespaces;
 mod mode;
 mod multicluster;
 mod reserved_addresses;
@@ -9,6 +10,7 @@ use std::time::Duration;
 
 pub use derived_services::{DerivedServiceType, DerivedServices};
 pub use fleet_model::multicluster::mode::Mode as MulticlusterMode;
+pub use import_namespaces::ImportNamespaces;
 pub use mode::Mode;
 pub use multicluster::Multicluster;
 pub use reserved_addresses::{AllowedReservedCidrs, ReservedAddresses};

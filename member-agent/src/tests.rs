@@ -27,7 +27,11 @@ pub(crate) fn snapshot(
 
 /// The slices that the watch of managed slices selects: those of our own managers.
 fn managed(all: &View<ManagedSlice>) -> View<ManagedSlice> {
-    let managers = [Mode::All.managers(), &[labels::MANAGED_BY_EXTERNAL_WORKLOADS]].concat();
+    let managers = [
+        Mode::All.managers(),
+        &[labels::MANAGED_BY_EXTERNAL_WORKLOADS, labels::MANAGED_BY_MULTICLUSTER],
+    ]
+    .concat();
     let ours = all.iter().filter(|slice| {
         let managed = slice.managed(&slice.name.namespace);
         managed.is_some_and(|managed| managers.contains(&&*managed.manager))

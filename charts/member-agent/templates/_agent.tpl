@@ -87,6 +87,12 @@
 - {name: MULTICLUSTER, value: {{ quote $mode }}}
 - {name: MULTICLUSTER_SETTLE, value: {{ quote .settle }}}
 - {name: MULTICLUSTER_EXPORTED_METADATA, value: {{ quote .exportedMetadata }}}
+{{- with .importNamespaces }}
+- {name: MULTICLUSTER_IMPORT_NAMESPACES, value: {{ join "," . | quote }}}
+{{- end }}
+{{- if hasKey . "zones" }}
+- {name: MULTICLUSTER_ZONES, value: {{ quote .zones }}}
+{{- end }}
 {{- end }}
 {{- end }}
 {{- with .Values.derivedServices }}

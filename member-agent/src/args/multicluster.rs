@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::ArgAction;
 use fleet_runtime::args::duration;
 
-use crate::{Multicluster, MulticlusterMode};
+use crate::{ImportNamespaces, Multicluster, MulticlusterMode};
 
 /// How the standard API is served.
 #[derive(clap::Args, Clone, Debug)]
@@ -47,6 +47,30 @@ pub struct MulticlusterArgs {
         default_missing_value = "true"
     )]
     pub multicluster_exported_metadata: bool,
+
+    /// Services of other clusters that are imported through the standard API: a list of namespaces, of Services as
+    /// namespace/name, or * for all. Into namespaces that this cluster does not have, nothing is imported.
+    #[arg(
+        long,
+        env = "MULTICLUSTER_IMPORT_NAMESPACES",
+        default_value = "*",
+        value_name = "LIST",
+        value_parser = ImportNamespaces::from_str
+    )]
+    pub multicluster_import_namespaces: ImportNamespaces,
+
+    /// Give endpoints that are imported through the standard API the zones that they have in their own clusters.
+    #[arg(
+        long,
+        env = "MULTICLUSTER_ZONES",
+        value_name = "BOOL",
+        action = ArgAction::Set,
+        num_args = 0..=1,
+        require_equals = true,
+        default_value_t = true,
+        default_missing_value = "true"
+    )]
+    pub multicluster_zones: bool,
 }
 
 impl MulticlusterArgs {
@@ -56,6 +80,8 @@ impl MulticlusterArgs {
             mode: self.mode,
             settle: self.multicluster_settle,
             exported_metadata: self.multicluster_exported_metadata,
+            import_namespaces: self.multicluster_import_namespaces.clone(),
+            zones: self.multicluster_zones,
         }
     }
 }

@@ -114,6 +114,33 @@ pub fn multicluster(exports: &[(&str, usize)], accepted: bool, published: bool) 
     Ok(vec![Box::new(states), Box::new(accepted_gauge), Box::new(published_gauge)])
 }
 
+/// What is imported through the standard API, and what is kept of it although the hub lacks it.
+///
+/// # Errors
+/// See [`membership`].
+pub fn multicluster_imports(states: &[(&str, usize)], held: &[(&str, usize)]) -> Gauges {
+    let by_state = IntGaugeVec::new(
+        Opts::new(
+            "fleet_multicluster_imports",
+            "Number of ServiceImports of the standard API (multicluster.x-k8s.io), by what became of them.",
+        ),
+        &["state"],
+    )?;
+    let by_reason = IntGaugeVec::new(
+        Opts::new(
+            "fleet_multicluster_removals_held",
+            "Number of ServiceImports of the standard API that are kept although the hub lacks them, by the reason.",
+        ),
+        &["why"],
+    )?;
+    for (gauges, counts) in [(&by_state, states), (&by_reason, held)] {
+        for (label, count) in counts {
+            gauges.with_label_values(&[label]).set(gauge(*count));
+        }
+    }
+    Ok(vec![Box::new(by_state), Box::new(by_reason)])
+}
+
 /// How many imported slices are kept although the hub has lost what they came from.
 ///
 /// # Errors

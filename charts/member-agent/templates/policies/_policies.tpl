@@ -1,6 +1,6 @@
 {{/*
 What the admission policies have in common. They hold the agent to the writes that it makes: rights cannot distinguish one Service of a
-namespace from the others. The rules A1 to A6 are those of docs/security.md; every message begins with the rule it is about.
+namespace from the others. The rules A1 to A7 are those of docs/security.md; every message begins with the rule it is about.
 */}}
 
 {{/* The full name of a policy: (list $ "services"). */}}
@@ -38,6 +38,11 @@ spec:
 - name: the-agent
   expression: >-
     request.userInfo.username == 'system:serviceaccount:{{ .Release.Namespace }}:{{ include "common.serviceAccountName" . }}'
+{{- end }}
+
+{{/* Whether a Service is in a user's namespace and has the name of a derived one of multicluster.x-k8s.io, as CEL. */}}
+{{- define "policies.ofStandard" -}}
+request.namespace != '{{ .Values.fleetSystemNamespace }}' && request.name.startsWith('derived-')
 {{- end }}
 
 {{/* Metadata before and after, where there is none of it empty. */}}

@@ -1,0 +1,144 @@
+//! The controller that imports Services of the clusterset: into every namespace of that name, by its ServiceImport, its derived
+//! Service and its slices.
+//!
+//! ```text
+//!  hub                                          own cluster
+//!  ResolvedService ──────────────────────────▶ ServiceImport ──▶ derived Service ──▶ addresses of the ServiceImport
+//!  EndpointSliceExports of other clusters ───▶ EndpointSlices
+//!  EndpointSlices of this cluster ───────────▶ EndpointSlices, never through the hub
+//! ```
+//!
+//! What came from the hub goes again by [`trust`]; what depends on this cluster alone needs no hub.
+
+mod bring;
+mod count;
+mod derived;
+mod families;
+mod hub;
+mod keys;
+mod ports;
+mod service_import;
+mod slices;
+mod source;
+mod state;
+mod status;
+mod target;
+mod trust;
+
+#[cfg(test)]
+mod tests;
+
+use fleet_accumulator::SourceSet;
+use fleet_api::{ObjectName, events};
+use fleet_model::steps::LOCAL;
+use fleet_plan::{Affected, Controller, Event};
+use jiff::Timestamp;
+
+pub use count::{Counts, ImportState, count};
+pub use keys::Key;
+use state::ServiceState;
+use target::Decision;
+pub use trust::Held;
+
+use crate::Settings;
+use crate::intent::{self, Circumstances};
+use crate::measurement::{Measurement, Plan};
+use crate::snapshot::MemberSnapshot;
+
+/// Imports Services through the standard API.
+#[derive(Debug)]
+pub struct StandardImportController {
+    /// Plans depend on these beside the snapshot.
+    pub settings: Settings,
+}
+
+impl Controller for StandardImportController {
+    type Snapshot = MemberSnapshot;
+    type Key = Key;
+    type Measurement = Measurement;
+
+    fn name(&self) -> &'static str {
+        "multicluster_import"
+    }
+
+    /// Kinds of the own cluster alone: what needs the hub is decided without it, by keeping it.
+    fn required(&self) -> SourceSet {
+        SourceSet::from([
+            MemberSnapshot::services(),
+            MemberSnapshot::endpoint_slices(),
+            MemberSnapshot::managed_slices(),
+            MemberSnapshot::namespaces(),
+            MemberSnapshot::standard_exports(),
+            MemberSnapshot::standard_imports(),
+        ])
+    }
+
+    fn reads(&self) -> SourceSet {
+        let sources = SourceSet::from([
+            MemberSnapshot::fleet_slices(),
+            MemberSnapshot::fleet_reports(),
+            MemberSnapshot::service_cidrs(),
+            MemberSnapshot::node_addresses(),
+        ]);
+        self.required().union(intent::sources()).union(sources)
+    }
+
+    fn affected_keys(&self, old: &MemberSnapshot, new: &MemberSnapshot, keys: &mut Affected<Key>) {
+        keys::affected(old, new, keys);
+        let circumstances = |snapshot| {
+            let hub = hub::Hub::of(&self.settings, snapshot);
+            let offered = families::Offered::of(snapshot);
+            (Circumstances::of(&self.settings, snapshot), hub::Hub::trust(hub), offered)
+        };
+        if circumstances(old) != circumstances(new) {
+            keys::all(new, keys);
+        }
+    }
+
+    fn plan(&self, Key(service): &Key, snapshot: &MemberSnapshot, now: Timestamp) -> Plan {
+        plan(&self.settings, service, snapshot, now)
+    }
+
+    fn blocked(&self, snapshot: &MemberSnapshot, reason: &str) -> Vec<Event> {
+        let imports = snapshot.standard_imports.iter().filter(|import| import.hub().is_some());
+        imports.map(|import| LOCAL.blocked(import, reason)).collect()
+    }
+
+    fn rejected(&self, Key(service): &Key, snapshot: &MemberSnapshot, reason: &str) -> Vec<Event> {
+        let import = snapshot.standard_imports.get(service);
+        import.map(|import| LOCAL.rejected(import, reason)).into_iter().collect()
+    }
+}
+
+/// The writes that bring one import up to date.
+fn plan(
+    settings: &Settings,
+    service: &ObjectName,
+    snapshot: &MemberSnapshot,
+    now: Timestamp,
+) -> Plan {
+    let mut plan = Plan::default();
+    // Whoever wrote a ServiceImport without our mark serves it.
+    let is_foreign = intent::foreign_import(service, snapshot).is_some();
+    if !intent::is_local_known(snapshot) || is_foreign {
+        return plan;
+    }
+    let state = ServiceState::of(settings, service, snapshot, now);
+    // What it owns goes with it, and blocks its successor until then.
+    let is_ending = state.import.is_some_and(|import| import.meta.is_terminating());
+    if is_ending || !state.is_namespace_open() {
+        return plan;
+    }
+    match target::decide(&state) {
+        Decision::Import(target) => {
+            if let Some((import, Held::Brake)) = state.import.zip(target.held) {
+                plan.events.push(LOCAL.warning(import, events::IMPORTS_KEPT, bring::KEPT));
+                plan.wake_within(bring::AGAIN);
+            }
+            bring::sync(&state, &target, &mut plan);
+        }
+        Decision::Remove => bring::remove(&state, &mut plan),
+        Decision::Wait => {}
+    }
+    plan
+}

@@ -1,0 +1,284 @@
+//! The derived Service, whose addresses are those of the import.
+
+use std::time::Duration;
+
+use fleet_accumulator::Object;
+use fleet_api::multicluster::SessionAffinity;
+use fleet_api::multicluster::standard::{ServiceImportPort, ServiceImportSpec};
+use fleet_api::{ObjectName, Protocol, ServicePort, annotations, names};
+use fleet_model::objects::Service;
+use fleet_model::ports as port_lists;
+use fleet_model::steps::{LOCAL, owner_reference, to_json};
+use fleet_plan::json_patch::{add, remove};
+use fleet_plan::{Step, StepId};
+use k8s_openapi::api::core::v1::{ClientIPConfig, SessionAffinityConfig};
+use serde_json::{Value, json};
+
+use super::families::{Families, families};
+use super::ports;
+use super::service_import::Addresses;
+use super::state::{Import, ServiceState, is_derived, is_import};
+use super::target::Target;
+use crate::measurement::Plan;
+
+/// How long a derived Service that was deleted waits for its address to be free.
+const PINNED: Duration = Duration::from_secs(5);
+/// How soon it is looked again for a free name.
+const NAME_RETRY: Duration = Duration::from_mins(1);
+/// What API servers fill in.
+const AFFINITY_TIMEOUT: i32 = 10_800;
+/// The value of `trafficDistribution` that every API server knows, and the name that it has since.
+const PREFER_CLOSE: [&str; 2] = ["PreferClose", "PreferSameZone"];
+
+/// The derived Service of an import.
+#[derive(Debug)]
+pub(super) enum Derived<'a> {
+    /// There is none of this name.
+    Missing(ObjectName),
+    /// This one, which may have to be changed.
+    Present(&'a Object<Service>),
+    /// This one has to be replaced, because the API server cannot change it.
+    Unfit(&'a Object<Service>),
+    /// An earlier one is being deleted, or its names are taken.
+    Blocked,
+}
+
+impl<'a> Derived<'a> {
+    /// What there is. A Service of somebody else with the first name costs that name alone.
+    pub(super) fn of(
+        state: &ServiceState<'a>,
+        import: Option<&Import>,
+        families: Option<&Families>,
+    ) -> Self {
+        for name in names::derived_import_candidates(state.service) {
+            let name = state.beside(name);
+            let Some(service) = state.snapshot.services.get(&name) else {
+                return Self::Missing(name);
+            };
+            if is_derived(state.service, service) {
+                return Self::found(service, import, families);
+            }
+        }
+        Self::Blocked
+    }
+
+    fn found(
+        service: &'a Object<Service>,
+        import: Option<&Import>,
+        families: Option<&Families>,
+    ) -> Self {
+        let is_of_another = import.is_some_and(|import| is_of_another(service, import));
+        if service.meta.is_terminating() {
+            Self::Blocked
+        } else if is_of_another
+            || service.is_headless()
+            || families.is_some_and(|families| !families.suit(service))
+        {
+            Self::Unfit(service)
+        } else {
+            Self::Present(service)
+        }
+    }
+
+    /// Its name, if it has one.
+    pub(super) fn name(&self) -> Option<&ObjectName> {
+        match self {
+            Self::Missing(name) => Some(name),
+            Self::Present(service) | Self::Unfit(service) => Some(&service.name),
+            Self::Blocked => None,
+        }
+    }
+}
+
+/// Whether it was derived for a ServiceImport that is gone: the garbage collector deletes it.
+fn is_of_another(service: &Service, import: &Import) -> bool {
+    let mut owners = service.meta.owners.iter();
+    let is_owned = owners.clone().any(|owner| is_import(owner, &import.name.name));
+    is_owned && !owners.any(|owner| *owner.uid == *import.uid.to_string())
+}
+
+/// The addresses that a derived Service has.
+pub(super) fn addresses(service: &Service) -> Addresses {
+    let ips: Vec<_> = service.cluster_ips.iter().map(|ip| ip.to_string()).collect();
+    let families = if ips.is_empty() { Vec::new() } else { families(service) };
+    Addresses { ips, families }
+}
+
+/// Creates the Service, with the addresses that the import has: clients may know them. Where somebody else took them
+/// meanwhile, it gets others.
+pub(super) fn create(
+    state: &ServiceState<'_>,
+    import: &Import,
+    target: &Target,
+    families: &Families,
+    name: &ObjectName,
+    plan: &mut Plan,
+) -> StepId {
+    let known = Addresses::of(import);
+    let is_pinned = !known.ips.is_empty() && known.families.first() == families.list.first();
+    let plain = body(state, import, &target.spec, families);
+    if !is_pinned {
+        return plan.push(LOCAL.create::<Service>(name.clone(), plain).stage("mcs_import"));
+    }
+    let mut pinned = plain.clone();
+    pinned["spec"]["clusterIPs"] = json!(known.ips);
+    pinned["spec"]["clusterIP"] = json!(known.ips.first());
+    pinned["spec"]["ipFamilies"] = json!(known.families);
+    let any = LOCAL.create::<Service>(name.clone(), plain);
+    plan.debounce(PINNED, "its former address is taken", any);
+    plan.push(LOCAL.create::<Service>(name.clone(), pinned).stage("mcs_import"))
+}
+
+/// Looks again for a name: nothing of the import changes when one becomes free.
+pub(super) fn wait(plan: &mut Plan) {
+    plan.wake_within(NAME_RETRY);
+}
+
+fn body(
+    state: &ServiceState<'_>,
+    import: &Import,
+    spec: &ServiceImportSpec,
+    families: &Families,
+) -> Value {
+    let mut body = json!({
+        "metadata": {
+            "annotations": { annotations::FLEET_SERVICE: state.service.to_string() },
+            "ownerReferences": [to_json(&owner_reference(import))],
+        },
+        "spec": {
+            "type": "ClusterIP",
+            "ports": to_json(&wanted_ports(&spec.ports)),
+            "sessionAffinity": affinity(spec).as_str(),
+            "internalTrafficPolicy": spec.internal_traffic_policy.unwrap_or_default().as_str(),
+            "ipFamilies": families.list,
+            "ipFamilyPolicy": families.policy,
+        },
+    });
+    if let Some(config) = affinity_config(spec) {
+        body["spec"]["sessionAffinityConfig"] = to_json(&config);
+    }
+    if let Some(distribution) = distribution(spec) {
+        body["spec"]["trafficDistribution"] = json!(distribution);
+    }
+    body
+}
+
+fn affinity(spec: &ServiceImportSpec) -> SessionAffinity {
+    spec.session_affinity.unwrap_or_default()
+}
+
+fn affinity_config(spec: &ServiceImportSpec) -> Option<SessionAffinityConfig> {
+    let seconds = timeout(spec)?;
+    Some(SessionAffinityConfig {
+        client_ip: Some(ClientIPConfig { timeout_seconds: Some(seconds) }),
+    })
+}
+
+fn timeout(spec: &ServiceImportSpec) -> Option<i32> {
+    let config = spec.session_affinity_config.as_ref();
+    let seconds = config.and_then(|config| config.client_ip.as_ref()?.timeout_seconds);
+    let has_one = affinity(spec) == SessionAffinity::ClientIP;
+    has_one.then_some(seconds.unwrap_or(AFFINITY_TIMEOUT))
+}
+
+/// What an API server of any release accepts; the import shows what was exported.
+fn distribution(spec: &ServiceImportSpec) -> Option<&'static str> {
+    let known = spec.traffic_distribution.as_deref();
+    let known = known.filter(|value| PREFER_CLOSE.contains(value));
+    known.map(|_| PREFER_CLOSE[0])
+}
+
+/// The ports of the Service: those of the import, each with a name where it needs one.
+fn wanted_ports(list: &[ServiceImportPort]) -> Vec<ServicePort> {
+    let names = ports::names(list).into_iter();
+    let port = |(port, name): (&ServiceImportPort, String)| ServicePort {
+        name: (!name.is_empty()).then_some(name),
+        protocol: Protocol::from(ports::protocol(port)),
+        app_protocol: port.app_protocol.clone(),
+        port: port.port,
+        target_port: None,
+    };
+    list.iter().zip(names).map(port).collect()
+}
+
+/// Undoes what others changed, and follows the import; `None` if there is nothing to do.
+pub(super) fn repair(
+    state: &ServiceState<'_>,
+    import: &Import,
+    target: &Target,
+    families: Option<&Families>,
+    service: &Object<Service>,
+) -> Option<Step> {
+    let mut operations = marks(state, import, service);
+    let spec = &target.spec;
+    let ports = wanted_ports(&spec.ports);
+    let mut set = |field: &str, value: Value| operations.push(add(&["spec", field], value));
+    if service.service_type != "ClusterIP" {
+        set("type", json!("ClusterIP"));
+    }
+    if !port_lists::same_for_clients(&service.ports, &ports) {
+        set("ports", to_json(&ports));
+    }
+    if service.session_affinity != affinity(spec)
+        || service.affinity_timeout_seconds != timeout(spec)
+    {
+        set("sessionAffinity", json!(affinity(spec).as_str()));
+        set("sessionAffinityConfig", affinity_config(spec).map_or(Value::Null, |it| to_json(&it)));
+    }
+    let policy = spec.internal_traffic_policy.unwrap_or_default();
+    if service.internal_traffic_policy != policy {
+        set("internalTrafficPolicy", json!(policy.as_str()));
+    }
+    if service.traffic_distribution.as_deref() != distribution(spec) {
+        set("trafficDistribution", json!(distribution(spec)));
+    }
+    if let Some(families) = families.filter(|families| !families.are_those_of(service)) {
+        set("ipFamilyPolicy", json!(families.policy));
+        set("ipFamilies", json!(families.list));
+        // Removed addresses have to be named: the API server drops none by itself.
+        if families.list.len() < service.cluster_ips.len() {
+            let kept: Vec<_> = service.cluster_ips.iter().take(families.list.len()).collect();
+            set("clusterIPs", json!(kept));
+        }
+    }
+    if !service.selector.is_empty() {
+        operations.push(remove(&["spec", "selector"]));
+    }
+    if !service.external_ips.is_empty() {
+        operations.push(remove(&["spec", "externalIPs"]));
+    }
+    (!operations.is_empty()).then(|| LOCAL.patch(service, operations).stage("mcs_import"))
+}
+
+/// The annotation by which the Service is known as an import, and the owner that takes it along.
+fn marks(state: &ServiceState<'_>, import: &Import, service: &Object<Service>) -> Vec<Value> {
+    let mut operations = Vec::new();
+    if service.imports().as_ref() != Some(state.service) {
+        let mark = state.service.to_string();
+        operations.push(if service.meta.annotations.is_empty() {
+            add(&["metadata", "annotations"], json!({ annotations::FLEET_SERVICE: mark }))
+        } else {
+            add(&["metadata", "annotations", annotations::FLEET_SERVICE], json!(mark))
+        });
+    }
+    let mut owners = service.meta.owners.iter();
+    if !owners.any(|owner| *owner.uid == *import.uid.to_string()) {
+        let owner = to_json(&owner_reference(import));
+        let mut owners: Vec<_> = service.meta.owners.iter().map(to_json).collect();
+        owners.push(owner);
+        operations.push(add(&["metadata", "ownerReferences"], json!(owners)));
+    }
+    operations
+}
+
+/// Deletes a Service that was derived, after these steps.
+pub(super) fn delete(
+    service: &Object<Service>,
+    after: &[StepId],
+    plan: &mut Plan,
+) -> Option<StepId> {
+    if service.meta.is_terminating() {
+        return None;
+    }
+    Some(plan.push(LOCAL.delete(service).after(after.iter().copied())))
+}

@@ -1,0 +1,52 @@
+//! What the slices of an import are made for.
+
+use fleet_api::multicluster::IpFamily;
+use fleet_api::{AddressType, ObjectName, labels};
+use k8s_openapi::api::discovery::v1::EndpointSlice;
+
+use crate::multicluster::import::state::Import;
+use crate::multicluster::import::target::Target;
+
+/// What the slices of an import are found by.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::multicluster::import) enum Binding<'a> {
+    /// Proxies send the traffic of this Service to them.
+    Derived(&'a ObjectName),
+    /// DNS answers with their addresses.
+    Headless,
+}
+
+/// What slices are made for.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::multicluster::import) struct Bound<'a> {
+    pub(in crate::multicluster::import) import: &'a Import,
+    pub(in crate::multicluster::import) target: &'a Target,
+    pub(in crate::multicluster::import) binding: Binding<'a>,
+    /// Slices of other families have no addresses that clients could use.
+    pub(in crate::multicluster::import) families: &'a [IpFamily],
+}
+
+impl Bound<'_> {
+    /// Whether clients could use addresses of this type.
+    pub(super) fn takes(&self, address_type: &AddressType) -> bool {
+        IpFamily::parse(address_type.as_str()).is_some_and(|it| self.families.contains(&it))
+    }
+
+    /// The label by which the slices are found.
+    pub(super) fn label(&self) -> (&'static str, String) {
+        match self.binding {
+            Binding::Derived(name) => (labels::SERVICE_NAME, name.name.to_string()),
+            Binding::Headless => (labels::HEADLESS, String::new()),
+        }
+    }
+}
+
+/// A slice as it should be.
+#[derive(Debug)]
+pub(super) struct Wanted {
+    pub(super) slice: EndpointSlice,
+    /// The cluster whose endpoints these are.
+    pub(super) cluster: String,
+    pub(super) generation: i64,
+    pub(super) trace: Option<fleet_api::TraceContext>,
+}

@@ -1,0 +1,88 @@
+//! Endpoints and ports of an imported slice.
+
+use std::collections::BTreeSet;
+
+use fleet_api::multicluster::standard::ServiceImportPort;
+use fleet_api::{Endpoint, EndpointPort, names};
+use fleet_model::ports::same_in_slices;
+use k8s_openapi::api::discovery::v1::{self as discovery, EndpointConditions, EndpointSlice};
+
+use super::marks;
+use crate::multicluster::import::ports;
+
+/// Builds the endpoints. Ready ones carry no conditions, as those of the fleet: absent means ready.
+pub(super) fn endpoints(
+    ready: &[Endpoint],
+    draining: &[Endpoint],
+    with_zones: bool,
+) -> Vec<discovery::Endpoint> {
+    let endpoint = |endpoint: &Endpoint, conditions| {
+        let hostname = endpoint.hostname.as_deref().filter(|name| names::is_dns1123_label(name));
+        discovery::Endpoint {
+            addresses: endpoint.addresses.clone(),
+            conditions,
+            // An exporter can write any; the API server would refuse the slice.
+            hostname: hostname.map(str::to_owned),
+            zone: endpoint.zone.as_deref().filter(|_| with_zones).map(str::to_owned),
+            ..discovery::Endpoint::default()
+        }
+    };
+    let (ready_, serving, terminating) = (Some(false), Some(true), Some(true));
+    let last = EndpointConditions { ready: ready_, serving, terminating };
+    let ready = ready.iter().map(|ready| endpoint(ready, None));
+    let draining = draining.iter().map(|leaves| endpoint(leaves, Some(last.clone())));
+    ready.chain(draining).collect()
+}
+
+/// The ports of a slice that are in force: those that `is_in_force` finds among the ports of the import, with the name that
+/// they have on the derived Service.
+pub(super) fn ports(
+    list: &[EndpointPort],
+    in_force: &[ServiceImportPort],
+    is_in_force: impl Fn(&EndpointPort, &ServiceImportPort) -> bool,
+) -> Vec<discovery::EndpointPort> {
+    let names = ports::names(in_force);
+    let named = |port: &EndpointPort| {
+        let found = in_force.iter().zip(&names).find(|(of, _)| is_in_force(port, of));
+        found.map(|(_, name)| discovery::EndpointPort {
+            name: Some(name.clone()),
+            port: port.port,
+            protocol: port.protocol.clone().or_else(|| Some(ports::TCP.to_owned())),
+            app_protocol: port.app_protocol.clone(),
+        })
+    };
+    list.iter().filter_map(named).collect()
+}
+
+/// Whether a slice needs no write.
+pub(super) fn is_current(current: &EndpointSlice, wanted: &EndpointSlice) -> bool {
+    marks::are_current(current, wanted)
+        && current.address_type == wanted.address_type
+        && same_in_slices(&listed(current), &listed(wanted))
+        && current.endpoints.len() == wanted.endpoints.len()
+        && current.endpoints.iter().zip(&wanted.endpoints).all(|(a, b)| plain(a) == plain(b))
+}
+
+fn listed(slice: &EndpointSlice) -> Vec<EndpointPort> {
+    slice.ports.iter().flatten().map(EndpointPort::from).collect()
+}
+
+/// An endpoint without what API servers fill in.
+fn plain(endpoint: &discovery::Endpoint) -> discovery::Endpoint {
+    let mut endpoint = endpoint.clone();
+    endpoint.conditions = endpoint.conditions.filter(|it| *it != EndpointConditions::default());
+    endpoint
+}
+
+/// Whether traffic to some endpoint of a slice may fail until it is written.
+pub(super) fn loses(current: &EndpointSlice, wanted: &EndpointSlice) -> bool {
+    fn taking(slice: &EndpointSlice) -> BTreeSet<(&str, bool)> {
+        let endpoints = slice.endpoints.iter();
+        let addresses = endpoints.flat_map(|endpoint| {
+            let is_ready = plain(endpoint).conditions.is_none();
+            endpoint.addresses.iter().map(move |address| (address.as_str(), is_ready))
+        });
+        addresses.collect()
+    }
+    !taking(current).is_subset(&taking(wanted))
+}

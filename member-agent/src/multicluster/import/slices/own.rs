@@ -1,0 +1,107 @@
+//! Slices of this cluster's own endpoints. They never go through the hub: everything here is known without it.
+
+use fleet_accumulator::Object;
+use fleet_api::multicluster::standard::ServiceImportPort;
+use fleet_api::{EndpointPort, ServicePort, names};
+use fleet_model::objects::{EndpointSlice, Service, SliceIndex};
+use k8s_openapi::api::discovery::v1 as discovery;
+
+use super::bound::{Bound, Wanted};
+use super::marks::Origin;
+use super::outcome::Outcome;
+use super::{content, marks};
+use crate::intent::{self, StandardDecision};
+use crate::measurement::Plan;
+use crate::multicluster::import::state::ServiceState;
+use crate::multicluster::import::{derived, ports, source, target};
+use crate::slicing;
+
+/// Adds what is wanted of this cluster's own slices.
+pub(super) fn collect(
+    state: &ServiceState<'_>,
+    bound: Bound<'_>,
+    outcome: &mut Outcome,
+    plan: &mut Plan,
+) {
+    let Some(service) = exported(state, bound) else { return };
+    for slice in slices(state).filter(|slice| bound.takes(&slice.address_type)) {
+        let Some(name) = name(state, slice) else {
+            derived::wait(plan);
+            continue;
+        };
+        let wanted = wanted(state, bound, service, slice);
+        outcome.wanted.insert(name, wanted);
+    }
+}
+
+/// The Service whose endpoints are part of the import: this cluster exports it, and the hub lists it or, where that is not known,
+/// the import does.
+fn exported<'a>(state: &ServiceState<'a>, bound: Bound<'_>) -> Option<&'a Object<Service>> {
+    let (settings, service) = (state.settings, state.service);
+    let is_exported = match intent::standard_decision(settings, service, state.snapshot) {
+        StandardDecision::Accepted => true,
+        StandardDecision::NotExported => false,
+        StandardDecision::Undecided => {
+            let listed = target::clusters(bound.import);
+            listed.iter().any(|name| name == state.cluster()) && !state.may_remove(state.cluster())
+        }
+    };
+    state.snapshot.services.get(service).filter(|_| is_exported)
+}
+
+/// The slices that back the Service here. Where its endpoints are on a secondary network, those travel, and clients here
+/// use the ordinary ones.
+fn slices<'a>(state: &ServiceState<'a>) -> impl Iterator<Item = &'a Object<EndpointSlice>> {
+    let backs = SliceIndex::Backs(state.service.clone());
+    let slices = state.snapshot.endpoint_slices.by(&backs);
+    let settings = state.settings;
+    slices.filter(move |slice| slicing::is_exportable(settings, slice, false))
+}
+
+/// The name of the imported slice: that which the exported one has on the hub and in all other clusters.
+fn name(state: &ServiceState<'_>, slice: &Object<EndpointSlice>) -> Option<String> {
+    let (namespace, uid) = (&slice.name.namespace, slice.uid.to_string());
+    let mut names =
+        names::slice_export_candidates(state.cluster(), namespace, &slice.name.name, &uid);
+    names.find(|name| {
+        let taken = state.snapshot.endpoint_slices.get(&state.beside(name.as_str())).is_some();
+        let mut ours = state.imported.iter().filter(|ours| *ours.name.name == **name);
+        !taken || ours.any(|ours| source::cluster(&ours.slice) == Some(state.cluster()))
+    })
+}
+
+fn wanted(
+    state: &ServiceState<'_>,
+    bound: Bound<'_>,
+    service: &Service,
+    slice: &Object<EndpointSlice>,
+) -> Wanted {
+    let cluster = state.cluster();
+    let generation = slice.meta.generation;
+    let (ready, draining) = slice.detailed();
+    let zones = state.settings.multicluster.zones;
+    Wanted {
+        slice: discovery::EndpointSlice {
+            metadata: marks::metadata(state, bound, Origin { cluster, export: None, generation }),
+            address_type: slice.address_type.as_str().to_owned(),
+            endpoints: content::endpoints(&ready, &draining, zones),
+            ports: Some(content::ports(&slice.ports, &bound.target.spec.ports, |port, of| {
+                is_in_force(&service.ports, port, of)
+            })),
+        },
+        cluster: cluster.to_owned(),
+        generation,
+        trace: None,
+    }
+}
+
+/// Whether a port of the slice is one of the Service that is in force as this Service has it.
+fn is_in_force(own: &[ServicePort], port: &EndpointPort, of: &ServiceImportPort) -> bool {
+    let name = port.name.as_deref().unwrap_or_default();
+    let is_same = |own: &ServicePort| {
+        own.name.as_deref().unwrap_or_default() == of.name
+            && own.port == of.port
+            && own.protocol.as_str() == ports::protocol(of)
+    };
+    name == of.name && own.iter().any(is_same)
+}

@@ -1,0 +1,174 @@
+//! One Service of the clusterset, and what there is of its import in this cluster.
+
+use std::collections::BTreeSet;
+
+use fleet_accumulator::Object;
+use fleet_api::{ObjectName, kinds, labels, names};
+use fleet_model::objects::multicluster::{ResolvedService, standard};
+use fleet_model::objects::{ManagedIndex, ManagedSlice, Service};
+use jiff::Timestamp;
+
+use super::hub::Hub;
+use super::source;
+use super::trust::{ImportFate, Trust, Word, import_fate, is_too_much, may_remove};
+use crate::Settings;
+use crate::phase::Phase;
+use crate::settings::MulticlusterMode;
+use crate::snapshot::MemberSnapshot;
+
+pub(super) type Import = Object<standard::ServiceImport>;
+
+/// Everything that the import of one Service depends on.
+#[derive(Debug)]
+pub(super) struct ServiceState<'a> {
+    pub(super) settings: &'a Settings,
+    pub(super) service: &'a ObjectName,
+    pub(super) snapshot: &'a MemberSnapshot,
+    pub(super) now: Timestamp,
+    /// The hub, if its word counts at all.
+    pub(super) hub: Option<Hub<'a>>,
+    /// What is in force, if clusters export the Service.
+    pub(super) resolved: Option<&'a Object<ResolvedService>>,
+    /// The ServiceImport. It is ours: that of somebody else leads to no plan.
+    pub(super) import: Option<&'a Import>,
+    /// The slices that were imported, own endpoints among them.
+    pub(super) imported: Vec<&'a Object<ManagedSlice>>,
+}
+
+impl<'a> ServiceState<'a> {
+    pub(super) fn of(
+        settings: &'a Settings,
+        service: &'a ObjectName,
+        snapshot: &'a MemberSnapshot,
+        now: Timestamp,
+    ) -> Self {
+        let hub = Hub::of(settings, snapshot);
+        let resolved = hub.and_then(|hub| hub.resolved(service));
+        Self {
+            settings,
+            service,
+            snapshot,
+            now,
+            hub,
+            resolved: resolved.filter(|resolved| !resolved.exporters.is_empty()),
+            import: snapshot.standard_imports.get(service),
+            imported: imported(service, snapshot).collect(),
+        }
+    }
+
+    pub(super) fn trust(&self) -> Trust {
+        Hub::trust(self.hub)
+    }
+
+    /// The name of this cluster.
+    pub(super) fn cluster(&self) -> &'a str {
+        &self.settings.identity.cluster
+    }
+
+    /// An object in the namespace of the Service.
+    pub(super) fn beside(&self, name: impl Into<std::sync::Arc<str>>) -> ObjectName {
+        ObjectName::new(std::sync::Arc::clone(&self.service.namespace), name)
+    }
+
+    /// Whether objects can be created in the namespace.
+    pub(super) fn is_namespace_open(&self) -> bool {
+        let namespace = ObjectName::cluster(self.service.namespace.as_ref());
+        let namespace = self.snapshot.namespaces.get(&namespace);
+        namespace.is_some_and(|namespace| !namespace.terminating)
+    }
+
+    /// Whether the import is not to be, for a reason of this cluster alone.
+    pub(super) fn is_unwanted_here(&self) -> bool {
+        let Self { settings, service, snapshot, .. } = self;
+        settings.multicluster.mode == MulticlusterMode::CleanUp
+            || !Phase::of(&settings.identity, snapshot).is_member()
+            || *service.namespace == *settings.identity.system_namespace
+            || settings.denied_namespaces.include(&service.namespace)
+            || !settings.multicluster.import_namespaces.include(service)
+    }
+
+    /// Whether the hub that counts now is the one that has confirmed the import.
+    fn is_marked(&self) -> bool {
+        let hub = self.hub.map(|hub| hub.incarnation);
+        hub.is_some() && self.import.and_then(|import| import.hub()) == hub
+    }
+
+    /// Whether what a cluster exported may be forgotten.
+    pub(super) fn may_remove(&self, cluster: &str) -> bool {
+        let published = self.hub.is_some_and(|hub| hub.has_published(cluster));
+        may_remove(self.trust(), self.is_marked(), published)
+    }
+
+    /// The other clusters of which slices are imported.
+    fn sources(&self) -> BTreeSet<&'a str> {
+        let clusters = self.imported.iter().filter_map(|slice| source::cluster(&slice.slice));
+        clusters.filter(|cluster| *cluster != self.cluster()).collect()
+    }
+
+    /// What becomes of the import, which exists.
+    pub(super) fn fate(&self) -> ImportFate {
+        self.fate_if(|| is_lost(self.hub, self.snapshot))
+    }
+
+    /// The same, where `is_lost` is known already.
+    pub(super) fn fate_if(&self, is_lost: impl FnOnce() -> bool) -> ImportFate {
+        let word = self.hub.map_or(Word::Absent, |hub| hub.word(self.service));
+        let is_exporter = |cluster: &str| {
+            self.resolved.is_some_and(|resolved| resolved.exporter(cluster).is_some())
+        };
+        let has_published = |cluster: &str| self.hub.is_some_and(|hub| hub.has_published(cluster));
+        let sources = self.sources();
+        let all_may_go = sources.iter().all(|cluster| self.may_remove(cluster));
+        let mut known =
+            sources.iter().map(|cluster| is_exporter(cluster) || has_published(cluster));
+        let trust = self.trust();
+        let may_go = trust == Trust::Firm && word == Word::Absent && all_may_go;
+        let brake = may_go && is_lost();
+        import_fate(trust, word, self.is_marked(), all_may_go, known.all(|known| known), brake)
+    }
+
+    /// The derived Services of this import: those with its mark, and those that a ServiceImport of its name owns.
+    pub(super) fn derived(&self) -> impl Iterator<Item = &'a Object<Service>> {
+        let candidates = names::derived_import_candidates(self.service);
+        let found = candidates.map(|name| self.snapshot.services.get(&self.beside(name)));
+        let is_derived = |service: &&Object<Service>| is_derived(self.service, service);
+        found.into_iter().flatten().filter(is_derived).collect::<Vec<_>>().into_iter()
+    }
+}
+
+/// Whether so many imports are missing on the hub without a word that it has rather lost them. It reads all imports, so it is
+/// asked only for one that is missing.
+pub(super) fn is_lost(hub: Option<Hub<'_>>, snapshot: &MemberSnapshot) -> bool {
+    let Some(hub) = hub else { return false };
+    let (mut missing, mut all) = (0, 0);
+    for import in snapshot.standard_imports.iter().filter(|import| import.hub().is_some()) {
+        all += 1;
+        missing += usize::from(hub.word(&import.name) == Word::Absent);
+    }
+    is_too_much(missing, all)
+}
+
+/// Whether a Service was derived for the import of `service`.
+pub(super) fn is_derived(service: &ObjectName, derived: &Object<Service>) -> bool {
+    derived.imports().as_ref() == Some(service)
+        || derived.meta.owners.iter().any(|owner| is_import(owner, &service.name))
+}
+
+/// Whether an owner is the ServiceImport of a name.
+pub(super) fn is_import(
+    owner: &k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference,
+    name: &str,
+) -> bool {
+    owner.kind == kinds::MCS_SERVICE_IMPORT.kind
+        && owner.api_version.starts_with(kinds::MCS_SERVICE_IMPORT.group)
+        && owner.name == name
+}
+
+/// The slices that were imported for a Service.
+pub(super) fn imported<'a>(
+    service: &ObjectName,
+    snapshot: &'a MemberSnapshot,
+) -> impl Iterator<Item = &'a Object<ManagedSlice>> + use<'a> {
+    let manager = labels::MANAGED_BY_MULTICLUSTER.into();
+    snapshot.managed_slices.by(&ManagedIndex { manager, service: service.clone() })
+}

@@ -1,0 +1,9 @@
+//! The importer, on model servers.
+
+mod counts;
+mod crash;
+mod removal;
+mod repairs;
+mod sources;
+mod types;
+mod world;

@@ -1,0 +1,200 @@
+//! What goes, and what stays until the hub's word counts.
+
+use fleet_api::{ObjectName, events, kinds};
+use serde_json::json;
+
+use super::super::count;
+use super::super::trust::Held;
+use super::world::{HUB, World, in_force};
+use crate::settings::MulticlusterMode;
+
+/// The store was restored from a backup: what was exported since is missing until its exporters have written it again.
+#[test]
+fn nothing_goes_until_the_hub_was_followed_for_a_while() {
+    let mut world = World::imported();
+    world.settled = false;
+    world.unexport_slice("b", "web-1");
+    world.forget();
+    world.rest();
+    world.resolve(&["c"]);
+    world.export_slice("c", "web-1", &["10.2.0.1"]);
+    world.settle();
+    assert_eq!(world.slices(), ["b 10.1.0.1 http", "c 10.2.0.1 http"], "what is there is added");
+    let clusters = world.import().unwrap()["status"]["clusters"].clone();
+    assert_eq!(clusters, json!([{ "cluster": "b" }, { "cluster": "c" }]));
+    world.settled = true;
+    world.settle();
+    assert_eq!(world.slices(), ["c 10.2.0.1 http"]);
+    world.rest();
+}
+
+#[test]
+fn ports_are_added_but_not_taken_until_then() {
+    let mut world = World::imported();
+    world.settled = false;
+    world.respec("ports", json!([super::world::port("other", 81)]));
+    world.respec("sessionAffinity", json!("ClientIP"));
+    world.rest();
+    assert_eq!(world.slices(), ["b 10.1.0.1 http"]);
+    world.settled = true;
+    world.settle();
+    let import = world.import().unwrap();
+    assert_eq!(import["spec"]["ports"][0]["name"], "other");
+    assert_eq!(import["spec"]["sessionAffinity"], "ClientIP");
+}
+
+/// A slice that is being deleted, of a cluster that still exports: that is the exporter's word.
+#[test]
+fn a_slice_that_is_being_deleted_goes_at_once() {
+    let mut world = World::imported();
+    world.settled = false;
+    let name = World::on_hub("b", "web-1");
+    let set = |object: &mut serde_json::Value| object["metadata"]["finalizers"] = json!(["x/y"]);
+    world.hub.edit(kinds::ENDPOINT_SLICE_EXPORT, &name, set).unwrap();
+    world.hub.delete(kinds::ENDPOINT_SLICE_EXPORT, &name).unwrap();
+    world.settle();
+    assert!(world.slices().is_empty());
+}
+
+/// A hub that was built anew knows nothing: nothing goes until the exporters have told it what they export.
+#[test]
+fn a_rebuilt_hub_takes_nothing_away() {
+    let mut world = World::imported();
+    let ips = world.ips();
+    world.rebuild_hub();
+    world.rest();
+    world.publish("b", HUB);
+    world.rest();
+    world.export_slice("b", "web-1", &["10.1.0.1"]);
+    world.resolve(&["b"]);
+    world.settle();
+    assert_eq!(world.mark(), "other-uid/0");
+    assert_eq!((world.ips(), world.slices().len()), (ips, 1));
+    world.rest();
+}
+
+/// Another exporter came back first: the one that has not keeps its endpoints.
+#[test]
+fn on_a_rebuilt_hub_each_exporter_is_waited_for() {
+    let mut world = World::imported();
+    world.resolve(&["b", "c"]);
+    world.export_slice("c", "web-1", &["10.2.0.1"]);
+    world.settle();
+    world.rebuild_hub();
+    world.export_slice("c", "web-1", &["10.2.0.1"]);
+    world.resolve(&["c"]);
+    world.settle();
+    assert_eq!(world.slices(), ["b 10.1.0.1 http", "c 10.2.0.1 http"]);
+    assert_eq!(world.mark(), HUB);
+    world.publish("b", "other-uid/0");
+    world.settle();
+    assert_eq!(world.slices(), ["c 10.2.0.1 http"]);
+    assert_eq!(world.mark(), "other-uid/0");
+    world.rest();
+}
+
+/// The exporter has told the new hub all that it exports, and this Service is none of it.
+#[test]
+fn what_an_exporter_did_not_bring_back_goes() {
+    let mut world = World::imported();
+    world.rebuild_hub();
+    world.rest();
+    world.publish("b", "other-uid/0");
+    world.settle();
+    assert!(world.is_clean());
+}
+
+/// What a hub that has not accepted this cluster says does not count.
+#[test]
+fn the_word_of_a_hub_that_does_not_know_this_cluster_does_not_count() {
+    let mut world = World::imported();
+    let report = ObjectName::new("fleet-member-a", "a");
+    let set = |object: &mut serde_json::Value| object["status"] = json!({});
+    world.hub.edit(kinds::CLUSTER_REPORT, &report, set).unwrap();
+    world.withdraw();
+    world.move_endpoints("b", "web-1", &["10.1.0.9"]);
+    world.rest();
+}
+
+fn many(count: usize) -> World {
+    let mut world = World::imported();
+    for number in 0..count {
+        let mut object = world.import().unwrap().clone();
+        object["metadata"] = json!({ "annotations": object["metadata"]["annotations"] });
+        let name = ObjectName::new("shop", format!("other-{number}"));
+        world.add(kinds::MCS_SERVICE_IMPORT, &name, object);
+    }
+    world
+}
+
+#[test]
+fn many_imports_at_once_that_the_hub_lacks_are_kept() {
+    let mut world = many(25);
+    world.forget();
+    let plan = world.plan();
+    assert!(plan.is_empty());
+    assert_eq!(plan.events.iter().map(|it| it.reason).collect::<Vec<_>>(), [events::IMPORTS_KEPT]);
+    let counts = count(&world.settings, &world.snapshot(), world.own.now());
+    assert_eq!(counts.held[2], (Held::Brake, 26));
+    world.withdraw();
+    world.settle();
+    assert!(world.import().is_none(), "the hub's word is no accident");
+}
+
+#[test]
+fn few_imports_that_the_hub_lacks_go() {
+    let mut world = many(5);
+    world.forget();
+    world.settle();
+    assert!(world.is_clean());
+}
+
+/// An operator confirms by deleting: what the hub does not know is not made again.
+#[test]
+fn what_a_user_deletes_comes_back_only_if_the_hub_knows_it() {
+    let mut world = World::imported();
+    world.own.delete(kinds::MCS_SERVICE_IMPORT, &super::world::web()).unwrap();
+    world.settle();
+    assert_eq!(world.slices().len(), 1, "made again");
+    world.settled = false;
+    world.forget();
+    world.own.delete(kinds::MCS_SERVICE_IMPORT, &super::world::web()).unwrap();
+    world.settle();
+    assert!(world.is_clean());
+}
+
+/// Causes of this cluster alone need no hub.
+#[test]
+fn what_this_cluster_does_not_want_goes_without_the_hub() {
+    type Change = fn(&mut World);
+    let causes: [Change; 3] = [
+        |world| world.settings.multicluster.mode = MulticlusterMode::CleanUp,
+        |world| world.settings.denied_namespaces = "shop".parse().unwrap(),
+        |world| world.settings.multicluster.import_namespaces = "team,shop/other".parse().unwrap(),
+    ];
+    for cause in causes {
+        let mut world = World::imported();
+        world.heard = false;
+        cause(&mut world);
+        world.settle();
+        assert!(world.is_clean());
+        world.rest();
+        world.heard = true;
+        world.rest();
+    }
+}
+
+#[test]
+fn a_withdrawn_service_that_is_exported_again_is_imported_again() {
+    let mut world = World::imported();
+    world.withdraw();
+    world.unexport_slice("b", "web-1");
+    world.settle();
+    assert!(world.is_clean());
+    world.respec("withdrawnAt", json!(null));
+    world.resolve(&["b"]);
+    world.export_slice("b", "web-1", &["10.1.0.1"]);
+    world.settle();
+    assert_eq!(world.slices().len(), 1);
+    assert!(world.hub.get(kinds::RESOLVED_SERVICE, &in_force()).is_some());
+}
