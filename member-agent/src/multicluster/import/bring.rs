@@ -103,8 +103,15 @@ fn with_address(
             derived::delete(service, written.as_slice(), plan);
             written
         }
-        Derived::Blocked => {
+        Derived::Taken => {
             derived::wait(plan);
+            None
+        }
+        // Whoever holds it back, its clients keep the endpoints that there are.
+        Derived::Ending(service) => {
+            let list = families_of(&Addresses::of(import), families);
+            let binding = Binding::Derived(&service.name);
+            slices::sync(state, Bound { import, target, binding, families: &list }, &[], plan);
             None
         }
         Derived::Missing(name) => {

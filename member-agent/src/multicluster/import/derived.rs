@@ -39,8 +39,10 @@ pub(super) enum Derived<'a> {
     Present(&'a Object<Service>),
     /// This one has to be replaced, because the API server cannot change it.
     Unfit(&'a Object<Service>),
-    /// An earlier one is being deleted, or its names are taken.
-    Blocked,
+    /// This one is being deleted, and blocks its successor.
+    Ending(&'a Object<Service>),
+    /// Services of others have its names.
+    Taken,
 }
 
 impl<'a> Derived<'a> {
@@ -59,7 +61,7 @@ impl<'a> Derived<'a> {
                 return Self::found(service, import, families);
             }
         }
-        Self::Blocked
+        Self::Taken
     }
 
     fn found(
@@ -69,7 +71,7 @@ impl<'a> Derived<'a> {
     ) -> Self {
         let is_of_another = import.is_some_and(|import| is_of_another(service, import));
         if service.meta.is_terminating() {
-            Self::Blocked
+            Self::Ending(service)
         } else if is_of_another
             || service.is_headless()
             || families.is_some_and(|families| !families.suit(service))
@@ -84,8 +86,10 @@ impl<'a> Derived<'a> {
     pub(super) fn name(&self) -> Option<&ObjectName> {
         match self {
             Self::Missing(name) => Some(name),
-            Self::Present(service) | Self::Unfit(service) => Some(&service.name),
-            Self::Blocked => None,
+            Self::Present(service) | Self::Unfit(service) | Self::Ending(service) => {
+                Some(&service.name)
+            }
+            Self::Taken => None,
         }
     }
 }

@@ -59,7 +59,7 @@ fn goes(
         return true;
     }
     let listed = is_listed(state, bound.target, cluster);
-    let fate = slice_fate(state.trust(), listed, Source::Absent, state.may_remove(cluster));
+    let fate = slice_fate(bound.trust(state), listed, Source::Absent, state.may_remove(cluster));
     fate == SliceFate::Remove
 }
 

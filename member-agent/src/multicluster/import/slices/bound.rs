@@ -4,8 +4,9 @@ use fleet_api::multicluster::IpFamily;
 use fleet_api::{AddressType, ObjectName, labels};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 
-use crate::multicluster::import::state::Import;
+use crate::multicluster::import::state::{Import, ServiceState};
 use crate::multicluster::import::target::Target;
+use crate::multicluster::import::trust::{Held, Trust};
 
 /// What the slices of an import are found by.
 #[derive(Clone, Copy, Debug)]
@@ -30,6 +31,11 @@ impl Bound<'_> {
     /// Whether clients could use addresses of this type.
     pub(super) fn takes(&self, address_type: &AddressType) -> bool {
         IpFamily::parse(address_type.as_str()).is_some_and(|it| self.families.contains(&it))
+    }
+
+    /// How far the hub's word counts for the slices: not at all where it lacks too much at once.
+    pub(super) fn trust(&self, state: &ServiceState<'_>) -> Trust {
+        if self.target.held == Some(Held::Brake) { Trust::Unknown } else { state.trust() }
     }
 
     /// The label by which the slices are found.

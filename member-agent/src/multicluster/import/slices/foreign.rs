@@ -43,7 +43,8 @@ pub(super) fn collect<'a>(
         };
         let exporter = state.resolved.and_then(|resolved| resolved.exporter(cluster));
         let source = if slice.terminating { Source::Ending } else { Source::Present };
-        let fate = slice_fate(state.trust(), exporter.is_some(), source, state.may_remove(cluster));
+        let fate =
+            slice_fate(bound.trust(state), exporter.is_some(), source, state.may_remove(cluster));
         let Some(name) = name(state, outcome, &uids, slice, cluster) else {
             derived::wait(plan);
             continue;

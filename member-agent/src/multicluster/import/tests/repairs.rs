@@ -61,6 +61,19 @@ fn a_derived_service_that_is_deleted_gets_the_same_address() {
     }
 }
 
+/// Somebody's finalizer holds it back: its clients keep the endpoints that there are.
+#[test]
+fn endpoints_follow_while_the_derived_service_is_being_deleted() {
+    let mut world = World::imported();
+    let set = |object: &mut Value| object["metadata"]["finalizers"] = json!(["x/y"]);
+    world.own.edit(kinds::SERVICE, &derived(), set).unwrap();
+    world.own.delete(kinds::SERVICE, &derived()).unwrap();
+    world.move_endpoints("b", "web-1", &["10.1.0.2"]);
+    world.settle();
+    assert_eq!(world.writes(), ["update EndpointSlice"]);
+    assert_eq!(world.slices(), ["b 10.1.0.2 http"]);
+}
+
 #[test]
 fn an_address_that_somebody_took_is_replaced_after_a_while() {
     let mut world = World::imported();
