@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use fleet_accumulator::{Config, Snapshot as _, SourceSet, WatchError};
+use fleet_accumulator::{Config, SourceSet, WatchError};
 
 use crate::support::{Rig, Tap, World, refusal, state, thing};
 
