@@ -169,14 +169,17 @@ pub trait Snapshot: Clone + Default + Send + Sync + 'static {
 
     /// What is known of one object, for waiting until own writes have come back. Where several
     /// sources read the kind with different selectors, the oldest version that one of them has
-    /// counts: a plan may read any of them.
+    /// counts: a plan may read any of them. One that does not get through shows nothing any more, and is left out if another
+    /// one does.
     fn lookup(&self, cluster: ClusterId, kind: &ResourceKind, name: &ObjectName) -> Lookup<'_> {
+        let of_kind = |source: &&SourceInfo| source.cluster == cluster && source.kind == *kind;
+        let views = Self::sources().iter().filter(of_kind).map(|source| self.view(source.id));
+        let views: Vec<_> = views.collect();
+        let follows = |view: &Option<&dyn AnyView>| view.is_some_and(|view| view.state().follows());
+        let any_follows = views.iter().any(follows);
         let mut answer = Lookup::NotWatched;
-        for source in Self::sources() {
-            if source.cluster != cluster || source.kind != *kind {
-                continue;
-            }
-            let found = self.view(source.id).and_then(|view| view.find(name));
+        for view in views.into_iter().filter(|view| !any_follows || follows(view)) {
+            let found = view.and_then(|view| view.find(name));
             answer = match (answer, found) {
                 (Lookup::NotWatched, None) => Lookup::Absent,
                 (answer, None) => answer,

@@ -59,6 +59,11 @@ impl SourceState {
     pub const NAMES: [&'static str; 7] =
         ["pending", "listing", "live", "resyncing", "stale", "forbidden", "missing"];
 
+    /// Whether it gets through, as far as is known.
+    pub(crate) fn follows(&self) -> bool {
+        !matches!(self, Self::Stale { .. } | Self::Forbidden { .. } | Self::Missing { .. })
+    }
+
     /// Whether absence from this source's content means absence from the cluster.
     pub fn is_live(&self) -> bool {
         matches!(self, Self::Live)

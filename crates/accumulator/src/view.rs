@@ -69,6 +69,13 @@ impl<T: Tracked> View<T> {
         self
     }
 
+    /// The same content, with an object whose last version could not be read, for tests.
+    #[must_use]
+    pub fn with_defect(mut self, name: ObjectName) -> Self {
+        self.defects.insert(name, "it cannot be read".into());
+        self
+    }
+
     /// Whether absence counts: the source is none of [`Config::cautious`](crate::Config::cautious), or has been live for long
     /// enough without a break since the last list that followed a start or a failure.
     pub fn is_settled(&self) -> bool {

@@ -337,6 +337,7 @@ impl<T: Tracked> Machine<T> {
             // answers that, one list follows another, and these need the longer pauses.
             Class::Expired => {
                 self.relist();
+                self.doubt();
                 return Command::Retry;
             }
             Class::Forbidden(verb) => {
@@ -358,6 +359,7 @@ impl<T: Tracked> Machine<T> {
         let lost = failure.class == Class::Undecodable || failing_for >= Some(RELIST_AFTER);
         if lost {
             self.relist();
+            self.doubt();
         }
         let resume = failure.class == Class::Interrupted && !lost;
         if resume { Command::Resume } else { Command::Retry }

@@ -163,6 +163,8 @@ impl<S: 'static, T: Tracked> Task<S, T> {
         let since = self.refresh.since();
         if !self.machine.is_listed_since(since) {
             self.machine.relist();
+            // A new term of a leader, or an API server that may be another one: what is here may be old.
+            self.machine.doubt();
             self.doubtful.get_or_insert(since);
         }
         if let Some(command) = self.check_time().await? {
