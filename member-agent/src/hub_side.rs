@@ -11,6 +11,7 @@ use fleet_plan::conditions::find;
 
 use crate::Identity;
 use crate::fence::record_name;
+use crate::phase::has_answered;
 use crate::snapshot::MemberSnapshot;
 
 /// What the hub shows of the standard API.
@@ -35,7 +36,8 @@ impl<'a> HubSide<'a> {
     pub(crate) fn of(snapshot: &'a MemberSnapshot) -> Option<Self> {
         let known = is_known(&snapshot.exported_services)
             && is_known(&snapshot.resolved_services)
-            && is_known(&snapshot.cluster_reports);
+            && is_known(&snapshot.cluster_reports)
+            && has_answered(&snapshot.memberships);
         known.then_some(Self { snapshot })
     }
 

@@ -205,7 +205,7 @@ pub(crate) fn sources() -> SourceSet {
 /// What the exports of all Services depend on.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Circumstances<'a> {
-    phase: Phase,
+    phase: Option<Phase>,
     claim: Option<Claim<'a>>,
     is_stale: bool,
     is_local_known: bool,
@@ -217,7 +217,7 @@ impl<'a> Circumstances<'a> {
     pub(crate) fn of(settings: &Settings, snapshot: &'a MemberSnapshot) -> Self {
         let hub = HubSide::of(snapshot);
         Self {
-            phase: Phase::of(&settings.identity, snapshot),
+            phase: Phase::known(&settings.identity, snapshot),
             claim: hub.map(|hub| hub.claim(&settings.identity)),
             is_stale: hub.is_some_and(HubSide::is_stale),
             is_local_known: is_local_known(snapshot),
@@ -236,7 +236,7 @@ fn withdrawal<'a>(
     if settings.multicluster.mode == MulticlusterMode::CleanUp {
         return Err(Withdrawal::CleanUp);
     }
-    if !Phase::of(identity, snapshot).is_member() {
+    if Phase::known(identity, snapshot).is_some_and(|phase| !phase.is_member()) {
         return Err(Withdrawal::NoMember);
     }
     if *service.namespace == identity.system_namespace {

@@ -63,4 +63,5 @@ fn is_nothing_left(hub: HubSide<'_>, snapshot: &MemberSnapshot) -> bool {
             .iter()
             .any(|copy| copy.meta.label(labels::MULTICLUSTER_NAMESPACE).is_some())
         && !snapshot.standard_imports.iter().any(|import| import.hub().is_some())
+        && !snapshot.endpoint_slices.iter().any(|slice| slice.is_imported_by_standard())
 }

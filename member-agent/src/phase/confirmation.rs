@@ -20,6 +20,8 @@ pub(crate) struct Losses {
     slices: usize,
     /// Exports through the standard API, which are withdrawn; users keep their objects.
     standard: usize,
+    /// Imports of the standard API, with their addresses.
+    clusterset: usize,
 }
 
 impl Losses {
@@ -29,22 +31,31 @@ impl Losses {
             imports: snapshot.multi_cluster_services.len(),
             slices: imported(identity, snapshot, usize::MAX),
             standard: snapshot.standard_exports.len(),
+            clusterset: of_clusterset(snapshot),
         }
     }
 }
 
 impl fmt::Display for Losses {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { exports, imports, slices, standard } = self;
+        let Self { exports, imports, slices, standard, clusterset } = self;
         write!(
             f,
             "{exports} ServiceExports, {imports} MultiClusterServices and {slices} imported EndpointSlices"
         )?;
+        if *clusterset > 0 {
+            write!(f, ", {clusterset} imports of the clusterset with their addresses")?;
+        }
         if *standard > 0 {
             write!(f, ", and withdraw {standard} Services from the clusterset,")?;
         }
         Ok(())
     }
+}
+
+/// How many Services are imported through the standard API.
+fn of_clusterset(snapshot: &MemberSnapshot) -> usize {
+    snapshot.standard_imports.iter().filter(|import| import.hub().is_some()).count()
 }
 
 /// How many slices are imported; not counted further than `limit`.
@@ -100,7 +111,8 @@ fn is_much(identity: &Identity, snapshot: &MemberSnapshot) -> bool {
     let limits = MassDeletionLimits::default();
     let objects = snapshot.service_exports.len()
         + snapshot.multi_cluster_services.len()
-        + snapshot.standard_exports.len();
+        + snapshot.standard_exports.len()
+        + of_clusterset(snapshot);
     // Each plan of a member that waits asks this.
     let count = objects + imported(identity, snapshot, limits.floor + 1);
     !known || limits.exceeded_by(count, count)
