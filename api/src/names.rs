@@ -61,6 +61,11 @@ pub fn derived_import_candidates(service: &ObjectName) -> [String; 2] {
     [plain.clone(), format!("{plain}-{other}")]
 }
 
+/// A short digest, by which a text is known again.
+pub fn digest(text: &str) -> String {
+    hash([text], SHORT_HASH)
+}
+
 /// Names for the derived Service of a MultiClusterService, in order of preference.
 ///
 /// Each is an RFC 1035 label, because it names a Service and is the value of a label.

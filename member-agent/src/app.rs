@@ -23,7 +23,7 @@ use crate::fenced::Fenced;
 use crate::hub_token;
 use crate::import::{ImportController, kept_imports};
 use crate::membership::{self, MembershipController};
-use crate::metrics::{self, ExportMetrics, ImportMetrics, SliceMetrics};
+use crate::metrics::{self, ExportMetrics, ImportMetrics, SliceMetrics, StandardImportMetrics};
 use crate::multicluster::export::{ExportState, StandardExportController};
 use crate::multicluster::import::StandardImportController;
 use crate::multicluster::{export, import};
@@ -162,9 +162,10 @@ fn add_controllers(agent: &mut Agent<MemberSnapshot>, settings: &Settings) -> an
         let controller = StandardExportController { settings: settings.clone() };
         let controller = Fenced::new(controller, identity, &tenure).without_hub();
         agent.controller(controller, Options::default());
+        let arrivals = StandardImportMetrics::register(agent.registry())?;
         let controller = StandardImportController { settings: settings.clone() };
         let controller = Fenced::new(controller, identity, &tenure).without_hub();
-        agent.controller(controller, Options::default());
+        agent.controller(controller, Options::default().recorder(arrivals));
     }
     if settings.external_workloads {
         let options = Options::default().queue_name(external_workloads::QUEUE);

@@ -30,6 +30,8 @@ const CAP: f64 = 100_000.0;
 const FLOOR: f64 = 1000.0;
 /// Objects of which it is remembered what was counted; beyond it all are forgotten.
 const REMEMBERED: usize = 1 << 16;
+/// Upper bounds in seconds: three writes and three watches take some tens of milliseconds, or wait for a member that is away.
+const SECONDS: [f64; 11] = [0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0];
 
 /// Times of exports of Services, from being seen to the user reading the hub's decision.
 #[derive(Debug)]
@@ -64,9 +66,27 @@ impl<K> Recorder<K, Measurement> for ExportMetrics {
 pub struct ImportMetrics {
     durations: HistogramVec,
     destination: String,
-    /// The last generation of each object that was counted: an imported slice that a user deletes loses the annotation
-    /// with it, and is created again.
-    counted: HashMap<Uid, i64>,
+    counted: Counted,
+}
+
+/// The last generation of each object that was counted: an imported slice that a user deletes loses the annotation with it, and
+/// is created again.
+#[derive(Debug, Default)]
+struct Counted(HashMap<Uid, i64>);
+
+impl Counted {
+    /// Whether it is the first of its object; `None` if this generation was counted already.
+    fn count(&mut self, imported: &Imported) -> Option<bool> {
+        let before = self.0.get(&imported.copy).copied();
+        if before >= Some(imported.generation) {
+            return None;
+        }
+        if self.0.len() >= REMEMBERED {
+            self.0.clear();
+        }
+        self.0.insert(imported.copy.clone(), imported.generation);
+        Some(imported.first && before.is_none())
+    }
 }
 
 impl ImportMetrics {
@@ -81,31 +101,50 @@ impl ImportMetrics {
             "The duration of an endpointslice export",
             &["origin_cluster_id", "destination_cluster_id", "is_first_import"],
         )?;
-        Ok(Self { durations, destination: destination.into(), counted: HashMap::new() })
-    }
-
-    /// Whether it is the first of its object; `None` if this generation was counted already.
-    fn count(&mut self, imported: &Imported) -> Option<bool> {
-        let before = self.counted.get(&imported.copy).copied();
-        if before >= Some(imported.generation) {
-            return None;
-        }
-        if self.counted.len() >= REMEMBERED {
-            self.counted.clear();
-        }
-        self.counted.insert(imported.copy.clone(), imported.generation);
-        Some(imported.first && before.is_none())
+        Ok(Self { durations, destination: destination.into(), counted: Counted::default() })
     }
 }
 
 impl<K> Recorder<K, Measurement> for ImportMetrics {
     fn record(&mut self, _: &K, what: &Measurement, at: Timestamp) -> Vec<Event> {
         let Measurement::Imported(imported) = what else { return Vec::new() };
-        if let Some(first) = self.count(imported) {
+        if let Some(first) = self.counted.count(imported) {
             let first = if first { "true" } else { "false" };
             self.durations
                 .with_label_values(&[imported.origin.as_str(), self.destination.as_str(), first])
                 .observe(recorded(imported.since, at));
+        }
+        Vec::new()
+    }
+}
+
+/// Times of endpoint changes from one cluster to this one through the standard API.
+#[derive(Debug)]
+pub struct StandardImportMetrics {
+    durations: HistogramVec,
+    counted: Counted,
+}
+
+impl StandardImportMetrics {
+    /// Registers the histogram.
+    ///
+    /// # Errors
+    /// If it is there already.
+    pub fn register(registry: &impl Register) -> Result<Self, prometheus::Error> {
+        let help = "Seconds from an endpoint change in an exporting cluster, as its agent saw it, until this cluster had it, through the standard API (multicluster.x-k8s.io). The clocks of both clusters count.";
+        let opts = HistogramOpts::new("fleet_multicluster_endpoint_seconds", help);
+        let durations = HistogramVec::new(opts.buckets(SECONDS.to_vec()), &["origin"])?;
+        registry.add(durations.clone())?;
+        Ok(Self { durations, counted: Counted::default() })
+    }
+}
+
+impl<K> Recorder<K, Measurement> for StandardImportMetrics {
+    fn record(&mut self, _: &K, what: &Measurement, at: Timestamp) -> Vec<Event> {
+        let Measurement::Imported(imported) = what else { return Vec::new() };
+        if self.counted.count(imported).is_some() {
+            let durations = self.durations.with_label_values(&[&imported.origin]);
+            durations.observe(at.duration_since(imported.since).as_secs_f64().max(0.0));
         }
         Vec::new()
     }
@@ -208,8 +247,27 @@ mod tests {
             generation,
         };
         let seen = [("x", 1), ("x", 1), ("x", 2), ("x", 1), ("x", 2), ("y", 2)];
-        let counted = seen.map(|(uid, generation)| import.count(&imported(uid, generation)));
+        let counted =
+            seen.map(|(uid, generation)| import.counted.count(&imported(uid, generation)));
         assert_eq!(counted, [Some(true), None, Some(false), None, None, Some(true)]);
+    }
+
+    /// The standard API has no original: seconds as they are, none below zero, each generation once.
+    #[test]
+    fn arrivals_through_the_standard_api_are_measured_in_seconds() {
+        let registry = Registry::new();
+        let mut import = StandardImportMetrics::register(&registry).unwrap();
+        for (generation, arrived) in [(1, 200), (1, 9000), (2, 50)] {
+            let (origin, since, copy) = ("a".to_owned(), at(100), Uid::from("x"));
+            let imported = Imported { origin, since, first: false, copy, generation };
+            import.record(&(), &Measurement::Imported(imported), at(arrived));
+        }
+        let mut text = String::new();
+        prometheus::TextEncoder::new().encode_utf8(&registry.gather(), &mut text).unwrap();
+        for line in ["_sum{origin=\"a\"} 0.1", "_count{origin=\"a\"} 2"] {
+            let line = format!("fleet_multicluster_endpoint_seconds{line}");
+            assert!(text.contains(&line), "{line} is not in\n{text}");
+        }
     }
 
     #[test]

@@ -63,6 +63,11 @@ impl Cidrs {
         self.0.iter().copied().find(|range| range.contains(address))
     }
 
+    /// The first address of the first one.
+    pub fn first_address(&self) -> Option<IpAddr> {
+        self.0.first().map(|range| range.first)
+    }
+
     /// Whether one of them has addresses of the same family as this one.
     pub fn has_family_of(&self, address: IpAddr) -> bool {
         self.0.iter().any(|range| range.first.is_ipv4() == address.is_ipv4())

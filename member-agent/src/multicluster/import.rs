@@ -70,16 +70,15 @@ impl Controller for StandardImportController {
             MemberSnapshot::namespaces(),
             MemberSnapshot::standard_exports(),
             MemberSnapshot::standard_imports(),
+            // What is not known to be reserved would be imported, and stay.
+            MemberSnapshot::service_cidrs(),
+            MemberSnapshot::node_addresses(),
         ])
     }
 
     fn reads(&self) -> SourceSet {
-        let sources = SourceSet::from([
-            MemberSnapshot::fleet_slices(),
-            MemberSnapshot::fleet_reports(),
-            MemberSnapshot::service_cidrs(),
-            MemberSnapshot::node_addresses(),
-        ]);
+        let sources =
+            SourceSet::from([MemberSnapshot::fleet_slices(), MemberSnapshot::fleet_reports()]);
         self.required().union(intent::sources()).union(sources)
     }
 
@@ -126,7 +125,7 @@ fn plan(
     let state = ServiceState::of(settings, service, snapshot, now);
     // What it owns goes with it, and blocks its successor until then.
     let is_ending = state.import.is_some_and(|import| import.meta.is_terminating());
-    if is_ending || !state.is_namespace_open() {
+    if is_ending || !state.is_namespace_open() || state.is_behind() {
         return plan;
     }
     match target::decide(&state) {
@@ -136,6 +135,10 @@ fn plan(
                 plan.wake_within(bring::AGAIN);
             }
             bring::sync(&state, &target, &mut plan);
+        }
+        Decision::Forget(target) => {
+            bring::sync(&state, &target, &mut plan);
+            bring::forget(&state, &mut plan);
         }
         Decision::Remove => bring::remove(&state, &mut plan),
         Decision::Wait => {}

@@ -1,6 +1,7 @@
 //! Contents of the kinds that carry the standard API between clusters, and of the standard API's own kinds.
 
 pub(super) mod endpoint_details;
+pub(super) mod endpoint_nodes;
 mod exported_service;
 mod fleet_slice;
 mod properties;

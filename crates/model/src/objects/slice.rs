@@ -13,6 +13,7 @@ use serde::de::{Deserialize, Deserializer, SeqAccess, Visitor};
 
 use super::endpoint_list::{Builder, EndpointList};
 use super::multicluster::endpoint_details::{Builder as Details, EndpointDetails};
+use super::multicluster::endpoint_nodes::EndpointNodes;
 
 wire! {
     /// An EndpointSlice on the wire; the kind has no spec.
@@ -31,6 +32,8 @@ pub struct SortedEndpoints {
     draining: EndpointList,
     /// Host names and zones of the ready endpoints and of the draining ones.
     details: EndpointDetails,
+    /// Their Nodes.
+    nodes: EndpointNodes,
     /// Whether any endpoint differs from what [`imported_endpoints`] writes.
     foreign: bool,
 }
@@ -53,6 +56,7 @@ pub struct EndpointSlice {
     pub ports: Arc<Vec<EndpointPort>>,
     /// Host names and zones of the ready endpoints and of the draining ones.
     details: EndpointDetails,
+    nodes: EndpointNodes,
 }
 
 /// Ports of slices, shared because many Services have the same.
@@ -73,6 +77,12 @@ impl EndpointSlice {
         let (mut ready, mut draining) = (self.ready.to_vec(), self.draining.to_vec());
         self.details.add(ready.iter_mut().chain(&mut draining));
         (ready, draining)
+    }
+
+    /// The Nodes of the ready endpoints, then of the draining ones.
+    pub fn nodes(&self) -> impl Iterator<Item = Option<&str>> {
+        let nodes = self.nodes.iter().map(Some).chain(std::iter::repeat(None));
+        nodes.take(self.ready.len() + self.draining.len()).map(Option::flatten)
     }
 
     /// The Service of its own cluster that a slice of `namespace` backs.
@@ -109,7 +119,7 @@ impl Tracked for EndpointSlice {
     type Index = SliceIndex;
 
     fn project(wire: EndpointSliceWire) -> Result<Self, String> {
-        let SortedEndpoints { ready, draining, details, foreign } = wire.endpoints;
+        let SortedEndpoints { ready, draining, details, nodes, foreign } = wire.endpoints;
         let ports = wire.ports.unwrap_or_default().iter().map(EndpointPort::from).collect();
         Ok(Self {
             meta: Meta::from_object(&wire.metadata),
@@ -119,6 +129,7 @@ impl Tracked for EndpointSlice {
             plain: !foreign,
             ports: PORTS.lock().share(ports),
             details,
+            nodes,
         })
     }
 
@@ -146,6 +157,7 @@ impl<'de> Visitor<'de> for EndpointsVisitor {
     fn visit_seq<A: SeqAccess<'de>>(self, mut endpoints: A) -> Result<SortedEndpoints, A::Error> {
         let (mut ready, mut draining) = (Builder::default(), Builder::default());
         let (mut first, mut then) = (Details::default(), Details::default());
+        let (mut on_first, mut on_then) = (Vec::new(), Vec::new());
         let (mut foreign, mut last) = (false, State::Ready);
         while let Some(endpoint) = endpoints.next_element::<discovery::Endpoint>()? {
             let state = State::of(&endpoint);
@@ -155,16 +167,19 @@ impl<'de> Visitor<'de> for EndpointsVisitor {
                 State::Ready => {
                     ready.push(&endpoint.addresses);
                     first.push(endpoint.hostname.as_deref(), endpoint.zone.as_deref());
+                    on_first.push(endpoint.node_name);
                 }
                 State::Draining => {
                     draining.push(&endpoint.addresses);
                     then.push(endpoint.hostname.as_deref(), endpoint.zone.as_deref());
+                    on_then.push(endpoint.node_name);
                 }
                 State::Out => {}
             }
         }
         let (ready, draining, details) = (ready.finish(), draining.finish(), first.finish(then));
-        Ok(SortedEndpoints { ready, draining, details, foreign })
+        let nodes = EndpointNodes::of(on_first.iter().chain(&on_then).map(Option::as_deref));
+        Ok(SortedEndpoints { ready, draining, details, nodes, foreign })
     }
 }
 
@@ -270,6 +285,18 @@ mod tests {
             };
             assert_eq!(list, expected, "{conditions}");
         }
+    }
+
+    #[test]
+    fn each_endpoint_keeps_its_node() {
+        let slice = project(&json!([
+            { "addresses": ["10.0.0.3"], "nodeName": "c",
+                "conditions": { "ready": false, "serving": true, "terminating": true } },
+            { "addresses": ["10.0.0.1"], "nodeName": "a" },
+            { "addresses": ["10.0.0.2"] },
+        ]));
+        assert!(slice.nodes().eq([Some("a"), None, Some("c")]));
+        assert!(project(&json!([{ "addresses": ["10.0.0.1"] }])).nodes().eq([None]));
     }
 
     #[test]

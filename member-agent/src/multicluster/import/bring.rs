@@ -58,6 +58,13 @@ pub(super) fn remove(state: &ServiceState<'_>, plan: &mut Plan) {
     }
 }
 
+/// Removes the import if the hub does not say anything about it for as long as its word takes to count.
+pub(super) fn forget(state: &ServiceState<'_>, plan: &mut Plan) {
+    let Some(import) = state.import else { return };
+    let settle = state.settings.multicluster.settle;
+    plan.debounce(settle, "the hub has lost the service", LOCAL.delete(import).urgent());
+}
+
 fn headless(state: &ServiceState<'_>, import: &Import, target: &Target, plan: &mut Plan) {
     let written = service_import::update(import, target, &Addresses::default(), None, &[], plan);
     let turns = written.filter(|_| !is_headless(import));
@@ -118,7 +125,7 @@ fn with_address(
             let Some(families) = families else { return };
             let made = derived::create(state, import, target, families, name, plan);
             // A headless import keeps its slices until there is something to bind them to.
-            let after = if is_headless(import) { vec![made] } else { Vec::new() };
+            let after: Vec<_> = made.into_iter().filter(|_| is_headless(import)).collect();
             let bound =
                 Bound { import, target, binding: Binding::Derived(name), families: &families.list };
             slices::sync(state, bound, &after, plan);
@@ -128,6 +135,8 @@ fn with_address(
             update(state, import, target, &Addresses::of(import), Some(&*name.name), &[], plan)
         }
         Derived::Present(service) => {
+            let families = families.map(|families| families.led_by(service));
+            let families = families.as_ref();
             let addresses = derived::addresses(service);
             let has_addresses = !addresses.ips.is_empty();
             let addresses = if has_addresses { addresses } else { Addresses::of(import) };
@@ -136,7 +145,7 @@ fn with_address(
             let bound =
                 Bound { import, target, binding: Binding::Derived(&service.name), families: &list };
             let name = Some(&*service.name.name);
-            if loses_ports(import, target) {
+            if loses_ports(import, target) && !is_headless(import) {
                 let written = update(state, import, target, &addresses, name, &[], plan);
                 let repaired = repair.map(|step| plan.push(step.after(written)));
                 slices::sync(

@@ -92,6 +92,7 @@ fn held(
     state.hub?;
     match state.fate_if(|| is_lost) {
         ImportFate::Keep(held) => Some(held),
+        ImportFate::Forget => Some(Held::Unsettled),
         ImportFate::Follow | ImportFate::Extend | ImportFate::Remove => None,
     }
 }

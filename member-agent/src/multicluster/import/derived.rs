@@ -1,5 +1,6 @@
 //! The derived Service, whose addresses are those of the import.
 
+use std::net::IpAddr;
 use std::time::Duration;
 
 use fleet_accumulator::Object;
@@ -27,8 +28,8 @@ const PINNED: Duration = Duration::from_secs(5);
 const NAME_RETRY: Duration = Duration::from_mins(1);
 /// What API servers fill in.
 const AFFINITY_TIMEOUT: i32 = 10_800;
-/// The value of `trafficDistribution` that every API server knows, and the name that it has since.
-const PREFER_CLOSE: [&str; 2] = ["PreferClose", "PreferSameZone"];
+/// The values of `trafficDistribution` that API servers accept, since the oldest release that the agents support.
+const DISTRIBUTIONS: [&str; 3] = ["PreferClose", "PreferSameZone", "PreferSameNode"];
 
 /// The derived Service of an import.
 #[derive(Debug)]
@@ -52,16 +53,16 @@ impl<'a> Derived<'a> {
         import: Option<&Import>,
         families: Option<&Families>,
     ) -> Self {
-        for name in names::derived_import_candidates(state.service) {
-            let name = state.beside(name);
-            let Some(service) = state.snapshot.services.get(&name) else {
-                return Self::Missing(name);
-            };
-            if is_derived(state.service, service) {
-                return Self::found(service, import, families);
-            }
+        let names = names::derived_import_candidates(state.service);
+        let names: Vec<_> = names.into_iter().map(|name| state.beside(name)).collect();
+        let there = |name: &ObjectName| state.snapshot.services.get(name);
+        let mut services = names.iter().filter_map(there);
+        // One that exists is kept under any name.
+        if let Some(service) = services.find(|service| is_derived(state.service, service)) {
+            return Self::found(service, import, families);
         }
-        Self::Taken
+        let free = names.into_iter().find(|name| there(name).is_none());
+        free.map_or(Self::Taken, Self::Missing)
     }
 
     fn found(
@@ -108,8 +109,8 @@ pub(super) fn addresses(service: &Service) -> Addresses {
     Addresses { ips, families }
 }
 
-/// Creates the Service, with the addresses that the import has: clients may know them. Where somebody else took them
-/// meanwhile, it gets others.
+/// Creates the Service, with the addresses that the import has: clients may know them. Where somebody else has taken them
+/// for a while, it gets others. Returns the step, if it is one that is due at once.
 pub(super) fn create(
     state: &ServiceState<'_>,
     import: &Import,
@@ -117,20 +118,36 @@ pub(super) fn create(
     families: &Families,
     name: &ObjectName,
     plan: &mut Plan,
-) -> StepId {
-    let known = Addresses::of(import);
-    let is_pinned = !known.ips.is_empty() && known.families.first() == families.list.first();
-    let plain = body(state, import, &target.spec, families);
-    if !is_pinned {
-        return plan.push(LOCAL.create::<Service>(name.clone(), plain).stage("mcs_import"));
+) -> Option<StepId> {
+    let mut known = Addresses::of(import);
+    let mut body = body(state, import, &target.spec, families);
+    let is_pinned =
+        known.families.first() == families.list.first() && can_be_had(state, &known.ips);
+    let is_free = !known.ips.iter().any(|ip| is_taken(state, ip));
+    if is_pinned && is_free {
+        known.ips.truncate(families.list.len());
+        body["spec"]["clusterIPs"] = json!(known.ips);
+        body["spec"]["clusterIP"] = json!(known.ips.first());
     }
-    let mut pinned = plain.clone();
-    pinned["spec"]["clusterIPs"] = json!(known.ips);
-    pinned["spec"]["clusterIP"] = json!(known.ips.first());
-    pinned["spec"]["ipFamilies"] = json!(known.families);
-    let any = LOCAL.create::<Service>(name.clone(), plain);
-    plan.debounce(PINNED, "its former address is taken", any);
-    plan.push(LOCAL.create::<Service>(name.clone(), pinned).stage("mcs_import"))
+    let step = LOCAL.create::<Service>(name.clone(), body).stage("mcs_import");
+    if is_pinned && !is_free {
+        plan.debounce(PINNED, "its former address is taken", step);
+        return None;
+    }
+    Some(plan.push(step))
+}
+
+/// Whether the API server could give these addresses: its ranges may have changed.
+fn can_be_had(state: &ServiceState<'_>, ips: &[String]) -> bool {
+    let ranges = &state.snapshot.service_cidrs;
+    let is_in_range = |ip: IpAddr| ranges.iter().any(|range| range.cidrs.find(ip).is_some());
+    let mut ips = ips.iter().map(|ip| ip.parse());
+    ips.len() > 0 && ips.all(|ip| ip.is_ok_and(|ip| ranges.is_empty() || is_in_range(ip)))
+}
+
+/// Whether a Service has the address.
+fn is_taken(state: &ServiceState<'_>, ip: &str) -> bool {
+    state.snapshot.services.iter().any(|service| service.cluster_ips.iter().any(|it| **it == *ip))
 }
 
 /// Looks again for a name: nothing of the import changes when one becomes free.
@@ -185,11 +202,9 @@ fn timeout(spec: &ServiceImportSpec) -> Option<i32> {
     has_one.then_some(seconds.unwrap_or(AFFINITY_TIMEOUT))
 }
 
-/// What an API server of any release accepts; the import shows what was exported.
-fn distribution(spec: &ServiceImportSpec) -> Option<&'static str> {
-    let known = spec.traffic_distribution.as_deref();
-    let known = known.filter(|value| PREFER_CLOSE.contains(value));
-    known.map(|_| PREFER_CLOSE[0])
+/// What API servers accept; the import shows what was exported.
+fn distribution(spec: &ServiceImportSpec) -> Option<&str> {
+    spec.traffic_distribution.as_deref().filter(|value| DISTRIBUTIONS.contains(value))
 }
 
 /// The ports of the Service: those of the import, each with a name where it needs one.

@@ -1,6 +1,6 @@
 //! Families of the addresses that an import gets.
 
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use fleet_api::ObjectName;
 use fleet_api::multicluster::IpFamily;
@@ -8,6 +8,9 @@ use fleet_model::objects::Service;
 
 use crate::snapshot::MemberSnapshot;
 
+/// The ServiceCIDR that an API server makes of its flags. It has each family that Services can have: a further one adds
+/// addresses, but no family.
+const OF_API_SERVER: &str = "kubernetes";
 /// The Service whose address the API server allocates first, in the cluster's preferred family.
 const API_SERVER: (&str, &str) = ("default", "kubernetes");
 
@@ -34,18 +37,21 @@ const REQUIRE_BOTH: &str = "RequireDualStack";
 const PREFER_BOTH: &str = "PreferDualStack";
 
 impl Offered {
-    /// What the cluster offers, by its ServiceCIDRs; an API server without those tells its preferred family alone.
+    /// What the cluster offers, by the ServiceCIDR of its API server; where that cannot be read, its preferred family is all
+    /// that is known.
     pub(super) fn of(snapshot: &MemberSnapshot) -> Self {
-        let has = |address| {
-            let mut ranges = snapshot.service_cidrs.iter();
-            ranges.any(|range| range.cidrs.has_family_of(address))
-        };
+        let range = snapshot.service_cidrs.get(&ObjectName::cluster(OF_API_SERVER));
+        let preferred = range.and_then(|range| range.cidrs.first_address());
+        let preferred = preferred.map(|address| match address {
+            IpAddr::V4(_) => IpFamily::IPv4,
+            IpAddr::V6(_) => IpFamily::IPv6,
+        });
+        let has = |address| range.is_some_and(|range| range.cidrs.has_family_of(address));
         let (v4, v6) = (has(Ipv4Addr::UNSPECIFIED.into()), has(Ipv6Addr::UNSPECIFIED.into()));
         let (namespace, name) = API_SERVER;
         let first = snapshot.services.get(&ObjectName::new(namespace, name));
         let first = first.and_then(|service| families(service).first().copied());
-        let only_v6 = v6 && !v4;
-        let primary = first.unwrap_or(if only_v6 { IpFamily::IPv6 } else { IpFamily::IPv4 });
+        let primary = preferred.or(first).unwrap_or(IpFamily::IPv4);
         Self { primary, both: (v4 || v6).then_some(v4 && v6) }
     }
 
@@ -81,7 +87,15 @@ impl Families {
 
     /// Whether the API server can change a Service to them: the first family is for life.
     pub(super) fn suit(&self, service: &Service) -> bool {
-        families(service).first() == self.list.first()
+        families(service).first().is_some_and(|first| self.list.contains(first))
+    }
+
+    /// The same in the order of a Service that exists.
+    pub(super) fn led_by(&self, service: &Service) -> Self {
+        let mut led = self.clone();
+        let first = families(service).first().copied();
+        led.list.sort_by_key(|family| Some(*family) != first);
+        led
     }
 
     /// Those of an import that exists.

@@ -1,6 +1,6 @@
 //! What importers read on the hub, and how far it counts.
 
-use fleet_accumulator::{Object, Tracked, View};
+use fleet_accumulator::{Object, SourceState, Tracked, View};
 use fleet_api::{ObjectName, names};
 use fleet_model::objects::ClusterReport;
 use fleet_model::objects::multicluster::{FleetSlice, ResolvedService};
@@ -11,28 +11,39 @@ use crate::hub_side::{Claim, HubSide, is_known};
 use crate::intent;
 use crate::snapshot::MemberSnapshot;
 
-/// The hub, as far as it is known. It exists only where the hub has accepted this cluster.
+/// How many names an object that is about a Service may have.
+const CANDIDATES: usize = 3;
+
+/// The hub, as far as it is known.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Hub<'a> {
     snapshot: &'a MemberSnapshot,
     side: HubSide<'a>,
-    /// Which hub it is, and since which restart of its history.
-    pub(super) incarnation: &'a str,
+    /// Which hub it is, and since which restart of its history; `None` while it has not accepted this cluster.
+    pub(super) incarnation: Option<&'a str>,
+    is_live: bool,
     is_firm: bool,
 }
 
 impl<'a> Hub<'a> {
-    /// The hub, if its word counts at all.
+    /// The hub, if it was heard.
     pub(super) fn of(settings: &Settings, snapshot: &'a MemberSnapshot) -> Option<Self> {
         let side = HubSide::of(snapshot)?;
         let is_known = is_known(&snapshot.fleet_slices) && is_known(&snapshot.fleet_reports);
         // Names in DNS would lie.
         let has_its_name = intent::other_id(settings, snapshot).is_none();
-        let Claim::Accepted(incarnation) = side.claim(&settings.identity) else { return None };
-        let is_firm = is_firm(&snapshot.resolved_services)
-            && is_firm(&snapshot.fleet_slices)
-            && is_firm(&snapshot.fleet_reports);
-        (is_known && has_its_name).then_some(Self { snapshot, side, incarnation, is_firm })
+        let incarnation = match side.claim(&settings.identity) {
+            Claim::Accepted(incarnation) if has_its_name => Some(incarnation),
+            _ => None,
+        };
+        let is_live = speaks(&snapshot.resolved_services)
+            && speaks(&snapshot.fleet_slices)
+            && speaks(&snapshot.fleet_reports);
+        let is_firm = is_live
+            && snapshot.resolved_services.is_settled()
+            && snapshot.fleet_slices.is_settled()
+            && snapshot.fleet_reports.is_settled();
+        is_known.then_some(Self { snapshot, side, incarnation, is_live, is_firm })
     }
 
     /// What is in force for a Service.
@@ -43,10 +54,31 @@ impl<'a> Hub<'a> {
     /// The hub's word on a Service.
     pub(super) fn word(self, service: &ObjectName) -> Word {
         match self.resolved(service) {
+            None if self.cannot_read(service) => Word::Unreadable,
             None => Word::Absent,
             Some(resolved) if resolved.exporters.is_empty() => Word::Withdrawn,
             Some(_) => Word::InForce,
         }
+    }
+
+    /// Whether there is something for the Service that this agent cannot read: a later one may have written it.
+    fn cannot_read(self, service: &ObjectName) -> bool {
+        let mut defects = self.snapshot.resolved_services.defects().peekable();
+        if defects.peek().is_none() {
+            return false;
+        }
+        let names: Vec<_> = names::internal_export_candidates(service).take(CANDIDATES).collect();
+        defects.any(|(name, _)| names.iter().any(|candidate| *name.name == **candidate))
+    }
+
+    /// Whether there is a slice of this name of a cluster that this agent cannot read.
+    pub(super) fn cannot_read_slice(self, cluster: &str, name: &str) -> bool {
+        let mut defects = self.snapshot.fleet_slices.defects().peekable();
+        if defects.peek().is_none() {
+            return false;
+        }
+        let on_hub = ObjectName::new(names::member_namespace(cluster), name);
+        defects.any(|(name, _)| *name == on_hub)
     }
 
     /// The slices that clusters have exported of a Service.
@@ -61,13 +93,15 @@ impl<'a> Hub<'a> {
     pub(super) fn has_published(self, cluster: &str) -> bool {
         let name = ObjectName::new(names::member_namespace(cluster), cluster);
         let report = self.snapshot.fleet_reports.get(&name);
-        report.is_some_and(|report| publishes(report, self.incarnation))
+        let publishes = |hub| report.is_some_and(|report| publishes(report, hub));
+        self.incarnation.is_some_and(publishes)
     }
 
     /// How far its word counts.
     pub(super) fn trust(hub: Option<Self>) -> Trust {
         match hub {
             None => Trust::Unknown,
+            Some(hub) if hub.incarnation.is_none() || !hub.is_live => Trust::Heard,
             Some(hub) if hub.is_firm => Trust::Firm,
             Some(_) => Trust::Known,
         }
@@ -78,7 +112,8 @@ fn publishes(report: &ClusterReport, incarnation: &str) -> bool {
     !report.terminating && report.published_to.as_deref() == Some(incarnation)
 }
 
-/// Whether absence from a source counts.
-fn is_firm<T: Tracked>(view: &View<T>) -> bool {
-    view.state().is_live() && view.is_settled()
+/// Whether a source shows what there is. One that is settled does while it is listed anew.
+fn speaks<T: Tracked>(view: &View<T>) -> bool {
+    let lists_anew = matches!(view.state(), SourceState::Resyncing) && view.is_settled();
+    view.state().is_live() || lists_anew
 }

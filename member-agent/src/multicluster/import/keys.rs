@@ -58,7 +58,10 @@ pub(super) fn affected(old: &MemberSnapshot, new: &MemberSnapshot, keys: &mut Af
         if is_exported(&service.name, new) {
             add(&service.name);
         }
-        service.imports().iter().for_each(&mut add);
+        // A derived Service is beside its import.
+        let beside = service.imports();
+        let beside = beside.filter(|it| it.namespace == service.name.namespace);
+        beside.iter().for_each(&mut add);
         let names = service.meta.owners.iter().map(|owner| owner.name.as_str());
         for name in names.filter(|name| service.meta.owners.iter().any(|it| is_import(it, name))) {
             add(&ObjectName::new(service.name.namespace.clone(), name));

@@ -12,12 +12,13 @@ pub(super) fn protocol(port: &ServiceImportPort) -> &str {
     port.protocol.as_deref().unwrap_or(TCP)
 }
 
-/// The name of each port on the derived Service and in the slices: its own, but for an unnamed one among several, which a
-/// Service cannot have. Clients of the clusterset find that one by its number alone, so it stays unnamed in the import.
+/// The name of each port on the derived Service and in its slices: its own, but for an unnamed one. Among several a Service
+/// cannot have that, and if it were named only then, each exporter that adds a port would interrupt its traffic. Clients of the
+/// clusterset find it by its number alone, so it stays unnamed in the import.
 pub(super) fn names(ports: &[ServiceImportPort]) -> Vec<String> {
     let taken: BTreeSet<&str> = ports.iter().map(|port| port.name.as_str()).collect();
     let name = |port: &ServiceImportPort| match port.name.as_str() {
-        "" if ports.len() > 1 => free(&taken, protocol(port), port.port),
+        "" => free(&taken, protocol(port), port.port),
         name => name.to_owned(),
     };
     ports.iter().map(name).collect()
@@ -40,13 +41,9 @@ mod tests {
     }
 
     #[test]
-    fn a_single_port_needs_no_name() {
-        assert_eq!(names(&[port("", "TCP", 80)]), [""]);
+    fn an_unnamed_port_is_called_by_protocol_and_number() {
+        assert_eq!(names(&[port("", "TCP", 80)]), ["tcp-80"]);
         assert_eq!(names(&[port("http", "TCP", 80)]), ["http"]);
-    }
-
-    #[test]
-    fn an_unnamed_port_among_several_is_called_by_protocol_and_number() {
         assert_eq!(names(&[port("http", "TCP", 80), port("", "UDP", 53)]), ["http", "udp-53"]);
     }
 

@@ -1,22 +1,25 @@
 //! The ServiceImport.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
-use fleet_api::annotations::{MULTICLUSTER_DERIVED_SERVICE, MULTICLUSTER_HUB};
+use fleet_accumulator::Texts;
+use fleet_api::annotations::{
+    MULTICLUSTER_DERIVED_SERVICE, MULTICLUSTER_EXPORTED, MULTICLUSTER_HUB,
+};
 use fleet_api::multicluster::standard::ServiceImportSpec;
 use fleet_api::multicluster::{IpFamily, ServiceType};
+use fleet_api::names;
 use fleet_model::objects::multicluster::standard;
 use fleet_model::steps::{LOCAL, to_json};
 use fleet_plan::{Step, StepId};
 use serde_json::{Value, json};
 
 use super::state::{Import, ServiceState};
-use super::target::Target;
+use super::target::{Exported, Target};
 use crate::measurement::Plan;
 
-/// How often fields are written that the API server does not store: its definition of the kind may be an older one.
-const NOT_STORED: Duration = Duration::from_secs(30);
+/// Our own annotations of an import.
+const OURS: [&str; 3] = [MULTICLUSTER_HUB, MULTICLUSTER_DERIVED_SERVICE, MULTICLUSTER_EXPORTED];
 
 /// Addresses of an import, and their families.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -53,21 +56,15 @@ pub(super) fn update(
 ) -> Option<StepId> {
     let spec = with_addresses(target, addresses);
     let metadata = metadata(target, derived, Some(import));
+    // What an API server with an older definition does not store would be written again and again.
     let seen = import.spec.as_deref();
-    let is_same = is_marked_so(import, &metadata) && seen == Some(&spec);
-    if is_same {
+    let has_spec = seen.is_some_and(|seen| as_stored(&spec, seen) == *seen);
+    if has_spec && is_marked_so(import, &metadata) {
         return None;
     }
-    let stored = seen.map(|seen| as_stored(&spec, seen));
-    let is_stored = is_marked_so(import, &metadata) && stored.as_ref() == seen;
     let body = json!({ "metadata": metadata, "spec": to_json(&spec) });
     let step = LOCAL.replace_exactly(import, body).stage("mcs_import");
-    let step = step.after(after.iter().copied());
-    if is_stored {
-        plan.debounce(NOT_STORED, "its definition may not have these fields", step);
-        return None;
-    }
-    Some(plan.push(step))
+    Some(plan.push(step.after(after.iter().copied())))
 }
 
 fn with_addresses(target: &Target, addresses: &Addresses) -> ServiceImportSpec {
@@ -79,29 +76,26 @@ fn with_addresses(target: &Target, addresses: &Addresses) -> ServiceImportSpec {
     spec
 }
 
-/// The spec as an API server with an older definition stores it, if what it has stored shows that.
+/// The spec as an API server with an older definition stores it, if what it has stored shows that: each import that this agent
+/// writes has a policy.
 fn as_stored(spec: &ServiceImportSpec, seen: &ServiceImportSpec) -> ServiceImportSpec {
     let mut stored = spec.clone();
     if seen.internal_traffic_policy.is_none() {
         stored.internal_traffic_policy = None;
-    }
-    if seen.traffic_distribution.is_none() {
         stored.traffic_distribution = None;
-    }
-    if seen.session_affinity.is_none() {
-        stored.session_affinity = None;
-    }
-    if seen.ip_families.is_empty() {
         stored.ip_families.clear();
     }
     stored
 }
 
-/// Labels and annotations: exactly the exported ones and ours.
+/// Labels and annotations: the exported ones and ours.
 fn metadata(target: &Target, derived: Option<&str>, current: Option<&Import>) -> Value {
     type Texts = BTreeMap<String, String>;
     let (labels, mut annotations): (Texts, Texts) = match (&target.exported, current) {
-        (Some(exported), _) => (exported.labels.clone(), exported.annotations.clone()),
+        (Some(exported), _) => {
+            let Exported { labels, annotations } = exported;
+            (labels.clone(), marked(labels, annotations))
+        }
         (None, Some(current)) => (owned(&current.meta.labels), owned(&current.meta.annotations)),
         (None, None) => Default::default(),
     };
@@ -113,12 +107,36 @@ fn metadata(target: &Target, derived: Option<&str>, current: Option<&Import>) ->
     json!({ "labels": labels, "annotations": annotations })
 }
 
-fn owned(texts: &fleet_accumulator::Texts) -> BTreeMap<String, String> {
+/// The exported annotations, with the digest of all that is exported, if anything is: those that are exported no longer are
+/// distinguished by it from those of others.
+fn marked(
+    labels: &BTreeMap<String, String>,
+    annotations: &BTreeMap<String, String>,
+) -> BTreeMap<String, String> {
+    let mut marked = annotations.clone();
+    if !labels.is_empty() || !annotations.is_empty() {
+        let digest = names::digest(&json!([labels, annotations]).to_string());
+        marked.insert(MULTICLUSTER_EXPORTED.to_owned(), digest);
+    }
+    marked
+}
+
+fn owned(texts: &Texts) -> BTreeMap<String, String> {
     texts.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect()
 }
 
+/// Whether an import has these labels and annotations, whatever others have added: webhooks add some to each write.
 fn is_marked_so(import: &Import, metadata: &Value) -> bool {
-    let labels = json!(owned(&import.meta.labels));
-    let annotations = json!(owned(&import.meta.annotations));
-    metadata["labels"] == labels && metadata["annotations"] == annotations
+    let (labels, annotations) = (&metadata["labels"], &metadata["annotations"]);
+    let is_right =
+        |key: &str| import.meta.annotation(key).is_none() || annotations[key].is_string();
+    has(&import.meta.labels, labels)
+        && has(&import.meta.annotations, annotations)
+        && OURS.into_iter().all(is_right)
+}
+
+fn has(texts: &Texts, wanted: &Value) -> bool {
+    let texts = owned(texts);
+    let mut wanted = wanted.as_object().into_iter().flatten();
+    wanted.all(|(key, value)| texts.get(key).is_some_and(|text| *value == **text))
 }

@@ -1,6 +1,7 @@
 //! The slices of an import: one for each exported slice of another cluster, and one for each slice of this cluster's own.
 
 mod bound;
+mod budget;
 mod content;
 mod foreign;
 mod marks;
@@ -21,8 +22,8 @@ use outcome::Outcome;
 use super::source;
 use super::state::ServiceState;
 use super::target::Target;
-use super::trust::{SliceFate, Source, slice_fate};
-use crate::measurement::Plan;
+use super::trust::{SliceFate, Source, Trust, slice_fate};
+use crate::measurement::{Imported, Measurement, Plan};
 
 /// Brings the slices up to date, after these steps. Returns the writes, but for deletions.
 pub(super) fn sync(
@@ -39,10 +40,10 @@ pub(super) fn sync(
             plan.steps.extend(delete(slice));
         }
     }
-    let current = |name: &str| state.imported.iter().copied().find(|it| *it.name.name == *name);
     let wanted = outcome.wanted.into_iter();
-    let writes = wanted
-        .filter_map(|(name, wanted)| write(state, &name, wanted, current(&name), after, plan));
+    let writes = wanted.filter_map(|(name, wanted)| {
+        write(state, &name, wanted, state.imported_as(&name), after, plan)
+    });
     writes.collect()
 }
 
@@ -58,15 +59,18 @@ fn goes(
     if cluster == state.cluster() || outcome.removed.contains(&*slice.name.name) {
         return true;
     }
+    if state.hub.is_some_and(|hub| hub.cannot_read_slice(cluster, &slice.name.name)) {
+        return false;
+    }
     let listed = is_listed(state, bound.target, cluster);
     let fate = slice_fate(bound.trust(state), listed, Source::Absent, state.may_remove(cluster));
     fate == SliceFate::Remove
 }
 
-/// Whether the hub lists a cluster among the exporters.
+/// Whether the hub lists a cluster among the exporters. If it says nothing about the Service, the import shows it.
 fn is_listed(state: &ServiceState<'_>, target: &Target, cluster: &str) -> bool {
-    let exporter = state.resolved.and_then(|resolved| resolved.exporter(cluster));
-    exporter.is_some() && target.clusters.iter().any(|name| name == cluster)
+    let on_hub = state.resolved.is_none_or(|resolved| resolved.exporter(cluster).is_some());
+    on_hub && target.clusters.iter().any(|name| name == cluster)
 }
 
 fn write(
@@ -77,7 +81,9 @@ fn write(
     after: &[StepId],
     plan: &mut Plan,
 ) -> Option<StepId> {
-    let Wanted { slice, cluster, generation, trace } = wanted;
+    let there = current.and_then(|current| marks::generation(&current.slice, &wanted.slice));
+    let arrival = arrival(&wanted, current, there);
+    let Wanted { slice, cluster, generation, trace, .. } = wanted;
     let step = match current {
         None => {
             let body = to_json(&slice);
@@ -95,11 +101,33 @@ fn write(
             if content::loses(&current.slice, &slice) { step.urgent() } else { step }
         }
     };
-    let there = current.and_then(|current| marks::generation(&current.slice, &slice));
     let step = step.stage("mcs_import").trace(Trace::Ends(trace));
     let step = step.on_account_of(&Account::from(cluster.as_str()));
     let step = step.after(after.iter().copied());
-    reference::write(plan, step, generation, there)
+    // What an old view shows is older than what is here.
+    if there.is_some_and(|there| generation < there) && state.trust() < Trust::Known {
+        return None;
+    }
+    let written = reference::write(plan, step, generation, there)?;
+    if let Some(arrival) = arrival {
+        plan.measure_after(written, arrival);
+    }
+    Some(written)
+}
+
+/// What to measure once a slice is written: another generation whose endpoints or ports differ
+/// (docs/design/contract.md#latency-samples).
+fn arrival(
+    wanted: &Wanted,
+    current: Option<&Object<ManagedSlice>>,
+    there: Option<i64>,
+) -> Option<Measurement> {
+    let (copy, since) = wanted.exported.clone()?;
+    let arrives = there.is_none_or(|there| there < wanted.generation)
+        && !current.is_some_and(|current| content::carries(&current.slice, &wanted.slice));
+    let (origin, first) = (wanted.cluster.clone(), current.is_none());
+    let generation = wanted.generation;
+    arrives.then(|| Measurement::Imported(Imported { origin, since, first, copy, generation }))
 }
 
 /// Writes the whole slice: nothing of it is anybody else's.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use fleet_accumulator::Object;
 use fleet_api::{ObjectName, kinds, labels, names};
 use fleet_model::objects::multicluster::{ResolvedService, standard};
-use fleet_model::objects::{ManagedIndex, ManagedSlice, Service};
+use fleet_model::objects::{ManagedIndex, ManagedSlice, Service, SliceIndex};
 use jiff::Timestamp;
 
 use super::hub::Hub;
@@ -70,6 +70,15 @@ impl<'a> ServiceState<'a> {
         ObjectName::new(std::sync::Arc::clone(&self.service.namespace), name)
     }
 
+    /// The imported slice of a name.
+    pub(super) fn imported_as(&self, name: &str) -> Option<&'a Object<ManagedSlice>> {
+        let slice = self.snapshot.managed_slices.get(&self.beside(name))?;
+        let of = slice.managed(&slice.name.namespace)?;
+        let is_ours =
+            of.service == *self.service && *of.manager == *labels::MANAGED_BY_MULTICLUSTER;
+        is_ours.then_some(slice)
+    }
+
     /// Whether objects can be created in the namespace.
     pub(super) fn is_namespace_open(&self) -> bool {
         let namespace = ObjectName::cluster(self.service.namespace.as_ref());
@@ -77,11 +86,21 @@ impl<'a> ServiceState<'a> {
         namespace.is_some_and(|namespace| !namespace.terminating)
     }
 
+    /// Whether the watch of managed slices is behind that of all slices: what has just been written shows in either, and a slice
+    /// that the first one lacks would be made again under another name. The event of the other requeues the key.
+    pub(super) fn is_behind(&self) -> bool {
+        let Self { service, snapshot, .. } = self;
+        let mut slices = snapshot.endpoint_slices.by(&SliceIndex::ImportedFor((*service).clone()));
+        slices.any(|slice| {
+            slice.is_imported_by_standard() && snapshot.managed_slices.get(&slice.name).is_none()
+        })
+    }
+
     /// Whether the import is not to be, for a reason of this cluster alone.
     pub(super) fn is_unwanted_here(&self) -> bool {
         let Self { settings, service, snapshot, .. } = self;
         settings.multicluster.mode == MulticlusterMode::CleanUp
-            || !Phase::of(&settings.identity, snapshot).is_member()
+            || Phase::known(&settings.identity, snapshot).is_some_and(|phase| !phase.is_member())
             || *service.namespace == *settings.identity.system_namespace
             || settings.denied_namespaces.include(&service.namespace)
             || !settings.multicluster.import_namespaces.include(service)
@@ -89,7 +108,7 @@ impl<'a> ServiceState<'a> {
 
     /// Whether the hub that counts now is the one that has confirmed the import.
     fn is_marked(&self) -> bool {
-        let hub = self.hub.map(|hub| hub.incarnation);
+        let hub = self.hub.and_then(|hub| hub.incarnation);
         hub.is_some() && self.import.and_then(|import| import.hub()) == hub
     }
 
@@ -99,9 +118,11 @@ impl<'a> ServiceState<'a> {
         may_remove(self.trust(), self.is_marked(), published)
     }
 
-    /// The other clusters of which slices are imported.
+    /// The other clusters of which slices are imported, or that the import names.
     fn sources(&self) -> BTreeSet<&'a str> {
         let clusters = self.imported.iter().filter_map(|slice| source::cluster(&slice.slice));
+        let named = self.import.into_iter().flat_map(|import| &import.status.clusters);
+        let clusters = clusters.chain(named.map(|named| named.cluster.as_str()));
         clusters.filter(|cluster| *cluster != self.cluster()).collect()
     }
 

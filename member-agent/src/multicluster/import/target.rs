@@ -2,15 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use fleet_api::annotations::MULTICLUSTER_DERIVED_SERVICE;
 use fleet_api::multicluster::standard::{ServiceImportPort, ServiceImportSpec};
 use fleet_api::multicluster::{ServicePort, ServiceProperties, ServiceType, SessionAffinity};
 use fleet_model::multicluster::metadata::{allowed_annotations, allowed_labels};
 use fleet_model::objects::multicluster::ResolvedService;
 use k8s_openapi::api::core::v1::{ClientIPConfig, SessionAffinityConfig};
 
-use super::families::{Families, Offered};
+use super::families::{Families, Offered, families};
 use super::state::{Import, ServiceState};
-use super::trust::{Held, ImportFate};
+use super::trust::{Held, ImportFate, Trust};
 
 /// The import as it should be.
 #[derive(Debug)]
@@ -52,6 +53,8 @@ pub(super) struct Exported {
 pub(super) enum Decision {
     /// It is brought to this.
     Import(Box<Target>),
+    /// It stays as this, and goes if the hub does not say anything for a while.
+    Forget(Box<Target>),
     /// What there is of it goes.
     Remove,
     /// There is nothing to go by: somebody made it unreadable, and the hub's word does not count yet.
@@ -65,11 +68,16 @@ pub(super) fn decide(state: &ServiceState<'_>) -> Decision {
     }
     let import = |target| Decision::Import(Box::new(target));
     let Some(current) = state.import else {
-        let whole = state.resolved.and_then(|resolved| whole(state, resolved));
-        return whole.map_or(Decision::Remove, import);
+        let Some(resolved) = state.resolved else { return Decision::Remove };
+        // What an old view shows may have been removed since.
+        let is_current = state.trust() >= Trust::Known;
+        let whole = whole(state, resolved).filter(|_| is_current);
+        return whole.map_or(Decision::Wait, import);
     };
     match state.fate() {
         ImportFate::Remove => Decision::Remove,
+        ImportFate::Forget => kept(state, current, Some(Held::Unsettled))
+            .map_or(Decision::Remove, |target| Decision::Forget(Box::new(target))),
         ImportFate::Keep(held) => kept(state, current, Some(held)).map_or(Decision::Wait, import),
         ImportFate::Extend => extended(state, current).map_or(Decision::Wait, import),
         ImportFate::Follow => {
@@ -96,7 +104,7 @@ fn whole(state: &ServiceState<'_>, resolved: &ResolvedService) -> Option<Target>
             labels: allowed_labels(&properties.labels),
             annotations: allowed_annotations(&properties.annotations),
         }),
-        mark: state.hub?.incarnation.to_owned(),
+        mark: state.hub?.incarnation?.to_owned(),
         clusters: exporters.map(|exporter| exporter.cluster.clone()).collect(),
         held: None,
     })
@@ -106,7 +114,14 @@ fn whole(state: &ServiceState<'_>, resolved: &ResolvedService) -> Option<Target>
 fn kept(state: &ServiceState<'_>, current: &Import, held: Option<Held>) -> Option<Target> {
     let mut spec = (**current.spec.as_ref()?).clone();
     spec.ips.clear();
-    let families = Families::of_import(&spec.ip_families);
+    // Somebody may have edited the import: a derived Service shows what it was.
+    let derived = state.derived().find(|derived| !derived.meta.is_terminating());
+    let has_addresses = current.meta.annotation(MULTICLUSTER_DERIVED_SERVICE).is_some();
+    if derived.is_some() && has_addresses {
+        spec.type_ = ServiceType::ClusterSetIP;
+    }
+    let list = derived.map_or_else(|| spec.ip_families.clone(), |derived| families(derived));
+    let families = Families::of_import(&list);
     let families = match (families, state.resolved) {
         (Some(families), _) => WantedFamilies::These(families),
         (None, Some(resolved)) => offered(state, &resolved.properties),

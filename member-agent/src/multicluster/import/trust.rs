@@ -9,9 +9,12 @@ use fleet_accumulator::MassDeletionLimits;
 /// How far the hub's word counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Trust {
-    /// Not at all: it was never heard in the life of this process, or it has not accepted this cluster.
+    /// Not at all: it was never heard in the life of this process.
     Unknown,
-    /// What it adds counts: not all of its watches are live, or not for long enough.
+    /// It does not accept this cluster, or not all of its watches are live: what is imported follows its exporters, as far as they
+    /// show something newer. Nothing else changes.
+    Heard,
+    /// What it adds counts: all of its watches are live, but not for long enough.
     Known,
     /// What it lacks counts, too.
     Firm,
@@ -24,6 +27,8 @@ pub(super) enum Word {
     InForce,
     /// The last export was withdrawn.
     Withdrawn,
+    /// Something that this agent cannot read.
+    Unreadable,
     /// Nothing.
     Absent,
 }
@@ -59,6 +64,9 @@ pub(super) enum ImportFate {
     Extend,
     /// It stays as it is, for this reason.
     Keep(Held),
+    /// It stays as it is, and goes if the hub does not say anything for a while: without the word that the last export was
+    /// withdrawn, the hub has rather lost it, and its agent is about to write it again.
+    Forget,
     /// It goes.
     Remove,
 }
@@ -121,13 +129,16 @@ pub(super) fn import_fate(
     brake: bool,
 ) -> ImportFate {
     match (trust, word) {
-        (Trust::Unknown, _) => ImportFate::Keep(Held::Unsettled),
+        (Trust::Unknown | Trust::Heard, _) | (_, Word::Unreadable) => {
+            ImportFate::Keep(Held::Unsettled)
+        }
         (Trust::Firm, Word::InForce) if marked || all_known => ImportFate::Follow,
         (_, Word::InForce) => ImportFate::Extend,
         (Trust::Known, _) => ImportFate::Keep(Held::Unsettled),
         (Trust::Firm, _) if !all_may_go => ImportFate::Keep(Held::Hub),
         (Trust::Firm, Word::Absent) if brake => ImportFate::Keep(Held::Brake),
-        (Trust::Firm, _) => ImportFate::Remove,
+        (Trust::Firm, Word::Absent) => ImportFate::Forget,
+        (Trust::Firm, Word::Withdrawn) => ImportFate::Remove,
     }
 }
 
@@ -140,7 +151,7 @@ pub(super) fn is_too_much(missing: usize, all: usize) -> bool {
 mod tests {
     use super::*;
 
-    const TRUST: [Trust; 3] = [Trust::Unknown, Trust::Known, Trust::Firm];
+    const TRUST: [Trust; 4] = [Trust::Unknown, Trust::Heard, Trust::Known, Trust::Firm];
 
     #[test]
     fn a_cluster_is_forgotten_where_the_hub_is_the_same_or_has_heard_it() {
@@ -157,17 +168,18 @@ mod tests {
     fn slices_go_only_with_the_hubs_word() {
         use SliceFate::{Follow, Keep, Remove};
         let table = [
-            // listed, source, [unknown, known, firm and may not go, firm and may go]
-            (true, Source::Present, [Keep, Follow, Follow, Follow]),
-            (true, Source::Ending, [Keep, Remove, Remove, Remove]),
-            (true, Source::Absent, [Keep, Keep, Keep, Remove]),
-            (false, Source::Present, [Keep, Keep, Keep, Remove]),
-            (false, Source::Ending, [Keep, Keep, Keep, Remove]),
-            (false, Source::Absent, [Keep, Keep, Keep, Remove]),
+            // listed, source, [unknown, heard, known, firm and may not go, firm and may go]
+            (true, Source::Present, [Keep, Follow, Follow, Follow, Follow]),
+            (true, Source::Ending, [Keep, Remove, Remove, Remove, Remove]),
+            (true, Source::Absent, [Keep, Keep, Keep, Keep, Remove]),
+            (false, Source::Present, [Keep, Keep, Keep, Keep, Remove]),
+            (false, Source::Ending, [Keep, Keep, Keep, Keep, Remove]),
+            (false, Source::Absent, [Keep, Keep, Keep, Keep, Remove]),
         ];
         for (listed, source, expected) in table {
             let found = [
                 slice_fate(Trust::Unknown, listed, source, false),
+                slice_fate(Trust::Heard, listed, source, false),
                 slice_fate(Trust::Known, listed, source, false),
                 slice_fate(Trust::Firm, listed, source, false),
                 slice_fate(Trust::Firm, listed, source, true),
@@ -179,18 +191,21 @@ mod tests {
     /// Every rule of an import: trust × word × same hub or other × all exporters published or not.
     #[test]
     fn imports_go_only_with_the_hubs_word() {
-        use ImportFate::{Extend, Follow, Keep, Remove};
+        use ImportFate::{Extend, Follow, Forget, Keep, Remove};
         let table = [
             // word, [same hub, other hub and not all published, other hub and all published]
             (Trust::Unknown, Word::InForce, [Keep(Held::Unsettled); 3]),
             (Trust::Unknown, Word::Withdrawn, [Keep(Held::Unsettled); 3]),
             (Trust::Unknown, Word::Absent, [Keep(Held::Unsettled); 3]),
+            (Trust::Heard, Word::InForce, [Keep(Held::Unsettled); 3]),
+            (Trust::Heard, Word::Withdrawn, [Keep(Held::Unsettled); 3]),
             (Trust::Known, Word::InForce, [Extend; 3]),
             (Trust::Known, Word::Withdrawn, [Keep(Held::Unsettled); 3]),
             (Trust::Known, Word::Absent, [Keep(Held::Unsettled); 3]),
             (Trust::Firm, Word::InForce, [Follow, Extend, Follow]),
             (Trust::Firm, Word::Withdrawn, [Remove, Keep(Held::Hub), Remove]),
-            (Trust::Firm, Word::Absent, [Remove, Keep(Held::Hub), Remove]),
+            (Trust::Firm, Word::Absent, [Forget, Keep(Held::Hub), Forget]),
+            (Trust::Firm, Word::Unreadable, [Keep(Held::Unsettled); 3]),
         ];
         for (trust, word, expected) in table {
             let found =

@@ -12,7 +12,8 @@ use fleet_runtime::clock::Clock;
 use fleet_runtime::metrics::{LeaseMetrics, Series, SnapshotMetrics};
 use hub_agent::snapshot::HubSnapshot;
 use member_agent::metrics::{
-    ExportMetrics, ImportMetrics, SliceMetrics, show_insecure_link, token_renewals,
+    ExportMetrics, ImportMetrics, SliceMetrics, StandardImportMetrics, show_insecure_link,
+    token_renewals,
 };
 use member_agent::snapshot::MemberSnapshot;
 use member_agent::{Multicluster, MulticlusterMode, Settings};
@@ -51,6 +52,7 @@ pub(crate) fn member() -> Vec<Entry> {
     ExportMetrics::register(&catalogue).unwrap();
     ImportMetrics::register(&catalogue, "b").unwrap();
     SliceMetrics::register(&catalogue, 100).unwrap();
+    StandardImportMetrics::register(&catalogue).unwrap();
     let multicluster = Multicluster { mode: MulticlusterMode::On, ..Multicluster::default() };
     let settings = Settings { external_workloads: true, multicluster, ..Settings::new("b") };
     token_renewals(&catalogue).unwrap();

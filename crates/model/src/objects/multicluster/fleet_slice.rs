@@ -66,6 +66,16 @@ impl FleetSlice {
         self.origin.as_ref().map(|(_, service)| service)
     }
 
+    /// Number of endpoints.
+    pub fn len(&self) -> usize {
+        self.ready.len() + self.draining.len()
+    }
+
+    /// Whether it has no endpoints.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// The ready endpoints and the draining ones, with host names and zones.
     pub fn endpoints(&self) -> (Vec<Endpoint>, Vec<Endpoint>) {
         let (mut ready, mut draining) = (self.ready.to_vec(), self.draining.to_vec());
@@ -80,7 +90,12 @@ impl Tracked for FleetSlice {
     type Index = ObjectName;
 
     fn project(wire: FleetSliceWire) -> Result<Self, String> {
-        let spec = wire.spec.ok_or(MISSING)?;
+        let mut spec = wire.spec.ok_or(MISSING)?;
+        let excess = limits::of_slice(&spec);
+        if excess.is_some() {
+            // Nobody imports it.
+            (spec.endpoints, spec.draining_endpoints, spec.ports) = Default::default();
+        }
         let reference = &spec.endpoint_slice_reference;
         let namespace = wire.metadata.namespace.as_deref().unwrap_or_default();
         let trace = wire.metadata.annotations.as_ref();
@@ -92,7 +107,7 @@ impl Tracked for FleetSlice {
             exported_since: reference.exported_since.as_ref().map(|time| time.0),
             terminating: wire.metadata.deletion_timestamp.is_some(),
             trace: trace.and_then(|trace| TraceContext::parse(trace)),
-            excess: limits::of_slice(&spec),
+            excess,
             ready: list(&spec.endpoints),
             draining: list(&spec.draining_endpoints),
             details: EndpointDetails::of(spec.endpoints.iter().chain(&spec.draining_endpoints)),

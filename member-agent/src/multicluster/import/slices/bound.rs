@@ -1,7 +1,9 @@
 //! What the slices of an import are made for.
 
+use fleet_accumulator::Uid;
 use fleet_api::multicluster::IpFamily;
 use fleet_api::{AddressType, ObjectName, labels};
+use jiff::Timestamp;
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 
 use crate::multicluster::import::state::{Import, ServiceState};
@@ -54,5 +56,7 @@ pub(super) struct Wanted {
     /// The cluster whose endpoints these are.
     pub(super) cluster: String,
     pub(super) generation: i64,
+    /// The exported slice, and since when it has this generation; `None` for own endpoints, or if that is not known.
+    pub(super) exported: Option<(Uid, Timestamp)>,
     pub(super) trace: Option<fleet_api::TraceContext>,
 }

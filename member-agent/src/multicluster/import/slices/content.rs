@@ -7,6 +7,7 @@ use fleet_api::{Endpoint, EndpointPort, names};
 use fleet_model::ports::same_in_slices;
 use k8s_openapi::api::discovery::v1::{self as discovery, EndpointConditions, EndpointSlice};
 
+use super::bound::Binding;
 use super::marks;
 use crate::multicluster::import::ports;
 
@@ -39,9 +40,14 @@ pub(super) fn endpoints(
 pub(super) fn ports(
     list: &[EndpointPort],
     in_force: &[ServiceImportPort],
+    binding: Binding<'_>,
     is_in_force: impl Fn(&EndpointPort, &ServiceImportPort) -> bool,
 ) -> Vec<discovery::EndpointPort> {
-    let names = ports::names(in_force);
+    let names = match binding {
+        Binding::Derived(_) => ports::names(in_force),
+        // DNS names ports as the exporters do.
+        Binding::Headless => in_force.iter().map(|port| port.name.clone()).collect(),
+    };
     let named = |port: &EndpointPort| {
         let found = in_force.iter().zip(&names).find(|(of, _)| is_in_force(port, of));
         found.map(|(_, name)| discovery::EndpointPort {
@@ -58,7 +64,12 @@ pub(super) fn ports(
 pub(super) fn is_current(current: &EndpointSlice, wanted: &EndpointSlice) -> bool {
     marks::are_current(current, wanted)
         && current.address_type == wanted.address_type
-        && same_in_slices(&listed(current), &listed(wanted))
+        && carries(current, wanted)
+}
+
+/// Whether a slice has the endpoints and ports of another one, whatever its labels and annotations.
+pub(super) fn carries(current: &EndpointSlice, wanted: &EndpointSlice) -> bool {
+    same_in_slices(&listed(current), &listed(wanted))
         && current.endpoints.len() == wanted.endpoints.len()
         && current.endpoints.iter().zip(&wanted.endpoints).all(|(a, b)| plain(a) == plain(b))
 }

@@ -1,24 +1,25 @@
 //! Slices of other clusters' endpoints: one for each that the hub has, of its name.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use fleet_accumulator::Object;
 use fleet_api::multicluster::Exporter;
 use fleet_api::{ExportedSliceSpec, events, names};
 use fleet_model::objects::multicluster::FleetSlice;
-use fleet_model::objects::{EndpointSlice, SliceIndex};
+use fleet_model::objects::{EndpointSlice, ManagedSlice, SliceIndex};
 use fleet_model::steps::LOCAL;
 use fleet_plan::Event;
 use k8s_openapi::api::discovery::v1 as discovery;
 
 use super::bound::{Bound, Wanted};
+use super::budget::Beyond;
 use super::marks::Origin;
 use super::outcome::Outcome;
 use super::{content, marks};
 use crate::measurement::Plan;
 use crate::multicluster::import::state::ServiceState;
-use crate::multicluster::import::trust::{SliceFate, Source, slice_fate};
+use crate::multicluster::import::trust::{SliceFate, Source, Trust, slice_fate};
 use crate::multicluster::import::{derived, source};
 use crate::reserved::Reservations;
 use crate::sanitize::{Sanitized, sanitize};
@@ -36,29 +37,51 @@ pub(super) fn collect<'a>(
     let Some(hub) = state.hub else { return };
     let reserved = reservations(state);
     let slices: Vec<_> = hub.slices(state.service).collect();
-    let uids: HashSet<_> = slices.iter().map(|slice| slice.uid.to_string()).collect();
-    for slice in slices {
+    let names = Names::of(state, &slices);
+    let beyond = Beyond::of(&slices, |slice| names.same(slice).is_some());
+    let is_exporter =
+        |cluster: &str| state.resolved.is_some_and(|resolved| resolved.exporter(cluster).is_some());
+    let too_much = beyond.by_cluster.iter().filter(|(cluster, _)| is_exporter(cluster));
+    plan.events.extend(too_much.map(|(cluster, count)| {
+        let note = format!(
+            "skipped {count} EndpointSlices from cluster {cluster:?}: it exports too many endpoints of this Service"
+        );
+        LOCAL.warning(bound.import, events::ENDPOINTS_REFUSED, note)
+    }));
+    for slice in slices.into_iter().filter(|slice| !beyond.has(slice)) {
         let Some(cluster) = slice.cluster().filter(|cluster| *cluster != state.cluster()) else {
             continue;
         };
         let exporter = state.resolved.and_then(|resolved| resolved.exporter(cluster));
+        let is_listed = match state.resolved {
+            Some(_) => exporter.is_some(),
+            // The hub says nothing about the Service: the import shows who exports it.
+            None => bound.target.clusters.iter().any(|name| name == cluster),
+        };
         let source = if slice.terminating { Source::Ending } else { Source::Present };
-        let fate =
-            slice_fate(bound.trust(state), exporter.is_some(), source, state.may_remove(cluster));
-        let Some(name) = name(state, outcome, &uids, slice, cluster) else {
+        let trust = bound.trust(state);
+        let fate = slice_fate(trust, is_listed, source, state.may_remove(cluster));
+        let Some(name) = names.of_slice(state, outcome, slice, cluster) else {
             derived::wait(plan);
             continue;
         };
-        match (fate, exporter) {
-            (SliceFate::Keep, _) => {
+        let same = names.same(slice);
+        // What an old view shows may have been removed since.
+        let is_new = same.is_none() && (trust < Trust::Known || state.resolved.is_none());
+        match fate {
+            SliceFate::Keep => {
                 outcome.kept.insert(name);
             }
-            (SliceFate::Follow, Some(exporter)) if bound.takes(&slice.address_type) => {
+            SliceFate::Follow if is_new => {
+                outcome.kept.insert(name);
+            }
+            SliceFate::Follow if bound.takes(&slice.address_type) => {
                 if let Some(excess) = &slice.excess {
                     plan.events.push(skipped(bound, slice, cluster, &excess.to_string()));
                     outcome.kept.insert(name);
                 } else {
-                    let wanted = wanted(state, bound, &reserved, slice, exporter, plan);
+                    let ports = InForce::of(exporter, same);
+                    let wanted = wanted(state, bound, &reserved, slice, &ports, plan);
                     outcome.wanted.extend(wanted.map(|wanted| (name, wanted)));
                 }
             }
@@ -69,34 +92,80 @@ pub(super) fn collect<'a>(
     }
 }
 
-/// The name of the imported slice. Members choose the names of what they export, so one can take that of another member's slice;
-/// the second name is made from the hub's choice.
-fn name(
-    state: &ServiceState<'_>,
-    outcome: &Outcome,
-    uids: &HashSet<String>,
-    slice: &Object<FleetSlice>,
-    cluster: &str,
-) -> Option<String> {
-    let uid = slice.uid.to_string();
-    let is_from = |ours: &discovery::EndpointSlice| source::cluster(ours) == Some(cluster);
-    let mut imported = state.imported.iter();
-    let same = imported
-        .find(|ours| marks::export(&ours.slice) == Some(uid.as_str()) && is_from(&ours.slice));
-    if let Some(same) = same {
-        return Some(same.name.name.to_string());
+/// Which ports of an exporter are in force.
+enum InForce<'a> {
+    /// All but those that the hub withholds.
+    AllBut(&'a Exporter),
+    /// Those that the imported slice has, while the hub says nothing about the Service.
+    Imported(HashSet<&'a str>),
+}
+
+impl<'a> InForce<'a> {
+    fn of(exporter: Option<&'a Exporter>, same: Option<&'a Object<ManagedSlice>>) -> Self {
+        let ports = || same.into_iter().flat_map(|same| same.slice.ports.iter().flatten());
+        let names = || ports().filter_map(|port| port.name.as_deref()).collect();
+        exporter.map_or_else(|| Self::Imported(names()), Self::AllBut)
     }
-    let is_free = |name: &String| {
-        let taken = state.snapshot.endpoint_slices.get(&state.beside(name.as_str())).is_some();
-        // A slice of this cluster that the hub has no more.
-        let mut ours = state.imported.iter().filter(|ours| *ours.name.name == **name);
-        let adopts = ours.any(|ours| {
-            let is_there = marks::export(&ours.slice).is_some_and(|uid| uids.contains(uid));
-            is_from(&ours.slice) && !is_there
-        });
-        (!taken || adopts) && !outcome.has(name)
-    };
-    names::slice_import_candidates(&slice.name, &uid).into_iter().find(is_free)
+
+    fn has(&self, name: &str) -> bool {
+        match self {
+            Self::AllBut(exporter) => !exporter.withheld.iter().any(|withheld| withheld == name),
+            // One without name has another one in slices.
+            Self::Imported(names) => name.is_empty() || names.contains(name),
+        }
+    }
+}
+
+/// Names of imported slices.
+struct Names<'a> {
+    /// Uids of what is on the hub.
+    exports: HashSet<String>,
+    /// What was imported, by the uid of the exported slice and the cluster.
+    imported: HashMap<(&'a str, &'a str), &'a Object<ManagedSlice>>,
+}
+
+impl<'a> Names<'a> {
+    fn of(state: &'a ServiceState<'a>, slices: &[&Object<FleetSlice>]) -> Self {
+        let origin = |ours: &'a Object<ManagedSlice>| {
+            let origin = (marks::export(&ours.slice)?, source::cluster(&ours.slice)?);
+            Some((origin, ours))
+        };
+        Self {
+            exports: slices.iter().map(|slice| slice.uid.to_string()).collect(),
+            imported: state.imported.iter().filter_map(|ours| origin(ours)).collect(),
+        }
+    }
+
+    /// What was imported of an exported slice.
+    fn same(&self, slice: &Object<FleetSlice>) -> Option<&'a Object<ManagedSlice>> {
+        self.imported.get(&(&*slice.uid.to_string(), slice.cluster()?)).copied()
+    }
+
+    /// The name of the imported slice. Members choose the names of what they export, so one can take that of another member's
+    /// slice; the second name is made from the hub's choice.
+    fn of_slice(
+        &self,
+        state: &ServiceState<'_>,
+        outcome: &Outcome,
+        slice: &Object<FleetSlice>,
+        cluster: &str,
+    ) -> Option<String> {
+        if let Some(same) = self.same(slice) {
+            return Some(same.name.name.to_string());
+        }
+        let is_free = |name: &String| {
+            let taken = state.snapshot.endpoint_slices.get(&state.beside(name.as_str())).is_some();
+            // A slice of this cluster that the hub has no more.
+            let adopts = state.imported_as(name).is_some_and(|ours| {
+                let export = marks::export(&ours.slice);
+                let is_there = export.is_some_and(|uid| self.exports.contains(uid));
+                source::cluster(&ours.slice) == Some(cluster) && !is_there
+            });
+            (!taken || adopts) && !outcome.has(name)
+        };
+        let uid = slice.uid.to_string();
+        names::slice_import_candidates(&slice.name, &uid).into_iter().find(is_free)
+    }
 }
 
 /// What is reserved here, with the exception of what serves already.
@@ -118,7 +187,7 @@ fn wanted<'a>(
     bound: Bound<'_>,
     reserved: &Reservations<'a>,
     slice: &'a Object<FleetSlice>,
-    exporter: &Exporter,
+    in_force: &InForce<'_>,
     plan: &mut Plan,
 ) -> Option<Wanted> {
     let cluster = slice.cluster()?;
@@ -136,19 +205,24 @@ fn wanted<'a>(
     let generation = slice.slice_generation;
     let origin = Origin { cluster, export: Some(&uid), generation };
     let zones = state.settings.multicluster.zones;
-    let is_withheld = |name: &str| exporter.withheld.iter().any(|withheld| withheld == name);
     Some(Wanted {
         slice: discovery::EndpointSlice {
             metadata: marks::metadata(state, bound, origin),
             address_type: slice.address_type.as_str().to_owned(),
             endpoints: content::endpoints(&content.ready, &content.draining, zones),
-            ports: Some(content::ports(&content.ports, &bound.target.spec.ports, |port, of| {
-                let name = port.name.as_deref().unwrap_or_default();
-                name == of.name && !is_withheld(name)
-            })),
+            ports: Some(content::ports(
+                &content.ports,
+                &bound.target.spec.ports,
+                bound.binding,
+                |port, of| {
+                    let name = port.name.as_deref().unwrap_or_default();
+                    name == of.name && in_force.has(name)
+                },
+            )),
         },
         cluster: cluster.to_owned(),
         generation,
+        exported: slice.exported_since.map(|since| (slice.uid.clone(), since)),
         trace: slice.trace.clone(),
     })
 }

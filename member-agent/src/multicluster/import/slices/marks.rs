@@ -10,6 +10,15 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use super::bound::Bound;
 use crate::multicluster::import::state::ServiceState;
 
+/// The labels of an imported slice. It has one of the last two.
+const LABELS: [&str; 5] = [
+    labels::MULTICLUSTER_SERVICE_NAME,
+    labels::MULTICLUSTER_SOURCE_CLUSTER,
+    labels::MANAGED_BY,
+    labels::SERVICE_NAME,
+    labels::HEADLESS,
+];
+
 /// What a slice was made from.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Origin<'a> {
@@ -69,14 +78,18 @@ fn annotation<'a>(slice: &'a EndpointSlice, key: &str) -> Option<&'a str> {
     slice.metadata.annotations.as_ref()?.get(key).map(String::as_str)
 }
 
-/// Whether a slice has the marks of `wanted`. The generation alone is no reason to write: an exporter's slice may have changed
+fn label<'a>(slice: &'a EndpointSlice, key: &str) -> Option<&'a str> {
+    slice.metadata.labels.as_ref()?.get(key).map(String::as_str)
+}
+
+/// Whether a slice has the marks of `wanted`, whatever others have added. The generation alone is no reason to write: an exporter's slice may have changed
 /// in what does not travel.
 pub(super) fn are_current(current: &EndpointSlice, wanted: &EndpointSlice) -> bool {
     let owner = |slice: &EndpointSlice| {
         let owners = slice.metadata.owner_references.as_ref();
         owners.and_then(|owners| owners.first()).map(|owner| owner.uid.clone())
     };
-    current.metadata.labels == wanted.metadata.labels
+    LABELS.iter().all(|key| label(current, key) == label(wanted, key))
         && owner(current) == owner(wanted)
         && export(current) == export(wanted)
         && annotation(current, annotations::FLEET_SERVICE)

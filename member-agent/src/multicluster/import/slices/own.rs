@@ -43,7 +43,8 @@ fn exported<'a>(state: &ServiceState<'a>, bound: Bound<'_>) -> Option<&'a Object
         StandardDecision::NotExported => false,
         StandardDecision::Undecided => {
             let listed = target::clusters(bound.import);
-            listed.iter().any(|name| name == state.cluster()) && !state.may_remove(state.cluster())
+            let stays = state.resolved.is_none() || !state.may_remove(state.cluster());
+            stays && listed.iter().any(|name| name == state.cluster())
         }
     };
     state.snapshot.services.get(service).filter(|_| is_exported)
@@ -65,8 +66,8 @@ fn name(state: &ServiceState<'_>, slice: &Object<EndpointSlice>) -> Option<Strin
         names::slice_export_candidates(state.cluster(), namespace, &slice.name.name, &uid);
     names.find(|name| {
         let taken = state.snapshot.endpoint_slices.get(&state.beside(name.as_str())).is_some();
-        let mut ours = state.imported.iter().filter(|ours| *ours.name.name == **name);
-        !taken || ours.any(|ours| source::cluster(&ours.slice) == Some(state.cluster()))
+        let ours = state.imported_as(name);
+        !taken || ours.is_some_and(|ours| source::cluster(&ours.slice) == Some(state.cluster()))
     })
 }
 
@@ -78,21 +79,33 @@ fn wanted(
 ) -> Wanted {
     let cluster = state.cluster();
     let generation = slice.meta.generation;
-    let (ready, draining) = slice.detailed();
-    let zones = state.settings.multicluster.zones;
     Wanted {
         slice: discovery::EndpointSlice {
             metadata: marks::metadata(state, bound, Origin { cluster, export: None, generation }),
             address_type: slice.address_type.as_str().to_owned(),
-            endpoints: content::endpoints(&ready, &draining, zones),
-            ports: Some(content::ports(&slice.ports, &bound.target.spec.ports, |port, of| {
-                is_in_force(&service.ports, port, of)
-            })),
+            endpoints: endpoints(state, slice),
+            ports: Some(content::ports(
+                &slice.ports,
+                &bound.target.spec.ports,
+                bound.binding,
+                |port, of| is_in_force(&service.ports, port, of),
+            )),
         },
         cluster: cluster.to_owned(),
         generation,
+        exported: None,
         trace: None,
     }
+}
+
+/// The endpoints with their Nodes, by which proxies know what `internalTrafficPolicy: Local` leads to.
+fn endpoints(state: &ServiceState<'_>, slice: &EndpointSlice) -> Vec<discovery::Endpoint> {
+    let (ready, draining) = slice.detailed();
+    let mut endpoints = content::endpoints(&ready, &draining, state.settings.multicluster.zones);
+    for (endpoint, node) in endpoints.iter_mut().zip(slice.nodes()) {
+        endpoint.node_name = node.map(str::to_owned);
+    }
+    endpoints
 }
 
 /// Whether a port of the slice is one of the Service that is in force as this Service has it.

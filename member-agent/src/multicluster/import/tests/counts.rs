@@ -1,9 +1,15 @@
 //! Exact numbers of writes, in their order.
 
+use fleet_accumulator::View;
 use fleet_api::{ObjectName, kinds};
+use fleet_plan::Controller as _;
 use serde_json::json;
 
+use super::super::{StandardImportController, plan};
 use super::world::{World, port, web};
+use crate::Settings;
+use crate::measurement::Measurement;
+use crate::snapshot::MemberSnapshot;
 
 #[test]
 fn a_first_import_takes_five_writes() {
@@ -51,6 +57,53 @@ fn a_change_of_endpoints_takes_one_write() {
     assert_eq!(world.writes(), ["update EndpointSlice"]);
     assert_eq!(world.slices(), ["b 10.1.0.1,10.1.0.2 http"]);
     world.rest();
+}
+
+/// A write that only puts something right is no arrival.
+#[test]
+fn each_generation_of_endpoints_is_measured_once() {
+    let mut world = World::new();
+    world.resolve(&["b"]);
+    world.export_slice("b", "web-1", &["10.1.0.1"]);
+    let plan = world.plan();
+    world.execute(&plan);
+    let measured = |world: &World| -> Vec<_> {
+        let of = |what: &Measurement| match what {
+            Measurement::Imported(it) => (it.origin.clone(), it.generation, it.first),
+            other => panic!("{other:?}"),
+        };
+        world.plan().measurements.iter().map(|it| of(&it.what)).collect()
+    };
+    assert_eq!(measured(&world), [("b".to_owned(), 1, true)]);
+    world.settle();
+    world.rest();
+    world.move_endpoints("b", "web-1", &["10.1.0.2"]);
+    assert_eq!(measured(&world), [("b".to_owned(), 2, false)]);
+    world.settle();
+    let set = |slice: &mut serde_json::Value| slice["endpoints"] = json!([]);
+    world.own.edit(kinds::ENDPOINT_SLICE, &World::here("b", "web-1"), set).unwrap();
+    assert_eq!(measured(&world), []);
+    assert_eq!(world.plan().steps.len(), 1);
+}
+
+/// An address that leads into this cluster must not be imported because nobody has asked for its Nodes yet: what is imported
+/// stays.
+#[test]
+fn nothing_is_imported_before_what_is_reserved_is_known() {
+    let controller = StandardImportController { settings: Settings::new("a") };
+    for source in [MemberSnapshot::service_cidrs(), MemberSnapshot::node_addresses()] {
+        assert!(controller.required().contains(source));
+    }
+}
+
+/// Two watches read EndpointSlices, and either may be the first to show what was written.
+#[test]
+fn nothing_is_made_twice_while_one_of_two_watches_is_behind() {
+    let world = World::imported();
+    let mut snapshot = world.snapshot();
+    snapshot.managed_slices = View::of([]);
+    let plan = plan(&world.settings, &web(), &snapshot, world.own.now());
+    assert!(plan.is_empty(), "{plan:#?}");
 }
 
 #[test]

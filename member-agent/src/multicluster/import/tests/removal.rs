@@ -93,6 +93,29 @@ fn on_a_rebuilt_hub_each_exporter_is_waited_for() {
     world.rest();
 }
 
+/// A process that has just become the leader may have an old view: what the former one has written since is newer.
+#[test]
+fn an_old_view_brings_nothing_back() {
+    let mut old = World::imported();
+    old.export_slice("b", "web-2", &["10.1.0.5"]);
+    let hub = old.hub.clone();
+    old.settle();
+    old.move_endpoints("b", "web-1", &["10.1.0.2"]);
+    old.unexport_slice("b", "web-2");
+    old.settle();
+    assert_eq!(old.slices(), ["b 10.1.0.2 http"]);
+    old.hub = hub;
+    old.resyncs = true;
+    old.rest();
+    assert_eq!(old.slices(), ["b 10.1.0.2 http"]);
+    old.own.delete(kinds::MCS_SERVICE_IMPORT, &super::world::web()).unwrap();
+    old.rest();
+    assert!(old.import().is_none());
+    old.resyncs = false;
+    old.settle();
+    assert!(old.import().is_some());
+}
+
 /// The exporter has told the new hub all that it exports, and this Service is none of it.
 #[test]
 fn what_an_exporter_did_not_bring_back_goes() {
@@ -100,19 +123,78 @@ fn what_an_exporter_did_not_bring_back_goes() {
     world.rebuild_hub();
     world.rest();
     world.publish("b", "other-uid/0");
+    world.wait();
     world.settle();
     assert!(world.is_clean());
 }
 
-/// What a hub that has not accepted this cluster says does not count.
+/// An administrator deletes what is in force, and the hub agent writes it again: no client notices.
+#[test]
+fn what_is_in_force_may_be_lost_for_a_moment() {
+    let mut world = World::imported();
+    world.export_own(&["10.9.0.1"]);
+    world.resolve(&["a", "b"]);
+    world.settle();
+    world.rest();
+    world.forget();
+    let plan = world.plan();
+    assert_eq!((plan.steps.len(), plan.debounced.len()), (0, 1));
+    assert_eq!(plan.debounced[0].delay, world.settings.multicluster.settle);
+    world.move_endpoints("b", "web-1", &["10.1.0.2"]);
+    world.resolve(&["a", "b"]);
+    world.settle();
+    assert_eq!(world.writes(), ["update EndpointSlice"]);
+    world.rest();
+}
+
+/// No plan says that something is over which the hub has not shown yet: whether this cluster is to leave, for one.
+#[test]
+fn a_start_takes_nothing_for_leaving() {
+    let mut world = World::imported();
+    let leave = json!({ "metadata": { "generation": 2 }, "spec": { "state": "Leave" } });
+    let name = ObjectName::new("fleet-member-a", "a");
+    world.hub.create(kinds::INTERNAL_MEMBER_CLUSTER, &name, leave).unwrap();
+    world.heard = false;
+    world.rest();
+    world.heard = true;
+    world.settle();
+    assert!(world.is_clean());
+}
+
+/// A later release may have written it.
+#[test]
+fn what_cannot_be_read_keeps_the_import() {
+    for unreadable in [in_force(), World::on_hub("b", "web-1")] {
+        let mut world = World::imported();
+        world.unreadable.push(unreadable);
+        world.rest();
+        assert_eq!(world.slices(), ["b 10.1.0.1 http"]);
+    }
+}
+
+/// No exporter of an import needs to have slices here.
+#[test]
+fn a_rebuilt_hub_takes_no_import_without_slices_away() {
+    let mut world = World::new();
+    world.resolve(&["b"]);
+    world.settle();
+    world.rebuild_hub();
+    world.rest();
+    assert_eq!(world.mark(), HUB);
+}
+
+/// A hub that has not accepted this cluster takes nothing away. Endpoints follow those who have them.
 #[test]
 fn the_word_of_a_hub_that_does_not_know_this_cluster_does_not_count() {
     let mut world = World::imported();
     let report = ObjectName::new("fleet-member-a", "a");
     let set = |object: &mut serde_json::Value| object["status"] = json!({});
     world.hub.edit(kinds::CLUSTER_REPORT, &report, set).unwrap();
-    world.withdraw();
     world.move_endpoints("b", "web-1", &["10.1.0.9"]);
+    world.settle();
+    assert_eq!(world.slices(), ["b 10.1.0.9 http"]);
+    world.rest();
+    world.withdraw();
     world.rest();
 }
 
@@ -145,6 +227,9 @@ fn many_imports_at_once_that_the_hub_lacks_are_kept() {
 fn few_imports_that_the_hub_lacks_go() {
     let mut world = many(5);
     world.forget();
+    world.settle();
+    assert_eq!(world.writes(), [""; 0], "the hub agent may write it again");
+    world.wait();
     world.settle();
     assert!(world.is_clean());
 }

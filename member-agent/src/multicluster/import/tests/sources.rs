@@ -36,6 +36,31 @@ fn own_endpoints_follow_without_the_hub() {
     assert_eq!(world.slices(), ["b 10.1.0.1 http"], "whether it is exported is known here");
 }
 
+/// With `internalTrafficPolicy: Local` proxies send traffic to endpoints of their own Node alone. A Node of another cluster
+/// would mean nothing here.
+#[test]
+fn own_endpoints_keep_their_node() {
+    let mut world = World::imported();
+    world.export_own(&["10.9.0.1", "10.9.0.2"]);
+    let slice = ObjectName::new("shop", "web-x1");
+    let set = |slice: &mut Value| slice["endpoints"][1]["nodeName"] = json!("node-1");
+    world.own.edit(kinds::ENDPOINT_SLICE, &slice, set).unwrap();
+    world.resolve(&["a", "b"]);
+    world.settle();
+    world.rest();
+    let imported = |cluster: &str, slice: &str| {
+        let slice = world.own.get(kinds::ENDPOINT_SLICE, &World::here(cluster, slice));
+        slice.unwrap()["endpoints"].clone()
+    };
+    let own = world
+        .own
+        .objects(kinds::ENDPOINT_SLICE)
+        .find(|(_, slice)| slice["metadata"]["labels"][labels::MULTICLUSTER_SOURCE_CLUSTER] == "a");
+    let own = &own.unwrap().1["endpoints"];
+    assert_eq!((&own[0]["nodeName"], &own[1]["nodeName"]), (&Value::Null, &json!("node-1")));
+    assert_eq!(imported("b", "web-1")[0]["nodeName"], Value::Null);
+}
+
 /// A Service port that differs from what is in force takes no traffic, as in all other clusters.
 #[test]
 fn own_ports_that_are_not_in_force_are_left_out() {
@@ -69,6 +94,28 @@ fn a_name_that_another_cluster_took_costs_nobody_endpoints() {
     slices.sort_unstable();
     assert_eq!(slices, ["b 10.1.0.1 http", "c 10.2.0.1 http"]);
     world.rest();
+}
+
+/// A member can store thousands of slices on the hub.
+#[test]
+fn of_too_many_slices_those_that_serve_stay() {
+    let mut world = World::new();
+    world.resolve(&["b", "c"]);
+    world.export_slice("b", "web-z", &["10.1.0.1"]);
+    world.export_slice("c", "web-1", &["10.2.0.1"]);
+    world.settle();
+    for number in 0..1005 {
+        world.export_slice("b", &format!("web-{number:04}"), &["10.1.0.2"]);
+    }
+    world.settle();
+    let of = |cluster: &str| {
+        let slices = world.slices();
+        slices.iter().filter(|slice| slice.starts_with(cluster)).count()
+    };
+    assert_eq!((of("b "), of("c ")), (1000, 1));
+    assert!(world.slices().contains(&"b 10.1.0.1 http".to_owned()), "it was there before");
+    assert!(world.told().contains(&events::ENDPOINTS_REFUSED));
+    assert!(world.plan().is_empty());
 }
 
 /// A slice of a user has the name.

@@ -1,6 +1,6 @@
 //! An importing member in memory, its hub, and what happens to both.
 
-use fleet_accumulator::{ClusterId, SourceState, View};
+use fleet_accumulator::{ClusterId, SourceState, Tracked, View};
 use fleet_api::{ObjectName, annotations, kinds, labels};
 use fleet_model::hub_schema::HubSchema;
 use fleet_model_server::{ModelServer, Refusal, execute};
@@ -26,6 +26,10 @@ pub(super) struct World {
     pub(super) settled: bool,
     /// Whether they were ever listed.
     pub(super) heard: bool,
+    /// Whether they are being listed anew since the agent has become the leader.
+    pub(super) resyncs: bool,
+    /// Objects on the hub that this agent cannot read.
+    pub(super) unreadable: Vec<ObjectName>,
     /// Events since the last [`World::rest`].
     pub(super) events: Vec<Event>,
 }
@@ -65,8 +69,9 @@ impl World {
         settings.multicluster.mode = MulticlusterMode::On;
         let (mut own, hub) = (ModelServer::new(ClusterId::Local), ModelServer::new(ClusterId::Hub));
         own.give_addresses(families);
-        let (settled, heard, events) = (true, true, Vec::new());
-        let mut world = Self { own, hub, settings, settled, heard, events };
+        let (settled, heard, resyncs) = (true, true, false);
+        let (unreadable, events) = (Vec::new(), Vec::new());
+        let mut world = Self { own, hub, settings, settled, heard, resyncs, unreadable, events };
         for namespace in ["kube-system", "default", "shop", "fleet-system"] {
             world.add(kinds::NAMESPACE, &ObjectName::cluster(namespace), json!({}));
         }
@@ -196,6 +201,7 @@ impl World {
                     "clusterId": cluster, "kind": "EndpointSlice", "namespace": "shop",
                     "name": slice, "namespacedName": format!("shop/{slice}"),
                     "resourceVersion": "1", "generation": 1, "uid": format!("{cluster}-{slice}"),
+                    "exportedSince": "2025-12-31T23:59:58Z",
                 },
                 "ownerServiceReference": {
                     "namespace": "shop", "name": "web", "namespacedName": "shop/web",
@@ -251,9 +257,15 @@ impl World {
     pub(super) fn snapshot(&self) -> MemberSnapshot {
         let mut snapshot = crate::tests::snapshot(&self.settings.identity, &self.own, &self.hub);
         snapshot.schema = HubSchema::view(Some(HubSchema::OURS));
+        snapshot.resolved_services = self.as_read(&snapshot.resolved_services);
+        snapshot.fleet_slices = self.as_read(&snapshot.fleet_slices);
         if !self.settled {
             snapshot.resolved_services = snapshot.resolved_services.unsettled();
             snapshot.fleet_slices = snapshot.fleet_slices.unsettled();
+        }
+        if self.resyncs {
+            snapshot.fleet_slices =
+                snapshot.fleet_slices.in_state(SourceState::Resyncing).unsettled();
         }
         if !self.heard {
             snapshot.resolved_services = View::default().in_state(SourceState::Pending);
@@ -263,6 +275,13 @@ impl World {
             snapshot.cluster_reports = View::default().in_state(SourceState::Pending);
         }
         snapshot
+    }
+
+    /// A view without the objects that cannot be read.
+    fn as_read<T: Tracked + Clone>(&self, view: &View<T>) -> View<T> {
+        let readable = view.iter().filter(|object| !self.unreadable.contains(&object.name));
+        let read = View::of(readable.cloned());
+        self.unreadable.iter().cloned().fold(read, View::with_defect)
     }
 
     pub(super) fn plan(&self) -> Plan {
