@@ -15,6 +15,9 @@ use crate::wait::wait_until;
 pub const HUB: [&str; 2] = ["hub-agent/files/crds", "hub-agent/files/membership-crds"];
 /// The folder, relative to `charts/`, whose CRDs a hub needs beside these to serve the API of multicluster.x-k8s.io.
 pub const MULTICLUSTER: [&str; 1] = ["hub-agent/files/multicluster-crds"];
+/// The folders, relative to `charts/`, of the APIs of SIG Multicluster, which a member serves that takes part.
+pub const STANDARD: [&str; 2] =
+    ["member-agent/files/multicluster-crds", "member-agent/files/about-crds"];
 /// The folders, relative to `charts/`, whose CRDs a member needs.
 pub const MEMBER: [&str; 1] = ["member-agent/files/crds"];
 

@@ -4,8 +4,8 @@ use std::fmt::Debug;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use fleet_api::kinds;
 use fleet_api::names::{SYSTEM_NAMESPACE, member_namespace};
+use fleet_api::{ResourceKind, kinds};
 use futures::future::try_join_all;
 use k8s_openapi::api::admissionregistration::v1::{
     ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding,
@@ -56,28 +56,57 @@ pub async fn render_member(values: &Value) -> Result<Vec<Value>> {
     Ok(policies)
 }
 
-/// Installs the policies of the member agent as they come, and waits until they are in force.
-pub async fn install_member(member: &Cluster) -> Result<()> {
-    let policies = render_member(&json!({})).await?;
-    let client = member.client();
-    try_join_all(policies.into_iter().map(|object| apply(&client, object))).await?;
-    let mut config = member.config().clone();
-    config.auth_info.impersonate = Some(rbac::member_agent().user());
-    let client = super::client::client(&config).await?;
-    // What each of them refuses whatever the object is; tried, and nothing is changed.
-    for (rule, kind, more) in [
+/// What each policy of the member agent refuses whatever the object is.
+fn refused_by_each() -> Vec<(&'static str, ResourceKind, Value)> {
+    vec![
         ("A1", kinds::SERVICE, json!({ "spec": { "ports": [{ "port": 80 }] } })),
         ("A2", kinds::ENDPOINT_SLICE, json!({ "addressType": "IPv4", "endpoints": [] })),
         ("A4", kinds::SERVICE_IMPORT, json!({})),
         ("A5", kinds::LEASE, json!({})),
-    ] {
+    ]
+}
+
+/// Installs the policies of the member agent as they come, and waits until they are in force.
+pub async fn install_member(member: &Cluster) -> Result<()> {
+    install_member_with(member, &json!({}), refused_by_each()).await
+}
+
+/// The same of a member that takes part in the API of multicluster.x-k8s.io, whose definitions it has.
+pub async fn install_multicluster_member(member: &Cluster) -> Result<()> {
+    let mut refused = refused_by_each();
+    let import = json!({ "spec": { "type": "ClusterSetIP", "ports": [] } });
+    refused.push(("A7", kinds::MCS_SERVICE_IMPORT, import));
+    let derived = json!({ "spec": { "ports": [{ "port": 80 }] } });
+    refused.push(("A7", kinds::SERVICE, derived));
+    install_member_with(member, &json!({ "multicluster": { "mode": "on" } }), refused).await
+}
+
+/// Installs policies, and waits until each of them refuses what it is to refuse; that is tried, and nothing is changed.
+async fn install_member_with(
+    member: &Cluster,
+    values: &Value,
+    refused: Vec<(&str, ResourceKind, Value)>,
+) -> Result<()> {
+    let client = member.client();
+    let policies = render_member(values).await?;
+    try_join_all(policies.into_iter().map(|object| apply(&client, object))).await?;
+    let mut config = member.config().clone();
+    config.auth_info.impersonate = Some(rbac::member_agent().user());
+    let client = super::client::client(&config).await?;
+    for (rule, kind, more) in refused {
+        // Derived Services of the standard API are in users' namespaces, and known by their names.
+        let (namespace, name) = if rule == "A7" {
+            ("default", "derived-nothing")
+        } else {
+            (SYSTEM_NAMESPACE, "nothing")
+        };
         let mut object = json!({ "apiVersion": kind.api_version(), "kind": kind.kind });
-        object["metadata"] = json!({ "name": "nothing", "namespace": SYSTEM_NAMESPACE });
+        object["metadata"] = json!({ "name": name, "namespace": namespace });
         for (key, value) in more.as_object().into_iter().flatten() {
             object[key] = value.clone();
         }
-        let all = api(client.clone(), kind, Some(SYSTEM_NAMESPACE));
-        let what = format!("{}: {rule} is in force", member.name());
+        let all = api(client.clone(), kind, Some(namespace));
+        let what = format!("{}: {rule} is in force on {}", member.name(), kind.kind);
         wait_refused(&what, &all, &serde_json::from_value(object)?, &format!("{rule}:")).await?;
     }
     Ok(())

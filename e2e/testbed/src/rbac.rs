@@ -281,7 +281,8 @@ mod tests {
 
     #[test]
     fn a_replica_has_the_same_rights() {
-        for account in [hub_agent(), member_agent(), external_workloads(), member_on_hub("a")] {
+        let accounts = [hub_agent(), member_agent(), external_workloads(), member_multicluster()];
+        for account in accounts.into_iter().chain([member_on_hub("a")]) {
             let other = account.replica(1);
             assert_ne!((other.user(), other.binding()), (account.user(), account.binding()));
             assert_eq!(other.grants().unwrap(), account.grants().unwrap());
@@ -290,7 +291,13 @@ mod tests {
 
     #[test]
     fn nothing_is_granted_wholesale_and_every_binding_names_its_account() {
-        let accounts = [hub_agent(), member_agent(), external_workloads(), member_on_hub("a")];
+        let accounts = [
+            hub_agent(),
+            member_agent(),
+            external_workloads(),
+            member_multicluster(),
+            member_on_hub("a"),
+        ];
         for account in accounts.iter().flat_map(|account| [account.clone(), account.replica(1)]) {
             for grant in account.grants().unwrap() {
                 let parts = [&grant.group, &grant.resource, &grant.verb];

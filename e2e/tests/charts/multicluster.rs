@@ -168,6 +168,46 @@ async fn a_member_gets_rights_and_variables_with_it() {
     }
 }
 
+/// What it may write in users' namespaces has a policy of its own.
+#[tokio::test]
+async fn a_member_chooses_what_it_imports() {
+    let chosen = json!({ "multicluster": {
+        "mode": "on", "importNamespaces": ["shop", "team/web"], "zones": false,
+    } });
+    let objects = of_member(&chosen).await;
+    let container =
+        &of_kind(&objects, "Deployment")[0]["spec"]["template"]["spec"]["containers"][0];
+    let variables = container["env"].as_array().unwrap();
+    for (name, value) in
+        [("MULTICLUSTER_IMPORT_NAMESPACES", "shop,team/web"), ("MULTICLUSTER_ZONES", "false")]
+    {
+        assert!(variables.contains(&json!({ "name": name, "value": value })), "{name}");
+    }
+    let policies = of_kind(&objects, "ValidatingAdmissionPolicy");
+    for name in ["standard-services", "standard-imports"] {
+        let name = format!("{name}.member-agent.networking.fleet.azure.com");
+        assert!(policies.iter().any(|policy| policy["metadata"]["name"] == *name), "{name}");
+    }
+}
+
+/// In many clusters the ClusterRole of CoreDNS is reset to what their provider ships.
+#[tokio::test]
+async fn coredns_may_read_imports_where_that_is_asked_for() {
+    let name = "member-agent-multicluster-coredns";
+    let plain = of_member(&mode(&json!("on"))).await;
+    assert!(find(&plain, "ClusterRole", name).is_none());
+    let asked = json!({ "multicluster": { "mode": "on", "coreDNS": true } });
+    let objects = of_member(&asked).await;
+    let rules = &find(&objects, "ClusterRole", name).unwrap()["rules"];
+    assert_eq!(rules[0]["resources"], json!(["serviceimports"]));
+    assert_eq!(
+        (rules.as_array().unwrap().len(), &rules[0]["verbs"]),
+        (1, &json!(["list", "watch"]))
+    );
+    let binding = find(&objects, "ClusterRoleBinding", name).unwrap();
+    assert_eq!(binding["subjects"][0]["name"], "coredns");
+}
+
 /// They belong to others in many clusters, so users ask for them.
 #[tokio::test]
 async fn definitions_of_the_standard_api_come_where_they_are_asked_for() {

@@ -1,7 +1,7 @@
 //! The admission policies of the hub's chart on a real API server: each rule P1 to P15 refuses its attack, from a member
 //! that has every right that KubeFleet grants, and lets the legal write pass.
 //!
-//! The rules A1 to A6 of the member's chart hold the member agent to its own writes in the same way.
+//! The rules A1 to A7 of the member's chart hold the member agent to its own writes in the same way.
 //!
 //! One hub and one member for all; nothing runs on it but Kubernetes itself, so that what an agent would write is written by the tests,
 //! with the agents' own accounts.
@@ -22,6 +22,7 @@ mod imports;
 mod legal;
 mod member_agent;
 mod member_policy;
+mod member_standard;
 mod multicluster;
 mod objects;
 mod quotas;
@@ -91,6 +92,7 @@ fn main() -> ExitCode {
     refusals::add(&mut tests);
     flows::add(&mut tests);
     member_agent::add(&mut tests);
+    member_standard::add(&mut tests);
     let conclusion = libtest_mimic::run(&arguments, tests.trials);
     // The hub ends with its runtime still there.
     if let Some(Shared { world, runtime }) = Arc::into_inner(shared) {

@@ -59,8 +59,9 @@ impl World {
         crds::install(&admin, &crds::load(&crds::MULTICLUSTER)?).await?;
         policies::install_multicluster(hub, WEST).await?;
         let cluster = testbed.members().first().context("a member")?;
-        policies::install_member(cluster).await?;
+        crds::install(&cluster.client(), &crds::load(&crds::STANDARD)?).await?;
         grant_in(&cluster.client(), SYSTEM_NAMESPACE, MEMBER_AGENT, &MEMBER_GROUPS).await?;
+        policies::install_multicluster_member(cluster).await?;
         join::namespace(&cluster.client(), TEAM).await?;
         rbac::hub_multicluster().apply(&admin).await?;
         let east = join_as_kubefleet_does(hub, EAST).await?;
@@ -107,8 +108,14 @@ const HUB_GROUPS: [&str; 3] = [
     "cluster.kubernetes-fleet.io",
 ];
 /// Groups of what a member agent writes in its own cluster.
-const MEMBER_GROUPS: [&str; 5] =
-    ["networking.fleet.azure.com", "", "discovery.k8s.io", "coordination.k8s.io", "events.k8s.io"];
+const MEMBER_GROUPS: [&str; 6] = [
+    "networking.fleet.azure.com",
+    "multicluster.x-k8s.io",
+    "",
+    "discovery.k8s.io",
+    "coordination.k8s.io",
+    "events.k8s.io",
+];
 
 /// Everything that can be done with the fleet's kinds, in one namespace or in all; with `ConfigMap`s too, which
 /// KubeFleet does not grant.

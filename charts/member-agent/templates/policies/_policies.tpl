@@ -61,6 +61,18 @@ request.namespace != '{{ .Values.fleetSystemNamespace }}' && request.name.starts
   expression: "object != null ? object.metadata.?annotations.orValue({}) : {}"
 {{- end }}
 
+{{/* Owners and finalizers before and after, where there is none of it empty. */}}
+{{- define "policies.owners" -}}
+- name: oldOwners
+  expression: "oldObject != null ? oldObject.metadata.?ownerReferences.orValue([]) : []"
+- name: owners
+  expression: "object != null ? object.metadata.?ownerReferences.orValue([]) : []"
+- name: oldFinalizers
+  expression: "oldObject != null ? oldObject.metadata.?finalizers.orValue([]) : []"
+- name: finalizers
+  expression: "object != null ? object.metadata.?finalizers.orValue([]) : []"
+{{- end }}
+
 {{/* Whether labels or annotations change only where the condition on `key` holds, as CEL: (list "labels" "condition"). */}}
 {{- define "policies.onlyOwn" -}}
 {{- $old := printf "variables.old%s" (first . | title) -}}
