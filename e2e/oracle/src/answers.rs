@@ -1,6 +1,6 @@
 //! What the answer to a write shows of the object.
 
-use fleet_api::kinds::{LEASE, MCS_SERVICE_EXPORT};
+use fleet_api::kinds;
 use serde_json::{Value, json};
 
 use super::object::{finalizers, terminating, text};
@@ -9,9 +9,11 @@ use super::requests::Request;
 
 /// The event that a watch would show of a write that was done. `None` if the answer does not show it.
 pub(super) fn told(request: &Request) -> Option<Event> {
-    // What matters of a Lease is who wrote it when; kinds of the standard API are not recorded.
-    if request.resource == LEASE.plural || request.group == MCS_SERVICE_EXPORT.group {
-        return None;
+    if request.resource == kinds::LEASE.plural {
+        return None; // What matters of a Lease is who wrote it when.
+    }
+    if request.resource == kinds::CLUSTER_REPORT.plural {
+        return None; // It is about no Service.
     }
     let answer = &request.response;
     let (what, kind, object) = if text(answer, "/kind") == "Status" {

@@ -10,7 +10,9 @@ use serde_json::Value;
 
 use super::history::{History, LAG};
 use super::kind::kind;
-use super::object::{is_made_slice, keys, list, subject, text};
+use super::object::{
+    is_made_slice, is_standard_service, is_standard_slice, keys, label, list, subject, text,
+};
 use super::record::Micros;
 use super::requests::Request;
 use super::violation::Violation;
@@ -81,6 +83,9 @@ fn foreign_fields(request: &Request) -> Vec<Violation> {
         kinds::ENDPOINT_SLICE.plural,
     ];
     let at_home = resource == kinds::ENDPOINT_SLICE.plural && is_made_slice(body);
+    if request.group == kinds::MCS_SERVICE_IMPORT.group || is_of_standard(request) {
+        return Vec::new(); // What of an export is to be on imports, users say there.
+    }
     if at_home || !crossing.contains(&resource) || !request.subresource.is_empty() {
         return Vec::new();
     }
@@ -120,6 +125,14 @@ fn foreign_fields(request: &Request) -> Vec<Violation> {
     fields.dedup();
     let say = |field| Violation::of_request("S24", request, format!("{field} crosses the border"));
     fields.into_iter().map(say).collect()
+}
+
+/// Whether it is about what the standard API imports, or carries for it: host names, zones and owners belong to it.
+fn is_of_standard(request: &Request) -> bool {
+    let body = &request.body;
+    is_standard_slice(body)
+        || is_standard_service(body)
+        || !label(body, labels::MULTICLUSTER_NAMESPACE).is_empty()
 }
 
 /// A trace context is on its way on exported slices alone, and in its own form.

@@ -14,7 +14,7 @@ use super::object::{
 };
 use super::quiescence::{Moment, moments, takes_part};
 use super::violation::{Violation, said};
-use super::{orphans, truth};
+use super::{orphans, standard, truth};
 
 /// All of them.
 pub(super) fn check(history: &History<'_>) -> Vec<Violation> {
@@ -189,6 +189,7 @@ fn in_the_end(history: &History<'_>, moments: &[Moment]) -> Vec<Violation> {
         let mut broken = at(history, moment);
         broken.extend(orphans::at(history, moment));
         broken.extend(truth::at(history, moment));
+        broken.extend(standard::at(history, moment));
         found.extend(broken.into_iter().map(|one| Violation {
             invariant: "L1",
             sentence: format!("in the end: {}: {}", one.invariant, one.sentence),

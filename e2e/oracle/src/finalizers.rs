@@ -9,8 +9,8 @@ use serde_json::Value;
 use super::history::{DOUBLES, HUB, History, LAG, Life, Until, Version};
 use super::kind::kind;
 use super::object::{
-    annotation, copied_name, exporters, finalizers as held, is_made_slice, list, subject,
-    terminating, text,
+    annotation, copied_name, exporters, finalizers as held, is_made_slice, is_standard_service,
+    is_standard_slice, list, subject, terminating, text,
 };
 use super::record::Micros;
 use super::requests::Author;
@@ -80,6 +80,8 @@ fn effect_too_early(history: &History<'_>, life: &Life<'_>) -> Option<Violation>
     } else if is(kinds::SERVICE_IMPORT) && life.cluster != HUB {
         let wishes = with_uid(imports, owner_uid(object));
         guarded(wishes, finalizers::MULTI_CLUSTER_SERVICE, version)
+    } else if is_standard_slice(object) || is_standard_service(object) {
+        true // Owners take these along.
     } else if is(kinds::SERVICE) {
         let wishes = with_uid(imports, annotation(object, annotations::MULTI_CLUSTER_SERVICE_UID));
         guarded(wishes, finalizers::MULTI_CLUSTER_SERVICE, version)

@@ -27,6 +27,7 @@ pub mod record;
 pub mod recorder;
 pub mod requests;
 pub mod rights;
+mod standard;
 mod story;
 mod tenancy;
 #[cfg(test)]
@@ -88,6 +89,7 @@ pub fn judge(recording: &Recording) -> Verdict {
         oscillation::check,
         protocol::check,
         provenance::check,
+        standard::check,
         tenancy::check,
         truth::check,
     ];

@@ -84,6 +84,18 @@ pub fn is_made_slice(slice: &Value) -> bool {
     label(slice, labels::MANAGED_BY) == labels::MANAGED_BY_EXTERNAL_WORKLOADS
 }
 
+/// Whether a member agent imported it by the standard API.
+pub fn is_standard_slice(slice: &Value) -> bool {
+    label(slice, labels::MANAGED_BY) == labels::MANAGED_BY_MULTICLUSTER
+}
+
+/// Whether a member agent derived the Service for an import of the standard API.
+pub fn is_standard_service(service: &Value) -> bool {
+    name(service).starts_with("derived-")
+        && namespace(service) != SYSTEM_NAMESPACE
+        && !annotation(service, annotations::FLEET_SERVICE).is_empty()
+}
+
 /// `namespace/name` of the MultiClusterService that a derived Service names.
 pub fn back_pointer(service: &Value) -> Option<String> {
     let namespace = label(service, labels::MULTI_CLUSTER_SERVICE_NAMESPACE);
@@ -106,8 +118,11 @@ pub fn subject(kind: &str, object: &Value) -> Option<String> {
     };
     let own = namespace(object);
     let core = kind == kinds::SERVICE.kind || kind == kinds::ENDPOINT_SLICE.kind;
-    if core && own == SYSTEM_NAMESPACE {
+    if core && (own == SYSTEM_NAMESPACE || is_standard_slice(object) || is_standard_service(object))
+    {
         marked()
+    } else if kind == kinds::EXPORTED_SERVICE.kind || kind == kinds::RESOLVED_SERVICE.kind {
+        reference("/spec/service")
     } else if kind == kinds::ENDPOINT_SLICE.kind {
         joined(own, label(object, labels::SERVICE_NAME))
     } else if kind == kinds::MULTI_CLUSTER_SERVICE.kind {

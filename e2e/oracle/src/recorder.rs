@@ -19,6 +19,7 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, JoinSet};
 
+use super::kind::{OF_STANDARD_HUB, OF_STANDARD_MEMBER};
 use super::record::{END, Event, Line, Mark, What};
 use fleet_testbed::fleet::Fleet;
 use fleet_testbed::objects::api;
@@ -56,11 +57,13 @@ impl Recorder {
         let file = tokio::spawn(write(path.clone(), received));
         let (clock, mut watches) = (Clock::system(), JoinSet::new());
         let (listed, mut lists) = mpsc::unbounded_channel();
-        let hub = kinds_of_hub().chain(MEMBERSHIP).map(|kind| (fleet.hub(), kind));
+        let of_hub = kinds_of_hub().chain(MEMBERSHIP).chain(OF_STANDARD_HUB);
+        let hub = of_hub.map(|kind| (fleet.hub(), kind));
         let members = fleet.members().iter();
         let members = members.flat_map(|member| {
             let further = [kinds::NAMESPACE, kinds::EXTERNAL_WORKLOAD];
-            kinds_of_member().chain(further).map(move |kind| (member, kind))
+            let all = kinds_of_member().chain(further).chain(OF_STANDARD_MEMBER);
+            all.map(move |kind| (member, kind))
         });
         for (cluster, kind) in hub.chain(members) {
             let watch = Watch {

@@ -10,7 +10,8 @@ use serde_json::Value;
 
 use super::history::{EXCLUSIVE, HUB, History, LAG, Life, Until, Version};
 use super::object::{
-    annotation, back_pointer, copied_name, exporters, is_made_slice, subject, terminating, text,
+    annotation, back_pointer, copied_name, exporters, is_made_slice, is_standard_service,
+    is_standard_slice, subject, terminating, text,
 };
 use super::quiescence::disturbances;
 use super::requests::{Author, Request};
@@ -120,8 +121,19 @@ fn away_from_home(request: &Request) -> Option<Violation> {
     let Author::Member(member) = &request.author else { return None };
     let outside = request.cluster == HUB
         && !request.resource.is_empty()
-        && request.namespace != member_namespace(member);
+        && request.namespace != member_namespace(member)
+        && !reads_what_all_read(request);
     outside.then(|| Violation::of_request("S08", request, "outside the member's namespace"))
+}
+
+/// What importers of the standard API read of the whole fleet.
+fn reads_what_all_read(request: &Request) -> bool {
+    let shared = [
+        kinds::RESOLVED_SERVICE.plural,
+        kinds::ENDPOINT_SLICE_EXPORT.plural,
+        kinds::CLUSTER_REPORT.plural,
+    ];
+    matches!(request.verb.as_str(), "list" | "watch") && shared.contains(&request.resource.as_str())
 }
 
 /// S09: a cluster is named as exporter only if it exports.
@@ -166,6 +178,7 @@ fn landing(history: &History<'_>, request: &Request) -> Option<Violation> {
             let own = request.namespace == member_namespace(member);
             request.cluster == HUB && request.subresource == "token" && own
         }
+        (Author::Hub, "resolvedservices") => at_home,
         (Author::Member(_), resource) if request.cluster == HUB => matches!(
             resource,
             "internalserviceexports"
@@ -173,8 +186,16 @@ fn landing(history: &History<'_>, request: &Request) -> Option<Violation> {
                 | "endpointsliceexports"
                 | "exportedservices"
         ),
-        (Author::Member(_), "endpointslices") => at_home || is_made_slice(&request.body),
-        (Author::Member(_), "services") => at_home,
+        (Author::Member(_), "endpointslices") => {
+            at_home || is_made_slice(&request.body) || is_standard_slice(&request.body)
+        }
+        (Author::Member(_), "services") => at_home || is_standard_service(&request.body),
+        (Author::Member(_), "clusterproperties") => true,
+        (Author::Member(_), "serviceimports")
+            if request.group == kinds::MCS_SERVICE_IMPORT.group =>
+        {
+            true
+        }
         (Author::Member(member), "serviceimports") => {
             let mut imports = history.of_kind(member, kinds::MULTI_CLUSTER_SERVICE);
             imports.any(|import| import.namespace() == request.namespace)
@@ -192,8 +213,10 @@ fn foreign_services(history: &History<'_>, life: &Life<'_>) -> Vec<Violation> {
         if version.author().is_agent() {
             let judged = before.unwrap_or(version);
             let complete = before.is_none();
-            if life.namespace() != SYSTEM_NAMESPACE
-                || !is_derived(history, life.cluster, judged.object(), complete)
+            let of_standard = is_standard_service(judged.object());
+            if !of_standard
+                && (life.namespace() != SYSTEM_NAMESPACE
+                    || !is_derived(history, life.cluster, judged.object(), complete))
             {
                 found.push(Violation::of("S11", life, version, "it was made for no import"));
             }

@@ -3,6 +3,7 @@
 mod leadership;
 mod local_slices;
 mod seeds;
+mod standard;
 mod story;
 
 use std::collections::BTreeSet;
@@ -16,10 +17,10 @@ use seeds::Seed;
 use story::{HUB, Story, TEAM, USER, WEB, agent};
 
 /// What the oracle answers for.
-const INVARIANTS: [&str; 35] = [
+const INVARIANTS: [&str; 39] = [
     "S01", "S02", "S03", "S04", "S05", "S06", "S07", "S08", "S09", "S10", "S11", "S12", "S13",
     "S14", "S15", "S16", "S17", "S18", "S22", "S23", "S24", "S25", "S26", "S27", "S28", "S29",
-    "S31", "L1", "L2", "L3", "L4", "L5", "L6", "L8", "L9",
+    "S31", "S33", "S34", "S35", "S36", "L1", "L2", "L3", "L4", "L5", "L6", "L8", "L9",
 ];
 
 #[test]
@@ -144,6 +145,15 @@ fn a_slice_of_machines_is_in_its_place() {
     assert_eq!(verdict.violations, [], "{verdict}");
 }
 
+/// Beside the other API, and on the same Service.
+#[test]
+fn an_import_of_the_standard_api_is_in_its_place() {
+    let mut story = Story::exchange();
+    standard::make(&mut story);
+    let verdict = judge(&story.end());
+    assert_eq!(verdict.violations, [], "{verdict}");
+}
+
 /// What goes to and fro because a user does is no oscillation of L4.
 #[test]
 fn what_users_bring_back_may_come_back() {
@@ -208,7 +218,7 @@ fn a_violation_is_told_with_what_led_to_it() {
 
 fn seeds() -> impl Iterator<Item = Seed> {
     let general = seeds::SEEDS.into_iter().chain(seeds::UNTRUTHS);
-    general.chain(local_slices::SEEDS).chain(leadership::SEEDS)
+    general.chain(local_slices::SEEDS).chain(leadership::SEEDS).chain(standard::SEEDS)
 }
 
 #[test]
