@@ -251,9 +251,9 @@ fn scope(settings: &Settings, source: SourceId, spec: SourceSpec) -> SourceSpec 
     if source == MemberSnapshot::resolved_services() {
         spec.namespace(names::SYSTEM_NAMESPACE)
     } else if source == MemberSnapshot::fleet_slices() {
-        spec.labels(labels::MULTICLUSTER_NAMESPACE)
+        spec.labels(labels::MULTICLUSTER_NAMESPACE).unidentified()
     } else if source == MemberSnapshot::fleet_reports() {
-        spec
+        spec.unidentified()
     } else {
         spec.namespace(settings.identity.hub_namespace.as_str())
     }

@@ -23,7 +23,7 @@ use crate::clusters::{
 };
 use crate::user::{export, service};
 use crate::writes::{Count, lines};
-use crate::{DEADLINE, EAST, MODE, SHOP, WEB, WEST, options, prepare, property};
+use crate::{DEADLINE, EAST, MODE, SHOP, WEB, WEST, options, prepare, property, reported};
 
 /// A member whose namespace appears late.
 const SOUTH: Agent = Agent::Member(2);
@@ -170,10 +170,10 @@ async fn a_second_exporter(clusters: &Clusters<'_>, here: &[String]) -> Result<V
     Ok(there)
 }
 
-/// The oldest export decides: its labels are on the imports.
+/// The labels of the oldest export are on the imports. The other one agrees in the end.
 async fn exported_labels_change(clusters: &Clusters<'_>) -> Result<()> {
     let labels = json!({ "spec": { "exportedLabels": { "team": "a" } } });
-    edit(clusters.east, kinds::MCS_SERVICE_EXPORT, (SHOP, WEB), labels).await?;
+    edit(clusters.east, kinds::MCS_SERVICE_EXPORT, (SHOP, WEB), labels.clone()).await?;
     for member in clusters.all() {
         let what = format!("the labels of the import in {}", member.name());
         wait_until(&what, DEADLINE, async || {
@@ -181,6 +181,11 @@ async fn exported_labels_change(clusters: &Clusters<'_>) -> Result<()> {
             Ok(found.is_some_and(|it| json!(it.metadata.labels) == json!({ "team": "a" })))
         })
         .await?;
+    }
+    reported(clusters.west, WEB, ["True Valid", "True Exported", "True LabelsConflict"]).await?;
+    edit(clusters.west, kinds::MCS_SERVICE_EXPORT, (SHOP, WEB), labels).await?;
+    for exporter in [clusters.east, clusters.west] {
+        reported(exporter, WEB, ["True Valid", "True Exported", "False NoConflicts"]).await?;
     }
     Ok(())
 }

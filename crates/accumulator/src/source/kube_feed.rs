@@ -45,8 +45,7 @@ where
     }
 
     fn identity(&mut self) -> BoxFuture<'_, Option<String>> {
-        // Who may read one namespace only may not read this one.
-        if self.spec.namespace.is_some() {
+        if !self.spec.may_identify {
             return Box::pin(std::future::ready(None));
         }
         let api: Api<PartialObjectMeta<Namespace>> = Api::all(self.spec.client.clone());

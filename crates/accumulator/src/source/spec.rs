@@ -16,18 +16,34 @@ pub struct SourceSpec {
     /// After how many seconds the API server ends a watch, which costs one reconnect: a dead
     /// connection is noticed this much plus 5 s later. 290 if `None`.
     pub watch_timeout: Option<u32>,
+    /// Whether the cluster may be asked which one it is. Who may read one namespace only may not ask.
+    pub may_identify: bool,
 }
 
 impl SourceSpec {
     /// All objects of the kind.
     pub fn new(client: Client) -> Self {
-        Self { client, namespace: None, labels: None, fields: None, watch_timeout: None }
+        Self {
+            client,
+            namespace: None,
+            labels: None,
+            fields: None,
+            watch_timeout: None,
+            may_identify: true,
+        }
     }
 
     /// Only the objects of one namespace.
     #[must_use]
     pub fn namespace(mut self, namespace: impl Into<String>) -> Self {
         self.namespace = Some(namespace.into());
+        self.unidentified()
+    }
+
+    /// For a client that has no rights on the cluster's own namespaces.
+    #[must_use]
+    pub fn unidentified(mut self) -> Self {
+        self.may_identify = false;
         self
     }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use fleet_accumulator::{Config, SourceSet, WatchError};
+use fleet_accumulator::{ClusterId, Config, SourceSet, WatchError};
 
 use crate::support::{Rig, Tap, World, refusal, state, thing};
 
@@ -64,10 +64,34 @@ async fn a_list_of_a_source_that_works_is_no_failure() {
     let mut rig = rig();
     let tap = list(&mut rig).await;
     assert!(settled_after(&rig, CALM + Duration::from_secs(1)).await);
+    let next = list(&mut rig).await;
+    assert!(next.from.is_none() && rig.accumulator.snapshot().imports.is_settled());
+    drop((tap, next));
+}
+
+/// The API server no longer knows what has happened meanwhile: its store may have been restored.
+#[tokio::test(start_paused = true)]
+async fn an_expired_watch_starts_the_wait_again() {
+    let mut rig = rig();
+    let tap = list(&mut rig).await;
+    assert!(settled_after(&rig, CALM + Duration::from_secs(1)).await);
     tap.fail(WatchError::Watch(refusal(410)));
     let tap = list(&mut rig).await;
-    assert!(rig.accumulator.snapshot().imports.is_settled());
+    assert!(!rig.accumulator.snapshot().imports.is_settled());
+    assert!(settled_after(&rig, CALM + Duration::from_secs(1)).await);
     drop(tap);
+}
+
+/// A new term of a leader begins with a list: what is here may be old.
+#[tokio::test(start_paused = true)]
+async fn a_list_on_demand_starts_the_wait_again() {
+    let mut rig = rig();
+    let tap = list(&mut rig).await;
+    assert!(settled_after(&rig, CALM + Duration::from_secs(1)).await);
+    rig.accumulator.relist(ClusterId::Hub);
+    let next = list(&mut rig).await;
+    assert!(!rig.accumulator.snapshot().imports.is_settled());
+    drop((tap, next));
 }
 
 #[tokio::test(start_paused = true)]
