@@ -178,7 +178,6 @@ fn landing(history: &History<'_>, request: &Request) -> Option<Violation> {
             let own = request.namespace == member_namespace(member);
             request.cluster == HUB && request.subresource == "token" && own
         }
-        (Author::Hub, "resolvedservices") => at_home,
         (Author::Member(_), resource) if request.cluster == HUB => matches!(
             resource,
             "internalserviceexports"
@@ -190,7 +189,6 @@ fn landing(history: &History<'_>, request: &Request) -> Option<Violation> {
             at_home || is_made_slice(&request.body) || is_standard_slice(&request.body)
         }
         (Author::Member(_), "services") => at_home || is_standard_service(&request.body),
-        (Author::Member(_), "clusterproperties") => true,
         (Author::Member(_), "serviceimports")
             if request.group == kinds::MCS_SERVICE_IMPORT.group =>
         {

@@ -6,6 +6,7 @@ use fleet_api::annotations::MULTICLUSTER_DERIVED_SERVICE;
 use fleet_api::multicluster::standard::{ServiceImportPort, ServiceImportSpec};
 use fleet_api::multicluster::{ServicePort, ServiceProperties, ServiceType, SessionAffinity};
 use fleet_model::multicluster::metadata::{allowed_annotations, allowed_labels};
+use fleet_model::multicluster::ports::is_valid;
 use fleet_model::objects::multicluster::ResolvedService;
 use k8s_openapi::api::core::v1::{ClientIPConfig, SessionAffinityConfig};
 
@@ -144,7 +145,7 @@ fn kept(state: &ServiceState<'_>, current: &Import, held: Option<Held>) -> Optio
 fn extended(state: &ServiceState<'_>, current: &Import) -> Option<Target> {
     let mut target = kept(state, current, None)?;
     let resolved = state.resolved?;
-    let ports: Vec<_> = resolved.properties.ports.iter().map(port).collect();
+    let ports = ports(&resolved.properties);
     if ports.starts_with(&target.spec.ports) {
         target.spec.ports = ports;
     }
@@ -173,7 +174,7 @@ fn spec(properties: &ServiceProperties) -> ServiceImportSpec {
     let timeout = properties.affinity_timeout_seconds;
     let timeout = timeout.filter(|_| properties.session_affinity == SessionAffinity::ClientIP);
     ServiceImportSpec {
-        ports: properties.ports.iter().map(port).collect(),
+        ports: ports(properties),
         ips: Vec::new(),
         type_: properties.type_,
         session_affinity: Some(properties.session_affinity),
@@ -183,6 +184,11 @@ fn spec(properties: &ServiceProperties) -> ServiceImportSpec {
         internal_traffic_policy: Some(properties.internal_traffic_policy),
         traffic_distribution: properties.traffic_distribution.clone(),
     }
+}
+
+/// Those that a Service can have: the definition of the kind allows others.
+fn ports(properties: &ServiceProperties) -> Vec<ServiceImportPort> {
+    properties.ports.iter().filter(|port| is_valid(port)).map(port).collect()
 }
 
 fn port(port: &ServicePort) -> ServiceImportPort {
