@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use fleet_accumulator::{ClusterId, Config, SourceSet, WatchError};
+use fleet_accumulator::{Config, SourceSet, WatchError};
 
 use crate::support::{Rig, Tap, World, refusal, state, thing};
 
@@ -80,18 +80,6 @@ async fn an_expired_watch_starts_the_wait_again() {
     assert!(!rig.accumulator.snapshot().imports.is_settled());
     assert!(settled_after(&rig, CALM + Duration::from_secs(1)).await);
     drop(tap);
-}
-
-/// A new term of a leader begins with a list: what is here may be old.
-#[tokio::test(start_paused = true)]
-async fn a_list_on_demand_starts_the_wait_again() {
-    let mut rig = rig();
-    let tap = list(&mut rig).await;
-    assert!(settled_after(&rig, CALM + Duration::from_secs(1)).await);
-    rig.accumulator.relist(ClusterId::Hub);
-    let next = list(&mut rig).await;
-    assert!(!rig.accumulator.snapshot().imports.is_settled());
-    drop((tap, next));
 }
 
 #[tokio::test(start_paused = true)]
