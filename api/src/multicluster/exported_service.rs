@@ -1,5 +1,7 @@
 //! `ExportedService`: a Service that a member exports by the standard API, on the hub.
 
+#![allow(clippy::duplicated_attributes, reason = "each column of a table has a type of its own")]
+
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use kube::CustomResource;
 use schemars::JsonSchema;

@@ -1,5 +1,7 @@
 //! `ResolvedService`: what is in force for a Service of the clusterset, on the hub.
 
+#![allow(clippy::duplicated_attributes, reason = "each column of a table has a type of its own")]
+
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::CustomResource;
 use schemars::JsonSchema;

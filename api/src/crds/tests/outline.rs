@@ -129,7 +129,7 @@ pub(super) fn values(schema: &JSONSchemaProps) -> Option<&JSONSchemaProps> {
 /// The rules of a property. Those of a kind are in a table of their own.
 fn rules(schema: &JSONSchemaProps) -> String {
     let rules = schema.x_kubernetes_validations.iter().flatten();
-    rules.map(|rule| format!(" rule {}", rule.rule)).collect()
+    rules.flat_map(|rule| [" rule ", rule.rule.as_str()]).collect()
 }
 
 /// Everything in a schema but descriptions, rules and what is below. Panics at what no kind may have.
