@@ -84,7 +84,7 @@ fn foreign_fields(request: &Request) -> Vec<Violation> {
     ];
     let at_home = resource == kinds::ENDPOINT_SLICE.plural && is_made_slice(body);
     if request.group == kinds::MCS_SERVICE_IMPORT.group || is_of_standard(request) {
-        return Vec::new(); // What of an export is to be on imports, users say there.
+        return Vec::new(); // What of an export is to be on imports, users state there.
     }
     if at_home || !crossing.contains(&resource) || !request.subresource.is_empty() {
         return Vec::new();

@@ -1,7 +1,7 @@
 //! The standard API of SIG Multicluster: S33 (imports are what is in force), S34 (exactly the endpoints of the exporters), S35
 //! (no endpoint is invented), S36 (nothing of others is written), and S17 for its objects.
 //!
-//! A cluster takes part while it has the property that says in which clusterset it is.
+//! A cluster takes part while it has the property that names its clusterset.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -275,7 +275,7 @@ async fn slice(member: &Cluster, service: &str, address: &str) -> Result<()> {
 /// The name of the Service of the next chapters.
 const ALIEN: &str = "alien";
 
-/// Somebody else has made a ServiceImport in one cluster: nothing is written about that Service there, until it is deleted.
+/// Another implementation has made a ServiceImport in one cluster: nothing is written about that Service there, until it is deleted.
 async fn another_implementation_is_left_alone(clusters: &Clusters<'_>) -> Result<()> {
     let Clusters { east, west, south, .. } = clusters;
     let theirs = json!({
@@ -301,7 +301,7 @@ async fn another_implementation_is_left_alone(clusters: &Clusters<'_>) -> Result
     count.expect(0, 5).await
 }
 
-/// One write for each object that somebody has changed; a derived Service comes back with its address.
+/// One write for each object that a user has changed; a derived Service comes back with its address.
 async fn what_users_change_is_put_right(clusters: &Clusters<'_>) -> Result<()> {
     let west = clusters.west;
     let found = import(west, ALIEN).await?.context("an import")?;

@@ -117,7 +117,7 @@ fn plan(
     now: Timestamp,
 ) -> Plan {
     let mut plan = Plan::default();
-    // Whoever wrote a ServiceImport without our mark serves it.
+    // A ServiceImport without our mark is served by the implementation that wrote it.
     let is_foreign = intent::foreign_import(service, snapshot).is_some();
     if !intent::is_local_known(snapshot) || is_foreign {
         return plan;

@@ -1,4 +1,4 @@
-//! The writes of an import, and their order: nobody resolves a name that leads nowhere.
+//! The writes of an import, and their order: no client resolves a name that leads nowhere.
 //!
 //! - A new import gets its addresses when its derived Service and its slices are there.
 //! - A port that comes is in the slices first, then in the Service, then in the import; one that goes leaves in reverse.
@@ -58,7 +58,7 @@ pub(super) fn remove(state: &ServiceState<'_>, plan: &mut Plan) {
     }
 }
 
-/// Removes the import if the hub does not say anything about it for as long as its word takes to count.
+/// Removes the import if the hub states nothing about it for as long as its word takes to count.
 pub(super) fn forget(state: &ServiceState<'_>, plan: &mut Plan) {
     let Some(import) = state.import else { return };
     let settle = state.settings.multicluster.settle;
@@ -114,7 +114,7 @@ fn with_address(
             derived::wait(plan);
             None
         }
-        // Whoever holds it back, its clients keep the endpoints that there are.
+        // Whatever holds it back, its clients keep the endpoints that there are.
         Derived::Ending(service) => {
             let list = families_of(&Addresses::of(import), families);
             let binding = Binding::Derived(&service.name);
@@ -173,7 +173,7 @@ fn with_address(
     }
 }
 
-/// Writes the import, and tells if clients have to learn another address.
+/// Writes the import, and reports if clients have to learn another address.
 fn update(
     state: &ServiceState<'_>,
     import: &Import,
@@ -198,7 +198,7 @@ fn update(
     Some(written)
 }
 
-/// Whether nobody has changed the import since its status was written: its addresses were those of its derived Service.
+/// Whether the import has not changed since its status was written: its addresses were those of its derived Service.
 fn is_as_reported(import: &Import) -> bool {
     let ready = find(&import.status.conditions, conditions::READY);
     ready.is_some_and(|ready| ready.observed_generation == Some(import.meta.generation))

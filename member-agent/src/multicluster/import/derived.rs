@@ -47,7 +47,7 @@ pub(super) enum Derived<'a> {
 }
 
 impl<'a> Derived<'a> {
-    /// What there is. A Service of somebody else with the first name costs that name alone.
+    /// What there is. A Service of another owner with the first name costs that name alone.
     pub(super) fn of(
         state: &ServiceState<'a>,
         import: Option<&Import>,
@@ -109,7 +109,7 @@ pub(super) fn addresses(service: &Service) -> Addresses {
     Addresses { ips, families }
 }
 
-/// Creates the Service, with the addresses that the import has: clients may know them. Where somebody else has taken them
+/// Creates the Service, with the addresses that the import has: clients may know them. Where another Service has taken them
 /// for a while, it gets others. Returns the step, if it is one that is due at once.
 pub(super) fn create(
     state: &ServiceState<'_>,

@@ -19,7 +19,7 @@ const API_SERVER: (&str, &str) = ("default", "kubernetes");
 pub(super) struct Offered {
     /// What a Service gets that asks for nothing.
     primary: IpFamily,
-    /// Whether there are addresses of the other family; `None` where the cluster does not tell.
+    /// Whether there are addresses of the other family; `None` where the cluster does not show it.
     both: Option<bool>,
 }
 
@@ -68,7 +68,7 @@ impl Offered {
             }
             (true, true, None) => Some(Families { list: vec![primary], policy: PREFER_BOTH }),
             (true, ..) => single(primary),
-            // Where the cluster does not tell, the API server does when it is asked.
+            // Where the cluster does not show it, the API server's answer does.
             (false, true, Some(true) | None) => single(other),
             (false, ..) => None,
         }

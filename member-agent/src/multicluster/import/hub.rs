@@ -26,7 +26,7 @@ pub(super) struct Hub<'a> {
 }
 
 impl<'a> Hub<'a> {
-    /// The hub, if it was heard.
+    /// The hub, if it has answered.
     pub(super) fn of(settings: &Settings, snapshot: &'a MemberSnapshot) -> Option<Self> {
         let side = HubSide::of(snapshot)?;
         let is_known = is_known(&snapshot.fleet_slices) && is_known(&snapshot.fleet_reports);
@@ -89,7 +89,7 @@ impl<'a> Hub<'a> {
         self.snapshot.fleet_slices.by(service)
     }
 
-    /// Whether a cluster has told this hub all that it exports.
+    /// Whether a cluster has reported to this hub all that it exports.
     pub(super) fn has_published(self, cluster: &str) -> bool {
         let name = ObjectName::new(names::member_namespace(cluster), cluster);
         let report = self.snapshot.fleet_reports.get(&name);
@@ -101,7 +101,7 @@ impl<'a> Hub<'a> {
     pub(super) fn trust(hub: Option<Self>) -> Trust {
         match hub {
             None => Trust::Unknown,
-            Some(hub) if hub.incarnation.is_none() || !hub.is_live => Trust::Heard,
+            Some(hub) if hub.incarnation.is_none() || !hub.is_live => Trust::Answered,
             Some(hub) if hub.is_firm => Trust::Firm,
             Some(_) => Trust::Known,
         }

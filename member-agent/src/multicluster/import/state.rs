@@ -29,7 +29,7 @@ pub(super) struct ServiceState<'a> {
     pub(super) hub: Option<Hub<'a>>,
     /// What is in force, if clusters export the Service.
     pub(super) resolved: Option<&'a Object<ResolvedService>>,
-    /// The ServiceImport. It is ours: that of somebody else leads to no plan.
+    /// The ServiceImport. It is ours: that of another implementation leads to no plan.
     pub(super) import: Option<&'a Import>,
     /// The slices that were imported, own endpoints among them.
     pub(super) imported: Vec<&'a Object<ManagedSlice>>,

@@ -38,7 +38,7 @@ pub(super) enum WantedFamilies {
     These(Families),
     /// This cluster has none of those that are exported.
     NotSupported,
-    /// Nobody can tell while the hub's word does not count.
+    /// Unknown while the hub's word does not count.
     NotKnown,
 }
 
@@ -54,11 +54,11 @@ pub(super) struct Exported {
 pub(super) enum Decision {
     /// It is brought to this.
     Import(Box<Target>),
-    /// It stays as this, and goes if the hub does not say anything for a while.
+    /// It stays as this, and goes if the hub states nothing for a while.
     Forget(Box<Target>),
     /// What there is of it goes.
     Remove,
-    /// There is nothing to go by: somebody made it unreadable, and the hub's word does not count yet.
+    /// There is nothing to go by: a user made it unreadable, and the hub's word does not count yet.
     Wait,
 }
 
@@ -94,7 +94,7 @@ impl Target {
     }
 }
 
-/// All that the hub says.
+/// All that the hub states.
 fn whole(state: &ServiceState<'_>, resolved: &ResolvedService) -> Option<Target> {
     let properties = &resolved.properties;
     let exporters = resolved.exporters.iter();
@@ -115,7 +115,7 @@ fn whole(state: &ServiceState<'_>, resolved: &ResolvedService) -> Option<Target>
 fn kept(state: &ServiceState<'_>, current: &Import, held: Option<Held>) -> Option<Target> {
     let mut spec = (**current.spec.as_ref()?).clone();
     spec.ips.clear();
-    // Somebody may have edited the import: a derived Service shows what it was.
+    // A user may have edited the import: a derived Service shows what it was.
     let derived = state.derived().find(|derived| !derived.meta.is_terminating());
     let has_addresses = current.meta.annotation(MULTICLUSTER_DERIVED_SERVICE).is_some();
     if derived.is_some() && has_addresses {

@@ -9,18 +9,18 @@ use fleet_accumulator::MassDeletionLimits;
 /// How far the hub's word counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Trust {
-    /// Not at all: it was never heard in the life of this process.
+    /// Not at all: it has never answered in the life of this process.
     Unknown,
     /// It does not accept this cluster, or not all of its watches are live: what is imported follows its exporters, as far as they
     /// show something newer. Nothing else changes.
-    Heard,
+    Answered,
     /// What it adds counts: all of its watches are live, but not for long enough.
     Known,
     /// What it lacks counts, too.
     Firm,
 }
 
-/// What the hub says about a Service.
+/// What the hub states about a Service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Word {
     /// Clusters export it.
@@ -58,13 +58,13 @@ pub(super) enum SliceFate {
 /// What becomes of an import.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ImportFate {
-    /// It follows all that the hub says.
+    /// It follows all that the hub states.
     Follow,
     /// It follows where the hub adds something.
     Extend,
     /// It stays as it is, for this reason.
     Keep(Held),
-    /// It stays as it is, and goes if the hub does not say anything for a while: without the word that the last export was
+    /// It stays as it is, and goes if the hub states nothing for a while: without the word that the last export was
     /// withdrawn, the hub has rather lost it, and its agent is about to write it again.
     Forget,
     /// It goes.
@@ -96,8 +96,8 @@ impl Held {
     }
 }
 
-/// Whether what a cluster exported may be forgotten: `marked` says that this hub has confirmed the import, `published` that the
-/// cluster has told this hub all that it exports.
+/// Whether what a cluster exported may be forgotten: `marked`: this hub has confirmed the import; `published`: the
+/// cluster has reported to this hub all that it exports.
 pub(super) fn may_remove(trust: Trust, marked: bool, published: bool) -> bool {
     trust == Trust::Firm && (marked || published)
 }
@@ -118,7 +118,7 @@ pub(super) fn slice_fate(
     }
 }
 
-/// What becomes of an import that exists. `all_may_go` says that [`may_remove`] holds for each other cluster with slices here,
+/// What becomes of an import that exists. `all_may_go`: [`may_remove`] holds for each other cluster with slices here,
 /// `all_known` that each of them is an exporter or has published, and `brake` that the hub lacks too much.
 pub(super) fn import_fate(
     trust: Trust,
@@ -129,7 +129,7 @@ pub(super) fn import_fate(
     brake: bool,
 ) -> ImportFate {
     match (trust, word) {
-        (Trust::Unknown | Trust::Heard, _) | (_, Word::Unreadable) => {
+        (Trust::Unknown | Trust::Answered, _) | (_, Word::Unreadable) => {
             ImportFate::Keep(Held::Unsettled)
         }
         (Trust::Firm, Word::InForce) if marked || all_known => ImportFate::Follow,
@@ -151,7 +151,7 @@ pub(super) fn is_too_much(missing: usize, all: usize) -> bool {
 mod tests {
     use super::*;
 
-    const TRUST: [Trust; 4] = [Trust::Unknown, Trust::Heard, Trust::Known, Trust::Firm];
+    const TRUST: [Trust; 4] = [Trust::Unknown, Trust::Answered, Trust::Known, Trust::Firm];
 
     #[test]
     fn a_cluster_is_forgotten_where_the_hub_is_the_same_or_has_heard_it() {
@@ -168,7 +168,7 @@ mod tests {
     fn slices_go_only_with_the_hubs_word() {
         use SliceFate::{Follow, Keep, Remove};
         let table = [
-            // listed, source, [unknown, heard, known, firm and may not go, firm and may go]
+            // listed, source, [unknown, answered, known, firm and may not go, firm and may go]
             (true, Source::Present, [Keep, Follow, Follow, Follow, Follow]),
             (true, Source::Ending, [Keep, Remove, Remove, Remove, Remove]),
             (true, Source::Absent, [Keep, Keep, Keep, Keep, Remove]),
@@ -179,7 +179,7 @@ mod tests {
         for (listed, source, expected) in table {
             let found = [
                 slice_fate(Trust::Unknown, listed, source, false),
-                slice_fate(Trust::Heard, listed, source, false),
+                slice_fate(Trust::Answered, listed, source, false),
                 slice_fate(Trust::Known, listed, source, false),
                 slice_fate(Trust::Firm, listed, source, false),
                 slice_fate(Trust::Firm, listed, source, true),
@@ -197,8 +197,8 @@ mod tests {
             (Trust::Unknown, Word::InForce, [Keep(Held::Unsettled); 3]),
             (Trust::Unknown, Word::Withdrawn, [Keep(Held::Unsettled); 3]),
             (Trust::Unknown, Word::Absent, [Keep(Held::Unsettled); 3]),
-            (Trust::Heard, Word::InForce, [Keep(Held::Unsettled); 3]),
-            (Trust::Heard, Word::Withdrawn, [Keep(Held::Unsettled); 3]),
+            (Trust::Answered, Word::InForce, [Keep(Held::Unsettled); 3]),
+            (Trust::Answered, Word::Withdrawn, [Keep(Held::Unsettled); 3]),
             (Trust::Known, Word::InForce, [Extend; 3]),
             (Trust::Known, Word::Withdrawn, [Keep(Held::Unsettled); 3]),
             (Trust::Known, Word::Absent, [Keep(Held::Unsettled); 3]),

@@ -93,7 +93,7 @@ impl Tracked for FleetSlice {
         let mut spec = wire.spec.ok_or(MISSING)?;
         let excess = limits::of_slice(&spec);
         if excess.is_some() {
-            // Nobody imports it.
+            // No member imports it.
             (spec.endpoints, spec.draining_endpoints, spec.ports) = Default::default();
         }
         let reference = &spec.endpoint_slice_reference;

@@ -15,7 +15,7 @@ const OF_A_SLICE: usize = 10;
 /// No slice has more endpoints than that.
 const LARGEST: usize = 1000;
 
-/// The slices that are too much, and how many they are by exporter. Those that serve here already come first, so that nobody
+/// The slices that are too much, and how many they are by exporter. Those that serve here already come first, so that no Service
 /// loses them to others.
 #[derive(Debug, Default)]
 pub(super) struct Beyond {

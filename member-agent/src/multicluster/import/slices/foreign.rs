@@ -55,7 +55,7 @@ pub(super) fn collect<'a>(
         let exporter = state.resolved.and_then(|resolved| resolved.exporter(cluster));
         let is_listed = match state.resolved {
             Some(_) => exporter.is_some(),
-            // The hub says nothing about the Service: the import shows who exports it.
+            // The hub states nothing about the Service: the import shows who exports it.
             None => bound.target.clusters.iter().any(|name| name == cluster),
         };
         let source = if slice.terminating { Source::Ending } else { Source::Present };
@@ -96,7 +96,7 @@ pub(super) fn collect<'a>(
 enum InForce<'a> {
     /// All but those that the hub withholds.
     AllBut(&'a Exporter),
-    /// Those that the imported slice has, while the hub says nothing about the Service.
+    /// Those that the imported slice has, while the hub states nothing about the Service.
     Imported(HashSet<&'a str>),
 }
 

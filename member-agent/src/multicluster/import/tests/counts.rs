@@ -86,7 +86,7 @@ fn each_generation_of_endpoints_is_measured_once() {
     assert_eq!(world.plan().steps.len(), 1);
 }
 
-/// An address that leads into this cluster must not be imported because nobody has asked for its Nodes yet: what is imported
+/// An address that leads into this cluster must not be imported because its Nodes are not listed yet: what is imported
 /// stays.
 #[test]
 fn nothing_is_imported_before_what_is_reserved_is_known() {

@@ -56,7 +56,7 @@ fn a_slice_that_is_being_deleted_goes_at_once() {
     assert!(world.slices().is_empty());
 }
 
-/// A hub that was built anew knows nothing: nothing goes until the exporters have told it what they export.
+/// A hub that was built anew knows nothing: nothing goes until the exporters have reported to it what they export.
 #[test]
 fn a_rebuilt_hub_takes_nothing_away() {
     let mut world = World::imported();
@@ -116,7 +116,7 @@ fn an_old_view_brings_nothing_back() {
     assert!(old.import().is_some());
 }
 
-/// The exporter has told the new hub all that it exports, and this Service is none of it.
+/// The exporter has reported to the new hub all that it exports, and this Service is none of it.
 #[test]
 fn what_an_exporter_did_not_bring_back_goes() {
     let mut world = World::imported();
@@ -147,7 +147,7 @@ fn what_is_in_force_may_be_lost_for_a_moment() {
     world.rest();
 }
 
-/// No plan says that something is over which the hub has not shown yet: whether this cluster is to leave, for one.
+/// No plan ends what the hub has not shown yet: whether this cluster is to leave, for one.
 #[test]
 fn a_start_takes_nothing_for_leaving() {
     let mut world = World::imported();

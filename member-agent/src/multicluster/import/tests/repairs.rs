@@ -61,7 +61,7 @@ fn a_derived_service_that_is_deleted_gets_the_same_address() {
     }
 }
 
-/// Somebody's finalizer holds it back: its clients keep the endpoints that there are.
+/// A user's finalizer holds it back: its clients keep the endpoints that there are.
 #[test]
 fn endpoints_follow_while_the_derived_service_is_being_deleted() {
     let mut world = World::imported();
@@ -256,7 +256,7 @@ fn a_derived_service_stays_when_the_first_name_becomes_free() {
     world.rest();
 }
 
-/// With the hub away nobody else could put them back.
+/// With the hub away no other source has them.
 #[test]
 fn an_edited_import_keeps_its_derived_service_without_the_hub() {
     for (field, value) in

@@ -73,7 +73,7 @@ fn a_cluster_has_the_families_of_its_api_server() {
     world.rest();
 }
 
-/// Somebody deletes the API server's own Service, which it makes again; and a range of the other family comes first.
+/// A user deletes the API server's own Service, which it makes again; and a range of the other family comes first.
 #[test]
 fn another_order_of_families_replaces_no_service() {
     let mut world = World::with_families(&["IPv6", "IPv4"]);
@@ -201,7 +201,7 @@ fn an_unnamed_port_keeps_its_name_when_another_one_comes() {
     assert_eq!(world.slices(), ["b 10.1.0.1 "], "DNS names no such port");
 }
 
-/// Ports of an exporter that are not in force as it has them, and ports that nobody has resolved.
+/// Ports of an exporter that are not in force as it has them, and ports that the hub agent has not resolved.
 #[test]
 fn withheld_ports_take_no_traffic() {
     let mut world = World::imported();

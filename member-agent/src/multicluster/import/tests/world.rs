@@ -121,7 +121,7 @@ impl World {
         self.hub.edit(kinds::CLUSTER_REPORT, &report(cluster), set).unwrap();
     }
 
-    /// A cluster has told a hub all that it exports.
+    /// A cluster has reported to a hub all that it exports.
     pub(super) fn publish(&mut self, cluster: &str, hub: &str) {
         if self.hub.get(kinds::CLUSTER_REPORT, &report(cluster)).is_none() {
             self.claim(cluster, &json!(cluster));
@@ -130,7 +130,7 @@ impl World {
         self.hub.edit(kinds::CLUSTER_REPORT, &report(cluster), set).unwrap();
     }
 
-    /// The hub agent says who exports the Service.
+    /// The hub agent states who exports the Service.
     pub(super) fn resolve(&mut self, exporters: &[&str]) {
         let exporters: Vec<_> =
             exporters.iter().map(|cluster| json!({ "cluster": cluster })).collect();
@@ -227,7 +227,7 @@ impl World {
         self.hub.delete(kinds::ENDPOINT_SLICE_EXPORT, &Self::on_hub(cluster, slice)).unwrap();
     }
 
-    /// This cluster exports the Service, too, with one slice; the hub has heard of it.
+    /// This cluster exports the Service, too, with one slice; the hub knows of it.
     pub(super) fn export_own(&mut self, addresses: &[&str]) {
         let ports = json!([{ "name": "http", "protocol": "TCP", "port": 80 }]);
         self.add(
