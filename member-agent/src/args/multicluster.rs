@@ -11,9 +11,9 @@ use crate::{ImportNamespaces, Multicluster, MulticlusterMode};
 /// How the standard API is served.
 #[derive(clap::Args, Clone, Debug)]
 pub struct MulticlusterArgs {
-    /// Whether Services are exported through the standard API of SIG Multicluster (multicluster.x-k8s.io), too: `on`, `off`, or
-    /// `clean-up`, which withdraws what was exported. The hub agent has the same flag. Requires the networking features, and
-    /// definitions of that API in this cluster.
+    /// Whether Services are exported and imported through the standard API of SIG Multicluster (multicluster.x-k8s.io), too: `on`,
+    /// `off`, or `clean-up`, which withdraws what was exported and deletes what was imported. The hub agent has the same flag.
+    /// Requires the networking features, and definitions of that API in this cluster.
     #[arg(
         id = "multicluster_mode",
         long = "multicluster",
