@@ -134,34 +134,35 @@ impl<S: Snapshot> Accumulator<S> {
         self.refreshes.demand(cluster, now());
     }
 
-    /// Waits until the newest snapshot shows all of `expectations`; returns those that it does
+    /// Waits until the newest snapshot shows all of `expectations` to somebody who reads `reads`; returns those that it does
     /// not show at the deadline. A read of those objects decides then, never the snapshot.
     pub async fn wait(
         &self,
+        reads: SourceSet,
         mut expectations: Vec<Expectation>,
         deadline: Duration,
     ) -> Vec<Expectation> {
         // The own event often arrives with the answer to the write.
-        self.keep_unmet(&mut expectations);
+        self.keep_unmet(reads, &mut expectations);
         if expectations.is_empty() {
             return expectations;
         }
         let (done, waiter) = oneshot::channel();
-        let wait = Wait { expectations: expectations.clone(), done };
+        let wait = Wait { reads, expectations: expectations.clone(), done };
         let asked = self.requests.send(wait).is_ok();
         if asked && matches!(tokio::time::timeout(deadline, waiter).await, Ok(Ok(()))) {
             return Vec::new();
         }
-        self.keep_unmet(&mut expectations);
+        self.keep_unmet(reads, &mut expectations);
         if !expectations.is_empty() {
             self.metrics.expectation_timeouts.inc();
         }
         expectations
     }
 
-    fn keep_unmet(&self, expectations: &mut Vec<Expectation>) {
+    fn keep_unmet(&self, reads: SourceSet, expectations: &mut Vec<Expectation>) {
         let snapshot = self.snapshot();
-        expectations.retain(|expectation| !expectation.is_met(&*snapshot));
+        expectations.retain(|expectation| !expectation.is_met(&*snapshot, reads));
     }
 
     /// Registers the metrics, prefix `fleet_accumulator_`.

@@ -2,7 +2,7 @@
 
 use fleet_api::{ObjectName, ResourceKind};
 
-use crate::{ClusterId, Lookup, ResourceVersion, Snapshot, Uid};
+use crate::{ClusterId, Lookup, ResourceVersion, Snapshot, SourceSet, Uid};
 
 /// Something that a snapshot is going to show: usually the answer to a write.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,12 +45,12 @@ pub enum Until {
 }
 
 impl Expectation {
-    /// Whether `snapshot` shows what is waited for. An object that no source watches is never
+    /// Whether `snapshot` shows what is waited for to somebody who reads `reads`. An object that no source watches is never
     /// waited for.
-    pub fn is_met<S: Snapshot>(&self, snapshot: &S) -> bool {
+    pub fn is_met<S: Snapshot>(&self, snapshot: &S, reads: SourceSet) -> bool {
         #[cfg(test)]
         LOOKED_UP.with(|count| count.set(count.get() + 1));
-        self.until.is_met(&snapshot.lookup(self.cluster, &self.kind, &self.name))
+        self.until.is_met(&snapshot.lookup(reads, self.cluster, &self.kind, &self.name))
     }
 }
 

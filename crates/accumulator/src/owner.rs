@@ -49,6 +49,8 @@ impl Arrival {
 
 /// A task that waits for its own writes to come back.
 pub(crate) struct Wait {
+    /// What it reads: other sources of the same kind may be behind.
+    pub(crate) reads: SourceSet,
     pub(crate) expectations: Vec<Expectation>,
     /// Completed when all are met; dropped when the task gives up.
     pub(crate) done: oneshot::Sender<()>,
@@ -150,6 +152,7 @@ struct Waits {
 }
 
 struct OpenWait {
+    reads: SourceSet,
     /// `None` where the snapshot has shown it.
     expectations: Vec<Option<Expectation>>,
     unmet: usize,
@@ -159,7 +162,8 @@ struct OpenWait {
 impl Waits {
     fn add<S: Snapshot>(&mut self, wait: Wait, snapshot: &S) {
         // The waiter has looked, but the snapshot may have grown since.
-        let unmet = wait.expectations.into_iter().filter(|one| !one.is_met(snapshot));
+        let is_met = |one: &Expectation| one.is_met(snapshot, wait.reads);
+        let unmet = wait.expectations.into_iter().filter(|one| !is_met(one));
         let expectations: Vec<_> = unmet.map(Some).collect();
         if expectations.is_empty() {
             let _ = wait.done.send(());
@@ -171,7 +175,8 @@ impl Waits {
             self.by_object.entry(expectation.name.clone()).or_default().insert((self.next, at));
         }
         let unmet = expectations.len();
-        self.open.insert(self.next, OpenWait { expectations, unmet, done: wait.done });
+        let (reads, done) = (wait.reads, wait.done);
+        self.open.insert(self.next, OpenWait { reads, expectations, unmet, done });
     }
 
     /// Checks what waits for something that a source has changed.
@@ -194,11 +199,12 @@ impl Waits {
         };
         let Some(info) = S::sources().get(source.index()) else { return };
         for (id, at) in candidates {
-            let expectation = self.open.get(&id).and_then(|wait| wait.expectations[at].as_ref());
-            let shown = expectation.is_some_and(|expectation| {
+            let open = self.open.get(&id);
+            let expectation = open.and_then(|wait| Some((wait.expectations[at].as_ref()?, wait)));
+            let shown = expectation.is_some_and(|(expectation, wait)| {
                 expectation.cluster == info.cluster
                     && expectation.kind == info.kind
-                    && expectation.is_met(snapshot)
+                    && expectation.is_met(snapshot, wait.reads)
             });
             if shown && let Some(wait) = self.meet(id, at) {
                 met.push(wait.done);

@@ -168,13 +168,22 @@ pub trait Snapshot: Clone + Default + Send + Sync + 'static {
     }
 
     /// What is known of one object, for waiting until own writes have come back. Where several
-    /// sources read the kind with different selectors, the oldest version that one of them has
+    /// sources of `reads` have the kind with different selectors, the oldest version that one of them has
     /// counts: a plan may read any of them. One that does not get through shows nothing any more, and is left out if another
-    /// one does.
-    fn lookup(&self, cluster: ClusterId, kind: &ResourceKind, name: &ObjectName) -> Lookup<'_> {
+    /// one does. Sources that are not in `reads` count only where none of the kind is.
+    fn lookup(
+        &self,
+        reads: SourceSet,
+        cluster: ClusterId,
+        kind: &ResourceKind,
+        name: &ObjectName,
+    ) -> Lookup<'_> {
         let of_kind = |source: &&SourceInfo| source.cluster == cluster && source.kind == *kind;
-        let views = Self::sources().iter().filter(of_kind).map(|source| self.view(source.id));
-        let views: Vec<_> = views.collect();
+        let of_kind: Vec<_> = Self::sources().iter().filter(of_kind).collect();
+        let is_read = |source: &SourceInfo| reads.contains(source.id);
+        let any_is_read = of_kind.iter().any(|source| is_read(source));
+        let counted = of_kind.into_iter().filter(|source| !any_is_read || is_read(source));
+        let views: Vec<_> = counted.map(|source| self.view(source.id)).collect();
         let follows = |view: &Option<&dyn AnyView>| view.is_some_and(|view| view.state().follows());
         let any_follows = views.iter().any(follows);
         let mut answer = Lookup::NotWatched;

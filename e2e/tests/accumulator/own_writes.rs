@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use fleet_accumulator::{ClusterId, Expectation, Until};
+use fleet_accumulator::{ClusterId, Expectation, Snapshot as _, Until};
 use fleet_api::kinds;
 use fleet_testbed::cluster::Cluster;
 use fleet_testbed::proxy::Proxy;
@@ -41,7 +41,7 @@ pub(crate) async fn own_writes_are_waited_for(cluster: &Cluster) {
 
     // A conflict: another client wrote meanwhile.
     let planned = vec![newer_than(&slices, &second)];
-    let unmet = eyes.accumulator.wait(planned.clone(), DEADLINE).await;
+    let unmet = eyes.accumulator.wait(Seen::all(), planned.clone(), DEADLINE).await;
     assert_eq!(unmet, planned, "nothing newer is there yet");
     slices.change(0, 21).await.unwrap();
     is_shown(&eyes, planned).await;
@@ -51,11 +51,11 @@ pub(crate) async fn own_writes_are_waited_for(cluster: &Cluster) {
     let held = vec![at_least(&slices, &slices.change(0, 22).await.unwrap())];
     let known = vec![at_least(&slices, &second)];
     let begin = Instant::now();
-    let unmet = eyes.accumulator.wait([known, held.clone()].concat(), DEADLINE).await;
+    let unmet = eyes.accumulator.wait(Seen::all(), [known, held.clone()].concat(), DEADLINE).await;
     assert_eq!(unmet, held);
     assert!(begin.elapsed() >= DEADLINE);
     assert_eq!(eyes.metric("fleet_accumulator_expectation_timeouts_total", &[]), 2);
-    let waiting = eyes.accumulator.wait(held, SOON);
+    let waiting = eyes.accumulator.wait(Seen::all(), held, SOON);
     let opening = async { proxy.open() };
     let (unmet, ()) = tokio::join!(waiting, opening);
     assert!(unmet.is_empty(), "{unmet:?}");
@@ -67,7 +67,7 @@ pub(crate) async fn own_writes_are_waited_for(cluster: &Cluster) {
 }
 
 async fn is_shown(eyes: &Eyes<Seen>, expectations: Vec<Expectation>) {
-    let unmet = eyes.accumulator.wait(expectations, SOON).await;
+    let unmet = eyes.accumulator.wait(Seen::all(), expectations, SOON).await;
     assert!(unmet.is_empty(), "{unmet:?}");
 }
 

@@ -48,7 +48,8 @@ fn wait(objects: usize) -> (Wait, oneshot::Receiver<()>) {
         until: Until::Present,
     };
     let (done, waiter) = oneshot::channel();
-    (Wait { expectations: (0..objects).map(expectation).collect(), done }, waiter)
+    let expectations = (0..objects).map(expectation).collect();
+    (Wait { reads: World::all(), expectations, done }, waiter)
 }
 
 /// Shows the objects one after the other, as watch events do. Returns the lookups that this took.

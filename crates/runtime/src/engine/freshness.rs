@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use fleet_accumulator::{Accumulator, Expectation, Lookup, Snapshot, Until};
+use fleet_accumulator::{Accumulator, Expectation, Lookup, Snapshot, SourceSet, Until};
 use fleet_plan::Precondition;
 
 use crate::clock::monotonic as now;
@@ -24,7 +24,7 @@ pub(super) enum Freshness {
     Stale,
 }
 
-/// Waits for `expectations`.
+/// Waits until a controller that reads `reads` sees `expectations`.
 ///
 /// What it does not show in time is read from the server, and the view gets a second chance to show
 /// that. A view that is still behind is not planned on at once: the key goes back to the queue with
@@ -32,6 +32,7 @@ pub(super) enum Freshness {
 pub(super) async fn await_own_writes<S: Snapshot>(
     accumulator: &Accumulator<S>,
     writer: &Writer,
+    reads: SourceSet,
     expectations: Vec<Expectation>,
     metrics: &ControllerMetrics,
 ) -> Freshness {
@@ -39,7 +40,7 @@ pub(super) async fn await_own_writes<S: Snapshot>(
         return Freshness::Current;
     }
     let answered = now();
-    let unmet = accumulator.wait(expectations, DEADLINE).await;
+    let unmet = accumulator.wait(reads, expectations, DEADLINE).await;
     if unmet.is_empty() {
         metrics.own_write_seen.observe(now().duration_since(answered).as_secs_f64());
         return Freshness::Current;
@@ -51,7 +52,7 @@ pub(super) async fn await_own_writes<S: Snapshot>(
         let shown = accumulator.snapshot();
         let found = writer.get(cluster, &kind, name).await;
         if let Ok(Some(found)) = &found
-            && is_older(found, &shown.lookup(cluster, &kind, name))
+            && is_older(found, &shown.lookup(reads, cluster, &kind, name))
         {
             accumulator.relist(cluster);
         }
@@ -64,7 +65,7 @@ pub(super) async fn await_own_writes<S: Snapshot>(
             Err(_) => Some(expectation),
         });
     }
-    let unmet = accumulator.wait(renewed, DEADLINE).await;
+    let unmet = accumulator.wait(reads, renewed, DEADLINE).await;
     if unmet.is_empty() { Freshness::Diverged } else { Freshness::Stale }
 }
 

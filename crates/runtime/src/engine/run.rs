@@ -96,9 +96,11 @@ impl<R: Controller> Shared<R> {
             );
         }
         let Outcome { expectations, failures, .. } = outcome;
+        let reads = self.controller.required().union(self.controller.reads());
         let settled = freshness::await_own_writes(
             &self.accumulator,
             &self.writer,
+            reads,
             expectations,
             &self.metrics,
         );
