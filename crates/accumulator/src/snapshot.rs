@@ -184,10 +184,10 @@ pub trait Snapshot: Clone + Default + Send + Sync + 'static {
         let any_is_read = of_kind.iter().any(|source| is_read(source));
         let counted = of_kind.into_iter().filter(|source| !any_is_read || is_read(source));
         let views: Vec<_> = counted.map(|source| self.view(source.id)).collect();
-        let follows = |view: &Option<&dyn AnyView>| view.is_some_and(|view| view.state().follows());
-        let any_follows = views.iter().any(follows);
+        let follows = |view: Option<&dyn AnyView>| view.is_some_and(|it| it.state().follows());
+        let any_follows = views.iter().any(|view| follows(*view));
         let mut answer = Lookup::NotWatched;
-        for view in views.into_iter().filter(|view| !any_follows || follows(view)) {
+        for view in views.into_iter().filter(|view| !any_follows || follows(*view)) {
             let found = view.and_then(|view| view.find(name));
             answer = match (answer, found) {
                 (Lookup::NotWatched, None) => Lookup::Absent,

@@ -14,6 +14,7 @@ pub mod metadata;
 pub mod mode;
 pub mod ports;
 pub mod resolution;
+mod room;
 
 #[cfg(test)]
 mod tests;

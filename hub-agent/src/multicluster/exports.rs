@@ -9,7 +9,7 @@ use fleet_api::names::member_of_namespace;
 use fleet_model::multicluster::export::{Export, exported_at};
 use fleet_model::multicluster::mode::Mode;
 use fleet_model::multicluster::ports::{are_unique, is_valid};
-use fleet_model::multicluster::resolution::{Resolution, resolve};
+use fleet_model::multicluster::resolution::{InForce, Resolution, resolve};
 use fleet_model::objects::by_age;
 use fleet_model::objects::multicluster::{ExportedService, ResolvedService};
 use fleet_model::objects::{MemberPolicy, PolicyLists};
@@ -71,7 +71,10 @@ pub(super) fn of<'a>(
         all.push((export, standing.refusal()));
     }
     let in_force = resolved.filter(|resolved| !resolved.is_withdrawn());
-    let in_force = in_force.map(|resolved| &*resolved.properties);
+    let in_force = in_force.map(|resolved| InForce {
+        properties: &resolved.properties,
+        exporters: &resolved.exporters,
+    });
     let resolution = resolve(service, &counting, in_force);
     refuse_without_room(resolution.as_ref(), &mut all);
     Exports { all, resolution, resolved, is_blocked, surplus }

@@ -44,7 +44,12 @@ const DEADLINE: Duration = Duration::from_secs(5);
 #[tokio::test(start_paused = true)]
 async fn what_is_there_already_is_not_waited_for() {
     let (rig, _tap) = listed().await;
-    assert!(rig.accumulator.wait(World::all(), expect("a", at_least("1", "9")), DEADLINE).await.is_empty());
+    assert!(
+        rig.accumulator
+            .wait(World::all(), expect("a", at_least("1", "9")), DEADLINE)
+            .await
+            .is_empty()
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -52,7 +57,8 @@ async fn a_wait_ends_with_the_version_even_if_nothing_else_changed() {
     let (rig, tap) = listed().await;
     let accumulator = rig.accumulator.clone();
     let wait = tokio::spawn(async move {
-        let unmet = accumulator.wait(World::all(), expect("a", at_least("1", "10")), DEADLINE).await;
+        let unmet =
+            accumulator.wait(World::all(), expect("a", at_least("1", "10")), DEADLINE).await;
         (unmet, record(&accumulator.snapshot().things, "a").version.clone())
     });
     rig.settle().await;
@@ -95,7 +101,8 @@ async fn a_deletion_is_waited_for_until_the_object_is_gone_or_another() {
         .await;
         let accumulator = rig.accumulator.clone();
         let expected = expect("x", Until::Gone { uid: uid.as_str().into() });
-        let wait = tokio::spawn(async move { accumulator.wait(World::all(), expected, DEADLINE).await });
+        let wait =
+            tokio::spawn(async move { accumulator.wait(World::all(), expected, DEADLINE).await });
         rig.settle().await;
         assert!(!wait.is_finished());
         if recreated {
@@ -112,7 +119,8 @@ async fn a_deletion_that_a_finalizer_holds_is_seen_by_its_version() {
     let (rig, tap) = listed().await;
     let accumulator = rig.accumulator.clone();
     let expected = expect("a", at_least("1", "10"));
-    let wait = tokio::spawn(async move { accumulator.wait(World::all(), expected, DEADLINE).await });
+    let wait =
+        tokio::spawn(async move { accumulator.wait(World::all(), expected, DEADLINE).await });
     rig.settle().await;
     tap.apply(terminating(thing("a", "1", 10, "x")));
     assert!(wait.await.unwrap().is_empty());
@@ -124,7 +132,8 @@ async fn a_list_ends_waits_too() {
     let accumulator = rig.accumulator.clone();
     let mut expected = expect("a", at_least("1", "10"));
     expected.extend(expect("new", Until::Present));
-    let wait = tokio::spawn(async move { accumulator.wait(World::all(), expected, DEADLINE).await });
+    let wait =
+        tokio::spawn(async move { accumulator.wait(World::all(), expected, DEADLINE).await });
     rig.settle().await;
     tap.list([thing("a", "1", 12, "x"), thing("new", "2", 11, "x")]);
     assert!(wait.await.unwrap().is_empty());
@@ -146,7 +155,12 @@ async fn waits_that_were_given_up_leave_nothing_behind() {
         assert!(tokio::time::timeout(Duration::from_millis(1), wait).await.is_err());
     }
     tap.apply(thing("a", "1", 100, "x"));
-    assert!(rig.accumulator.wait(World::all(), expect("a", at_least("1", "100")), DEADLINE).await.is_empty());
+    assert!(
+        rig.accumulator
+            .wait(World::all(), expect("a", at_least("1", "100")), DEADLINE)
+            .await
+            .is_empty()
+    );
 }
 
 /// One of them is being listed anew, which takes a while where it reads all members.

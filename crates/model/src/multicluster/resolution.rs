@@ -2,19 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use fleet_api::limits::resolved;
+use fleet_api::ObjectName;
 use fleet_api::multicluster::{
-    Exporter, IpFamily, ResolvedServiceSpec, ServicePort, ServiceProperties, ServiceReference,
-    ServiceType,
+    Exporter, IpFamily, ResolvedServiceSpec, ServiceProperties, ServiceReference, ServiceType,
 };
-use fleet_api::{ObjectName, limits};
 
 use super::conflicts;
 use super::export::Export;
-use super::ports::PortUnion;
-
-/// How much all names of withheld ports of one Service may take together, in bytes.
-const WITHHELD: usize = 128 << 10;
+use super::room::{United, unite};
 
 /// What is in force, and which exports find no room in it.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,20 +20,32 @@ pub struct Resolution {
     pub refused: BTreeSet<String>,
 }
 
-/// Resolves a Service from its exports; `None` without any. `in_force` is what was in force for it before: type and families
-/// stay while any export has them, so that an address is not taken away because the oldest export left.
+/// What was in force for a Service before.
+#[derive(Clone, Copy, Debug)]
+pub struct InForce<'a> {
+    /// Its properties.
+    pub properties: &'a ServiceProperties,
+    /// The exporting clusters.
+    pub exporters: &'a [Exporter],
+}
+
+/// Resolves a Service from its exports; `None` without any. Of what was in force before, type and families stay while any
+/// export has them, so that an address is not taken away because the oldest export left; and no exporter loses its place to
+/// another one.
 ///
 /// The order of `exports` does not matter.
 pub fn resolve(
     service: &ObjectName,
     exports: &[Export<'_>],
-    in_force: Option<&ServiceProperties>,
+    in_force: Option<InForce<'_>>,
 ) -> Option<Resolution> {
+    let listed = in_force.map(|in_force| in_force.exporters).unwrap_or_default();
+    let in_force = in_force.map(|in_force| in_force.properties);
     let type_ = type_in_force(exports, in_force)?;
     let mut exports = exports.to_vec();
     // The winner is the oldest of the type in force.
     exports.sort_by(|a, b| (a.type_() != type_, a.age()).cmp(&(b.type_() != type_, b.age())));
-    let (ports, exporters, refused) = unite(&exports);
+    let United { ports, exporters, refused } = unite(&exports, listed);
     exports.retain(|export| !refused.contains(export.cluster));
     let properties = ServiceProperties {
         type_,
@@ -67,33 +74,6 @@ fn type_in_force(
     let stays = in_force.map(|properties| properties.type_);
     let stays = stays.filter(|type_| exports.iter().any(|export| export.type_() == *type_));
     stays.or_else(|| Some(exports.iter().min_by_key(|export| export.age())?.type_()))
-}
-
-/// Unites the ports in the order of the exports. Returns them, the exporters by name, so that the object does not change with
-/// their age, and those that have no room in it.
-fn unite(exports: &[Export<'_>]) -> (Vec<ServicePort>, Vec<Exporter>, BTreeSet<String>) {
-    let (mut union, mut size) = (PortUnion::default(), 0);
-    let (mut exporters, mut refused) = (Vec::new(), BTreeSet::new());
-    for export in exports {
-        let before = union.add(&export.properties.ports);
-        let withheld = union.withheld(&export.properties.ports);
-        let needed = size + withheld.iter().map(|name| written(name)).sum::<usize>();
-        let cluster = export.cluster.to_owned();
-        if needed <= WITHHELD && exporters.len() < resolved::EXPORTERS.accepted {
-            size = needed;
-            exporters.push(Exporter { cluster, withheld });
-        } else {
-            union.undo(before);
-            refused.insert(cluster);
-        }
-    }
-    exporters.sort_by(|a, b| a.cluster.cmp(&b.cluster));
-    (union.into_ports(), exporters, refused)
-}
-
-/// Bytes of a name in a list, with quotation marks and a comma.
-fn written(name: &str) -> usize {
-    name.len().min(limits::port::NAME.accepted) + 3
 }
 
 /// The families in force that an export still has. None joins them, since importers' addresses would have to change. If none is

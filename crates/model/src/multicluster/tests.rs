@@ -11,7 +11,7 @@ use fleet_api::multicluster::{ServicePort, ServiceProperties};
 use jiff::Timestamp;
 
 use super::export::Export;
-use super::resolution::{Resolution, resolve};
+use super::resolution::{InForce, Resolution, resolve};
 
 /// An export of a cluster that began at a second.
 fn export(cluster: &'static str, second: i64, properties: ServiceProperties) -> Export<'static> {
@@ -48,7 +48,14 @@ fn resolved(exports: &[Export<'_>]) -> Resolution {
 
 /// The same after something was in force.
 fn resolved_after(exports: &[Export<'_>], before: &Resolution) -> Resolution {
-    resolve(&service(), exports, Some(&before.spec.properties)).unwrap()
+    let in_force =
+        InForce { properties: &before.spec.properties, exporters: &before.spec.exporters };
+    resolve(&service(), exports, Some(in_force)).unwrap()
+}
+
+/// What was in force, of exporters that are gone.
+fn former(properties: &ServiceProperties) -> InForce<'_> {
+    InForce { properties, exporters: &[] }
 }
 
 /// The reasons of the conflicts, as a condition has them.

@@ -191,19 +191,19 @@ fn a_service_has_at_most_1024_exporters() {
     assert!(found.refused.iter().eq(&names[1024..]));
 }
 
+/// A hundred ports with long names, of the numbers that all clusters use.
+fn clashing(cluster: usize) -> ServiceProperties {
+    let port = |port| ServicePort {
+        name: format!("{cluster:04}-{port:03}{}", "x".repeat(55)),
+        port,
+        ..ServicePort::default()
+    };
+    ServiceProperties { ports: (1..101).map(port).collect(), ..ServiceProperties::default() }
+}
+
 /// Names without use must not fill an object that all members read.
 #[test]
 fn exports_whose_withheld_ports_find_no_room_are_refused() {
-    let clashing = |cluster: usize| ServiceProperties {
-        ports: (1..101)
-            .map(|port| ServicePort {
-                name: format!("{cluster:04}-{port:03}{}", "x".repeat(55)),
-                port,
-                ..ServicePort::default()
-            })
-            .collect(),
-        ..ServiceProperties::default()
-    };
     let names: Vec<String> = (0..40).map(|cluster| format!("c{cluster:02}")).collect();
     let exports: Vec<_> = names
         .iter()
@@ -222,4 +222,45 @@ fn exports_whose_withheld_ports_find_no_room_are_refused() {
     assert!(written < 160 << 10, "{written}");
     let again: Vec<_> = exports.into_iter().rev().collect();
     assert_eq!(resolved_after(&again, &found), found);
+}
+
+/// A member says when its export began, and may say anything.
+#[test]
+fn an_export_that_claims_to_be_older_takes_no_place_from_one_in_force() {
+    let names: Vec<String> = (0..1024).map(|cluster| format!("c{cluster:04}")).collect();
+    let of = |cluster, second| Export {
+        cluster,
+        since: Timestamp::from_second(second).unwrap(),
+        properties: Cow::Owned(with_ports(&["a 1/TCP"])),
+    };
+    let mut exports: Vec<_> = names.iter().map(|cluster| of(cluster, 10)).collect();
+    let before = resolved(&exports);
+    exports.push(of("late", 1));
+    let found = resolved_after(&exports, &before);
+    assert_eq!(found.spec.exporters, before.spec.exporters);
+    assert!(found.refused.iter().eq(["late"]));
+    exports.remove(0);
+    let found = resolved_after(&exports, &before);
+    assert!(found.spec.exporters.iter().any(|exporter| exporter.cluster == "late"));
+    assert_eq!((found.spec.exporters.len(), found.refused.len()), (1024, 0));
+}
+
+/// Its ports would come first, and those of all others be withheld.
+#[test]
+fn an_export_whose_ports_leave_no_room_for_others_is_refused() {
+    let names: Vec<String> = (0..40).map(|cluster| format!("c{cluster:02}")).collect();
+    let of = |cluster, second, ports| Export {
+        cluster,
+        since: Timestamp::from_second(second).unwrap(),
+        properties: Cow::Owned(clashing(ports)),
+    };
+    let mut exports: Vec<_> = names.iter().map(|cluster| of(cluster, 10, 0)).collect();
+    let before = resolved(&exports);
+    assert_eq!(before.spec.exporters.len(), 40);
+    exports.push(of("hostile", 1, 1));
+    exports.push(of("late", 20, 0));
+    let found = resolved_after(&exports, &before);
+    assert!(found.refused.iter().eq(["hostile"]), "the next one has room");
+    assert_eq!(found.spec.properties.ports, before.spec.properties.ports);
+    assert_eq!(resolved_after(&exports, &found), found);
 }

@@ -20,7 +20,7 @@ fn with_families(ip_families: &[IpFamily]) -> ServiceProperties {
 
 #[test]
 fn without_exports_nothing_is_resolved() {
-    assert_eq!(resolve(&service(), &[], Some(&plain())), None);
+    assert_eq!(resolve(&service(), &[], Some(former(&plain()))), None);
 }
 
 #[test]
