@@ -113,7 +113,7 @@ fn imported(history: &History<'_>, moment: &Moment, at: (&str, &str)) -> Vec<Vio
         let lives = history.about(HUB, kinds::RESOLVED_SERVICE, at.1);
         let missing = lives.filter(|_| resolved.is_some()).take(1);
         let sentence = format!("{} does not import it", at.0);
-        found.extend(missing.flat_map(|life| said("S33", life, moment, sentence.clone())));
+        found.extend(missing.filter_map(|life| said("S33", life, moment, sentence.clone())));
         return found;
     };
     if !is_ours(import) {

@@ -28,6 +28,10 @@ const STAGE: &str = "mcs_resolve";
 /// How long an export may be absent whose slices are there: its member writes it again, or deletes them, within seconds.
 const DOUBT: Duration = Duration::from_secs(10);
 
+/// How long a Service that was withdrawn stays so, though it is exported again. An exporter that goes and comes back in turns would
+/// make all importers delete and make addresses all the time; names in DNS are gone anyway.
+const PAUSE: Duration = Duration::from_secs(5);
+
 /// Brings what is in force in line with the exports, and reports to those that do not count.
 pub(super) fn plan(
     settings: &Settings,
@@ -40,7 +44,10 @@ pub(super) fn plan(
     match (&exports.resolution, exports.resolved) {
         (Some(_), None) if exports.is_blocked => {}
         (Some(resolution), None) => create(service, &resolution.spec, snapshot, plan),
-        (Some(resolution), Some(resolved)) => update(resolved, resolution, snapshot, plan),
+        (Some(resolution), Some(resolved)) => match pause(resolved, now) {
+            Some(rest) => plan.wake_within(rest),
+            None => update(resolved, resolution, snapshot, plan),
+        },
         (None, Some(resolved)) => withdraw(settings, resolved, snapshot, now, plan),
         (None, None) => {}
     }
@@ -70,6 +77,11 @@ fn create(
     if let Some(name) = free {
         plan.push(HUB.create::<ResolvedService>(name, body(service, spec)).stage(STAGE));
     }
+}
+
+/// For how long a Service that was just withdrawn does not come into force again.
+fn pause(resolved: &ResolvedService, now: Timestamp) -> Option<Duration> {
+    remaining(resolved.withdrawn_at?, PAUSE, now)
 }
 
 /// Nothing goes while it is not certain that it is gone.

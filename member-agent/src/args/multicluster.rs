@@ -35,7 +35,7 @@ pub struct MulticlusterArgs {
     )]
     pub multicluster_settle: Duration,
 
-    /// Export the labels and annotations that ServiceExports of the standard API ask for.
+    /// Take the labels and annotations that ServiceExports of the standard API ask for: to other clusters, and from them.
     #[arg(
         long,
         env = "MULTICLUSTER_EXPORTED_METADATA",

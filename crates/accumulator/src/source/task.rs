@@ -165,6 +165,8 @@ impl<S: 'static, T: Tracked> Task<S, T> {
             self.machine.relist();
             // A new term of a leader, or an API server that may be another one: what is here may be old.
             self.machine.doubt();
+            // At once: the list may take long, and somebody may plan meanwhile.
+            self.publish(now()).await?;
             self.doubtful.get_or_insert(since);
         }
         if let Some(command) = self.check_time().await? {

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use fleet_accumulator::{Config, SourceSet, WatchError};
+use fleet_accumulator::{ClusterId, Config, SourceSet, WatchError};
 
-use crate::support::{Rig, Tap, World, refusal, state, thing};
+use crate::support::{Rig, Tap, World, both, local, refusal, state, thing};
 
 const CALM: Duration = Duration::from_mins(1);
 
@@ -67,6 +67,58 @@ async fn a_list_of_a_source_that_works_is_no_failure() {
     let next = list(&mut rig).await;
     assert!(next.from.is_none() && rig.accumulator.snapshot().imports.is_settled());
     drop((tap, next));
+}
+
+/// While such a list is on its way, the content is what the last event left.
+#[tokio::test(start_paused = true)]
+async fn absence_counts_while_a_source_that_works_is_listed_again() {
+    let mut rig = rig();
+    let tap = list(&mut rig).await;
+    assert!(settled_after(&rig, CALM + Duration::from_secs(1)).await);
+    tap.list_started();
+    rig.until(|world| state(world, World::imports()) == "resyncing").await;
+    assert!(rig.accumulator.snapshot().imports.is_settled());
+    tap.fail(WatchError::List(refusal(503)));
+    let tap = list(&mut rig).await;
+    assert!(rig.accumulator.snapshot().imports.is_settled(), "a moment later it works again");
+    drop(tap);
+}
+
+/// The API server may be one of another time. What it has shows with the list; that it is in doubt shows before.
+#[tokio::test(start_paused = true)]
+async fn a_list_on_demand_starts_the_wait_again() {
+    let mut rig = rig();
+    let tap = list(&mut rig).await;
+    assert!(settled_after(&rig, CALM + Duration::from_secs(1)).await);
+    rig.accumulator.relist(ClusterId::Hub);
+    rig.settle().await;
+    assert!(!rig.accumulator.snapshot().imports.is_settled(), "nothing was answered yet");
+    let next = rig.imports.tap().await;
+    assert!(!settled_after(&rig, Duration::from_secs(20)).await);
+    next.list([thing("a", "u1", 5, "a")]);
+    next.watch_started();
+    assert!(!settled_after(&rig, CALM - Duration::from_secs(5)).await);
+    assert!(settled_after(&rig, Duration::from_secs(6)).await);
+    drop((tap, next));
+}
+
+/// A standby may have had a broken link to the hub for minutes. It waits for lists of its own cluster alone.
+#[tokio::test(start_paused = true)]
+async fn at_a_new_term_of_a_leader_absence_counts_only_after_a_list() {
+    let mut rig = rig();
+    let own = rig.things.tap().await;
+    own.list([]);
+    own.watch_started();
+    let tap = list(&mut rig).await;
+    assert!(settled_after(&rig, CALM + Duration::from_secs(1)).await);
+    let since = tokio::time::Instant::now().into_std();
+    let mut cursor = rig.accumulator.cursor_since(local(), both(), since);
+    let own_again = rig.things.tap().await;
+    own_again.list([]);
+    own_again.watch_started();
+    let step = cursor.next().await.unwrap();
+    assert!(!step.new.imports.is_settled());
+    drop((own, tap, own_again));
 }
 
 /// The API server no longer knows what has happened meanwhile: its store may have been restored.

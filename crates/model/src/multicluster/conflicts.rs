@@ -101,9 +101,10 @@ fn value(reason: ConflictReason, in_force: &ServiceProperties) -> String {
         }
         ConflictReason::TrafficDistributionConflict => {
             let value = in_force.traffic_distribution.as_deref();
-            value.map_or("no trafficDistribution".to_owned(), |value| {
-                format!("trafficDistribution {value}")
-            })
+            value.map_or_else(
+                || "no trafficDistribution".to_owned(),
+                |value| format!("trafficDistribution {value}"),
+            )
         }
         ConflictReason::IPFamilyConflict => {
             format!("ipFamilies {}", families(&in_force.ip_families))
@@ -148,7 +149,7 @@ fn ports(ports: &[ServicePort]) -> String {
     let port = |port: &ServicePort| {
         let ServicePort { name, protocol, port, app_protocol } = port;
         let blank = if name.is_empty() { "" } else { " " };
-        let app = app_protocol.iter().map(|app| format!(" ({app})")).collect::<String>();
+        let app = app_protocol.as_ref().map(|app| format!(" ({app})")).unwrap_or_default();
         format!("{name}{blank}{port}/{}{app}", protocol.as_str())
     };
     ports.iter().map(port).collect::<Vec<_>>().join(", ")

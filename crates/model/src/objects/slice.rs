@@ -177,7 +177,7 @@ impl<'de> Visitor<'de> for EndpointsVisitor {
                 State::Out => {}
             }
         }
-        let (ready, draining, details) = (ready.finish(), draining.finish(), first.finish(then));
+        let (ready, draining, details) = (ready.finish(), draining.finish(), first.finish(&then));
         let nodes = EndpointNodes::of(on_first.iter().chain(&on_then).map(Option::as_deref));
         Ok(SortedEndpoints { ready, draining, details, nodes, foreign })
     }

@@ -56,6 +56,30 @@ fn a_new_export_takes_the_object_over() {
     assert!(resolved["spec"].get("withdrawnAt").is_none());
 }
 
+/// An exporter that goes and comes back in turns would cost all importers eight writes each time, and an address.
+#[test]
+fn a_service_that_was_just_withdrawn_comes_back_after_a_pause() {
+    let mut world = World::exported();
+    world.unexport("a");
+    world.settle_at_once();
+    assert_eq!(world.writes(), ["update ResolvedService"]);
+    world.export("a", 80);
+    world.settle_at_once();
+    assert_eq!(world.writes(), [""; 0]);
+    let controller = MulticlusterController { settings: world.settings.clone() };
+    let service = Key::Service(ObjectName::new("shop", "web"));
+    let plan = controller.plan(&service, &world.snapshot(), world.hub.now());
+    assert!(plan.wake_after.is_some_and(|wake| wake <= Duration::from_secs(5)), "{plan:?}");
+    world.unexport("a");
+    world.settle_at_once();
+    assert_eq!(world.writes(), [""; 0], "in turns it costs nobody anything");
+    world.export("a", 80);
+    world.hub.advance(5);
+    world.settle_at_once();
+    assert_eq!(world.writes(), ["update ResolvedService"]);
+    assert_eq!(world.exporters(), ["a"]);
+}
+
 /// Another clock, or an edit by hand.
 #[test]
 fn a_word_from_far_ahead_ends_at_once() {

@@ -1,5 +1,7 @@
 //! A hub with members that export by the standard API.
 
+use std::time::Duration;
+
 use fleet_accumulator::ClusterId;
 use fleet_api::names::SYSTEM_NAMESPACE;
 use fleet_api::{ObjectName, ResourceKind, kinds};
@@ -12,6 +14,9 @@ use crate::Settings;
 use crate::member::MemberController;
 use crate::multicluster::MulticlusterController;
 use crate::snapshot::HubSnapshot;
+
+/// What is due so soon is waited for.
+const SOON: Duration = Duration::from_secs(5);
 
 /// A hub of members "a" to "d", whose clusters are known, and the Service "shop/web".
 pub(super) struct World {
@@ -147,7 +152,9 @@ impl World {
                 plan.steps.extend(later.into_iter().filter(|_| patient).map(|later| later.step));
             }
             if plans.iter().all(Plan::is_empty) {
-                return;
+                let wake = plans.iter().filter_map(|plan| plan.wake_after).min();
+                let Some(soon) = wake.filter(|wake| patient && *wake <= SOON) else { return };
+                self.hub.advance(i64::try_from(soon.as_secs()).unwrap() + 1);
             }
             for plan in plans {
                 let refused = execute(&plan, &mut [&mut self.hub]);

@@ -1,6 +1,6 @@
 //! What importers read on the hub, and how far it counts.
 
-use fleet_accumulator::{Object, Tracked, View};
+use fleet_accumulator::{Object, SourceState, Tracked, View};
 use fleet_api::{ObjectName, names};
 use fleet_model::objects::ClusterReport;
 use fleet_model::objects::multicluster::{FleetSlice, ResolvedService};
@@ -112,7 +112,9 @@ fn publishes(report: &ClusterReport, incarnation: &str) -> bool {
     !report.terminating && report.published_to.as_deref() == Some(incarnation)
 }
 
-/// Whether a source shows what there is. One that is listed anew may show what was there before.
+/// Whether a source shows what there is. One that is settled does while it is listed anew from time to time; a list that follows
+/// a failure, or that somebody asked for who doubts it, unsettles it.
 fn speaks<T: Tracked>(view: &View<T>) -> bool {
-    view.state().is_live()
+    let lists_anew = matches!(view.state(), SourceState::Resyncing) && view.is_settled();
+    view.state().is_live() || lists_anew
 }

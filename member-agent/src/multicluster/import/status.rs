@@ -1,11 +1,11 @@
 //! The status of the ServiceImport.
 
-use fleet_api::conditions;
 use fleet_api::conditions::standard as reasons;
 use fleet_api::multicluster::standard::{ClusterStatus, EndpointSliceObjects, ServiceImportStatus};
+use fleet_api::{conditions, kinds};
 use fleet_model::steps::LOCAL;
-use fleet_plan::WAITING_STATUS_DELAY;
 use fleet_plan::conditions::{Wanted, apply, find};
+use fleet_plan::{Action, Step, WAITING_STATUS_DELAY};
 
 use super::state::{Import, ServiceState};
 use super::target::Target;
@@ -42,11 +42,16 @@ pub(super) fn write(
     if is_reported && seen.clusters == clusters {
         return;
     }
+    let awaits_slices = awaits_first_slice(state, plan);
+    // The watch of slices shows the first one, and plans this again.
+    if awaits_slices && ready == Ready::Yes {
+        return;
+    }
     let conditions = apply(&seen.conditions, [wanted], state.now);
     let status = ServiceImportStatus {
         clusters,
         // A definition without the field drops it: that alone is no reason to write.
-        endpoint_slice_objects: Some(EndpointSliceObjects::Present),
+        endpoint_slice_objects: (!awaits_slices).then_some(EndpointSliceObjects::Present),
         conditions: conditions.unwrap_or_else(|| seen.conditions.clone()),
     };
     let step = LOCAL.status(import, &status);
@@ -55,6 +60,15 @@ pub(super) fn write(
     } else {
         plan.push(step);
     }
+}
+
+/// Whether slices are on their way, and none is there. Programs that read slices do so from the first status on, so it follows the
+/// first one; one that the API server refuses does not hold it up if others are there.
+fn awaits_first_slice(state: &ServiceState<'_>, plan: &Plan) -> bool {
+    let comes = |step: &Step| {
+        step.kind == kinds::ENDPOINT_SLICE && matches!(step.action, Action::Create(_))
+    };
+    state.imported.is_empty() && plan.steps.iter().any(comes)
 }
 
 fn condition(import: &Import, ready: Ready) -> Wanted {

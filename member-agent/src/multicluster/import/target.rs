@@ -43,7 +43,7 @@ pub(super) enum WantedFamilies {
 }
 
 /// Labels and annotations that the exporters chose.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Exported {
     pub(super) labels: BTreeMap<String, String>,
     pub(super) annotations: BTreeMap<String, String>,
@@ -101,14 +101,22 @@ fn whole(state: &ServiceState<'_>, resolved: &ResolvedService) -> Option<Target>
     Some(Target {
         spec: spec(properties),
         families: offered(state, properties),
-        exported: Some(Exported {
-            labels: allowed_labels(&properties.labels),
-            annotations: allowed_annotations(&properties.annotations),
-        }),
+        exported: Some(exported(state, properties)),
         mark: state.hub?.incarnation?.to_owned(),
         clusters: exporters.map(|exporter| exporter.cluster.clone()).collect(),
         held: None,
     })
+}
+
+/// Other tools read labels and annotations, and may adopt or delete what carries theirs: a cluster need not take any.
+fn exported(state: &ServiceState<'_>, properties: &ServiceProperties) -> Exported {
+    if !state.settings.multicluster.exported_metadata {
+        return Exported::default();
+    }
+    Exported {
+        labels: allowed_labels(&properties.labels),
+        annotations: allowed_annotations(&properties.annotations),
+    }
 }
 
 /// What there is.

@@ -31,7 +31,7 @@ impl Builder {
     }
 
     /// The details of these endpoints, and of `others` after them.
-    pub(in crate::objects) fn finish(mut self, others: Self) -> EndpointDetails {
+    pub(in crate::objects) fn finish(mut self, others: &Self) -> EndpointDetails {
         if !self.any && !others.any {
             return EndpointDetails::default();
         }
@@ -46,7 +46,7 @@ impl EndpointDetails {
         for endpoint in endpoints {
             details.push(endpoint.hostname.as_deref(), endpoint.zone.as_deref());
         }
-        details.finish(Builder::default())
+        details.finish(&Builder::default())
     }
 
     /// Adds host name and zone to each of the endpoints of which this was made.

@@ -134,7 +134,9 @@ fn origin(namespace: &str, spec: &ExportedSliceSpec) -> Option<(Arc<str>, Object
 
 fn list(endpoints: &[Endpoint]) -> EndpointList {
     let mut list = Builder::default();
-    endpoints.iter().for_each(|endpoint| list.push(&endpoint.addresses));
+    for endpoint in endpoints {
+        list.push(&endpoint.addresses);
+    }
     list.finish()
 }
 

@@ -49,6 +49,37 @@ fn a_headless_import_takes_three_writes() {
     world.rest();
 }
 
+/// Gateways read slices as soon as the status says that there are any.
+#[test]
+fn the_first_status_follows_the_first_slice() {
+    let mut world = World::new();
+    world.resolve(&["b"]);
+    world.respec("type", json!("Headless"));
+    world.export_slice("b", "web-1", &["10.1.0.1"]);
+    for _ in 0..3 {
+        let mut plan = world.plan();
+        // The API server refuses it for now.
+        plan.steps.retain(|step| step.kind != kinds::ENDPOINT_SLICE);
+        world.execute(&plan);
+    }
+    assert_eq!(world.writes(), ["create ServiceImport"]);
+    world.settle();
+    assert_eq!(world.writes(), ["create EndpointSlice", "patch_status ServiceImport"]);
+    assert_eq!(world.import().unwrap()["status"]["endpointSliceObjects"], "Present");
+    world.rest();
+}
+
+/// A Service without endpoints is ready, too.
+#[test]
+fn without_slices_the_status_waits_for_none() {
+    let mut world = World::new();
+    world.resolve(&["b"]);
+    world.respec("type", json!("Headless"));
+    world.settle();
+    assert_eq!(world.writes(), ["create ServiceImport", "patch_status ServiceImport"]);
+    assert_eq!(world.ready(), "True Ready");
+}
+
 #[test]
 fn a_change_of_endpoints_takes_one_write() {
     let mut world = World::imported();

@@ -1,10 +1,11 @@
 //! What goes, and what stays until the hub's word counts.
 
 use fleet_api::{ObjectName, events, kinds};
+use fleet_plan::{Affected, AffectedKey, Controller as _};
 use serde_json::json;
 
-use super::super::count;
 use super::super::trust::Held;
+use super::super::{Key, StandardImportController, count};
 use super::world::{HUB, World, in_force};
 use crate::settings::MulticlusterMode;
 
@@ -114,6 +115,27 @@ fn an_old_view_brings_nothing_back() {
     old.resyncs = false;
     old.settle();
     assert!(old.import().is_some());
+}
+
+/// From time to time each source is listed anew. What it shows meanwhile is as sound as before, and no reason to plan all imports.
+#[test]
+fn a_list_from_time_to_time_holds_nothing_up() {
+    let mut world = World::imported();
+    world.export_slice("b", "web-2", &["10.1.0.5"]);
+    world.settle();
+    let calm = world.snapshot();
+    world.relists = true;
+    let controller = StandardImportController { settings: world.settings.clone() };
+    let mut count = 0;
+    let mut add = |_: AffectedKey<Key>| count += 1;
+    controller.affected_keys(&calm, &world.snapshot(), &mut Affected::to(&mut add));
+    assert_eq!(count, 0);
+    world.unexport_slice("b", "web-2");
+    world.settle();
+    assert_eq!(world.slices(), ["b 10.1.0.1 http"]);
+    world.withdraw();
+    world.settle();
+    assert!(world.is_clean());
 }
 
 /// The exporter has reported to the new hub all that it exports, and this Service is none of it.

@@ -243,6 +243,24 @@ fn labels_of_others_are_no_obstacle() {
     world.rest();
 }
 
+/// Tools adopt or delete what carries their labels: a cluster need not take those of others.
+#[test]
+fn a_cluster_that_takes_no_labels_of_others_loses_those_that_it_has() {
+    let mut world = World::imported();
+    world.respec("labels", json!({ "argocd.argoproj.io/instance": "x" }));
+    world.respec("annotations", json!({ "team": "a" }));
+    world.settle();
+    let metadata = |world: &World| world.import().unwrap()["metadata"].clone();
+    assert_eq!(metadata(&world)["annotations"]["team"], "a");
+    assert_eq!(metadata(&world)["labels"], json!({ "argocd.argoproj.io/instance": "x" }));
+    world.settings.multicluster.exported_metadata = false;
+    world.settle();
+    assert!(metadata(&world)["annotations"]["team"].is_null());
+    assert!(metadata(&world)["labels"].get("argocd.argoproj.io/instance").is_none());
+    assert_eq!(world.ready(), "True Ready");
+    world.rest();
+}
+
 /// One that exists is kept, whatever names are free.
 #[test]
 fn a_derived_service_stays_when_the_first_name_becomes_free() {

@@ -28,6 +28,8 @@ pub(super) struct World {
     pub(super) heard: bool,
     /// Whether they are being listed anew since the agent has become the leader.
     pub(super) resyncs: bool,
+    /// Whether they are being listed anew because it is time.
+    pub(super) relists: bool,
     /// Objects on the hub that this agent cannot read.
     pub(super) unreadable: Vec<ObjectName>,
     /// Events since the last [`World::rest`].
@@ -69,9 +71,10 @@ impl World {
         settings.multicluster.mode = MulticlusterMode::On;
         let (mut own, hub) = (ModelServer::new(ClusterId::Local), ModelServer::new(ClusterId::Hub));
         own.give_addresses(families);
-        let (settled, heard, resyncs) = (true, true, false);
+        let (settled, heard, resyncs, relists) = (true, true, false, false);
         let (unreadable, events) = (Vec::new(), Vec::new());
-        let mut world = Self { own, hub, settings, settled, heard, resyncs, unreadable, events };
+        let mut world =
+            Self { own, hub, settings, settled, heard, resyncs, relists, unreadable, events };
         for namespace in ["kube-system", "default", "shop", "fleet-system"] {
             world.add(kinds::NAMESPACE, &ObjectName::cluster(namespace), json!({}));
         }
@@ -266,6 +269,12 @@ impl World {
         if self.resyncs {
             snapshot.fleet_slices =
                 snapshot.fleet_slices.in_state(SourceState::Resyncing).unsettled();
+        }
+        if self.relists {
+            snapshot.resolved_services =
+                snapshot.resolved_services.in_state(SourceState::Resyncing);
+            snapshot.fleet_slices = snapshot.fleet_slices.in_state(SourceState::Resyncing);
+            snapshot.fleet_reports = snapshot.fleet_reports.in_state(SourceState::Resyncing);
         }
         if !self.heard {
             snapshot.resolved_services = View::default().in_state(SourceState::Pending);
