@@ -76,7 +76,8 @@ pub const CONFIRM_LEAVE: &str = "networking.fleet.azure.com/confirm-leave";
 
 /// On a ServiceImport of the standard API: name of its derived Service.
 pub const MULTICLUSTER_DERIVED_SERVICE: &str = "multicluster.kubernetes.io/derived-service";
-/// On a ServiceImport of the standard API: the incarnation of the hub that confirmed it. One without is another implementation's.
+/// On a ServiceImport of the standard API: the incarnation of the hub that confirmed it; on a ClusterProperty: of the hub for which
+/// the agent made it. One without is another implementation's.
 pub const MULTICLUSTER_HUB: &str = "multicluster.networking.fleet.azure.com/hub";
 /// On a ServiceImport of the standard API: digest of the exported labels and annotations. While it is right, others may add some.
 pub const MULTICLUSTER_EXPORTED: &str = "multicluster.networking.fleet.azure.com/exported";

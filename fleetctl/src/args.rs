@@ -66,7 +66,7 @@ pub enum Command {
     /// --yes where that is more than 20 objects.
     ///
     /// If the hub is gone for good, --local cleans up the member's cluster instead, with access to that cluster alone: it
-    /// deletes derived Services, imported EndpointSlices and ServiceImports, and removes the agent's finalizers from
+    /// deletes derived Services, imported EndpointSlices and ServiceImports of both APIs, and removes the agent's finalizers from
     /// ServiceExports and MultiClusterServices, which stay. It only prints what it would do unless --force is given, and refuses
     /// to work while a member agent runs there.
     Leave(LeaveArgs),

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail};
 use fleet_accumulator::one_line;
+use fleet_api::multicluster::standard::CLUSTERSET_ID;
 use fleet_api::{ResourceKind, annotations, finalizers, kinds, labels};
 use fleet_runtime::clock::Clock;
 use jiff::{SignedDuration, Timestamp};
@@ -117,9 +118,14 @@ struct Change {
 impl std::fmt::Display for Change {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let what = if self.deletes { "delete" } else { "remove the agent's finalizer from" };
-        let (namespace, name) =
-            (self.object.namespace().unwrap_or_default(), self.object.name_any());
-        write!(f, "{what} {} {namespace}/{name}", self.kind.kind)
+        let (kind, name) = (self.kind.kind, self.object.name_any());
+        // Both APIs have a ServiceImport.
+        let group = if self.kind == kinds::MCS_SERVICE_IMPORT { self.kind.group } else { "" };
+        let of_group = if group.is_empty() { String::new() } else { format!(".{group}") };
+        match self.object.namespace() {
+            Some(namespace) => write!(f, "{what} {kind}{of_group} {namespace}/{name}"),
+            None => write!(f, "{what} {kind} {name}"),
+        }
     }
 }
 
@@ -130,6 +136,9 @@ async fn work(own: &Client, namespace: &str) -> Result<Vec<Change>> {
     let mut work = Vec::new();
     let of_agents =
         |kind| async move { list(own, kind, Some(namespace), &ListParams::default()).await };
+    for (kind, made) in of_standard(own).await? {
+        work.extend(made.into_iter().map(|object| deletion(kind, object, None)));
+    }
     let slices = of_agents(kinds::ENDPOINT_SLICE).await?.into_iter().filter(is_imported);
     work.extend(slices.map(|object| deletion(kinds::ENDPOINT_SLICE, object, None)));
     let services = of_agents(kinds::SERVICE).await?.into_iter().filter(is_derived);
@@ -152,6 +161,22 @@ async fn work(own: &Client, namespace: &str) -> Result<Vec<Change>> {
         }));
     }
     Ok(work)
+}
+
+/// What the agent made for the standard API: ServiceImports, with which the derived Services and EndpointSlices go that they own, and
+/// the name of the clusterset.
+async fn of_standard(own: &Client) -> Result<[(ResourceKind, Vec<DynamicObject>); 2]> {
+    let all = ListParams::default();
+    let mut imports = list(own, kinds::MCS_SERVICE_IMPORT, None, &all).await?;
+    imports.retain(is_marked);
+    let mut properties = list(own, kinds::CLUSTER_PROPERTY, None, &all).await?;
+    properties.retain(|property| property.name_any() == CLUSTERSET_ID && is_marked(property));
+    Ok([(kinds::MCS_SERVICE_IMPORT, imports), (kinds::CLUSTER_PROPERTY, properties)])
+}
+
+/// Whether the agent made an object of the standard API, and no other implementation.
+fn is_marked(object: &DynamicObject) -> bool {
+    object.annotations().contains_key(annotations::MULTICLUSTER_HUB)
 }
 
 fn deletion(kind: ResourceKind, object: DynamicObject, finalizer: Option<&'static str>) -> Change {
@@ -235,6 +260,29 @@ mod tests {
     use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 
     use super::*;
+
+    fn object(metadata: serde_json::Value) -> DynamicObject {
+        serde_json::from_value(json!({ "metadata": metadata })).unwrap()
+    }
+
+    #[test]
+    fn only_what_the_agent_made_for_the_standard_api_is_deleted() {
+        let ours = json!({ annotations::MULTICLUSTER_HUB: "hub-uid/0" });
+        assert!(is_marked(&object(json!({ "name": "web", "annotations": ours }))));
+        assert!(!is_marked(&object(json!({ "name": "web" }))));
+    }
+
+    #[test]
+    fn what_is_deleted_is_named_with_its_api() {
+        let web = || object(json!({ "name": "web", "namespace": "shop" }));
+        let said = |kind, object| deletion(kind, object, None).to_string();
+        let of_fleet = said(kinds::SERVICE_IMPORT, web());
+        assert_eq!(of_fleet, "delete ServiceImport shop/web");
+        let standard = said(kinds::MCS_SERVICE_IMPORT, web());
+        assert_eq!(standard, "delete ServiceImport.multicluster.x-k8s.io shop/web");
+        let property = said(kinds::CLUSTER_PROPERTY, object(json!({ "name": CLUSTERSET_ID })));
+        assert_eq!(property, "delete ClusterProperty clusterset.k8s.io");
+    }
 
     #[test]
     fn a_lease_is_held_until_it_expires() {

@@ -2,7 +2,7 @@
 
 use fleet_accumulator::Object;
 use fleet_api::multicluster::standard::{CLUSTER_ID, CLUSTERSET_ID, ClusterPropertySpec};
-use fleet_api::{ObjectName, labels};
+use fleet_api::{ObjectName, annotations, labels};
 use fleet_model::objects::multicluster::standard::ClusterProperty;
 use fleet_model::steps::{LOCAL, to_json};
 use fleet_plan::Step;
@@ -16,23 +16,23 @@ use crate::measurement::Plan;
 use crate::snapshot::MemberSnapshot;
 
 /// Writes the properties once the hub has accepted this cluster. The clusterset's is deleted when nothing of it is left here; the
-/// cluster's stays. A property that has another value stays as it is.
+/// cluster's stays. A property that is there already stays as it is, and one that somebody else made for good.
 pub(super) fn write(settings: &Settings, snapshot: &MemberSnapshot, plan: &mut Plan) {
     if !settings.multicluster.is_watched() || !is_known(&snapshot.cluster_properties) {
         return;
     }
     let Some(hub) = HubSide::of(snapshot) else { return };
-    let report = snapshot.cluster_reports.get(&record_name(&settings.identity));
-    let Some(clusterset) = report.and_then(|report| report.clusterset_id.as_deref()) else {
-        return;
-    };
     if !takes_part(settings, snapshot) {
         if is_nothing_left(hub, snapshot) {
-            plan.steps.extend(delete(snapshot, clusterset));
+            plan.steps.extend(delete(snapshot));
         }
-    } else if matches!(hub.claim(&settings.identity), Claim::Accepted(_)) {
-        plan.steps.extend(create(snapshot, CLUSTER_ID, &settings.identity.cluster));
-        plan.steps.extend(create(snapshot, CLUSTERSET_ID, clusterset));
+    } else if let Claim::Accepted(incarnation) = hub.claim(&settings.identity) {
+        let report = snapshot.cluster_reports.get(&record_name(&settings.identity));
+        let clusterset = report.and_then(|report| report.clusterset_id.as_deref());
+        let Some(clusterset) = clusterset else { return };
+        let create = |name, value| create(snapshot, name, value, incarnation);
+        plan.steps.extend(create(CLUSTER_ID, &settings.identity.cluster));
+        plan.steps.extend(create(CLUSTERSET_ID, clusterset));
     }
 }
 
@@ -40,18 +40,19 @@ fn get<'a>(snapshot: &'a MemberSnapshot, name: &str) -> Option<&'a Object<Cluste
     snapshot.cluster_properties.get(&ObjectName::cluster(name))
 }
 
-fn create(snapshot: &MemberSnapshot, name: &str, value: &str) -> Option<Step> {
+fn create(snapshot: &MemberSnapshot, name: &str, value: &str, hub: &str) -> Option<Step> {
     let spec = ClusterPropertySpec { value: value.to_owned() };
-    let body = json!({ "spec": to_json(&spec) });
+    let metadata = json!({ "annotations": { annotations::MULTICLUSTER_HUB: hub } });
+    let body = json!({ "metadata": metadata, "spec": to_json(&spec) });
     let name = ObjectName::cluster(name);
     let is_free = snapshot.cluster_properties.get(&name).is_none();
     is_free.then(|| LOCAL.create::<ClusterProperty>(name, body))
 }
 
-fn delete(snapshot: &MemberSnapshot, clusterset: &str) -> Option<Step> {
+/// Whatever value it has: the hub's may be another one by now.
+fn delete(snapshot: &MemberSnapshot) -> Option<Step> {
     let property = get(snapshot, CLUSTERSET_ID)?;
-    let is_ours = !property.terminating && *property.value == *clusterset;
-    is_ours.then(|| LOCAL.delete(property))
+    (property.is_ours && !property.terminating).then(|| LOCAL.delete(property))
 }
 
 /// Whether no object of the standard API is left that this agent made.

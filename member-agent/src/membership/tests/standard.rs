@@ -258,6 +258,33 @@ fn properties_with_other_values_stay() {
     assert_eq!((world.property(CLUSTER_ID), world.property(CLUSTERSET_ID)), both);
 }
 
+/// It may exist in clusters that are part of a clusterset only, and `--clusterset-id` of the hub may have changed.
+#[test]
+fn the_name_of_the_clusterset_goes_although_the_hub_has_another_one_now() {
+    let mut world = World::accepted();
+    world.settle();
+    let set = |object: &mut Value| object["status"]["clustersetId"] = json!("renamed");
+    world.hub.edit(kinds::CLUSTER_REPORT, &on_hub("a"), set).unwrap();
+    world.settle();
+    assert_eq!(world.property(CLUSTERSET_ID), Some("fleet"), "names do not change");
+    world.settings.multicluster.mode = MulticlusterMode::CleanUp;
+    world.settle();
+    assert_eq!(world.property(CLUSTERSET_ID), None);
+}
+
+/// Another implementation may have made it, of the same value.
+#[test]
+fn properties_that_somebody_else_made_stay() {
+    let mut world = World::accepted();
+    let object = json!({ "spec": { "value": "fleet" } });
+    let name = ObjectName::cluster(CLUSTERSET_ID);
+    world.own.create(kinds::CLUSTER_PROPERTY, &name, object).unwrap();
+    world.settle();
+    world.settings.multicluster.mode = MulticlusterMode::CleanUp;
+    world.settle();
+    assert_eq!(world.property(CLUSTERSET_ID), Some("fleet"));
+}
+
 /// The definition of the About API is optional.
 #[test]
 fn without_the_about_api_the_rest_works() {

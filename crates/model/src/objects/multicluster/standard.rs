@@ -62,6 +62,8 @@ pub struct ServiceImport {
 pub struct ClusterProperty {
     /// Its value.
     pub value: Box<str>,
+    /// Whether the member agent made it.
+    pub is_ours: bool,
     /// Whether it is being deleted.
     pub terminating: bool,
 }
@@ -126,6 +128,11 @@ impl Tracked for ServiceImport {
     }
 }
 
+fn is_marked(metadata: &ObjectMeta) -> bool {
+    let annotations = metadata.annotations.as_ref();
+    annotations.is_some_and(|annotations| annotations.contains_key(annotations::MULTICLUSTER_HUB))
+}
+
 impl Tracked for ClusterProperty {
     const KIND: ResourceKind = kinds::CLUSTER_PROPERTY;
     type Wire = ClusterPropertyWire;
@@ -134,6 +141,7 @@ impl Tracked for ClusterProperty {
     fn project(wire: ClusterPropertyWire) -> Result<Self, String> {
         Ok(Self {
             value: wire.spec.ok_or(MISSING)?.value.into(),
+            is_ours: is_marked(&wire.metadata),
             terminating: wire.metadata.deletion_timestamp.is_some(),
         })
     }
