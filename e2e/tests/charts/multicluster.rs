@@ -190,7 +190,7 @@ async fn a_member_chooses_what_it_imports() {
     }
 }
 
-/// In many clusters the ClusterRole of CoreDNS is reset to what their provider ships.
+/// In many clusters the role of CoreDNS is reset to what their provider ships.
 #[tokio::test]
 async fn coredns_may_read_imports_where_that_is_asked_for() {
     let name = "member-agent-multicluster-coredns";

@@ -64,7 +64,9 @@ pub(super) fn affected(old: &HubSnapshot, new: &HubSnapshot, keys: &mut Affected
         // Members that state to be one cluster are reported to each other.
         let same = new.cluster_reports.by(&report.cluster_uid).map(|other| &other.name);
         for name in same.chain([&report.name]) {
-            Member::of_namespace(&name.namespace).into_iter().for_each(|member| keys.add(member));
+            if let Some(member) = Member::of_namespace(&name.namespace) {
+                keys.add(member);
+            }
         }
     });
     each_touched(&old.member_policies, &new.member_policies, |policy| {

@@ -55,7 +55,7 @@ fn an_empty_list_after_a_failure_withdraws_nothing() {
 #[test]
 fn an_export_whose_slices_are_there_is_awaited() {
     let mut world = World::exported();
-    world.add_slice("a", json!({ (MULTICLUSTER_NAMESPACE): "shop" }));
+    world.add_slice("a", &json!({ (MULTICLUSTER_NAMESPACE): "shop" }));
     world.unexport("a");
     world.settle_at_once();
     assert_eq!(world.writes(), [""; 0]);
@@ -85,14 +85,14 @@ fn an_export_whose_slices_stay_leaves_in_a_while() {
     world.export("b", 80);
     world.settle();
     world.writes();
-    world.add_slice("b", json!({ (MULTICLUSTER_NAMESPACE): "shop" }));
+    world.add_slice("b", &json!({ (MULTICLUSTER_NAMESPACE): "shop" }));
     world.unexport("b");
     let plans = world.plans(&world.snapshot());
     let later: Vec<_> = plans.iter().flat_map(|plan| &plan.debounced).collect();
     let [later] = later.as_slice() else { panic!("{plans:#?}") };
     assert_eq!(later.delay.as_secs(), 10);
     world.unexport("a");
-    world.add_slice("a", json!({}));
+    world.add_slice("a", &json!({}));
     world.settle();
     assert_eq!(world.exporters(), [""; 0]);
 }
@@ -101,7 +101,7 @@ fn an_export_whose_slices_stay_leaves_in_a_while() {
 #[test]
 fn slices_that_stay_concern_no_service() {
     let mut world = World::exported();
-    world.add_slice("a", json!({ (MULTICLUSTER_NAMESPACE): "shop" }));
+    world.add_slice("a", &json!({ (MULTICLUSTER_NAMESPACE): "shop" }));
     let before = world.snapshot();
     world
         .hub

@@ -165,7 +165,7 @@ impl World {
     }
 
     /// A slice of the Service that a member exports, with these labels.
-    pub(super) fn add_slice(&mut self, member: &str, labels: Value) {
+    pub(super) fn add_slice(&mut self, member: &str, labels: &Value) {
         let slice = json!({ "metadata": { "labels": labels }, "spec": {
             "addressType": "IPv4", "endpoints": [{ "addresses": ["10.0.0.1"] }],
             "endpointSliceReference": {

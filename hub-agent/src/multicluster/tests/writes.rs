@@ -111,7 +111,7 @@ fn a_changed_export_is_one_write_and_one_that_says_the_same_none() {
 #[test]
 fn an_endpoint_change_is_no_write() {
     let mut world = World::exported();
-    world.add_slice("a", json!({}));
+    world.add_slice("a", &json!({}));
     world.settle();
     assert_eq!(world.writes(), [""; 0]);
 }

@@ -82,12 +82,11 @@ impl Taken {
                     let over = size > self.left;
                     over.then(|| format!("no more than {METADATA} bytes are exported together"))
                 });
-            match problem {
-                Some(problem) => self.refused.push(format!("{key:?} of the {what}: {problem}")),
-                None => {
-                    self.left -= size;
-                    taken.insert(key.to_string(), value.to_string());
-                }
+            if let Some(problem) = problem {
+                self.refused.push(format!("{key:?} of the {what}: {problem}"));
+            } else {
+                self.left -= size;
+                taken.insert(key.to_string(), value.to_string());
             }
         }
         taken

@@ -58,7 +58,7 @@ fn create(state: &ServiceState<'_>, hub: HubSide<'_>, spec: &serde_json::Value) 
 }
 
 /// Whether the hub refuses the export, and why.
-pub(super) fn refusal<'a>(current: &'a Object<ExportedService>) -> Option<&'a str> {
+pub(super) fn refusal(current: &Object<ExportedService>) -> Option<&str> {
     let ready = find(&current.object.conditions, conditions::READY)?;
     (ready.status == conditions::FALSE).then_some(&ready.message)
 }

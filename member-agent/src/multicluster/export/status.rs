@@ -50,12 +50,11 @@ pub(super) fn write(state: &ServiceState<'_>, export: &Export, plan: &mut Plan) 
     let written = apply(&kept, wanted, state.now).or_else(|| dropped.then_some(kept));
     let Some(conditions) = written else { return };
     let step = LOCAL.status(export, &json!({ "conditions": conditions }));
-    match delay {
-        Some((delay, purpose)) => plan.debounced.push(Debounced { delay, purpose, step, events }),
-        None => {
-            plan.push(step);
-            plan.events.extend(events);
-        }
+    if let Some((delay, purpose)) = delay {
+        plan.debounced.push(Debounced { delay, purpose, step, events });
+    } else {
+        plan.push(step);
+        plan.events.extend(events);
     }
 }
 
@@ -112,7 +111,7 @@ fn readiness(state: &ServiceState<'_>) -> (Text, Option<&'static str>) {
     }
     match state.intent {
         Intent::Hold(_, Hold::Unclaimed) => pending(conditions::UNKNOWN, words::UNCLAIMED),
-        Intent::Hold(_, hold @ Hold::NoAddress) => pending(conditions::FALSE, &words::held(hold)),
+        Intent::Hold(_, why @ Hold::NoAddress) => pending(conditions::FALSE, &words::held(why)),
         _ => pending(conditions::FALSE, words::WAITING),
     }
 }

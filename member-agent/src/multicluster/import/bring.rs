@@ -41,7 +41,7 @@ pub(super) fn sync(state: &ServiceState<'_>, target: &Target, plan: &mut Plan) {
     }
     match &target.families {
         WantedFamilies::These(families) => {
-            with_address(state, import, target, Some(families), plan)
+            with_address(state, import, target, Some(families), plan);
         }
         WantedFamilies::NotKnown => with_address(state, import, target, None, plan),
         WantedFamilies::NotSupported => without_family(state, import, target, plan),

@@ -104,7 +104,7 @@ fn is_of_another(service: &Service, import: &Import) -> bool {
 
 /// The addresses that a derived Service has.
 pub(super) fn addresses(service: &Service) -> Addresses {
-    let ips: Vec<_> = service.cluster_ips.iter().map(|ip| ip.to_string()).collect();
+    let ips: Vec<_> = service.cluster_ips.iter().map(ToString::to_string).collect();
     let families = if ips.is_empty() { Vec::new() } else { families(service) };
     Addresses { ips, families }
 }

@@ -45,7 +45,9 @@ pub(super) fn affected(old: &MemberSnapshot, new: &MemberSnapshot, keys: &mut Af
     each_touched(&old.managed_slices, &new.managed_slices, |slice| {
         let managed = slice.managed(&slice.name.namespace);
         let ours = managed.filter(|it| *it.manager == *labels::MANAGED_BY_MULTICLUSTER);
-        ours.iter().for_each(|managed| add(&managed.service));
+        if let Some(managed) = ours {
+            add(&managed.service);
+        }
     });
     each_touched(&old.endpoint_slices, &new.endpoint_slices, |slice| {
         let backed = slice.backs(&slice.name.namespace);

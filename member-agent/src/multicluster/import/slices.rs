@@ -127,7 +127,8 @@ fn arrival(
         && !current.is_some_and(|current| content::carries(&current.slice, &wanted.slice));
     let (origin, first) = (wanted.cluster.clone(), current.is_none());
     let generation = wanted.generation;
-    arrives.then(|| Measurement::Imported(Imported { origin, since, first, copy, generation }))
+    let imported = Imported { origin, since, first, copy, generation };
+    arrives.then_some(Measurement::Imported(imported))
 }
 
 /// Writes the whole slice: nothing of it is anybody else's.

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 
 use super::hub::Hub;
 use super::source;
-use super::trust::{ImportFate, Trust, Word, import_fate, is_too_much, may_remove};
+use super::trust::{Evidence, ImportFate, Trust, Word, import_fate, is_too_much, may_remove};
 use crate::Settings;
 use crate::phase::Phase;
 use crate::settings::MulticlusterMode;
@@ -145,7 +145,9 @@ impl<'a> ServiceState<'a> {
         let trust = self.trust();
         let may_go = trust == Trust::Firm && word == Word::Absent && all_may_go;
         let brake = may_go && is_lost();
-        import_fate(trust, word, self.is_marked(), all_may_go, known.all(|known| known), brake)
+        let all_known = known.all(|known| known);
+        let evidence = Evidence { marked: self.is_marked(), all_may_go, all_known };
+        import_fate(trust, word, evidence, brake)
     }
 
     /// The derived Services of this import: those with its mark, and those that a ServiceImport of its name owns.

@@ -118,16 +118,20 @@ pub(super) fn slice_fate(
     }
 }
 
-/// What becomes of an import that exists. `all_may_go`: [`may_remove`] holds for each other cluster with slices here,
-/// `all_known` that each of them is an exporter or has published, and `brake` that the hub lacks too much.
-pub(super) fn import_fate(
-    trust: Trust,
-    word: Word,
-    marked: bool,
-    all_may_go: bool,
-    all_known: bool,
-    brake: bool,
-) -> ImportFate {
+/// What speaks for the hub's word on an import.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Evidence {
+    /// This hub has confirmed the import.
+    pub(super) marked: bool,
+    /// [`may_remove`] holds for each other cluster with slices here.
+    pub(super) all_may_go: bool,
+    /// Each of them is an exporter or has published.
+    pub(super) all_known: bool,
+}
+
+/// What becomes of an import that exists. `brake`: the hub lacks too much.
+pub(super) fn import_fate(trust: Trust, word: Word, evidence: Evidence, brake: bool) -> ImportFate {
+    let Evidence { marked, all_may_go, all_known } = evidence;
     match (trust, word) {
         (Trust::Unknown | Trust::Answered, _) | (_, Word::Unreadable) => {
             ImportFate::Keep(Held::Unsettled)
@@ -211,7 +215,8 @@ mod tests {
             let found =
                 [(true, false), (false, false), (false, true)].map(|(marked, published)| {
                     let may_go = may_remove(trust, marked, published);
-                    import_fate(trust, word, marked, may_go, published, false)
+                    let evidence = Evidence { marked, all_may_go: may_go, all_known: published };
+                    import_fate(trust, word, evidence, false)
                 });
             assert_eq!(found, expected, "{trust:?} {word:?}");
         }
@@ -220,7 +225,8 @@ mod tests {
     /// The brake is for what is missing without a word; the hub's word is never too much.
     #[test]
     fn the_brake_keeps_what_is_missing_without_a_word() {
-        let fate = |word| import_fate(Trust::Firm, word, true, true, true, true);
+        let evidence = Evidence { marked: true, all_may_go: true, all_known: true };
+        let fate = |word| import_fate(Trust::Firm, word, evidence, true);
         assert_eq!(fate(Word::Absent), ImportFate::Keep(Held::Brake));
         assert_eq!(fate(Word::Withdrawn), ImportFate::Remove);
         assert_eq!(fate(Word::InForce), ImportFate::Follow);

@@ -50,7 +50,7 @@ fn the_type_in_force_stays_while_any_export_has_it() {
         (both.spec.properties.type_, reasons(&both).as_str()),
         (ServiceType::ClusterSetIP, "TypeConflict")
     );
-    let alone = resolved(&[new.clone()]);
+    let alone = resolved(std::slice::from_ref(&new));
     assert_eq!(alone.spec.properties.type_, ServiceType::Headless);
     let joined = resolved_after(&[old.clone(), new.clone()], &alone);
     assert_eq!((joined.spec.properties.type_, &*joined.spec.winner), (ServiceType::Headless, "b"));

@@ -5,7 +5,7 @@ use fleet_api::multicluster::standard::{
     ClusterPropertySpec, ServiceExportSpec, ServiceImportSpec, ServiceImportStatus,
 };
 use fleet_api::{ObjectName, ResourceKind, annotations, kinds};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta};
 
 use crate::objects::exports::ConditionsWire;
 use crate::objects::missing::MISSING;

@@ -48,7 +48,7 @@ pub(super) fn ports(
         // DNS names ports as the exporters do.
         Binding::Headless => in_force.iter().map(|port| port.name.clone()).collect(),
     };
-    let named = |port: &EndpointPort| {
+    let as_here = |port: &EndpointPort| {
         let found = in_force.iter().zip(&names).find(|(of, _)| is_in_force(port, of));
         found.map(|(_, name)| discovery::EndpointPort {
             name: Some(name.clone()),
@@ -57,7 +57,7 @@ pub(super) fn ports(
             app_protocol: port.app_protocol.clone(),
         })
     };
-    list.iter().filter_map(named).collect()
+    list.iter().filter_map(as_here).collect()
 }
 
 /// Whether a slice needs no write.

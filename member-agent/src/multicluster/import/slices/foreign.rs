@@ -77,7 +77,7 @@ pub(super) fn collect<'a>(
             }
             SliceFate::Follow if bound.takes(&slice.address_type) => {
                 if let Some(excess) = &slice.excess {
-                    plan.events.push(skipped(bound, slice, cluster, &excess.to_string()));
+                    plan.events.push(skipped(bound, slice, cluster, excess.as_ref()));
                     outcome.kept.insert(name);
                 } else {
                     let ports = InForce::of(exporter, same);
@@ -223,7 +223,7 @@ fn wanted<'a>(
         cluster: cluster.to_owned(),
         generation,
         exported: slice.exported_since.map(|since| (slice.uid.clone(), since)),
-        trace: slice.trace.clone(),
+        trace: slice.trace,
     })
 }
 
