@@ -261,26 +261,26 @@ mod tests {
 
     use super::*;
 
-    fn object(metadata: serde_json::Value) -> DynamicObject {
+    fn object(metadata: &serde_json::Value) -> DynamicObject {
         serde_json::from_value(json!({ "metadata": metadata })).unwrap()
     }
 
     #[test]
     fn only_what_the_agent_made_for_the_standard_api_is_deleted() {
         let ours = json!({ annotations::MULTICLUSTER_HUB: "hub-uid/0" });
-        assert!(is_marked(&object(json!({ "name": "web", "annotations": ours }))));
-        assert!(!is_marked(&object(json!({ "name": "web" }))));
+        assert!(is_marked(&object(&json!({ "name": "web", "annotations": ours }))));
+        assert!(!is_marked(&object(&json!({ "name": "web" }))));
     }
 
     #[test]
     fn what_is_deleted_is_named_with_its_api() {
-        let web = || object(json!({ "name": "web", "namespace": "shop" }));
+        let web = || object(&json!({ "name": "web", "namespace": "shop" }));
         let said = |kind, object| deletion(kind, object, None).to_string();
         let of_fleet = said(kinds::SERVICE_IMPORT, web());
         assert_eq!(of_fleet, "delete ServiceImport shop/web");
         let standard = said(kinds::MCS_SERVICE_IMPORT, web());
         assert_eq!(standard, "delete ServiceImport.multicluster.x-k8s.io shop/web");
-        let property = said(kinds::CLUSTER_PROPERTY, object(json!({ "name": CLUSTERSET_ID })));
+        let property = said(kinds::CLUSTER_PROPERTY, object(&json!({ "name": CLUSTERSET_ID })));
         assert_eq!(property, "delete ClusterProperty clusterset.k8s.io");
     }
 

@@ -124,8 +124,8 @@ mod tests {
     #[test]
     fn a_service_gets_what_both_sides_have_in_this_clusters_order() {
         let both = [IPv4, IPv6];
-        let table: [(IpFamily, Option<bool>, &[IpFamily], Option<&str>); 12] = [
-            (IPv4, Some(false), &[IPv4], Some("SingleStack IPv4")),
+        for (primary, offered, exported, expected) in [
+            (IPv4, Some(false), &[IPv4][..], Some("SingleStack IPv4")),
             (IPv4, Some(false), &both, Some("SingleStack IPv4")),
             (IPv4, Some(false), &[IPv6], None),
             (IPv6, Some(true), &both, Some("RequireDualStack IPv6,IPv4")),
@@ -137,8 +137,7 @@ mod tests {
             (IPv4, None, &[IPv4], Some("SingleStack IPv4")),
             (IPv4, None, &[IPv6], Some("SingleStack IPv6")),
             (IPv6, Some(false), &[IPv4], None),
-        ];
-        for (primary, offered, exported, expected) in table {
+        ] {
             let found = wanted(primary, offered, exported);
             assert_eq!(found.as_deref(), expected, "{primary:?} {offered:?} {exported:?}");
         }

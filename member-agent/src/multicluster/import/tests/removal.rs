@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::super::trust::Held;
 use super::super::{Key, StandardImportController, count};
-use super::world::{HUB, World, in_force};
+use super::world::{HUB, ListedAnew, World, in_force};
 use crate::settings::MulticlusterMode;
 
 /// The store was restored from a backup: what was exported since is missing until its exporters have written it again.
@@ -106,13 +106,13 @@ fn an_old_view_brings_nothing_back() {
     old.settle();
     assert_eq!(old.slices(), ["b 10.1.0.2 http"]);
     old.hub = hub;
-    old.resyncs = true;
+    old.listed_anew = Some(ListedAnew::NewLeader);
     old.rest();
     assert_eq!(old.slices(), ["b 10.1.0.2 http"]);
     old.own.delete(kinds::MCS_SERVICE_IMPORT, &super::world::web()).unwrap();
     old.rest();
     assert!(old.import().is_none());
-    old.resyncs = false;
+    old.listed_anew = None;
     old.settle();
     assert!(old.import().is_some());
 }
@@ -124,7 +124,7 @@ fn a_list_from_time_to_time_holds_nothing_up() {
     world.export_slice("b", "web-2", &["10.1.0.5"]);
     world.settle();
     let calm = world.snapshot();
-    world.relists = true;
+    world.listed_anew = Some(ListedAnew::FromTimeToTime);
     let controller = StandardImportController { settings: world.settings.clone() };
     let mut count = 0;
     let mut add = |_: AffectedKey<Key>| count += 1;

@@ -16,6 +16,15 @@ use crate::snapshot::MemberSnapshot;
 /// The hub that the member talks to.
 pub(super) const HUB: &str = "hub-uid/0";
 
+/// Why the hub's sources are listed anew.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum ListedAnew {
+    /// The agent has become the leader.
+    NewLeader,
+    /// It is time.
+    FromTimeToTime,
+}
+
 /// Member "a" takes part in the standard API; "b" and "c" export.
 #[derive(Clone)]
 pub(super) struct World {
@@ -26,10 +35,8 @@ pub(super) struct World {
     pub(super) settled: bool,
     /// Whether they were ever listed.
     pub(super) heard: bool,
-    /// Whether they are being listed anew since the agent has become the leader.
-    pub(super) resyncs: bool,
-    /// Whether they are being listed anew because it is time.
-    pub(super) relists: bool,
+    /// Why they are being listed anew, if they are.
+    pub(super) listed_anew: Option<ListedAnew>,
     /// Objects on the hub that this agent cannot read.
     pub(super) unreadable: Vec<ObjectName>,
     /// Events since the last [`World::rest`].
@@ -71,10 +78,10 @@ impl World {
         settings.multicluster.mode = MulticlusterMode::On;
         let (mut own, hub) = (ModelServer::new(ClusterId::Local), ModelServer::new(ClusterId::Hub));
         own.give_addresses(families);
-        let (settled, heard, resyncs, relists) = (true, true, false, false);
+        let (settled, heard, listed_anew) = (true, true, None);
         let (unreadable, events) = (Vec::new(), Vec::new());
         let mut world =
-            Self { own, hub, settings, settled, heard, resyncs, relists, unreadable, events };
+            Self { own, hub, settings, settled, heard, listed_anew, unreadable, events };
         for namespace in ["kube-system", "default", "shop", "fleet-system"] {
             world.add(kinds::NAMESPACE, &ObjectName::cluster(namespace), json!({}));
         }
@@ -138,7 +145,10 @@ impl World {
         let exporters: Vec<_> =
             exporters.iter().map(|cluster| json!({ "cluster": cluster })).collect();
         self.respec("exporters", json!(exporters));
-        self.respec("winner", exporters.first().map_or(json!(""), |it| it["cluster"].clone()));
+        self.respec(
+            "winner",
+            exporters.first().map_or_else(|| json!(""), |it| it["cluster"].clone()),
+        );
     }
 
     /// The last export was withdrawn.
@@ -266,11 +276,11 @@ impl World {
             snapshot.resolved_services = snapshot.resolved_services.unsettled();
             snapshot.fleet_slices = snapshot.fleet_slices.unsettled();
         }
-        if self.resyncs {
+        if self.listed_anew == Some(ListedAnew::NewLeader) {
             snapshot.fleet_slices =
                 snapshot.fleet_slices.in_state(SourceState::Resyncing).unsettled();
         }
-        if self.relists {
+        if self.listed_anew == Some(ListedAnew::FromTimeToTime) {
             snapshot.resolved_services =
                 snapshot.resolved_services.in_state(SourceState::Resyncing);
             snapshot.fleet_slices = snapshot.fleet_slices.in_state(SourceState::Resyncing);
@@ -300,21 +310,19 @@ impl World {
     pub(super) fn execute(&mut self, plan: &Plan) -> Vec<(Step, Refusal)> {
         self.events.extend(plan.events.iter().cloned());
         let refused = execute(plan, &mut [&mut self.own, &mut self.hub]);
-        for (kind, name) in self.on_headless() {
-            panic!("an address on a headless import: {kind} {name}");
-        }
+        assert_eq!(self.on_headless(), [], "an address on a headless import");
         refused
     }
 
     /// Headless imports with addresses: DNS would answer with them.
-    fn on_headless(&self) -> Vec<(&'static str, String)> {
+    fn on_headless(&self) -> Vec<ObjectName> {
         let imports = self.own.objects(kinds::MCS_SERVICE_IMPORT);
         let wrong = imports.filter(|(_, import)| {
             let spec = &import["spec"];
             let has_ips = spec["ips"].as_array().is_some_and(|ips| !ips.is_empty());
             spec["type"] == "Headless" && has_ips
         });
-        wrong.map(|(name, _)| ("ServiceImport", name.to_string())).collect()
+        wrong.map(|(name, _)| name.clone()).collect()
     }
 
     /// Runs until there is nothing to write at once.
