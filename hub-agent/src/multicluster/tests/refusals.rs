@@ -68,7 +68,7 @@ fn a_corrected_export_counts_and_is_no_longer_called_wrong() {
     world.writes();
     world.edit(kinds::EXPORTED_SERVICE, &of_web("a"), ports(json!([{ "port": 1 }])));
     world.settle();
-    assert_eq!(world.writes(), ["update ResolvedService", "patch_status ExportedService"]);
+    assert_eq!(world.writes(), ["patch_status ExportedService", "update ResolvedService"]);
     assert_eq!((world.refusal("a"), world.exporters()), (None, vec!["a"]));
 }
 

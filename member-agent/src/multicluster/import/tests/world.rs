@@ -355,11 +355,12 @@ impl World {
         self.events.clear();
     }
 
-    /// The writes since then, as verb and kind. None goes to the hub.
+    /// The writes since then, as verb and kind, without its group. None goes to the hub.
     pub(super) fn writes(&mut self) -> Vec<String> {
         assert_eq!(self.hub.take_writes(), [], "importers write nothing there");
         let writes = self.own.take_writes();
-        writes.iter().map(|write| format!("{} {}", write.verb, write.kind)).collect()
+        let kind = |kind: &str| kind.split('.').next().map(str::to_owned).unwrap_or_default();
+        writes.iter().map(|write| format!("{} {}", write.verb, kind(&write.kind))).collect()
     }
 
     /// Reasons of the Events since then.
