@@ -360,7 +360,7 @@ impl World {
         assert_eq!(self.hub.take_writes(), [], "importers write nothing there");
         let writes = self.own.take_writes();
         let kind = |kind: &str| kind.split('.').next().map(str::to_owned).unwrap_or_default();
-        writes.iter().map(|write| format!("{} {}", write.verb, kind(&write.kind))).collect()
+        writes.iter().map(|write| format!("{} {}", write.verb, kind(write.kind))).collect()
     }
 
     /// Reasons of the Events since then.
