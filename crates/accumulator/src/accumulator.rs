@@ -134,7 +134,7 @@ impl<S: Snapshot> Accumulator<S> {
         self.refreshes.demand(cluster, now());
     }
 
-    /// Waits until the newest snapshot shows all of `expectations` to somebody who reads `reads`; returns those that it does
+    /// Waits until the newest snapshot shows all of `expectations` to a reader of `reads`; returns those that it does
     /// not show at the deadline. A read of those objects decides then, never the snapshot.
     pub async fn wait(
         &self,

@@ -45,7 +45,7 @@ pub enum Until {
 }
 
 impl Expectation {
-    /// Whether `snapshot` shows what is waited for to somebody who reads `reads`. An object that no source watches is never
+    /// Whether `snapshot` shows what is waited for to a reader of `reads`. An object that no source watches is never
     /// waited for.
     pub fn is_met<S: Snapshot>(&self, snapshot: &S, reads: SourceSet) -> bool {
         #[cfg(test)]

@@ -16,7 +16,7 @@ use crate::measurement::Plan;
 use crate::snapshot::MemberSnapshot;
 
 /// Writes the properties once the hub has accepted this cluster. The clusterset's is deleted when nothing of it is left here; the
-/// cluster's stays. A property that is there already stays as it is, and one that somebody else made for good.
+/// cluster's stays. A property that is there already stays as it is, and one that another program made for good.
 pub(super) fn write(settings: &Settings, snapshot: &MemberSnapshot, plan: &mut Plan) {
     if !settings.multicluster.is_watched() || !is_known(&snapshot.cluster_properties) {
         return;

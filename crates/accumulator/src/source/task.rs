@@ -165,7 +165,7 @@ impl<S: 'static, T: Tracked> Task<S, T> {
             self.machine.relist();
             // A new term of a leader, or an API server that may be another one: what is here may be old.
             self.machine.doubt();
-            // At once: the list may take long, and somebody may plan meanwhile.
+            // At once: the list may take long, and a controller may plan meanwhile.
             self.publish(now()).await?;
             self.doubtful.get_or_insert(since);
         }

@@ -22,12 +22,12 @@ pub(super) struct United {
     pub(super) ports: Vec<ServicePort>,
     /// The exporters by name, so that the object does not change with their age.
     pub(super) exporters: Vec<Exporter>,
-    /// Clusters without room.
+    /// Clusters whose exports find no place.
     pub(super) refused: BTreeSet<String>,
 }
 
-/// Unites the ports in the order of the exports. Their order says whose ports come first, not who has room: an export that is
-/// new takes no endpoints away from one that is `listed`, however old it says it is.
+/// Unites the ports in the order of the exports. Their order decides whose ports come first, not who finds a place: an export
+/// that is new takes no endpoints away from one that is `listed`, whatever age it claims.
 pub(super) fn unite(exports: &[Export<'_>], listed: &[Exporter]) -> United {
     let listed: BTreeSet<&str> = listed.iter().map(|exporter| exporter.cluster.as_str()).collect();
     let is_listed = |export: &&Export<'_>| listed.contains(export.cluster);
@@ -64,7 +64,7 @@ fn of(exports: &[Export<'_>], placed: &BTreeSet<String>) -> United {
     in_order(exports.iter().filter(|export| placed.contains(export.cluster)))
 }
 
-/// Unites these, as long as there is room.
+/// Unites these, as long as there is a place.
 fn in_order<'a, 'b: 'a>(exports: impl IntoIterator<Item = &'a Export<'b>>) -> United {
     let (mut union, mut size) = (PortUnion::default(), 0);
     let mut united = United::default();

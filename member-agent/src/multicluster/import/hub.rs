@@ -113,7 +113,7 @@ fn publishes(report: &ClusterReport, incarnation: &str) -> bool {
 }
 
 /// Whether a source shows what there is. One that is settled does while it is listed anew from time to time; a list that follows
-/// a failure, or that somebody asked for who doubts it, unsettles it.
+/// a failure, or that a controller in doubt asked for, unsettles it.
 fn speaks<T: Tracked>(view: &View<T>) -> bool {
     let lists_anew = matches!(view.state(), SourceState::Resyncing) && view.is_settled();
     view.state().is_live() || lists_anew

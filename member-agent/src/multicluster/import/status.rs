@@ -77,7 +77,7 @@ fn condition(import: &Import, ready: Ready) -> Wanted {
         Ready::Waiting => (
             conditions::FALSE,
             reasons::PENDING,
-            "It has no address in this cluster yet; Events tell if the API server refuses one.",
+            "It has no address in this cluster yet; Events show if the API server refuses one.",
         ),
         Ready::NoFamily => (
             conditions::FALSE,

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use fleet_accumulator::SourceState;
 use member_agent::fence::Fence;
+use member_agent::multicluster::import::ImportState;
 use serde_json::Value;
 
 use super::catalogue::Entry;
@@ -122,7 +123,8 @@ fn states_in_queries_exist() {
         let states = states.filter_map(|rest| rest.split_once(['=', '~'])?.1.split('"').nth(1));
         let names: Vec<_> = states.flat_map(|states| states.split('|')).collect();
         assert!(!names.is_empty());
-        let known = [&SourceState::NAMES[..], &Fence::NAMES].concat();
+        let imports = ImportState::ALL.map(ImportState::as_str);
+        let known = [&SourceState::NAMES[..], &Fence::NAMES, &imports].concat();
         assert!(names.iter().all(|name| known.contains(name)), "{names:?}");
     }
 }

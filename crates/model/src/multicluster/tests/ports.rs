@@ -224,7 +224,7 @@ fn exports_whose_withheld_ports_find_no_room_are_refused() {
     assert_eq!(resolved_after(&again, &found), found);
 }
 
-/// A member says when its export began, and may say anything.
+/// A member states when its export began, and may state anything.
 #[test]
 fn an_export_that_claims_to_be_older_takes_no_place_from_one_in_force() {
     let names: Vec<String> = (0..1024).map(|cluster| format!("c{cluster:04}")).collect();

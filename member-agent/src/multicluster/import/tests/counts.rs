@@ -49,7 +49,7 @@ fn a_headless_import_takes_three_writes() {
     world.rest();
 }
 
-/// Gateways read slices as soon as the status says that there are any.
+/// Gateways read slices as soon as the status shows that there are any.
 #[test]
 fn the_first_status_follows_the_first_slice() {
     let mut world = World::new();
