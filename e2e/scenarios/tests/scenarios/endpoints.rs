@@ -11,8 +11,9 @@ use fleet_testbed::cluster::Cluster;
 use fleet_testbed::exchange::{imported_slices, wait_imported};
 use fleet_testbed::objects::{Found, api, edit};
 use fleet_testbed::wait::wait_until;
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::JSONSchemaProps;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
+    CustomResourceDefinition, JSONSchemaProps, JSONSchemaPropsOrArray,
+};
 use kube::Api;
 use kube::api::{DynamicObject, PostParams};
 use serde_json::{Value, json};
@@ -217,6 +218,11 @@ fn as_the_original(spec: &mut JSONSchemaProps) {
     if let Some(address_type) = properties.get_mut("addressType") {
         let ipv4 = |value: &_| serde_json::to_value(value).is_ok_and(|value| value == "IPv4");
         address_type.enum_.iter_mut().for_each(|values| values.retain(ipv4));
+    }
+    let endpoints = properties.get_mut("endpoints").and_then(|list| list.items.as_mut());
+    let Some(JSONSchemaPropsOrArray::Schema(endpoint)) = endpoints else { return };
+    for details in ["hostname", "zone"] {
+        endpoint.properties.iter_mut().for_each(|properties| drop(properties.remove(details)));
     }
 }
 
