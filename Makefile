@@ -4,7 +4,7 @@
 # often.
 
 .DEFAULT_GOAL := help
-.PHONY: help build fmt lint test test-scenarios test-e2e test-others docs nodes upgrade coverage demo bench micro instructions profile soak image crds ci clean
+.PHONY: help build fmt lint test test-scenarios test-e2e test-waiting test-others docs nodes upgrade coverage demo bench micro instructions profile soak image crds ci clean
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 
@@ -45,28 +45,34 @@ lint: ## Check format, lints, generated files, dependencies, scripts; changes no
 
 # All targets first: the scenario tests start the agents' programs, which `cargo test` alone does not always build.
 # With the tests among them the features are the tests' own, so the commands after it compile nothing again.
-# The scenarios keep all processors busy, and each control plane costs while it lives: so they go alone. Of the others two lanes:
-# while one waits for servers, the other uses the processor. Each reports at its end.
+# The scenarios keep all processors busy, and each control plane costs while it lives: so they go alone. Of the others three lanes:
+# while one waits for servers, the others use the processor. Each reports at its end.
 test: ## Run all tests, unit to scenario, the latter on real control planes
 	@.ci/need rust control-plane endpointslice-oracle otlp-receiver helm kubectl
 	$(CARGO) build --workspace --all-targets --locked
-	@echo 'First the scenarios, then all other tests in two lanes that report at their end: about 12 minutes'
+	@echo 'First the scenarios, then all other tests in three lanes that report at their end: about 12 minutes'
 	@status=0; \
 	$(MAKE) --no-print-directory test-scenarios || status=$$?; \
-	$(MAKE) --no-print-directory --jobs=2 --keep-going --output-sync=recurse test-e2e test-others || status=$$?; \
+	$(MAKE) --no-print-directory --jobs=3 --keep-going --output-sync=recurse test-e2e test-waiting test-others || status=$$?; \
 	exit $$status
 
 # Control planes are programs in Go, which by default collect garbage for a quarter of their time; there is memory.
-test-scenarios test-e2e test-others docs: export GOGC = 300
-test-scenarios test-e2e test-others docs: export GOMEMLIMIT = 1GiB
+test-scenarios test-e2e test-waiting test-others docs: export GOGC = 300
+test-scenarios test-e2e test-waiting test-others docs: export GOMEMLIMIT = 1GiB
 
 # Without MAKEFLAGS, in which cargo would look for a job server that it was not given.
 test-scenarios:
 	MAKEFLAGS= $(CARGO) test --workspace --locked --no-fail-fast --test scenarios
 
 # By name: with a package, cargo would choose other features and build all again.
+e2e := $(basename $(notdir $(wildcard e2e/tests/*)))
+# Those that wait most of their time, for Leases and for silence.
+waiting := fleetctl lease membership multicluster
 test-e2e:
-	MAKEFLAGS= $(CARGO) test --workspace --locked --no-fail-fast $(foreach test,$(wildcard e2e/tests/*),--test $(basename $(notdir $(test))))
+	MAKEFLAGS= $(CARGO) test --workspace --locked --no-fail-fast $(patsubst %,--test %,$(filter-out $(waiting),$(e2e)))
+
+test-waiting:
+	MAKEFLAGS= $(CARGO) test --workspace --locked --no-fail-fast $(patsubst %,--test %,$(filter $(waiting),$(e2e)))
 
 test-others:
 	MAKEFLAGS= $(CARGO) test --workspace --exclude fleet-scenarios --exclude fleet-e2e --locked --no-fail-fast
