@@ -50,7 +50,7 @@ lint: ## Check format, lints, generated files, dependencies, scripts; changes no
 test: ## Run all tests, unit to scenario, the latter on real control planes
 	@.ci/need rust control-plane endpointslice-oracle otlp-receiver helm kubectl
 	$(CARGO) build --workspace --all-targets --locked
-	@echo 'First the scenarios, then all other tests in three lanes that report at their end: about 12 minutes'
+	@echo 'First the scenarios, then all other tests in three lanes that report at their end: about 14 minutes'
 	@status=0; \
 	$(MAKE) --no-print-directory test-scenarios || status=$$?; \
 	$(MAKE) --no-print-directory --jobs=3 --keep-going --output-sync=recurse test-e2e test-waiting test-others || status=$$?; \

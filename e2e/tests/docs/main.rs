@@ -47,7 +47,7 @@ async fn commands_of_the_pages_work() {
 
 /// `make docs`: all commands once more cost as much as half of the scenarios.
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "minutes"]
+#[ignore = "all pages once more, which takes minutes: make docs"]
 async fn commands_of_the_pages_work_with_the_oldest_kubectl() {
     play(&KUBECTL_OLDEST).await;
 }
