@@ -4,7 +4,7 @@
 # often.
 
 .DEFAULT_GOAL := help
-.PHONY: help build fmt lint test test-scenarios test-e2e test-waiting test-others docs nodes upgrade coverage demo bench micro instructions profile soak image crds ci clean
+.PHONY: help build fmt lint test test-scenarios docs nodes conformance upgrade coverage demo bench micro instructions profile soak image crds ci clean
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 
@@ -15,6 +15,8 @@ KEEP ?=
 DEMO ?=
 # `make demo NODES=1`: on clusters with nodes; needs root.
 NODES ?=
+# `make conformance SUITE=mcs-conformance`: the suite, as its user has built it.
+SUITE ?=
 # `make soak STEPS=10000`: a longer one.
 STEPS ?= 3000
 keep := $(if $(filter-out 0 no false,$(KEEP)),--keep)
@@ -45,34 +47,36 @@ lint: ## Check format, lints, generated files, dependencies, scripts; changes no
 
 # All targets first: the scenario tests start the agents' programs, which `cargo test` alone does not always build.
 # With the tests among them the features are the tests' own, so the commands after it compile nothing again.
-# The scenarios keep all processors busy, and each control plane costs while it lives: so they go alone. Of the others three lanes:
+# The scenarios keep all processors busy, and each control plane costs while it lives: so they go alone. Of the others four lanes:
 # while one waits for servers, the others use the processor. Each reports at its end.
 test: ## Run all tests, unit to scenario, the latter on real control planes
 	@.ci/need rust control-plane endpointslice-oracle otlp-receiver helm kubectl
 	$(CARGO) build --workspace --all-targets --locked
-	@echo 'First the scenarios, then all other tests in three lanes that report at their end: about 14 minutes'
+	@echo 'First the scenarios, then all other tests in four lanes that report at their end: about 12 minutes'
 	@status=0; \
 	$(MAKE) --no-print-directory test-scenarios || status=$$?; \
-	$(MAKE) --no-print-directory --jobs=3 --keep-going --output-sync=recurse test-e2e test-waiting test-others || status=$$?; \
+	$(MAKE) --no-print-directory --jobs=4 --keep-going --output-sync=recurse $(lanes) || status=$$?; \
 	exit $$status
 
+# By name: with a package, cargo would choose other features and build all again.
+e2e := $(basename $(notdir $(wildcard e2e/tests/*)))
+# Those that wait most of their time, for Leases, for silence and for the commands of the pages.
+lane-1 := multicluster lease
+lane-2 := fleetctl docs membership
+lane-3 := $(filter-out $(lane-1) $(lane-2),$(e2e))
+lanes := test-lane-1 test-lane-2 test-lane-3 test-others
+.PHONY: $(lanes)
+
 # Control planes are programs in Go, which by default collect garbage for a quarter of their time; there is memory.
-test-scenarios test-e2e test-waiting test-others docs: export GOGC = 300
-test-scenarios test-e2e test-waiting test-others docs: export GOMEMLIMIT = 1GiB
+test-scenarios $(lanes) docs: export GOGC = 300
+test-scenarios $(lanes) docs: export GOMEMLIMIT = 1GiB
 
 # Without MAKEFLAGS, in which cargo would look for a job server that it was not given.
 test-scenarios:
 	MAKEFLAGS= $(CARGO) test --workspace --locked --no-fail-fast --test scenarios
 
-# By name: with a package, cargo would choose other features and build all again.
-e2e := $(basename $(notdir $(wildcard e2e/tests/*)))
-# Those that wait most of their time, for Leases and for silence.
-waiting := fleetctl lease membership multicluster
-test-e2e:
-	MAKEFLAGS= $(CARGO) test --workspace --locked --no-fail-fast $(patsubst %,--test %,$(filter-out $(waiting),$(e2e)))
-
-test-waiting:
-	MAKEFLAGS= $(CARGO) test --workspace --locked --no-fail-fast $(patsubst %,--test %,$(filter $(waiting),$(e2e)))
+$(filter test-lane-%,$(lanes)): test-lane-%:
+	MAKEFLAGS= $(CARGO) test --workspace --locked --no-fail-fast $(patsubst %,--test %,$(lane-$*))
 
 test-others:
 	MAKEFLAGS= $(CARGO) test --workspace --exclude fleet-scenarios --exclude fleet-e2e --locked --no-fail-fast
@@ -84,12 +88,19 @@ docs: ## Run the commands of the pages with the oldest kubectl that is supported
 	MAKEFLAGS= $(CARGO) test --workspace --locked --test docs -- --ignored
 
 # Without the smoke test of it, which `make test` runs. The members' agents are programs of their own.
-nodes: ## Run the tests of whole clusters, whose Pods call each other; needs root (4 minutes)
-	@.ci/need rust control-plane kubectl
+nodes: ## Run the tests of whole clusters, whose Pods call each other; needs root (10 minutes)
+	@.ci/need rust control-plane kubectl helm
 	@if .ci/need nodes; then \
 		$(CARGO) build --workspace --all-targets --locked && \
 		MAKEFLAGS= $(CARGO) test --workspace --locked --test nodes -- --ignored; \
 	else echo 'SKIPPED: whole clusters are not tested'; [ "$${CI:-}" != true ]; fi
+
+# Outside `make test` and CI, which have the same cases as tests of their own. The suite is its user's.
+conformance: ## Run the conformance suite of the MCS API (SUITE=PROGRAM) against whole clusters; needs root
+	@[ -n '$(SUITE)' ] || { echo 'SUITE is missing: make conformance SUITE=PROGRAM; docs/conformance/README.md has more'; exit 2; }
+	@.ci/need rust control-plane kubectl helm nodes
+	$(CARGO) build --profile demo --locked -p hub-agent -p member-agent -p fleet-conformance
+	@$(target)/demo/fleet-conformance '$(SUITE)'
 
 # Outside `make test` and CI. The release is built once, from its commit, into the cache of the control planes.
 upgrade: ## Upgrade a fleet from the last release and roll it back, in every order (6 minutes)
@@ -102,7 +113,7 @@ coverage: ## Show how much of the plans the cluster-free tests cover; fails belo
 	@.ci/coverage
 
 demo: ## Show a Service crossing from member to member (KEEP=1 leaves it running, NODES=1 calls Pods)
-	@.ci/need rust control-plane $(if $(nodes),nodes)
+	@.ci/need rust control-plane $(if $(nodes),nodes helm)
 	$(if $(DEMO),,$(CARGO) build --profile demo --locked -p hub-agent -p member-agent -p fleet-demo $(if $(keep),-p fleet-testbed))
 	@$(or $(DEMO),$(target)/demo/fleet-demo) $(keep) $(nodes)
 
@@ -127,7 +138,7 @@ profile: ## Draw flame graphs of the agents at work, with perf (a minute)
 	@$(target)/profiling/fleet-bench --only bulk --profile $(target)/profile --report $(target)/profile/report.json
 
 # The agents as users run them, since the tables compare CPU time; the test that drives both need not be optimized.
-soak: ## Fleets of up to 1000 members, 10 000 idle Services, thousands of random steps (half an hour); docs/scale keeps it
+soak: ## Fleets of up to 1000 members, 10 000 idle Services, thousands of random steps (an hour); docs/scale keeps it
 	@.ci/need rust control-plane
 	$(CARGO) build --release --locked --bin hub-agent --bin member-agent --bin fleet-bench --bin fleet-scale
 	$(target)/release/fleet-scale --report docs/scale

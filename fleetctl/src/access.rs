@@ -20,8 +20,8 @@ pub struct Access {
     /// Context of the hub; by default the context named `hub`, or the current one
     #[arg(long, global = true, value_name = "CONTEXT", env = "FLEET_HUB_CONTEXT")]
     pub hub_context: Option<String>,
-    /// Context of a member's cluster; repeat it for each member. By default the context with the member's name
-    #[arg(long = "member", global = true, value_name = "NAME=CONTEXT", value_parser = pair)]
+    /// Context of a member's cluster; repeat it for each member. By default, and for NAME alone, the context with the member's name
+    #[arg(long = "member", global = true, value_name = "NAME[=CONTEXT]", value_parser = pair)]
     pub members: Vec<(String, String)>,
     /// Maximum time to wait for a cluster, in seconds
     #[arg(long, global = true, value_name = "SECONDS", default_value_t = 10)]
@@ -29,9 +29,12 @@ pub struct Access {
 }
 
 fn pair(text: &str) -> Result<(String, String), String> {
-    let (name, context) = text.split_once('=').unwrap_or_default();
+    let (name, context) = text.split_once('=').unwrap_or((text, text));
     if name.is_empty() || context.is_empty() {
-        return Err("write the member's name and its context as NAME=CONTEXT".to_owned());
+        return Err(
+            "write the member's name and its context as NAME=CONTEXT, or NAME if both are the same"
+                .to_owned(),
+        );
     }
     Ok((name.to_owned(), context.to_owned()))
 }

@@ -76,6 +76,12 @@ pub enum Command {
     /// exports to the hub, the hub's copies for the member, and the member's imported EndpointSlices. With `-o wide`, OLDEST is
     /// the time since the exporter noticed the oldest of these changes. If a member's cluster cannot be read, only the hub's
     /// part is counted. 0 means that all changes have arrived.
+    ///
+    /// Where agents serve multicluster.x-k8s.io, a second table has what members export and import by it. ACCEPTED: the hub agent
+    /// lets the member take part. PUBLISHED: the member has reported that all that it exports is on the hub; until then importers of
+    /// a hub that was rebuilt keep what they had. EXPORTS: exports in force, of all. CONFLICTS: exports that differ from another
+    /// member's. IMPORTS: imports that clients can use, of all. With `-o wide`, FOREIGN is the number of ServiceImports of another
+    /// implementation, which the agent leaves as they are, and each Service has a line.
     Status,
     /// Follow a Service through the fleet and report where it stops, and what to do
     #[command(subcommand)]
@@ -83,15 +89,23 @@ pub enum Command {
     /// Watch the next endpoint changes of a Service, step by step, with times
     ///
     /// Change the endpoints, for example by scaling the Deployment, and see when the change arrives: in the exporter's
-    /// EndpointSlice, on the hub, in the hub's copy for each importer, and in the importer's EndpointSlice. Times are those at
-    /// which the watch events arrive at this computer.
+    /// EndpointSlice, on the hub, in the hub's copy for each importer, and in the importer's EndpointSlice. By
+    /// multicluster.x-k8s.io a change has three stages, since importers read the hub's EndpointSliceExport directly; an exporter
+    /// that imports its own Service is an importer, too. Times are those at which the watch events arrive at this computer.
     Trace(TraceArgs),
     /// Show the writes that the agents have not made yet, according to their own plans
     ///
     /// Prints nothing and exits 0 if there are none, as in a fleet at rest; exits 1 otherwise. Writes that the agents make
     /// within a second are not shown. Heartbeats, Leases, and EndpointSlices that the agents create for machines or Pods are
-    /// not included.
+    /// not included. Which agents serve multicluster.x-k8s.io is known by what they have written for it: nothing is expected of
+    /// the others. An agent that was switched off without a clean-up still appears to serve it.
     Diff,
+    /// Check what the standard API (multicluster.x-k8s.io) and names in clusterset.local need
+    ///
+    /// Reads the hub and its members with your own rights, and changes nothing. With --member, only these members are looked at. Each
+    /// problem is a line with the check, what is wrong and what to do; `-o wide` also lists what is well. What you may not read is
+    /// reported as not checked. Exits 1 if a check fails, 0 if there are only warnings, and 2 if nothing could be checked.
+    Doctor(DoctorArgs),
     /// Print a shell completion script
     ///
     /// For bash: source <(fleetctl completion bash)
@@ -107,6 +121,10 @@ pub enum Explain {
     /// Explain one Service: each step on its path, and in one sentence where it stops and what to do
     ///
     /// Exits 1 if the Service stops anywhere. The field `cause` of -o json has one of the causes in docs/fleetctl.md.
+    ///
+    /// A Service that is exported by multicluster.x-k8s.io is followed from its ServiceExport to the name in clusterset.local, and
+    /// one that is exported by both APIs on both paths. Whether the DNS server of a cluster serves that zone is a matter of its own
+    /// configuration, which this command does not read: fleetctl doctor does.
     Service {
         /// Namespace and name of the Service, the same in all clusters
         #[arg(value_name = "NAMESPACE/NAME", value_parser = service)]
@@ -223,6 +241,15 @@ pub struct TraceArgs {
     /// Maximum time for a change to arrive everywhere, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     pub deadline: u64,
+}
+
+/// Arguments of `doctor`.
+#[derive(Args, Debug)]
+pub struct DoctorArgs {
+    /// Print the Corefile of the one cluster that --member names, with the zone and the option that names in clusterset.local need.
+    /// Exits 1 if the cluster lacks what CoreDNS needs to start with it
+    #[arg(long)]
+    pub print_corefile: bool,
 }
 
 fn encrypted(text: &str) -> Result<String, String> {

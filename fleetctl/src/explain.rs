@@ -7,6 +7,7 @@ mod export;
 mod hub;
 mod import;
 mod member;
+mod standard;
 pub(crate) mod words;
 
 use std::collections::BTreeMap;
@@ -16,6 +17,7 @@ use fleet_api::ObjectName;
 use crate::picture::{Member, Picture};
 use crate::reading;
 use crate::story::{Cause, Crossing, Hop, Story};
+use words::{lacking, no_member};
 
 /// Follows a Service through hub and members.
 pub fn explain(picture: &Picture, service: &ObjectName) -> Story {
@@ -34,9 +36,11 @@ fn walk(
     crossings: &mut Vec<Crossing>,
 ) {
     let members = || picture.members.iter();
+    let is_standard = standard::is_used(picture, service);
     let mut healthy = BTreeMap::new();
     for (name, member) in members() {
-        if exports(member, service) || imports(member, service) {
+        let in_fleet = exports(member, service) || imports(member, service);
+        if in_fleet || (is_standard && standard::concerns(picture, member, service)) {
             let found = member::hops(picture, name, member);
             healthy.insert(name.as_str(), !found.iter().any(Hop::stops));
             hops.extend(found);
@@ -52,7 +56,14 @@ fn walk(
         hops.extend(found);
         crossings.extend(crossing);
     }
-    hops.extend(unused(picture, service));
+    if is_standard {
+        standard::walk(picture, service, &is_healthy, hops, crossings);
+    }
+    // A Service that crosses by the other API alone is at rest.
+    let is_imported = || members().any(|(_, member)| imports(member, service));
+    if !is_standard || is_imported() {
+        hops.extend(unused(picture, service));
+    }
 }
 
 /// Whether a member exports the Service, or still has objects of an export on the hub.
@@ -124,27 +135,4 @@ fn not_exported(picture: &Picture, service: &ObjectName, imported: bool) -> Hop 
              name: {name}\\n  namespace: {namespace}\\n' | {kubectl} apply -f -"
         ),
     )
-}
-
-/// Members that cannot import the Service, since they lack its namespace.
-fn lacking(picture: &Picture, namespace: &str) -> String {
-    let key = ObjectName::cluster(namespace);
-    let seen = picture.members.iter().filter(|(_, member)| member.blind.is_none());
-    let lacking = seen.filter(|(_, member)| member.snapshot.namespaces.get(&key).is_none());
-    let lacking: Vec<_> = lacking.map(|(name, _)| name.as_str()).collect();
-    if lacking.is_empty() {
-        return String::new();
-    }
-    format!("; there is no namespace {namespace} in {}", lacking.join(", "))
-}
-
-/// "no member ...", restricted to the members whose clusters could be read.
-fn no_member(picture: &Picture, what: &str) -> String {
-    let blind = picture.members.iter().filter(|(_, member)| member.blind.is_some());
-    let blind: Vec<_> = blind.map(|(name, _)| name.as_str()).collect();
-    if blind.is_empty() {
-        format!("no member {what}")
-    } else {
-        format!("no member that could be read {what} (not read: {})", blind.join(", "))
-    }
 }

@@ -10,10 +10,10 @@ use fleet_accumulator::{
     SourceState,
 };
 use fleet_api::events::BLOCKED;
-use fleet_api::{ObjectName, names};
+use fleet_api::{ObjectName, labels, names};
 use fleet_runtime::clients::ClientSet;
 use fleet_runtime::clock::Clock;
-use futures::future::join_all;
+use futures::future::{join, join_all};
 use hub_agent::snapshot::HubSnapshot;
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::events::v1::Event;
@@ -26,6 +26,7 @@ use tokio_util::task::TaskTracker;
 use crate::access::{Access, Contexts};
 use crate::controllers::{HubControllers, MemberControllers};
 use crate::credential::{self, CredentialStatus};
+use crate::names_served;
 use crate::picture::{Own, Picture};
 use crate::quotas::{self, QuotaUse};
 
@@ -55,6 +56,7 @@ pub struct Member {
     context: Option<String>,
     /// Its watches and clients, or why there are none.
     pub seen: Result<(Accumulator<MemberSnapshot>, ClientSet), String>,
+    names_served: Option<bool>,
 }
 
 impl Watched {
@@ -89,6 +91,7 @@ impl Watched {
                 Ok((accumulator, _)) => Ok(MemberSnapshot::clone(&accumulator.snapshot())),
                 Err(reason) => Err(reason.clone()),
             },
+            names_served: member.names_served,
         };
         let own = self.members.iter().map(|(name, member)| (name.clone(), own(member))).collect();
         let hub = HubSnapshot::clone(&self.hub.snapshot());
@@ -150,6 +153,15 @@ async fn newest(events: Api<Event>, now: Timestamp) -> Option<String> {
     recent.max_by_key(at)?.note
 }
 
+/// Restricts the watch of a kind of which only few objects matter.
+fn narrow(source: &SourceInfo, spec: SourceSpec) -> SourceSpec {
+    if source.field == "managed_slices" {
+        spec.labels(format!("{}={}", labels::MANAGED_BY, labels::MANAGED_BY_MULTICLUSTER))
+    } else {
+        spec
+    }
+}
+
 struct Watches {
     token: CancellationToken,
     patience: Duration,
@@ -163,17 +175,21 @@ impl Watches {
     async fn of_member(&self, contexts: &Contexts, name: &str) -> Member {
         let Some(context) = contexts.of_member(name) else {
             let reason = format!("no context of that name: use --member {name}=CONTEXT");
-            return Member { context: None, seen: Err(reason) };
+            return Member { context: None, seen: Err(reason), names_served: None };
         };
         let seen = match contexts.connect(context).await {
             Ok(clients) => {
                 let wanted = MemberControllers::new(&member_agent::Settings::new(name)).reads();
-                let own = self.start(&clients, ClusterId::Local, wanted).await;
-                Ok((own, clients))
+                let own = self.start(&clients, ClusterId::Local, wanted);
+                let names = tokio::time::timeout(self.patience, names_served::ask(&clients.watch));
+                let (own, names) = join(own, names).await;
+                Ok((own, clients, names.unwrap_or_default()))
             }
             Err(error) => Err(format!("{error:#}")),
         };
-        Member { context: Some(context.to_owned()), seen }
+        let names_served = seen.as_ref().ok().and_then(|(_, _, names)| *names);
+        let seen = seen.map(|(own, clients, _)| (own, clients));
+        Member { context: Some(context.to_owned()), seen, names_served }
     }
 
     /// Watches what of `wanted` is in the cluster, and waits until all of it was listed or refused.
@@ -187,7 +203,7 @@ impl Watches {
         let sources =
             sources.filter(|source| wanted.contains(source.id) && source.cluster == cluster);
         let started: Vec<_> = sources.map(|source| source.id).collect();
-        let feeds = |_: &SourceInfo| SourceSpec::new(clients.watch.clone());
+        let feeds = |source: &SourceInfo| narrow(source, SourceSpec::new(clients.watch.clone()));
         // A picture is of this moment, and nothing is written that depends on it.
         let config = Config { absent_after: Duration::ZERO, ..Config::default() };
         let accumulator = Accumulator::<S>::start(

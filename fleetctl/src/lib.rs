@@ -4,6 +4,7 @@
 //!   of it.
 //! - [`explain()`]: where one Service stops; [`story`]: the data of an explanation.
 //! - [`pending`]: the writes that the agents have not made yet; [`status`]: the state of the fleet.
+//! - [`doctor`]: what the standard API needs, as a table of checks.
 //! - [`run`]: runs the command ([`args`]) and prints its output ([`render`], [`output`]).
 
 pub mod access;
@@ -15,6 +16,7 @@ pub mod credential;
 mod credentials;
 mod denied;
 mod diff;
+pub mod doctor;
 pub mod explain;
 pub mod gather;
 mod handover;
@@ -22,10 +24,13 @@ mod join;
 mod json_diff;
 mod leave;
 mod leave_local;
+mod left_out;
 mod limits;
 mod manifests;
 mod member_objects;
 mod member_policy;
+mod modes;
+mod names_served;
 mod objects;
 pub mod output;
 pub mod pending;

@@ -12,6 +12,10 @@ pub(crate) fn by_hub(hub: &HubSnapshot) -> Settings {
     let exports = hub.internal_exports.iter();
     let named = exports
         .filter_map(|export| limit_named_in(&find(&export.conditions, conditions::VALID)?.message));
-    let max_services_per_member = named.max().unwrap_or(default.max_services_per_member);
+    let standard = hub.exported_services.iter();
+    let standard = standard
+        .filter_map(|export| limit_named_in(&find(&export.conditions, conditions::READY)?.message));
+    let max_services_per_member =
+        named.chain(standard).max().unwrap_or(default.max_services_per_member);
     Settings { max_services_per_member, ..default }
 }

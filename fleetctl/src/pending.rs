@@ -1,13 +1,16 @@
 //! The writes that the agents have not made yet: every plan of every controller for a picture. Pure.
 
 use fleet_accumulator::Snapshot as _;
+use fleet_api::ObjectName;
 use fleet_api::membership::ClusterState;
 use fleet_plan::{Action, Controller, Plan, Step, affected_keys};
 use hub_agent::heartbeat::last_heartbeat;
 use jiff::Timestamp;
+use member_agent::MulticlusterMode as Mode;
 use member_agent::fence::Fence;
 
 use crate::controllers::{HubControllers, MemberControllers};
+use crate::left_out::is_left_out;
 use crate::picture::{Member, Picture};
 use crate::reading;
 use crate::story::Hop;
@@ -48,6 +51,7 @@ pub fn pending(picture: &Picture) -> (Vec<Pending>, Vec<Hop>) {
         }
         unread.extend(reading::of_member(name, member));
         found.extend(of_member(name, member, picture.now));
+        found.extend(of_standard(picture, name, member));
     }
     found.retain(|pending| pending.writes().next().is_some());
     (found, unread)
@@ -57,6 +61,9 @@ fn of_hub(picture: &Picture) -> Vec<Pending> {
     let controllers = HubControllers::new(&picture.settings);
     let mut found = of_controller("hub", &controllers.service, &picture.hub, picture.now);
     found.extend(of_controller("hub", &controllers.member, &picture.hub, picture.now));
+    if picture.settings.multicluster != Mode::Off {
+        found.extend(of_controller("hub", &controllers.multicluster, &picture.hub, picture.now));
+    }
     found
 }
 
@@ -71,6 +78,22 @@ fn of_member(name: &str, member: &Member, now: Timestamp) -> Vec<Pending> {
     if !is_a_heartbeat(member) {
         found.extend(of_controller(name, &controllers.membership, snapshot, now));
     }
+    found
+}
+
+/// The missing writes of the API of multicluster.x-k8s.io, where a member serves it.
+fn of_standard(picture: &Picture, name: &str, member: &Member) -> Vec<Pending> {
+    let (settings, snapshot) = (&member.settings, &member.snapshot);
+    let is_fenced = matches!(Fence::of(&settings.identity, snapshot), Fence::Taken(_));
+    if !settings.multicluster.is_watched() || is_fenced {
+        return Vec::new();
+    }
+    let controllers = MemberControllers::new(settings);
+    let mut found = of_controller(name, &controllers.standard_import, snapshot, picture.now);
+    let service = |pending: &Pending| ObjectName::parse(&pending.key);
+    let is_left_out = |service: ObjectName| is_left_out(picture, member, &service);
+    found.retain(|pending| !service(pending).is_some_and(is_left_out));
+    found.extend(of_controller(name, &controllers.standard_export, snapshot, picture.now));
     found
 }
 

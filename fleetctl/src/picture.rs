@@ -2,14 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fleet_accumulator::{Snapshot as _, Tracked, View};
-use fleet_api::{annotations, names};
+use fleet_accumulator::{Object, Snapshot as _, Tracked, View};
+use fleet_api::{annotations, labels, names};
+use fleet_model::objects::EndpointSliceExport;
+use fleet_model::objects::multicluster::{FleetSlice, ResolvedService};
 use hub_agent::snapshot::HubSnapshot;
 use jiff::Timestamp;
-use member_agent::ReservedAddresses;
 use member_agent::snapshot::MemberSnapshot;
+use member_agent::{Multicluster, ReservedAddresses};
 
-use crate::{denied, limits, reserved};
+use crate::{denied, limits, modes, reserved};
 
 /// A fleet as its agents would see it.
 #[derive(Clone, Debug)]
@@ -39,6 +41,8 @@ pub struct Member {
     pub snapshot: MemberSnapshot,
     /// Why its cluster could not be read, in which case the snapshot shows the hub alone.
     pub blind: Option<String>,
+    /// Whether its API server serves ServiceImports in the version that CoreDNS reads; `None` if that is not known.
+    pub names_served: Option<bool>,
 }
 
 /// What is known of a member's own cluster.
@@ -48,6 +52,8 @@ pub struct Own {
     pub context: Option<String>,
     /// What it showed, or why it showed nothing.
     pub seen: Result<MemberSnapshot, String>,
+    /// Whether it serves ServiceImports in the version that CoreDNS reads; `None` if that is not known.
+    pub names_served: Option<bool>,
 }
 
 impl Picture {
@@ -59,14 +65,15 @@ impl Picture {
             // No object shows the flag, but requests that wait for another importer do.
             exclusive_imports: hub.internal_imports.iter().any(|request| held(&request.meta)),
             denied_namespaces: denied::by_hub(&hub),
-            ..limits::by_hub(&hub)
+            ..modes::by_hub(&hub, limits::by_hub(&hub))
         };
         let mut own = own;
+        let shared = Shared::of(&hub);
         let known = members_on(&hub).chain(own.keys().cloned()).collect::<BTreeSet<_>>();
         let members = known.into_iter().map(|name| {
             let own = own.remove(&name);
             let settings = member_agent::Settings::new(name.as_str());
-            (name, Member::new(settings, own, &hub))
+            (name, Member::new(settings, own, &hub, &shared))
         });
         let members = members.collect();
         Self { now, hub_context: None, settings, hub, members, blocked: BTreeMap::new() }
@@ -81,18 +88,32 @@ impl Picture {
 }
 
 impl Member {
-    fn new(settings: member_agent::Settings, own: Option<Own>, hub: &HubSnapshot) -> Self {
-        let own = own.unwrap_or_else(|| Own { context: None, seen: Err(no_context(&settings)) });
+    fn new(
+        settings: member_agent::Settings,
+        own: Option<Own>,
+        hub: &HubSnapshot,
+        shared: &Shared,
+    ) -> Self {
+        let unknown =
+            || Own { context: None, seen: Err(no_context(&settings)), names_served: None };
+        let own = own.unwrap_or_else(unknown);
         let (snapshot, blind) = match own.seen {
             Ok(snapshot) => (snapshot, None),
             Err(reason) => (MemberSnapshot::default(), Some(reason)),
         };
         let denied_namespaces = denied::by_member(&snapshot);
-        let snapshot = with_hub(snapshot, hub, &settings.identity.hub_namespace);
+        let snapshot = with_hub(snapshot, hub, shared, &settings.identity.hub_namespace);
         let cidrs = reserved::by_member(&settings.identity, &snapshot);
         let reserved_addresses = ReservedAddresses { cidrs, ..ReservedAddresses::default() };
-        let settings = member_agent::Settings { denied_namespaces, reserved_addresses, ..settings };
-        Self { context: own.context, settings, snapshot, blind }
+        let multicluster =
+            Multicluster { mode: modes::by_member(&snapshot), ..Multicluster::default() };
+        let settings = member_agent::Settings {
+            denied_namespaces,
+            reserved_addresses,
+            multicluster,
+            ..settings
+        };
+        Self { context: own.context, settings, snapshot, blind, names_served: own.names_served }
     }
 }
 
@@ -108,7 +129,12 @@ fn members_on(hub: &HubSnapshot) -> impl Iterator<Item = String> {
 }
 
 /// What the member's own watches of the hub would show. Nothing is listed twice.
-fn with_hub(own: MemberSnapshot, hub: &HubSnapshot, namespace: &str) -> MemberSnapshot {
+fn with_hub(
+    own: MemberSnapshot,
+    hub: &HubSnapshot,
+    shared: &Shared,
+    namespace: &str,
+) -> MemberSnapshot {
     MemberSnapshot {
         seq: hub.seq() + own.seq,
         internal_exports: part(&hub.internal_exports, namespace),
@@ -117,6 +143,10 @@ fn with_hub(own: MemberSnapshot, hub: &HubSnapshot, namespace: &str) -> MemberSn
         slice_imports: part(&hub.slice_imports, namespace),
         memberships: part(&hub.internal_members, namespace),
         cluster_reports: part(&hub.cluster_reports, namespace),
+        exported_services: part(&hub.exported_services, namespace),
+        resolved_services: shared.resolved_services.clone(),
+        fleet_slices: shared.fleet_slices.clone(),
+        fleet_reports: hub.cluster_reports.clone(),
         schema: hub.schema.clone(),
         ..own
     }
@@ -124,4 +154,39 @@ fn with_hub(own: MemberSnapshot, hub: &HubSnapshot, namespace: &str) -> MemberSn
 
 fn part<T: Tracked>(view: &View<T>, namespace: &str) -> View<T> {
     View::of(view.in_namespace(namespace).cloned()).in_state(view.state().clone())
+}
+
+/// What all members read of the API of multicluster.x-k8s.io.
+struct Shared {
+    resolved_services: View<ResolvedService>,
+    fleet_slices: View<FleetSlice>,
+}
+
+impl Shared {
+    fn of(hub: &HubSnapshot) -> Self {
+        Self {
+            resolved_services: resolved_services(hub),
+            fleet_slices: fleet_slices(&hub.slice_exports),
+        }
+    }
+}
+
+/// What all members read of what is in force. Nothing is concluded from the absence of what could not be read.
+fn resolved_services(hub: &HubSnapshot) -> View<ResolvedService> {
+    let namespace = names::SYSTEM_NAMESPACE;
+    let defects = hub.resolved_services.defects().map(|(name, _)| name);
+    let defects = defects.filter(|name| *name.namespace == *namespace).cloned();
+    defects.fold(part(&hub.resolved_services, namespace), View::with_defect)
+}
+
+/// The exported slices that all members read.
+fn fleet_slices(view: &View<EndpointSliceExport>) -> View<FleetSlice> {
+    let is_read = |slice: &&Object<EndpointSliceExport>| {
+        slice.meta.label(labels::MULTICLUSTER_NAMESPACE).is_some()
+    };
+    let kept = |slice: &Object<EndpointSliceExport>| {
+        let (name, uid, version) = (slice.name.clone(), slice.uid.clone(), slice.version.clone());
+        Object::new(name, uid, version, FleetSlice::of(slice))
+    };
+    View::of(view.iter().filter(is_read).map(kept)).in_state(view.state().clone())
 }

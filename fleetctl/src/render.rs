@@ -1,11 +1,14 @@
 //! Answers as text. Pure.
 
+mod standard;
+mod table;
+
 use std::fmt::Write as _;
 
-use crate::explain::words::age;
 use crate::output::Paint;
 use crate::status::{MemberStatus, ServiceStatus, Status};
 use crate::story::{State, Story};
+use table::{ages, list, table};
 
 /// The explanation of one Service: the verdict, what to do, and every step.
 pub fn story(story: &Story, paint: Paint) -> String {
@@ -59,6 +62,7 @@ pub fn status(status: &Status, wide: bool, paint: Paint) -> String {
         let rows: Vec<_> = status.services.iter().map(service_row).collect();
         text += &table(&head, &rows, paint);
     }
+    text += &standard::tables(status, wide, paint);
     text += &quotas(status, paint);
     for hop in &status.unread {
         let _ = writeln!(text, "{}", paint.bad(&format!("{}: {}", hop.cluster, hop.says)));
@@ -121,29 +125,23 @@ fn credentials(status: &Status, paint: Paint) -> String {
 }
 
 fn row(member: &MemberStatus, wide: bool) -> Vec<String> {
-    let seconds = |seconds: Option<i64>| {
-        seconds.map_or_else(|| "-".to_owned(), |it| age(jiff::SignedDuration::from_secs(it)))
-    };
     let mut row = vec![
         member.name.clone(),
         member.state.to_owned(),
-        seconds(member.heartbeat_seconds),
+        ages(member.heartbeat_seconds),
         member.exports.to_string(),
         member.conflicts.to_string(),
         format!("{}/{}", member.granted, member.imports),
         member.lag.slices.to_string(),
     ];
     if wide {
-        row.push(seconds(member.lag.oldest_seconds));
+        row.push(ages(member.lag.oldest_seconds));
         row.push(member.context.clone().unwrap_or_else(|| "-".to_owned()));
     }
     row
 }
 
 fn service_row(service: &ServiceStatus) -> Vec<String> {
-    let list = |members: &[String]| {
-        if members.is_empty() { "-".to_owned() } else { members.join(",") }
-    };
     vec![
         service.name.clone(),
         list(&service.exporters),
@@ -152,25 +150,4 @@ fn service_row(service: &ServiceStatus) -> Vec<String> {
         list(&service.waiting),
         service.endpoints.to_string(),
     ]
-}
-
-/// Columns as wide as they have to be.
-pub fn table(head: &[&str], rows: &[Vec<String>], paint: Paint) -> String {
-    let head: Vec<_> = head.iter().map(|&cell| cell.to_owned()).collect();
-    let width = |at: usize| {
-        let cells = rows.iter().chain([&head]).filter_map(|row| row.get(at));
-        cells.map(|cell| cell.chars().count()).max().unwrap_or_default()
-    };
-    let widths: Vec<_> = (0..head.len()).map(width).collect();
-    let line = |row: &[String]| {
-        let cells: Vec<_> =
-            row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
-        cells.join("  ").trim_end().to_owned()
-    };
-    let mut text = paint.bold(&line(&head)) + "\n";
-    for row in rows {
-        text += &line(row);
-        text.push('\n');
-    }
-    text
 }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::net::IpAddr;
 
-use fleet_api::{ObjectName, annotations};
+use fleet_api::{Endpoint, ObjectName, annotations};
 use fleet_model::cidr::{Cidr, Cidrs};
 use fleet_model::objects::{EndpointSlice, EndpointSliceImport};
 use member_agent::Identity;
@@ -17,22 +17,45 @@ pub(crate) fn by_member(identity: &Identity, snapshot: &MemberSnapshot) -> Cidrs
         let slice = snapshot.endpoint_slices.get(&name).filter(|slice| is_of(copy, slice));
         slice.into_iter().flat_map(|slice| lacking(copy, slice))
     });
-    skipped.collect()
+    skipped.chain(by_standard(snapshot)).collect()
+}
+
+/// The same of what was imported by the API of multicluster.x-k8s.io.
+fn by_standard(snapshot: &MemberSnapshot) -> impl Iterator<Item = Cidr> {
+    let imported = snapshot.managed_slices.iter().filter_map(|imported| {
+        let slice = snapshot.endpoint_slices.get(&imported.name)?;
+        let uid = slice.meta.annotation(annotations::SLICE_EXPORT_UID)?;
+        let exported = snapshot.fleet_slices.by(&slice.imported_for()?);
+        let mut exported = exported.filter(|exported| exported.uid.to_string() == uid);
+        let exported =
+            exported.find(|exported| generation(slice) == Some(exported.slice_generation))?;
+        let (ready, draining) = exported.endpoints();
+        Some(missing(&ready, &draining, slice))
+    });
+    imported.flatten()
 }
 
 /// Whether a slice was imported from the generation that the hub has.
 fn is_of(copy: &EndpointSliceImport, slice: &EndpointSlice) -> bool {
-    let seen = slice.meta.annotation(annotations::LAST_OBSERVED_GENERATION);
-    let seen = seen.and_then(|text| text.parse::<i64>().ok());
-    seen == Some(copy.spec.endpoint_slice_reference.generation)
+    generation(slice) == Some(copy.spec.endpoint_slice_reference.generation)
+}
+
+/// The generation of the exporter's slice that a slice was imported from.
+fn generation(slice: &EndpointSlice) -> Option<i64> {
+    slice.meta.annotation(annotations::LAST_OBSERVED_GENERATION)?.parse().ok()
 }
 
 fn lacking(copy: &EndpointSliceImport, slice: &EndpointSlice) -> Vec<Cidr> {
     if slice.ready == *copy.spec.endpoints && slice.draining == *copy.spec.draining_endpoints {
         return Vec::new();
     }
+    missing(&copy.spec.endpoints, &copy.spec.draining_endpoints, slice)
+}
+
+/// The addresses of these endpoints that a slice lacks.
+fn missing(ready: &[Endpoint], draining: &[Endpoint], slice: &EndpointSlice) -> Vec<Cidr> {
     let has: HashSet<_> = slice.ready.addresses().chain(slice.draining.addresses()).collect();
-    let endpoints = copy.spec.endpoints.iter().chain(&copy.spec.draining_endpoints);
+    let endpoints = ready.iter().chain(draining);
     let all = endpoints.flat_map(|endpoint| &endpoint.addresses).map(String::as_str);
     let lacks = all.filter(|text| !has.contains(text)).filter_map(|text| text.parse().ok());
     lacks.map(|address: IpAddr| Cidr::from(address)).collect()

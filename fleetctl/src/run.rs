@@ -13,7 +13,7 @@ use crate::output::{Format, UNASKED, answer, data, print};
 use crate::picture::Picture;
 use crate::render;
 use crate::story::Cause;
-use crate::{approval, diff, join, leave, leave_local, status, trace};
+use crate::{approval, diff, doctor, join, leave, leave_local, status, trace};
 
 /// Runs the command and returns its exit code.
 ///
@@ -35,6 +35,7 @@ pub async fn run(cli: Cli) -> Result<ExitCode> {
         Command::Explain(Explain::Service { service }) => show_explanation(&cli, service).await,
         Command::Trace(args) => trace::run(&cli, args).await,
         Command::Diff => diff::run(&cli).await,
+        Command::Doctor(args) => doctor::run(&cli, args).await,
         Command::Completion { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(*shell, &mut Cli::command(), "fleetctl", &mut script);
@@ -51,6 +52,9 @@ async fn show_explanation(cli: &Cli, service: &ObjectName) -> Result<ExitCode> {
         Cause::HubAgentBehind,
         Cause::NotGranted,
         Cause::DerivedServiceMissing,
+        Cause::NoAddress,
+        Cause::NotAccepted,
+        Cause::StandardOff,
     ];
     let story = watched.ask(
         |picture| explain(picture, service),
@@ -71,7 +75,11 @@ async fn show_explanation(cli: &Cli, service: &ObjectName) -> Result<ExitCode> {
 
 async fn show_status(cli: &Cli) -> Result<ExitCode> {
     let watched = Watched::start(&cli.access).await?;
-    let calm = |status: &status::Status| status.members.iter().all(|member| member.lag.slices == 0);
+    let is_calm = |member: &status::MemberStatus| {
+        let standard = member.standard.as_ref();
+        member.lag.slices == 0 && standard.is_none_or(|standard| standard.lag.slices == 0)
+    };
+    let calm = |status: &status::Status| status.members.iter().all(is_calm);
     let status = watched.ask(status::status, calm).await;
     let status = status.with_quotas(watched.quotas().await);
     let status = status.with_credentials(watched.credentials().await);

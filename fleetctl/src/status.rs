@@ -1,11 +1,13 @@
 //! The state of the fleet: members, what they export and import, and their lag. Pure.
 
+mod lag;
+mod standard;
+
 use std::collections::BTreeMap;
 
 use fleet_accumulator::Object;
-use fleet_api::{ObjectName, conditions, kinds, names};
-use fleet_model::objects::{InternalMemberCluster, named};
-use fleet_plan::Step;
+use fleet_api::{ObjectName, conditions};
+use fleet_model::objects::InternalMemberCluster;
 use fleet_plan::conditions::is;
 use hub_agent::heartbeat::{heartbeat_timeout, last_heartbeat};
 use hub_agent::service::{ServiceState, resolve};
@@ -14,10 +16,13 @@ use member_agent::phase::Phase;
 use serde::Serialize;
 
 use crate::credential::CredentialStatus;
-use crate::pending::{Pending, pending};
+use crate::pending::pending;
 use crate::picture::{Member, Picture};
 use crate::quotas::QuotaUse;
 use crate::story::Hop;
+pub use lag::Lag;
+use lag::late;
+pub use standard::{StandardServiceStatus, StandardStatus};
 
 /// The state of a fleet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -27,6 +32,9 @@ pub struct Status {
     pub members: Vec<MemberStatus>,
     /// Every Service that a member exports or imports.
     pub services: Vec<ServiceStatus>,
+    /// Every Service that a member exports or imports by the API of multicluster.x-k8s.io, where agents serve it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub standard_services: Vec<StandardServiceStatus>,
     /// Members that no quota on the hub limits, as far as quotas can be read.
     pub unlimited: Vec<String>,
     /// What could not be read.
@@ -88,6 +96,9 @@ pub struct MemberStatus {
     pub granted: usize,
     /// Writes that are still missing, from the member to the hub and back.
     pub lag: Lag,
+    /// What it exports and imports by the API of multicluster.x-k8s.io, if its agent serves that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub standard: Option<StandardStatus>,
     /// How much it uses of its quota on the hub, if it has one.
     pub quota: Option<QuotaUse>,
     /// Its credential for the hub, if its cluster could be read.
@@ -97,16 +108,6 @@ pub struct MemberStatus {
     pub context: Option<String>,
     /// Why its own cluster could not be read.
     pub unseen: Option<String>,
-}
-
-/// EndpointSlices that the agents have yet to write, according to their plans.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Lag {
-    /// Slices.
-    pub slices: usize,
-    /// Seconds since the exporter noticed the oldest of these changes, if the hub knows it.
-    pub oldest_seconds: Option<i64>,
 }
 
 /// One Service of the fleet.
@@ -130,14 +131,19 @@ pub struct ServiceStatus {
 /// Summarizes a fleet.
 pub fn status(picture: &Picture) -> Status {
     let (pending, unread) = pending(picture);
-    let late = late(picture, &pending);
+    // An exported slice is one for both APIs.
+    let of_fleet = late(picture, &pending, |pending, _| pending.controller != standard::IMPORT);
+    let of_standard =
+        late(picture, &pending, |pending, step| standard::concerns(picture, pending, step));
     let members = picture.members.iter().map(|(name, member)| {
-        let lag = late.get(name.as_str()).copied().unwrap_or_default();
-        of_member(picture, name, member, lag)
+        let of = |late: &BTreeMap<&str, Lag>| late.get(name.as_str()).copied().unwrap_or_default();
+        let standard = standard::of_member(picture, member, of(&of_standard));
+        MemberStatus { standard, ..of_member(picture, name, member, of(&of_fleet)) }
     });
     let members = members.collect();
     let unread = unread.into_iter().filter(Hop::stops).collect();
-    Status { members, services: services(picture), unlimited: Vec::new(), unread }
+    let (services, standard_services) = (services(picture), standard::services(picture));
+    Status { members, services, standard_services, unlimited: Vec::new(), unread }
 }
 
 fn of_member(picture: &Picture, name: &str, member: &Member, lag: Lag) -> MemberStatus {
@@ -160,6 +166,7 @@ fn of_member(picture: &Picture, name: &str, member: &Member, lag: Lag) -> Member
         imports: imports().count(),
         granted: imports().filter(|import| import.object.status.is_resolved()).count(),
         lag,
+        standard: None,
         quota: None,
         credential: None,
         context: member.context.clone(),
@@ -204,35 +211,6 @@ fn state(picture: &Picture, name: &str, member: &Member) -> (&'static str, Optio
         (Phase::Member, Some(_)) => "Joined",
     };
     (state, seconds)
-}
-
-/// Slices that have yet to be written, by the member they come from or go to.
-fn late<'a>(picture: &'a Picture, pending: &'a [Pending]) -> BTreeMap<&'a str, Lag> {
-    let mut late = BTreeMap::<&str, Lag>::new();
-    for pending in pending {
-        for step in pending.writes() {
-            let Some(member) = concerned(&pending.agent, step) else { continue };
-            let lag = late.entry(member).or_default();
-            lag.slices += 1;
-            lag.oldest_seconds = lag.oldest_seconds.max(age(picture, step));
-        }
-    }
-    late
-}
-
-fn concerned<'a>(agent: &'a str, step: &'a Step) -> Option<&'a str> {
-    match step.kind {
-        kinds::ENDPOINT_SLICE_IMPORT => names::member_of_namespace(&step.name.namespace),
-        kinds::ENDPOINT_SLICE_EXPORT | kinds::ENDPOINT_SLICE => Some(agent),
-        _ => None,
-    }
-}
-
-/// Since when the exporter knows what a slice is to carry. Export, copy and imported slice share one name.
-fn age(picture: &Picture, step: &Step) -> Option<i64> {
-    let mut slices = picture.hub.slice_exports.by(&named(&step.name.name));
-    let since = slices.next()?.spec.endpoint_slice_reference.exported_since.as_ref()?.0;
-    Some(picture.now.duration_since(since).as_secs().max(0))
 }
 
 fn services(picture: &Picture) -> Vec<ServiceStatus> {

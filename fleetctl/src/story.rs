@@ -33,6 +33,9 @@ pub struct Crossing {
     pub to: String,
     /// Ready endpoints.
     pub endpoints: usize,
+    /// The group of the API by which they arrived, if that is not networking.fleet.azure.com.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub api: Option<&'static str>,
 }
 
 /// The state of a step.
@@ -159,6 +162,10 @@ fn at(hop: &Hop) -> String {
 }
 
 fn sentence(crossings: &[Crossing]) -> String {
-    let one = |crossing: &Crossing| format!("from {} to {}", crossing.from.join(", "), crossing.to);
+    let api = |crossing: &Crossing| crossing.api.map(|api| format!(" ({api})"));
+    let one = |crossing: &Crossing| {
+        let (from, to) = (crossing.from.join(", "), &crossing.to);
+        format!("from {from} to {to}{}", api(crossing).unwrap_or_default())
+    };
     crossings.iter().map(one).collect::<Vec<_>>().join("; ")
 }

@@ -1,6 +1,8 @@
 //! Tests on a fleet in memory.
 
 mod explain;
+mod modes;
 mod pending;
+mod standard;
 mod status;
 mod world;

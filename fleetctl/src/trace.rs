@@ -1,19 +1,19 @@
 //! `fleetctl trace`: the path of endpoint changes, as the watches show it.
 
 mod journey;
+mod stages;
 
 use std::collections::BTreeSet;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use fleet_accumulator::{
     Accumulator, Change, Object, Snapshot, SnapshotChange, SourceSet, Tracked, View,
 };
 use fleet_api::names::member_of_namespace;
-use fleet_api::{ExportedSliceSpec, ObjectName};
+use fleet_api::{ExportedSliceSpec, ObjectName, annotations, labels};
 use fleet_model::objects::EndpointSlice;
-use hub_agent::service::ServiceState;
 use hub_agent::snapshot::HubSnapshot;
 use member_agent::snapshot::MemberSnapshot;
 use serde::Serialize;
@@ -22,19 +22,16 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use crate::args::{Cli, TraceArgs};
 use crate::gather::Watched;
 use crate::output::{Format, Paint, answer, print};
-use crate::picture::Picture;
 use journey::{Hop, Sighting, Stage, Tracker};
+use stages::wanted;
 
 /// Follows changes until the requested number has arrived.
 pub(crate) async fn run(cli: &Cli, args: &TraceArgs) -> Result<ExitCode> {
     let watched = Watched::start(&cli.access).await?;
     let wanted = wanted(&watched.picture(), &args.service)?;
-    let places: Vec<_> = wanted.iter().filter(|stage| **stage != Stage::Origin).collect();
-    eprintln!(
-        "Watching {} at {} stages; change its endpoints now.",
-        args.service,
-        places.len() + 1
-    );
+    let places: BTreeSet<_> = wanted.values().flatten().collect();
+    let places = places.into_iter().filter(|stage| **stage != Stage::Origin).count();
+    eprintln!("Watching {} at {} stages; change its endpoints now.", args.service, places + 1);
     let mut sightings = follow_all(&watched, &args.service);
     let mut tracker = Tracker::new(wanted);
     let (mut done, paint) = (0, cli.output.paint());
@@ -64,27 +61,6 @@ fn give_up(tracker: &Tracker, args: &TraceArgs) -> ExitCode {
         );
     }
     answer(false)
-}
-
-/// Every stage that a change of the Service passes.
-fn wanted(picture: &Picture, service: &ObjectName) -> Result<BTreeSet<Stage>> {
-    let state = ServiceState::of(&picture.settings, service, &picture.hub);
-    let exporters: Vec<_> = state.live_exports().map(|export| export.member).collect();
-    let granted = state.live_requests().filter(|request| request.object.status.is_resolved());
-    let importers: Vec<_> = granted.map(|request| request.member).collect();
-    if exporters.is_empty() || importers.is_empty() {
-        bail!(
-            "{service} is not both exported and imported: run fleetctl explain service {service}"
-        );
-    }
-    let seen = |name: &&str| picture.members.get(*name).is_some_and(|it| it.blind.is_none());
-    let mut wanted = BTreeSet::from([Stage::Published]);
-    // If an exporter cannot be read, the hub is the first to show a change.
-    wanted.extend(exporters.iter().all(seen).then_some(Stage::Origin));
-    wanted.extend(importers.iter().map(|name| Stage::Copied((*name).to_owned())));
-    let arriving = importers.into_iter().filter(seen);
-    wanted.extend(arriving.map(|name| Stage::Arrived(name.to_owned())));
-    Ok(wanted)
 }
 
 fn follow_all(watched: &Watched, service: &ObjectName) -> UnboundedReceiver<Sighting> {
@@ -172,7 +148,9 @@ fn on_member(
     let slices = changed(step, |it: &MemberSnapshot| &it.endpoint_slices);
     let seen = |(object, gone): (&Object<EndpointSlice>, bool)| {
         let (stage, slice) = if object.imported_for().as_ref() == Some(service) {
-            (Stage::Arrived(name.to_owned()), origin(object, hub)?)
+            let stage =
+                if object.is_imported_by_standard() { Stage::Imported } else { Stage::Arrived };
+            (stage(name.to_owned()), origin(object, hub)?)
         } else {
             object.backs(&object.name.namespace).filter(|of| of == service)?;
             (Stage::Origin, (name.to_owned(), object.name.clone()))
@@ -184,12 +162,34 @@ fn on_member(
     slices.filter_map(seen).collect()
 }
 
+/// The exporter's slice that a slice was imported from. Export, copy and imported slice share one name, unless another member has
+/// taken it.
 fn origin(object: &Object<EndpointSlice>, hub: &HubSnapshot) -> Option<(String, ObjectName)> {
     let name = fleet_model::objects::named(&object.name.name);
-    let spec = hub.slice_exports.by(&name).next().map(|export| &export.object.spec);
-    let spec = spec.or_else(|| hub.slice_imports.by(&name).next().map(|copy| &copy.object.spec))?;
-    let reference = &spec.endpoint_slice_reference;
+    let exports = hub.slice_exports.by(&name).map(|export| &export.object.spec);
+    let copies = hub.slice_imports.by(&name).map(|copy| &copy.object.spec);
+    let source = object.meta.label(labels::MULTICLUSTER_SOURCE_CLUSTER);
+    let mut specs = exports.chain(copies).filter(|spec| {
+        source.is_none_or(|cluster| spec.endpoint_slice_reference.cluster_id == cluster)
+    });
+    let by_name = specs.next().or_else(|| {
+        let uid = object.meta.annotation(annotations::SLICE_EXPORT_UID)?;
+        let mut exports = hub.slice_exports.by(&object.imported_for()?);
+        exports.find(|export| export.uid.to_string() == uid).map(|export| &export.object.spec)
+    });
+    let reference = &by_name?.endpoint_slice_reference;
     Some((reference.cluster_id.clone(), reference.object()?))
+}
+
+/// The stages that a change passes, by exporter, for tests.
+#[cfg(test)]
+pub(crate) fn stages_of(
+    picture: &crate::picture::Picture,
+    service: &ObjectName,
+) -> Result<std::collections::BTreeMap<String, Vec<String>>> {
+    let wanted = wanted(picture, service)?.into_iter();
+    let texts = |stages: BTreeSet<Stage>| stages.iter().map(ToString::to_string).collect();
+    Ok(wanted.map(|(exporter, stages)| (exporter, texts(stages))).collect())
 }
 
 fn sorted(addresses: impl IntoIterator<Item = impl Into<String>>) -> Vec<String> {

@@ -34,7 +34,7 @@ use crate::slicing;
 use crate::snapshot::MemberSnapshot;
 
 /// Exports Services and their slices to the hub.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct ExportController {
     /// Plans depend on these beside the snapshot.
     pub settings: Settings,

@@ -106,9 +106,7 @@ impl Fence {
         match reports.state() {
             SourceState::Missing { .. } => Self::Unrecorded(Unrecorded::NotServed),
             SourceState::Forbidden { .. } => Self::Unrecorded(Unrecorded::Forbidden),
-            _ if reports.defects().any(|(defect, _)| *defect == name) => {
-                Self::Unrecorded(Unrecorded::Undecodable)
-            }
+            _ if reports.defect(&name).is_some() => Self::Unrecorded(Unrecorded::Undecodable),
             _ if reports.bootstrapped() => Self::Free,
             _ => Self::Unknown,
         }

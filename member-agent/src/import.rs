@@ -43,7 +43,7 @@ use crate::phase::Phase;
 use crate::snapshot::MemberSnapshot;
 
 /// Imports Services of the fleet and binds their slices.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct ImportController {
     /// Plans depend on these beside the snapshot.
     pub settings: Settings,

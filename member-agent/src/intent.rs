@@ -31,7 +31,7 @@ pub(crate) enum StandardDecision {
 
 /// What a ServiceExport of the standard API leads to.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Intent<'a> {
+pub enum Intent<'a> {
     /// The Service is exported.
     Export(&'a Object<Service>),
     /// What is exported of it stays so, nothing new is exported.
@@ -42,7 +42,7 @@ pub(crate) enum Intent<'a> {
 
 /// Why nothing new is exported of a Service that may be exported otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Hold<'a> {
+pub enum Hold<'a> {
     /// The API server has not given it an address yet.
     NoAddress,
     /// Services of its namespace are not exported.
@@ -55,7 +55,7 @@ pub(crate) enum Hold<'a> {
 
 /// Why a Service is not exported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Withdrawal<'a> {
+pub enum Withdrawal<'a> {
     /// The agent is to delete what it made for this API.
     CleanUp,
     /// The member is leaving the fleet, or has left.
@@ -143,6 +143,10 @@ pub(crate) fn standard_decision(
     let Some(hub) = HubSide::of(snapshot) else { return StandardDecision::Undecided };
     let current = current(hub, service);
     match intent.exported(export, current.map(|current| &*current.object)) {
+        // The hub, or another one in its place, has lost this cluster, and is about to accept it again.
+        None if current.is_none() && matches!(intent, Intent::Hold(_, Hold::Unclaimed)) => {
+            StandardDecision::Undecided
+        }
         None => StandardDecision::NotExported,
         Some(_) if current.is_some() && is_listed(settings, hub, service) => {
             StandardDecision::Accepted

@@ -26,7 +26,7 @@ use jiff::Timestamp;
 pub use published::standing;
 use report::Report;
 
-use crate::fence::Fence;
+use crate::fence::{Fence, record_name};
 use crate::intent::{self, Circumstances};
 use crate::measurement::{Measurement, Plan};
 use crate::phase::{JOINED, LEFT, Losses, Phase, is_current, member_cluster, unconfirmed};
@@ -37,7 +37,7 @@ use crate::{Identity, Settings};
 const AGAIN: Duration = Duration::from_secs(1);
 
 /// Reports to the hub.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct MembershipController {
     /// Plans depend on these beside the snapshot.
     pub settings: Settings,
@@ -88,13 +88,18 @@ impl Controller for MembershipController {
     ) {
         each_touched(&old.memberships, &new.memberships, |_| keys.add(Member));
         each_touched(&old.cluster_properties, &new.cluster_properties, |_| keys.add(Member));
+        let own = record_name(&self.settings.identity);
+        each_touched(&old.cluster_reports, &new.cluster_reports, |report| {
+            if report.name == own {
+                keys.add(Member);
+            }
+        });
         // The object that is gone may have been the last one.
         let identity = &self.settings.identity;
         let circumstances = |snapshot| Circumstances::of(&self.settings, snapshot);
         if !Phase::of(identity, new).is_member()
             || Fence::of(identity, old) != Fence::of(identity, new)
             || circumstances(old) != circumstances(new)
-            || published::is_missing(&self.settings, new)
         {
             keys.add(Member);
         }

@@ -153,6 +153,11 @@ impl<T: Tracked> View<T> {
         self.defects.iter().map(|(name, reason)| (name, &**reason))
     }
 
+    /// Why the last version of this object could not be read, if it could not.
+    pub fn defect(&self, name: &ObjectName) -> Option<&str> {
+        self.defects.get(name).map(|reason| &**reason)
+    }
+
     /// Last failure to list or watch, while failures go on.
     pub fn trouble(&self) -> Option<&str> {
         self.trouble.as_deref()

@@ -117,15 +117,25 @@ impl Services {
 
     /// Exports and imports all of them; how long until all are bound.
     pub(super) async fn import(&self, path: &ChangePath) -> Result<Duration> {
+        self.cross(path, &self.wishes(path)).await
+    }
+
+    /// Exports all of them through the standard API, where members with the namespace import; how long until all are bound.
+    pub(super) async fn import_standard(&self, path: &ChangePath) -> Result<Duration> {
+        let kind = kinds::MCS_SERVICE_EXPORT;
+        let api = api(path.exporter.clone(), kind, Some(self.namespace.as_str()));
+        self.cross(path, &[Wishes { api, kind, body: |_| json!({}) }]).await
+    }
+
+    async fn cross(&self, path: &ChangePath, wishes: &[Wishes]) -> Result<Duration> {
         let names = self.names();
         let arrivals: Vec<Arrival> = (self.slices.iter())
             .map(|(_, slice)| path.arrivals.expect(slice.address(), Station::Target))
             .collect();
-        let [exports, imports] = self.wishes(path);
         let begin = Instant::now();
         let ways = try_join_all(arrivals.into_iter().map(Arrival::wait));
-        let (ways, (), ()) =
-            futures::try_join!(ways, exports.create(&names), imports.create(&names))?;
+        let created = try_join_all(wishes.iter().map(|wishes| wishes.create(&names)));
+        let (ways, _) = futures::try_join!(ways, created)?;
         last(&ways, Station::Target, begin)
     }
 

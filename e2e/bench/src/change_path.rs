@@ -37,7 +37,8 @@ pub(super) struct ChangePath {
     pub(super) arrivals: Arrivals,
     /// How many imported slices the importing member has.
     pub(super) imported: watch::Receiver<usize>,
-    watches: Watches,
+    /// All watches; one that fails is why no change arrives.
+    pub(super) watches: Watches,
 }
 
 impl ChangePath {

@@ -4,7 +4,7 @@
 //! On a fleet of its own, with the hub as it is shipped: what is stored stays.
 
 mod noise;
-mod objects;
+pub(super) mod objects;
 
 use anyhow::{Result, bail};
 

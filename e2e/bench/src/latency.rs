@@ -15,6 +15,7 @@ use super::slice::{Slice, send};
 use fleet_testbed::agents::{Agent, Agents};
 use fleet_testbed::exchange;
 use fleet_testbed::fleet::Fleet;
+use fleet_testbed::multicluster;
 use fleet_testbed::wait::wait_until;
 
 /// Changes of one kind before the other's turn: so few that others at work on the machine disturb all kinds alike.
@@ -113,16 +114,44 @@ impl Course {
         Self::new(slice, Station::Target)
     }
 
+    /// The bare relays of the shorter chain.
+    pub(super) async fn direct(path: &ChangePath) -> Result<Self> {
+        let slice = Slice::alone(&path.exporter, relay::USER_NAMESPACE, relay::DIRECT).await?;
+        Self::new(slice, Station::Target)
+    }
+
     /// The agents: exports and imports a new Service and waits until it is bound.
     pub(super) async fn steady(
         path: &ChangePath,
         fleet: &Fleet,
         (namespace, name): (&str, &str),
     ) -> Result<Self> {
+        Self::crossing(path, (namespace, name), async {
+            exchange::export(fleet.member(EXPORTER), namespace, name).await?;
+            exchange::import(fleet.member(IMPORTER), namespace, name, name).await
+        })
+        .await
+    }
+
+    /// The same through the standard API, where each member that has the namespace imports.
+    pub(super) async fn standard(
+        path: &ChangePath,
+        fleet: &Fleet,
+        (namespace, name): (&str, &str),
+    ) -> Result<Self> {
+        let export = multicluster::export(fleet.member(EXPORTER), namespace, name);
+        Self::crossing(path, (namespace, name), export).await
+    }
+
+    /// A new Service that crosses when its users have asked for it.
+    async fn crossing(
+        path: &ChangePath,
+        (namespace, name): (&str, &str),
+        asked: impl Future<Output = Result<()>>,
+    ) -> Result<Self> {
         let slice = Slice::of_service(&path.exporter, namespace, name).await?;
         let arrival = path.arrivals.expect(slice.address(), Station::Target);
-        exchange::export(fleet.member(EXPORTER), namespace, name).await?;
-        exchange::import(fleet.member(IMPORTER), namespace, name, name).await?;
+        asked.await?;
         arrival.wait().await.context("the first import")?;
         Self::new(slice, Station::Target)
     }

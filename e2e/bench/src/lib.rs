@@ -14,6 +14,7 @@ mod change_path;
 mod flame;
 mod flood;
 mod hostile;
+mod hub_account;
 mod latency;
 mod mix;
 mod policies;
@@ -24,6 +25,7 @@ mod report;
 mod scrape;
 mod size;
 mod slice;
+mod standard;
 mod summary;
 mod turns;
 mod watching;
@@ -100,11 +102,17 @@ enum Part {
     Mix,
     /// API writes per operation.
     Writes,
+    /// The standard API of SIG Multicluster: endpoint changes beside bare relays of three hops and of four, what they cost the hub
+    /// beside the copying front end, and 100 Services at once.
+    Standard,
+    /// What it costs the hub's API server to keep `managedFields` of exported slices.
+    ManagedFields,
 }
 
 impl CommandLine {
     fn wants(&self, part: Part) -> bool {
-        let takes_long = [Part::Size, Part::Flood, Part::Hostile].contains(&part);
+        let long = [Part::Size, Part::Flood, Part::Hostile, Part::Standard, Part::ManagedFields];
+        let takes_long = long.contains(&part);
         let by_itself = self.only.is_empty() && !(self.quick && takes_long);
         by_itself || self.only.contains(&part)
     }
@@ -149,10 +157,19 @@ async fn run(command: &CommandLine) -> Result<()> {
         Part::Mix,
     ];
     if timed.into_iter().any(|part| command.wants(part)) {
-        times(command, &mut report).await?;
+        Box::pin(times(command, &mut report)).await?;
     }
     if command.wants(Part::Flood) {
-        flooded(command, &mut report).await?;
+        Box::pin(flooded(command, &mut report)).await?;
+    }
+    if command.wants(Part::Standard) {
+        Box::pin(standard(command, &mut report)).await?;
+    }
+    if command.wants(Part::ManagedFields) {
+        progress("Writes with managedFields and without");
+        let testbed = start().await?;
+        let found = Box::pin(standard::tracking(&testbed, command.samples())).await;
+        summary::tracking(testbed.explain(found).await?, &mut report);
     }
     if command.wants(Part::Writes) {
         progress("Counting writes");
@@ -179,7 +196,7 @@ async fn times(command: &CommandLine, report: &mut Report) -> Result<()> {
     let testbed = start().await?;
     let mut path = ChangePath::build(&testbed).await?;
     let mut agents = None;
-    let result = with_agents(command, report, &testbed, &path, &mut agents).await;
+    let result = Box::pin(with_agents(command, report, &testbed, &path, &mut agents)).await;
     explain(result, &testbed, &mut path, agents).await?;
     if command.wants(Part::Mix) {
         progress("Replaying writes without agents");
@@ -224,6 +241,22 @@ async fn flooded(command: &CommandLine, report: &mut Report) -> Result<()> {
     let changes = (NAMESPACE, command.samples().div_ceil(2));
     let result = flood::measure(&path, &testbed, started, chain, changes).await;
     summary::flood(&explain(result, &testbed, &mut path, agents).await?, report);
+    Ok(())
+}
+
+/// The standard API, on a testbed of its own: agents that serve it have more to watch.
+async fn standard(command: &CommandLine, report: &mut Report) -> Result<()> {
+    progress("The standard API, beside bare relays and the copying front end");
+    let testbed = start().await?;
+    let mut path = ChangePath::build(&testbed).await?;
+    let relays = standard::Relays::start(&mut path, &testbed).await?;
+    let agents = standard::agents(&testbed).await?;
+    let extent = (NAMESPACE, command.samples().div_ceil(2), command.rounds());
+    let result = Box::pin(standard::measure(&path, &testbed, relays, extent)).await;
+    let found = explain(result, &testbed, &mut path, Some(agents)).await?;
+    progress("Replaying writes without agents");
+    let rate = mix::rate(&path, &testbed, SERVICES).await?;
+    summary::standard(&found, rate, report);
     Ok(())
 }
 

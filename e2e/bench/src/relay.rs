@@ -25,12 +25,17 @@ use super::watching::Listener;
 pub(super) const USER_NAMESPACE: &str = "bench-relay";
 /// Name of that slice.
 pub(super) const SLICE: &str = "relay";
+/// Name of the slice that the shorter chain carries.
+pub(super) const DIRECT: &str = "direct";
 /// Members that do not exist, in whose namespaces on the hub the relays write.
 pub(super) const EXPORTER: &str = "bench-exporter";
 pub(super) const IMPORTER: &str = "bench-importer";
 
 /// As long as the name that an agent gives.
 const COPY: &str = "bench-exporter-bench-relay-relay-abcdefghijklmnopqrstuvwxyz";
+pub(super) const DIRECT_COPY: &str = "bench-exporter-bench-relay-direct-abcdefghijklmnopqrstuvwxy";
+/// A label as long as the one that importers select by; no agent selects by this one.
+pub(super) const DIRECT_LABEL: &str = "bench.networking.fleet.azure.com/namespaces-of-it";
 const MANAGER: &str = "fleet-bench";
 
 /// One object that is written again and again, by a relay or a member that is played.
@@ -113,6 +118,12 @@ impl Output {
         Ok(())
     }
 
+    /// Bytes of the object, as a client gets it.
+    pub(super) async fn size(&self) -> Result<usize> {
+        let request = Request::get(format!("{}/{}", self.uri(), self.name)).body(Vec::new())?;
+        Ok(self.client.0.request_text(request).await?.len())
+    }
+
     fn uri(&self) -> String {
         let ResourceKind { group, version, plural, .. } = self.kind;
         format!("/apis/{group}/{version}/namespaces/{}/{plural}", self.namespace)
@@ -140,24 +151,49 @@ pub(super) struct ExportRelay {
     pub(super) output: Output,
 }
 
+/// Relay 1 of the shorter chain, whose `EndpointSliceExport` bears a label to select by. As an agent whose cluster imports its
+/// own Service, it writes a slice there meanwhile.
+#[derive(Debug)]
+pub(super) struct DirectExportRelay {
+    pub(super) hub: Output,
+    pub(super) own: Output,
+}
+
+impl Listener<ManagedSliceWire> for DirectExportRelay {
+    async fn applied(&mut self, slice: ManagedSliceWire) -> Result<()> {
+        if !is(&slice.metadata, USER_NAMESPACE, DIRECT) {
+            return Ok(());
+        }
+        let spec = exported(slice, DIRECT)?;
+        let mut body = export_body(&spec)?;
+        body["metadata"]["labels"] = json!({ DIRECT_LABEL: USER_NAMESPACE });
+        let own = bound_body(&spec)?;
+        futures::try_join!(self.hub.write(body), self.own.write(own))?;
+        Ok(())
+    }
+}
+
 impl Listener<ManagedSliceWire> for ExportRelay {
     async fn applied(&mut self, slice: ManagedSliceWire) -> Result<()> {
         self.arrivals.seen(Station::Source, slice_addresses(&slice));
         if !is(&slice.metadata, USER_NAMESPACE, SLICE) {
             return Ok(());
         }
-        let body = json!({
-            "metadata": { "finalizers": [fleet_api::finalizers::ENDPOINT_SLICE_EXPORT] },
-            "spec": serde_json::to_value(exported(slice)?)?,
-        });
-        self.output.write(body).await
+        self.output.write(export_body(&exported(slice, SLICE)?)?).await
     }
 }
 
-fn exported(slice: ManagedSliceWire) -> Result<ExportedSliceSpec> {
+fn export_body(spec: &ExportedSliceSpec) -> Result<Value> {
+    Ok(json!({
+        "metadata": { "finalizers": [fleet_api::finalizers::ENDPOINT_SLICE_EXPORT] },
+        "spec": serde_json::to_value(spec)?,
+    }))
+}
+
+fn exported(slice: ManagedSliceWire, name: &str) -> Result<ExportedSliceSpec> {
     let endpoints = slice.endpoints.unwrap_or_default();
     let meta = slice.metadata;
-    let namespaced_name = format!("{USER_NAMESPACE}/{SLICE}");
+    let namespaced_name = format!("{USER_NAMESPACE}/{name}");
     Ok(ExportedSliceSpec {
         address_type: slice.address_type.as_str().into(),
         endpoints: endpoints
@@ -171,7 +207,7 @@ fn exported(slice: ManagedSliceWire) -> Result<ExportedSliceSpec> {
             api_version: Some(kinds::ENDPOINT_SLICE.api_version()),
             kind: kinds::ENDPOINT_SLICE.kind.to_owned(),
             namespace: USER_NAMESPACE.to_owned(),
-            name: SLICE.to_owned(),
+            name: name.to_owned(),
             resource_version: meta.resource_version.unwrap_or_default(),
             generation: meta.generation.unwrap_or_default(),
             uid: meta.uid.unwrap_or_default(),
@@ -181,7 +217,7 @@ fn exported(slice: ManagedSliceWire) -> Result<ExportedSliceSpec> {
         },
         owner_service_reference: OwnerServiceReference {
             namespace: USER_NAMESPACE.to_owned(),
-            name: SLICE.to_owned(),
+            name: name.to_owned(),
             namespaced_name,
         },
     })
@@ -239,26 +275,44 @@ impl Listener<EndpointSliceImportWire> for BindRelay {
         if copy.metadata.name.as_deref() != Some(COPY) {
             return Ok(());
         }
-        // As many labels and annotations as an agent's. One manager's name is the agent's own, or the policies of its chart
-        // would refuse the slice; the controller of that name is off.
-        let generation = spec.endpoint_slice_reference.generation.to_string();
-        let body = json!({
-            "metadata": {
-                "labels": {
-                    "kubernetes.io/bench-slices": "bench-relay-relay",
-                    labels::MANAGED_BY: labels::MANAGED_BY_NETWORK,
-                },
-                "annotations": {
-                    "bench.networking.fleet.azure.com/service": "bench-relay/relay",
-                    "bench.networking.fleet.azure.com/observed-generation": generation,
-                },
-            },
-            "addressType": spec.address_type,
-            "endpoints": serde_json::to_value(&spec.endpoints)?,
-            "ports": serde_json::to_value(&spec.ports)?,
-        });
-        self.0.write(body).await
+        self.0.write(bound_body(&spec)?).await
     }
+}
+
+/// The last relay of the shorter chain: an `EndpointSliceExport` becomes an EndpointSlice of the importing member.
+#[derive(Debug)]
+pub(super) struct DirectBindRelay(pub(super) Output);
+
+impl Listener<EndpointSliceExportWire> for DirectBindRelay {
+    async fn applied(&mut self, export: EndpointSliceExportWire) -> Result<()> {
+        match export.spec {
+            Some(spec) if export.metadata.name.as_deref() == Some(DIRECT_COPY) => {
+                self.0.write(bound_body(&spec)?).await
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// As many labels and annotations as an agent's. One manager's name is the agent's own, or the policies of its chart
+/// would refuse the slice; the controller of that name is off.
+fn bound_body(spec: &ExportedSliceSpec) -> Result<Value> {
+    let generation = spec.endpoint_slice_reference.generation.to_string();
+    Ok(json!({
+        "metadata": {
+            "labels": {
+                "kubernetes.io/bench-slices": "bench-relay-relay",
+                labels::MANAGED_BY: labels::MANAGED_BY_NETWORK,
+            },
+            "annotations": {
+                "bench.networking.fleet.azure.com/service": "bench-relay/relay",
+                "bench.networking.fleet.azure.com/observed-generation": generation,
+            },
+        },
+        "addressType": spec.address_type,
+        "endpoints": serde_json::to_value(&spec.endpoints)?,
+        "ports": serde_json::to_value(&spec.ports)?,
+    }))
 }
 
 #[cfg(test)]
@@ -267,7 +321,7 @@ mod tests {
 
     #[test]
     fn what_the_relays_copy_cannot_be_attributed_to_a_service() {
-        let mut spec = exported(ManagedSliceWire::default()).unwrap();
+        let mut spec = exported(ManagedSliceWire::default(), SLICE).unwrap();
         assert!(spec.owner_service_reference.object().is_some());
         let reference = &mut spec.owner_service_reference;
         reference.namespaced_name = reference.namespaced_name.replace('/', ".");

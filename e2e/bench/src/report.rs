@@ -1,10 +1,17 @@
 //! What the bench found: `report.json` for machines and a table for people.
 
-use std::fmt::{self, Write as _};
+mod row;
+mod standard;
+
+use std::fmt;
 use std::path::Path;
 
 use anyhow::{Context, Result};
 use serde::Serialize;
+
+pub(super) use row::{Percentiles, rounded};
+use row::{Row, line, millis, seconds};
+pub(super) use standard::{Cost, Standard};
 
 /// The numbers, by the names that others look for. What was not measured is missing.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -41,6 +48,11 @@ pub(super) struct Report {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) writes: Option<WriteNumbers>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) standard: Option<Standard>,
+    /// CPU of the hub's API server per exported slice that is written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) managed_fields_ms: Option<Checked>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) cpu_s: Option<PerAgent>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) rss_mib: Option<PerAgent>,
@@ -54,14 +66,8 @@ pub(super) struct Median {
     pub(super) p50: f64,
 }
 
-#[derive(Clone, Copy, Debug, Serialize)]
-pub(super) struct Percentiles {
-    pub(super) p50: f64,
-    pub(super) p99: f64,
-}
-
 /// Medians without and with something: of a steady change with the hub's admission policies, of a Service that crosses while
-/// another member stores thousands of ports.
+/// another member stores thousands of ports; of the CPU time of a write with `managedFields`.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(super) struct Checked {
     pub(super) without: f64,
@@ -212,6 +218,11 @@ impl Report {
                 rows.push(row.limit(value <= limit, limit.to_string()).original(original));
             }
         }
+        rows.extend(self.standard.iter().flat_map(Standard::rows));
+        if let Some(Checked { without, with }) = self.managed_fields_ms {
+            let name = "managedFields: hub CPU, with / without";
+            rows.push(Row::new(name, format!("{} / {}", millis(with), millis(without))));
+        }
         if let Some(cpu) = self.cpu_s {
             rows.push(Row::new("CPU, hub agent", seconds(cpu.hub)));
             rows.push(Row::new("CPU, exporting member's agent", seconds(cpu.member)));
@@ -285,41 +296,6 @@ fn against_relays(
     })
 }
 
-/// Rounded to what a repeated run may confirm.
-pub(super) fn rounded(value: f64) -> f64 {
-    (value * 1e3).round() / 1e3
-}
-
-fn millis(value: f64) -> String {
-    format!("{value:.2} ms")
-}
-
-fn seconds(value: f64) -> String {
-    format!("{value:.2} s")
-}
-
-struct Row {
-    name: String,
-    value: String,
-    limit: String,
-    met: Option<bool>,
-    original: &'static str,
-}
-
-impl Row {
-    fn new(name: impl Into<String>, value: String) -> Self {
-        Self { name: name.into(), value, limit: String::new(), met: None, original: "" }
-    }
-
-    fn limit(self, met: bool, limit: String) -> Self {
-        Self { limit, met: Some(met), ..self }
-    }
-
-    fn original(self, original: &'static str) -> Self {
-        Self { original, ..self }
-    }
-}
-
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut table = String::new();
@@ -335,11 +311,6 @@ impl fmt::Display for Report {
         }
         self.notes.iter().try_for_each(|note| writeln!(f, "{note}"))
     }
-}
-
-fn line(table: &mut String, [name, value, limit, met, original]: [&str; 5]) -> fmt::Result {
-    let text = format!("{name:<42}{value:>12}   {limit:<33}{met:<8}{original}");
-    writeln!(table, "{}", text.trim_end())
 }
 
 #[cfg(test)]
@@ -383,6 +354,8 @@ mod tests {
             }),
             import1000_s: Some(40.0),
             burst1000_s: Some(9.0),
+            standard: None,
+            managed_fields_ms: Some(Checked { without: 4.5, with: 5.0 }),
             writes: Some(WriteNumbers { first: 18, change: 3, unexport: 14, mcs_delete: 10 }),
             cpu_s: Some(PerAgent { hub: 1.0, member: 2.0 }),
             rss_mib: Some(PerAgent { hub: 10.0, member: 11.0 }),
@@ -422,6 +395,7 @@ mod tests {
             },
             "import1000_s": 40.0,
             "burst1000_s": 9.0,
+            "managed_fields_ms": { "without": 4.5, "with": 5.0 },
             "writes": { "first": 18, "change": 3, "unexport": 14, "mcs_delete": 10 },
             "cpu_s": { "hub": 1.0, "member": 2.0 },
             "rss_mib": { "hub": 10.0, "member": 11.0 },

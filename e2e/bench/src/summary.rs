@@ -13,10 +13,11 @@ use super::hostile::Crossings;
 use super::latency::{Latency, Series};
 use super::policies::Comparison;
 use super::report::{
-    Against, Checked, Flooded, Median, PerAgent, Percentiles, Report, WriteNumbers, rounded,
+    self, Against, Checked, Flooded, Median, PerAgent, Percentiles, Report, WriteNumbers, rounded,
 };
 use super::scrape::Scrape;
 use super::size::Sizes;
+use super::standard::{self, Found, Tracking};
 use super::turns::Beside;
 use super::writes::Writes;
 use fleet_testbed::agents::{Agent, Agents};
@@ -198,6 +199,70 @@ pub(super) fn writes(writes: &Writes, report: &mut Report) {
         writes.change_two_importers, writes.refused
     ));
     report.notes.push(format!("writes of the first export and import:\n{}", writes.first_in_full));
+}
+
+pub(super) fn standard(found: &Found, mix_rate: f64, report: &mut Report) {
+    let series = [
+        ("four bare hops", &found.four_hops),
+        ("three bare hops", &found.three_hops),
+        ("standard API", &found.steady),
+    ];
+    for (name, series) in series {
+        report.notes.push(series_note(name, series));
+        let [user, hub] = [Station::Source, Station::Export].map(|at| series.hop(at, 50.0));
+        report
+            .notes
+            .push(format!("  p50 to the user's slice {user:.2} ms, to the hub {hub:.2} ms"));
+    }
+    report.notes.extend(found.costs.iter().map(cost_note));
+    for round in &found.rounds {
+        let [import, burst] = [round.import, round.burst].map(|time| time.as_secs_f64());
+        report
+            .notes
+            .push(format!("100 Services exported in {import:.2} s, changed in {burst:.2} s"));
+    }
+    let bulk = |of: fn(&standard::Round) -> Duration| {
+        let times: Vec<Duration> = found.rounds.iter().map(of).collect();
+        rounded(median(&times).as_secs_f64())
+    };
+    report.standard = Some(report::Standard {
+        four_hops_ms: percentiles(&found.four_hops),
+        three_hops_ms: percentiles(&found.three_hops),
+        steady_ms: percentiles(&found.steady),
+        costs: found.costs.iter().map(cost).collect(),
+        import100_s: bulk(|round| round.import),
+        burst100_s: bulk(|round| round.burst),
+        mix_rate: mix_rate.round(),
+    });
+}
+
+pub(super) fn tracking([with, without]: [Tracking; 2], report: &mut Report) {
+    let (with_ms, without_ms) = (rounded(with.cpu_ms), rounded(without.cpu_ms));
+    report.managed_fields_ms = Some(Checked { without: without_ms, with: with_ms });
+    report.notes.push(format!(
+        "an exported slice: {} bytes with managedFields, {} without",
+        with.bytes, without.bytes
+    ));
+}
+
+fn cost(cost: &standard::Cost) -> report::Cost {
+    report::Cost {
+        importers: cost.importers,
+        // A single write too many has to be seen.
+        writes: cost.standard.writes(),
+        cpu_ms: rounded(cost.standard.cpu_ms()),
+        copying_cpu_ms: cost.copying.map(|copying| rounded(copying.cpu_ms())),
+    }
+}
+
+fn cost_note(cost: &standard::Cost) -> String {
+    let spent = |spent: standard::Spent| {
+        format!("{:.2} ms CPU, {:.2} writes", spent.cpu_ms(), spent.writes())
+    };
+    let copies = cost
+        .copying
+        .map_or_else(String::new, |copying| format!("; through copies {}", spent(copying)));
+    format!("hub, per change with {} importers: {}{copies}", cost.importers, spent(cost.standard))
 }
 
 fn percentiles(series: &Series) -> Percentiles {

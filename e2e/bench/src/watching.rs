@@ -35,8 +35,20 @@ impl Watches {
     where
         K: Resource + Clone + Debug + DeserializeOwned + Send + 'static,
     {
+        self.start_narrow((api, watcher::Config::default()), listener).await
+    }
+
+    /// [`Self::start`] of the objects that a selector selects.
+    pub(super) async fn start_narrow<K>(
+        &mut self,
+        what: (Api<K>, watcher::Config),
+        listener: impl Listener<K>,
+    ) -> Result<()>
+    where
+        K: Resource + Clone + Debug + DeserializeOwned + Send + 'static,
+    {
         let (listed, mut list) = mpsc::channel(1);
-        self.tasks.spawn(run(api, listener, listed));
+        self.tasks.spawn(run(what, listener, listed));
         match tokio::time::timeout(LIST_DEADLINE, list.recv()).await {
             Ok(Some(())) => Ok(()),
             Ok(None) => self.check().and_then(|()| bail!("a watch has ended")),
@@ -53,11 +65,15 @@ impl Watches {
     }
 }
 
-async fn run<K>(api: Api<K>, mut listener: impl Listener<K>, listed: mpsc::Sender<()>) -> Result<()>
+async fn run<K>(
+    (api, config): (Api<K>, watcher::Config),
+    mut listener: impl Listener<K>,
+    listed: mpsc::Sender<()>,
+) -> Result<()>
 where
     K: Resource + Clone + Debug + DeserializeOwned + Send + 'static,
 {
-    let mut events = std::pin::pin!(watcher(api, watcher::Config::default()));
+    let mut events = std::pin::pin!(watcher(api, config));
     while let Some(event) = events.next().await {
         // Servers are not restarted under a bench, so a failing watch is not waited for.
         match event? {

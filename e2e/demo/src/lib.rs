@@ -9,7 +9,6 @@
 mod narrator;
 mod screen;
 mod stage;
-mod stop;
 mod story;
 mod text;
 mod wanted;
@@ -22,8 +21,8 @@ use anyhow::Result;
 use clap::Parser;
 use tracing_subscriber::EnvFilter;
 
+use fleet_testbed::stop::Stop;
 use screen::Screen;
-use stop::Stop;
 
 /// Exit code of a program that Ctrl-C ended, as shells count it.
 const INTERRUPTED: u8 = 130;

@@ -10,12 +10,12 @@ use kube::api::PostParams;
 
 use super::narrator::{Narrator, concerns};
 use super::screen::{Row, Screen};
-use super::stop::Stop;
 use super::text::duration;
 use super::wanted::Wanted;
 use fleet_testbed::Testbed;
 use fleet_testbed::agents::Agents;
 use fleet_testbed::observer::{Observation, Observer};
+use fleet_testbed::stop::Stop;
 
 /// Namespace of the Service that crosses.
 pub(super) const NAMESPACE: &str = "demo";

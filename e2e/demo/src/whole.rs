@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use fleet_nodes::crossing::{self, cross};
+use fleet_nodes::crossing::{self, Api};
 use fleet_nodes::node::ProxyMode;
 use fleet_nodes::pods::{PORT, Servers, Shell};
 use fleet_nodes::whole::WholeFleet;
-use fleet_testbed::agents::{Agent, AgentOptions, Agents};
+use fleet_testbed::agents::{Agent, Agents};
 use fleet_testbed::cluster::Cluster;
 use fleet_testbed::wait::wait_for;
 
@@ -43,7 +43,10 @@ pub(super) async fn tell(mut screen: Screen, patience: Duration) -> Result<()> {
 
 async fn acts(screen: &mut Screen, fleet: &WholeFleet, patience: Duration) -> Result<()> {
     let begin = Instant::now();
-    let mut agents = Agents::start(fleet.fleet(), &AgentOptions::default()).await?;
+    fleet.serve_clusterset().await?;
+    screen.reached("DNS answers for clusterset.local, too", begin.elapsed());
+    let begin = Instant::now();
+    let mut agents = Agents::start(fleet.fleet(), &crossing::agents(None)).await?;
     screen.reached("agents are ready", begin.elapsed());
     fleet.fleet().user_namespace(NAMESPACE).await?;
     let exporter = fleet.fleet().member(0);
@@ -80,15 +83,14 @@ impl Caller {
     async fn of(screen: &mut Screen, fleet: &WholeFleet, patience: Duration) -> Result<Self> {
         screen.chapter(
             "3  Exported by member-1, imported by member-2",
-            "The derived Service in member-2 has the addresses of the Pods in member-1. kube-proxy of member-2 sends packets \
-             there.",
+            "With the API of SIG Multicluster every cluster that has the namespace imports what is exported: there it has an \
+             address, and a name in clusterset.local. kube-proxy of member-2 sends packets to the Pods in member-1.",
         );
         let shell = fleet.shell(1, NAMESPACE, "caller").await?;
-        screen.action(EXPORTER, &format!("creates {} {NAMESPACE}/{SERVICE}", crossing::EXPORT));
-        screen.action(IMPORTER, &format!("creates {} {NAMESPACE}/{SERVICE}", crossing::IMPORT));
+        screen.action(EXPORTER, &format!("creates ServiceExport {NAMESPACE}/{SERVICE}"));
         let begin = Instant::now();
         let (exporter, importer) = (fleet.fleet().member(0), fleet.fleet().member(1));
-        let host = cross(exporter, importer, NAMESPACE, SERVICE).await?;
+        let host = Api::Standard.cross(exporter, importer, (NAMESPACE, SERVICE)).await?;
         shell.wait_for_answer(&host, PORT).await?;
         screen.reached("a Pod of member-2 gets an answer from member-1", begin.elapsed());
         Ok(Self { shell, host, patience })

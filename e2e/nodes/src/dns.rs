@@ -26,14 +26,20 @@ pub enum Zones {
     /// `clusterset.local` too. The server becomes ready only where ServiceImports are served as v1alpha1, which it
     /// watches.
     Clusterset,
+    /// The same, where Services without a ready endpoint have no name.
+    ClustersetWithEndpoints,
 }
 
 impl Zones {
     /// The configuration of the DNS server.
     pub fn corefile(self) -> String {
-        let (zones, option) = match self {
-            Self::Cluster => ("", ""),
-            Self::Clusterset => (" clusterset.local", "        multicluster clusterset.local\n"),
+        const MULTICLUSTER: &str = "        multicluster clusterset.local\n";
+        let (zones, options) = match self {
+            Self::Cluster => ("", String::new()),
+            Self::Clusterset => (" clusterset.local", MULTICLUSTER.to_owned()),
+            Self::ClustersetWithEndpoints => {
+                (" clusterset.local", format!("{MULTICLUSTER}        ignore empty_service\n"))
+            }
         };
         // Without a cache an answer is as new as the object that it is made of. Nothing is forwarded: there is no network
         // beyond.
@@ -45,7 +51,7 @@ impl Zones {
     kubernetes cluster.local{zones} in-addr.arpa ip6.arpa {{
         pods insecure
         ttl 5
-{option}    }}
+{options}    }}
     loadbalance
 }}
 "
@@ -161,5 +167,13 @@ mod tests {
             .map(|line| line.replace(" clusterset.local", ""))
             .collect();
         assert_eq!(without.join("\n") + "\n", one);
+    }
+
+    #[test]
+    fn the_page_shows_what_is_tested() {
+        let page = include_str!("../../../docs/dns.md");
+        for zones in [Zones::Clusterset, Zones::ClustersetWithEndpoints] {
+            assert!(page.contains(&zones.corefile()), "docs/dns.md lacks\n{}", zones.corefile());
+        }
     }
 }

@@ -7,7 +7,7 @@ use anyhow::{Result, ensure};
 /// An answer of DNS.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Found {
-    /// Records: addresses as they are, services as `<target>:<port>`.
+    /// Records: addresses as they are, services as `<target>:<port>`, texts in their quotes.
     Records(BTreeSet<String>),
     /// The name exists, and has no record of the kind that was asked for.
     NoData,
@@ -54,12 +54,13 @@ impl Found {
     }
 }
 
-/// An address, or the target and port of a service.
+/// An address, the target and port of a service, or a text.
 fn nslookup_record(line: &str) -> Option<String> {
-    match line.split_once("service = ") {
-        Some((_, service)) => service_record(service),
-        None => line.strip_prefix("Address: ").map(|address| address.trim().to_owned()),
+    if let Some((_, service)) = line.split_once("service = ") {
+        return service_record(service);
     }
+    let text = line.split_once("text = ").map(|(_, text)| text);
+    text.or_else(|| line.strip_prefix("Address: ")).map(|found| found.trim().to_owned())
 }
 
 /// After name, time to live and class: the kind, and the content of the record.
@@ -107,6 +108,13 @@ mod tests {
         assert_eq!(found.unwrap(), wanted);
         let found = dig("NOERROR", &format!("_http._tcp.web. 5\tIN\tSRV\t{record}."));
         assert_eq!(found.unwrap(), wanted);
+    }
+
+    #[test]
+    fn texts_keep_their_quotes() {
+        let wanted = Found::records(["\"1.1.0\""]);
+        assert_eq!(nslookup("dns-version.x\ttext = \"1.1.0\"\n").unwrap(), wanted);
+        assert_eq!(dig("NOERROR", "dns-version.x. 5\tIN\tTXT\t\"1.1.0\"").unwrap(), wanted);
     }
 
     #[test]

@@ -31,7 +31,18 @@ const DEADLINE: Duration = Duration::from_mins(2);
 pub struct Servers {
     namespace: String,
     name: String,
-    headless: bool,
+    kind: Kind,
+}
+
+/// What servers are, and what their Service is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A Deployment behind ClusterIPs.
+    Deployment,
+    /// A Deployment behind a headless Service.
+    Headless,
+    /// A `StatefulSet` behind a headless Service: its Pods have host names.
+    StatefulSet,
 }
 
 impl Servers {
@@ -42,7 +53,7 @@ impl Servers {
         name: &str,
         replicas: usize,
     ) -> Result<Self> {
-        Self::existing(namespace, name, false).apply(cluster, replicas).await
+        Self::existing(namespace, name, Kind::Deployment).apply(cluster, replicas).await
     }
 
     /// The same behind a headless Service.
@@ -52,12 +63,22 @@ impl Servers {
         name: &str,
         replicas: usize,
     ) -> Result<Self> {
-        Self::existing(namespace, name, true).apply(cluster, replicas).await
+        Self::existing(namespace, name, Kind::Headless).apply(cluster, replicas).await
+    }
+
+    /// The same with Pods that have host names.
+    pub async fn deploy_set(
+        cluster: &Cluster,
+        namespace: &str,
+        name: &str,
+        replicas: usize,
+    ) -> Result<Self> {
+        Self::existing(namespace, name, Kind::StatefulSet).apply(cluster, replicas).await
     }
 
     /// Servers that are deployed already.
-    pub fn existing(namespace: &str, name: &str, headless: bool) -> Self {
-        Self { namespace: namespace.to_owned(), name: name.to_owned(), headless }
+    pub fn existing(namespace: &str, name: &str, kind: Kind) -> Self {
+        Self { namespace: namespace.to_owned(), name: name.to_owned(), kind }
     }
 
     async fn apply(self, cluster: &Cluster, replicas: usize) -> Result<Self> {
@@ -70,7 +91,7 @@ impl Servers {
 
     /// Changes the number of servers, and waits until that many answer and no other is there.
     pub async fn scale(&self, cluster: &Cluster, replicas: usize) -> Result<()> {
-        apply(&cluster.client(), self.deployment(cluster.name(), replicas)).await?;
+        apply(&cluster.client(), self.workload(cluster.name(), replicas)).await?;
         let what = format!("{replicas} Pods of {} on {} are ready", self.name, cluster.name());
         wait_until(&what, DEADLINE, async || {
             let pods = self.pods(cluster).await?;
@@ -82,6 +103,13 @@ impl Servers {
     /// Addresses of its Pods.
     pub async fn addresses(&self, cluster: &Cluster) -> Result<BTreeSet<String>> {
         Ok(self.addresses_of_pods(cluster).await?.into_iter().flatten().collect())
+    }
+
+    /// Each Pod's host name with its addresses; without a name of its own it is known by each of its addresses, in which
+    /// dashes stand for dots and colons.
+    pub async fn hosts(&self, cluster: &Cluster) -> Result<Vec<(String, Vec<String>)>> {
+        let pods = self.pods(cluster).await?;
+        Ok(pods.iter().flat_map(hosts).collect())
     }
 
     /// The same for each Pod: IPv4, then IPv6.
@@ -116,10 +144,19 @@ impl Servers {
                 "ports": [port("http", "TCP"), port("echo", "UDP")],
             },
         });
-        if self.headless {
+        if self.kind != Kind::Deployment {
             service["spec"]["clusterIP"] = json!("None");
         }
         service
+    }
+
+    fn workload(&self, cluster: &str, replicas: usize) -> Value {
+        let mut workload = self.deployment(cluster, replicas);
+        if self.kind == Kind::StatefulSet {
+            workload["kind"] = json!("StatefulSet");
+            workload["spec"]["serviceName"] = json!(self.name);
+        }
+        workload
     }
 
     fn deployment(&self, cluster: &str, replicas: usize) -> Value {
@@ -226,8 +263,7 @@ impl Shell {
 
     /// What a server at `host` answers over HTTP, where `host` is a name or an address.
     pub async fn get(&self, host: &str, port: u16) -> Result<Answer> {
-        let host = if host.contains(':') { format!("[{host}]") } else { host.to_owned() };
-        let url = format!("http://{host}:{port}/");
+        let url = url(host, port);
         Answer::parse(&self.run(&["wget", "-q", "-O", "-", "-T", "3", "-t", "1", &url]).await?)
     }
 
@@ -253,8 +289,10 @@ impl Shell {
         let what = format!("Pods {pods:?} answer at {host}, asked from {}", self.cluster);
         wait_until(&what, DEADLINE, async || {
             let round = 8 * pods.len();
-            let url = format!("for i in $(seq {round}); do wget -q -O - -T 3 -t 1 http://{host}:{port}/ || exit 1; done");
-            let answers = self.run(&["sh", "-c", &url]).await?;
+            let url = url(host, port);
+            let calls =
+                format!("for i in $(seq {round}); do wget -q -O - -T 3 -t 1 {url} || exit 1; done");
+            let answers = self.run(&["sh", "-c", &calls]).await?;
             let seen = answers.lines().map(Answer::parse).collect::<Result<Vec<_>>>()?;
             let seen: BTreeSet<String> = seen.into_iter().map(|answer| answer.pod).collect();
             ensure!(seen == *pods, "those that answer: {seen:?}");
@@ -274,6 +312,14 @@ impl Shell {
         // It fails where the name does not exist, with that as its output.
         let command = format!("nslookup -type={kind} {name}. 2>&1 || true");
         Found::of_nslookup(&self.run(&["sh", "-c", &command]).await?)
+    }
+}
+
+fn url(host: &str, port: u16) -> String {
+    if host.contains(':') {
+        format!("http://[{host}]:{port}/")
+    } else {
+        format!("http://{host}:{port}/")
     }
 }
 
@@ -301,6 +347,16 @@ impl Answer {
 fn addresses(pod: &Pod) -> Vec<String> {
     let status = pod.status.clone().unwrap_or_default();
     status.pod_ips.unwrap_or_default().into_iter().map(|address| address.ip).collect()
+}
+
+fn hosts(pod: &Pod) -> Vec<(String, Vec<String>)> {
+    let addresses = addresses(pod);
+    match pod.spec.as_ref().and_then(|spec| spec.hostname.clone()) {
+        Some(name) => vec![(name, addresses)],
+        None => {
+            addresses.into_iter().map(|own| (own.replace(['.', ':'], "-"), vec![own])).collect()
+        }
+    }
 }
 
 fn is_ready(pod: &Pod) -> bool {

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use fleet_testbed::fleet::Fleet;
+use fleet_testbed::multicluster;
 use fleet_testbed::state::RunDir;
 use fleet_testbed::{Options, Testbed};
 use futures::future::try_join_all;
@@ -88,6 +89,13 @@ impl WholeFleet {
     pub async fn set_zones(&self, zones: Zones) -> Result<()> {
         try_join_all(self.fleet.members().iter().map(|member| dns::install(member, zones))).await?;
         Ok(())
+    }
+
+    /// Makes a clusterset of the members: what the standard API needs is installed as the charts bring it, and DNS answers
+    /// for `clusterset.local`.
+    pub async fn serve_clusterset(&self) -> Result<()> {
+        multicluster::prepare(&self.fleet).await?;
+        self.set_zones(Zones::Clusterset).await
     }
 
     /// Starts a Pod in a member, for commands.

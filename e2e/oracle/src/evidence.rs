@@ -3,11 +3,14 @@
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use fleet_api::ResourceKind;
 
 use super::answers;
-use super::record::{self, Event, Mark};
+use super::kind::recorded_as;
+use super::object::{name, namespace};
+use super::record::{self, Event, Mark, Micros, What};
 use super::recorder::{AUDIT_LOG, HISTORY};
-use super::requests::{self, Request};
+use super::requests::{self, Author, Request};
 
 /// A recorded run.
 #[derive(Clone, Debug, Default)]
@@ -39,6 +42,18 @@ impl Recording {
         Ok(Self { events, marks, requests, ..Self::default() }.with_answers())
     }
 
+    /// Notes what became of an object, and who wrote it, where no watch and no audit log did. Of kinds that are not recorded it
+    /// notes nothing. Times have to rise.
+    pub fn note(&mut self, at: Micros, author: Author, kind: ResourceKind, mut event: Event) {
+        let Some(recorded) = recorded_as(kind) else { return };
+        recorded.clone_into(&mut event.kind);
+        event.at = at;
+        if author.is_agent() && event.what != What::Gone {
+            self.requests.push(written(&event, author, kind));
+        }
+        self.events.push(event);
+    }
+
     /// Fills in what the answers to writes show.
     #[must_use]
     pub fn with_answers(mut self) -> Self {
@@ -47,5 +62,28 @@ impl Recording {
         self.answered =
             answers.filter_map(|(at, request)| Some((at, answers::told(request)?))).collect();
         self
+    }
+}
+
+/// The request that wrote a version.
+fn written(event: &Event, author: Author, kind: ResourceKind) -> Request {
+    let is_new = event.what == What::Added;
+    Request {
+        cluster: event.cluster.clone(),
+        user: String::new(),
+        author,
+        verb: if is_new { "create" } else { "update" }.to_owned(),
+        group: kind.group.to_owned(),
+        resource: kind.plural.to_owned(),
+        subresource: String::new(),
+        namespace: namespace(&event.object).to_owned(),
+        name: name(&event.object).to_owned(),
+        uri: String::new(),
+        code: if is_new { 201 } else { 200 },
+        message: String::new(),
+        received: event.at,
+        answered: event.at,
+        body: event.object.clone(),
+        response: event.object.clone(),
     }
 }

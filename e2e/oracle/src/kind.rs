@@ -29,6 +29,12 @@ pub(super) fn kind(request: &Request) -> Option<ResourceKind> {
     recorded().find(|known| (known.group, known.plural) == (&*request.group, &*request.resource))
 }
 
+/// What records call a kind; two of the standard API have the names of others.
+pub(super) fn recorded_as(kind: ResourceKind) -> Option<&'static str> {
+    let same = |known: &ResourceKind| (known.group, known.plural) == (kind.group, kind.plural);
+    recorded().find(same).map(|known| known.kind)
+}
+
 fn recorded() -> impl Iterator<Item = ResourceKind> {
     let others = [
         kinds::NAMESPACE,

@@ -28,6 +28,7 @@ pub mod recorder;
 pub mod requests;
 pub mod rights;
 mod standard;
+mod standard_parts;
 mod story;
 mod tenancy;
 #[cfg(test)]
@@ -90,6 +91,7 @@ pub fn judge(recording: &Recording) -> Verdict {
         protocol::check,
         provenance::check,
         standard::check,
+        standard_parts::check,
         tenancy::check,
         truth::check,
     ];
@@ -103,6 +105,16 @@ pub fn judge(recording: &Recording) -> Verdict {
         requests: history.agent_requests().count(),
         moments: quiescence::moments(&history).len(),
     }
+}
+
+/// Answers the questions about the standard API alone, in order of the invariants: for fleets whose requests are not recorded.
+pub fn judge_standard(recording: &Recording) -> Vec<Violation> {
+    let history = History::new(recording);
+    let checks = [orphans::check, standard::check, standard_parts::check];
+    let mut violations: Vec<_> = checks.into_iter().flat_map(|check| check(&history)).collect();
+    violations.sort();
+    violations.dedup();
+    violations
 }
 
 /// A violation is shown with its surroundings; what follows from it is rarely more than its echo.

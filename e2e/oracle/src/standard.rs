@@ -50,20 +50,24 @@ pub(super) fn at(history: &History<'_>, moment: &Moment) -> Vec<Violation> {
 }
 
 /// Whether a cluster takes part, and has the namespace.
-fn is_member(history: &History<'_>, moment: &Moment, member: &str) -> bool {
+pub(super) fn is_member(history: &History<'_>, moment: &Moment, member: &str) -> bool {
     let alive = |mut lives: Vec<&Life<'_>>| lives.drain(..).any(|life| life.alive(moment.until()));
     alive(history.named(member, kinds::CLUSTER_PROPERTY, ("", CLUSTERSET_ID)).collect())
         && alive(history.named(member, kinds::NAMESPACE, ("", &moment.namespace)).collect())
 }
 
 /// What is in force for a Service; `None` if no cluster exports it.
-fn in_force<'a>(history: &History<'a>, until: Until, service: &str) -> Option<&'a Value> {
+pub(super) fn in_force<'a>(
+    history: &History<'a>,
+    until: Until,
+    service: &str,
+) -> Option<&'a Value> {
     let resolved = history.about(HUB, kinds::RESOLVED_SERVICE, service);
     let mut there = resolved.filter_map(|resolved| resolved.at(until));
     there.find(|resolved| list(resolved, "/spec/exporters").next().is_some())
 }
 
-fn exporters(resolved: &Value) -> BTreeSet<&str> {
+pub(super) fn exporters(resolved: &Value) -> BTreeSet<&str> {
     list(resolved, "/spec/exporters").map(|exporter| text(exporter, "/cluster")).collect()
 }
 
@@ -75,6 +79,17 @@ fn on_hub(history: &History<'_>, moment: &Moment, service: &str) -> Vec<Violatio
         let mut causes = history.about(member, STANDARD_EXPORT, service);
         if life.alive(until) && history.knows(member) && !causes.any(|cause| cause.alive(until)) {
             found.extend(said("S17", life, moment, "no cluster exports it"));
+        }
+    }
+    for life in history.about(HUB, kinds::ENDPOINT_SLICE_EXPORT, service) {
+        let travels = life
+            .at(until)
+            .filter(|slice| !terminating(slice))
+            .is_some_and(|slice| !label(slice, labels::MULTICLUSTER_NAMESPACE).is_empty());
+        let mut exports = history.about(HUB, kinds::EXPORTED_SERVICE, service);
+        let home = life.namespace();
+        if travels && !exports.any(|export| export.namespace() == home && export.alive(until)) {
+            found.extend(said("S17", life, moment, "its cluster does not export the Service"));
         }
     }
     for life in history.about(HUB, kinds::RESOLVED_SERVICE, service) {
@@ -91,7 +106,7 @@ fn on_hub(history: &History<'_>, moment: &Moment, service: &str) -> Vec<Violatio
 }
 
 /// The import of a Service in a member, if there is one.
-fn import_of<'b, 'a>(
+pub(super) fn import_of<'b, 'a>(
     history: &'b History<'a>,
     moment: &Moment,
     (member, service): (&'b str, &str),
@@ -101,7 +116,7 @@ fn import_of<'b, 'a>(
     there.find(|(_, import)| !terminating(import))
 }
 
-fn is_ours(import: &Value) -> bool {
+pub(super) fn is_ours(import: &Value) -> bool {
     !annotation(import, annotations::MULTICLUSTER_HUB).is_empty()
 }
 

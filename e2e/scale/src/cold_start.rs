@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use tokio::time::sleep;
 
 use crate::growth::count;
-use crate::simulated_members::{SimulatedMembers, TestService};
+use crate::simulated_members::{FrontEnd, SimulatedMembers, TestService};
 
 /// Members, and how many of them export each Service.
 pub(crate) const MEMBERS: usize = 100;
@@ -68,6 +68,7 @@ pub(crate) async fn fill(
             (0..wanted).map(|at| (number * 7 + offset + at * step) % size).collect()
         };
         TestService {
+            front_end: FrontEnd::Copying,
             number,
             // Far from each other, then others between the first two.
             exporters: chosen(0, size / exporters, exporters),

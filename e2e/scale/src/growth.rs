@@ -9,7 +9,7 @@ use serde::Serialize;
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
 use crate::account::{Account, Spent};
-use crate::simulated_members::{SimulatedMembers, TestService};
+use crate::simulated_members::{FrontEnd, SimulatedMembers, TestService};
 
 /// Sizes of the fleet.
 pub(crate) const SIZES: [usize; 3] = [1, 10, 100];
@@ -65,6 +65,7 @@ pub(crate) async fn measure(
             let exporter = number / SHOPS;
             let importers = vec![(exporter + 1) % size];
             let service = TestService {
+                front_end: FrontEnd::Copying,
                 number,
                 exporters: vec![exporter],
                 importers,

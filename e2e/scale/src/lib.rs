@@ -15,6 +15,7 @@ mod report;
 mod run;
 mod simulated_members;
 mod solo;
+mod standard;
 mod wire;
 
 pub use run::main;

@@ -12,9 +12,12 @@ use crate::account::{Account, Spent};
 use crate::growth::count;
 use crate::simulated_members::{SimulatedMembers, TestService};
 
-/// Changes per second at first; each step has half as many again.
-const FIRST: f64 = 100.0;
+/// Changes per second at first where each has one importer.
+pub(crate) const FIRST: f64 = 100.0;
+/// Each step has half as many again.
 const MORE: f64 = 1.5;
+/// Steps between the highest rate that was sustained and the one that was not, halving the distance each time.
+const BETWEEN: usize = 3;
 /// How long a step lasts.
 const STEP: Duration = Duration::from_secs(15);
 const TICK: Duration = Duration::from_millis(10);
@@ -25,6 +28,9 @@ const PATIENCE: Duration = Duration::from_mins(2);
 /// One rate.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct Step {
+    /// Changes per second that were asked for.
+    #[serde(skip)]
+    pub(crate) wanted: f64,
     /// Changes per second that were made.
     pub(crate) rate: f64,
     pub(crate) p50_ms: f64,
@@ -34,16 +40,51 @@ pub(crate) struct Step {
     pub(crate) spent: Spent,
 }
 
-/// Raises the rate until it is not sustained.
-pub(crate) async fn measure(
-    testbed: &Testbed,
-    agents: &Agents,
-    members: &SimulatedMembers,
-    services: &[TestService],
-) -> Result<Vec<Step>> {
-    let mut steps: Vec<Step> = Vec::new();
-    let mut rate = FIRST;
-    while steps.last().is_none_or(|step| step.sustained) {
+/// Who is measured.
+#[derive(Clone, Copy)]
+pub(crate) struct Load<'a> {
+    pub(crate) testbed: &'a Testbed,
+    pub(crate) agents: &'a Agents,
+    pub(crate) members: &'a SimulatedMembers,
+    pub(crate) services: &'a [TestService],
+}
+
+impl Load<'_> {
+    /// Raises the rate from `first` until it is not sustained.
+    pub(crate) async fn raise(self, first: f64) -> Result<Vec<Step>> {
+        let mut steps: Vec<Step> = Vec::new();
+        let mut rate = first;
+        while steps.last().is_none_or(|step| step.sustained) {
+            steps.push(self.attempt(rate).await?);
+            rate *= MORE;
+        }
+        Ok(steps)
+    }
+
+    /// [`Self::raise`], and then steps between the last two: how much one front end carries more than another would else be known
+    /// to half of it only.
+    pub(crate) async fn find(self, first: f64) -> Result<Vec<Step>> {
+        let mut steps = self.raise(first).await?;
+        if let [.., below, above] = steps.as_slice() {
+            let (mut below, mut above) = (below.wanted, above.wanted);
+            for _ in 0..BETWEEN {
+                let rate = (below * above).sqrt();
+                let step = self.attempt(rate).await?;
+                *(if step.sustained { &mut below } else { &mut above }) = rate;
+                steps.push(step);
+            }
+        }
+        Ok(steps)
+    }
+
+    /// A rate that is not sustained is tried once more: a pause of the machine is no limit of the fleet.
+    async fn attempt(self, rate: f64) -> Result<Step> {
+        let step = self.step(rate).await?;
+        if step.sustained { Ok(step) } else { self.step(rate).await }
+    }
+
+    async fn step(self, rate: f64) -> Result<Step> {
+        let Self { testbed, agents, members, services } = self;
         members.arrivals().take()?;
         let before = Account::take(testbed, agents).await?;
         let made = send(members, services, rate).await;
@@ -51,17 +92,16 @@ pub(crate) async fn measure(
         members.settle(PATIENCE).await?;
         let times = members.arrivals().take()?;
         let percentile = |percent| times.percentile(percent);
-        steps.push(Step {
+        Ok(Step {
+            wanted: rate,
             rate: count(made) / spent.seconds,
             p50_ms: percentile(50.0).as_secs_f64() * 1e3,
             p99_ms: percentile(99.0).as_secs_f64() * 1e3,
             // A generator that cannot keep up is no measure of the rate.
             sustained: percentile(99.0) <= LIMIT && count(made) / spent.seconds > rate * 0.95,
             spent,
-        });
-        rate *= MORE;
+        })
     }
-    Ok(steps)
 }
 
 async fn send(members: &SimulatedMembers, services: &[TestService], rate: f64) -> usize {

@@ -14,8 +14,9 @@ use fleet_model_server::{ApiServer, Change, ModelServer};
 use fleet_runtime::clients::{ClientSet, Credential, HubAccess, HubSettings};
 use fleet_testbed::cluster::Cluster;
 use fleet_testbed::join::join_hub;
+use fleet_testbed::rbac;
 use member_agent::args::Args;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -31,6 +32,9 @@ const ARGUMENTS: [&str; 4] = [
     "--hub-watch-timeout=290s",
 ];
 
+/// What serves the standard API beside that. Nothing is missed in these fleets, so that nothing has to be waited for.
+const SERVING: [&str; 2] = ["--multicluster=on", "--multicluster-settle=1s"];
+
 /// One member with its agent.
 pub(crate) struct Member {
     /// Its own cluster.
@@ -40,14 +44,18 @@ pub(crate) struct Member {
 }
 
 impl Member {
-    /// Joins the hub with credentials of its own and starts the agent; `seen` is called with every change in its cluster.
+    /// Joins the hub with credentials of its own and starts the agent, which serves the standard API if asked to; `seen` is
+    /// called with every change in its cluster.
     pub(crate) async fn start(
         hub: &Cluster,
         folder: &Path,
-        name: &str,
+        (name, standard): (&str, bool),
         seen: impl Fn(&Change) + Send + Sync + 'static,
     ) -> Result<Self> {
         let token_path = join_hub(hub, name, folder).await?;
+        if standard {
+            rbac::multicluster_on_hub(name).apply(&hub.client()).await?;
+        }
         let settings = HubSettings {
             url: hub.server_url(),
             token_path,
@@ -58,9 +66,15 @@ impl Member {
         let on_hub = HubAccess::Variables(settings).connect().await?;
         let server = ApiServer::observed(ModelServer::new(ClusterId::Local), seen);
         server.write(|model| {
+            if standard {
+                model.give_addresses(&["IPv4"]);
+            }
             for namespace in ["kube-system", SYSTEM_NAMESPACE, NAMESPACE] {
                 model.create(kinds::NAMESPACE, &ObjectName::cluster(namespace), json!({})).ok();
             }
+            // By its uid a hub knows a cluster. No two have the same.
+            let distinct = |object: &mut Value| object["metadata"]["uid"] = json!(name);
+            model.edit(kinds::NAMESPACE, &ObjectName::cluster("kube-system"), distinct).ok();
         });
         let client = server.client(name);
         let own = ClientSet {
@@ -71,7 +85,9 @@ impl Member {
             credential: Credential::default(),
         };
         let named = format!("--member-cluster-name={name}");
-        let args = Args::try_parse_from(ARGUMENTS.into_iter().chain([named.as_str()]))?;
+        let more = if standard { &SERVING[..] } else { &[] };
+        let arguments = ARGUMENTS.into_iter().chain(more.iter().copied()).chain([named.as_str()]);
+        let args = Args::try_parse_from(arguments)?;
         let agent = member_agent::app::embed(&args, own, on_hub).context("start the agent")?;
         let stop = CancellationToken::new();
         let task = tokio::spawn(agent.run_until(stop.clone().cancelled_owned()));

@@ -4,6 +4,7 @@ mod figures;
 mod limit;
 mod page;
 mod plot;
+mod standard;
 
 use std::path::Path;
 

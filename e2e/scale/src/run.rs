@@ -13,9 +13,11 @@ use tracing_subscriber::EnvFilter;
 
 use crate::cold_start::{self, EXPORTERS, MEMBERS};
 use crate::growth;
+use crate::load::{FIRST, Load};
 use crate::report::Report;
 use crate::simulated_members::SimulatedMembers;
-use crate::{large_fleet, load, solo, wire};
+use crate::standard::{self, Standard};
+use crate::{large_fleet, solo, wire};
 
 /// What a hub carries, and how the costs grow: fleets of up to 1000 members on one machine.
 #[derive(Debug, Parser)]
@@ -30,6 +32,10 @@ struct CommandLine {
     /// Sizes of the growing fleet.
     #[arg(long, value_delimiter = ',', default_values_t = growth::SIZES)]
     sizes: Vec<usize>,
+    /// Members of the fleet that is loaded through both front ends, and of the one in which all import one Service through the
+    /// standard API; 0 leaves one out.
+    #[arg(long, value_delimiter = ',', default_values_t = standard::SIZES)]
+    standard_sizes: Vec<usize>,
     /// Folder that the report goes to, with its plots.
     #[arg(long, default_value = "target/scale")]
     report: PathBuf,
@@ -46,6 +52,8 @@ enum Part {
     ColdStart,
     /// A fleet of 1000 members.
     LargeFleet,
+    /// The standard API beside the copying front end, and in a fleet of 1000 members.
+    Standard,
 }
 
 /// Parses the arguments, measures and reports. A missed limit is no failure.
@@ -85,6 +93,9 @@ async fn run(command: &CommandLine) -> Result<()> {
         let result = measure_large_fleet(&testbed, &mut report).await;
         testbed.explain(result).await?;
     }
+    if wants(Part::Standard) {
+        report.standard = Some(serve_standard(&command.standard_sizes).await?);
+    }
     report.write(&command.report)?;
     let seconds = begin.elapsed().as_secs();
     let folder = command.report.display();
@@ -111,7 +122,8 @@ async fn grow(command: &CommandLine, testbed: &Testbed, report: &mut Report) -> 
         report.wire = Some(wire::measure(testbed, &agents, &mut members, services.len()).await?);
     }
     progress("A rising rate of changes");
-    report.load = load::measure(testbed, &agents, &members, &services).await?;
+    let load = Load { testbed, agents: &agents, members: &members, services: &services };
+    report.load = load.raise(FIRST).await?;
     members.stop().await
 }
 
@@ -137,6 +149,37 @@ async fn measure_large_fleet(testbed: &Testbed, report: &mut Report) -> Result<(
     progress("1000 members with 2000 Services");
     report.large_fleet = Some(large_fleet::measure(testbed, &mut agents, &mut members).await?);
     members.stop().await
+}
+
+async fn serve_standard(sizes: &[usize]) -> Result<Standard> {
+    let mut found = Standard::default();
+    if let Some(&size) = sizes.first().filter(|size| **size > 0) {
+        progress("A rising rate of changes through copies, then through the standard API");
+        let testbed = hub().await?;
+        let result = rates(&testbed, size).await;
+        found.rates = Some(testbed.explain(result).await?);
+    }
+    if let Some(&size) = sizes.get(1).filter(|size| **size > 0) {
+        progress(&format!("{size} members import one Service"));
+        let testbed = hub().await?;
+        let result = wide(&testbed, size).await;
+        found.wide = Some(testbed.explain(result).await?);
+    }
+    Ok(found)
+}
+
+async fn rates(testbed: &Testbed, size: usize) -> Result<standard::Rates> {
+    let (agents, mut members) = standard::serve(testbed).await?;
+    let rates = standard::rates(testbed, &agents, &mut members, size).await?;
+    members.stop().await?;
+    Ok(rates)
+}
+
+async fn wide(testbed: &Testbed, size: usize) -> Result<standard::Wide> {
+    let (agents, mut members) = standard::serve(testbed).await?;
+    let wide = standard::wide(testbed, &agents, &mut members, size).await?;
+    members.stop().await?;
+    Ok(wide)
 }
 
 fn progress(what: &str) {

@@ -20,9 +20,19 @@ use crate::member::{Member, NAMESPACE};
 /// Members that join at the same time.
 const JOINING: usize = 8;
 
+/// What carries a Service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FrontEnd {
+    /// The one with a copy for each importer.
+    Copying,
+    /// The standard API. The Service is in a namespace of its own, since every cluster that has it imports the Service.
+    Standard,
+}
+
 /// A Service of the fleet: who exports it, and who imports it.
 #[derive(Clone, Debug)]
 pub(crate) struct TestService {
+    pub(crate) front_end: FrontEnd,
     pub(crate) number: usize,
     pub(crate) exporters: Vec<usize>,
     pub(crate) importers: Vec<usize>,
@@ -33,12 +43,19 @@ pub(crate) struct TestService {
 }
 
 impl TestService {
+    fn namespace(&self) -> String {
+        match self.front_end {
+            FrontEnd::Copying => NAMESPACE.to_owned(),
+            FrontEnd::Standard => format!("{NAMESPACE}-{}", self.number),
+        }
+    }
+
     fn name(&self) -> ObjectName {
-        ObjectName::new(NAMESPACE, format!("shop-{}", self.number))
+        ObjectName::new(self.namespace(), format!("shop-{}", self.number))
     }
 
     fn slice_name(&self, slice: usize) -> ObjectName {
-        ObjectName::new(NAMESPACE, format!("shop-{}-{slice}", self.number))
+        ObjectName::new(self.namespace(), format!("shop-{}-{slice}", self.number))
     }
 }
 
@@ -50,6 +67,8 @@ pub(crate) struct SimulatedMembers {
     members: Vec<Member>,
     arrivals: Arc<Arrivals>,
     folder: PathBuf,
+    /// Whether their agents serve the standard API.
+    standard: bool,
     /// Every slice has a number.
     slices: HashMap<SliceOf, usize>,
 }
@@ -61,7 +80,12 @@ impl SimulatedMembers {
         let folder = testbed.run_path().join("members");
         std::fs::create_dir_all(&folder)?;
         let (members, arrivals) = (Vec::new(), Arc::new(Arrivals::new()));
-        Ok(Self { members, arrivals, folder, slices: HashMap::new() })
+        Ok(Self { members, arrivals, folder, standard: false, slices: HashMap::new() })
+    }
+
+    /// No member has joined; those to come serve the standard API, too.
+    pub(crate) async fn standard(testbed: &Testbed) -> Result<Self> {
+        Ok(Self { standard: true, ..Self::new(testbed).await? })
     }
 
     /// How many members there are.
@@ -76,6 +100,7 @@ impl SimulatedMembers {
 
     /// Lets members join until there are so many.
     pub(crate) async fn grow(&mut self, testbed: &Testbed, size: usize) -> Result<()> {
+        let standard = self.standard;
         let join = |number: usize| {
             let (arrivals, folder) = (Arc::clone(&self.arrivals), self.folder.clone());
             async move {
@@ -85,7 +110,8 @@ impl SimulatedMembers {
                         arrivals.seen(number, &change.object);
                     }
                 };
-                Member::start(testbed.hub(), &folder, &name, seen).await.context(name)
+                let asked = (name.as_str(), standard);
+                Member::start(testbed.hub(), &folder, asked, seen).await.context(name.clone())
             }
         };
         let joined: Vec<Member> =
@@ -97,6 +123,15 @@ impl SimulatedMembers {
     /// Exports and imports a Service.
     pub(crate) fn open(&mut self, service: &TestService) {
         let name = service.name();
+        let export = match service.front_end {
+            FrontEnd::Copying => kinds::SERVICE_EXPORT,
+            FrontEnd::Standard => kinds::MCS_SERVICE_EXPORT,
+        };
+        let namespace = ObjectName::cluster(service.namespace());
+        for &member in service.exporters.iter().chain(&service.importers) {
+            let server = &self.members[member].server;
+            server.write(|model| make(model, kinds::NAMESPACE, &namespace, json!({})));
+        }
         for &exporter in &service.exporters {
             let slices: Vec<Value> = (0..service.slices)
                 .map(|part| {
@@ -110,10 +145,11 @@ impl SimulatedMembers {
                 for (part, slice) in slices.into_iter().enumerate() {
                     make(model, kinds::ENDPOINT_SLICE, &service.slice_name(part), slice);
                 }
-                make(model, kinds::SERVICE_EXPORT, &name, json!({}));
+                make(model, export, &name, json!({}));
             });
         }
-        for importer in &service.importers {
+        let wishing = (service.front_end == FrontEnd::Copying).then_some(&service.importers);
+        for importer in wishing.into_iter().flatten() {
             let wish = json!({ "spec": { "serviceImport": { "name": name.name } } });
             let server = &self.members[*importer].server;
             server.write(|model| make(model, kinds::MULTI_CLUSTER_SERVICE, &name, wish));
@@ -169,11 +205,12 @@ fn cluster_ip_service() -> Value {
     }})
 }
 
-/// Whether a change is of a slice that the agent has bound to a derived Service.
+/// Whether a change is of a slice that the agent has imported.
 fn bound(change: &Change) -> bool {
     let labels = &change.object["metadata"]["labels"];
+    let derived =
+        *change.name.namespace == *SYSTEM_NAMESPACE && labels[labels::SERVICE_NAME].is_string();
     change.kind == kinds::ENDPOINT_SLICE
-        && *change.name.namespace == *SYSTEM_NAMESPACE
         && change.event != "DELETED"
-        && labels[labels::SERVICE_NAME].is_string()
+        && (derived || labels[labels::MULTICLUSTER_SOURCE_CLUSTER].is_string())
 }

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::account::Account;
 use crate::growth::count;
-use crate::simulated_members::{SimulatedMembers, TestService};
+use crate::simulated_members::{FrontEnd, SimulatedMembers, TestService};
 
 /// 5000 endpoints.
 const SLICES: usize = 50;
@@ -37,6 +37,7 @@ pub(crate) async fn measure(
     number: usize,
 ) -> Result<Wire> {
     let service = TestService {
+        front_end: FrontEnd::Copying,
         number,
         exporters: vec![0],
         importers: vec![1],

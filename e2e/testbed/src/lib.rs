@@ -2,7 +2,7 @@
 //!
 //! - [`testbed`](crate::Testbed) starts control planes; [`agents`] starts the agents; [`fleet`] joins clusters, its own or
 //!   existing ones;
-//! - [`workload`] and [`exchange`] do what users do and look at what users see;
+//! - [`workload`], [`exchange`] and [`multicluster`] do what users do and look at what users see;
 //! - [`objects`] finds leftovers and dumps everything; [`observer`] watches what happens and when;
 //! - [`proxy`] does to connections what networks do, [`fault_proxy`] to single requests;
 //! - [`audit`] counts the agents' writes;
@@ -30,6 +30,7 @@ pub mod join;
 pub mod kubeconfig;
 pub mod kubelet;
 pub mod member_policy;
+pub mod multicluster;
 pub mod objects;
 pub mod observer;
 pub mod otlp;
@@ -46,6 +47,7 @@ pub mod random;
 pub mod rbac;
 pub mod scrape;
 pub mod state;
+pub mod stop;
 mod testbed;
 mod token;
 pub mod wait;

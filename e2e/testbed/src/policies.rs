@@ -152,6 +152,12 @@ pub async fn install_multicluster(hub: &Cluster, member: &str) -> Result<()> {
     install_rendered(hub, member, render_multicluster(&of_tests(false)).await?).await
 }
 
+/// [`install`] on a hub that serves the API of multicluster.x-k8s.io.
+pub async fn install_multicluster_strict(hub: &Cluster, member: &str) -> Result<()> {
+    install_rendered(hub, member, render_multicluster(&of_tests(true)).await?).await?;
+    wait_allowed(hub, member).await
+}
+
 /// Values of policies that the agents of tests can work under.
 fn of_tests(strict: bool) -> Value {
     let accounts = (0..=REPLICAS).map(|number| rbac::hub_agent().replica(number).user());

@@ -54,7 +54,8 @@ pub async fn raised(
 
 /// What a quota calls the number of objects of a kind.
 fn counted(kind: ResourceKind) -> String {
-    format!("count/{}.{}", kind.plural, kind.group)
+    let name = format!("count/{}.{}", kind.plural, kind.group);
+    name.trim_end_matches('.').to_owned()
 }
 
 /// Makes a quota, and writes what the controller that counts objects would write where there are none.

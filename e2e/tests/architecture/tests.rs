@@ -211,16 +211,29 @@ fn the_list_allows_what_is_there_and_nothing_else() {
 #[test]
 fn an_attack_is_shown_by_a_test_that_exists() {
     let file = |path: &str| {
-        (path == "e2e/x.rs").then(|| "fn held() {}\nadd(\"a::named\", named);".to_owned())
+        let content = "fn held() {}\nadd(\"a::named\", named);\n  each: EXPORT;\n";
+        (path == "e2e/x.rs").then(|| content.to_owned())
     };
     let check = |row: &str| {
         let page = format!("## What was tried\n\n| by | shown by |\n|---|---|\n{row}\n\n## Next\n");
-        attacks::check(&page, &file).len()
+        attacks::check(attacks::TABLES[0], &page, &file).len()
     };
-    for fine in ["`held` in `e2e/x.rs`", "`named` in `e2e/x.rs`"] {
+    for fine in [
+        "`held` in `e2e/x.rs`",
+        "`named` in `e2e/x.rs`",
+        "`each` in `e2e/x.rs`",
+        "`held` in `e2e/x.rs`; `named` in `e2e/x.rs`",
+    ] {
         assert_eq!(check(&format!("| user | {fine} |")), 0, "{fine}");
     }
-    for broken in ["`hel` in `e2e/x.rs`", "`held` in `e2e/y.rs`", "`held`", "`` in `e2e/x.rs`"] {
+    for broken in [
+        "`hel` in `e2e/x.rs`",
+        "`held` in `e2e/y.rs`",
+        "`held`",
+        "`` in `e2e/x.rs`",
+        "`held` in `e2e/x.rs`; `hel` in `e2e/x.rs`",
+        "by nothing",
+    ] {
         assert_eq!(check(&format!("| user | {broken} |")), 1, "{broken}");
     }
     assert_eq!(check(""), 1, "no table");

@@ -1,7 +1,7 @@
 //! The command line tool on real control planes: it joins a member, whose agent runs with the credentials that it made,
 //! shows what goes on while things work and while they do not, and takes the member out again.
 //!
-//! A testbed of its own: one member is joined by the testbed, the other cluster by the tool, as `west`.
+//! A testbed for each test. Here one member is joined by the testbed, the other cluster by the tool, as `west`.
 
 #![allow(
     clippy::unwrap_used,
@@ -9,7 +9,9 @@
     reason = "clippy takes only #[test] functions for tests"
 )]
 
+mod doctor;
 mod standard;
+mod standard_path;
 mod tool;
 
 use std::time::Duration;
@@ -36,20 +38,26 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use kube::Api;
 use kube::api::{DeleteParams, PostParams};
 use serde_json::{Value, json};
+use tokio::sync::Mutex;
 
 use tool::Tool;
 
 const DEADLINE: Duration = Duration::from_mins(2);
 const TEAM: &str = "team";
 const WEB: &str = "web";
+const HELD_UP: &str = "held-up";
 const SERVICE: &str = "team/web";
 /// How many exports need a confirmation before the member leaves.
 const MUCH: usize = 21;
 /// The testbed's second cluster.
 const WEST: Agent = Agent::Member(1);
 
+/// Control planes are slow when there are many: one fleet at a time.
+static TURN: Mutex<()> = Mutex::const_new(());
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_fleet_is_made_watched_and_explained() {
+    let _turn = TURN.lock().await;
     let testbed = Testbed::start(Options::members(2).without_audit()).await.unwrap();
     let result = story(&testbed).await;
     testbed.explain(result).await.unwrap();
@@ -74,6 +82,7 @@ async fn story(testbed: &Testbed) -> Result<()> {
     a_revoked_token_is_mended_by_joining_again(testbed, &tool, &mut agents).await?;
     a_token_that_never_expires_is_asked_for(testbed, &tool).await?;
     standard::joining_grants_what_the_hub_serves(testbed, &tool).await?;
+    standard_path::a_service_of_both_apis_is_followed(testbed, &tool, &mut agents, &web).await?;
     a_member_leaves(testbed, &tool).await?;
     standard::nothing_is_granted_any_more(testbed).await?;
     a_member_is_cleaned_up_without_its_hub(testbed, &tool, &mut agents).await?;
@@ -313,6 +322,7 @@ async fn what_an_agent_owes_is_told(
     tool.stops("AgentBehind", "stops in west: its agent has yet to update EndpointSlice").await?;
     hold_up(west).await?;
     tool.stops("AgentBlocked", "and is blocked: the API server is on holiday").await?;
+    held_up(west).delete(HELD_UP, &DeleteParams::default()).await?;
     let diff = tool.run(&["diff"]).await?.exits(1)?;
     diff.tells(&[
         "update EndpointSlice fleet-system/",
@@ -332,18 +342,22 @@ async fn what_an_agent_owes_is_told(
     tool.crosses().await
 }
 
+/// Where the Event of [`hold_up`] is.
+fn held_up(cluster: &Cluster) -> Api<Event> {
+    Api::namespaced(cluster.client(), TEAM)
+}
+
 /// What an agent reports that cannot work.
 async fn hold_up(cluster: &Cluster) -> Result<()> {
-    let events: Api<Event> = Api::namespaced(cluster.client(), TEAM);
     let event = json!({
         "apiVersion": "events.k8s.io/v1", "kind": "Event",
-        "metadata": { "name": "held-up", "namespace": TEAM },
+        "metadata": { "name": HELD_UP, "namespace": TEAM },
         "eventTime": MicroTime(Clock::system().now()), "type": "Warning", "reason": BLOCKED, "action": BLOCKED,
         "note": "the API server is on holiday",
         "reportingController": "member-agent", "reportingInstance": "test",
         "regarding": { "kind": "MultiClusterService", "namespace": TEAM, "name": WEB },
     });
-    events.create(&PostParams::default(), &serde_json::from_value(event)?).await?;
+    held_up(cluster).create(&PostParams::default(), &serde_json::from_value(event)?).await?;
     Ok(())
 }
 

@@ -7,6 +7,7 @@
 )]
 
 mod clusters;
+mod failures;
 mod hub;
 mod imports;
 mod user;
@@ -22,10 +23,11 @@ use fleet_oracle::recorder::Recorder;
 use fleet_oracle::rights::refused;
 use fleet_testbed::agents::{Agent, AgentOptions, Agents};
 use fleet_testbed::cluster::Cluster;
+use fleet_testbed::multicluster::{MODE, SETTLE, prepare};
 use fleet_testbed::objects::{api, edit, find, remove};
 use fleet_testbed::wait::wait_until;
 use fleet_testbed::workload::{ManualService, ServiceSpec, next_address};
-use fleet_testbed::{Options, Testbed, crds, policies, rbac};
+use fleet_testbed::{Options, Testbed};
 use kube::api::ListParams;
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
@@ -36,8 +38,6 @@ use user::{conditions, export, service};
 const DEADLINE: Duration = Duration::from_mins(2);
 const SHOP: &str = "shop";
 const WEB: &str = "web";
-/// The variable that switches the API on.
-const MODE: &str = "MULTICLUSTER";
 /// The member that exports.
 const EAST: Agent = Agent::Member(0);
 /// Another one.
@@ -58,22 +58,13 @@ async fn members_import_through_the_standard_api() {
 async fn members_export_through_the_standard_api() {
     let _turn = TURN.lock().await;
     let testbed = Testbed::start(Options::members(2)).await.unwrap();
-    let result = story(&testbed).await;
+    let result = async {
+        story(&testbed).await?;
+        // On the same clusters: to start others costs more than all of this.
+        failures::story(&testbed).await
+    };
+    let result = result.await;
     testbed.explain(result).await.unwrap();
-}
-
-/// Definitions, rights and policies of a fleet that serves the API, as the charts bring them.
-async fn prepare(testbed: &Testbed) -> Result<()> {
-    let hub = testbed.hub();
-    crds::install(&hub.client(), &crds::load(&crds::MULTICLUSTER)?).await?;
-    rbac::hub_multicluster().apply(&hub.client()).await?;
-    for member in testbed.members() {
-        crds::install(&member.client(), &crds::load(&crds::STANDARD)?).await?;
-        rbac::member_multicluster().apply(&member.client()).await?;
-        rbac::multicluster_on_hub(member.name()).apply(&hub.client()).await?;
-        policies::install_multicluster_member(member).await?;
-    }
-    policies::install_multicluster(hub, testbed.member(0).name()).await
 }
 
 /// The chapters build on each other: each needs what the one before has left.
@@ -104,7 +95,7 @@ async fn story(testbed: &Testbed) -> Result<()> {
 /// All agents serve the API.
 fn options() -> AgentOptions {
     let set = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-    let environment = vec![set(MODE, "on"), set("MULTICLUSTER_SETTLE", "1s")];
+    let environment = vec![set(MODE, "on"), set(SETTLE, "1s")];
     AgentOptions { environment, ..AgentOptions::default() }
 }
 

@@ -129,7 +129,12 @@ fn terminating(name: &str, object: String, export: &Object<ServiceExport>) -> Ho
     )
 }
 
-fn endpoints(picture: &Picture, name: &str, member: &Member, service: &ObjectName) -> Hop {
+pub(super) fn endpoints(
+    picture: &Picture,
+    name: &str,
+    member: &Member,
+    service: &ObjectName,
+) -> Hop {
     let ready = ready(member, service);
     if ready > 0 {
         return Hop::ok(name, "EndpointSlices", count(ready, "ready endpoint"));

@@ -114,7 +114,7 @@ fn refused(picture: &Picture, service: &ObjectName) -> Vec<Hop> {
 }
 
 /// What to do about a member that exports too much.
-const TOO_MANY: &str = "delete exports of the member that are not needed, or raise --max-services-per-member of the hub agent";
+pub(super) const TOO_MANY: &str = "delete exports of the member that are not needed, or raise --max-services-per-member of the hub agent";
 
 /// Exports that the hub agent rejects because of their namespace, of how many there are, or of the member policy; and requests
 /// that it rejects because of that.
@@ -139,7 +139,7 @@ fn not_counted(picture: &Picture, service: &ObjectName) -> Vec<Hop> {
 }
 
 /// Advice to an administrator of the hub whose policy does not list a Service.
-fn list_it(picture: &Picture, member: &str) -> String {
+pub(super) fn list_it(picture: &Picture, member: &str) -> String {
     format!(
         "if {member} may share it, add it to that list: {} -n {} edit configmap {}",
         picture.kubectl(HUB),

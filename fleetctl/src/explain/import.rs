@@ -161,7 +161,7 @@ impl Import<'_> {
         if endpoints > 0 {
             hops.push(Hop::ok(self.name, object, count(endpoints, "ready endpoint")));
             let (from, to) = (origins(self.member, self.service), self.name.to_owned());
-            return Some(Crossing { from, to, endpoints });
+            return Some(Crossing { from, to, endpoints, api: None });
         }
         if !hops.iter().any(Hop::stops) {
             hops.push(Hop::stop(

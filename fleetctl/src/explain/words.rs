@@ -74,3 +74,26 @@ pub(super) fn ports_text(ports: &[ServicePort]) -> String {
     let ports: Vec<_> = ports.iter().map(one).collect();
     format!("port{} {}", if ports.len() == 1 { "" } else { "s" }, ports.join(", "))
 }
+
+/// Members that cannot import the Service, since they lack its namespace.
+pub(super) fn lacking(picture: &Picture, namespace: &str) -> String {
+    let key = ObjectName::cluster(namespace);
+    let seen = picture.members.iter().filter(|(_, member)| member.blind.is_none());
+    let lacking = seen.filter(|(_, member)| member.snapshot.namespaces.get(&key).is_none());
+    let lacking: Vec<_> = lacking.map(|(name, _)| name.as_str()).collect();
+    if lacking.is_empty() {
+        return String::new();
+    }
+    format!("; there is no namespace {namespace} in {}", lacking.join(", "))
+}
+
+/// "no member ...", restricted to the members whose clusters could be read.
+pub(super) fn no_member(picture: &Picture, what: &str) -> String {
+    let blind = picture.members.iter().filter(|(_, member)| member.blind.is_some());
+    let blind: Vec<_> = blind.map(|(name, _)| name.as_str()).collect();
+    if blind.is_empty() {
+        format!("no member {what}")
+    } else {
+        format!("no member that could be read {what} (not read: {})", blind.join(", "))
+    }
+}

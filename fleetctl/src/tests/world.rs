@@ -1,6 +1,6 @@
 //! A hub and the members east and west in memory. Agents run only when a test lets them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use fleet_accumulator::ClusterId;
 use fleet_api::{ObjectName, ResourceKind, kinds};
@@ -9,7 +9,7 @@ use fleet_model_server::{ModelServer, snapshot};
 use fleet_plan::Step;
 use hub_agent::snapshot::HubSnapshot;
 use jiff::Timestamp;
-use member_agent::Identity;
+use member_agent::{Identity, MulticlusterMode};
 use serde_json::{Value, json};
 
 use crate::pending::{Pending, pending};
@@ -22,6 +22,10 @@ pub(crate) struct World {
     /// Whose own cluster is not seen.
     pub(crate) blind: Option<&'static str>,
     pub(crate) exclusive: bool,
+    /// Whose agents serve the API of multicluster.x-k8s.io: `hub`, and members.
+    pub(crate) serving: BTreeSet<&'static str>,
+    /// What the members' clusters answer about the version that CoreDNS reads.
+    pub(crate) names_served: Option<bool>,
 }
 
 pub(crate) fn web() -> ObjectName {
@@ -52,7 +56,8 @@ impl World {
             add_namespace(&mut own, "fleet-system");
             members.insert(name.to_owned(), own);
         }
-        Self { hub, members, blind: None, exclusive: false }
+        let (serving, names_served) = (BTreeSet::new(), Some(true));
+        Self { hub, members, blind: None, exclusive: false, serving, names_served }
     }
 
     /// East exports web.
@@ -70,6 +75,45 @@ impl World {
         world.import("west");
         world.settle();
         world
+    }
+
+    /// All agents serve the API of multicluster.x-k8s.io, and the hub has accepted both members.
+    pub(crate) fn standard() -> Self {
+        let mut world = Self::new();
+        world.serving = ["hub", "east", "west"].into();
+        add_namespace(&mut world.hub, "kube-system");
+        add_namespace(&mut world.hub, "fleet-system");
+        for own in world.members.values_mut() {
+            own.give_addresses(&["IPv4"]);
+            add_namespace(own, "kube-system");
+            let cidrs = json!({ "spec": { "cidrs": ["10.96.0.0/16"] } });
+            own.create(kinds::SERVICE_CIDR, &ObjectName::cluster("kubernetes"), cidrs).unwrap();
+        }
+        world.settle();
+        world
+    }
+
+    /// East exports web through that API, and both clusters import it.
+    pub(crate) fn standard_shared() -> Self {
+        let mut world = Self::standard();
+        world.serve("east", 80, "10.1.0.1");
+        world.export_standard("east");
+        world.settle();
+        world
+    }
+
+    /// The same, and through the other one.
+    pub(crate) fn both() -> Self {
+        let mut world = Self::standard_shared();
+        world.export("east");
+        world.import("west");
+        world.settle();
+        world
+    }
+
+    pub(crate) fn export_standard(&mut self, member: &str) {
+        self.own(member).create(kinds::MCS_SERVICE_EXPORT, &web(), json!({})).unwrap();
+        self.hub.advance(1);
     }
 
     /// A Service with one slice.
@@ -145,12 +189,22 @@ impl World {
                 let namespace = Identity::new(name.as_str()).hub_namespace;
                 Ok(snapshot(&[server, &nothing], Some(&namespace)))
             };
-            (name.clone(), Own { context: Some(name.clone()), seen })
+            let names_served = self.names_served;
+            (name.clone(), Own { context: Some(name.clone()), seen, names_served })
         });
         let schema = HubSchema::view(Some(HubSchema::OURS));
         let hub = HubSnapshot { schema, ..snapshot(&[&self.hub], None) };
         let mut picture = Picture::new(self.now(), hub, own.collect());
         picture.settings.exclusive_imports |= self.exclusive;
+        // Nothing is written yet by which it could be known.
+        if self.serving.contains("hub") {
+            picture.settings.multicluster = MulticlusterMode::On;
+        }
+        for (name, member) in &mut picture.members {
+            if self.serving.contains(name.as_str()) && !member.settings.multicluster.is_watched() {
+                member.settings.multicluster.mode = MulticlusterMode::On;
+            }
+        }
         picture
     }
 
@@ -194,6 +248,21 @@ impl World {
     pub(crate) fn explain(&self) -> Story {
         crate::explain(&self.picture(), &web())
     }
+}
+
+/// Name of the ExportedService of web.
+pub(crate) fn exported_by(member: &str) -> ObjectName {
+    ObjectName::new(home(member), "shop-web")
+}
+
+/// Name of the derived Service of web.
+pub(crate) fn derived() -> ObjectName {
+    ObjectName::new("shop", "derived-isrlchlhrq")
+}
+
+/// Name of what is in force for web.
+pub(crate) fn resolved() -> ObjectName {
+    ObjectName::new("fleet-system", "shop-web")
 }
 
 fn add_namespace(server: &mut ModelServer, name: &str) {

@@ -17,6 +17,8 @@ pub(super) enum Stage {
     Copied(String),
     /// A member's imported EndpointSlice.
     Arrived(String),
+    /// A member's EndpointSlice that was imported by the API of multicluster.x-k8s.io.
+    Imported(String),
 }
 
 impl fmt::Display for Stage {
@@ -26,12 +28,16 @@ impl fmt::Display for Stage {
             Self::Published => f.write_str("exported to the hub, as EndpointSliceExport"),
             Self::Copied(member) => write!(f, "copied for {member}, as EndpointSliceImport"),
             Self::Arrived(_) => f.write_str("bound to the derived Service"),
+            Self::Imported(_) => f.write_str("imported through multicluster.x-k8s.io"),
         }
     }
 }
 
 /// Which slice: the exporting member, and the slice's name there.
 pub(super) type Slice = (String, ObjectName);
+
+/// The stages that a change passes, by the exporting member.
+pub(super) type Wanted = BTreeMap<String, BTreeSet<Stage>>;
 
 /// Ready addresses; `None` if the object is deleted.
 pub(super) type Addresses = Option<Vec<String>>;
@@ -67,7 +73,7 @@ pub(super) struct Hop {
 /// Puts sightings together.
 #[derive(Debug)]
 pub(super) struct Tracker {
-    wanted: BTreeSet<Stage>,
+    wanted: Wanted,
     seen: BTreeMap<(Stage, Slice), Addresses>,
     journeys: BTreeMap<Slice, Journey>,
 }
@@ -81,8 +87,8 @@ struct Journey {
 }
 
 impl Tracker {
-    /// A journey is at its end when it was seen at all of these stages.
-    pub(super) fn new(wanted: BTreeSet<Stage>) -> Self {
+    /// A journey is at its end when it was seen at all stages of its exporter.
+    pub(super) fn new(wanted: Wanted) -> Self {
         Self { wanted, seen: BTreeMap::new(), journeys: BTreeMap::new() }
     }
 
@@ -116,10 +122,16 @@ impl Tracker {
         self.journeys.values().flat_map(|journey| &journey.missing).collect()
     }
 
+    /// The stages of an exporter that was none when the watch began.
+    fn all(&self) -> BTreeSet<Stage> {
+        self.wanted.values().flatten().cloned().collect()
+    }
+
     /// The first to show new addresses begins; a change on the way takes the place of an older one.
     fn begin(&mut self, slice: &Slice, at: Instant, addresses: &Addresses) {
         if self.journeys.get(slice).is_none_or(|journey| journey.addresses != *addresses) {
-            let (addresses, missing) = (addresses.clone(), self.wanted.clone());
+            let missing = self.wanted.get(&slice.0).cloned().unwrap_or_else(|| self.all());
+            let addresses = addresses.clone();
             let journey = Journey { began: at, before: at, addresses, missing };
             self.journeys.insert(slice.clone(), journey);
         }
@@ -140,7 +152,8 @@ mod tests {
             let west = || "west".to_owned();
             let wanted =
                 [Stage::Origin, Stage::Published, Stage::Copied(west()), Stage::Arrived(west())];
-            Self { tracker: Tracker::new(wanted.into()), begin: Instant::now() }
+            let wanted = Wanted::from([("east".to_owned(), wanted.into())]);
+            Self { tracker: Tracker::new(wanted), begin: Instant::now() }
         }
 
         fn see(
@@ -206,5 +219,32 @@ mod tests {
         let hops: Vec<_> =
             stages().into_iter().map(|stage| watch.see(stage, 1, None, false)).collect();
         assert!(hops[3].as_ref().unwrap().last, "{hops:?}");
+    }
+
+    /// Exporters of one API alone have importers of their own.
+    #[test]
+    fn each_exporter_has_its_stages() {
+        let stages = |importer: &str| {
+            BTreeSet::from([Stage::Published, Stage::Imported(importer.to_owned())])
+        };
+        let wanted = [("east", "west"), ("north", "south")];
+        let wanted = wanted.map(|(from, to)| (from.to_owned(), stages(to)));
+        let mut tracker = Tracker::new(Wanted::from(wanted));
+        let mut see = |exporter: &str, stage| {
+            let hop = tracker.take(Sighting {
+                at: Instant::now(),
+                cluster: "c".to_owned(),
+                stage,
+                slice: (exporter.to_owned(), ObjectName::new("shop", "web-1")),
+                addresses: Some(vec!["10.1.0.1".to_owned()]),
+                known: false,
+            });
+            hop.unwrap().last
+        };
+        assert!(!see("east", Stage::Published));
+        assert!(!see("east", Stage::Imported("south".to_owned())));
+        assert!(see("east", Stage::Imported("west".to_owned())));
+        assert!(!see("north", Stage::Published));
+        assert!(see("north", Stage::Imported("south".to_owned())));
     }
 }

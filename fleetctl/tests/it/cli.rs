@@ -77,12 +77,36 @@ fn an_address_that_is_not_encrypted_is_refused() {
 #[test]
 fn names_are_checked_before_anything_is_done() {
     refuses(&fleetctl(&["explain", "service", "web"], None), &["NAMESPACE/NAME"]);
-    refuses(&fleetctl(&["status", "--member", "east"], None), &["NAME=CONTEXT"]);
+    refuses(&fleetctl(&["status", "--member", "east="], None), &["NAME=CONTEXT"]);
     refuses(
         &fleetctl(&["join", "East"], Some(KUBECONFIG)),
         &["\"East\" is not a valid member name"],
     );
     refuses(&fleetctl(&["leave", "a/b"], Some(KUBECONFIG)), &["is not a valid member name"]);
+}
+
+#[test]
+fn a_member_alone_is_the_context_of_its_name() {
+    let output = fleetctl(&["doctor", "--member", "east"], Some(KUBECONFIG));
+    refuses(&output, &["no context \"east\"", "its contexts: hub"]);
+}
+
+#[test]
+fn a_doctor_that_reaches_no_cluster_has_no_answer() {
+    let output = fleetctl(&["doctor", "--member", "hub"], Some(KUBECONFIG));
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    let told = String::from_utf8_lossy(&output.stdout);
+    let words =
+        ["not checked, because the cluster cannot be read: context hub", "2 not checked, 0 ok"];
+    assert!(words.iter().all(|word| told.contains(word)), "{told}");
+}
+
+#[test]
+fn a_corefile_is_printed_of_one_cluster() {
+    let output = fleetctl(&["doctor", "--print-corefile"], Some(KUBECONFIG));
+    refuses(&output, &["name it with --member NAME"]);
+    let output = fleetctl(&["doctor", "--print-corefile", "--member", "hub"], Some(KUBECONFIG));
+    refuses(&output, &["fleetctl: the cluster cannot be read: context hub"]);
 }
 
 #[test]

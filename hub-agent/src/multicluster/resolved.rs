@@ -1,6 +1,5 @@
 //! The `ResolvedService` of a Service: what is in force, and when nothing is any more.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use fleet_accumulator::Object;
@@ -70,10 +69,8 @@ fn create(
     }
     let names = internal_export_candidates(service);
     let mut names = names.map(|name| ObjectName::new(SYSTEM_NAMESPACE, name));
-    let unreadable: BTreeSet<_> =
-        snapshot.resolved_services.defects().map(|(name, _)| name).collect();
-    let free = names
-        .find(|name| snapshot.resolved_services.get(name).is_none() && !unreadable.contains(name));
+    let resolved = &snapshot.resolved_services;
+    let free = names.find(|name| resolved.get(name).is_none() && resolved.defect(name).is_none());
     if let Some(name) = free {
         plan.push(HUB.create::<ResolvedService>(name, body(service, spec)).stage(STAGE));
     }

@@ -3,6 +3,7 @@
 //! After a loss of the hub's data, importers take what is missing there for withdrawn only once its exporter has set the mark.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use fleet_accumulator::{Object, Snapshot as _, SourceInfo, SourceSet};
 use fleet_api::{conditions, labels};
@@ -25,6 +26,10 @@ use crate::slicing;
 use crate::snapshot::MemberSnapshot;
 use crate::{Identity, Settings};
 
+/// How often the agent looks whether all is there. A look walks the exports up to the first one that is missing: with one at each
+/// change, the start of a member would cost the square of their number.
+const LOOK: Duration = Duration::from_secs(1);
+
 /// Sets the mark once everything has been there, and all watches have been live, for a while without a break; removes it when
 /// the member no longer takes part.
 pub(super) fn mark(settings: &Settings, snapshot: &MemberSnapshot, plan: &mut Plan) {
@@ -41,20 +46,14 @@ pub(super) fn mark(settings: &Settings, snapshot: &MemberSnapshot, plan: &mut Pl
         return;
     }
     let Claim::Accepted(incarnation) = hub.claim(&settings.identity) else { return };
-    if report.published_to.as_deref() != Some(incarnation)
-        && are_trusted(snapshot)
-        && is_complete(settings, hub, snapshot)
-    {
+    if report.published_to.as_deref() == Some(incarnation) {
+        return;
+    }
+    plan.wake_within(LOOK);
+    if are_trusted(snapshot) && is_complete(settings, hub, snapshot) {
         let step = write(report, Some(incarnation));
         plan.debounce(settings.multicluster.settle, "all exports are on the hub", step);
     }
-}
-
-/// Whether the mark is missing: then each change may complete what it stands for.
-pub(super) fn is_missing(settings: &Settings, snapshot: &MemberSnapshot) -> bool {
-    let report = snapshot.cluster_reports.get(&record_name(&settings.identity));
-    settings.multicluster.mode == MulticlusterMode::On
-        && report.is_some_and(|report| report.published_to != report.incarnation)
 }
 
 /// Whether the hub accepts the member, and whether it has the mark.

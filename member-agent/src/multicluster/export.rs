@@ -2,6 +2,7 @@
 
 mod content;
 mod count;
+mod decision;
 mod keys;
 mod metadata;
 mod offer;
@@ -19,16 +20,18 @@ use fleet_plan::{Affected, Controller, Event};
 use jiff::Timestamp;
 
 pub use count::{ExportState, count};
+pub use decision::{Decision, decision, is_denied, is_reported, is_withdrawn};
 pub use keys::Key;
 use state::ServiceState;
 
 use crate::Settings;
 use crate::intent::{self, Circumstances};
+pub use crate::intent::{Hold, Intent, Withdrawal};
 use crate::measurement::{Measurement, Plan};
 use crate::snapshot::MemberSnapshot;
 
 /// Exports Services through the standard API.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct StandardExportController {
     /// Plans depend on these beside the snapshot.
     pub settings: Settings,
@@ -80,7 +83,7 @@ impl Controller for StandardExportController {
 }
 
 /// The writes that bring one Service up to date.
-fn plan(
+pub fn plan(
     settings: &Settings,
     service: &ObjectName,
     snapshot: &MemberSnapshot,

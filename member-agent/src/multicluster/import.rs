@@ -34,7 +34,7 @@ use fleet_model::steps::LOCAL;
 use fleet_plan::{Affected, Controller, Event};
 use jiff::Timestamp;
 
-pub use count::{Counts, ImportState, count};
+pub use count::{Counts, ImportState, count, held};
 pub use keys::Key;
 use state::ServiceState;
 use target::Decision;
@@ -46,7 +46,7 @@ use crate::measurement::{Measurement, Plan};
 use crate::snapshot::MemberSnapshot;
 
 /// Imports Services through the standard API.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct StandardImportController {
     /// Plans depend on these beside the snapshot.
     pub settings: Settings,
@@ -110,7 +110,7 @@ impl Controller for StandardImportController {
 }
 
 /// The writes that bring one import up to date.
-fn plan(
+pub fn plan(
     settings: &Settings,
     service: &ObjectName,
     snapshot: &MemberSnapshot,

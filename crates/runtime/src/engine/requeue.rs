@@ -49,6 +49,7 @@ mod tests {
             (&[Class::Forbidden], Requeue::Backoff),
             (&[Class::Invalid, Class::Forbidden], Requeue::Backoff),
             (&[Class::Transient], Requeue::Backoff),
+            (&[Class::Occupied], Requeue::Backoff),
             (&[Class::Unauthorized], Requeue::Backoff),
             (&[Class::NamespaceMissing], Requeue::Backoff),
             (&[Class::NotLeader], Requeue::Backoff),

@@ -24,6 +24,8 @@ pub enum Class {
     Throttled,
     /// No answer, or a server that is not well. Whether the write happened is unknown.
     Transient,
+    /// The server has yet to free what the object asks for: the address of a Service that was deleted a moment ago.
+    Occupied,
     /// The server will never accept this.
     Invalid,
     /// A permission is missing.
@@ -50,6 +52,7 @@ impl Class {
             Self::KindMissing => "kind_missing",
             Self::Throttled => "throttled",
             Self::Transient => "transient",
+            Self::Occupied => "occupied",
             Self::Invalid => "invalid",
             Self::Forbidden => "forbidden",
             Self::Denied => "denied",

@@ -23,6 +23,10 @@ const QUOTE: usize = 200;
 const DENIALS: [&str; 3] =
     ["ValidatingAdmissionPolicy '", "exceeded quota: ", "admission webhook \""];
 
+/// Message for an address that the API server has not freed yet (kube-apiserver 1.36): it does so after it has shown that the
+/// Service which had the address is deleted.
+const OCCUPIED: &str = "provided IP is already allocated";
+
 /// A step that did not succeed.
 #[derive(Debug)]
 pub(super) struct Refusal {
@@ -226,6 +230,7 @@ fn class(step: &Step, status: StatusCode, body: &Body, paused: bool) -> Class {
         {
             Class::Conflict
         }
+        StatusCode::UNPROCESSABLE_ENTITY if body.message.contains(OCCUPIED) => Class::Occupied,
         StatusCode::TOO_MANY_REQUESTS => Class::Throttled,
         StatusCode::SERVICE_UNAVAILABLE if paused => Class::Throttled,
         StatusCode::REQUEST_TIMEOUT => Class::Transient,

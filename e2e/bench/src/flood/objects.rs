@@ -19,7 +19,7 @@ pub(super) fn export(member: &str, service: (&str, &str)) -> Value {
 }
 
 /// An `InternalServiceImport` of a Service.
-pub(super) fn request(member: &str, service: (&str, &str)) -> Value {
+pub(crate) fn request(member: &str, service: (&str, &str)) -> Value {
     json!({
         "metadata": { "finalizers": [finalizers::INTERNAL_SERVICE_IMPORT] },
         "spec": { "serviceImportReference": reference(member, "ServiceImport", service, 1) },
@@ -28,7 +28,7 @@ pub(super) fn request(member: &str, service: (&str, &str)) -> Value {
 
 /// A generation of the `EndpointSliceExport` of a slice, each with other addresses. `number` distinguishes the slices of a
 /// member.
-pub(super) fn slice(
+pub(crate) fn slice(
     member: &str,
     service: (&str, &str),
     (name, number): (&str, u32),

@@ -1,11 +1,17 @@
 //! What a request is about.
 
 use fleet_accumulator::{ResourceVersion, Uid};
-use fleet_api::kinds::{NAMESPACE, kinds_written};
+use fleet_api::kinds::{
+    CLUSTER_PROPERTY, MCS_SERVICE_EXPORT, MCS_SERVICE_IMPORT, NAMESPACE, kinds_written,
+};
 use fleet_api::{ObjectName, ResourceKind};
 use fleet_plan::{Action, Precondition};
 use http::{Method, Uri};
 use serde_json::Value;
+
+/// Kinds of a member beside those of the fleet.
+const MORE: [ResourceKind; 4] =
+    [NAMESPACE, MCS_SERVICE_EXPORT, MCS_SERVICE_IMPORT, CLUSTER_PROPERTY];
 
 /// A kind, and an object or a namespace of it.
 #[derive(Clone, Debug)]
@@ -35,7 +41,7 @@ impl Target {
         let known = |kind: &ResourceKind| {
             kind.group == group && kind.version == *version && kind.plural == *plural
         };
-        let kind = kinds_written().chain([NAMESPACE]).find(known)?;
+        let kind = kinds_written().chain(MORE).find(known)?;
         let name = rest.first().map(|name| match namespace {
             Some(namespace) => ObjectName::new(namespace, *name),
             None => ObjectName::cluster(*name),

@@ -3,6 +3,7 @@
 //! `make test` runs the smoke test alone, `make nodes` the others, with `--ignored`. Each test has its own clusters;
 //! they run one after the other.
 
+mod cases;
 mod clusterset;
 mod crossing;
 mod ends;
@@ -122,10 +123,15 @@ async fn lane(mode: ProxyMode) -> Result<()> {
 async fn checks(fleet: &WholeFleet, mode: ProxyMode, steps: &mut Steps) -> Result<()> {
     routing::check(fleet, steps).await?;
     // Names do not depend on kube-proxy: once is enough.
-    if mode == ProxyMode::Nftables {
-        let own = names::check(fleet, steps).await?;
+    let own = match mode {
+        ProxyMode::Nftables => Some(names::check(fleet, steps).await?),
+        ProxyMode::Iptables => None,
+    };
+    let _agents = crossing::begin(fleet, steps).await?;
+    if let Some(own) = own {
         clusterset::check(fleet, &own, steps).await?;
         images::check(fleet, steps).await?;
     }
-    crossing::check(fleet, steps).await
+    crossing::check(fleet, steps).await?;
+    cases::check(fleet, mode, steps).await
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::super::kind::{STANDARD_EXPORT, STANDARD_IMPORT};
 use super::seeds::Seed;
-use super::story::{HUB, SLICE, Story, TEAM, USER, WEB, agent, own, slice};
+use super::story::{HUB, SLICE, Story, TEAM, USER, WEB, agent, condition, own, slice};
 
 const DERIVED: &str = "derived-0123456789";
 const IMPORT: (&str, &str) = (TEAM, WEB);
@@ -19,6 +19,7 @@ pub(super) fn make(story: &mut Story) {
         story.put(&agent(member), member, kinds::CLUSTER_PROPERTY, property);
     }
     story.put(&USER, "a", STANDARD_EXPORT, json!({ "metadata": own() }));
+    ready(story, "True");
     let object = |namespace: &str, spec: Value| {
         let metadata = json!({ "namespace": namespace, "name": "team-web" });
         json!({ "metadata": metadata, "spec": spec })
@@ -34,19 +35,28 @@ pub(super) fn make(story: &mut Story) {
     story.pause();
 }
 
+/// What the ServiceExport shows its user.
+fn ready(story: &mut Story, status: &str) {
+    story.edit(&agent("a"), "a", STANDARD_EXPORT, IMPORT, |export| {
+        export["status"] = json!({ "conditions": [condition("Ready", status)] });
+    });
+}
+
 fn import(story: &mut Story, member: &str) {
     let by = agent(member);
     let mut metadata = own();
     metadata["annotations"] = json!({ annotations::MULTICLUSTER_HUB: "uid/0" });
-    let spec = json!({ "type": "ClusterSetIP", "ipFamilies": ["IPv4"] });
+    let ports = json!([{ "name": "http", "protocol": "TCP", "port": 80 }]);
+    let spec = json!({ "type": "ClusterSetIP", "ipFamilies": ["IPv4"], "ports": ports });
     story.put(&by, member, STANDARD_IMPORT, json!({ "metadata": metadata, "spec": spec }));
     let metadata = json!({
-        "namespace": TEAM, "name": DERIVED,
+        "namespace": TEAM, "name": DERIVED, "ownerReferences": owners(story, member),
         "annotations": { annotations::FLEET_SERVICE: "team/web" },
     });
-    let spec = json!({ "type": "ClusterIP", "clusterIPs": ["10.0.0.9"] });
+    let spec = json!({ "type": "ClusterIP", "clusterIPs": ["10.0.0.9"], "ports": ports });
     story.put(&by, member, kinds::SERVICE, json!({ "metadata": metadata, "spec": spec }));
-    story.put(&by, member, kinds::ENDPOINT_SLICE, imported(&["10.1.0.1"]));
+    let slice = imported(story, member, &["10.1.0.1"]);
+    story.put(&by, member, kinds::ENDPOINT_SLICE, slice);
     story.edit(&by, member, STANDARD_IMPORT, IMPORT, |import| {
         import["spec"]["ips"] = json!(["10.0.0.9"]);
     });
@@ -55,10 +65,15 @@ fn import(story: &mut Story, member: &str) {
     });
 }
 
-fn imported(addresses: &[&str]) -> Value {
+fn owners(story: &Story, member: &str) -> Value {
+    json!([{ "kind": "ServiceImport", "uid": story.uid(member, STANDARD_IMPORT, IMPORT) }])
+}
+
+fn imported(story: &Story, member: &str, addresses: &[&str]) -> Value {
     let mut slice = slice(1, addresses);
+    slice["ports"] = json!([{ "name": "http", "protocol": "TCP", "port": 8080 }]);
     slice["metadata"] = json!({
-        "namespace": TEAM, "name": SLICE,
+        "namespace": TEAM, "name": SLICE, "ownerReferences": owners(story, member),
         "labels": {
             labels::MANAGED_BY: labels::MANAGED_BY_MULTICLUSTER,
             labels::MULTICLUSTER_SERVICE_NAME: WEB,
@@ -70,7 +85,7 @@ fn imported(addresses: &[&str]) -> Value {
     slice
 }
 
-pub(super) const SEEDS: [Seed; 10] = [
+pub(super) const SEEDS: [Seed; 19] = [
     ("S17", "an export of which no cluster knows", |story| {
         make(story);
         story.delete(&USER, "a", STANDARD_EXPORT, IMPORT);
@@ -111,7 +126,8 @@ pub(super) const SEEDS: [Seed; 10] = [
     }),
     ("S35", "an address that is nobody's", |story| {
         make(story);
-        story.put(&agent("b"), "b", kinds::ENDPOINT_SLICE, imported(&["10.9.9.9"]));
+        let slice = imported(story, "b", &["10.9.9.9"]);
+        story.put(&agent("b"), "b", kinds::ENDPOINT_SLICE, slice);
     }),
     ("S36", "the import of another implementation", |story| {
         make(story);
@@ -120,5 +136,59 @@ pub(super) const SEEDS: [Seed; 10] = [
         story.edit(&agent("b"), "b", STANDARD_IMPORT, (TEAM, "alien"), |import| {
             import["metadata"]["annotations"] = json!({ annotations::MULTICLUSTER_HUB: "uid/0" });
         });
+    }),
+    ("S17", "a slice for all members of what is not exported", |story| {
+        make(story);
+        let name = ("fleet-member-a", SLICE);
+        story.edit(&agent("a"), "hub", kinds::ENDPOINT_SLICE_EXPORT, name, |slice| {
+            slice["metadata"]["labels"] = json!({ labels::MULTICLUSTER_NAMESPACE: TEAM });
+        });
+        story.delete(&USER, "hub", kinds::EXPORTED_SERVICE, ("fleet-member-a", "team-web"));
+    }),
+    ("S37", "a derived Service with a selector", |story| {
+        make(story);
+        story.edit(&USER, "b", kinds::SERVICE, (TEAM, DERIVED), |service| {
+            service["spec"]["selector"] = json!({ "app": "evil" });
+        });
+    }),
+    ("S37", "a derived Service with another port", |story| {
+        make(story);
+        story.edit(&USER, "b", kinds::SERVICE, (TEAM, DERIVED), |service| {
+            service["spec"]["ports"][0]["port"] = json!(81);
+        });
+    }),
+    ("S37", "a derived Service that would stay", |story| {
+        make(story);
+        story.edit(&USER, "b", kinds::SERVICE, (TEAM, DERIVED), |service| {
+            service["metadata"]["ownerReferences"] = json!([]);
+        });
+    }),
+    ("S37", "a derived Service of a headless import", |story| {
+        make(story);
+        story.edit(&USER, "b", STANDARD_IMPORT, IMPORT, |import| {
+            import["spec"]["type"] = json!("Headless");
+        });
+    }),
+    ("S37", "a slice of another Service", |story| {
+        make(story);
+        story.edit(&USER, "b", kinds::ENDPOINT_SLICE, (TEAM, SLICE), |slice| {
+            slice["metadata"]["labels"][labels::SERVICE_NAME] = json!("other");
+        });
+    }),
+    ("S37", "a slice with a port of its own", |story| {
+        make(story);
+        story.edit(&USER, "b", kinds::ENDPOINT_SLICE, (TEAM, SLICE), |slice| {
+            slice["ports"][0]["name"] = json!("admin");
+        });
+    }),
+    ("S38", "a name that resolves to nothing", |story| {
+        make(story);
+        story.edit(&agent("b"), "b", STANDARD_IMPORT, IMPORT, |import| {
+            import["spec"]["ips"] = json!(["192.0.2.1"]);
+        });
+    }),
+    ("S39", "an export that never gets ready", |story| {
+        make(story);
+        ready(story, "False");
     }),
 ];

@@ -7,6 +7,7 @@ use crate::growth::{Point, count, exponent};
 use crate::large_fleet::LargeFleet;
 use crate::load::Step;
 use crate::solo::Solo;
+use crate::standard::Standard;
 use crate::wire::Wire;
 
 /// Everything that was measured.
@@ -21,6 +22,8 @@ pub(crate) struct Report {
     pub(crate) cold_starts: Vec<ColdStart>,
     #[serde(rename = "beyond")]
     pub(crate) large_fleet: Option<LargeFleet>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) standard: Option<Standard>,
 }
 
 /// The exponent with which a number grows with the members.
@@ -31,5 +34,26 @@ pub(super) fn fit(points: &[Point], of: fn(&Point) -> f64) -> f64 {
 
 /// The highest load that was sustained.
 pub(super) fn best(steps: &[Step]) -> Option<&Step> {
-    steps.iter().rfind(|step| step.sustained)
+    let sustained = steps.iter().filter(|step| step.sustained);
+    sustained.max_by(|one, other| one.rate.total_cmp(&other.rate))
+}
+
+/// What a load has shown and taken, as the last cells of a row.
+pub(super) fn cells(step: &Step) -> String {
+    let spent = step.spent;
+    let cores = |cpu: f64| cpu / spent.seconds;
+    format!(
+        "{:.0} | {:.0} | {:.2} | {:.2} | {:.2} | {} |",
+        step.p50_ms,
+        step.p99_ms,
+        cores(spent.hub_agent),
+        cores(spent.servers),
+        cores(spent.members),
+        if step.sustained { "sustained" } else { "too much" },
+    )
+}
+
+/// Whether a limit was met, for people.
+pub(super) fn met(is: bool) -> &'static str {
+    if is { "met" } else { "**missed**" }
 }

@@ -2,9 +2,10 @@
 
 use std::fmt::Write as _;
 
-use super::figures::{Report, best, fit};
+use super::figures::{Report, best, cells, fit, met};
 use super::limit;
 use super::plot::PLOTS;
+use super::standard;
 use crate::cold_start::bytes_per_object;
 use crate::growth::mib;
 use crate::load::Step;
@@ -39,11 +40,10 @@ pub(super) fn page(report: &Report) -> String {
     load(report, &mut page);
     cold_starts(report, &mut page);
     limit::where_one_hub_ends(report, &mut page);
+    if let Some(found) = &report.standard {
+        standard::section(found, &mut page);
+    }
     page
-}
-
-fn met(is: bool) -> &'static str {
-    if is { "met" } else { "**missed**" }
 }
 
 fn solo(report: &Report, page: &mut String) {
@@ -155,19 +155,7 @@ fn load(report: &Report, page: &mut String) {
          |---|---|---|---|---|---|---|\n"
     );
     for step in &report.load {
-        let spent = step.spent;
-        let cores = |cpu: f64| cpu / spent.seconds;
-        let _ = writeln!(
-            page,
-            "| {:.0} | {:.0} | {:.0} | {:.2} | {:.2} | {:.2} | {} |",
-            step.rate,
-            step.p50_ms,
-            step.p99_ms,
-            cores(spent.hub_agent),
-            cores(spent.servers),
-            cores(spent.members),
-            if step.sustained { "sustained" } else { "too much" },
-        );
+        let _ = writeln!(page, "| {:.0} | {}", step.rate, cells(step));
     }
     if let (Some(best), Some(last)) = (best(&report.load), report.load.last()) {
         let _ = writeln!(

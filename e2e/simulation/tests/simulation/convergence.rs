@@ -5,7 +5,10 @@ mod fleet;
 mod in_hub;
 mod leave;
 mod oscillation;
+mod record;
+mod standard;
 mod trace;
+mod watched;
 
 use fleet::{Counted, Fleet, bound, endpoints, export, import, leftovers, service, slice};
 use fleet_api::{ObjectName, kinds};

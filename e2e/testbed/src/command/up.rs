@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use tokio::signal::unix::{SignalKind, signal};
 
 use super::common::{Named, print};
 use crate::agents::{AgentOptions, Agents};
 use crate::description::Description;
 use crate::state;
+use crate::stop::Stop;
 use crate::testbed::{Options, Testbed};
 
 /// How often a kept fleet is looked after.
@@ -126,26 +126,4 @@ fn directions(description: &Description) -> String {
     }
     let _ = writeln!(text, "logs       {}/*/*.log", description.folder.display());
     text
-}
-
-/// Ctrl-C or SIGTERM.
-struct Stop {
-    terminate: tokio::signal::unix::Signal,
-    interrupt: tokio::signal::unix::Signal,
-}
-
-impl Stop {
-    fn listen() -> Result<Self> {
-        Ok(Self {
-            terminate: signal(SignalKind::terminate())?,
-            interrupt: signal(SignalKind::interrupt())?,
-        })
-    }
-
-    async fn wait(&mut self) {
-        tokio::select! {
-            _ = self.terminate.recv() => {}
-            _ = self.interrupt.recv() => {}
-        }
-    }
 }

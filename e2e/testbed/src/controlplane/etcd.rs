@@ -4,6 +4,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
 
@@ -46,6 +48,15 @@ impl Etcd {
         let request = json!({ "revision": revision.to_string(), "physical": true });
         self.call("kv/compaction", &request).await?;
         Ok(revision)
+    }
+
+    /// Deletes everything that the API server keeps under a prefix, below `/registry/`. It should not run meanwhile: what it has
+    /// in memory, it serves on.
+    pub async fn forget(&self, prefix: &str) -> Result<()> {
+        let key = format!("/registry/{prefix}");
+        let end = format!("{key}\u{7f}"); // After all names of objects.
+        let request = json!({ "key": STANDARD.encode(key), "range_end": STANDARD.encode(end) });
+        self.call("kv/deleterange", &request).await.map(drop)
     }
 
     async fn call(&self, path: &str, body: &Value) -> Result<Value> {

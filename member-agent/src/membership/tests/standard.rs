@@ -6,7 +6,7 @@ use fleet_accumulator::{ClusterId, SourceState, View};
 use fleet_api::multicluster::standard::{CLUSTER_ID, CLUSTERSET_ID};
 use fleet_api::{ObjectName, kinds, labels};
 use fleet_model_server::{ModelServer, execute};
-use fleet_plan::Controller;
+use fleet_plan::{Controller, affected_keys};
 use serde_json::{Value, json};
 
 use super::super::{Member, MembershipController};
@@ -178,6 +178,37 @@ fn the_mark_waits_for_all_that_is_exported() {
     assert!(!world.is_due(), "the slice is not on the hub");
     world.carry();
     assert!(world.is_due());
+}
+
+/// Else each of n exports on its way to the hub would cost a look at all of them.
+#[test]
+fn the_agent_looks_for_the_mark_at_times_and_not_at_each_change() {
+    let mut world = World::accepted();
+    world.export();
+    let before = world.snapshot();
+    world.offer();
+    let after = world.snapshot();
+    let controller = MembershipController { settings: world.settings.clone() };
+    assert!(affected_keys(&controller, &before, &after).is_empty());
+    assert_eq!(world.plan().wake_after, Some(Duration::from_secs(1)));
+    world.list();
+    world.carry();
+    world.settle();
+    assert_eq!((world.published(), world.plan().wake_after), (Some(HUB), None));
+}
+
+/// An edit of another client.
+#[test]
+fn a_mark_that_is_gone_is_looked_for() {
+    let mut world = World::accepted();
+    world.settle();
+    let before = world.snapshot();
+    let gone = |object: &mut Value| object["spec"]["publishedTo"] = Value::Null;
+    world.hub.edit(kinds::CLUSTER_REPORT, &on_hub("a"), gone).unwrap();
+    let controller = MembershipController { settings: world.settings.clone() };
+    assert_eq!(affected_keys(&controller, &before, &world.snapshot()).len(), 1);
+    world.settle();
+    assert_eq!(world.published(), Some(HUB));
 }
 
 /// The hub has decided, and importers may forget it.

@@ -21,14 +21,14 @@ const NO_SERVICE: &str = "there is no Service of this name, or it is being delet
 const EXTERNAL_NAME: &str = "a Service of type ExternalName cannot be exported";
 const IMPORTED: &str = "a Service that was made for an import cannot be exported";
 const NOT_VALID: &str = "the Service cannot be exported";
-const CLEAN_UP: &str =
+pub(super) const CLEAN_UP: &str =
     "the member agent deletes what it made for this API (--multicluster=clean-up)";
 const NO_MEMBER: &str = "this cluster is leaving the fleet, or has left it";
 const SYSTEM_NAMESPACE: &str = "this namespace is the agents' own";
 const REFUSED_CLUSTER: &str = "the hub does not accept this cluster: ";
 const REFUSED: &str = "the hub does not accept the export: ";
 const PORTS: &str = "a Service with more than 100 ports cannot be exported; this one has ";
-const DENIED: &str = "Services of this namespace are not exported (--denied-namespaces)";
+pub(super) const DENIED: &str = "Services of this namespace are not exported (--denied-namespaces)";
 const OTHER_ID: &str =
     "the ClusterProperty cluster.clusterset.k8s.io gives this cluster another id than the fleet: ";
 const NO_ADDRESS: &str = "the Service has no address yet";

@@ -1,5 +1,6 @@
 //! How many imports there are of each kind of outcome.
 
+use fleet_api::ObjectName;
 use fleet_api::conditions::standard::IP_FAMILY_NOT_SUPPORTED;
 use fleet_api::conditions::{READY, TRUE};
 use fleet_plan::conditions::find;
@@ -67,7 +68,7 @@ pub struct Counts {
 pub fn count(settings: &Settings, snapshot: &MemberSnapshot, now: Timestamp) -> Counts {
     let is_lost = is_lost(Hub::of(settings, snapshot), snapshot);
     let imports: Vec<_> = snapshot.standard_imports.iter().collect();
-    let held = |import: &Import| held(settings, import, snapshot, now, is_lost);
+    let held = |import: &Import| held_if(settings, import, snapshot, now, || is_lost);
     let held: Vec<_> = imports.iter().map(|import| held(import)).collect();
     let states = imports.iter().zip(&held).map(|(import, held)| ImportState::of(import, *held));
     let states: Vec<_> = states.collect();
@@ -79,18 +80,28 @@ pub fn count(settings: &Settings, snapshot: &MemberSnapshot, now: Timestamp) -> 
     }
 }
 
-/// Why an import is kept although the hub, as far as it is known, lacks it.
-fn held(
+/// Why the import of a Service is kept although the hub lacks it, as far as the hub is known.
+pub fn held(
+    settings: &Settings,
+    service: &ObjectName,
+    snapshot: &MemberSnapshot,
+    now: Timestamp,
+) -> Option<Held> {
+    let import = snapshot.standard_imports.get(service)?;
+    held_if(settings, import, snapshot, now, || is_lost(Hub::of(settings, snapshot), snapshot))
+}
+
+fn held_if(
     settings: &Settings,
     import: &Import,
     snapshot: &MemberSnapshot,
     now: Timestamp,
-    is_lost: bool,
+    is_lost: impl FnOnce() -> bool,
 ) -> Option<Held> {
     import.hub()?;
     let state = ServiceState::of(settings, &import.name, snapshot, now);
     state.hub?;
-    match state.fate_if(|| is_lost) {
+    match state.fate_if(is_lost) {
         ImportFate::Keep(held) => Some(held),
         ImportFate::Forget => Some(Held::Unsettled),
         ImportFate::Follow | ImportFate::Extend | ImportFate::Remove => None,

@@ -1,6 +1,7 @@
 //! What importers read on the hub, and how far it counts.
 
 use fleet_accumulator::{Object, SourceState, Tracked, View};
+use fleet_api::names::SYSTEM_NAMESPACE;
 use fleet_api::{ObjectName, names};
 use fleet_model::objects::ClusterReport;
 use fleet_model::objects::multicluster::{FleetSlice, ResolvedService};
@@ -63,22 +64,15 @@ impl<'a> Hub<'a> {
 
     /// Whether there is something for the Service that this agent cannot read: a later one may have written it.
     fn cannot_read(self, service: &ObjectName) -> bool {
-        let mut defects = self.snapshot.resolved_services.defects().peekable();
-        if defects.peek().is_none() {
-            return false;
-        }
-        let names: Vec<_> = names::internal_export_candidates(service).take(CANDIDATES).collect();
-        defects.any(|(name, _)| names.iter().any(|candidate| *name.name == **candidate))
+        let mut names = names::internal_export_candidates(service).take(CANDIDATES);
+        let resolved = &self.snapshot.resolved_services;
+        names.any(|name| resolved.defect(&ObjectName::new(SYSTEM_NAMESPACE, name)).is_some())
     }
 
     /// Whether there is a slice of this name of a cluster that this agent cannot read.
     pub(super) fn cannot_read_slice(self, cluster: &str, name: &str) -> bool {
-        let mut defects = self.snapshot.fleet_slices.defects().peekable();
-        if defects.peek().is_none() {
-            return false;
-        }
         let on_hub = ObjectName::new(names::member_namespace(cluster), name);
-        defects.any(|(name, _)| *name == on_hub)
+        self.snapshot.fleet_slices.defect(&on_hub).is_some()
     }
 
     /// The slices that clusters have exported of a Service.

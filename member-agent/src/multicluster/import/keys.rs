@@ -7,8 +7,8 @@ use fleet_model::changes::each_touched;
 use fleet_model::objects::multicluster::ResolvedService;
 use fleet_plan::Affected;
 
-use super::state::is_import;
-use super::target;
+use super::state::{Import, imported, is_import};
+use super::{source, target};
 use crate::snapshot::MemberSnapshot;
 
 /// A Service of the clusterset that is or may be imported.
@@ -80,13 +80,20 @@ pub(super) fn affected(old: &MemberSnapshot, new: &MemberSnapshot, keys: &mut Af
     });
     each_touched(&old.fleet_reports, &new.fleet_reports, |report| {
         // Only an import that another hub has confirmed depends on who has published to this one.
-        let hub = report.published_to.as_deref();
+        let (hub, cluster) = (report.published_to.as_deref(), &*report.name.name);
         for import in new.standard_imports.iter().filter(|import| import.hub() != hub) {
-            if target::clusters(import).iter().any(|cluster| *cluster == *report.name.name) {
+            if is_from(import, cluster, new) {
                 add(&import.name);
             }
         }
     });
+}
+
+/// Whether an import names a cluster, or has slices of it, which are written before that.
+fn is_from(import: &Import, cluster: &str, snapshot: &MemberSnapshot) -> bool {
+    let mut imported = imported(&import.name, snapshot);
+    target::clusters(import).iter().any(|named| named == cluster)
+        || imported.any(|slice| source::cluster(&slice.slice) == Some(cluster))
 }
 
 fn is_exported(service: &ObjectName, snapshot: &MemberSnapshot) -> bool {

@@ -12,6 +12,7 @@ use super::hub::Hub;
 use super::source;
 use super::trust::{Evidence, ImportFate, Trust, Word, import_fate, is_too_much, may_remove};
 use crate::Settings;
+use crate::intent::{self, StandardDecision};
 use crate::phase::Phase;
 use crate::settings::MulticlusterMode;
 use crate::snapshot::MemberSnapshot;
@@ -118,12 +119,39 @@ impl<'a> ServiceState<'a> {
         may_remove(self.trust(), self.is_marked(), published)
     }
 
-    /// The other clusters of which slices are imported, or that the import names.
-    fn sources(&self) -> BTreeSet<&'a str> {
+    /// The clusters of which slices are imported, or that the import names. Slices are written first.
+    fn parts(&self) -> BTreeSet<&'a str> {
         let clusters = self.imported.iter().filter_map(|slice| source::cluster(&slice.slice));
         let named = self.import.into_iter().flat_map(|import| &import.status.clusters);
-        let clusters = clusters.chain(named.map(|named| named.cluster.as_str()));
-        clusters.filter(|cluster| *cluster != self.cluster()).collect()
+        clusters.chain(named.map(|named| named.cluster.as_str())).collect()
+    }
+
+    /// Whether this cluster is one of them.
+    pub(super) fn is_part(&self) -> bool {
+        self.parts().contains(self.cluster())
+    }
+
+    /// Those whose exports the hub has to know before its word counts. This cluster is none if it no longer exports the Service.
+    fn sources(&self) -> BTreeSet<&'a str> {
+        let decision = intent::standard_decision(self.settings, self.service, self.snapshot);
+        let mut sources = self.parts();
+        if decision == StandardDecision::NotExported {
+            sources.remove(self.cluster());
+        }
+        sources
+    }
+
+    /// Whether the hub has each slice of a cluster that is imported here. Own ones never go through the hub.
+    fn has_slices_of(&self, cluster: &str) -> bool {
+        let Some(hub) = self.hub else { return false };
+        let of_cluster = |slice: &&&Object<ManagedSlice>| {
+            cluster != self.cluster() && source::cluster(&slice.slice) == Some(cluster)
+        };
+        let mut imported = self.imported.iter().filter(of_cluster);
+        imported.all(|slice| {
+            let mut there = hub.slices(self.service);
+            there.any(|it| it.cluster() == Some(cluster) && it.name.name == slice.name.name)
+        })
     }
 
     /// What becomes of the import, which exists.
@@ -140,8 +168,9 @@ impl<'a> ServiceState<'a> {
         let has_published = |cluster: &str| self.hub.is_some_and(|hub| hub.has_published(cluster));
         let sources = self.sources();
         let all_may_go = sources.iter().all(|cluster| self.may_remove(cluster));
+        let has_exported = |cluster: &str| is_exporter(cluster) && self.has_slices_of(cluster);
         let mut known =
-            sources.iter().map(|cluster| is_exporter(cluster) || has_published(cluster));
+            sources.iter().map(|cluster| has_published(cluster) || has_exported(cluster));
         let trust = self.trust();
         let may_go = trust == Trust::Firm && word == Word::Absent && all_may_go;
         let brake = may_go && is_lost();

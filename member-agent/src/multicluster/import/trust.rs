@@ -123,9 +123,9 @@ pub(super) fn slice_fate(
 pub(super) struct Evidence {
     /// This hub has confirmed the import.
     pub(super) marked: bool,
-    /// [`may_remove`] holds for each other cluster with slices here.
+    /// [`may_remove`] holds for each cluster that the import is from.
     pub(super) all_may_go: bool,
-    /// Each of them is an exporter or has published.
+    /// Each of them is an exporter whose slices are there, or has published.
     pub(super) all_known: bool,
 }
 

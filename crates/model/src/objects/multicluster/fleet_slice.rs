@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use fleet_accumulator::{Shared, Tracked, Uid, shared_name, shared_text, wire};
+use fleet_accumulator::{Object, Shared, Tracked, Uid, shared_name, shared_text, wire};
 use fleet_api::names::member_of_namespace;
 use fleet_api::{
     AddressType, Endpoint, EndpointPort, ExportedSliceSpec, ObjectName, ResourceKind, TraceContext,
@@ -13,6 +13,7 @@ use parking_lot::Mutex;
 
 use super::endpoint_details::EndpointDetails;
 use crate::limits::{self, Excess};
+use crate::objects::EndpointSliceExport;
 use crate::objects::endpoint_list::{Builder, EndpointList};
 use crate::objects::missing::MISSING;
 
@@ -76,6 +77,36 @@ impl FleetSlice {
         self.len() == 0
     }
 
+    /// What an importer keeps of a slice of which all is known.
+    pub fn of(export: &Object<EndpointSliceExport>) -> Self {
+        let trace = export.meta.annotation(annotations::TRACEPARENT);
+        Self {
+            terminating: export.meta.is_terminating(),
+            trace: trace.and_then(TraceContext::parse),
+            excess: export.excess.clone(),
+            ..Self::of_spec(&export.name.namespace, (*export.spec).clone())
+        }
+    }
+
+    /// The content of a slice in the namespace of a member.
+    fn of_spec(namespace: &str, spec: ExportedSliceSpec) -> Self {
+        let reference = &spec.endpoint_slice_reference;
+        Self {
+            origin: origin(namespace, &spec),
+            slice_uid: reference.uid.as_str().into(),
+            slice_generation: reference.generation,
+            exported_since: reference.exported_since.as_ref().map(|time| time.0),
+            terminating: false,
+            trace: None,
+            excess: None,
+            ready: list(&spec.endpoints),
+            draining: list(&spec.draining_endpoints),
+            details: EndpointDetails::of(spec.endpoints.iter().chain(&spec.draining_endpoints)),
+            address_type: spec.address_type,
+            ports: PORTS.lock().share(spec.ports),
+        }
+    }
+
     /// The ready endpoints and the draining ones, with host names and zones.
     pub fn endpoints(&self) -> (Vec<Endpoint>, Vec<Endpoint>) {
         let (mut ready, mut draining) = (self.ready.to_vec(), self.draining.to_vec());
@@ -96,23 +127,14 @@ impl Tracked for FleetSlice {
             // No member imports it.
             (spec.endpoints, spec.draining_endpoints, spec.ports) = Default::default();
         }
-        let reference = &spec.endpoint_slice_reference;
         let namespace = wire.metadata.namespace.as_deref().unwrap_or_default();
         let trace = wire.metadata.annotations.as_ref();
         let trace = trace.and_then(|annotations| annotations.get(annotations::TRACEPARENT));
         Ok(Self {
-            origin: origin(namespace, &spec),
-            slice_uid: reference.uid.as_str().into(),
-            slice_generation: reference.generation,
-            exported_since: reference.exported_since.as_ref().map(|time| time.0),
             terminating: wire.metadata.deletion_timestamp.is_some(),
             trace: trace.and_then(|trace| TraceContext::parse(trace)),
             excess,
-            ready: list(&spec.endpoints),
-            draining: list(&spec.draining_endpoints),
-            details: EndpointDetails::of(spec.endpoints.iter().chain(&spec.draining_endpoints)),
-            address_type: spec.address_type,
-            ports: PORTS.lock().share(spec.ports),
+            ..Self::of_spec(namespace, spec)
         })
     }
 
@@ -154,8 +176,8 @@ mod tests {
         })
     }
 
-    fn slice(cluster: &str, namespace: &str) -> FleetSlice {
-        let object = json!({
+    fn object(cluster: &str, namespace: &str) -> Value {
+        json!({
             "metadata": { "name": "east-shop-web-1", "namespace": "fleet-member-east" },
             "spec": {
                 "addressType": "IPv4",
@@ -169,7 +191,11 @@ mod tests {
                     "namespace": "shop", "name": "web", "namespacedName": "shop/web",
                 },
             },
-        });
+        })
+    }
+
+    fn slice(cluster: &str, namespace: &str) -> FleetSlice {
+        let object = object(cluster, namespace);
         FleetSlice::project(serde_json::from_value(object).unwrap()).unwrap()
     }
 
@@ -182,6 +208,18 @@ mod tests {
         );
         assert_eq!(slice("west", "shop").origin, None);
         assert_eq!(slice("east", "other").origin, None);
+    }
+
+    /// A program that has read all of a slice sees what an importer sees.
+    #[test]
+    fn both_forms_of_a_slice_agree() {
+        let object = object("east", "shop");
+        let whole = serde_json::from_value(object.clone()).unwrap();
+        let whole = EndpointSliceExport::project(whole).unwrap();
+        let name = ObjectName::new("fleet-member-east", "east-shop-web-1");
+        let whole = Object::new(name, "u".into(), "1".into(), whole);
+        let read = FleetSlice::project(serde_json::from_value(object).unwrap()).unwrap();
+        assert_eq!(FleetSlice::of(&whole), read);
     }
 
     #[test]

@@ -54,6 +54,18 @@ async fn a_refused_value_is_invalid() {
 }
 
 #[tokio::test]
+async fn an_address_that_is_still_allocated_is_free_soon() {
+    // What kube-apiserver 1.36 answers.
+    let message = "failed to allocate IP 10.96.0.9: provided IP is already allocated";
+    let causes =
+        json!([{"reason": "FieldValueInvalid", "field": "spec.clusterIPs", "message": message}]);
+    let details = json!({"name": "shop", "kind": "Service", "causes": causes});
+    let mut body = failure(422, "Invalid", &details);
+    body["message"] = json!(message);
+    assert_eq!(only_failure(create(), 422, body).await, (Class::Occupied, None));
+}
+
+#[tokio::test]
 async fn a_put_that_is_invalid_without_details_is_no_conflict() {
     let body = failure(422, "Invalid", &json!({}));
     assert_eq!(only_failure(replace(), 422, body).await, (Class::Invalid, None));

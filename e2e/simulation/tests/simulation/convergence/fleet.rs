@@ -6,19 +6,27 @@ use fleet_accumulator::ClusterId;
 use fleet_api::{ObjectName, ResourceKind, kinds};
 use fleet_model::hub_schema::HubSchema;
 use fleet_model_server::{ModelServer, Refusal, Write, execute, snapshot};
+use fleet_oracle::requests::Author;
 use fleet_plan::{Action, Controller, Plan, Step, affected_keys};
+use hub_agent::member::MemberController;
+use hub_agent::multicluster::MulticlusterController;
 use hub_agent::service::ServiceController;
 use hub_agent::snapshot::HubSnapshot;
 use member_agent::export::ExportController;
 use member_agent::import::ImportController;
 use member_agent::membership::MembershipController;
+use member_agent::multicluster::export::StandardExportController;
+use member_agent::multicluster::import::StandardImportController;
 use member_agent::snapshot::MemberSnapshot;
 use member_agent::{Identity, Settings};
 use serde_json::{Value, json};
 
+use crate::convergence::record::Record;
 use crate::convergence::trace::Trace;
+use crate::convergence::watched::Watched;
 
 /// One member: its API server, and the controllers of its agent.
+#[derive(Clone)]
 pub(crate) struct Member {
     pub(crate) identity: Identity,
     /// None of its own if it is the hub.
@@ -26,18 +34,47 @@ pub(crate) struct Member {
     export: ExportController,
     import: ImportController,
     membership: MembershipController,
+    /// Those of the standard API, if it takes part.
+    pub(crate) standard: Option<StandardOfMember>,
+    /// How long its agent has watched the hub.
+    pub(crate) watched: Watched,
 }
 
+/// The controllers of the standard API in a member.
+#[derive(Clone)]
+pub(crate) struct StandardOfMember {
+    pub(crate) export: StandardExportController,
+    pub(crate) import: StandardImportController,
+}
+
+/// The controllers of a hub agent that serves the standard API.
+#[derive(Clone)]
+pub(crate) struct StandardOfHub {
+    pub(crate) members: MemberController,
+    pub(crate) services: MulticlusterController,
+}
+
+/// An agent: of the hub, or of the member at this position.
+pub(crate) type AgentOf = Option<usize>;
+
 /// Hub and members.
+#[derive(Clone)]
 pub(crate) struct Fleet {
     pub(crate) hub: ModelServer,
     pub(crate) members: Vec<Member>,
     controller: ServiceController,
+    pub(crate) standard: Option<StandardOfHub>,
+    /// How long the hub agent has watched the hub.
+    pub(crate) watched: Watched,
+    /// The agent that wrote last.
+    pub(crate) writer: AgentOf,
     random: Random,
     /// Whether "later" steps are due: time passes only when nothing else is left to do.
     patient: bool,
     /// What became of every object, where a test wants to know.
     trace: Option<Trace>,
+    /// The same for the oracle.
+    pub(crate) record: Option<Record>,
 }
 
 /// A write, and the cluster it went to ("hub" or the member's name).
@@ -58,14 +95,35 @@ impl Fleet {
             hub.create(kinds::NAMESPACE, &name, json!({})).unwrap();
         }
         let members = members.iter().map(|name| Member::new(name)).collect();
-        let controller = ServiceController::default();
-        Self { hub, members, controller, random: Random::new(seed), patient: false, trace: None }
+        Self {
+            hub,
+            members,
+            controller: ServiceController::default(),
+            standard: None,
+            watched: Watched::default(),
+            writer: None,
+            random: Random::new(seed),
+            patient: false,
+            trace: None,
+            record: None,
+        }
     }
 
     /// From now on the contents of all objects are noted.
     pub(crate) fn begin_trace(&mut self) {
         self.trace.get_or_insert_default().clear();
         self.look();
+    }
+
+    /// Notes what was written since, by this author.
+    pub(crate) fn note(&mut self, author: &Author) {
+        let Some(record) = &mut self.record else { return };
+        record.look("hub", &self.hub, author);
+        for member in &self.members {
+            if let Some(server) = &member.server {
+                record.look(&member.identity.cluster, server, author);
+            }
+        }
     }
 
     /// Notes them as they are.
@@ -164,6 +222,7 @@ impl Fleet {
     /// nothing came of it. Returns whether any step was sent.
     fn round(&mut self, mut budget: Option<&mut usize>) -> bool {
         self.patient = false;
+        self.note(&Author::Other);
         if self.pass(&mut budget) {
             return true;
         }
@@ -177,55 +236,97 @@ impl Fleet {
         agents.push(None);
         self.random.shuffle(&mut agents);
         for agent in agents {
-            acted |= match agent {
+            let has_acted = match agent {
                 None => self.run_hub(budget),
                 Some(at) => self.run_member(at, budget),
             };
+            if has_acted {
+                self.writer = agent;
+            }
+            acted |= has_acted;
         }
         acted
     }
 
     fn run_hub(&mut self, budget: &mut Option<&mut usize>) -> bool {
-        let mut keys = keys(&self.controller, &self.hub_snapshot());
+        if matches!(self.watched, Watched::Off | Watched::Never) {
+            return false;
+        }
+        let controller = self.controller.clone();
+        let mut acted = self.run_on_hub(&controller, budget);
+        if let Some(StandardOfHub { members, services }) = self.standard.clone() {
+            acted |= self.run_on_hub(&members, budget);
+            acted |= self.run_on_hub(&services, budget);
+        }
+        acted
+    }
+
+    fn run_on_hub<R: Controller<Snapshot = HubSnapshot>>(
+        &mut self,
+        controller: &R,
+        budget: &mut Option<&mut usize>,
+    ) -> bool {
+        let mut seen = self.hub_snapshot();
+        let mut keys = keys(controller, &seen);
         self.random.shuffle(&mut keys);
         let mut acted = false;
         for key in keys {
-            let plan = self.controller.plan(&key, &self.hub_snapshot(), self.hub.now());
+            let plan = controller.plan(&key, &seen, self.hub.now());
             if send(plan, self.patient, &mut [&mut self.hub], budget) {
                 acted = true;
+                self.note(&Author::Hub);
                 self.look();
+                seen = self.hub_snapshot();
             }
         }
         acted
     }
 
     fn run_member(&mut self, at: usize, budget: &mut Option<&mut usize>) -> bool {
-        let exports = self.run_controller(at, |member| &member.export, budget);
-        let imports = self.run_controller(at, |member| &member.import, budget);
-        let membership = self.run_controller(at, |member| &member.membership, budget);
-        exports || imports || membership
+        let member = &self.members[at];
+        let (watched, standard) = (member.watched, member.standard.clone());
+        if watched == Watched::Off {
+            return false;
+        }
+        let mut acted = false;
+        if let Some(StandardOfMember { export, import }) = standard {
+            acted |= self.run_in_member(at, &export, budget);
+            acted |= self.run_in_member(at, &import, budget);
+        }
+        // All others need what the hub has.
+        if watched != Watched::Never {
+            let member = &self.members[at];
+            let (export, import) = (member.export.clone(), member.import.clone());
+            let membership = member.membership.clone();
+            acted |= self.run_in_member(at, &export, budget);
+            acted |= self.run_in_member(at, &import, budget);
+            acted |= self.run_in_member(at, &membership, budget);
+        }
+        acted
     }
 
-    fn run_controller<R: Controller<Snapshot = MemberSnapshot>>(
+    fn run_in_member<R: Controller<Snapshot = MemberSnapshot>>(
         &mut self,
         at: usize,
-        controller: fn(&Member) -> &R,
+        controller: &R,
         budget: &mut Option<&mut usize>,
     ) -> bool {
-        let mut keys = keys(controller(&self.members[at]), &self.member_snapshot(at));
+        let mut seen = self.member_snapshot(at);
+        let mut keys = keys(controller, &seen);
         self.random.shuffle(&mut keys);
+        let author = Author::Member(self.members[at].identity.cluster.clone());
         let mut acted = false;
         for key in keys {
-            let snapshot = self.member_snapshot(at);
-            let member = &mut self.members[at];
-            let plan = controller(member).plan(&key, &snapshot, self.hub.now());
-            let servers: &mut [&mut ModelServer] = match &mut member.server {
+            let plan = controller.plan(&key, &seen, self.hub.now());
+            let servers: &mut [&mut ModelServer] = match &mut self.members[at].server {
                 Some(server) => &mut [server, &mut self.hub],
                 None => &mut [&mut self.hub],
             };
             if send(plan, self.patient, servers, budget) {
                 acted = true;
+                self.note(&author);
                 self.look();
+                seen = self.member_snapshot(at);
             }
         }
         acted
@@ -233,7 +334,7 @@ impl Fleet {
 
     fn hub_snapshot(&self) -> HubSnapshot {
         let schema = HubSchema::view(Some(HubSchema::OURS));
-        HubSnapshot { schema, ..snapshot(&[&self.hub], None) }
+        self.watched.on_hub(HubSnapshot { schema, ..snapshot(&[&self.hub], None) })
     }
 
     fn member_snapshot(&self, at: usize) -> MemberSnapshot {
@@ -241,7 +342,8 @@ impl Fleet {
         let own = member.server.as_ref().unwrap_or(&self.hub);
         let schema = HubSchema::view(Some(HubSchema::OURS));
         let namespace = Some(member.identity.hub_namespace.as_str());
-        MemberSnapshot { schema, ..snapshot(&[own, &self.hub], namespace) }
+        let seen = MemberSnapshot { schema, ..snapshot(&[own, &self.hub], namespace) };
+        member.watched.in_member(seen)
     }
 }
 
@@ -256,8 +358,26 @@ impl Member {
             membership: MembershipController { settings: settings.clone() },
             export: ExportController { settings: settings.clone() },
             import: ImportController { settings: settings.clone() },
+            standard: None,
+            watched: Watched::default(),
             identity: settings.identity,
         }
+    }
+
+    /// Lets its agent serve the standard API, with these settings.
+    pub(crate) fn serve_standard(&mut self, settings: &Settings) {
+        let settings = || settings.clone();
+        self.export = ExportController { settings: settings() };
+        self.import = ImportController { settings: settings() };
+        self.membership = MembershipController { settings: settings() };
+        let export = StandardExportController { settings: settings() };
+        let import = StandardImportController { settings: settings() };
+        self.standard = Some(StandardOfMember { export, import });
+    }
+
+    /// Its settings.
+    pub(crate) fn settings(&self) -> Settings {
+        self.export.settings.clone()
     }
 }
 
@@ -295,6 +415,7 @@ fn is_write(step: &Step) -> bool {
 }
 
 /// A small generator, so that a failing run can be repeated from its seed (xorshift64*).
+#[derive(Clone)]
 pub(crate) struct Random(u64);
 
 impl Random {

@@ -18,7 +18,7 @@ const NOT_CONTENT: [&str; 6] = [
 ];
 
 /// Contents of every object of several servers since another party than an agent changed something.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Trace {
     contents: BTreeMap<(String, ResourceKind, ObjectName), Vec<Value>>,
 }
@@ -66,12 +66,17 @@ fn note(contents: &mut Vec<Value>, now: Value) {
 }
 
 fn content(object: &Value) -> Value {
+    without(object, &NOT_CONTENT)
+}
+
+/// An object without these fields, wherever in it they are.
+pub(crate) fn without(object: &Value, fields: &[&str]) -> Value {
     match object {
         Value::Object(map) => {
-            let kept = map.iter().filter(|(field, _)| !NOT_CONTENT.contains(&field.as_str()));
-            kept.map(|(field, value)| (field.clone(), content(value))).collect()
+            let kept = map.iter().filter(|(field, _)| !fields.contains(&field.as_str()));
+            kept.map(|(field, value)| (field.clone(), without(value, fields))).collect()
         }
-        Value::Array(list) => list.iter().map(content).collect(),
+        Value::Array(list) => list.iter().map(|value| without(value, fields)).collect(),
         other => other.clone(),
     }
 }

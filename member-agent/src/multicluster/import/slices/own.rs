@@ -13,7 +13,7 @@ use super::{content, marks};
 use crate::intent::{self, StandardDecision};
 use crate::measurement::Plan;
 use crate::multicluster::import::state::ServiceState;
-use crate::multicluster::import::{derived, ports, source, target};
+use crate::multicluster::import::{derived, ports, source};
 use crate::slicing;
 
 /// Adds what is wanted of this cluster's own slices.
@@ -23,7 +23,7 @@ pub(super) fn collect(
     outcome: &mut Outcome,
     plan: &mut Plan,
 ) {
-    let Some(service) = exported(state, bound) else { return };
+    let Some(service) = exported(state) else { return };
     for slice in slices(state).filter(|slice| bound.takes(&slice.address_type)) {
         let Some(name) = name(state, slice) else {
             derived::wait(plan);
@@ -36,15 +36,15 @@ pub(super) fn collect(
 
 /// The Service whose endpoints are part of the import: this cluster exports it, and the hub lists it or, where that is not known,
 /// the import does.
-fn exported<'a>(state: &ServiceState<'a>, bound: Bound<'_>) -> Option<&'a Object<Service>> {
+fn exported<'a>(state: &ServiceState<'a>) -> Option<&'a Object<Service>> {
     let (settings, service) = (state.settings, state.service);
     let is_exported = match intent::standard_decision(settings, service, state.snapshot) {
         StandardDecision::Accepted => true,
         StandardDecision::NotExported => false,
         StandardDecision::Undecided => {
-            let listed = target::clusters(bound.import);
-            let stays = state.resolved.is_none() || !state.may_remove(state.cluster());
-            stays && listed.iter().any(|name| name == state.cluster())
+            let cluster = state.cluster();
+            let is_lost = state.resolved.is_some_and(|it| it.exporter(cluster).is_none());
+            state.is_part() && !(is_lost && state.may_remove(cluster))
         }
     };
     state.snapshot.services.get(service).filter(|_| is_exported)

@@ -74,6 +74,61 @@ fn a_rebuilt_hub_takes_nothing_away() {
     world.rest();
 }
 
+/// An exporter is listed before its slices are there: until then the hub's word on them does not count.
+#[test]
+fn on_a_rebuilt_hub_the_slices_of_each_exporter_are_waited_for() {
+    let mut world = World::imported();
+    world.rebuild_hub();
+    world.resolve(&["b"]);
+    world.settle();
+    assert_eq!((world.mark(), world.slices().len()), (HUB, 1));
+    world.rest();
+    world.export_slice("b", "web-1", &["10.1.0.1"]);
+    world.settle();
+    assert_eq!((world.mark(), world.slices().len()), ("other-uid/0", 1));
+    world.rest();
+}
+
+/// This cluster is an exporter that has to come back, too, whichever other was faster. The hub may list it before its own export
+/// shows.
+#[test]
+fn on_a_rebuilt_hub_this_cluster_is_waited_for() {
+    let mut world = World::imported();
+    world.export_own(&["10.9.0.1"]);
+    world.resolve(&["a", "b"]);
+    world.settle();
+    world.rebuild_hub();
+    world.export_slice("b", "web-1", &["10.1.0.1"]);
+    world.resolve(&["b"]);
+    world.settle();
+    assert_eq!(world.slices(), ["a 10.9.0.1 http", "b 10.1.0.1 http"]);
+    assert_eq!(world.mark(), HUB);
+    world.rest();
+    world.resolve(&["a", "b"]);
+    world.settle();
+    assert_eq!(world.slices(), ["a 10.9.0.1 http", "b 10.1.0.1 http"]);
+    assert_eq!(world.mark(), "other-uid/0");
+}
+
+/// The hub agent of another hub is slow: what this cluster exports itself is not forgotten for that.
+#[test]
+fn an_import_of_own_endpoints_alone_waits_for_another_hub() {
+    let mut world = World::new();
+    world.export_own(&["10.9.0.1"]);
+    world.resolve(&["a"]);
+    world.settle();
+    let ips = world.ips();
+    world.rebuild_hub();
+    world.rest();
+    assert_eq!((world.ips(), world.slices()), (ips, vec!["a 10.9.0.1 http".to_owned()]));
+    world.own.delete(kinds::MCS_SERVICE_EXPORT, &super::world::web()).unwrap();
+    world.settle();
+    assert!(world.slices().is_empty());
+    world.wait();
+    world.settle();
+    assert!(world.is_clean());
+}
+
 /// Another exporter came back first: the one that has not keeps its endpoints.
 #[test]
 fn on_a_rebuilt_hub_each_exporter_is_waited_for() {

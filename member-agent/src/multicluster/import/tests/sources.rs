@@ -1,6 +1,8 @@
 //! Whose endpoints are imported.
 
+use fleet_accumulator::ClusterId;
 use fleet_api::{ObjectName, events, kinds, labels};
+use fleet_model_server::ModelServer;
 use serde_json::{Value, json};
 
 use super::world::{World, derived, web};
@@ -34,6 +36,43 @@ fn own_endpoints_follow_without_the_hub() {
     world.own.delete(kinds::MCS_SERVICE_EXPORT, &web()).unwrap();
     world.settle();
     assert_eq!(world.slices(), ["b 10.1.0.1 http"], "whether it is exported is known here");
+}
+
+/// Another hub is in the place of the one that accepted this cluster, and has not done so yet: whose endpoints these are, it need not
+/// confirm.
+#[test]
+fn own_endpoints_stay_while_another_hub_has_not_accepted_the_cluster() {
+    let mut world = World::imported();
+    world.export_own(&["10.9.0.1"]);
+    world.resolve(&["a", "b"]);
+    world.settle();
+    world.rest();
+    world.hub = ModelServer::new(ClusterId::Hub);
+    world.rest();
+    assert_eq!(world.slices(), ["a 10.9.0.1 http", "b 10.1.0.1 http"]);
+    world.own.delete(kinds::MCS_SERVICE_EXPORT, &web()).unwrap();
+    world.settle();
+    assert_eq!(world.slices(), ["b 10.1.0.1 http"]);
+}
+
+/// The agent is killed after it has written the slice of its own endpoints and before it lists its cluster, and starts while the hub
+/// does not answer.
+#[test]
+fn own_endpoints_stay_although_the_import_does_not_list_the_cluster_yet() {
+    let mut world = World::imported();
+    world.export_own(&["10.9.0.1"]);
+    world.resolve(&["a", "b"]);
+    let mut plan = world.plan();
+    plan.steps.retain(|step| step.kind == kinds::ENDPOINT_SLICE);
+    world.execute(&plan);
+    world.heard = false;
+    world.settle();
+    assert_eq!(world.slices(), ["a 10.9.0.1 http", "b 10.1.0.1 http"]);
+    // Unless the hub lists others alone, and its word counts.
+    world.heard = true;
+    world.resolve(&["b"]);
+    world.settle();
+    assert_eq!(world.slices(), ["b 10.1.0.1 http"]);
 }
 
 /// With `internalTrafficPolicy: Local` proxies send traffic to endpoints of their own Node alone. A Node of another cluster

@@ -1,0 +1,119 @@
+//! The standard API beside the copying front end.
+
+use std::fmt::Write as _;
+
+use super::figures::{best, cells, met};
+use crate::growth::mib;
+use crate::load::Step;
+use crate::standard::{IMPORTERS, Rates, Standard, Wide};
+
+/// How many times as many changes a second the standard API carries at least.
+const MORE: f64 = 4.0;
+/// Longest time until the last of all members has a change, in milliseconds.
+const LAST_MS: f64 = 2000.0;
+/// Memory of the hub agent, in MiB.
+const MEMORY: f64 = 120.0;
+
+pub(super) fn section(standard: &Standard, page: &mut String) {
+    page.push_str(
+        "\n## The standard API\n\nMembers that serve both front ends. An importer of the standard API reads the exporters' \
+         slices on the hub; the other front end writes a copy for each.\n",
+    );
+    if let Some(rates) = &standard.rates {
+        of_rates(rates, page);
+    }
+    if let Some(wide) = &standard.wide {
+        of_wide(wide, page);
+    }
+}
+
+fn of_rates(rates: &Rates, page: &mut String) {
+    let _ = write!(
+        page,
+        "\n{} members, {} Services of each front end, each with {IMPORTERS} importers. Endpoint changes a second until p99 passes \
+         1 s, first through copies, then through the standard API; cores are CPU time over time.\n\n\
+         | | changes/s | p50 ms | p99 ms | hub agent, cores | API server, cores | members and load, cores | |\n\
+         |---|---|---|---|---|---|---|---|\n",
+        rates.members, rates.services,
+    );
+    for (name, steps) in [("copies", &rates.copying), ("standard", &rates.standard)] {
+        for step in steps {
+            row(name, step, page);
+        }
+    }
+    let (Some(copying), Some(standard)) = (best(&rates.copying), best(&rates.standard)) else {
+        let _ = writeln!(page, "\nNot each front end sustained the first rate: {}.", met(false));
+        return;
+    };
+    let ratio = standard.rate / copying.rate;
+    let _ = writeln!(
+        page,
+        "\nSustained: {:.1} changes a second through copies, **{:.1}** through the standard API, {ratio:.1} times as many (at least \
+         {MORE}: {}).",
+        copying.rate,
+        standard.rate,
+        met(ratio >= MORE)
+    );
+}
+
+fn row(name: &str, step: &Step, page: &mut String) {
+    let _ = writeln!(page, "| {name} | {:.1} | {}", step.rate, cells(step));
+}
+
+fn of_wide(wide: &Wide, page: &mut String) {
+    let (last, memory) = (wide.slowest_ms(), mib(wide.hub_agent_peak_rss));
+    let each: Vec<String> = wide.last_ms.iter().map(|millis| format!("{millis:.0}")).collect();
+    let _ = write!(
+        page,
+        "\n{} members import one Service. The last of them had a change of an endpoint, with the fleet at rest before, after {} ms \
+         (at most {LAST_MS} each time: {}); the hub agent needed {memory:.0} MiB at the peak (at most {MEMORY}: {}).\n",
+        wide.members,
+        each.join(", "),
+        met(last <= LAST_MS),
+        met(memory <= MEMORY),
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::account::Spent;
+
+    fn step(rate: f64, sustained: bool) -> Step {
+        let spent = Spent {
+            seconds: 15.0,
+            hub_agent: 1.0,
+            servers: 10.0,
+            members: 10.0,
+            writes: 0.0,
+            written: 0.0,
+            watched: 0.0,
+        };
+        Step { wanted: rate, rate, p50_ms: 10.0, p99_ms: 20.0, sustained, spent }
+    }
+
+    fn page(copying: Vec<Step>, last_ms: Vec<f64>) -> String {
+        let standard = vec![step(100.0, true), step(150.0, false), step(120.0, true)];
+        let rates = Rates { members: 100, services: 200, copying, standard };
+        let wide = Wide { members: 1000, last_ms, hub_agent_peak_rss: 121 << 20 };
+        let mut page = String::new();
+        section(&Standard { rates: Some(rates), wide: Some(wide) }, &mut page);
+        page
+    }
+
+    #[test]
+    fn front_ends_are_compared_by_the_highest_rate_of_each() {
+        let text = page(vec![step(30.0, true)], vec![1500.0, 2000.0]);
+        assert!(text.contains("4.0 times as many (at least 4: met)"), "{text}");
+        assert!(text.contains("1500, 2000 ms (at most 2000 each time: met)"), "{text}");
+        assert!(text.contains("121 MiB at the peak (at most 120: **missed**)"), "{text}");
+        let text = page(vec![step(30.1, true)], vec![2001.0, 100.0]);
+        assert_eq!(text.matches("**missed**").count(), 3, "{text}");
+    }
+
+    #[test]
+    fn a_front_end_that_carries_nothing_is_no_measure() {
+        let text = page(vec![step(5.0, false)], vec![1.0]);
+        assert!(text.contains("Not each front end sustained the first rate: **missed**"), "{text}");
+    }
+}

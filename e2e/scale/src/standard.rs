@@ -1,0 +1,156 @@
+//! The standard API of SIG Multicluster in fleets of many members: how many changes it carries beside the copying front end, and
+//! when the last of all members has one.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use fleet_testbed::agents::{Agent, AgentOptions, Agents};
+use fleet_testbed::multicluster::{MODE, SETTLE};
+use fleet_testbed::{Testbed, crds, rbac};
+use serde::Serialize;
+use tokio::time::sleep;
+
+use crate::load::{Load, Step};
+use crate::simulated_members::{FrontEnd, SimulatedMembers, TestService};
+
+/// Sizes: of the fleet that is loaded, and of the one in which all import the same.
+pub(crate) const SIZES: [usize; 2] = [100, 1000];
+/// Importers of each Service.
+pub(crate) const IMPORTERS: usize = 10;
+/// Services that each member exports through each front end.
+const SHOPS: usize = 2;
+const ENDPOINTS: usize = 10;
+/// Services that are exported at once while the fleet is filled.
+const CHUNK: usize = 20;
+/// Changes per second at first, in a small fleet: each is eleven writes on the hub where there are copies.
+const FIRST: f64 = 5.0;
+/// Changes that all members are to have.
+const CHANGES: usize = 10;
+/// How long nothing happens before each of them.
+const REST: Duration = Duration::from_secs(3);
+const PATIENCE: Duration = Duration::from_mins(15);
+
+/// What was measured.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(crate) struct Standard {
+    pub(crate) rates: Option<Rates>,
+    pub(crate) wide: Option<Wide>,
+}
+
+/// Rising rates of changes through each front end.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Rates {
+    pub(crate) members: usize,
+    /// Services of each front end.
+    pub(crate) services: usize,
+    pub(crate) copying: Vec<Step>,
+    pub(crate) standard: Vec<Step>,
+}
+
+/// One Service that all members import.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Wide {
+    pub(crate) members: usize,
+    /// When the last member had each change, in milliseconds.
+    pub(crate) last_ms: Vec<f64>,
+    pub(crate) hub_agent_peak_rss: u64,
+}
+
+impl Wide {
+    /// The longest of all.
+    pub(crate) fn slowest_ms(&self) -> f64 {
+        self.last_ms.iter().copied().fold(0.0, f64::max)
+    }
+}
+
+/// Starts the agent of a hub that serves the API, without members.
+pub(crate) async fn serve(testbed: &Testbed) -> Result<(Agents, SimulatedMembers)> {
+    let hub = testbed.hub().client();
+    crds::install(&hub, &crds::load(&crds::MULTICLUSTER)?).await?;
+    rbac::hub_multicluster().apply(&hub).await?;
+    let set = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    let environment = vec![set(MODE, "on"), set(SETTLE, "1s")];
+    let options = AgentOptions { environment, ..AgentOptions::default() };
+    Ok((Agents::start(testbed, &options).await?, SimulatedMembers::standard(testbed).await?))
+}
+
+/// Lets `size` members export and import through both front ends, then raises the rate of changes through each.
+pub(crate) async fn rates(
+    testbed: &Testbed,
+    agents: &Agents,
+    members: &mut SimulatedMembers,
+    size: usize,
+) -> Result<Rates> {
+    members.grow(testbed, size).await?;
+    let copying = fill(members, FrontEnd::Copying).await?;
+    let standard = fill(members, FrontEnd::Standard).await?;
+    let members = &*members;
+    let load = |services| Load { testbed, agents, members, services };
+    Ok(Rates {
+        members: size,
+        services: copying.len(),
+        copying: load(&copying).find(FIRST).await?,
+        standard: load(&standard).find(FIRST).await?,
+    })
+}
+
+/// Services of each member, imported by those that come after it.
+async fn fill(members: &mut SimulatedMembers, front_end: FrontEnd) -> Result<Vec<TestService>> {
+    let size = members.size();
+    let count = size * SHOPS;
+    let first = if front_end == FrontEnd::Copying { 0 } else { count };
+    let service = |number: usize| {
+        let exporter = number % size;
+        let importers = IMPORTERS.min(size - 1);
+        TestService {
+            front_end,
+            number: first + number,
+            exporters: vec![exporter],
+            importers: (1..=importers).map(|after| (exporter + after) % size).collect(),
+            slices: 1,
+            endpoints: ENDPOINTS,
+        }
+    };
+    let services: Vec<TestService> = (0..count).map(service).collect();
+    for some in services.chunks(CHUNK) {
+        for service in some {
+            members.open(service);
+        }
+        let what = || format!("{front_end:?}, Services from {} on", some[0].number);
+        members.settle(PATIENCE).await.with_context(what)?;
+    }
+    Ok(services)
+}
+
+/// Lets all of `size` members import one Service, then changes an endpoint of it, again and again.
+pub(crate) async fn wide(
+    testbed: &Testbed,
+    agents: &Agents,
+    members: &mut SimulatedMembers,
+    size: usize,
+) -> Result<Wide> {
+    members.grow(testbed, size).await?;
+    let service = TestService {
+        front_end: FrontEnd::Standard,
+        number: 0,
+        exporters: vec![0],
+        importers: (1..size).collect(),
+        slices: 1,
+        endpoints: ENDPOINTS,
+    };
+    members.open(&service);
+    members.settle(PATIENCE).await.context("all members import")?;
+    // Statuses follow the endpoints.
+    sleep(4 * REST).await;
+    let mut last_ms = Vec::new();
+    for _ in 0..CHANGES {
+        sleep(REST).await;
+        members.arrivals().take()?;
+        members.change(&service, 0, 0);
+        members.settle(PATIENCE).await?;
+        let last = members.arrivals().take()?.percentile(100.0);
+        last_ms.push(last.as_secs_f64() * 1e3);
+    }
+    let hub_agent_peak_rss = agents.usage(Agent::Hub)?.peak_rss_bytes;
+    Ok(Wide { members: size, last_ms, hub_agent_peak_rss })
+}

@@ -1,0 +1,61 @@
+//! The standard API of SIG Multicluster in a fleet: what clusters need before their agents can serve it, and what its users
+//! do.
+
+use anyhow::{Context, Result};
+use fleet_api::kinds;
+use futures::future::try_join_all;
+use kube::api::{DynamicObject, PostParams};
+use serde_json::{Value, json};
+
+use crate::cluster::Cluster;
+use crate::fleet::Fleet;
+use crate::objects::{api, remove};
+use crate::{crds, policies, rbac};
+
+/// The variable of agents that switches the API on.
+pub const MODE: &str = "MULTICLUSTER";
+/// The variable with the time for which the hub must have been watched before what it lacks is removed.
+pub const SETTLE: &str = "MULTICLUSTER_SETTLE";
+
+/// Definitions, rights and strict policies of a fleet that serves the API, as the charts bring them.
+pub async fn prepare(fleet: &Fleet) -> Result<()> {
+    let hub = fleet.hub();
+    crds::install(&hub.client(), &crds::load(&crds::MULTICLUSTER)?).await?;
+    rbac::hub_multicluster().apply(&hub.client()).await?;
+    try_join_all(fleet.members().iter().map(|member| prepare_member(hub, member))).await?;
+    policies::install_multicluster_strict(hub, fleet.member(0).name()).await
+}
+
+async fn prepare_member(hub: &Cluster, member: &Cluster) -> Result<()> {
+    crds::install(&member.client(), &crds::load(&crds::STANDARD)?).await?;
+    rbac::member_multicluster().apply(&member.client()).await?;
+    rbac::multicluster_on_hub(member.name()).apply(&hub.client()).await?;
+    policies::install_multicluster_member(member).await
+}
+
+/// Exports a Service: makes a ServiceExport of its name, with this specification.
+pub async fn export_with(
+    cluster: &Cluster,
+    (namespace, service): (&str, &str),
+    spec: &Value,
+) -> Result<()> {
+    let kind = kinds::MCS_SERVICE_EXPORT;
+    let object: DynamicObject = serde_json::from_value(json!({
+        "apiVersion": kind.api_version(), "kind": kind.kind,
+        "metadata": { "name": service, "namespace": namespace }, "spec": spec,
+    }))?;
+    let all = api(cluster.client(), kind, Some(namespace));
+    let created = all.create(&PostParams::default(), &object).await;
+    created.with_context(|| format!("export {namespace}/{service}"))?;
+    Ok(())
+}
+
+/// The same as most users do it.
+pub async fn export(cluster: &Cluster, namespace: &str, service: &str) -> Result<()> {
+    export_with(cluster, (namespace, service), &json!({})).await
+}
+
+/// Withdraws a Service: deletes its ServiceExport, and does not wait for the effect.
+pub async fn unexport(cluster: &Cluster, namespace: &str, service: &str) -> Result<()> {
+    remove(cluster, kinds::MCS_SERVICE_EXPORT, (namespace, service)).await
+}

@@ -1,0 +1,170 @@
+//! A sound fleet of a hub and the member west, which tests break.
+
+use std::collections::BTreeSet;
+
+use fleet_api::ObjectName;
+use fleet_api::multicluster::standard::{CLUSTER_ID, CLUSTERSET_ID};
+use fleet_model::multicluster::mode::Mode;
+use member_agent::ImportNamespaces;
+
+use super::finding::{Finding, Outcome, Unread};
+use super::seen::{
+    Accepted, Agent, Cluster, Definition, Dns, Hub, Import, Member, Property, Report, Resolved,
+    Seen, Served,
+};
+use super::subject::Subject;
+
+/// The incarnation of the hub.
+pub(super) const HUB: &str = "hub-uid/0";
+/// A Corefile with all that is needed.
+pub(super) const COREFILE: &str = ".:53 {
+    ready
+    kubernetes cluster.local clusterset.local in-addr.arpa ip6.arpa {
+        ttl 5
+        multicluster clusterset.local
+    }
+    forward . /etc/resolv.conf
+}
+";
+
+pub(super) struct World {
+    pub(super) seen: Seen,
+}
+
+impl World {
+    pub(super) fn hub(&mut self) -> &mut Hub {
+        self.seen.hub.as_mut().unwrap()
+    }
+
+    pub(super) fn report(&mut self) -> &mut Report {
+        &mut self.hub().reports.as_mut().unwrap()[0]
+    }
+
+    pub(super) fn own(&mut self) -> &mut Cluster {
+        self.seen.members[0].own.as_mut().unwrap()
+    }
+
+    pub(super) fn agent(&mut self) -> &mut Agent {
+        self.own().agent.as_mut().unwrap().as_mut().unwrap()
+    }
+
+    pub(super) fn dns(&mut self) -> &mut Dns {
+        self.own().dns.as_mut().unwrap().as_mut().unwrap()
+    }
+
+    pub(super) fn try_examine(&self, check: fn(&Subject<'_>) -> Outcome) -> Outcome {
+        let Member { name, own } = &self.seen.members[0];
+        check(&Subject { seen: &self.seen, name, own: own.as_ref().unwrap() })
+    }
+
+    pub(super) fn examine(&self, check: fn(&Subject<'_>) -> Outcome) -> Vec<Finding> {
+        self.try_examine(check).unwrap()
+    }
+
+    pub(super) fn try_examine_hub(&self, check: fn(&Seen, &Hub) -> Outcome) -> Outcome {
+        check(&self.seen, self.seen.hub.as_ref().unwrap())
+    }
+
+    pub(super) fn examine_hub(&self, check: fn(&Seen, &Hub) -> Outcome) -> Vec<Finding> {
+        self.try_examine_hub(check).unwrap()
+    }
+}
+
+pub(super) fn levels(findings: &[Finding]) -> Vec<String> {
+    findings.iter().map(|finding| finding.level.to_string()).collect()
+}
+
+pub(super) fn unread() -> Unread {
+    Unread::new("you may not read it", "ask for the right")
+}
+
+pub(super) fn import(name: &str, mark: Option<&str>) -> Import {
+    Import {
+        name: ObjectName::parse(name).unwrap(),
+        mark: mark.map(str::to_owned),
+        writers: BTreeSet::new(),
+        has_address: true,
+    }
+}
+
+pub(super) fn resolved(name: &str) -> Resolved {
+    Resolved {
+        service: ObjectName::parse(name).unwrap(),
+        is_headless: false,
+        exporters: set(&["east"]),
+        families: vec!["IPv4".to_owned()],
+    }
+}
+
+fn set(names: &[&str]) -> BTreeSet<String> {
+    names.iter().map(|&name| name.to_owned()).collect()
+}
+
+/// West imports shop/web.
+pub(super) fn sound() -> World {
+    let members = vec![Member { name: "west".to_owned(), own: Ok(cluster()) }];
+    World { seen: Seen { hub: Ok(hub()), members } }
+}
+
+fn hub() -> Hub {
+    let accepted =
+        Accepted { is_true: true, reason: "Accepted".to_owned(), message: String::new() };
+    let report = Report {
+        member: "west".to_owned(),
+        cluster_uid: "west-uid".to_owned(),
+        published_to: Some(HUB.to_owned()),
+        incarnation: Some(HUB.to_owned()),
+        clusterset_id: Some("fleet".to_owned()),
+        accepted: Some(accepted),
+    };
+    Hub {
+        context: "hub".to_owned(),
+        members: Ok(vec!["west".to_owned()]),
+        uid: Ok("hub-uid".to_owned()),
+        reports: Ok(vec![report]),
+        resolved: Ok(vec![resolved("shop/web")]),
+        kinds: Ok(set(&["ClusterReport", "ExportedService", "ResolvedService"])),
+        has_endpoint_details: Ok(true),
+    }
+}
+
+fn cluster() -> Cluster {
+    let definition = |name: &str| Definition {
+        name: format!("{name}.multicluster.x-k8s.io"),
+        release: Some("v0.5.2".to_owned()),
+        revision: Some("0".to_owned()),
+        has_slice_objects: true,
+    };
+    let property = |name: &str, value: &str| Property {
+        name: name.to_owned(),
+        value: value.to_owned(),
+        is_ours: true,
+    };
+    Cluster {
+        context: "west-admin".to_owned(),
+        uid: Ok("west-uid".to_owned()),
+        agent: Ok(Some(Agent { mode: Mode::On, imports: ImportNamespaces::default() })),
+        served: Ok(Served {
+            v1alpha1: set(&["ServiceExport", "ServiceImport"]),
+            v1beta1: set(&["ServiceExport", "ServiceImport"]),
+            about: set(&["ClusterProperty"]),
+        }),
+        groups: Ok(set(&["multicluster.x-k8s.io", "about.k8s.io"])),
+        definitions: Ok(vec![definition("serviceexports"), definition("serviceimports")]),
+        dns: Ok(Some(Dns {
+            image: "registry.k8s.io/coredns/coredns:v1.13.1".to_owned(),
+            account: "coredns".to_owned(),
+            config_map: "coredns".to_owned(),
+        })),
+        corefile: Ok(Some(COREFILE.to_owned())),
+        dns_lacks: Ok(Vec::new()),
+        node_cache: Ok(None),
+        is_kubeadm: Ok(false),
+        has_cilium: Ok(false),
+        imports: Ok(vec![import("shop/web", Some(HUB))]),
+        properties: Ok(vec![property(CLUSTER_ID, "west"), property(CLUSTERSET_ID, "fleet")]),
+        namespaces: Ok(set(&["shop", "kube-system"])),
+        ranges: Ok(vec!["10.96.0.0/16".to_owned()]),
+        addresses: Ok(vec!["10.96.0.1".parse().unwrap()]),
+    }
+}
