@@ -30,7 +30,7 @@ pub(super) fn check(history: &History<'_>) -> Vec<Violation> {
             found.extend(foreign_fields(request));
             found.extend(forbidden_addresses(request));
         }
-        if is_invalid(request) {
+        if is_invalid(request) && !is_occupied(request) {
             if !exceeds_what_the_hub_allows(request) {
                 found.push(Violation::of_request("S25", request, &request.message));
             }
@@ -61,6 +61,13 @@ fn has_reason(history: &History<'_>, request: &Request, before: Micros) -> bool 
 fn is_invalid(request: &Request) -> bool {
     let conflict = request.verb == "patch" && !request.message.contains("is invalid");
     matches!(request.code, 400 | 413 | 422) && !conflict
+}
+
+/// The API server frees the address of a deleted Service after it has shown that the Service is gone; until then whoever asks for
+/// that address again gets this answer.
+fn is_occupied(request: &Request) -> bool {
+    request.resource == kinds::SERVICE.plural
+        && request.message.contains("provided IP is already allocated")
 }
 
 /// A member's agent cannot know what the hub allows it (P2, P5, P6 of docs/security.md) before it tries.

@@ -34,6 +34,22 @@ fn a_clean_story_has_no_violation() {
     assert!(verdict.moments >= 3, "{verdict}");
 }
 
+/// The address of a Service that was deleted a moment ago: the API server has the last word, so it is asked again.
+#[test]
+fn an_address_that_is_not_free_yet_is_asked_for_again() {
+    let mut story = Story::exchange();
+    let derived = json!({ "metadata": { "namespace": TEAM, "name": "derived-0123456789" } });
+    let mut request = story.request(&agent("b"), "b", kinds::SERVICE, &derived);
+    request.verb = "create".to_owned();
+    request.code = 422;
+    request.message = "Service \"derived-0123456789\" is invalid: spec.clusterIPs: Invalid value: \
+        [\"10.96.0.9\"]: failed to allocate IP 10.96.0.9: provided IP is already allocated"
+        .to_owned();
+    story.recording.requests.extend([request.clone(), request]);
+    let verdict = judge(&story.end());
+    assert_eq!(verdict.violations, [], "{verdict}");
+}
+
 /// The audit log does not show which write removed an object; the making of the next one of that name did not.
 #[test]
 fn a_successor_does_not_answer_for_the_removal() {
