@@ -371,7 +371,8 @@ async fn own_endpoints_follow_without_the_hub(
 
 async fn nothing_is_written_at_rest(testbed: &Testbed) -> Result<()> {
     let mut meter = WriteMeter::start(testbed)?;
-    meter.wait_quiet(Duration::from_secs(2), DEADLINE).await?;
+    // Longer than anything that agents put off.
+    meter.wait_quiet(Duration::from_secs(11), DEADLINE).await?;
     meter.take()?;
     meter.wait_quiet(REST, REST + Duration::from_secs(5)).await.context("at rest")
 }
