@@ -63,8 +63,8 @@ fn is_invalid(request: &Request) -> bool {
     matches!(request.code, 400 | 413 | 422) && !conflict
 }
 
-/// The API server frees the address of a deleted Service after it has shown that the Service is gone; until then whoever asks for
-/// that address again gets this answer.
+/// The API server frees the address of a deleted Service after it has shown that the Service is gone; until then this is its answer
+/// to a request for that address.
 fn is_occupied(request: &Request) -> bool {
     request.resource == kinds::SERVICE.plural
         && request.message.contains("provided IP is already allocated")
