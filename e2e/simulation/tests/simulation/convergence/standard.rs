@@ -5,6 +5,7 @@ mod contents;
 mod counts;
 mod crash;
 mod failures;
+mod migration;
 mod operations;
 
 use fleet_accumulator::ClusterId;
