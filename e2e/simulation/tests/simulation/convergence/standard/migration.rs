@@ -11,7 +11,7 @@ use crate::convergence::fleet::{self, Counted, Fleet, bound, leftovers};
 
 const EXPORTER: usize = 0;
 const IMPORTER: usize = 1;
-const SEEDS: u64 = 12;
+const SEEDS: u64 = 3;
 
 /// What clients of the MultiClusterService reach.
 fn behind_service(fleet: &mut Fleet) -> Vec<String> {
