@@ -3,6 +3,8 @@
 //! Members believe at once what the hub agent states to be withdrawn, so it has to be certain. An ExportedService has no finalizer: one
 //! that is absent was withdrawn by its member, or was lost, and its member is about to write it again.
 
+use std::collections::HashSet;
+
 use fleet_accumulator::{Object, Snapshot as _, SourceSet};
 use fleet_api::names::member_namespace;
 use fleet_api::{ObjectName, labels};
@@ -24,14 +26,15 @@ pub(super) fn shows_absence(snapshot: &HubSnapshot) -> bool {
         && !snapshot.is_settling(sources())
 }
 
-/// Whether an exporter has withdrawn one half of a Service only: its export is absent, and its slices are there. A member deletes
-/// both; who deletes the one alone is another user or program.
-pub(super) fn is_doubtful(service: &ObjectName, cluster: &str, snapshot: &HubSnapshot) -> bool {
-    let namespace = member_namespace(cluster);
-    let mut exports = snapshot.exported_services.by(service);
-    let mut slices = snapshot.slice_exports.by(service);
-    !exports.any(|export| *export.name.namespace == *namespace)
-        && slices.any(|slice| *slice.name.namespace == *namespace && belongs(slice))
+/// Whether one of these exporters has withdrawn one half of a Service only: its export is absent, and its slices are there. A
+/// member deletes both; who deletes the one alone is another user or program.
+pub(super) fn is_doubtful(service: &ObjectName, lost: &[&str], snapshot: &HubSnapshot) -> bool {
+    let mut absent: HashSet<_> = lost.iter().map(|cluster| member_namespace(cluster)).collect();
+    for export in snapshot.exported_services.by(service) {
+        absent.remove(&*export.name.namespace);
+    }
+    let mut slices = snapshot.slice_exports.by(service).filter(|_| !absent.is_empty());
+    slices.any(|slice| absent.contains(&*slice.name.namespace) && belongs(slice))
 }
 
 /// Whether a slice is exported through the standard API.

@@ -1,5 +1,6 @@
 //! The `ResolvedService` of a Service: what is in force, and when nothing is any more.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use fleet_accumulator::Object;
@@ -88,10 +89,10 @@ fn update(
     snapshot: &HubSnapshot,
     plan: &mut Plan,
 ) {
-    let listed = &resolution.spec.exporters;
-    let stays = |cluster: &str| listed.iter().any(|exporter| exporter.cluster == cluster);
+    let listed = resolution.spec.exporters.iter().map(|exporter| &*exporter.cluster);
+    let listed: HashSet<&str> = listed.collect();
     let clusters = resolved.exporters.iter().map(|exporter| &*exporter.cluster);
-    let lost: Vec<_> = clusters.filter(|cluster| !stays(cluster)).collect();
+    let lost: Vec<_> = clusters.filter(|cluster| !listed.contains(cluster)).collect();
     let is_new = resolved.to_spec() != resolution.spec || !is_labelled(resolved);
     if is_new && (lost.is_empty() || shows_absence(snapshot)) {
         write(resolved, &resolution.spec, &lost, snapshot, plan);
@@ -131,7 +132,7 @@ fn write(
     plan: &mut Plan,
 ) {
     let step = HUB.replace(resolved, body(&resolved.service, spec)).stage(STAGE);
-    if lost.iter().any(|cluster| is_doubtful(&resolved.service, cluster, snapshot)) {
+    if is_doubtful(&resolved.service, lost, snapshot) {
         plan.debounce(DOUBT, "an export is gone and its slices are not", step);
     } else {
         plan.push(step);

@@ -154,3 +154,30 @@ fn what_has_no_namespace_yet_waits_for_it() {
     world.settle();
     assert_eq!(world.exporters(), ["a"]);
 }
+
+/// Of many that leave at once, one that has slices left is enough to wait, and one that is exported again is none.
+#[test]
+fn one_of_many_is_awaited() {
+    let mut world = World::exported();
+    let members: Vec<_> = (0..200).map(|number| format!("m{number:03}")).collect();
+    for member in &members {
+        let namespace = ObjectName::cluster(format!("fleet-member-{member}"));
+        world.hub.create(kinds::NAMESPACE, &namespace, json!({})).unwrap();
+        world.report(member, member);
+    }
+    world.settle();
+    for member in &members {
+        world.export(member, 80);
+    }
+    world.settle();
+    assert_eq!(world.exporters().len(), 201);
+    world.add_slice("m100", &json!({ (MULTICLUSTER_NAMESPACE): "shop" }));
+    for member in &members {
+        world.unexport(member);
+    }
+    world.settle_at_once();
+    assert_eq!(world.exporters().len(), 201, "m100 may come back");
+    world.export("m100", 80);
+    world.settle_at_once();
+    assert_eq!(world.exporters(), ["a", "m100"]);
+}

@@ -62,6 +62,12 @@ impl<'a> Hub<'a> {
         }
     }
 
+    /// On how many Services it has a word at most; unknown if it has something that this agent cannot read, which may be about any.
+    pub(super) fn words(self) -> Option<usize> {
+        let resolved = &self.snapshot.resolved_services;
+        resolved.defects().next().is_none().then(|| resolved.len())
+    }
+
     /// Whether there is something for the Service that this agent cannot read: a later one may have written it.
     fn cannot_read(self, service: &ObjectName) -> bool {
         let mut names = names::internal_export_candidates(service).take(CANDIDATES);

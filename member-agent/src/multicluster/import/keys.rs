@@ -1,14 +1,16 @@
 //! The keys that a change affects, each computed from the changed object alone.
 
+use std::collections::{HashMap, HashSet};
 use std::fmt;
+use std::sync::Arc;
 
 use fleet_api::{ObjectName, labels};
 use fleet_model::changes::each_touched;
 use fleet_model::objects::multicluster::ResolvedService;
 use fleet_plan::Affected;
 
+use super::source;
 use super::state::{Import, imported, is_import};
-use super::{source, target};
 use crate::snapshot::MemberSnapshot;
 
 /// A Service of the clusterset that is or may be imported.
@@ -78,22 +80,32 @@ pub(super) fn affected(old: &MemberSnapshot, new: &MemberSnapshot, keys: &mut Af
             add(&import.name);
         }
     });
+    // Only an import that another hub has confirmed depends on who has published to this one. After a hub was built anew, all
+    // clusters report at once: the imports are read once for all of them.
+    let mut published: HashMap<Arc<str>, HashSet<Option<Box<str>>>> = HashMap::new();
     each_touched(&old.fleet_reports, &new.fleet_reports, |report| {
-        // Only an import that another hub has confirmed depends on who has published to this one.
-        let (hub, cluster) = (report.published_to.as_deref(), &*report.name.name);
-        for import in new.standard_imports.iter().filter(|import| import.hub() != hub) {
-            if is_from(import, cluster, new) {
-                add(&import.name);
-            }
-        }
+        let hubs = published.entry(Arc::clone(&report.name.name)).or_default();
+        hubs.insert(report.published_to.as_deref().map(Into::into));
     });
+    if published.is_empty() {
+        return;
+    }
+    for import in new.standard_imports.iter() {
+        let concerns = |cluster: &str| {
+            let hubs = published.get(cluster);
+            hubs.is_some_and(|hubs| hubs.iter().any(|hub| hub.as_deref() != import.hub()))
+        };
+        if sources(import, new).any(concerns) {
+            add(&import.name);
+        }
+    }
 }
 
-/// Whether an import names a cluster, or has slices of it, which are written before that.
-fn is_from(import: &Import, cluster: &str, snapshot: &MemberSnapshot) -> bool {
-    let mut imported = imported(&import.name, snapshot);
-    target::clusters(import).iter().any(|named| named == cluster)
-        || imported.any(|slice| source::cluster(&slice.slice) == Some(cluster))
+/// The clusters that an import names, or has slices of, which are written before that.
+fn sources<'a>(import: &'a Import, snapshot: &'a MemberSnapshot) -> impl Iterator<Item = &'a str> {
+    let named = import.status.clusters.iter().map(|named| named.cluster.as_str());
+    let imported = imported(&import.name, snapshot);
+    named.chain(imported.filter_map(|slice| source::cluster(&slice.slice)))
 }
 
 fn is_exported(service: &ObjectName, snapshot: &MemberSnapshot) -> bool {

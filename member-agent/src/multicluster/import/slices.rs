@@ -70,7 +70,7 @@ fn goes(
 /// Whether the hub lists a cluster among the exporters. If it states nothing about the Service, the import shows it.
 fn is_listed(state: &ServiceState<'_>, target: &Target, cluster: &str) -> bool {
     let on_hub = state.resolved.is_none_or(|resolved| resolved.exporter(cluster).is_some());
-    on_hub && target.clusters.iter().any(|name| name == cluster)
+    on_hub && target.lists(cluster)
 }
 
 fn write(

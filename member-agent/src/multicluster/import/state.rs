@@ -1,6 +1,7 @@
 //! One Service of the clusterset, and what there is of its import in this cluster.
 
-use std::collections::BTreeSet;
+use std::cell::LazyCell;
+use std::collections::{BTreeSet, HashSet};
 
 use fleet_accumulator::Object;
 use fleet_api::{ObjectName, kinds, labels, names};
@@ -141,17 +142,16 @@ impl<'a> ServiceState<'a> {
         sources
     }
 
-    /// Whether the hub has each slice of a cluster that is imported here. Own ones never go through the hub.
-    fn has_slices_of(&self, cluster: &str) -> bool {
-        let Some(hub) = self.hub else { return false };
-        let of_cluster = |slice: &&&Object<ManagedSlice>| {
-            cluster != self.cluster() && source::cluster(&slice.slice) == Some(cluster)
-        };
-        let mut imported = self.imported.iter().filter(of_cluster);
-        imported.all(|slice| {
-            let mut there = hub.slices(self.service);
-            there.any(|it| it.cluster() == Some(cluster) && it.name.name == slice.name.name)
-        })
+    /// The clusters of which slices are imported here that the hub lacks. Own ones never go through the hub.
+    fn lacking(&self) -> HashSet<&'a str> {
+        let there = self.hub.into_iter().flat_map(|hub| hub.slices(self.service));
+        let there: HashSet<(&str, &str)> =
+            there.filter_map(|slice| Some((slice.cluster()?, &*slice.name.name))).collect();
+        let imported = self.imported.iter();
+        let imported =
+            imported.filter_map(|it| Some((source::cluster(&it.slice)?, &*it.name.name)));
+        let lacking = imported.filter(|slice| slice.0 != self.cluster() && !there.contains(slice));
+        lacking.map(|(cluster, _)| cluster).collect()
     }
 
     /// What becomes of the import, which exists.
@@ -168,7 +168,8 @@ impl<'a> ServiceState<'a> {
         let has_published = |cluster: &str| self.hub.is_some_and(|hub| hub.has_published(cluster));
         let sources = self.sources();
         let all_may_go = sources.iter().all(|cluster| self.may_remove(cluster));
-        let has_exported = |cluster: &str| is_exporter(cluster) && self.has_slices_of(cluster);
+        let lacking = LazyCell::new(|| self.lacking());
+        let has_exported = |cluster: &str| is_exporter(cluster) && !lacking.contains(cluster);
         let mut known =
             sources.iter().map(|cluster| has_published(cluster) || has_exported(cluster));
         let trust = self.trust();
@@ -188,16 +189,19 @@ impl<'a> ServiceState<'a> {
     }
 }
 
-/// Whether so many imports are missing on the hub without a word that it has rather lost them. It reads all imports, so it is
+/// Whether so many imports are missing on the hub without a word that it has rather lost them. It may read all imports, so it is
 /// asked only for one that is missing.
 pub(super) fn is_lost(hub: Option<Hub<'_>>, snapshot: &MemberSnapshot) -> bool {
     let Some(hub) = hub else { return false };
-    let (mut missing, mut all) = (0, 0);
-    for import in snapshot.standard_imports.iter().filter(|import| import.hub().is_some()) {
-        all += 1;
-        missing += usize::from(hub.word(&import.name) == Word::Absent);
+    let all = snapshot.standard_imports.tally(standard::ServiceImport::OURS);
+    // A hub that has lost everything is known by that at once: each import that it lacks asks.
+    let missing_at_least = hub.words().map_or(0, |words| all.saturating_sub(words));
+    if is_too_much(missing_at_least, all) {
+        return true;
     }
-    is_too_much(missing, all)
+    let ours = snapshot.standard_imports.iter().filter(|import| import.hub().is_some());
+    let missing = ours.filter(|import| hub.word(&import.name) == Word::Absent);
+    (1..).zip(missing).any(|(missing, _)| is_too_much(missing, all))
 }
 
 /// Whether a Service was derived for the import of `service`.

@@ -1,6 +1,6 @@
 //! What the import of a Service should be: by the hub, as far as its word counts, or else by what there is.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use fleet_api::annotations::MULTICLUSTER_DERIVED_SERVICE;
 use fleet_api::multicluster::standard::{ServiceImportPort, ServiceImportSpec};
@@ -25,7 +25,7 @@ pub(super) struct Target {
     pub(super) exported: Option<Exported>,
     /// The incarnation of the hub that confirms it.
     pub(super) mark: String,
-    /// The exporting clusters.
+    /// The exporting clusters, by name.
     pub(super) clusters: Vec<String>,
     /// Why it stays as it is although the hub lacks it.
     pub(super) held: Option<Held>,
@@ -92,6 +92,11 @@ impl Target {
     pub(super) fn is_headless(&self) -> bool {
         self.spec.type_ == ServiceType::Headless
     }
+
+    /// Whether a cluster is one of the exporting ones.
+    pub(super) fn lists(&self, cluster: &str) -> bool {
+        self.clusters.binary_search_by(|listed| listed.as_str().cmp(cluster)).is_ok()
+    }
 }
 
 /// All that the hub states.
@@ -157,18 +162,17 @@ fn extended(state: &ServiceState<'_>, current: &Import) -> Option<Target> {
     if ports.starts_with(&target.spec.ports) {
         target.spec.ports = ports;
     }
-    for exporter in &resolved.exporters {
-        if !target.clusters.contains(&exporter.cluster) {
-            target.clusters.push(exporter.cluster.clone());
-        }
-    }
+    let added = resolved.exporters.iter().map(|exporter| exporter.cluster.clone());
+    target.clusters.extend(added);
     target.clusters.sort();
+    target.clusters.dedup();
     Some(target)
 }
 
-/// The exporting clusters that an import names.
-pub(super) fn clusters(import: &Import) -> Vec<String> {
-    import.status.clusters.iter().map(|status| status.cluster.clone()).collect()
+/// The exporting clusters that an import names. A user may have brought them out of order.
+fn clusters(import: &Import) -> Vec<String> {
+    let named = import.status.clusters.iter().map(|status| status.cluster.clone());
+    named.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 fn offered(state: &ServiceState<'_>, properties: &ServiceProperties) -> WantedFamilies {

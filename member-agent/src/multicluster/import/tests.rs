@@ -2,6 +2,7 @@
 
 mod counts;
 mod crash;
+mod huge;
 mod removal;
 mod repairs;
 mod sources;

@@ -42,7 +42,9 @@ pub struct ResolvedService {
 impl ResolvedService {
     /// What of a cluster is not in force; `None` if its endpoints are no part of the Service.
     pub fn exporter(&self, cluster: &str) -> Option<&Exporter> {
-        self.exporters.iter().find(|exporter| exporter.cluster == cluster)
+        let found =
+            self.exporters.binary_search_by(|exporter| exporter.cluster.as_str().cmp(cluster));
+        found.ok().map(|at| &self.exporters[at])
     }
 
     /// Whether the Service is over: the hub agent states that no member exports it any more.
@@ -74,7 +76,9 @@ impl Tracked for ResolvedService {
     type Index = ObjectName;
 
     fn project(wire: ResolvedServiceWire) -> Result<Self, String> {
-        let spec = wire.spec.ok_or(MISSING)?;
+        let mut spec = wire.spec.ok_or(MISSING)?;
+        // The hub agent writes them so; what another one wrote has to be found, too.
+        spec.exporters.sort_by(|a, b| a.cluster.cmp(&b.cluster));
         let service = named(&spec.service).ok_or("spec.service names no Service")?;
         Ok(Self {
             meta: Meta::from_object(&wire.metadata),
@@ -90,5 +94,32 @@ impl Tracked for ResolvedService {
     /// By its Service, and by [`of_namespace`](Self::of_namespace).
     fn index(&self, _: &ObjectName) -> Vec<ObjectName> {
         vec![self.service.clone(), Self::of_namespace(&self.service.namespace)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn exporters_are_found_in_whatever_order_they_were_written() {
+        let names: Vec<_> = (0..1024).rev().map(|number| format!("m{number}")).collect();
+        let exporters: Vec<_> = names.iter().map(|name| json!({ "cluster": name })).collect();
+        let object = json!({
+            "metadata": { "name": "shop-web", "namespace": "fleet-system" },
+            "spec": {
+                "service": { "namespace": "shop", "name": "web" }, "type": "ClusterSetIP",
+                "ports": [], "sessionAffinity": "None", "internalTrafficPolicy": "Cluster", "ipFamilies": ["IPv4"],
+                "winner": "m0", "exporters": exporters,
+            },
+        });
+        let resolved = ResolvedService::project(serde_json::from_value(object).unwrap()).unwrap();
+        for name in &names {
+            assert_eq!(resolved.exporter(name).map(|exporter| &exporter.cluster), Some(name));
+        }
+        assert_eq!(resolved.exporter("m1024"), None);
+        assert!(resolved.exporters.is_sorted_by_key(|exporter| &exporter.cluster));
     }
 }

@@ -1,6 +1,8 @@
 //! Contents of the kinds of the standard API, in the cluster of a member.
 
-use fleet_accumulator::{Meta, Texts, Tracked, wire};
+use std::sync::Arc;
+
+use fleet_accumulator::{Meta, Texts, Tracked, shared_text, wire};
 use fleet_api::multicluster::standard::{
     ClusterPropertySpec, ServiceExportSpec, ServiceImportSpec, ServiceImportStatus,
 };
@@ -69,6 +71,9 @@ pub struct ClusterProperty {
 }
 
 impl ServiceImport {
+    /// The tally of those that a member agent made.
+    pub const OURS: &str = "ours";
+
     /// The incarnation of the hub that confirmed it; `None` if it is another implementation's.
     pub fn hub(&self) -> Option<&str> {
         self.meta.annotation(annotations::MULTICLUSTER_HUB)
@@ -125,6 +130,11 @@ impl Tracked for ServiceImport {
 
     fn index(&self, _: &ObjectName) -> Vec<()> {
         Vec::new()
+    }
+
+    /// Those of a member agent together, so that their number is known without reading them.
+    fn tally(&self, _: &ObjectName) -> Option<Arc<str>> {
+        self.hub().map(|_| shared_text(Self::OURS))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Endpoints and ports of an imported slice.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use fleet_api::multicluster::standard::ServiceImportPort;
 use fleet_api::{Endpoint, EndpointPort, names};
@@ -35,23 +35,25 @@ pub(super) fn endpoints(
     ready.chain(draining).collect()
 }
 
-/// The ports of a slice that are in force: those that `is_in_force` finds among the ports of the import, with the name that
-/// they have on the derived Service.
+/// The ports of a slice that are in force: those whose names the import has and `is_in_force` accepts, with the name that they
+/// have on the derived Service.
 pub(super) fn ports(
     list: &[EndpointPort],
     in_force: &[ServiceImportPort],
     binding: Binding<'_>,
-    is_in_force: impl Fn(&EndpointPort, &ServiceImportPort) -> bool,
+    is_in_force: impl Fn(&ServiceImportPort) -> bool,
 ) -> Vec<discovery::EndpointPort> {
     let names = match binding {
         Binding::Derived(_) => ports::names(in_force),
         // DNS names ports as the exporters do.
         Binding::Headless => in_force.iter().map(|port| port.name.clone()).collect(),
     };
+    let here = in_force.iter().zip(&names).filter(|(of, _)| is_in_force(of));
+    let here: HashMap<&str, &String> = here.map(|(of, name)| (of.name.as_str(), name)).collect();
     let as_here = |port: &EndpointPort| {
-        let found = in_force.iter().zip(&names).find(|(of, _)| is_in_force(port, of));
-        found.map(|(_, name)| discovery::EndpointPort {
-            name: Some(name.clone()),
+        let found = here.get(port.name.as_deref().unwrap_or_default());
+        found.map(|name| discovery::EndpointPort {
+            name: Some((*name).clone()),
             port: port.port,
             protocol: port.protocol.clone().or_else(|| Some(ports::TCP.to_owned())),
             app_protocol: port.app_protocol.clone(),

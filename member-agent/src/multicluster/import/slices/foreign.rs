@@ -56,7 +56,7 @@ pub(super) fn collect<'a>(
         let is_listed = match state.resolved {
             Some(_) => exporter.is_some(),
             // The hub states nothing about the Service: the import shows who exports it.
-            None => bound.target.clusters.iter().any(|name| name == cluster),
+            None => bound.target.lists(cluster),
         };
         let source = if slice.terminating { Source::Ending } else { Source::Present };
         let trust = bound.trust(state);
@@ -95,7 +95,7 @@ pub(super) fn collect<'a>(
 /// Which ports of an exporter are in force.
 enum InForce<'a> {
     /// All but those that the hub withholds.
-    AllBut(&'a Exporter),
+    AllBut(HashSet<&'a str>),
     /// Those that the imported slice has, while the hub states nothing about the Service.
     Imported(HashSet<&'a str>),
 }
@@ -104,12 +104,15 @@ impl<'a> InForce<'a> {
     fn of(exporter: Option<&'a Exporter>, same: Option<&'a Object<ManagedSlice>>) -> Self {
         let ports = || same.into_iter().flat_map(|same| same.slice.ports.iter().flatten());
         let names = || ports().filter_map(|port| port.name.as_deref()).collect();
-        exporter.map_or_else(|| Self::Imported(names()), Self::AllBut)
+        let withheld =
+            |exporter: &'a Exporter| exporter.withheld.iter().map(String::as_str).collect();
+        exporter
+            .map_or_else(|| Self::Imported(names()), |exporter| Self::AllBut(withheld(exporter)))
     }
 
     fn has(&self, name: &str) -> bool {
         match self {
-            Self::AllBut(exporter) => !exporter.withheld.iter().any(|withheld| withheld == name),
+            Self::AllBut(withheld) => !withheld.contains(name),
             // One without name has another one in slices.
             Self::Imported(names) => name.is_empty() || names.contains(name),
         }
@@ -214,10 +217,7 @@ fn wanted<'a>(
                 &content.ports,
                 &bound.target.spec.ports,
                 bound.binding,
-                |port, of| {
-                    let name = port.name.as_deref().unwrap_or_default();
-                    name == of.name && in_force.has(name)
-                },
+                |of| in_force.has(&of.name),
             )),
         },
         cluster: cluster.to_owned(),

@@ -1,8 +1,10 @@
 //! Slices of this cluster's own endpoints. They never go through the hub: everything here is known without it.
 
+use std::collections::HashMap;
+
 use fleet_accumulator::Object;
 use fleet_api::multicluster::standard::ServiceImportPort;
-use fleet_api::{EndpointPort, ServicePort, names};
+use fleet_api::{ServicePort, names};
 use fleet_model::objects::{EndpointSlice, Service, SliceIndex};
 use k8s_openapi::api::discovery::v1 as discovery;
 
@@ -79,6 +81,7 @@ fn wanted(
 ) -> Wanted {
     let cluster = state.cluster();
     let generation = slice.meta.generation;
+    let own = by_name(&service.ports);
     Wanted {
         slice: discovery::EndpointSlice {
             metadata: marks::metadata(state, bound, Origin { cluster, export: None, generation }),
@@ -88,7 +91,7 @@ fn wanted(
                 &slice.ports,
                 &bound.target.spec.ports,
                 bound.binding,
-                |port, of| is_in_force(&service.ports, port, of),
+                |of| is_in_force(&own, of),
             )),
         },
         cluster: cluster.to_owned(),
@@ -108,13 +111,13 @@ fn endpoints(state: &ServiceState<'_>, slice: &EndpointSlice) -> Vec<discovery::
     endpoints
 }
 
-/// Whether a port of the slice is one of the Service that is in force as this Service has it.
-fn is_in_force(own: &[ServicePort], port: &EndpointPort, of: &ServiceImportPort) -> bool {
-    let name = port.name.as_deref().unwrap_or_default();
-    let is_same = |own: &ServicePort| {
-        own.name.as_deref().unwrap_or_default() == of.name
-            && own.port == of.port
-            && own.protocol.as_str() == ports::protocol(of)
-    };
-    name == of.name && own.iter().any(is_same)
+/// Ports by their names, which are unique in a Service.
+fn by_name(own: &[ServicePort]) -> HashMap<&str, &ServicePort> {
+    own.iter().map(|port| (port.name.as_deref().unwrap_or_default(), port)).collect()
+}
+
+/// Whether a port is in force as this Service has it.
+fn is_in_force(own: &HashMap<&str, &ServicePort>, of: &ServiceImportPort) -> bool {
+    own.get(of.name.as_str())
+        .is_some_and(|own| own.port == of.port && own.protocol.as_str() == ports::protocol(of))
 }
