@@ -14,16 +14,43 @@ use fleet_plan::text::truncate;
 use super::state::ServiceState;
 use crate::Settings;
 
-/// Maximum length of the note about refused keys, in bytes.
-const MAX_NOTE: usize = 512;
+/// How many refused keys the note names.
+const NAMED: usize = 3;
+/// How much of a key it quotes, in bytes: a ServiceExport can have any.
+const MAX_KEY: usize = 64;
 
 /// What is exported, and what is left out.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Exported {
     pub(super) labels: BTreeMap<String, String>,
     pub(super) annotations: BTreeMap<String, String>,
-    /// Each key that is left out, with the reason.
-    pub(super) refused: Vec<String>,
+    /// What is left out.
+    pub(super) refused: Refused,
+}
+
+/// Keys that are left out: a ServiceExport can have thousands.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Refused {
+    /// The first ones, with the reasons.
+    named: Vec<String>,
+    count: usize,
+}
+
+impl Refused {
+    fn add(&mut self, key: &str, what: &str, problem: &str) {
+        self.count += 1;
+        if self.named.len() < NAMED {
+            let key = truncate(key, MAX_KEY);
+            self.named.push(format!("{key:?} of the {what}: {problem}"));
+        }
+    }
+
+    /// The note about them, if there are any.
+    fn note(&self) -> Option<String> {
+        let more = self.count - self.named.len();
+        let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+        (self.count > 0).then(|| format!("not exported: {}{more}", self.named.join("; ")))
+    }
 }
 
 impl Exported {
@@ -33,7 +60,7 @@ impl Exported {
             return Self::default();
         }
         let (labels, annotations) = (&export.exported_labels, &export.exported_annotations);
-        let mut taken = Taken { left: METADATA, refused: Vec::new() };
+        let mut taken = Taken { left: METADATA, refused: Refused::default() };
         Self {
             labels: taken.take(labels, label, LABELS.accepted, "labels"),
             annotations: taken.take(annotations, annotation, ANNOTATIONS.accepted, "annotations"),
@@ -47,18 +74,15 @@ pub(super) fn event(
     state: &ServiceState<'_>,
     export: &Object<standard::ServiceExport>,
 ) -> Option<Event> {
-    let refused = Exported::of(state.settings, export).refused;
-    let note = format!("not exported: {}", refused.join("; "));
-    let note = truncate(&note, MAX_NOTE).to_owned();
-    let reason = events::EXPORTED_METADATA_REFUSED;
-    (!refused.is_empty()).then(|| LOCAL.warning(export, reason, note))
+    let note = Exported::of(state.settings, export).refused.note()?;
+    Some(LOCAL.warning(export, events::EXPORTED_METADATA_REFUSED, note))
 }
 
 /// What there is still room for, and what is left out.
 struct Taken {
     /// Bytes.
     left: usize,
-    refused: Vec<String>,
+    refused: Refused,
 }
 
 impl Taken {
@@ -83,7 +107,7 @@ impl Taken {
                     over.then(|| format!("no more than {METADATA} bytes are exported together"))
                 });
             if let Some(problem) = problem {
-                self.refused.push(format!("{key:?} of the {what}: {problem}"));
+                self.refused.add(key, what, &problem);
             } else {
                 self.left -= size;
                 taken.insert(key.to_string(), value.to_string());
@@ -109,4 +133,24 @@ fn key(key: &str) -> Option<String> {
     let refused =
         "it is no key of labels and annotations, or its prefix is reserved for Kubernetes";
     (key.len() > KEY || !is_allowed_key(key)).then(|| refused.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_names_the_first_keys_and_counts_the_others() {
+        let mut refused = Refused::default();
+        assert_eq!(refused.note(), None);
+        refused.add("a", "labels", "reserved");
+        let one = r#"not exported: "a" of the labels: reserved"#;
+        assert_eq!(refused.note().as_deref(), Some(one));
+        for _ in 0..10_000 {
+            refused.add(&"k".repeat(10_000), "annotations", "reserved");
+        }
+        let note = refused.note().unwrap();
+        assert!(note.starts_with(one) && note.ends_with("; and 9998 more"), "{note}");
+        assert!(note.len() < 512, "{} bytes", note.len());
+    }
 }

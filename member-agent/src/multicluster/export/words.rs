@@ -9,8 +9,10 @@ use crate::intent::{Hold, Withdrawal};
 
 /// Between messages about several conflicts.
 const CLAUSE: &str = "; ";
-/// Longest message of a condition, in bytes.
+/// Longest message of a condition, in bytes: API servers refuse a status with a longer one, each time.
 const MAX_MESSAGE: usize = 32 * 1024;
+/// How much of an id is quoted, in bytes: a ClusterProperty can have a hundred thousand.
+const MAX_ID: usize = 256;
 
 /// Note about a Service that another implementation serves.
 pub(super) const FOREIGN: &str = "another implementation wrote the ServiceImport of this name; until that is deleted, \
@@ -91,7 +93,7 @@ pub(super) fn withdrawn(withdrawal: Withdrawal<'_>) -> String {
         Withdrawal::CleanUp => CLEAN_UP.to_owned(),
         Withdrawal::NoMember => NO_MEMBER.to_owned(),
         Withdrawal::SystemNamespace => SYSTEM_NAMESPACE.to_owned(),
-        Withdrawal::Refused(why) => format!("{REFUSED_CLUSTER}{why}"),
+        Withdrawal::Refused(why) => bounded(REFUSED_CLUSTER, why),
         Withdrawal::TooManyPorts(ports) => format!("{PORTS}{ports}"),
     }
 }
@@ -101,6 +103,9 @@ pub(super) fn held(hold: Hold<'_>) -> String {
     match hold {
         Hold::NoAddress => NO_ADDRESS.to_owned(),
         Hold::Denied => DENIED.to_owned(),
+        Hold::OtherId(id) if id.len() > MAX_ID => {
+            format!("{OTHER_ID}{}... of {} bytes", truncate(id, MAX_ID), id.len())
+        }
         Hold::OtherId(id) => format!("{OTHER_ID}{id}"),
         Hold::Unclaimed => UNCLAIMED.to_owned(),
     }
@@ -113,7 +118,12 @@ pub(super) fn stays(hold: Hold<'_>) -> String {
 
 /// Why the hub does not accept the export.
 pub(super) fn refused(why: &str) -> String {
-    truncate(&format!("{REFUSED}{why}"), MAX_MESSAGE).to_owned()
+    bounded(REFUSED, why)
+}
+
+/// What the hub states may be as long as the message that quotes it.
+fn bounded(opening: &str, why: &str) -> String {
+    truncate(&format!("{opening}{why}"), MAX_MESSAGE).to_owned()
 }
 
 /// In what the exports of a Service differ.
@@ -130,4 +140,27 @@ pub(super) fn conflicts(resolved: &Object<ResolvedService>) -> (String, String) 
 pub(super) fn differ_in_numbers(a: &str, b: &str) -> bool {
     let words = |text: &str| text.replace(|c: char| c.is_ascii_digit(), "");
     a != b && words(a) == words(b)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A status with a longer message is refused, again and again.
+    #[test]
+    fn messages_have_room_in_a_condition() {
+        let long = "x".repeat(MAX_MESSAGE);
+        let messages = [
+            withdrawn(Withdrawal::Refused(&long)),
+            refused(&long),
+            held(Hold::OtherId(&long)),
+            stays(Hold::OtherId(&long)),
+        ];
+        for message in messages {
+            assert!(message.len() <= MAX_MESSAGE, "{} bytes", message.len());
+            assert!(is_ours(&message), "{message:.100}");
+        }
+        assert!(held(Hold::OtherId(&long)).ends_with("x... of 32768 bytes"));
+        assert_eq!(held(Hold::OtherId("west")), format!("{OTHER_ID}west"));
+    }
 }
