@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::args::Cli;
 use crate::gather::Watched;
 use crate::objects;
-use crate::output::{Paint, UNASKED, answer, data, print};
+use crate::output::{Paint, UNASKED, answer, data, print, report, terminal};
 use crate::pending::{Pending, pending};
 
 /// One write.
@@ -58,7 +58,7 @@ pub(crate) async fn run(cli: &Cli) -> Result<ExitCode> {
     let text = data(cli.output.format, &changes)?;
     print(&text.unwrap_or_else(|| text_of(&changes, cli.output.paint())))?;
     for hop in &unread {
-        eprintln!("fleetctl: incomplete result: {}: {}", hop.cluster, hop.says);
+        report(&format!("fleetctl: incomplete result: {}: {}", hop.cluster, hop.says));
     }
     Ok(match (changes.is_empty(), unread.iter().any(crate::story::Hop::stops)) {
         (true, true) => ExitCode::from(UNASKED),
@@ -90,8 +90,9 @@ fn text_of(changes: &[Change], paint: Paint) -> String {
         let head = format!("{verb} {kind} {name}");
         let _ = writeln!(
             text,
-            "{}  on {cluster}, by {agent}'s agent ({controller} {key})",
-            paint.bold(&head)
+            "{}{}",
+            paint.bold(&head),
+            terminal::line(&format!("  on {cluster}, by {agent}'s agent ({controller} {key})"))
         );
         for line in lines {
             let line = match line.as_bytes().first() {

@@ -17,7 +17,7 @@ use fleet_api::ObjectName;
 use crate::picture::{Member, Picture};
 use crate::reading;
 use crate::story::{Cause, Crossing, Hop, Story};
-use words::{lacking, no_member};
+use words::{lacking, named, no_member};
 
 /// Follows a Service through hub and members.
 pub fn explain(picture: &Picture, service: &ObjectName) -> Story {
@@ -129,7 +129,7 @@ fn not_exported(picture: &Picture, service: &ObjectName, imported: bool) -> Hop 
         "fleet",
         "ServiceExport",
         Cause::NotExported,
-        format!("{wanted}there is no ServiceExport for the Service in {}", having.join(", ")),
+        format!("{wanted}there is no ServiceExport for the Service in {}", named(&having)),
         format!(
             "printf 'apiVersion: networking.fleet.azure.com/v1beta1\\nkind: ServiceExport\\nmetadata:\\n  \
              name: {name}\\n  namespace: {namespace}\\n' | {kubectl} apply -f -"

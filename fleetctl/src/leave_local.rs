@@ -20,6 +20,7 @@ use crate::access::Access;
 use crate::args::{Cli, LeaveArgs};
 use crate::objects::{api, delete, find};
 use crate::output::{NO, report};
+use crate::shell::quoted;
 
 /// The Lease that member agents hold.
 const LEASE: &str = "member-agent.networking.fleet.azure.com";
@@ -50,7 +51,8 @@ pub(crate) async fn run(cli: &Cli, args: &LeaveArgs) -> Result<ExitCode> {
     if let Some(running) = running(&own, namespace).await? {
         bail!(
             "a member agent runs in the cluster of context {context} ({running}): stop it first, for example with helm \
-             uninstall member-agent --kube-context {context} -n {namespace}"
+             uninstall member-agent --kube-context {} -n {namespace}",
+            quoted(context)
         );
     }
     let work = work(&own, namespace).await?;

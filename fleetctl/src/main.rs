@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory as _, FromArgMatches as _};
 use fleetctl::args::Cli;
-use fleetctl::output::UNASKED;
+use fleetctl::output::{UNASKED, report};
 use fleetctl::run::run;
 
 /// kubectl starts its plugins by the names of their files.
@@ -26,7 +26,7 @@ fn parse() -> Cli {
 #[tokio::main]
 async fn main() -> ExitCode {
     run(parse()).await.unwrap_or_else(|error| {
-        eprintln!("fleetctl: {error:#}");
+        report(&format!("fleetctl: {error:#}"));
         ExitCode::from(UNASKED)
     })
 }

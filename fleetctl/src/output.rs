@@ -1,11 +1,14 @@
 //! Formats, colours and exit codes of the output.
 
+pub(crate) mod terminal;
+
 use std::io::{self, IsTerminal as _, Write as _};
 use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 use serde::Serialize;
+use terminal::{BOLD, GREEN, OFF, RED, YELLOW};
 
 /// Exit code: a problem, a difference or a timeout.
 pub(crate) const NO: u8 = 1;
@@ -60,33 +63,34 @@ impl Output {
     }
 }
 
-/// Adds colours to text, if enabled.
+/// Adds colours to a line of text, if enabled. Whatever others wrote in it, it is one line.
 #[derive(Clone, Copy, Debug)]
 pub struct Paint(pub bool);
 
 impl Paint {
-    fn ansi(self, code: &str, text: &str) -> String {
-        if self.0 { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+    fn ansi(self, colour: &str, text: &str) -> String {
+        let text = terminal::line(text);
+        if self.0 { format!("{colour}{text}{OFF}") } else { text.into_owned() }
     }
 
     /// Text of a success.
     pub fn good(self, text: &str) -> String {
-        self.ansi("32", text)
+        self.ansi(GREEN, text)
     }
 
     /// Text of a problem.
     pub fn bad(self, text: &str) -> String {
-        self.ansi("31", text)
+        self.ansi(RED, text)
     }
 
     /// Text that needs attention.
     pub fn odd(self, text: &str) -> String {
-        self.ansi("33", text)
+        self.ansi(YELLOW, text)
     }
 
     /// A heading.
     pub fn bold(self, text: &str) -> String {
-        self.ansi("1", text)
+        self.ansi(BOLD, text)
     }
 }
 
@@ -95,10 +99,30 @@ impl Paint {
 /// # Errors
 /// Does not fail: all keys are strings.
 pub fn data(format: Format, answer: &impl Serialize) -> Result<Option<String>> {
+    let json = || Ok::<_, serde_json::Error>(serde_json::to_string_pretty(answer)? + "\n");
     Ok(match format {
-        Format::Json => Some(serde_json::to_string_pretty(answer)? + "\n"),
-        Format::Yaml => Some(serde_saphyr::to_string(answer)?),
+        Format::Json => Some(terminal::json(&json()?).into_owned()),
+        Format::Yaml => {
+            let yaml = serde_saphyr::to_string(answer)?;
+            // JSON is YAML, and can escape every character everywhere.
+            Some(if terminal::is_inert(&yaml) {
+                yaml
+            } else {
+                terminal::json(&json()?).into_owned()
+            })
+        }
         Format::Text | Format::Wide => None,
+    })
+}
+
+/// The same in one line or document, for one of many answers.
+///
+/// # Errors
+/// Does not fail: all keys are strings.
+pub(crate) fn next_data(format: Format, answer: &impl Serialize) -> Result<Option<String>> {
+    Ok(match format {
+        Format::Json => Some(terminal::json(&(serde_json::to_string(answer)? + "\n")).into_owned()),
+        _ => data(format, answer)?.map(|document| format!("---\n{document}")),
     })
 }
 
@@ -109,6 +133,10 @@ pub(crate) fn answer(yes: bool) -> ExitCode {
 
 /// Prints to standard output; a closed pipe is no error.
 pub(crate) fn print(text: &str) -> Result<()> {
+    write(&terminal::block(text))
+}
+
+fn write(text: &str) -> Result<()> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
@@ -116,7 +144,32 @@ pub(crate) fn print(text: &str) -> Result<()> {
     }
 }
 
-/// Prints progress to standard error, separate from the output.
-pub(crate) fn report(text: &str) {
-    eprintln!("{text}");
+/// Prints a file to standard output: to a program as it is.
+pub(crate) fn print_file(text: &str) -> Result<()> {
+    if io::stdout().is_terminal() { print(text) } else { write(text) }
+}
+
+/// Prints progress or an error to standard error, separate from the output.
+pub fn report(text: &str) {
+    eprintln!("{}", terminal::block(text));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn data_read_back_whatever_others_wrote() {
+        for answer in [["a\u{1b}[2J\nb\u{9b}\u{202e}c"], ["für"]] {
+            for format in [Format::Json, Format::Yaml] {
+                for text in [data(format, &answer), next_data(format, &answer)] {
+                    let text = text.unwrap().unwrap();
+                    assert!(terminal::is_inert(&text), "{text:?}");
+                    assert_eq!(terminal::block(&text), text);
+                    let read: [String; 1] = serde_saphyr::from_str(&text).unwrap();
+                    assert_eq!(read, answer);
+                }
+            }
+        }
+    }
 }

@@ -83,7 +83,7 @@ impl Picture {
     pub fn kubectl(&self, cluster: &str) -> String {
         let member = self.members.get(cluster);
         let context = member.map_or(&self.hub_context, |member| &member.context);
-        format!("kubectl --context {}", context.as_deref().unwrap_or(cluster))
+        crate::shell::kubectl(context.as_deref().unwrap_or(cluster))
     }
 }
 

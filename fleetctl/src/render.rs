@@ -5,10 +5,12 @@ mod table;
 
 use std::fmt::Write as _;
 
+use crate::named::named;
 use crate::output::Paint;
+use crate::output::terminal::line;
 use crate::status::{MemberStatus, ServiceStatus, Status};
 use crate::story::{State, Story};
-use table::{ages, list, table};
+use table::{NAMED, ages, list, table};
 
 /// The explanation of one Service: the verdict, what to do, and every step.
 pub fn story(story: &Story, paint: Paint) -> String {
@@ -16,23 +18,24 @@ pub fn story(story: &Story, paint: Paint) -> String {
     let mut text = if story.stops() { paint.bad(verdict) } else { paint.good(verdict) };
     text.push('\n');
     if let Some(advice) = &story.advice {
-        let _ = writeln!(text, "{} {advice}", paint.bold("What to do:"));
+        let _ = writeln!(text, "{} {}", paint.bold("What to do:"), line(advice));
     }
     text.push('\n');
     let width = |of: fn(&crate::story::Hop) -> &str| {
-        story.hops.iter().map(|hop| of(hop).chars().count()).max().unwrap_or_default()
+        story.hops.iter().map(|hop| line(of(hop)).chars().count()).max().unwrap_or_default()
     };
     let (clusters, objects) = (width(|hop| &hop.cluster), width(|hop| &hop.object));
     for hop in &story.hops {
         let state = painted(paint, hop.state, &format!("{:6}", hop.state));
-        let (cluster, object) = (&hop.cluster, &hop.object);
-        let _ = writeln!(text, "  {cluster:clusters$}  {object:objects$}  {state}  {}", hop.says);
+        let [cluster, object, says] = [&hop.cluster, &hop.object, &hop.says].map(|it| line(it));
+        let _ = writeln!(text, "  {cluster:clusters$}  {object:objects$}  {state}  {says}");
     }
     let others = story.hops.iter().filter(|hop| hop.stops()).skip(1);
     for hop in others {
         let advice = hop.advice.as_deref().unwrap_or_default();
-        let _ = writeln!(text, "\n{} {}: {}", paint.bold("Also in"), hop.cluster, hop.says);
-        let _ = writeln!(text, "  {advice}");
+        let says = format!("{}: {}", hop.cluster, hop.says);
+        let _ = writeln!(text, "\n{} {}", paint.bold("Also in"), line(&says));
+        let _ = writeln!(text, "  {}", line(advice));
     }
     text
 }
@@ -103,8 +106,9 @@ fn quotas(status: &Status, paint: Paint) -> String {
         }
     }
     if !status.unlimited.is_empty() {
-        let names = status.unlimited.join(", ");
-        let _ = writeln!(text, "No quota on the hub limits what is created by: {names}");
+        let names = named(&status.unlimited, NAMED, ", ");
+        let says = format!("No quota on the hub limits what is created by: {names}");
+        let _ = writeln!(text, "{}", line(&says));
     }
     text
 }
@@ -118,7 +122,8 @@ fn credentials(status: &Status, paint: Paint) -> String {
             continue;
         };
         let says = format!("{}: {says}", member.name);
-        let says = if credential.state == "expired" { paint.bad(&says) } else { says };
+        let says =
+            if credential.state == "expired" { paint.bad(&says) } else { line(&says).into_owned() };
         let _ = writeln!(text, "{says}");
     }
     text

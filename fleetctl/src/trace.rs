@@ -21,7 +21,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use crate::args::{Cli, TraceArgs};
 use crate::gather::Watched;
-use crate::output::{Format, Paint, answer, print};
+use crate::output::{Format, Paint, answer, next_data, print, report, terminal};
 use journey::{Hop, Sighting, Stage, Tracker};
 use stages::wanted;
 
@@ -31,7 +31,11 @@ pub(crate) async fn run(cli: &Cli, args: &TraceArgs) -> Result<ExitCode> {
     let wanted = wanted(&watched.picture(), &args.service)?;
     let places: BTreeSet<_> = wanted.values().flatten().collect();
     let places = places.into_iter().filter(|stage| **stage != Stage::Origin).count();
-    eprintln!("Watching {} at {} stages; change its endpoints now.", args.service, places + 1);
+    report(&format!(
+        "Watching {} at {} stages; change its endpoints now.",
+        args.service,
+        places + 1
+    ));
     let mut sightings = follow_all(&watched, &args.service);
     let mut tracker = Tracker::new(wanted);
     let (mut done, paint) = (0, cli.output.paint());
@@ -51,14 +55,14 @@ pub(crate) async fn run(cli: &Cli, args: &TraceArgs) -> Result<ExitCode> {
 fn give_up(tracker: &Tracker, args: &TraceArgs) -> ExitCode {
     let missing: Vec<_> = tracker.missing().into_iter().map(ToString::to_string).collect();
     if missing.is_empty() {
-        eprintln!("No endpoint of {} changed within {} s.", args.service, args.deadline);
+        report(&format!("No endpoint of {} changed within {} s.", args.service, args.deadline));
     } else {
-        eprintln!(
+        report(&format!(
             "Did not arrive within {} s: {}. To see where it stops: fleetctl explain service {}",
             args.deadline,
             missing.join("; "),
             args.service
-        );
+        ));
     }
     answer(false)
 }
@@ -228,10 +232,7 @@ fn text_of(hop: &Hop, format: Format, paint: Paint) -> Result<String> {
             last,
         };
         // One line or document per step, so that a program can read them as they arrive.
-        return Ok(match format {
-            Format::Yaml => format!("---\n{}", serde_saphyr::to_string(&line)?),
-            _ => serde_json::to_string(&line)? + "\n",
-        });
+        return Ok(next_data(format, &line)?.unwrap_or_default());
     }
     let what = match &hop.addresses {
         None => "deleted".to_owned(),
@@ -239,9 +240,10 @@ fn text_of(hop: &Hop, format: Format, paint: Paint) -> Result<String> {
         Some(addresses) => format!("{} ready", addresses.len()),
     };
     let times = format!("{since:8.1} ms  {step:>+8.1} ms");
-    let mut text = format!("{times}  {cluster:12}  {stage}: {what}\n");
+    let seen = format!("{times}  {cluster:12}  {stage}: {what}");
+    let mut text = terminal::line(&seen).into_owned() + "\n";
     if hop.last {
-        text += &paint.good(&format!("{since:8.1} ms  arrived everywhere\n"));
+        text += &(paint.good(&format!("{since:8.1} ms  arrived everywhere")) + "\n");
     }
     Ok(text)
 }

@@ -15,7 +15,7 @@ use super::seen::{Member, Seen};
 use super::subject::Subject;
 
 pub(super) use definitions::of as definition;
-pub(super) use dns::text as corefile;
+pub(super) use dns::{config_map, text as corefile};
 
 /// Name of the check whether the versions are served that CoreDNS reads.
 pub(super) const DEFINITIONS: &str = "definitions";

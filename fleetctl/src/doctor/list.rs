@@ -1,16 +1,14 @@
 //! Names in a sentence.
 
+use crate::named::named;
+
 /// How many names a sentence has before it only counts.
 const SHOWN: usize = 3;
 
 /// The first names, and how many more there are.
 pub(super) fn list<T: ToString>(names: impl IntoIterator<Item = T>) -> String {
     let names: Vec<_> = names.into_iter().map(|name| name.to_string()).collect();
-    let shown = names[..names.len().min(SHOWN)].join(", ");
-    match names.len().saturating_sub(SHOWN) {
-        0 => shown,
-        more => format!("{shown} and {more} more"),
-    }
+    named(&names, SHOWN, ", ")
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::finding::{Finding, Level};
 use crate::output::Paint;
+use crate::output::terminal::line;
 
 /// The most characters of a finding.
 const LONGEST: usize = 1000;
@@ -44,7 +45,13 @@ impl Line {
     pub fn of(cluster: &str, check: &'static str, finding: Finding) -> Self {
         let Finding { level, what, advice } = finding;
         let cluster = cluster.to_owned();
-        Self { cluster, check, level, finding: plain(&what), advice: advice.as_deref().map(plain) }
+        Self {
+            cluster,
+            check,
+            level,
+            finding: bounded(&what),
+            advice: advice.as_deref().map(bounded),
+        }
     }
 
     /// The line of a check that has found nothing.
@@ -68,10 +75,10 @@ impl Report {
         let shown = self.results.iter().filter(|line| wide || line.level != Level::Ok);
         for Line { cluster, check, level, finding, advice } in shown {
             let level = painted(paint, *level, &format!("{level:11}"));
-            let _ =
-                writeln!(text, "{level}  {}  {finding}", paint.bold(&format!("{cluster} {check}")));
+            let place = paint.bold(&format!("{cluster} {check}"));
+            let _ = writeln!(text, "{level}  {place}  {}", line(finding));
             if let Some(advice) = advice {
-                let _ = writeln!(text, "             {advice}");
+                let _ = writeln!(text, "             {}", line(advice));
             }
         }
         let count = |level| self.results.iter().filter(|line| line.level == level).count();
@@ -85,15 +92,10 @@ impl Report {
     }
 }
 
-/// A text that clusters had a part in, as one line of bounded length: nothing in it moves the cursor of a terminal.
-fn plain(text: &str) -> String {
-    let shown = text.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c });
-    let mut shown = shown.take(LONGEST + 1).collect::<String>();
-    if let Some((end, _)) = shown.char_indices().nth(LONGEST) {
-        shown.truncate(end);
-        shown.push_str("...");
-    }
-    shown
+/// A text that clusters had a part in, of bounded length.
+fn bounded(text: &str) -> String {
+    let end = text.char_indices().nth(LONGEST).map(|(end, _)| end);
+    end.map_or_else(|| text.to_owned(), |end| format!("{}...", &text[..end]))
 }
 
 fn painted(paint: Paint, level: Level, text: &str) -> String {
@@ -127,11 +129,13 @@ mod tests {
     fn what_a_hostile_cluster_writes_stays_in_its_line() {
         let what = format!("uid \u{1b}[2J\n{}", "x".repeat(1_000_000));
         let line = Line::of("west", "claim", Finding::failure(what, "look\u{7}"));
-        assert!(line.finding.starts_with("uid \u{fffd}[2J\u{fffd}xxx"), "{}", &line.finding[..20]);
         assert_eq!(line.finding.chars().count(), LONGEST + 3);
-        assert_eq!(line.advice.as_deref(), Some("look\u{fffd}"));
+        let text = Report::new(vec![line]).text(false, Paint(false));
+        assert!(text.starts_with("failure      west claim  uid \\u{1b}[2J\\nxxx"), "{text}");
+        assert!(text.contains("...\n             look\\u{7}\n"), "{text}");
+        assert_eq!(text.lines().count(), 3, "{text}");
         let exact = "y".repeat(LONGEST);
-        assert_eq!(plain(&exact), exact);
+        assert_eq!(bounded(&exact), exact);
     }
 
     #[test]

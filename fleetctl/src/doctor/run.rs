@@ -12,7 +12,8 @@ use super::report::{Line, Report};
 use super::seen::Seen;
 use super::subject::Subject;
 use crate::args::{Cli, DoctorArgs};
-use crate::output::{Format, UNASKED, answer, data, print, report};
+use crate::output::{Format, UNASKED, answer, data, print, print_file, report, terminal};
+use crate::shell::{kubectl, quoted};
 
 /// What has to be so before CoreDNS gets the option.
 const FIRST: [&str; 3] = [DEFINITIONS, DNS_RIGHTS, DNS_VERSION];
@@ -46,7 +47,7 @@ async fn print_corefile(cli: &Cli) -> Result<ExitCode> {
     };
     let seen = gather::alone(&cli.access, name).await?;
     let (before, after) = corefiles(&seen)?;
-    print(&after)?;
+    print_file(&after)?;
     if before == after {
         report(
             "Unchanged: the Corefile has the zone clusterset.local and the option multicluster.",
@@ -56,12 +57,23 @@ async fn print_corefile(cli: &Cli) -> Result<ExitCode> {
     let first = preconditions(checks::examine(&seen));
     for line in &first {
         let advice = line.advice.as_deref().unwrap_or_default();
-        report(&format!("Do not apply it yet: {}: {advice}", line.finding));
+        let says = format!("Do not apply it yet: {}: {advice}", line.finding);
+        report(&terminal::line(&says));
     }
-    report(&format!(
-        "To apply it: kubectl --context {context} -n kube-system edit configmap, the one that CoreDNS reads (usually coredns)"
-    ));
+    report(&format!("To apply it: {}", edit(&seen, context)?));
     Ok(answer(first.is_empty()))
+}
+
+/// The command that opens the Corefile of the only member in an editor.
+fn edit(seen: &Seen, context: &str) -> Result<String> {
+    let name = checks::config_map(&only(seen)?).map_err(|unread| error(&unread))?;
+    Ok(format!("{} -n kube-system edit configmap {}", kubectl(context), quoted(name)))
+}
+
+fn only(seen: &Seen) -> Result<Subject<'_>> {
+    let member = seen.members.first().context("a member")?;
+    let own = member.own.as_ref().map_err(error)?;
+    Ok(Subject { seen, name: &member.name, own })
 }
 
 /// What stands against the change, or is not known.
@@ -73,10 +85,7 @@ fn preconditions(results: Report) -> Vec<Line> {
 
 /// The Corefile of the only member, and the changed one.
 fn corefiles(seen: &Seen) -> Result<(String, String)> {
-    let member = seen.members.first().context("a member")?;
-    let own = member.own.as_ref().map_err(error)?;
-    let subject = Subject { seen, name: &member.name, own };
-    let text = checks::corefile(&subject).map_err(|unread| error(&unread))?;
+    let text = checks::corefile(&only(seen)?).map_err(|unread| error(&unread))?;
     let parsed = Corefile::parse(text).context("the Corefile cannot be read")?;
     let changed = parsed.with_clusterset().context(
         "the server of the Corefile that answers clusterset.local has no plugin kubernetes: docs/dns.md has an example",
@@ -102,6 +111,14 @@ mod tests {
         let (before, after) = corefiles(&world.seen).unwrap();
         assert_eq!(before, bare);
         assert!(after.contains("multicluster clusterset.local"), "{after}");
+    }
+
+    #[test]
+    fn the_command_names_the_configmap_that_coredns_reads() {
+        let mut world = sound();
+        world.dns().config_map = "rke2".to_owned();
+        let expected = "kubectl --context 'my west' -n kube-system edit configmap rke2";
+        assert_eq!(edit(&world.seen, "my west").unwrap(), expected);
     }
 
     #[test]

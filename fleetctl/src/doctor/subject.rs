@@ -41,8 +41,15 @@ impl<'a> Subject<'a> {
         Ok(imports.filter_map(|import| Some((import, import.mark.as_deref()?))).collect())
     }
 
+    /// The argument of `--member` that leads to this cluster.
+    pub fn argument(&self) -> String {
+        let (name, context) = (self.name, &self.own.context);
+        let argument = if context == name { name.to_owned() } else { format!("{name}={context}") };
+        crate::shell::quoted(&argument).into_owned()
+    }
+
     /// How to call kubectl for the member's cluster.
     pub fn kubectl(&self) -> String {
-        format!("kubectl --context {}", self.own.context)
+        crate::shell::kubectl(&self.own.context)
     }
 }

@@ -5,7 +5,7 @@ use fleet_model::objects::MemberPolicy;
 use fleet_plan::{Controller as _, Event, Plan};
 use hub_agent::service::{self, Key, PortResolution, ServiceController, ServiceState};
 
-use super::words::{DENIED, behind, ports_text};
+use super::words::{DENIED, behind, named, ports_text};
 use crate::picture::Picture;
 use crate::story::{Cause, Hop};
 
@@ -60,7 +60,7 @@ fn import(
         return behind;
     }
     let from: Vec<_> = resolution.accepted.iter().map(|export| export.member).collect();
-    let says = format!("{}, from {}", ports_text(resolution.ports), from.join(", "));
+    let says = format!("{}, from {}", ports_text(resolution.ports), named(&from));
     Hop::ok(HUB, object, says)
 }
 

@@ -84,7 +84,7 @@ pub(super) fn lacking(picture: &Picture, namespace: &str) -> String {
     if lacking.is_empty() {
         return String::new();
     }
-    format!("; there is no namespace {namespace} in {}", lacking.join(", "))
+    format!("; there is no namespace {namespace} in {}", named(&lacking))
 }
 
 /// "no member ...", restricted to the members whose clusters could be read.
@@ -94,6 +94,14 @@ pub(super) fn no_member(picture: &Picture, what: &str) -> String {
     if blind.is_empty() {
         format!("no member {what}")
     } else {
-        format!("no member that could be read {what} (not read: {})", blind.join(", "))
+        format!("no member that could be read {what} (not read: {})", named(&blind))
     }
+}
+
+/// How many names a sentence has.
+const NAMED: usize = 10;
+
+/// The first names, and how many more there are.
+pub(super) fn named<T: AsRef<str>>(names: &[T]) -> String {
+    crate::named::named(names, NAMED, ", ")
 }

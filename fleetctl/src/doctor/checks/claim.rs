@@ -9,6 +9,7 @@ use crate::doctor::finding::{Finding, Outcome, known};
 use crate::doctor::list::list;
 use crate::doctor::seen::{Hub, Report, Seen};
 use crate::doctor::subject::Subject;
+use crate::shell::{kubectl, quoted};
 
 /// Whether the hub has accepted the member, and as this cluster.
 pub(super) fn claim(member: &Subject<'_>) -> Outcome {
@@ -38,7 +39,7 @@ fn unreported(member: &Subject<'_>, hub: &Hub) -> Finding {
         "check the member agent ({} -n fleet-system get pods), and whether {name} has joined this hub: fleetctl status \
          --hub-context {}",
         member.kubectl(),
-        hub.context
+        quoted(&hub.context)
     );
     Finding::failure(what, advice)
 }
@@ -54,13 +55,17 @@ fn accepted(report: &Report, hub: &Hub) -> Option<Finding> {
     if !accepted.is_true {
         let what = format!("the hub does not accept the member ({}): {message}", accepted.reason);
         let namespace = member_namespace(&report.member);
-        let advice =
-            format!("kubectl --context {} -n {namespace} get clusterreports -o yaml", hub.context);
+        let advice = format!("{} -n {namespace} get clusterreports -o yaml", kubectl(&hub.context));
         return Some(Finding::failure(what, advice));
     }
     let is_twin = accepted.reason == DUPLICATE_CLUSTER;
-    is_twin
-        .then(|| Finding::warning(message, "if both are one cluster: fleetctl leave one of them"))
+    let advice = || {
+        let member = &report.member;
+        format!(
+            "if both are one cluster, let one of them leave, such as this one: fleetctl leave {member}"
+        )
+    };
+    is_twin.then(|| Finding::warning(message, advice()))
 }
 
 /// Whether the hub agent and the imports of the member name the hub that there is.

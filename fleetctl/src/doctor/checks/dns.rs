@@ -95,6 +95,11 @@ fn incomplete(found: Finding) -> Finding {
     Finding { advice: Some(advice), ..found }
 }
 
+/// The name of the ConfigMap in kube-system that CoreDNS reads.
+pub(in crate::doctor) fn config_map<'a>(member: &Subject<'a>) -> Read<&'a str> {
+    Ok(dns(member)?.config_map.as_str())
+}
+
 /// The Corefile of a member.
 pub(in crate::doctor) fn text<'a>(member: &Subject<'a>) -> Read<&'a String> {
     let name = &dns(member)?.config_map;
@@ -106,9 +111,11 @@ pub(in crate::doctor) fn text<'a>(member: &Subject<'a>) -> Read<&'a String> {
 }
 
 fn finding(member: &Subject<'_>, flaw: Flaw, can_be_mended: bool) -> Finding {
-    let name = member.name;
     let change = if can_be_mended {
-        format!("fleetctl doctor --member {name} --print-corefile prints a Corefile that has it")
+        let argument = member.argument();
+        format!(
+            "fleetctl doctor --member {argument} --print-corefile prints a Corefile that has it"
+        )
     } else {
         format!("write the servers of the Corefile as in {PAGE}")
     };
@@ -259,7 +266,13 @@ mod tests {
         let without_zone = COREFILE.replace("cluster.local clusterset.local", "cluster.local");
         let found = flaws_of(&without_zone);
         assert_eq!(levels(&found), ["failure"]);
-        assert!(found[0].advice.as_deref().unwrap().contains("--member west --print-corefile"));
+        assert!(
+            found[0]
+                .advice
+                .as_deref()
+                .unwrap()
+                .contains("--member west=west-admin --print-corefile")
+        );
         let without_option = COREFILE.replace("multicluster clusterset.local", "");
         assert!(flaws_of(&without_option)[0].what.contains("lacks the option"));
         for (option, level) in [

@@ -7,7 +7,7 @@ use fleet_api::{ObjectName, events, kinds, labels};
 use fleet_model::objects::{EndpointSlice, SliceIndex};
 use member_agent::multicluster::import;
 
-use crate::explain::words::count;
+use crate::explain::words::{count, named};
 use crate::picture::{Member, Picture};
 use crate::story::{Cause, Crossing, Hop};
 
@@ -26,7 +26,7 @@ pub(super) fn hops(
     if total > 0 {
         let from: Vec<_> =
             ready.iter().filter(|(_, count)| **count > 0).map(|(it, _)| *it).collect();
-        let reason = format!("{} from {}", count(total, "ready endpoint"), from.join(", "));
+        let reason = format!("{} from {}", count(total, "ready endpoint"), named(&from));
         hops.push(Hop::ok(name, object, reason));
     } else if !hops.iter().any(Hop::stops) {
         hops.push(Hop::stop(

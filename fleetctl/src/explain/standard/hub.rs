@@ -9,7 +9,7 @@ use hub_agent::multicluster::{Key, MulticlusterController};
 
 use super::text::{ACCEPT, ports_text};
 use crate::explain::hub::{TOO_MANY, list_it};
-use crate::explain::words::{DENIED, behind};
+use crate::explain::words::{DENIED, behind, named};
 use crate::left_out::in_force;
 use crate::picture::Picture;
 use crate::story::{Cause, Hop};
@@ -37,7 +37,7 @@ pub(super) fn hops(picture: &Picture, service: &ObjectName) -> Vec<Hop> {
 fn resolution(resolved: &Object<ResolvedService>) -> Vec<Hop> {
     let object = format!("{} {}", kinds::RESOLVED_SERVICE.label(), resolved.name);
     let from: Vec<_> = resolved.exporters.iter().map(|it| it.cluster.as_str()).collect();
-    let (properties, from) = (&resolved.properties, from.join(", "));
+    let (properties, from) = (&resolved.properties, named(&from));
     let ports = ports_text(&properties.ports);
     let mut hops = vec![Hop::ok(
         HUB,

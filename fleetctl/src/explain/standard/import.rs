@@ -17,7 +17,7 @@ use member_agent::multicluster::import::{self, Held};
 
 use super::text::ACCEPT;
 use super::{endpoints, names};
-use crate::explain::words::{behind, look};
+use crate::explain::words::{behind, look, named};
 use crate::left_out::{in_force, is_left_out};
 use crate::picture::{Member, Picture};
 use crate::reading;
@@ -165,7 +165,7 @@ impl Import<'_> {
     /// The ServiceImport as its status reports it.
     fn state(&self, found: &Object<ServiceImport>) -> Hop {
         let clusters = found.status.clusters.iter().map(|it| it.cluster.as_str());
-        let clusters = clusters.collect::<Vec<_>>().join(", ");
+        let clusters = named(&clusters.collect::<Vec<_>>());
         match find(&found.status.conditions, READY) {
             Some(ready) if ready.reason == IP_FAMILY_NOT_SUPPORTED => self.stop(
                 Cause::FamilyNotSupported,

@@ -2,6 +2,7 @@
 
 use fleet_api::multicluster::ServicePort;
 
+use crate::explain::words::named;
 use crate::picture::Picture;
 
 /// Advice for a member whose agent does not serve the API.
@@ -20,7 +21,7 @@ pub(super) fn off_in(picture: &Picture) -> String {
     if off.is_empty() {
         return String::new();
     }
-    format!("; the API is not served in {}", off.join(", "))
+    format!("; the API is not served in {}", named(&off))
 }
 
 /// Ports as `80/TCP`, separated by commas.
