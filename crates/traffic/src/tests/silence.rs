@@ -1,0 +1,6 @@
+//! docs/design/traffic.md#silence
+
+mod fleet;
+mod guards;
+mod importers;
+mod returns;
