@@ -18,7 +18,7 @@ use crate::policy_args::PolicyArgs;
 /// the same endpoints.
 ///
 /// fleetctl reads hub and members with your own credentials and evaluates them with the agents' own code. Only join and
-/// leave write. Install it as kubectl-fleet (a link is enough) to use it as `kubectl fleet`.
+/// leave write. Install it as kubectl-fleetnet (a link is enough) to use it as `kubectl fleetnet`.
 ///
 /// Exit codes: 0 success, no problem found; 1 a problem, a difference or a timeout, as the output explains; 2 the command
 /// could not run: invalid arguments, a cluster is not reachable, a right is missing.
