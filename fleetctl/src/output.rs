@@ -35,6 +35,12 @@ pub enum Format {
     Json,
     /// YAML
     Yaml,
+    /// Graphviz, for `graph`
+    Dot,
+    /// Mermaid, for `graph`
+    Mermaid,
+    /// SVG, for `graph`
+    Svg,
 }
 
 /// When to use colours.
@@ -46,6 +52,13 @@ pub enum Colour {
     Always,
     /// Never
     Never,
+}
+
+impl Format {
+    /// Whether it is a form of pictures.
+    pub(crate) fn is_picture(self) -> bool {
+        matches!(self, Self::Dot | Self::Mermaid | Self::Svg)
+    }
 }
 
 impl Output {
@@ -98,7 +111,7 @@ pub fn data(format: Format, answer: &impl Serialize) -> Result<Option<String>> {
     Ok(match format {
         Format::Json => Some(serde_json::to_string_pretty(answer)? + "\n"),
         Format::Yaml => Some(serde_saphyr::to_string(answer)?),
-        Format::Text | Format::Wide => None,
+        Format::Text | Format::Wide | Format::Dot | Format::Mermaid | Format::Svg => None,
     })
 }
 
