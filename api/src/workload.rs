@@ -2,6 +2,8 @@
 //!
 //! Only `v1beta1`, the version that is stored and read, is defined here.
 
+#![allow(clippy::duplicated_attributes, reason = "each column of a table has a type of its own")]
+
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::CustomResource;
 use schemars::JsonSchema;
@@ -23,6 +25,12 @@ use serde::{Deserialize, Serialize};
     derive = "Default",
     doc = "A machine outside of Kubernetes that Services of its namespace can select by its labels.",
     printcolumn(name = "Identity", type_ = "string", json_path = ".spec.meshTLS.identity"),
+    printcolumn(name = "Address", type_ = "string", json_path = ".spec.workloadIPs[0].ip"),
+    printcolumn(
+        name = "Ready",
+        type_ = "string",
+        json_path = ".status.conditions[?(@.type=='Ready')].status"
+    ),
     printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp")
 )]
 #[serde(rename_all = "camelCase")]

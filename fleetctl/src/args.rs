@@ -18,7 +18,7 @@ use crate::policy_args::PolicyArgs;
 /// the same endpoints.
 ///
 /// fleetctl reads hub and members with your own credentials and evaluates them with the agents' own code. Only join and
-/// leave write. Install it as kubectl-fleet (a link is enough) to use it as `kubectl fleet`.
+/// leave write. Install it as kubectl-fleetnet (a link is enough) to use it as `kubectl fleetnet`.
 ///
 /// Exit codes: 0 success, no problem found; 1 a problem, a difference or a timeout, as the output explains; 2 the command
 /// could not run: invalid arguments, a cluster is not reachable, a right is missing.
@@ -86,6 +86,13 @@ pub enum Command {
     /// Follow a Service through the fleet and report where it stops, and what to do
     #[command(subcommand)]
     Explain(Explain),
+    /// Draw the fleet: exporters, Services and importers, with what stops each
+    ///
+    /// Three columns in a stable order. A line has the endpoints that are ready and those that drain, and the cause that
+    /// `fleetctl explain` finds. What works is drawn solid, what has nothing ready dotted, what stops dashed. With `-o dot` (the default)
+    /// Graphviz draws it, for example with `dot -Tpdf`; `-o mermaid` is for pages in Markdown, `-o svg` for a browser, and
+    /// `-o json` has everything, with the command that mends each problem. Exits 2 if the result is incomplete.
+    Graph(GraphArgs),
     /// Watch the next endpoint changes of a Service, step by step, with times
     ///
     /// Change the endpoints, for example by scaling the Deployment, and see when the change arrives: in the exporter's
@@ -227,6 +234,17 @@ pub struct LeaveArgs {
     /// Maximum time to wait for the member agent, and then for the deletion of its namespace, in seconds each
     #[arg(long, value_name = "SECONDS", default_value_t = 120)]
     pub deadline: u64,
+}
+
+/// Arguments of `graph`.
+#[derive(Args, Debug)]
+pub struct GraphArgs {
+    /// Draw only Services of this namespace; can be given several times
+    #[arg(long = "namespace", value_name = "NAMESPACE")]
+    pub namespaces: Vec<String>,
+    /// Maximum number of rows in the middle. With more Services than that, a row is a namespace; at most 2000. JSON and YAML have every Service
+    #[arg(long, value_name = "ROWS", default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..=2000))]
+    pub max_rows: u16,
 }
 
 /// Arguments of `trace`.

@@ -24,6 +24,22 @@ macro_rules! causes {
     };
 }
 
+impl Cause {
+    /// Whether a fleet that works has it now and then, between two writes.
+    pub(crate) fn is_passing(self) -> bool {
+        matches!(
+            self,
+            Self::AgentBehind
+                | Self::HubAgentBehind
+                | Self::NotGranted
+                | Self::DerivedServiceMissing
+                | Self::NoAddress
+                | Self::NotAccepted
+                | Self::StandardOff
+        )
+    }
+}
+
 causes! {
     NoRight: "you lack the right to read a kind that the command needs",
     DefinitionMissing: "a cluster does not serve a kind of the fleet: its chart or definitions are not installed",

@@ -26,7 +26,7 @@ use judge::Evidence;
 use place::Place;
 
 /// Label of the Deployments of the chart, and its value.
-const PROGRAM: &str = "app.kubernetes.io/name=member-agent";
+pub(crate) const PROGRAM: &str = "app.kubernetes.io/name=member-agent";
 
 /// The credentials of the members whose clusters can be read.
 pub(crate) async fn read<'a>(

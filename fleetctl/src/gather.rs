@@ -26,9 +26,9 @@ use tokio_util::task::TaskTracker;
 use crate::access::{Access, Contexts};
 use crate::controllers::{HubControllers, MemberControllers};
 use crate::credential::{self, CredentialStatus};
-use crate::names_served;
 use crate::picture::{Own, Picture};
 use crate::quotas::{self, QuotaUse};
+use crate::{agent_version, names_served};
 
 /// Time after which a problem is reported: while a fleet works, it is between two writes most of the time.
 const CALM: Duration = Duration::from_secs(1);
@@ -127,6 +127,15 @@ impl Watched {
             Some((name, clients))
         });
         credential::read(&self.hub_clients, seen).await
+    }
+
+    /// The releases of the agents of the members whose clusters can be read.
+    pub async fn agent_versions(&self) -> BTreeMap<String, String> {
+        let seen = self.members.iter().filter_map(|(name, member)| {
+            let (_, clients) = member.seen.as_ref().ok()?;
+            Some((name, clients))
+        });
+        agent_version::read(seen).await
     }
 
     /// Evaluates until the answer shows no problem, for at most a moment, so that passing states are not reported.

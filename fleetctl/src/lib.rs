@@ -4,10 +4,12 @@
 //!   of it.
 //! - [`explain()`]: where one Service stops; [`story`]: the data of an explanation.
 //! - [`pending`]: the writes that the agents have not made yet; [`status`]: the state of the fleet.
+//! - [`view`]: exporters, Services and importers, with what stops each; [`graph`] draws it.
 //! - [`doctor`]: what the standard API needs, as a table of checks.
 //! - [`run`]: runs the command ([`args`]) and prints its output ([`render`], [`output`]).
 
 pub mod access;
+mod agent_version;
 mod approval;
 pub mod args;
 pub mod cause;
@@ -19,6 +21,7 @@ mod diff;
 pub mod doctor;
 pub mod explain;
 pub mod gather;
+pub mod graph;
 mod handover;
 mod join;
 mod json_diff;
@@ -50,6 +53,7 @@ pub mod status;
 pub mod story;
 mod token;
 mod trace;
+pub mod view;
 
 pub use explain::explain;
 

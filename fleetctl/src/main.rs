@@ -1,4 +1,4 @@
-//! `fleetctl`, or `kubectl fleet`.
+//! `fleetctl`, or `kubectl fleetnet`.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};

@@ -38,6 +38,12 @@ pub enum Format {
     Json,
     /// YAML
     Yaml,
+    /// Graphviz, for `graph`
+    Dot,
+    /// Mermaid, for `graph`
+    Mermaid,
+    /// SVG, for `graph`
+    Svg,
 }
 
 /// When to use colours.
@@ -49,6 +55,13 @@ pub enum Colour {
     Always,
     /// Never
     Never,
+}
+
+impl Format {
+    /// Whether it is a form of pictures.
+    pub(crate) fn is_picture(self) -> bool {
+        matches!(self, Self::Dot | Self::Mermaid | Self::Svg)
+    }
 }
 
 impl Output {
@@ -111,7 +124,7 @@ pub fn data(format: Format, answer: &impl Serialize) -> Result<Option<String>> {
                 terminal::json(&json()?).into_owned()
             })
         }
-        Format::Text | Format::Wide => None,
+        Format::Text | Format::Wide | Format::Dot | Format::Mermaid | Format::Svg => None,
     })
 }
 

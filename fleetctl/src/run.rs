@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::CommandFactory as _;
 use fleet_api::ObjectName;
 
@@ -13,13 +13,16 @@ use crate::output::{Format, UNASKED, answer, data, print};
 use crate::picture::Picture;
 use crate::render;
 use crate::story::Cause;
-use crate::{approval, diff, doctor, join, leave, leave_local, status, trace};
+use crate::{approval, diff, doctor, graph, join, leave, leave_local, status, trace};
 
 /// Runs the command and returns its exit code.
 ///
 /// # Errors
 /// If the command cannot run; the message is one line.
 pub async fn run(cli: Cli) -> Result<ExitCode> {
+    if cli.output.format.is_picture() && !matches!(cli.command, Command::Graph(_)) {
+        bail!("-o dot, mermaid and svg are for fleetctl graph");
+    }
     match &cli.command {
         Command::Join(args) if args.request => approval::request(&cli, args).await,
         Command::Join(args @ JoinArgs { approve: Some(file), .. }) => {
@@ -33,6 +36,7 @@ pub async fn run(cli: Cli) -> Result<ExitCode> {
         Command::Leave(args) => leave::run(&cli, args).await,
         Command::Status => show_status(&cli).await,
         Command::Explain(Explain::Service { service }) => show_explanation(&cli, service).await,
+        Command::Graph(args) => graph::run(&cli, args).await,
         Command::Trace(args) => trace::run(&cli, args).await,
         Command::Diff => diff::run(&cli).await,
         Command::Doctor(args) => doctor::run(&cli, args).await,
@@ -47,20 +51,9 @@ pub async fn run(cli: Cli) -> Result<ExitCode> {
 
 async fn show_explanation(cli: &Cli, service: &ObjectName) -> Result<ExitCode> {
     let watched = Watched::start(&cli.access).await?;
-    let passing = [
-        Cause::AgentBehind,
-        Cause::HubAgentBehind,
-        Cause::NotGranted,
-        Cause::DerivedServiceMissing,
-        Cause::NoAddress,
-        Cause::NotAccepted,
-        Cause::StandardOff,
-    ];
     let story = watched.ask(
         |picture| explain(picture, service),
-        |story| {
-            !story.hops.iter().any(|hop| hop.cause.is_some_and(|cause| passing.contains(&cause)))
-        },
+        |story| !story.hops.iter().any(|hop| hop.cause.is_some_and(Cause::is_passing)),
     );
     let mut story = story.await;
     let behind = |cause| matches!(cause, Cause::AgentBehind | Cause::HubAgentBehind);

@@ -5,4 +5,5 @@ mod modes;
 mod pending;
 mod standard;
 mod status;
+mod view;
 mod world;

@@ -8,13 +8,15 @@
 //! - External workloads have the version alone that is stored.
 //! - What members write to the hub, and what the hub copies of it, is bounded ([`limits`](crate::limits)).
 //! - The membership kinds have one version, name only what the agents use and keep all else.
+//! - Tables have more columns. Those of the original keep their order; the new ones are between them and the age.
 
 mod bounds;
+mod columns;
 mod outline;
 mod table;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
-    CustomResourceDefinition, CustomResourceDefinitionVersion,
+    CustomResourceColumnDefinition, CustomResourceDefinition, CustomResourceDefinitionVersion,
 };
 use kube::Resource;
 use outline::outline;
@@ -69,7 +71,7 @@ fn check_version(version: &CustomResourceDefinitionVersion, expected: &Expected)
 
     let columns = version.additional_printer_columns.iter().flatten();
     let columns: Vec<_> =
-        columns.map(|c| format!("{} {} {}", c.name, c.type_, c.json_path)).collect();
+        columns.map(|c| format!("{} {} {}{}", c.name, c.type_, c.json_path, wide(c))).collect();
     assert_eq!(columns, expected.columns, "{kind}");
 
     let root = version.schema.as_ref().unwrap().open_api_v3_schema.as_ref().unwrap();
@@ -79,6 +81,10 @@ fn check_version(version: &CustomResourceDefinitionVersion, expected: &Expected)
     assert_eq!(rules, if expected.names_limited { vec![limit] } else { vec![] }, "{kind}");
 
     assert_eq!(outline(root), expected.schema.concat(), "{kind} {}", version.name);
+}
+
+fn wide(column: &CustomResourceColumnDefinition) -> &'static str {
+    if column.priority.is_some_and(|priority| priority > 0) { " wide" } else { "" }
 }
 
 #[test]

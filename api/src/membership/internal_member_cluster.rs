@@ -1,5 +1,7 @@
 //! `InternalMemberCluster`: what the hub wants of a member, and what the member's agents report.
 
+#![allow(clippy::duplicated_attributes, reason = "each column of a table has a type of its own")]
+
 use std::collections::BTreeMap;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
@@ -23,6 +25,23 @@ use serde_json::Value;
     derive = "PartialEq",
     derive = "Default",
     doc = "States whether a member cluster is in the fleet, and takes its agents' reports.",
+    printcolumn(name = "State", type_ = "string", json_path = ".spec.state"),
+    printcolumn(
+        name = "Joined",
+        type_ = "string",
+        json_path = ".status.agentStatus[?(@.type=='ServiceExportImportAgent')].conditions[?(@.type=='Joined')].status"
+    ),
+    printcolumn(
+        name = "Heartbeat",
+        type_ = "date",
+        json_path = ".status.agentStatus[?(@.type=='ServiceExportImportAgent')].lastReceivedHeartbeat"
+    ),
+    printcolumn(
+        name = "Reason",
+        type_ = "string",
+        json_path = ".status.agentStatus[?(@.type=='ServiceExportImportAgent')].conditions[?(@.type=='Joined')].reason",
+        priority = 1
+    ),
     printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp")
 )]
 #[serde(rename_all = "camelCase")]

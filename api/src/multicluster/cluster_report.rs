@@ -1,5 +1,7 @@
 //! `ClusterReport`: which cluster a member is, on the hub.
 
+#![allow(clippy::duplicated_attributes, reason = "each column of a table has a type of its own")]
+
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::CustomResource;
 use schemars::JsonSchema;
@@ -21,6 +23,22 @@ use serde::{Deserialize, Serialize};
     derive = "Default",
     doc = "Records which cluster a member is, so that a second cluster of that name writes nothing.",
     printcolumn(name = "Cluster-Uid", type_ = "string", json_path = ".spec.clusterUid"),
+    printcolumn(
+        name = "Accepted",
+        type_ = "string",
+        json_path = ".status.conditions[?(@.type=='Accepted')].status"
+    ),
+    printcolumn(
+        name = "Reason",
+        type_ = "string",
+        json_path = ".status.conditions[?(@.type=='Accepted')].reason"
+    ),
+    printcolumn(
+        name = "Clusterset",
+        type_ = "string",
+        json_path = ".status.clustersetId",
+        priority = 1
+    ),
     printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp")
 )]
 #[serde(rename_all = "camelCase")]

@@ -31,6 +31,17 @@ use super::{ServiceProperties, ServiceReference};
     ),
     printcolumn(name = "Service", type_ = "string", json_path = ".spec.service.name"),
     printcolumn(name = "Type", type_ = "string", json_path = ".spec.type"),
+    printcolumn(
+        name = "Ready",
+        type_ = "string",
+        json_path = ".status.conditions[?(@.type=='Ready')].status"
+    ),
+    printcolumn(
+        name = "Reason",
+        type_ = "string",
+        json_path = ".status.conditions[?(@.type=='Ready')].reason"
+    ),
+    printcolumn(name = "Ports", type_ = "string", json_path = ".spec.ports", priority = 1),
     printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp")
 )]
 #[serde(rename_all = "camelCase")]

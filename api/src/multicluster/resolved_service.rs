@@ -31,7 +31,10 @@ use super::{ServiceProperties, ServiceReference};
     printcolumn(name = "Service", type_ = "string", json_path = ".spec.service.name"),
     printcolumn(name = "Type", type_ = "string", json_path = ".spec.type"),
     printcolumn(name = "Winner", type_ = "string", json_path = ".spec.winner"),
+    printcolumn(name = "Clusters", type_ = "string", json_path = ".spec.exporters"),
+    printcolumn(name = "Conflict", type_ = "string", json_path = ".spec.conflicts[0].reason"),
     printcolumn(name = "Withdrawn", type_ = "date", json_path = ".spec.withdrawnAt"),
+    printcolumn(name = "Ports", type_ = "string", json_path = ".spec.ports", priority = 1),
     printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp")
 )]
 #[serde(rename_all = "camelCase")]

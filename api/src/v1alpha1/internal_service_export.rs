@@ -1,5 +1,7 @@
 //! `InternalServiceExport`: a member's export, on the hub.
 
+#![allow(clippy::duplicated_attributes, reason = "each column of a table has a type of its own")]
+
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::CustomResource;
 use schemars::JsonSchema;
@@ -22,7 +24,29 @@ use crate::{ExportedObjectReference, ServicePort};
     status = "InternalServiceExportStatus",
     derive = "PartialEq",
     derive = "Default",
-    doc = "Carries the export of a Service from a member cluster to the hub."
+    doc = "Carries the export of a Service from a member cluster to the hub.",
+    printcolumn(
+        name = "Cluster",
+        type_ = "string",
+        json_path = ".spec.serviceReference.clusterId"
+    ),
+    printcolumn(
+        name = "Service",
+        type_ = "string",
+        json_path = ".spec.serviceReference.namespacedName"
+    ),
+    printcolumn(
+        name = "Is-Conflicted",
+        type_ = "string",
+        json_path = ".status.conditions[?(@.type=='Conflict')].status"
+    ),
+    printcolumn(
+        name = "Reason",
+        type_ = "string",
+        json_path = ".status.conditions[?(@.type=='Conflict')].reason"
+    ),
+    printcolumn(name = "Ports", type_ = "string", json_path = ".spec.ports", priority = 1),
+    printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp")
 )]
 #[serde(rename_all = "camelCase")]
 pub struct InternalServiceExportSpec {

@@ -1,5 +1,7 @@
 //! `InternalServiceImport`: a member's request to import, as it arrives on the hub.
 
+#![allow(clippy::duplicated_attributes, reason = "each column of a table has a type of its own")]
+
 use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,7 +23,21 @@ use crate::{ExportedObjectReference, ServiceImportStatus};
     status = "ServiceImportStatus",
     derive = "PartialEq",
     derive = "Default",
-    doc = "Carries the request to import a Service from a member cluster to the hub, and the answer back."
+    doc = "Carries the request to import a Service from a member cluster to the hub, and the answer back.",
+    printcolumn(
+        name = "Cluster",
+        type_ = "string",
+        json_path = ".spec.serviceImportReference.clusterId"
+    ),
+    printcolumn(
+        name = "Service",
+        type_ = "string",
+        json_path = ".spec.serviceImportReference.namespacedName"
+    ),
+    printcolumn(name = "Type", type_ = "string", json_path = ".status.type"),
+    printcolumn(name = "Clusters", type_ = "string", json_path = ".status.clusters"),
+    printcolumn(name = "Ports", type_ = "string", json_path = ".status.ports", priority = 1),
+    printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp")
 )]
 #[serde(rename_all = "camelCase")]
 pub struct InternalServiceImportSpec {

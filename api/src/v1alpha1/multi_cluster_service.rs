@@ -1,5 +1,7 @@
 //! MultiClusterService: a user's request to use a Service of the fleet in this cluster.
 
+#![allow(clippy::duplicated_attributes, reason = "each column of a table has a type of its own")]
+
 use k8s_openapi::api::core::v1::LoadBalancerStatus;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::CustomResource;
@@ -23,11 +25,7 @@ use serde::{Deserialize, Serialize};
     derive = "Default",
     doc = "Imports a Service of the fleet from the same namespace and offers it through a derived Service.",
     validation = crate::crds::rules::name_rule(),
-    printcolumn(
-        name = "Service-Import",
-        type_ = "string",
-        json_path = ".spec.serviceImport.name"
-    ),
+    printcolumn(name = "Service-Import", type_ = "string", json_path = ".spec.serviceImport.name"),
     printcolumn(
         name = "External-IP",
         type_ = "string",
@@ -37,6 +35,17 @@ use serde::{Deserialize, Serialize};
         name = "Is-Valid",
         type_ = "string",
         json_path = ".status.conditions[?(@.type=='Valid')].status"
+    ),
+    printcolumn(
+        name = "Reason",
+        type_ = "string",
+        json_path = ".status.conditions[?(@.type=='Valid')].reason"
+    ),
+    printcolumn(
+        name = "Message",
+        type_ = "string",
+        json_path = ".status.conditions[?(@.type=='Valid')].message",
+        priority = 1
     ),
     printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp")
 )]

@@ -1,5 +1,7 @@
 //! ServiceImport: a Service of the fleet, on the hub and in clusters that import it.
 
+#![allow(clippy::duplicated_attributes, reason = "each column of a table has a type of its own")]
+
 use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,6 +25,10 @@ use crate::ServiceImportStatus;
     derive = "PartialEq",
     derive = "Default",
     doc = "A Service that clusters of the fleet export under this namespace and name.",
-    validation = crate::crds::rules::name_rule()
+    validation = crate::crds::rules::name_rule(),
+    printcolumn(name = "Type", type_ = "string", json_path = ".status.type"),
+    printcolumn(name = "Clusters", type_ = "string", json_path = ".status.clusters"),
+    printcolumn(name = "Ports", type_ = "string", json_path = ".status.ports"),
+    printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp")
 )]
 pub struct ServiceImportFields {}

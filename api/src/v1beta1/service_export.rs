@@ -1,5 +1,7 @@
 //! ServiceExport, v1beta1: the version that is stored and that the agents use.
 
+#![allow(clippy::duplicated_attributes, reason = "each column of a table has a type of its own")]
+
 use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -34,6 +36,17 @@ use crate::ServiceExportStatus;
         name = "Is-Conflicted",
         type_ = "string",
         json_path = ".status.conditions[?(@.type=='Conflict')].status"
+    ),
+    printcolumn(
+        name = "Reason",
+        type_ = "string",
+        json_path = ".status.conditions[?(@.type=='Valid')].reason"
+    ),
+    printcolumn(
+        name = "Conflict",
+        type_ = "string",
+        json_path = ".status.conditions[?(@.type=='Conflict')].message",
+        priority = 1
     ),
     printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp")
 )]

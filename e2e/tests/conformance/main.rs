@@ -13,6 +13,7 @@ mod kinds;
 mod operations;
 mod real;
 mod simulated;
+mod tables;
 mod transcript;
 
 use fleet_testbed::{Options, Testbed};
@@ -39,6 +40,7 @@ fn sequences() -> Vec<Vec<Operation>> {
 async fn the_model_answers_like_an_api_server() {
     let testbed = Testbed::start(Options::members(0).without_audit()).await.unwrap();
     events::are_counted_not_repeated(testbed.hub()).await.unwrap();
+    tables::show_what_a_person_asks(testbed.hub()).await.unwrap();
     let real = Real::connect(testbed.hub()).await.unwrap();
     let sequences = sequences();
     let played =

@@ -111,15 +111,15 @@ fn a_corefile_is_printed_of_one_cluster() {
 
 #[test]
 fn as_a_plugin_of_kubectl_it_is_called_that_way() {
-    let link = std::env::temp_dir().join(format!("kubectl-fleet-{}", std::process::id()));
+    let link = std::env::temp_dir().join(format!("kubectl-fleetnet-{}", std::process::id()));
     let folder = link.with_extension("bin");
     std::fs::create_dir_all(&folder).unwrap();
-    let plugin = folder.join("kubectl-fleet");
+    let plugin = folder.join("kubectl-fleetnet");
     std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_fleetctl"), &plugin).unwrap();
     let output = Command::new(&plugin).args(["explain", "service", "--help"]).output().unwrap();
     std::fs::remove_dir_all(&folder).unwrap();
     let help = String::from_utf8(output.stdout).unwrap();
-    assert!(help.contains("Usage: kubectl fleet explain service"), "{help}");
+    assert!(help.contains("Usage: kubectl fleetnet explain service"), "{help}");
 }
 
 #[test]

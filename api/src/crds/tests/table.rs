@@ -10,6 +10,7 @@ pub(super) struct Expected {
     /// Versions; the last one is stored.
     pub(super) versions: &'static [&'static str],
     pub(super) status_subresource: bool,
+    /// Columns of tables, without the one of the name. Those marked as wide are for `kubectl get -o wide`.
     pub(super) columns: &'static [&'static str],
     pub(super) names_limited: bool,
     /// Properties in the notation of [`outline`](super::outline), in parts.
@@ -103,6 +104,16 @@ const AFFINITY_AND_TYPE: &[&str] = &[
     "spec.type! string ClusterSetIP|Headless",
 ];
 
+const SLICE_COLUMNS: &[&str] = &[
+    "Cluster string .spec.endpointSliceReference.clusterId",
+    "Service string .spec.ownerServiceReference.namespacedName",
+    "Address-Type string .spec.addressType",
+    "First-Endpoint string .spec.endpoints[0].addresses[0]",
+    "Changed date .spec.endpointSliceReference.exportedSince",
+    "Ports string .spec.ports wide",
+    AGE,
+];
+
 /// Every kind, in the order of [`all`](super::all).
 pub(super) const EXPECTED: [Expected; 13] = [
     Expected {
@@ -114,6 +125,8 @@ pub(super) const EXPECTED: [Expected; 13] = [
         columns: &[
             VALID,
             "Is-Conflicted string .status.conditions[?(@.type=='Conflict')].status",
+            "Reason string .status.conditions[?(@.type=='Valid')].reason",
+            "Conflict string .status.conditions[?(@.type=='Conflict')].message wide",
             AGE,
         ],
         names_limited: true,
@@ -125,7 +138,12 @@ pub(super) const EXPECTED: [Expected; 13] = [
         categories: NETWORKING,
         versions: &["v1alpha1"],
         status_subresource: true,
-        columns: &[],
+        columns: &[
+            "Type string .status.type",
+            "Clusters string .status.clusters",
+            "Ports string .status.ports",
+            AGE,
+        ],
         names_limited: true,
         schema: &[SERVICE_IMPORT_STATUS],
     },
@@ -139,6 +157,8 @@ pub(super) const EXPECTED: [Expected; 13] = [
             "Service-Import string .spec.serviceImport.name",
             "External-IP string .status.loadBalancer.ingress[0].ip",
             VALID,
+            "Reason string .status.conditions[?(@.type=='Valid')].reason",
+            "Message string .status.conditions[?(@.type=='Valid')].message wide",
             AGE,
         ],
         names_limited: true,
@@ -168,7 +188,14 @@ pub(super) const EXPECTED: [Expected; 13] = [
         categories: NETWORKING,
         versions: &["v1alpha1"],
         status_subresource: true,
-        columns: &[],
+        columns: &[
+            "Cluster string .spec.serviceReference.clusterId",
+            "Service string .spec.serviceReference.namespacedName",
+            "Is-Conflicted string .status.conditions[?(@.type=='Conflict')].status",
+            "Reason string .status.conditions[?(@.type=='Conflict')].reason",
+            "Ports string .spec.ports wide",
+            AGE,
+        ],
         names_limited: false,
         schema: &[&[
             "spec! object",
@@ -191,7 +218,14 @@ pub(super) const EXPECTED: [Expected; 13] = [
         categories: NETWORKING,
         versions: &["v1alpha1"],
         status_subresource: true,
-        columns: &[],
+        columns: &[
+            "Cluster string .spec.serviceImportReference.clusterId",
+            "Service string .spec.serviceImportReference.namespacedName",
+            "Type string .status.type",
+            "Clusters string .status.clusters",
+            "Ports string .status.ports wide",
+            AGE,
+        ],
         names_limited: false,
         schema: &[
             &["spec! object", "spec.serviceImportReference! ExportedObjectReference"],
@@ -204,7 +238,7 @@ pub(super) const EXPECTED: [Expected; 13] = [
         categories: NETWORKING,
         versions: &["v1alpha1"],
         status_subresource: true,
-        columns: &[],
+        columns: SLICE_COLUMNS,
         names_limited: false,
         schema: &[SLICE],
     },
@@ -214,7 +248,7 @@ pub(super) const EXPECTED: [Expected; 13] = [
         categories: NETWORKING,
         versions: &["v1alpha1"],
         status_subresource: false,
-        columns: &[],
+        columns: SLICE_COLUMNS,
         names_limited: false,
         schema: &[SLICE],
     },
@@ -224,7 +258,13 @@ pub(super) const EXPECTED: [Expected; 13] = [
         categories: NETWORKING,
         versions: &["v1alpha1"],
         status_subresource: true,
-        columns: &["Cluster-Uid string .spec.clusterUid", AGE],
+        columns: &[
+            "Cluster-Uid string .spec.clusterUid",
+            "Accepted string .status.conditions[?(@.type=='Accepted')].status",
+            "Reason string .status.conditions[?(@.type=='Accepted')].reason",
+            "Clusterset string .status.clustersetId wide",
+            AGE,
+        ],
         names_limited: false,
         schema: &[&[
             "spec! object",
@@ -243,7 +283,15 @@ pub(super) const EXPECTED: [Expected; 13] = [
         categories: NETWORKING,
         versions: &["v1alpha1"],
         status_subresource: true,
-        columns: &[OF_NAMESPACE, OF_SERVICE, "Type string .spec.type", AGE],
+        columns: &[
+            OF_NAMESPACE,
+            OF_SERVICE,
+            "Type string .spec.type",
+            "Ready string .status.conditions[?(@.type=='Ready')].status",
+            "Reason string .status.conditions[?(@.type=='Ready')].reason",
+            "Ports string .spec.ports wide",
+            AGE,
+        ],
         names_limited: false,
         schema: &[
             &["spec! object"],
@@ -271,7 +319,10 @@ pub(super) const EXPECTED: [Expected; 13] = [
             OF_SERVICE,
             "Type string .spec.type",
             "Winner string .spec.winner",
+            "Clusters string .spec.exporters",
+            "Conflict string .spec.conflicts[0].reason",
             "Withdrawn date .spec.withdrawnAt",
+            "Ports string .spec.ports wide",
             AGE,
         ],
         names_limited: false,
@@ -301,7 +352,13 @@ pub(super) const EXPECTED: [Expected; 13] = [
         categories: MEMBERSHIP,
         versions: &["v1beta1"],
         status_subresource: true,
-        columns: &[AGE],
+        columns: &[
+            "State string .spec.state",
+            "Joined string .status.agentStatus[?(@.type=='ServiceExportImportAgent')].conditions[?(@.type=='Joined')].status",
+            "Heartbeat date .status.agentStatus[?(@.type=='ServiceExportImportAgent')].lastReceivedHeartbeat",
+            "Reason string .status.agentStatus[?(@.type=='ServiceExportImportAgent')].conditions[?(@.type=='Joined')].reason wide",
+            AGE,
+        ],
         names_limited: false,
         schema: &[&[
             "spec! object open",
@@ -332,7 +389,12 @@ pub(super) const EXPECTED: [Expected; 13] = [
         categories: &["external"],
         versions: &["v1beta1"],
         status_subresource: true,
-        columns: &["Identity string .spec.meshTLS.identity", AGE],
+        columns: &[
+            "Identity string .spec.meshTLS.identity",
+            "Address string .spec.workloadIPs[0].ip",
+            "Ready string .status.conditions[?(@.type=='Ready')].status",
+            AGE,
+        ],
         names_limited: false,
         schema: &[&[
             "spec! object",

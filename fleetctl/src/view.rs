@@ -1,0 +1,130 @@
+//! The fleet as exporters, Services and importers, with what stops each: the model of `graph`. Pure.
+//!
+//! Members, Services and who takes part come from [`status`](mod@crate::status), reasons from [`explain()`]: this module only puts
+//! them side by side. The cost grows with the Services and their exporters and importers.
+
+mod edge;
+mod finding;
+mod member;
+mod roles;
+
+use std::collections::BTreeMap;
+
+use fleet_api::ObjectName;
+use serde::Serialize;
+
+pub use edge::{Edge, Endpoints};
+pub use finding::Finding;
+pub use member::MemberView;
+
+use crate::credential::CredentialStatus;
+use crate::explain::explain;
+use crate::picture::Picture;
+use crate::status::Status;
+use crate::story::Hop;
+use finding::Findings;
+use roles::{Roles, roles};
+
+/// A fleet, in a stable order: members and Services by name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct View {
+    /// Every member that the hub or the command line knows.
+    pub members: Vec<MemberView>,
+    /// Every Service that a member exports or imports, by either API.
+    pub services: Vec<ServiceView>,
+    /// What could not be read.
+    pub unread: Vec<Hop>,
+}
+
+/// One Service.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ServiceView {
+    /// Namespace.
+    pub namespace: String,
+    /// Name.
+    pub name: String,
+    /// Members that export it, whether or not their export is in force.
+    pub exporters: Vec<Edge>,
+    /// Members that import it, whether or not they were granted it.
+    pub importers: Vec<Edge>,
+    /// What stops it on the hub, in the whole fleet, or in a member without a part in it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub finding: Option<Finding>,
+    /// One sentence: where it stops, or that it works.
+    pub verdict: String,
+}
+
+impl View {
+    /// Whether nothing stops for a reason that passes by itself.
+    pub(crate) fn is_calm(&self) -> bool {
+        let mut findings = self.services.iter().flat_map(ServiceView::findings);
+        !findings.any(|finding| finding.cause.is_passing())
+    }
+
+    /// Adds what is known of the members' credentials for the hub.
+    #[must_use]
+    pub fn with_credentials(mut self, credentials: &BTreeMap<String, CredentialStatus>) -> Self {
+        for member in &mut self.members {
+            let credential = credentials.get(&member.name);
+            member.credential = credential.map(|credential| credential.state);
+            member.token_expires = credential.and_then(|credential| credential.expires.clone());
+        }
+        self
+    }
+
+    /// Adds what is known of the releases of the members' agents.
+    #[must_use]
+    pub fn with_agent_versions(mut self, mut versions: BTreeMap<String, String>) -> Self {
+        for member in &mut self.members {
+            member.agent_version = versions.remove(&member.name);
+        }
+        self
+    }
+}
+
+impl ServiceView {
+    /// Everything that stops it, in the order of the path.
+    pub fn findings(&self) -> impl Iterator<Item = &Finding> {
+        let exporters = self.exporters.iter().filter_map(|edge| edge.finding.as_ref());
+        let importers = self.importers.iter().filter_map(|edge| edge.finding.as_ref());
+        exporters.chain(&self.finding).chain(importers)
+    }
+}
+
+/// The model of a fleet. `status` is that of the same picture. With `namespaces`, only Services of these are in it.
+pub fn view(picture: &Picture, status: Status, namespaces: &[String]) -> View {
+    let is_wanted = |service: &ObjectName| {
+        namespaces.is_empty() || namespaces.iter().any(|it| **it == *service.namespace)
+    };
+    let services = roles(picture, &status).into_iter().filter(|(service, _)| is_wanted(service));
+    let services = services.map(|(service, roles)| of_service(picture, &service, &roles)).collect();
+    let Status { members, unread, .. } = status;
+    View { members: members.into_iter().map(MemberView::from).collect(), services, unread }
+}
+
+fn of_service(picture: &Picture, service: &ObjectName, roles: &Roles) -> ServiceView {
+    let story = explain(picture, service);
+    let found = Findings::of(&story, roles);
+    let exporters = roles.exporters.iter().map(|member| Edge {
+        member: member.clone(),
+        endpoints: edge::exported(picture, member, service),
+        changed_seconds: edge::exported_ago(picture, member, service),
+        finding: found.exporter(member),
+    });
+    let importers = roles.importers.iter().map(|member| Edge {
+        member: member.clone(),
+        endpoints: edge::imported(picture, member, service),
+        changed_seconds: edge::imported_ago(picture, member, service),
+        finding: found.importer(member),
+    });
+    ServiceView {
+        namespace: service.namespace.to_string(),
+        name: service.name.to_string(),
+        exporters: exporters.collect(),
+        importers: importers.collect(),
+        finding: found.fleet(),
+        verdict: story.verdict,
+    }
+}

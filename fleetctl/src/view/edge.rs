@@ -1,0 +1,109 @@
+//! One member's part in a Service: its endpoints, and how old they are.
+
+use std::cmp::max;
+
+use fleet_api::{ExportedObjectReference, ObjectName};
+use fleet_model::objects::SliceIndex;
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::finding::Finding;
+use crate::picture::{Member, Picture};
+
+/// One member's part in a Service.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Edge {
+    /// The member.
+    pub member: String,
+    /// For an exporter, its endpoints on the hub; for an importer, those of all exporters that have arrived in it.
+    pub endpoints: Endpoints,
+    /// Seconds since the newest change that the hub has of these endpoints, by the exporters' clocks; none if the hub knows no time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub changed_seconds: Option<i64>,
+    /// What stops the Service here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub finding: Option<Finding>,
+}
+
+/// Endpoints by the traffic that they take.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Endpoints {
+    /// Ready.
+    pub ready: usize,
+    /// Terminating and still serving: they take traffic while no endpoint is ready.
+    pub draining: usize,
+}
+
+impl Endpoints {
+    fn plus(self, ready: usize, draining: usize) -> Self {
+        Self { ready: self.ready + ready, draining: self.draining + draining }
+    }
+
+    /// The endpoints of both.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        self.plus(other.ready, other.draining)
+    }
+}
+
+/// The endpoints of a member that are on the hub.
+pub(super) fn exported(picture: &Picture, member: &str, service: &ObjectName) -> Endpoints {
+    let Some(member) = picture.members.get(member) else { return Endpoints::default() };
+    let slices = member.snapshot.slice_exports.by(service);
+    slices.fold(Endpoints::default(), |sum, slice| {
+        sum.plus(slice.spec.endpoints.len(), slice.spec.draining_endpoints.len())
+    })
+}
+
+/// Seconds since the newest change of a member's endpoints that is on the hub.
+pub(super) fn exported_ago(picture: &Picture, member: &str, service: &ObjectName) -> Option<i64> {
+    let slices = picture.members.get(member)?.snapshot.slice_exports.by(service);
+    let newest = slices.filter_map(|slice| since(&slice.spec.endpoint_slice_reference)).max()?;
+    Some(seconds(picture, newest))
+}
+
+/// The endpoints that have arrived in a member; those that the hub has for it if its cluster cannot be read. By two APIs the same
+/// endpoints arrive, so the larger number counts.
+pub(super) fn imported(picture: &Picture, member: &str, service: &ObjectName) -> Endpoints {
+    let Some(member) = picture.members.get(member) else { return Endpoints::default() };
+    if member.blind.is_some() { copied(member, service) } else { arrived(member, service) }
+}
+
+fn copied(member: &Member, service: &ObjectName) -> Endpoints {
+    let slices = member.snapshot.slice_imports.by(service);
+    slices.fold(Endpoints::default(), |sum, slice| {
+        sum.plus(slice.spec.endpoints.len(), slice.spec.draining_endpoints.len())
+    })
+}
+
+fn arrived(member: &Member, service: &ObjectName) -> Endpoints {
+    let of_api = |is_standard: bool| {
+        let slices = member.snapshot.endpoint_slices.by(&SliceIndex::ImportedFor(service.clone()));
+        let slices = slices.filter(|slice| slice.is_imported_by_standard() == is_standard);
+        slices.fold(Endpoints::default(), |sum, slice| {
+            sum.plus(slice.ready.len(), slice.draining.len())
+        })
+    };
+    let (fleet, standard) = (of_api(false), of_api(true));
+    Endpoints {
+        ready: max(fleet.ready, standard.ready),
+        draining: max(fleet.draining, standard.draining),
+    }
+}
+
+/// Seconds since the newest change that the hub has copied for a member.
+pub(super) fn imported_ago(picture: &Picture, member: &str, service: &ObjectName) -> Option<i64> {
+    let slices = picture.members.get(member)?.snapshot.slice_imports.by(service);
+    let newest = slices.filter_map(|slice| since(&slice.spec.endpoint_slice_reference)).max()?;
+    Some(seconds(picture, newest))
+}
+
+fn since(reference: &ExportedObjectReference) -> Option<Timestamp> {
+    reference.exported_since.as_ref().map(|since| since.0)
+}
+
+/// Clocks of two clusters differ: nothing is in the future.
+fn seconds(picture: &Picture, since: Timestamp) -> i64 {
+    picture.now.duration_since(since).as_secs().max(0)
+}

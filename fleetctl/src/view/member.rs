@@ -1,0 +1,60 @@
+//! The strip of members.
+
+use serde::Serialize;
+
+use crate::status::MemberStatus;
+
+/// One member, as far as a picture of the fleet shows it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct MemberView {
+    /// Its name.
+    pub name: String,
+    /// Its state, as in [`MemberStatus`].
+    pub state: &'static str,
+    /// Seconds since the last heartbeat of its agent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub heartbeat_seconds: Option<i64>,
+    /// Whether its agent reaches the hub, by its heartbeats; none if it sends none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reaches_hub: Option<bool>,
+    /// Release of its agent, as its chart labels it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent_version: Option<String>,
+    /// State of its credential for the hub, as in [`CredentialStatus`](crate::credential::CredentialStatus).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub credential: Option<&'static str>,
+    /// When its token for the hub expires.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub token_expires: Option<String>,
+    /// EndpointSlices that have yet to be written for it or by it.
+    pub lag: usize,
+    /// Why its own cluster could not be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unseen: Option<String>,
+}
+
+impl From<MemberStatus> for MemberView {
+    fn from(status: MemberStatus) -> Self {
+        let standard = status.standard.map(|standard| standard.lag.slices).unwrap_or_default();
+        Self {
+            reaches_hub: reaches_hub(status.state),
+            name: status.name,
+            state: status.state,
+            heartbeat_seconds: status.heartbeat_seconds,
+            agent_version: None,
+            credential: None,
+            token_expires: None,
+            lag: status.lag.slices + standard,
+            unseen: status.unseen,
+        }
+    }
+}
+
+fn reaches_hub(state: &str) -> Option<bool> {
+    match state {
+        "Joined" => Some(true),
+        "Silent" => Some(false),
+        _ => None,
+    }
+}
