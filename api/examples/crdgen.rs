@@ -41,10 +41,11 @@ fn charts() -> PathBuf {
 const LIMITS: &str = "hub-agent/files/limits.yaml";
 
 /// Folders below `charts/` that hold nothing but generated definitions, and what is in each.
-fn folders() -> [(&'static str, Vec<CustomResourceDefinition>); 5] {
+fn folders() -> [(&'static str, Vec<CustomResourceDefinition>); 6] {
     [
         ("hub-agent/files/crds", [crds::networking(), crds::reports()].concat()),
         ("hub-agent/files/multicluster-crds", crds::multicluster()),
+        ("hub-agent/files/offload-crds", crds::offloading()),
         ("member-agent/files/crds", crds::user_facing()),
         ("member-agent/files/external-workloads-crds", crds::external_workloads()),
         ("hub-agent/files/membership-crds", crds::membership()),

@@ -120,3 +120,31 @@ pub mod standard {
     /// ExportedService `Ready=False`: the member policy does not list the Service.
     pub const POLICY_DENIED: &str = super::reasons::POLICY_DENIED;
 }
+
+/// Reasons of the conditions of Nodes that stand for other members, and of Pods on them.
+pub mod offload_reasons {
+    /// Node `Ready=True`: all hops work.
+    pub const EXECUTOR_READY: &str = "ExecutorReady";
+    /// Node and Pod `Ready=False`: the origin does not reach the hub.
+    pub const HUB_UNREACHABLE: &str = "HubUnreachable";
+    /// Node and Pod `Ready=False`: the hub has no sign of the executor.
+    pub const EXECUTOR_UNREACHABLE: &str = "ExecutorUnreachable";
+    /// Node `Ready=False`: the executor's administrators have withdrawn the offer.
+    pub const OFFER_WITHDRAWN: &str = "OfferWithdrawn";
+    /// Node `Ready=False`: the origin's administrators have not accepted the executor.
+    pub const NOT_ACCEPTED: &str = "NotAccepted";
+    /// Node, conditions of pressure: a virtual node has none.
+    pub const NO_PRESSURE: &str = "NoPressure";
+    /// Node `NetworkUnavailable=False`: Pods have addresses of the executor.
+    pub const EXECUTOR_NETWORK: &str = "ExecutorNetwork";
+    /// Pod `Ready=False`: a gate of the Pod in its own cluster is closed.
+    pub const READINESS_GATES_NOT_READY: &str = "ReadinessGatesNotReady";
+    /// Pod `Ready=False`: the Pod has an address that does not belong to the executor.
+    pub const ADDRESS_REFUSED: &str = "AddressRefused";
+    /// Pod `Ready=False`: containers are not ready.
+    pub const CONTAINERS_NOT_READY: &str = "ContainersNotReady";
+    /// Reason of a Pod that waits for a config map or Secret.
+    pub const WAITING_FOR_CONFIG: &str = "WaitingForConfig";
+    /// Reason of a Pod that waits for the hub or the executor to take it.
+    pub const WAITING_FOR_EXECUTOR: &str = "WaitingForExecutor";
+}

@@ -9,7 +9,7 @@ use kube::core::crd::merge_crds;
 
 pub use finish::finish;
 
-use crate::{membership, multicluster, v1alpha1, v1beta1, workload};
+use crate::{membership, multicluster, offload, v1alpha1, v1beta1, workload};
 
 /// All kinds of `networking.fleet.azure.com`, as a hub needs them.
 pub fn networking() -> Vec<CustomResourceDefinition> {
@@ -34,6 +34,18 @@ pub fn reports() -> Vec<CustomResourceDefinition> {
 /// What a hub needs in addition that serves the standard API.
 pub fn multicluster() -> Vec<CustomResourceDefinition> {
     [multicluster::ExportedService::crd(), multicluster::ResolvedService::crd()].map(finish).into()
+}
+
+/// What a hub needs in addition whose members run Pods of each other.
+pub fn offloading() -> Vec<CustomResourceDefinition> {
+    [
+        offload::OffloadOffer::crd(),
+        offload::VirtualNode::crd(),
+        offload::PodExport::crd(),
+        offload::PodImport::crd(),
+    ]
+    .map(finish)
+    .into()
 }
 
 /// The kinds of `networking.fleet.azure.com` that a member needs: those its users see.

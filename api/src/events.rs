@@ -110,3 +110,30 @@ pub const DUPLICATE_CLUSTER: &str = "DuplicateCluster";
 pub const EXPORTED_METADATA_REFUSED: &str = "ExportedMetadataRefused";
 /// Warning on a ServiceImport of the standard API: its derived Service has another address than before.
 pub const ADDRESS_REPLACED: &str = "AddressReplaced";
+
+/// Normal on a Pod of a virtual node: it is on the hub.
+pub const EXPORTED: &str = "Exported";
+/// Warning on a Pod of a virtual node: it does not cross. The message has the field.
+pub const REJECTED_BY_POLICY: &str = "RejectedByPolicy";
+/// Normal on a Pod of a virtual node: a node of the executor has it.
+pub const REMOTE_SCHEDULED: &str = "RemoteScheduled";
+/// Normal on a Pod of a virtual node: it runs.
+pub const REMOTE_STARTED: &str = "RemoteStarted";
+/// Warning on a Pod of a virtual node: it failed or was lost in the cluster of the executor.
+pub const REMOTE_FAILED: &str = "RemoteFailed";
+/// Warning on a Pod of a virtual node: it is to be deleted, and the executor has not confirmed that it has ended.
+pub const WAITING_FOR_EXECUTOR: &str = "WaitingForExecutor";
+/// Warning on a Pod of a virtual node: a config map or Secret that it needs does not exist.
+pub const WAITING_FOR_CONFIG: &str = "WaitingForConfig";
+/// Warning on a Pod of a virtual node: its address does not belong to the executor and is not taken.
+pub const REMOTE_ADDRESS_REFUSED: &str = "RemoteAddressRefused";
+/// Normal on a Pod of a virtual node: the executor has nothing of it any more.
+pub const RELEASED: &str = "Released";
+/// Normal on a virtual node: the executor is accepted.
+pub const OFFER_ACCEPTED: &str = "OfferAccepted";
+/// Warning on a virtual node: the hub is not reached.
+pub const HUB_UNREACHABLE: &str = "HubUnreachable";
+/// Warning on a virtual node: the hub has no sign of the executor.
+pub const EXECUTOR_UNREACHABLE: &str = "ExecutorUnreachable";
+/// Warning on a virtual node: it was deleted by another client and made again.
+pub const NODE_RECREATED: &str = "NodeRecreated";

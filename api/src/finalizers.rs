@@ -1,4 +1,4 @@
-//! Finalizer keys: the object that each protects, and the agent that removes it. All are shared with the Go agents.
+//! Finalizer keys: the object that each protects, and the agent that removes it. All but those of offloaded Pods are shared with the Go agents.
 
 /// On a ServiceExport; the member agent removes it once the `InternalServiceExport` is deleted.
 pub const SERVICE_EXPORT: &str = "networking.fleet.azure.com/svc-export-cleanup";
@@ -18,3 +18,7 @@ pub const ENDPOINT_SLICE_IMPORT: &str = "networking.fleet.azure.com/endpointslic
 /// On a MultiClusterService; the member agent removes it once derived Service and ServiceImport are
 /// deleted.
 pub const MULTI_CLUSTER_SERVICE: &str = "networking.fleet.azure.com/service-resources-cleanup";
+/// On a `PodExport`; the hub agent removes it once the executor has nothing of the Pod any more.
+pub const POD_EXPORT: &str = "offload.networking.fleet.azure.com/podexport-cleanup";
+/// On a `PodImport`; the executor removes it once the Pod and what it uses are gone.
+pub const POD_IMPORT: &str = "offload.networking.fleet.azure.com/podimport-cleanup";

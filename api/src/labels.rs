@@ -41,6 +41,17 @@ pub const MANAGED_BY_MULTICLUSTER: &str = "multicluster-controller.networking.fl
 /// On an EndpointSlice of a headless Service.
 pub const HEADLESS: &str = "service.kubernetes.io/headless";
 
+/// On a Node that stands for another member, and the key of its taint: name of the executor.
+pub const VIRTUAL_NODE: &str = "offload.networking.fleet.azure.com/virtual";
+/// Key of the taint of a virtual node whose executor could not place a Pod: it pauses.
+pub const VIRTUAL_NODE_CAPACITY: &str = "offload.networking.fleet.azure.com/capacity";
+/// On what the executor makes for a Pod: name of the member that it comes from.
+pub const OFFLOAD_ORIGIN: &str = "offload.networking.fleet.azure.com/origin";
+/// On what the executor makes for a Pod: uid of the Pod in its own cluster.
+pub const OFFLOAD_ORIGIN_UID: &str = "offload.networking.fleet.azure.com/origin-uid";
+/// Begins the keys under which the labels of a Pod stand in the cluster of its executor.
+pub const OFFLOADED_LABEL_PREFIX: &str = "pod.offload.networking.fleet.azure.com/";
+
 /// The Service that an EndpointSlice with these labels backs, in the slice's namespace.
 pub fn backed_service<'a>(label: impl Fn(&str) -> Option<&'a str>) -> Option<&'a str> {
     let manager = label(MANAGED_BY);

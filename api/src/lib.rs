@@ -16,6 +16,7 @@ pub mod membership;
 pub mod multicluster;
 pub mod names;
 mod object_name;
+pub mod offload;
 mod port;
 mod reference;
 mod resource_kind;

@@ -69,6 +69,7 @@ pub mod kinds {
 
     const NETWORKING: &str = "networking.fleet.azure.com";
     const MULTICLUSTER: &str = "multicluster.networking.fleet.azure.com";
+    const OFFLOAD: &str = "offload.networking.fleet.azure.com";
     pub(super) const MCS: &str = "multicluster.x-k8s.io";
     const CLUSTER: &str = "cluster.kubernetes-fleet.io";
 
@@ -82,6 +83,8 @@ pub mod kinds {
     pub const NODE: ResourceKind = cluster_scoped("", "v1", "Node", "nodes");
     /// Core `ConfigMap`.
     pub const CONFIG_MAP: ResourceKind = namespaced("", "v1", "ConfigMap", "configmaps");
+    /// Core Secret.
+    pub const SECRET: ResourceKind = namespaced("", "v1", "Secret", "secrets");
     /// `ServiceCIDR`: a range of addresses that the API server gives to Services.
     pub const SERVICE_CIDR: ResourceKind =
         cluster_scoped("networking.k8s.io", "v1", "ServiceCIDR", "servicecidrs");
@@ -118,6 +121,16 @@ pub mod kinds {
     /// `ResolvedService`, on the hub.
     pub const RESOLVED_SERVICE: ResourceKind =
         namespaced(MULTICLUSTER, "v1alpha1", "ResolvedService", "resolvedservices");
+    /// `OffloadOffer`, on the hub.
+    pub const OFFLOAD_OFFER: ResourceKind =
+        namespaced(OFFLOAD, "v1alpha1", "OffloadOffer", "offloadoffers");
+    /// `VirtualNode`, on the hub.
+    pub const VIRTUAL_NODE: ResourceKind =
+        namespaced(OFFLOAD, "v1alpha1", "VirtualNode", "virtualnodes");
+    /// `PodExport`, on the hub.
+    pub const POD_EXPORT: ResourceKind = namespaced(OFFLOAD, "v1alpha1", "PodExport", "podexports");
+    /// `PodImport`, on the hub.
+    pub const POD_IMPORT: ResourceKind = namespaced(OFFLOAD, "v1alpha1", "PodImport", "podimports");
     /// ServiceExport of the standard API.
     pub const MCS_SERVICE_EXPORT: ResourceKind =
         namespaced(MCS, "v1beta1", "ServiceExport", "serviceexports");

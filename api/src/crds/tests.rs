@@ -12,6 +12,7 @@
 
 mod bounds;
 mod columns;
+mod offload;
 mod outline;
 mod table;
 
@@ -95,7 +96,7 @@ fn members_get_what_their_users_see() {
 
 #[test]
 fn finishing_twice_changes_nothing() {
-    for crd in all() {
+    for crd in [all(), offloading()].concat() {
         assert_eq!(finish(crd.clone()), crd);
     }
 }
@@ -127,6 +128,10 @@ fn types_and_constants_name_the_same_kinds() {
         (of::<crate::multicluster::ClusterReport>(), kinds::CLUSTER_REPORT),
         (of::<crate::multicluster::ExportedService>(), kinds::EXPORTED_SERVICE),
         (of::<crate::multicluster::ResolvedService>(), kinds::RESOLVED_SERVICE),
+        (of::<crate::offload::OffloadOffer>(), kinds::OFFLOAD_OFFER),
+        (of::<crate::offload::VirtualNode>(), kinds::VIRTUAL_NODE),
+        (of::<crate::offload::PodExport>(), kinds::POD_EXPORT),
+        (of::<crate::offload::PodImport>(), kinds::POD_IMPORT),
         (of::<standard::ServiceExport>(), kinds::MCS_SERVICE_EXPORT),
         (of::<standard::ServiceImport>(), kinds::MCS_SERVICE_IMPORT),
         (of::<standard::ClusterProperty>(), kinds::CLUSTER_PROPERTY),

@@ -3,8 +3,12 @@
 use crate::finding::Finding;
 
 /// The pages with such a table, and its heading.
-pub(crate) const TABLES: [(&str, &str); 2] =
-    [("docs/security.md", "## What was tried"), ("docs/design/failures.md", "## The table")];
+pub(crate) const TABLES: [(&str, &str); 4] = [
+    ("docs/security.md", "## What was tried"),
+    ("docs/design/failures.md", "## The table"),
+    ("docs/design/virtual-node.md", "## The original's defects"),
+    ("docs/design/virtual-node.md", "## The original's cases"),
+];
 
 /// Rows of a page that name no test, or one that its file does not have. `read` gives the content of a file, if there is one.
 pub(crate) fn check(

@@ -13,6 +13,7 @@ mod fleet;
 mod golden;
 mod life;
 mod multicluster;
+mod offload;
 mod options;
 mod pinned;
 mod quotas;

@@ -1,0 +1,16 @@
+//! What an executor makes of an import, and what it reports.
+
+mod changes;
+mod decide;
+mod namespace;
+mod observe;
+mod pod;
+
+pub use changes::{changes, spec_hash_of};
+pub use decide::{Execution, execute};
+pub use namespace::namespace_documents;
+pub use observe::{Gone, observe};
+pub use pod::{config_documents, pod_document};
+
+#[cfg(test)]
+mod tests;

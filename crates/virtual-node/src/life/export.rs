@@ -1,0 +1,50 @@
+//! What a Pod's export should be.
+
+use fleet_api::conditions::offload_reasons as reasons;
+use fleet_api::events;
+use fleet_api::offload::PodExportSpec;
+use jiff::Timestamp;
+
+use super::decision::{Action, Decision, Notice};
+use super::observed::Observed;
+use crate::config::{ConfigProblem, fill};
+use crate::pod::{LocalPod, Rejection, translate};
+use crate::status::{pending, rejected};
+
+/// The export of a Pod as it should be, or what is in its way.
+pub(super) fn wanted(
+    observed: &Observed<'_>,
+    pod: &LocalPod,
+    now: Timestamp,
+) -> Result<PodExportSpec, Decision> {
+    let node = observed.node;
+    let export = translate(pod, &node.cluster, &node.executor, &node.terms, node.dns.as_ref());
+    let filled =
+        export.map_err(ConfigProblem::Rejected).and_then(|export| fill(export, observed.config));
+    filled.map_err(|problem| match problem {
+        ConfigProblem::Rejected(rejection) => refused(pod, &rejection, now),
+        ConfigProblem::Missing(reference) => {
+            let (kind, name) = (reference.kind.as_str(), reference.name);
+            waiting(pod, &format!("{kind} {name} does not exist"), now)
+        }
+    })
+}
+
+/// A Pod that does not cross stays as it is until it, or what its executor accepts, changes.
+pub(super) fn refused(pod: &LocalPod, rejection: &Rejection, now: Timestamp) -> Decision {
+    let status = rejected(pod, rejection, now).map(|status| Action::Status(Box::new(status)));
+    let notice = notice(events::REJECTED_BY_POLICY, rejection.message());
+    Decision::of(status.into_iter().chain([notice]))
+}
+
+/// A Pod that waits for a config map or Secret: its appearance is a change, and the Pod is decided again.
+fn waiting(pod: &LocalPod, message: &str, now: Timestamp) -> Decision {
+    let status = pending(pod, reasons::WAITING_FOR_CONFIG, message, now);
+    let status = status.map(|status| Action::Status(Box::new(status)));
+    let notice = notice(events::WAITING_FOR_CONFIG, message.to_owned());
+    Decision::of(status.into_iter().chain([notice]))
+}
+
+fn notice(reason: &'static str, message: String) -> Action {
+    Action::Notify(Notice { reason, warning: true, message })
+}

@@ -1,0 +1,148 @@
+//! Pods that are being deleted.
+
+use super::*;
+
+fn stopping(grace: i64) -> ExportState {
+    let mut export = ExportState { deleting: true, ..taken() };
+    export.spec.stop_grace_seconds = Some(grace);
+    export
+}
+
+#[test]
+fn a_pod_that_never_started_goes_at_once() {
+    let decision = decided(Some(&deleted(pod(), 30)), None, &node(), SETTLED);
+    assert_eq!(decision, Decision::of([remove()]));
+    let fresh = Views { exports: Some(Duration::ZERO), ..SETTLED };
+    assert_eq!(decided(Some(&deleted(pod(), 30)), None, &node(), fresh).actions, [remove()]);
+}
+
+/// A hub that was restored does not have the export of a Pod that runs.
+#[test]
+fn the_absence_of_an_export_has_to_last() {
+    let pod = deleted(started(), 30);
+    let after = |seconds| Views { exports: Some(Duration::from_secs(seconds)), ..SETTLED };
+    let early = decided(Some(&pod), None, &node(), after(20));
+    assert_eq!(early, Decision::wait(Duration::from_secs(40)));
+    assert_eq!(decided(Some(&pod), None, &node(), after(60)).actions, [remove()]);
+    let unknown = Views { exports: None, ..SETTLED };
+    assert_eq!(decided(Some(&pod), None, &node(), unknown).actions, []);
+}
+
+#[test]
+fn a_pod_that_runs_is_stopped_and_kept() {
+    let decision = decided(Some(&deleted(started(), 30)), Some(&taken()), &node(), SETTLED);
+    assert_eq!(decision.actions, [Action::Stop { grace_seconds: 30 }]);
+    let waits = decided(Some(&deleted(started(), 30)), Some(&stopping(30)), &node(), SETTLED);
+    assert_eq!(waits.actions, []);
+    assert!(waits.again_after.is_some());
+}
+
+/// A container that does not run at the moment, or never has, may be running there in a second.
+#[test]
+fn pods_that_crash_or_have_not_started_are_waited_for_too() {
+    for phase in [PodPhase::Pending, PodPhase::Running] {
+        let remote = RemoteStatus { phase, ..RemoteStatus::default() };
+        let export = ExportState { remote: Some(remote), ..stopping(30) };
+        let decision = decided(Some(&deleted(pod(), 30)), Some(&export), &node(), SETTLED);
+        assert_eq!(decision.actions, [], "{phase:?}");
+    }
+}
+
+#[test]
+fn a_stop_can_be_shortened_and_not_prolonged() {
+    let of = |asked, wanted| {
+        decided(Some(&deleted(started(), wanted)), Some(&stopping(asked)), &node(), SETTLED).actions
+    };
+    assert_eq!(of(30, 5), [Action::Stop { grace_seconds: 5 }]);
+    assert_eq!(of(5, 30), []);
+    assert_eq!(of(30, 0), [Action::Stop { grace_seconds: 0 }]);
+}
+
+/// How its containers ended is written, as the executor reports it; then the object goes at once.
+#[test]
+fn a_pod_that_was_released_goes_with_its_last_status() {
+    let remote = RemoteStatus { phase: PodPhase::Failed, ..RemoteStatus::default() };
+    let released = ExportState { released: true, remote: Some(remote), ..stopping(30) };
+    let decision = decided(Some(&deleted(started(), 30)), Some(&released), &node(), SETTLED);
+    assert_eq!(kinds(&decision), ["status", "Released", "remove"]);
+    assert_eq!(status(&decision).unwrap().phase, PodPhase::Failed, "no success is invented");
+    assert_eq!(decision.actions[2], remove());
+}
+
+/// A Pod that was made again under the same name has another uid.
+#[test]
+fn another_pod_of_that_name_is_left_alone() {
+    let other = LocalPod { uid: "other".to_owned(), ..deleted(started(), 30) };
+    let released = ExportState { released: true, deleting: true, ..taken() };
+    assert_eq!(decided(Some(&other), Some(&released), &node(), SETTLED), Decision::default());
+    let decision = decided(Some(&other), Some(&taken()), &node(), SETTLED);
+    assert_eq!(decision.actions, [Action::Stop { grace_seconds: 0 }], "the old uid is stopped");
+}
+
+#[test]
+fn an_executor_that_does_not_answer_is_reported_every_five_minutes() {
+    let waiting = |seconds| {
+        let deletion = Deletion { grace_seconds: 30, requested: ago(seconds) };
+        let pod = LocalPod { deletion: Some(deletion), ..started() };
+        decided(Some(&pod), Some(&stopping(30)), &node(), SETTLED)
+    };
+    assert_eq!(waiting(30), Decision::wait(Duration::from_mins(5)));
+    assert_eq!(waiting(130), Decision::wait(Duration::from_secs(200)));
+    let late = waiting(400);
+    assert_eq!(kinds(&late), ["WaitingForExecutor"]);
+    assert_eq!(late.again_after, Some(Duration::from_secs(230)));
+    assert_eq!(kinds(&waiting(-5000)), Vec::<&str>::new(), "another clock");
+}
+
+/// The executor stops at n, and the origin waits for n and a margin.
+#[test]
+fn a_pod_that_ends_by_itself_needs_no_confirmation() {
+    let silent = |seconds, disconnect| {
+        let mut node = NodeState { silent: Some(Duration::from_secs(seconds)), ..node() };
+        node.terms.disconnect = disconnect;
+        decided(Some(&deleted(started(), 30)), Some(&stopping(30)), &node, SETTLED).actions
+    };
+    assert_eq!(silent(89, stop_after(60)), []);
+    assert_eq!(silent(90, stop_after(60)), [remove()]);
+    assert_eq!(silent(1_000_000, Disconnect::default()), [], "it may still run");
+    for (seconds, ended, stopped) in [(59, false, false), (60, false, true), (90, true, true)] {
+        let silent = Some(Duration::from_secs(seconds));
+        assert_eq!(has_ended(stop_after(60), silent), ended);
+        assert_eq!(stops(stop_after(60), silent), stopped);
+    }
+    assert!(!stops(stop_after(60), None) && !has_ended(stop_after(60), None));
+}
+
+#[test]
+fn the_end_is_waited_for_no_longer_than_needed() {
+    let mut node = NodeState { silent: Some(Duration::from_secs(70)), ..node() };
+    node.terms.disconnect = stop_after(60);
+    let decision = decided(Some(&deleted(started(), 30)), Some(&stopping(30)), &node, SETTLED);
+    assert_eq!(decision.again_after, Some(Duration::from_secs(20)));
+}
+
+#[test]
+fn an_administrator_can_give_an_executor_up() {
+    let node = NodeState { abandoned: true, ..node() };
+    let pod = deleted(started(), 30);
+    assert_eq!(decided(Some(&pod), Some(&stopping(30)), &node, SETTLED).actions, [remove()]);
+    let unsettled = Views { exports: Some(Duration::ZERO), ..SETTLED };
+    assert_eq!(decided(Some(&pod), None, &node, unsettled).actions, [remove()]);
+    assert_eq!(kinds(&decided(Some(&started()), Some(&taken()), &node, SETTLED)), ["status"]);
+}
+
+/// A user has removed the Pod without waiting, or it went while the agent was away.
+#[test]
+fn an_export_without_a_pod_is_stopped_once_that_is_certain() {
+    let after = |seconds| Views { pods: Some(Duration::from_secs(seconds)), exports: Some(LONG) };
+    assert_eq!(
+        decided(None, Some(&taken()), &node(), after(20)),
+        Decision::wait(Duration::from_secs(40))
+    );
+    assert_eq!(
+        decided(None, Some(&taken()), &node(), after(60)).actions,
+        [Action::Stop { grace_seconds: 0 }]
+    );
+    assert_eq!(decided(None, Some(&stopping(0)), &node(), SETTLED), Decision::default());
+    assert_eq!(decided(None, None, &node(), SETTLED), Decision::default());
+}

@@ -1,0 +1,109 @@
+//! A provider that runs Pods in the cluster of an API server, in namespaces of their own: that of an executor, or the same one.
+
+use std::collections::BTreeMap;
+
+use fleet_api::offload::{OffloadTerms, PodExportSpec, RemoteStatus};
+use fleet_api::{ObjectName, ResourceKind, kinds};
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::backend::{Provider, ProviderError};
+use super::write::{Write, WriteAction};
+use crate::executor::{Gone, changes, config_documents, observe, pod_document, spec_hash_of};
+use crate::life::ExportState;
+use crate::pod::check;
+
+/// Pods that run in a cluster.
+#[derive(Clone, Debug, Default)]
+pub struct ClusterProvider {
+    /// What is accepted.
+    pub terms: OffloadTerms,
+    /// What was asked for, by the uid of the Pod.
+    pub specs: BTreeMap<String, PodExportSpec>,
+    /// The Pods in that cluster, by the uid of the Pod that they stand for; `None` before they have been listed.
+    pub pods: Option<BTreeMap<String, Value>>,
+    /// What was reported last: a Pod that was lost stays so.
+    pub reported: BTreeMap<String, RemoteStatus>,
+    /// The time at which Pods are looked at.
+    pub now: Timestamp,
+}
+
+impl ClusterProvider {
+    fn pods(&self) -> Result<&BTreeMap<String, Value>, ProviderError> {
+        self.pods.as_ref().ok_or(ProviderError::Unavailable { retry_after: None })
+    }
+
+    /// Whether there was a Pod: another one for the same uid would not be the same.
+    fn had_one(&self, uid: &str) -> bool {
+        self.reported.get(uid).is_some_and(|last| last.pod.is_some())
+    }
+}
+
+impl Provider for ClusterProvider {
+    fn ensure(&self, pod: &PodExportSpec) -> Result<Vec<Write>, ProviderError> {
+        check(pod, &pod.origin.cluster, &self.terms).map_err(ProviderError::Rejected)?;
+        let wanted = pod_document(pod);
+        match self.pods()?.get(&pod.origin.uid) {
+            None if self.had_one(&pod.origin.uid) => Err(ProviderError::Conflict),
+            None => Ok(config_documents(pod).into_iter().chain([wanted]).map(create).collect()),
+            Some(present) if is_deleting(present) => Err(ProviderError::Conflict),
+            Some(present) if spec_hash_of(present) == Some(&*pod.spec_hash) => Ok(Vec::new()),
+            Some(present) => {
+                Ok(vec![write(present, kinds::POD, WriteAction::Patch(changes(present, &wanted)))])
+            }
+        }
+    }
+
+    fn stop(&self, uid: &str, grace_seconds: i64) -> Result<Vec<Write>, ProviderError> {
+        let present = self.pods()?.get(uid).ok_or(ProviderError::NotFound)?;
+        let asked = present["metadata"]["deletionGracePeriodSeconds"].as_i64();
+        if is_deleting(present) && asked.is_some_and(|asked| asked <= grace_seconds) {
+            return Ok(Vec::new());
+        }
+        let grace_seconds = Some(grace_seconds.max(0));
+        Ok(vec![write(present, kinds::POD, WriteAction::Delete { grace_seconds })])
+    }
+
+    fn observed(&self) -> BTreeMap<String, ExportState> {
+        let Some(pods) = &self.pods else { return BTreeMap::new() };
+        let uids = self.specs.keys().chain(pods.keys()).chain(self.reported.keys());
+        uids.map(|uid| (uid.clone(), self.state(uid, pods.get(uid)))).collect()
+    }
+}
+
+impl ClusterProvider {
+    fn state(&self, uid: &str, pod: Option<&Value>) -> ExportState {
+        let spec = self.specs.get(uid).cloned().unwrap_or_default();
+        let gone = if self.had_one(uid) { Gone::Deleted } else { Gone::NotMade };
+        let last = self.reported.get(uid);
+        let stopped = spec.stop_grace_seconds.is_some();
+        let gone = if stopped { Gone::NotMade } else { gone };
+        let remote = observe(pod, gone, last, &spec.spec_hash, self.now);
+        ExportState {
+            deleting: stopped || pod.is_some_and(is_deleting),
+            accepted: pod.is_some() || last.is_some(),
+            rejected: None,
+            released: stopped && pod.is_none(),
+            remote: (pod.is_some() || last.is_some()).then_some(remote),
+            spec,
+        }
+    }
+}
+
+fn is_deleting(object: &Value) -> bool {
+    !object["metadata"]["deletionTimestamp"].is_null()
+}
+
+fn create(object: Value) -> Write {
+    let kind = match object["kind"].as_str() {
+        Some("ConfigMap") => kinds::CONFIG_MAP,
+        Some("Secret") => kinds::SECRET,
+        _ => kinds::POD,
+    };
+    write(&object.clone(), kind, WriteAction::Create(object))
+}
+
+fn write(object: &Value, kind: ResourceKind, action: WriteAction) -> Write {
+    let text = |name: &str| object["metadata"][name].as_str().unwrap_or_default();
+    Write { kind, name: ObjectName::new(text("namespace"), text("name")), action }
+}
