@@ -17,6 +17,9 @@ use crate::ObjectName;
 /// Namespace on members that holds derived Services and imported EndpointSlices.
 pub const SYSTEM_NAMESPACE: &str = "fleet-system";
 
+/// Name of the Lease on the hub, in the member's namespace, with which a member shows that it works.
+pub const MEMBER_LEASE: &str = "fleet-member";
+
 /// Begins the names of derived Services of the standard API.
 const DERIVED: &str = "derived-";
 const MEMBER_NAMESPACE_PREFIX: &str = "fleet-member-";

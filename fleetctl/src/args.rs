@@ -77,6 +77,8 @@ pub enum Command {
     /// the time since the exporter noticed the oldest of these changes. If a member's cluster cannot be read, only the hub's
     /// part is counted. 0 means that all changes have arrived.
     ///
+    /// Where members renew Leases on the hub, `-o wide` has a column LEASE: the time since the last renewal, by the member's clock.
+    ///
     /// Where agents serve multicluster.x-k8s.io, a second table has what members export and import by it. ACCEPTED: the hub agent
     /// lets the member take part. PUBLISHED: the member has reported that all that it exports is on the hub; until then importers of
     /// a hub that was rebuilt keep what they had. EXPORTS: exports in force, of all. CONFLICTS: exports that differ from another

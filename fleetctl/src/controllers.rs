@@ -3,6 +3,7 @@
 use fleet_accumulator::SourceSet;
 use fleet_plan::Controller as _;
 use hub_agent::member::MemberController;
+use hub_agent::member_leases::MemberLeases;
 use hub_agent::multicluster::MulticlusterController;
 use hub_agent::service::ServiceController;
 use member_agent::export::ExportController;
@@ -29,9 +30,10 @@ impl HubControllers {
         }
     }
 
-    /// What the controllers read.
+    /// What the controllers read, and the members' Leases.
     pub(crate) fn reads(&self) -> SourceSet {
-        self.service.reads().union(self.member.reads()).union(self.multicluster.reads())
+        let own = self.service.reads().union(self.member.reads());
+        own.union(self.multicluster.reads()).union(MemberLeases::sources())
     }
 }
 

@@ -25,6 +25,7 @@ pub mod graph;
 mod handover;
 mod join;
 mod json_diff;
+mod lease;
 mod leave;
 mod leave_local;
 mod left_out;

@@ -43,6 +43,7 @@ pub(crate) async fn delete_manifest(client: &Client, manifest: &Value) -> Result
         ("RoleBinding", RBAC, "rolebindings", true),
         ("ClusterRoleBinding", RBAC, "clusterrolebindings", false),
         ("ResourceQuota", "", "resourcequotas", true),
+        ("Lease", "coordination.k8s.io", "leases", true),
     ];
     let text = |value: &'_ Value| value.as_str().map(str::to_owned);
     let found = known.into_iter().find(|(kind, ..)| manifest["kind"] == *kind);

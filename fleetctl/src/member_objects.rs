@@ -8,6 +8,8 @@ const RIGHTS: &str = include_str!("../../charts/hub-agent/member-rbac.yaml");
 const QUOTA: &str = include_str!("../../charts/hub-agent/member-quota.yaml");
 const STANDARD_RIGHTS: &str = include_str!("../../charts/hub-agent/multicluster-member-rbac.yaml");
 const STANDARD_QUOTA: &str = include_str!("../../charts/hub-agent/multicluster-member-quota.yaml");
+const LEASE_RIGHT: &str = include_str!("../../charts/hub-agent/lease-member-rbac.yaml");
+const LEASE_QUOTA: &str = include_str!("../../charts/hub-agent/lease-member-quota.yaml");
 /// Placeholder of the member's name in these files.
 const MEMBER: &str = "${MEMBER}";
 /// Label of the namespaces that `fleetctl leave` may delete.
@@ -52,6 +54,22 @@ pub(crate) fn rights(member: &str) -> Result<Vec<Value>> {
 /// If the file is not YAML.
 pub(crate) fn standard_rights(member: &str) -> Result<Vec<Value>> {
     documents(STANDARD_RIGHTS, member).context("multicluster-member-rbac.yaml is not YAML")
+}
+
+/// The member's right to renew its Lease.
+///
+/// # Errors
+/// If the file is not YAML.
+pub(crate) fn lease_right(member: &str) -> Result<Value> {
+    document(LEASE_RIGHT, member).context("lease-member-rbac.yaml is not YAML")
+}
+
+/// How many Leases the member may create.
+///
+/// # Errors
+/// If the file is not YAML.
+pub(crate) fn lease_quota(member: &str) -> Result<Value> {
+    document(LEASE_QUOTA, member).context("lease-member-quota.yaml is not YAML")
 }
 
 fn documents(text: &str, member: &str) -> Result<Vec<Value>> {

@@ -14,7 +14,7 @@ use crate::manifests::{is_of_chart, make};
 use crate::member_objects::{membership, namespace, rights};
 use crate::objects::{api, find, is_served};
 use crate::output::report;
-use crate::{member_policy, quotas, standard};
+use crate::{lease, member_policy, quotas, standard};
 
 /// The kind of a ServiceAccount.
 const ACCOUNT: ResourceKind = ResourceKind {
@@ -55,6 +55,7 @@ pub(crate) async fn place(client: &Client, args: &JoinArgs) -> Result<Value> {
         }
     }
     standard::grant(client, name, args.dry_run).await;
+    lease::grant(client, name, args.dry_run).await;
     quotas::limit(client, name, args.dry_run).await;
     member_policy::write(client, name, &args.policy, args.dry_run).await?;
     if is_served(client, kinds::INTERNAL_MEMBER_CLUSTER).await? {

@@ -14,7 +14,7 @@ use kube::{Api, Client};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::member_objects::{quota, standard_quota, title};
+use crate::member_objects::{lease_quota, quota, standard_quota, title};
 use crate::objects::{api, apply, delete, find};
 use crate::output::report;
 
@@ -89,6 +89,11 @@ pub(crate) async fn limit(hub: &Client, member: &str, dry_run: bool) {
 /// The same for the API of multicluster.x-k8s.io.
 pub(crate) async fn limit_standard(hub: &Client, member: &str, dry_run: bool) {
     limit_with(hub, member, standard_quota(member), &[kinds::EXPORTED_SERVICE], dry_run).await;
+}
+
+/// The same for Leases.
+pub(crate) async fn limit_leases(hub: &Client, member: &str, dry_run: bool) {
+    limit_with(hub, member, lease_quota(member), &[kinds::LEASE], dry_run).await;
 }
 
 async fn limit_with(

@@ -51,10 +51,14 @@ fn painted(paint: Paint, state: State, text: &str) -> String {
 /// The state of the fleet.
 pub fn status(status: &Status, wide: bool, paint: Paint) -> String {
     let mut head = vec!["MEMBER", "STATE", "HEARTBEAT", "EXPORTS", "CONFLICTS", "IMPORTS", "LAG"];
+    let leases = wide && status.members.iter().any(|member| member.lease_seconds.is_some());
+    if leases {
+        head.push("LEASE");
+    }
     if wide {
         head.extend(["OLDEST", "CONTEXT"]);
     }
-    let rows: Vec<_> = status.members.iter().map(|member| row(member, wide)).collect();
+    let rows: Vec<_> = status.members.iter().map(|member| row(member, wide, leases)).collect();
     let mut text = table(&head, &rows, paint);
     if status.members.is_empty() {
         "No member has joined. To join one: fleetctl join NAME\n".clone_into(&mut text);
@@ -129,7 +133,7 @@ fn credentials(status: &Status, paint: Paint) -> String {
     text
 }
 
-fn row(member: &MemberStatus, wide: bool) -> Vec<String> {
+fn row(member: &MemberStatus, wide: bool, leases: bool) -> Vec<String> {
     let mut row = vec![
         member.name.clone(),
         member.state.to_owned(),
@@ -139,6 +143,9 @@ fn row(member: &MemberStatus, wide: bool) -> Vec<String> {
         format!("{}/{}", member.granted, member.imports),
         member.lag.slices.to_string(),
     ];
+    if leases {
+        row.push(ages(member.lease_seconds));
+    }
     if wide {
         row.push(ages(member.lag.oldest_seconds));
         row.push(member.context.clone().unwrap_or_else(|| "-".to_owned()));

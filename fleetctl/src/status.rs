@@ -6,6 +6,7 @@ mod standard;
 use std::collections::BTreeMap;
 
 use fleet_accumulator::Object;
+use fleet_api::names::MEMBER_LEASE;
 use fleet_api::{ObjectName, conditions};
 use fleet_model::objects::InternalMemberCluster;
 use fleet_plan::conditions::is;
@@ -86,6 +87,9 @@ pub struct MemberStatus {
     pub unconfirmed: Option<String>,
     /// Seconds since the last heartbeat of its agent.
     pub heartbeat_seconds: Option<i64>,
+    /// Seconds since its agent renewed its Lease on the hub, by the agent's clock, if it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lease_seconds: Option<i64>,
     /// Services it exports.
     pub exports: usize,
     /// Exports that conflict with another member's.
@@ -161,6 +165,7 @@ fn of_member(picture: &Picture, name: &str, member: &Member, lag: Lag) -> Member
         replaced: if let Fence::Taken(taken) = &fence { Some(taken.to_string()) } else { None },
         unconfirmed: waiting(picture, member).map(|object| object.how_to_confirm(&object.name)),
         heartbeat_seconds,
+        lease_seconds: lease_age(picture, member),
         exports: exports().count(),
         conflicts: conflicting.count(),
         imports: imports().count(),
@@ -172,6 +177,13 @@ fn of_member(picture: &Picture, name: &str, member: &Member, lag: Lag) -> Member
         context: member.context.clone(),
         unseen: member.blind.clone(),
     }
+}
+
+/// How long ago a member renewed its Lease, as far as its clock and this one agree.
+fn lease_age(picture: &Picture, member: &Member) -> Option<i64> {
+    let name = ObjectName::new(member.settings.identity.hub_namespace.as_str(), MEMBER_LEASE);
+    let renewed = picture.hub.member_leases.get(&name)?.renewed?;
+    Some(picture.now.duration_since(renewed).as_secs().max(0))
 }
 
 /// The InternalMemberCluster of a member that waits for a confirmation that it may leave.

@@ -1,11 +1,12 @@
 //! Wiring of the hub agent.
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use fleet_accumulator::{ClusterId, Config, SourceInfo, SourceSet, SourceSpec};
 use fleet_api::names::SYSTEM_NAMESPACE;
 use fleet_model::multicluster::mode::Mode;
-use fleet_runtime::agent::Agent;
+use fleet_runtime::agent::{Agent, Connected};
 use fleet_runtime::clients;
 use fleet_runtime::clock::Clock;
 use fleet_runtime::engine::Options;
@@ -16,6 +17,7 @@ use tracing::field;
 use crate::Settings;
 use crate::args::Args;
 use crate::member::MemberController;
+use crate::member_leases::MemberLeases;
 use crate::metrics;
 use crate::multicluster::{self, MulticlusterController};
 use crate::service::{self, ServiceController};
@@ -29,9 +31,13 @@ pub async fn run(args: Args) -> anyhow::Result<ExitCode> {
     let settings = args.settings();
     let (watch_timeout, relist_every) = (args.runtime.watch_timeout, args.runtime.relist_interval);
     let kubeconfig = args.runtime.kubeconfig.clone();
+    let leases = args.silent_after().map(MemberLeases::new);
     let mut agent = Agent::start("hub-agent", env!("CARGO_PKG_VERSION"), args.runtime).await?;
-    log(&settings);
+    log(&settings, args.member_lease, args.member_silent_after);
     add_controllers(&mut agent, &settings);
+    if leases.is_some() {
+        agent.watch_also(MemberLeases::sources());
+    }
     let Some(hub) = agent.prepare(clients::own(kubeconfig.as_deref())).await else {
         return Ok(ExitCode::SUCCESS);
     };
@@ -49,7 +55,10 @@ pub async fn run(args: Args) -> anyhow::Result<ExitCode> {
         if narrow { spec.namespace(SYSTEM_NAMESPACE) } else { spec }
     };
     let clients = [(ClusterId::Hub, hub.clone())];
-    let agent = agent.connect(&clients, &config, &feeds)?;
+    let mut agent = agent.connect(&clients, &config, &feeds)?;
+    if let Some(leases) = leases {
+        follow(&mut agent, leases)?;
+    }
     let gauges =
         SnapshotMetrics::new(agent.accumulator().clone(), Clock::system(), gauges(settings))?;
     agent.registry().register(Box::new(gauges))?;
@@ -57,8 +66,10 @@ pub async fn run(args: Args) -> anyhow::Result<ExitCode> {
 }
 
 /// Logs the settings that the flags of this agent have set.
-fn log(settings: &Settings) {
+fn log(settings: &Settings, member_lease: bool, member_silent_after: Duration) {
     tracing::info!(
+        member_lease,
+        ?member_silent_after,
         exclusive_imports = settings.exclusive_imports,
         denied_namespaces = %settings.denied_namespaces,
         enforce_member_policies = settings.enforce_member_policies,
@@ -72,6 +83,21 @@ fn log(settings: &Settings) {
         multicluster_withdrawn_for = ?settings.multicluster_withdrawn_for,
         "Settings"
     );
+}
+
+/// Follows the Leases of members, with metrics of them.
+fn follow(agent: &mut Connected<HubSnapshot>, leases: MemberLeases) -> prometheus::Result<()> {
+    let accumulator = agent.accumulator().clone();
+    let gauges = lease_gauges(leases.clone());
+    let gauges = SnapshotMetrics::new(accumulator.clone(), Clock::system(), gauges)?;
+    agent.registry().register(Box::new(gauges))?;
+    agent.task("member leases", |_, cancel| leases.run(accumulator, cancel));
+    Ok(())
+}
+
+/// The gauges of Leases that are followed.
+pub fn lease_gauges(leases: MemberLeases) -> impl Fn(&HubSnapshot, Timestamp) -> Gauges {
+    move |_, _| metrics::member_leases(&leases.members())
 }
 
 /// Adds the controllers of the hub agent.
@@ -112,8 +138,10 @@ mod tests {
 
     #[test]
     fn every_source_is_watched_for_a_controller() {
-        assert_eq!(watched("on"), HubSnapshot::all());
-        assert_eq!(watched("clean-up"), HubSnapshot::all());
+        for mode in ["on", "clean-up"] {
+            let with_leases = watched(mode).union(MemberLeases::sources());
+            assert_eq!(with_leases, HubSnapshot::all());
+        }
     }
 
     /// Without the standard API nothing of it is watched, so that no right is needed.
@@ -122,7 +150,10 @@ mod tests {
         let own = [HubSnapshot::exported_services(), HubSnapshot::resolved_services()];
         let without = watched("off");
         assert!(own.iter().all(|source| !without.contains(*source)));
+        let leases = MemberLeases::sources();
+        assert!(!without.intersects(leases) && !watched("on").intersects(leases));
         let others = HubSnapshot::sources().iter().map(|source| source.id);
+        let others = others.filter(|id| !leases.contains(*id));
         assert!(others.filter(|id| !own.contains(id)).all(|id| without.contains(id)));
     }
 }

@@ -10,6 +10,9 @@ use fleet_runtime::args::{RuntimeArgs, duration};
 
 use crate::Settings;
 
+/// A renewal and a half.
+const SHORTEST_SILENCE: Duration = Duration::from_secs(15);
+
 /// Runs in the hub cluster of a fleet: resolves the Services that members export, grants imports, and distributes
 /// EndpointSlices.
 ///
@@ -99,6 +102,29 @@ pub struct Args {
     )]
     pub member_heartbeat_ttl: Option<Duration>,
 
+    /// Follow the Leases fleet-member of members, which members with the same flag renew, and report members that do not
+    #[arg(
+        long,
+        env = "MEMBER_LEASE",
+        value_name = "BOOL",
+        action = clap::ArgAction::Set,
+        num_args = 0..=1,
+        require_equals = true,
+        default_value_t = false,
+        default_missing_value = "true"
+    )]
+    pub member_lease: bool,
+
+    /// Time without a renewal of its Lease after which a member is silent, at least 15s. Members renew every 10 seconds
+    #[arg(
+        long,
+        env = "MEMBER_SILENT_AFTER",
+        default_value = "60s",
+        value_name = "DURATION",
+        value_parser = silent_after
+    )]
+    pub member_silent_after: Duration,
+
     /// Whether ServiceExports of multicluster.x-k8s.io are resolved: `on`, `off`, or `clean-up`, which withdraws what was
     /// resolved. Members have the same flag
     #[arg(long, env = "MULTICLUSTER", default_value_t = Mode::Off, value_name = "MODE")]
@@ -137,6 +163,12 @@ pub struct Args {
     pub multicluster_withdrawn_for: Duration,
 }
 
+/// Reads a time that leaves members the time to renew.
+fn silent_after(text: &str) -> Result<Duration, String> {
+    let time = duration(text)?;
+    if time < SHORTEST_SILENCE { Err("it must be at least 15s".to_owned()) } else { Ok(time) }
+}
+
 /// Reads an RFC 1123 label.
 fn label(text: &str) -> Result<String, String> {
     let refused = || format!("{text:?} is not made of lower-case letters, digits and inner dashes");
@@ -144,6 +176,11 @@ fn label(text: &str) -> Result<String, String> {
 }
 
 impl Args {
+    /// After which time without a renewal members are silent; `None` if their Leases are not followed.
+    pub fn silent_after(&self) -> Option<Duration> {
+        self.member_lease.then_some(self.member_silent_after)
+    }
+
     /// The settings of the controllers.
     pub fn settings(&self) -> Settings {
         Settings {
@@ -201,6 +238,17 @@ mod tests {
             let error = Args::try_parse_from([&["hub-agent"][..], &wrong].concat()).unwrap_err();
             assert!(error.to_string().contains(wrong[1]), "{error}");
         }
+    }
+
+    #[test]
+    fn leases_of_members_are_followed_only_if_it_is_asked_for() {
+        let args = |flags: &[&str]| Args::try_parse_from([&["hub-agent"][..], flags].concat());
+        assert_eq!(args(&[]).unwrap().silent_after(), None);
+        let minute = Some(Duration::from_mins(1));
+        assert_eq!(args(&["--member-lease"]).unwrap().silent_after(), minute);
+        let short = ["--member-lease=true", "--member-silent-after=15s"];
+        assert_eq!(args(&short).unwrap().silent_after(), Some(Duration::from_secs(15)));
+        assert!(args(&["--member-silent-after=10s"]).is_err());
     }
 
     #[test]

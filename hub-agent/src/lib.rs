@@ -17,12 +17,15 @@
 //! - [`multicluster`]: the controller of the Services that members export by the standard API.
 //! - [`heartbeat`], [`metrics`]: age of the members' heartbeats.
 //! - [`member`]: the controller of members that leave or stop sending heartbeats.
+//! - [`liveness`], [`member_leases`]: which members renew their Leases.
 //! - [`app`]: wiring; the only place that starts tasks.
 
 pub mod app;
 pub mod args;
 pub mod heartbeat;
+pub mod liveness;
 pub mod member;
+pub mod member_leases;
 pub mod metrics;
 pub mod multicluster;
 mod places;

@@ -1,6 +1,8 @@
 //! Metrics of the hub agent, computed at each scrape, so that no series has to be removed with its member: ages of the
 //! members' heartbeats, and objects of members that exceed a bound.
 
+use std::time::Duration;
+
 use fleet_accumulator::{Object, Tracked, View};
 use fleet_api::names::member_of_namespace;
 use fleet_model::multicluster::mode::Mode;
@@ -11,6 +13,7 @@ use prometheus::{GaugeVec, IntGaugeVec, Opts};
 
 use crate::Settings;
 use crate::heartbeat::{heartbeat_timeout, last_observed};
+use crate::liveness::Standing;
 use crate::places::Refused;
 use crate::snapshot::HubSnapshot;
 
@@ -45,6 +48,32 @@ pub fn heartbeats(settings: &Settings, snapshot: &HubSnapshot, now: Timestamp) -
         stale.with_label_values(&[member]).set(i64::from(too_old));
     }
     Ok(vec![Box::new(age), Box::new(stale)])
+}
+
+/// When each member's Lease was renewed last, and whether that is too long ago.
+///
+/// # Errors
+/// See [`heartbeats`].
+pub fn member_leases(members: &[(String, Standing, Option<Duration>)]) -> Gauges {
+    let age = Opts::new(
+        "fleet_networking_member_lease_age_seconds",
+        "Seconds since this process saw a member renew its Lease.",
+    );
+    let silent = Opts::new(
+        "fleet_networking_member_lease_silent",
+        "1 if a member has not renewed its Lease for too long, otherwise 0. No series before that is known.",
+    );
+    let (age, silent) = (GaugeVec::new(age, &["member"])?, IntGaugeVec::new(silent, &["member"])?);
+    for (member, standing, since) in members {
+        if let Some(since) = since {
+            age.with_label_values(&[member]).set(since.as_secs_f64());
+        }
+        if *standing != Standing::Unknown {
+            let is_silent = *standing == Standing::Silent;
+            silent.with_label_values(&[member]).set(i64::from(is_silent));
+        }
+    }
+    Ok(vec![Box::new(age), Box::new(silent)])
 }
 
 /// Number of objects of each member that exceed a bound, by kind. `refused` are those that limits set by flags refuse.

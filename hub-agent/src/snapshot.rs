@@ -5,8 +5,8 @@ use fleet_model::hub_schema::HubSchema;
 use fleet_model::objects::multicluster::{ExportedService, ResolvedService};
 use fleet_model::objects::{
     ClusterReport, EndpointSliceExport, EndpointSliceImport, InternalMemberCluster,
-    InternalServiceExport, InternalServiceImport, MemberCluster, MemberPolicy, Namespace,
-    ServiceImport,
+    InternalServiceExport, InternalServiceImport, MemberCluster, MemberLease, MemberPolicy,
+    Namespace, ServiceImport,
 };
 
 views! {
@@ -36,6 +36,8 @@ views! {
         hub optional resolved_services: ResolvedService,
         /// Which Services the members may export and import.
         hub optional member_policies: MemberPolicy,
+        /// Leases with which members show that they work, in the members' namespaces.
+        hub optional member_leases: MemberLease,
         /// Which of our additions to the original's kinds it serves.
         hub optional schema: HubSchema,
     }

@@ -22,6 +22,7 @@ use crate::fence_log::FenceLog;
 use crate::fenced::Fenced;
 use crate::hub_token;
 use crate::import::{ImportController, kept_imports};
+use crate::member_lease;
 use crate::membership::{self, MembershipController};
 use crate::metrics::{self, ExportMetrics, ImportMetrics, SliceMetrics, StandardImportMetrics};
 use crate::multicluster::export::{ExportState, StandardExportController};
@@ -68,6 +69,7 @@ fn log(args: &Args, settings: &Settings) {
         member_cluster_name = settings.identity.cluster,
         hub_namespace = settings.identity.hub_namespace,
         fleet_system_namespace = settings.identity.system_namespace,
+        member_lease = args.member_lease,
         derived_service_grace_period = ?settings.derived_service_grace,
         derived_service_type = settings.derived_services.service_type.as_str(),
         derived_service_load_balancer_class = settings.derived_services.load_balancer_class,
@@ -137,6 +139,9 @@ fn assemble(
     };
     let mut agent = agent.connect(&clients, &config, &feeds)?;
     hub_token::renew(&mut agent, &args.hub_token, own, hub)?;
+    if args.member_lease {
+        member_lease::keep(&mut agent, &settings.identity, hub)?;
+    }
     let gauges = gauges(settings, hub.credential.clone());
     let gauges = SnapshotMetrics::new(agent.accumulator().clone(), Clock::system(), gauges)?;
     agent.registry().register(Box::new(gauges))?;

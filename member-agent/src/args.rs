@@ -158,6 +158,20 @@ pub struct Args {
     #[command(flatten)]
     pub multicluster: MulticlusterArgs,
 
+    /// Renew the Lease fleet-member in this member's namespace on the hub, every 10 seconds. The hub agent has the same flag, to
+    /// follow the Leases. Requires a right on the hub.
+    #[arg(
+        long,
+        env = "MEMBER_LEASE",
+        value_name = "BOOL",
+        action = ArgAction::Set,
+        num_args = 0..=1,
+        require_equals = true,
+        default_value_t = false,
+        default_missing_value = "true"
+    )]
+    pub member_lease: bool,
+
     /// Create EndpointSlices for ExternalWorkloads, Linkerd's kind for machines outside of Kubernetes, if the API server
     /// serves that kind and Linkerd's own controller does not create them.
     #[arg(

@@ -27,6 +27,7 @@ mod identity;
 pub mod import;
 mod intent;
 pub mod measurement;
+mod member_lease;
 pub mod membership;
 pub mod metrics;
 pub mod multicluster;

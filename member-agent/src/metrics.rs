@@ -180,6 +180,17 @@ pub fn token_renewals(registry: &impl Register) -> Result<IntCounterVec, prometh
     Ok(results)
 }
 
+/// Renewals of the member's Lease on the hub, by `result`: `renewed` or `failed`.
+pub fn lease_renewals(registry: &impl Register) -> Result<IntCounterVec, prometheus::Error> {
+    let opts = Opts::new(
+        "fleet_membership_lease_renewals_total",
+        "Renewals of the Lease on the hub that shows that this member works, by result.",
+    );
+    let results = IntCounterVec::new(opts, &["result"])?;
+    registry.add(results.clone())?;
+    Ok(results)
+}
+
 fn histogram(
     registry: &impl Register,
     name: &str,

@@ -21,6 +21,12 @@
 {{- with .Values.maxServicesPerMember }}
 - {name: MAX_SERVICES_PER_MEMBER, value: {{ . | int | quote }}}
 {{- end }}
+{{- if include "hub-agent.followsLeases" . }}
+- {name: MEMBER_LEASE, value: "true"}
+{{- with .Values.memberLease.silentAfter }}
+- {name: MEMBER_SILENT_AFTER, value: {{ . | quote }}}
+{{- end }}
+{{- end }}
 {{- if include "hub-agent.servesMulticluster" . }}
 - {name: MULTICLUSTER, value: {{ include "hub-agent.multicluster" . | quote }}}
 {{- with .Values.multicluster.clustersetID }}
@@ -33,4 +39,10 @@
 - {name: MULTICLUSTER_WITHDRAWN_FOR, value: {{ . | quote }}}
 {{- end }}
 {{- end }}
+{{- end -}}
+
+{{/* "true" where the agent follows the Leases of members, or nothing. Values of an earlier release, which are reused, have no such
+   value. */}}
+{{- define "hub-agent.followsLeases" -}}
+{{- if dig "enabled" false (.Values.memberLease | default dict) }}true{{ end -}}
 {{- end -}}

@@ -95,6 +95,9 @@
 {{- end }}
 {{- end }}
 {{- end }}
+{{- if dig "enabled" false (.Values.memberLease | default dict) }}
+- {name: MEMBER_LEASE, value: "true"}
+{{- end }}
 {{- with .Values.derivedServices }}
 - {name: DERIVED_SERVICE_TYPE, value: {{ quote .type }}}
 {{- with .loadBalancerClass }}

@@ -11,6 +11,7 @@ mod labels;
 mod lease;
 mod managed_slice;
 mod member_cluster;
+mod member_lease;
 mod member_policy;
 mod membership;
 mod missing;
@@ -45,6 +46,7 @@ pub use labels::{LabelIndex, Labels};
 pub use lease::{Lease, LeaseWire};
 pub use managed_slice::{ManagedIndex, ManagedSlice, ManagedSliceWire};
 pub use member_cluster::{MemberCluster, MemberClusterWire};
+pub use member_lease::{MemberLease, MemberLeaseWire};
 pub use member_policy::{MemberPolicy, MemberPolicyWire, PolicyLists};
 pub use membership::{
     InternalMemberCluster, InternalMemberClusterWire, NETWORKING_AGENTS, Report, ReportList,

@@ -207,7 +207,12 @@ impl<S: Snapshot> Agent<S> {
         self.obstacles.push(Box::new(move |_| reason()));
     }
 
-    /// What the added controllers read: these sources are watched, and no others.
+    /// Adds sources that are watched for a task that is no controller. The agent is ready without them.
+    pub fn watch_also(&mut self, sources: SourceSet) {
+        self.reads = self.reads.union(sources);
+    }
+
+    /// What the added controllers and tasks read: these sources are watched, and no others.
     pub fn reads(&self) -> SourceSet {
         self.reads
     }

@@ -4,7 +4,9 @@
 //! becomes a deadline of the [`WriteGate`], which the writer looks at before each request. A process
 //! that does not hold the lease plans nothing, watches on, and is a candidate.
 
+mod claim;
 mod elector;
+mod keeper;
 mod server;
 mod timing;
 
@@ -17,12 +19,12 @@ use std::time::Duration;
 use kube::Client;
 use tokio_util::sync::CancellationToken;
 
-use crate::clock::{BootClock, Clock};
+use crate::clock::BootClock;
 use crate::metrics::LeaseMetrics;
 use crate::writer::WriteGate;
-use elector::{Elector, Found, NextAction, Object};
-use server::{Failure, LeaseServer};
+use claim::{Claim, Step};
 
+pub use keeper::{KeptLease, LeaseKeeper};
 pub use timing::{Timing, TimingError};
 
 /// The end of the names of Leases. Each agent has its own, so that a hub may be a member as well.
@@ -41,16 +43,12 @@ pub struct LeaseSettings {
 
 /// This process in an election.
 pub struct Candidate {
-    elector: Elector,
-    server: LeaseServer,
-    timing: Timing,
+    claim: Claim,
     identity: String,
     gate: WriteGate,
     clock: BootClock,
-    wall: Clock,
     metrics: LeaseMetrics,
     leads: bool,
-    complained: bool,
 }
 
 /// A name that no other process has: that of the Pod or machine, and a random number.
@@ -72,21 +70,10 @@ impl Candidate {
         metrics: LeaseMetrics,
     ) -> Self {
         let LeaseSettings { agent, namespace, timing } = settings;
-        let name = format!("{agent}.{GROUP}");
-        let identity = identity();
+        let (identity, lease) = (identity(), (namespace.as_str(), format!("{agent}.{GROUP}")));
+        let claim = Claim::new(identity.clone(), *timing, client, lease, agent, clock.clone());
         metrics.leads.set(0);
-        Self {
-            elector: Elector::new(identity.clone(), *timing),
-            server: LeaseServer::new(client, namespace, name, agent),
-            timing: *timing,
-            identity,
-            gate,
-            clock,
-            wall: Clock::system(),
-            metrics,
-            leads: false,
-            complained: false,
-        }
+        Self { claim, identity, gate, clock, metrics, leads: false }
     }
 
     /// Stands for election until `cancel`. Then waits for `written`, which is when the last write
@@ -105,50 +92,22 @@ impl Candidate {
 
     /// Does what is to be done now. Returns how long to wait then.
     async fn turn(&mut self) -> Duration {
-        let retry = self.timing.retry_period;
         // A holder whose renewal is refused looks at once who was there; a candidate has lost a race.
         let mut may_look_again = self.leads;
         loop {
             self.show();
-            let sent = self.clock.now();
-            match self.elector.decide(sent, self.wall.now()) {
-                NextAction::Wait => {
-                    self.elector.forget();
-                    return self.timing.pause(fastrand::f64());
-                }
-                NextAction::Read => match self.server.read(self.timing.request_timeout()).await {
-                    Ok(found) => self.elector.read(self.clock.now(), found),
-                    Err(failure) => {
-                        self.complain(&failure);
-                        return retry;
-                    }
-                },
-                NextAction::Write { at, record } => match self.write(at, &record).await {
-                    Ok(found) => {
-                        self.complained = false;
-                        self.elector.wrote(sent, found);
-                        self.show();
-                        return retry;
-                    }
-                    Err(failure) => {
-                        self.elector.forget();
-                        if failure != Failure::Conflict || !std::mem::take(&mut may_look_again) {
-                            self.complain(&failure);
-                            return retry;
-                        }
-                    }
-                },
+            if let Step::Renewed(pause) | Step::Waits(pause) =
+                self.claim.step(&mut may_look_again).await
+            {
+                self.show();
+                return pause;
             }
         }
     }
 
-    async fn write(&self, at: Option<String>, record: &Object) -> Result<Found, Failure> {
-        self.server.write(at, record, self.timing.request_timeout()).await
-    }
-
     /// Waits, but shows it when the gate closes meanwhile.
     async fn pause(&mut self, pause: Duration) {
-        let left = self.elector.leads_until().saturating_sub(self.clock.now());
+        let left = self.claim.left();
         if self.leads && left < pause {
             tokio::time::sleep(left).await;
             self.show();
@@ -160,14 +119,14 @@ impl Candidate {
 
     /// Makes the gate, the metrics and the log show the elector's state.
     fn show(&mut self) {
-        let until = self.elector.leads_until();
+        let until = self.claim.leads_until();
         let leads = self.clock.now() < until;
         // It may have been lost and got again while this process stood still.
         if self.leads && !(leads && self.gate.check().is_ok()) {
             self.leads = false;
             self.metrics.lost.inc();
             self.metrics.leads.set(0);
-            tracing::warn!(holder = self.elector.holder(), "Lost leadership");
+            tracing::warn!(holder = self.claim.holder(), "Lost leadership");
         }
         if leads {
             self.gate.open_until(until);
@@ -183,22 +142,10 @@ impl Candidate {
     }
 
     async fn give_back(&mut self) {
-        let released = self.elector.release(self.clock.now(), self.wall.now());
         self.gate.close();
         self.metrics.leads.set(0);
-        let Some(NextAction::Write { at, record }) = released else { return };
-        match self.write(at, &record).await {
-            Ok(_) => tracing::info!(identity = self.identity, "Released the lease"),
-            Err(failure) => self.complain(&failure),
-        }
-    }
-
-    /// Once until the next success.
-    fn complain(&mut self, failure: &Failure) {
-        if std::mem::replace(&mut self.complained, true) {
-            tracing::debug!(error = %failure, "Lease request failed");
-        } else {
-            tracing::warn!(error = %failure, leading = self.leads, "Lease request failed");
+        if self.claim.release().await {
+            tracing::info!(identity = self.identity, "Released the lease");
         }
     }
 }

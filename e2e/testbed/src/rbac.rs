@@ -20,6 +20,8 @@ const MEMBER_ON_HUB: &str = include_str!("../../../charts/hub-agent/member-rbac.
 const MULTICLUSTER: &str = include_str!("../../../charts/hub-agent/multicluster-rbac.yaml");
 const MULTICLUSTER_MEMBER: &str =
     include_str!("../../../charts/hub-agent/multicluster-member-rbac.yaml");
+const LEASES: &str = include_str!("../../../charts/hub-agent/lease-rbac.yaml");
+const LEASE_MEMBER: &str = include_str!("../../../charts/hub-agent/lease-member-rbac.yaml");
 const MEMBER_AGENT: &str = include_str!("../../../charts/member-agent/rbac.yaml");
 const EXTERNAL_WORKLOADS: &str =
     include_str!("../../../charts/member-agent/external-workloads-rbac.yaml");
@@ -74,6 +76,24 @@ pub fn hub_multicluster() -> Account {
         binding: "hub-agent-multicluster".to_owned(),
         manifests: MULTICLUSTER.to_owned(),
         ..hub_agent()
+    }
+}
+
+/// What the hub agent may do beside that to follow the Leases of members.
+pub fn hub_leases() -> Account {
+    Account {
+        binding: "hub-agent-member-lease".to_owned(),
+        manifests: LEASES.to_owned(),
+        ..hub_agent()
+    }
+}
+
+/// What a member may do on the hub to renew its Lease, beside [`member_on_hub`].
+pub fn lease_on_hub(member: &str) -> Account {
+    Account {
+        binding: "fleet-member-lease".to_owned(),
+        manifests: LEASE_MEMBER.replace(MEMBER, member),
+        ..member_on_hub(member)
     }
 }
 
@@ -297,6 +317,7 @@ mod tests {
             external_workloads(),
             member_multicluster(),
             member_on_hub("a"),
+            hub_leases(),
         ];
         for account in accounts.iter().flat_map(|account| [account.clone(), account.replica(1)]) {
             for grant in account.grants().unwrap() {

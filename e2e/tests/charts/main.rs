@@ -11,6 +11,7 @@ mod crossing;
 mod definitions;
 mod fleet;
 mod golden;
+mod lease;
 mod life;
 mod multicluster;
 mod offload;

@@ -10,6 +10,7 @@
 
 mod book;
 mod home;
+mod leases;
 mod logs;
 mod system_namespace;
 
@@ -71,6 +72,7 @@ async fn story(testbed: &Testbed) -> Result<()> {
     the_hub_leaves_and_stays_hub(hub, member).await?;
     system_namespace::goes_and_comes_back(member, &mut agents, &web).await?;
     system_namespace::nothing_else_is_watched(&mut agents).await?;
+    leases::show_who_works(hub, member, &mut agents).await?;
     agents.stop(Agent::Hub).await?;
     logs::are_as_documented(testbed, &agents)
 }

@@ -43,6 +43,11 @@ impl LeaseServer {
         }
     }
 
+    /// Name of the Lease.
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
     /// What the server has.
     pub(super) async fn read(&self, timeout: Duration) -> Result<Option<Found>, Failure> {
         let lease = answer(timeout, self.api.get_opt(&self.name)).await?;

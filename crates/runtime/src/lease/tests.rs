@@ -2,13 +2,14 @@
 
 use std::convert::Infallible;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures::FutureExt;
 use http::{Method, Request, Response};
 use http_body_util::BodyExt;
 use kube::client::Body;
 use parking_lot::Mutex;
-use prometheus::Registry;
+use prometheus::{IntCounterVec, Registry};
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -300,4 +301,154 @@ async fn a_lease_in_another_name_ends_the_term() {
 fn no_two_processes_have_the_same_name() {
     assert_ne!(identity(), identity());
     assert!(identity().contains('_'));
+}
+
+/// A process that keeps a Lease for "east".
+struct Kept {
+    gate: WriteGate,
+    allowed: Arc<AtomicBool>,
+    link: Arc<Mutex<Link>>,
+    results: IntCounterVec,
+}
+
+impl Kept {
+    /// `leads`: whether it may write from the start.
+    fn start(server: &Server, leads: bool) -> Self {
+        let clock = BootClock::of_timers();
+        let gate = WriteGate::closed(clock.clone());
+        if leads {
+            gate.open_until(Duration::MAX);
+        }
+        let lease = KeptLease {
+            agent: AGENT,
+            namespace: "fleet-member-east".to_owned(),
+            name: "fleet-member".to_owned(),
+            holder: "east".to_owned(),
+            duration: Duration::from_secs(40),
+            period: Duration::from_secs(10),
+        };
+        let link = Arc::new(Mutex::new(Link::Open));
+        let allowed = Arc::new(AtomicBool::new(true));
+        let results =
+            IntCounterVec::new(prometheus::Opts::new("renewals", "Renewals."), &["result"])
+                .unwrap();
+        let may_renew = {
+            let allowed = Arc::clone(&allowed);
+            move || allowed.load(Ordering::Relaxed)
+        };
+        let (client, time) = (server.client(&link), (gate.clone(), clock));
+        let keeper = LeaseKeeper::new(lease, client, time, may_renew, results.clone());
+        tokio::spawn(keeper.run(CancellationToken::new()));
+        Self { gate, allowed, link, results }
+    }
+
+    fn count(&self, result: &str) -> u64 {
+        self.results.with_label_values(&[result]).get()
+    }
+}
+
+impl Server {
+    fn renewed(&self) -> Value {
+        self.0
+            .lock()
+            .lease
+            .as_ref()
+            .map(|lease| lease["spec"]["renewTime"].clone())
+            .unwrap_or_default()
+    }
+
+    /// Another writer changes the stored Lease.
+    fn edit(&self, change: impl FnOnce(&mut Value)) {
+        let mut stored = self.0.lock();
+        stored.version += 1;
+        let version = stored.version.to_string();
+        let lease = stored.lease.as_mut().unwrap();
+        lease["metadata"]["resourceVersion"] = json!(version);
+        change(lease);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_kept_lease_is_renewed_every_period_and_by_nothing_but_updates() {
+    let server = Server::default();
+    let kept = Kept::start(&server, true);
+    sleep(Duration::from_mins(10)).await;
+    let writes = server.0.lock().writes.clone();
+    assert!((60..=67).contains(&writes.len()), "{}", writes.len());
+    assert_eq!(writes[0], (Method::POST, "east".to_owned()));
+    assert!(writes[1..].iter().all(|write| *write == (Method::PUT, "east".to_owned())));
+    assert_eq!(
+        (kept.count("renewed"), kept.count("failed")),
+        (u64::try_from(writes.len()).unwrap(), 0)
+    );
+    let lease = server.0.lock().lease.clone().unwrap();
+    assert_eq!(lease["spec"]["leaseDurationSeconds"], 40);
+    assert_eq!(lease["spec"]["leaseTransitions"], 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_the_process_that_leads_renews_and_the_next_one_goes_on_at_once() {
+    let server = Server::default();
+    let first = Kept::start(&server, true);
+    let second = Kept::start(&server, false);
+    sleep(Duration::from_mins(1)).await;
+    assert_eq!(second.count("renewed"), 0);
+    first.gate.close();
+    sleep(Duration::from_millis(1)).await;
+    let before = server.renewed();
+    let renewed = first.count("renewed");
+    second.gate.open_until(Duration::MAX);
+    sleep(Duration::from_millis(100)).await;
+    assert_eq!(second.count("renewed"), 1);
+    assert_ne!(server.renewed(), before);
+    sleep(Duration::from_mins(1)).await;
+    assert_eq!(first.count("renewed"), renewed);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cluster_that_may_not_renew_writes_nothing() {
+    let server = Server::default();
+    let kept = Kept::start(&server, true);
+    kept.allowed.store(false, Ordering::Relaxed);
+    sleep(Duration::from_mins(5)).await;
+    assert!(server.writes() <= 1);
+    let before = server.writes();
+    kept.allowed.store(true, Ordering::Relaxed);
+    sleep(SOON).await;
+    assert_eq!(server.writes(), before + 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_kept_lease_that_is_deleted_labelled_or_taken_comes_back() {
+    let server = Server::default();
+    let kept = Kept::start(&server, true);
+    sleep(SOON).await;
+    server.0.lock().lease = None;
+    sleep(Duration::from_secs(11)).await;
+    assert_eq!(server.holder(), "east");
+    server.edit(|lease| lease["metadata"]["labels"] = json!({ "a": "b" }));
+    let before = server.renewed();
+    sleep(Duration::from_secs(11)).await;
+    assert_ne!(server.renewed(), before);
+    server.edit(|lease| lease["spec"]["holderIdentity"] = json!("another"));
+    sleep(Duration::from_secs(80)).await;
+    assert_eq!(server.holder(), "east");
+    assert!(kept.count("renewed") > 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_kept_lease_is_renewed_as_soon_as_the_server_answers_again() {
+    for link in [Link::Cut, Link::OneWay] {
+        let server = Server::default();
+        let kept = Kept::start(&server, true);
+        sleep(SOON).await;
+        *kept.link.lock() = link;
+        sleep(Duration::from_mins(10)).await;
+        assert!(kept.count("failed") >= 20);
+        let renewed = kept.count("renewed");
+        *kept.link.lock() = Link::Open;
+        // A request that is under way is given up first.
+        sleep(Duration::from_secs(31)).await;
+        assert!(kept.count("renewed") > renewed, "{renewed}");
+    }
 }

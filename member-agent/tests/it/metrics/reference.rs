@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 use std::path::Path;
+use std::time::Duration;
 
 use fleet_accumulator::{
     Accumulator, Config, Register, Snapshot, SourceInfo, SourceSet, SourceSpec,
@@ -10,10 +11,11 @@ use fleet_model::multicluster::mode::Mode;
 use fleet_runtime::clients::Credential;
 use fleet_runtime::clock::Clock;
 use fleet_runtime::metrics::{LeaseMetrics, Series, SnapshotMetrics};
+use hub_agent::member_leases::MemberLeases;
 use hub_agent::snapshot::HubSnapshot;
 use member_agent::metrics::{
-    ExportMetrics, ImportMetrics, SliceMetrics, StandardImportMetrics, show_insecure_link,
-    token_renewals,
+    ExportMetrics, ImportMetrics, SliceMetrics, StandardImportMetrics, lease_renewals,
+    show_insecure_link, token_renewals,
 };
 use member_agent::snapshot::MemberSnapshot;
 use member_agent::{Multicluster, MulticlusterMode, Settings};
@@ -40,7 +42,10 @@ pub(crate) fn hub() -> Vec<Entry> {
     let accumulator = runtime::<HubSnapshot>(&catalogue, "hub-agent");
     let settings = hub_agent::Settings { multicluster: Mode::On, ..Default::default() };
     let gauges = hub_agent::app::gauges(settings);
-    catalogue.add(SnapshotMetrics::new(accumulator, Clock::system(), gauges).unwrap()).unwrap();
+    let gauges = SnapshotMetrics::new(accumulator.clone(), Clock::system(), gauges);
+    catalogue.add(gauges.unwrap()).unwrap();
+    let leases = hub_agent::app::lease_gauges(MemberLeases::new(Duration::from_mins(1)));
+    catalogue.add(SnapshotMetrics::new(accumulator, Clock::system(), leases).unwrap()).unwrap();
     catalogue.entries()
 }
 
@@ -56,6 +61,7 @@ pub(crate) fn member() -> Vec<Entry> {
     let multicluster = Multicluster { mode: MulticlusterMode::On, ..Multicluster::default() };
     let settings = Settings { external_workloads: true, multicluster, ..Settings::new("b") };
     token_renewals(&catalogue).unwrap();
+    lease_renewals(&catalogue).unwrap();
     let gauges = member_agent::app::gauges(settings, Credential::default());
     catalogue.add(SnapshotMetrics::new(accumulator, Clock::system(), gauges).unwrap()).unwrap();
     catalogue.entries()

@@ -1,0 +1,109 @@
+//! A Lease that shows others that an agent works: renewed by the process that leads, and by no other.
+
+use std::time::Duration;
+
+use kube::Client;
+use prometheus::IntCounterVec;
+use tokio_util::sync::CancellationToken;
+
+use super::claim::{Claim, Step};
+use super::timing::Timing;
+use crate::clock::BootClock;
+use crate::writer::WriteGate;
+
+/// How long a renewal that is not allowed now is put off.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+/// Renewals come up to this much earlier, so that a thousand agents do not renew all at once for ever.
+const SPREAD: f64 = 0.1;
+
+/// A Lease that is kept: one holder, and no election.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeptLease {
+    /// Who writes it, for field managers.
+    pub agent: &'static str,
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// Its holder: all processes that may renew it are one.
+    pub holder: String,
+    /// What the Lease asks for: how long others leave it alone after each renewal. In whole seconds.
+    pub duration: Duration,
+    /// Time between two renewals, and between two attempts.
+    pub period: Duration,
+}
+
+impl KeptLease {
+    fn timing(&self) -> Timing {
+        Timing {
+            duration: self.duration,
+            renew_deadline: self.period * 2,
+            retry_period: self.period,
+            write_timeout: self.period,
+        }
+    }
+}
+
+/// Keeps one Lease.
+pub struct LeaseKeeper<M> {
+    claim: Claim,
+    gate: WriteGate,
+    /// Whether the Lease may be renewed now, beside the gate.
+    may_renew: M,
+    results: IntCounterVec,
+}
+
+impl<M: Fn() -> bool + Send> LeaseKeeper<M> {
+    /// Renews `lease` by `clock` while `gate` is open and `may_renew`. `client` must not retry by itself. `results` counts renewals by
+    /// `result`: `renewed` or `failed`.
+    pub fn new(
+        lease: KeptLease,
+        client: Client,
+        (gate, clock): (WriteGate, BootClock),
+        may_renew: M,
+        results: IntCounterVec,
+    ) -> Self {
+        for result in ["renewed", "failed"] {
+            results.with_label_values(&[result]).inc_by(0);
+        }
+        let timing = lease.timing();
+        let KeptLease { agent, namespace, name, holder, .. } = lease;
+        let claim = Claim::new(holder, timing, client, (&namespace, name), agent, clock);
+        Self { claim, gate, may_renew, results }
+    }
+
+    /// Renews the Lease until `cancel`. It is not given back: that a process ends does not mean that the agent is gone.
+    pub async fn run(mut self, cancel: CancellationToken) {
+        let mut terms = self.gate.terms();
+        while let Some(term) = cancel.run_until_cancelled(terms.begin()).await {
+            tokio::select! {
+                () = cancel.cancelled() => return,
+                () = terms.end(term) => {}
+                () = self.keep() => {}
+            }
+        }
+    }
+
+    /// Renews while the term lasts: the caller ends it.
+    async fn keep(&mut self) {
+        loop {
+            let allowed = self.gate.check().is_ok() && (self.may_renew)();
+            let pause = if allowed { self.renew().await } else { LOOK_AGAIN };
+            tokio::time::sleep(pause).await;
+        }
+    }
+
+    async fn renew(&mut self) -> Duration {
+        // A process that led before may have renewed it since.
+        let mut may_look_again = true;
+        loop {
+            let (result, pause) = match self.claim.step(&mut may_look_again).await {
+                Step::Again => continue,
+                Step::Renewed(pause) => ("renewed", pause),
+                Step::Waits(pause) => ("failed", pause),
+            };
+            self.results.with_label_values(&[result]).inc();
+            return pause.mul_f64(1.0 - SPREAD * fastrand::f64());
+        }
+    }
+}
