@@ -9,6 +9,7 @@ use std::time::Duration;
 use fleet_accumulator::{Accumulator, SourceSet};
 use fleet_runtime::clock::BootClock;
 use parking_lot::Mutex;
+use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 
 use crate::liveness::{Liveness, Standing, Turn};
@@ -46,6 +47,9 @@ impl MemberLeases {
     /// Follows them until `cancel`.
     pub async fn run(self, accumulator: Accumulator<HubSnapshot>, cancel: CancellationToken) {
         let mut cursor = accumulator.cursor_over(SourceSet::EMPTY, Self::sources());
+        // Not a pause that each renewal would begin anew: with many members no second is without one.
+        let mut looks = tokio::time::interval(LOOK);
+        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {
                 () = cancel.cancelled() => return,
@@ -55,7 +59,7 @@ impl MemberLeases {
                     log(&self.liveness.lock().follow(old, new, self.clock.now()));
                     cursor.commit(step);
                 }
-                () = tokio::time::sleep(LOOK) => log(&self.liveness.lock().look(self.clock.now())),
+                _ = looks.tick() => log(&self.liveness.lock().look(self.clock.now())),
             }
         }
     }
