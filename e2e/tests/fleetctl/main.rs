@@ -471,6 +471,7 @@ async fn a_member_is_cleaned_up_without_its_hub(
     wait_condition(west, kinds::MULTI_CLUSTER_SERVICE, (TEAM, WEB), ("Valid", "True"), DEADLINE)
         .await?;
     agents.kill(WEST)?;
+    standard_path::leave_imports(west).await?;
     // A user of the cluster who has nothing but its own kubeconfig.
     let alone = tool.folder().join("alone");
     let kubeconfig = merged_kubeconfig(&[(west, "west")])?;
@@ -496,6 +497,8 @@ async fn a_member_is_cleaned_up_without_its_hub(
     let wanted = [
         "delete Service fleet-system/team-web",
         "the agent's finalizer from ServiceExport team/own",
+        "delete ServiceImport.multicluster.x-k8s.io team/web",
+        "delete ClusterProperty clusterset.k8s.io",
     ];
     tool.run(&leave(&[])).await?.exits(1)?.tells(&wanted)?;
     tool.run(&leave(&["--dry-run"])).await?.succeeds()?.tells(&wanted)?;
@@ -504,6 +507,7 @@ async fn a_member_is_cleaned_up_without_its_hub(
     ensure!(find(west, kinds::SERVICE, derived).await?.is_none(), "the derived Service is left");
     ensure!(find(west, kinds::SERVICE, (TEAM, "own")).await?.is_some(), "it is the user's");
     ensure!(find(west, kinds::SERVICE_IMPORT, (TEAM, WEB)).await?.is_none(), "an import is left");
+    standard_path::only_others_are_left(west).await?;
     for (kind, name) in [(kinds::SERVICE_EXPORT, "own"), (kinds::MULTI_CLUSTER_SERVICE, WEB)] {
         remove(west, kind, (TEAM, name)).await?;
         ensure!(find(west, kind, (TEAM, name)).await?.is_none(), "{} is held", kind.kind);

@@ -1,14 +1,16 @@
 //! A Service that crosses by the API of multicluster.x-k8s.io beside the other one: followed, traced, interrupted, withdrawn.
 
 use anyhow::{Result, ensure};
-use fleet_api::ResourceKind;
-use fleet_api::{ObjectName, kinds, names};
+use fleet_api::multicluster::standard::CLUSTERSET_ID;
+use fleet_api::{ObjectName, ResourceKind, annotations, kinds, names};
 use fleet_testbed::agents::{Agent, Agents};
+use fleet_testbed::cluster::Cluster;
 use fleet_testbed::multicluster::{MODE, SETTLE, export, unexport};
-use fleet_testbed::objects::{find, remove};
+use fleet_testbed::objects::{api, find, remove};
 use fleet_testbed::wait::{wait_for, wait_until};
 use fleet_testbed::workload::{ManualService, next_address};
 use fleet_testbed::{Testbed, crds, rbac};
+use kube::api::PostParams;
 use serde_json::{Value, json};
 
 use crate::tool::Tool;
@@ -61,6 +63,33 @@ pub(crate) async fn a_service_of_both_apis_is_followed(
     })
     .await?;
     set_mode(agents, "off").await
+}
+
+/// The import of another implementation, which this one leaves alone.
+const FOREIGN: &str = "foreign";
+
+/// ServiceImports as an agent leaves them that is gone for good, and one of another implementation.
+pub(crate) async fn leave_imports(west: &Cluster) -> Result<()> {
+    let ours = json!({ annotations::MULTICLUSTER_HUB: "uid-of-a-hub/0" });
+    for (name, annotations) in [(WEB, ours), (FOREIGN, json!({}))] {
+        let import = json!({
+            "apiVersion": IMPORT.api_version(), "kind": IMPORT.kind,
+            "metadata": { "name": name, "annotations": annotations },
+            "spec": { "type": "ClusterSetIP", "ports": [{ "port": 80, "protocol": "TCP" }] },
+        });
+        let imports = api(west.client(), IMPORT, Some(TEAM));
+        imports.create(&PostParams::default(), &serde_json::from_value(import)?).await?;
+    }
+    Ok(())
+}
+
+/// What is left of the API after a clean-up without an agent.
+pub(crate) async fn only_others_are_left(west: &Cluster) -> Result<()> {
+    let property = find(west, kinds::CLUSTER_PROPERTY, ("", CLUSTERSET_ID)).await?;
+    ensure!(property.is_none(), "the name of the clusterset is left");
+    ensure!(find(west, IMPORT, (TEAM, WEB)).await?.is_none(), "an import is left");
+    ensure!(find(west, IMPORT, (TEAM, FOREIGN)).await?.is_some(), "it is another implementation's");
+    remove(west, IMPORT, (TEAM, FOREIGN)).await
 }
 
 /// Definitions, rights, and agents that serve the API.
