@@ -4,7 +4,7 @@
 # often.
 
 .DEFAULT_GOAL := help
-.PHONY: help build fmt lint test test-scenarios docs nodes conformance upgrade coverage demo bench micro instructions profile soak image crds ci clean
+.PHONY: help build install fmt lint test test-scenarios map-test docs nodes conformance upgrade coverage demo bench micro instructions profile soak image crds ci clean
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 
@@ -17,6 +17,8 @@ DEMO ?=
 NODES ?=
 # `make conformance SUITE=mcs-conformance`: the suite, as its user has built it.
 SUITE ?=
+# `make install PREFIX=~/.local`
+PREFIX ?= /usr/local
 # `make soak STEPS=10000`: a longer one.
 STEPS ?= 3000
 keep := $(if $(filter-out 0 no false,$(KEEP)),--keep)
@@ -26,7 +28,7 @@ target := $(or $(CARGO_TARGET_DIR),target)
 
 help: ## List the targets
 	@echo 'make TARGET, where TARGET is one of'
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) \
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) \
 		| while IFS='|' read -r name text; do printf '  %-12s %s\n' "$$name" "$$text"; done
 
 build: ## Build the agents and tools, release profile
@@ -89,12 +91,25 @@ docs: ## Run the commands of the pages with the oldest kubectl that is supported
 	MAKEFLAGS= $(CARGO) test --workspace --locked --test docs -- --ignored
 
 # Without the smoke test of it, which `make test` runs. The members' agents are programs of their own.
-nodes: ## Run the tests of whole clusters, whose Pods call each other; needs root (10 minutes)
+nodes: ## Run the tests of whole clusters, whose Pods call each other; needs root (15 minutes)
 	@.ci/need rust control-plane kubectl helm
 	@if .ci/need nodes; then \
 		$(CARGO) build --workspace --all-targets --locked && \
-		MAKEFLAGS= $(CARGO) test --workspace --locked --test nodes -- --ignored; \
+		MAKEFLAGS= $(CARGO) test --workspace --locked --test nodes -- --ignored --skip soak; \
 	else echo 'SKIPPED: whole clusters are not tested'; [ "$${CI:-}" != true ]; fi
+
+# One page is in `make test`. Rewrites the pictures of docs/map.md.
+map-test: ## Test the map in Debian's Chromium, print its times, and take its pictures (3 minutes)
+	@.ci/need rust control-plane
+	@if .ci/need chromium; then \
+		$(CARGO) build --workspace --all-targets --locked && \
+		MAKEFLAGS= $(CARGO) test --workspace --locked --test map -- --ignored --test-threads=1 --nocapture; \
+	else echo 'SKIPPED: the map is not tested in a browser'; [ "$${CI:-}" != true ]; fi
+
+# kubectl starts a plugin by the name of its file.
+install: build ## Install fleetctl and its link kubectl-fleetnet, the plugin of kubectl, into PREFIX/bin (/usr/local)
+	install -D $(target)/release/fleetctl $(DESTDIR)$(PREFIX)/bin/fleetctl
+	ln -sf fleetctl $(DESTDIR)$(PREFIX)/bin/kubectl-fleetnet
 
 # Outside `make test` and CI, which have the same cases as tests of their own. The suite is its user's.
 conformance: ## Run the conformance suite of the MCS API (SUITE=PROGRAM) against whole clusters; needs root
@@ -147,6 +162,13 @@ soak: ## Fleets of up to 1000 members, 10 000 idle Services, thousands of random
 		| tee docs/scale/size.txt
 	FLEET_AGENTS_DIR=$(abspath $(target))/release FLEET_CHURN_STEPS=$(STEPS) \
 		$(CARGO) test --workspace --locked --test endpointslice_churn -- --nocapture
+	FLEET_AGENTS_DIR=$(abspath $(target))/release \
+		$(CARGO) test --workspace --locked --test virtual_node --test traffic -- --ignored --nocapture
+	@if .ci/need nodes; then \
+		$(CARGO) build --workspace --all-targets --locked && \
+		MAKEFLAGS= $(CARGO) test --workspace --locked --test nodes -- --ignored soak; \
+	else echo 'SKIPPED: traffic is not tested at full length'; fi
+	FLEET_WHAT_IF_ACTIONS=500 $(CARGO) test --workspace --exclude fleet-e2e --locked --lib what_is_foreseen
 
 image: ## Build OCI images of the agents and the CLI, and their bill of materials (ARCHS="amd64 arm64")
 	@.ci/need rust image

@@ -41,11 +41,14 @@ fn charts() -> PathBuf {
 const LIMITS: &str = "hub-agent/files/limits.yaml";
 
 /// Folders below `charts/` that hold nothing but generated definitions, and what is in each.
-fn folders() -> [(&'static str, Vec<CustomResourceDefinition>); 6] {
+fn folders() -> [(&'static str, Vec<CustomResourceDefinition>); 9] {
     [
         ("hub-agent/files/crds", [crds::networking(), crds::reports()].concat()),
         ("hub-agent/files/multicluster-crds", crds::multicluster()),
+        ("hub-agent/files/reachability-crds", crds::reachability()),
         ("hub-agent/files/offload-crds", crds::offloading()),
+        ("hub-agent/files/traffic-crds", crds::traffic()),
+        ("member-agent/files/traffic-crds", crds::service_traffic()),
         ("member-agent/files/crds", crds::user_facing()),
         ("member-agent/files/external-workloads-crds", crds::external_workloads()),
         ("hub-agent/files/membership-crds", crds::membership()),

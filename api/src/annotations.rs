@@ -81,3 +81,6 @@ pub const MULTICLUSTER_DERIVED_SERVICE: &str = "multicluster.kubernetes.io/deriv
 pub const MULTICLUSTER_HUB: &str = "multicluster.networking.fleet.azure.com/hub";
 /// On a ServiceImport of the standard API: digest of the exported labels and annotations. While it is right, others may add some.
 pub const MULTICLUSTER_EXPORTED: &str = "multicluster.networking.fleet.azure.com/exported";
+
+/// On a namespace for Pods of another member: hash of what the executor has set up in it.
+pub const OFFLOAD_EQUIPMENT: &str = "offload.networking.fleet.azure.com/equipment";

@@ -9,7 +9,7 @@ use kube::core::crd::merge_crds;
 
 pub use finish::finish;
 
-use crate::{membership, multicluster, offload, v1alpha1, v1beta1, workload};
+use crate::{membership, multicluster, offload, traffic, v1alpha1, v1beta1, workload};
 
 /// All kinds of `networking.fleet.azure.com`, as a hub needs them.
 pub fn networking() -> Vec<CustomResourceDefinition> {
@@ -36,6 +36,11 @@ pub fn multicluster() -> Vec<CustomResourceDefinition> {
     [multicluster::ExportedService::crd(), multicluster::ResolvedService::crd()].map(finish).into()
 }
 
+/// What a hub needs in addition whose members report what they reach.
+pub fn reachability() -> Vec<CustomResourceDefinition> {
+    vec![finish(multicluster::ReachReport::crd())]
+}
+
 /// What a hub needs in addition whose members run Pods of each other.
 pub fn offloading() -> Vec<CustomResourceDefinition> {
     [
@@ -46,6 +51,18 @@ pub fn offloading() -> Vec<CustomResourceDefinition> {
     ]
     .map(finish)
     .into()
+}
+
+/// What a hub needs in addition that decides which endpoints get new connections.
+pub fn traffic() -> Vec<CustomResourceDefinition> {
+    let mut crds = service_traffic();
+    crds.extend([traffic::FleetTraffic::crd(), traffic::MemberTraffic::crd()].map(finish));
+    crds
+}
+
+/// What a member needs for it.
+pub fn service_traffic() -> Vec<CustomResourceDefinition> {
+    vec![finish(traffic::ServiceTraffic::crd())]
 }
 
 /// The kinds of `networking.fleet.azure.com` that a member needs: those its users see.

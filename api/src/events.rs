@@ -79,7 +79,8 @@ pub const MEMBER_NOT_LEFT: &str = "MemberNotLeft";
 /// Warning on an `InternalMemberCluster` and a `MemberCluster`: the member is asked to leave, and waits for a confirmation since much
 /// would be deleted.
 pub const LEAVE_NOT_CONFIRMED: &str = "LeaveNotConfirmed";
-/// Warning on an `InternalMemberCluster`: its networking agents have not sent a heartbeat for too long.
+/// Warning on an `InternalMemberCluster`: its networking agents have not sent a heartbeat for too long. On a `MemberTraffic`: it
+/// does not renew its Lease.
 pub const MEMBER_SILENT: &str = "MemberSilent";
 /// Warning on an `EndpointSliceExport`: another slice of the same name is already distributed. On a
 /// `MultiClusterService`: its derived Service has another name than usual, because another Service has that one.
@@ -137,3 +138,12 @@ pub const HUB_UNREACHABLE: &str = "HubUnreachable";
 pub const EXECUTOR_UNREACHABLE: &str = "ExecutorUnreachable";
 /// Warning on a virtual node: it was deleted by another client and made again.
 pub const NODE_RECREATED: &str = "NodeRecreated";
+
+/// Normal on a `MemberTraffic`: the member renews its Lease again, and its endpoints return.
+pub const MEMBER_RETURNS: &str = "MemberReturns";
+/// Warning on a `MemberTraffic`: a Service would be left without ready endpoints by a drain.
+pub const DRAIN_REFUSED: &str = "DrainRefused";
+/// Warning on the `FleetTraffic`: so many members are silent at once that none is taken for silent.
+pub const MASS_SILENCE: &str = "MassSilence";
+/// Warning on the `FleetTraffic`: the API server of the hub went back in its history.
+pub const ROLLED_BACK: &str = "RolledBack";

@@ -22,3 +22,6 @@ pub const MULTI_CLUSTER_SERVICE: &str = "networking.fleet.azure.com/service-reso
 pub const POD_EXPORT: &str = "offload.networking.fleet.azure.com/podexport-cleanup";
 /// On a `PodImport`; the executor removes it once the Pod and what it uses are gone.
 pub const POD_IMPORT: &str = "offload.networking.fleet.azure.com/podimport-cleanup";
+/// On an `OffloadOffer`; the hub agent sets it, and removes it once the virtual nodes are withdrawn. So an offer that was deleted is not
+/// taken for one that the hub has lost.
+pub const OFFLOAD_OFFER: &str = "offload.networking.fleet.azure.com/offer-cleanup";

@@ -22,6 +22,7 @@ mod reference;
 mod resource_kind;
 mod slice;
 mod trace_context;
+pub mod traffic;
 pub mod v1alpha1;
 pub mod v1beta1;
 #[cfg(test)]

@@ -4,6 +4,7 @@
 mod cluster_report;
 mod exported_service;
 mod properties;
+mod reach_report;
 mod resolved_service;
 pub mod standard;
 
@@ -14,6 +15,10 @@ pub use exported_service::{
 pub use properties::{
     InternalTrafficPolicy, IpFamily, ServicePort, ServiceProperties, ServiceReference, ServiceType,
     SessionAffinity,
+};
+pub use reach_report::{
+    MAX_REACHED, MAX_TROUBLES, ReachApi, ReachHop, ReachReport, ReachReportSpec, ReachTrouble,
+    ReachedExporter,
 };
 pub use resolved_service::{
     Conflict, ConflictReason, Exporter, ResolvedService, ResolvedServiceSpec,

@@ -6,6 +6,7 @@
 
 mod capacity;
 mod config_copy;
+mod consent;
 mod disconnect;
 mod offer;
 mod peer;
@@ -15,11 +16,13 @@ mod pod_import;
 mod pod_template;
 mod refusal;
 mod remote_status;
+mod status_bound;
 mod terms;
 mod virtual_node;
 
 pub use capacity::{Capacity, Topology};
 pub use config_copy::{ConfigCopy, ConfigKind};
+pub use consent::{ACCEPT_PREFIX, AcceptedExecutor, CONSENT, OFFER, OriginDns};
 pub use disconnect::{Disconnect, DisconnectMode};
 pub use offer::{OffloadOffer, OffloadOfferSpec, OffloadOfferStatus, OriginSelector};
 pub use peer::{LinkState, PeerLink};
@@ -28,9 +31,11 @@ pub use pod_import::{PodImport, PodImportSpec, PodImportStatus, StopRequest};
 pub use pod_template::{OriginPod, PodTemplate};
 pub use refusal::Refusal;
 pub use remote_status::{
-    ContainerState, PodPhase, RemoteCondition, RemoteContainer, RemoteLoss, RemotePod, RemoteStatus,
+    ContainerState, PodPhase, REMOTE_CONDITIONS, RemoteCondition, RemoteContainer, RemoteLoss,
+    RemotePod, RemoteStatus,
 };
-pub use terms::{MAX_POD_BYTES, OffloadTerms, PROFILE_VERSION, PolicyProfile};
+pub use status_bound::MAX_STATUS_BYTES;
+pub use terms::{FIRST_PROFILE, MAX_POD_BYTES, OffloadTerms, PROFILE_VERSION, PolicyProfile};
 pub use virtual_node::{
     RegisteredNode, VirtualNode, VirtualNodePhase, VirtualNodeSpec, VirtualNodeStatus,
 };

@@ -35,6 +35,12 @@ impl ResourceKind {
         }
     }
 
+    /// Whether only agents write its objects, one for each change of an endpoint: which of them set which field is of no use, and
+    /// keeping `managedFields` costs the hub a tenth of such a write and three tenths of its bytes.
+    pub fn is_copied_slice(&self) -> bool {
+        [kinds::ENDPOINT_SLICE_EXPORT, kinds::ENDPOINT_SLICE_IMPORT].contains(self)
+    }
+
     /// The plural in messages, likewise.
     pub fn resource(&self) -> &'static str {
         match (self.group, self.plural) {
@@ -70,6 +76,7 @@ pub mod kinds {
     const NETWORKING: &str = "networking.fleet.azure.com";
     const MULTICLUSTER: &str = "multicluster.networking.fleet.azure.com";
     const OFFLOAD: &str = "offload.networking.fleet.azure.com";
+    const TRAFFIC: &str = "traffic.networking.fleet.azure.com";
     pub(super) const MCS: &str = "multicluster.x-k8s.io";
     const CLUSTER: &str = "cluster.kubernetes-fleet.io";
 
@@ -85,6 +92,17 @@ pub mod kinds {
     pub const CONFIG_MAP: ResourceKind = namespaced("", "v1", "ConfigMap", "configmaps");
     /// Core Secret.
     pub const SECRET: ResourceKind = namespaced("", "v1", "Secret", "secrets");
+    /// Core `ServiceAccount`.
+    pub const SERVICE_ACCOUNT: ResourceKind =
+        namespaced("", "v1", "ServiceAccount", "serviceaccounts");
+    /// Core `ResourceQuota`.
+    pub const RESOURCE_QUOTA: ResourceKind =
+        namespaced("", "v1", "ResourceQuota", "resourcequotas");
+    /// Core `LimitRange`.
+    pub const LIMIT_RANGE: ResourceKind = namespaced("", "v1", "LimitRange", "limitranges");
+    /// `NetworkPolicy`.
+    pub const NETWORK_POLICY: ResourceKind =
+        namespaced("networking.k8s.io", "v1", "NetworkPolicy", "networkpolicies");
     /// `ServiceCIDR`: a range of addresses that the API server gives to Services.
     pub const SERVICE_CIDR: ResourceKind =
         cluster_scoped("networking.k8s.io", "v1", "ServiceCIDR", "servicecidrs");
@@ -121,6 +139,9 @@ pub mod kinds {
     /// `ResolvedService`, on the hub.
     pub const RESOLVED_SERVICE: ResourceKind =
         namespaced(MULTICLUSTER, "v1alpha1", "ResolvedService", "resolvedservices");
+    /// `ReachReport`, on the hub.
+    pub const REACH_REPORT: ResourceKind =
+        namespaced(MULTICLUSTER, "v1alpha1", "ReachReport", "reachreports");
     /// `OffloadOffer`, on the hub.
     pub const OFFLOAD_OFFER: ResourceKind =
         namespaced(OFFLOAD, "v1alpha1", "OffloadOffer", "offloadoffers");
@@ -131,6 +152,15 @@ pub mod kinds {
     pub const POD_EXPORT: ResourceKind = namespaced(OFFLOAD, "v1alpha1", "PodExport", "podexports");
     /// `PodImport`, on the hub.
     pub const POD_IMPORT: ResourceKind = namespaced(OFFLOAD, "v1alpha1", "PodImport", "podimports");
+    /// `ServiceTraffic`, on the hub and on members.
+    pub const SERVICE_TRAFFIC: ResourceKind =
+        namespaced(TRAFFIC, "v1alpha1", "ServiceTraffic", "servicetraffics");
+    /// `FleetTraffic`, on the hub.
+    pub const FLEET_TRAFFIC: ResourceKind =
+        cluster_scoped(TRAFFIC, "v1alpha1", "FleetTraffic", "fleettraffics");
+    /// `MemberTraffic`, on the hub.
+    pub const MEMBER_TRAFFIC: ResourceKind =
+        cluster_scoped(TRAFFIC, "v1alpha1", "MemberTraffic", "membertraffics");
     /// ServiceExport of the standard API.
     pub const MCS_SERVICE_EXPORT: ResourceKind =
         namespaced(MCS, "v1beta1", "ServiceExport", "serviceexports");

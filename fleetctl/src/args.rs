@@ -8,8 +8,13 @@ use fleet_api::{ObjectName, names};
 use fleet_runtime::clients::require_encryption;
 
 use crate::access::Access;
+use crate::map::MapArgs;
+use crate::offload::OffloadCommand;
 use crate::output::Output;
 use crate::policy_args::PolicyArgs;
+use crate::recorded::RecordArgs;
+use crate::traffic::{DrainArgs, ForgetArgs, SilenceCommand, UndrainArgs};
+use crate::what_if::WhatIfCommand;
 
 /// Joins clusters into a fleet and shows its state.
 ///
@@ -17,8 +22,8 @@ use crate::policy_args::PolicyArgs;
 /// Service, and a MultiClusterService in another member imports it. The importing member then has a derived Service with
 /// the same endpoints.
 ///
-/// fleetctl reads hub and members with your own credentials and evaluates them with the agents' own code. Only join and
-/// leave write. Install it as kubectl-fleetnet (a link is enough) to use it as `kubectl fleetnet`.
+/// fleetctl reads hub and members with your own credentials and evaluates them with the agents' own code. Only join, leave,
+/// offload, drain, undrain, silence and forget write. Install it as kubectl-fleetnet (a link is enough) to use it as `kubectl fleetnet`.
 ///
 /// Exit codes: 0 success, no problem found; 1 a problem, a difference or a timeout, as the output explains; 2 the command
 /// could not run: invalid arguments, a cluster is not reachable, a right is missing.
@@ -84,10 +89,43 @@ pub enum Command {
     /// a hub that was rebuilt keep what they had. EXPORTS: exports in force, of all. CONFLICTS: exports that differ from another
     /// member's. IMPORTS: imports that clients can use, of all. With `-o wide`, FOREIGN is the number of ServiceImports of another
     /// implementation, which the agent leaves as they are, and each Service has a line.
-    Status,
-    /// Follow a Service through the fleet and report where it stops, and what to do
+    ///
+    /// With --reach, instead: what members reach of what they import, by the connections that their agents open, where they do
+    /// (docs/reachability.md). Each line is an importer and an exporter; below them stands what is not reached, and at which hop.
+    /// Exits 1 if there is any.
+    Status {
+        /// Show what members reach of what they import
+        #[arg(long)]
+        reach: bool,
+    },
+    /// Follow a Service, or a Pod of a virtual node, through the fleet and report where it stops, and what to do
     #[command(subcommand)]
     Explain(Explain),
+    /// Offer capacity of a member to others, accept it, and take it back: Pods of one member in another
+    #[command(subcommand)]
+    Offload(OffloadCommand),
+    /// Move new connections away from a member, in all importers
+    ///
+    /// The endpoints of the member become last resort, all at once or in steps: new connections go elsewhere, established ones go on,
+    /// and if all else fails they serve again at once. Clients inside of the member use others, too. Not concerned are Services by their own names in the
+    /// member, headless Services, and what leads to the member from outside of the fleet. The hub agent takes the steps, and waits for importers;
+    /// this command may end.
+    ///
+    /// Refused where a Service would have no ready endpoint of a member that is neither drained nor silent, unless --force is given.
+    /// The hub agent looks again at each step, and holds such Services back. Requires `traffic.enabled` of the hub-agent chart.
+    Drain(DrainArgs),
+    /// End a drain, in steps: connections return to a member
+    Undrain(UndrainArgs),
+    /// Decide whether a member that does not renew its Lease is silent
+    ///
+    /// The hub agent finds members silent by itself, but not if many are at once, since then the reason may be on the hub.
+    #[command(subcommand)]
+    Silence(SilenceCommand),
+    /// Let importers forget a member that does not come back to a hub that was rebuilt, or restored from a backup
+    ///
+    /// Importers keep what such a hub lacks until its exporters have published there again. Of a member that is gone for good they would
+    /// keep it for ever. It concerns the present hub alone: the member may join again later.
+    Forget(ForgetArgs),
     /// Draw the fleet: exporters, Services and importers, with what stops each
     ///
     /// Three columns in a stable order. A line has the endpoints that are ready and those that drain, and the cause that
@@ -95,6 +133,27 @@ pub enum Command {
     /// Graphviz draws it, for example with `dot -Tpdf`; `-o mermaid` is for pages in Markdown, `-o svg` for a browser, and
     /// `-o json` has everything, with the command that mends each problem. Exits 2 if the result is incomplete.
     Graph(GraphArgs),
+    /// Show the fleet in a browser on this computer: the map of exporters, Services and importers, as it changes
+    ///
+    /// Prints an address on 127.0.0.1 and serves it until Ctrl-C, with your own credentials. The address has a random token: who does
+    /// not have it gets nothing, nor do pages of other sites. Nothing else is asked of any other server. The page shows the causes and
+    /// commands of `fleetctl explain`, what was seen since it was started, and the fleet after the loss or the drain of a member, as
+    /// `fleetctl what-if` foresees it. It works without scripts. --replay shows a recording of `fleetctl record`, without any cluster.
+    Map(MapArgs),
+    /// Show what an action would do, without doing it: lose or drain a member, end an export, apply a policy
+    ///
+    /// Reads all clusters with your own rights and lets the agents' own plans run on copies of their objects in memory, until nothing
+    /// is left to write. Prints how many objects would change in each cluster (`-o wide`: which), the endpoints and shares of each
+    /// Service in each importer before and after, and Services that would be left without endpoints: exits 1 if there is any, or
+    /// if something was not read, so that it can guard a pipeline; exits 2 if that is on the hub. `-o json` has everything. Settings of agents that no object shows are taken for the defaults.
+    #[command(subcommand)]
+    WhatIf(WhatIfCommand),
+    /// Record the state of the fleet into a file, for fleetctl map --replay
+    ///
+    /// Reads all clusters again and again with your own rights, and writes what has changed. It reads no Secrets, and of ConfigMaps
+    /// only member policies. The file is for you alone: it has addresses of endpoints. It ends at the limits of a recording, 512 MiB,
+    /// 500000 objects or 20000 frames.
+    Record(RecordArgs),
     /// Watch the next endpoint changes of a Service, step by step, with times
     ///
     /// Change the endpoints, for example by scaling the Deployment, and see when the change arrives: in the exporter's
@@ -109,10 +168,11 @@ pub enum Command {
     /// not included. Which agents serve multicluster.x-k8s.io is known by what they have written for it: nothing is expected of
     /// the others. An agent that was switched off without a clean-up still appears to serve it.
     Diff,
-    /// Check what the standard API (multicluster.x-k8s.io) and names in clusterset.local need
+    /// Check what has to be right around the agents, the standard API (multicluster.x-k8s.io), names in DNS and Pods in other members
     ///
     /// Reads the hub and its members with your own rights, and changes nothing. With --member, only these members are looked at. Each
-    /// problem is a line with the check, what is wrong and what to do; `-o wide` also lists what is well. What you may not read is
+    /// problem is a line with the check, what is wrong and what to do, and, where nothing is left to decide, with the command that mends
+    /// it; `-o wide` also lists what is well. docs/doctor.md has all checks. What you may not read is
     /// reported as not checked. Exits 1 if a check fails, 0 if there are only warnings, and 2 if nothing could be checked.
     Doctor(DoctorArgs),
     /// Print a shell completion script
@@ -138,6 +198,17 @@ pub enum Explain {
         /// Namespace and name of the Service, the same in all clusters
         #[arg(value_name = "NAMESPACE/NAME", value_parser = service)]
         service: ObjectName,
+    },
+    /// Explain one Pod that is bound to a virtual node: on which hop it waits, why, and a command that helps
+    ///
+    /// Exits 1 if the Pod waits for something.
+    Pod {
+        /// Namespace and name of the Pod in its own cluster
+        #[arg(value_name = "NAMESPACE/NAME", value_parser = pod)]
+        pod: ObjectName,
+        /// Member that the Pod is in; by default all of them are asked
+        #[arg(long, value_name = "MEMBER")]
+        origin: Option<String>,
     },
 }
 
@@ -270,6 +341,10 @@ pub struct DoctorArgs {
     /// Exits 1 if the cluster lacks what CoreDNS needs to start with it
     #[arg(long)]
     pub print_corefile: bool,
+    /// Print the commands that mend what was found, in their order, as a script to be read. What needs a decision is a comment in it.
+    /// The exit code is the same as without
+    #[arg(long, conflicts_with = "print_corefile")]
+    pub fix_plan: bool,
 }
 
 fn encrypted(text: &str) -> Result<String, String> {
@@ -280,4 +355,8 @@ fn encrypted(text: &str) -> Result<String, String> {
 
 fn service(text: &str) -> Result<ObjectName, String> {
     ObjectName::parse(text).ok_or_else(|| "write the Service as NAMESPACE/NAME".to_owned())
+}
+
+fn pod(text: &str) -> Result<ObjectName, String> {
+    ObjectName::parse(text).ok_or_else(|| "write the Pod as NAMESPACE/NAME".to_owned())
 }

@@ -6,11 +6,13 @@ use hub_agent::member::MemberController;
 use hub_agent::member_leases::MemberLeases;
 use hub_agent::multicluster::MulticlusterController;
 use hub_agent::service::ServiceController;
+use hub_agent::snapshot::HubSnapshot;
 use member_agent::export::ExportController;
 use member_agent::import::ImportController;
 use member_agent::membership::MembershipController;
 use member_agent::multicluster::export::StandardExportController;
 use member_agent::multicluster::import::StandardImportController;
+use member_agent::snapshot::MemberSnapshot;
 
 /// The controllers of the hub agent.
 #[derive(Default)]
@@ -30,10 +32,12 @@ impl HubControllers {
         }
     }
 
-    /// What the controllers read, and the members' Leases.
+    /// What the controllers read, the members' Leases, and what is decided about traffic.
     pub(crate) fn reads(&self) -> SourceSet {
         let own = self.service.reads().union(self.member.reads());
-        own.union(self.multicluster.reads()).union(MemberLeases::sources())
+        let traffic = [HubSnapshot::fleet_traffics(), HubSnapshot::member_traffics()];
+        let others = MemberLeases::sources().union(traffic.into());
+        own.union(self.multicluster.reads()).union(others)
     }
 }
 
@@ -51,16 +55,18 @@ impl MemberControllers {
     pub(crate) fn new(settings: &member_agent::Settings) -> Self {
         Self {
             export: ExportController { settings: settings.clone() },
-            import: ImportController { settings: settings.clone() },
+            import: ImportController::new(settings.clone()),
             membership: MembershipController { settings: settings.clone() },
             standard_export: StandardExportController { settings: settings.clone() },
-            standard_import: StandardImportController { settings: settings.clone() },
+            standard_import: StandardImportController::new(settings.clone()),
         }
     }
 
-    /// What the controllers read.
+    /// What the controllers read, imported slices with all their fields, and what agents report of traffic policies.
     pub(crate) fn reads(&self) -> SourceSet {
+        let traffic = [MemberSnapshot::managed_slices(), MemberSnapshot::service_traffics()];
         let fleet = self.export.reads().union(self.import.reads()).union(self.membership.reads());
-        fleet.union(self.standard_export.reads()).union(self.standard_import.reads())
+        let standard = self.standard_export.reads().union(self.standard_import.reads());
+        fleet.union(standard).union(traffic.into())
     }
 }

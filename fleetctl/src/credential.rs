@@ -7,6 +7,7 @@ mod judge;
 mod place;
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use fleet_runtime::clients::ClientSet;
 use fleet_runtime::clock::Clock;
@@ -28,16 +29,23 @@ use place::Place;
 /// Label of the Deployments of the chart, and its value.
 pub(crate) const PROGRAM: &str = "app.kubernetes.io/name=member-agent";
 
-/// The credentials of the members whose clusters can be read.
+/// The credentials of the members whose clusters can be read. Each member has this time to answer.
 pub(crate) async fn read<'a>(
     hub: &ClientSet,
     members: impl Iterator<Item = (&'a String, &'a ClientSet)>,
+    patience: Duration,
 ) -> BTreeMap<String, CredentialStatus> {
     let read = members.map(async |(name, own)| {
-        let evidence = evidence(hub, &own.watch).await;
-        (name.clone(), judge::judge(name, &evidence, Clocks::of(&hub.credential, &Clock::system())))
+        let status = tokio::time::timeout(patience, of_member(hub, name, &own.watch)).await;
+        (name.clone(), status.unwrap_or_else(|_| CredentialStatus::late()))
     });
     join_all(read).await.into_iter().collect()
+}
+
+/// The credential of one member, whose cluster is read with this client.
+pub(crate) async fn of_member(hub: &ClientSet, name: &str, own: &Client) -> CredentialStatus {
+    let evidence = evidence(hub, own).await;
+    judge::judge(name, &evidence, Clocks::of(&hub.credential, &Clock::system()))
 }
 
 async fn evidence(hub: &ClientSet, own: &Client) -> Evidence {
@@ -97,4 +105,36 @@ async fn may_renew(hub: &Client, account: &Account) -> Option<bool> {
     let reviews: Api<SubjectAccessReview> = Api::all(hub.clone());
     let answer = reviews.create(&PostParams::default(), &review).await.ok()?;
     Some(answer.status?.allowed)
+}
+
+#[cfg(test)]
+mod tests {
+    use fleet_runtime::clients::Credential;
+    use kube::Config;
+
+    use super::*;
+
+    /// A cluster that takes connections and sends nothing.
+    fn silent(listener: &std::net::TcpListener) -> ClientSet {
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let client = Client::try_from(Config::new(url.parse().unwrap())).unwrap();
+        ClientSet {
+            watch: client.clone(),
+            write: client.clone(),
+            lease: client,
+            url,
+            credential: Credential::default(),
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_cluster_that_is_lost_is_not_waited_for() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let (cluster, name) = (silent(&listener), "west".to_owned());
+        let patience = Duration::from_secs(10);
+        let found = read(&cluster, [(&name, &cluster)].into_iter(), patience).await;
+        assert_eq!(found[&name], CredentialStatus::late());
+        let versions = crate::agent_version::read([(&name, &cluster)].into_iter(), patience).await;
+        assert_eq!(versions, BTreeMap::new());
+    }
 }

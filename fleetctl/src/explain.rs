@@ -7,7 +7,9 @@ mod export;
 mod hub;
 mod import;
 mod member;
+mod part;
 mod standard;
+mod traffic;
 pub(crate) mod words;
 
 use std::collections::BTreeMap;
@@ -16,7 +18,9 @@ use fleet_api::ObjectName;
 
 use crate::picture::{Member, Picture};
 use crate::reading;
+use crate::shell::quoted;
 use crate::story::{Cause, Crossing, Hop, Story};
+use part::{exports, imports};
 use words::{lacking, named, no_member};
 
 /// Follows a Service through hub and members.
@@ -56,6 +60,7 @@ fn walk(
         hops.extend(found);
         crossings.extend(crossing);
     }
+    hops.extend(traffic::hops(picture, service));
     if is_standard {
         standard::walk(picture, service, &is_healthy, hops, crossings);
     }
@@ -64,20 +69,6 @@ fn walk(
     if !is_standard || is_imported() {
         hops.extend(unused(picture, service));
     }
-}
-
-/// Whether a member exports the Service, or still has objects of an export on the hub.
-fn exports(member: &Member, service: &ObjectName) -> bool {
-    let snapshot = &member.snapshot;
-    snapshot.service_exports.get(service).is_some()
-        || snapshot.internal_exports.by(service).next().is_some()
-}
-
-/// Whether a member imports the Service, or still has a request for it on the hub.
-fn imports(member: &Member, service: &ObjectName) -> bool {
-    let snapshot = &member.snapshot;
-    snapshot.multi_cluster_services.by(service).next().is_some()
-        || snapshot.internal_imports.by(service).next().is_some()
 }
 
 /// Reports that no member exports the Service, or that none imports it.
@@ -125,14 +116,21 @@ fn not_exported(picture: &Picture, service: &ObjectName, imported: bool) -> Hop 
         );
     };
     let (kubectl, namespace, name) = (picture.kubectl(first), &service.namespace, &service.name);
+    // Inside the document no quotes would help.
+    let is_plain = [namespace, name].into_iter().all(|part| quoted(part) == **part);
+    let advice = if is_plain {
+        format!(
+            "printf 'apiVersion: networking.fleet.azure.com/v1beta1\\nkind: ServiceExport\\nmetadata:\\n  \
+             name: {name}\\n  namespace: {namespace}\\n' | {kubectl} apply -f -"
+        )
+    } else {
+        "create a ServiceExport with the name of the Service".to_owned()
+    };
     Hop::stop(
         "fleet",
         "ServiceExport",
         Cause::NotExported,
         format!("{wanted}there is no ServiceExport for the Service in {}", named(&having)),
-        format!(
-            "printf 'apiVersion: networking.fleet.azure.com/v1beta1\\nkind: ServiceExport\\nmetadata:\\n  \
-             name: {name}\\n  namespace: {namespace}\\n' | {kubectl} apply -f -"
-        ),
+        advice,
     )
 }

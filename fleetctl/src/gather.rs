@@ -26,6 +26,7 @@ use tokio_util::task::TaskTracker;
 use crate::access::{Access, Contexts};
 use crate::controllers::{HubControllers, MemberControllers};
 use crate::credential::{self, CredentialStatus};
+use crate::offload::{self, OffloadStatus};
 use crate::picture::{Own, Picture};
 use crate::quotas::{self, QuotaUse};
 use crate::{agent_version, names_served};
@@ -48,6 +49,7 @@ pub struct Watched {
     /// Members' own clusters.
     pub members: BTreeMap<String, Member>,
     clock: Clock,
+    patience: Duration,
     _end: DropGuard,
 }
 
@@ -79,8 +81,8 @@ impl Watched {
             (name, member)
         }));
         let members = members.await.into_iter().collect();
-        let (clock, end) = (Clock::system(), token.drop_guard());
-        Ok(Self { contexts, hub, hub_clients, members, clock, _end: end })
+        let (clock, patience, end) = (Clock::system(), access.patience(), token.drop_guard());
+        Ok(Self { contexts, hub, hub_clients, members, clock, patience, _end: end })
     }
 
     /// What all clusters show now.
@@ -120,13 +122,18 @@ impl Watched {
         quotas::read(&self.hub_clients.watch).await
     }
 
+    /// What members offer to each other; nothing if that cannot be read.
+    pub async fn offload(&self) -> OffloadStatus {
+        offload::read(&self.hub_clients.watch).await.unwrap_or_default()
+    }
+
     /// The credentials of the members whose clusters can be read.
     pub async fn credentials(&self) -> BTreeMap<String, CredentialStatus> {
         let seen = self.members.iter().filter_map(|(name, member)| {
             let (_, clients) = member.seen.as_ref().ok()?;
             Some((name, clients))
         });
-        credential::read(&self.hub_clients, seen).await
+        credential::read(&self.hub_clients, seen, self.patience).await
     }
 
     /// The releases of the agents of the members whose clusters can be read.
@@ -135,7 +142,7 @@ impl Watched {
             let (_, clients) = member.seen.as_ref().ok()?;
             Some((name, clients))
         });
-        agent_version::read(seen).await
+        agent_version::read(seen, self.patience).await
     }
 
     /// Evaluates until the answer shows no problem, for at most a moment, so that passing states are not reported.
@@ -152,6 +159,34 @@ impl Watched {
     }
 }
 
+/// Watches of the hub alone. Dropping it ends the watches.
+pub(crate) struct WatchedHub {
+    /// Clients of the hub.
+    pub(crate) clients: ClientSet,
+    hub: Accumulator<HubSnapshot>,
+    _end: DropGuard,
+}
+
+impl WatchedHub {
+    /// Connects to the hub, and lists what the agents would.
+    ///
+    /// # Errors
+    /// If there is no hub to be reached.
+    pub(crate) async fn start(access: &Access) -> Result<Self> {
+        let contexts = access.contexts()?;
+        let token = CancellationToken::new();
+        let watches = Watches { token: token.clone(), patience: access.patience() };
+        let clients = contexts.connect(&contexts.hub).await?;
+        let hub = watches.of_hub(&clients).await;
+        Ok(Self { clients, hub, _end: token.drop_guard() })
+    }
+
+    /// What the hub shows now.
+    pub(crate) fn snapshot(&self) -> Arc<HubSnapshot> {
+        self.hub.snapshot()
+    }
+}
+
 /// The note of the newest Event of an agent that is blocked; `None` if Events may not be read.
 async fn newest(events: Api<Event>, now: Timestamp) -> Option<String> {
     let blocked = ListParams::default().fields(&format!("reason={BLOCKED}"));
@@ -165,7 +200,8 @@ async fn newest(events: Api<Event>, now: Timestamp) -> Option<String> {
 /// Restricts the watch of a kind of which only few objects matter.
 fn narrow(source: &SourceInfo, spec: SourceSpec) -> SourceSpec {
     if source.field == "managed_slices" {
-        spec.labels(format!("{}={}", labels::MANAGED_BY, labels::MANAGED_BY_MULTICLUSTER))
+        let managers = [labels::MANAGED_BY_MULTICLUSTER, labels::MANAGED_BY_IMPORT].join(", ");
+        spec.labels(format!("{} in ({managers})", labels::MANAGED_BY))
     } else {
         spec
     }

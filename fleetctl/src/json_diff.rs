@@ -15,7 +15,9 @@ pub(crate) fn lines(action: &Action, current: Option<&Value>) -> Vec<String> {
         Action::Create(body) => {
             compare("", None, Some(&without_identity(&body.to_value())), &mut lines);
         }
-        Action::Replace { body, .. } => replace(current, &body.to_value(), &mut lines),
+        Action::Replace { body, .. } | Action::Apply { body, .. } => {
+            replace(current, &body.to_value(), &mut lines);
+        }
         Action::Patch { operations, .. } => {
             for operation in operations {
                 patch(operation, current, &mut lines);

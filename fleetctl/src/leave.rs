@@ -23,7 +23,7 @@ use crate::manifests::delete_manifest;
 use crate::member_objects::{MANAGED_BY, check_name, quota, rights, title};
 use crate::objects::{api, delete, find};
 use crate::output::{NO, report};
-use crate::{lease, member_policy, standard};
+use crate::{member_policy, parts};
 
 /// Pause between two reads.
 const LOOK: Duration = Duration::from_millis(200);
@@ -92,9 +92,8 @@ impl Leaving<'_> {
             ));
             report(&self.losses().await?.0);
         }
-        let standard = standard::granted(self.client, self.name).await?;
-        let lease = lease::granted(self.client, self.name).await?;
-        for object in rights(self.name)?.iter().rev().chain(&standard).chain(&lease) {
+        let others = parts::granted(self.client, self.name).await?;
+        for object in rights(self.name)?.iter().rev().chain(&others) {
             report(&format!("Would delete {}", title(object)));
         }
         let fate = if self.is_ours().await? {
@@ -248,8 +247,7 @@ impl Leaving<'_> {
             self.delete_object(object).await?;
         }
         self.delete_object(&quota(self.name)?).await?;
-        standard::revoke(self.client, self.name).await?;
-        lease::revoke(self.client, self.name).await?;
+        parts::revoke(self.client, self.name).await?;
         // Another cluster may have the name from now on.
         delete(self.client, kinds::CLUSTER_REPORT, Some(&self.namespace), self.name).await?;
         let ours = self.is_ours().await?;

@@ -4,8 +4,11 @@
 //!   of it.
 //! - [`explain()`]: where one Service stops; [`story`]: the data of an explanation.
 //! - [`pending`]: the writes that the agents have not made yet; [`status`]: the state of the fleet.
-//! - [`view`]: exporters, Services and importers, with what stops each; [`graph`] draws it.
-//! - [`doctor`]: what the standard API needs, as a table of checks.
+//! - [`view`]: exporters, Services and importers, with what stops each; [`graph`] draws it, [`map`] shows it in a browser.
+//! - [`recorded`]: the objects of all clusters, for recordings; [`what_if`]: what an action would do to them.
+//! - [`doctor`]: what agents, Services and names need around them, as a table of checks.
+//! - [`offload`]: what members offer to each other; [`pod_path`]: on which hop a Pod of a virtual node waits.
+//! - [`traffic`]: what administrators decide about a member's endpoints.
 //! - [`run`]: runs the command ([`args`]) and prints its output ([`render`], [`output`]).
 
 pub mod access;
@@ -25,36 +28,43 @@ pub mod graph;
 mod handover;
 mod join;
 mod json_diff;
-mod lease;
 mod leave;
 mod leave_local;
 mod left_out;
 mod limits;
 mod manifests;
+pub mod map;
 mod member_objects;
 mod member_policy;
 mod modes;
 mod named;
 mod names_served;
 mod objects;
+pub mod offload;
 pub mod output;
+mod parts;
 pub mod pending;
 pub mod picture;
 mod place;
+pub mod pod_path;
 pub mod policy_args;
 pub mod quotas;
+mod rbac;
+pub mod reach;
 mod reading;
+pub mod recorded;
 pub mod render;
 mod replace;
 mod reserved;
 pub mod run;
 mod shell;
-mod standard;
 pub mod status;
 pub mod story;
 mod token;
 mod trace;
+pub mod traffic;
 pub mod view;
+pub mod what_if;
 
 pub use explain::explain;
 

@@ -4,14 +4,28 @@ use anyhow::{Context as _, Result, bail};
 use fleet_api::{kinds, names};
 use serde_json::{Value, json};
 
-const RIGHTS: &str = include_str!("../../charts/hub-agent/member-rbac.yaml");
-const QUOTA: &str = include_str!("../../charts/hub-agent/member-quota.yaml");
-const STANDARD_RIGHTS: &str = include_str!("../../charts/hub-agent/multicluster-member-rbac.yaml");
-const STANDARD_QUOTA: &str = include_str!("../../charts/hub-agent/multicluster-member-quota.yaml");
-const LEASE_RIGHT: &str = include_str!("../../charts/hub-agent/lease-member-rbac.yaml");
-const LEASE_QUOTA: &str = include_str!("../../charts/hub-agent/lease-member-quota.yaml");
+/// A file of the chart of the hub agent, with documents of one member.
+#[derive(Clone, Copy)]
+pub(crate) struct File {
+    pub(crate) name: &'static str,
+    pub(crate) text: &'static str,
+}
+
+/// The file of this name.
+macro_rules! chart_file {
+    ($name:literal) => {
+        $crate::member_objects::File {
+            name: $name,
+            text: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../charts/hub-agent/", $name)),
+        }
+    };
+}
+pub(crate) use chart_file;
+
+const RIGHTS: File = chart_file!("member-rbac.yaml");
+pub(crate) const QUOTA: File = chart_file!("member-quota.yaml");
 /// Placeholder of the member's name in these files.
-const MEMBER: &str = "${MEMBER}";
+pub(crate) const MEMBER: &str = "${MEMBER}";
 /// Label of the namespaces that `fleetctl leave` may delete.
 pub(crate) const MANAGED_BY: (&str, &str) = ("app.kubernetes.io/managed-by", "fleetctl");
 /// KubeFleet's default heartbeat period, in seconds.
@@ -45,39 +59,7 @@ pub(crate) fn namespace(member: &str) -> Value {
 /// # Errors
 /// If the file is not YAML.
 pub(crate) fn rights(member: &str) -> Result<Vec<Value>> {
-    documents(RIGHTS, member).context("member-rbac.yaml is not YAML")
-}
-
-/// The member's rights for the API of multicluster.x-k8s.io, in the order of making them.
-///
-/// # Errors
-/// If the file is not YAML.
-pub(crate) fn standard_rights(member: &str) -> Result<Vec<Value>> {
-    documents(STANDARD_RIGHTS, member).context("multicluster-member-rbac.yaml is not YAML")
-}
-
-/// The member's right to renew its Lease.
-///
-/// # Errors
-/// If the file is not YAML.
-pub(crate) fn lease_right(member: &str) -> Result<Value> {
-    document(LEASE_RIGHT, member).context("lease-member-rbac.yaml is not YAML")
-}
-
-/// How many Leases the member may create.
-///
-/// # Errors
-/// If the file is not YAML.
-pub(crate) fn lease_quota(member: &str) -> Result<Value> {
-    document(LEASE_QUOTA, member).context("lease-member-quota.yaml is not YAML")
-}
-
-fn documents(text: &str, member: &str) -> Result<Vec<Value>> {
-    text.split("\n---\n").map(|text| document(text, member)).collect()
-}
-
-fn document(text: &str, member: &str) -> Result<Value> {
-    Ok(serde_saphyr::from_str(&text.replace(MEMBER, member))?)
+    documents(RIGHTS, member)
 }
 
 /// How many objects the member may create.
@@ -85,15 +67,24 @@ fn document(text: &str, member: &str) -> Result<Value> {
 /// # Errors
 /// If the file is not YAML.
 pub(crate) fn quota(member: &str) -> Result<Value> {
-    document(QUOTA, member).context("member-quota.yaml is not YAML")
+    document(QUOTA, member)
 }
 
-/// How many objects the member may create for the API of multicluster.x-k8s.io.
+/// What a file has for the member, in the order of making it.
 ///
 /// # Errors
 /// If the file is not YAML.
-pub(crate) fn standard_quota(member: &str) -> Result<Value> {
-    document(STANDARD_QUOTA, member).context("multicluster-member-quota.yaml is not YAML")
+pub(crate) fn documents(file: File, member: &str) -> Result<Vec<Value>> {
+    file.text.split("\n---\n").map(|text| document(File { text, ..file }, member)).collect()
+}
+
+/// The one document of a file.
+///
+/// # Errors
+/// If the file is not YAML.
+pub(crate) fn document(file: File, member: &str) -> Result<Value> {
+    serde_saphyr::from_str(&file.text.replace(MEMBER, member))
+        .with_context(|| format!("{} is not YAML", file.name))
 }
 
 /// Asks the member to join.
@@ -130,34 +121,6 @@ mod tests {
         );
         for object in rights.iter().chain([&membership("east"), &quota("east").unwrap()]) {
             assert_eq!(object["metadata"]["namespace"], "fleet-member-east", "{object}");
-        }
-    }
-
-    /// Outside of its namespace a member is bound to what all members read, and to nothing else.
-    #[test]
-    fn a_member_reads_what_all_members_read() {
-        let rights = standard_rights("east").unwrap();
-        let kinds: Vec<_> = rights.iter().map(title).collect();
-        assert_eq!(
-            kinds,
-            [
-                "Role fleet-multicluster",
-                "RoleBinding fleet-multicluster",
-                "RoleBinding fleet-multicluster-reader-east",
-                "ClusterRoleBinding fleet-multicluster-reader-east"
-            ]
-        );
-        for binding in rights.iter().filter(|object| object.get("subjects").is_some()) {
-            let subjects = json!([{
-                "kind": "ServiceAccount", "name": "member-agent", "namespace": "fleet-member-east",
-            }]);
-            assert_eq!(binding["subjects"], subjects, "{binding}");
-        }
-        for elsewhere in &rights[2..] {
-            assert_eq!(elsewhere["roleRef"]["name"], "fleet-multicluster-reader");
-        }
-        for own in rights[..2].iter().chain([&standard_quota("east").unwrap()]) {
-            assert_eq!(own["metadata"]["namespace"], "fleet-member-east", "{own}");
         }
     }
 

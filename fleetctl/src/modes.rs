@@ -3,12 +3,13 @@
 use fleet_accumulator::Object;
 use fleet_api::ObjectName;
 use fleet_api::multicluster::standard::CLUSTERSET_ID;
+use fleet_api::names::MEMBER_LEASE;
 use fleet_model::objects::multicluster::standard::ServiceExport;
 use hub_agent::Settings;
 use hub_agent::snapshot::HubSnapshot;
-use member_agent::MulticlusterMode as Mode;
 use member_agent::multicluster::export::{is_reported, is_withdrawn};
 use member_agent::snapshot::MemberSnapshot;
+use member_agent::{Identity, MulticlusterMode as Mode, Traffic};
 
 /// The settings with the mode of the hub agent: where it serves the API, it has answered members with the id of the clusterset.
 pub(crate) fn by_hub(hub: &HubSnapshot, settings: Settings) -> Settings {
@@ -33,6 +34,17 @@ pub(crate) fn by_member(snapshot: &MemberSnapshot) -> Mode {
     } else {
         Mode::Off
     }
+}
+
+/// Whether a member agent directs traffic: then it notes in its Lease what it has applied.
+///
+/// Its plans are computed without what it remembers and without policies, drains and verdicts: endpoints stay in the places that they
+/// have, and only those that come or go are missing writes.
+pub(crate) fn traffic_by_hub(identity: &Identity, hub: &HubSnapshot) -> Traffic {
+    let lease = ObjectName::new(identity.hub_namespace.as_str(), MEMBER_LEASE);
+    let lease = hub.member_leases.get(&lease);
+    let enabled = lease.is_some_and(|lease| lease.applied.is_some() || lease.published.is_some());
+    Traffic { enabled, ..Traffic::default() }
 }
 
 fn has_published(snapshot: &MemberSnapshot) -> bool {

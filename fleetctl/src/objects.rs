@@ -37,6 +37,15 @@ pub(crate) async fn is_served(client: &Client, kind: ResourceKind) -> Result<boo
     }
 }
 
+/// All objects of a kind, in all namespaces; none if the server does not serve it.
+pub(crate) async fn list_all(client: &Client, kind: ResourceKind) -> Result<Vec<DynamicObject>> {
+    match api(client.clone(), kind, None).list(&ListParams::default()).await {
+        Ok(list) => Ok(list.items),
+        Err(kube::Error::Api(status)) if status.code == 404 => Ok(Vec::new()),
+        Err(error) => bail!("list {}: {}", kind.plural, one_line(&error)),
+    }
+}
+
 /// Applies a manifest as `kubectl apply --server-side` does. True if that changed anything.
 pub(crate) async fn apply(client: &Client, manifest: &Value, dry_run: bool) -> Result<bool> {
     let object: DynamicObject = serde_json::from_value(manifest.clone())?;

@@ -58,6 +58,11 @@ pub enum Colour {
 }
 
 impl Format {
+    /// Whether programs read it.
+    pub(crate) fn is_data(self) -> bool {
+        matches!(self, Self::Json | Self::Yaml)
+    }
+
     /// Whether it is a form of pictures.
     pub(crate) fn is_picture(self) -> bool {
         matches!(self, Self::Dot | Self::Mermaid | Self::Svg)

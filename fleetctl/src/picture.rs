@@ -111,6 +111,7 @@ impl Member {
             denied_namespaces,
             reserved_addresses,
             multicluster,
+            traffic: modes::traffic_by_hub(&settings.identity, hub),
             ..settings
         };
         Self { context: own.context, settings, snapshot, blind, names_served: own.names_served }
@@ -148,6 +149,8 @@ fn with_hub(
         fleet_slices: shared.fleet_slices.clone(),
         fleet_reports: hub.cluster_reports.clone(),
         schema: hub.schema.clone(),
+        // Where endpoints belong depends on what an agent remembers: as long as their nodes are not known, they stay.
+        nodes: View::default(),
         ..own
     }
 }

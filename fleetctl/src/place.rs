@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, Result, bail};
 use fleet_accumulator::one_line;
-use fleet_api::{ResourceKind, kinds, names};
+use fleet_api::{kinds, names};
 use fleet_model::hub_schema::GROUP_VERSION;
 use kube::Client;
 use kube::api::{Patch, PatchParams};
@@ -10,20 +10,11 @@ use serde_json::{Value, json};
 
 use crate::args::JoinArgs;
 use crate::credentials::Credentials;
-use crate::manifests::{is_of_chart, make};
-use crate::member_objects::{membership, namespace, rights};
+use crate::manifests::{ACCOUNT, is_of_chart, make};
+use crate::member_objects::{QUOTA, membership, namespace, rights};
 use crate::objects::{api, find, is_served};
 use crate::output::report;
-use crate::{lease, member_policy, quotas, standard};
-
-/// The kind of a ServiceAccount.
-const ACCOUNT: ResourceKind = ResourceKind {
-    group: "",
-    version: "v1",
-    kind: "ServiceAccount",
-    plural: "serviceaccounts",
-    namespaced: true,
-};
+use crate::{member_policy, parts, quotas};
 
 /// Checks that a member can be joined here.
 pub(crate) async fn check_hub(client: &Client, name: &str) -> Result<()> {
@@ -47,16 +38,15 @@ pub(crate) async fn place(client: &Client, args: &JoinArgs) -> Result<Value> {
         make(client, &namespace(name), args.dry_run).await?;
     }
     let rights = rights(name)?;
-    if is_of_chart(client, ACCOUNT, &own, "member-agent").await? {
+    if is_of_chart(client, ACCOUNT, Some(&own), "member-agent").await? {
         report(&format!("Unchanged: the hub's chart makes the rights of {name}"));
     } else {
         for object in &rights {
             make(client, object, args.dry_run).await?;
         }
     }
-    standard::grant(client, name, args.dry_run).await;
-    lease::grant(client, name, args.dry_run).await;
-    quotas::limit(client, name, args.dry_run).await;
+    parts::grant(client, name, args.dry_run).await;
+    quotas::limit(client, name, QUOTA, &quotas::COUNTED, args.dry_run).await;
     member_policy::write(client, name, &args.policy, args.dry_run).await?;
     if is_served(client, kinds::INTERNAL_MEMBER_CLUSTER).await? {
         ask_to_join(client, name, args.dry_run).await?;

@@ -14,12 +14,12 @@ use kube::{Api, Client};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::member_objects::{lease_quota, quota, standard_quota, title};
+use crate::member_objects::{File, document, title};
 use crate::objects::{api, apply, delete, find};
 use crate::output::report;
 
 /// The kind of a quota.
-const KIND: ResourceKind = ResourceKind {
+pub(crate) const KIND: ResourceKind = ResourceKind {
     group: "",
     version: "v1",
     kind: "ResourceQuota",
@@ -29,7 +29,7 @@ const KIND: ResourceKind = ResourceKind {
 /// Name of the quota in a member's namespace.
 const NAME: &str = "fleet-member-objects";
 /// Kinds that members create themselves.
-const COUNTED: [ResourceKind; 3] =
+pub(crate) const COUNTED: [ResourceKind; 3] =
     [kinds::INTERNAL_SERVICE_EXPORT, kinds::INTERNAL_SERVICE_IMPORT, kinds::ENDPOINT_SLICE_EXPORT];
 /// Part of a quota that may be in use when it is made, in percent.
 const IN_USE: u64 = 50;
@@ -81,28 +81,15 @@ pub(crate) async fn read(hub: &Client) -> Option<BTreeMap<String, QuotaUse>> {
     Some(quotas.iter().filter_map(of_member).collect())
 }
 
-/// Makes the quota of a member that has none, and reports what became of it. A member can do without.
-pub(crate) async fn limit(hub: &Client, member: &str, dry_run: bool) {
-    limit_with(hub, member, quota(member), &COUNTED, dry_run).await;
-}
-
-/// The same for the API of multicluster.x-k8s.io.
-pub(crate) async fn limit_standard(hub: &Client, member: &str, dry_run: bool) {
-    limit_with(hub, member, standard_quota(member), &[kinds::EXPORTED_SERVICE], dry_run).await;
-}
-
-/// The same for Leases.
-pub(crate) async fn limit_leases(hub: &Client, member: &str, dry_run: bool) {
-    limit_with(hub, member, lease_quota(member), &[kinds::LEASE], dry_run).await;
-}
-
-async fn limit_with(
+/// Makes a quota of a member that has none, and reports what became of it. A member can do without.
+pub(crate) async fn limit(
     hub: &Client,
     member: &str,
-    quota: Result<Value>,
+    file: File,
     counted: &[ResourceKind],
     dry_run: bool,
 ) {
+    let quota = document(file, member);
     let outcome = async { try_limit(hub, member, &quota?, counted, dry_run).await }.await;
     report(&outcome.unwrap_or_else(|error| format!("No quota limits {member}: {error:#}")));
 }
@@ -174,6 +161,7 @@ async fn is_counted(hub: &Client, namespace: &str, name: &str, resources: usize)
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::member_objects::quota;
 
     fn of(counts: &[(&str, u64)]) -> Counts {
         counts.iter().map(|(resource, count)| ((*resource).to_owned(), *count)).collect()

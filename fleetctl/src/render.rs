@@ -6,11 +6,13 @@ mod table;
 use std::fmt::Write as _;
 
 use crate::named::named;
+use crate::offload::offload_table;
 use crate::output::Paint;
 use crate::output::terminal::line;
 use crate::status::{MemberStatus, ServiceStatus, Status};
 use crate::story::{State, Story};
-use table::{NAMED, ages, list, table};
+pub(crate) use table::table;
+use table::{NAMED, ages, list};
 
 /// The explanation of one Service: the verdict, what to do, and every step.
 pub fn story(story: &Story, paint: Paint) -> String {
@@ -70,6 +72,12 @@ pub fn status(status: &Status, wide: bool, paint: Paint) -> String {
         text += &table(&head, &rows, paint);
     }
     text += &standard::tables(status, wide, paint);
+    if !status.offload.is_empty() {
+        text += &["\n", &offload_table(&status.offload, paint)].concat();
+    }
+    for line in status.traffic.lines() {
+        let _ = writeln!(text, "{}", paint.odd(&line));
+    }
     text += &quotas(status, paint);
     for hop in &status.unread {
         let _ = writeln!(text, "{}", paint.bad(&format!("{}: {}", hop.cluster, hop.says)));

@@ -13,7 +13,10 @@ use crate::output::{Format, UNASKED, answer, data, print};
 use crate::picture::Picture;
 use crate::render;
 use crate::story::Cause;
-use crate::{approval, diff, doctor, graph, join, leave, leave_local, status, trace};
+use crate::{
+    approval, diff, doctor, graph, join, leave, leave_local, map, offload, pod_path, reach,
+    recorded, status, trace, traffic, what_if,
+};
 
 /// Runs the command and returns its exit code.
 ///
@@ -34,9 +37,21 @@ pub async fn run(cli: Cli) -> Result<ExitCode> {
         Command::Join(args) => join::run(&cli, args).await,
         Command::Leave(args) if args.local => leave_local::run(&cli, args).await,
         Command::Leave(args) => leave::run(&cli, args).await,
-        Command::Status => show_status(&cli).await,
+        Command::Status { reach: true } => reach::run(&cli).await,
+        Command::Status { reach: false } => show_status(&cli).await,
         Command::Explain(Explain::Service { service }) => show_explanation(&cli, service).await,
+        Command::Explain(Explain::Pod { pod, origin }) => {
+            pod_path::run(&cli, pod, origin.as_deref()).await
+        }
+        Command::Offload(command) => offload::run(&cli, command).await,
+        Command::Drain(args) => traffic::drain(&cli, args).await,
+        Command::Undrain(args) => traffic::undrain(&cli, args).await,
+        Command::Silence(command) => traffic::silence(&cli, command).await,
+        Command::Forget(args) => traffic::forget(&cli, args).await,
         Command::Graph(args) => graph::run(&cli, args).await,
+        Command::Map(args) => map::run(&cli, args).await,
+        Command::WhatIf(command) => what_if::run(&cli, command).await,
+        Command::Record(args) => recorded::run(&cli, args).await,
         Command::Trace(args) => trace::run(&cli, args).await,
         Command::Diff => diff::run(&cli).await,
         Command::Doctor(args) => doctor::run(&cli, args).await,
@@ -76,6 +91,7 @@ async fn show_status(cli: &Cli) -> Result<ExitCode> {
     let status = watched.ask(status::status, calm).await;
     let status = status.with_quotas(watched.quotas().await);
     let status = status.with_credentials(watched.credentials().await);
+    let status = status.with_offload(watched.offload().await);
     let text = data(cli.output.format, &status)?;
     let wide = cli.output.format == Format::Wide;
     print(&text.unwrap_or_else(|| render::status(&status, wide, cli.output.paint())))?;

@@ -17,10 +17,12 @@ use member_agent::phase::Phase;
 use serde::Serialize;
 
 use crate::credential::CredentialStatus;
+use crate::offload::OffloadStatus;
 use crate::pending::pending;
 use crate::picture::{Member, Picture};
 use crate::quotas::QuotaUse;
 use crate::story::Hop;
+use crate::traffic::{TrafficStatus, shown};
 pub use lag::Lag;
 use lag::late;
 pub use standard::{StandardServiceStatus, StandardStatus};
@@ -38,6 +40,12 @@ pub struct Status {
     pub standard_services: Vec<StandardServiceStatus>,
     /// Members that no quota on the hub limits, as far as quotas can be read.
     pub unlimited: Vec<String>,
+    /// Pods of members in other members, where the hub carries them.
+    #[serde(skip_serializing_if = "OffloadStatus::is_empty")]
+    pub offload: OffloadStatus,
+    /// Drains, silent members, and what else is unusual about traffic.
+    #[serde(skip_serializing_if = "TrafficStatus::is_empty")]
+    pub traffic: TrafficStatus,
     /// What could not be read.
     pub unread: Vec<Hop>,
 }
@@ -54,6 +62,12 @@ impl Status {
             }
         }
         self
+    }
+
+    /// Adds what members offer to each other, and what became of it.
+    #[must_use]
+    pub fn with_offload(self, offload: OffloadStatus) -> Self {
+        Self { offload, ..self }
     }
 
     /// Adds what is known of the members' credentials for the hub.
@@ -147,7 +161,9 @@ pub fn status(picture: &Picture) -> Status {
     let members = members.collect();
     let unread = unread.into_iter().filter(Hop::stops).collect();
     let (services, standard_services) = (services(picture), standard::services(picture));
-    Status { members, services, standard_services, unlimited: Vec::new(), unread }
+    let (unlimited, offload) = (Vec::new(), OffloadStatus::default());
+    let traffic = shown::of(&picture.hub);
+    Status { members, services, standard_services, unlimited, offload, traffic, unread }
 }
 
 fn of_member(picture: &Picture, name: &str, member: &Member, lag: Lag) -> MemberStatus {

@@ -31,12 +31,13 @@ pub(crate) async fn run(cli: &Cli, args: &TraceArgs) -> Result<ExitCode> {
     let wanted = wanted(&watched.picture(), &args.service)?;
     let places: BTreeSet<_> = wanted.values().flatten().collect();
     let places = places.into_iter().filter(|stage| **stage != Stage::Origin).count();
+    // What is there already is read before the user is asked: a change would be taken for a part of it otherwise.
+    let mut sightings = follow_all(&watched, &args.service).await;
     report(&format!(
         "Watching {} at {} stages; change its endpoints now.",
         args.service,
         places + 1
     ));
-    let mut sightings = follow_all(&watched, &args.service);
     let mut tracker = Tracker::new(wanted);
     let (mut done, paint) = (0, cli.output.paint());
     let deadline = Duration::from_secs(args.deadline);
@@ -67,35 +68,40 @@ fn give_up(tracker: &Tracker, args: &TraceArgs) -> ExitCode {
     answer(false)
 }
 
-fn follow_all(watched: &Watched, service: &ObjectName) -> UnboundedReceiver<Sighting> {
+async fn follow_all(watched: &Watched, service: &ObjectName) -> UnboundedReceiver<Sighting> {
     let (sender, receiver) = unbounded_channel();
     let asked = service.clone();
-    follow(&watched.hub, &sender, move |step| on_hub(step, &asked));
+    follow(&watched.hub, &sender, move |step| on_hub(step, &asked)).await;
     for (name, member) in &watched.members {
         let Ok((accumulator, _)) = &member.seen else { continue };
         let (asked, name, hub) = (service.clone(), name.clone(), watched.hub.clone());
-        follow(accumulator, &sender, move |step| on_member(step, &asked, &name, &hub.snapshot()));
+        let seen = move |step: &_| on_member(step, &asked, &name, &hub.snapshot());
+        follow(accumulator, &sender, seen).await;
     }
     receiver
 }
 
-fn follow<S: Snapshot>(
+/// Returns when what is there already is taken for known; what changes from then on is followed by a task.
+async fn follow<S: Snapshot>(
     accumulator: &Accumulator<S>,
     sender: &UnboundedSender<Sighting>,
     sightings: impl Fn(&SnapshotChange<S>) -> Vec<Sighting> + Send + 'static,
 ) {
     let mut cursor = accumulator.cursor(SourceSet::EMPTY);
     let sender = sender.clone();
+    let pass_on = move |step: &SnapshotChange<S>, known| {
+        let mut seen = sightings(step).into_iter();
+        seen.all(|sighting| sender.send(Sighting { known, ..sighting }).is_ok())
+    };
+    let Some(first) = cursor.next().await else { return };
+    pass_on(&first, true);
+    cursor.commit(first);
     tokio::spawn(async move {
-        let mut known = true;
         while let Some(step) = cursor.next().await {
-            for sighting in sightings(&step) {
-                if sender.send(Sighting { known, ..sighting }).is_err() {
-                    return;
-                }
+            if !pass_on(&step, false) {
+                return;
             }
             cursor.commit(step);
-            known = false;
         }
     });
 }

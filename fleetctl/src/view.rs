@@ -7,6 +7,8 @@ mod edge;
 mod finding;
 mod member;
 mod roles;
+mod share;
+mod traffic;
 
 use std::collections::BTreeMap;
 
@@ -15,18 +17,20 @@ use serde::Serialize;
 
 pub use edge::{Edge, Endpoints};
 pub use finding::Finding;
-pub use member::MemberView;
+pub use member::{Drained, MemberView};
 
 use crate::credential::CredentialStatus;
 use crate::explain::explain;
 use crate::picture::Picture;
-use crate::status::Status;
+use crate::status::{MemberStatus, Status};
 use crate::story::Hop;
 use finding::Findings;
 use roles::{Roles, roles};
+pub use share::Share;
+pub(crate) use share::shares;
 
 /// A fleet, in a stable order: members and Services by name.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct View {
     /// Every member that the hub or the command line knows.
@@ -38,7 +42,7 @@ pub struct View {
 }
 
 /// One Service.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ServiceView {
     /// Namespace.
@@ -101,7 +105,11 @@ pub fn view(picture: &Picture, status: Status, namespaces: &[String]) -> View {
     let services = roles(picture, &status).into_iter().filter(|(service, _)| is_wanted(service));
     let services = services.map(|(service, roles)| of_service(picture, &service, &roles)).collect();
     let Status { members, unread, .. } = status;
-    View { members: members.into_iter().map(MemberView::from).collect(), services, unread }
+    let member = |status: MemberStatus| {
+        let drained = traffic::drained(picture, &status.name);
+        MemberView { drained, ..MemberView::from(status) }
+    };
+    View { members: members.into_iter().map(member).collect(), services, unread }
 }
 
 fn of_service(picture: &Picture, service: &ObjectName, roles: &Roles) -> ServiceView {
@@ -112,12 +120,21 @@ fn of_service(picture: &Picture, service: &ObjectName, roles: &Roles) -> Service
         endpoints: edge::exported(picture, member, service),
         changed_seconds: edge::exported_ago(picture, member, service),
         finding: found.exporter(member),
+        last_resort: traffic::last_resort(picture, member, service),
+        ..Edge::default()
     });
-    let importers = roles.importers.iter().map(|member| Edge {
-        member: member.clone(),
-        endpoints: edge::imported(picture, member, service),
-        changed_seconds: edge::imported_ago(picture, member, service),
-        finding: found.importer(member),
+    let importers = roles.importers.iter().map(|member| {
+        let shares = picture.members.get(member).map(|it| shares(it, service)).unwrap_or_default();
+        Edge {
+            member: member.clone(),
+            endpoints: edge::imported(picture, member, service),
+            changed_seconds: edge::imported_ago(picture, member, service),
+            finding: found.importer(member),
+            last_resort: traffic::kept_back(picture, member, service, &shares),
+            preference: traffic::preference(picture, member, service),
+            shares,
+            lag_p99_millis: None,
+        }
     });
     ServiceView {
         namespace: service.namespace.to_string(),

@@ -22,16 +22,21 @@ use crate::metrics;
 use crate::multicluster::{self, MulticlusterController};
 use crate::service::{self, ServiceController};
 use crate::snapshot::HubSnapshot;
+use crate::traffic::TrafficController;
+use crate::traffic_task::TrafficTask;
+use crate::virtual_node::{self, PodCount, VirtualNodeController};
 
 /// Runs the agent until it receives a signal to stop.
 ///
 /// # Errors
 /// If the agent cannot start; the text is one line.
 pub async fn run(args: Args) -> anyhow::Result<ExitCode> {
+    args.check()?;
     let settings = args.settings();
     let (watch_timeout, relist_every) = (args.runtime.watch_timeout, args.runtime.relist_interval);
     let kubeconfig = args.runtime.kubeconfig.clone();
     let leases = args.silent_after().map(MemberLeases::new);
+    let traffic = settings.traffic.then(TrafficTask::new);
     let mut agent = Agent::start("hub-agent", env!("CARGO_PKG_VERSION"), args.runtime).await?;
     log(&settings, args.member_lease, args.member_silent_after);
     add_controllers(&mut agent, &settings);
@@ -44,20 +49,34 @@ pub async fn run(args: Args) -> anyhow::Result<ExitCode> {
     let hub = hub?.encrypted()?;
     let config = Config {
         relist_every,
-        cautious: SourceSet::from([HubSnapshot::exported_services()]),
+        cautious: SourceSet::from([HubSnapshot::exported_services()])
+            .union(VirtualNodeController::cautious()),
         cautious_for: settings.multicluster_settle,
         ..Config::default()
     };
     let feeds = |source: &SourceInfo| {
         let spec = SourceSpec::new(hub.watch.clone()).watch_timeout(watch_timeout);
         // It may read them there alone.
-        let narrow = source.id == HubSnapshot::resolved_services();
-        if narrow { spec.namespace(SYSTEM_NAMESPACE) } else { spec }
+        if source.id == HubSnapshot::resolved_services() {
+            spec.namespace(SYSTEM_NAMESPACE)
+        } else if source.id == HubSnapshot::hearing() {
+            leases.iter().fold(spec, |spec, leases| spec.provided(leases.hearing()))
+        } else if source.id == HubSnapshot::member_decisions() {
+            traffic.iter().fold(spec, |spec, task| spec.provided(task.members()))
+        } else if source.id == HubSnapshot::fleet_decisions() {
+            traffic.iter().fold(spec, |spec, task| spec.provided(task.fleet()))
+        } else {
+            spec
+        }
     };
     let clients = [(ClusterId::Hub, hub.clone())];
     let mut agent = agent.connect(&clients, &config, &feeds)?;
     if let Some(leases) = leases {
         follow(&mut agent, leases)?;
+    }
+    if let Some(task) = traffic {
+        let accumulator = agent.accumulator().clone();
+        agent.task("traffic decisions", |gate, cancel| task.run(accumulator, gate, cancel));
     }
     let gauges =
         SnapshotMetrics::new(agent.accumulator().clone(), Clock::system(), gauges(settings))?;
@@ -81,6 +100,8 @@ fn log(settings: &Settings, member_lease: bool, member_silent_after: Duration) {
         clusterset_id = settings.clusterset_id,
         multicluster_settle = ?settings.multicluster_settle,
         multicluster_withdrawn_for = ?settings.multicluster_withdrawn_for,
+        virtual_nodes = settings.virtual_nodes,
+        traffic = settings.traffic,
         "Settings"
     );
 }
@@ -107,6 +128,12 @@ fn add_controllers(agent: &mut Agent<HubSnapshot>, settings: &Settings) {
     if settings.multicluster != Mode::Off {
         agent.controller(MulticlusterController { settings: settings.clone() }, Options::default());
     }
+    if settings.virtual_nodes {
+        agent.controller(VirtualNodeController, Options::default());
+    }
+    if settings.traffic {
+        agent.controller(TrafficController, Options::default());
+    }
 }
 
 /// The gauges of an agent with these settings, from its snapshot.
@@ -114,6 +141,13 @@ pub fn gauges(settings: Settings) -> impl Fn(&HubSnapshot, Timestamp) -> Gauges 
     move |snapshot, now| {
         let mut gauges = metrics::heartbeats(&settings, snapshot, now)?;
         gauges.extend(metrics::resolved_services(&settings, snapshot)?);
+        if settings.virtual_nodes {
+            let PodCount { pods, withheld, open_fuses } = virtual_node::count(snapshot);
+            gauges.extend(metrics::virtual_nodes(&pods, (withheld, open_fuses))?);
+        }
+        if settings.traffic {
+            gauges.extend(metrics::traffic(snapshot)?);
+        }
         let mut refused = service::refused(&settings, snapshot);
         refused.extend(multicluster::refused(&settings, snapshot));
         gauges.extend(metrics::over_limit(snapshot, &refused)?);
@@ -129,19 +163,63 @@ mod tests {
     use super::*;
 
     fn watched(mode: &str) -> SourceSet {
-        let args = Args::try_parse_from(["hub-agent", "--multicluster", mode]).unwrap();
+        watched_with(&["hub-agent", "--multicluster", mode])
+    }
+
+    fn watched_with(args: &[&str]) -> SourceSet {
+        let args = Args::try_parse_from(args).unwrap();
         let settings = args.settings();
         let mut agent = Agent::within("hub-agent", "0", args.runtime).unwrap();
         add_controllers(&mut agent, &settings);
         agent.reads()
     }
 
+    /// What is watched for Pods of one member in another.
+    fn offloading() -> SourceSet {
+        SourceSet::from([
+            HubSnapshot::offload_offers(),
+            HubSnapshot::virtual_nodes(),
+            HubSnapshot::pod_exports(),
+            HubSnapshot::pod_imports(),
+            HubSnapshot::hearing(),
+        ])
+    }
+
+    /// What is watched for drains and verdicts.
+    fn deciding_traffic() -> SourceSet {
+        SourceSet::from([
+            HubSnapshot::fleet_traffics(),
+            HubSnapshot::member_traffics(),
+            HubSnapshot::fleet_decisions(),
+            HubSnapshot::member_decisions(),
+        ])
+    }
+
     #[test]
     fn every_source_is_watched_for_a_controller() {
         for mode in ["on", "clean-up"] {
-            let with_leases = watched(mode).union(MemberLeases::sources());
-            assert_eq!(with_leases, HubSnapshot::all());
+            let flags = ["hub-agent", "--multicluster", mode, "--virtual-nodes", "--traffic"];
+            let all = watched_with(&flags);
+            assert_eq!(all.union(MemberLeases::sources()), HubSnapshot::all());
         }
+    }
+
+    /// Switched off, nothing is watched for Pods in other members, so that no right is needed.
+    #[test]
+    fn what_pods_of_others_need_is_watched_only_where_they_are_carried() {
+        assert!(!watched("on").intersects(offloading()));
+        let with = watched_with(&["hub-agent", "--virtual-nodes"]);
+        assert_eq!(with.union(offloading()), with);
+        assert!(!with.contains(HubSnapshot::exported_services()));
+    }
+
+    /// The same of drains and verdicts.
+    #[test]
+    fn what_traffic_needs_is_watched_only_where_it_is_decided() {
+        assert!(!watched("on").intersects(deciding_traffic()));
+        let with = watched_with(&["hub-agent", "--traffic"]);
+        assert_eq!(with.union(deciding_traffic()), with);
+        assert!(!with.intersects(offloading()));
     }
 
     /// Without the standard API nothing of it is watched, so that no right is needed.
@@ -153,7 +231,8 @@ mod tests {
         let leases = MemberLeases::sources();
         assert!(!without.intersects(leases) && !watched("on").intersects(leases));
         let others = HubSnapshot::sources().iter().map(|source| source.id);
-        let others = others.filter(|id| !leases.contains(*id));
+        let by_flag = leases.union(offloading()).union(deciding_traffic());
+        let others = others.filter(|id| !by_flag.contains(*id));
         assert!(others.filter(|id| !own.contains(id)).all(|id| without.contains(id)));
     }
 }

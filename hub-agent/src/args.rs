@@ -19,6 +19,7 @@ const SHORTEST_SILENCE: Duration = Duration::from_secs(15);
 /// Connects to the hub with KUBECONFIG, or with the service account of its Pod.
 #[derive(Clone, Debug, Parser)]
 #[command(name = "hub-agent", version)]
+#[expect(clippy::struct_excessive_bools, reason = "independent switches")]
 pub struct Args {
     /// Flags that both agents have.
     #[command(flatten)]
@@ -161,6 +162,34 @@ pub struct Args {
         value_parser = duration
     )]
     pub multicluster_withdrawn_for: Duration,
+
+    /// Carry Pods of members to other members that offer to run them, on virtual nodes. Follows the Leases of members, as
+    /// --member-lease does, and requires the definitions of offloading
+    #[arg(
+        long,
+        env = "VIRTUAL_NODES",
+        value_name = "BOOL",
+        action = clap::ArgAction::Set,
+        num_args = 0..=1,
+        require_equals = true,
+        default_value_t = false,
+        default_missing_value = "true"
+    )]
+    pub virtual_nodes: bool,
+
+    /// Decide which members are silent and how far drains are, for all importers. Requires --member-lease, the definitions of
+    /// traffic.networking.fleet.azure.com, and a FleetTraffic named fleet
+    #[arg(
+        long,
+        env = "TRAFFIC",
+        value_name = "BOOL",
+        action = clap::ArgAction::Set,
+        num_args = 0..=1,
+        require_equals = true,
+        default_value_t = false,
+        default_missing_value = "true"
+    )]
+    pub traffic: bool,
 }
 
 /// Reads a time that leaves members the time to renew.
@@ -178,7 +207,16 @@ fn label(text: &str) -> Result<String, String> {
 impl Args {
     /// After which time without a renewal members are silent; `None` if their Leases are not followed.
     pub fn silent_after(&self) -> Option<Duration> {
-        self.member_lease.then_some(self.member_silent_after)
+        (self.member_lease || self.virtual_nodes).then_some(self.member_silent_after)
+    }
+
+    /// Checks what flags mean together.
+    ///
+    /// # Errors
+    /// One line that names the flags.
+    pub fn check(&self) -> anyhow::Result<()> {
+        anyhow::ensure!(!self.traffic || self.member_lease, "--traffic requires --member-lease");
+        Ok(())
     }
 
     /// The settings of the controllers.
@@ -197,6 +235,8 @@ impl Args {
             clusterset_id: self.clusterset_id.clone(),
             multicluster_settle: self.multicluster_settle,
             multicluster_withdrawn_for: self.multicluster_withdrawn_for,
+            virtual_nodes: self.virtual_nodes,
+            traffic: self.traffic,
         }
     }
 }
@@ -249,6 +289,20 @@ mod tests {
         let short = ["--member-lease=true", "--member-silent-after=15s"];
         assert_eq!(args(&short).unwrap().silent_after(), Some(Duration::from_secs(15)));
         assert!(args(&["--member-silent-after=10s"]).is_err());
+    }
+
+    /// Verdicts come from Leases.
+    #[test]
+    fn traffic_is_off_and_requires_leases() {
+        let args = |flags: &[&str]| {
+            let flags = [&["hub-agent"][..], flags].concat();
+            Args::try_parse_from(flags).unwrap()
+        };
+        assert!(!args(&[]).settings().traffic && args(&[]).check().is_ok());
+        let error = args(&["--traffic"]).check().unwrap_err();
+        assert_eq!(error.to_string(), "--traffic requires --member-lease");
+        let both = args(&["--traffic", "--member-lease"]);
+        assert!(both.settings().traffic && both.check().is_ok());
     }
 
     #[test]

@@ -15,14 +15,17 @@
 //! - [`snapshot`]: the watched objects.
 //! - [`service`]: the controller of the Services of the fleet.
 //! - [`multicluster`]: the controller of the Services that members export by the standard API.
+//! - [`virtual_node`]: the controller of Pods of one member that run in another.
 //! - [`heartbeat`], [`metrics`]: age of the members' heartbeats.
 //! - [`member`]: the controller of members that leave or stop sending heartbeats.
 //! - [`liveness`], [`member_leases`]: which members renew their Leases.
+//! - [`traffic`]: the controller that writes drains and verdicts; [`traffic_decider`] and [`traffic_task`] decide them.
 //! - [`app`]: wiring; the only place that starts tasks.
 
 pub mod app;
 pub mod args;
 pub mod heartbeat;
+mod incarnation;
 pub mod liveness;
 pub mod member;
 pub mod member_leases;
@@ -32,6 +35,10 @@ mod places;
 pub mod service;
 mod settings;
 pub mod snapshot;
+pub mod traffic;
+pub mod traffic_decider;
+pub mod traffic_task;
+pub mod virtual_node;
 
 #[cfg(test)]
 mod tests;

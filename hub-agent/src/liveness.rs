@@ -120,6 +120,8 @@ impl Liveness {
                 // The first list shows that a Lease is there, not that it is renewed.
                 Change::Added(lease) if !old.bootstrapped() => self.find(&lease.name.namespace),
                 Change::Removed(lease) => self.forget(&lease.name.namespace),
+                // What it carries besides has changed.
+                Change::Updated { old, new } if old.renewed == new.renewed => {}
                 Change::Added(lease)
                 | Change::Updated { new: lease, .. }
                 | Change::Replaced { new: lease, .. } => {

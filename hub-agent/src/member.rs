@@ -52,7 +52,8 @@ impl Controller for MemberController {
     }
 
     fn reads(&self) -> SourceSet {
-        self.required().with(HubSnapshot::member_policies())
+        let reads = self.required().with(HubSnapshot::member_policies());
+        if self.settings.traffic { reads.with(HubSnapshot::fleet_traffics()) } else { reads }
     }
 
     fn affected_keys(&self, old: &HubSnapshot, new: &HubSnapshot, keys: &mut Affected<Member>) {

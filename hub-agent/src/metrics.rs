@@ -1,15 +1,18 @@
 //! Metrics of the hub agent, computed at each scrape, so that no series has to be removed with its member: ages of the
 //! members' heartbeats, and objects of members that exceed a bound.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use fleet_accumulator::{Object, Tracked, View};
 use fleet_api::names::member_of_namespace;
+use fleet_api::traffic::{DrainReason, FleetTrafficPhase, SilenceState};
 use fleet_model::multicluster::mode::Mode;
 use fleet_model::objects::multicluster::ResolvedService;
+use fleet_model::objects::traffic::FleetTraffic;
 use fleet_runtime::metrics::Gauges;
 use jiff::Timestamp;
-use prometheus::{GaugeVec, IntGaugeVec, Opts};
+use prometheus::{GaugeVec, IntGauge, IntGaugeVec, Opts};
 
 use crate::Settings;
 use crate::heartbeat::{heartbeat_timeout, last_observed};
@@ -95,6 +98,88 @@ pub fn over_limit(snapshot: &HubSnapshot, refused: &[Refused]) -> Gauges {
         series.add(i64::try_from(*count).unwrap_or(i64::MAX));
     }
     Ok(vec![Box::new(gauge)])
+}
+
+/// Pods that members run for others, and those that are kept although their export is gone.
+///
+/// # Errors
+/// See [`heartbeats`].
+pub fn virtual_nodes(
+    count: &BTreeMap<(String, String, &'static str), usize>,
+    (kept, fuses): (usize, usize),
+) -> Gauges {
+    let number = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
+    let pods = Opts::new(
+        "fleet_networking_offloaded_pods",
+        "Number of Pods that members have exported to other members, by origin, executor and how far they are.",
+    );
+    let withheld = Opts::new(
+        "fleet_networking_offload_withheld_stops",
+        "Number of Pods of other members whose export is gone, and that are not stopped yet.",
+    );
+    let pods = IntGaugeVec::new(pods, &["origin", "executor", "state"])?;
+    let open = Opts::new(
+        "fleet_networking_offload_fuse_open",
+        "Number of executors that have lost so many exports of their Pods at once that none is stopped for ten minutes.",
+    );
+    let withheld = IntGauge::with_opts(withheld)?;
+    let open = IntGauge::with_opts(open)?;
+    for ((origin, executor, state), count) in count {
+        let series = pods.with_label_values(&[origin.as_str(), executor.as_str(), state]);
+        series.set(number(*count));
+    }
+    withheld.set(number(kept));
+    open.set(number(fuses));
+    Ok(vec![Box::new(pods), Box::new(withheld), Box::new(open)])
+}
+
+/// Why traffic is held where it is.
+const HELD: [&str; 4] = ["mass_silence", "drain_refused", "sole_exporter", "rebuilding"];
+
+/// What is decided about members, and what is held back.
+///
+/// # Errors
+/// See [`heartbeats`].
+pub fn traffic(snapshot: &HubSnapshot) -> Gauges {
+    let silent = Opts::new(
+        "fleet_networking_traffic_silent_percent",
+        "Percentage of the endpoints of a member that are last resort because the member is silent, or was.",
+    );
+    let drained = Opts::new(
+        "fleet_networking_traffic_drained_percent",
+        "Percentage of the endpoints of a member that are last resort because of the drain that has come farthest.",
+    );
+    let held = Opts::new(
+        "fleet_networking_traffic_held",
+        "Number of members, drains and Services for which nothing is changed, by reason: so many members are silent at once, a drain is refused, no other member serves the Service, members have not yet published to this hub.",
+    );
+    let silent = IntGaugeVec::new(silent, &["member"])?;
+    let drained = IntGaugeVec::new(drained, &["member"])?;
+    let held = IntGaugeVec::new(held, &["reason"])?;
+    for reason in HELD {
+        held.with_label_values(&[reason]).set(0);
+    }
+    let [mass_silence, refused, sole_exporter, rebuilding] = HELD;
+    let add = |reason: &str, count: usize| {
+        held.with_label_values(&[reason]).add(i64::try_from(count).unwrap_or(i64::MAX));
+    };
+    for traffic in snapshot.member_traffics.iter() {
+        let (member, status) = (&*traffic.name.name, &traffic.status);
+        let silence = status.silence.as_ref();
+        silent.with_label_values(&[member]).set(silence.map_or(0, |silence| silence.percent));
+        let percent = status.drains.iter().map(|drain| drain.percent).max();
+        drained.with_label_values(&[member]).set(percent.unwrap_or_default());
+        let is_held = silence.is_some_and(|silence| silence.state == SilenceState::Held);
+        add(mass_silence, usize::from(is_held));
+        let of_refused = status.drains.iter().filter(|it| it.reason == DrainReason::Refused);
+        add(refused, of_refused.count());
+        add(sole_exporter, status.held_services.len());
+    }
+    let fleet = FleetTraffic::of(&snapshot.fleet_traffics);
+    let rebuilds =
+        fleet.is_some_and(|fleet| fleet.status.phase == Some(FleetTrafficPhase::Rebuilding));
+    add(rebuilding, usize::from(rebuilds));
+    Ok(vec![Box::new(silent), Box::new(drained), Box::new(held)])
 }
 
 /// The states of a Service that is exported by the standard API.

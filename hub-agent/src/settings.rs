@@ -17,6 +17,7 @@ const WITHDRAWN_FOR: Duration = Duration::from_hours(1);
 
 /// Settings of the controllers. A plan depends on these, a snapshot and the time alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "independent switches")]
 pub struct Settings {
     /// Only one member at a time can import a Service, as with the Go hub agent.
     pub exclusive_imports: bool,
@@ -40,6 +41,10 @@ pub struct Settings {
     pub multicluster_settle: Duration,
     /// How long a Service is kept, marked as withdrawn, after its last export.
     pub multicluster_withdrawn_for: Duration,
+    /// Whether Pods are carried between members.
+    pub virtual_nodes: bool,
+    /// Whether drains and silent members are decided about.
+    pub traffic: bool,
 }
 
 impl Default for Settings {
@@ -57,6 +62,8 @@ impl Default for Settings {
             clusterset_id: "fleet".to_owned(),
             multicluster_settle: SETTLE,
             multicluster_withdrawn_for: WITHDRAWN_FOR,
+            virtual_nodes: false,
+            traffic: false,
         }
     }
 }

@@ -3,6 +3,8 @@
 use fleet_accumulator::views;
 use fleet_model::hub_schema::HubSchema;
 use fleet_model::objects::multicluster::{ExportedService, ResolvedService};
+use fleet_model::objects::offload::{Hearing, OffloadOffer, PodExport, PodImport, VirtualNode};
+use fleet_model::objects::traffic::{FleetDecision, FleetTraffic, MemberDecision, MemberTraffic};
 use fleet_model::objects::{
     ClusterReport, EndpointSliceExport, EndpointSliceImport, InternalMemberCluster,
     InternalServiceExport, InternalServiceImport, MemberCluster, MemberLease, MemberPolicy,
@@ -38,6 +40,24 @@ views! {
         hub optional member_policies: MemberPolicy,
         /// Leases with which members show that they work, in the members' namespaces.
         hub optional member_leases: MemberLease,
+        /// What members offer as executors of Pods, in the members' namespaces.
+        hub optional offload_offers: OffloadOffer,
+        /// Executors as origins see them, in the origins' namespaces.
+        hub optional virtual_nodes: VirtualNode,
+        /// Pods that origins give to executors, in the origins' namespaces.
+        hub optional pod_exports: PodExport,
+        /// The same for the executors, in their namespaces.
+        hub optional pod_imports: PodImport,
+        /// Which members renew their Leases. This process finds it out.
+        hub optional hearing: Hearing,
+        /// Defaults and limits of traffic in the whole fleet.
+        hub optional fleet_traffics: FleetTraffic,
+        /// Drains and verdicts, by member.
+        hub optional member_traffics: MemberTraffic,
+        /// What this process has decided about the fleet.
+        hub optional fleet_decisions: FleetDecision,
+        /// What it has decided about members.
+        hub optional member_decisions: MemberDecision,
         /// Which of our additions to the original's kinds it serves.
         hub optional schema: HubSchema,
     }

@@ -7,32 +7,47 @@ use fleet_accumulator::{ClusterId, Config, SourceId, SourceInfo, SourceSet, Sour
 use fleet_api::{labels, names};
 use fleet_runtime::agent::{Agent, Connected};
 use fleet_runtime::clients::{self, ClientSet, Credential, HubAccess};
-use fleet_runtime::clock::Clock;
+use fleet_runtime::clock::{BootClock, Clock};
 use fleet_runtime::credential::standing;
 use fleet_runtime::engine::Options;
 use fleet_runtime::metrics::{Gauges, SnapshotMetrics};
+use fleet_virtual_node::names::import as import_name;
 use jiff::Timestamp;
 
 use crate::args::Args;
 use crate::endpointslices::{self, EndpointSliceController, LeftoverController};
-use crate::export::ExportController;
+use crate::export::{ExportController, is_complete};
 use crate::external_workloads::{self, ExternalWorkloadController, linkerd_is_active};
 use crate::fence::Fence;
 use crate::fence_log::FenceLog;
 use crate::fenced::Fenced;
+use crate::hub_follower;
 use crate::hub_token;
 use crate::import::{ImportController, kept_imports};
-use crate::member_lease;
+use crate::left_over;
+use crate::links::Links;
+use crate::member_lease::{self, TrafficNotes};
 use crate::membership::{self, MembershipController};
-use crate::metrics::{self, ExportMetrics, ImportMetrics, SliceMetrics, StandardImportMetrics};
+use crate::metrics::{
+    self, ExportMetrics, ImportMetrics, SliceMetrics, StandardImportMetrics, VirtualNodeMetrics,
+};
 use crate::multicluster::export::{ExportState, StandardExportController};
 use crate::multicluster::import::StandardImportController;
 use crate::multicluster::{export, import};
 use crate::phase::Phase;
+use crate::reach_tasks;
+use crate::refusals::Refusals;
 use crate::rollback;
 use crate::settings::{Mode, Settings};
 use crate::snapshot::MemberSnapshot;
+use crate::status_writes::StatusWrites;
 use crate::tenure::Tenure;
+use crate::traffic_memory::{Remembering, TrafficMemory};
+use crate::traffic_status::TrafficStatusController;
+use crate::views;
+use crate::virtual_node::executor::{self, ExecutorController};
+use crate::virtual_node::origin::{self, OriginController};
+use crate::virtual_node_tasks::{self, Selected};
 
 const NAME: &str = "member-agent";
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -88,6 +103,13 @@ fn log(args: &Args, settings: &Settings) {
         endpoint_network_cidrs = %settings.endpoint_network_cidrs,
         max_endpoints_per_slice = settings.max_endpoints_per_slice,
         endpointslice_updates_batch_period = ?settings.endpointslice_batch_period,
+        virtual_node_origin = settings.virtual_nodes.origin,
+        virtual_node_executor = settings.virtual_nodes.executor,
+        virtual_node_address = settings.virtual_nodes.address.map(tracing::field::display),
+        virtual_node_client_cidrs = %settings.virtual_nodes.clients,
+        traffic = settings.traffic.enabled,
+        data_plane = %args.traffic.data_plane,
+        reachability = %args.reachability,
         hub_token_secret = args.hub_token.hub_token_secret.as_ref().map(tracing::field::display),
         hub_token_lifetime = ?args.hub_token.hub_token_lifetime,
         hub_token_audiences = ?args.hub_token.hub_token_audiences,
@@ -121,26 +143,49 @@ fn assemble(
     hub: ClientSet,
 ) -> anyhow::Result<Connected<MemberSnapshot>> {
     settings.reserved_addresses.api_server = own.address();
-    add_controllers(&mut agent, &settings)?;
+    let virtual_nodes = VirtualNodeParts::default();
+    let memory = TrafficMemory::default();
+    add_controllers(&mut agent, &settings, &virtual_nodes, &memory)?;
+    let directs = settings.networking && settings.traffic.enabled;
+    if directs {
+        agent.keep_notes(hub_follower::notes(&memory));
+    }
+    let selected = Arc::clone(&virtual_nodes.selected);
     hub_token::watch(&mut agent, &settings.identity.cluster, &hub);
     let clients = [(ClusterId::Local, own), (ClusterId::Hub, hub)];
     let [(_, own), (_, hub)] = &clients;
     let feeds = |source: &SourceInfo| match source.cluster {
-        ClusterId::Local => narrow(&settings, source.id, SourceSpec::new(own.watch.clone()))
-            .watch_timeout(args.runtime.watch_timeout),
+        ClusterId::Local => {
+            narrow(&settings, &selected, source.id, SourceSpec::new(own.watch.clone()))
+                .watch_timeout(args.runtime.watch_timeout)
+        }
         ClusterId::Hub => scope(&settings, source.id, SourceSpec::new(hub.watch.clone()))
             .watch_timeout(args.hub_watch_timeout),
     };
     let config = Config {
         relist_every: args.runtime.relist_interval,
-        cautious: cautious(),
+        cautious: cautious().union(views::cautious()),
         cautious_for: settings.multicluster.settle,
         ..Config::default()
     };
     let mut agent = agent.connect(&clients, &config, &feeds)?;
     hub_token::renew(&mut agent, &args.hub_token, own, hub)?;
+    let links = settings.virtual_nodes.is_on().then_some(&virtual_nodes.links);
     if args.member_lease {
-        member_lease::keep(&mut agent, &settings.identity, hub)?;
+        let notes = directs.then(|| traffic_notes(&settings, &memory));
+        member_lease::keep(&mut agent, &settings.identity, hub, links, notes)?;
+    }
+    if settings.networking && settings.reachability.is_on() {
+        reach_tasks::start(&mut agent, &settings, hub)?;
+    }
+    if let Some(links) = links {
+        virtual_node_tasks::start(&mut agent, &settings, links, virtual_nodes.selected, own)?;
+    }
+    if directs {
+        hub_follower::start(&mut agent, &settings, &memory);
+        let gauges = traffic_gauges(memory);
+        let gauges = SnapshotMetrics::new(agent.accumulator().clone(), Clock::system(), gauges)?;
+        agent.registry().register(Box::new(gauges))?;
     }
     let gauges = gauges(settings, hub.credential.clone());
     let gauges = SnapshotMetrics::new(agent.accumulator().clone(), Clock::system(), gauges)?;
@@ -148,9 +193,26 @@ fn assemble(
     Ok(agent)
 }
 
+/// What the Lease on the hub carries where traffic is directed.
+fn traffic_notes(settings: &Settings, memory: &TrafficMemory) -> TrafficNotes {
+    let (memory, settle, settings) =
+        (memory.clone(), settings.multicluster.settle, settings.clone());
+    let clock = Clock::system();
+    let is_complete = move |snapshot: &MemberSnapshot| {
+        is_complete(&settings, snapshot, clock.now())
+            && membership::is_published(&settings, snapshot)
+    };
+    TrafficNotes { memory, is_complete: Box::new(is_complete), settle }
+}
+
 /// Adds the controllers that the settings ask for. Those of the fleet are fenced; EndpointSlices that the agent makes for Pods
 /// and machines are this cluster's own.
-fn add_controllers(agent: &mut Agent<MemberSnapshot>, settings: &Settings) -> anyhow::Result<()> {
+fn add_controllers(
+    agent: &mut Agent<MemberSnapshot>,
+    settings: &Settings,
+    virtual_nodes: &VirtualNodeParts,
+    memory: &TrafficMemory,
+) -> anyhow::Result<()> {
     let (identity, tenure) = (&settings.identity, Arc::new(Tenure::default()));
     if settings.networking {
         let registry = agent.registry();
@@ -159,7 +221,9 @@ fn add_controllers(agent: &mut Agent<MemberSnapshot>, settings: &Settings) -> an
         let controller = ExportController { settings: settings.clone() };
         let controller = Fenced::new(controller, identity, &tenure);
         agent.controller(controller, Options::default().recorder(export));
-        let controller = ImportController { settings: settings.clone() };
+        let memory = memory.clone();
+        let import = Remembering { memory: memory.clone(), others: import };
+        let controller = ImportController { settings: settings.clone(), memory };
         let controller = Fenced::new(controller, identity, &tenure);
         agent.controller(controller, Options::default().recorder(import));
     }
@@ -168,9 +232,15 @@ fn add_controllers(agent: &mut Agent<MemberSnapshot>, settings: &Settings) -> an
         let controller = Fenced::new(controller, identity, &tenure).without_hub();
         agent.controller(controller, Options::default());
         let arrivals = StandardImportMetrics::register(agent.registry())?;
-        let controller = StandardImportController { settings: settings.clone() };
+        let memory = memory.clone();
+        let arrivals = Remembering { memory: memory.clone(), others: arrivals };
+        let controller = StandardImportController { settings: settings.clone(), memory };
         let controller = Fenced::new(controller, identity, &tenure).without_hub();
         agent.controller(controller, Options::default().recorder(arrivals));
+    }
+    if settings.networking && settings.traffic.enabled {
+        let controller = TrafficStatusController { memory: memory.clone() };
+        agent.controller(controller, Options::default());
     }
     if settings.external_workloads {
         let options = Options::default().queue_name(external_workloads::QUEUE);
@@ -186,10 +256,80 @@ fn add_controllers(agent: &mut Agent<MemberSnapshot>, settings: &Settings) -> an
     } else if settings.networking {
         agent.controller(LeftoverController, Options::default());
     }
+    if settings.virtual_nodes.is_on() {
+        add_virtual_nodes(agent, settings, virtual_nodes, &tenure)?;
+    }
     let controller = MembershipController { settings: settings.clone() };
     let controller = Fenced::new(controller, identity, &tenure).measured();
     agent.controller(controller, Options::default().recorder(FenceLog::default()));
     Ok(())
+}
+
+/// What controllers and tasks of virtual nodes share.
+struct VirtualNodeParts {
+    links: Arc<Links>,
+    writes: Arc<StatusWrites>,
+    refusals: Arc<Refusals>,
+    selected: Arc<Selected>,
+}
+
+impl Default for VirtualNodeParts {
+    fn default() -> Self {
+        let clock = BootClock::system();
+        Self {
+            links: Arc::new(Links::new(clock.clone())),
+            writes: Arc::new(StatusWrites::new(clock.clone())),
+            refusals: Arc::new(Refusals::new(clock)),
+            selected: Arc::default(),
+        }
+    }
+}
+
+/// Adds the controllers of Pods that run elsewhere, and of those of others.
+fn add_virtual_nodes(
+    agent: &mut Agent<MemberSnapshot>,
+    settings: &Settings,
+    parts: &VirtualNodeParts,
+    tenure: &Arc<Tenure>,
+) -> anyhow::Result<()> {
+    let (identity, wanted) = (&settings.identity, &settings.virtual_nodes);
+    let metrics = VirtualNodeMetrics::register(agent.registry())?;
+    let (links, writes) = (&parts.links, &parts.writes);
+    if wanted.origin {
+        let controller = OriginController {
+            settings: settings.clone(),
+            links: Arc::clone(links),
+            writes: Arc::clone(writes),
+        };
+        let recorder = metrics.recorder(Arc::clone(writes), |key| match key {
+            origin::Key::Pod(uid) => Some(uid.to_string()),
+            origin::Key::Node(_) => None,
+        });
+        let controller = Fenced::new(controller, identity, tenure);
+        agent.controller(controller, Options::default().recorder(recorder));
+    }
+    if wanted.executor {
+        let refusals = &parts.refusals;
+        let controller = ExecutorController {
+            settings: settings.clone(),
+            links: Arc::clone(links),
+            writes: Arc::clone(writes),
+            refusals: Arc::clone(refusals),
+        };
+        let recorder = metrics.recorder(Arc::clone(writes), |key| match key {
+            executor::Key::Pod(source) => Some(import_name(&source.namespace, &source.name)),
+            executor::Key::Offer | executor::Key::Namespace(_) => None,
+        });
+        let recorder = recorder.refusals(Arc::clone(refusals));
+        let controller = Fenced::new(controller, identity, tenure);
+        agent.controller(controller, Options::default().recorder(recorder));
+    }
+    Ok(())
+}
+
+/// The gauges of what directs traffic.
+pub fn traffic_gauges(memory: TrafficMemory) -> impl Fn(&MemberSnapshot, Timestamp) -> Gauges {
+    move |_, _| metrics::traffic(&memory.counts())
 }
 
 /// The gauges of an agent with these settings and this credential for the hub, from its snapshot.
@@ -216,6 +356,13 @@ pub fn gauges(
             let held = held.map(|(why, count)| (why.as_str(), count));
             gauges.extend(metrics::multicluster_imports(&states, &held)?);
         }
+        if settings.virtual_nodes.origin {
+            gauges.extend(metrics::virtual_nodes(&origin::count(identity, snapshot))?);
+        }
+        if settings.virtual_nodes.is_on() {
+            let open = left_over::open_fuses(&settings.virtual_nodes, snapshot);
+            gauges.extend(metrics::virtual_node_fuses(&open)?);
+        }
         if settings.external_workloads {
             let linkerd = linkerd_is_active(snapshot);
             let count = snapshot.external_workloads.len();
@@ -235,17 +382,39 @@ fn cautious() -> SourceSet {
 }
 
 /// Restricts the watch of a kind of which only few objects matter.
-fn narrow(settings: &Settings, source: SourceId, spec: SourceSpec) -> SourceSpec {
+fn narrow(
+    settings: &Settings,
+    selected: &Selected,
+    source: SourceId,
+    spec: SourceSpec,
+) -> SourceSpec {
     if source == MemberSnapshot::managed_slices() {
         let machines = settings.external_workloads.then_some(labels::MANAGED_BY_EXTERNAL_WORKLOADS);
         let pods = settings.endpointslices.managers();
         let standard = settings.multicluster.is_watched();
         let imported = standard.then_some(labels::MANAGED_BY_MULTICLUSTER);
-        let few = machines.into_iter().chain(imported);
+        // Of those that the agent imports itself, hints and conditions count, too.
+        let directs = settings.networking && settings.traffic.enabled;
+        let directed = directs.then_some(labels::MANAGED_BY_IMPORT);
+        let few = machines.into_iter().chain(imported).chain(directed);
         let managers: Vec<_> = few.chain(pods.iter().copied()).collect();
         spec.labels(format!("{} in ({})", labels::MANAGED_BY, managers.join(",")))
     } else if source == MemberSnapshot::linkerd_leases() {
         spec.fields(format!("metadata.name={}", external_workloads::LEASE))
+    } else if source == MemberSnapshot::offload_consent() {
+        spec.namespace(settings.identity.system_namespace.as_str())
+    } else if source == MemberSnapshot::virtual_pods() {
+        spec.selections(selected.pods.subscribe())
+    } else if source == MemberSnapshot::offload_config_maps() {
+        spec.selections(selected.config_maps.subscribe())
+    } else if source == MemberSnapshot::offload_secrets() {
+        spec.selections(selected.secrets.subscribe())
+    } else if source == MemberSnapshot::virtual_node_objects() {
+        spec.labels(labels::VIRTUAL_NODE)
+    } else if source == MemberSnapshot::remote_pods()
+        || source == MemberSnapshot::remote_config_maps()
+    {
+        spec.labels(labels::OFFLOAD_ORIGIN)
     } else {
         spec
     }
@@ -256,9 +425,16 @@ fn scope(settings: &Settings, source: SourceId, spec: SourceSpec) -> SourceSpec 
     if source == MemberSnapshot::resolved_services() {
         spec.namespace(names::SYSTEM_NAMESPACE)
     } else if source == MemberSnapshot::fleet_slices() {
-        spec.labels(labels::MULTICLUSTER_NAMESPACE).unidentified()
+        // What this member exports itself it does not import from the hub, and `slice_exports` has it already.
+        let others = format!("metadata.namespace!={}", settings.identity.hub_namespace);
+        spec.labels(labels::MULTICLUSTER_NAMESPACE).fields(others).unidentified()
     } else if source == MemberSnapshot::fleet_reports() {
         spec.unidentified()
+    } else if source == MemberSnapshot::hub_service_traffics()
+        || source == MemberSnapshot::fleet_traffics()
+        || source == MemberSnapshot::member_traffics()
+    {
+        spec
     } else {
         spec.namespace(settings.identity.hub_namespace.as_str())
     }
@@ -270,13 +446,14 @@ mod tests {
     use fleet_accumulator::Snapshot as _;
 
     use super::*;
-    use crate::{Multicluster, MulticlusterMode};
+    use crate::{Multicluster, MulticlusterMode, Traffic, VirtualNodes};
 
     /// What an agent with these settings watches.
     fn watched(settings: &Settings) -> SourceSet {
         let args = Args::try_parse_from(["member-agent"]).unwrap();
         let mut agent = Agent::within(NAME, VERSION, args.runtime()).unwrap();
-        add_controllers(&mut agent, settings).unwrap();
+        let (parts, memory) = (VirtualNodeParts::default(), TrafficMemory::default());
+        add_controllers(&mut agent, settings, &parts, &memory).unwrap();
         agent.reads()
     }
 
@@ -372,6 +549,51 @@ mod tests {
             let watched = fields_of(&Settings { multicluster, ..Settings::new("a") });
             let found = own.iter().filter(|field| watched.contains(field)).count();
             assert_eq!(found, expected, "{mode:?}");
+        }
+    }
+
+    /// Off, as by default, nothing of it is watched: neither a right nor a definition is needed.
+    #[test]
+    fn pods_of_others_are_watched_where_they_are_asked_for() {
+        let own = [
+            "offload_consent",
+            "virtual_pods",
+            "virtual_node_objects",
+            "offload_config_maps",
+            "offload_secrets",
+            "virtual_nodes",
+            "pod_exports",
+            "remote_pods",
+            "remote_config_maps",
+            "pod_imports",
+            "offload_offers",
+        ];
+        for (origin, executor, expected) in
+            [(false, false, 0), (true, false, 7), (false, true, 5), (true, true, 11)]
+        {
+            let virtual_nodes = VirtualNodes { origin, executor, ..VirtualNodes::default() };
+            let watched = fields_of(&Settings { virtual_nodes, ..Settings::new("a") });
+            let found = own.iter().filter(|field| watched.contains(field)).count();
+            assert_eq!(found, expected, "{origin} {executor}");
+        }
+    }
+
+    /// Off, as by default, nothing of it is watched: neither a right nor a definition is needed.
+    #[test]
+    fn what_directs_traffic_is_watched_where_it_is_asked_for() {
+        let own = [
+            "managed_slices",
+            "nodes",
+            "service_traffics",
+            "hub_service_traffics",
+            "fleet_traffics",
+            "member_traffics",
+        ];
+        for (enabled, expected) in [(false, 0), (true, 6)] {
+            let traffic = Traffic { enabled, ..Traffic::default() };
+            let watched = fields_of(&Settings { traffic, ..Settings::new("a") });
+            let found = own.iter().filter(|field| watched.contains(field)).count();
+            assert_eq!(found, expected, "{enabled}");
         }
     }
 

@@ -2,6 +2,9 @@
 
 mod hub_token;
 mod multicluster;
+mod reachability;
+mod traffic;
+mod virtual_node;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -16,10 +19,13 @@ use fleet_runtime::args::{RuntimeArgs, duration, watch_seconds};
 
 pub use hub_token::HubTokenArgs;
 pub use multicluster::MulticlusterArgs;
+pub use reachability::ReachabilityMode;
+pub use traffic::{NodeProxy, TrafficArgs};
+pub use virtual_node::VirtualNodeArgs;
 
 use crate::{
     AllowedReservedCidrs, DerivedServiceType, DerivedServices, Identity, Mode, Multicluster,
-    MulticlusterMode, ReservedAddresses, Settings,
+    MulticlusterMode, ReservedAddresses, Settings, Traffic, VirtualNodes,
 };
 
 /// Variable with the name of this cluster, as with the original's agents.
@@ -233,6 +239,19 @@ pub struct Args {
     )]
     pub endpointslice_updates_batch_period: Duration,
 
+    /// Pods of other members, and for them.
+    #[command(flatten)]
+    pub virtual_node: VirtualNodeArgs,
+
+    /// How traffic of imported Services is directed.
+    #[command(flatten)]
+    pub traffic: TrafficArgs,
+
+    /// What to dial, at most five times a second, to prove that imported Services are reached: imported endpoints and the addresses of
+    /// their Services, and their names, too. Requires the ReachReport on the hub.
+    #[arg(long, env = "REACHABILITY", value_name = "MODE", value_enum, default_value_t)]
+    pub reachability: ReachabilityMode,
+
     /// Additional addresses of the original.
     #[command(flatten)]
     pub addresses: OriginalAddresses,
@@ -315,7 +334,33 @@ impl Args {
             endpoint_network_cidrs: self.endpoint_network_cidrs.clone(),
             max_endpoints_per_slice: usize::from(self.max_endpoints_per_slice),
             endpointslice_batch_period: self.endpointslice_updates_batch_period,
+            virtual_nodes: self.virtual_nodes()?,
+            traffic: self.traffic()?,
+            reachability: self.reachability.into(),
         })
+    }
+
+    /// What is done with Pods of other members, and for them.
+    fn virtual_nodes(&self) -> anyhow::Result<VirtualNodes> {
+        let settings = self.virtual_node.settings();
+        // Without it neither side knows whether the other one still works.
+        if settings.is_on() && !self.member_lease {
+            bail!("--virtual-node-origin and --virtual-node-executor require --member-lease");
+        }
+        let name = self.member_cluster_name.as_deref().unwrap_or_default();
+        if settings.is_on() && !names::is_dns1123_label(name) {
+            bail!("{MEMBER_CLUSTER_NAME}: for virtual nodes, {name:?} has to be a DNS label");
+        }
+        Ok(settings)
+    }
+
+    /// How traffic of imported Services is directed.
+    fn traffic(&self) -> anyhow::Result<Traffic> {
+        let settings = self.traffic.settings();
+        if settings.enabled && !self.enable_networking_features {
+            bail!("--traffic requires --enable-networking-features");
+        }
+        Ok(settings)
     }
 
     /// How the standard API is served.

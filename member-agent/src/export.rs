@@ -1,5 +1,6 @@
 //! The controller that exports Services of this cluster and their EndpointSlices to the hub.
 
+mod complete;
 mod decision;
 mod internal;
 mod invalid_reference;
@@ -22,6 +23,7 @@ use fleet_model::steps::LOCAL;
 use fleet_plan::{Affected, Controller, Event, StepId};
 use jiff::Timestamp;
 
+pub use complete::is_complete;
 pub use decision::ExportDecision;
 pub use keys::Key;
 use state::ServiceState;

@@ -1,9 +1,13 @@
 //! The controller that imports Services of the fleet and binds their EndpointSlices to derived Services.
 
+mod binding;
 mod choose;
 mod content;
 mod derived;
+mod directed;
+mod finalizer;
 mod grace;
+mod held;
 mod import_state;
 mod invalid_reference;
 mod keys;
@@ -15,6 +19,7 @@ mod request;
 mod reservations;
 mod served;
 mod service_type;
+mod skipped;
 mod slices;
 mod stages;
 mod state;
@@ -39,14 +44,26 @@ pub use system_namespace::SystemNamespaceError;
 
 use crate::Settings;
 use crate::measurement::{Measurement, Plan};
+use crate::other_hub::OtherHub;
 use crate::phase::Phase;
 use crate::snapshot::MemberSnapshot;
+use crate::traffic::{Ground, Recalled, Subject, concerned, conclude};
+use crate::traffic_memory::TrafficMemory;
 
 /// Imports Services of the fleet and binds their slices.
 #[derive(Clone, Debug)]
 pub struct ImportController {
     /// Plans depend on these beside the snapshot.
     pub settings: Settings,
+    /// What earlier plans have decided about traffic.
+    pub memory: TrafficMemory,
+}
+
+impl ImportController {
+    /// A controller that remembers nothing yet.
+    pub fn new(settings: Settings) -> Self {
+        Self { settings, memory: TrafficMemory::default() }
+    }
 }
 
 impl Controller for ImportController {
@@ -76,7 +93,11 @@ impl Controller for ImportController {
     }
 
     fn reads(&self) -> SourceSet {
-        self.required().union(Phase::sources())
+        let all = self.required().union(Phase::sources());
+        if !self.settings.traffic.enabled {
+            return all;
+        }
+        all.union(Ground::sources()).union(SourceSet::from([MemberSnapshot::managed_slices()]))
     }
 
     fn affected_keys(&self, old: &MemberSnapshot, new: &MemberSnapshot, keys: &mut Affected<Key>) {
@@ -86,11 +107,18 @@ impl Controller for ImportController {
         if moved || Phase::changed(identity, old, new) {
             keys::affected(identity, &MemberSnapshot::default(), new, keys);
         }
+        if self.settings.traffic.enabled {
+            keys::directed(&concerned(&self.settings, old, new), new, keys);
+            keys::of_slices(identity, old, new, keys);
+        }
     }
 
     fn plan(&self, key: &Key, snapshot: &MemberSnapshot, now: Timestamp) -> Plan {
         match key {
-            Key::Service(service) => plan(&self.settings, service, snapshot, now),
+            Key::Service(service) => {
+                let recalled = self.memory.recall(&Subject::fleet(service));
+                recalling(&self.settings, service, snapshot, recalled, now)
+            }
             Key::Mcs(name) => mcs::plan(&self.settings.identity, name, snapshot, now),
             Key::InvalidReference(kind, name) => invalid_reference::plan(*kind, name, snapshot),
         }
@@ -107,32 +135,62 @@ impl Controller for ImportController {
     }
 }
 
-/// The writes that bring the import of one Service up to date.
+/// The writes that bring the import of one Service up to date, for a process that has just begun.
 pub fn plan(
     settings: &Settings,
     service: &ObjectName,
     snapshot: &MemberSnapshot,
     now: Timestamp,
 ) -> Plan {
-    let state = ServiceState::of(settings, service, snapshot, now);
+    recalling(settings, service, snapshot, Recalled::default(), now)
+}
+
+/// The same for a process that remembers earlier plans.
+fn recalling(
+    settings: &Settings,
+    service: &ObjectName,
+    snapshot: &MemberSnapshot,
+    recalled: Recalled,
+    now: Timestamp,
+) -> Plan {
+    let mut state = ServiceState::of(settings, service, snapshot, now);
+    state.other_hub = OtherHub::of(settings, snapshot, recalled.followed.as_deref());
+    state.ground = Ground::of(settings, snapshot, recalled);
+    let mut plan = import(&state);
+    if state.ground.is_some() {
+        let exists = !state.multi_cluster_services.is_empty();
+        conclude(Subject::fleet(service), exists, &mut plan);
+    }
+    plan
+}
+
+fn import(state: &ServiceState<'_>) -> Plan {
     let mut plan = Plan::default();
-    let holder = choose::holder(&state);
-    let prepared = holder.map(|holder| mcs::prepare(&state, holder, &mut plan));
-    let import = request::sync(&state, holder, prepared.as_ref(), &mut plan);
+    let holder = choose::holder(state);
+    let prepared = holder.map(|holder| mcs::prepare(state, holder, &mut plan));
+    let import = request::sync(state, holder, prepared.as_ref(), &mut plan);
     if let Some(holder) = holder {
-        status::report_rejected(&state, holder, &mut plan);
+        status::report_rejected(state, holder, &mut plan);
     }
-    let mut orphaned = slices::orphans(&state);
-    let kept =
-        holder.is_some_and(|holder| orphans::keep(&state, holder, orphaned.len(), &mut plan));
-    if kept {
-        orphaned.clear();
-    }
+    let mut orphaned = slices::orphans(state);
+    let of_other_hub = holder.zip(state.other_hub);
+    let kept = if let Some((holder, other)) = of_other_hub {
+        held::keep(other, holder, &mut orphaned, &mut plan);
+        true
+    } else {
+        let count = orphaned.len();
+        let kept = holder.is_some_and(|holder| orphans::keep(state, holder, count, &mut plan));
+        if kept {
+            orphaned.clear();
+        }
+        kept
+    };
     if let (Some(holder), Some(prepared)) = (holder, &prepared) {
-        derived::sync(&state, holder, prepared, &import, kept, &mut plan);
+        derived::sync(state, holder, prepared, &import, kept, &mut plan);
     }
-    mcs::withdraw_others(&state, holder, &import, &mut plan);
-    slices::sync(&state, holder, prepared.as_ref(), orphaned, &mut plan);
+    mcs::withdraw_others(state, holder, &import, &mut plan);
+    let granted = import.granted.as_ref();
+    slices::sync(state, holder, prepared.as_ref(), granted, orphaned, &mut plan);
     if state.refusal == Some(Refusal::Terminating) {
         // The namespace, in which the Events would be created, is being deleted.
         plan.events.clear();

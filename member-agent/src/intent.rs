@@ -10,6 +10,7 @@ use fleet_model::objects::multicluster::{ExportedService, standard};
 use fleet_model::objects::{Service, by_age};
 
 use crate::Settings;
+use crate::denied::is_denied;
 use crate::hub_side::{Claim, HubSide, is_known};
 use crate::phase::Phase;
 use crate::settings::MulticlusterMode;
@@ -278,7 +279,7 @@ fn hold<'a>(
 ) -> Option<Hold<'a>> {
     let identity = &settings.identity;
     let claim = HubSide::of(snapshot).map(|hub| hub.claim(identity));
-    if settings.denied_namespaces.include(&service.name.namespace) {
+    if is_denied(settings, &snapshot.namespaces, &service.name.namespace) {
         Some(Hold::Denied)
     } else if let Some(id) = other_id(settings, snapshot) {
         Some(Hold::OtherId(id))

@@ -15,35 +15,54 @@
 
 pub mod app;
 pub mod args;
+mod denied;
 pub mod endpointslices;
+mod executors;
 pub mod export;
 pub mod external_workloads;
 pub mod fence;
 mod fence_log;
 mod fenced;
+mod hub_follower;
 mod hub_side;
 pub mod hub_token;
 mod identity;
 pub mod import;
 mod intent;
+mod left_over;
+mod links;
 pub mod measurement;
 mod member_lease;
 pub mod membership;
 pub mod metrics;
 pub mod multicluster;
+mod other_hub;
 pub mod phase;
+mod reach;
+mod reach_tasks;
+mod refusals;
 mod reserved;
 pub mod rollback;
 mod sanitize;
+mod selections;
 mod settings;
 mod slicing;
 pub mod snapshot;
+mod status_writes;
 mod tenure;
 #[cfg(test)]
 mod tests;
+pub mod traffic;
+pub mod traffic_memory;
+pub mod traffic_status;
+mod views;
+pub mod virtual_node;
+pub mod virtual_node_counts;
+mod virtual_node_tasks;
 
 pub use identity::Identity;
 pub use settings::{
     AllowedReservedCidrs, DerivedServiceType, DerivedServices, ImportNamespaces, Mode,
-    Multicluster, MulticlusterMode, ReservedAddresses, Settings,
+    Multicluster, MulticlusterMode, Reachability, ReservedAddresses, Settings, Traffic,
+    VirtualNodes,
 };

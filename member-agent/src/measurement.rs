@@ -3,9 +3,12 @@
 use fleet_accumulator::Uid;
 use fleet_endpointslice::Measures;
 use fleet_plan::Event;
+use fleet_virtual_node::life::State;
+use fleet_virtual_node::pod::Rejection;
 use jiff::Timestamp;
 
 use crate::fence::Fence;
+use crate::traffic::{Decided, Subject};
 
 /// A plan of one of this agent's controllers.
 pub type Plan = fleet_plan::Plan<Measurement>;
@@ -30,6 +33,37 @@ pub enum Measurement {
     HintsEnded(Event),
     /// Which cluster the hub has recorded.
     Fence(Fence),
+    /// How far a Pod on a virtual node is.
+    PodState {
+        /// Its executor.
+        executor: String,
+        /// How far it is.
+        state: State,
+    },
+    /// A Pod on a virtual node does not cross.
+    PodRefused(Rejection),
+    /// The status of a Pod on a virtual node shows since when it is ready or not, by the clock of its executor.
+    PodReadinessWritten(Timestamp),
+    /// A Pod on a virtual node was given to the hub.
+    PodExported,
+    /// The status of a Pod on a virtual node was written.
+    PodStatusWritten,
+    /// A Pod on a virtual node was removed.
+    PodRemoved,
+    /// A Pod of another member was created.
+    RemotePodCreated,
+    /// The status of a Pod of another member was reported.
+    ImportStatusWritten,
+    /// A Pod of another member is there as it should be, after something about it was refused.
+    RemotePodSettled,
+    /// Something of a Pod that does not exist any more was stopped.
+    DanglingStop,
+    /// Which endpoints of a Service get new connections: to be remembered.
+    Traffic(Box<Decided>),
+    /// A Service is imported, and there is nothing to direct.
+    TrafficIdle(Subject),
+    /// A Service is no longer imported.
+    TrafficEnded(Subject),
 }
 
 /// The arrival of a slice's generation.

@@ -23,7 +23,7 @@ use fleet_model::objects::InternalMemberCluster;
 use fleet_plan::{Affected, Controller};
 use jiff::Timestamp;
 
-pub use published::standing;
+pub use published::{is_published, standing};
 use report::Report;
 
 use crate::fence::{Fence, record_name};

@@ -5,6 +5,9 @@
 
 mod endpoint_slices;
 mod gauges;
+mod reach;
+mod traffic;
+mod virtual_nodes;
 
 use std::collections::HashMap;
 
@@ -18,6 +21,11 @@ pub use endpoint_slices::SliceMetrics;
 pub use gauges::{
     credential, external_workloads, fence, kept_imports, membership, multicluster,
     multicluster_imports,
+};
+pub use reach::ReachMetrics;
+pub use traffic::{TrafficCounts, traffic};
+pub use virtual_nodes::{
+    VirtualNodeMetrics, lease_renew_failures, virtual_node_fuses, virtual_nodes,
 };
 
 use crate::measurement::{Imported, Measurement};

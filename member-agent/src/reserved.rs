@@ -55,7 +55,7 @@ pub(crate) enum Verdict {
 }
 
 /// What is reserved in a cluster at one moment.
-struct Reserved<'a> {
+pub(crate) struct Reserved<'a> {
     settings: &'a Settings,
     snapshot: &'a MemberSnapshot,
     services: Vec<Cidrs>,
@@ -63,7 +63,8 @@ struct Reserved<'a> {
 }
 
 impl<'a> Reserved<'a> {
-    fn of(settings: &'a Settings, snapshot: &'a MemberSnapshot) -> Self {
+    /// As settings and snapshot show it.
+    pub(crate) fn of(settings: &'a Settings, snapshot: &'a MemberSnapshot) -> Self {
         let (namespace, name) = API_SERVER;
         let of_api_server = SliceIndex::Backs(ObjectName::new(namespace, name));
         let slices = snapshot.endpoint_slices.by(&of_api_server);
@@ -78,9 +79,17 @@ impl<'a> Reserved<'a> {
 
     /// Why no endpoint of `origin` may have the address; `None` if it may. What a cluster exports to itself may lead to its
     /// own Nodes.
-    fn reason(&self, origin: &str, address: IpAddr) -> Option<Reason> {
+    pub(crate) fn reason(&self, origin: &str, address: IpAddr) -> Option<Reason> {
+        if *origin == *self.settings.identity.cluster {
+            return None;
+        }
+        self.reason_for_all(origin, address)
+    }
+
+    /// The same where `origin` is not proved, such as by a slice that users may write: this cluster has no more than others.
+    pub(crate) fn reason_for_all(&self, origin: &str, address: IpAddr) -> Option<Reason> {
         let settings = &self.settings.reserved_addresses;
-        if *origin == *self.settings.identity.cluster || settings.allowed.allow(origin, address) {
+        if settings.allowed.allow(origin, address) {
             return None;
         }
         if let Some(range) = self.services.iter().find_map(|ranges| ranges.find(address)) {

@@ -4,7 +4,10 @@ mod derived_services;
 mod import_namespaces;
 mod mode;
 mod multicluster;
+mod reachability;
 mod reserved_addresses;
+mod traffic;
+mod virtual_node;
 
 use std::time::Duration;
 
@@ -13,7 +16,10 @@ pub use fleet_model::multicluster::mode::Mode as MulticlusterMode;
 pub use import_namespaces::ImportNamespaces;
 pub use mode::Mode;
 pub use multicluster::Multicluster;
+pub use reachability::Reachability;
 pub use reserved_addresses::{AllowedReservedCidrs, ReservedAddresses};
+pub use traffic::Traffic;
+pub use virtual_node::VirtualNodes;
 
 use fleet_model::cidr::Cidrs;
 use fleet_model::denied_namespaces::DeniedNamespaces;
@@ -56,6 +62,12 @@ pub struct Settings {
     pub max_endpoints_per_slice: usize,
     /// Time for which changes of pods are collected before EndpointSlices are written.
     pub endpointslice_batch_period: Duration,
+    /// What is done with Pods of other members, and for them.
+    pub virtual_nodes: VirtualNodes,
+    /// Whether policies, drains and verdicts decide which endpoints get new connections.
+    pub traffic: Traffic,
+    /// What is dialled to prove that imported Services are reached.
+    pub reachability: Reachability,
 }
 
 impl Settings {
@@ -75,6 +87,9 @@ impl Settings {
             endpoint_network_cidrs: Cidrs::default(),
             max_endpoints_per_slice: MAX_ENDPOINTS_PER_SLICE,
             endpointslice_batch_period: Duration::ZERO,
+            virtual_nodes: VirtualNodes::default(),
+            traffic: Traffic::default(),
+            reachability: Reachability::default(),
         }
     }
 }

@@ -3,6 +3,11 @@
 use fleet_accumulator::views;
 use fleet_model::hub_schema::HubSchema;
 use fleet_model::objects::multicluster::{ExportedService, FleetSlice, ResolvedService, standard};
+use fleet_model::objects::offload::{
+    ConfigMapContent, NodeDocument, OffloadConsent, OffloadOffer, PodDocument, PodExport,
+    PodImport, SecretContent, VirtualNode,
+};
+use fleet_model::objects::traffic::{FleetTraffic, MemberTraffic, ServiceTraffic};
 use fleet_model::objects::{
     ClusterReport, EndpointSlice, EndpointSliceExport, EndpointSliceImport, ExternalWorkload,
     InternalMemberCluster, InternalServiceExport, InternalServiceImport, Lease, ManagedSlice,
@@ -67,5 +72,35 @@ views! {
         hub optional fleet_slices: FleetSlice,
         /// Which clusters all members are.
         hub optional fleet_reports: ClusterReport,
+        /// What the administrators of this cluster have decided about Pods of others and for others.
+        local offload_consent: OffloadConsent,
+        /// Pods that are bound to virtual nodes, and nothing else: one selection for each of these nodes.
+        local virtual_pods: PodDocument,
+        /// Nodes that stand for other members.
+        local virtual_node_objects: NodeDocument,
+        /// Config maps that Pods on virtual nodes refer to: one selection for each.
+        local offload_config_maps: ConfigMapContent,
+        /// Secrets that they refer to and that may leave the cluster: one selection for each.
+        local optional offload_secrets: SecretContent,
+        /// Pods that this cluster runs for others.
+        local remote_pods: PodDocument,
+        /// Config maps that it has for them.
+        local remote_config_maps: ConfigMapContent,
+        /// Executors that the hub has for this member.
+        hub optional virtual_nodes: VirtualNode,
+        /// Pods of this member for executors.
+        hub optional pod_exports: PodExport,
+        /// Pods of others for this member.
+        hub optional pod_imports: PodImport,
+        /// What this member offers.
+        hub optional offload_offers: OffloadOffer,
+        /// What users of this cluster ask for, about traffic.
+        local optional service_traffics: ServiceTraffic,
+        /// What the owners of Services ask for, for all importers.
+        hub optional hub_service_traffics: ServiceTraffic,
+        /// Defaults and limits of the fleet.
+        hub optional fleet_traffics: FleetTraffic,
+        /// Drains of members, and which are silent.
+        hub optional member_traffics: MemberTraffic,
     }
 }

@@ -29,7 +29,11 @@ pub(crate) fn snapshot(
 fn managed(all: &View<ManagedSlice>) -> View<ManagedSlice> {
     let managers = [
         Mode::All.managers(),
-        &[labels::MANAGED_BY_EXTERNAL_WORKLOADS, labels::MANAGED_BY_MULTICLUSTER],
+        &[
+            labels::MANAGED_BY_EXTERNAL_WORKLOADS,
+            labels::MANAGED_BY_MULTICLUSTER,
+            labels::MANAGED_BY_IMPORT,
+        ],
     ]
     .concat();
     let ours = all.iter().filter(|slice| {

@@ -14,7 +14,10 @@ mod bounds;
 mod columns;
 mod offload;
 mod outline;
+mod reachability;
+mod released;
 mod table;
+mod traffic;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     CustomResourceColumnDefinition, CustomResourceDefinition, CustomResourceDefinitionVersion,
@@ -96,7 +99,7 @@ fn members_get_what_their_users_see() {
 
 #[test]
 fn finishing_twice_changes_nothing() {
-    for crd in [all(), offloading()].concat() {
+    for crd in [all(), offloading(), super::traffic()].concat() {
         assert_eq!(finish(crd.clone()), crd);
     }
 }
@@ -128,10 +131,14 @@ fn types_and_constants_name_the_same_kinds() {
         (of::<crate::multicluster::ClusterReport>(), kinds::CLUSTER_REPORT),
         (of::<crate::multicluster::ExportedService>(), kinds::EXPORTED_SERVICE),
         (of::<crate::multicluster::ResolvedService>(), kinds::RESOLVED_SERVICE),
+        (of::<crate::multicluster::ReachReport>(), kinds::REACH_REPORT),
         (of::<crate::offload::OffloadOffer>(), kinds::OFFLOAD_OFFER),
         (of::<crate::offload::VirtualNode>(), kinds::VIRTUAL_NODE),
         (of::<crate::offload::PodExport>(), kinds::POD_EXPORT),
         (of::<crate::offload::PodImport>(), kinds::POD_IMPORT),
+        (of::<crate::traffic::ServiceTraffic>(), kinds::SERVICE_TRAFFIC),
+        (of::<crate::traffic::FleetTraffic>(), kinds::FLEET_TRAFFIC),
+        (of::<crate::traffic::MemberTraffic>(), kinds::MEMBER_TRAFFIC),
         (of::<standard::ServiceExport>(), kinds::MCS_SERVICE_EXPORT),
         (of::<standard::ServiceImport>(), kinds::MCS_SERVICE_IMPORT),
         (of::<standard::ClusterProperty>(), kinds::CLUSTER_PROPERTY),

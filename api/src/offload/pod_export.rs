@@ -88,6 +88,10 @@ pub struct PodExportSpec {
     /// What the executor does with it when it has no sign of the origin.
     #[serde(default)]
     pub disconnect: Disconnect,
+    /// Whether the origin has seen it run: a hub that has lost its data takes such a Pod again although the offer takes no new ones,
+    /// and an executor that has nothing of it does not make it a second time.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub resumed: bool,
     /// How many seconds its containers have to end, once this object is being deleted. It can be shortened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(

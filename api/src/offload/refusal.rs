@@ -42,11 +42,14 @@ pub enum Refusal {
     QuotaExceeded,
     /// The offer takes no further Pods.
     NotOffered,
+    /// The API server of the executor does not accept a write about the Pod: its admission, its quota, or its rights. It is tried again
+    /// without an end.
+    RefusedByExecutor,
 }
 
 impl Refusal {
     /// All reasons.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::UnsupportedField,
         Self::UnknownField,
         Self::UnsupportedVolume,
@@ -64,6 +67,7 @@ impl Refusal {
         Self::NotTranslated,
         Self::QuotaExceeded,
         Self::NotOffered,
+        Self::RefusedByExecutor,
     ];
 
     /// The reason as written on the wire.
@@ -86,7 +90,13 @@ impl Refusal {
             Self::NotTranslated => "NotTranslated",
             Self::QuotaExceeded => "QuotaExceeded",
             Self::NotOffered => "NotOffered",
+            Self::RefusedByExecutor => "RefusedByExecutor",
         }
+    }
+
+    /// Whether only the executor knows more about it: what its API server states.
+    pub fn has_words_of_executor(self) -> bool {
+        matches!(self, Self::RefusedByExecutor | Self::QuotaExceeded)
     }
 
     /// What it means, for a message.
@@ -109,6 +119,7 @@ impl Refusal {
             Self::NotTranslated => "was not left out by the origin",
             Self::QuotaExceeded => "exceeds what is left of the offer",
             Self::NotOffered => "is not offered any more",
+            Self::RefusedByExecutor => "is refused by the API server of the executor",
         }
     }
 }

@@ -101,6 +101,10 @@ pub struct RemotePod {
     pub node: Option<String>,
 }
 
+/// Types of the conditions that cross.
+pub const REMOTE_CONDITIONS: [&str; 5] =
+    ["PodScheduled", "Initialized", "ContainersReady", "Ready", "DisruptionTarget"];
+
 /// A condition of a Pod.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

@@ -5,9 +5,11 @@ use serde::{Deserialize, Serialize};
 
 use super::Disconnect;
 
-/// Version of the [table of fields](super::pod_fields) that these agents have. An executor with an older one refuses fields
-/// that it does not know, by their names.
+/// Version of the [table of fields](super::pod_fields) that these agents have. It grows when a field is added that crosses, which is
+/// [marked](super::pod_fields::Field::since) with it: an origin refuses such a field, by its name, for an executor whose table is older.
 pub const PROFILE_VERSION: i64 = 1;
+/// The first version, which offers have that state none.
+pub const FIRST_PROFILE: i64 = 1;
 
 /// Most bytes of a Pod that any executor takes.
 pub const MAX_POD_BYTES: i64 = 256 << 10;
@@ -46,8 +48,8 @@ pub struct OffloadTerms {
     /// Which of the Pod Security Standards Pods have to meet.
     #[serde(default)]
     pub policy_profile: PolicyProfile,
-    /// Version of the table of fields that the executor has.
-    #[serde(default = "profile_version")]
+    /// Version of the table of fields that the executor has. Its agent sets it, whatever its administrators write.
+    #[serde(default = "first_profile")]
     #[schemars(range(min = 1, max = 1_000_000))]
     pub profile_version: i64,
     /// Most bytes of a Pod as it crosses, config maps and Secrets not counted.
@@ -94,7 +96,7 @@ impl Default for OffloadTerms {
         Self {
             namespaces: Vec::new(),
             policy_profile: PolicyProfile::default(),
-            profile_version: profile_version(),
+            profile_version: first_profile(),
             max_pod_object_bytes: max_pod_object_bytes(),
             secrets: Vec::new(),
             resources: Vec::new(),
@@ -106,8 +108,8 @@ impl Default for OffloadTerms {
     }
 }
 
-fn profile_version() -> i64 {
-    PROFILE_VERSION
+fn first_profile() -> i64 {
+    FIRST_PROFILE
 }
 
 fn max_pod_object_bytes() -> i64 {

@@ -28,7 +28,7 @@ fn terms_that_are_not_given_are_the_strictest() {
     let terms: OffloadTerms = serde_json::from_value(json!({ "namespaces": [] })).unwrap();
     assert_eq!(terms, OffloadTerms::default());
     assert_eq!(terms.policy_profile.level(), "restricted");
-    assert_eq!((terms.max_pod_object_bytes, terms.profile_version), (65_536, PROFILE_VERSION));
+    assert_eq!((terms.max_pod_object_bytes, terms.profile_version), (65_536, FIRST_PROFILE));
     assert!(!terms.verbatim_labels && !terms.origin_dns && terms.secrets.is_empty());
     assert_eq!(PolicyProfile::Baseline.level(), "baseline");
 }

@@ -94,6 +94,9 @@ pub struct VirtualNodeStatus {
     /// Whether the administrators of the origin accept the executor. Written by the origin.
     #[serde(default)]
     pub accepted: bool,
+    /// Whether they have given the executor up: nothing waits for its confirmation any more. Written by the origin.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub abandoned: bool,
     /// The Node that stands for the executor. Written by the origin.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node: Option<RegisteredNode>,

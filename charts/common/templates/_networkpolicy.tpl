@@ -1,6 +1,8 @@
-{{/* The NetworkPolicy of the Pods. Takes: root; ports: ports of API servers in addition to those in the values. */}}
+{{/* The NetworkPolicy of the Pods. Takes: root; ports: ports of API servers in addition to those in the values;
+   anywhere: whether it connects to any port of TCP. */}}
 {{- define "common.networkPolicy" -}}
 {{- $ports := default list .ports -}}
+{{- $anywhere := .anywhere -}}
 {{- with .root -}}
 {{- if .Values.networkPolicy.enabled }}
 apiVersion: networking.k8s.io/v1
@@ -26,6 +28,10 @@ spec:
     {{- range concat .Values.networkPolicy.apiServerPorts $ports | uniq }}
     - {port: {{ . }}, protocol: TCP}
     {{- end }}
+  {{- if $anywhere }}
+  # Endpoints that it dials may have any port.
+  - ports: [{protocol: TCP}]
+  {{- end }}
   {{- with .Values.otlpEndpoint }}
   - ports: [{port: {{ include "common.port" . }}, protocol: TCP}]
   {{- end }}

@@ -13,7 +13,7 @@ The image {{ include "common.image" . }} exists only on nodes that it was loaded
 {{- define "common.notes.foreignCrds" -}}
 {{- $foreign := "" -}}
 {{- if .Values.crds.install }}{{ $foreign = include "common.foreignCrds" (dict "root" . "folder" "files/crds") }}{{ end -}}
-{{- range $value := list "multicluster" "about" "offload" -}}
+{{- range $value := list "multicluster" "about" "offload" "traffic" -}}
 {{- if get $.Values.crds $value }}
 {{- $foreign = printf "%s%s" $foreign (include "common.foreignCrds" (dict "root" $ "folder" (printf "files/%s-crds" $value))) }}
 {{- end -}}

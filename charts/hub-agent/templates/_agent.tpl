@@ -21,6 +21,12 @@
 {{- with .Values.maxServicesPerMember }}
 - {name: MAX_SERVICES_PER_MEMBER, value: {{ . | int | quote }}}
 {{- end }}
+{{- if include "hub-agent.carriesPods" . }}
+- {name: VIRTUAL_NODES, value: "true"}
+{{- end }}
+{{- if include "hub-agent.decidesTraffic" . }}
+- {name: TRAFFIC, value: "true"}
+{{- end }}
 {{- if include "hub-agent.followsLeases" . }}
 - {name: MEMBER_LEASE, value: "true"}
 {{- with .Values.memberLease.silentAfter }}
@@ -41,8 +47,8 @@
 {{- end }}
 {{- end -}}
 
-{{/* "true" where the agent follows the Leases of members, or nothing. Values of an earlier release, which are reused, have no such
-   value. */}}
+{{/* "true" where the agent follows the Leases of members, or nothing: where it carries Pods or decides about silent members, it
+   does. Values of an earlier release, which are reused, have no such value. */}}
 {{- define "hub-agent.followsLeases" -}}
-{{- if dig "enabled" false (.Values.memberLease | default dict) }}true{{ end -}}
+{{- if or (dig "enabled" false (.Values.memberLease | default dict)) (include "hub-agent.carriesPods" .) (include "hub-agent.decidesTraffic" .) }}true{{ end -}}
 {{- end -}}

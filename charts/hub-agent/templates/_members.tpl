@@ -41,3 +41,16 @@ is bound, since a member uses it. Without a cluster, as in `helm template`, it i
 {{- end }}
 {{- end }}
 {{- end -}}
+
+{{/* Of a list of members each name once, the first one, as JSON. */}}
+{{- define "hub-agent.distinct" -}}
+{{- $names := dict -}}
+{{- $members := list -}}
+{{- range . -}}
+{{- if not (hasKey $names .name) -}}
+{{- $_ := set $names .name true -}}
+{{- $members = append $members . -}}
+{{- end -}}
+{{- end -}}
+{{- toJson $members -}}
+{{- end }}

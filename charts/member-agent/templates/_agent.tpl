@@ -34,6 +34,49 @@
 {{- if kindIs "bool" $mode -}}{{ ternary "on" "off" $mode }}{{- else -}}{{ $mode | default "off" }}{{- end -}}
 {{- end -}}
 
+{{/* Whether Pods of this cluster run in other members: "true", or nothing. Values of an earlier release, which are reused, have no such
+   value. */}}
+{{- define "member-agent.isOrigin" -}}
+{{- if dig "origin" "enabled" false (.Values.virtualNode | default dict) }}true{{ end }}
+{{- end -}}
+
+{{/* Whether Pods of other members run here: "true", or nothing. */}}
+{{- define "member-agent.isExecutor" -}}
+{{- if dig "executor" "enabled" false (.Values.virtualNode | default dict) }}true{{ end }}
+{{- end -}}
+
+{{/* Whether policies direct the traffic of imported Services: "true", or nothing. Values of an earlier release have no such value. */}}
+{{- define "member-agent.directsTraffic" -}}
+{{- if dig "enabled" false (.Values.traffic | default dict) }}true{{ end }}
+{{- end -}}
+
+{{/* What is dialled to prove that imported Services are reached: off, addresses or names. YAML reads a bare `off` as false. Values of an
+   earlier release, which are reused, have no such value. */}}
+{{- define "member-agent.reachability" -}}
+{{- $mode := dig "mode" "off" (.Values.reachability | default dict) -}}
+{{- if kindIs "bool" $mode -}}off{{- else -}}{{ $mode | default "off" }}{{- end -}}
+{{- end -}}
+
+{{/* What users of namespaces may do with a kind of the chart: `root` and `name`, by which its files are found. */}}
+{{- define "member-agent.userRoles" -}}
+{{- $top := . }}
+{{- range $access, $roles := dict "view" (list "view") "edit" (list "admin" "edit") }}
+{{- $users := $top.root.Files.Get (printf "%s-%s.yaml" $top.name $access) | fromYaml }}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata:
+  name: {{ include "common.fullname" $top.root }}-{{ $top.name }}-{{ $access }}
+  labels:
+    {{- include "common.labels" $top.root | nindent 4 }}
+    {{- range $roles }}
+    rbac.authorization.k8s.io/aggregate-to-{{ . }}: "true"
+    {{- end }}
+rules:
+{{ toYaml $users.rules }}
+{{- end }}
+{{- end -}}
+
 {{/* Environment variables that only this agent has. */}}
 {{- define "member-agent.env" -}}
 {{- with .Values.config -}}
@@ -97,6 +140,34 @@
 {{- end }}
 {{- if dig "enabled" false (.Values.memberLease | default dict) }}
 - {name: MEMBER_LEASE, value: "true"}
+{{- end }}
+{{- if or (include "member-agent.isOrigin" .) (include "member-agent.isExecutor" .) }}
+{{- if not (dig "enabled" false (.Values.memberLease | default dict)) }}
+{{- fail "virtualNode needs memberLease.enabled: without it no member knows whether the other one still works" }}
+{{- end }}
+{{- end }}
+{{- if include "member-agent.isOrigin" . }}
+- {name: VIRTUAL_NODE_ORIGIN, value: "true"}
+{{- with .Values.virtualNode.origin.address }}
+- {name: VIRTUAL_NODE_ADDRESS, value: {{ quote . }}}
+{{- end }}
+{{- end }}
+{{- if include "member-agent.isExecutor" . }}
+- {name: VIRTUAL_NODE_EXECUTOR, value: "true"}
+{{- with .Values.virtualNode.executor.clientCidrs }}
+- {name: VIRTUAL_NODE_CLIENT_CIDRS, value: {{ join "," . | quote }}}
+{{- end }}
+{{- end }}
+{{- if include "member-agent.directsTraffic" . }}
+- {name: TRAFFIC, value: "true"}
+{{- with .Values.traffic.dataPlane }}
+- {name: DATA_PLANE, value: {{ quote . }}}
+{{- end }}
+{{- end }}
+{{- with include "member-agent.reachability" . }}
+{{- if ne . "off" }}
+- {name: REACHABILITY, value: {{ quote . }}}
+{{- end }}
 {{- end }}
 {{- with .Values.derivedServices }}
 - {name: DERIVED_SERVICE_TYPE, value: {{ quote .type }}}

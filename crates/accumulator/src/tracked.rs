@@ -9,6 +9,7 @@ use serde::de::DeserializeOwned;
 
 use crate::source::feed::Feed;
 use crate::source::kube_feed::KubeFeed;
+use crate::source::selection::SelectedFeed;
 use crate::source::spec::SourceSpec;
 
 /// The lean content of one watched kind, and how to get it from what the API server sends.
@@ -63,8 +64,11 @@ pub trait Tracked: PartialEq + Debug + Send + Sync + Sized + 'static {
         None
     }
 
-    /// Where the objects come from: a list and watch of the kind, unless overridden.
+    /// Where the objects come from: a list and watch of the kind, or of each selection of the spec, unless overridden.
     fn feed(spec: SourceSpec) -> Box<dyn Feed<Self::Wire>> {
+        if let Some(selections) = spec.selections.clone() {
+            return Box::new(SelectedFeed::new(spec, selections));
+        }
         Box::new(KubeFeed::new(match Self::FIELDS {
             Some(fields) => spec.fields(fields),
             None => spec,

@@ -158,6 +158,11 @@ impl<T: Tracked> View<T> {
         self.defects.get(name).map(|reason| &**reason)
     }
 
+    /// When the last complete list was begun; `None` before there was one.
+    pub fn listed(&self) -> Option<Instant> {
+        self.listed
+    }
+
     /// Last failure to list or watch, while failures go on.
     pub fn trouble(&self) -> Option<&str> {
         self.trouble.as_deref()

@@ -17,6 +17,11 @@ impl Cidr {
     pub fn contains(&self, address: IpAddr) -> bool {
         self.first.is_ipv4() == address.is_ipv4() && masked(address, self.prefix) == self.first
     }
+
+    /// Whether an address is in both ranges.
+    pub fn overlaps(&self, other: &Self) -> bool {
+        self.contains(other.first) || other.contains(self.first)
+    }
 }
 
 impl From<IpAddr> for Cidr {
@@ -71,6 +76,16 @@ impl Cidrs {
     /// Whether one of them has addresses of the same family as this one.
     pub fn has_family_of(&self, address: IpAddr) -> bool {
         self.0.iter().any(|range| range.first.is_ipv4() == address.is_ipv4())
+    }
+
+    /// All ranges, in their order.
+    pub fn iter(&self) -> impl Iterator<Item = &Cidr> {
+        self.0.iter()
+    }
+
+    /// Whether an address is in a range of both lists.
+    pub fn overlap(&self, other: &Self) -> bool {
+        self.iter().any(|range| other.iter().any(|its| range.overlaps(its)))
     }
 
     /// Whether there is no range.

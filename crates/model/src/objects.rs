@@ -2,6 +2,7 @@
 
 mod address_hashes;
 mod cluster_report;
+mod document;
 mod endpoint_list;
 mod exports;
 mod external_workload;
@@ -19,12 +20,14 @@ pub mod multicluster;
 mod namespace;
 mod node;
 mod node_addresses;
+pub mod offload;
 mod pod;
 mod reference;
 mod service;
 mod service_cidr;
 mod slice;
 mod slices;
+pub mod traffic;
 
 use std::cmp::Ordering;
 
@@ -51,7 +54,7 @@ pub use member_policy::{MemberPolicy, MemberPolicyWire, PolicyLists};
 pub use membership::{
     InternalMemberCluster, InternalMemberClusterWire, NETWORKING_AGENTS, Report, ReportList,
 };
-pub use namespace::{Namespace, NamespaceWire};
+pub use namespace::{Namespace, NamespaceWire, OffloadNamespace};
 pub use node::{Node, NodeStatusWire, NodeWire};
 pub use node_addresses::{NodeAddresses, NodeAddressesStatusWire, NodeAddressesWire};
 pub use pod::{NamedPort, Pod, PodSpecWire, PodStatusWire, PodWire};
@@ -99,4 +102,13 @@ has_meta!(
     multicluster::ResolvedService,
     multicluster::standard::ServiceExport,
     multicluster::standard::ServiceImport,
+    offload::NodeDocument,
+    offload::OffloadOffer,
+    offload::PodDocument,
+    offload::PodExport,
+    offload::PodImport,
+    offload::VirtualNode,
+    traffic::FleetTraffic,
+    traffic::MemberTraffic,
+    traffic::ServiceTraffic,
 );

@@ -113,7 +113,8 @@ impl Target {
 
     /// Deletes this version of an object.
     pub fn delete<T: Tracked>(self, object: &Object<T>) -> Step {
-        self.step::<T>(object.name.clone(), Action::Delete { at: at(object) })
+        let action = Action::Delete { at: at(object), grace_seconds: None };
+        self.step::<T>(object.name.clone(), action)
     }
 
     /// Asks the API server to confirm that an object does not exist.

@@ -29,7 +29,13 @@ mod tests {
     }
 
     fn delete(name: &str) -> Step {
-        step(name, Action::Delete { at: Precondition { uid: "u".into(), version: "1".into() } })
+        step(
+            name,
+            Action::Delete {
+                at: Precondition { uid: "u".into(), version: "1".into() },
+                grace_seconds: None,
+            },
+        )
     }
 
     fn create(name: &str) -> Step {

@@ -52,10 +52,20 @@ pub enum Action {
         /// The version it was planned on.
         at: Precondition,
     },
+    /// Server-side apply of fields that are ours: those of other managers stay, and those that were applied before and are not
+    /// in the body go. An object that does not exist is created, unless the body has a uid.
+    Apply {
+        /// The object, with `apiVersion`, `kind` and the fields that are ours.
+        body: Body,
+        /// Whether it goes to the status subresource.
+        status: bool,
+    },
     /// DELETE with uid and resourceVersion preconditions. An object already gone counts as done.
     Delete {
         /// The version it was planned on.
         at: Precondition,
+        /// Seconds that the containers of a Pod have to end; by default those that the Pod asks for.
+        grace_seconds: Option<i64>,
     },
     /// GET that must answer "not found": the view lacks the object, and something is about to be
     /// released because of it, so a consistent read has to agree. Where the step names no namespace
@@ -73,6 +83,8 @@ impl Action {
             Self::Replace { .. } => "update",
             Self::Patch { status: true, .. } => "patch_status",
             Self::Patch { status: false, .. } => "patch",
+            Self::Apply { status: true, .. } => "apply_status",
+            Self::Apply { status: false, .. } => "apply",
             Self::Delete { .. } => "delete",
             Self::ConfirmAbsent => "get",
         }

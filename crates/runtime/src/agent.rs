@@ -26,7 +26,7 @@ use crate::clients::ClientSet;
 use crate::clock::{BootClock, Clock};
 use crate::engine::{Options, Wiring, run_controller};
 use crate::events::{EventSink, QUIET};
-use crate::lease::{Candidate, LeaseSettings, TimingError};
+use crate::lease::{Candidate, LeaseSettings, Notes, TimingError};
 use crate::lifecycle::Lifecycle;
 use crate::logging::{LogError, LogWriter, end_on_panic, init_logging};
 use crate::metrics::{LeaseMetrics, Metrics};
@@ -97,6 +97,7 @@ pub struct Agent<S> {
     /// Controllers that lead and wait for lists.
     waits: TermWaits,
     lease: Option<LeaseSettings>,
+    notes: Option<Notes>,
     /// Where traces are sent, and the sender that they name.
     traces: Option<(Endpoint, Origin)>,
     /// The sources that the added controllers read.
@@ -163,6 +164,7 @@ impl<S: Snapshot> Agent<S> {
             readiness: Readiness::default(),
             waits: TermWaits::default(),
             lease,
+            notes: None,
             traces,
             reads: SourceSet::EMPTY,
             required: SourceSet::EMPTY,
@@ -205,6 +207,11 @@ impl<S: Snapshot> Agent<S> {
     /// Adds a reason why the agent is not ready, which no controller knows. It is asked for at each probe.
     pub fn obstacle(&mut self, reason: impl Fn() -> Option<String> + Send + Sync + 'static) {
         self.obstacles.push(Box::new(move |_| reason()));
+    }
+
+    /// Keeps notes in the Lease of the election.
+    pub fn keep_notes(&mut self, notes: Notes) {
+        self.notes = Some(notes);
     }
 
     /// Adds sources that are watched for a task that is no controller. The agent is ready without them.
@@ -315,10 +322,18 @@ impl<S: Snapshot> Agent<S> {
     /// A gate that is open while this process leads, or always if there is no election.
     fn stand_for_election(&mut self, own: Option<&ClientSet>) -> Result<WriteGate, StartError> {
         let metrics = LeaseMetrics::register(self.registry())?;
-        let (Some(settings), Some(own)) = (&self.lease, own) else { return Ok(WriteGate::open()) };
+        let notes = self.notes.take();
+        let (Some(settings), Some(own)) = (&self.lease, own) else {
+            notes.into_iter().for_each(Notes::without_election);
+            return Ok(WriteGate::open());
+        };
         let clock = BootClock::system();
         let gate = WriteGate::closed(clock.clone());
         let candidate = Candidate::new(settings, own.lease.clone(), gate.clone(), clock, metrics);
+        let candidate = match notes {
+            Some(notes) => candidate.noted(notes),
+            None => candidate,
+        };
         let token = self.life.token();
         let written = self.written();
         self.life.spawn("lease", candidate.run(token, written));

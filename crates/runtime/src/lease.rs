@@ -7,6 +7,7 @@
 mod claim;
 mod elector;
 mod keeper;
+mod notes;
 mod server;
 mod timing;
 
@@ -24,7 +25,8 @@ use crate::metrics::LeaseMetrics;
 use crate::writer::WriteGate;
 use claim::{Claim, Step};
 
-pub use keeper::{KeptLease, LeaseKeeper};
+pub use keeper::{Kept, KeptLease, LeaseKeeper};
+pub use notes::Notes;
 pub use timing::{Timing, TimingError};
 
 /// The end of the names of Leases. Each agent has its own, so that a hub may be a member as well.
@@ -74,6 +76,13 @@ impl Candidate {
         let claim = Claim::new(identity.clone(), *timing, client, lease, agent, clock.clone());
         metrics.leads.set(0);
         Self { claim, identity, gate, clock, metrics, leads: false }
+    }
+
+    /// Keeps notes in the Lease.
+    #[must_use]
+    pub fn noted(mut self, notes: Notes) -> Self {
+        self.claim.keep(notes);
+        self
     }
 
     /// Stands for election until `cancel`. Then waits for `written`, which is when the last write

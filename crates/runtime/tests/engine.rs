@@ -308,7 +308,8 @@ async fn an_api_server_that_refuses_everything_gets_few_requests_whichever_keys_
 async fn a_refused_object_waits_for_a_change() {
     let mut denied = failure(403, "Forbidden", "a");
     denied.1["message"] = "a is forbidden: exceeded quota: few".into();
-    for answer in [failure(422, "Invalid", "a"), denied] {
+    let words = [None, Some("a: create a is forbidden: exceeded quota: few")];
+    for (answer, words) in [failure(422, "Invalid", "a"), denied].into_iter().zip(words) {
         let world = World::new();
         let running = world.start();
         world.answer_next(answer);
@@ -316,6 +317,11 @@ async fn a_refused_object_waits_for_a_change() {
         world.until(|world| world.requests().len() == 1).await;
         sleep(Duration::from_secs(30)).await;
         assert_eq!(world.requests().len(), 1);
+        let refusals = world.refusals();
+        assert!(
+            refusals.len() == 1 && words.is_none_or(|words| refusals == [words]),
+            "{refusals:?}"
+        );
         let start = Instant::now();
         world.wish("a", "2");
         world.until(World::is_granted).await;

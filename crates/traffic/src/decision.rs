@@ -4,6 +4,7 @@ use std::time::Duration;
 use crate::apportion::{Part, apportion};
 use crate::assignment::{Index, Order, available, ready_tiers, slots, tiers};
 use crate::encoding::Encoding;
+use crate::found::Found;
 use crate::layout::Layout;
 use crate::promotion::Promotion;
 use crate::rendezvous::Seed;
@@ -22,16 +23,24 @@ pub struct Policy {
     pub spill: Option<SpillPolicy>,
 }
 
-/// What a decision keeps of the ones before. A decider that starts anew starts with the default: slots of ranks, drains and
-/// weights follow from the input alone.
+/// What a decision keeps of the ones before. Slots of ranks, drains and weights follow from the input alone: a decider that starts
+/// anew starts with the default, or with [`State::begun`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct State {
     promotion: Promotion,
     spill: Spill,
     sizes: BTreeMap<usize, Sizes>,
+    /// What there is, before a first decision.
+    found: Found,
 }
 
 impl State {
+    /// That of a decider which remembers nothing, where endpoints are somewhere already: what is promoted or lent is read from
+    /// that, and not begun anew.
+    pub fn begun(found: Found) -> Self {
+        Self { found, ..Self::default() }
+    }
+
     /// The tier in use in place of better ones.
     pub fn promoted(&self) -> Option<Tier> {
         self.promotion.tier()
@@ -90,14 +99,15 @@ impl Ground<'_> {
         let (sizes, sizes_at) = self.sizes(&before.sizes, now);
         let tiers = tiers(&self.layout, self.sources, &self.available, &sizes);
         let ready = ready_tiers(self.sources, &tiers);
-        let promotion = before.promotion.next(&ready, |tier| self.layout.is_native(tier), now);
-        let (spill, lent, spill_at) = self.spill(before.spill, &tiers, now);
+        let promotion = self.promotion(before, &tiers, &ready);
+        let promotion = promotion.next(&ready, |tier| self.layout.is_native(tier), now);
+        let (spill, lent, spill_at) = self.spill(before, &tiers, now);
         let slots = slots(&self.layout, &tiers, promotion.tier(), &lent);
         let again_at = [sizes_at, spill_at, promotion.retry_at()].into_iter().flatten().min();
         Decision {
             slots,
             has_hints: self.layout.has_hints(),
-            state: State { promotion, spill, sizes },
+            state: State { promotion, spill, sizes, found: Found::default() },
             again_at,
         }
     }
@@ -147,10 +157,44 @@ impl Ground<'_> {
         source.rank.and_then(|rank| self.layout.position(rank))
     }
 
+    /// What was promoted. Where better endpoints are ready, what is found in use was so for another reason.
+    fn promotion(
+        &self,
+        before: &State,
+        tiers: &[Vec<Option<Tier>>],
+        ready: &BTreeSet<Tier>,
+    ) -> Promotion {
+        let best = ready.first().filter(|best| !self.layout.is_native(**best));
+        let Some(best) = best.filter(|_| !before.found.is_empty()) else {
+            return before.promotion;
+        };
+        let is_in_use = |slot: Slot| slot.is_ready();
+        let found = self.found(before, tiers, *best, is_in_use);
+        if found > 0 { Promotion::of(*best) } else { before.promotion }
+    }
+
+    /// Ready endpoints of a tier that are in such a slot at present.
+    fn found(
+        &self,
+        before: &State,
+        tiers: &[Vec<Option<Tier>>],
+        tier: Tier,
+        is_in: impl Fn(Slot) -> bool,
+    ) -> usize {
+        let of_source = |(source, tiers): (&Source, &Vec<Option<Tier>>)| {
+            let endpoints = source.endpoints.iter().zip(tiers);
+            let ready = endpoints.filter(|(one, of)| one.conditions.ready && **of == Some(tier));
+            let slots =
+                ready.filter_map(|(one, _)| before.found.slot(&source.cluster, &one.address));
+            slots.filter(|slot| is_in(*slot)).count()
+        };
+        self.sources.iter().zip(tiers).map(of_source).sum()
+    }
+
     /// Endpoints of the second rank that join own ones, where the own cluster alone is the first.
     fn spill(
         &self,
-        before: Spill,
+        before: &State,
         tiers: &[Vec<Option<Tier>>],
         now: Duration,
     ) -> (Spill, BTreeSet<Index>, Option<Duration>) {
@@ -161,8 +205,15 @@ impl Ground<'_> {
         let endpoints = self.sources[own].endpoints.iter();
         let present = endpoints.filter(|one| !one.conditions.terminating).count();
         let fill = Fill { ready: in_use.len(), present };
+        let lenders: Vec<Vec<Index>> =
+            (0..self.sources.len()).map(|at| self.in_tier(at, tiers, 1)).collect();
+        let before = if before.found.is_empty() {
+            before.spill
+        } else {
+            let lent = self.found(before, tiers, Tier::Rank(1), |slot| slot == Slot::First);
+            Spill::of(lent, fill.ready, lenders.iter().map(Vec::len).sum(), now)
+        };
         let spill = before.next(policy, fill, now);
-        let lenders = (0..self.sources.len()).map(|at| self.in_tier(at, tiers, 1)).collect();
         let lent = self.lend(spill, fill.ready, lenders);
         (spill, lent, spill.retry_at(policy, fill))
     }

@@ -9,6 +9,7 @@ mod assignment;
 mod decision;
 mod drain;
 mod encoding;
+mod found;
 mod layout;
 mod local;
 mod portion;
@@ -36,6 +37,7 @@ pub use drain::{
     permission as drain_permission,
 };
 pub use encoding::{DataPlane, Encoding};
+pub use found::Found;
 pub use local::{LocalEndpoints, LocalFacts, NotEligible};
 pub use portion::last_resort_of;
 pub use promotion::{DEMOTE_AFTER, PROMOTE_AFTER, Promotion};

@@ -34,6 +34,11 @@ impl Cause {
 }
 
 impl Promotion {
+    /// A tier that is promoted already.
+    pub(crate) fn of(tier: Tier) -> Self {
+        Self { promoted: Some(tier), pending: None }
+    }
+
     /// The tier that is promoted.
     pub fn tier(self) -> Option<Tier> {
         self.promoted

@@ -55,6 +55,16 @@ impl SpillPolicy {
 }
 
 impl Spill {
+    /// The fewest tenths at which so many endpoints are lent, which were lent by `now`.
+    pub(crate) fn of(lent: usize, own: usize, next_ready: usize, now: Duration) -> Self {
+        if lent == 0 {
+            return Self::default();
+        }
+        let with = |tenths| Self { tenths, changed: Some(now), falling: None };
+        let enough = |spill: &Self| spill.lent(own, next_ready) >= lent;
+        (1..=9).map(with).find(enough).unwrap_or_else(|| with(9))
+    }
+
     /// Tenths in force.
     pub fn tenths(self) -> u8 {
         self.tenths

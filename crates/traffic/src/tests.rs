@@ -1,6 +1,7 @@
 //! The tables of docs/design/traffic.md, line by line, and properties of all decisions.
 
 mod drain;
+mod found;
 mod given;
 mod kube_proxy;
 mod local;

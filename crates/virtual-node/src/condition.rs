@@ -19,6 +19,18 @@ pub struct Condition {
 }
 
 impl Condition {
+    /// Reads a condition of a Pod or Node as the API server has it.
+    pub fn read(condition: &Value) -> Self {
+        let text = |field: &str| condition[field].as_str().unwrap_or_default().to_owned();
+        Self {
+            type_: text("type"),
+            status: condition["status"] == "True",
+            reason: text("reason"),
+            message: text("message"),
+            since: text("lastTransitionTime").parse().ok(),
+        }
+    }
+
     /// A condition without a time.
     pub(crate) fn new(type_: &str, status: bool, reason: &str, message: String) -> Self {
         let (type_, reason) = (type_.to_owned(), reason.to_owned());

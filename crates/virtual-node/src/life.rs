@@ -14,12 +14,12 @@ mod observed;
 mod state;
 mod stop_after;
 
-pub use dangling::{Fuse, Leftovers, leftovers};
+pub use dangling::{Fuse, Leftover, leftover};
 pub use decide::decide;
 pub use decision::{Action, Decision, Notice};
 pub use observed::{ExportState, NodeState, Observed, Views};
 pub use state::{State, state};
-pub use stop_after::{has_ended, stops};
+pub use stop_after::{CUT_OFF_GRACE_SECONDS, has_ended, stops};
 
 #[cfg(test)]
 mod tests;

@@ -9,7 +9,7 @@ mod pause;
 pub use amount::{Amount, least};
 pub use conditions::{NodeHealth, conditions, ready_reason};
 pub use document::{DesiredNode, is_recreated, labels, node_document, taints};
-pub use lease::{LEASE_DURATION, LEASE_RENEWAL, Renewal, renewal};
+pub use lease::{LEASE_DURATION, LEASE_RENEWAL, Renewal, lease_document, renewal};
 pub use pause::{PENDING_TIMEOUT, pause};
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ pub use check::check;
 pub use hash::spec_hash;
 pub use local::{Deletion, LocalPod};
 pub use metadata::label_key;
-pub use references::{ConfigReference, references, rename};
+pub use references::{ConfigReference, references, references_to_read, rename};
 pub use rejection::Rejection;
 pub use substitute::origin_value;
 pub use terms::origin_terms;

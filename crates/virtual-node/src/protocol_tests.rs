@@ -13,7 +13,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::executor::execute;
-use crate::hub::{HubAction, HubExport, HubImport, hand_over};
+use crate::hub::{Destination, HubAction, HubExport, HubImport, hand_over};
 use crate::life::{Action, ExportState, NodeState, Observed, Views, decide};
 use crate::pod::{Deletion, LocalPod};
 use crate::provider::{ClusterProvider, Write, WriteAction};
@@ -211,7 +211,8 @@ impl Fleet {
             terms: terms(),
             ..VirtualNodeSpec::default()
         };
-        let actions = hand_over(self.exports.get(uid), self.imports.get(uid), Some(&node), now());
+        let to = Destination { node: Some(&node), ..Destination::default() };
+        let actions = hand_over(self.exports.get(uid), self.imports.get(uid), &to, now());
         for action in actions {
             match action {
                 HubAction::Import(spec) => {
@@ -219,6 +220,7 @@ impl Fleet {
                     assert!(self.imports.insert(uid.to_owned(), import).is_none());
                 }
                 HubAction::Update(spec) => self.imports.get_mut(uid).unwrap().spec = *spec,
+                HubAction::Drop => unreachable!("no executor is given up"),
                 HubAction::Delete => self.imports.get_mut(uid).unwrap().deleting = true,
                 HubAction::Report(status) => self.exports.get_mut(uid).unwrap().status = *status,
                 HubAction::Release => {
@@ -235,7 +237,7 @@ impl Fleet {
         }
         let Some(import) = self.seen_imports.get(uid).cloned() else { return };
         let provider = self.provider();
-        let execution = execute(uid, &import, &provider, None);
+        let execution = execute(uid, &import, &provider, None, None);
         self.write(uid, execution.writes);
         if let Some(remote) = execution.status.as_ref().and_then(|status| status.remote.clone()) {
             self.reported.insert(uid.to_owned(), remote);
@@ -271,7 +273,7 @@ impl Fleet {
                 WriteAction::Create(object) => {
                     assert!(self.remote.insert(uid.to_owned(), object).is_none());
                 }
-                WriteAction::Patch(_) => panic!("no Pod changes here"),
+                WriteAction::Patch(_) | WriteAction::Apply(_) => panic!("no Pod changes here"),
                 WriteAction::Delete { grace_seconds } => {
                     let metadata = &mut self.remote.get_mut(uid).unwrap()["metadata"];
                     metadata["deletionTimestamp"] = "1970-01-01T00:00:30Z".into();

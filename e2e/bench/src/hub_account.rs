@@ -35,9 +35,18 @@ impl HubAccount {
         Ok(Self { client: fleet.hub().client(), pid })
     }
 
-    /// CPU time since it began, in ticks of 10 ms.
+    /// CPU time since it began, in nanoseconds. Threads that have ended are in the process' own account alone, which has ticks of
+    /// 10 ms: an API server ends none, and if it does, that account counts.
     pub(super) fn cpu(&self) -> Result<Duration> {
-        Ok(Usage::of(self.pid)?.cpu)
+        let folder = format!("/proc/{}/task", self.pid);
+        let threads = std::fs::read_dir(&folder).with_context(|| format!("list {folder}"))?;
+        let files = threads.map(|thread| Ok(thread?.path().join("schedstat")));
+        let files: Vec<_> = files.collect::<Result<_>>()?;
+        // One that ends meanwhile has no file any more.
+        let texts = files.iter().filter_map(|file| std::fs::read_to_string(file).ok());
+        let times: Vec<_> =
+            texts.map(|text| on_cpu(&text)).collect::<Option<_>>().context(folder)?;
+        Ok(times.iter().sum::<Duration>().max(Usage::of(self.pid)?.cpu))
     }
 
     /// Share of a core that it needs while nothing happens for so long.
@@ -45,6 +54,13 @@ impl HubAccount {
         let before = self.cpu()?;
         tokio::time::sleep(rest).await;
         Ok(self.cpu()?.saturating_sub(before).as_secs_f64() / rest.as_secs_f64())
+    }
+
+    /// Lets the API server collect its garbage, and returns when that is done.
+    pub(super) async fn collect_garbage(&self) -> Result<()> {
+        let request = Request::get("/debug/pprof/heap?gc=1&debug=1").body(Vec::new())?;
+        self.client.request_text(request).await.context("collect the garbage")?;
+        Ok(())
     }
 
     /// Writes that it has answered, whatever the answer was.
@@ -56,5 +72,22 @@ impl HubAccount {
             metrics.sum("apiserver_request_total", &[("group", group), ("verb", verb)])
         };
         Ok(each.map(count).sum())
+    }
+}
+
+/// The first of the numbers of `schedstat`: nanoseconds that a thread has run.
+fn on_cpu(schedstat: &str) -> Option<Duration> {
+    schedstat.split_whitespace().next()?.parse().ok().map(Duration::from_nanos)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_of_a_thread_is_in_nanoseconds() {
+        assert_eq!(on_cpu("1234567891 42 7\n"), Some(Duration::from_nanos(1_234_567_891)));
+        assert_eq!(on_cpu("no number"), None);
+        assert_eq!(on_cpu(""), None);
     }
 }

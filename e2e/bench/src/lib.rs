@@ -17,6 +17,7 @@ mod hostile;
 mod hub_account;
 mod latency;
 mod mix;
+mod offload;
 mod policies;
 mod profile;
 mod relay;
@@ -105,13 +106,23 @@ enum Part {
     /// The standard API of SIG Multicluster: endpoint changes beside bare relays of three hops and of four, what they cost the hub
     /// beside the copying front end, and 100 Services at once.
     Standard,
-    /// What it costs the hub's API server to keep `managedFields` of exported slices.
-    ManagedFields,
+    /// What a write of an exported slice costs the hub's API server: with its admission policies and without, with
+    /// `managedFields` and without.
+    WriteCost,
+    /// Pods that run in another member: how long they take, with the hub next door and far away, and what they write.
+    Offload,
 }
 
 impl CommandLine {
     fn wants(&self, part: Part) -> bool {
-        let long = [Part::Size, Part::Flood, Part::Hostile, Part::Standard, Part::ManagedFields];
+        let long = [
+            Part::Size,
+            Part::Flood,
+            Part::Hostile,
+            Part::Standard,
+            Part::WriteCost,
+            Part::Offload,
+        ];
         let takes_long = long.contains(&part);
         let by_itself = self.only.is_empty() && !(self.quick && takes_long);
         by_itself || self.only.contains(&part)
@@ -165,11 +176,20 @@ async fn run(command: &CommandLine) -> Result<()> {
     if command.wants(Part::Standard) {
         Box::pin(standard(command, &mut report)).await?;
     }
-    if command.wants(Part::ManagedFields) {
-        progress("Writes with managedFields and without");
+    if command.wants(Part::WriteCost) {
+        progress(
+            "Writes of an exported slice, with and without admission policies and managedFields",
+        );
+        Helm::v4().await?;
         let testbed = start().await?;
-        let found = Box::pin(standard::tracking(&testbed, command.samples())).await;
-        summary::tracking(testbed.explain(found).await?, &mut report);
+        let found = Box::pin(standard::write_costs(&testbed, command.samples())).await;
+        summary::write_costs(testbed.explain(found).await?, &mut report);
+    }
+    if command.wants(Part::Offload) {
+        progress("Pods that run in another member");
+        Helm::v4().await?;
+        let found = Box::pin(offload::measure(command.samples().div_ceil(5), command.rounds()));
+        summary::offload(&found.await?, &mut report);
     }
     if command.wants(Part::Writes) {
         progress("Counting writes");

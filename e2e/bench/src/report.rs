@@ -1,5 +1,6 @@
 //! What the bench found: `report.json` for machines and a table for people.
 
+mod offload;
 mod row;
 mod standard;
 
@@ -9,6 +10,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde::Serialize;
 
+pub(super) use offload::{AtDistance, Offload, Tail};
 pub(super) use row::{Percentiles, rounded};
 use row::{Row, line, millis, seconds};
 pub(super) use standard::{Cost, Standard};
@@ -49,9 +51,14 @@ pub(super) struct Report {
     pub(super) writes: Option<WriteNumbers>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) standard: Option<Standard>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) offload: Option<Offload>,
     /// CPU of the hub's API server per exported slice that is written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) managed_fields_ms: Option<Checked>,
+    /// The same with admission policies and without.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) checked_write_ms: Option<Checked>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) cpu_s: Option<PerAgent>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -219,8 +226,12 @@ impl Report {
             }
         }
         rows.extend(self.standard.iter().flat_map(Standard::rows));
-        if let Some(Checked { without, with }) = self.managed_fields_ms {
-            let name = "managedFields: hub CPU, with / without";
+        rows.extend(self.offload.iter().flat_map(Offload::rows));
+        for (name, costs) in [
+            ("slice write: hub CPU, managedFields / none", self.managed_fields_ms),
+            ("slice write: hub CPU, policies / none", self.checked_write_ms),
+        ] {
+            let Some(Checked { without, with }) = costs else { continue };
             rows.push(Row::new(name, format!("{} / {}", millis(with), millis(without))));
         }
         if let Some(cpu) = self.cpu_s {
@@ -355,7 +366,9 @@ mod tests {
             import1000_s: Some(40.0),
             burst1000_s: Some(9.0),
             standard: None,
+            offload: None,
             managed_fields_ms: Some(Checked { without: 4.5, with: 5.0 }),
+            checked_write_ms: Some(Checked { without: 4.0, with: 5.0 }),
             writes: Some(WriteNumbers { first: 18, change: 3, unexport: 14, mcs_delete: 10 }),
             cpu_s: Some(PerAgent { hub: 1.0, member: 2.0 }),
             rss_mib: Some(PerAgent { hub: 10.0, member: 11.0 }),
@@ -396,6 +409,7 @@ mod tests {
             "import1000_s": 40.0,
             "burst1000_s": 9.0,
             "managed_fields_ms": { "without": 4.5, "with": 5.0 },
+            "checked_write_ms": { "without": 4.0, "with": 5.0 },
             "writes": { "first": 18, "change": 3, "unexport": 14, "mcs_delete": 10 },
             "cpu_s": { "hub": 1.0, "member": 2.0 },
             "rss_mib": { "hub": 10.0, "member": 11.0 },

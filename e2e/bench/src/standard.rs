@@ -4,7 +4,7 @@
 mod costs;
 mod importers;
 mod stations;
-mod tracking;
+mod write_cost;
 
 use std::time::{Duration, Instant};
 
@@ -20,10 +20,10 @@ use crate::hub_account::HubAccount;
 use crate::latency::{Course, Series};
 pub(super) use costs::{Cost, Spent};
 use costs::{Costs, PLAYED};
-pub(super) use tracking::Tracking;
+pub(super) use write_cost::WriteCosts;
 
-/// Importers of what is written with `managedFields` and without.
-const TRACKING: usize = 10;
+/// Importers of a slice whose writes are compared.
+const READERS: usize = 10;
 /// Services that are exported at once.
 const SERVICES: usize = 100;
 /// Changes in a row of each kind.
@@ -92,7 +92,7 @@ pub(super) async fn measure(
     let played = importers::prepare(fleet, PLAYED).await?;
     let hub = HubAccount::of(fleet)?;
     let costs = Costs { path, hub: &hub, played: &played, standard, copying, namespace }
-        .measure(samples.div_ceil(4))
+        .measure(samples.div_ceil(2))
         .await?;
 
     let mut measured = Vec::new();
@@ -103,12 +103,12 @@ pub(super) async fn measure(
     Ok(Found { four_hops, three_hops, steady, costs, rounds: measured })
 }
 
-/// The same write of an exported slice with `managedFields` and without, beside agents and played importers.
-pub(super) async fn tracking(fleet: &Fleet, writes: usize) -> Result<[Tracking; 2]> {
+/// The same write of an exported slice with and without what it could be without, beside agents and played importers.
+pub(super) async fn write_costs(fleet: &Fleet, writes: usize) -> Result<WriteCosts> {
     prepare(fleet).await?;
     let agents = agents(fleet).await?;
-    let played = importers::prepare(fleet, TRACKING).await?;
-    let found = tracking::compare(&played, &HubAccount::of(fleet)?, writes).await;
+    let played = importers::prepare(fleet, READERS).await?;
+    let found = write_cost::compare(fleet, &played, &HubAccount::of(fleet)?, writes).await;
     drop(agents);
     found
 }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use anyhow::Result;
+use hdrhistogram::Histogram;
 
 use super::arrivals::{STATIONS, Station};
 use super::breakdown;
@@ -11,13 +12,14 @@ use super::change_path;
 use super::flood::Flood;
 use super::hostile::Crossings;
 use super::latency::{Latency, Series};
+use super::offload;
 use super::policies::Comparison;
 use super::report::{
     self, Against, Checked, Flooded, Median, PerAgent, Percentiles, Report, WriteNumbers, rounded,
 };
 use super::scrape::Scrape;
 use super::size::Sizes;
-use super::standard::{self, Found, Tracking};
+use super::standard::{self, Found, WriteCosts};
 use super::turns::Beside;
 use super::writes::Writes;
 use fleet_testbed::agents::{Agent, Agents};
@@ -236,13 +238,40 @@ pub(super) fn standard(found: &Found, mix_rate: f64, report: &mut Report) {
     });
 }
 
-pub(super) fn tracking([with, without]: [Tracking; 2], report: &mut Report) {
-    let (with_ms, without_ms) = (rounded(with.cpu_ms), rounded(without.cpu_ms));
-    report.managed_fields_ms = Some(Checked { without: without_ms, with: with_ms });
+pub(super) fn write_costs(found: WriteCosts, report: &mut Report) {
+    let WriteCosts { usual, untracked, unchecked } = found;
+    let with = rounded(usual.cpu_ms);
+    report.managed_fields_ms = Some(Checked { without: rounded(untracked.cpu_ms), with });
+    report.checked_write_ms = Some(Checked { without: rounded(unchecked.cpu_ms), with });
     report.notes.push(format!(
         "an exported slice: {} bytes with managedFields, {} without",
-        with.bytes, without.bytes
+        usual.bytes, untracked.bytes
     ));
+}
+
+pub(super) fn offload(found: &offload::Found, report: &mut Report) {
+    let tail = |times: &Histogram<u64>| {
+        let at = |percentile| {
+            let micros = times.value_at_percentile(percentile);
+            rounded(Duration::from_micros(micros).as_secs_f64() * 1e3)
+        };
+        report::Tail { p50: at(50.0), p95: at(95.0) }
+    };
+    let at = |times: &offload::Times| report::AtDistance {
+        round_trip_ms: times.round_trip.as_secs_f64() * 1e3,
+        created_ms: tail(&times.created),
+        ready_ms: tail(&times.ready),
+        gone_ms: tail(&times.gone),
+    };
+    let at: Vec<_> = found.times.iter().map(at).collect();
+    for (one, times) in at.iter().zip(&found.times) {
+        report.notes.push(format!(
+            "offload, {} ms to the hub and back, p50: created {:.1}, ready {:.1}, gone {:.1} ms; {} Pods",
+            one.round_trip_ms, one.created_ms.p50, one.ready_ms.p50, one.gone_ms.p50, times.created.len(),
+        ));
+    }
+    report.notes.push(format!("writes for one Pod beside another one:\n{}", found.writes));
+    report.offload = Some(report::Offload { at, writes: found.writes.done() });
 }
 
 fn cost(cost: &standard::Cost) -> report::Cost {
@@ -259,10 +288,16 @@ fn cost_note(cost: &standard::Cost) -> String {
     let spent = |spent: standard::Spent| {
         format!("{:.2} ms CPU, {:.2} writes", spent.cpu_ms(), spent.writes())
     };
-    let copies = cost
-        .copying
-        .map_or_else(String::new, |copying| format!("; through copies {}", spent(copying)));
-    format!("hub, per change with {} importers: {}{copies}", cost.importers, spent(cost.standard))
+    let beside = |name: &str, other: Option<standard::Spent>| {
+        other.map_or_else(String::new, |other| format!("; {name} {}", spent(other)))
+    };
+    let (copies, bare) =
+        (beside("through copies", cost.copying), beside("a bare write", cost.bare));
+    format!(
+        "hub, per change with {} importers: {}{copies}{bare}",
+        cost.importers,
+        spent(cost.standard)
+    )
 }
 
 fn percentiles(series: &Series) -> Percentiles {

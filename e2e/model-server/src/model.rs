@@ -5,6 +5,8 @@
 //! garbage collection of owned objects. It is synchronous and has no clock of its own.
 
 mod addresses;
+mod apply;
+mod pods;
 mod rules;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,11 +14,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use fleet_accumulator::{ClusterId, Object, Tracked, View};
 use fleet_api::{ObjectName, ResourceKind, kinds};
 use fleet_plan::{Action, Plan, Precondition, Step};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use addresses::Addresses;
+use apply::applied;
+use pods::{grace_of, has_time_left};
 use rules::{body, drop_empty, finalizers, has_status, next_generation, replaced, with_status};
+
+/// Number of the first uid of a server with objects of another.
+const ADOPTED: u64 = 1 << 40;
 
 /// Why the server refused a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,6 +81,10 @@ pub struct ModelServer {
     addresses: Option<Addresses>,
     /// Everything that has changed, if it is recorded.
     changes: Option<Vec<Change>>,
+    /// What was applied last of each object and its status: by one manager, as the agents have one.
+    applied: BTreeMap<(ResourceKind, ObjectName, bool), Value>,
+    /// Whose `managedFields` were cleared: the first time is a change of the object.
+    cleared: BTreeSet<(ResourceKind, ObjectName)>,
 }
 
 impl ModelServer {
@@ -91,6 +102,8 @@ impl ModelServer {
             writes,
             addresses: None,
             changes: None,
+            applied: BTreeMap::new(),
+            cleared: BTreeSet::new(),
         }
     }
 
@@ -116,8 +129,29 @@ impl ModelServer {
 
     /// All objects of a kind, as they are stored.
     pub fn objects(&self, kind: ResourceKind) -> impl Iterator<Item = (&ObjectName, &Value)> {
-        let of_kind = self.objects.iter().filter(move |((of, _), _)| *of == kind);
+        let from_kind = self.objects.range((kind, ObjectName::cluster(""))..);
+        let of_kind = from_kind.take_while(move |((of, _), _)| *of == kind);
         of_kind.map(|((_, name), object)| (name, object))
+    }
+
+    /// Every object, as it is stored.
+    pub fn all_objects(&self) -> impl Iterator<Item = (ResourceKind, &ObjectName, &Value)> {
+        self.objects.iter().map(|((kind, name), object)| (*kind, name, object))
+    }
+
+    /// Adds an object of another server as that has it, with its uid and version. What this server makes later is newer.
+    pub fn adopt(&mut self, kind: ResourceKind, name: ObjectName, object: Value) {
+        let version = object["metadata"]["resourceVersion"].as_str();
+        let version = version.and_then(|version| version.parse().ok()).unwrap_or_default();
+        self.version = self.version.max(version);
+        // Uids of this server are none of the other one.
+        self.uids = self.uids.max(ADOPTED);
+        self.objects.insert((kind, name), object);
+    }
+
+    /// Sets the time.
+    pub fn set_now(&mut self, now: Timestamp) {
+        self.now = now;
     }
 
     /// The cluster it serves.
@@ -219,6 +253,27 @@ impl ModelServer {
         Ok(())
     }
 
+    /// Deletes a Pod: one that is bound to a node stays until its containers have ended, or for this time.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn delete_pod(
+        &mut self,
+        name: &ObjectName,
+        grace_seconds: Option<i64>,
+    ) -> Result<(), Refusal> {
+        let mut pod = self.get(kinds::POD, name).ok_or(Refusal::NotFound)?.clone();
+        let grace = grace_of(&pod, grace_seconds);
+        pod["metadata"]["deletionGracePeriodSeconds"] = json!(grace);
+        if pod["metadata"]["deletionTimestamp"].is_null() {
+            next_generation(&mut pod);
+        }
+        let ends = self.now.saturating_add(SignedDuration::from_secs(grace)).unwrap_or(self.now);
+        pod["metadata"]["deletionTimestamp"] = json!(seconds(ends));
+        self.update(kinds::POD, name, pod);
+        Ok(())
+    }
+
     /// Executes one step of a plan.
     ///
     /// # Errors
@@ -241,7 +296,10 @@ impl ModelServer {
             Action::Replace { body, at } => {
                 let current = self.checked(kind, name, at)?;
                 let object = replaced(kind, current, body.to_value());
-                self.write(kind, name, object)
+                let before = self.version;
+                self.write(kind, name, object)?;
+                self.clear_managed_fields(kind, name, before);
+                Ok(())
             }
             Action::Patch { operations, status, at } => {
                 let current = self.checked(kind, name, at)?;
@@ -254,9 +312,11 @@ impl ModelServer {
                 };
                 self.write(kind, name, object)
             }
-            Action::Delete { at } => match self.checked(kind, name, at) {
+            Action::Apply { body, status } => self.apply(kind, name, &body.to_value(), *status),
+            Action::Delete { at, grace_seconds } => match self.checked(kind, name, at) {
                 Err(Refusal::NotFound) => Ok(()),
                 Err(refusal) => Err(refusal),
+                Ok(_) if kind == kinds::POD => self.delete_pod(name, *grace_seconds),
                 Ok(_) => self.delete(kind, name),
             },
             Action::ConfirmAbsent => {
@@ -270,6 +330,50 @@ impl ModelServer {
                 same.next().map_or(Ok(()), |_| Err(Refusal::Conflict))
             }
         }
+    }
+
+    /// What the writer asks for with each replacement of a copied slice: it is stored even if nothing else has changed since `before`.
+    fn clear_managed_fields(&mut self, kind: ResourceKind, name: &ObjectName, before: u64) {
+        if !kind.is_copied_slice() {
+            return;
+        }
+        let Some(object) = self.get(kind, name).cloned() else { return };
+        if self.cleared.insert((kind, name.clone())) && self.version == before {
+            self.store(kind, name, object);
+        }
+    }
+
+    fn apply(
+        &mut self,
+        kind: ResourceKind,
+        name: &ObjectName,
+        body: &Value,
+        status: bool,
+    ) -> Result<(), Refusal> {
+        let uid = &body["metadata"]["uid"];
+        let key = (kind, name.clone(), status);
+        let Some(current) = self.get(kind, name) else {
+            return match (status, uid.is_null()) {
+                (true, _) => Err(Refusal::NotFound),
+                (false, false) => Err(Refusal::Conflict),
+                (false, true) => {
+                    self.applied.insert(key, body.clone());
+                    self.create(kind, name, body.clone())
+                }
+            };
+        };
+        if !uid.is_null() && current["metadata"]["uid"] != *uid {
+            return Err(Refusal::Conflict);
+        }
+        let before = self.applied.get(&key).unwrap_or(&Value::Null);
+        let applied = applied(current, before, body);
+        let object = match (status, has_status(kind)) {
+            (true, _) => with_status(current, &applied),
+            (false, true) => with_status(&applied, current),
+            (false, false) => applied,
+        };
+        self.applied.insert(key, body.clone());
+        self.write(kind, name, object)
     }
 
     fn checked(
@@ -330,6 +434,7 @@ impl ModelServer {
             next_generation(&mut object);
         }
         let held = object["metadata"]["finalizers"].as_array().is_some_and(|list| !list.is_empty());
+        let held = held || has_time_left(kind, &object);
         if object["metadata"]["deletionTimestamp"].is_null() || held {
             self.store(kind, name, object);
         } else {
@@ -363,6 +468,7 @@ impl ModelServer {
     fn remove(&mut self, kind: ResourceKind, name: &ObjectName) {
         self.version += 1;
         let Some(gone) = self.objects.remove(&(kind, name.clone())) else { return };
+        self.cleared.remove(&(kind, name.clone()));
         self.tell("DELETED", kind, name, Some(gone.clone()));
         let uid = gone["metadata"]["uid"].clone();
         let owned = |object: &Value| {

@@ -24,7 +24,7 @@ impl<'a> Servers<'a> {
             self.namespace.filter(|_| source.cluster == ClusterId::Hub && source.kind.namespaced);
         own.and_then(|own| match source.field {
             "resolved_services" => Some(SYSTEM_NAMESPACE),
-            "fleet_slices" | "fleet_reports" => None,
+            "fleet_slices" | "fleet_reports" | "hub_service_traffics" => None,
             _ => Some(own),
         })
     }

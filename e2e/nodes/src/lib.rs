@@ -7,11 +7,14 @@
 //! - [`node`] starts what a node runs; [`dns`] is the cluster's DNS;
 //! - [`whole`] is a fleet of such clusters; [`pods`] is what users deploy in them and ask of them, [`lookup`] what DNS
 //!   answers them;
+//! - [`load`] calls Services a thousand times a second and counts what becomes of it; [`balanced`] are the Pods that answer;
 //! - [`crossing`] carries a Service from one cluster to another, and knows the name that it has there.
 
+pub mod balanced;
 pub mod crossing;
 pub mod dns;
 pub mod dns_address;
+pub mod load;
 pub mod lookup;
 pub mod network;
 pub mod node;
@@ -21,5 +24,6 @@ pub mod programs;
 pub mod requirements;
 pub mod sandbox;
 pub mod slot;
+pub mod synced;
 pub mod usage;
 pub mod whole;

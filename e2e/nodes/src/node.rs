@@ -88,6 +88,21 @@ impl Node {
         &self.sandbox
     }
 
+    /// Starts a program on the node, which does not belong to what the node runs.
+    pub fn start_program(
+        &self,
+        name: &str,
+        program: PathBuf,
+        arguments: Vec<String>,
+    ) -> Result<Inside> {
+        self.start_server(name, program, arguments)
+    }
+
+    /// A file in the folder of its cluster.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.file(name)
+    }
+
     /// Adds a route to the Pods of another node.
     pub async fn route_to(&self, other: &Addresses) -> Result<()> {
         let routes = files::routes_script(other);

@@ -359,7 +359,7 @@ fn hosts(pod: &Pod) -> Vec<(String, Vec<String>)> {
     }
 }
 
-fn is_ready(pod: &Pod) -> bool {
+pub(crate) fn is_ready(pod: &Pod) -> bool {
     let conditions = pod.status.iter().flat_map(|status| status.conditions.iter().flatten());
     let mut ready = conditions.filter(|one| one.type_ == "Ready");
     ready.any(|one| one.status == "True") && pod.metadata.deletion_timestamp.is_none()

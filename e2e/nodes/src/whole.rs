@@ -1,5 +1,6 @@
 //! A fleet of whole clusters: a hub, and members with nodes.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -63,6 +64,17 @@ impl WholeFleet {
     /// The node of a member, counted from 0.
     pub fn node(&self, member: usize) -> &Node {
         &self.nodes[member]
+    }
+
+    /// The node of a member, by the member's name.
+    pub fn node_of(&self, member: &str) -> Result<&Node> {
+        let position = self.fleet.members().iter().position(|one| one.name() == member);
+        position.map(|at| &self.nodes[at]).with_context(|| format!("no member {member}"))
+    }
+
+    /// A folder of the run.
+    pub fn folder(&self, name: &str) -> Result<PathBuf> {
+        self.network_run.folder(name)
     }
 
     /// Name of the machine's link to the nodes.

@@ -27,6 +27,7 @@ pub mod record;
 pub mod recorder;
 pub mod requests;
 pub mod rights;
+mod slowness;
 mod standard;
 mod standard_parts;
 mod story;

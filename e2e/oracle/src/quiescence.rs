@@ -11,8 +11,9 @@ use fleet_api::kinds;
 use super::history::{HUB, History, Life, Until};
 use super::object::subject;
 use super::record::{END, Micros};
+use super::slowness::Slowness;
 
-/// How long nothing must have changed.
+/// How long nothing must have changed, where servers answer at once.
 const QUIET_FOR: Micros = 2_000_000;
 
 /// Scenarios that run alone and yet leave servers, agents and rights as they are. All others of those disturb.
@@ -50,6 +51,8 @@ pub fn moments(history: &History<'_>) -> Vec<Moment> {
         }
     }
     let disturbed = disturbances(history);
+    let writes = history.recording.requests.iter().filter(|request| request.is_write());
+    let slowness = Slowness::of(writes.map(|request| (request.received, request.answered)));
     let end = history.recording.marks.iter().find(|mark| mark.mark == END).map(|mark| mark.at);
     let mut found = Vec::new();
     for (namespace, mut moves) in moves {
@@ -60,7 +63,8 @@ pub fn moments(history: &History<'_>) -> Vec<Moment> {
             // What was disturbed meanwhile is quiescent from then on.
             let meanwhile = disturbed.iter().filter(|(begin, end)| from <= *end && *begin <= to);
             let from = meanwhile.map(|(_, end)| *end).fold(from, Micros::max);
-            if to.saturating_sub(from) >= QUIET_FOR && !agent {
+            let quiet_for = QUIET_FOR + slowness.allowance(from, to);
+            if to.saturating_sub(from) >= quiet_for && !agent {
                 let last = Some(to) == end;
                 found.push(Moment { namespace: namespace.clone(), at: to - 1, last });
             }

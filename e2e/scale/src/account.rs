@@ -53,12 +53,10 @@ impl Account {
     /// As of now.
     pub(crate) async fn take(testbed: &Testbed, agents: &Agents) -> Result<Self> {
         let (mut servers, mut servers_rss) = (Duration::ZERO, 0);
-        for process in read_processes(testbed.run_path()) {
-            if SERVERS.contains(&process.name.as_str()) && process.runs() {
-                let usage = Usage::of(process.pid)?;
-                servers += usage.cpu;
-                servers_rss += usage.rss_bytes;
-            }
+        for pid in server_pids(testbed) {
+            let usage = Usage::of(pid)?;
+            servers += usage.cpu;
+            servers_rss += usage.rss_bytes;
         }
         let metrics = metrics(testbed.hub()).await?;
         let of_crossing =
@@ -96,6 +94,13 @@ impl Account {
             watched: self.watched - before.watched,
         }
     }
+}
+
+/// The process ids of the hub's API server and store.
+pub(crate) fn server_pids(testbed: &Testbed) -> impl Iterator<Item = u32> {
+    let processes = read_processes(testbed.run_path()).into_iter();
+    let is_server = |name: &str| SERVERS.contains(&name);
+    processes.filter(move |one| is_server(&one.name) && one.runs()).map(|one| one.pid)
 }
 
 /// Metrics of a cluster's API server.

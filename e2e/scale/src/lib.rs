@@ -11,6 +11,7 @@ mod growth;
 mod large_fleet;
 mod load;
 mod member;
+mod quota;
 mod report;
 mod run;
 mod simulated_members;

@@ -10,7 +10,9 @@ use fleet_testbed::{Testbed, crds, rbac};
 use serde::Serialize;
 use tokio::time::sleep;
 
+use crate::account::server_pids;
 use crate::load::{Load, Step};
+use crate::quota::Quota;
 use crate::simulated_members::{FrontEnd, SimulatedMembers, TestService};
 
 /// Sizes: of the fleet that is loaded, and of the one in which all import the same.
@@ -24,6 +26,9 @@ const ENDPOINTS: usize = 10;
 const CHUNK: usize = 20;
 /// Changes per second at first, in a small fleet: each is eleven writes on the hub where there are copies.
 const FIRST: f64 = 5.0;
+/// What a hub has while its rates are measured, in thousandths of a core: so little that two cores are enough for the played
+/// members at the highest of these rates.
+const HUB_MILLICORES: u64 = 500;
 /// Changes that all members are to have.
 const CHANGES: usize = 10;
 /// How long nothing happens before each of them.
@@ -43,6 +48,8 @@ pub(crate) struct Rates {
     pub(crate) members: usize,
     /// Services of each front end.
     pub(crate) services: usize,
+    /// The share of a core that the hub had; all of the machine where this user may not limit it.
+    pub(crate) hub_millicores: Option<u64>,
     pub(crate) copying: Vec<Step>,
     pub(crate) standard: Vec<Step>,
 }
@@ -86,9 +93,12 @@ pub(crate) async fn rates(
     let standard = fill(members, FrontEnd::Standard).await?;
     let members = &*members;
     let load = |services| Load { testbed, agents, members, services };
+    let pids = server_pids(testbed).chain(agents.pid(Agent::Hub)).collect();
+    let quota = Quota::of(pids, HUB_MILLICORES)?;
     Ok(Rates {
         members: size,
         services: copying.len(),
+        hub_millicores: quota.is_some().then_some(HUB_MILLICORES),
         copying: load(&copying).find(FIRST).await?,
         standard: load(&standard).find(FIRST).await?,
     })

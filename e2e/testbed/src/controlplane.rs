@@ -51,6 +51,15 @@ pub(super) const SLICE_CONTROLLER: &str = "endpointslice-controller";
 pub(super) const DEPLOYMENT_CONTROLLERS: [&str; 3] =
     [SLICE_CONTROLLER, "deployment-controller", "replicaset-controller"];
 
+/// The same, and those that take Pods from nodes which are not ready.
+pub(super) const NODE_FAILURE_CONTROLLERS: [&str; 5] = [
+    SLICE_CONTROLLER,
+    "deployment-controller",
+    "replicaset-controller",
+    "node-lifecycle-controller",
+    "taint-eviction-controller",
+];
+
 /// Those that count objects for `ResourceQuota`s, and make EndpointSlices of pods.
 pub(super) const QUOTA_CONTROLLERS: [&str; 2] = [SLICE_CONTROLLER, "resourcequota-controller"];
 
@@ -265,6 +274,12 @@ impl ControlPlane {
     /// Goes back to an earlier store, as an operator does: all servers end, and start again with it.
     pub async fn restore_store(&self, saved: &SavedStore) -> Result<()> {
         self.at_rest(|data| saved.restore(data)).await
+    }
+
+    /// Loses the store: all servers end, and start again with an empty one. Certificates of the cluster's authority stay valid, tokens
+    /// of service accounts do not.
+    pub async fn lose_store(&self) -> Result<()> {
+        self.at_rest(|data| Ok(std::fs::remove_dir_all(data)?)).await
     }
 
     /// Does something to the folder of the store while no server runs.

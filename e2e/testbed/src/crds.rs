@@ -15,6 +15,14 @@ use crate::wait::wait_until;
 pub const HUB: [&str; 2] = ["hub-agent/files/crds", "hub-agent/files/membership-crds"];
 /// The folder, relative to `charts/`, whose CRDs a hub needs beside these to serve the API of multicluster.x-k8s.io.
 pub const MULTICLUSTER: [&str; 1] = ["hub-agent/files/multicluster-crds"];
+/// Those of offloading on a hub.
+pub const OFFLOAD: [&str; 1] = ["hub-agent/files/offload-crds"];
+/// Those of traffic on a hub.
+pub const TRAFFIC: [&str; 1] = ["hub-agent/files/traffic-crds"];
+/// Those of traffic in a member.
+pub const MEMBER_TRAFFIC: [&str; 1] = ["member-agent/files/traffic-crds"];
+/// That of reports of what members reach on a hub.
+pub const REACHABILITY: [&str; 1] = ["hub-agent/files/reachability-crds"];
 /// The folders, relative to `charts/`, of the APIs of SIG Multicluster, which a member serves that takes part.
 pub const STANDARD: [&str; 2] =
     ["member-agent/files/multicluster-crds", "member-agent/files/about-crds"];

@@ -4,9 +4,10 @@
 //!   existing ones;
 //! - [`workload`], [`exchange`] and [`multicluster`] do what users do and look at what users see;
 //! - [`objects`] finds leftovers and dumps everything; [`observer`] watches what happens and when;
-//! - [`proxy`] does to connections what networks do, [`fault_proxy`] to single requests;
+//! - [`proxy`] does to connections what networks do, [`hub_ways`] to those of members to the hub, [`fault_proxy`] to single requests;
 //! - [`audit`] counts the agents' writes;
-//! - [`helm`] is what users install the charts with, [`kubelet`] runs what they install; [`prometheus`] and [`otlp`]
+//! - [`helm`] is what users install the charts with, [`kubelet`] runs what they install, [`played_node`] only looks so;
+//!   [`virtual_node`] lets Pods of one member run in another, [`traffic`] directs what is imported; [`prometheus`] and [`otlp`]
 //!   observe it;
 //! - [`wait`] waits for conditions; [`command`] is `fleet-testbed`.
 
@@ -26,6 +27,7 @@ pub mod fault_proxy;
 pub mod fleet;
 pub mod go_module;
 pub mod helm;
+pub mod hub_ways;
 pub mod join;
 pub mod kubeconfig;
 pub mod kubelet;
@@ -36,6 +38,7 @@ pub mod observer;
 pub mod otlp;
 pub mod pki;
 pub mod plain_http;
+pub mod played_node;
 pub mod pod;
 pub mod policies;
 pub mod ports;
@@ -50,6 +53,8 @@ pub mod state;
 pub mod stop;
 mod testbed;
 mod token;
+pub mod traffic;
+pub mod virtual_node;
 pub mod wait;
 pub mod workload;
 

@@ -117,9 +117,15 @@ pub async fn render(policies: &Value) -> Result<Vec<Value>> {
     render_all(&json!({ "policies": policies })).await
 }
 
-/// The same of a hub that serves the API of multicluster.x-k8s.io.
+/// The same of a hub that serves the API of multicluster.x-k8s.io, carries Pods between members and decides about traffic.
 pub async fn render_multicluster(policies: &Value) -> Result<Vec<Value>> {
-    render_all(&json!({ "policies": policies, "multicluster": { "mode": "on" } })).await
+    let served = json!({ "mode": "on" });
+    let enabled = json!({ "enabled": true });
+    let values = json!({
+        "policies": policies, "multicluster": served, "virtualNodes": enabled, "traffic": enabled,
+        "reachability": enabled,
+    });
+    render_all(&values).await
 }
 
 async fn render_all(values: &Value) -> Result<Vec<Value>> {

@@ -1,14 +1,19 @@
-//! A TCP proxy in front of an API server, to do to connections what networks do to them: end them, stop carrying
+//! A TCP proxy in front of an API server, to do to connections what networks do to them: take time, end them, stop carrying
 //! anything without a word, refuse new ones. TLS passes through it unseen.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 use tokio::task::AbortHandle;
+use tokio::time::Instant;
+
+/// What was read and is not written yet: so many reads of one direction.
+const UNDER_WAY: usize = 1024;
 
 /// What the proxy does with bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +34,8 @@ struct Orders {
     cuts: usize,
     /// Connections from before the last stranding carry nothing any more.
     strandings: usize,
+    /// How long everything takes in each direction.
+    delay: Duration,
 }
 
 /// A running proxy on a loopback port of its own. Dropping it ends all its connections.
@@ -50,7 +57,12 @@ impl Proxy {
     async fn to_address(target: String) -> Result<Self> {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.context("listen")?;
         let port = listener.local_addr()?.port();
-        let (orders, ordered) = watch::channel(Orders { link: Link::Open, cuts: 0, strandings: 0 });
+        let (orders, ordered) = watch::channel(Orders {
+            link: Link::Open,
+            cuts: 0,
+            strandings: 0,
+            delay: Duration::ZERO,
+        });
         let open = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&open);
         let accepting = tokio::spawn(async move {
@@ -74,6 +86,11 @@ impl Proxy {
     /// Number of connections at the moment.
     pub fn connections(&self) -> usize {
         self.open.load(Ordering::Relaxed)
+    }
+
+    /// Carries everything so much later from now on: half of it in each direction.
+    pub fn set_round_trip(&self, time: Duration) {
+        self.orders.send_modify(|orders| orders.delay = time / 2);
     }
 
     /// Ends all connections; new ones work.
@@ -162,6 +179,21 @@ async fn may_carry(ordered: &mut watch::Receiver<Orders>, born: Orders) -> Optio
 async fn pump(
     from: &mut (impl AsyncReadExt + Unpin),
     to: &mut (impl AsyncWriteExt + Unpin),
+    ordered: watch::Receiver<Orders>,
+    born: Orders,
+) {
+    let (way, end) = mpsc::channel(UNDER_WAY);
+    tokio::join!(send(from, way, ordered, born), arrive(end, to));
+    // Fails only if the other side is gone already.
+    let _ = to.shutdown().await;
+}
+
+/// Bytes under way, with the time at which they arrive.
+type Sent = (Instant, Vec<u8>);
+
+async fn send(
+    from: &mut (impl AsyncReadExt + Unpin),
+    way: mpsc::Sender<Sent>,
     mut ordered: watch::Receiver<Orders>,
     born: Orders,
 ) {
@@ -171,12 +203,22 @@ async fn pump(
         if may_carry(&mut ordered, born).await.is_none() || count == 0 {
             break;
         }
-        if to.write_all(&buffer[..count]).await.is_err() {
+        let arrives = Instant::now() + ordered.borrow().delay;
+        if way.send((arrives, buffer[..count].to_vec())).await.is_err() {
             break;
         }
     }
-    // Fails only if the other side is gone already.
-    let _ = to.shutdown().await;
+}
+
+async fn arrive(mut way: mpsc::Receiver<Sent>, to: &mut (impl AsyncWriteExt + Unpin)) {
+    while let Some((arrives, bytes)) = way.recv().await {
+        if arrives > Instant::now() {
+            tokio::time::sleep_until(arrives).await;
+        }
+        if to.write_all(&bytes).await.is_err() {
+            break;
+        }
+    }
 }
 
 #[cfg(test)]
@@ -234,6 +276,20 @@ mod tests {
         let mut new = connect(&proxy).await;
         say(&mut new, b"ho").await;
         assert_eq!(&hear(&mut new).await, b"ho");
+    }
+
+    #[tokio::test]
+    async fn a_long_way_takes_its_time_in_both_directions() {
+        let proxy = echo().await;
+        let mut stream = connect(&proxy).await;
+        let time = Duration::from_millis(80);
+        proxy.set_round_trip(time);
+        let begin = Instant::now();
+        say(&mut stream, b"hi").await;
+        say(&mut stream, b"ho").await;
+        assert_eq!(&hear(&mut stream).await, b"hi");
+        assert!(begin.elapsed() >= time);
+        assert_eq!(&hear(&mut stream).await, b"ho");
     }
 
     #[tokio::test]

@@ -20,6 +20,14 @@ const MEMBER_ON_HUB: &str = include_str!("../../../charts/hub-agent/member-rbac.
 const MULTICLUSTER: &str = include_str!("../../../charts/hub-agent/multicluster-rbac.yaml");
 const MULTICLUSTER_MEMBER: &str =
     include_str!("../../../charts/hub-agent/multicluster-member-rbac.yaml");
+const OFFLOAD: &str = include_str!("../../../charts/hub-agent/offload-rbac.yaml");
+const TRAFFIC: &str = include_str!("../../../charts/hub-agent/traffic-rbac.yaml");
+const TRAFFIC_MEMBER: &str = include_str!("../../../charts/hub-agent/traffic-member-rbac.yaml");
+const TRAFFIC_AGENT: &str = include_str!("../../../charts/member-agent/traffic-rbac.yaml");
+const OFFLOAD_MEMBER: &str = include_str!("../../../charts/hub-agent/offload-member-rbac.yaml");
+const ORIGIN: &str = include_str!("../../../charts/member-agent/virtual-node-origin-rbac.yaml");
+const EXECUTOR: &str = include_str!("../../../charts/member-agent/virtual-node-executor-rbac.yaml");
+const REACH_MEMBER: &str = include_str!("../../../charts/hub-agent/reach-member-rbac.yaml");
 const LEASES: &str = include_str!("../../../charts/hub-agent/lease-rbac.yaml");
 const LEASE_MEMBER: &str = include_str!("../../../charts/hub-agent/lease-member-rbac.yaml");
 const MEMBER_AGENT: &str = include_str!("../../../charts/member-agent/rbac.yaml");
@@ -88,11 +96,83 @@ pub fn hub_leases() -> Account {
     }
 }
 
+/// What the hub agent may do beside that to carry Pods of one member to another.
+pub fn hub_offload() -> Account {
+    Account {
+        binding: "hub-agent-offload".to_owned(),
+        manifests: OFFLOAD.to_owned(),
+        ..hub_agent()
+    }
+}
+
+/// What the hub agent may do beside that to decide about drains and silent members.
+pub fn hub_traffic() -> Account {
+    Account {
+        binding: "hub-agent-traffic".to_owned(),
+        manifests: TRAFFIC.to_owned(),
+        ..hub_agent()
+    }
+}
+
+/// What a member may read of these on the hub, beside [`member_on_hub`].
+pub fn traffic_on_hub(member: &str) -> Account {
+    Account {
+        binding: format!("fleet-traffic-reader-{member}"),
+        manifests: TRAFFIC_MEMBER.replace(MEMBER, member),
+        ..member_on_hub(member)
+    }
+}
+
+/// What a member agent may do in its own cluster where it directs traffic, beside [`member_agent`].
+pub fn member_traffic() -> Account {
+    Account {
+        binding: "member-agent-traffic".to_owned(),
+        manifests: TRAFFIC_AGENT.to_owned(),
+        ..member_agent()
+    }
+}
+
+/// What a member may do on the hub as an origin and as an executor of Pods, beside [`member_on_hub`].
+pub fn offload_on_hub(member: &str) -> Account {
+    Account {
+        binding: "fleet-offload".to_owned(),
+        manifests: OFFLOAD_MEMBER.replace(MEMBER, member),
+        ..member_on_hub(member)
+    }
+}
+
+/// What a member agent may do in its own cluster, whose Pods run in other members.
+pub fn origin() -> Account {
+    Account {
+        binding: "member-agent-virtual-node-origin".to_owned(),
+        manifests: ORIGIN.to_owned(),
+        ..member_agent()
+    }
+}
+
+/// What a member agent may do in its own cluster, which runs Pods of other members.
+pub fn executor() -> Account {
+    Account {
+        binding: "member-agent-virtual-node-executor".to_owned(),
+        manifests: EXECUTOR.to_owned(),
+        ..member_agent()
+    }
+}
+
 /// What a member may do on the hub to renew its Lease, beside [`member_on_hub`].
 pub fn lease_on_hub(member: &str) -> Account {
     Account {
         binding: "fleet-member-lease".to_owned(),
         manifests: LEASE_MEMBER.replace(MEMBER, member),
+        ..member_on_hub(member)
+    }
+}
+
+/// What a member may do on the hub to report what it reaches, beside [`member_on_hub`].
+pub fn reach_on_hub(member: &str) -> Account {
+    Account {
+        binding: "fleet-reach".to_owned(),
+        manifests: REACH_MEMBER.replace(MEMBER, member),
         ..member_on_hub(member)
     }
 }

@@ -13,8 +13,8 @@ use kube::Api;
 use crate::binaries::Binaries;
 use crate::cluster::Cluster;
 use crate::controlplane::{
-    ApiServerSettings, ControlPlane, DEPLOYMENT_CONTROLLERS, NODE_CONTROLLERS, NodeAccess,
-    QUOTA_CONTROLLERS, SLICE_CONTROLLER,
+    ApiServerSettings, ControlPlane, DEPLOYMENT_CONTROLLERS, NODE_CONTROLLERS,
+    NODE_FAILURE_CONTROLLERS, NodeAccess, QUOTA_CONTROLLERS, SLICE_CONTROLLER,
 };
 use crate::fleet::{Fleet, MEMBER_KUBECONFIGS, existing_clusters};
 use crate::state::RunDir;
@@ -70,6 +70,16 @@ impl Options {
     #[must_use]
     pub fn with_deployments(self) -> Self {
         Self { controllers: &DEPLOYMENT_CONTROLLERS, ..self }
+    }
+
+    /// With the controllers that make pods of Deployments, and those that take Pods from nodes which are not ready: after
+    /// `tolerated` seconds, unless a Pod states how long it tolerates that.
+    #[must_use]
+    pub fn with_node_failures(mut self, tolerated: u32) -> Self {
+        let conditions = ["not-ready", "unreachable"];
+        let flags = conditions.map(|one| format!("--default-{one}-toleration-seconds={tolerated}"));
+        self.apiserver_arguments.extend(flags);
+        Self { controllers: &NODE_FAILURE_CONTROLLERS, ..self }
     }
 
     /// With the controller that counts objects for `ResourceQuota`s.

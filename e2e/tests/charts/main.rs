@@ -18,11 +18,13 @@ mod offload;
 mod options;
 mod pinned;
 mod quotas;
+mod reach;
 mod refusals;
 mod reinstalled;
 mod replicas;
 mod rotation;
 mod strict;
+mod traffic;
 mod values;
 
 use fleet_testbed::helm::Helm;

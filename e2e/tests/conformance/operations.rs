@@ -159,7 +159,7 @@ impl Operation {
                 let nowhere = format!("/metadata/labels/{LABEL}-that-never-was");
                 patch(false, vec![json!({ "op": "remove", "path": nowhere })])
             }
-            Verb::Delete => Action::Delete { at },
+            Verb::Delete => Action::Delete { at, grace_seconds: None },
             Verb::ConfirmAbsent => Action::ConfirmAbsent,
         }
     }

@@ -15,14 +15,15 @@ use fleet_testbed::workload::{ManualService, ServiceSpec, next_address};
 use fleet_testbed::{Options, Testbed};
 use serde_json::{Value, json};
 
+use super::doctor_base;
 use crate::tool::{DEPLOYMENT, Said, Tool, deployment};
 use crate::{DEADLINE, TEAM, TURN, WEB};
 
 /// The member that is looked at.
-const EAST: &str = "member-1";
+pub(crate) const EAST: &str = "member-1";
 /// The namespace of CoreDNS.
-const DNS: &str = "kube-system";
-const DEFINITION: ResourceKind = ResourceKind {
+pub(crate) const DNS: &str = "kube-system";
+pub(crate) const DEFINITION: ResourceKind = ResourceKind {
     group: "apiextensions.k8s.io",
     version: "v1",
     kind: "CustomResourceDefinition",
@@ -36,7 +37,7 @@ const BINDING: ResourceKind = ResourceKind {
     plural: "clusterrolebindings",
     namespaced: false,
 };
-const DAEMON_SET: ResourceKind =
+pub(crate) const DAEMON_SET: ResourceKind =
     ResourceKind { kind: "DaemonSet", plural: "daemonsets", ..DEPLOYMENT };
 /// As kubeadm writes it.
 const USUAL: &str = ".:53 {
@@ -71,11 +72,13 @@ async fn story(testbed: &Testbed) -> Result<()> {
     ManualService::deploy(east, &ServiceSpec::http(TEAM, WEB), &[next_address()]).await?;
     export(east, TEAM, WEB).await?;
 
+    doctor_base::agents_have_their_rights(testbed).await?;
     a_corefile_is_changed_once_coredns_can_read_it(&tool, east).await?;
     a_sound_cluster_has_nothing_to_mend(&tool, east).await?;
     what_dns_lacks_is_found(&tool, east).await?;
     other_implementations_are_found(&tool, east).await?;
     a_version_that_is_not_served_is_found(&tool, east).await?;
+    doctor_base::what_agents_stand_on_is_examined(testbed, &tool).await?;
     a_member_that_never_connected_is_found(&tool).await?;
     what_may_not_be_read_is_not_checked(testbed, &tool).await?;
     what_an_agent_has_left_is_found(&tool, east).await
@@ -86,7 +89,7 @@ async fn examine(tool: &Tool) -> Result<Said> {
 }
 
 /// Waits until a run has this code and these words: agents need a moment.
-async fn finds(tool: &Tool, code: i32, words: &[&str]) -> Result<()> {
+pub(crate) async fn finds(tool: &Tool, code: i32, words: &[&str]) -> Result<()> {
     wait_for(&format!("{words:?} and exit code {code}"), DEADLINE, async || {
         let said = examine(tool).await?.exits(code)?;
         said.tells(words)?;
@@ -95,7 +98,7 @@ async fn finds(tool: &Tool, code: i32, words: &[&str]) -> Result<()> {
     .await
 }
 
-async fn is_sound(tool: &Tool) -> Result<()> {
+pub(crate) async fn is_sound(tool: &Tool) -> Result<()> {
     finds(tool, 0, &["0 failures, 0 warnings, 0 not checked"]).await
 }
 
@@ -196,6 +199,10 @@ async fn mode(east: &Cluster, mode: &str) -> Result<()> {
     let mut shown = deployment();
     let container = &mut shown["spec"]["template"]["spec"]["containers"][0];
     container["env"] = json!([{ "name": MODE, "value": mode }]);
+    // The kubelet renews its token: what is in a Secret would be compared with the hub.
+    let token = json!({ "serviceAccountToken": { "path": "token" } });
+    let volume = json!({ "name": "hub", "projected": { "sources": [token] } });
+    shown["spec"]["template"]["spec"]["volumes"] = json!([volume]);
     apply(&east.client(), shown).await
 }
 

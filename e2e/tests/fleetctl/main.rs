@@ -10,6 +10,7 @@
 )]
 
 mod doctor;
+mod doctor_base;
 mod standard;
 mod standard_path;
 mod tool;

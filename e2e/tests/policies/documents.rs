@@ -19,7 +19,7 @@ use crate::world::World;
 /// What Helm keeps has it.
 const KEPT: &str = "helm.sh/resource-policy";
 const PAGE: &str = include_str!("../../../docs/security.md");
-const RULES: u8 = 15;
+const RULES: u8 = 18;
 /// For the controller that checks types.
 const DEADLINE: Duration = Duration::from_mins(2);
 
@@ -30,8 +30,8 @@ pub(crate) fn add(tests: &mut Tests) {
     tests.add("documents::the_page_says_what_they_say", the_page_says_what_they_say);
 }
 
-/// Kubernetes checks validations against the definitions of the kinds, and warns. It does not check variables, so
-/// copies that nothing binds have them among their validations. One copy is wrong, to see that it is noticed.
+/// Kubernetes checks validations against the definitions of the kinds, and warns. It does not check variables and match conditions,
+/// so copies that nothing binds have them among their validations. One copy is wrong, to see that it is noticed.
 async fn all_are_well_typed(world: &World) -> Result<()> {
     let api: Api<ValidatingAdmissionPolicy> = Api::all(world.admin.clone());
     let rendered = policies::render_multicluster(&json!({})).await?;
@@ -75,12 +75,13 @@ async fn warnings(api: &Api<ValidatingAdmissionPolicy>, name: &str) -> Result<St
     Ok(format!("{:#?}", checked.expression_warnings.unwrap_or_default()))
 }
 
-/// A copy of a policy whose validations have its variables in them.
+/// A copy of a policy whose validations have its variables and match conditions in them.
 fn typed(policy: &Value) -> Value {
     let mut copy = policy.clone();
     copy["metadata"]["name"] = json!(format!("{}.typed", name(policy)));
-    let variables = policy["spec"]["variables"].as_array().into_iter().flatten();
-    let expressions = variables.filter_map(|variable| variable["expression"].as_str());
+    let of = |field: &str| policy["spec"][field].as_array().into_iter().flatten();
+    let expressions =
+        of("variables").chain(of("matchConditions")).filter_map(|it| it["expression"].as_str());
     let expressions: Vec<_> = expressions
         .map(|expression| json!({ "expression": format!("size([dyn({expression})]) == 1") }))
         .collect();
@@ -112,7 +113,7 @@ async fn every_rule_has_a_switch(_: &World) -> Result<()> {
 async fn p2_has_every_bound(_: &World) -> Result<()> {
     let objects = policies::render_multicluster(&json!({ "limits": { "addresses": 7 } })).await?;
     for (kind, _) in EXPORTED {
-        let wanted = format!("limits-{}.{}", kind.plural, kind.group);
+        let wanted = format!("content-{}.{}", kind.plural, kind.group);
         let policy = policies(&objects).find(|policy| name(policy) == wanted);
         let variables = policy.context("a policy")?["spec"]["variables"].to_string();
         for (path, bound) in of_kind(kind.kind) {

@@ -1,4 +1,4 @@
-//! The admission policies of the hub's chart on a real API server: each rule P1 to P15 refuses its attack, from a member
+//! The admission policies of the hub's chart on a real API server: each rule P1 to P18 refuses its attack, from a member
 //! that has every right that KubeFleet grants, and lets the legal write pass.
 //!
 //! The rules A1 to A7 of the member's chart hold the member agent to its own writes in the same way.
@@ -25,8 +25,12 @@ mod member_policy;
 mod member_standard;
 mod multicluster;
 mod objects;
+mod offload;
+mod ordinary;
 mod quotas;
+mod reach;
 mod refusals;
+mod traffic;
 mod verdicts;
 mod ways;
 mod world;
@@ -87,7 +91,11 @@ fn main() -> ExitCode {
     verdicts::add(&mut tests);
     cluster_reports::add(&mut tests);
     multicluster::add(&mut tests);
+    offload::add(&mut tests);
+    reach::add(&mut tests);
+    traffic::add(&mut tests);
     legal::add(&mut tests);
+    ordinary::add(&mut tests);
     quotas::add(&mut tests);
     refusals::add(&mut tests);
     flows::add(&mut tests);

@@ -37,6 +37,10 @@ pub(crate) fn add(tests: &mut Tests) {
     tests.add("P5::ranges_of_two_members_may_overlap", ranges_of_two_members_may_overlap);
     tests.add("P6::services_are_the_members_own", services_are_the_members_own);
     tests.add("P6::the_hub_agent_reads_lists_as_the_policy_does", read_alike);
+    tests.add(
+        "P5::ranges_of_executors_are_for_some_namespaces",
+        ranges_of_executors_are_for_some_namespaces,
+    );
     tests.add("P6::strict_needs_a_member_policy", strict_needs_a_member_policy);
     tests.add("P13::members_do_not_write_their_policy", members_do_not_write_their_policy);
     tests.add(
@@ -139,6 +143,37 @@ async fn ranges_of_two_members_may_overlap(world: &World) -> Result<()> {
         refused("beside a shared one", create(&client, KIND, &mixed).await?, "P5")?;
         passed("its own", create(&client, KIND, &slice(member, "p5", "IPv4", &own)).await?)?;
     }
+    Ok(())
+}
+
+/// An executor's addresses are for Services of the namespaces whose Pods it runs.
+async fn ranges_of_executors_are_for_some_namespaces(world: &World) -> Result<()> {
+    const MEMBER: &str = "offloads";
+    let kind = kinds::ENDPOINT_SLICE_EXPORT;
+    let client = world.join(MEMBER).await?;
+    let of = |name: &str, namespace: &str, address: &str| {
+        let (_, reference) = EXPORTED.into_iter().find(|(other, _)| *other == kind).unwrap();
+        let mut slice = of_service(MEMBER, kind, reference, name, (namespace, "web"));
+        slice["spec"]["addressType"] = json!("IPv4");
+        slice["spec"]["endpoints"] = json!([{ "addresses": [address] }]);
+        slice
+    };
+    let mut policy = policy(MEMBER, "10.41.0.0/16", "*", "*");
+    policy["data"]["offload-cidrs"] = json!("10.42.0.0/16");
+    policy["data"]["offload-namespaces"] = json!("shop, lab");
+    let outside = of("p5", "shop", "10.43.0.1");
+    enforce(world, (MEMBER, &client), &policy, (kind, &outside, "P5")).await?;
+    for namespace in ["shop", "lab"] {
+        let name = format!("p5-{namespace}");
+        passed(namespace, create(&client, kind, &of(&name, namespace, "10.42.0.1")).await?)?;
+    }
+    refused(
+        "of another namespace",
+        create(&client, kind, &of("p5-team", "team", "10.42.0.1")).await?,
+        "P5",
+    )?;
+    let own = of("p5-own", "team", "10.41.0.1");
+    passed("its own address", create(&client, kind, &own).await?)?;
     Ok(())
 }
 

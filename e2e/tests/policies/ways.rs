@@ -24,9 +24,9 @@ fn parse(value: &Value) -> Result<DynamicObject> {
     serde_json::from_value(value.clone()).context("this is no object")
 }
 
-fn names(object: &Value) -> Result<(&str, &str)> {
+fn names(object: &Value) -> Result<(Option<&str>, &str)> {
     let metadata = &object["metadata"];
-    let namespace = metadata["namespace"].as_str().context("an object without namespace")?;
+    let namespace = metadata["namespace"].as_str();
     Ok((namespace, metadata["name"].as_str().context("an object without name")?))
 }
 
@@ -37,7 +37,7 @@ pub(crate) async fn create(
     object: &Value,
 ) -> Result<kube::Result<Value>> {
     let (namespace, _) = names(object)?;
-    let api = api(client.clone(), kind, Some(namespace));
+    let api = api(client.clone(), kind, namespace);
     value(api.create(&PostParams::default(), &parse(object)?).await)
 }
 
@@ -48,7 +48,7 @@ pub(crate) async fn dry_run(
     object: &Value,
 ) -> Result<kube::Result<()>> {
     let (namespace, _) = names(object)?;
-    let api = api(client.clone(), kind, Some(namespace));
+    let api = api(client.clone(), kind, namespace);
     let params = PostParams { dry_run: true, ..PostParams::default() };
     Ok(api.create(&params, &parse(object)?).await.map(|_| ()))
 }
@@ -61,7 +61,7 @@ pub(crate) async fn create_by_apply(
 ) -> Result<kube::Result<Value>> {
     let (namespace, name) = names(object)?;
     let params = PatchParams::apply("test").force();
-    let api = api(client.clone(), kind, Some(namespace));
+    let api = api(client.clone(), kind, namespace);
     value(api.patch(name, &params, &Patch::Apply(object)).await)
 }
 
@@ -74,7 +74,7 @@ pub(crate) async fn change(
     to: impl Fn(&mut Value),
 ) -> Result<kube::Result<Value>> {
     let (namespace, name) = names(object)?;
-    let api = api(client.clone(), kind, Some(namespace));
+    let api = api(client.clone(), kind, namespace);
     let current = &serde_json::to_value(api.get(name).await?)?;
     let mut wanted = current.clone();
     to(&mut wanted);
@@ -124,7 +124,7 @@ pub(crate) async fn delete(
     object: &Value,
 ) -> Result<kube::Result<()>> {
     let (namespace, name) = names(object)?;
-    let api = api(client.clone(), kind, Some(namespace));
+    let api = api(client.clone(), kind, namespace);
     Ok(api.delete(name, &DeleteParams::default()).await.map(|_| ()))
 }
 

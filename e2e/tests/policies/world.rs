@@ -57,6 +57,10 @@ impl World {
         grant(&admin, Some(TEAM), USER).await?;
         grant(&admin, None, ORIGINAL).await?;
         crds::install(&admin, &crds::load(&crds::MULTICLUSTER)?).await?;
+        crds::install(&admin, &crds::load(&crds::OFFLOAD)?).await?;
+        crds::install(&admin, &crds::load(&crds::TRAFFIC)?).await?;
+        crds::install(&admin, &crds::load(&crds::REACHABILITY)?).await?;
+        rbac::reach_on_hub(WEST).apply(&admin).await?;
         policies::install_multicluster(hub, WEST).await?;
         let cluster = testbed.members().first().context("a member")?;
         crds::install(&cluster.client(), &crds::load(&crds::STANDARD)?).await?;
@@ -64,10 +68,17 @@ impl World {
         policies::install_multicluster_member(cluster).await?;
         join::namespace(&cluster.client(), TEAM).await?;
         rbac::hub_multicluster().apply(&admin).await?;
+        rbac::hub_offload().apply(&admin).await?;
+        rbac::hub_traffic().apply(&admin).await?;
         let east = join_as_kubefleet_does(hub, EAST).await?;
         let account = json!({ "kind": "ServiceAccount", "name": MEMBER_AGENT, "namespace": member_namespace(EAST) });
         let rules = json!([{ "apiGroups": HUB_GROUPS, "resources": ["*"], "verbs": ["*"] }]);
         bind(&admin, Some(SYSTEM_NAMESPACE), &account, &rules).await?;
+        let rules = json!([{ "apiGroups": ["traffic.networking.fleet.azure.com"], "resources": ["*"], "verbs": ["*"] }]);
+        let user = json!({ "kind": "ServiceAccount", "name": USER, "namespace": TEAM });
+        for (name, account) in [("traffic-east", &account), ("traffic-user", &user)] {
+            bind_as(&admin, name, None, account, &rules).await?;
+        }
         Ok(Self {
             east,
             west: client(hub, &west, MEMBER_AGENT).await?,
@@ -102,8 +113,9 @@ async fn join_as_kubefleet_does(hub: &Cluster, member: &str) -> Result<Client> {
 }
 
 /// Groups that KubeFleet's roles name.
-const HUB_GROUPS: [&str; 3] = [
+const HUB_GROUPS: [&str; 4] = [
     "networking.fleet.azure.com",
+    "offload.networking.fleet.azure.com",
     "multicluster.networking.fleet.azure.com",
     "cluster.kubernetes-fleet.io",
 ];
@@ -145,11 +157,21 @@ async fn bind(
     account: &Value,
     rules: &Value,
 ) -> Result<()> {
+    let name = format!("all-to-{}", account["name"].as_str().unwrap_or_default());
+    bind_as(admin, &name, namespace, account, rules).await
+}
+
+async fn bind_as(
+    admin: &Client,
+    name: &str,
+    namespace: Option<&str>,
+    account: &Value,
+    rules: &Value,
+) -> Result<()> {
     let (role, binding) = match namespace {
         Some(_) => ("Role", "RoleBinding"),
         None => ("ClusterRole", "ClusterRoleBinding"),
     };
-    let name = format!("all-to-{}", account["name"].as_str().unwrap_or_default());
     let object = |kind: &str, more: Value| {
         let mut object = json!({
             "apiVersion": "rbac.authorization.k8s.io/v1", "kind": kind,

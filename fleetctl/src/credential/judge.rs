@@ -22,6 +22,14 @@ pub struct CredentialStatus {
     pub says: Option<String>,
 }
 
+impl CredentialStatus {
+    /// That of a member which has not answered in time.
+    pub(super) fn late() -> Self {
+        let says = Some("the token was not read in time".to_owned());
+        Self { state: "unknown", expires: None, says }
+    }
+}
+
 /// What is known.
 #[derive(Clone, Debug)]
 pub(super) enum Evidence {

@@ -1,12 +1,18 @@
 //! The table of checks. A new check is a row here, a function of what was seen, and, if it looks at something new, a field there.
 
 mod addresses;
+mod base;
 mod claim;
 mod definitions;
 mod dns;
+mod fleet;
 mod hub;
+mod offload;
 mod properties;
+mod proxy;
+mod ranges;
 mod strangers;
+mod token;
 
 use super::check::{Check, Examine};
 use super::finding::{Outcome, Unread};
@@ -28,8 +34,35 @@ const ACCESS: &str = "access";
 /// What lines about the hub have in place of a member.
 const HUB: &str = "hub";
 
-/// All checks, in the order of their results.
-pub const CHECKS: [Check; 21] = [
+/// All checks, in the order of their results: what others need comes first.
+pub const CHECKS: [Check; 36] = [
+    Check::hub(
+        "hub-kinds",
+        "definitions of this project on the hub, their versions, fields and bounds",
+        base::hub_kinds,
+    ),
+    Check::hub(
+        "hub-rights",
+        "rights of the hub agent, against those of its chart",
+        base::hub_rights,
+    ),
+    Check::hub(
+        "hub-policies",
+        "release of the admission policies on the hub, and their bindings",
+        base::hub_policies,
+    ),
+    Check::hub("hub-clock", "clocks of the hub and of this computer", base::hub_clock),
+    Check::hub(
+        "hub-namespaces",
+        "namespaces on the hub, of members and of exported Services",
+        fleet::namespaces,
+    ),
+    Check::hub("cluster-ids", "ids of clusters, which two members must not share", fleet::ids),
+    Check::hub(
+        "ranges",
+        "ranges of Pods and Services of all members that are looked at",
+        ranges::overlaps,
+    ),
     Check::hub(
         "hub-definitions",
         "definitions of ExportedService and ResolvedService",
@@ -45,11 +78,35 @@ pub const CHECKS: [Check; 21] = [
         "reports of members that their exports are complete",
         claim::unpublished,
     ),
+    Check::hub("offload-offers", "offers to run Pods of other members", offload::offers),
+    Check::hub("virtual-nodes", "nodes that stand for other members", offload::nodes),
     Check::member("mode", "flags of the member agent", strangers::mode),
     Check::member(
         "leftovers",
         "objects that the member agent no longer keeps right",
         strangers::leftovers,
+    ),
+    Check::member(
+        "kinds",
+        "definitions of this project in the member, their versions, fields and bounds",
+        base::kinds,
+    ),
+    Check::member("rights", "rights of the member agent, against those of its chart", base::rights),
+    Check::member(
+        "policies",
+        "release of the admission policies in the member, and their bindings",
+        base::policies,
+    ),
+    Check::member("clock", "clocks of the member and of the hub", base::clock),
+    Check::member(
+        "token",
+        "end of the member's token for the hub, and whether it is renewed",
+        token::end,
+    ),
+    Check::member(
+        "kube-proxy",
+        "mode and version of kube-proxy, where traffic is directed by zone hints",
+        proxy::hints,
     ),
     Check::participant(DEFINITIONS, "served versions of the standard API", definitions::served),
     Check::participant(

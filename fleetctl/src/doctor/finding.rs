@@ -41,9 +41,17 @@ pub struct Finding {
     pub what: String,
     /// What to do.
     pub advice: Option<String>,
+    /// The command that mends it, where one does and there is nothing to decide first.
+    pub command: Option<String>,
 }
 
 impl Finding {
+    /// With the command that mends it.
+    #[must_use]
+    pub fn mend(self, command: impl Into<String>) -> Self {
+        Self { command: Some(command.into()), ..self }
+    }
+
     /// Something that does not work.
     pub fn failure(what: impl Into<String>, advice: impl Into<String>) -> Self {
         Self::new(Level::Failure, what, Some(advice.into()))
@@ -60,7 +68,7 @@ impl Finding {
     }
 
     fn new(level: Level, what: impl Into<String>, advice: Option<String>) -> Self {
-        Self { level, what: what.into(), advice }
+        Self { level, what: what.into(), advice, command: None }
     }
 }
 

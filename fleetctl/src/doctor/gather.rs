@@ -1,14 +1,20 @@
 //! Reads what checks look at: the hub, and the members that are named or that the hub knows.
 
+mod base;
+mod kinds;
+
+use std::collections::BTreeSet;
+
 use anyhow::Result;
 use fleet_api::kinds::{
-    CLUSTER_PROPERTY, CLUSTER_REPORT, CONFIG_MAP, MCS_SERVICE_IMPORT, NAMESPACE, RESOLVED_SERVICE,
-    SERVICE, SERVICE_CIDR,
+    CLUSTER_PROPERTY, CLUSTER_REPORT, CONFIG_MAP, INTERNAL_SERVICE_EXPORT, MCS_SERVICE_EXPORT,
+    MCS_SERVICE_IMPORT, MEMBER_CLUSTER, NAMESPACE, RESOLVED_SERVICE, SERVICE, SERVICE_CIDR,
 };
 use fleet_api::names::{SYSTEM_NAMESPACE, member_of_namespace};
-use fleet_api::{ResourceKind, kinds};
+use fleet_runtime::clients::ClientSet;
 use futures::join;
 use futures::stream::{self, StreamExt as _};
+use kinds::{DAEMON_SET, DEFINITION, DEPLOYMENT};
 use serde_json::Value;
 
 use super::checks::definition;
@@ -17,26 +23,8 @@ use super::project;
 use super::reader::{Reader, SYSTEM};
 use super::seen::{Cluster, Dns, Hub, Member, Seen, Served};
 use crate::access::{Access, Contexts};
+use crate::offload::OffloadStatus;
 
-/// Definitions of kinds.
-const DEFINITION: ResourceKind = ResourceKind {
-    group: "apiextensions.k8s.io",
-    version: "v1",
-    kind: "CustomResourceDefinition",
-    plural: "customresourcedefinitions",
-    namespaced: false,
-};
-/// Deployments.
-const DEPLOYMENT: ResourceKind = ResourceKind {
-    group: "apps",
-    version: "v1",
-    kind: "Deployment",
-    plural: "deployments",
-    namespaced: true,
-};
-/// `DaemonSets`.
-const DAEMON_SET: ResourceKind =
-    ResourceKind { kind: "DaemonSet", plural: "daemonsets", ..DEPLOYMENT };
 /// How many members are read at once.
 const AT_ONCE: usize = 16;
 /// Label of the Deployments of the chart of the member agent.
@@ -52,11 +40,16 @@ const NODE_CACHE: &str = "node-local-dns";
 /// If the kubeconfig or a context is missing. A cluster that cannot be read is a part of what was seen.
 pub(super) async fn fleet(access: &Access) -> Result<Seen> {
     let contexts = access.contexts()?;
-    let hub = Box::pin(hub(access, &contexts)).await;
+    let reader = reader(access, &contexts, &contexts.hub).await;
+    let set = reader.as_ref().ok().map(|reader| reader.set.clone());
+    let hub = match &reader {
+        Ok(reader) => Ok(Box::pin(hub(reader, &contexts.hub)).await),
+        Err(unread) => Err(unread.clone()),
+    };
     let chosen: Vec<_> = contexts.named().cloned().collect();
     let known = || hub.as_ref().ok().and_then(|hub| hub.members.clone().ok()).unwrap_or_default();
     let names = if chosen.is_empty() { known() } else { chosen };
-    let members = stream::iter(names).map(|name| member(access, &contexts, name));
+    let members = stream::iter(names).map(|name| member(access, &contexts, set.as_ref(), name));
     Ok(Seen { members: members.buffered(AT_ONCE).collect().await, hub })
 }
 
@@ -66,7 +59,7 @@ pub(super) async fn fleet(access: &Access) -> Result<Seen> {
 /// If the kubeconfig or the context is missing.
 pub(super) async fn alone(access: &Access, name: &str) -> Result<Seen> {
     let contexts = access.contexts()?;
-    let members = vec![member(access, &contexts, name.to_owned()).await];
+    let members = vec![member(access, &contexts, None, name.to_owned()).await];
     Ok(Seen {
         hub: Err(Unread { reason: "the hub was not asked".to_owned(), advice: None }),
         members,
@@ -75,7 +68,7 @@ pub(super) async fn alone(access: &Access, name: &str) -> Result<Seen> {
 
 async fn reader(access: &Access, contexts: &Contexts, context: &str) -> Read<Reader> {
     match contexts.connect(context).await {
-        Ok(clients) => Ok(Reader { client: clients.watch, patience: access.patience() }),
+        Ok(set) => Ok(Reader { set, patience: access.patience() }),
         Err(error) => Err(Unread::new(
             format!("the cluster cannot be read: {error:#}"),
             "check the context in your kubeconfig, and the network",
@@ -83,21 +76,27 @@ async fn reader(access: &Access, contexts: &Contexts, context: &str) -> Read<Rea
     }
 }
 
-async fn hub(access: &Access, contexts: &Contexts) -> Read<Hub> {
-    let context = contexts.hub.clone();
-    let reader = reader(access, contexts, &context).await?;
+async fn hub(reader: &Reader, context: &str) -> Hub {
     let slice_export = "endpointsliceexports.networking.fleet.azure.com";
     let group = format!("{}/{}", CLUSTER_REPORT.group, CLUSTER_REPORT.version);
-    let (namespaces, uid, reports, resolved, kinds, definition) = join!(
+    let (namespaces, uid, reports, resolved, kinds, definition, offload) = join!(
         reader.list(NAMESPACE, None, ""),
-        uid(&reader),
+        uid(reader),
         reader.list(CLUSTER_REPORT, None, ""),
         reader.list(RESOLVED_SERVICE, Some(SYSTEM_NAMESPACE), ""),
         reader.kinds(&group),
         reader.get(DEFINITION, None, slice_export),
+        offload(reader),
     );
-    let members = |namespaces: Vec<Value>| {
-        let names = project::names(&namespaces);
+    let (base, exports, registered) = join!(
+        base::of_hub(reader),
+        reader.list_of(INTERNAL_SERVICE_EXPORT, None, "", |it| project::base::exported_namespace(
+            &it
+        )),
+        reader.list(MEMBER_CLUSTER, None, ""),
+    );
+    let namespaces = base::names(namespaces);
+    let members = |names: BTreeSet<String>| {
         let members = names.iter().filter_map(|name| member_of_namespace(name));
         members.map(str::to_owned).collect()
     };
@@ -105,8 +104,8 @@ async fn hub(access: &Access, contexts: &Contexts) -> Read<Hub> {
         let reason = format!("the cluster of context {context} serves no ClusterReports");
         Unread::new(reason, "name the hub with --hub-context; a hub of release 0.1 has none")
     };
-    Ok(Hub {
-        members: all(namespaces).map(members),
+    Hub {
+        members: namespaces.clone().map(members),
         uid,
         reports: reports
             .and_then(|found| found.ok_or_else(no_hub))
@@ -115,8 +114,23 @@ async fn hub(access: &Access, contexts: &Contexts) -> Read<Hub> {
         kinds,
         has_endpoint_details: definition
             .map(|found| found.is_some_and(|it| project::has_endpoint_details(&it))),
-        context,
-    })
+        offload,
+        context: context.to_owned(),
+        base,
+        namespaces,
+        exported: exports.map(|found| project::base::counted(found.unwrap_or_default())),
+        registered: base::names(registered),
+    }
+}
+
+async fn offload(reader: &Reader) -> Read<OffloadStatus> {
+    let found =
+        tokio::time::timeout(reader.patience, crate::offload::read(&reader.set.watch)).await;
+    let unread = |reason: String| Unread::new(reason, "ask for the right to list them on the hub");
+    match found {
+        Ok(found) => found.map_err(|error| unread(format!("{error:#}"))),
+        Err(_) => Err(unread("offers and virtual nodes were not read in time".to_owned())),
+    }
 }
 
 /// The objects; none of a kind that is not served.
@@ -134,10 +148,15 @@ async fn uid(reader: &Reader) -> Read<String> {
     found.as_ref().map(project::uid).ok_or_else(missing)
 }
 
-async fn member(access: &Access, contexts: &Contexts, name: String) -> Member {
+async fn member(
+    access: &Access,
+    contexts: &Contexts,
+    hub: Option<&ClientSet>,
+    name: String,
+) -> Member {
     let own = match contexts.of_member(&name) {
         Some(context) => match reader(access, contexts, context).await {
-            Ok(reader) => Ok(Box::pin(cluster(&reader, context)).await),
+            Ok(reader) => Ok(Box::pin(cluster(&reader, context, hub, &name)).await),
             Err(unread) => Err(unread),
         },
         None => Err(Unread::new(
@@ -148,9 +167,9 @@ async fn member(access: &Access, contexts: &Contexts, name: String) -> Member {
     Member { name, own }
 }
 
-async fn cluster(reader: &Reader, context: &str) -> Cluster {
+async fn cluster(reader: &Reader, context: &str, hub: Option<&ClientSet>, name: &str) -> Cluster {
     let object = |kind, name| reader.get(kind, Some(SYSTEM), name);
-    let (uid, agent, served, groups, definitions, dns) = join!(
+    let (uid, deployments, served, groups, definitions, dns) = join!(
         uid(reader),
         reader.list(DEPLOYMENT, None, AGENT),
         served(reader),
@@ -168,7 +187,17 @@ async fn cluster(reader: &Reader, context: &str) -> Cluster {
     let (namespaces, ranges, services) = join!(
         reader.list(NAMESPACE, None, ""),
         reader.list(SERVICE_CIDR, None, ""),
-        reader.list(SERVICE, None, ""),
+        reader.list_of(SERVICE, None, "", |it| project::addresses(&it)),
+    );
+    let agent = match &deployments {
+        Ok(found) => project::agent(found.as_deref().unwrap_or_default()),
+        Err(unread) => Err(unread.clone()),
+    };
+    let (base, proxy, pod_ranges, token) = join!(
+        base::of_member(reader, &deployments, &agent),
+        base::proxy(reader),
+        base::pod_ranges(reader),
+        base::token(hub, name, reader),
     );
     let (corefile, dns_lacks) = match &dns {
         Ok(Some(dns)) => join!(corefile(reader, &dns.config_map), reader.lacks(&dns.account)),
@@ -183,7 +212,7 @@ async fn cluster(reader: &Reader, context: &str) -> Cluster {
     Cluster {
         context: context.to_owned(),
         uid,
-        agent: all(agent).and_then(|found| project::agent(&found)),
+        agent,
         served,
         groups,
         definitions,
@@ -197,7 +226,11 @@ async fn cluster(reader: &Reader, context: &str) -> Cluster {
         properties: all(properties).map(|found| found.iter().map(project::property).collect()),
         namespaces: all(namespaces).map(|found| project::names(&found)),
         ranges: ranges.and_then(|found| found.ok_or_else(no_ranges)).map(flat),
-        addresses: all(services).map(|found| found.iter().flat_map(project::addresses).collect()),
+        addresses: services.map(Option::unwrap_or_default),
+        base,
+        proxy,
+        pod_ranges,
+        token,
     }
 }
 
@@ -210,7 +243,7 @@ async fn served(reader: &Reader) -> Read<Served> {
 
 async fn definitions(reader: &Reader) -> Read<Vec<super::seen::Definition>> {
     let mut found = Vec::new();
-    for kind in [kinds::MCS_SERVICE_EXPORT, MCS_SERVICE_IMPORT] {
+    for kind in [MCS_SERVICE_EXPORT, MCS_SERVICE_IMPORT] {
         let name = format!("{}.{}", kind.plural, kind.group);
         found.extend(reader.get(DEFINITION, None, &name).await?.as_ref().map(definition));
     }

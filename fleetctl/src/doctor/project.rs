@@ -1,5 +1,7 @@
 //! What checks look at in objects of the clusters. Pure; what an object lacks is empty.
 
+pub(super) mod base;
+
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
@@ -10,6 +12,9 @@ use fleet_model::multicluster::mode::Mode;
 use member_agent::ImportNamespaces;
 use serde_json::Value;
 
+use super::fields::{
+    containers, name, name_of, object_name, of_flag, of_variable, plain_setting, text, texts,
+};
 use super::finding::{Read, Unread};
 use super::seen::{Accepted, Agent, Dns, Import, Property, Report, Resolved};
 
@@ -17,30 +22,13 @@ use super::seen::{Accepted, Agent, Dns, Import, Property, Report, Resolved};
 const COREFILE: &str = "Corefile";
 /// The flag of the member agent and its variable: how it serves the standard API.
 const MODE: (&str, &str) = ("--multicluster", "MULTICLUSTER");
+/// Those of traffic policies.
+const TRAFFIC: (&str, &str) = ("--traffic", "TRAFFIC");
+/// Those of what the nodes follow.
+const DATA_PLANE: (&str, &str) = ("--data-plane", "DATA_PLANE");
 /// Those of what it imports.
 const IMPORTS: (&str, &str) =
     ("--multicluster-import-namespaces", "MULTICLUSTER_IMPORT_NAMESPACES");
-
-fn text(value: &Value) -> Option<String> {
-    value.as_str().map(str::to_owned)
-}
-
-fn texts(value: &Value) -> impl Iterator<Item = &str> {
-    value.as_array().into_iter().flatten().filter_map(Value::as_str)
-}
-
-fn name(object: &Value) -> &str {
-    object["metadata"]["name"].as_str().unwrap_or_default()
-}
-
-fn object_name(object: &Value) -> ObjectName {
-    ObjectName::new(object["metadata"]["namespace"].as_str().unwrap_or_default(), name(object))
-}
-
-/// The name of an object.
-pub(super) fn name_of(object: &Value) -> String {
-    name(object).to_owned()
-}
 
 /// The uid of an object.
 pub(super) fn uid(object: &Value) -> String {
@@ -114,11 +102,6 @@ pub(super) fn addresses(object: &Value) -> Vec<IpAddr> {
     texts(&object["spec"]["clusterIPs"]).filter_map(|address| address.parse().ok()).collect()
 }
 
-/// The containers of a workload.
-fn containers(workload: &Value) -> impl Iterator<Item = &Value> {
-    workload["spec"]["template"]["spec"]["containers"].as_array().into_iter().flatten()
-}
-
 /// The flags of the member agent, from its Deployments; those that run come first.
 ///
 /// # Errors
@@ -130,7 +113,16 @@ pub(super) fn agent(deployments: &[Value]) -> Read<Option<Agent>> {
     };
     let mode = setting::<Mode>(deployment, MODE)?.unwrap_or_default();
     let imports = setting::<ImportNamespaces>(deployment, IMPORTS)?.unwrap_or_default();
-    Ok(Some(Agent { mode, imports }))
+    Ok(Some(Agent { mode, imports, gives_hints: gives_hints(deployment) }))
+}
+
+/// Whether the agent directs traffic, and its nodes follow zone hints. What is not in the Deployment is as by default.
+fn gives_hints(deployment: &Value) -> bool {
+    let value = |names| plain_setting(deployment, names);
+    let mut words = containers(deployment).flat_map(|it| texts(&it["args"]));
+    // A switch needs no value, and what follows it is another flag.
+    let directs = words.any(|word| word == TRAFFIC.0) || value(TRAFFIC).as_deref() == Some("true");
+    directs && value(DATA_PLANE).as_deref() != Some("conditions")
 }
 
 /// The value of a flag, or else of its variable.
@@ -151,29 +143,6 @@ fn setting<T: std::str::FromStr<Err = String>>(
         None => of_variable(deployment, variable).map_err(unread)?,
     };
     value.map(|value| value.parse().map_err(unread)).transpose()
-}
-
-/// The last value of a flag, as `--flag=value` or `--flag value`.
-fn of_flag<'a>(deployment: &'a Value, flag: &str) -> Option<&'a str> {
-    let words =
-        containers(deployment).flat_map(|it| texts(&it["command"]).chain(texts(&it["args"])));
-    let words: Vec<_> = words.collect();
-    let value = |at: usize| match words[at].strip_prefix(flag)? {
-        "" => words.get(at + 1).copied(),
-        rest => rest.strip_prefix('='),
-    };
-    (0..words.len()).rev().find_map(value)
-}
-
-fn of_variable(deployment: &Value, variable: &str) -> Result<Option<String>, String> {
-    let all = containers(deployment).flat_map(|it| it["env"].as_array().into_iter().flatten());
-    let Some(found) = all.filter(|entry| entry["name"] == variable).last() else {
-        return Ok(None);
-    };
-    if found["valueFrom"].is_object() {
-        return Err(format!("the variable {variable} is read from another object"));
-    }
-    Ok(Some(text(&found["value"]).unwrap_or_default()).filter(|value| !value.is_empty()))
 }
 
 /// The Deployment that runs CoreDNS, and the ConfigMap that it reads its configuration from.
@@ -319,6 +288,20 @@ mod tests {
         }
         let clean = json!({ "args": ["--multicluster=clean-up"] });
         assert_eq!(mode_of(clean).unwrap(), Mode::CleanUp);
+    }
+
+    #[test]
+    fn hints_need_traffic_policies_and_nodes_that_follow() {
+        let gives = |container| agent(&[deployment(container)]).unwrap().unwrap().gives_hints;
+        assert!(gives(json!({ "args": ["--traffic", "--member-lease"] })));
+        assert!(gives(json!({ "env": [{ "name": "TRAFFIC", "value": "true" }] })));
+        for no in [
+            json!({}),
+            json!({ "args": ["--traffic=false"] }),
+            json!({ "args": ["--traffic=true", "--data-plane=conditions"] }),
+        ] {
+            assert!(!gives(no.clone()), "{no}");
+        }
     }
 
     #[test]

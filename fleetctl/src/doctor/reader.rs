@@ -7,28 +7,33 @@ use std::time::Duration;
 use fleet_accumulator::one_line;
 use fleet_api::ResourceKind;
 use fleet_api::kinds::MCS_SERVICE_IMPORT;
+use fleet_runtime::clients::ClientSet;
+use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use k8s_openapi::api::authorization::v1::{
     ResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec,
 };
+use kube::Api;
 use kube::api::{ListParams, PostParams};
-use kube::{Api, Client};
 use serde::Serialize;
 use serde_json::Value;
 
 use super::finding::{Read, Unread};
+use super::rights::Right;
 use crate::objects::api;
 
 /// Objects of one page of a list.
 const PAGE: u32 = 500;
 /// The namespace of CoreDNS and its configuration.
 pub(super) const SYSTEM: &str = "kube-system";
+/// Requests about rights that are made at once.
+const AT_ONCE: usize = 8;
 /// What CoreDNS does with ServiceImports.
 const VERBS: [&str; 2] = ["list", "watch"];
 
 /// A cluster.
 pub(super) struct Reader {
-    /// Its client.
-    pub(super) client: Client,
+    /// Its clients.
+    pub(super) set: ClientSet,
     /// Maximum time to wait for an answer.
     pub(super) patience: Duration,
 }
@@ -41,7 +46,7 @@ impl Reader {
         namespace: Option<&str>,
         name: &str,
     ) -> Read<Option<Value>> {
-        let api = api(self.client.clone(), kind, namespace);
+        let api = api(self.set.watch.clone(), kind, namespace);
         let what = format!("{} {name}", kind.resource());
         let found = self.ask("get", &what, api.get_opt(name)).await?;
         Ok(found.as_ref().map(value))
@@ -54,9 +59,20 @@ impl Reader {
         namespace: Option<&str>,
         labels: &str,
     ) -> Read<Option<Vec<Value>>> {
-        let api = api(self.client.clone(), kind, namespace);
+        self.list_of(kind, namespace, labels, Some).await
+    }
+
+    /// The same of every object: a cluster has many thousands of some kinds, so that only what is asked for is kept of a page.
+    pub(super) async fn list_of<T, I: IntoIterator<Item = T>>(
+        &self,
+        kind: ResourceKind,
+        namespace: Option<&str>,
+        labels: &str,
+        project: impl Fn(Value) -> I,
+    ) -> Read<Option<Vec<T>>> {
+        let api = api(self.set.watch.clone(), kind, namespace);
         let mut params = ListParams::default().labels(labels).limit(PAGE);
-        let mut objects = Vec::new();
+        let mut found = Vec::new();
         loop {
             let page = async {
                 match api.list(&params).await {
@@ -67,10 +83,10 @@ impl Reader {
             let Some(page) = self.ask("list", kind.resource(), page).await? else {
                 return Ok(None);
             };
-            objects.extend(page.items.iter().map(value));
+            found.extend(page.items.iter().map(value).flat_map(&project));
             match page.metadata.continue_.filter(|token| !token.is_empty()) {
                 Some(token) => params = params.continue_token(&token),
-                None => return Ok(Some(objects)),
+                None => return Ok(Some(found)),
             }
         }
     }
@@ -78,7 +94,7 @@ impl Reader {
     /// The kinds of a group and version that the cluster serves.
     pub(super) async fn kinds(&self, group_version: &str) -> Read<BTreeSet<String>> {
         let served = async {
-            match self.client.list_api_group_resources(group_version).await {
+            match self.set.watch.list_api_group_resources(group_version).await {
                 Err(kube::Error::Api(status)) if status.code == 404 => Ok(Vec::new()),
                 served => served.map(|served| served.resources),
             }
@@ -89,7 +105,7 @@ impl Reader {
 
     /// The groups of all kinds that the cluster serves.
     pub(super) async fn groups(&self) -> Read<BTreeSet<String>> {
-        let served = self.ask("discover", "API groups", self.client.list_api_groups()).await?;
+        let served = self.ask("discover", "API groups", self.set.watch.list_api_groups()).await?;
         Ok(served.groups.into_iter().map(|group| group.name).collect())
     }
 
@@ -97,16 +113,29 @@ impl Reader {
     pub(super) async fn lacks(&self, account: &str) -> Read<Vec<&'static str>> {
         let mut lacks = Vec::new();
         for verb in VERBS {
-            if !self.is_allowed(account, verb).await? {
+            if !self.is_allowed((SYSTEM, account), &on_imports(verb)).await? {
                 lacks.push(verb);
             }
         }
         Ok(lacks)
     }
 
-    async fn is_allowed(&self, account: &str, verb: &str) -> Read<bool> {
-        let asked = SubjectAccessReview { spec: review(account, verb), ..Default::default() };
-        let reviews: Api<SubjectAccessReview> = Api::all(self.client.clone());
+    /// Which of these rights an account lacks, by its namespace and name.
+    pub(super) async fn lacking(
+        &self,
+        account: (&str, &str),
+        rights: &[Right],
+    ) -> Read<Vec<String>> {
+        let asked = stream::iter(rights).map(async |right| {
+            let is_allowed = self.is_allowed(account, right).await?;
+            Ok((!is_allowed).then(|| right.to_string()))
+        });
+        asked.buffered(AT_ONCE).try_filter_map(async |lacking| Ok(lacking)).try_collect().await
+    }
+
+    async fn is_allowed(&self, account: (&str, &str), right: &Right) -> Read<bool> {
+        let asked = SubjectAccessReview { spec: review(account, right), ..Default::default() };
+        let reviews: Api<SubjectAccessReview> = Api::all(self.set.watch.clone());
         let params = PostParams::default();
         let answer = reviews.create(&params, &asked);
         let what = "subjectaccessreviews.authorization.k8s.io";
@@ -143,22 +172,34 @@ fn unread(verb: &str, what: &str, error: &kube::Error) -> Unread {
     }
 }
 
-/// What an account may do, with the groups that it is in.
-fn review(account: &str, verb: &str) -> SubjectAccessReviewSpec {
+fn on_imports(verb: &str) -> Right {
     let kind = MCS_SERVICE_IMPORT;
+    Right {
+        verb: verb.to_owned(),
+        group: kind.group.to_owned(),
+        resource: kind.plural.to_owned(),
+        ..Right::default()
+    }
+}
+
+/// Whether an account has a right, with the groups that it is in.
+fn review((namespace, account): (&str, &str), right: &Right) -> SubjectAccessReviewSpec {
     let resource = ResourceAttributes {
-        group: Some(kind.group.to_owned()),
-        resource: Some(kind.plural.to_owned()),
-        verb: Some(verb.to_owned()),
+        group: Some(right.group.clone()),
+        resource: Some(right.resource.clone()),
+        subresource: right.subresource.clone(),
+        verb: Some(right.verb.clone()),
+        namespace: right.namespace.clone(),
+        name: right.name.clone(),
         ..ResourceAttributes::default()
     };
     let groups = [
         "system:serviceaccounts".to_owned(),
-        format!("system:serviceaccounts:{SYSTEM}"),
+        format!("system:serviceaccounts:{namespace}"),
         "system:authenticated".to_owned(),
     ];
     SubjectAccessReviewSpec {
-        user: Some(format!("system:serviceaccount:{SYSTEM}:{account}")),
+        user: Some(format!("system:serviceaccount:{namespace}:{account}")),
         groups: Some(groups.into()),
         resource_attributes: Some(resource),
         ..SubjectAccessReviewSpec::default()
@@ -197,7 +238,7 @@ mod tests {
 
     #[test]
     fn the_groups_of_an_account_count() {
-        let spec = review("coredns", "watch");
+        let spec = review((SYSTEM, "coredns"), &on_imports("watch"));
         assert_eq!(spec.user.as_deref(), Some("system:serviceaccount:kube-system:coredns"));
         assert!(spec.groups.unwrap().contains(&"system:serviceaccounts:kube-system".to_owned()));
         let resource = spec.resource_attributes.unwrap();

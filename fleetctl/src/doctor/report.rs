@@ -38,12 +38,15 @@ pub struct Line {
     /// What to do.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub advice: Option<String>,
+    /// The command that mends it, where one does and there is nothing to decide first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
 }
 
 impl Line {
     /// The line of a finding.
     pub fn of(cluster: &str, check: &'static str, finding: Finding) -> Self {
-        let Finding { level, what, advice } = finding;
+        let Finding { level, what, advice, command } = finding;
         let cluster = cluster.to_owned();
         Self {
             cluster,
@@ -51,13 +54,15 @@ impl Line {
             level,
             finding: bounded(&what),
             advice: advice.as_deref().map(bounded),
+            // A part of a command is another command.
+            command: command.filter(|command| command.len() <= LONGEST),
         }
     }
 
     /// The line of a check that has found nothing.
     pub fn ok(cluster: &str, check: &'static str, looks_at: &str) -> Self {
         let (cluster, finding) = (cluster.to_owned(), looks_at.to_owned());
-        Self { cluster, check, level: Level::Ok, finding, advice: None }
+        Self { cluster, check, level: Level::Ok, finding, advice: None, command: None }
     }
 }
 
@@ -73,12 +78,15 @@ impl Report {
     pub fn text(&self, wide: bool, paint: Paint) -> String {
         let mut text = String::new();
         let shown = self.results.iter().filter(|line| wide || line.level != Level::Ok);
-        for Line { cluster, check, level, finding, advice } in shown {
+        for Line { cluster, check, level, finding, advice, command } in shown {
             let level = painted(paint, *level, &format!("{level:11}"));
             let place = paint.bold(&format!("{cluster} {check}"));
             let _ = writeln!(text, "{level}  {place}  {}", line(finding));
             if let Some(advice) = advice {
                 let _ = writeln!(text, "             {}", line(advice));
+            }
+            if let Some(command) = command {
+                let _ = writeln!(text, "             $ {}", line(command));
             }
         }
         let count = |level| self.results.iter().filter(|line| line.level == level).count();
@@ -136,6 +144,16 @@ mod tests {
         assert_eq!(text.lines().count(), 3, "{text}");
         let exact = "y".repeat(LONGEST);
         assert_eq!(bounded(&exact), exact);
+    }
+
+    #[test]
+    fn a_command_has_a_line_of_its_own_and_is_never_cut() {
+        let broken = || Finding::failure("it is broken", "mend it");
+        let line = Line::of("west", "claim", broken().mend("kubectl get pods"));
+        let text = Report::new(vec![line]).text(false, Paint(false));
+        assert!(text.contains("mend it\n             $ kubectl get pods\n"), "{text}");
+        let long = Line::of("west", "claim", broken().mend("x".repeat(LONGEST + 1)));
+        assert_eq!(long.command, None);
     }
 
     #[test]

@@ -8,6 +8,7 @@ use super::checks::{self, DEFINITIONS, DNS_RIGHTS, DNS_VERSION};
 use super::corefile::Corefile;
 use super::finding::{Level, Unread};
 use super::gather;
+use super::plan;
 use super::report::{Line, Report};
 use super::seen::Seen;
 use super::subject::Subject;
@@ -23,7 +24,14 @@ pub(crate) async fn run(cli: &Cli, args: &DoctorArgs) -> Result<ExitCode> {
     if args.print_corefile {
         return print_corefile(cli).await;
     }
+    if args.fix_plan && cli.output.format.is_data() {
+        bail!("--fix-plan is a script: -o json has each command beside its finding");
+    }
     let results = checks::examine(&gather::fleet(&cli.access).await?);
+    if args.fix_plan {
+        print_file(&plan::script(&results))?;
+        return Ok(exit_code(&results));
+    }
     let text = data(cli.output.format, &results)?;
     let wide = cli.output.format == Format::Wide;
     print(&text.unwrap_or_else(|| results.text(wide, cli.output.paint())))?;

@@ -1,13 +1,18 @@
 //! What a hub and its members showed at one moment, as far as checks look at it. Data only.
 
-use std::collections::BTreeSet;
+mod base;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use fleet_api::ObjectName;
 use fleet_model::multicluster::mode::Mode;
 use member_agent::ImportNamespaces;
 
+pub use base::{Base, Install, Kind, Policy, Proxy, Token};
+
 use super::finding::{Read, known};
+use crate::offload::OffloadStatus;
 
 /// A fleet.
 #[derive(Clone, Debug)]
@@ -35,6 +40,16 @@ pub struct Hub {
     pub kinds: Read<BTreeSet<String>>,
     /// Whether EndpointSliceExports carry host names and zones.
     pub has_endpoint_details: Read<bool>,
+    /// What members offer to each other, and what became of it.
+    pub offload: Read<OffloadStatus>,
+    /// What the hub agent stands on.
+    pub base: Base,
+    /// The names of its namespaces.
+    pub namespaces: Read<BTreeSet<String>>,
+    /// The namespaces of the Services that members export, by the number of those.
+    pub exported: Read<BTreeMap<String, usize>>,
+    /// Names of the members that have a MemberCluster.
+    pub registered: Read<BTreeSet<String>>,
 }
 
 impl Hub {
@@ -138,6 +153,14 @@ pub struct Cluster {
     pub ranges: Read<Vec<String>>,
     /// The addresses of its Services.
     pub addresses: Read<Vec<IpAddr>>,
+    /// What the member agent stands on.
+    pub base: Base,
+    /// The kube-proxy of its nodes; `None` without one.
+    pub proxy: Read<Option<Proxy>>,
+    /// The ranges of Pods that its nodes have.
+    pub pod_ranges: Read<BTreeSet<String>>,
+    /// The token of its agent for the hub.
+    pub token: Read<Token>,
 }
 
 impl Cluster {
@@ -154,6 +177,8 @@ pub struct Agent {
     pub mode: Mode,
     /// What it imports.
     pub imports: ImportNamespaces,
+    /// Whether it directs traffic by zone hints.
+    pub gives_hints: bool,
 }
 
 /// Which kinds of the standard API a cluster serves.

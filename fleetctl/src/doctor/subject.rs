@@ -1,6 +1,7 @@
 //! One member whose cluster could be read, for the checks of members.
 
 use super::finding::{Read, known};
+use super::mend::{MEMBER_CHART, helm};
 use super::seen::{Cluster, Hub, Import, Report, Seen};
 
 /// The member, and the fleet that it is in.
@@ -46,6 +47,11 @@ impl<'a> Subject<'a> {
         let (name, context) = (self.name, &self.own.context);
         let argument = if context == name { name.to_owned() } else { format!("{name}={context}") };
         crate::shell::quoted(&argument).into_owned()
+    }
+
+    /// The command that gives the chart of the member agent these values.
+    pub fn helm(&self, values: &[&str]) -> String {
+        helm(MEMBER_CHART, &self.own.context, &self.own.base, values)
     }
 
     /// How to call kubectl for the member's cluster.

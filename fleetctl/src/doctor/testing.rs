@@ -1,6 +1,6 @@
 //! A sound fleet of a hub and the member west, which tests break.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use fleet_api::ObjectName;
 use fleet_api::multicluster::standard::{CLUSTER_ID, CLUSTERSET_ID};
@@ -8,11 +8,13 @@ use fleet_model::multicluster::mode::Mode;
 use member_agent::ImportNamespaces;
 
 use super::finding::{Finding, Outcome, Unread};
+use super::mend::{HUB_CHART, MEMBER_CHART};
 use super::seen::{
-    Accepted, Agent, Cluster, Definition, Dns, Hub, Import, Member, Property, Report, Resolved,
-    Seen, Served,
+    Accepted, Agent, Base, Cluster, Definition, Dns, Hub, Import, Install, Kind, Member, Policy,
+    Property, Proxy, Report, Resolved, Seen, Served, Token,
 };
 use super::subject::Subject;
+use crate::offload::OffloadStatus;
 
 /// The incarnation of the hub.
 pub(super) const HUB: &str = "hub-uid/0";
@@ -106,6 +108,49 @@ pub(super) fn sound() -> World {
     World { seen: Seen { hub: Ok(hub()), members } }
 }
 
+fn base(chart: &str) -> Base {
+    let kind = Kind { name: "kind.fleet".to_owned(), exists: true, ..Kind::default() };
+    let policy = Policy {
+        name: format!("policy.{chart}"),
+        chart: chart.to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        is_bound: true,
+    };
+    let install = Install {
+        release: chart.to_owned(),
+        namespace: "fleet-system".to_owned(),
+        account: chart.to_owned(),
+        system_namespace: "fleet-system".to_owned(),
+        lease_namespace: "fleet-system".to_owned(),
+        is_of_chart: true,
+    };
+    Base {
+        install: Ok(Some(install)),
+        clock: Ok(0),
+        kinds: Ok(vec![kind]),
+        policies: Ok(vec![policy]),
+        lacks: Ok(Vec::new()),
+    }
+}
+
+/// A second member, east, beside west.
+pub(super) fn with_east() -> World {
+    let mut world = sound();
+    let mut east = cluster();
+    east.context = "east-admin".to_owned();
+    east.uid = Ok("east-uid".to_owned());
+    east.pod_ranges = Ok(set(&["10.245.0.0/24"]));
+    east.properties.as_mut().unwrap()[0].value = "east".to_owned();
+    world.seen.members.push(Member { name: "east".to_owned(), own: Ok(east) });
+    let report = Report {
+        member: "east".to_owned(),
+        cluster_uid: "east-uid".to_owned(),
+        ..world.report().clone()
+    };
+    world.hub().reports.as_mut().unwrap().push(report);
+    world
+}
+
 fn hub() -> Hub {
     let accepted =
         Accepted { is_true: true, reason: "Accepted".to_owned(), message: String::new() };
@@ -125,6 +170,11 @@ fn hub() -> Hub {
         resolved: Ok(vec![resolved("shop/web")]),
         kinds: Ok(set(&["ClusterReport", "ExportedService", "ResolvedService"])),
         has_endpoint_details: Ok(true),
+        offload: Ok(OffloadStatus::default()),
+        base: base(HUB_CHART),
+        namespaces: Ok(set(&["fleet-system", "fleet-member-west", "shop"])),
+        exported: Ok(BTreeMap::from([("shop".to_owned(), 1)])),
+        registered: Ok(set(&["west"])),
     }
 }
 
@@ -143,7 +193,11 @@ fn cluster() -> Cluster {
     Cluster {
         context: "west-admin".to_owned(),
         uid: Ok("west-uid".to_owned()),
-        agent: Ok(Some(Agent { mode: Mode::On, imports: ImportNamespaces::default() })),
+        agent: Ok(Some(Agent {
+            mode: Mode::On,
+            imports: ImportNamespaces::default(),
+            gives_hints: true,
+        })),
         served: Ok(Served {
             v1alpha1: set(&["ServiceExport", "ServiceImport"]),
             v1beta1: set(&["ServiceExport", "ServiceImport"]),
@@ -166,5 +220,9 @@ fn cluster() -> Cluster {
         namespaces: Ok(set(&["shop", "kube-system"])),
         ranges: Ok(vec!["10.96.0.0/16".to_owned()]),
         addresses: Ok(vec!["10.96.0.1".parse().unwrap()]),
+        base: base(MEMBER_CHART),
+        proxy: Ok(Some(Proxy { mode: Some("nftables".to_owned()), version: Some((1, 34)) })),
+        pod_ranges: Ok(set(&["10.244.0.0/24", "10.244.1.0/24"])),
+        token: Ok(Token { state: "renewed".to_owned(), says: None, remaining: Some(80_000) }),
     }
 }

@@ -8,6 +8,7 @@ use member_agent::export::{self, ExportDecision};
 use super::words::{DENIED, behind, count, ports_text, ready};
 use crate::picture::{Member, Picture};
 use crate::reading;
+use crate::shell::quoted;
 use crate::story::{Cause, Hop};
 
 const EXPORT: &str = "ServiceExport";
@@ -46,9 +47,10 @@ fn own(picture: &Picture, name: &str, member: &Member, service: &ObjectName) -> 
     let decision = export::decision(&member.settings, service, snapshot, now);
     let Some(decision) = decision else { return vec![terminating(name, object, export)] };
     let kubectl = picture.kubectl(name);
-    let (namespace, short) = (&service.namespace, &service.name);
+    let (namespace, short) = (&service.namespace, quoted(&service.name));
     let weight = format!(
-        "{kubectl} -n {namespace} annotate serviceexport {short} --overwrite {}=1",
+        "{kubectl} -n {} annotate serviceexport {short} --overwrite {}=1",
+        quoted(namespace),
         annotations::WEIGHT
     );
     let stop =
@@ -139,14 +141,17 @@ pub(super) fn endpoints(
     if ready > 0 {
         return Hop::ok(name, "EndpointSlices", count(ready, "ready endpoint"));
     }
-    let (kubectl, namespace, short) = (picture.kubectl(name), &service.namespace, &service.name);
+    let kubectl = picture.kubectl(name);
+    let selector = format!("kubernetes.io/service-name={}", service.name);
     Hop::stop(
         name,
         "EndpointSlices",
         Cause::NoEndpoints,
         "the Service has no ready endpoint",
         format!(
-            "check its Pods: {kubectl} -n {namespace} get endpointslices -l kubernetes.io/service-name={short}"
+            "check its Pods: {kubectl} -n {} get endpointslices -l {}",
+            quoted(&service.namespace),
+            quoted(&selector)
         ),
     )
 }

@@ -7,6 +7,7 @@ use hub_agent::service::{self, Key, PortResolution, ServiceController, ServiceSt
 
 use super::words::{DENIED, behind, named, ports_text};
 use crate::picture::Picture;
+use crate::shell::quoted;
 use crate::story::{Cause, Hop};
 
 const HUB: &str = "hub";
@@ -82,7 +83,7 @@ fn namespace_missing(picture: &Picture, service: &ObjectName) -> Hop {
         object,
         Cause::HubNamespaceMissing,
         format!("the hub has no namespace {namespace}, which it needs for the ServiceImport"),
-        format!("{} create namespace {namespace}", picture.kubectl(HUB)),
+        format!("{} create namespace {}", picture.kubectl(HUB), quoted(namespace)),
     )
 }
 
@@ -143,7 +144,7 @@ pub(super) fn list_it(picture: &Picture, member: &str) -> String {
     format!(
         "if {member} may share it, add it to that list: {} -n {} edit configmap {}",
         picture.kubectl(HUB),
-        names::member_namespace(member),
+        quoted(&names::member_namespace(member)),
         MemberPolicy::NAME
     )
 }

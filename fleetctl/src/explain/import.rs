@@ -8,6 +8,7 @@ use member_agent::import::{self, ImportState, Refusal};
 use super::words::{DENIED, behind, count, look, ready};
 use crate::picture::{Member, Picture};
 use crate::reading;
+use crate::shell::quoted;
 use crate::story::{Cause, Crossing, Hop};
 
 const MCS: &str = "MultiClusterService";
@@ -114,7 +115,8 @@ impl Import<'_> {
                     "cluster {other} imports the Service exclusively: the hub runs with --exclusive-imports"
                 ),
                 format!(
-                    "delete the import in {other}, or start the hub agent without --exclusive-imports"
+                    "delete the import in {}, or start the hub agent without --exclusive-imports",
+                    quoted(other)
                 ),
             ),
             ImportState::NotGranted => self.not_granted(&object),
@@ -133,7 +135,7 @@ impl Import<'_> {
                 format!("its derived Service {derived} is being deleted, which delays a new one"),
                 format!(
                     "check its finalizers: {kubectl} -n {system} get service {} -o yaml",
-                    derived.name
+                    quoted(&derived.name)
                 ),
             ),
         }

@@ -22,7 +22,7 @@ pub(super) fn hops(picture: &Picture, name: &str, member: &Member) -> Vec<Hop> {
             OBJECT,
             Cause::MemberHomeMissing,
             format!("the hub has no namespace {} for it", identity.hub_namespace),
-            format!("fleetctl join {name}"),
+            format!("fleetctl join {}", crate::shell::quoted(name)),
         )];
     }
     if let Fence::Taken(taken) = Fence::of(identity, &member.snapshot) {
@@ -35,7 +35,8 @@ pub(super) fn hops(picture: &Picture, name: &str, member: &Member) -> Vec<Hop> {
                 taken.recorded, taken.own
             ),
             format!(
-                "use the context of the recorded cluster, or let this one replace it: fleetctl join {name} --replace"
+                "use the context of the recorded cluster, or let this one replace it: fleetctl join {} --replace",
+                crate::shell::quoted(name)
             ),
         )];
     }
@@ -55,14 +56,17 @@ pub(super) fn hops(picture: &Picture, name: &str, member: &Member) -> Vec<Hop> {
             OBJECT,
             Cause::MemberLeaving,
             "it is asked to leave the fleet, and withdraws its exports and imports",
-            format!("wait until it has left, or cancel leaving: fleetctl join {name}"),
+            format!(
+                "wait until it has left, or cancel leaving: fleetctl join {}",
+                crate::shell::quoted(name)
+            ),
         )],
         Phase::Left => vec![Hop::stop(
             name,
             OBJECT,
             Cause::MemberLeft,
             "it has left the fleet",
-            format!("fleetctl join {name}"),
+            format!("fleetctl join {}", crate::shell::quoted(name)),
         )],
         Phase::Member => heartbeat(picture, name, member).into_iter().collect(),
     }

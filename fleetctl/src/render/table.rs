@@ -6,7 +6,7 @@ use crate::output::Paint;
 use crate::output::terminal::line;
 
 /// Columns as wide as they have to be.
-pub(super) fn table(head: &[&str], rows: &[Vec<String>], paint: Paint) -> String {
+pub(crate) fn table(head: &[&str], rows: &[Vec<String>], paint: Paint) -> String {
     let head: Vec<_> = head.iter().map(|&cell| cell.to_owned()).collect();
     let shown = |row: &Vec<String>| row.iter().map(|cell| line(cell).into_owned()).collect();
     let rows: Vec<Vec<_>> = rows.iter().map(shown).collect();

@@ -1,6 +1,7 @@
 //! The missing writes, computed by the agents' own plans.
 
 use fleet_accumulator::SourceState;
+use fleet_api::traffic::APPLIED;
 use fleet_api::{ObjectName, kinds, labels};
 
 use fleet_model_server::ModelServer;
@@ -109,4 +110,36 @@ fn nothing_is_told_of_what_could_not_be_read() {
     picture.hub.namespaces = picture.hub.namespaces.clone().in_state(SourceState::Listing);
     let (found, unread) = pending(&picture);
     assert!(found.is_empty() && unread[0].cluster == "hub", "{found:?} {unread:?}");
+}
+
+/// The agent of west directs traffic: places of endpoints are its own matter, and what comes or goes is not.
+#[test]
+fn places_of_endpoints_are_no_missing_writes() {
+    let mut world = World::shared();
+    let lease = ObjectName::new(home("west"), "fleet-member");
+    let notes = json!({ "metadata": { "annotations": { APPLIED: "7" } } });
+    world.hub.create(kinds::LEASE, &lease, notes).unwrap();
+    let own = world.own("west");
+    let names = own.names(kinds::ENDPOINT_SLICE);
+    let imported = names.into_iter().find(|name| *name.namespace == *"fleet-system").unwrap();
+    let drained = json!({ "ready": false, "serving": true, "terminating": true });
+    let hints = json!({ "forZones": [{ "name": "fleet.remote" }] });
+    own.edit(kinds::ENDPOINT_SLICE, &imported, |slice| {
+        slice["endpoints"][0]["conditions"] = drained.clone();
+        slice["endpoints"][0]["hints"] = hints.clone();
+    })
+    .unwrap();
+    assert!(world.pending().is_empty(), "{:?}", told(&world.pending()));
+    world.edit("east", kinds::ENDPOINT_SLICE, &ObjectName::new("shop", "web-1"), |slice| {
+        slice["endpoints"] = json!([{ "addresses": ["10.1.0.1"] }, { "addresses": ["10.1.0.2"] }]);
+    });
+    world.settle_all_but("west");
+    let missing = told(&world.pending());
+    assert_eq!(missing.len(), 1, "{missing:?}");
+    assert!(missing[0].starts_with("west import shop/web: update EndpointSlice"), "{missing:?}");
+    world.settle();
+    let slice = world.own("west").get(kinds::ENDPOINT_SLICE, &imported).unwrap();
+    for endpoint in slice["endpoints"].as_array().unwrap() {
+        assert_eq!((&endpoint["conditions"], &endpoint["hints"]), (&drained, &hints));
+    }
 }

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fleet_accumulator::ClusterId;
+use fleet_accumulator::{ClusterId, Tracked as _};
 use fleet_api::{ObjectName, ResourceKind, kinds};
-use fleet_model::hub_schema::HubSchema;
+use fleet_model::hub_schema::{GROUP_VERSION, HubSchema};
 use fleet_model_server::{ModelServer, snapshot};
 use fleet_plan::Step;
 use hub_agent::snapshot::HubSnapshot;
@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 
 use crate::pending::{Pending, pending};
 use crate::picture::{Own, Picture};
+use crate::recorded::{self, ClusterObjects, FleetObjects, MemberObjects};
 use crate::story::Story;
 
 pub(crate) struct World {
@@ -43,10 +44,15 @@ pub(crate) fn namespace(name: &str) -> ObjectName {
 impl World {
     /// Namespaces and memberships, and nothing else.
     pub(crate) fn new() -> Self {
+        Self::with_members(&["east", "west"])
+    }
+
+    /// The same, with these members.
+    pub(crate) fn with_members(names: &[&str]) -> Self {
         let mut hub = ModelServer::new(ClusterId::Hub);
         let mut members = BTreeMap::new();
         add_namespace(&mut hub, "shop");
-        for name in ["east", "west"] {
+        for &name in names {
             add_namespace(&mut hub, &home(name));
             let member = json!({ "spec": { "state": "Join", "heartbeatPeriodSeconds": 60 } });
             let at = ObjectName::new(home(name), name);
@@ -245,6 +251,50 @@ impl World {
         server.execute(step).ok();
     }
 
+    /// The hub decides about drains and silent members, and members follow it.
+    pub(crate) fn direct_traffic(&mut self) {
+        self.hub
+            .create(kinds::FLEET_TRAFFIC, &ObjectName::cluster("fleet"), json!({ "spec": {} }))
+            .unwrap();
+        let names: Vec<_> = self.members.keys().cloned().collect();
+        for name in names {
+            let lease = json!({
+                "metadata": { "annotations": { (fleet_api::traffic::APPLIED): "1" } },
+                "spec": { "holderIdentity": name, "renewTime": "2026-01-01T00:00:00.000000Z" },
+            });
+            let at = ObjectName::new(home(&name), fleet_api::names::MEMBER_LEASE);
+            self.hub.create(kinds::LEASE, &at, lease).unwrap();
+            let traffic = ObjectName::cluster(name.as_str());
+            self.hub.create(kinds::MEMBER_TRAFFIC, &traffic, json!({ "spec": {} })).unwrap();
+        }
+    }
+
+    /// Its objects, as they are read for recordings.
+    pub(crate) fn objects(&self) -> FleetObjects {
+        let mut fleet = FleetObjects::new(self.now());
+        fleet.hub = cluster(&self.hub, recorded::of_hub());
+        for (name, server) in &self.members {
+            let mut member = MemberObjects {
+                context: Some(name.clone()),
+                names_served: self.names_served,
+                ..MemberObjects::default()
+            };
+            if self.blind == Some(name.as_str()) {
+                member.unseen = Some("no context".to_owned());
+            } else {
+                member.objects = cluster(server, recorded::of_member(name));
+            }
+            fleet.members.insert(name.clone(), member);
+        }
+        let schema = HubSchema::OURS.object();
+        let mut schema = schema;
+        schema["metadata"] =
+            json!({ "name": GROUP_VERSION, "uid": "schema", "resourceVersion": "1" });
+        let text = schema.to_string().into();
+        fleet.hub.insert(HubSchema::KIND, ObjectName::cluster(GROUP_VERSION), text);
+        fleet
+    }
+
     pub(crate) fn explain(&self) -> Story {
         crate::explain(&self.picture(), &web())
     }
@@ -263,6 +313,17 @@ pub(crate) fn derived() -> ObjectName {
 /// Name of what is in force for web.
 pub(crate) fn resolved() -> ObjectName {
     ObjectName::new("fleet-system", "shop-web")
+}
+
+/// Every kind is served.
+fn cluster<T>(server: &ModelServer, kinds: BTreeMap<ResourceKind, T>) -> ClusterObjects {
+    let mut objects = ClusterObjects::default();
+    for (kind, _) in kinds {
+        let of_kind = objects.kinds.entry(kind).or_default();
+        let all = server.objects(kind);
+        of_kind.objects.extend(all.map(|(name, object)| (name.clone(), object.to_string().into())));
+    }
+    objects
 }
 
 fn add_namespace(server: &mut ModelServer, name: &str) {

@@ -8,10 +8,11 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::finding::Finding;
+use super::share::Share;
 use crate::picture::{Member, Picture};
 
 /// One member's part in a Service.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Edge {
     /// The member.
@@ -24,6 +25,25 @@ pub struct Edge {
     /// What stops the Service here.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub finding: Option<Finding>,
+    /// Endpoints that are used if nothing is ready, since the member is drained or silent, or for the preference of an importer. They
+    /// are among the ready ones of an exporter, and not among those of an importer.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub last_resort: usize,
+    /// For an importer, the part of each exporter in its new connections.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub shares: Vec<Share>,
+    /// For an importer, which exporters it prefers, where a policy has that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preference: Option<&'static str>,
+    /// For an importer, the time that changes took to arrive, in milliseconds: 99 percent took no longer. Only what watches for a
+    /// while knows it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lag_p99_millis: Option<u64>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(number: &usize) -> bool {
+    *number == 0
 }
 
 /// Endpoints by the traffic that they take.

@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::status::MemberStatus;
 
 /// One member, as far as a picture of the fleet shows it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MemberView {
     /// Its name.
@@ -32,6 +32,18 @@ pub struct MemberView {
     /// Why its own cluster could not be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unseen: Option<String>,
+    /// How far it is drained of all that it exports, if it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub drained: Option<Drained>,
+}
+
+/// How far the drain of a member is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Drained {
+    /// `Draining`, `Drained`, `Returning` or `Refused`.
+    pub state: &'static str,
+    /// Endpoints that are last resort, in percent.
+    pub percent: i64,
 }
 
 impl From<MemberStatus> for MemberView {
@@ -47,6 +59,7 @@ impl From<MemberStatus> for MemberView {
             token_expires: None,
             lag: status.lag.slices + standard,
             unseen: status.unseen,
+            drained: None,
         }
     }
 }

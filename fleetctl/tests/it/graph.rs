@@ -17,13 +17,19 @@ fn member(name: &str, state: &'static str) -> MemberView {
         credential: Some("renewed"),
         token_expires: Some("2026-11-26T00:00:00Z".to_owned()),
         lag: usize::from(state == "Silent"),
-        unseen: None,
+        ..MemberView::default()
     }
 }
 
 fn edge(member: &str, ready: usize, draining: usize, finding: Option<Finding>) -> Edge {
     let endpoints = Endpoints { ready, draining };
-    Edge { member: member.to_owned(), endpoints, changed_seconds: Some(3600), finding }
+    Edge {
+        member: member.to_owned(),
+        endpoints,
+        changed_seconds: Some(3600),
+        finding,
+        ..Edge::default()
+    }
 }
 
 fn finding(cause: Cause, says: &str) -> Finding {

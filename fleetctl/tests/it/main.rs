@@ -4,4 +4,5 @@
 
 mod cli;
 mod docs;
+mod doctor;
 mod graph;

@@ -38,7 +38,12 @@ impl World {
             let name = ObjectName::new(member_namespace(member), MEMBER_LEASE);
             let renewed = Some(Timestamp::from_second(*renewed).unwrap());
             let (uid, version) = (uid.to_string(), "1");
-            Object::new(name, uid.as_str().into(), version.into(), MemberLease { renewed })
+            Object::new(
+                name,
+                uid.as_str().into(),
+                version.into(),
+                MemberLease { renewed, ..MemberLease::default() },
+            )
         };
         let new = View::of(self.leases.iter().map(lease)).in_state(self.state.clone());
         let turns = self.liveness.follow(&self.seen, &new, self.now);
@@ -235,7 +240,7 @@ fn a_member_that_is_alone_is_judged() {
 fn leases_of_other_namespaces_are_none_of_members() {
     let mut world = World::of(&[]);
     let name = ObjectName::new("kube-system", MEMBER_LEASE);
-    let lease = MemberLease { renewed: None };
+    let lease = MemberLease::default();
     let view = View::of([Object::new(name, "1".into(), "1".into(), lease)]);
     assert!(world.liveness.follow(&world.seen, &view, world.now).is_empty());
     assert_eq!(world.liveness.members(world.now).count(), 0);

@@ -1,13 +1,14 @@
 //! What the hub answers to the ClusterReport of a member: which hub it is, so that members can distinguish a hub that was rebuilt
 //! from one that was unavailable; and, where the hub agent serves the standard API, whether the member may take part in that.
 
-use fleet_accumulator::Object;
+use fleet_accumulator::{Object, Uid};
 use fleet_api::conditions::{ACCEPTED, FALSE, TRUE, standard};
 use fleet_api::multicluster::ClusterReportStatus;
 use fleet_api::names::member_of_namespace;
 use fleet_api::{ObjectName, events};
 use fleet_model::multicluster::mode::Mode;
 use fleet_model::objects::ClusterReport;
+use fleet_model::objects::traffic::FleetTraffic;
 use fleet_model::steps::HUB;
 use fleet_plan::Plan;
 use fleet_plan::conditions::{Wanted, apply};
@@ -15,12 +16,8 @@ use jiff::Timestamp;
 
 use super::keys::Member;
 use crate::Settings;
+use crate::incarnation;
 use crate::snapshot::HubSnapshot;
-
-/// The namespace whose uid stands for its cluster: it is created with the cluster, and cannot be deleted.
-const OF_CLUSTER: &str = "kube-system";
-/// How often the history of this hub has begun anew.
-const EPOCH: u64 = 0;
 
 /// Writes the status of a member's ClusterReport, and of those that bear another name than the member.
 pub(super) fn plan(
@@ -30,12 +27,12 @@ pub(super) fn plan(
     now: Timestamp,
     plan: &mut Plan,
 ) {
-    let Some(hub) = snapshot.namespaces.get(&ObjectName::cluster(OF_CLUSTER)) else { return };
-    let incarnation = format!("{}/{EPOCH}", hub.uid);
+    let Some(hub) = incarnation::cluster(snapshot) else { return };
     let all = snapshot.cluster_reports.in_namespace(&member.namespace());
     for report in all.filter(|report| !report.terminating) {
         let of_member = *report.name.name == *member.0;
         if of_member || settings.multicluster != Mode::Off {
+            let incarnation = incarnation(hub, report, snapshot);
             let wanted = status(settings, report, &incarnation, snapshot, now);
             if wanted != present(report) {
                 plan.push(HUB.status(report, &wanted));
@@ -45,6 +42,18 @@ pub(super) fn plan(
             }
         }
     }
+}
+
+/// The incarnation of the hub. The epoch is that of the `FleetTraffic`; where there is none any more, a member keeps what it was
+/// answered, so that the loss of that object is not taken for that of the hub.
+fn incarnation(hub: &Uid, report: &ClusterReport, snapshot: &HubSnapshot) -> String {
+    let fleet = FleetTraffic::of(&snapshot.fleet_traffics);
+    let answered = report.incarnation.as_deref().and_then(|answered| {
+        let epoch = answered.strip_prefix(&hub.to_string())?.strip_prefix('/')?;
+        epoch.parse().ok()
+    });
+    let epoch = fleet.map(|fleet| fleet.status.epoch).or(answered).unwrap_or_default();
+    incarnation::of(hub, epoch)
 }
 
 /// What the status is in the mode of the agent. Without the standard API only the name of the hub is looked at. While it is

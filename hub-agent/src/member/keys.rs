@@ -7,6 +7,7 @@ use fleet_accumulator::{Tracked, View};
 use fleet_api::ObjectName;
 use fleet_api::names::{member_namespace, member_of_namespace};
 use fleet_model::changes::each_touched;
+use fleet_model::objects::traffic::FleetTraffic;
 use fleet_plan::Affected;
 
 use crate::snapshot::HubSnapshot;
@@ -69,6 +70,15 @@ pub(super) fn affected(old: &HubSnapshot, new: &HubSnapshot, keys: &mut Affected
             }
         }
     });
+    // The epoch is part of what members are answered.
+    let epoch = |snapshot: &HubSnapshot| {
+        FleetTraffic::of(&snapshot.fleet_traffics).map(|fleet| fleet.status.epoch)
+    };
+    if epoch(old) != epoch(new) {
+        let reports = new.cluster_reports.iter();
+        let members = reports.filter_map(|report| Member::of_namespace(&report.name.namespace));
+        members.for_each(|member| keys.add(member));
+    }
     each_touched(&old.member_policies, &new.member_policies, |policy| {
         if let Some(member) = Member::of_namespace(&policy.name.namespace) {
             keys.add(member);

@@ -52,7 +52,7 @@ impl<'a> ServiceState<'a> {
         }
         match weight(export.meta.annotation(annotations::WEIGHT)) {
             Ok(0) => ExportDecision::Pause,
-            Ok(_) if self.denied.include(&self.name.namespace) => ExportDecision::Denied(service),
+            Ok(_) if self.denied => ExportDecision::Denied(service),
             Ok(_) => ExportDecision::Export(service),
             Err(problem) => ExportDecision::Hold(service, problem),
         }

@@ -2,7 +2,6 @@
 
 use fleet_accumulator::Object;
 use fleet_api::ObjectName;
-use fleet_model::denied_namespaces::DeniedNamespaces;
 use fleet_model::hub_schema::HubSchema;
 use fleet_model::objects::{
     EndpointSlice, EndpointSliceExport, InternalServiceExport, Service, ServiceExport, SliceIndex,
@@ -10,6 +9,7 @@ use fleet_model::objects::{
 };
 use jiff::Timestamp;
 
+use crate::denied::is_denied;
 use crate::intent::{self, StandardDecision};
 use crate::phase::Phase;
 use crate::slicing;
@@ -21,8 +21,8 @@ use crate::{Identity, Settings};
 pub(super) struct ServiceState<'a> {
     pub(super) settings: &'a Settings,
     pub(super) identity: &'a Identity,
-    /// Namespaces from which nothing new is exported.
-    pub(super) denied: &'a DeniedNamespaces,
+    /// Whether nothing new is exported from its namespace.
+    pub(super) denied: bool,
     pub(super) name: &'a ObjectName,
     pub(super) snapshot: &'a MemberSnapshot,
     pub(super) now: Timestamp,
@@ -58,7 +58,7 @@ impl<'a> ServiceState<'a> {
             on_network: slicing::is_on_network(settings, service),
             standard: intent::standard_decision(settings, name, snapshot),
             identity: &settings.identity,
-            denied: &settings.denied_namespaces,
+            denied: is_denied(settings, &snapshot.namespaces, &name.namespace),
             name,
             snapshot,
             now,

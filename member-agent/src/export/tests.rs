@@ -5,6 +5,7 @@
 //! copied to the hub), MSE-16 and MSE-20 (addresses and names in the cloud).
 
 mod adoption;
+mod complete;
 mod conditions;
 mod content;
 mod denied;

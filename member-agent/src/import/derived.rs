@@ -1,5 +1,6 @@
 //! The derived Service, through which clients in this cluster reach the import.
 
+use std::slice;
 use std::time::Duration;
 
 use fleet_accumulator::Object;
@@ -144,13 +145,23 @@ fn update(
     let annotations = wanted_annotations(holder, &service, &uid);
     operations.extend(set_entries(meta, "annotations", &annotations));
     operations.extend(service_type::operations(state, holder, current));
-    if !ports::same(&current.ports, &granted.ports) {
+    // Of several exporters the first that is back on another hub may have other ports.
+    let waits = state.other_hub.is_some() && loses_ports(current, granted);
+    if !waits && !ports::same(&current.ports, &granted.ports) {
         operations.push(add(&["spec", "ports"], core_ports(granted)));
     }
     if !current.selector.is_empty() {
         operations.push(remove(&["spec", "selector"]));
     }
     (!operations.is_empty()).then(|| LOCAL.patch(current, operations))
+}
+
+/// Whether the Service has a port that is not granted as it stands.
+fn loses_ports(current: &Object<Service>, granted: &ServiceImportStatus) -> bool {
+    current.ports.iter().any(|port| {
+        let is_it = |it| ports::same(slice::from_ref(it), slice::from_ref(port));
+        !granted.ports.iter().any(is_it)
+    })
 }
 
 fn wanted_labels(holder: &Mcs) -> [(&'static str, Option<&str>); 2] {

@@ -14,6 +14,7 @@ use fleet_plan::{Account, Affected};
 use crate::Identity;
 use crate::reserved;
 use crate::snapshot::MemberSnapshot;
+use crate::traffic::Concerned;
 
 /// A key of the import controller.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -193,4 +194,47 @@ fn of_imported(
         let name = ObjectName::new(identity.hub_namespace.as_str(), slice.name.name.clone());
         snapshot.slice_imports.get(&name)?.spec.owner_service_reference.object()
     })
+}
+
+/// Adds the imports that a change of policies, drains, verdicts or zones concerns.
+pub(super) fn directed(concerned: &Concerned, new: &MemberSnapshot, keys: &mut Affected<Key>) {
+    match concerned {
+        Concerned::All => new.multi_cluster_services.iter().for_each(|mcs| keys.add(of_mcs(mcs))),
+        Concerned::Some { services, clusters } => {
+            for service in services {
+                keys.add(Key::Service(service.clone()));
+            }
+            if clusters.is_empty() {
+                return;
+            }
+            let concerned =
+                new.slice_imports.iter().filter(|copy| clusters.contains(copy.origin()));
+            concerned.for_each(|copy| keys.add_for(&Account::from(copy.origin()), of_copy(copy)));
+        }
+    }
+}
+
+/// Adds the imports of slices that are read whole, and those of Services that this cluster exports itself.
+pub(super) fn of_slices(
+    identity: &Identity,
+    old: &MemberSnapshot,
+    new: &MemberSnapshot,
+    keys: &mut Affected<Key>,
+) {
+    each_touched(&old.managed_slices, &new.managed_slices, |slice| {
+        let slice = new.endpoint_slices.get(&slice.name);
+        let service = slice.and_then(|slice| of_imported(identity, slice, new));
+        if let Some(service) = service {
+            keys.add(Key::Service(service));
+        }
+    });
+    each_touched(&old.endpoint_slices, &new.endpoint_slices, |slice| {
+        let backed = slice.backs(&slice.name.namespace);
+        let is_imported =
+            |service: &ObjectName| new.multi_cluster_services.by(service).next().is_some();
+        let exported = backed.filter(is_imported);
+        if let Some(service) = exported {
+            keys.add(Key::Service(service));
+        }
+    });
 }

@@ -61,7 +61,9 @@ fn request(
         return Import::default();
     };
     let outcome = answered(answer);
-    if guarded.is_none() && outcome.excess.is_none() && *import.status != *answer {
+    // Another hub that has not granted it yet takes nothing away.
+    let is_lost = state.other_hub.is_some() && !answer.is_resolved();
+    if guarded.is_none() && outcome.excess.is_none() && *import.status != *answer && !is_lost {
         plan.push(LOCAL.status(import, answer));
     }
     outcome

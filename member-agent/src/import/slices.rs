@@ -5,41 +5,24 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use fleet_accumulator::Object;
-use fleet_api::{ObjectName, events, finalizers, names};
+use fleet_api::{ObjectName, ServiceImportStatus, finalizers};
 use fleet_model::objects::{EndpointSlice, EndpointSliceImport};
 use fleet_model::reference;
 use fleet_model::steps::{HUB, LOCAL};
-use fleet_plan::{Account, Event, Step, StepId, Trace, deadline};
+use fleet_plan::{Account, StepId, Trace, deadline};
 
-use super::content;
-use super::latency;
-use super::reservations;
+use super::binding::{Binding, Bound, binding};
+use super::finalizer::{delete, guard};
+use super::skipped::{report, skipped};
 use super::stages::Prepared;
 use super::state::{Mcs, ServiceState};
-use super::system_namespace;
+use super::{content, directed, held, latency, reservations, system_namespace};
 use crate::measurement::Plan;
 use crate::reserved::Reservations;
 use crate::sanitize::{Sanitized, sanitize};
 
 /// Longest time that a slice which is withdrawn waits for its successors.
 pub(super) const HANDOVER: Duration = Duration::from_secs(5);
-
-/// A derived Service and the holder of the import.
-#[derive(Clone, Copy)]
-struct Bound<'a> {
-    derived: &'a ObjectName,
-    holder: &'a Mcs,
-}
-
-/// The derived Service that imported slices are bound to.
-enum Binding<'a> {
-    /// This one.
-    Bound(Bound<'a>),
-    /// One that does not exist yet: imported slices stay, no new one is imported.
-    Waiting,
-    /// None: no MultiClusterService imports the Service.
-    Unbound,
-}
 
 /// Imported slices that the hub has no copies of.
 pub(super) fn orphans<'a>(state: &ServiceState<'a>) -> Vec<&'a Object<EndpointSlice>> {
@@ -61,6 +44,7 @@ pub(super) fn sync(
     state: &ServiceState<'_>,
     holder: Option<&Mcs>,
     prepared: Option<&Prepared>,
+    granted: Option<&ServiceImportStatus>,
     orphans: Vec<&Object<EndpointSlice>>,
     plan: &mut Plan,
 ) {
@@ -70,11 +54,19 @@ pub(super) fn sync(
     let reserved = reservations::of(state);
     let mut successors = Vec::new();
     let mut others_serve = false;
+    if let Some(ground) = &state.ground
+        && let Binding::Bound(to) = &binding
+    {
+        let set = directed::Set { reserved: &reserved, staying: &staying, granted };
+        successors = directed::sync(state, ground, &set, *to, &orphans, plan);
+    }
+    let is_directed = state.ground.is_some();
     for copy in staying {
         let name = state.in_system(&copy.name.name);
         let slice = state.snapshot.endpoint_slices.get(&name);
         others_serve |= slice.is_some_and(|slice| !slice.meta.is_terminating());
         match &binding {
+            Binding::Bound(_) if is_directed => {}
             Binding::Bound(to) => {
                 successors.extend(import(state, &reserved, copy, name, *to, plan));
             }
@@ -92,20 +84,6 @@ pub(super) fn sync(
     plan.steps.extend(orphans.into_iter().filter_map(delete));
 }
 
-/// What a slice needs to bind (MESI-2, MESI-4, MESI-5). The label is right when nothing has to be written to the
-/// MultiClusterService; until then the next plan binds.
-fn binding<'a>(state: &ServiceState<'_>, prepared: Option<(&'a Mcs, &'a Prepared)>) -> Binding<'a> {
-    let Some((holder, prepared)) = prepared else { return Binding::Unbound };
-    let Some(name) = &prepared.derived else { return Binding::Waiting };
-    let derived = state.snapshot.services.get(name);
-    let live = derived.is_some_and(|derived| !derived.meta.is_terminating());
-    if live && prepared.write.is_none() && names::is_dns1035_label(&name.name) {
-        Binding::Bound(Bound { derived: name, holder })
-    } else {
-        Binding::Waiting
-    }
-}
-
 fn import<'a>(
     state: &'a ServiceState<'a>,
     reserved: &Reservations<'a>,
@@ -116,6 +94,9 @@ fn import<'a>(
 ) -> Option<StepId> {
     let service = state.service;
     let current = state.snapshot.endpoint_slices.get(&name);
+    if held::waits(state, copy, current) {
+        return None;
+    }
     let is_current = |content: &Sanitized<'_>| {
         current.is_some_and(|now| content::is_current(service, copy, content, now, to.derived))
     };
@@ -165,48 +146,6 @@ fn import<'a>(
     Some(written)
 }
 
-/// Adds this agent's finalizer, before the effect, to a copy that lacks it: a Go hub sets none, and users can remove it.
-fn guard(copy: &Object<EndpointSliceImport>) -> Option<Step> {
-    HUB.add_finalizer(copy, finalizers::ENDPOINT_SLICE_IMPORT)
-}
-
-/// The Events about entries that are not imported, or would not be if they were new.
-fn report(
-    holder: &Mcs,
-    copy: &Object<EndpointSliceImport>,
-    content: &Sanitized<'_>,
-    plan: &mut Plan,
-) {
-    let what = content.skipped(&copy.spec);
-    plan.events.extend(what.map(|what| skipped(holder, copy, &what)));
-    let (slice, cluster) = (&copy.name.name, copy.origin());
-    plan.events.extend(content.refused.described().map(|which| {
-        let count = content.refused.count;
-        let note = format!(
-            "skipped {count} endpoints of EndpointSlice {slice} from cluster {cluster:?}: {which}; if the addresses are \
-             that cluster's, an administrator of this cluster can allow them with --allowed-reserved-cidrs"
-        );
-        LOCAL.warning(holder, events::ENDPOINTS_REFUSED, note)
-    }));
-    plan.events.extend(content.in_force.described().map(|which| {
-        let count = content.in_force.count;
-        let note = format!(
-            "kept {count} endpoints of EndpointSlice {slice} from cluster {cluster:?}, since this import had such addresses \
-             already: {which}; if it is imported anew, they are skipped unless --allowed-reserved-cidrs allows them"
-        );
-        LOCAL.warning(holder, events::ENDPOINTS_RESERVED, note)
-    }));
-}
-
-/// The Event about invalid entries of a slice.
-fn skipped(holder: &Mcs, copy: &Object<EndpointSliceImport>, what: &str) -> Event {
-    let (slice, cluster) = (&copy.name.name, copy.origin());
-    let note = format!(
-        "skipped invalid entries of EndpointSlice {slice} from cluster {cluster:?} ({what})"
-    );
-    LOCAL.warning(holder, events::ENDPOINTS_REFUSED, note)
-}
-
 /// Deletes the imported slice, then removes this agent's finalizer from the copy.
 ///
 /// If no other slice serves, it is deleted after its `successors` exist, so that clients always have an endpoint; it
@@ -231,8 +170,4 @@ fn unimport(
     if let Some(release) = release {
         plan.push(release.after(undone));
     }
-}
-
-fn delete(slice: &Object<EndpointSlice>) -> Option<Step> {
-    (!slice.meta.is_terminating()).then(|| LOCAL.delete(slice).urgent())
 }

@@ -10,7 +10,9 @@ use fleet_model::owners::{is_controlled_by_mcs, is_mcs};
 use jiff::Timestamp;
 
 use super::refusal::{self, Refusal};
+use crate::other_hub::OtherHub;
 use crate::snapshot::MemberSnapshot;
+use crate::traffic::Ground;
 use crate::{Identity, Settings};
 
 /// A MultiClusterService of the snapshot.
@@ -37,6 +39,10 @@ pub(super) struct ServiceState<'a> {
     pub(super) requests: Vec<&'a Object<InternalServiceImport>>,
     /// Slices that the hub distributed to this member.
     pub(super) copies: Vec<&'a Object<EndpointSliceImport>>,
+    /// The hub, if it is another one than that which is followed.
+    pub(super) other_hub: Option<OtherHub<'a>>,
+    /// What directs the traffic, if policies do.
+    pub(super) ground: Option<Ground<'a>>,
 }
 
 impl<'a> ServiceState<'a> {
@@ -66,6 +72,8 @@ impl<'a> ServiceState<'a> {
             import: import.filter(|import| !of_hub(import)),
             requests: snapshot.internal_imports.by(service).collect(),
             copies: snapshot.slice_imports.by(service).collect(),
+            other_hub: None,
+            ground: None,
         }
     }
 

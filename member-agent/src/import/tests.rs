@@ -5,6 +5,7 @@ mod binding;
 mod content;
 mod denied;
 mod derived;
+mod drain_costs;
 mod grace;
 mod grants;
 mod handover;
@@ -13,10 +14,12 @@ mod latency;
 mod mcs;
 mod namespaces;
 mod orphans;
+mod other_hub;
 mod requests;
 mod reserved;
 mod slices;
 mod traces;
+mod traffic;
 
 use std::time::Duration;
 

@@ -66,6 +66,11 @@ pub fn standing(identity: &Identity, snapshot: &MemberSnapshot) -> (bool, bool) 
     (true, published == Some(incarnation))
 }
 
+/// Whether the hub has all that is exported through the standard API; also where the member takes no part in it.
+pub fn is_published(settings: &Settings, snapshot: &MemberSnapshot) -> bool {
+    !takes_part(settings, snapshot) || standing(&settings.identity, snapshot).1
+}
+
 /// Whether the member takes part in the standard API.
 pub(super) fn takes_part(settings: &Settings, snapshot: &MemberSnapshot) -> bool {
     settings.multicluster.mode == MulticlusterMode::On

@@ -44,12 +44,23 @@ use crate::Settings;
 use crate::intent::{self, Circumstances};
 use crate::measurement::{Measurement, Plan};
 use crate::snapshot::MemberSnapshot;
+use crate::traffic::{Ground, Recalled, Subject, concerned, conclude};
+use crate::traffic_memory::TrafficMemory;
 
 /// Imports Services through the standard API.
 #[derive(Clone, Debug)]
 pub struct StandardImportController {
     /// Plans depend on these beside the snapshot.
     pub settings: Settings,
+    /// What earlier plans have decided about traffic.
+    pub memory: TrafficMemory,
+}
+
+impl StandardImportController {
+    /// A controller that remembers nothing yet.
+    pub fn new(settings: Settings) -> Self {
+        Self { settings, memory: TrafficMemory::default() }
+    }
 }
 
 impl Controller for StandardImportController {
@@ -79,7 +90,8 @@ impl Controller for StandardImportController {
     fn reads(&self) -> SourceSet {
         let sources =
             SourceSet::from([MemberSnapshot::fleet_slices(), MemberSnapshot::fleet_reports()]);
-        self.required().union(intent::sources()).union(sources)
+        let all = self.required().union(intent::sources()).union(sources);
+        if self.settings.traffic.enabled { all.union(Ground::sources()) } else { all }
     }
 
     fn affected_keys(&self, old: &MemberSnapshot, new: &MemberSnapshot, keys: &mut Affected<Key>) {
@@ -92,10 +104,12 @@ impl Controller for StandardImportController {
         if circumstances(old) != circumstances(new) {
             keys::all(new, keys);
         }
+        keys::directed(&concerned(&self.settings, old, new), new, keys);
     }
 
     fn plan(&self, Key(service): &Key, snapshot: &MemberSnapshot, now: Timestamp) -> Plan {
-        plan(&self.settings, service, snapshot, now)
+        let recalled = self.memory.recall(&Subject::standard(service));
+        recalling(&self.settings, service, snapshot, recalled, now)
     }
 
     fn blocked(&self, snapshot: &MemberSnapshot, reason: &str) -> Vec<Event> {
@@ -109,11 +123,39 @@ impl Controller for StandardImportController {
     }
 }
 
-/// The writes that bring one import up to date.
+/// The writes that bring one import up to date, for a process that has just begun.
 pub fn plan(
     settings: &Settings,
     service: &ObjectName,
     snapshot: &MemberSnapshot,
+    now: Timestamp,
+) -> Plan {
+    recalling(settings, service, snapshot, Recalled::default(), now)
+}
+
+/// The same for a process that remembers earlier plans.
+fn recalling(
+    settings: &Settings,
+    service: &ObjectName,
+    snapshot: &MemberSnapshot,
+    recalled: Recalled,
+    now: Timestamp,
+) -> Plan {
+    let ground = Ground::of(settings, snapshot, recalled);
+    let is_directed = ground.is_some();
+    let mut plan = import(settings, service, snapshot, ground, now);
+    if is_directed {
+        let exists = snapshot.standard_imports.get(service).is_some();
+        conclude(Subject::standard(service), exists, &mut plan);
+    }
+    plan
+}
+
+fn import(
+    settings: &Settings,
+    service: &ObjectName,
+    snapshot: &MemberSnapshot,
+    ground: Option<Ground<'_>>,
     now: Timestamp,
 ) -> Plan {
     let mut plan = Plan::default();
@@ -122,7 +164,8 @@ pub fn plan(
     if !intent::is_local_known(snapshot) || is_foreign {
         return plan;
     }
-    let state = ServiceState::of(settings, service, snapshot, now);
+    let mut state = ServiceState::of(settings, service, snapshot, now);
+    state.ground = ground;
     // What it owns goes with it, and blocks its successor until then.
     let is_ending = state.import.is_some_and(|import| import.meta.is_terminating());
     if is_ending || !state.is_namespace_open() || state.is_behind() {

@@ -25,7 +25,7 @@ fn told(
     own.create(kinds::MULTI_CLUSTER_SERVICE, &ObjectName::new("team", "web"), wish).unwrap();
     let snapshot = crate::tests::snapshot(&settings.identity, &own, &hub);
     let export = ExportController { settings: settings.clone() };
-    let import = ImportController { settings };
+    let import = ImportController::new(settings);
     [by_export(&export, &snapshot), by_import(&import, &snapshot)]
 }
 

@@ -47,7 +47,7 @@ impl World {
     fn follow(&mut self) {
         let settings = || self.settings.clone();
         let export = ExportController { settings: settings() };
-        let import = ImportController { settings: settings() };
+        let import = ImportController::new(settings());
         let membership = MembershipController { settings: settings() };
         for _ in 0..20 {
             let mut plans = self.plans(&export);
@@ -122,7 +122,7 @@ fn differences_lead_to_everything_that_is_to_be_done() {
 fn controllers_say_what_they_need() {
     let settings = || Settings::new("a");
     let export = ExportController { settings: settings() };
-    let import = ImportController { settings: settings() };
+    let import = ImportController::new(settings());
     let membership = MembershipController { settings: settings() };
     assert_eq!(
         [export.name(), import.name(), membership.name()],

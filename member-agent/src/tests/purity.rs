@@ -51,7 +51,7 @@ fn planning_twice_gives_equal_plans_and_moves_no_metric() {
     let settings = || settings.clone();
     let counts = [
         plans_computed_twice(&ExportController { settings: settings() }, &snapshot, now).len(),
-        plans_computed_twice(&ImportController { settings: settings() }, &snapshot, now).len(),
+        plans_computed_twice(&ImportController::new(settings()), &snapshot, now).len(),
         plans_computed_twice(&MembershipController { settings: settings() }, &snapshot, now).len(),
         plans_computed_twice(&EndpointSliceController { settings: settings() }, &snapshot, now)
             .len(),

@@ -87,7 +87,7 @@ fn fits(field: &JSONSchemaProps, column: &str) -> bool {
     }
 }
 
-fn check(crd: &CustomResourceDefinition, version: &CustomResourceDefinitionVersion) {
+pub(super) fn check(crd: &CustomResourceDefinition, version: &CustomResourceDefinitionVersion) {
     let kind = &crd.spec.names.kind;
     let columns = version.additional_printer_columns.as_deref().unwrap_or_default();
     let (last, others) = columns.split_last().unwrap_or_else(|| panic!("{kind} has no columns"));

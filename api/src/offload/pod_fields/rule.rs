@@ -1,6 +1,6 @@
 //! Rules of the table, and the shapes of what crosses.
 
-use crate::offload::Refusal;
+use crate::offload::{FIRST_PROFILE, Refusal};
 
 /// What becomes of one field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,10 +115,20 @@ pub struct Field {
     pub name: &'static str,
     /// What becomes of it.
     pub rule: Rule,
+    /// The version of the table that it came with.
+    pub since: i64,
+}
+
+impl Field {
+    /// The same field of a later version of the table.
+    #[must_use]
+    pub const fn since(self, since: i64) -> Self {
+        Self { since, ..self }
+    }
 }
 
 pub(super) const fn field(name: &'static str, rule: Rule) -> Field {
-    Field { name, rule }
+    Field { name, rule, since: FIRST_PROFILE }
 }
 
 /// The table as rows: the path of each field, `[]` for each entry of a list, and its rule.

@@ -1,13 +1,13 @@
 {{/*
-What the admission policies have in common. `rule` P1 to P15 are those of docs/security.md; every message begins with
+What the admission policies have in common. `rule` P1 to P18 are those of docs/security.md; every message begins with
 the rule it is about.
 */}}
 
-{{/* Whether one of these rules is enabled: (list $ "P1" "P7"). */}}
+{{/* Whether one of these rules is enabled: (list $ "P1" "P7"). Values of an earlier release, which are reused, lack later rules. */}}
 {{- define "policies.wants" -}}
 {{- $root := first . -}}
 {{- if $root.Values.policies.enabled -}}
-{{- range rest . -}}{{- if index $root.Values.policies.rules . -}}yes{{- end -}}{{- end -}}
+{{- range rest . -}}{{- if dig . true ($root.Values.policies.rules | default dict) -}}yes{{- end -}}{{- end -}}
 {{- end -}}
 {{- end }}
 
@@ -81,11 +81,16 @@ longer than all rules together.
     .check('update').allowed()
 {{- end }}
 
-{{/* All users except those with the hub agent's rights. */}}
+{{/* Whether a user with the hub agent's rights writes, as CEL. */}}
+{{- define "policies.byTheHub" -}}
+request.userInfo.username in {{ include "policies.hub" . }}
+{{- end }}
+
+{{/* All users except those. */}}
 {{- define "policies.notTheHub" -}}
 - name: not-the-hub
   expression: >-
-    !(request.userInfo.username in {{ include "policies.hub" . }})
+    !({{ include "policies.byTheHub" . }})
 {{- end }}
 
 {{/* Skips updates that do not change the spec, such as those of finalizers. */}}
@@ -164,12 +169,11 @@ internalserviceimports: serviceImportReference
 
 {{/*
 Addresses at which clouds serve a machine's own credentials and settings: Azure, Alibaba, Oracle; EC2 and GCE over IPv6. The
-IPv4 ones of the others are link-local. A member policy may have a range around one of them, so P13 does not know them.
+IPv4 ones of the others are link-local. A member policy may have a range around one of them, so P13 does not know them. As CEL,
+in canonical form.
 */}}
 {{- define "policies.cloudServices" -}}
-{{- range $at, $address := list "168.63.129.16" "100.100.100.200" "192.0.0.192" "fd00:ec2::254" "fd20:ce::254" -}}
-{{- if $at }}, {{ end }}ip('{{ $address }}')
-{{- end }}
+{{- list "168.63.129.16" "100.100.100.200" "192.0.0.192" "fd00:ec2::254" "fd20:ce::254" | toJson -}}
 {{- end }}
 
 {{/*

@@ -1,6 +1,12 @@
 //! What of a kind a source watches.
 
+use std::collections::BTreeSet;
+
 use kube::Client;
+use tokio::sync::watch;
+
+use super::provided::Provided;
+use super::selection::Selection;
 
 /// What of a kind is watched, and with which client.
 #[derive(Clone)]
@@ -18,6 +24,10 @@ pub struct SourceSpec {
     pub watch_timeout: Option<u32>,
     /// Whether the cluster may be asked which one it is. Who may read one namespace only may not ask.
     pub may_identify: bool,
+    /// Only these objects, which may change at any time; each selection has its own namespace and fields.
+    pub selections: Option<watch::Receiver<BTreeSet<Selection>>>,
+    /// For a source without a server: what this process provides.
+    pub provided: Option<watch::Receiver<Provided>>,
 }
 
 impl SourceSpec {
@@ -30,6 +40,8 @@ impl SourceSpec {
             fields: None,
             watch_timeout: None,
             may_identify: true,
+            selections: None,
+            provided: None,
         }
     }
 
@@ -58,6 +70,20 @@ impl SourceSpec {
     #[must_use]
     pub fn fields(mut self, selector: impl Into<String>) -> Self {
         self.fields = Some(selector.into());
+        self
+    }
+
+    /// Only the objects of these selections.
+    #[must_use]
+    pub fn selections(mut self, selections: watch::Receiver<BTreeSet<Selection>>) -> Self {
+        self.selections = Some(selections);
+        self
+    }
+
+    /// What this process provides.
+    #[must_use]
+    pub fn provided(mut self, objects: watch::Receiver<Provided>) -> Self {
+        self.provided = Some(objects);
         self
     }
 

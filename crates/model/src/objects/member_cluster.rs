@@ -1,5 +1,7 @@
 //! `MemberCluster`, by metadata only.
 
+use std::collections::BTreeMap;
+
 use fleet_accumulator::{Tracked, wire};
 use fleet_api::membership;
 use fleet_api::{ObjectName, ResourceKind, kinds};
@@ -15,6 +17,8 @@ wire! {
 pub struct MemberCluster {
     /// When an administrator deleted it.
     pub deleted: Option<Timestamp>,
+    /// Labels that the hub's administrators gave it, by which offers select members.
+    pub labels: BTreeMap<String, String>,
 }
 
 impl Tracked for MemberCluster {
@@ -23,7 +27,8 @@ impl Tracked for MemberCluster {
     type Index = ();
 
     fn project(wire: MemberClusterWire) -> Result<Self, String> {
-        Ok(Self { deleted: wire.metadata.deletion_timestamp.map(|time| time.0) })
+        let deleted = wire.metadata.deletion_timestamp.map(|time| time.0);
+        Ok(Self { deleted, labels: wire.metadata.labels.unwrap_or_default() })
     }
 
     fn index(&self, _: &ObjectName) -> Vec<()> {

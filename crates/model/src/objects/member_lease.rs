@@ -1,6 +1,10 @@
 //! The Lease that shows the hub that a member works.
 
+use std::collections::BTreeMap;
+
 use fleet_accumulator::{Tracked, wire};
+use fleet_api::limits::report::PUBLISHED_TO;
+use fleet_api::traffic::{APPLIED, PROPERTIES, PUBLISHED, WENT_BACK, own_properties};
 use fleet_api::{ObjectName, ResourceKind, kinds};
 use jiff::Timestamp;
 use k8s_openapi::api::coordination::v1::{self as coordination, LeaseSpec};
@@ -12,11 +16,19 @@ wire! {
     }
 }
 
-/// What a renewal changes in the Lease of a member. Labels, annotations and what others write beside it are no renewal.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What the agents read of the Lease of a member. Labels, annotations and what others write beside it are no renewal.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MemberLease {
     /// When the member renewed it, by the member's clock. That it changes counts, not its value.
     pub renewed: Option<Timestamp>,
+    /// The serial up to which the member has applied every `MemberTraffic`; `None` if it applies none.
+    pub applied: Option<i64>,
+    /// Properties that the member has set itself.
+    pub properties: BTreeMap<String, String>,
+    /// The incarnation of the hub that has all that the member exports; empty if none has, `None` if it does not report that.
+    pub published: Option<Box<str>>,
+    /// The incarnation of the hub that it had seen before the API server went back in its history.
+    pub went_back: Option<Box<str>>,
 }
 
 impl Tracked for MemberLease {
@@ -28,7 +40,20 @@ impl Tracked for MemberLease {
 
     fn project(wire: MemberLeaseWire) -> Result<Self, String> {
         let renewed = wire.spec.and_then(|spec| spec.renew_time);
-        Ok(Self { renewed: renewed.map(|time| time.0) })
+        let noted = wire.metadata.annotations.unwrap_or_default();
+        let applied = noted.get(APPLIED).and_then(|serial| serial.parse().ok());
+        let properties = noted.get(PROPERTIES).map(|all| own_properties(all)).unwrap_or_default();
+        let incarnation = |name: &str| -> Option<Box<str>> {
+            let text = noted.get(name).filter(|text| text.len() <= PUBLISHED_TO.accepted)?;
+            Some(text.as_str().into())
+        };
+        Ok(Self {
+            renewed: renewed.map(|time| time.0),
+            applied,
+            properties,
+            published: incarnation(PUBLISHED),
+            went_back: incarnation(WENT_BACK),
+        })
     }
 
     fn index(&self, _: &ObjectName) -> Vec<()> {
@@ -67,5 +92,25 @@ mod tests {
         // The clock of the member was set back.
         assert_ne!(first, renewed("2025-05-06T07:08:09.000000Z", "one"));
         assert_eq!(read(json!({ "metadata": { "name": "fleet-member" } })).renewed, None);
+    }
+
+    #[test]
+    fn what_the_member_has_applied_comes_with_it() {
+        let noted = |annotations: Value| {
+            read(json!({ "metadata": { "name": "fleet-member", "annotations": annotations } }))
+        };
+        assert_eq!(noted(json!({ APPLIED: "7" })).applied, Some(7));
+        assert_eq!(noted(json!({ APPLIED: "many" })).applied, None);
+        let region = r#"{ "topology.kubernetes.io/region": "north", "tier": "gold" }"#;
+        let lease = noted(json!({ PROPERTIES: region }));
+        assert_eq!(lease.properties["topology.kubernetes.io/region"], "north");
+        assert_eq!((lease.properties.len(), lease.applied), (1, None));
+        assert_eq!((&lease.published, &lease.went_back), (&None, &None));
+        let lease = noted(json!({ PUBLISHED: "", WENT_BACK: "hub/0" }));
+        assert_eq!(
+            (lease.published.as_deref(), lease.went_back.as_deref()),
+            (Some(""), Some("hub/0"))
+        );
+        assert_eq!(noted(json!({ PUBLISHED: "x".repeat(81) })).published, None);
     }
 }

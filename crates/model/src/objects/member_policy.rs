@@ -6,6 +6,7 @@ use fleet_accumulator::{Tracked, wire};
 use fleet_api::{ObjectName, ResourceKind, kinds};
 use k8s_openapi::api::core::v1 as core;
 
+use crate::cidr::Cidrs;
 use crate::service_list::ServiceList;
 
 wire! {
@@ -20,6 +21,8 @@ wire! {
 pub struct MemberPolicy {
     /// Its lists, or why they cannot be read.
     pub lists: Result<PolicyLists, Box<str>>,
+    /// The ranges of its Pods; none if they cannot be read.
+    pub cidrs: Cidrs,
 }
 
 /// The lists of a member policy.
@@ -51,7 +54,8 @@ impl Tracked for MemberPolicy {
         let data = wire.data.unwrap_or_default();
         let lists = list("exports", &data)
             .and_then(|exports| Ok(PolicyLists { exports, imports: list("imports", &data)? }));
-        Ok(Self { lists })
+        let cidrs = data.get("cidrs").and_then(|text| text.parse().ok()).unwrap_or_default();
+        Ok(Self { lists, cidrs })
     }
 
     fn index(&self, _: &ObjectName) -> Vec<()> {
@@ -85,6 +89,15 @@ mod tests {
         let lists = policy(&json!({ "cidrs": "none", "exports": "team/*", "imports": "" })).lists;
         let lists = lists.unwrap();
         assert!(lists.exports.includes(&shop) && !lists.imports.includes(&shop));
+    }
+
+    #[test]
+    fn ranges_are_read_all_or_none() {
+        let cidrs = |text: &str| policy(&json!({ "cidrs": text })).cidrs;
+        assert_eq!(cidrs("10.1.0.0/16, fd00::/64").iter().count(), 2);
+        assert!(cidrs("10.1.0.0/16,all").is_empty() && cidrs("").is_empty());
+        assert!(cidrs("10.1.0.0/16").overlap(&cidrs("10.1.2.0/24")));
+        assert!(!cidrs("10.1.0.0/16").overlap(&cidrs("10.2.0.0/16,fd00::/64")));
     }
 
     #[test]

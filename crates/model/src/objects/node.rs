@@ -9,6 +9,9 @@ use k8s_openapi::api::core::v1::{self as core, NodeCondition, NodeStatus};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use serde::Deserialize;
 
+/// Label with the region of a node.
+const REGION: &str = "topology.kubernetes.io/region";
+
 /// The part of the status that is read.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
@@ -29,6 +32,8 @@ wire! {
 pub struct Node {
     /// Its zone.
     pub zone: Option<Box<str>>,
+    /// Its region.
+    pub region: Option<Box<str>>,
     /// Whether it counts as capacity of its zone.
     pub counts: bool,
     /// Thousandths of a CPU.
@@ -40,6 +45,11 @@ impl Node {
     pub fn capacity(&self) -> Option<Capacity<'_>> {
         self.counts.then_some(Capacity { zone: self.zone.as_deref(), cpu: self.cpu })
     }
+}
+
+fn label<'a>(node: &'a core::Node, key: &str) -> Option<&'a str> {
+    let value = node.metadata.labels.as_ref()?.get(key)?;
+    Some(value.as_str()).filter(|value| !value.is_empty())
 }
 
 impl Tracked for Node {
@@ -57,6 +67,7 @@ impl Tracked for Node {
         let capacity = Capacity::of(&node);
         Ok(Self {
             zone: NodeView::of(&node).zone.map(Box::from),
+            region: label(&node, REGION).map(Box::from),
             counts: capacity.is_some(),
             cpu: capacity.and_then(|capacity| capacity.cpu),
         })
@@ -94,5 +105,13 @@ mod tests {
             assert_eq!((other.zone.as_deref(), other.capacity()), (Some("a"), None));
         }
         assert_eq!(node("True", &json!({})).zone, None);
+    }
+
+    #[test]
+    fn a_node_has_the_region_of_its_label() {
+        let region = node("True", &json!({ "topology.kubernetes.io/region": "north" })).region;
+        assert_eq!(region.as_deref(), Some("north"));
+        assert_eq!(node("True", &json!({ "topology.kubernetes.io/region": "" })).region, None);
+        assert_eq!(node("True", &json!({})).region, None);
     }
 }

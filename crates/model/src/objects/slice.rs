@@ -36,6 +36,7 @@ pub struct SortedEndpoints {
     nodes: EndpointNodes,
     /// Whether any endpoint differs from what [`imported_endpoints`] writes.
     foreign: bool,
+    unready: u32,
 }
 
 /// The content of an EndpointSlice that exporting and importing need.
@@ -57,6 +58,7 @@ pub struct EndpointSlice {
     /// Host names and zones of the ready endpoints and of the draining ones.
     details: EndpointDetails,
     nodes: EndpointNodes,
+    unready: u32,
 }
 
 /// Ports of slices, shared because many Services have the same.
@@ -83,6 +85,11 @@ impl EndpointSlice {
     pub fn nodes(&self) -> impl Iterator<Item = Option<&str>> {
         let nodes = self.nodes.iter().map(Some).chain(std::iter::repeat(None));
         nodes.take(self.ready.len() + self.draining.len()).map(Option::flatten)
+    }
+
+    /// The number of its endpoints that are neither ready nor terminating.
+    pub fn unready(&self) -> usize {
+        self.unready as usize
     }
 
     /// The Service of its own cluster that a slice of `namespace` backs.
@@ -119,7 +126,7 @@ impl Tracked for EndpointSlice {
     type Index = SliceIndex;
 
     fn project(wire: EndpointSliceWire) -> Result<Self, String> {
-        let SortedEndpoints { ready, draining, details, nodes, foreign } = wire.endpoints;
+        let SortedEndpoints { ready, draining, details, nodes, foreign, unready } = wire.endpoints;
         let ports = wire.ports.unwrap_or_default().iter().map(EndpointPort::from).collect();
         Ok(Self {
             meta: Meta::from_object(&wire.metadata),
@@ -130,6 +137,7 @@ impl Tracked for EndpointSlice {
             ports: PORTS.lock().share(ports),
             details,
             nodes,
+            unready,
         })
     }
 
@@ -158,7 +166,7 @@ impl<'de> Visitor<'de> for EndpointsVisitor {
         let (mut ready, mut draining) = (Builder::default(), Builder::default());
         let (mut first, mut then) = (Details::default(), Details::default());
         let (mut on_first, mut on_then) = (Vec::new(), Vec::new());
-        let (mut foreign, mut last) = (false, State::Ready);
+        let (mut foreign, mut last, mut unready) = (false, State::Ready, 0);
         while let Some(endpoint) = endpoints.next_element::<discovery::Endpoint>()? {
             let state = State::of(&endpoint);
             foreign |= !is_plain(&endpoint) || state < last;
@@ -174,12 +182,12 @@ impl<'de> Visitor<'de> for EndpointsVisitor {
                     then.push(endpoint.hostname.as_deref(), endpoint.zone.as_deref());
                     on_then.push(endpoint.node_name);
                 }
-                State::Out => {}
+                State::Out => unready += u32::from(!is_terminating(&endpoint)),
             }
         }
         let (ready, draining, details) = (ready.finish(), draining.finish(), first.finish(&then));
         let nodes = EndpointNodes::of(on_first.iter().chain(&on_then).map(Option::as_deref));
-        Ok(SortedEndpoints { ready, draining, details, nodes, foreign })
+        Ok(SortedEndpoints { ready, draining, details, nodes, foreign, unready })
     }
 }
 
@@ -206,6 +214,11 @@ impl State {
             Self::Out
         }
     }
+}
+
+fn is_terminating(endpoint: &discovery::Endpoint) -> bool {
+    let conditions = endpoint.conditions.as_ref();
+    conditions.and_then(|conditions| conditions.terminating).unwrap_or(false)
 }
 
 fn draining() -> EndpointConditions {
@@ -284,6 +297,23 @@ mod tests {
                 _ => "out",
             };
             assert_eq!(list, expected, "{conditions}");
+        }
+    }
+
+    /// Such endpoints are in neither list; how many there are shows how many there could be.
+    #[test]
+    fn endpoints_that_are_neither_ready_nor_terminating_are_counted() {
+        let table = [
+            (json!({}), 0),
+            (json!({ "ready": false }), 1),
+            (json!({ "ready": false, "serving": false, "terminating": false }), 1),
+            (json!({ "ready": false, "serving": true }), 1),
+            (json!({ "ready": false, "serving": true, "terminating": true }), 0),
+            (json!({ "ready": false, "serving": false, "terminating": true }), 0),
+        ];
+        for (conditions, expected) in table {
+            let endpoint = json!({ "addresses": ["10.0.0.1"], "conditions": conditions });
+            assert_eq!(project(&json!([endpoint])).unready(), expected, "{endpoint}");
         }
     }
 

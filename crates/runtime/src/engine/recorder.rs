@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use fleet_plan::{Controller, Event};
+use fleet_plan::{Controller, Event, Step};
 use jiff::Timestamp;
 use parking_lot::Mutex;
 
@@ -13,6 +13,12 @@ pub trait Recorder<K, M>: Send + 'static {
     /// Records a measurement of `key` that was planned, or whose step was acknowledged, at `at`. Returns Events that
     /// follow from what is remembered.
     fn record(&mut self, key: &K, what: &M, at: Timestamp) -> Vec<Event>;
+
+    /// Takes note that an API server has refused a step of `key`, with its words, and will refuse it again until something changes
+    /// that no watch shows.
+    fn refused(&mut self, key: &K, step: &Step, why: &str) {
+        let _ = (key, step, why);
+    }
 }
 
 /// How one controller is wired to its agent.

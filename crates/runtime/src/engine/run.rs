@@ -88,6 +88,7 @@ impl<R: Controller> Shared<R> {
         }
         self.measure(timings, &steps, &outcome);
         self.record_acknowledged(&job.key, &measurements, &outcome);
+        self.record_refused(&job.key, &steps, &outcome);
         for failure in &outcome.failures {
             self.metrics.failed(failure.class.as_str());
             tracing::debug!(
@@ -152,6 +153,16 @@ impl<R: Controller> Shared<R> {
                 let time = self.clock.now();
                 let ago = now().saturating_duration_since(*at);
                 self.record(key, what, time.checked_sub(ago).unwrap_or(time));
+            }
+        }
+    }
+
+    /// Records what an API server has refused, of which a retry alone changes nothing.
+    fn record_refused(&self, key: &R::Key, steps: &[Step], outcome: &Outcome) {
+        let Some(recorder) = &self.recorder else { return };
+        for failure in outcome.failures.iter().filter(|failure| failure.class.is_hopeless()) {
+            if let Some(step) = steps.get(failure.step) {
+                recorder.lock().refused(key, step, &failure.message);
             }
         }
     }

@@ -1,10 +1,12 @@
 //! One Lease that this process claims: what the elector decides, sent to the API server.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use kube::Client;
 
 use super::elector::{Elector, Found, NextAction, Object};
+use super::notes::Notes;
 use super::server::{Failure, LeaseServer};
 use super::timing::Timing;
 use crate::clock::{BootClock, Clock};
@@ -47,6 +49,21 @@ impl Claim {
             wall: Clock::system(),
             complained: false,
         }
+    }
+
+    /// Writes what `annotations` returns with each renewal.
+    pub(super) fn annotate(
+        &mut self,
+        annotations: impl Fn() -> BTreeMap<String, String> + Send + Sync + 'static,
+    ) {
+        self.server.annotate(annotations);
+    }
+
+    /// Keeps notes in the Lease.
+    pub(super) fn keep(&mut self, notes: Notes) {
+        let Notes { write, read } = notes;
+        self.server.annotate(write);
+        self.server.hand_on(read);
     }
 
     /// For how much longer the claim stands.

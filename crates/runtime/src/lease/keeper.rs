@@ -1,5 +1,6 @@
 //! A Lease that shows others that an agent works: renewed by the process that leads, and by no other.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use kube::Client;
@@ -51,6 +52,17 @@ pub struct LeaseKeeper<M> {
     /// Whether the Lease may be renewed now, beside the gate.
     may_renew: M,
     results: IntCounterVec,
+    clock: BootClock,
+    observer: Box<dyn Fn(Kept) + Send>,
+}
+
+/// What happens to a Lease that is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kept {
+    /// This process begins to lead, and to renew it.
+    Begun,
+    /// It was renewed by a request that was sent at this time of the clock.
+    Renewed(Duration),
 }
 
 impl<M: Fn() -> bool + Send> LeaseKeeper<M> {
@@ -68,14 +80,31 @@ impl<M: Fn() -> bool + Send> LeaseKeeper<M> {
         }
         let timing = lease.timing();
         let KeptLease { agent, namespace, name, holder, .. } = lease;
-        let claim = Claim::new(holder, timing, client, (&namespace, name), agent, clock);
-        Self { claim, gate, may_renew, results }
+        let claim = Claim::new(holder, timing, client, (&namespace, name), agent, clock.clone());
+        Self { claim, gate, may_renew, results, clock, observer: Box::new(|_| {}) }
+    }
+
+    /// Hands what happens to the Lease to `observer`.
+    #[must_use]
+    pub fn observed(self, observer: impl Fn(Kept) + Send + 'static) -> Self {
+        Self { observer: Box::new(observer), ..self }
+    }
+
+    /// Writes what `annotations` returns with each renewal, which costs no request of its own.
+    #[must_use]
+    pub fn annotated(
+        mut self,
+        annotations: impl Fn() -> BTreeMap<String, String> + Send + Sync + 'static,
+    ) -> Self {
+        self.claim.annotate(annotations);
+        self
     }
 
     /// Renews the Lease until `cancel`. It is not given back: that a process ends does not mean that the agent is gone.
     pub async fn run(mut self, cancel: CancellationToken) {
         let mut terms = self.gate.terms();
         while let Some(term) = cancel.run_until_cancelled(terms.begin()).await {
+            (self.observer)(Kept::Begun);
             tokio::select! {
                 () = cancel.cancelled() => return,
                 () = terms.end(term) => {}
@@ -97,9 +126,13 @@ impl<M: Fn() -> bool + Send> LeaseKeeper<M> {
         // A process that led before may have renewed it since.
         let mut may_look_again = true;
         loop {
+            let sent = self.clock.now();
             let (result, pause) = match self.claim.step(&mut may_look_again).await {
                 Step::Again => continue,
-                Step::Renewed(pause) => ("renewed", pause),
+                Step::Renewed(pause) => {
+                    (self.observer)(Kept::Renewed(sent));
+                    ("renewed", pause)
+                }
                 Step::Waits(pause) => ("failed", pause),
             };
             self.results.with_label_values(&[result]).inc();

@@ -1,5 +1,6 @@
 //! The Lease object.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use fleet_accumulator::one_line;
@@ -17,6 +18,8 @@ pub(super) struct LeaseServer {
     namespace: String,
     name: String,
     params: PostParams,
+    annotations: Box<dyn Fn() -> BTreeMap<String, String> + Send + Sync>,
+    reader: Box<dyn Fn(BTreeMap<String, String>) + Send + Sync>,
 }
 
 /// Why a request had no effect that is known.
@@ -40,7 +43,25 @@ impl LeaseServer {
             namespace: namespace.to_owned(),
             name,
             params,
+            annotations: Box::new(BTreeMap::new),
+            reader: Box::new(drop),
         }
+    }
+
+    /// Writes what `annotations` returns with each record.
+    pub(super) fn annotate(
+        &mut self,
+        annotations: impl Fn() -> BTreeMap<String, String> + Send + Sync + 'static,
+    ) {
+        self.annotations = Box::new(annotations);
+    }
+
+    /// Hands the annotations of each Lease that is read to `reader`, before anything is written over it; none if there is no Lease.
+    pub(super) fn hand_on(
+        &mut self,
+        reader: impl Fn(BTreeMap<String, String>) + Send + Sync + 'static,
+    ) {
+        self.reader = Box::new(reader);
     }
 
     /// Name of the Lease.
@@ -51,6 +72,8 @@ impl LeaseServer {
     /// What the server has.
     pub(super) async fn read(&self, timeout: Duration) -> Result<Option<Found>, Failure> {
         let lease = answer(timeout, self.api.get_opt(&self.name)).await?;
+        let noted = lease.as_ref().and_then(|lease| lease.metadata.annotations.clone());
+        (self.reader)(noted.unwrap_or_default());
         Ok(lease.map(found))
     }
 
@@ -61,11 +84,13 @@ impl LeaseServer {
         record: &Object,
         timeout: Duration,
     ) -> Result<Found, Failure> {
+        let annotations = (self.annotations)();
         let lease = Lease {
             metadata: ObjectMeta {
                 name: Some(self.name.clone()),
                 namespace: Some(self.namespace.clone()),
                 resource_version: at.clone(),
+                annotations: (!annotations.is_empty()).then_some(annotations),
                 ..ObjectMeta::default()
             },
             spec: Some(spec(record)),

@@ -1,5 +1,6 @@
 //! Candidates and a server with one Lease, in paused time.
 
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -309,6 +310,8 @@ struct Kept {
     allowed: Arc<AtomicBool>,
     link: Arc<Mutex<Link>>,
     results: IntCounterVec,
+    /// Annotations of the next renewal.
+    noted: Arc<Mutex<BTreeMap<String, String>>>,
 }
 
 impl Kept {
@@ -337,9 +340,14 @@ impl Kept {
             move || allowed.load(Ordering::Relaxed)
         };
         let (client, time) = (server.client(&link), (gate.clone(), clock));
+        let noted = Arc::new(Mutex::new(BTreeMap::new()));
+        let annotations = {
+            let noted = Arc::clone(&noted);
+            move || noted.lock().clone()
+        };
         let keeper = LeaseKeeper::new(lease, client, time, may_renew, results.clone());
-        tokio::spawn(keeper.run(CancellationToken::new()));
-        Self { gate, allowed, link, results }
+        tokio::spawn(keeper.annotated(annotations).run(CancellationToken::new()));
+        Self { gate, allowed, link, results, noted }
     }
 
     fn count(&self, result: &str) -> u64 {
@@ -384,6 +392,23 @@ async fn a_kept_lease_is_renewed_every_period_and_by_nothing_but_updates() {
     let lease = server.0.lock().lease.clone().unwrap();
     assert_eq!(lease["spec"]["leaseDurationSeconds"], 40);
     assert_eq!(lease["spec"]["leaseTransitions"], 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn annotations_come_with_renewals_that_are_due_anyway() {
+    let server = Server::default();
+    let kept = Kept::start(&server, true);
+    let annotations = || server.0.lock().lease.as_ref().unwrap()["metadata"]["annotations"].clone();
+    sleep(Duration::from_secs(1)).await;
+    assert!(annotations().is_null());
+    kept.noted.lock().insert("applied".to_owned(), "7".to_owned());
+    let writes = server.0.lock().writes.len();
+    sleep(Duration::from_secs(12)).await;
+    assert_eq!(annotations(), json!({ "applied": "7" }));
+    assert!(server.0.lock().writes.len() <= writes + 2, "no write of its own");
+    kept.noted.lock().clear();
+    sleep(Duration::from_secs(12)).await;
+    assert!(annotations().is_null());
 }
 
 #[tokio::test(start_paused = true)]

@@ -20,8 +20,12 @@ const LONGEST_PAUSE: Duration = Duration::from_mins(5);
 const QUOTE: usize = 200;
 /// Message of admission for a write that it forbids (kube-apiserver 1.36). It is asked once the writer has the right to
 /// write, and answers 403 as a missing right does, with nothing but the message to distinguish them.
-const DENIALS: [&str; 3] =
-    ["ValidatingAdmissionPolicy '", "exceeded quota: ", "admission webhook \""];
+const DENIALS: [&str; 4] = [
+    "ValidatingAdmissionPolicy '",
+    "exceeded quota: ",
+    "admission webhook \"",
+    "violates PodSecurity \"",
+];
 
 /// Message for an address that the API server has not freed yet (kube-apiserver 1.36): it does so after it has shown that the
 /// Service which had the address is deleted.
@@ -69,7 +73,16 @@ struct Metadata {
     uid: String,
     resource_version: String,
     deletion_timestamp: Option<IgnoredAny>,
+    deletion_grace_period_seconds: Option<i64>,
     finalizers: Vec<IgnoredAny>,
+}
+
+impl Metadata {
+    /// Whether an object stays that is being deleted: for a finalizer, or because its containers have time to end.
+    fn is_kept(&self) -> bool {
+        !self.finalizers.is_empty()
+            || self.deletion_grace_period_seconds.is_some_and(|left| left > 0)
+    }
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -107,7 +120,7 @@ pub(super) fn read(
         && matches!(step.action, Action::Delete { .. } | Action::ConfirmAbsent)
     {
         return Ok(match &step.action {
-            Action::Delete { at } => Some(expect(step, Until::Gone { uid: at.uid.clone() })),
+            Action::Delete { at, .. } => Some(expect(step, Until::Gone { uid: at.uid.clone() })),
             _ => None,
         });
     }
@@ -134,10 +147,10 @@ fn success(step: &Step, body: &Body) -> Result<Option<Expectation>, Refusal> {
         Action::ConfirmAbsent => return absent(step, body),
         // A Status means that the object is gone, and so does the last state of an object that
         // nothing holds any more: with the last finalizer removed it is not stored again.
-        Action::Delete { at } if body.kind == "Status" || meta.finalizers.is_empty() => {
+        Action::Delete { at, .. } if body.kind == "Status" || !meta.is_kept() => {
             Until::Gone { uid: at.uid.clone() }
         }
-        _ if meta.deletion_timestamp.is_some() && meta.finalizers.is_empty() => {
+        _ if meta.deletion_timestamp.is_some() && !meta.is_kept() => {
             Until::Gone { uid: identity(meta).uid }
         }
         action => {
@@ -267,8 +280,10 @@ fn message(status: StatusCode, body: &Body, bytes: &[u8]) -> String {
 
 fn planned_on(action: &Action) -> Option<&Precondition> {
     match action {
-        Action::Replace { at, .. } | Action::Patch { at, .. } | Action::Delete { at } => Some(at),
-        Action::Create(_) | Action::ConfirmAbsent => None,
+        Action::Replace { at, .. } | Action::Patch { at, .. } | Action::Delete { at, .. } => {
+            Some(at)
+        }
+        Action::Create(_) | Action::Apply { .. } | Action::ConfirmAbsent => None,
     }
 }
 

@@ -32,24 +32,35 @@ pub(super) fn build(step: &Step, manager: &str) -> Result<Request<Vec<u8>>, Requ
             else {
                 return Err(RequestError::NoMetadata);
             };
-            (Method::PUT, JSON, encode(&Stamped { body, fields, metadata, at }))
+            let tracked = !step.kind.is_copied_slice();
+            (Method::PUT, JSON, encode(&Stamped { body, fields, metadata, at, tracked }))
         }
         Action::Patch { operations, at, .. } => {
             (Method::PATCH, JSON_PATCH, encode(&Guarded { operations, at }))
         }
-        Action::Delete { at } => (Method::DELETE, JSON, encode(&delete_options(at))),
+        Action::Apply { body, .. } => (Method::PATCH, APPLY, encode(body)),
+        Action::Delete { at, grace_seconds } => {
+            (Method::DELETE, JSON, encode(&delete_options(at, *grace_seconds)))
+        }
         Action::ConfirmAbsent if everywhere(step) => return list(&step.kind, &step.name),
         Action::ConfirmAbsent if any(step) => return first(&step.kind, &step.name),
         Action::ConfirmAbsent => return get(&step.kind, &step.name),
     };
     let named = !matches!(step.action, Action::Create(_));
     let mut uri = path(&step.kind, &step.name, named)?;
-    if matches!(step.action, Action::Patch { status: true, .. }) {
+    if matches!(
+        step.action,
+        Action::Patch { status: true, .. } | Action::Apply { status: true, .. }
+    ) {
         uri.push_str("/status");
     }
     if !matches!(step.action, Action::Delete { .. }) {
         uri.push_str("?fieldManager=");
         uri.push_str(manager);
+    }
+    // What others have written into a field of ours is overwritten: it is ours to decide.
+    if matches!(step.action, Action::Apply { .. }) {
+        uri.push_str("&force=true");
     }
     Request::builder()
         .method(method)
@@ -106,6 +117,8 @@ const UID: &str = "uid";
 const VERSION: &str = "resourceVersion";
 const JSON: &str = "application/json";
 const JSON_PATCH: &str = "application/json-patch+json";
+/// JSON is YAML.
+const APPLY: &str = "application/apply-patch+yaml";
 
 /// The path of a group and version.
 fn root(kind: &ResourceKind) -> String {
@@ -148,6 +161,8 @@ struct Stamped<'a> {
     fields: &'a Map<String, Value>,
     metadata: &'a Map<String, Value>,
     at: &'a Precondition,
+    /// Whether the API server is to note who set which field.
+    tracked: bool,
 }
 
 impl Serialize for Stamped<'_> {
@@ -169,7 +184,7 @@ struct StampedMetadata<'a>(&'a Stamped<'a>);
 
 impl Serialize for StampedMetadata<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Stamped { metadata, at, .. } = self.0;
+        let Stamped { metadata, at, tracked, .. } = self.0;
         let mut map = serializer.serialize_map(None)?;
         for (field, value) in
             metadata.iter().filter(|(field, _)| *field != UID && *field != VERSION)
@@ -178,6 +193,10 @@ impl Serialize for StampedMetadata<'_> {
         }
         map.serialize_entry(UID, &Text(&at.uid))?;
         map.serialize_entry(VERSION, &Text(&at.version))?;
+        if !tracked {
+            // One entry without content: Kubernetes' documentation of server-side apply calls that clearing them.
+            map.serialize_entry("managedFields", &json!([{}]))?;
+        }
         map.end()
     }
 }
@@ -208,11 +227,15 @@ impl<T: Display> Serialize for Text<T> {
     }
 }
 
-fn delete_options(at: &Precondition) -> Value {
-    json!({
+fn delete_options(at: &Precondition, grace_seconds: Option<i64>) -> Value {
+    let mut options = json!({
         "apiVersion": "v1",
         "kind": "DeleteOptions",
         "propagationPolicy": "Background",
         "preconditions": {"uid": at.uid.to_string(), "resourceVersion": at.version.to_string()},
-    })
+    });
+    if let Some(seconds) = grace_seconds {
+        options["gracePeriodSeconds"] = seconds.into();
+    }
+    options
 }

@@ -144,7 +144,7 @@ fn patch() -> Step {
 }
 
 fn delete() -> Step {
-    step(Action::Delete { at: at("7") })
+    step(Action::Delete { at: at("7"), grace_seconds: None })
 }
 
 fn confirm() -> Step {

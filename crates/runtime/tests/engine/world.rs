@@ -141,7 +141,7 @@ impl Controller for CopyController {
             }
             (None, Some(copy)) => {
                 let at = Precondition { uid: copy.uid.clone(), version: copy.version.clone() };
-                Some(Action::Delete { at })
+                Some(Action::Delete { at, grace_seconds: None })
             }
         };
         let mut plan = Plan::default();
@@ -202,6 +202,11 @@ impl Recorder<String, String> for CopyController {
         self.world.0.state.lock().samples.push(what.clone());
         Vec::new()
     }
+
+    fn refused(&mut self, key: &String, step: &Step, why: &str) {
+        let noted = format!("{key}: {} {why}", step.action.verb());
+        self.world.0.state.lock().refusals.push(noted);
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -240,6 +245,8 @@ struct State {
     /// How long each plan takes.
     plan_time: Duration,
     samples: Vec<String>,
+    /// What was refused, as the recorder has noted it.
+    refusals: Vec<String>,
     /// Requests yield to other tasks this often before they are answered.
     slowness: u64,
     hub_listed: bool,
@@ -532,6 +539,11 @@ impl World {
             // Its first poll moves the clock; the rest is a turn for others, which a plan does not give.
             let _ = tokio::time::advance(state.plan_time).now_or_never();
         }
+    }
+
+    /// What was refused.
+    pub fn refusals(&self) -> Vec<String> {
+        self.0.state.lock().refusals.clone()
     }
 
     pub fn samples(&self) -> Vec<String> {

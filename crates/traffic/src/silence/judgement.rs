@@ -67,6 +67,8 @@ pub struct MemberVerdict {
     pub percent: u8,
     /// Whether a confirmation has no object any more, since the member renews.
     pub confirmation_lapsed: bool,
+    /// How often it was ejected in the last hour.
+    pub ejections: u8,
 }
 
 /// Verdicts about all members.
@@ -156,7 +158,12 @@ impl Bench<'_> {
     }
 
     fn most(&self) -> usize {
-        most_silent(self.managed(), self.settings.max_silent_percent)
+        // Those that are silent without a Lease count as failures, and so as members.
+        let counted = self
+            .members
+            .iter()
+            .filter(|(name, member)| member.last_seen.is_some() || self.states[*name].is_silent());
+        most_silent(counted.count(), self.settings.max_silent_percent)
     }
 
     fn eject(&mut self, names: Vec<String>, by_domain: bool) {
@@ -170,9 +177,12 @@ impl Bench<'_> {
     fn come_back(&mut self) {
         for (name, state) in &mut self.states {
             let member = &self.members[name];
-            if member.instruction == Instruction::Never || member.last_seen.is_none() {
+            // A Lease that is gone proves nothing: a verdict stays until the member renews, or is declared never silent.
+            if member.instruction == Instruction::Never {
                 state.acquit();
-            } else if !member.is_older_than(self.settings.gap(), self.now) {
+            } else if member.last_seen.is_some()
+                && !member.is_older_than(self.settings.gap(), self.now)
+            {
                 state.come_back(member.marked, self.settings, self.now);
             }
         }
@@ -230,6 +240,7 @@ impl Bench<'_> {
                 confirmation_lapsed: member.instruction == Instruction::Confirmed
                     && member.last_seen.is_some()
                     && !member.is_older_than(self.settings.gap(), self.now),
+                ejections: state.ejections(),
             };
             (name.clone(), verdict)
         };
@@ -238,10 +249,10 @@ impl Bench<'_> {
 
     fn verdict(&self, member: &ObservedMember, state: &MemberState) -> Verdict {
         let judged = member.instruction != Instruction::Never;
-        if member.last_seen.is_none() {
-            Verdict::Unmanaged
-        } else if state.is_silent() {
+        if state.is_silent() {
             Verdict::Silent { by_domain: state.is_by_domain() }
+        } else if member.last_seen.is_none() {
+            Verdict::Unmanaged
         } else if judged
             && self.mass_silence
             && member.is_older_than(self.settings.silent_after, self.now)

@@ -44,6 +44,18 @@ impl MemberState {
         Self { standing, ..Self::default() }
     }
 
+    /// With so many ejections that an earlier decider remembered. They count from now: a change of the decider may lengthen a return,
+    /// and never shortens it.
+    #[must_use]
+    pub fn ejected_before(self, count: usize, now: Duration) -> Self {
+        Self { ejections: vec![now; count.min(MOST_EJECTIONS)], ..self }
+    }
+
+    /// How often it was ejected in the last hour.
+    pub(crate) fn ejections(&self) -> u8 {
+        u8::try_from(self.ejections.len()).unwrap_or(u8::MAX)
+    }
+
     pub(crate) fn is_silent(&self) -> bool {
         matches!(self.standing, Standing::Silent { .. })
     }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::pod::SPEC_HASH;
+use super::pod::{SPEC_HASH, waits_for_configs};
 
 /// The hash of the spec that a remote Pod was made or updated for.
 pub fn spec_hash_of(pod: &Value) -> Option<&str> {
@@ -19,6 +19,9 @@ pub fn changes(present: &Value, wanted: &Value) -> Vec<Value> {
     set(present, wanted, "/spec/activeDeadlineSeconds", &mut operations);
     for field in ["/metadata/labels", "/metadata/annotations"] {
         merge(present, wanted, field, &mut operations);
+    }
+    if waits_for_configs(present) {
+        operations.push(json!({ "op": "remove", "path": "/spec/schedulingGates" }));
     }
     operations
 }

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use fleet_api::offload::{
-    ContainerState, PodPhase, RemoteCondition, RemoteContainer, RemoteLoss, RemotePod, RemoteStatus,
+    ContainerState, PodPhase, REMOTE_CONDITIONS, RemoteCondition, RemoteContainer, RemoteLoss,
+    RemotePod, RemoteStatus,
 };
 use fleet_plan::text::truncate;
 use jiff::Timestamp;
@@ -12,9 +13,6 @@ use serde_json::Value;
 
 use crate::node::PENDING_TIMEOUT;
 
-/// Conditions that cross.
-const CONDITIONS: [&str; 5] =
-    ["PodScheduled", "Initialized", "ContainersReady", "Ready", "DisruptionTarget"];
 /// Containers that cross at most.
 const CONTAINERS: usize = 16;
 
@@ -114,7 +112,7 @@ fn addresses(status: &Value) -> Vec<String> {
 }
 
 fn conditions(status: &Value) -> Vec<RemoteCondition> {
-    let found = CONDITIONS.into_iter().map(|type_| (type_, find(status, type_)));
+    let found = REMOTE_CONDITIONS.into_iter().map(|type_| (type_, find(status, type_)));
     let found = found.filter(|(_, condition)| !condition.is_null());
     found
         .map(|(type_, condition)| RemoteCondition {

@@ -12,6 +12,9 @@ use crate::pod::rename;
 /// Annotation of a remote Pod: hash of the spec that it was made or updated for.
 pub(super) const SPEC_HASH: &str = "offload.networking.fleet.azure.com/spec-hash";
 
+/// Gate of a remote Pod whose config maps and Secrets are not there yet: they belong to it, so it comes first.
+const CONFIG_GATE: &str = "offload.networking.fleet.azure.com/configs";
+
 /// ServiceAccount of all Pods of origins: without rights, and without a token.
 pub(super) const SERVICE_ACCOUNT: &str = "offloaded";
 
@@ -21,6 +24,9 @@ pub fn pod_document(export: &PodExportSpec) -> Value {
     let mut spec = export.pod.0.clone();
     rename(&mut spec, &|kind, name| names::config(kind, name, &origin.uid));
     spec.extend(fixed());
+    if !export.configs.is_empty() {
+        spec.insert("schedulingGates".to_owned(), json!([{ "name": CONFIG_GATE }]));
+    }
     if !export.hostname.is_empty() {
         spec.insert("hostname".to_owned(), export.hostname.clone().into());
     }
@@ -61,10 +67,25 @@ fn own_labels(export: &PodExportSpec) -> [(&str, &str); 2] {
     [(OFFLOAD_ORIGIN, &origin.cluster), (OFFLOAD_ORIGIN_UID, &origin.uid)]
 }
 
-/// The config maps and Secrets of an import. They belong to one Pod, get the present content of their source, and are deleted with
-/// the Pod. One whose source is immutable is so, too.
-pub fn config_documents(export: &PodExportSpec) -> Vec<Value> {
-    export.configs.iter().map(|copy| config_document(export, copy)).collect()
+/// Whether a remote Pod waits for its config maps and Secrets.
+pub fn waits_for_configs(pod: &Value) -> bool {
+    let gates = pod["spec"]["schedulingGates"].as_array();
+    gates.into_iter().flatten().any(|gate| gate["name"] == CONFIG_GATE)
+}
+
+/// The config maps and Secrets of an import. They belong to its Pod, get the present content of their source, and are deleted with the
+/// Pod. One whose source is immutable is so, too.
+pub fn config_documents(export: &PodExportSpec, pod: &Value) -> Vec<Value> {
+    let metadata = &pod["metadata"];
+    let owner = json!({
+        "apiVersion": "v1", "kind": "Pod", "name": metadata["name"], "uid": metadata["uid"],
+    });
+    let with_owner = |copy: &ConfigCopy| {
+        let mut document = config_document(export, copy);
+        document["metadata"]["ownerReferences"] = json!([owner]);
+        document
+    };
+    export.configs.iter().map(with_owner).collect()
 }
 
 fn config_document(export: &PodExportSpec, copy: &ConfigCopy) -> Value {

@@ -79,7 +79,10 @@ fn the_pod_runs_without_rights_in_a_namespace_of_its_own() {
 #[test]
 fn the_pod_refers_to_its_own_copies() {
     let export = export();
-    let [config_map, secret]: [Value; 2] = config_documents(&export).try_into().unwrap();
+    let [config_map, secret]: [Value; 2] =
+        config_documents(&export, &json!({ "metadata": { "name": "p", "uid": "r" } }))
+            .try_into()
+            .unwrap();
     let config_map: ConfigMap = serde_json::from_value(config_map).unwrap();
     let secret: Secret = serde_json::from_value(secret).unwrap();
     let pod = pod_document(&export);
@@ -89,11 +92,16 @@ fn the_pod_refers_to_its_own_copies() {
     assert_eq!((config_map.immutable, secret.immutable), (Some(true), None));
     assert_eq!(secret.data.unwrap()["k"].0, b"v");
     assert_eq!(config_map.data.unwrap()["k"], "v");
+    let owner = &config_map.metadata.owner_references.as_ref().unwrap()[0];
+    assert_eq!((owner.kind.as_str(), owner.uid.as_str()), ("Pod", "r"), "they go with the Pod");
+    assert!(waits_for_configs(&pod), "it starts once they are there");
+    let ready = changes(&pod, &pod_document(&export));
+    assert_eq!(ready, [json!({ "op": "remove", "path": "/spec/schedulingGates" })]);
     let other = PodExportSpec {
         origin: OriginPod { uid: "u-2".to_owned(), ..export.origin.clone() },
         ..export
     };
-    let other = &config_documents(&other)[0]["metadata"]["name"];
+    let other = &config_documents(&other, &json!({}))[0]["metadata"]["name"];
     assert_ne!(*other, *config_map.metadata.name.as_ref().unwrap(), "each Pod has its own");
 }
 

@@ -36,6 +36,19 @@ pub struct HubImport {
     pub deleting: bool,
 }
 
+/// The executor that an export names, as the hub knows it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Destination<'a> {
+    /// The virtual node that stands for it in the cluster of the origin.
+    pub node: Option<&'a VirtualNodeSpec>,
+    /// Whether it takes no further Pods: as many are there as it offers. Those that ran there before count already.
+    pub is_full: bool,
+    /// Whether it has as many Pods of this origin as any executor has, whatever the origin states about them.
+    pub is_crowded: bool,
+    /// Whether nothing waits for it any more: the origin has given it up, or it has left the fleet.
+    pub is_given_up: bool,
+}
+
 /// What is to be done about one uid.
 #[derive(Clone, Debug, PartialEq)]
 pub enum HubAction {
@@ -45,34 +58,40 @@ pub enum HubAction {
     Update(Box<PodImportSpec>),
     /// The import is deleted: the executor has nothing of it any more.
     Delete,
+    /// The import is deleted although the executor has not confirmed anything: it is given up.
+    Drop,
     /// The export gets this status.
     Report(Box<PodExportStatus>),
     /// The finalizer of the export is removed.
     Release,
 }
 
-/// What is to be done about one uid. `node` is the virtual node of the executor that the export names, for its origin.
+/// What is to be done about one uid. `to` is the executor that the export names.
 pub fn hand_over(
     export: Option<&HubExport>,
     import: Option<&HubImport>,
-    node: Option<&VirtualNodeSpec>,
+    to: &Destination<'_>,
     now: Timestamp,
 ) -> Vec<HubAction> {
     match (export, import) {
         (None, None) => Vec::new(),
         (None, Some(import)) => stop(import, 0, now),
-        (Some(export), _) if export.deleting => end(export, import, now),
-        (Some(export), Some(import)) => pass_on(export, import, node),
-        (Some(export), None) => begin(export, node),
+        (Some(export), _) if export.deleting => end(export, import, to, now),
+        (Some(export), Some(import)) => pass_on(export, import, to.node),
+        (Some(export), None) => begin(export, to),
     }
 }
 
 /// An export without an import. One that was released is over.
-fn begin(export: &HubExport, node: Option<&VirtualNodeSpec>) -> Vec<HubAction> {
+fn begin(export: &HubExport, to: &Destination<'_>) -> Vec<HubAction> {
     if export.status.released {
         return Vec::new();
     }
-    match accept(export, node, true) {
+    let accepted = accept(export, to.node, true).and_then(|()| {
+        let is_full = to.is_crowded || to.is_full && !ran(export);
+        if is_full { Err(Rejection::new(Refusal::QuotaExceeded, "capacity.pods")) } else { Ok(()) }
+    });
+    match accepted {
         Ok(()) => vec![HubAction::Import(Box::new(import_of(export)))],
         Err(rejection) => report(export, rejected(export, &rejection)),
     }
@@ -80,6 +99,12 @@ fn begin(export: &HubExport, node: Option<&VirtualNodeSpec>) -> Vec<HubAction> {
 
 fn import_of(export: &HubExport) -> PodImportSpec {
     PodImportSpec { export: export.spec.clone(), stop: None }
+}
+
+/// Whether the executor has had it already. If the hub has lost that, its origin remembers: one that lies about it gets no more than
+/// is offered, and the executor makes no Pod that has run before.
+fn ran(export: &HubExport) -> bool {
+    export.status.accepted || export.spec.resumed
 }
 
 /// The check at the border: what an origin writes is not trusted. Only a new Pod needs a node that takes some.
@@ -90,8 +115,7 @@ fn accept(
 ) -> Result<(), Rejection> {
     let not_offered = || Rejection::new(Refusal::NotOffered, "executor");
     let node = node.filter(|node| node.executor == export.spec.executor).ok_or_else(not_offered)?;
-    let was_taken = export.status.accepted;
-    if is_new && !was_taken && node.phase != VirtualNodePhase::Accepted {
+    if is_new && !ran(export) && node.phase != VirtualNodePhase::Accepted {
         return Err(not_offered());
     }
     let terms: &OffloadTerms = &node.terms;
@@ -122,19 +146,41 @@ fn pass_on(
 }
 
 /// The end of an export: its import is stopped, goes when the executor has released it, and then the export may go.
-fn end(export: &HubExport, import: Option<&HubImport>, now: Timestamp) -> Vec<HubAction> {
-    let Some(import) = import else {
-        let released = PodExportStatus { released: true, ..export.status.clone() };
-        return if export.status.released {
-            vec![HubAction::Release]
-        } else {
-            report(export, released)
-        };
-    };
+fn end(
+    export: &HubExport,
+    import: Option<&HubImport>,
+    to: &Destination<'_>,
+    now: Timestamp,
+) -> Vec<HubAction> {
     let grace = export.spec.stop_grace_seconds.unwrap_or(DEFAULT_GRACE_SECONDS);
-    let mut actions = stop(import, grace, now);
-    actions.extend(report(export, reported(import)));
-    actions
+    match import {
+        None if export.status.released => vec![HubAction::Release],
+        // Its offer is on the way back, like all that the hub has lost.
+        None if ran(export) && !to.is_given_up && to.node.is_none() => Vec::new(),
+        // The hub has lost the import, and only the executor knows whether anything runs.
+        None if ran(export) && !to.is_given_up => {
+            let stop = Some(request(grace, None, now));
+            vec![HubAction::Import(Box::new(PodImportSpec { stop, ..import_of(export) }))]
+        }
+        None => report(export, PodExportStatus { released: true, ..export.status.clone() }),
+        Some(import) if to.is_given_up && !import.status.released => vec![HubAction::Drop],
+        Some(import) => {
+            let mut actions = stop(import, grace, now);
+            actions.extend(report(export, reported(import)));
+            actions
+        }
+    }
+}
+
+fn request(grace_seconds: i64, asked: Option<&StopRequest>, now: Timestamp) -> StopRequest {
+    let whole = Timestamp::from_second(now.as_second()).unwrap_or(now);
+    let requested_at = asked.map_or(Time(whole), |asked| asked.requested_at.clone());
+    StopRequest { grace_seconds, requested_at }
+}
+
+/// An import is stopped although its export is not being deleted: its origin is gone for good, or has lost it.
+pub fn stop_import(import: &HubImport, now: Timestamp) -> Vec<HubAction> {
+    stop(import, DEFAULT_GRACE_SECONDS, now)
 }
 
 fn stop(import: &HubImport, grace_seconds: i64, now: Timestamp) -> Vec<HubAction> {
@@ -145,9 +191,7 @@ fn stop(import: &HubImport, grace_seconds: i64, now: Timestamp) -> Vec<HubAction
     if asked.is_some_and(|asked| asked.grace_seconds <= grace_seconds) {
         return Vec::new();
     }
-    let whole = Timestamp::from_second(now.as_second()).unwrap_or(now);
-    let requested_at = asked.map_or(Time(whole), |asked| asked.requested_at.clone());
-    let stop = Some(StopRequest { grace_seconds, requested_at });
+    let stop = Some(request(grace_seconds, asked, now));
     vec![HubAction::Update(Box::new(PodImportSpec { stop, ..import.spec.clone() }))]
 }
 
@@ -167,6 +211,6 @@ fn rejected(export: &HubExport, rejection: &Rejection) -> PodExportStatus {
 fn report(export: &HubExport, status: PodExportStatus) -> Vec<HubAction> {
     // It cannot be taken back, and an export that lost its import has been released.
     let released = status.released || export.status.released;
-    let status = PodExportStatus { released, ..status };
+    let status = PodExportStatus { released, ..status }.bounded();
     if status == export.status { Vec::new() } else { vec![HubAction::Report(Box::new(status))] }
 }

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use fleet_api::offload::{OffloadOfferSpec, VirtualNodePhase, VirtualNodeSpec};
+use fleet_api::offload::{
+    OffloadOfferSpec, OffloadTerms, PROFILE_VERSION, VirtualNodePhase, VirtualNodeSpec,
+};
 
 /// A member that may run Pods elsewhere, as the hub knows it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -38,12 +40,14 @@ pub fn virtual_node<'a>(
         (true, false) => VirtualNodePhase::Accepted,
         (true, true) => VirtualNodePhase::Draining,
     };
+    // The hub checks what crosses, too, by its own table.
+    let profile_version = offer.terms.profile_version.min(PROFILE_VERSION);
     Some(VirtualNodeSpec {
         executor: executor.to_owned(),
         phase,
         capacity: offer.capacity.clone(),
         topology: offer.topology.clone(),
-        terms: offer.terms.clone(),
+        terms: OffloadTerms { profile_version, ..offer.terms.clone() },
         pod_cidrs: pod_cidrs.to_vec(),
     })
 }

@@ -1,9 +1,9 @@
 use std::collections::BTreeMap;
 
 use fleet_api::offload::{
-    Capacity, OffloadOfferSpec, OffloadTerms, OriginSelector, PodExportStatus, PodImportSpec,
-    PodImportStatus, PolicyProfile, Refusal, RemoteStatus, StopRequest, VirtualNodePhase,
-    VirtualNodeSpec,
+    Capacity, MAX_STATUS_BYTES, OffloadOfferSpec, OffloadTerms, OriginSelector, PROFILE_VERSION,
+    PodExportStatus, PodImportSpec, PodImportStatus, PolicyProfile, Refusal, RemoteCondition,
+    RemoteStatus, StopRequest, VirtualNodePhase, VirtualNodeSpec,
 };
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -52,8 +52,12 @@ fn import() -> HubImport {
     HubImport { spec, ..HubImport::default() }
 }
 
+fn to(node: Option<&VirtualNodeSpec>) -> Destination<'_> {
+    Destination { node, ..Destination::default() }
+}
+
 fn handed(export: Option<&HubExport>, import: Option<&HubImport>) -> Vec<HubAction> {
-    hand_over(export, import, Some(&node()), at(100))
+    hand_over(export, import, &to(Some(&node())), at(100))
 }
 
 fn reported(actions: &[HubAction]) -> &PodExportStatus {
@@ -93,15 +97,15 @@ fn a_new_pod_needs_a_node_that_takes_some() {
         [VirtualNodePhase::Offered, VirtualNodePhase::Draining, VirtualNodePhase::Withdrawn]
     {
         let node = VirtualNodeSpec { phase, ..node() };
-        let actions = hand_over(Some(&export()), None, Some(&node), at(1));
+        let actions = hand_over(Some(&export()), None, &to(Some(&node)), at(1));
         assert_eq!(reported(&actions).rejected.as_ref().unwrap().reason, Refusal::NotOffered);
         let status = PodExportStatus { accepted: true, ..PodExportStatus::default() };
         let known = HubExport { status, ..export() };
-        let actions = hand_over(Some(&known), None, Some(&node), at(1));
+        let actions = hand_over(Some(&known), None, &to(Some(&node)), at(1));
         assert!(matches!(actions[..], [HubAction::Import(_)]), "its import was lost: {actions:?}");
     }
     for node in [None, Some(VirtualNodeSpec { executor: "south".to_owned(), ..node() })] {
-        let actions = hand_over(Some(&export()), None, node.as_ref(), at(1));
+        let actions = hand_over(Some(&export()), None, &to(node.as_ref()), at(1));
         assert_eq!(reported(&actions).rejected.as_ref().unwrap().field, "executor");
     }
 }
@@ -180,6 +184,60 @@ fn an_export_that_never_had_an_import_goes_in_two_steps() {
     assert_eq!(handed(Some(&export), None), [HubAction::Release]);
 }
 
+/// A hub that has lost its data does not know whether the executor still runs it.
+#[test]
+fn an_import_that_was_lost_is_made_again_to_be_stopped() {
+    let status = PodExportStatus { accepted: true, ..PodExportStatus::default() };
+    let mut export = HubExport { deleting: true, status, ..export() };
+    export.spec.stop_grace_seconds = Some(7);
+    let actions = handed(Some(&export), None);
+    let [HubAction::Import(spec)] = &actions[..] else { panic!("{actions:?}") };
+    assert_eq!(spec.stop.as_ref().unwrap().grace_seconds, 7);
+    export.status.accepted = false;
+    export.spec.resumed = true;
+    assert!(matches!(handed(Some(&export), None)[..], [HubAction::Import(_)]));
+    export.spec.resumed = false;
+    assert!(reported(&handed(Some(&export), None)).released, "no executor has had it");
+}
+
+#[test]
+fn an_executor_that_is_given_up_is_not_waited_for() {
+    let node = node();
+    let to = Destination { node: Some(&node), is_given_up: true, ..Destination::default() };
+    let status = PodExportStatus { accepted: true, ..PodExportStatus::default() };
+    let export = HubExport { deleting: true, status, ..export() };
+    assert_eq!(hand_over(Some(&export), Some(&import()), &to, at(1)), [HubAction::Drop]);
+    let actions = hand_over(Some(&export), None, &to, at(1));
+    assert!(reported(&actions).released);
+    let lives = HubExport { deleting: false, ..export };
+    assert_eq!(hand_over(Some(&lives), Some(&import()), &to, at(1)).len(), 1, "it is reported");
+}
+
+#[test]
+fn a_pod_beyond_what_is_offered_waits_and_one_that_ran_does_not() {
+    let node = node();
+    let to = Destination { node: Some(&node), is_full: true, ..Destination::default() };
+    let actions = hand_over(Some(&export()), None, &to, at(1));
+    assert_eq!(reported(&actions).rejected.as_ref().unwrap().reason, Refusal::QuotaExceeded);
+    let mut resumed = export();
+    resumed.spec.resumed = true;
+    let drained = VirtualNodeSpec { phase: VirtualNodePhase::Draining, ..node.clone() };
+    let to = Destination { node: Some(&drained), is_full: true, ..Destination::default() };
+    let actions = hand_over(Some(&resumed), None, &to, at(1));
+    assert!(matches!(actions[..], [HubAction::Import(_)]), "{actions:?}");
+}
+
+/// Whatever an origin states about its Pods, it has no more imports than any executor takes.
+#[test]
+fn who_states_that_much_ran_gets_no_more_than_others() {
+    let node = node();
+    let to = Destination { node: Some(&node), is_crowded: true, ..Destination::default() };
+    let mut resumed = export();
+    resumed.spec.resumed = true;
+    let actions = hand_over(Some(&resumed), None, &to, at(1));
+    assert_eq!(reported(&actions).rejected.as_ref().unwrap().reason, Refusal::QuotaExceeded);
+}
+
 #[test]
 fn an_import_without_an_export_is_stopped() {
     let actions = handed(None, Some(&import()));
@@ -234,6 +292,35 @@ fn an_offer_makes_a_virtual_node_once_both_sides_agree() {
     assert_eq!(node.phase, VirtualNodePhase::Draining, "the first one counts");
     let own = virtual_node("east", &[offer("east")], &member(true), &[], None);
     assert_eq!(own, None, "a member is not its own executor");
+}
+
+/// An origin sends nothing that the hub or the executor does not know.
+#[test]
+fn the_profile_is_the_older_one_of_hub_and_executor() {
+    for (offered_version, version) in [(1, 1), (PROFILE_VERSION + 5, PROFILE_VERSION)] {
+        let mut newer = offer("east");
+        newer.terms.profile_version = offered_version;
+        assert_eq!(offered(&[newer], true, None).unwrap().terms.profile_version, version);
+    }
+}
+
+/// A hub that reports less than it wants to would do so without an end.
+#[test]
+fn a_report_that_is_too_large_is_cut_once() {
+    let message = Some("m".repeat(1024));
+    let conditions = (0..16).map(|at| RemoteCondition {
+        type_: format!("{at}{}", "t".repeat(300)),
+        message: message.clone(),
+        ..RemoteCondition::default()
+    });
+    let remote = RemoteStatus { conditions: conditions.collect(), ..RemoteStatus::default() };
+    let status = PodImportStatus { remote: Some(remote), ..PodImportStatus::default() };
+    let import = HubImport { status, ..import() };
+    let actions = handed(Some(&export()), Some(&import));
+    let [HubAction::Report(status)] = &actions[..] else { panic!("{actions:?}") };
+    assert!(serde_json::to_string(status).unwrap().len() <= MAX_STATUS_BYTES);
+    let export = HubExport { status: (**status).clone(), ..export() };
+    assert_eq!(handed(Some(&export), Some(&import)), []);
 }
 
 /// Its Pods still run.

@@ -3,7 +3,6 @@
 //! It is looked for all the time, by uid, and stopped only on a view that has been complete for long enough. If much seems to be
 //! left at once, more probably the view is wrong: a hub was restored from a backup, or a cluster from another one.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::observed::SETTLED;
@@ -25,42 +24,39 @@ impl Default for Fuse {
     }
 }
 
-/// What is left over.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Leftovers {
-    /// What is stopped, by uid.
-    pub stop: BTreeSet<String>,
-    /// How much is not, although nothing wants it.
-    pub withheld: usize,
-    /// Time after which that is decided again.
-    pub again_after: Option<Duration>,
+impl Fuse {
+    /// Whether so much of `all` is left over that more probably the view is wrong.
+    pub fn is_much(self, left: usize, all: usize) -> bool {
+        left > self.always && left.saturating_mul(100) > all.saturating_mul(self.percent)
+    }
 }
 
-/// What of `present` is not `wanted` and is to be stopped. `complete` is for how long the view of what is wanted has been complete,
-/// `None` if it is not; `relisted` is whether a second list has confirmed it.
-pub fn leftovers(
-    present: &BTreeSet<String>,
-    wanted: &BTreeSet<String>,
+/// What becomes of what is left over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Leftover {
+    /// It is stopped.
+    Stop,
+    /// It is kept, and decided again after this time.
+    Keep(Duration),
+    /// What is wanted is not known at the moment.
+    Unknown,
+}
+
+/// What becomes of one that is left over, with as many as `left` of `all`. `complete` is for how long the view of what is wanted has
+/// been complete, `None` if it is not; `relisted` is whether a second list has confirmed it.
+pub fn leftover(
+    (left, all): (usize, usize),
     complete: Option<Duration>,
     relisted: bool,
     fuse: Fuse,
-) -> Leftovers {
-    let stop: BTreeSet<_> = present.difference(wanted).cloned().collect();
-    let Some(complete) = complete.filter(|_| !stop.is_empty()) else {
-        return withheld(stop.len(), None);
-    };
+) -> Leftover {
+    let Some(complete) = complete else { return Leftover::Unknown };
     if complete < SETTLED {
-        return withheld(stop.len(), Some(SETTLED.saturating_sub(complete)));
+        return Leftover::Keep(SETTLED.saturating_sub(complete));
     }
-    let many = stop.len() > fuse.always && stop.len() * 100 > present.len() * fuse.percent;
     let patient = relisted && complete >= fuse.patience;
-    if many && !patient {
-        let rest = fuse.patience.saturating_sub(complete).max(SETTLED);
-        return withheld(stop.len(), Some(rest));
+    if fuse.is_much(left, all) && !patient {
+        return Leftover::Keep(fuse.patience.saturating_sub(complete).max(SETTLED));
     }
-    Leftovers { stop, withheld: 0, again_after: None }
-}
-
-fn withheld(withheld: usize, again_after: Option<Duration>) -> Leftovers {
-    Leftovers { stop: BTreeSet::new(), withheld, again_after }
+    Leftover::Stop
 }

@@ -23,7 +23,7 @@ pub fn decide(observed: &Observed<'_>, now: Timestamp) -> Decision {
 }
 
 /// An export without a Pod: a user has removed the Pod without waiting, or it went while the agent was away. How many of these are
-/// stopped at once is limited by [`leftovers`](super::leftovers).
+/// stopped at once is limited by [`leftover`](super::leftover).
 fn without_pod(observed: &Observed<'_>) -> Decision {
     if is_settled(observed.views.pods) {
         Decision::of([Action::Stop { grace_seconds: 0 }])

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use fleet_api::offload::PodExportSpec;
 
+use crate::pod::Rejection;
 use crate::status::DesiredStatus;
 
 /// What is to be done.
@@ -45,17 +46,19 @@ pub struct Notice {
 pub struct Decision {
     /// What is to be done, in this order.
     pub actions: Vec<Action>,
+    /// Why the Pod does not cross, if it does not.
+    pub refused: Option<Rejection>,
     /// Time until the next decision.
     pub again_after: Option<Duration>,
 }
 
 impl Decision {
     pub(super) fn of(actions: impl IntoIterator<Item = Action>) -> Self {
-        Self { actions: actions.into_iter().collect(), again_after: None }
+        Self { actions: actions.into_iter().collect(), ..Self::default() }
     }
 
     pub(super) fn wait(again_after: Duration) -> Self {
-        Self { actions: Vec::new(), again_after: Some(again_after) }
+        Self { again_after: Some(again_after), ..Self::default() }
     }
 
     pub(super) fn again(mut self, after: Duration) -> Self {

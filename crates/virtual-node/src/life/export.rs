@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use super::decision::{Action, Decision, Notice};
 use super::observed::Observed;
 use crate::config::{ConfigProblem, fill};
-use crate::pod::{LocalPod, Rejection, translate};
+use crate::pod::{LocalPod, Rejection, translate, with_contents};
 use crate::status::{pending, rejected};
 
 /// The export of a Pod as it should be, or what is in its way.
@@ -30,11 +30,32 @@ pub(super) fn wanted(
     })
 }
 
+/// The export by which the executor of a Pod that has started is asked to stop it, where the hub has none. Contents that are missing
+/// by now are not needed for that. `None` if the Pod does not cross any more.
+pub(super) fn to_be_stopped(
+    observed: &Observed<'_>,
+    pod: &LocalPod,
+    grace_seconds: i64,
+) -> Option<PodExportSpec> {
+    let node = observed.node;
+    let export =
+        translate(pod, &node.cluster, &node.executor, &node.terms, node.dns.as_ref()).ok()?;
+    let bare = || with_contents(export.clone(), Vec::new());
+    let filled = fill(export.clone(), observed.config).or_else(|_| bare()).ok()?;
+    let stop_grace_seconds = Some(grace_seconds.max(0));
+    Some(PodExportSpec { stop_grace_seconds, ..filled })
+}
+
 /// A Pod that does not cross stays as it is until it, or what its executor accepts, changes.
 pub(super) fn refused(pod: &LocalPod, rejection: &Rejection, now: Timestamp) -> Decision {
     let status = rejected(pod, rejection, now).map(|status| Action::Status(Box::new(status)));
-    let notice = notice(events::REJECTED_BY_POLICY, rejection.message());
-    Decision::of(status.into_iter().chain([notice]))
+    let refused = Some(rejection.clone());
+    Decision { refused, ..Decision::of(status.into_iter().chain([not_taken(rejection)])) }
+}
+
+/// Reports to users what is refused.
+pub(super) fn not_taken(rejection: &Rejection) -> Action {
+    notice(events::REJECTED_BY_POLICY, rejection.message())
 }
 
 /// A Pod that waits for a config map or Secret: its appearance is a change, and the Pod is decided again.

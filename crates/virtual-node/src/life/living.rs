@@ -3,13 +3,14 @@
 use fleet_api::conditions::offload_reasons as reasons;
 use fleet_api::events;
 use fleet_api::offload::{
-    PodExportSpec, PodRejection, Refusal, RemoteLoss, RemoteStatus, VirtualNodePhase,
+    PodExportSpec, PodPhase, Refusal, RemoteLoss, RemoteStatus, VirtualNodePhase,
 };
 use jiff::Timestamp;
+use serde_json::{Map, Value};
 
 use super::decision::{Action, Decision, Notice};
-use super::export::{refused, wanted};
-use super::observed::{ExportState, Observed};
+use super::export::{not_taken, refused, wanted};
+use super::observed::{ExportState, Observed, is_unreported};
 use crate::pod::{LocalPod, Rejection};
 use crate::status::{pending, translate};
 
@@ -39,7 +40,8 @@ fn ended(export: Option<&ExportState>) -> Decision {
 /// Another client has deleted the export: once the executor has stopped the Pod, it has failed. It is not exported again.
 fn lost(observed: &Observed<'_>, pod: &LocalPod, export: &ExportState, now: Timestamp) -> Decision {
     if !export.released {
-        return Decision::default();
+        // Its containers are ending, and get no traffic any more.
+        return Decision::of(shown(observed, pod, export, now));
     }
     let last = export.remote.clone().unwrap_or_default();
     let loss = last.loss.or(Some(RemoteLoss::Deleted));
@@ -85,16 +87,43 @@ fn exported(
         Err(_) if export.accepted => return Decision::of(shown(observed, pod, export, now)),
         Err(obstacle) => return obstacle,
     };
+    // What a silent executor may be doing is known only while it cannot know of two agreements.
+    if is_unreported(export) && wanted.disconnect != export.spec.disconnect {
+        return Decision::default();
+    }
     if wanted.spec_hash != export.spec.spec_hash {
+        let resized =
+            export.remote.is_some() && resources(&wanted.pod.0).ne(resources(&export.spec.pod.0));
+        let message =
+            format!("resources of a Pod that runs do not change in cluster {}", wanted.executor);
+        let resized = resized.then(|| notice(events::REJECTED_BY_POLICY, message));
         let update = Action::Update(Box::new(wanted));
-        return Decision::of([update].into_iter().chain(shown(observed, pod, export, now)));
+        let shown = shown(observed, pod, export, now);
+        return Decision::of([update].into_iter().chain(shown).chain(resized));
     }
     match &export.rejected {
-        Some(PodRejection { reason, field, hash, .. }) if *hash == wanted.spec_hash => {
-            refused(pod, &Rejection::new(*reason, field), now)
+        Some(report) if report.hash == wanted.spec_hash => {
+            let rejection = Rejection::reported(report);
+            // What was refused of a Pod that runs is the change: it goes on as it was, and is shown as it is.
+            if export.remote.as_ref().is_some_and(has_begun) {
+                let shown = shown(observed, pod, export, now);
+                return Decision::of(shown.into_iter().chain([not_taken(&rejection)]));
+            }
+            refused(pod, &rejection, now)
         }
         _ => Decision::of(shown(observed, pod, export, now)),
     }
+}
+
+/// Whether a node has it there, or had it: a Pod that only waits there for its config maps waits for what is refused.
+fn has_begun(remote: &RemoteStatus) -> bool {
+    remote.start_time.is_some() || remote.phase != PodPhase::Pending || remote.loss.is_some()
+}
+
+/// What its containers request, which no executor changes in place.
+fn resources(spec: &Map<String, Value>) -> impl Iterator<Item = &Value> {
+    let containers = spec.get("containers").and_then(Value::as_array).into_iter().flatten();
+    containers.map(|container| &container["resources"])
 }
 
 fn shown(

@@ -86,6 +86,11 @@ impl<'a> Observed<'a> {
     }
 }
 
+/// Whether the executor has reported nothing of an export: neither a Pod, nor that it takes none.
+pub(super) fn is_unreported(export: &ExportState) -> bool {
+    export.remote.is_none() && export.rejected.is_none()
+}
+
 /// Whether what a view lacks can be taken for gone: it has been complete for long enough.
 pub(super) fn is_settled(view: Option<Duration>) -> bool {
     view.is_some_and(|complete| complete >= SETTLED)

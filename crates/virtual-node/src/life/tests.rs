@@ -7,13 +7,14 @@ use std::time::Duration;
 
 use fleet_api::offload::{
     ConfigCopy, ConfigKind, Disconnect, DisconnectMode, OffloadTerms, PodPhase, PolicyProfile,
-    RemoteCondition, RemoteStatus, VirtualNodePhase,
+    Refusal, RemoteCondition, RemoteStatus, VirtualNodePhase,
 };
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::pod::{Deletion, LocalPod};
+use crate::Condition;
+use crate::pod::{Deletion, LocalPod, Rejection};
 use crate::status::DesiredStatus;
 
 const LONG: Duration = Duration::from_hours(1);
@@ -86,7 +87,10 @@ fn export() -> ExportState {
 }
 
 fn taken() -> ExportState {
-    ExportState { accepted: true, remote: Some(running()), ..export() }
+    let export = export();
+    let observed_hash = export.spec.spec_hash.clone();
+    let remote = Some(RemoteStatus { observed_hash, ..running() });
+    ExportState { accepted: true, remote, ..export }
 }
 
 fn no_config(_: ConfigKind, _: &str) -> Option<ConfigCopy> {

@@ -24,7 +24,7 @@ pub struct DesiredNode {
     pub cap: Option<Capacity>,
     /// Where the executor is.
     pub topology: Topology,
-    /// Whether it pauses, since the executor could not place a Pod.
+    /// Whether it takes no further Pods for now: it drains, or the executor could not place one.
     pub paused: bool,
     /// Its address: that of the agent.
     pub address: Option<IpAddr>,
@@ -90,7 +90,6 @@ pub fn node_document(desired: &DesiredNode) -> Value {
         "metadata": { "name": name, "labels": labels(&desired.executor, &desired.topology) },
         "spec": {
             "taints": taints(&desired.executor, desired.phase, desired.paused),
-            "unschedulable": desired.phase != VirtualNodePhase::Accepted,
         },
         "status": {
             "capacity": amounts,

@@ -2,12 +2,32 @@
 
 use std::time::Duration;
 
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
 use super::conditions::{NodeHealth, ready_reason};
 
 /// For how long a renewal counts.
 pub const LEASE_DURATION: Duration = Duration::from_secs(40);
 /// Time between two renewals.
 pub const LEASE_RENEWAL: Duration = Duration::from_secs(10);
+
+/// The Lease of a Node with this uid, renewed now. It goes with the Node.
+pub fn lease_document(node: &str, uid: &str, now: Timestamp) -> Value {
+    json!({
+        "apiVersion": "coordination.k8s.io/v1",
+        "kind": "Lease",
+        "metadata": {
+            "namespace": "kube-node-lease", "name": node,
+            "ownerReferences": [{ "apiVersion": "v1", "kind": "Node", "name": node, "uid": uid }],
+        },
+        "spec": {
+            "holderIdentity": node,
+            "leaseDurationSeconds": LEASE_DURATION.as_secs(),
+            "renewTime": format!("{now:.6}"),
+        },
+    })
+}
 
 /// What becomes of the Lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,7 +7,8 @@ use serde_json::{Map, Value};
 use super::hash::spec_hash;
 use super::path::Path;
 use super::rejection::Rejection;
-use super::{checks, metadata, walk};
+use super::walk::Walk;
+use super::{checks, metadata};
 
 /// Whether an export is what an origin with these agents makes of a Pod that may cross.
 ///
@@ -21,7 +22,8 @@ pub fn check(export: &PodExportSpec, cluster: &str, terms: &OffloadTerms) -> Res
         return Err(Rejection::new(Refusal::InvalidValue, "origin.cluster"));
     }
     checks::namespace(&origin.namespace, terms)?;
-    let translated = walk::object(&POD, &export.pod.0, &Path::SPEC)?;
+    let walk = Walk { version: terms.profile_version };
+    let translated = walk.object(&POD, &export.pod.0, &Path::SPEC)?;
     same(&translated, &export.pod.0)?;
     checks::spec(&translated, &origin.namespace, terms)?;
     checks::contents(&translated, &export.configs)?;

@@ -4,11 +4,9 @@ use fleet_api::offload::{ConfigCopy, ConfigKind, OffloadTerms, Refusal};
 use serde_json::{Map, Value};
 
 use super::profile;
-use super::references::references;
+use super::references::{CONFIGS, references};
 use super::rejection::Rejection;
 
-/// Config maps and Secrets of a Pod.
-const CONFIGS: usize = 8;
 /// Bytes of a config map or Secret.
 const CONFIG: usize = 64 << 10;
 /// Types of Secrets that cross. With others Kubernetes would do something: it puts tokens into some.

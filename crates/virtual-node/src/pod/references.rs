@@ -6,6 +6,9 @@ use fleet_api::offload::ConfigKind;
 use fleet_api::offload::pod_fields::{POD, Record, Shape};
 use serde_json::{Map, Value};
 
+/// Config maps and Secrets of a Pod that crosses.
+pub(super) const CONFIGS: usize = 8;
+
 /// A reference of a Pod.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ConfigReference {
@@ -20,6 +23,13 @@ pub fn references(pod: &Map<String, Value>) -> BTreeMap<ConfigReference, bool> {
     let mut found = BTreeMap::new();
     collect(&POD, pod, &mut found);
     found
+}
+
+/// What of a Pod's config maps and Secrets is to be read: nothing if it refers to more than crosses, since such a Pod is refused. A
+/// user could have thousands of them watched otherwise.
+pub fn references_to_read(pod: &Map<String, Value>) -> BTreeMap<ConfigReference, bool> {
+    let all = references(pod);
+    if all.len() <= CONFIGS { all } else { BTreeMap::new() }
 }
 
 fn collect(

@@ -5,6 +5,7 @@ mod profile;
 mod properties;
 mod rows;
 mod secrets;
+mod versions;
 
 use std::collections::BTreeMap;
 

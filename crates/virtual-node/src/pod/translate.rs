@@ -10,7 +10,8 @@ use super::hash::spec_hash;
 use super::local::LocalPod;
 use super::path::Path;
 use super::rejection::Rejection;
-use super::{checks, metadata, substitute, token, walk};
+use super::walk::Walk;
+use super::{checks, metadata, substitute, token};
 use crate::names;
 
 /// Limit of a local volume that has none.
@@ -44,7 +45,8 @@ pub fn translate(
     let mut spec = pod.spec.clone();
     token::remove_injected(&mut spec);
     substitute::substitute(&mut spec, pod);
-    let mut spec = walk::object(&POD, &spec, &Path::SPEC)?;
+    let walk = Walk { version: terms.profile_version };
+    let mut spec = walk.object(&POD, &spec, &Path::SPEC)?;
     limit_volumes(&mut spec);
     if let Some(dns) = dns.filter(|_| terms.origin_dns && !spec.contains_key("dnsPolicy")) {
         set_dns(&mut spec, dns, &pod.namespace);
@@ -63,6 +65,7 @@ pub fn translate(
         labels: metadata::labels(&pod.labels, terms)?,
         annotations: metadata::annotations(&pod.annotations, terms)?,
         disconnect: terms.disconnect,
+        resumed: pod.start_time.is_some(),
         ..PodExportSpec::default()
     })
 }

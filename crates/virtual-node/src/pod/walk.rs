@@ -15,37 +15,97 @@ const KEY: usize = 317;
 /// Characters of an amount.
 const QUANTITY: usize = 64;
 
-/// What crosses of an object.
-pub(super) fn object(
-    record: &Record,
-    fields: &Map<String, Value>,
-    path: &Path<'_>,
-) -> Result<Map<String, Value>, Rejection> {
-    let mut crossing = Map::new();
-    for (name, value) in fields.iter().filter(|(_, value)| !value.is_null()) {
-        let at = path.field(name);
-        let field = record.find(name).ok_or_else(|| Rejection::new(record.otherwise, at))?;
-        if let Some(value) = by_rule(field.rule, value, &at)? {
-            crossing.insert(name.clone(), value);
-        }
-    }
-    Ok(crossing)
+/// The walk for an executor whose table of fields has this version.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Walk {
+    /// Fields that came later are not known there.
+    pub(super) version: i64,
 }
 
-fn by_rule(rule: Rule, value: &Value, path: &Path<'_>) -> Result<Option<Value>, Rejection> {
-    let refuse = |reason| Err(Rejection::new(reason, path));
-    match rule {
-        Rule::DropValue(left_out, shape) if value != left_out => {
-            by_shape(shape, value, path).map(Some)
+impl Walk {
+    /// What crosses of an object.
+    pub(super) fn object(
+        self,
+        record: &Record,
+        fields: &Map<String, Value>,
+        path: &Path<'_>,
+    ) -> Result<Map<String, Value>, Rejection> {
+        let mut crossing = Map::new();
+        for (name, value) in fields.iter().filter(|(_, value)| !value.is_null()) {
+            let at = path.field(name);
+            let field = record.find(name).ok_or_else(|| Rejection::new(record.otherwise, at))?;
+            if let Some(value) = self.by_rule(field.rule, value, &at)? {
+                if field.since > self.version {
+                    return Err(self.too_new(field.since, &at));
+                }
+                crossing.insert(name.clone(), value);
+            }
         }
-        Rule::RejectValue(bad, reason, _) if value == bad => refuse(reason),
-        Rule::Copy(shape) | Rule::RejectValue(_, _, shape) => {
-            by_shape(shape, value, path).map(Some)
+        Ok(crossing)
+    }
+
+    fn too_new(self, since: i64, path: &Path<'_>) -> Rejection {
+        let why = format!(
+            "its executor has profile version {}, and the field came with {since}",
+            self.version
+        );
+        Rejection::new(Refusal::UnknownField, path).because(&why)
+    }
+
+    fn by_rule(
+        self,
+        rule: Rule,
+        value: &Value,
+        path: &Path<'_>,
+    ) -> Result<Option<Value>, Rejection> {
+        let refuse = |reason| Err(Rejection::new(reason, path));
+        match rule {
+            Rule::DropValue(left_out, shape) if value != left_out => {
+                self.by_shape(shape, value, path).map(Some)
+            }
+            Rule::RejectValue(bad, reason, _) if value == bad => refuse(reason),
+            Rule::Copy(shape) | Rule::RejectValue(_, _, shape) => {
+                self.by_shape(shape, value, path).map(Some)
+            }
+            Rule::RejectUnless(good, reason) if value != good => refuse(reason),
+            Rule::CopyFalse(refusal) => only_false(refusal, value, path),
+            Rule::Reject(reason) if !is_default(value) => refuse(reason),
+            Rule::DropValue(..) | Rule::RejectUnless(..) | Rule::Drop | Rule::Reject(_) => Ok(None),
         }
-        Rule::RejectUnless(good, reason) if value != good => refuse(reason),
-        Rule::CopyFalse(refusal) => only_false(refusal, value, path),
-        Rule::Reject(reason) if !is_default(value) => refuse(reason),
-        Rule::DropValue(..) | Rule::RejectUnless(..) | Rule::Drop | Rule::Reject(_) => Ok(None),
+    }
+
+    fn by_shape(self, shape: Shape, value: &Value, path: &Path<'_>) -> Result<Value, Rejection> {
+        match (shape, value) {
+            (Shape::Object(record), Value::Object(fields)) => {
+                self.object(record, fields, path).map(Value::Object)
+            }
+            (Shape::List(most, each), Value::Array(entries)) => {
+                within(entries.len(), most, path)?;
+                let entries = entries.iter().enumerate();
+                let entries =
+                    entries.map(|(at, entry)| self.by_shape(*each, entry, &path.entry(at)));
+                entries.collect::<Result<Vec<_>, _>>().map(Value::Array)
+            }
+            (Shape::Map(most, each), Value::Object(entries)) => {
+                self.map(most, *each, entries, path)
+            }
+            _ => scalar(shape, value, path).map(|()| value.clone()),
+        }
+    }
+
+    fn map(
+        self,
+        most: usize,
+        each: Shape,
+        entries: &Map<String, Value>,
+        path: &Path<'_>,
+    ) -> Result<Value, Rejection> {
+        within(entries.len(), most, path)?;
+        let entry = |(key, value): (&String, &Value)| {
+            within(key.chars().count(), KEY, path)?;
+            Ok((key.clone(), self.by_shape(each, value, &path.field(key))?))
+        };
+        entries.iter().map(entry).collect::<Result<Map<_, _>, _>>().map(Value::Object)
     }
 }
 
@@ -72,36 +132,6 @@ fn is_default(value: &Value) -> bool {
         Value::Array(entries) => entries.is_empty(),
         Value::Object(fields) => fields.is_empty(),
     }
-}
-
-fn by_shape(shape: Shape, value: &Value, path: &Path<'_>) -> Result<Value, Rejection> {
-    match (shape, value) {
-        (Shape::Object(record), Value::Object(fields)) => {
-            object(record, fields, path).map(Value::Object)
-        }
-        (Shape::List(most, each), Value::Array(entries)) => {
-            within(entries.len(), most, path)?;
-            let entries = entries.iter().enumerate();
-            let entries = entries.map(|(at, entry)| by_shape(*each, entry, &path.entry(at)));
-            entries.collect::<Result<Vec<_>, _>>().map(Value::Array)
-        }
-        (Shape::Map(most, each), Value::Object(entries)) => map(most, *each, entries, path),
-        _ => scalar(shape, value, path).map(|()| value.clone()),
-    }
-}
-
-fn map(
-    most: usize,
-    each: Shape,
-    entries: &Map<String, Value>,
-    path: &Path<'_>,
-) -> Result<Value, Rejection> {
-    within(entries.len(), most, path)?;
-    let entry = |(key, value): (&String, &Value)| {
-        within(key.chars().count(), KEY, path)?;
-        Ok((key.clone(), by_shape(each, value, &path.field(key))?))
-    };
-    entries.iter().map(entry).collect::<Result<Map<_, _>, _>>().map(Value::Object)
 }
 
 fn scalar(shape: Shape, value: &Value, path: &Path<'_>) -> Result<(), Rejection> {

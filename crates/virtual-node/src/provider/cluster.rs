@@ -9,7 +9,9 @@ use serde_json::Value;
 
 use super::backend::{Provider, ProviderError};
 use super::write::{Write, WriteAction};
-use crate::executor::{Gone, changes, config_documents, observe, pod_document, spec_hash_of};
+use crate::executor::{
+    Gone, changes, config_documents, observe, pod_document, spec_hash_of, waits_for_configs,
+};
 use crate::life::ExportState;
 use crate::pod::check;
 
@@ -33,25 +35,35 @@ impl ClusterProvider {
         self.pods.as_ref().ok_or(ProviderError::Unavailable { retry_after: None })
     }
 
-    /// Whether there was a Pod: another one for the same uid would not be the same.
+    /// Whether there was a Pod: another one for the same uid would not be the same. Its origin remembers it if the hub does not.
     fn had_one(&self, uid: &str) -> bool {
         self.reported.get(uid).is_some_and(|last| last.pod.is_some())
+            || self.specs.get(uid).is_some_and(|spec| spec.resumed)
     }
 }
 
 impl Provider for ClusterProvider {
     fn ensure(&self, pod: &PodExportSpec) -> Result<Vec<Write>, ProviderError> {
+        let present = self.pods()?.get(&pod.origin.uid);
+        let is_current = |present: &&Value| {
+            spec_hash_of(present) == Some(&*pod.spec_hash) && !waits_for_configs(present)
+        };
+        match present {
+            Some(present) if is_deleting(present) => return Err(ProviderError::Conflict),
+            // What runs goes on, whatever is accepted now.
+            Some(present) if is_current(&present) => return Ok(Vec::new()),
+            None if pod.resumed || self.had_one(&pod.origin.uid) => {
+                return Err(ProviderError::Conflict);
+            }
+            _ => {}
+        }
         check(pod, &pod.origin.cluster, &self.terms).map_err(ProviderError::Rejected)?;
         let wanted = pod_document(pod);
-        match self.pods()?.get(&pod.origin.uid) {
-            None if self.had_one(&pod.origin.uid) => Err(ProviderError::Conflict),
-            None => Ok(config_documents(pod).into_iter().chain([wanted]).map(create).collect()),
-            Some(present) if is_deleting(present) => Err(ProviderError::Conflict),
-            Some(present) if spec_hash_of(present) == Some(&*pod.spec_hash) => Ok(Vec::new()),
-            Some(present) => {
-                Ok(vec![write(present, kinds::POD, WriteAction::Patch(changes(present, &wanted)))])
-            }
-        }
+        let Some(present) = present else { return Ok(vec![create(wanted)]) };
+        // Config maps and Secrets belong to the Pod and go with it, so that there has to be a Pod before them.
+        let configs = config_documents(pod, present).into_iter().map(apply);
+        let patch = WriteAction::Patch(changes(present, &wanted));
+        Ok(configs.chain([write(present, kinds::POD, patch)]).collect())
     }
 
     fn stop(&self, uid: &str, grace_seconds: i64) -> Result<Vec<Write>, ProviderError> {
@@ -81,10 +93,10 @@ impl ClusterProvider {
         let remote = observe(pod, gone, last, &spec.spec_hash, self.now);
         ExportState {
             deleting: stopped || pod.is_some_and(is_deleting),
-            accepted: pod.is_some() || last.is_some(),
+            accepted: pod.is_some() || last.is_some() || spec.resumed,
             rejected: None,
             released: stopped && pod.is_none(),
-            remote: (pod.is_some() || last.is_some()).then_some(remote),
+            remote: (pod.is_some() || last.is_some() || spec.resumed).then_some(remote),
             spec,
         }
     }
@@ -94,13 +106,14 @@ fn is_deleting(object: &Value) -> bool {
     !object["metadata"]["deletionTimestamp"].is_null()
 }
 
-fn create(object: Value) -> Write {
-    let kind = match object["kind"].as_str() {
-        Some("ConfigMap") => kinds::CONFIG_MAP,
-        Some("Secret") => kinds::SECRET,
-        _ => kinds::POD,
-    };
-    write(&object.clone(), kind, WriteAction::Create(object))
+fn create(pod: Value) -> Write {
+    write(&pod.clone(), kinds::POD, WriteAction::Create(pod))
+}
+
+fn apply(config: Value) -> Write {
+    let is_secret = config["kind"] == "Secret";
+    let kind = if is_secret { kinds::SECRET } else { kinds::CONFIG_MAP };
+    write(&config.clone(), kind, WriteAction::Apply(config))
 }
 
 fn write(object: &Value, kind: ResourceKind, action: WriteAction) -> Write {

@@ -19,6 +19,8 @@ pub struct Write {
 pub enum WriteAction {
     /// A new object. If there is one of that name, it is the same: the name follows from the uid of the Pod.
     Create(Value),
+    /// Fields that are ours, whatever else the object has; it is created if it does not exist.
+    Apply(Value),
     /// Operations of a JSON patch.
     Patch(Vec<Value>),
     /// The deletion, with this time for containers to end if the object is a Pod.

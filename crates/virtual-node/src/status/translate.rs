@@ -75,7 +75,7 @@ pub fn translate(
         containers: names("containers", &remote.containers),
         init_containers: names("initContainers", &remote.init_containers),
         reason: reason(remote),
-        message: message(remote, executor),
+        message: message(pod, remote, executor),
         refused_address,
     })
 }
@@ -90,11 +90,15 @@ fn reason(remote: &RemoteStatus) -> Option<String> {
     loss.or_else(|| remote.reason.as_deref().map(word))
 }
 
-fn message(remote: &RemoteStatus, executor: &str) -> Option<String> {
+fn message(pod: &LocalPod, remote: &RemoteStatus, executor: &str) -> Option<String> {
     let message = remote.message.as_deref().filter(|message| !message.is_empty());
     let message = message.map(|message| format!("cluster {executor}: {message}"));
     let lost = || remote.loss.map(|_| format!("cluster {executor} does not run it any more"));
-    message.or_else(lost).map(|message| clean(&message, MESSAGE))
+    let left_out = || {
+        let added = pod.spec.get("ephemeralContainers")?.as_array()?;
+        (!added.is_empty()).then(|| format!("ephemeral containers do not reach cluster {executor}"))
+    };
+    message.or_else(lost).or_else(left_out).map(|message| clean(&message, MESSAGE))
 }
 
 /// Why a Pod is not ready, if anything is in its way: reason and message.

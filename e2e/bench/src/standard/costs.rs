@@ -7,6 +7,7 @@ use fleet_testbed::fleet::Fleet;
 use fleet_testbed::wait::wait_until;
 
 use super::importers::{self, Importers, Played};
+use super::write_cost::{self, Writer};
 use crate::change_path::ChangePath;
 use crate::hub_account::HubAccount;
 use crate::latency::Course;
@@ -15,8 +16,12 @@ use crate::latency::Course;
 const STAGES: [(usize, bool); 4] = [(1, true), (10, false), (20, true), (100, false)];
 /// Importers that are played: one is a member with an agent.
 pub(super) const PLAYED: usize = 99;
-/// Blocks of each front end.
+/// Blocks of each front end. Each begins right after the API server has collected its garbage and ends with a collection, so that
+/// each pays for its own: a cycle costs as much as a hundred changes of the standard API, and most garbage comes from copies.
 const TURNS: usize = 2;
+/// CPU time of the API server that all blocks of a front end take for each change asked for. Blocks of one length in CPU time have
+/// about as many collections, and weigh their last one alike.
+const SPENDING: Duration = Duration::from_millis(50);
 /// Changes where only writes matter.
 const FEW: usize = 20;
 /// How long nothing happens before a block, to know what the API server needs at rest.
@@ -34,6 +39,8 @@ pub(crate) struct Cost {
     pub(crate) importers: usize,
     pub(crate) standard: Spent,
     pub(crate) copying: Option<Spent>,
+    /// The write alone, without agents.
+    pub(crate) bare: Option<Spent>,
 }
 
 /// What changes have cost the hub.
@@ -73,7 +80,7 @@ pub(super) struct Costs<'a> {
 }
 
 impl Costs<'_> {
-    /// Measures all numbers of importers; `changes` of each front end where CPU time matters.
+    /// Measures all numbers of importers; blocks are as long as `changes` ask for where CPU time matters.
     pub(super) async fn measure(&mut self, changes: usize) -> Result<Vec<Cost>> {
         let mut costs = Vec::new();
         for (importers, with_copies) in STAGES {
@@ -81,67 +88,107 @@ impl Costs<'_> {
             costs.push(if with_copies {
                 self.both(played, changes).await?
             } else {
-                let standard = self.standard(played, FEW).await?;
-                Cost { importers, standard, copying: None }
+                let standard = self.standard(played, Extent::Changes(FEW)).await?;
+                Cost { importers, standard, copying: None, bare: None }
             });
         }
         Ok(costs)
     }
 
-    /// Both front ends, in turns.
+    /// Both front ends and the bare write, in turns.
     async fn both(&mut self, played: &[Played], changes: usize) -> Result<Cost> {
         importers::request(played, (self.namespace, COPIED)).await?;
+        let block = Extent::Cpu(SPENDING * u32::try_from(changes.div_ceil(TURNS))?);
+        let mut writer = played.first().map(Writer::untracked);
         let (mut standard, mut copying) = (Spent::default(), Spent::default());
+        let mut bare = writer.as_ref().map(|_| Spent::default());
         for _ in 0..TURNS {
-            copying.add(self.copying(played, changes.div_ceil(TURNS)).await?);
-            standard.add(self.standard(played, changes.div_ceil(TURNS)).await?);
+            copying.add(self.copying(played, block).await?);
+            standard.add(self.standard(played, block).await?);
+            if let Some((writer, bare)) = writer.as_mut().zip(bare.as_mut()) {
+                bare.add(self.bare(writer, played, block).await?);
+            }
         }
-        Ok(Cost { importers: played.len() + 1, standard, copying: Some(copying) })
+        Ok(Cost { importers: played.len() + 1, standard, copying: Some(copying), bare })
     }
 
-    async fn copying(&mut self, played: &[Played], changes: usize) -> Result<Spent> {
+    async fn copying(&mut self, played: &[Played], extent: Extent) -> Result<Spent> {
         let mut importers = Importers::of_copies(played, COPIED).await?;
         wait_until("all importers have their copies", DEADLINE, async || {
             Ok(importers.seen() >= played.len())
         })
         .await?;
-        let meter = Meter { path: self.path, hub: self.hub, course: &mut self.copying };
-        meter.changes(&mut importers, changes).await.context("through copies")
+        self.copying.warm_up(self.path).await?;
+        let change = async || self.copying.block(self.path, 1).await;
+        spend(self.hub, &mut importers, extent, change).await.context("through copies")
     }
 
-    async fn standard(&mut self, played: &[Played], changes: usize) -> Result<Spent> {
+    async fn standard(&mut self, played: &[Played], extent: Extent) -> Result<Spent> {
         let mut importers = Importers::of_standard(played, SHARED).await?;
-        let meter = Meter { path: self.path, hub: self.hub, course: &mut self.standard };
-        meter.changes(&mut importers, changes).await.context("through the standard API")
+        self.standard.warm_up(self.path).await?;
+        let change = async || self.standard.block(self.path, 1).await;
+        spend(self.hub, &mut importers, extent, change).await.context("through the standard API")
+    }
+
+    /// What no agent can do better: one write of a slice, on its own, that all importers see.
+    async fn bare(
+        &self,
+        writer: &mut Writer<'_>,
+        played: &[Played],
+        extent: Extent,
+    ) -> Result<Spent> {
+        let mut importers = Importers::of_standard(played, write_cost::SERVICE).await?;
+        writer.write().await?;
+        let change = async || writer.write().await;
+        spend(self.hub, &mut importers, extent, change).await.context("bare writes")
     }
 }
 
-/// One block of changes.
-struct Meter<'a> {
-    path: &'a ChangePath,
-    hub: &'a HubAccount,
-    course: &'a mut Course,
+/// How long a block is.
+#[derive(Clone, Copy)]
+enum Extent {
+    /// Where only writes matter: a collection would cost more than all of them.
+    Changes(usize),
+    /// Until the API server has spent so much.
+    Cpu(Duration),
 }
 
-impl Meter<'_> {
-    /// Changes one after the other, each when the one before has reached all importers. What the API server needs at rest is
-    /// subtracted.
-    async fn changes(self, importers: &mut Importers, changes: usize) -> Result<Spent> {
-        self.course.warm_up(self.path).await?;
-        tokio::time::sleep(REST / 3).await;
-        let written = self.hub.writes().await?;
-        let idle = self.hub.at_rest(REST).await?;
-        let (before, begin) = (self.hub.cpu()?, Instant::now());
-        for _ in 0..changes {
-            let seen = importers.seen();
-            self.course.block(self.path, 1).await?;
-            importers.reach_one_more(seen).await?;
+impl Extent {
+    fn is_reached(self, changes: usize, spent: Duration) -> bool {
+        match self {
+            Self::Changes(all) => changes >= all,
+            Self::Cpu(all) => spent >= all,
         }
-        let cpu = self.hub.cpu()?.saturating_sub(before).as_secs_f64();
-        let cpu = cpu - idle * begin.elapsed().as_secs_f64();
-        let writes = self.hub.writes().await? - written;
-        Ok(Spent { changes: u32::try_from(changes)?, cpu, writes })
     }
+}
+
+/// One block of changes: one after the other, each when the one before has reached all importers. What the API server needs at rest
+/// is subtracted.
+async fn spend(
+    hub: &HubAccount,
+    importers: &mut Importers,
+    extent: Extent,
+    mut change: impl AsyncFnMut() -> Result<()>,
+) -> Result<Spent> {
+    tokio::time::sleep(REST / 3).await;
+    let written = hub.writes().await?;
+    let idle = hub.at_rest(REST).await?;
+    hub.collect_garbage().await?;
+    let (before, begin) = (hub.cpu()?, Instant::now());
+    let mut changes = 0;
+    while !extent.is_reached(changes, hub.cpu()?.saturating_sub(before)) {
+        let seen = importers.seen();
+        change().await?;
+        importers.reach_one_more(seen).await?;
+        changes += 1;
+    }
+    if matches!(extent, Extent::Cpu(_)) {
+        hub.collect_garbage().await?;
+    }
+    let cpu = hub.cpu()?.saturating_sub(before).as_secs_f64();
+    let cpu = cpu - idle * begin.elapsed().as_secs_f64();
+    let writes = hub.writes().await? - written;
+    Ok(Spent { changes: u32::try_from(changes)?, cpu, writes })
 }
 
 /// Exports the Services of both front ends, and returns the courses of their changes.

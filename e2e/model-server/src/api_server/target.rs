@@ -2,16 +2,17 @@
 
 use fleet_accumulator::{ResourceVersion, Uid};
 use fleet_api::kinds::{
-    CLUSTER_PROPERTY, MCS_SERVICE_EXPORT, MCS_SERVICE_IMPORT, NAMESPACE, kinds_written,
+    CLUSTER_PROPERTY, MCS_SERVICE_EXPORT, MCS_SERVICE_IMPORT, NAMESPACE, REACH_REPORT,
+    kinds_written,
 };
 use fleet_api::{ObjectName, ResourceKind};
 use fleet_plan::{Action, Precondition};
 use http::{Method, Uri};
 use serde_json::Value;
 
-/// Kinds of a member beside those of the fleet.
-const MORE: [ResourceKind; 4] =
-    [NAMESPACE, MCS_SERVICE_EXPORT, MCS_SERVICE_IMPORT, CLUSTER_PROPERTY];
+/// Kinds of a member, and of a hub, beside those of the fleet.
+const MORE: [ResourceKind; 5] =
+    [NAMESPACE, MCS_SERVICE_EXPORT, MCS_SERVICE_IMPORT, CLUSTER_PROPERTY, REACH_REPORT];
 
 /// A kind, and an object or a namespace of it.
 #[derive(Clone, Debug)]
@@ -72,7 +73,11 @@ pub(super) fn action(
     }
     let action = match method.as_str() {
         "PUT" => Action::Replace { at: precondition(&body["metadata"])?, body: body.into() },
-        "DELETE" => Action::Delete { at: precondition(&body["preconditions"])? },
+        "DELETE" => Action::Delete {
+            at: precondition(&body["preconditions"])?,
+            grace_seconds: body["gracePeriodSeconds"].as_i64(),
+        },
+        "PATCH" if body.is_object() => Action::Apply { body: body.into(), status: target.status },
         "PATCH" => {
             let operations = body.as_array()?;
             let tested = |path: &str| {

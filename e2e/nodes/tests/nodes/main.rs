@@ -9,9 +9,12 @@ mod crossing;
 mod ends;
 mod images;
 mod names;
+mod offload;
 mod questions;
+mod reach;
 mod routing;
 mod steps;
+mod traffic;
 
 use std::process::{Command, ExitCode};
 use std::time::Duration;
@@ -45,6 +48,13 @@ fn main() -> ExitCode {
         .extend(ProxyMode::ALL.map(|mode| {
             trial(&format!("lane_{mode}"), move || lane(mode)).with_ignored_flag(true)
         }));
+    tests.push(trial("traffic", traffic::check).with_ignored_flag(true));
+    tests.extend(ProxyMode::ALL.map(|mode| {
+        let name = format!("soak_traffic_{mode}");
+        trial(&name, move || traffic::check_long(mode)).with_ignored_flag(true)
+    }));
+    tests.push(trial("offload", offload::check).with_ignored_flag(true));
+    tests.push(trial("reach", reach::check).with_ignored_flag(true));
     tests.push(trial("ends", ends::check).with_ignored_flag(true));
     libtest_mimic::run(&arguments, tests).exit_code()
 }
@@ -127,11 +137,13 @@ async fn checks(fleet: &WholeFleet, mode: ProxyMode, steps: &mut Steps) -> Resul
         ProxyMode::Nftables => Some(names::check(fleet, steps).await?),
         ProxyMode::Iptables => None,
     };
-    let _agents = crossing::begin(fleet, steps).await?;
+    let agents = crossing::begin(fleet, steps).await?;
     if let Some(own) = own {
         clusterset::check(fleet, &own, steps).await?;
         images::check(fleet, steps).await?;
     }
     crossing::check(fleet, steps).await?;
-    cases::check(fleet, mode, steps).await
+    cases::check(fleet, mode, steps).await?;
+    drop(agents);
+    traffic::fails_over(fleet, mode, steps).await
 }

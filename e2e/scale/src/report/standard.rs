@@ -31,10 +31,12 @@ fn of_rates(rates: &Rates, page: &mut String) {
     let _ = write!(
         page,
         "\n{} members, {} Services of each front end, each with {IMPORTERS} importers. Endpoint changes a second until p99 passes \
-         1 s, first through copies, then through the standard API; cores are CPU time over time.\n\n\
+         1 s, first through copies, then through the standard API; cores are CPU time over time. {}\n\n\
          | | changes/s | p50 ms | p99 ms | hub agent, cores | API server, cores | members and load, cores | |\n\
          |---|---|---|---|---|---|---|---|\n",
-        rates.members, rates.services,
+        rates.members,
+        rates.services,
+        share(rates.hub_millicores),
     );
     for (name, steps) in [("copies", &rates.copying), ("standard", &rates.standard)] {
         for step in steps {
@@ -54,6 +56,18 @@ fn of_rates(rates: &Rates, page: &mut String) {
         standard.rate,
         met(ratio >= MORE)
     );
+}
+
+fn share(millicores: Option<u64>) -> String {
+    let Some(millicores) = millicores else {
+        return "The hub shares the machine with the members, whose part grows with the rate."
+            .to_owned();
+    };
+    format!(
+        "The API server, its store and the hub agent together may use {:.1} of a core: so the hub ends before the machine does, as \
+         it does where each member has a machine of its own.",
+        f64::from(u32::try_from(millicores).unwrap_or(u32::MAX)) / 1e3
+    )
 }
 
 fn row(name: &str, step: &Step, page: &mut String) {
@@ -94,7 +108,8 @@ mod tests {
 
     fn page(copying: Vec<Step>, last_ms: Vec<f64>) -> String {
         let standard = vec![step(100.0, true), step(150.0, false), step(120.0, true)];
-        let rates = Rates { members: 100, services: 200, copying, standard };
+        let hub_millicores = Some(500);
+        let rates = Rates { members: 100, services: 200, hub_millicores, copying, standard };
         let wide = Wide { members: 1000, last_ms, hub_agent_peak_rss: 121 << 20 };
         let mut page = String::new();
         section(&Standard { rates: Some(rates), wide: Some(wide) }, &mut page);
@@ -105,6 +120,7 @@ mod tests {
     fn front_ends_are_compared_by_the_highest_rate_of_each() {
         let text = page(vec![step(30.0, true)], vec![1500.0, 2000.0]);
         assert!(text.contains("4.0 times as many (at least 4: met)"), "{text}");
+        assert!(text.contains("may use 0.5 of a core"), "{text}");
         assert!(text.contains("1500, 2000 ms (at most 2000 each time: met)"), "{text}");
         assert!(text.contains("121 MiB at the peak (at most 120: **missed**)"), "{text}");
         let text = page(vec![step(30.1, true)], vec![2001.0, 100.0]);

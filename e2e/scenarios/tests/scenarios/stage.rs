@@ -34,7 +34,7 @@ use crate::{definitions, external_workloads};
 pub(crate) const DEADLINE: Duration = Duration::from_mins(2);
 
 /// How long nothing is written before the record ends: long enough for the oracle to call it quiescent.
-const CALM: Duration = Duration::from_secs(3);
+const CALM: Duration = Duration::from_secs(4);
 
 /// Position of the member that exports.
 pub(crate) const EXPORTER: usize = 0;

@@ -100,7 +100,7 @@ impl Member {
         let settings = Settings { derived_service_grace, ..Settings::new(name) };
         let namespace = settings.identity.hub_namespace.clone();
         let export = ExportController { settings: settings.clone() };
-        let import = ImportController { settings };
+        let import = ImportController::new(settings);
         let agent = Agent::new(export.reads().union(import.reads()));
         Self { agent, namespace, export: Desk::new(export), import: Desk::new(import) }
     }

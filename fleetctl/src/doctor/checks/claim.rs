@@ -7,6 +7,7 @@ use fleet_api::names::member_namespace;
 
 use crate::doctor::finding::{Finding, Outcome, known};
 use crate::doctor::list::list;
+use crate::doctor::mend::hub_helm;
 use crate::doctor::seen::{Hub, Report, Seen};
 use crate::doctor::subject::Subject;
 use crate::shell::{kubectl, quoted};
@@ -49,7 +50,8 @@ fn accepted(report: &Report, hub: &Hub) -> Option<Finding> {
         let what =
             "the hub agent has not answered whether the member takes part in the standard API";
         let advice = "run the hub agent with --multicluster=on: value multicluster.mode of the chart hub-agent";
-        return Some(Finding::failure(what, advice));
+        let command = hub_helm(hub, &["multicluster.mode=on"]);
+        return Some(Finding::failure(what, advice).mend(command));
     };
     let message = &accepted.message;
     if !accepted.is_true {

@@ -38,6 +38,7 @@ type Version = ([u64; 3], bool, u64);
 pub(super) fn served(member: &Subject<'_>) -> Outcome {
     let served = known(&member.own.served)?;
     let lacks = |kinds: &BTreeSet<String>, kind: &str| !kinds.contains(kind);
+    let install = || member.helm(&["crds.multicluster=true"]);
     let mut findings = Vec::new();
     let both = [EXPORT, IMPORT].into_iter();
     let missing: Vec<_> = both.filter(|kind| lacks(&served.v1beta1, kind)).collect();
@@ -47,17 +48,18 @@ pub(super) fn served(member: &Subject<'_>) -> Outcome {
             "the cluster does not serve {kinds} of multicluster.x-k8s.io/v1beta1: the member agent neither exports nor imports \
              through the standard API"
         );
-        findings.push(Finding::failure(what, INSTALL));
+        findings.push(Finding::failure(what, INSTALL).mend(install()));
     }
     if lacks(&served.v1alpha1, IMPORT) {
         let what = "the cluster does not serve ServiceImport of multicluster.x-k8s.io/v1alpha1, which CoreDNS reads: with \
                     multicluster in its Corefile it never becomes ready";
-        findings.push(Finding::failure(what, INSTALL));
+        findings.push(Finding::failure(what, INSTALL).mend(install()));
     }
     if lacks(&served.about, PROPERTY) {
         let what = "the cluster does not serve ClusterProperty of about.k8s.io/v1beta1: programs in it cannot read the names of \
                     the cluster and of its clusterset";
-        findings.push(Finding::warning(what, INSTALL_ABOUT));
+        let command = member.helm(&["crds.about=true"]);
+        findings.push(Finding::warning(what, INSTALL_ABOUT).mend(command));
     }
     Ok(findings)
 }

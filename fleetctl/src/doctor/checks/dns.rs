@@ -4,6 +4,7 @@ use crate::doctor::corefile::{Corefile, Flaw};
 use crate::doctor::finding::{Finding, Outcome, Read, Unread, known};
 use crate::doctor::seen::Dns;
 use crate::doctor::subject::Subject;
+use crate::shell::quoted;
 
 /// The first release of CoreDNS that can read ServiceImports.
 const FIRST: [u64; 3] = [1, 12, 2];
@@ -65,7 +66,13 @@ pub(super) fn rights(member: &Subject<'_>) -> Outcome {
     );
     let advice = "grant it: value multicluster.coreDNS=true of the chart member-agent (for the ServiceAccount coredns), or a \
                   ClusterRole of your own";
-    Ok(vec![Finding::failure(what, advice)])
+    let finding = Finding::failure(what, advice);
+    // The chart binds the ServiceAccount of that name.
+    Ok(vec![if account == "coredns" {
+        finding.mend(member.helm(&["multicluster.coreDNS=true"]))
+    } else {
+        finding
+    }])
 }
 
 /// Whether the Corefile serves the zone.
@@ -111,6 +118,10 @@ pub(in crate::doctor) fn text<'a>(member: &Subject<'a>) -> Read<&'a String> {
 }
 
 fn finding(member: &Subject<'_>, flaw: Flaw, can_be_mended: bool) -> Finding {
+    let mend = |finding: Finding| match config_map(member) {
+        Ok(name) if can_be_mended => finding.mend(replace(member, name)),
+        _ => finding,
+    };
     let change = if can_be_mended {
         let argument = member.argument();
         format!(
@@ -127,14 +138,14 @@ fn finding(member: &Subject<'_>, flaw: Flaw, can_be_mended: bool) -> Finding {
             "the server of the Corefile that answers clusterset.local has no plugin kubernetes",
             change,
         ),
-        Flaw::NoZone => Finding::failure(
+        Flaw::NoZone => mend(Finding::failure(
             "the plugin kubernetes of the Corefile does not serve the zone clusterset.local",
             change,
-        ),
-        Flaw::NoOption => Finding::failure(
+        )),
+        Flaw::NoOption => mend(Finding::failure(
             "the plugin kubernetes of the Corefile lacks the option multicluster clusterset.local",
             change,
-        ),
+        )),
         Flaw::Hides("namespaces") => Finding::warning(
             "the Corefile restricts the plugin kubernetes to some namespaces: names in others do not exist",
             "add the namespaces of imported Services to the option namespaces, or remove it",
@@ -151,6 +162,23 @@ fn finding(member: &Subject<'_>, flaw: Flaw, can_be_mended: bool) -> Finding {
             "remove the option if clients should get an address at any time",
         ),
     }
+}
+
+/// Writes the changed Corefile into its ConfigMap: nothing of it if something has to be so first. Other keys of it, such as files that
+/// the Corefile imports, stay.
+fn replace(member: &Subject<'_>, config_map: &str) -> String {
+    let (kubectl, name) = (member.kubectl(), quoted(config_map));
+    let file = quoted_file(member.name);
+    format!(
+        "fleetctl doctor --member {} --print-corefile > {file} && {kubectl} -n kube-system create configmap {name} \
+         --from-file=Corefile={file} --dry-run=client -o json | {kubectl} -n kube-system patch configmap {name} --type merge \
+         --patch-file /dev/stdin",
+        member.argument()
+    )
+}
+
+fn quoted_file(member: &str) -> String {
+    quoted(&format!("{member}.Corefile")).into_owned()
 }
 
 /// Whether the cache on the nodes asks the cluster's DNS.

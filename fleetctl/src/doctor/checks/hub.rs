@@ -1,8 +1,9 @@
 //! Definitions of the hub.
 
-use fleet_api::kinds::{EXPORTED_SERVICE, RESOLVED_SERVICE};
+use fleet_api::kinds::{ENDPOINT_SLICE_EXPORT as SLICES, EXPORTED_SERVICE, RESOLVED_SERVICE};
 
 use crate::doctor::finding::{Finding, Outcome, known};
+use crate::doctor::mend::{hub_helm, owns};
 use crate::doctor::seen::{Hub, Seen};
 
 /// Whether the hub has what the standard API needs, if a member takes part in it.
@@ -24,7 +25,7 @@ pub(super) fn definitions(seen: &Seen, hub: &Hub) -> Outcome {
         missing.join(" and ")
     );
     let advice = "value multicluster.mode=on of the chart hub-agent installs the definitions";
-    Ok(vec![Finding::failure(what, advice)])
+    Ok(vec![Finding::failure(what, advice).mend(hub_helm(hub, &["multicluster.mode=on"]))])
 }
 
 /// Whether EndpointSliceExports carry all that names in DNS and zones need.
@@ -34,9 +35,12 @@ pub(super) fn endpoint_details(_: &Seen, hub: &Hub) -> Outcome {
     }
     let what = "the hub has the original's definition of EndpointSliceExport, without host names and zones: Pods of imported \
                 headless Services have names made of their addresses, and imported endpoints have no zone";
-    let advice = "install this project's definitions: value crds.install=true of the chart hub-agent, with crds.adopt=true where \
-                  another release has installed them";
-    Ok(vec![Finding::warning(what, advice)])
+    let advice = "install this project's definitions: value crds.install=true of the chart hub-agent, with crds.adopt=true and \
+                  helm's --take-ownership where another release or the original has installed them";
+    let finding = Finding::warning(what, advice);
+    let name = format!("{}.{}", SLICES.plural, SLICES.group);
+    let is_ours = known(&hub.base.kinds)?.iter().any(|it| it.name == name && owns(&hub.base, it));
+    Ok(vec![if is_ours { finding.mend(hub_helm(hub, &["crds.install=true"])) } else { finding }])
 }
 
 #[cfg(test)]
@@ -65,6 +69,12 @@ mod tests {
         assert_eq!(world.examine_hub(endpoint_details), []);
         world.hub().has_endpoint_details = Ok(false);
         assert_eq!(levels(&world.examine_hub(endpoint_details)), ["warning"]);
+        assert_eq!(world.examine_hub(endpoint_details)[0].command, None, "it is another one's");
+        let kind = &mut world.hub().base.kinds.as_mut().unwrap()[0];
+        kind.name = "endpointsliceexports.networking.fleet.azure.com".to_owned();
+        kind.owner = Some("fleet-system/hub-agent".to_owned());
+        let command = world.examine_hub(endpoint_details)[0].command.clone().unwrap();
+        assert!(command.ends_with("--set crds.install=true"), "{command}");
         world.hub().has_endpoint_details = Err(unread());
         assert_eq!(world.try_examine_hub(endpoint_details), Err(unread()));
         world.report().clusterset_id = None;

@@ -21,6 +21,7 @@ use crate::explain::words::{behind, look, named};
 use crate::left_out::{in_force, is_left_out};
 use crate::picture::{Member, Picture};
 use crate::reading;
+use crate::shell::quoted;
 use crate::story::{Cause, Crossing, Hop};
 
 /// Everything between the hub and the importer's clients.
@@ -155,9 +156,9 @@ impl Import<'_> {
             &format!(
                 "make sure that the agents of all exporters run; if the loss is real: {} -n {} delete {} {}",
                 picture.kubectl(self.name),
-                service.namespace,
+                quoted(&service.namespace),
                 kinds::MCS_SERVICE_IMPORT.resource(),
-                service.name
+                quoted(&service.name)
             ),
         ))
     }

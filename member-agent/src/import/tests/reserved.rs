@@ -229,7 +229,7 @@ fn a_change_of_what_is_reserved_affects_those_with_such_addresses() {
     world.add_node("node-2", &["192.168.0.5"]);
     world.endpoints(&["192.168.0.4"]);
     world.settle();
-    let controller = ImportController { settings: world.settings.clone() };
+    let controller = ImportController::new(world.settings.clone());
     let affected = |old: &MemberSnapshot, new: &MemberSnapshot| -> Vec<_> {
         affected_keys(&controller, old, new).into_iter().collect()
     };

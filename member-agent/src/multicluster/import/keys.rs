@@ -12,6 +12,7 @@ use fleet_plan::Affected;
 use super::source;
 use super::state::{Import, imported, is_import};
 use crate::snapshot::MemberSnapshot;
+use crate::traffic::Concerned;
 
 /// A Service of the clusterset that is or may be imported.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -110,6 +111,22 @@ fn sources<'a>(import: &'a Import, snapshot: &'a MemberSnapshot) -> impl Iterato
 
 fn is_exported(service: &ObjectName, snapshot: &MemberSnapshot) -> bool {
     snapshot.standard_exports.get(service).is_some()
+}
+
+/// Adds the imports that a change of policies, drains, verdicts or zones concerns.
+pub(super) fn directed(concerned: &Concerned, new: &MemberSnapshot, keys: &mut Affected<Key>) {
+    let mut add = |service: &ObjectName| keys.add_for(&service.namespace, Key(service.clone()));
+    match concerned {
+        Concerned::All => new.standard_imports.iter().for_each(|import| add(&import.name)),
+        Concerned::Some { services, clusters } => {
+            services.iter().filter(|it| new.standard_imports.get(it).is_some()).for_each(&mut add);
+            if clusters.is_empty() {
+                return;
+            }
+            let concerns = |import: &&Import| sources(import, new).any(|it| clusters.contains(it));
+            new.standard_imports.iter().filter(concerns).for_each(|import| add(&import.name));
+        }
+    }
 }
 
 /// Adds every Service of which there is anything.

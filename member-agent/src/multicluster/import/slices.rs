@@ -3,6 +3,7 @@
 mod bound;
 mod budget;
 mod content;
+mod directed;
 mod foreign;
 mod marks;
 mod outcome;
@@ -24,6 +25,7 @@ use super::state::ServiceState;
 use super::target::Target;
 use super::trust::{SliceFate, Source, Trust, slice_fate};
 use crate::measurement::{Imported, Measurement, Plan};
+use crate::traffic;
 
 /// Brings the slices up to date, after these steps. Returns the writes, but for deletions.
 pub(super) fn sync(
@@ -35,12 +37,19 @@ pub(super) fn sync(
     let mut outcome = Outcome::default();
     own::collect(state, bound, &mut outcome, plan);
     foreign::collect(state, bound, &mut outcome, plan);
-    for slice in &state.imported {
-        if !outcome.has(&slice.name.name) && goes(state, bound, slice, &outcome) {
-            plan.steps.extend(delete(slice));
-        }
-    }
-    let wanted = outcome.wanted.into_iter();
+    let left =
+        state.imported.iter().filter(|slice| !outcome.wanted.contains_key(&*slice.name.name));
+    let (going, kept): (Vec<_>, Vec<_>) = left.copied().partition(|slice| {
+        !outcome.kept.contains(&*slice.name.name) && goes(state, bound, slice, &outcome)
+    });
+    plan.steps.extend(going.into_iter().filter_map(delete));
+    let directed = state
+        .ground
+        .as_ref()
+        .map(|ground| directed::direct(state, ground, bound, &kept, &mut outcome));
+    let waiting =
+        directed.map(|it| directed::conclude(it, state, &outcome, plan)).unwrap_or_default();
+    let wanted = outcome.wanted.into_iter().filter(|(name, _)| !waiting.contains(name));
     let writes = wanted.filter_map(|(name, wanted)| {
         write(state, &name, wanted, state.imported_as(&name), after, plan)
     });
@@ -83,7 +92,7 @@ fn write(
 ) -> Option<StepId> {
     let there = current.and_then(|current| marks::generation(&current.slice, &wanted.slice));
     let arrival = arrival(&wanted, current, there);
-    let Wanted { slice, cluster, generation, trace, .. } = wanted;
+    let Wanted { slice, source, cluster, generation, trace, .. } = wanted;
     let step = match current {
         None => {
             let body = to_json(&slice);
@@ -98,7 +107,11 @@ fn write(
         }
         Some(current) => {
             let step = replace(current, &slice);
-            if content::loses(&current.slice, &slice) { step.urgent() } else { step }
+            let loses = match &source {
+                Some(source) => traffic::loses(&current.slice, source),
+                None => content::loses(&current.slice, &slice),
+            };
+            if loses { step.urgent() } else { step }
         }
     };
     let step = step.stage("mcs_import").trace(Trace::Ends(trace));

@@ -17,6 +17,7 @@ use crate::intent::{self, StandardDecision};
 use crate::phase::Phase;
 use crate::settings::MulticlusterMode;
 use crate::snapshot::MemberSnapshot;
+use crate::traffic::Ground;
 
 pub(super) type Import = Object<standard::ServiceImport>;
 
@@ -35,6 +36,8 @@ pub(super) struct ServiceState<'a> {
     pub(super) import: Option<&'a Import>,
     /// The slices that were imported, own endpoints among them.
     pub(super) imported: Vec<&'a Object<ManagedSlice>>,
+    /// What directs the traffic, if policies do.
+    pub(super) ground: Option<Ground<'a>>,
 }
 
 impl<'a> ServiceState<'a> {
@@ -55,6 +58,7 @@ impl<'a> ServiceState<'a> {
             resolved: resolved.filter(|resolved| !resolved.exporters.is_empty()),
             import: snapshot.standard_imports.get(service),
             imported: imported(service, snapshot).collect(),
+            ground: None,
         }
     }
 

@@ -6,5 +6,6 @@ mod huge;
 mod removal;
 mod repairs;
 mod sources;
+mod traffic;
 mod types;
 mod world;

@@ -14,11 +14,12 @@ use fleet_runtime::metrics::{LeaseMetrics, Series, SnapshotMetrics};
 use hub_agent::member_leases::MemberLeases;
 use hub_agent::snapshot::HubSnapshot;
 use member_agent::metrics::{
-    ExportMetrics, ImportMetrics, SliceMetrics, StandardImportMetrics, lease_renewals,
-    show_insecure_link, token_renewals,
+    ExportMetrics, ImportMetrics, ReachMetrics, SliceMetrics, StandardImportMetrics,
+    VirtualNodeMetrics, lease_renew_failures, lease_renewals, show_insecure_link, token_renewals,
 };
 use member_agent::snapshot::MemberSnapshot;
-use member_agent::{Multicluster, MulticlusterMode, Settings};
+use member_agent::traffic_memory::TrafficMemory;
+use member_agent::{Multicluster, MulticlusterMode, Settings, VirtualNodes};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -40,7 +41,12 @@ fn runtime<S: Snapshot>(catalogue: &Catalogue, agent: &str) -> Accumulator<S> {
 pub(crate) fn hub() -> Vec<Entry> {
     let catalogue = Catalogue::default();
     let accumulator = runtime::<HubSnapshot>(&catalogue, "hub-agent");
-    let settings = hub_agent::Settings { multicluster: Mode::On, ..Default::default() };
+    let settings = hub_agent::Settings {
+        multicluster: Mode::On,
+        virtual_nodes: true,
+        traffic: true,
+        ..Default::default()
+    };
     let gauges = hub_agent::app::gauges(settings);
     let gauges = SnapshotMetrics::new(accumulator.clone(), Clock::system(), gauges);
     catalogue.add(gauges.unwrap()).unwrap();
@@ -59,10 +65,18 @@ pub(crate) fn member() -> Vec<Entry> {
     SliceMetrics::register(&catalogue, 100).unwrap();
     StandardImportMetrics::register(&catalogue).unwrap();
     let multicluster = Multicluster { mode: MulticlusterMode::On, ..Multicluster::default() };
-    let settings = Settings { external_workloads: true, multicluster, ..Settings::new("b") };
+    let virtual_nodes = VirtualNodes { origin: true, executor: true, ..VirtualNodes::default() };
+    let settings =
+        Settings { external_workloads: true, multicluster, virtual_nodes, ..Settings::new("b") };
+    VirtualNodeMetrics::register(&catalogue).unwrap();
+    ReachMetrics::register(&catalogue).unwrap();
+    lease_renew_failures(&catalogue).unwrap();
     token_renewals(&catalogue).unwrap();
     lease_renewals(&catalogue).unwrap();
     let gauges = member_agent::app::gauges(settings, Credential::default());
+    let gauges = SnapshotMetrics::new(accumulator.clone(), Clock::system(), gauges);
+    catalogue.add(gauges.unwrap()).unwrap();
+    let gauges = member_agent::app::traffic_gauges(TrafficMemory::default());
     catalogue.add(SnapshotMetrics::new(accumulator, Clock::system(), gauges).unwrap()).unwrap();
     catalogue.entries()
 }

@@ -137,6 +137,7 @@ async fn what_admission_forbids_is_no_missing_right() {
             "exceeded quota: few, requested: count/y=1, used: count/y=2, limited: count/y=2",
             Class::Denied,
         ),
+        ("violates PodSecurity \"restricted:latest\": runAsNonRoot != true", Class::Denied),
         (
             "User \"u\" cannot create resource \"y\" in API group \"x\" in the namespace \"n\"",
             Class::Forbidden,

@@ -27,6 +27,23 @@ async fn create_posts_the_object_to_the_collection() {
     assert_eq!(bench.counted("hub", "create", "Service", "201"), 1);
 }
 
+/// What no other party writes needs no record of who set which field.
+#[tokio::test]
+async fn replace_clears_the_managed_fields_of_copied_slices() {
+    for kind in [kinds::ENDPOINT_SLICE_EXPORT, kinds::ENDPOINT_SLICE_IMPORT] {
+        let mut bench = Bench::new();
+        let action = Action::Replace { body: json!({"metadata": {}}).into(), at: at("7") };
+        let outcome = bench.start(vec![Step::new(ClusterId::Hub, kind, name(), action)]);
+        let request = bench.receive().await;
+        assert_eq!(
+            request.body["metadata"],
+            json!({"uid": UID, "resourceVersion": "7", "managedFields": [{}]})
+        );
+        request.stored("8");
+        outcome.await.unwrap();
+    }
+}
+
 #[tokio::test]
 async fn replace_puts_the_object_with_uid_and_version() {
     let mut bench = Bench::new();

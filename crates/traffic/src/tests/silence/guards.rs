@@ -58,6 +58,17 @@ fn a_second_wave_counts_those_that_are_silent_already() {
     assert!(fleet.last.mass_silence);
 }
 
+/// A Lease that is deleted makes no bound smaller: its silent member still counts as a failure.
+#[test]
+fn silent_members_without_a_lease_are_members() {
+    let mut fleet = Fleet::new(10);
+    fleet.pass(120, |at| at == 0);
+    fleet.member(0).last_seen = None;
+    fleet.pass(120, |at| at < 2);
+    assert_eq!([fleet.verdict(0), fleet.verdict(1)], [SILENT, SILENT]);
+    assert!(!fleet.last.mass_silence);
+}
+
 #[test]
 fn half_of_the_members_have_to_renew() {
     let mut fleet = Fleet::new(10);

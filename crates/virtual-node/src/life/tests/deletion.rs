@@ -23,9 +23,62 @@ fn the_absence_of_an_export_has_to_last() {
     let after = |seconds| Views { exports: Some(Duration::from_secs(seconds)), ..SETTLED };
     let early = decided(Some(&pod), None, &node(), after(20));
     assert_eq!(early, Decision::wait(Duration::from_secs(40)));
-    assert_eq!(decided(Some(&pod), None, &node(), after(60)).actions, [remove()]);
     let unknown = Views { exports: None, ..SETTLED };
     assert_eq!(decided(Some(&pod), None, &node(), unknown).actions, []);
+    let decision = decided(Some(&pod), None, &node(), after(60));
+    let [Action::Export(spec)] = &decision.actions[..] else { panic!("{decision:?}") };
+    assert!(spec.resumed, "no executor makes it a second time");
+    assert_eq!(spec.stop_grace_seconds, Some(30));
+    let export = ExportState { spec: (**spec).clone(), ..ExportState::default() };
+    let decision = decided(Some(&pod), Some(&export), &node(), after(60));
+    assert_eq!(decision.actions, [Action::Stop { grace_seconds: 30 }]);
+}
+
+/// What it refers to may be gone by now.
+#[test]
+fn a_pod_is_stopped_without_its_config_maps() {
+    let mut pod = deleted(started(), 30);
+    let Value::Object(spec) = json!({ "containers": [{
+        "name": "web", "envFrom": [{ "configMapRef": { "name": "gone" } }],
+    }] }) else {
+        unreachable!()
+    };
+    pod.spec = spec;
+    let decision = decided(Some(&pod), None, &node(), SETTLED);
+    let [Action::Export(spec)] = &decision.actions[..] else { panic!("{decision:?}") };
+    assert!(spec.configs.is_empty());
+}
+
+/// Nothing of it runs, or no executor takes the question.
+#[test]
+fn no_executor_is_asked_about_a_pod_that_has_ended_or_does_not_cross() {
+    let ended = LocalPod { phase: PodPhase::Failed, ..deleted(started(), 30) };
+    assert_eq!(decided(Some(&ended), None, &node(), SETTLED).actions, [remove()]);
+    let node = NodeState { terms: OffloadTerms::default(), ..node() };
+    let pod = deleted(started(), 30);
+    assert_eq!(decided(Some(&pod), None, &node, SETTLED).actions, [remove()]);
+}
+
+/// It may have started there, and the hub was lost before that was known here.
+#[test]
+fn a_pod_that_was_given_away_is_not_one_that_never_started() {
+    let shown = |reason: &str| LocalPod {
+        reason: Some(reason.to_owned()),
+        conditions: vec![Condition::read(&json!({ "type": "ContainersReady", "status": "False" }))],
+        ..deleted(pod(), 30)
+    };
+    let after = |seconds| Views { exports: Some(Duration::from_secs(seconds)), ..SETTLED };
+    for (reason, is_held) in [
+        ("WaitingForExecutor", false),
+        ("", false),
+        ("WaitingForConfig", true),
+        ("QuotaExceeded", true),
+        ("RefusedByExecutor", true),
+    ] {
+        let early = decided(Some(&shown(reason)), None, &node(), after(0));
+        assert_eq!(early.actions == [remove()], is_held, "{reason}");
+        assert_eq!(decided(Some(&shown(reason)), None, &node(), after(60)).actions, [remove()]);
+    }
 }
 
 #[test]
@@ -98,14 +151,17 @@ fn an_executor_that_does_not_answer_is_reported_every_five_minutes() {
 #[test]
 fn a_pod_that_ends_by_itself_needs_no_confirmation() {
     let silent = |seconds, disconnect| {
-        let mut node = NodeState { silent: Some(Duration::from_secs(seconds)), ..node() };
-        node.terms.disconnect = disconnect;
-        decided(Some(&deleted(started(), 30)), Some(&stopping(30)), &node, SETTLED).actions
+        let node = NodeState { silent: Some(Duration::from_secs(seconds)), ..node() };
+        let mut export = stopping(30);
+        export.spec.disconnect = disconnect;
+        kinds(&decided(Some(&deleted(started(), 30)), Some(&export), &node, SETTLED))
     };
-    assert_eq!(silent(89, stop_after(60)), []);
-    assert_eq!(silent(90, stop_after(60)), [remove()]);
-    assert_eq!(silent(1_000_000, Disconnect::default()), [], "it may still run");
-    for (seconds, ended, stopped) in [(59, false, false), (60, false, true), (90, true, true)] {
+    let none = Vec::<&str>::new();
+    assert_eq!(silent(119, stop_after(60)), none);
+    assert_eq!(silent(120, stop_after(60)), ["Released", "remove"]);
+    assert_eq!(silent(119, stop_after(30)), none, "the executor hears of it after a minute");
+    assert_eq!(silent(1_000_000, Disconnect::default()), none, "it may still run");
+    for (seconds, ended, stopped) in [(59, false, false), (60, false, true), (120, true, true)] {
         let silent = Some(Duration::from_secs(seconds));
         assert_eq!(has_ended(stop_after(60), silent), ended);
         assert_eq!(stops(stop_after(60), silent), stopped);
@@ -113,19 +169,56 @@ fn a_pod_that_ends_by_itself_needs_no_confirmation() {
     assert!(!stops(stop_after(60), None) && !has_ended(stop_after(60), None));
 }
 
+/// The offer was changed while the executor was cut off: it does not know that it is to stop the Pod.
+#[test]
+fn an_executor_stops_only_what_it_knows_to_be_stopped() {
+    let node = NodeState { silent: Some(LONG), ..node() };
+    let mut export = stopping(30);
+    export.spec.disconnect = stop_after(60);
+    export.spec.spec_hash = "new".to_owned();
+    for (observed, is_removed) in [("old", false), ("new", true)] {
+        let remote = RemoteStatus { observed_hash: observed.to_owned(), ..running() };
+        export.remote = Some(remote);
+        let decision = decided(Some(&deleted(started(), 30)), Some(&export), &node, SETTLED);
+        assert_eq!(decision.actions.contains(&remove()), is_removed, "{observed}");
+    }
+}
+
+/// One that has reported nothing may run it on what was agreed on before, if there was something before.
+#[test]
+fn an_executor_that_has_reported_nothing_knows_one_agreement_at_most() {
+    let node = NodeState { silent: Some(LONG), ..node() };
+    let is_removed = |change: fn(&mut ExportState)| {
+        let mut export = ExportState { remote: None, ..stopping(30) };
+        export.spec.disconnect = stop_after(60);
+        change(&mut export);
+        let decision = decided(Some(&deleted(started(), 30)), Some(&export), &node, SETTLED);
+        decision.actions.contains(&remove())
+    };
+    assert!(is_removed(|_| {}));
+    assert!(!is_removed(|export| export.spec.resumed = true), "the hub was lost in between");
+    assert!(!is_removed(|export| {
+        export.rejected = Some(Rejection::new(Refusal::QuotaExceeded, "spec").report("earlier"));
+    }));
+}
+
 #[test]
 fn the_end_is_waited_for_no_longer_than_needed() {
-    let mut node = NodeState { silent: Some(Duration::from_secs(70)), ..node() };
-    node.terms.disconnect = stop_after(60);
-    let decision = decided(Some(&deleted(started(), 30)), Some(&stopping(30)), &node, SETTLED);
-    assert_eq!(decision.again_after, Some(Duration::from_secs(20)));
+    let node = NodeState { silent: Some(Duration::from_secs(70)), ..node() };
+    let mut export = stopping(30);
+    export.spec.disconnect = stop_after(60);
+    let decision = decided(Some(&deleted(started(), 30)), Some(&export), &node, SETTLED);
+    assert_eq!(decision.again_after, Some(Duration::from_secs(50)));
 }
 
 #[test]
 fn an_administrator_can_give_an_executor_up() {
     let node = NodeState { abandoned: true, ..node() };
     let pod = deleted(started(), 30);
-    assert_eq!(decided(Some(&pod), Some(&stopping(30)), &node, SETTLED).actions, [remove()]);
+    let decision = decided(Some(&pod), Some(&stopping(30)), &node, SETTLED);
+    assert_eq!(kinds(&decision), ["Released", "remove"]);
+    let Action::Notify(notice) = &decision.actions[0] else { panic!() };
+    assert!(notice.warning && notice.message.contains("cluster west is given up"));
     let unsettled = Views { exports: Some(Duration::ZERO), ..SETTLED };
     assert_eq!(decided(Some(&pod), None, &node, unsettled).actions, [remove()]);
     assert_eq!(kinds(&decided(Some(&started()), Some(&taken()), &node, SETTLED)), ["status"]);

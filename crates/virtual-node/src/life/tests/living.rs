@@ -1,6 +1,6 @@
 //! Pods that are not being deleted.
 
-use fleet_api::offload::{PodRejection, Refusal, RemoteLoss};
+use fleet_api::offload::{PodExportSpec, PodRejection, Refusal, RemoteLoss};
 
 use super::*;
 use crate::status::Link;
@@ -77,6 +77,112 @@ fn what_hub_or_executor_refuse_is_not_sent_again_until_it_differs() {
         kinds(&decided(Some(&pod()), Some(&outdated), &node(), SETTLED)),
         Vec::<&str>::new()
     );
+}
+
+/// Kubernetes lets users resize a Pod that runs; its executor does not follow.
+#[test]
+fn a_pod_that_is_resized_says_that_nothing_comes_of_it() {
+    let mut resized = started();
+    resized.spec["containers"][0]["resources"] = json!({ "limits": { "cpu": "2" } });
+    let decision = decided(Some(&resized), Some(&taken()), &node(), SETTLED);
+    assert_eq!(kinds(&decision), ["update", "status", "RejectedByPolicy"]);
+    let mut updated = resized.clone();
+    updated.spec["containers"][0]["image"] = "web:2".into();
+    let Some(Action::Update(spec)) = decision.actions.into_iter().next() else { panic!() };
+    let export = ExportState { spec: *spec, ..taken() };
+    assert_eq!(
+        kinds(&decided(Some(&updated), Some(&export), &node(), SETTLED)),
+        ["update", "status"]
+    );
+}
+
+/// The executor may have made the Pod, and have been cut off before it could report that.
+#[test]
+fn what_is_agreed_on_is_not_changed_before_the_first_report() {
+    let export = export();
+    let mut node = node();
+    node.terms.disconnect = stop_after(60);
+    let silent = decided(Some(&pod()), Some(&export), &node, SETTLED);
+    assert_eq!(silent, Decision::default());
+    let remote = Some(RemoteStatus { observed_hash: export.spec.spec_hash.clone(), ..running() });
+    let reported = ExportState { remote, ..export.clone() };
+    assert_eq!(
+        kinds(&decided(Some(&pod()), Some(&reported), &node, SETTLED)),
+        ["update", "status"]
+    );
+    let rejected = Rejection::new(Refusal::NotTranslated, "disconnect");
+    let rejected = Some(rejected.report(&export.spec.spec_hash));
+    let refused = ExportState { rejected, ..export };
+    assert_eq!(kinds(&decided(Some(&pod()), Some(&refused), &node, SETTLED)), ["update"]);
+}
+
+/// Admission, quota and rights in the cluster of the executor: only its API server knows the words.
+#[test]
+fn what_the_api_server_of_the_executor_states_is_shown() {
+    let export = export();
+    let with = |message: &str| {
+        let mut rejected = Rejection::new(Refusal::RefusedByExecutor, "spec")
+            .because("admission webhook \"guard\" denied the request: no")
+            .report(&export.spec.spec_hash);
+        if !message.is_empty() {
+            message.clone_into(&mut rejected.message);
+        }
+        let export = ExportState { rejected: Some(rejected), ..export.clone() };
+        decided(Some(&pod()), Some(&export), &node(), SETTLED)
+    };
+    let decision = with("");
+    assert_eq!(kinds(&decision), ["status", "RejectedByPolicy"]);
+    let shown = status(&decision).unwrap();
+    assert_eq!(shown.reason.as_deref(), Some("RefusedByExecutor"));
+    let message = "spec is refused by the API server of the executor: admission webhook \"guard\" denied the request: no";
+    assert_eq!(shown.message.as_deref(), Some(message));
+    assert!(!shown.is_ready());
+    // Whatever an executor writes there is cut and cleaned.
+    let hostile = with(&format!("\u{1b}[2J{}", "ü".repeat(5000)));
+    let message = status(&hostile).unwrap().message.clone().unwrap();
+    assert!(message.len() <= 1024 && !message.contains('\u{1b}'), "{message}");
+    let taken = ExportState { rejected: None, ..taken() };
+    assert_eq!(kinds(&decided(Some(&pod()), Some(&taken), &node(), SETTLED)), ["status"]);
+}
+
+/// Its Pod is there, and the copies of its config maps are refused.
+#[test]
+fn a_pod_that_waits_there_for_what_is_refused_shows_that() {
+    let rejected = Rejection::new(Refusal::RefusedByExecutor, "spec").because("no");
+    let of = |remote: RemoteStatus| {
+        let export = taken();
+        let rejected = Some(rejected.report(&export.spec.spec_hash));
+        let remote = Some(RemoteStatus { observed_hash: export.spec.spec_hash.clone(), ..remote });
+        let export = ExportState { rejected, remote, ..export };
+        let decision = decided(Some(&pod()), Some(&export), &node(), SETTLED);
+        status(&decision).unwrap().clone()
+    };
+    let waits = of(RemoteStatus::default());
+    assert_eq!(
+        (waits.phase, waits.reason.as_deref()),
+        (PodPhase::Pending, Some("RefusedByExecutor"))
+    );
+    let lost =
+        of(RemoteStatus { loss: Some(RemoteLoss::Unschedulable), ..RemoteStatus::default() });
+    assert_eq!(lost.phase, PodPhase::Failed);
+    assert_eq!(of(running()).phase, PodPhase::Running);
+}
+
+/// A change that is refused must not hide how the Pod fares that goes on as it was.
+#[test]
+fn a_pod_whose_change_is_refused_is_shown_as_it_is() {
+    let rejected = PodRejection {
+        reason: Refusal::LimitExceeded,
+        field: "spec".to_owned(),
+        message: String::new(),
+        hash: export().spec.spec_hash,
+    };
+    let crashed = RemoteStatus { conditions: Vec::new(), ..running() };
+    let export = ExportState { rejected: Some(rejected), remote: Some(crashed), ..taken() };
+    let decision = decided(Some(&started()), Some(&export), &node(), SETTLED);
+    assert_eq!(kinds(&decision), ["status", "RejectedByPolicy"]);
+    let status = status(&decision).unwrap();
+    assert!(status.phase == PodPhase::Running && !status.is_ready());
 }
 
 #[test]
@@ -158,7 +264,7 @@ fn what_a_hub_has_lost_is_exported_again() {
     let decision = decided(Some(&started()), None, &draining, SETTLED);
     assert_eq!(kinds(&decision), ["export", "Exported"]);
     let Action::Export(spec) = &decision.actions[0] else { panic!() };
-    assert_eq!(**spec, export().spec);
+    assert_eq!(**spec, PodExportSpec { resumed: true, ..export().spec });
 }
 
 #[test]
@@ -179,7 +285,13 @@ fn a_pod_that_was_lost_fails_and_is_not_exported_again() {
 #[test]
 fn an_export_that_another_client_deletes_ends_the_pod_once() {
     let deleting = ExportState { deleting: true, ..taken() };
-    assert_eq!(decided(Some(&started()), Some(&deleting), &node(), SETTLED), Decision::default());
+    assert_eq!(kinds(&decided(Some(&started()), Some(&deleting), &node(), SETTLED)), ["status"]);
+    let ending = ExportState {
+        remote: Some(RemoteStatus { conditions: Vec::new(), ..running() }),
+        ..deleting.clone()
+    };
+    let decision = decided(Some(&started()), Some(&ending), &node(), SETTLED);
+    assert!(!status(&decision).unwrap().is_ready(), "it gets no traffic while it ends");
     let released = ExportState { released: true, ..deleting };
     let decision = decided(Some(&started()), Some(&released), &node(), SETTLED);
     assert_eq!(status(&decision).unwrap().reason.as_deref(), Some("RemoteDeleted"));

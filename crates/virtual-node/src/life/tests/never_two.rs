@@ -128,6 +128,10 @@ impl World {
         if self.lost {
             let loss = Some(fleet_api::offload::RemoteLoss::Deleted);
             export.remote = Some(RemoteStatus { loss, ..running() });
+        } else if !self.runs && export.spec.resumed {
+            // It has run before, so another one would be a second one.
+            let loss = Some(fleet_api::offload::RemoteLoss::Deleted);
+            export.remote = Some(RemoteStatus { loss, ..running() });
         } else if !self.runs {
             (self.runs, self.made) = (true, self.made + 1);
             export.remote = Some(running());

@@ -47,7 +47,7 @@ impl Backend for Cluster {
                         "it exists"
                     );
                 }
-                WriteAction::Create(_) => {}
+                WriteAction::Create(_) | WriteAction::Apply(_) => {}
                 WriteAction::Patch(operations) => {
                     let uid = self.uid_of(&name.name).unwrap();
                     patch(self.pods.get_mut(&uid).unwrap(), &operations);

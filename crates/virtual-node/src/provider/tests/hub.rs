@@ -39,6 +39,7 @@ impl Backend for Hub {
                     patch(&mut object, &operations);
                     export.spec = serde_json::from_value(object["spec"].clone()).unwrap();
                 }
+                WriteAction::Apply(_) => panic!("exports are not applied"),
                 WriteAction::Delete { .. } => self.exports.get_mut(&uid).unwrap().deleting = true,
             }
         }

@@ -74,6 +74,15 @@ fn gates_of_the_origin_count() {
     assert_eq!(ready(&desired(&pod, &running(), Link::Alive)), (true, ""));
 }
 
+/// Otherwise a user waits for a debugger that does not come.
+#[test]
+fn what_is_added_to_a_pod_that_runs_is_not_passed_over_in_silence() {
+    let mut pod = pod();
+    pod.spec.insert("ephemeralContainers".to_owned(), json!([{ "name": "debugger" }]));
+    let shown = desired(&pod, &running(), Link::Alive).message;
+    assert_eq!(shown.as_deref(), Some("ephemeral containers do not reach cluster west"));
+}
+
 #[test]
 fn only_these_conditions_are_written() {
     let mut pod = pod();

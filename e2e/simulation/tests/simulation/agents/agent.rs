@@ -126,7 +126,7 @@ impl Agent {
         registry.register(Box::new(gauges)).unwrap();
         let controller = ExportController { settings: settings.clone() };
         parts.controller(controller, Options::default().recorder(export));
-        let controller = ImportController { settings: settings.clone() };
+        let controller = ImportController::new(settings.clone());
         parts.controller(controller, Options::default().recorder(import));
         parts.controller(MembershipController { settings }, Options::default());
         parts.run(name, valves)

@@ -357,7 +357,7 @@ impl Member {
             server: Some(server),
             membership: MembershipController { settings: settings.clone() },
             export: ExportController { settings: settings.clone() },
-            import: ImportController { settings: settings.clone() },
+            import: ImportController::new(settings.clone()),
             standard: None,
             watched: Watched::default(),
             identity: settings.identity,
@@ -368,10 +368,10 @@ impl Member {
     pub(crate) fn serve_standard(&mut self, settings: &Settings) {
         let settings = || settings.clone();
         self.export = ExportController { settings: settings() };
-        self.import = ImportController { settings: settings() };
+        self.import = ImportController::new(settings());
         self.membership = MembershipController { settings: settings() };
         let export = StandardExportController { settings: settings() };
-        let import = StandardImportController { settings: settings() };
+        let import = StandardImportController::new(settings());
         self.standard = Some(StandardOfMember { export, import });
     }
 

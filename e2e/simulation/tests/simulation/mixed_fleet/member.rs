@@ -52,7 +52,7 @@ impl Member {
             hub,
             schema: None,
             export: ExportController { settings: settings.clone() },
-            import: ImportController { settings: settings.clone() },
+            import: ImportController::new(settings.clone()),
             settings,
         }
     }

@@ -53,6 +53,8 @@ impl Bound<'_> {
 #[derive(Debug)]
 pub(super) struct Wanted {
     pub(super) slice: EndpointSlice,
+    /// As its exporter has it, if policies direct the traffic.
+    pub(super) source: Option<EndpointSlice>,
     /// The cluster whose endpoints these are.
     pub(super) cluster: String,
     pub(super) generation: i64,

@@ -220,6 +220,7 @@ fn wanted<'a>(
                 |of| in_force.has(&of.name),
             )),
         },
+        source: None,
         cluster: cluster.to_owned(),
         generation,
         exported: slice.exported_since.map(|since| (slice.uid.clone(), since)),

@@ -82,8 +82,8 @@ fn label<'a>(slice: &'a EndpointSlice, key: &str) -> Option<&'a str> {
     slice.metadata.labels.as_ref()?.get(key).map(String::as_str)
 }
 
-/// Whether a slice has the marks of `wanted`, whatever others have added. The generation alone is no reason to write: an exporter's slice may have changed
-/// in what does not travel.
+/// Whether a slice has the marks of `wanted`, whatever others have added. The generation alone is no reason to write: an exporter's
+/// slice may have changed in what does not travel. The uid on the hub is one: by it a slice is known.
 pub(super) fn are_current(current: &EndpointSlice, wanted: &EndpointSlice) -> bool {
     let owner = |slice: &EndpointSlice| {
         let owners = slice.metadata.owner_references.as_ref();

@@ -1,10 +1,10 @@
 //! Slices of this cluster's own endpoints. They never go through the hub: everything here is known without it.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use fleet_accumulator::Object;
 use fleet_api::multicluster::standard::ServiceImportPort;
-use fleet_api::{ServicePort, names};
+use fleet_api::{Endpoint, ServicePort, names};
 use fleet_model::objects::{EndpointSlice, Service, SliceIndex};
 use k8s_openapi::api::discovery::v1 as discovery;
 
@@ -94,6 +94,7 @@ fn wanted(
                 |of| is_in_force(&own, of),
             )),
         },
+        source: None,
         cluster: cluster.to_owned(),
         generation,
         exported: None,
@@ -120,4 +121,28 @@ fn by_name(own: &[ServicePort]) -> HashMap<&str, &ServicePort> {
 fn is_in_force(own: &HashMap<&str, &ServicePort>, of: &ServiceImportPort) -> bool {
     own.get(of.name.as_str())
         .is_some_and(|own| own.port == of.port && own.protocol.as_str() == ports::protocol(of))
+}
+
+/// Own endpoints that are neither ready nor terminating: slices that are made of others lack them.
+pub(super) fn unready(state: &ServiceState<'_>) -> usize {
+    slices(state).map(|slice| slice.unready()).sum()
+}
+
+/// Zones by the first address of each own endpoint.
+pub(super) fn zones(state: &ServiceState<'_>) -> BTreeMap<String, String> {
+    let endpoints = slices(state).flat_map(|slice| {
+        let (ready, draining) = slice.detailed();
+        ready.into_iter().chain(draining)
+    });
+    let zone = |endpoint: Endpoint| {
+        let address = endpoint.addresses.into_iter().next()?;
+        Some((address, endpoint.zone?.into()))
+    };
+    endpoints.filter_map(zone).collect()
+}
+
+/// Whether the Service here has a port as the import has it.
+pub(super) fn exposes(state: &ServiceState<'_>, port: &ServiceImportPort) -> bool {
+    let service = state.snapshot.services.get(state.service);
+    service.is_none_or(|service| is_in_force(&by_name(&service.ports), port))
 }

@@ -121,7 +121,7 @@ fn each_generation_of_endpoints_is_measured_once() {
 /// stays.
 #[test]
 fn nothing_is_imported_before_what_is_reserved_is_known() {
-    let controller = StandardImportController { settings: Settings::new("a") };
+    let controller = StandardImportController::new(Settings::new("a"));
     for source in [MemberSnapshot::service_cidrs(), MemberSnapshot::node_addresses()] {
         assert!(controller.required().contains(source));
     }

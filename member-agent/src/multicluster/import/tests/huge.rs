@@ -73,7 +73,7 @@ fn on_a_rebuilt_hub_the_last_of_many_slices_is_waited_for() {
 #[test]
 fn reports_of_many_clusters_concern_the_imports_from_them() {
     let mut world = World::imported();
-    let controller = StandardImportController { settings: world.settings.clone() };
+    let controller = StandardImportController::new(world.settings.clone());
     let before = world.snapshot();
     for number in 0..1000 {
         world.publish(&format!("m{number}"), "other-uid/0");

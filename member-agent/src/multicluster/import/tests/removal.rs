@@ -180,7 +180,7 @@ fn a_list_from_time_to_time_holds_nothing_up() {
     world.settle();
     let calm = world.snapshot();
     world.listed_anew = Some(ListedAnew::FromTimeToTime);
-    let controller = StandardImportController { settings: world.settings.clone() };
+    let controller = StandardImportController::new(world.settings.clone());
     let mut count = 0;
     let mut add = |_: AffectedKey<Key>| count += 1;
     controller.affected_keys(&calm, &world.snapshot(), &mut Affected::to(&mut add));

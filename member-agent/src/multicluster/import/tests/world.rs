@@ -5,13 +5,16 @@ use fleet_api::{ObjectName, annotations, kinds, labels};
 use fleet_model::hub_schema::HubSchema;
 use fleet_model_server::{ModelServer, Refusal, execute};
 use fleet_plan::{Event, Step};
+use fleet_runtime::clock::BootClock;
 use serde_json::{Value, json};
 
-use super::super::plan;
+use super::super::recalling;
 use crate::Settings;
 use crate::measurement::Plan;
 use crate::settings::MulticlusterMode;
 use crate::snapshot::MemberSnapshot;
+use crate::traffic::Subject;
+use crate::traffic_memory::TrafficMemory;
 
 /// The hub that the member talks to.
 pub(super) const HUB: &str = "hub-uid/0";
@@ -41,6 +44,9 @@ pub(super) struct World {
     pub(super) unreadable: Vec<ObjectName>,
     /// Events since the last [`World::rest`].
     pub(super) events: Vec<Event>,
+    /// The clock of what the agent remembers.
+    pub(super) clock: BootClock,
+    pub(super) memory: TrafficMemory,
 }
 
 /// The Service that is imported.
@@ -80,8 +86,20 @@ impl World {
         own.give_addresses(families);
         let (settled, heard, listed_anew) = (true, true, None);
         let (unreadable, events) = (Vec::new(), Vec::new());
-        let mut world =
-            Self { own, hub, settings, settled, heard, listed_anew, unreadable, events };
+        let clock = BootClock::by_hand();
+        let memory = TrafficMemory::new(clock.clone());
+        let mut world = Self {
+            own,
+            hub,
+            settings,
+            settled,
+            heard,
+            listed_anew,
+            unreadable,
+            events,
+            clock,
+            memory,
+        };
         for namespace in ["kube-system", "default", "shop", "fleet-system"] {
             world.add(kinds::NAMESPACE, &ObjectName::cluster(namespace), json!({}));
         }
@@ -292,6 +310,9 @@ impl World {
             snapshot.fleet_reports = View::default().in_state(SourceState::Pending);
             snapshot.exported_services = View::default().in_state(SourceState::Pending);
             snapshot.cluster_reports = View::default().in_state(SourceState::Pending);
+            snapshot.hub_service_traffics = View::default().in_state(SourceState::Pending);
+            snapshot.fleet_traffics = View::default().in_state(SourceState::Pending);
+            snapshot.member_traffics = View::default().in_state(SourceState::Pending);
         }
         snapshot
     }
@@ -304,11 +325,15 @@ impl World {
     }
 
     pub(super) fn plan(&self) -> Plan {
-        plan(&self.settings, &web(), &self.snapshot(), self.own.now())
+        let recalled = self.memory.recall(&Subject::standard(&web()));
+        recalling(&self.settings, &web(), &self.snapshot(), recalled, self.own.now())
     }
 
     pub(super) fn execute(&mut self, plan: &Plan) -> Vec<(Step, Refusal)> {
         self.events.extend(plan.events.iter().cloned());
+        for measured in &plan.measurements {
+            self.memory.take(&measured.what);
+        }
         let refused = execute(plan, &mut [&mut self.own, &mut self.hub]);
         assert_eq!(self.on_headless(), [], "an address on a headless import");
         refused
@@ -330,6 +355,7 @@ impl World {
         for _ in 0..20 {
             let plan = self.plan();
             if plan.steps.is_empty() {
+                self.execute(&plan);
                 return;
             }
             let refused = self.execute(&plan);

@@ -1,0 +1,78 @@
+//! Where new connections go: a client opens hundreds in a second and notes what becomes of each, while Pods, agents and servers
+//! fail, members are drained, and owners change their minds.
+//!
+//! A plain Service of the same cluster is called in the same run, at the highest rate at which none of its calls fails. So many
+//! calls of an imported one may fail as of that one.
+
+mod drain;
+mod failover;
+mod locality;
+mod prepared;
+mod silence;
+mod sole;
+mod spill;
+mod statistics;
+mod weights;
+mod world;
+
+use anyhow::Result;
+use fleet_nodes::crossing::Api;
+use fleet_nodes::node::ProxyMode;
+use fleet_nodes::whole::WholeFleet;
+
+use crate::steps::Steps;
+use world::World;
+
+/// What depends on kube-proxy's mode: with agents of its own, in clusters that imported before without any of it.
+pub(crate) async fn fails_over(
+    fleet: &WholeFleet,
+    mode: ProxyMode,
+    steps: &mut Steps,
+) -> Result<()> {
+    let (world, _agents) = World::begin(fleet, steps).await?;
+    for api in Api::ALL {
+        failover::check(&world, api, mode, steps).await?;
+    }
+    Ok(())
+}
+
+/// What does not, in clusters of its own.
+pub(crate) async fn check() -> Result<()> {
+    let mut steps = Steps::begin("traffic");
+    let start = WholeFleet::start(3, ProxyMode::Nftables);
+    let fleet = steps.take("three clusters start", start).await?;
+    let found = Box::pin(story(&fleet, &mut steps)).await;
+    fleet.explain(found).await
+}
+
+async fn story(fleet: &WholeFleet, steps: &mut Steps) -> Result<()> {
+    let (world, mut agents) = World::begin(fleet, steps).await?;
+    locality::check(&world, steps).await?;
+    let [mut drains, mut counts, mut silences] = ["drains", "counts", "silence"].map(Steps::begin);
+    // Drains and silence wait for their time, the others for their calls.
+    let drains = async {
+        sole::check(&world, &mut drains).await?;
+        drain::check(&world, &mut drains).await
+    };
+    let counts = async {
+        weights::check(&world, &mut counts).await?;
+        spill::check(&world, &[9, 7, 4, 1, 0], &mut counts).await
+    };
+    let silence = silence::agent_killed(&world, &mut agents, &mut silences);
+    futures::try_join!(Box::pin(drains), Box::pin(counts), Box::pin(silence)).map(drop)
+}
+
+/// What takes longer.
+pub(crate) async fn check_long(mode: ProxyMode) -> Result<()> {
+    let mut steps = Steps::begin(&mode.to_string());
+    let fleet = steps.take("three clusters start", WholeFleet::start(3, mode)).await?;
+    let story = async {
+        let variables = silence::variables();
+        let (world, mut agents) = World::begin_with(&fleet, variables, &mut steps).await?;
+        spill::check(&world, &[9, 8, 7, 6, 5, 4, 3, 2, 1, 0], &mut steps).await?;
+        silence::agent_killed(&world, &mut agents, &mut steps).await?;
+        silence::member_killed(&world, &mut steps).await
+    };
+    let found = story.await;
+    fleet.explain(found).await
+}

@@ -1,0 +1,74 @@
+//! A hub that has less than the machine: on one machine the played members take what the hub would have, and the rate at which
+//! everything together ends is hardly the limit of the hub. With a share of its own the hub ends first, as it does where each
+//! member has a machine.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+/// Length of a period, in microseconds: that of the kernel's own default.
+const PERIOD: u64 = 100_000;
+/// Where control groups of the first version have the processor, and where those of the second are.
+const ROOTS: [(&str, Version); 2] =
+    [("/sys/fs/cgroup/cpu", Version::First), ("/sys/fs/cgroup", Version::Second)];
+
+/// Of control groups (`cgroups(7)`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Version {
+    First,
+    Second,
+}
+
+/// Processes that together have no more than a share of a core, until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Quota {
+    group: PathBuf,
+    pids: Vec<u32>,
+}
+
+impl Quota {
+    /// Gives `pids` so many thousandths of a core together. `None` where this user may not.
+    pub(crate) fn of(pids: Vec<u32>, millicores: u64) -> Result<Option<Self>> {
+        let name = format!("fleet-scale-{}", std::process::id());
+        let made = ROOTS.into_iter().find_map(|(root, version)| {
+            let group = Path::new(root).join(&name);
+            fs::create_dir(&group).ok()?;
+            let limited = limit(&group, version, millicores * PERIOD / 1000);
+            limited.map_err(|_| fs::remove_dir(&group)).ok()?;
+            Some(group)
+        });
+        let Some(group) = made else { return Ok(None) };
+        let quota = Self { group, pids };
+        quota.pids.iter().try_for_each(|pid| join(&quota.group, *pid))?;
+        Ok(Some(quota))
+    }
+}
+
+impl Drop for Quota {
+    fn drop(&mut self) {
+        // Those that have ended are not there to be moved. What then stays is an empty group.
+        if let Some(root) = self.group.parent() {
+            for pid in &self.pids {
+                let _ = join(root, *pid);
+            }
+        }
+        let _ = fs::remove_dir(&self.group);
+    }
+}
+
+fn limit(group: &Path, version: Version, micros: u64) -> std::io::Result<()> {
+    match version {
+        Version::First => {
+            fs::write(group.join("cpu.cfs_period_us"), PERIOD.to_string())?;
+            fs::write(group.join("cpu.cfs_quota_us"), micros.to_string())
+        }
+        Version::Second => fs::write(group.join("cpu.max"), format!("{micros} {PERIOD}")),
+    }
+}
+
+/// Moves a process with all its threads.
+fn join(group: &Path, pid: u32) -> Result<()> {
+    let list = group.join("cgroup.procs");
+    fs::write(&list, pid.to_string()).with_context(|| format!("{pid} into {}", list.display()))
+}

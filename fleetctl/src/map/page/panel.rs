@@ -1,0 +1,147 @@
+//! The panel: what is known of the part that was selected, in sentences, and commands to copy.
+
+use maud::{Markup, html};
+
+use super::edge::shares;
+use super::strip::facts;
+use super::words::{ago, endpoints, name, of_edge};
+use crate::map::query::{Query, Selected};
+use crate::output::terminal::line;
+use crate::shell::quoted;
+use crate::view::{Edge, Finding, MemberView, ServiceView, Share, View};
+
+/// The panel.
+pub(super) fn panel(view: &View, query: &Query) -> Markup {
+    html! {
+        section #panel aria-label="Details" tabindex="-1" {
+            @match &query.selected {
+                None => p .quiet { "Select a Service, a member or a line." }
+                Some(selected) => {
+                    a .close href=(Query { selected: None, ..query.clone() }.href()) aria-label="Close the details" { "×" }
+                    (about(view, query, selected))
+                }
+            }
+        }
+    }
+}
+
+fn about(view: &View, query: &Query, selected: &Selected) -> Markup {
+    let service = |wanted: &fleet_api::ObjectName| {
+        view.services.iter().find(|service| name(service) == *wanted)
+    };
+    match selected {
+        Selected::Member(wanted) => match view.members.iter().find(|it| it.name == *wanted) {
+            Some(member) => of_member(member),
+            None => gone(wanted),
+        },
+        Selected::Service(wanted) => match service(wanted) {
+            Some(service) => of_service(query, service),
+            None => gone(&wanted.to_string()),
+        },
+        Selected::Export(wanted, member) => match service(wanted) {
+            Some(service) => of_edge_of(service, &service.exporters, member, "exports"),
+            None => gone(&wanted.to_string()),
+        },
+        Selected::Import(wanted, member) => match service(wanted) {
+            Some(service) => of_edge_of(service, &service.importers, member, "imports"),
+            None => gone(&wanted.to_string()),
+        },
+    }
+}
+
+fn gone(what: &str) -> Markup {
+    html! { h2 { (what) } p { "It is not there at this time." } }
+}
+
+fn of_member(member: &MemberView) -> Markup {
+    html! {
+        h2 { (member.name) }
+        p { "State: " (member.state) @if let Some(drained) = &member.drained { ", " (drained.state) " " (drained.percent) " %" } }
+        ul { @for fact in facts(member) { li { (fact) } } }
+        p { "What if this cluster were lost, or drained?" }
+        (command(&format!("fleetctl what-if lose {}", quoted(&member.name))))
+        (command(&format!("fleetctl what-if drain {}", quoted(&member.name))))
+    }
+}
+
+fn of_service(query: &Query, service: &ServiceView) -> Markup {
+    let own_name = name(service);
+    let names = |edges: &[Edge]| -> String {
+        let names: Vec<_> = edges.iter().map(|edge| edge.member.as_str()).collect();
+        if names.is_empty() { "no member".to_owned() } else { names.join(", ") }
+    };
+    html! {
+        h2 { (own_name) }
+        p .quiet { "exported by " (names(&service.exporters)) " · imported by " (names(&service.importers)) }
+        p { (service.verdict) }
+        @for finding in service.findings() { (of_finding(finding)) }
+        h3 { "Parts" }
+        ul {
+            @for edge in &service.exporters {
+                li { a href=(query.select(Selected::Export(own_name.clone(), edge.member.clone())).href()) { (edge.member) " exports" } ": " (endpoints(edge)) }
+            }
+            @for edge in &service.importers {
+                li { a href=(query.select(Selected::Import(own_name.clone(), edge.member.clone())).href()) { (edge.member) " imports" } ": " (shares(edge)) }
+            }
+        }
+        p { "All steps of its path:" }
+        (command(&explain(&own_name)))
+    }
+}
+
+fn of_edge_of(service: &ServiceView, edges: &[Edge], member: &str, verb: &str) -> Markup {
+    let Some(edge) = edges.iter().find(|edge| edge.member == member) else {
+        return gone(&format!("{member} {verb} {}", name(service)));
+    };
+    html! {
+        h2 { (member) " " (verb) " " (name(service)) }
+        p .(of_edge(edge).class()) { (endpoints(edge)) }
+        @if let Some(seconds) = edge.changed_seconds { p { "The endpoints changed " (ago(seconds)) "." } }
+        @if let Some(millis) = edge.lag_p99_millis { p { "Changes take " (millis) " ms (p99, of those seen here)." } }
+        @if let Some(preference) = &edge.preference { p { "Preference: " (preference) } }
+        @if !edge.shares.is_empty() { (share_table(&edge.shares)) }
+        @match &edge.finding {
+            Some(finding) => (of_finding(finding)),
+            None => p { "Nothing stops here." }
+        }
+        p { "All steps of its path:" }
+        (command(&explain(&name(service))))
+    }
+}
+
+fn share_table(shares: &[Share]) -> Markup {
+    html! {
+        table .shares {
+            caption { "New connections go to" }
+            thead { tr { th scope="col" { "member" } th scope="col" { "share" } th scope="col" { "ready" } th scope="col" { "last resort" } } }
+            tbody {
+                @for share in shares {
+                    tr { th scope="row" { (share.member) } td { (share.percent) " %" } td { (share.ready) } td { (share.last_resort) } }
+                }
+            }
+        }
+    }
+}
+
+fn of_finding(finding: &Finding) -> Markup {
+    html! {
+        div .finding {
+            p { b { (format!("{:?}", finding.cause)) } ": " (finding.says) }
+            @if let Some(advice) = &finding.advice { (command(advice)) }
+        }
+    }
+}
+
+fn explain(service: &fleet_api::ObjectName) -> String {
+    format!("fleetctl explain service {}", quoted(&service.to_string()))
+}
+
+/// Something to copy. Scripts show the button. What has characters that a terminal acts on is shown, and not to be copied.
+fn command(text: &str) -> Markup {
+    html! {
+        div .command {
+            code { (line(text)) }
+            @if line(text) == text { button type="button" data-copy=(text) hidden { "Copy" } }
+        }
+    }
+}

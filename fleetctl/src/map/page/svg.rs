@@ -1,0 +1,127 @@
+//! The map: exporters, Services, importers, and lines between them.
+
+use maud::{Markup, html};
+
+use super::edge::{export_label, import_label};
+use super::words::{Tone, name, of_edge, of_member, of_service};
+use crate::map::layout::{LEFT, Layout, MEMBER, Path, Place, SERVICE, WIDTH};
+use crate::map::query::{Query, Selected};
+use crate::view::{ServiceView, View};
+
+/// Characters that fit into a box.
+const FITS: usize = 30;
+/// Characters of a label that fit beside a line.
+const LABEL: usize = 34;
+
+/// The map of these Services.
+pub(super) fn map(view: &View, query: &Query, services: &[&ServiceView]) -> Markup {
+    let layout = Layout::of(services, &view.members);
+    html! {
+        svg #map width=(WIDTH) height=(layout.height) viewBox={ "0 0 " (WIDTH) " " (layout.height) } role="group" aria-label="Map of exporters, Services and importers" {
+            // Lines first, so that boxes are above them.
+            @for path in &layout.exports { (curve(path, LEFT[0] + MEMBER, path.member, LEFT[1], path.row)) }
+            @for path in &layout.imports { (curve(path, LEFT[1] + SERVICE, path.row, LEFT[2], path.member)) }
+            @for (left, title) in LEFT.iter().zip(["EXPORT", "SERVICES OF THE FLEET", "IMPORT"]) {
+                text .col x=(left) y="14" { (title) }
+            }
+            @for (member, place) in &layout.exporters { (member_box(view, query, member, *place, LEFT[0])) }
+            @for (service, place) in &layout.services { (service_box(query, service, *place)) }
+            @for (member, place) in &layout.importers { (member_box(view, query, member, *place, LEFT[2])) }
+            @for path in &layout.exports {
+                (label(query, Selected::Export(name(path.service), path.edge.member.clone()), path, &export_label(path.edge), LEFT[1] - 8, "end"))
+            }
+            @for path in &layout.imports {
+                (label(query, Selected::Import(name(path.service), path.edge.member.clone()), path, &import_label(path.edge), LEFT[1] + SERVICE + 8, "start"))
+            }
+        }
+    }
+}
+
+/// Dotted lines need attention, dashed ones stop: not by colour alone.
+fn curve(path: &Path<'_>, from_x: usize, from_y: usize, to_x: usize, to_y: usize) -> Markup {
+    let tone = of_edge(path.edge);
+    let middle = usize::midpoint(from_x, to_x);
+    let width = 2 + path.edge.endpoints.ready.min(6) / 2;
+    let dashes = match tone {
+        Tone::Ok => None,
+        Tone::Warn => Some("2 6"),
+        Tone::Bad => Some("7 5"),
+    };
+    html! {
+        path .edge .(tone.class()) d={ "M" (from_x) " " (from_y) " C" (middle) " " (from_y) " " (middle) " " (to_y) " " (to_x) " " (to_y) } stroke-width=(width) stroke-dasharray=[dashes] {}
+    }
+}
+
+fn label(
+    query: &Query,
+    selected: Selected,
+    path: &Path<'_>,
+    text: &str,
+    x: usize,
+    anchor: &str,
+) -> Markup {
+    let whose = match &selected {
+        Selected::Export(service, member) => format!("{member} exports {service}: {text}"),
+        Selected::Import(service, member) => format!("{member} imports {service}: {text}"),
+        _ => text.to_owned(),
+    };
+    let id = format!("e-{}", selected.text());
+    html! {
+        a .lab .(of_edge(path.edge).class()) id=(id) href=(query.select(selected).href()) aria-label=(whose) {
+            text x=(x) y=(path.row.saturating_sub(4)) text-anchor=(anchor) { title { (whose) } (fitting(text, LABEL)) }
+        }
+    }
+}
+
+fn service_box(query: &Query, service: &ServiceView, place: Place) -> Markup {
+    let (tone, own_name) = (of_service(service), name(service));
+    let selected = Selected::Service(own_name.clone());
+    let class = if query.selected.as_ref() == Some(&selected) { "node sel" } else { "node" };
+    let note = match service.findings().next() {
+        Some(finding) => format!("{:?}", finding.cause),
+        None => format!(
+            "{} exporter{}, {} importer{}",
+            service.exporters.len(),
+            plural(service.exporters.len()),
+            service.importers.len(),
+            plural(service.importers.len()),
+        ),
+    };
+    let (left, middle) = (LEFT[1], place.top + place.height / 2);
+    html! {
+        a .(class) .(tone.class()) id={ "s-" (own_name) } href=(query.select(selected).href()) {
+            title { (service.verdict) }
+            rect x=(left) y=(place.top) width=(SERVICE) height=(place.height) rx="10" {}
+            text .name x=(left + 16) y=(middle - 6) { (fitting(&own_name.to_string(), FITS)) }
+            text .sub .(tone.class()) x=(left + 16) y=(middle + 16) { (fitting(&note, FITS + 6)) }
+        }
+    }
+}
+
+fn plural(number: usize) -> &'static str {
+    if number == 1 { "" } else { "s" }
+}
+
+fn member_box(view: &View, query: &Query, member: &str, place: Place, left: usize) -> Markup {
+    let known = view.members.iter().find(|known| known.name == member);
+    let (tone, state) = known.map_or((Tone::Bad, "Unknown"), |it| (of_member(it), it.state));
+    let selected = Selected::Member(member.to_owned());
+    let class = if query.selected.as_ref() == Some(&selected) { "node sel" } else { "node" };
+    let middle = place.top + place.height / 2;
+    let side = if left == LEFT[0] { "x" } else { "i" };
+    html! {
+        a .(class) .(tone.class()) id={ (side) "-" (member) } href=(query.select(selected).href()) {
+            rect x=(left) y=(place.top) width=(MEMBER) height=(place.height) rx="10" {}
+            text .name x=(left + 16) y=(middle - 6) { (fitting(member, FITS - 10)) }
+            text .sub x=(left + 16) y=(middle + 16) { (state) }
+            circle .dot .(tone.class()) cx=(left + MEMBER - 20) cy=(middle) r="5" {}
+        }
+    }
+}
+
+fn fitting(text: &str, fits: usize) -> String {
+    match text.char_indices().nth(fits) {
+        Some((end, _)) => text[..end].to_owned() + "…",
+        None => text.to_owned(),
+    }
+}

@@ -1,0 +1,182 @@
+//! The decisions of administrators as entries of the ConfigMap `fleet-offload`. Pure.
+
+use std::collections::BTreeMap;
+
+use fleet_api::offload::{
+    AcceptedExecutor, CONSENT, Capacity, Disconnect, DisconnectMode, OffloadOfferSpec,
+    OffloadTerms, OriginDns, OriginSelector, Topology,
+};
+use serde_json::{Value, json};
+
+use super::args::{AcceptArgs, OfferArgs};
+
+/// An entry of the ConfigMap; `None` removes it.
+pub(super) type Entry = (String, Option<String>);
+
+/// The spec of an offer.
+pub(super) fn offer(args: &OfferArgs) -> OffloadOfferSpec {
+    let mode = args.stop_after.map_or(DisconnectMode::Keep, |_| DisconnectMode::StopAfter);
+    OffloadOfferSpec {
+        origin_selector: OriginSelector {
+            clusters: args.to.clone(),
+            match_labels: BTreeMap::new(),
+        },
+        capacity: Capacity {
+            cpu: args.cpu.clone(),
+            memory: args.memory.clone(),
+            pods: args.pods,
+            ..Capacity::default()
+        },
+        topology: Topology { region: args.region.clone(), zone: args.zone.clone(), arch: None },
+        terms: OffloadTerms {
+            namespaces: args.namespaces.clone(),
+            policy_profile: args.profile.into(),
+            secrets: args.secrets.clone(),
+            origin_dns: args.origin_dns,
+            disconnect: Disconnect { mode, seconds: args.stop_after },
+            ..OffloadTerms::default()
+        },
+        draining: args.drain,
+        origin_ttl_seconds: 24 * 60 * 60,
+    }
+}
+
+/// What an origin uses of an executor.
+pub(super) fn accepted(args: &AcceptArgs) -> AcceptedExecutor {
+    let dns = (!args.dns_servers.is_empty())
+        .then(|| OriginDns { servers: args.dns_servers.clone(), domain: args.dns_domain.clone() });
+    AcceptedExecutor {
+        secrets: args.secrets.clone(),
+        dns,
+        draining: args.drain,
+        ..AcceptedExecutor::default()
+    }
+}
+
+/// The entry with which an origin gives an executor up. What it has decided about it otherwise stays.
+pub(super) fn abandoned(present: Option<&str>) -> AcceptedExecutor {
+    let present = present.and_then(|text| serde_json::from_str(text).ok());
+    AcceptedExecutor { abandoned: true, ..present.unwrap_or_default() }
+}
+
+/// The ConfigMap with one entry, for a cluster that has none.
+pub(super) fn config_map(namespace: &str, (key, value): &Entry) -> Value {
+    let data = value.as_ref().map(|value| json!({ key: value }));
+    json!({
+        "apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": { "name": CONSENT, "namespace": namespace },
+        "data": data.unwrap_or_else(|| json!({})),
+    })
+}
+
+/// The merge patch that sets or removes one entry. Entries that others write at the same time stay.
+pub(super) fn patch((key, value): &Entry) -> Value {
+    json!({ "data": { key: value } })
+}
+
+/// The ranges that an origin's Services may have, with those of its executor.
+pub(super) fn with_ranges(present: &str, more: &str) -> String {
+    let ranges = |text: &str| -> Vec<String> {
+        let all = text.split(',').map(str::trim).filter(|range| !range.is_empty());
+        all.map(str::to_owned).collect()
+    };
+    let mut all = ranges(present);
+    for range in ranges(more) {
+        if !all.contains(&range) {
+            all.push(range);
+        }
+    }
+    all.join(",")
+}
+
+/// The namespaces whose Services may have addresses of executors, with those of one more; `None` for all, as before there was a
+/// list of them.
+pub(super) fn namespaces(
+    ranges: Option<&str>,
+    present: Option<&str>,
+    more: &str,
+) -> Option<String> {
+    let is_open = ranges.is_some_and(|ranges| !ranges.is_empty()) && present.is_none();
+    (!is_open).then(|| with_ranges(present.unwrap_or_default(), more))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+    use fleet_model::objects::offload::OffloadConsent;
+
+    use super::*;
+    use crate::args::{Cli, Command};
+    use crate::offload::OffloadCommand;
+
+    fn parse(arguments: &str) -> OffloadCommand {
+        let all = ["fleetctl", "offload"].into_iter().chain(arguments.split(' '));
+        match Cli::try_parse_from(all).unwrap().command {
+            Command::Offload(command) => command,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// What is written is what the agent reads.
+    #[test]
+    fn an_agent_reads_what_is_written() {
+        let OffloadCommand::Offer(args) = parse(
+            "offer west --to east,north --cpu 4 --memory 8Gi --pods 20 --namespaces shop --stop-after 60",
+        ) else {
+            panic!()
+        };
+        let text = serde_json::to_string(&offer(&args)).unwrap();
+        let read: OffloadOfferSpec = serde_json::from_str(&text).unwrap();
+        assert_eq!(read.origin_selector.clusters, ["east", "north"]);
+        assert_eq!((read.capacity.pods, read.terms.disconnect.stop_after()), (20, Some(60)));
+        assert_eq!(read.terms.policy_profile, fleet_api::offload::PolicyProfile::Restricted);
+        let OffloadCommand::Accept(args) =
+            parse("accept west --origin east --secrets shop/tls --dns-servers 10.0.0.10")
+        else {
+            panic!()
+        };
+        let entry = ("accept.west".to_owned(), serde_json::to_string(&accepted(&args)).ok());
+        let object = config_map("fleet-system", &entry);
+        let wire = serde_json::from_value(object).unwrap();
+        let consent = <OffloadConsent as fleet_accumulator::Tracked>::project(wire).unwrap();
+        let west = consent.accepted["west"].as_ref().unwrap();
+        assert_eq!((&*west.secrets, west.abandoned), (&["shop/tls".to_owned()][..], false));
+        assert_eq!(west.dns.as_ref().unwrap().domain, "cluster.local");
+    }
+
+    #[test]
+    fn who_gives_an_executor_up_keeps_what_else_was_decided() {
+        let before = r#"{ "secrets": ["shop/tls"] }"#;
+        let after = abandoned(Some(before));
+        assert!(after.abandoned && after.secrets == ["shop/tls"]);
+        assert!(abandoned(None).abandoned && abandoned(Some("yes")).abandoned);
+    }
+
+    #[test]
+    fn ranges_are_added_once() {
+        assert_eq!(with_ranges("", "10.2.0.0/16, fd00::/64"), "10.2.0.0/16,fd00::/64");
+        assert_eq!(
+            with_ranges("10.2.0.0/16", "10.2.0.0/16,10.3.0.0/16"),
+            "10.2.0.0/16,10.3.0.0/16"
+        );
+    }
+
+    #[test]
+    fn namespaces_of_all_executors_count() {
+        let of = |ranges, present| namespaces(ranges, present, "lab");
+        assert_eq!(of(None, None).as_deref(), Some("lab"));
+        assert_eq!(of(Some("10.2.0.0/16"), Some("shop")).as_deref(), Some("shop,lab"));
+        assert_eq!(of(Some("10.2.0.0/16"), None), None, "they hold for all already");
+        assert_eq!(of(Some(""), Some("lab")).as_deref(), Some("lab"));
+    }
+
+    #[test]
+    fn to_abandon_takes_the_name_of_who_does() {
+        let all = ["fleetctl", "offload", "withdraw", "west", "--abandon"];
+        assert!(Cli::try_parse_from(all).is_err());
+        assert_eq!(
+            patch(&("accept.west".to_owned(), None)),
+            json!({ "data": { "accept.west": null } })
+        );
+    }
+}

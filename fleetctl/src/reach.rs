@@ -1,0 +1,9 @@
+//! What members reach of what they import, by the reports of their agents on the hub.
+//!
+//! - [`reached`]: what reports mean. Pure.
+//! - `run`: `fleetctl status --reach`.
+
+pub mod reached;
+mod run;
+
+pub(crate) use run::run;

@@ -1,0 +1,54 @@
+//! The command.
+
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+use fleet_accumulator::one_line;
+use fleet_api::multicluster::ReachReport;
+use fleet_runtime::clock::Clock;
+use kube::api::ListParams;
+use kube::{Api, Client};
+
+use super::reached::Reached;
+use crate::args::Cli;
+use crate::output::{answer, data, print};
+
+/// Reports of one page of a list.
+const PAGE: u32 = 100;
+
+/// Prints what members reach.
+pub(crate) async fn run(cli: &Cli) -> Result<ExitCode> {
+    let contexts = cli.access.contexts()?;
+    let hub = contexts.connect(&contexts.hub).await?;
+    let read = tokio::time::timeout(cli.access.patience(), reports(&hub.watch)).await;
+    let Ok(reports) = read else {
+        bail!("the hub has not listed ReachReports within {} s", cli.access.timeout);
+    };
+    let now = Clock::system().now();
+    let reached = Reached::of(reports?, now);
+    let text = data(cli.output.format, &reached)?;
+    print(&text.unwrap_or_else(|| reached.text(now, cli.output.paint())))?;
+    Ok(answer(reached.unreachable == 0))
+}
+
+async fn reports(hub: &Client) -> Result<Vec<ReachReport>> {
+    let api: Api<ReachReport> = Api::all(hub.clone());
+    let mut params = ListParams::default().limit(PAGE);
+    let mut reports = Vec::new();
+    loop {
+        let page = match api.list(&params).await {
+            Ok(page) => page,
+            Err(kube::Error::Api(status)) if status.code == 404 => {
+                bail!(
+                    "the hub serves no ReachReports: value reachability.enabled of the chart hub-agent"
+                )
+            }
+            Err(error) => bail!("list ReachReports: {}", one_line(&error)),
+        };
+        reports.extend(page.items);
+        match page.metadata.continue_.filter(|token| !token.is_empty()) {
+            Some(token) => params = params.continue_token(&token),
+            None => return Ok(reports),
+        }
+    }
+}

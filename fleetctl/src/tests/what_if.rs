@@ -1,0 +1,197 @@
+//! What an action would do, and what it does when the agents of a fleet act on it.
+
+mod random;
+mod real;
+
+use fleet_api::traffic::PUBLISHED;
+use fleet_api::{ObjectName, kinds};
+use serde_json::json;
+
+use super::world::{World, home, web};
+use crate::recorded::{KindObjects, KindState};
+use crate::what_if::{Action, Answer, what_if};
+
+fn answer(world: &World, action: &Action) -> Answer {
+    what_if(&world.objects(), action).unwrap().0
+}
+
+fn unexport() -> Action {
+    Action::Unexport { service: web(), from: None }
+}
+
+/// East and north export web, west imports it.
+fn two_exporters() -> World {
+    let mut world = World::with_members(&["east", "north", "west"]);
+    for (member, address) in [("east", "10.1.0.1"), ("north", "10.2.0.1")] {
+        world.serve(member, 80, address);
+        world.export(member);
+    }
+    world.import("west");
+    world.settle();
+    world
+}
+
+fn percents(shares: &[crate::view::Share]) -> Vec<(&str, usize)> {
+    shares.iter().map(|share| (share.member.as_str(), share.percent)).collect()
+}
+
+#[test]
+fn a_fleet_at_rest_changes_nothing_by_itself() {
+    let world = World::shared();
+    let found = answer(&world, &Action::Lose("west".to_owned()));
+    assert_eq!(found.changes, [], "no member imports from west");
+    assert!(found.without_endpoints.is_empty() && found.traffic.is_empty());
+}
+
+#[test]
+fn the_end_of_the_only_export_leaves_an_importer_without() {
+    let found = answer(&World::shared(), &unexport());
+    assert_eq!(found.without_endpoints, ["shop/web"]);
+    let [traffic] = &found.traffic[..] else { panic!("{found:?}") };
+    assert_eq!((traffic.importer.as_str(), traffic.without), ("west", true));
+    assert_eq!(percents(&traffic.before), [("east", 100)]);
+    assert!(traffic.after.is_empty(), "{traffic:?}");
+    let deleted = |cluster: &str, kind: &str| {
+        found
+            .changes
+            .iter()
+            .any(|it| it.cluster == cluster && it.kind == kind && it.verb == "delete")
+    };
+    assert!(deleted("east", "ServiceExport"), "{:?}", found.changes);
+    assert!(deleted("hub", "InternalServiceExport") && deleted("hub", "EndpointSliceExport"));
+    assert!(deleted("west", "EndpointSlice"), "{:?}", found.changes);
+}
+
+#[test]
+fn the_end_of_one_of_two_exports_moves_its_share() {
+    let from = Some("east".to_owned());
+    let found = answer(&two_exporters(), &Action::Unexport { service: web(), from });
+    assert!(found.without_endpoints.is_empty(), "{found:?}");
+    let [traffic] = &found.traffic[..] else { panic!("{found:?}") };
+    assert_eq!(percents(&traffic.before), [("east", 50), ("north", 50)]);
+    assert_eq!(percents(&traffic.after), [("north", 100)]);
+}
+
+/// Where the hub agent does not decide about silent members, endpoints of a lost cluster stay in use.
+#[test]
+fn a_lost_cluster_is_counted_as_lost() {
+    let found = answer(&World::shared(), &Action::Lose("east".to_owned()));
+    assert_eq!(found.without_endpoints, ["shop/web"]);
+    assert_eq!(found.traffic[0].lost_endpoints, 1);
+    assert_eq!(found.changes, []);
+    let found = answer(&two_exporters(), &Action::Lose("east".to_owned()));
+    assert!(found.without_endpoints.is_empty());
+    assert_eq!(found.traffic[0].lost_endpoints, 1);
+}
+
+#[test]
+fn a_silent_member_becomes_last_resort() {
+    let mut world = two_exporters();
+    world.direct_traffic();
+    let found = answer(&world, &Action::Lose("east".to_owned()));
+    assert!(found.without_endpoints.is_empty(), "{found:?}");
+    let [traffic] = &found.traffic[..] else { panic!("{found:?}") };
+    assert_eq!(percents(&traffic.after), [("east", 0), ("north", 100)], "{found:#?}");
+    assert_eq!(traffic.after[0].last_resort, 1);
+    let is_verdict = |it: &&crate::what_if::ObjectChange| it.kind == "MemberTraffic";
+    assert!(found.changes.iter().any(|it| is_verdict(&it) && it.name == "east"));
+}
+
+#[test]
+fn a_drain_moves_shares_and_holds_back_what_nobody_else_serves() {
+    let mut world = two_exporters();
+    world.direct_traffic();
+    let drain = |force| Action::Drain { member: "east".to_owned(), services: vec![], force };
+    let found = answer(&world, &drain(false));
+    assert_eq!(percents(&found.traffic[0].after), [("east", 0), ("north", 100)], "{found:#?}");
+
+    let mut world = World::shared();
+    world.direct_traffic();
+    let found = answer(&world, &drain(false));
+    assert!(found.traffic.is_empty() && found.without_endpoints.is_empty(), "{found:#?}");
+    let found = answer(&world, &drain(true));
+    // It is last resort, and serves all the same, since nothing else does.
+    assert!(found.changes.iter().any(|it| it.cluster == "hub" && it.kind == "MemberTraffic"));
+    assert!(found.without_endpoints.is_empty(), "{found:#?}");
+}
+
+/// An agent that has started anew has noted what it publishes, and nothing applied yet.
+#[test]
+fn an_agent_that_has_applied_nothing_yet_directs_traffic() {
+    let mut world = two_exporters();
+    world.direct_traffic();
+    for member in ["east", "north", "west"] {
+        let lease = ObjectName::new(home(member), fleet_api::names::MEMBER_LEASE);
+        world.edit("hub", kinds::LEASE, &lease, |lease| {
+            lease["metadata"]["annotations"] = json!({ (PUBLISHED): "hub/0" });
+        });
+    }
+    let drain = Action::Drain { member: "east".to_owned(), services: vec![], force: false };
+    let found = answer(&world, &drain);
+    let [traffic] = &found.traffic[..] else { panic!("{found:#?}") };
+    assert_eq!(percents(&traffic.after), [("east", 0), ("north", 100)], "{found:#?}");
+}
+
+#[test]
+fn a_policy_is_applied_to_the_hub_or_to_a_member() {
+    let mut world = two_exporters();
+    world.direct_traffic();
+    let policy = json!({ "spec": { "preference": "None", "weighting": "Clusters",
+        "weights": [{ "cluster": "east", "weight": 0 }] } });
+    for to in [None, Some("west".to_owned())] {
+        let objects = vec![(kinds::SERVICE_TRAFFIC, web(), policy.clone())];
+        let found = answer(&world, &Action::Apply { to, objects });
+        let after = &found.traffic[0].after;
+        assert_eq!(percents(after), [("east", 0), ("north", 100)], "{found:#?}");
+    }
+}
+
+#[test]
+fn what_does_not_exist_is_named() {
+    let objects = World::shared().objects();
+    let error = |action: &Action| what_if(&objects, action).unwrap_err().to_string();
+    assert!(
+        error(&Action::Lose("mars".to_owned()))
+            .contains("no member \"mars\"; the members: east, west")
+    );
+    let other = Action::Unexport { service: ObjectName::new("shop", "api"), from: None };
+    assert!(error(&other).contains("shop/api is not exported"));
+    let drain = Action::Drain { member: "east".to_owned(), services: vec![], force: false };
+    assert!(error(&drain).contains("no MemberTraffic east"));
+}
+
+/// A kind that may not be read is no kind without objects.
+#[test]
+fn what_may_not_be_read_is_no_absence() {
+    let forbid = |objects: &mut crate::recorded::ClusterObjects, kind| {
+        let state = KindState::Forbidden("you may not".to_owned());
+        objects.kinds.insert(kind, KindObjects { state, ..KindObjects::default() });
+    };
+    let mut fleet = World::shared().objects();
+    forbid(&mut fleet.members.get_mut("west").unwrap().objects, kinds::ENDPOINT_SLICE);
+    let (found, _) = what_if(&fleet, &unexport()).unwrap();
+    assert_eq!(found.unread, ["west"], "{found:#?}");
+    assert!(!found.is_good() && found.none_without().ends_with("could be read."));
+    forbid(&mut fleet.hub, kinds::INTERNAL_SERVICE_EXPORT);
+    let error = what_if(&fleet, &unexport()).unwrap_err().to_string();
+    assert!(error.contains("internalserviceexports") && error.contains("you may not"), "{error}");
+
+    // What is not served is known to be absent.
+    let mut fleet = two_exporters().objects();
+    let missing = KindObjects { state: KindState::Missing, ..KindObjects::default() };
+    fleet.members.get_mut("west").unwrap().objects.kinds.insert(kinds::SERVICE_TRAFFIC, missing);
+    let from = Some("east".to_owned());
+    let (found, _) = what_if(&fleet, &Action::Unexport { service: web(), from }).unwrap();
+    assert!(found.is_good(), "{found:#?}");
+}
+
+/// Nothing of the fleet that is asked about is changed, and what could not be read is named.
+#[test]
+fn a_member_that_was_not_read_is_named() {
+    let mut world = World::shared();
+    world.blind = Some("west");
+    let found = answer(&world, &unexport());
+    assert_eq!(found.unread, ["west"]);
+    let on_hub = |it: &&crate::what_if::ObjectChange| it.name.contains(&home("west"));
+    assert!(found.changes.iter().any(|it| on_hub(&it)), "{found:?}");
+}

@@ -1,0 +1,202 @@
+//! What is foreseen for random actions on random fleets is what then happens.
+
+use fleet_api::traffic::{DrainRequest, MemberTrafficSpec};
+use fleet_api::{ObjectName, kinds};
+use serde_json::json;
+
+use super::super::world::World;
+use super::real::Agents;
+use crate::view::shares;
+use crate::what_if::{Action, what_if};
+
+const MEMBERS: [&str; 4] = ["east", "north", "south", "west"];
+const SERVICES: [&str; 3] = ["api", "db", "web"];
+/// Most actions on one fleet.
+const ACTIONS: usize = 8;
+
+/// A fleet in which any members export and import any Services.
+fn fleet(seed: u64) -> Agents {
+    let mut agents = Agents::new(World::with_members(&MEMBERS), seed);
+    let directs = agents.any(2) == 0;
+    if directs {
+        agents.world.direct_traffic();
+    }
+    for (at, service) in SERVICES.iter().enumerate() {
+        let name = ObjectName::new("shop", *service);
+        for (index, member) in MEMBERS.iter().enumerate() {
+            let own = agents.any(4);
+            if own > 0 {
+                serve(&mut agents.world, member, service, 10 * at + index, own);
+                let own = agents.world.own(member);
+                own.create(kinds::SERVICE_EXPORT, &name, json!({})).unwrap();
+            }
+            if agents.any(2) == 0 {
+                let wanted = json!({ "spec": { "serviceImport": { "name": service } } });
+                agents
+                    .world
+                    .own(member)
+                    .create(kinds::MULTI_CLUSTER_SERVICE, &name, wanted)
+                    .unwrap();
+            }
+        }
+    }
+    let random = u64::try_from(agents.any(usize::MAX)).unwrap();
+    // With the settings that it shows now.
+    let mut agents = Agents::new(agents.world, random);
+    agents.pass(80);
+    agents
+}
+
+fn serve(world: &mut World, member: &str, service: &str, network: usize, endpoints: usize) {
+    let name = ObjectName::new("shop", service);
+    let own = json!({ "spec": {
+        "type": "ClusterIP", "clusterIP": "10.0.0.1",
+        "ports": [{ "name": "http", "protocol": "TCP", "port": 80, "targetPort": 8080 }],
+    }});
+    world.own(member).create(kinds::SERVICE, &name, own).unwrap();
+    let endpoints: Vec<_> = (1..=endpoints)
+        .map(|at| json!({ "addresses": [format!("10.{network}.0.{at}")] }))
+        .collect();
+    let slice = json!({
+        "metadata": { "labels": { "kubernetes.io/service-name": service } },
+        "addressType": "IPv4", "endpoints": endpoints,
+        "ports": [{ "name": "http", "protocol": "TCP", "port": 8080 }],
+    });
+    let slice_name = ObjectName::new("shop", format!("{service}-1"));
+    world.own(member).create(kinds::ENDPOINT_SLICE, &slice_name, slice).unwrap();
+}
+
+fn action(agents: &mut Agents) -> Action {
+    let member = MEMBERS[agents.any(MEMBERS.len())].to_owned();
+    let service = ObjectName::new("shop", SERVICES[agents.any(SERVICES.len())]);
+    match agents.any(6) {
+        0 => Action::Lose(member),
+        1 | 2 => {
+            let services = if agents.any(2) == 0 { vec![] } else { vec![service] };
+            Action::Drain { member, services, force: agents.any(3) == 0 }
+        }
+        3 => Action::Unexport { service, from: (agents.any(3) > 0).then_some(member) },
+        _ => {
+            // Sizes of weighted subsets follow from what agents remember, too, which no object shows (docs/map.md).
+            let preferences = ["None", "LocalFirst"];
+            let spec = json!({
+                "preference": preferences[agents.any(2)],
+                "weights": [{ "cluster": member, "weight": agents.any(2) }],
+            });
+            let to = (agents.any(2) == 0).then(|| MEMBERS[agents.any(MEMBERS.len())].to_owned());
+            let objects = vec![(kinds::SERVICE_TRAFFIC, service, json!({ "spec": spec }))];
+            Action::Apply { to, objects }
+        }
+    }
+}
+
+/// What a user or a failure does, written here once more.
+fn act(agents: &mut Agents, action: &Action) {
+    let world = &mut agents.world;
+    match action {
+        Action::Lose(member) => {
+            agents.lost.insert(member.clone());
+        }
+        Action::Drain { member, services, force } => {
+            let mut names: Vec<_> = services.iter().map(ToString::to_string).collect();
+            if names.is_empty() {
+                names.push("*".to_owned());
+            }
+            let at = ObjectName::cluster(member.as_str());
+            world.edit("hub", kinds::MEMBER_TRAFFIC, &at, |object| {
+                let spec = object["spec"].clone();
+                let mut spec: MemberTrafficSpec = serde_json::from_value(spec).unwrap();
+                spec.drains.retain(|drain| !names.contains(&drain.service));
+                spec.drains.extend(names.iter().map(|service| DrainRequest {
+                    service: service.clone(),
+                    percent: 100,
+                    force: *force,
+                    ..DrainRequest::default()
+                }));
+                object["spec"]["drains"] = json!(spec.drains);
+            });
+        }
+        Action::Unexport { service, from } => {
+            for member in
+                MEMBERS.iter().filter(|name| from.as_ref().is_none_or(|from| from == *name))
+            {
+                world.own(member).delete(kinds::SERVICE_EXPORT, service).ok();
+            }
+        }
+        Action::Apply { to, objects } => {
+            let server = match to {
+                None => &mut world.hub,
+                Some(member) => world.members.get_mut(member).unwrap(),
+            };
+            for (kind, name, object) in objects {
+                // One that is there is changed.
+                let spec = object["spec"].clone();
+                if server.edit(*kind, name, |present| present["spec"] = spec).is_err() {
+                    server.create(*kind, name, object.clone()).unwrap();
+                }
+            }
+        }
+    }
+}
+
+fn has_policy(world: &World) -> bool {
+    let servers = world.members.values().chain([&world.hub]);
+    servers.flat_map(|server| server.objects(kinds::SERVICE_TRAFFIC)).next().is_some()
+}
+
+/// Compares what is foreseen with what happens; `None` if the action could not be done.
+fn compare(agents: &mut Agents, action: &Action, seed: u64) -> Option<()> {
+    // What agents remember of an earlier policy shows in no object.
+    if matches!(action, Action::Apply { .. }) && has_policy(&agents.world) {
+        return None;
+    }
+    let objects = agents.world.objects();
+    let (answer, foreseen) = what_if(&objects, action).ok()?;
+    let (hub, members) = (agents.world.hub.clone(), agents.world.members.clone());
+    act(agents, action);
+    agents.pass(if matches!(action, Action::Lose(_)) { 200 } else { 100 });
+    let real = agents.differs_from(&hub, &members);
+    assert_eq!(answer.changes, real, "fleet {seed}: {action}");
+    let picture = agents.world.picture();
+    for (name, member) in &picture.members {
+        for service in SERVICES {
+            let service = ObjectName::new("shop", service);
+            let foreseen = shares(&foreseen.members[name], &service);
+            let real = shares(member, &service);
+            assert_eq!(foreseen, real, "fleet {seed}: {action}: {service} in {name}");
+        }
+    }
+    Some(())
+}
+
+/// One action after the other on one fleet, until a cluster is lost: its agent is gone, which no object shows.
+fn compare_all(seed: u64, actions: usize) {
+    let (mut done, mut seed) = (0, seed);
+    while done < actions {
+        seed += 1;
+        let mut agents = fleet(seed * 7919);
+        for _ in 0..ACTIONS {
+            let action = action(&mut agents);
+            done += usize::from(compare(&mut agents, &action, seed).is_some());
+            if matches!(action, Action::Lose(_)) {
+                break;
+            }
+        }
+    }
+}
+
+/// How many actions are tried: `make soak` sets 500.
+fn actions() -> usize {
+    let number = std::env::var("FLEET_WHAT_IF_ACTIONS").ok();
+    number.and_then(|number| number.parse().ok()).unwrap_or(12)
+}
+
+#[test]
+fn what_is_foreseen_happens() {
+    compare_all(0, actions() / 2);
+}
+
+#[test]
+fn what_is_foreseen_happens_in_other_fleets() {
+    compare_all(1_000_000, actions() / 2);
+}

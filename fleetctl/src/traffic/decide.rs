@@ -1,0 +1,149 @@
+//! Starts and ends drains.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use fleet_api::ObjectName;
+use fleet_api::traffic::{ALL_SERVICES, DrainRequest};
+
+use super::args::{DrainArgs, UndrainArgs};
+use super::impact::{self, Impact};
+use super::progress::{self, Progress};
+use super::write;
+use crate::args::Cli;
+use crate::gather::WatchedHub;
+use crate::member_objects::check_name;
+use crate::output::{NO, report};
+
+/// Pause between two looks at the progress.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// What no object of Kubernetes shows.
+const CONNECTIONS: &str = "Established connections go on, and are not seen here: watch your own metrics, or conntrack -L on nodes, before you stop anything";
+
+/// Starts a drain.
+pub(crate) async fn drain(cli: &Cli, args: &DrainArgs) -> Result<ExitCode> {
+    check_name(&args.drained)?;
+    let hub = WatchedHub::start(&cli.access).await?;
+    let impacts = impact::of(&args.drained, &args.services, &hub.snapshot());
+    check_exported(args, &impacts)?;
+    if args.dry_run {
+        for impact in &impacts {
+            report(&impact.line());
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    let alone: Vec<_> = impacts.iter().filter(|impact| impact.is_alone()).collect();
+    if !alone.is_empty() && !args.force {
+        report(
+            "Refused: these Services would have no ready endpoint. With --force they are drained all the same",
+        );
+        for impact in alone {
+            report(&impact.line());
+        }
+        return Ok(ExitCode::from(NO));
+    }
+    if !alone.is_empty() && !args.remove {
+        report("Services that no other member serves are served by last resort endpoints");
+    }
+    let request = |service: String| DrainRequest {
+        service,
+        percent: 100,
+        over_seconds: seconds(args.over),
+        remove: args.remove,
+        force: args.force,
+    };
+    let requests: Vec<_> = names(&args.services).into_iter().map(request).collect();
+    let change = write::change(&hub.clients.write, &args.drained, |spec, status| {
+        write::request(spec, status, &requests);
+    });
+    change.await?;
+    report(&format!("Asked the hub agent to drain {}", args.drained));
+    let code =
+        if args.wait { wait(&hub, &args.drained, &requests).await? } else { ExitCode::SUCCESS };
+    report(CONNECTIONS);
+    Ok(code)
+}
+
+/// Ends drains.
+pub(crate) async fn undrain(cli: &Cli, args: &UndrainArgs) -> Result<ExitCode> {
+    check_name(&args.drained)?;
+    let hub = WatchedHub::start(&cli.access).await?;
+    let object = write::read(&hub.clients.write, &args.drained).await?;
+    let status = object.status.unwrap_or_default();
+    let drained = object.spec.drains.iter().map(|drain| drain.service.clone());
+    let drained = drained.chain(status.drains.into_iter().map(|drain| drain.service));
+    let mut services: Vec<_> =
+        if args.services.is_empty() { drained.collect() } else { names(&args.services) };
+    services.sort_unstable();
+    services.dedup();
+    if services.is_empty() {
+        report(&format!(
+            "Nothing of {} is drained on this hub. Importers that keep a drain of an earlier hub end it",
+            args.drained
+        ));
+        services.push(ALL_SERVICES.to_owned());
+    }
+    let request = |service: String| DrainRequest {
+        service,
+        percent: 0,
+        over_seconds: seconds(args.over),
+        ..DrainRequest::default()
+    };
+    let requests: Vec<_> = services.into_iter().map(request).collect();
+    let change = write::change(&hub.clients.write, &args.drained, |spec, status| {
+        write::request(spec, status, &requests);
+    });
+    change.await?;
+    report(&format!("Asked the hub agent to end the drain of {}", args.drained));
+    if args.wait { wait(&hub, &args.drained, &requests).await } else { Ok(ExitCode::SUCCESS) }
+}
+
+/// Prints each step until the last.
+async fn wait(hub: &WatchedHub, member: &str, requests: &[DrainRequest]) -> Result<ExitCode> {
+    let mut printed = String::new();
+    loop {
+        tokio::time::sleep(LOOK).await;
+        let object = write::read(&hub.clients.write, member).await?;
+        let status = object.status.unwrap_or_default();
+        let progress = progress::of(requests, &status, &hub.snapshot());
+        let (Progress::Goes(text) | Progress::Done(text) | Progress::Refused(text)) = &progress;
+        if *text != printed {
+            report(text);
+            printed.clone_from(text);
+        }
+        match progress {
+            Progress::Goes(_) => {}
+            Progress::Done(_) => return Ok(ExitCode::SUCCESS),
+            Progress::Refused(_) => return Ok(ExitCode::from(NO)),
+        }
+    }
+}
+
+/// A name that is mistyped would be drained of nothing.
+fn check_exported(args: &DrainArgs, impacts: &[Impact]) -> Result<()> {
+    let is_exported =
+        |service: &&ObjectName| impacts.iter().any(|impact| impact.service == **service);
+    let missing = args.services.iter().find(|service| !is_exported(service));
+    if let Some(service) = missing.filter(|_| !args.force) {
+        bail!(
+            "{} has no ready endpoint of {}/{}; --force drains it all the same",
+            args.drained,
+            service.namespace,
+            service.name
+        );
+    }
+    Ok(())
+}
+
+fn names(services: &[ObjectName]) -> Vec<String> {
+    if services.is_empty() {
+        return vec![ALL_SERVICES.to_owned()];
+    }
+    services.iter().map(|service| format!("{}/{}", service.namespace, service.name)).collect()
+}
+
+fn seconds(time: Duration) -> i64 {
+    i64::try_from(time.as_secs()).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,6 @@
+mod crashes;
+mod drains;
+mod fleet;
+mod members;
+mod silence;
+mod world;

@@ -1,0 +1,234 @@
+use serde_json::json;
+
+use super::world::World;
+
+const MEMBERS: [&str; 4] = ["east", "north", "south", "west"];
+
+fn world() -> World {
+    let mut world = World::settled(&MEMBERS);
+    for service in ["web", "api"] {
+        for member in ["east", "west"] {
+            world.export(member, service, 3);
+        }
+    }
+    world
+}
+
+/// Percentages as they change within this time.
+fn steps(world: &mut World, member: &str, service: &str, seconds: u64) -> Vec<i64> {
+    let mut steps = Vec::new();
+    for _ in 0..seconds {
+        world.pass(1);
+        let percent = world.drained(member, service).map_or(0, |(percent, _)| percent);
+        if steps.last() != Some(&percent) {
+            steps.push(percent);
+        }
+    }
+    steps
+}
+
+#[test]
+fn a_drain_without_time_is_one_write() {
+    let mut world = world();
+    world.drain("east", "*", 100, 0);
+    world.writes();
+    world.pass(2);
+    assert_eq!(world.drained("east", "*"), Some((100, "Drained")));
+    world.pass(200);
+    assert_eq!(world.writes(), 1);
+    let status = world.status("east");
+    assert!(!status.drains[0].removed && status.held_services.is_empty());
+}
+
+#[test]
+fn a_drain_over_ten_minutes_has_ten_steps_and_ten_writes() {
+    let mut world = world();
+    world.drain("east", "*", 100, 600);
+    world.writes();
+    assert_eq!(steps(&mut world, "east", "*", 660), [10, 20, 30, 40, 50, 60, 70, 80, 90, 100]);
+    assert_eq!(world.writes(), 10);
+    // And back.
+    world.drain("east", "*", 0, 600);
+    assert_eq!(steps(&mut world, "east", "*", 700), [90, 80, 70, 60, 50, 40, 30, 20, 10, 0]);
+    assert_eq!(world.status("east").drains, []);
+    assert_eq!(world.writes(), 10);
+}
+
+#[test]
+fn a_step_waits_for_importers_but_not_for_ever() {
+    let mut world = world();
+    world.late.insert("north");
+    world.drain("east", "*", 100, 120);
+    world.pass(10);
+    assert_eq!(world.drained("east", "*"), Some((25, "Draining")));
+    world.pass(40);
+    assert_eq!(world.drained("east", "*"), Some((25, "Draining")), "one of four is late");
+    world.pass(20);
+    assert_eq!(world.drained("east", "*"), Some((50, "Draining")), "twice its time has passed");
+    // Importers that do not renew are not waited for.
+    world.alive.remove("north");
+    world.pass(90);
+    assert_eq!(world.drained("east", "*").unwrap().0, 100);
+}
+
+#[test]
+fn a_sole_exporter_is_held_back_and_the_rest_is_drained() {
+    let mut world = world();
+    world.export("east", "only", 2);
+    world.export("north", "only", 0);
+    world.drain("east", "*", 100, 0);
+    world.pass(2);
+    assert_eq!(world.drained("east", "*"), Some((100, "Drained")));
+    assert_eq!(world.status("east").held_services, ["shop/only"]);
+    // Another exporter is there: it is looked at again.
+    world.export("north", "only", 1);
+    world.pass(61);
+    assert_eq!(world.status("east").held_services, [""; 0]);
+}
+
+#[test]
+fn one_service_that_no_other_member_serves_is_refused_unless_forced() {
+    let mut world = world();
+    world.export("east", "only", 2);
+    world.drain("east", "shop/only", 100, 0);
+    world.pass(2);
+    assert_eq!(world.drained("east", "shop/only"), Some((0, "Refused")));
+    assert_eq!(world.status("east").conditions[0].status, "True");
+    assert!(world.events["DrainRefused"] > 0);
+    let force = json!([{ "service": "shop/only", "percent": 100, "force": true }]);
+    world.request("east", force);
+    world.pass(2);
+    assert_eq!(world.drained("east", "shop/only"), Some((100, "Drained")));
+    assert_eq!(world.status("east").conditions[0].status, "False");
+}
+
+#[test]
+fn more_than_a_hundred_services_without_others_refuse_the_whole_drain() {
+    let mut world = world();
+    for number in 0..101 {
+        world.export("east", &format!("only-{number}"), 1);
+    }
+    world.drain("east", "*", 100, 0);
+    world.pass(3);
+    assert_eq!(world.drained("east", "*"), Some((0, "Refused")));
+    assert!(world.status("east").held_services.is_empty());
+    world.writes();
+    world.pass(30);
+    assert_eq!(world.writes(), 0);
+    // One of them has another exporter.
+    world.export("west", "only-0", 1);
+    world.pass(11);
+    assert_eq!(world.drained("east", "*"), Some((100, "Drained")));
+    assert_eq!(world.status("east").held_services.len(), 100);
+}
+
+/// Of two drains that run at once, neither takes over for the other.
+#[test]
+fn two_members_do_not_drain_into_each_other() {
+    let mut world = world();
+    world.drain("east", "*", 100, 0);
+    world.drain("west", "*", 100, 0);
+    world.pass(2);
+    for member in ["east", "west"] {
+        let held = world.status(member).held_services;
+        assert_eq!(held, ["shop/api", "shop/web"], "{member}");
+    }
+}
+
+#[test]
+fn a_silent_member_takes_nothing_over() {
+    let mut world = world();
+    world.alive.remove("west");
+    world.pass(80);
+    assert_eq!(world.verdict("west"), ("Silent", 100));
+    world.drain("east", "*", 100, 0);
+    world.pass(2);
+    assert_eq!(world.status("east").held_services, ["shop/api", "shop/web"]);
+}
+
+#[test]
+fn endpoints_are_removed_with_the_last_step_alone() {
+    let mut world = world();
+    let remove = json!([{ "service": "*", "percent": 100, "overSeconds": 60, "remove": true }]);
+    world.request("east", remove);
+    world.pass(2);
+    assert_eq!(world.drained("east", "*"), Some((50, "Draining")));
+    assert!(!world.status("east").drains[0].removed);
+    world.pass(45);
+    let drain = world.status("east").drains[0].clone();
+    assert_eq!((drain.percent, drain.removed), (100, true));
+    // The request is taken back: first they are last resort again.
+    world.drain("east", "*", 0, 60);
+    world.pass(1);
+    let drain = world.status("east").drains[0].clone();
+    assert_eq!((drain.percent, drain.removed), (100, false));
+}
+
+#[test]
+fn a_service_with_its_own_entry_is_not_concerned_by_the_drain_of_all() {
+    let mut world = world();
+    world.request(
+        "east",
+        json!([
+            { "service": "*", "percent": 100 }, { "service": "shop/web", "percent": 0 },
+        ]),
+    );
+    world.pass(5);
+    assert_eq!(world.drained("east", "*"), Some((100, "Drained")));
+    assert_eq!(world.drained("east", "shop/web"), Some((0, "Drained")));
+    // Its entry goes: what holds for all holds for it.
+    world.drain("east", "*", 100, 0);
+    world.pass(120);
+    assert_eq!(world.drained("east", "shop/web"), None);
+    assert_eq!(world.drained("east", "*"), Some((100, "Drained")));
+}
+
+#[test]
+fn a_request_that_is_taken_out_ends_the_drain_in_steps() {
+    let mut world = world();
+    world.drain("east", "*", 100, 0);
+    world.pass(40);
+    world.request("east", json!([]));
+    assert_eq!(steps(&mut world, "east", "*", 100), [50, 0]);
+}
+
+#[test]
+fn a_drain_of_a_part_stops_there() {
+    let mut world = world();
+    world.drain("east", "*", 40, 120);
+    assert_eq!(steps(&mut world, "east", "*", 200).last(), Some(&40));
+    assert_eq!(world.drained("east", "*"), Some((40, "Drained")));
+}
+
+/// A restart delays a step, and never hastens it.
+#[test]
+fn the_next_process_goes_on_from_what_is_stored() {
+    let mut world = world();
+    world.drain("east", "*", 100, 120);
+    world.pass(25);
+    assert_eq!(world.drained("east", "*"), Some((25, "Draining")));
+    world.restart();
+    world.pass(28);
+    assert_eq!(world.drained("east", "*"), Some((25, "Draining")));
+    world.pass(10);
+    assert_eq!(world.drained("east", "*"), Some((50, "Draining")));
+}
+
+/// A step that is not stored within a second is decided again, the last one too.
+#[test]
+fn a_step_is_decided_until_it_is_stored() {
+    let mut world = world();
+    world.drain("east", "*", 100, 0);
+    world.writes_sent = 0;
+    world.pass(5);
+    assert_eq!(world.drained("east", "*"), None);
+    world.writes_sent = usize::MAX;
+    world.pass(1);
+    assert_eq!(world.drained("east", "*"), Some((100, "Drained")));
+    world.drain("east", "*", 0, 0);
+    world.writes_sent = 0;
+    world.pass(5);
+    world.writes_sent = usize::MAX;
+    world.pass(1);
+    assert_eq!(world.drained("east", "*"), None);
+}

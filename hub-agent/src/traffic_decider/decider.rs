@@ -1,0 +1,290 @@
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use fleet_accumulator::{Snapshot as _, SourceSet};
+use fleet_api::ObjectName;
+use fleet_api::conditions::TRUE;
+use fleet_api::names::member_namespace;
+use fleet_api::traffic::{
+    CLUSTER_PROPERTY, FleetTrafficSpec, FleetTrafficStatus, MASS_SILENCE, MemberTrafficStatus,
+    SilenceInstruction, SilenceState, SilenceStatus,
+};
+use fleet_model::objects::traffic::{FleetDecision, FleetTraffic, MemberDecision};
+use fleet_plan::conditions::is;
+use fleet_traffic::{
+    Instruction, Judgement, MemberState, MemberVerdict, ObservedMember, Verdict, judge,
+};
+
+use super::drains::{Decided, Drains};
+use super::history::History;
+use super::progress::{Progress, shows_exporters};
+use super::renewals::Renewals;
+use super::reported::reported;
+use super::serials::Serials;
+use super::settings::{percent, silence};
+use super::standpoint::Standpoint;
+use super::subject::Subject;
+use crate::incarnation;
+use crate::snapshot::HubSnapshot;
+
+/// What is decided, by name of the member.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Decisions {
+    /// About members.
+    pub members: BTreeMap<Arc<str>, MemberDecision>,
+    /// About the fleet.
+    pub fleet: FleetDecision,
+}
+
+/// What this process has seen and decided.
+#[derive(Clone, Debug, Default)]
+pub struct Decider {
+    standpoint: Standpoint,
+    /// Whether what is stored was taken over in this term.
+    begun: bool,
+    renewals: Renewals,
+    judgement: Judgement,
+    drains: Drains,
+    serials: Serials,
+    history: History,
+}
+
+impl Decider {
+    /// Decides at `now`, at least every few seconds; `None` if this process does not lead or does not see the hub as it is.
+    /// `leads` is whether the renewals of its own Lease are acknowledged.
+    pub fn look(
+        &mut self,
+        snapshot: &HubSnapshot,
+        leads: bool,
+        now: Duration,
+    ) -> Option<Decisions> {
+        self.standpoint.pass(snapshot.member_leases.state().is_live(), leads, now);
+        self.renewals.observe(&snapshot.member_leases, now);
+        self.begun &= leads;
+        let stored = [snapshot.fleet_traffics.state(), snapshot.member_traffics.state()];
+        if !self.standpoint.decides() || !stored.iter().all(|state| state.is_live()) {
+            return None;
+        }
+        let fleet = FleetTraffic::of(&snapshot.fleet_traffics)?;
+        if !std::mem::replace(&mut self.begun, true) {
+            self.begin(snapshot, now);
+        }
+        let names = self.members(snapshot);
+        self.drains.retain(&names);
+        self.serials.retain(&names);
+        let members: Vec<_> = names.iter().map(|name| Subject::of(name, snapshot)).collect();
+        Some(self.decide(&members, &fleet.spec, &fleet.status, snapshot, now))
+    }
+
+    /// Takes over what is stored, once it is seen.
+    fn begin(&mut self, snapshot: &HubSnapshot, now: Duration) {
+        let state = |object: &fleet_model::objects::traffic::MemberTraffic| {
+            let silence = object.status.silence.as_ref()?;
+            let state = MemberState::restored(percent(silence.percent), silence.by_domain, now);
+            Some(state.ejected_before(ejections(silence), now))
+        };
+        let states = snapshot.member_traffics.iter();
+        let states = states.filter_map(|one| Some((one.name.name.to_string(), state(one)?)));
+        let fleet = FleetTraffic::of(&snapshot.fleet_traffics);
+        let mass_silence =
+            fleet.is_some_and(|fleet| is(&fleet.status.conditions, MASS_SILENCE, TRUE));
+        self.judgement =
+            Judgement { states: states.collect(), mass_silence, ..Judgement::default() };
+        (self.drains, self.serials) = (Drains::default(), Serials::default());
+    }
+
+    /// Members with a Lease, and those with a `MemberTraffic` and a namespace.
+    fn members(&self, snapshot: &HubSnapshot) -> BTreeSet<Arc<str>> {
+        let stored = snapshot.member_traffics.iter().map(|object| &object.name.name);
+        let is_member = |name: &&Arc<str>| {
+            snapshot.namespaces.get(&ObjectName::cluster(member_namespace(name))).is_some()
+        };
+        self.renewals.members().chain(stored.filter(is_member)).cloned().collect()
+    }
+
+    fn decide(
+        &mut self,
+        members: &[Subject<'_>],
+        spec: &FleetTrafficSpec,
+        stored: &FleetTrafficStatus,
+        snapshot: &HubSnapshot,
+        now: Duration,
+    ) -> Decisions {
+        let settings = silence(spec);
+        self.judge(members, spec, stored.epoch, now);
+        for object in snapshot.member_traffics.iter() {
+            self.serials.observe(object.status.serial);
+        }
+        let judges = self.standpoint.judges(settings, now);
+        let steps = shows_exporters(snapshot);
+        let progress = Progress::of(&self.renewals, settings.silent_after, snapshot, now);
+        let Self { drains, serials, judgement, .. } = self;
+        let decide = |subject: &Subject<'_>| {
+            let drained =
+                if steps { drains.decide(*subject, &progress, now) } else { kept(*subject) };
+            let verdict = judgement.verdicts.get(&**subject.name);
+            let silence = match verdict {
+                Some(verdict) if judges => Some(status(*subject, *verdict)),
+                _ => subject.stored.silence.clone(),
+            };
+            let Decided { drains, held, refused } = drained;
+            let status = MemberTrafficStatus {
+                drains,
+                held_services: held,
+                silence,
+                properties: properties(*subject),
+                complete: complete(*subject),
+                ..MemberTrafficStatus::default()
+            };
+            let status = serials.assign(subject.name, status, subject.stored);
+            (Arc::clone(subject.name), MemberDecision { status, refused })
+        };
+        let decisions = members.iter().map(decide).collect();
+        let within = settings.silent_after;
+        let fleet = self.fleet(&decisions, members, stored, snapshot, within, now);
+        Decisions { members: decisions, fleet }
+    }
+
+    fn judge(
+        &mut self,
+        members: &[Subject<'_>],
+        spec: &FleetTrafficSpec,
+        epoch: i64,
+        now: Duration,
+    ) {
+        let domain = |subject: &Subject<'_>| {
+            let name = spec.domain_property.as_ref()?;
+            properties(*subject).remove(name)
+        };
+        let members = members.iter().map(|subject| {
+            let member = ObservedMember {
+                last_seen: self.renewals.seen(subject.name),
+                marked: has_published(*subject, epoch).then_some(now),
+                instruction: subject.instruction(),
+                domain: domain(subject),
+            };
+            (subject.name.to_string(), member)
+        });
+        let (observer, members) = (self.standpoint.observer(now), members.collect());
+        self.judgement = judge(silence(spec), observer, &members, &self.judgement, now);
+    }
+
+    fn fleet(
+        &mut self,
+        decided: &BTreeMap<Arc<str>, MemberDecision>,
+        members: &[Subject<'_>],
+        stored: &FleetTrafficStatus,
+        snapshot: &HubSnapshot,
+        within: Duration,
+        now: Duration,
+    ) -> FleetDecision {
+        let in_state = |state: SilenceState| {
+            let of = |decision: &MemberDecision| {
+                decision.status.silence.as_ref().is_some_and(|silence| silence.state == state)
+            };
+            let names = decided.iter().filter(|(_, decision)| of(decision));
+            names.map(|(name, _)| name.to_string()).collect::<Vec<_>>()
+        };
+        let went_back = snapshot.is_settling(SourceSet::from([
+            HubSnapshot::member_leases(),
+            HubSnapshot::member_traffics(),
+            HubSnapshot::fleet_traffics(),
+        ]));
+        let complete = |epoch| {
+            let hub = incarnation::cluster(snapshot).map(|hub| incarnation::of(hub, epoch));
+            let published = |subject: &Subject<'_>| {
+                let mark = subject.lease().and_then(|lease| lease.published.as_deref());
+                mark.is_none_or(|mark| Some(mark) == hub.as_deref())
+            };
+            members.iter().all(published)
+        };
+        let renew = self.renewals.renewing(within, now).collect();
+        let reported = reported(members, &renew, stored.epoch, snapshot);
+        let (epoch, phase) = self.history.next(stored, went_back, reported, complete, now);
+        let held = in_state(SilenceState::Held);
+        FleetDecision {
+            status: FleetTrafficStatus {
+                epoch,
+                phase: Some(phase),
+                members: count(decided.len()),
+                silent: count(in_state(SilenceState::Silent).len()),
+                held: count(held.len()),
+                unmanaged: count(in_state(SilenceState::Unmanaged).len()),
+                conditions: Vec::new(),
+            },
+            mass_silence: held,
+            rolled_back: went_back || reported.is_some(),
+        }
+    }
+}
+
+/// Drains as they are stored.
+fn kept(subject: Subject<'_>) -> Decided {
+    Decided {
+        drains: subject.stored.drains.clone(),
+        held: subject.stored.held_services.clone(),
+        refused: None,
+    }
+}
+
+/// The verdict as it is written.
+fn status(subject: Subject<'_>, verdict: MemberVerdict) -> SilenceStatus {
+    let (state, by_domain) = match verdict.verdict {
+        Verdict::Heard => (SilenceState::Heard, false),
+        Verdict::Silent { by_domain } => (SilenceState::Silent, by_domain),
+        Verdict::Held => (SilenceState::Held, false),
+        Verdict::Unmanaged => (SilenceState::Unmanaged, false),
+    };
+    let asked = subject.spec.silence == SilenceInstruction::Confirmed;
+    let before = subject.stored.silence.as_ref().is_some_and(|silence| silence.lapsed);
+    let confirmed = subject.instruction() == Instruction::Confirmed;
+    SilenceStatus {
+        state,
+        percent: verdict.percent.into(),
+        serial: None,
+        ejections: verdict.ejections.into(),
+        confirmed: confirmed && state == SilenceState::Silent,
+        by_domain,
+        lapsed: asked && (before || verdict.confirmation_lapsed),
+    }
+}
+
+/// Properties that selectors see: those that administrators have set come first, and its name is not its own to choose.
+fn properties(subject: Subject<'_>) -> BTreeMap<String, String> {
+    let own = subject.lease().map(|lease| lease.properties.clone()).unwrap_or_default();
+    let mut properties = own;
+    properties.insert(CLUSTER_PROPERTY.to_owned(), subject.name.to_string());
+    properties.extend(subject.spec.properties.clone());
+    properties
+}
+
+/// The incarnation of the hub to which the member has published everything; `None` if it does not report that. An agent that has
+/// just started reports none: what was published once in an incarnation stays so.
+fn complete(subject: Subject<'_>) -> Option<String> {
+    let reported = subject.lease()?.published.as_deref()?;
+    let stored = subject.stored.complete.clone();
+    if reported.is_empty() { stored } else { Some(reported.to_owned()) }
+}
+
+/// Whether the hub has all that the member exports, as far as the member reports it.
+fn has_published(subject: Subject<'_>, epoch: i64) -> bool {
+    let lease = subject.lease();
+    if lease.is_some_and(|lease| lease.published.is_some()) {
+        let hub = incarnation::cluster(subject.snapshot).map(|hub| incarnation::of(hub, epoch));
+        let complete = complete(subject);
+        // One that has never published all, because the hub's API server denies an export of it, would never return.
+        return complete.is_none() || complete == hub;
+    }
+    subject.report().is_none_or(|report| {
+        report.published_to.is_none() || report.published_to == report.incarnation
+    })
+}
+
+fn ejections(silence: &SilenceStatus) -> usize {
+    usize::try_from(silence.ejections).unwrap_or_default()
+}
+
+fn count(number: usize) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,55 @@
+use std::time::Duration;
+
+use fleet_api::traffic::{FleetTrafficPhase, FleetTrafficStatus};
+
+/// Shortest time between two new epochs.
+const BETWEEN_EPOCHS: Duration = Duration::from_mins(10);
+/// How long members have to publish to a new incarnation of the hub.
+const REBUILDING_FOR: Duration = Duration::from_mins(5);
+
+/// How often the hub went back in its own history.
+#[derive(Clone, Debug, Default)]
+pub(super) struct History {
+    /// The highest epoch that this process knows: a restored backup has an earlier one.
+    highest: i64,
+    went_back: bool,
+    /// Whether an epoch has to begin.
+    due: bool,
+    raised: Option<Duration>,
+    rebuilding_since: Option<Duration>,
+}
+
+impl History {
+    /// The epoch and phase that are to be stored. `went_back` is whether versions of the API server went back lately, `reported` the
+    /// epoch that members have seen before they did, `complete` whether all members have published to the incarnation of an epoch.
+    pub(super) fn next(
+        &mut self,
+        stored: &FleetTrafficStatus,
+        went_back: bool,
+        reported: Option<i64>,
+        complete: impl Fn(i64) -> bool,
+        now: Duration,
+    ) -> (i64, FleetTrafficPhase) {
+        self.highest = self.highest.max(stored.epoch).max(reported.unwrap_or_default());
+        let went_back = went_back || reported.is_some();
+        self.due |= went_back && !std::mem::replace(&mut self.went_back, went_back);
+        self.went_back = went_back;
+        if self.due && self.raised.is_none_or(|raised| now >= raised + BETWEEN_EPOCHS) {
+            self.due = false;
+            self.raised = Some(now);
+            self.highest = self.highest.saturating_add(1);
+            self.rebuilding_since = Some(now);
+        }
+        // One without a phase is new: that of a hub that was rebuilt is, too.
+        if stored.phase.is_none_or(|phase| phase == FleetTrafficPhase::Rebuilding) {
+            self.rebuilding_since.get_or_insert(now);
+        }
+        let is_over = |since: Duration| now >= since + REBUILDING_FOR || complete(self.highest);
+        self.rebuilding_since = self.rebuilding_since.filter(|since| !is_over(*since));
+        let phase = match self.rebuilding_since {
+            Some(_) => FleetTrafficPhase::Rebuilding,
+            None => FleetTrafficPhase::Settled,
+        };
+        (self.highest, phase)
+    }
+}

@@ -1,0 +1,80 @@
+use std::time::Duration;
+
+use fleet_api::traffic::{FleetTrafficPhase, FleetTrafficStatus};
+
+use super::super::history::History;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn stored(epoch: i64, phase: FleetTrafficPhase) -> FleetTrafficStatus {
+    FleetTrafficStatus { epoch, phase: Some(phase), ..FleetTrafficStatus::default() }
+}
+
+#[test]
+fn a_hub_that_goes_back_begins_an_epoch_and_members_have_five_minutes() {
+    let mut history = History::default();
+    let before = stored(3, FleetTrafficPhase::Settled);
+    let mut now = 1000 * SECOND;
+    assert_eq!(history.next(&before, false, None, |_| false, now), (3, FleetTrafficPhase::Settled));
+    now += SECOND;
+    // What is stored is older: an epoch that was used is not used again.
+    let older = stored(1, FleetTrafficPhase::Settled);
+    let expected = (4, FleetTrafficPhase::Rebuilding);
+    assert_eq!(history.next(&older, true, None, |_| false, now), expected);
+    let stored = stored(4, FleetTrafficPhase::Rebuilding);
+    for second in 1..300 {
+        let at = now + second * SECOND;
+        assert_eq!(history.next(&stored, second < 60, None, |_| false, at), expected);
+    }
+    let after = history.next(&stored, false, None, |_| false, now + 300 * SECOND);
+    assert_eq!(after, (4, FleetTrafficPhase::Settled));
+}
+
+#[test]
+fn it_is_over_when_all_have_published() {
+    let mut history = History::default();
+    let settled = stored(0, FleetTrafficPhase::Settled);
+    let all = |epoch: i64| epoch == 0;
+    assert_eq!(history.next(&settled, true, None, all, SECOND), (1, FleetTrafficPhase::Rebuilding));
+    let stored = stored(1, FleetTrafficPhase::Rebuilding);
+    let next = history.next(&stored, true, None, |epoch| epoch == 1, 2 * SECOND);
+    assert_eq!(next, (1, FleetTrafficPhase::Settled));
+}
+
+#[test]
+fn epochs_are_ten_minutes_apart() {
+    let mut history = History::default();
+    let mut stored = stored(0, FleetTrafficPhase::Settled);
+    let mut epochs = Vec::new();
+    for second in 1..1300 {
+        // It goes back again and again.
+        let went_back = second % 100 < 50;
+        let (epoch, phase) = history.next(&stored, went_back, None, |_| true, second * SECOND);
+        if epoch != stored.epoch {
+            epochs.push(second);
+        }
+        (stored.epoch, stored.phase) = (epoch, Some(phase));
+    }
+    assert_eq!(epochs, [1, 601, 1201]);
+}
+
+/// The process that takes over goes on with what is stored.
+#[test]
+fn rebuilding_outlives_a_restart() {
+    let stored = stored(2, FleetTrafficPhase::Rebuilding);
+    let mut history = History::default();
+    let next =
+        |history: &mut History, at: u32| history.next(&stored, false, None, |_| false, at * SECOND);
+    assert_eq!(next(&mut history, 10), (2, FleetTrafficPhase::Rebuilding));
+    assert_eq!(next(&mut history, 309), (2, FleetTrafficPhase::Rebuilding));
+    assert_eq!(next(&mut history, 310), (2, FleetTrafficPhase::Settled));
+}
+
+/// The same backup is restored for the second time, and a process takes over that has not seen the first.
+#[test]
+fn an_epoch_that_members_have_seen_is_not_used_again() {
+    let mut history = History::default();
+    let backup = stored(0, FleetTrafficPhase::Settled);
+    let next = history.next(&backup, false, Some(1), |_| false, SECOND);
+    assert_eq!(next, (2, FleetTrafficPhase::Rebuilding));
+}

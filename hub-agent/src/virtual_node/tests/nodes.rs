@@ -1,0 +1,129 @@
+//! Offers become virtual nodes.
+
+use fleet_accumulator::{SourceState, View};
+use fleet_api::offload::LinkState;
+use fleet_api::{ObjectName, kinds};
+use serde_json::json;
+
+use super::world::{World, in_member};
+use crate::virtual_node::VirtualNodeController;
+
+#[test]
+fn an_offer_makes_a_node_for_each_member_that_it_selects() {
+    let mut world = World::new();
+    world.offer("offer", &["east", "west", "south"]);
+    world.settle();
+    assert_eq!(world.hub.names(kinds::VIRTUAL_NODE), [in_member("east", "west")]);
+    assert_eq!(world.phase("east"), Some("Offered"));
+    let node = world.node("east").unwrap();
+    assert_eq!(node["spec"]["podCidrs"], json!(["10.2.0.0/16"]));
+    assert_eq!(node["status"]["executor"]["state"], "Connected");
+    world.accept("east", true);
+    world.settle();
+    assert_eq!(world.phase("east"), Some("Accepted"));
+    assert_eq!(world.node("east").unwrap()["status"]["node"]["name"], "fleet-west");
+}
+
+#[test]
+fn labels_of_the_hubs_administrators_select_too() {
+    let mut world = World::new();
+    world.offer("offer", &[]);
+    world.edit(kinds::OFFLOAD_OFFER, &in_member("west", "offer"), |offer| {
+        offer["spec"]["originSelector"] = json!({ "matchLabels": { "tier": "burst" } });
+    });
+    world.settle();
+    assert_eq!(world.hub.names(kinds::VIRTUAL_NODE).len(), 0);
+    let labelled = json!({ "metadata": { "labels": { "tier": "burst" } } });
+    world.hub.create(kinds::MEMBER_CLUSTER, &ObjectName::cluster("north"), labelled).unwrap();
+    world.settle();
+    assert_eq!(world.phase("north"), Some("Offered"));
+}
+
+#[test]
+fn members_whose_addresses_overlap_are_not_connected() {
+    let mut world = World::new();
+    world.join("twin", "10.2.0.0/24");
+    world.offer("offer", &["twin", "east"]);
+    world.settle();
+    assert!(world.node("twin").is_none() && world.node("east").is_some());
+}
+
+#[test]
+fn an_executor_that_drains_takes_no_further_pods() {
+    let mut world = World::accepted();
+    world.edit(kinds::OFFLOAD_OFFER, &in_member("west", "offer"), |offer| {
+        offer["spec"]["draining"] = json!(true);
+    });
+    world.settle();
+    assert_eq!(world.phase("east"), Some("Draining"));
+}
+
+#[test]
+fn a_member_that_is_selected_no_longer_loses_its_node_and_others_do_not() {
+    let mut world = World::accepted();
+    world.edit(kinds::OFFLOAD_OFFER, &in_member("west", "offer"), |offer| {
+        offer["spec"]["originSelector"]["clusters"] = json!(["north"]);
+    });
+    world.settle();
+    assert_eq!((world.phase("east"), world.phase("north")), (Some("Withdrawn"), Some("Offered")));
+}
+
+/// A hub that has lost the offer gets it back from its executor. Without one, all Pods there would be driven away.
+#[test]
+fn an_offer_that_is_only_gone_withdraws_nothing_for_a_while() {
+    let mut world = World::accepted();
+    world.lose(kinds::OFFLOAD_OFFER);
+    world.settle();
+    assert_eq!(world.phase("east"), Some("Accepted"));
+    assert_eq!(world.waiting(), [(600, "the offer is gone and was not deleted")]);
+    world.offer("offer", &["east"]);
+    assert_eq!(world.waiting(), []);
+    world.lose(kinds::OFFLOAD_OFFER);
+    world.rest();
+    assert_eq!(world.phase("east"), Some("Withdrawn"));
+}
+
+#[test]
+fn nothing_is_withdrawn_on_a_view_that_may_lack_something() {
+    let mut world = World::accepted();
+    world.lose(kinds::OFFLOAD_OFFER);
+    let mut seen = world.snapshot();
+    seen.offload_offers = View::default().in_state(SourceState::Listing);
+    assert!(world.plans(&seen).iter().all(fleet_plan::Plan::is_empty));
+    seen.offload_offers = View::of([]).unsettled();
+    assert!(world.plans(&seen).iter().all(fleet_plan::Plan::is_empty));
+    let sources = VirtualNodeController::cautious();
+    assert!(sources.contains(crate::snapshot::HubSnapshot::offload_offers()));
+}
+
+#[test]
+fn a_withdrawn_node_goes_when_its_origin_does_not_use_it() {
+    let mut world = World::accepted();
+    world.export("east", "u1");
+    world.rest();
+    world.hub.delete(kinds::OFFLOAD_OFFER, &in_member("west", "offer")).unwrap();
+    world.rest();
+    assert_eq!(world.phase("east"), Some("Withdrawn"));
+    world.edit(kinds::VIRTUAL_NODE, &in_member("east", "west"), |node| {
+        node["status"] = json!({ "accepted": false });
+    });
+    world.rest();
+    assert_eq!(world.phase("east"), Some("Withdrawn"), "it has a Pod there");
+    world.stop("east", "u1", 0);
+    world.rest();
+    assert_eq!(world.node("east"), None);
+}
+
+#[test]
+fn the_link_to_the_executor_is_written_on_change() {
+    let mut world = World::accepted();
+    world.hear("west", Some(LinkState::Silent));
+    world.hub.advance(7);
+    world.settle();
+    let status = world.node("east").unwrap()["status"].clone();
+    assert_eq!(status["executor"]["state"], "Silent");
+    assert_eq!((&status["accepted"], &status["node"]["uid"]), (&json!(true), &json!("n")));
+    world.hear("west", None);
+    world.settle();
+    assert_eq!(world.node("east").unwrap()["status"], status);
+}

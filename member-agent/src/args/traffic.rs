@@ -1,0 +1,62 @@
+//! Flags of traffic policies.
+
+use std::fmt;
+
+use clap::{ArgAction, ValueEnum};
+use fleet_traffic::DataPlane;
+
+use crate::Traffic;
+
+/// How traffic of imported Services is directed.
+#[derive(clap::Args, Clone, Debug)]
+pub struct TrafficArgs {
+    /// Let policies, drains and silence of members decide which endpoints of imported Services get new connections. Requires
+    /// definitions of traffic policies on the hub and in this cluster.
+    #[arg(
+        long,
+        env = "TRAFFIC",
+        value_name = "BOOL",
+        action = ArgAction::Set,
+        num_args = 0..=1,
+        require_equals = true,
+        default_value_t = false,
+        default_missing_value = "true"
+    )]
+    pub traffic: bool,
+
+    /// What the nodes of this cluster follow: kube-proxy 1.34 or later, with zone hints, or conditions of endpoints alone.
+    #[arg(long, env = "DATA_PLANE", value_name = "NAME", default_value_t)]
+    pub data_plane: NodeProxy,
+}
+
+/// What the nodes of this cluster follow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum NodeProxy {
+    /// Zone hints and conditions.
+    #[default]
+    KubeProxy,
+    /// Conditions.
+    Conditions,
+}
+
+impl fmt::Display for NodeProxy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::KubeProxy => "kube-proxy",
+            Self::Conditions => "conditions",
+        })
+    }
+}
+
+impl TrafficArgs {
+    /// The settings that the flags give.
+    pub(super) fn settings(&self) -> Traffic {
+        Traffic {
+            enabled: self.traffic,
+            data_plane: match self.data_plane {
+                NodeProxy::KubeProxy => DataPlane::KubeProxy,
+                NodeProxy::Conditions => DataPlane::Conditions,
+            },
+        }
+    }
+}

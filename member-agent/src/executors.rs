@@ -1,0 +1,137 @@
+//! What this cluster knows of the members that run Pods for it.
+//!
+//! The controller of virtual nodes and the task that renews their Leases both read it here.
+
+use fleet_accumulator::Object;
+use fleet_api::ObjectName;
+use fleet_api::offload::{AcceptedExecutor, CONSENT, LinkState, VirtualNodePhase};
+use fleet_model::cidr::{Cidr, Cidrs};
+use fleet_model::objects::offload::{NodeDocument, OffloadConsent, VirtualNode};
+use fleet_virtual_node::life::NodeState;
+use fleet_virtual_node::names;
+use fleet_virtual_node::node::NodeHealth;
+use fleet_virtual_node::pod::{DnsOption, origin_terms};
+use fleet_virtual_node::status::Link;
+
+use crate::links::{Links, SILENCE};
+use crate::snapshot::MemberSnapshot;
+use crate::{Identity, Settings};
+
+/// One executor, as this cluster sees it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Executor<'a> {
+    /// Its name.
+    pub(crate) name: &'a str,
+    /// What the hub has of it for this member.
+    pub(crate) offered: Option<&'a Object<VirtualNode>>,
+    /// The Node that stands for it.
+    pub(crate) node: Option<&'a Object<NodeDocument>>,
+    /// What the administrators of this cluster have decided about it.
+    pub(crate) consent: Consent<'a>,
+}
+
+/// What the administrators of a cluster have decided about an executor.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Consent<'a> {
+    /// It is accepted, like this.
+    Accepted(&'a AcceptedExecutor),
+    /// It is not.
+    None,
+    /// What is written about it cannot be read: nothing new is accepted, and nothing is taken back.
+    Unreadable(&'a str),
+}
+
+/// What the administrators of this cluster have decided.
+pub(crate) fn consent<'a>(
+    identity: &Identity,
+    snapshot: &'a MemberSnapshot,
+) -> Option<&'a Object<OffloadConsent>> {
+    let name = ObjectName::new(identity.system_namespace.as_str(), CONSENT);
+    snapshot.offload_consent.get(&name)
+}
+
+/// The executor that a node stands for.
+pub(crate) fn executor_of(node: &str) -> Option<&str> {
+    node.strip_prefix("fleet-").filter(|executor| !executor.is_empty())
+}
+
+impl<'a> Executor<'a> {
+    /// The executor of that name.
+    pub(crate) fn of(identity: &Identity, name: &'a str, snapshot: &'a MemberSnapshot) -> Self {
+        let offered = ObjectName::new(identity.hub_namespace.as_str(), name);
+        let entry =
+            consent(identity, snapshot).and_then(|consent| consent.object.accepted.get(name));
+        Self {
+            name,
+            offered: snapshot.virtual_nodes.get(&offered),
+            node: snapshot.virtual_node_objects.get(&ObjectName::cluster(names::node(name))),
+            consent: match entry {
+                Some(Ok(accepted)) => Consent::Accepted(accepted),
+                Some(Err(why)) => Consent::Unreadable(why),
+                None => Consent::None,
+            },
+        }
+    }
+
+    /// How far the virtual node is. What its own administrators decide takes effect before the hub agent has answered.
+    pub(crate) fn phase(&self) -> VirtualNodePhase {
+        let offered = self.offered.map_or(VirtualNodePhase::Withdrawn, |node| node.spec.phase);
+        match (offered, self.consent) {
+            (VirtualNodePhase::Accepted, Consent::None) => VirtualNodePhase::Offered,
+            (VirtualNodePhase::Accepted, Consent::Unreadable(_)) => VirtualNodePhase::Draining,
+            (VirtualNodePhase::Accepted, Consent::Accepted(accepted)) if accepted.draining => {
+                VirtualNodePhase::Draining
+            }
+            (phase, _) => phase,
+        }
+    }
+
+    /// On which hop the way to it is interrupted.
+    pub(crate) fn link(&self, links: &Links) -> Link {
+        let heard = self.offered.and_then(|node| node.status.executor.as_ref());
+        match heard.map(|heard| heard.state) {
+            _ if links.hub_silence() >= SILENCE => Link::HubUnreachable,
+            Some(LinkState::Connected) => Link::Alive,
+            Some(LinkState::Silent) | None => Link::ExecutorUnreachable,
+        }
+    }
+
+    /// What the conditions of its Node depend on.
+    pub(crate) fn health(&self, links: &Links) -> NodeHealth {
+        NodeHealth { phase: self.phase(), link: self.link(links) }
+    }
+
+    /// What decisions about its Pods depend on.
+    pub(crate) fn state(&self, settings: &Settings, links: &Links) -> NodeState {
+        let link = self.link(links);
+        let spec = self.offered.map(|node| &node.spec);
+        let accepted = match self.consent {
+            Consent::Accepted(accepted) => Some(accepted),
+            Consent::None | Consent::Unreadable(_) => None,
+        };
+        let secrets = accepted.map_or(&[][..], |accepted| &accepted.secrets);
+        let dns = accepted.and_then(|accepted| accepted.dns.as_ref());
+        NodeState {
+            cluster: settings.identity.cluster.clone(),
+            executor: self.name.to_owned(),
+            phase: self.phase(),
+            terms: spec.map(|spec| origin_terms(&spec.terms, secrets)).unwrap_or_default(),
+            ranges: spec.map(|spec| ranges(&spec.pod_cidrs)).unwrap_or_default(),
+            link,
+            silent: match link {
+                Link::Alive => None,
+                Link::HubUnreachable => Some(links.hub_silence()),
+                Link::ExecutorUnreachable => Some(links.silence(self.name)),
+            },
+            dns: dns
+                .map(|dns| DnsOption { servers: dns.servers.clone(), domain: dns.domain.clone() }),
+            address: settings.virtual_nodes.address,
+            abandoned: accepted.is_some_and(|accepted| accepted.abandoned),
+        }
+    }
+}
+
+/// Ranges of an executor. What cannot be read is none: then no address in it is taken.
+fn ranges(cidrs: &[String]) -> Cidrs {
+    cidrs.iter().filter_map(|cidr| cidr.parse::<Cidr>().ok()).collect()
+}

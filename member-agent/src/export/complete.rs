@@ -1,0 +1,66 @@
+//! Whether the hub has all that this cluster exports.
+
+use std::collections::BTreeSet;
+
+use fleet_accumulator::{Object, Snapshot as _, SourceInfo, SourceSet};
+use fleet_api::conditions;
+use fleet_model::hub_schema::carries;
+use fleet_model::objects::Service;
+use fleet_plan::conditions::find;
+use jiff::Timestamp;
+
+use super::internal;
+use super::state::ServiceState;
+use crate::Settings;
+use crate::slicing;
+use crate::snapshot::MemberSnapshot;
+
+/// Whether the hub has all that users of this cluster export through the API of the fleet, and all watches show what there is. What
+/// the hub refuses counts as there: it has decided.
+pub fn is_complete(settings: &Settings, snapshot: &MemberSnapshot, now: Timestamp) -> bool {
+    are_trusted(snapshot)
+        && snapshot.service_exports.iter().all(|export| {
+            let state = ServiceState::of(settings, &export.name, snapshot, now);
+            state.exported().is_none_or(|service| is_there(&state, service))
+        })
+}
+
+fn are_trusted(snapshot: &MemberSnapshot) -> bool {
+    let sources = SourceSet::from([
+        MemberSnapshot::services(),
+        MemberSnapshot::namespaces(),
+        MemberSnapshot::endpoint_slices(),
+        MemberSnapshot::service_exports(),
+        MemberSnapshot::internal_exports(),
+        MemberSnapshot::slice_exports(),
+        MemberSnapshot::cluster_reports(),
+    ]);
+    let asked = |source: &&SourceInfo| sources.contains(source.id);
+    let mut asked = MemberSnapshot::sources().iter().filter(asked);
+    asked.all(|source| snapshot.state(source.id).is_live()) && !snapshot.is_settling(sources)
+}
+
+fn is_there(state: &ServiceState<'_>, service: &Object<Service>) -> bool {
+    if internal::rejection(state).is_some() {
+        return true;
+    }
+    let conflict = state
+        .current(service)
+        .and_then(|current| find(&current.object.conditions, conditions::CONFLICT));
+    match conflict.map(|conflict| conflict.status.as_str()) {
+        Some(conditions::TRUE) => true,
+        Some(conditions::FALSE) => are_slices_there(state),
+        _ => false,
+    }
+}
+
+fn are_slices_there(state: &ServiceState<'_>) -> bool {
+    let copies = state.slice_exports.iter();
+    let there: BTreeSet<&str> =
+        copies.map(|copy| copy.spec.endpoint_slice_reference.uid.as_str()).collect();
+    let mut exportable = state.slices.iter().filter(|slice| {
+        slicing::is_exportable(state.settings, slice, state.on_network)
+            && carries(state.schema, &slice.address_type) != Some(false)
+    });
+    exportable.all(|slice| there.contains(slice.uid.to_string().as_str()))
+}

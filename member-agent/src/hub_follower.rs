@@ -1,0 +1,41 @@
+//! Follows which hub this cluster is connected to, and hands on to the next process of the agent what it has to know of that.
+
+use std::time::Duration;
+
+use fleet_runtime::agent::Connected;
+use fleet_runtime::lease::Notes;
+use tokio::time::MissedTickBehavior;
+
+use crate::Settings;
+use crate::other_hub::{self, OtherHub};
+use crate::snapshot::MemberSnapshot;
+use crate::traffic_memory::TrafficMemory;
+
+/// Time between two looks.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// What the Lease of this cluster's agents carries.
+pub(crate) fn notes(memory: &TrafficMemory) -> Notes {
+    let (writes, reads) = (memory.clone(), memory.clone());
+    Notes::new(move || writes.hand_on(), move |noted| reads.take_over(noted))
+}
+
+/// Looks each second which hub is to be followed.
+pub(crate) fn start(
+    agent: &mut Connected<MemberSnapshot>,
+    settings: &Settings,
+    memory: &TrafficMemory,
+) {
+    let (accumulator, settings, memory) =
+        (agent.accumulator().clone(), settings.clone(), memory.clone());
+    agent.task("hub follower", |_, cancel| async move {
+        let mut looks = tokio::time::interval(LOOK);
+        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        while cancel.run_until_cancelled(looks.tick()).await.is_some() {
+            let snapshot = accumulator.snapshot();
+            let settle = settings.multicluster.settle;
+            memory.follow(settle, |followed| other_hub::next(&settings, &snapshot, followed));
+            memory.compare(|followed| OtherHub::of(&settings, &snapshot, followed).is_some());
+        }
+    });
+}

@@ -1,0 +1,120 @@
+//! Slices whose endpoints are where policies, drains and verdicts put them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use fleet_accumulator::Object;
+use fleet_api::multicluster::standard::ServiceImportPort;
+use fleet_api::multicluster::{Exporter as Exported, InternalTrafficPolicy};
+use fleet_model::objects::ManagedSlice;
+
+use super::bound::{Binding, Bound, Wanted};
+use super::outcome::Outcome;
+use super::{content, own};
+use crate::measurement::Plan;
+use crate::multicluster::import::state::ServiceState;
+use crate::multicluster::import::{ports, source};
+use crate::traffic::{
+    Directed, Distribution, Draft, Exporter, Ground, Kept, Limit, Offer, Outlook, Rules, Subject,
+};
+
+/// Puts the endpoints of the wanted slices where they belong. `kept` are slices that stay as they are.
+pub(super) fn direct(
+    state: &ServiceState<'_>,
+    ground: &Ground<'_>,
+    bound: Bound<'_>,
+    kept: &[&Object<ManagedSlice>],
+    outcome: &mut Outcome,
+) -> Directed {
+    let rules = ground.rules(state.service);
+    let kept: Vec<Kept<'_>> = kept
+        .iter()
+        .filter_map(|slice| Some((source::cluster(&slice.slice)?, &slice.slice)))
+        .collect();
+    let (exporters, again_in) = exporters(state, ground, &rules, bound, &kept, outcome);
+    let draft = |(name, wanted): (&String, &Wanted)| Draft {
+        cluster: wanted.cluster.clone(),
+        source: wanted.slice.clone(),
+        current: state.imported_as(name).map(|current| &current.slice),
+    };
+    let offer = Offer {
+        service: state.service,
+        rules: &rules,
+        exporters: &exporters,
+        drafts: outcome.wanted.iter().map(draft).collect(),
+        kept,
+        distribution: Distribution::parse(bound.target.spec.traffic_distribution.as_deref()),
+        own_zones: own::zones(state),
+        headless: matches!(bound.binding, Binding::Headless),
+    };
+    let limit = (bound.target.spec.internal_traffic_policy == Some(InternalTrafficPolicy::Local))
+        .then_some(Limit::InternalTrafficPolicyLocal);
+    let (slices, directed) =
+        Directed::of(Subject::standard(state.service), &offer, ground, limit, again_in);
+    for (wanted, slice) in outcome.wanted.values_mut().zip(slices) {
+        wanted.source = Some(std::mem::replace(&mut wanted.slice, slice));
+    }
+    directed
+}
+
+/// What is in force for each exporter, and when that changes by itself.
+fn exporters(
+    state: &ServiceState<'_>,
+    ground: &Ground<'_>,
+    rules: &Rules,
+    bound: Bound<'_>,
+    kept: &[Kept<'_>],
+    outcome: &Outcome,
+) -> (BTreeMap<String, Exporter>, Option<Duration>) {
+    let headless = matches!(bound.binding, Binding::Headless);
+    let listed = bound.target.clusters.iter().cloned();
+    let wanted = outcome.wanted.values().map(|wanted| wanted.cluster.clone());
+    let kept = kept.iter().map(|(cluster, _)| (*cluster).to_owned());
+    let clusters: BTreeSet<_> = listed.chain(wanted).chain(kept).collect();
+    let mut again_in = None;
+    let exporter = |cluster: String| {
+        let (mut exporter, again) = ground.exporter(rules, state.service, &cluster, headless);
+        again_in = [again_in, again].into_iter().flatten().min();
+        exporter.withheld = withheld(state, bound, &cluster);
+        if exporter.own {
+            exporter.unready = own::unready(state);
+        }
+        (cluster, exporter)
+    };
+    (clusters.into_iter().map(exporter).collect(), again_in)
+}
+
+/// Ports of the import, by their names in slices, that a cluster does not expose.
+fn withheld(state: &ServiceState<'_>, bound: Bound<'_>, cluster: &str) -> BTreeSet<String> {
+    let spec = &bound.target.spec.ports;
+    let names = ports::names(spec).into_iter();
+    let exporter = state.resolved.and_then(|resolved| resolved.exporter(cluster));
+    let is_withheld = |port: &ServiceImportPort| {
+        let withholds = |exporter: &Exported| exporter.withheld.contains(&port.name);
+        exporter.is_some_and(withholds)
+            || (cluster == state.cluster() && !own::exposes(state, port))
+    };
+    let pairs = spec.iter().zip(names).filter(|(port, _)| is_withheld(port));
+    pairs.map(|(_, name)| name).collect()
+}
+
+/// Names the slices that have to wait, and notes what was decided.
+pub(super) fn conclude(
+    directed: Directed,
+    state: &ServiceState<'_>,
+    outcome: &Outcome,
+    plan: &mut Plan,
+) -> BTreeSet<String> {
+    let Some(ground) = &state.ground else { return BTreeSet::new() };
+    let slices = outcome.wanted.iter().map(|(name, wanted)| {
+        let current = state.imported_as(name).map(|current| &current.slice);
+        Outlook {
+            name,
+            current,
+            source: wanted.source.as_ref().unwrap_or(&wanted.slice),
+            wanted: &wanted.slice,
+            is_current: current.is_some_and(|current| content::is_current(current, &wanted.slice)),
+        }
+    });
+    directed.noted(ground, &slices.collect::<Vec<_>>(), plan)
+}

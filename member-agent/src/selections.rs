@@ -1,0 +1,91 @@
+//! Which Pods, config maps and Secrets an origin watches: those of its virtual nodes, and what these Pods refer to.
+//!
+//! No more is read than what may cross, and no more rights are needed than for that.
+
+use std::collections::BTreeSet;
+
+use fleet_accumulator::{Change, Selection, SourceSet, Tracked, View, diff};
+use fleet_api::ObjectName;
+use fleet_api::offload::ConfigKind;
+use fleet_virtual_node::names;
+use fleet_virtual_node::pod::references_to_read;
+
+use crate::Identity;
+use crate::executors::{Consent, Executor, executor_of};
+use crate::snapshot::MemberSnapshot;
+
+/// What the selections depend on.
+pub(crate) fn sources() -> SourceSet {
+    SourceSet::from([
+        MemberSnapshot::offload_consent(),
+        MemberSnapshot::virtual_nodes(),
+        MemberSnapshot::virtual_node_objects(),
+        MemberSnapshot::virtual_pods(),
+        MemberSnapshot::pod_exports(),
+    ])
+}
+
+/// Whether a change may lead to other selections: statuses of Pods and exports do not.
+pub(crate) fn may_differ(old: &MemberSnapshot, new: &MemberSnapshot) -> bool {
+    fn comes_or_goes<T: Tracked>(old: &View<T>, new: &View<T>) -> bool {
+        diff(old, new).any(|change| !matches!(change, Change::Updated { .. }))
+    }
+    comes_or_goes(&old.virtual_pods, &new.virtual_pods)
+        || comes_or_goes(&old.pod_exports, &new.pod_exports)
+        || comes_or_goes(&old.virtual_node_objects, &new.virtual_node_objects)
+        || diff(&old.virtual_nodes, &new.virtual_nodes).next().is_some()
+        || diff(&old.offload_consent, &new.offload_consent).next().is_some()
+}
+
+/// What an origin watches of Pods, config maps and Secrets.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Selections {
+    pub(crate) pods: BTreeSet<Selection>,
+    pub(crate) config_maps: BTreeSet<Selection>,
+    pub(crate) secrets: BTreeSet<Selection>,
+}
+
+impl Selections {
+    /// What is watched by what is seen. What an executor was offered for goes on being watched while its Node or exports exist.
+    pub(crate) fn of(identity: &Identity, snapshot: &MemberSnapshot) -> Self {
+        let offered = snapshot.virtual_nodes.iter().map(|node| node.object.spec.executor.as_str());
+        let nodes = snapshot.virtual_node_objects.iter();
+        let nodes = nodes.filter_map(|node| executor_of(&node.name.name));
+        let exports = snapshot.pod_exports.iter();
+        let exports = exports.map(|export| export.object.spec.executor.as_str());
+        let executors: BTreeSet<&str> =
+            offered.chain(nodes).chain(exports).filter(|name| !name.is_empty()).collect();
+        let pods = executors.iter().map(|name| Selection::of_node(&names::node(name))).collect();
+        let mut selections = Self { pods, ..Self::default() };
+        for pod in snapshot.virtual_pods.iter() {
+            let Some(spec) = pod.object.document["spec"].as_object() else { continue };
+            let Some(executor) = pod.object.node().and_then(executor_of) else { continue };
+            for reference in references_to_read(spec).into_keys() {
+                let name = ObjectName::new(&*pod.name.namespace, reference.name.as_str());
+                match reference.kind {
+                    ConfigKind::ConfigMap => selections.config_maps.insert(Selection::named(&name)),
+                    ConfigKind::Secret if may_leave(identity, executor, &name, snapshot) => {
+                        selections.secrets.insert(Selection::named(&name))
+                    }
+                    ConfigKind::Secret => false,
+                };
+            }
+        }
+        selections
+    }
+}
+
+/// Whether the administrators of both clusters list a Secret.
+fn may_leave(
+    identity: &Identity,
+    executor: &str,
+    name: &ObjectName,
+    snapshot: &MemberSnapshot,
+) -> bool {
+    let executor = Executor::of(identity, executor, snapshot);
+    let (Consent::Accepted(accepted), Some(offered)) = (executor.consent, executor.offered) else {
+        return false;
+    };
+    let (name, terms) = (name.to_string(), &offered.object.spec.terms);
+    accepted.secrets.contains(&name) && terms.secrets.contains(&name)
+}

@@ -1,0 +1,45 @@
+//! Which endpoints of a Service get new connections in this cluster (docs/design/traffic.md).
+//!
+//! `fleet_traffic` decides; here is what it decides on, and what its answer means to EndpointSlices. Both controllers that import
+//! Services read it.
+
+mod affected;
+mod change;
+mod decided;
+mod directed;
+mod exporter;
+mod ground;
+mod holding;
+mod members;
+mod outlook;
+mod pace;
+mod placed;
+mod pool;
+mod recalled;
+mod report;
+mod round;
+mod rules;
+mod shaping;
+mod standing;
+mod subject;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use affected::{Concerned, concerned};
+pub(crate) use change::{is_shape_only, loses, same_endpoints};
+pub use decided::Decided;
+pub(crate) use directed::{Directed, conclude};
+pub(crate) use exporter::Exporter;
+pub(crate) use ground::Ground;
+pub(crate) use members::MemberMemory;
+pub(crate) use outlook::Outlook;
+pub(crate) use pace::Pace;
+#[cfg(test)]
+pub(crate) use pace::Turn;
+pub(crate) use pool::States;
+pub(crate) use recalled::Recalled;
+pub(crate) use report::{Limit, Report, SERVED_BY};
+pub(crate) use round::{Draft, Kept, Offer};
+pub(crate) use rules::Rules;
+pub(crate) use shaping::Distribution;
+pub use subject::{Api, Subject};

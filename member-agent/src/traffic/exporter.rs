@@ -1,0 +1,27 @@
+use std::collections::BTreeSet;
+
+/// What is in force for one exporter of a Service.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Exporter {
+    /// Whether it is this cluster.
+    pub(crate) own: bool,
+    /// Its rank; `None` puts it out of use.
+    pub(crate) rank: Option<usize>,
+    /// Percentage of its ready endpoints that are last resort.
+    pub(crate) last_resort_percent: u8,
+    /// Its endpoints are withdrawn on request.
+    pub(crate) removed: bool,
+    /// Share among the clusters of its rank.
+    pub(crate) weight: u16,
+    /// Names of ports that it does not expose.
+    pub(crate) withheld: BTreeSet<String>,
+    /// Its endpoints that are neither ready nor terminating. Slices lack them.
+    pub(crate) unready: usize,
+}
+
+impl Exporter {
+    /// Whether it has endpoints for a port, as far as that does not depend on Pods.
+    pub(crate) fn exposes(&self, port: &str) -> bool {
+        !self.withheld.contains(port)
+    }
+}

@@ -1,0 +1,235 @@
+//! What importers remember of drains and verdicts, and which verdicts they apply (docs/design/traffic.md#silence).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use fleet_accumulator::{Object, Uid, View};
+use fleet_api::ObjectName;
+use fleet_api::traffic::{
+    ALL_SERVICES, DrainRequest, DrainStatus, FleetTrafficSpec, SilenceInstruction, SilenceState,
+};
+use fleet_model::objects::traffic::MemberTraffic;
+use fleet_traffic::{SilentMember, applied_verdicts};
+use serde::{Deserialize, Serialize};
+
+use super::standing::{Drained, Silenced};
+
+/// What is remembered of the members that are drained or silent.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct MemberMemory {
+    /// Verdicts that this cluster applies, and when it first did.
+    silenced: BTreeMap<String, Duration>,
+    drains: BTreeMap<String, Drains>,
+    /// The object of this cluster on the hub that is followed. While it stays, objects of other members that are others were replaced
+    /// there, and did not get lost with the hub.
+    own: Option<Uid>,
+}
+
+/// The drains of one member that are applied.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Drains {
+    /// Of the object that they were read from.
+    uid: String,
+    serial: i64,
+    entries: Vec<DrainStatus>,
+    held: Vec<String>,
+    /// The object of a hub that has gone back in time, or was rebuilt, and the drains that it asked for then. What was applied holds
+    /// until an administrator asks for others.
+    reverted: Option<(String, Vec<DrainRequest>)>,
+}
+
+impl Drains {
+    fn of(member: &Object<MemberTraffic>) -> Option<Self> {
+        let status = &member.status;
+        let some = Self {
+            uid: member.uid.to_string(),
+            serial: status.serial,
+            entries: status.drains.clone(),
+            held: status.held_services.clone(),
+            reverted: None,
+        };
+        (!some.entries.is_empty()).then_some(some)
+    }
+
+    /// After a look at the object that the hub has now. A hub that goes back in time undrains nothing; on the same hub another object
+    /// is that of a member that has left and joined again.
+    fn next(&self, member: Option<&Object<MemberTraffic>>, same_hub: bool) -> Option<Self> {
+        let Some(member) = member else { return Some(self.clone()) };
+        let (uid, asked) = (member.uid.to_string(), &member.spec.drains);
+        let known = self.reverted.as_ref().map_or(&self.uid, |(known, _)| known);
+        if same_hub && *known != uid {
+            return Self::of(member);
+        }
+        let asked_before = match &self.reverted {
+            None if uid != self.uid || member.status.serial < self.serial => asked,
+            Some((known, _)) if *known != uid => asked,
+            Some((_, before)) if before == asked || self.is_ahead_of(member) => before,
+            _ => return Self::of(member),
+        };
+        Some(self.with(member, (uid, asked_before.clone())))
+    }
+
+    /// Whether a drain that is asked for anew has not got as far yet as what is applied.
+    fn is_ahead_of(&self, member: &Object<MemberTraffic>) -> bool {
+        let percent = |drain: Option<&DrainStatus>| drain.map_or(0, |drain| drain.percent);
+        let mut asked = member.spec.drains.iter().filter(|asked| asked.percent > 0);
+        asked.any(|asked| {
+            let there = member.status.drains.iter().find(|it| it.service == asked.service);
+            percent(there) < percent(self.concern(&asked.service)).min(asked.percent)
+        })
+    }
+
+    /// What is applied, and what an earlier hub has beside.
+    fn with(&self, member: &Object<MemberTraffic>, reverted: (String, Vec<DrainRequest>)) -> Self {
+        let mut all = self.clone();
+        all.reverted = Some(reverted);
+        for entry in &member.status.drains {
+            match all.entries.iter_mut().find(|it| it.service == entry.service) {
+                Some(known) => {
+                    known.percent = known.percent.max(entry.percent);
+                    known.removed |= entry.removed;
+                }
+                None => all.entries.push(entry.clone()),
+            }
+        }
+        let new = member.status.held_services.iter().filter(|held| !self.held.contains(held));
+        all.held.extend(new.cloned());
+        all
+    }
+
+    fn concern(&self, service: &str) -> Option<&DrainStatus> {
+        let named = |name: &str| self.entries.iter().find(|drain| drain.service == name);
+        let is_held = self.held.iter().any(|held| held == service);
+        named(service).or_else(|| named(ALL_SERVICES)).filter(|_| !is_held)
+    }
+}
+
+impl MemberMemory {
+    /// The memory after a look at what the hub has. `own` is the name of this cluster, if it is the hub that is followed.
+    #[must_use]
+    pub(crate) fn next(
+        &self,
+        members: &View<MemberTraffic>,
+        fleet: &FleetTrafficSpec,
+        own: Option<&str>,
+        now: Duration,
+    ) -> Self {
+        let applied = self.applied(members, fleet);
+        let since = |name: String| {
+            let since = self.silenced.get(&name).copied().unwrap_or(now);
+            (name, since)
+        };
+        let own = own.and_then(|own| members.get(&ObjectName::cluster(own)));
+        let own = own.map(|own| own.uid.clone());
+        let same_hub = own.is_some() && own == self.own;
+        Self {
+            silenced: applied.into_iter().map(since).collect(),
+            drains: self.drains(members, same_hub),
+            own: own.or_else(|| self.own.clone()),
+        }
+    }
+
+    fn applied(&self, members: &View<MemberTraffic>, fleet: &FleetTrafficSpec) -> BTreeSet<String> {
+        let (mut returning, mut silent) = (BTreeSet::new(), Vec::new());
+        for member in members.iter() {
+            let Some(silence) = member.status.silence.as_ref().filter(|it| it.percent > 0) else {
+                continue;
+            };
+            let name = member.name.name.to_string();
+            if silence.state != SilenceState::Silent && self.silenced.contains_key(&name) {
+                returning.insert(name);
+                continue;
+            }
+            let domain = fleet.domain_property.as_ref();
+            let domain = domain.and_then(|property| member.status.properties.get(property));
+            let serial = silence.serial.unwrap_or(member.status.serial);
+            silent.push(SilentMember {
+                name,
+                serial: u64::try_from(serial).unwrap_or_default(),
+                // The hub agent alone cannot lift the bound.
+                confirmed: silence.confirmed
+                    && member.spec.silence == SilenceInstruction::Confirmed,
+                domain: domain.cloned(),
+            });
+        }
+        let before = self.silenced.keys().cloned().collect();
+        let most = u8::try_from(fleet.max_silent_percent).unwrap_or(0);
+        let applied = applied_verdicts(&silent, &before, members.len(), most);
+        applied.into_iter().map(str::to_owned).chain(returning).collect()
+    }
+
+    fn drains(&self, members: &View<MemberTraffic>, same_hub: bool) -> BTreeMap<String, Drains> {
+        let found = |name: &str| members.get(&ObjectName::cluster(name));
+        let known = self.drains.iter();
+        let known = known
+            .filter_map(|(name, before)| Some((name.clone(), before.next(found(name), same_hub)?)));
+        let mut drains: BTreeMap<_, _> = known.collect();
+        for member in members.iter().filter(|member| !self.drains.contains_key(&*member.name.name))
+        {
+            if let Some(of_hub) = Drains::of(member) {
+                drains.insert(member.name.name.to_string(), of_hub);
+            }
+        }
+        drains
+    }
+
+    /// The drains that are applied, for the next process.
+    pub(crate) fn hand_on(&self) -> Option<String> {
+        serde_json::to_string(&self.drains).ok().filter(|_| !self.drains.is_empty())
+    }
+
+    /// The drains of members as a whole, without those of single Services.
+    #[must_use]
+    pub(crate) fn of_whole_members(&self) -> Self {
+        let mut whole = self.clone();
+        for drains in whole.drains.values_mut() {
+            drains.entries.retain(|drain| drain.service == ALL_SERVICES);
+        }
+        whole.drains.retain(|_, drains| !drains.entries.is_empty());
+        whole
+    }
+
+    /// Those that the last process applied.
+    ///
+    /// # Errors
+    /// If the text is not one of [`Self::hand_on`].
+    pub(crate) fn taking_over(&self, drains: &str) -> serde_json::Result<Self> {
+        Ok(Self { drains: serde_json::from_str(drains)?, ..self.clone() })
+    }
+
+    /// Members of which the hub has an earlier state than is applied.
+    pub(crate) fn reverted(&self) -> usize {
+        self.drains.values().filter(|drains| drains.reverted.is_some()).count()
+    }
+
+    /// How far a member is drained of a Service, `namespace/name`.
+    pub(crate) fn drained(&self, member: &str, service: &str) -> Drained {
+        let drain = self.drains.get(member).and_then(|drains| drains.concern(service));
+        drain.map(drained).unwrap_or_default()
+    }
+
+    /// The verdict about a member, if this cluster applies it.
+    pub(crate) fn silenced(
+        &self,
+        name: &str,
+        member: Option<&MemberTraffic>,
+        allow_remove: bool,
+        now: Duration,
+    ) -> Option<Silenced> {
+        let since = self.silenced.get(name)?;
+        let silence = member?.status.silence.as_ref()?;
+        Some(Silenced {
+            percent: percent(silence.percent),
+            known_for: now.saturating_sub(*since),
+            may_remove: allow_remove && !silence.by_domain,
+        })
+    }
+}
+
+fn drained(drain: &DrainStatus) -> Drained {
+    Drained { percent: percent(drain.percent), removed: drain.removed }
+}
+
+fn percent(value: i64) -> u8 {
+    u8::try_from(value.clamp(0, 100)).unwrap_or(100)
+}

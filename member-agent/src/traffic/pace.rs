@@ -1,0 +1,127 @@
+//! How fast slices are rewritten in which no endpoint comes or goes.
+
+use std::time::Duration;
+
+/// Slices that are rewritten at once.
+const BURST: u32 = 100;
+
+/// What was written, as the time at which the next write would come if all were evenly spread.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Pace {
+    next: Duration,
+}
+
+/// What a plan does with writes that are paced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Turn {
+    /// There are none.
+    None,
+    /// It sends them now.
+    Now(u32),
+    /// They come at the time that was noted for them.
+    AsNoted,
+    /// They wait until this time.
+    Wait(u32, Duration),
+    /// They wait for the time that was noted for them.
+    StillWait(Duration),
+}
+
+/// Time between two writes.
+fn interval(per_second: u32) -> Duration {
+    Duration::from_secs(1) / per_second.max(1)
+}
+
+impl Pace {
+    /// The turn of a Service with so many writes, for which a time may have been noted.
+    pub(crate) fn turn(
+        self,
+        writes: u32,
+        noted: Option<Duration>,
+        per_second: u32,
+        now: Duration,
+    ) -> Turn {
+        let at = self.next.saturating_sub(interval(per_second) * BURST);
+        match noted {
+            _ if writes == 0 => Turn::None,
+            Some(noted) if noted <= now => Turn::AsNoted,
+            Some(noted) => Turn::StillWait(noted),
+            None if at <= now => Turn::Now(writes),
+            None => Turn::Wait(writes, at),
+        }
+    }
+
+    /// The pace after a turn.
+    #[must_use]
+    pub(crate) fn after(self, turn: Turn, per_second: u32, now: Duration) -> Self {
+        match turn {
+            Turn::Now(writes) | Turn::Wait(writes, _) => {
+                Self { next: self.next.max(now) + interval(per_second) * writes }
+            }
+            Turn::None | Turn::AsNoted | Turn::StillWait(_) => self,
+        }
+    }
+}
+
+impl Turn {
+    /// When the writes come, if not now.
+    pub(crate) fn waits_until(self) -> Option<Duration> {
+        match self {
+            Self::Wait(_, at) | Self::StillWait(at) => Some(at),
+            Self::None | Self::Now(_) | Self::AsNoted => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Duration = Duration::from_secs(1000);
+
+    fn ms(count: u64) -> Duration {
+        Duration::from_millis(count)
+    }
+
+    #[test]
+    fn a_burst_goes_at_once_and_the_rest_evenly() {
+        let mut pace = Pace::default();
+        let mut waits = Vec::new();
+        for _ in 0..140 {
+            let turn = pace.turn(1, None, 20, NOW);
+            pace = pace.after(turn, 20, NOW);
+            waits.extend(turn.waits_until());
+        }
+        assert_eq!(waits.len(), 39, "the one that exceeds the burst may go, too");
+        assert_eq!(waits[0], NOW + ms(50));
+        assert!(waits.windows(2).all(|pair| pair[1] == pair[0] + ms(50)), "{waits:?}");
+    }
+
+    #[test]
+    fn a_noted_turn_comes_whatever_others_have_written() {
+        let pace = Pace { next: NOW + ms(3_600_000) };
+        assert_eq!(pace.turn(3, Some(NOW), 20, NOW), Turn::AsNoted);
+        assert_eq!(pace.turn(3, Some(NOW + ms(1)), 20, NOW), Turn::StillWait(NOW + ms(1)));
+        assert_eq!(pace.after(Turn::AsNoted, 20, NOW), pace, "it was counted when it was noted");
+    }
+
+    #[test]
+    fn an_idle_agent_saves_no_more_than_a_burst() {
+        let turn = Pace::default().turn(1, None, 20, NOW * 1000);
+        assert_eq!(turn, Turn::Now(1));
+        let pace = Pace::default().after(Turn::Now(1), 20, NOW);
+        assert_eq!(pace, Pace { next: NOW + ms(50) });
+        assert_eq!(pace.turn(0, None, 20, NOW), Turn::None);
+    }
+
+    #[test]
+    fn a_thousand_slices_take_their_time() {
+        let mut pace = Pace::default();
+        let mut last = NOW;
+        for _ in 0..1000 {
+            let turn = pace.turn(1, None, 20, NOW);
+            pace = pace.after(turn, 20, NOW);
+            last = turn.waits_until().unwrap_or(last);
+        }
+        assert!(last >= NOW + ms(44_900), "{last:?}");
+    }
+}

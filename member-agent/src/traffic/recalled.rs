@@ -1,0 +1,22 @@
+use std::time::Duration;
+
+use super::members::MemberMemory;
+use super::pace::Pace;
+use super::pool::States;
+
+/// What a plan reads of what earlier plans have decided.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Recalled {
+    /// The time on the clock of all times here.
+    pub(crate) now: Duration,
+    /// Decisions on the Service.
+    pub(crate) states: States,
+    /// Drains and verdicts.
+    pub(crate) members: MemberMemory,
+    /// The incarnation of the hub that is followed; `None` if none was yet.
+    pub(crate) followed: Option<String>,
+    /// How much was written.
+    pub(crate) pace: Pace,
+    /// When writes for the Service may come, if they have to wait.
+    pub(crate) noted: Option<Duration>,
+}

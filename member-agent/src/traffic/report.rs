@@ -1,0 +1,252 @@
+//! What is in force for a Service, for people.
+
+use std::collections::BTreeMap;
+
+use fleet_api::traffic::{self as api, ClusterTraffic, FieldSource, ServedBy};
+use fleet_traffic::{Reason, Share, Slot, Source, Tier, Weighting, shares};
+
+use super::exporter::Exporter;
+use super::pool::PortDecision;
+use super::rules::Rules;
+
+/// Clusters in a report.
+const CLUSTERS: usize = 64;
+
+/// What is in force for a Service in this cluster.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Report {
+    /// Shares of the exporters.
+    pub(crate) clusters: Vec<ClusterTraffic>,
+    /// Which endpoints get new connections.
+    pub(crate) served_by: ServedBy,
+    /// Where each field comes from.
+    pub(crate) sources: Vec<FieldSource>,
+    /// Why the policy is not in force as it stands.
+    pub(crate) limit: Option<Limit>,
+}
+
+/// Why a policy is not in force as it stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Limit {
+    /// The Service has no address.
+    Headless,
+    /// Clients use endpoints of their own node alone.
+    InternalTrafficPolicyLocal,
+    /// The cluster has more zones than endpoints can name.
+    ManyZones,
+    /// kube-controller-manager cannot write own endpoints.
+    NotEligible,
+    /// Weights are not applied to so many endpoints.
+    TooManyEndpoints,
+    /// What the hub has decided is not known.
+    Held,
+}
+
+impl Limit {
+    /// All reasons.
+    pub(crate) const ALL: [Self; 6] = [
+        Self::Headless,
+        Self::InternalTrafficPolicyLocal,
+        Self::ManyZones,
+        Self::NotEligible,
+        Self::TooManyEndpoints,
+        Self::Held,
+    ];
+
+    /// The reason as written on the wire.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Headless => "Headless",
+            Self::InternalTrafficPolicyLocal => "InternalTrafficPolicyLocal",
+            Self::ManyZones => "ManyZones",
+            Self::NotEligible => "NotEligible",
+            Self::TooManyEndpoints => "TooManyEndpoints",
+            Self::Held => "Held",
+        }
+    }
+
+    /// What that means to the user.
+    pub(crate) fn message(self) -> &'static str {
+        match self {
+            Self::Headless => "DNS answers with all endpoints of a headless Service, in no order",
+            Self::InternalTrafficPolicyLocal => {
+                "internalTrafficPolicy Local leads to endpoints of the client's own node alone"
+            }
+            Self::ManyZones => {
+                "this cluster has more than 8 zones, so endpoints of lower ranks show as terminating"
+            }
+            Self::NotEligible => {
+                "own endpoints are written by the member agent: kube-controller-manager cannot write them for this Service"
+            }
+            Self::TooManyEndpoints => "weights are not applied to more than 5000 endpoints",
+            Self::Held => "the hub has not answered yet, so that endpoints stay in their order",
+        }
+    }
+}
+
+impl Report {
+    /// The report on the decision about a port.
+    pub(crate) fn of(
+        rules: &Rules,
+        exporters: &BTreeMap<String, Exporter>,
+        first: Option<&PortDecision>,
+        limit: Option<Limit>,
+    ) -> Self {
+        let source = |(field, source): &(&str, _)| FieldSource {
+            field: (*field).to_owned(),
+            source: *source,
+        };
+        let sources = rules.sources.iter().map(source).collect();
+        let Some(first) = first else {
+            return Self { sources, limit, ..Self::default() };
+        };
+        let view = View::of(rules, first);
+        let limit = limit.or_else(|| view.has_too_many().then_some(Limit::TooManyEndpoints));
+        let clusters = view.clusters(exporters);
+        Self { clusters, served_by: view.served_by(), sources, limit }
+    }
+}
+
+/// What can serve a Service, with the labels of metrics.
+pub(crate) const SERVED_BY: [(ServedBy, &str); 6] = [
+    (ServedBy::Own, "own"),
+    (ServedBy::Spill, "spill"),
+    (ServedBy::Rank1, "rank1"),
+    (ServedBy::LowerRank, "lower_rank"),
+    (ServedBy::LastResort, "last_resort"),
+    (ServedBy::Nobody, "none"),
+];
+
+/// A decision, and what it leads to.
+struct View<'a> {
+    rules: &'a Rules,
+    first: &'a PortDecision,
+    shares: Vec<Share>,
+}
+
+impl<'a> View<'a> {
+    fn of(rules: &'a Rules, first: &'a PortDecision) -> Self {
+        Self { rules, first, shares: shares(&first.sources, &first.decision.slots) }
+    }
+
+    fn clusters(&self, exporters: &BTreeMap<String, Exporter>) -> Vec<ClusterTraffic> {
+        let rows = self.first.sources.iter().zip(&self.first.decision.slots).zip(&self.shares);
+        let row = |((source, slots), share): ((&Source, &Vec<Slot>), &Share)| ClusterTraffic {
+            cluster: source.cluster.clone(),
+            rank: source.rank.and_then(|rank| i64::try_from(rank).ok()),
+            slot: wire(slot_of(source, slots)),
+            ready: number(share.ready),
+            used: number(share.used),
+            share_percent: i64::from(share.percent),
+            target_percent: self.target(source),
+            reason: self.reason(source, exporters.get(&source.cluster)),
+        };
+        rows.take(CLUSTERS).map(row).collect()
+    }
+
+    /// Position of a rank among those with an exporter.
+    fn position(&self, source: &Source) -> Option<usize> {
+        let ranks: std::collections::BTreeSet<_> =
+            self.first.sources.iter().filter_map(|source| source.rank).collect();
+        ranks.into_iter().position(|rank| Some(rank) == source.rank)
+    }
+
+    fn weight_reason(&self, source: &Source) -> Option<Reason> {
+        let sizes = self.first.decision.state.sizes(self.position(source)?)?;
+        sizes.reason(&source.cluster)
+    }
+
+    fn has_too_many(&self) -> bool {
+        let mut sources = self.first.sources.iter();
+        sources.any(|source| self.weight_reason(source) == Some(Reason::TooManyEndpoints))
+    }
+
+    /// Share by weight among the clusters of its rank that have ready endpoints.
+    fn target(&self, source: &Source) -> Option<i64> {
+        if self.rules.policy.weighting == Weighting::Endpoints || source.is_out() {
+            return None;
+        }
+        let weight = |source: &Source| {
+            let has_ready = source.endpoints.iter().any(|one| one.conditions.ready);
+            let staying = 100 - i64::from(source.last_resort_percent.min(100));
+            if has_ready && !source.is_out() { i64::from(source.weight) * staying } else { 0 }
+        };
+        let peers = self.first.sources.iter().filter(|peer| peer.rank == source.rank);
+        let all: i64 = peers.map(weight).sum();
+        Some(if all == 0 { 0 } else { (weight(source) * 200 + all) / (2 * all) })
+    }
+
+    fn reason(&self, source: &Source, exporter: Option<&Exporter>) -> Option<String> {
+        let reason = if source.weight == 0 {
+            "Weight"
+        } else if source.rank.is_none() {
+            "NotSelected"
+        } else if exporter.is_some_and(|exporter| exporter.removed) {
+            "Removed"
+        } else if source.last_resort_percent > 0 {
+            "Drained"
+        } else {
+            match self.weight_reason(source)? {
+                Reason::Exact => "Exact",
+                Reason::Coarse => "Coarse",
+                Reason::Bounded => "Bounded",
+                Reason::Capped => "Capped",
+                Reason::TooManyEndpoints => "TooManyEndpoints",
+            }
+        };
+        Some(reason.to_owned())
+    }
+
+    fn served_by(&self) -> ServedBy {
+        let pairs = || self.first.sources.iter().zip(&self.first.decision.slots);
+        let used: Vec<_> = self.shares.iter().filter(|share| share.used > 0).collect();
+        let is_own = |share: &&&Share| {
+            let mut sources = self.first.sources.iter();
+            sources.any(|source| source.own && source.cluster == share.cluster)
+        };
+        let ready = pairs().flat_map(|(source, slots)| {
+            let pairs = source.endpoints.iter().zip(slots);
+            pairs.filter(|(one, slot)| one.conditions.ready && slot.is_ready())
+        });
+        let best = ready.map(|(_, slot)| *slot).min();
+        let own = used.iter().filter(is_own).count();
+        let promoted = self.first.decision.state.promoted();
+        match (best, promoted) {
+            _ if used.is_empty() => ServedBy::Nobody,
+            (None, _) | (Some(Slot::Second), Some(Tier::Last)) => ServedBy::LastResort,
+            (Some(Slot::Second), _) => ServedBy::LowerRank,
+            _ if own == used.len() => ServedBy::Own,
+            _ if own > 0 && self.lends() => ServedBy::Spill,
+            _ => ServedBy::Rank1,
+        }
+    }
+
+    /// Whether endpoints of the second rank are in the first slot.
+    fn lends(&self) -> bool {
+        let mut pairs = self.first.sources.iter().zip(&self.first.decision.slots);
+        pairs
+            .any(|(source, slots)| self.position(source) != Some(0) && slots.contains(&Slot::First))
+    }
+}
+
+/// The best slot of its ready endpoints; of all, if none is ready.
+fn slot_of(source: &Source, slots: &[Slot]) -> Slot {
+    let pairs = || source.endpoints.iter().zip(slots);
+    let ready = pairs().filter(|(one, _)| one.conditions.ready).map(|(_, slot)| *slot).min();
+    let fallback = if source.is_out() { Slot::Out } else { Slot::LastResort };
+    ready.or_else(|| slots.iter().copied().min()).unwrap_or(fallback)
+}
+
+fn wire(slot: Slot) -> api::Slot {
+    match slot {
+        Slot::First => api::Slot::First,
+        Slot::Second => api::Slot::Second,
+        Slot::Pool => api::Slot::Pool,
+        Slot::LastResort => api::Slot::LastResort,
+        Slot::Out => api::Slot::Out,
+    }
+}
+
+fn number(count: usize) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}

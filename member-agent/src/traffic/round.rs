@@ -1,0 +1,215 @@
+//! One look at all slices of an import: what they are to be.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use fleet_api::ObjectName;
+use fleet_traffic::Found;
+use k8s_openapi::api::discovery::v1::EndpointSlice;
+
+use super::change::same_endpoints;
+use super::exporter::Exporter;
+use super::ground::Ground;
+use super::holding::{self, Manner};
+use super::placed::Placed;
+use super::pool::{PooledSlice, PortDecision, Protocol, Question, States};
+use super::rules::Rules;
+use super::shaping::{Distribution, OwnTopology, address, conditions, named, shaped, slot};
+
+/// A slice that is to be written, if it differs from what is here.
+#[derive(Clone, Debug)]
+pub(crate) struct Draft<'a> {
+    /// The exporting cluster.
+    pub(crate) cluster: String,
+    /// As the exporter has it.
+    pub(crate) source: EndpointSlice,
+    /// As it is here.
+    pub(crate) current: Option<&'a EndpointSlice>,
+}
+
+/// A slice that stays as it is, with its cluster.
+pub(crate) type Kept<'a> = (&'a str, &'a EndpointSlice);
+
+/// All slices of an import.
+#[derive(Debug)]
+pub(crate) struct Offer<'a> {
+    /// The Service of the fleet.
+    pub(crate) service: &'a ObjectName,
+    /// What is asked for.
+    pub(crate) rules: &'a Rules,
+    /// All accepted exporters.
+    pub(crate) exporters: &'a BTreeMap<String, Exporter>,
+    /// Slices that follow their exporters.
+    pub(crate) drafts: Vec<Draft<'a>>,
+    /// Slices that stay as they are.
+    pub(crate) kept: Vec<Kept<'a>>,
+    /// Which clients own endpoints prefer.
+    pub(crate) distribution: Distribution,
+    /// Zones by the first address of each own endpoint.
+    pub(crate) own_zones: BTreeMap<String, String>,
+    /// Whether the Service has no address: DNS answers with all endpoints, and no proxy chooses.
+    pub(crate) headless: bool,
+}
+
+/// What became of an offer.
+#[derive(Debug)]
+pub(crate) struct Round {
+    /// In the order of the drafts.
+    pub(crate) slices: Vec<EndpointSlice>,
+    /// For the next round.
+    pub(crate) states: States,
+    /// When it may change by itself.
+    pub(crate) again_at: Option<Duration>,
+    /// Whether endpoints of a lower rank are in use in place of better ones.
+    pub(crate) is_promoted: bool,
+    /// The decision on the first port, for reports.
+    pub(crate) first: Option<PortDecision>,
+}
+
+impl Offer<'_> {
+    /// What the slices are to be.
+    pub(crate) fn round(&self, ground: &Ground<'_>) -> Round {
+        if self.headless {
+            self.of_headless()
+        } else if ground.is_known() {
+            self.decided(ground)
+        } else {
+            self.held(ground)
+        }
+    }
+
+    /// DNS has no last resort: endpoints are there or not.
+    fn of_headless(&self) -> Round {
+        let slices = self.drafts.iter().map(|draft| {
+            let exporter = self.exporters.get(&draft.cluster);
+            let mut slice = draft.source.clone();
+            if exporter.is_some_and(|exporter| exporter.removed) {
+                slice.endpoints.clear();
+            }
+            slice
+        });
+        Round::unchanged(slices.collect(), States::new())
+    }
+
+    /// Nothing is known yet of what is in force.
+    fn held(&self, ground: &Ground<'_>) -> Round {
+        let all = || {
+            let drafts = self.drafts.iter();
+            let drafts = drafts.filter_map(|draft| Some((&*draft.cluster, draft.current?)));
+            drafts.chain(self.kept.iter().copied())
+        };
+        let slices = self.drafts.iter().map(|draft| {
+            let here = all().filter(|(cluster, _)| *cluster == draft.cluster);
+            let own = self.exporters.get(&draft.cluster).is_some_and(|exporter| exporter.own);
+            let (here, others) = (here.map(|(_, slice)| slice), all().map(|(_, slice)| slice));
+            let manner = Manner::of(own, here, others, ground.zones());
+            holding::held(&draft.source, draft.current, &manner)
+        });
+        Round::unchanged(slices.collect(), ground.states().clone())
+    }
+
+    fn decided(&self, ground: &Ground<'_>) -> Round {
+        let drafts = self.drafts.iter();
+        let drafts = drafts.filter_map(|draft| pooled(&draft.cluster, &draft.source));
+        let kept = self.kept.iter().filter_map(|(cluster, slice)| pooled(cluster, slice));
+        let pooled: Vec<_> = drafts.chain(kept).collect();
+        let found = if ground.states().is_empty() { self.found() } else { Found::default() };
+        let question = Question {
+            importer: ground.importer(),
+            service: self.service,
+            encoding: ground.encoding(),
+            policy: self.rules.policy,
+            exporters: self.exporters,
+            slices: &pooled,
+            found: &found,
+        };
+        let answer = question.answer(ground.states(), ground.now());
+        let own = self.own_topology();
+        let mut placed = answer.placed.iter();
+        let slices = self.drafts.iter().map(|draft| {
+            let is_pooled = Protocol::of(&draft.source).is_some();
+            let placed = if is_pooled { placed.next() } else { None };
+            placed.map_or_else(
+                || draft.source.clone(),
+                |placed| self.shaped(ground, draft, placed, &own),
+            )
+        });
+        Round {
+            slices: slices.collect(),
+            is_promoted: answer.is_promoted(),
+            states: answer.states,
+            again_at: answer.again_at,
+            first: answer.first,
+        }
+    }
+
+    /// Where endpoints are at present.
+    fn found(&self) -> Found {
+        let drafts = self.drafts.iter();
+        let drafts = drafts.filter_map(|draft| Some((&*draft.cluster, draft.current?)));
+        let all = drafts.chain(self.kept.iter().copied());
+        let endpoints =
+            all.flat_map(|(cluster, slice)| slice.endpoints.iter().map(move |one| (cluster, one)));
+        endpoints
+            .map(|(cluster, one)| ((cluster.to_owned(), address(one).to_owned()), slot(one)))
+            .collect()
+    }
+
+    /// Zones that no node has any more are named until the slice is written anyway.
+    fn shaped(
+        &self,
+        ground: &Ground<'_>,
+        draft: &Draft<'_>,
+        placed: &[Placed],
+        own: &OwnTopology,
+    ) -> EndpointSlice {
+        let is_own = self.exporters.get(&draft.cluster).is_some_and(|exporter| exporter.own);
+        let own = is_own.then_some(own);
+        let before = draft.current.map(named).unwrap_or_default();
+        let zones = |rewriting| ground.named_zones(&before, rewriting);
+        let slice = shaped(&draft.source, placed, &zones(false), own);
+        match draft.current {
+            Some(current) if same_endpoints(current, &slice) => slice,
+            _ => shaped(&draft.source, placed, &zones(true), own),
+        }
+    }
+
+    fn own_topology(&self) -> OwnTopology {
+        let own = self.drafts.iter().filter(|draft| {
+            self.exporters.get(&draft.cluster).is_some_and(|exporter| exporter.own)
+        });
+        let endpoints = own.flat_map(|draft| &draft.source.endpoints);
+        let ready = endpoints.filter(|endpoint| conditions(endpoint).ready);
+        let ready_zones =
+            ready.filter_map(|endpoint| self.own_zones.get(address(endpoint)).cloned()).collect();
+        OwnTopology { distribution: self.distribution, zones: self.own_zones.clone(), ready_zones }
+    }
+}
+
+impl Round {
+    fn unchanged(slices: Vec<EndpointSlice>, states: States) -> Self {
+        Self { slices, states, again_at: None, is_promoted: false, first: None }
+    }
+}
+
+impl Protocol {
+    /// Family of a slice; `None` for one that no proxy uses.
+    fn of(slice: &EndpointSlice) -> Option<Self> {
+        match slice.address_type.as_str() {
+            "IPv4" => Some(Self::V4),
+            "IPv6" => Some(Self::V6),
+            _ => None,
+        }
+    }
+}
+
+fn pooled(cluster: &str, slice: &EndpointSlice) -> Option<PooledSlice> {
+    let ports = slice.ports.iter().flatten();
+    let endpoints = slice.endpoints.iter();
+    Some(PooledSlice {
+        cluster: cluster.to_owned(),
+        family: Protocol::of(slice)?,
+        ports: ports.map(|port| port.name.clone().unwrap_or_default()).collect(),
+        endpoints: endpoints.map(|one| (address(one).to_owned(), conditions(one))).collect(),
+    })
+}

@@ -1,0 +1,386 @@
+//! What this process remembers of its decisions on traffic, by its own clock: since when an endpoint lacks a successor, since when a
+//! verdict is known, how much was written.
+//!
+//! Plans read it and change nothing here. What they have decided is recorded when they are carried out.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use fleet_accumulator::View;
+use fleet_api::traffic::{DRAINS, FOLLOWED};
+use fleet_model::objects::traffic::MemberTraffic;
+use fleet_plan::Event;
+use fleet_runtime::clock::BootClock;
+use fleet_runtime::engine::Recorder;
+use jiff::Timestamp;
+use parking_lot::Mutex;
+
+use crate::measurement::Measurement;
+use crate::metrics::TrafficCounts;
+use crate::traffic::{
+    Decided, Limit, MemberMemory, Pace, Recalled, Report, SERVED_BY, States, Subject,
+};
+
+/// Longest text that is noted in a Lease, whose annotations have 256 KiB at most.
+const MOST_NOTED: usize = 100_000;
+
+/// What this process remembers. Clones share it.
+#[derive(Clone, Debug)]
+pub struct TrafficMemory {
+    clock: BootClock,
+    known: Arc<Mutex<Known>>,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    imports: BTreeMap<Subject, Import>,
+    members: MemberMemory,
+    pace: Pace,
+    hub: HubMemory,
+    /// Whether there are more drains than can be noted.
+    is_short: bool,
+}
+
+/// What is known of the hub.
+#[derive(Debug, Default)]
+struct HubMemory {
+    /// The incarnation that is followed.
+    followed: Option<String>,
+    /// Whether the hub is another one than that.
+    is_other: bool,
+    /// Another one that has all that was imported, and since when.
+    next: Option<(String, Duration)>,
+    /// What the Lease of this cluster's agents has, once it was read, or should have after the next renewal.
+    noted: Option<BTreeMap<String, String>>,
+    /// What was noted before that, since the Lease was read.
+    noted_before: Option<BTreeMap<String, String>>,
+    /// What the Lease had when it was read last.
+    read: Option<BTreeMap<String, String>>,
+    /// Since when it has had all that is exported, and which incarnation it was.
+    complete: Option<(String, Duration)>,
+    /// Which incarnation it was before its API server went back in its history.
+    trusted: Option<String>,
+}
+
+impl Known {
+    /// The drains that fit into a Lease: all, or those of members as a whole.
+    fn drains_to_note(&mut self) -> Option<String> {
+        let fits = |drains: &String| drains.len() <= MOST_NOTED;
+        let all = self.members.hand_on();
+        let is_short = all.as_ref().is_some_and(|all| !fits(all));
+        if !std::mem::replace(&mut self.is_short, is_short) && is_short {
+            tracing::warn!(
+                "Too many drains to hand on to the next process: drains of single Services are left out"
+            );
+        }
+        if !is_short {
+            return all;
+        }
+        self.members.of_whole_members().hand_on().filter(fits)
+    }
+}
+
+impl HubMemory {
+    /// Takes note of what the Lease has. Whether that was read before, or noted by this process.
+    fn has_known(&mut self, found: &BTreeMap<String, String>) -> bool {
+        let before = self.noted_before.take();
+        let read = self.read.replace(found.clone());
+        [&self.noted, &before, &read].iter().any(|known| known.as_ref() == Some(found))
+    }
+
+    fn note(&mut self, noted: BTreeMap<String, String>) {
+        if self.noted.as_ref() != Some(&noted) {
+            self.noted_before = self.noted.replace(noted);
+        }
+    }
+}
+
+/// What is known of one import.
+#[derive(Debug, Default)]
+struct Import {
+    states: States,
+    /// What was applied of what the hub has decided about its exporters.
+    applied: BTreeMap<String, i64>,
+    noted: Option<Duration>,
+    report: Option<Report>,
+}
+
+impl Default for TrafficMemory {
+    fn default() -> Self {
+        Self::new(BootClock::system())
+    }
+}
+
+impl TrafficMemory {
+    /// Nothing is remembered.
+    pub fn new(clock: BootClock) -> Self {
+        Self { clock, known: Arc::default() }
+    }
+
+    /// What a plan for an import reads.
+    pub(crate) fn recall(&self, subject: &Subject) -> Recalled {
+        let known = self.known.lock();
+        let import = known.imports.get(subject);
+        Recalled {
+            now: self.clock.now(),
+            states: import.map(|import| import.states.clone()).unwrap_or_default(),
+            members: known.members.clone(),
+            followed: known.hub.followed.clone(),
+            pace: known.pace,
+            noted: import.and_then(|import| import.noted),
+        }
+    }
+
+    /// Takes over what the last process noted in the Lease of this cluster's agents. What this one noted is not new to it, nor
+    /// what it read before: the renewal that should have replaced it has failed.
+    pub(crate) fn take_over(&self, mut noted: BTreeMap<String, String>) {
+        noted.retain(|name, _| [FOLLOWED, DRAINS].contains(&name.as_str()));
+        let mut known = self.known.lock();
+        if known.hub.has_known(&noted) {
+            return;
+        }
+        if let Some(followed) = noted.get(FOLLOWED) {
+            known.hub.followed = Some(followed.clone());
+        }
+        if let Some(drains) = noted.get(DRAINS) {
+            match known.members.taking_over(drains) {
+                Ok(members) => known.members = members,
+                Err(error) => {
+                    tracing::warn!(%error, "Cannot read which drains the last process applied");
+                }
+            }
+        }
+        known.hub.noted = Some(noted);
+    }
+
+    /// What is noted for the next process. A Lease that is too large could not be renewed.
+    pub(crate) fn hand_on(&self) -> BTreeMap<String, String> {
+        let mut known = self.known.lock();
+        let followed = known.hub.followed.clone().map(|hub| (FOLLOWED.to_owned(), hub));
+        let drains = known.drains_to_note().map(|drains| (DRAINS.to_owned(), drains));
+        let noted: BTreeMap<_, _> = followed.into_iter().chain(drains).collect();
+        known.hub.note(noted.clone());
+        noted
+    }
+
+    /// Looks which hub is to be followed: `next` decides from the one that is. Not before it is known what the last process followed,
+    /// and another one only if that holds for a while without a break: what is published there has yet to be distributed.
+    pub(crate) fn follow(
+        &self,
+        settle: Duration,
+        next: impl FnOnce(Option<&str>) -> Option<String>,
+    ) {
+        let now = self.clock.now();
+        let hub = &mut self.known.lock().hub;
+        if hub.noted.is_none() {
+            return;
+        }
+        let wanted =
+            next(hub.followed.as_deref()).filter(|next| hub.followed.as_ref() != Some(next));
+        let Some(wanted) = wanted else {
+            hub.next = None;
+            return;
+        };
+        let known = hub.next.take().filter(|(next, _)| *next == wanted);
+        let since = known.map_or(now, |(_, since)| since);
+        if hub.followed.is_none() || now >= since + settle {
+            tracing::info!(incarnation = wanted, "Follows the hub");
+            hub.followed = Some(wanted);
+        } else {
+            hub.next = Some((wanted, since));
+        }
+    }
+
+    /// Takes note of whether the hub is another one than that which is followed.
+    pub(crate) fn compare(&self, is_other: impl FnOnce(Option<&str>) -> bool) {
+        let hub = &mut self.known.lock().hub;
+        hub.is_other = is_other(hub.followed.as_deref());
+    }
+
+    /// Takes note of whether the hub of an incarnation has all that is exported. Returns the incarnation once one has had it for a
+    /// while without a break, and from then on; empty until then.
+    pub(crate) fn published(&self, hub: Option<&str>, complete: bool, settle: Duration) -> String {
+        let now = self.clock.now();
+        let known = &mut self.known.lock().hub.complete;
+        let Some(hub) = hub else {
+            *known = None;
+            return String::new();
+        };
+        let since = known.take().filter(|(known, _)| known == hub).map(|(_, since)| since);
+        let is_settled = since.is_some_and(|since| now >= since + settle);
+        if complete || is_settled {
+            *known = Some((hub.to_owned(), since.unwrap_or(now)));
+        }
+        if is_settled { hub.to_owned() } else { String::new() }
+    }
+
+    /// The incarnation that the hub had before its API server went back in its history, if that did lately. What the hub answers
+    /// meanwhile is as old as its backup.
+    pub(crate) fn before_it_went_back(&self, hub: Option<&str>, went_back: bool) -> Option<String> {
+        let trusted = &mut self.known.lock().hub.trusted;
+        if went_back {
+            return trusted.clone();
+        }
+        if let Some(hub) = hub {
+            *trusted = Some(hub.to_owned());
+        }
+        None
+    }
+
+    /// What is in force for an import, if a plan has looked at it.
+    pub(crate) fn report(&self, subject: &Subject) -> Option<Report> {
+        self.known.lock().imports.get(subject)?.report.clone()
+    }
+
+    /// How many imports are served by what, and why policies are not in force as they stand.
+    pub fn counts(&self) -> TrafficCounts {
+        let known = self.known.lock();
+        let reports = || known.imports.values().filter_map(|import| import.report.as_ref());
+        let served = SERVED_BY
+            .map(|(by, label)| (label, reports().filter(|report| report.served_by == by).count()));
+        let limited = Limit::ALL.map(|limit| {
+            (limit.as_str(), reports().filter(|report| report.limit == Some(limit)).count())
+        });
+        let by_hub = [
+            ("DrainReverted", known.members.reverted()),
+            ("OtherHub", usize::from(known.hub.is_other)),
+        ];
+        let limited = limited.into_iter().chain(by_hub).collect();
+        TrafficCounts { served: served.into(), limited }
+    }
+
+    /// The highest serial up to which all that the hub has decided is applied to these imports: to all that there are. `None` while
+    /// one of them was not looked at.
+    pub(crate) fn applied(
+        &self,
+        imports: impl IntoIterator<Item = Subject>,
+        members: &View<MemberTraffic>,
+    ) -> Option<i64> {
+        let known = self.known.lock();
+        let mut applied: BTreeMap<&str, i64> = BTreeMap::new();
+        for subject in imports {
+            for (cluster, serial) in &known.imports.get(&subject)?.applied {
+                let least = applied.entry(cluster).or_insert(*serial);
+                *least = (*least).min(*serial);
+            }
+        }
+        let highest = members.iter().map(|member| member.status.serial).max()?;
+        let waiting = members.iter().filter(|member| {
+            let applied = applied.get(&*member.name.name);
+            applied.is_some_and(|applied| *applied < member.status.serial)
+        });
+        let earliest = waiting.map(|member| member.status.serial).min();
+        Some(earliest.map_or(highest, |earliest| earliest - 1))
+    }
+
+    /// Takes note of what a plan has decided about traffic. Returns whether it is about that.
+    pub fn take(&self, what: &Measurement) -> bool {
+        match what {
+            Measurement::Traffic(decided) => self.record(decided),
+            Measurement::TrafficIdle(subject) => self.look(subject),
+            Measurement::TrafficEnded(subject) => self.forget(subject),
+            _ => return false,
+        }
+        true
+    }
+
+    fn record(&self, decided: &Decided) {
+        let now = self.clock.now();
+        let mut known = self.known.lock();
+        known.pace = known.pace.after(decided.turn, decided.per_second, now);
+        known.members = decided.members.clone();
+        let import = known.imports.entry(decided.subject.clone()).or_default();
+        import.states = decided.states.clone();
+        import.noted = decided.turn.waits_until();
+        import.report.clone_from(&decided.report);
+        let is_exporter = |cluster: &String| decided.serials.contains_key(cluster);
+        import.applied.retain(|cluster, _| is_exporter(cluster));
+        for (cluster, serial) in &decided.serials {
+            let applied = import.applied.entry(cluster.clone()).or_default();
+            if !decided.is_moving {
+                *applied = *serial;
+            }
+        }
+    }
+
+    /// An import was looked at, and there was nothing to direct.
+    fn look(&self, subject: &Subject) {
+        self.known.lock().imports.entry(subject.clone()).or_default();
+    }
+
+    /// There is nothing of an import any more.
+    fn forget(&self, subject: &Subject) {
+        self.known.lock().imports.remove(subject);
+    }
+}
+
+/// Records decisions on traffic, and everything else with another recorder.
+#[derive(Debug)]
+pub(crate) struct Remembering<R> {
+    pub(crate) memory: TrafficMemory,
+    pub(crate) others: R,
+}
+
+impl<K: 'static, R: Recorder<K, Measurement>> Recorder<K, Measurement> for Remembering<R> {
+    fn record(&mut self, key: &K, what: &Measurement, at: Timestamp) -> Vec<Event> {
+        if self.memory.take(what) { Vec::new() } else { self.others.record(key, what, at) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn known(drains: &str) -> Known {
+        let members = MemberMemory::default().taking_over(drains).unwrap();
+        Known { members, ..Known::default() }
+    }
+
+    /// Drains of single Services are many, those of whole members are few.
+    #[test]
+    fn drains_of_whole_members_fit_where_all_do_not() {
+        let entry =
+            |service: &str| json!({ "service": service, "percent": 100, "reason": "Drained" });
+        let member = |services: &[String]| {
+            let entries: Vec<_> = services.iter().map(|service| entry(service)).collect();
+            json!({ "uid": "u", "serial": 1, "entries": entries, "held": ["shop/held"] })
+        };
+        let few = json!({ "east": member(&["*".to_owned(), "shop/web".to_owned()]) }).to_string();
+        let noted = known(&few).drains_to_note().unwrap();
+        assert_eq!(known(&noted).members, known(&few).members);
+
+        let many: Vec<_> = (0..3000).map(|at| format!("shop/web-{at}")).collect();
+        let all = [many.clone(), vec!["*".to_owned()]].concat();
+        let many = json!({ "east": member(&all), "west": member(&many) }).to_string();
+        let noted = known(&many).drains_to_note().unwrap();
+        let whole = json!({ "east": member(&["*".to_owned()]) }).to_string();
+        assert_eq!(known(&noted).members, known(&whole).members);
+    }
+
+    #[test]
+    fn a_text_that_is_not_read_takes_nothing_back() {
+        let drains = json!({ "east": {
+            "uid": "u", "serial": 1, "held": [],
+            "entries": [{ "service": "*", "percent": 100, "reason": "Drained" }],
+        } });
+        let memory = TrafficMemory::default();
+        memory.take_over(BTreeMap::from([(DRAINS.to_owned(), drains.to_string())]));
+        memory.take_over(BTreeMap::from([(DRAINS.to_owned(), "{".to_owned())]));
+        assert_eq!(memory.known.lock().members.drained("east", "shop/web").percent, 100);
+    }
+
+    /// What a restored hub answers is the incarnation of its backup.
+    #[test]
+    fn a_hub_that_goes_back_is_named_as_it_was_before() {
+        let memory = TrafficMemory::default();
+        assert_eq!(memory.before_it_went_back(Some("hub/0"), true), None, "none was seen before");
+        assert_eq!(memory.before_it_went_back(Some("hub/1"), false), None);
+        assert_eq!(memory.before_it_went_back(None, false), None);
+        assert_eq!(memory.before_it_went_back(Some("hub/0"), true).as_deref(), Some("hub/1"));
+        assert_eq!(memory.before_it_went_back(None, true).as_deref(), Some("hub/1"));
+        assert_eq!(memory.before_it_went_back(Some("hub/2"), false), None);
+    }
+}

@@ -1,0 +1,69 @@
+//! What an origin watches follows its Pods, and what the administrators of both clusters allow.
+
+use std::collections::BTreeSet;
+
+use fleet_accumulator::Selection;
+use fleet_api::ObjectName;
+use serde_json::json;
+
+use super::world::World;
+use crate::Identity;
+use crate::selections::{Selections, may_differ};
+
+fn watched(world: &World) -> Selections {
+    Selections::of(&Identity::new("east"), &world.east.snapshot())
+}
+
+fn named(name: &str) -> BTreeSet<Selection> {
+    BTreeSet::from([Selection::named(&ObjectName::new("shop", name))])
+}
+
+#[test]
+fn what_pods_refer_to_is_watched() {
+    let mut world = World::new();
+    let before = world.east.snapshot();
+    assert_eq!(watched(&world).pods, BTreeSet::from([Selection::of_node("fleet-west")]));
+    assert!(watched(&world).config_maps.is_empty());
+    let env = json!([
+        { "configMapRef": { "name": "settings" } },
+        { "secretRef": { "name": "token" } },
+    ]);
+    let containers = json!([{ "name": "web", "image": "web:1", "envFrom": env }]);
+    world.create_pod("web", &json!({ "containers": containers }));
+    let after = world.east.snapshot();
+    assert!(may_differ(&before, &after) && !may_differ(&after, &after));
+    assert_eq!(watched(&world).config_maps, named("settings"));
+}
+
+#[test]
+fn a_secret_is_read_only_where_both_administrators_list_it() {
+    let mut world = World::new();
+    let env = json!([{ "secretRef": { "name": "token" } }]);
+    let containers = json!([{ "name": "web", "image": "web:1", "envFrom": env }]);
+    world.create_pod("web", &json!({ "containers": containers }));
+    world.settle();
+    assert!(watched(&world).secrets.is_empty());
+    world.offer(&json!({ "terms": { "secrets": ["shop/token"] } }));
+    world.settle();
+    assert!(watched(&world).secrets.is_empty(), "the origin does not list it");
+    world.east.consent(json!({ "accept.west": r#"{"secrets": ["shop/token"]}"# }));
+    world.settle();
+    assert_eq!(watched(&world).secrets, named("token"));
+}
+
+/// Each of them would be a watch, and the Pod does not cross.
+#[test]
+fn a_pod_that_refers_to_more_than_crosses_has_nothing_watched_and_says_why() {
+    let mut world = World::new();
+    let env = |count: usize| -> Vec<_> {
+        (0..count).map(|at| json!({ "configMapRef": { "name": format!("c{at}") } })).collect()
+    };
+    for (name, count) in [("most", 8), ("more", 12)] {
+        let containers = json!([{ "name": "web", "image": "web:1", "envFrom": env(count) }]);
+        world.create_pod(name, &json!({ "containers": containers }));
+    }
+    assert_eq!(watched(&world).config_maps.len(), 8);
+    world.settle();
+    let reason = |name: &str| world.east.pod(name).unwrap()["status"]["reason"].clone();
+    assert_eq!([reason("most"), reason("more")], ["WaitingForConfig", "LimitExceeded"]);
+}
