@@ -38,7 +38,8 @@ pub fn observe(
     let last = last.cloned().unwrap_or_default();
     let Some(pod) = pod.filter(|_| last.loss.is_none()) else {
         let deleted = gone == Gone::Deleted && !last.phase.is_terminal();
-        let loss = last.loss.or_else(|| deleted.then_some(RemoteLoss::Deleted));
+        let loss =
+            last.loss.or_else(|| deleted.then(|| announced(&last).unwrap_or(RemoteLoss::Deleted)));
         return RemoteStatus { loss, observed_hash: hash.to_owned(), ..last };
     };
     let status = &pod["status"];
@@ -83,6 +84,13 @@ fn loss(status: &Value, now: Timestamp) -> Option<RemoteLoss> {
     let since = time(&scheduled["lastTransitionTime"]).filter(|_| unschedulable)?;
     let waited = Duration::try_from(now.duration_since(since.0)).ok()?;
     (waited >= PENDING_TIMEOUT).then_some(RemoteLoss::Unschedulable)
+}
+
+/// How a Pod was to be lost, by what was reported while it was there: its last status may have come together with its end.
+fn announced(last: &RemoteStatus) -> Option<RemoteLoss> {
+    let mut conditions = last.conditions.iter();
+    let disruption = conditions.find(|one| one.type_ == "DisruptionTarget" && one.status)?;
+    by_reason(disruption.reason.as_deref()?)
 }
 
 fn by_reason(reason: &str) -> Option<RemoteLoss> {

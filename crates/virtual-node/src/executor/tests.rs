@@ -216,6 +216,22 @@ fn how_a_pod_was_lost_is_reported() {
     }
 }
 
+/// The last status of a Pod may come together with its end.
+#[test]
+fn how_a_pod_was_lost_is_reported_by_what_was_seen_before() {
+    for (status, loss) in
+        [("True", RemoteLoss::Evicted), ("False", RemoteLoss::Deleted), ("", RemoteLoss::Deleted)]
+    {
+        let conditions = json!([
+            { "type": "DisruptionTarget", "status": status, "reason": "EvictionByEvictionAPI" }
+        ]);
+        let last = seen(json!({ "phase": "Running", "conditions": conditions }));
+        assert_eq!(last.loss, None);
+        let gone = |gone| observe(None, gone, Some(&last), "h", at(1)).loss;
+        assert_eq!((gone(Gone::Deleted), gone(Gone::NotMade)), (Some(loss), None));
+    }
+}
+
 #[test]
 fn a_pod_that_no_node_takes_is_lost_after_a_while() {
     let waiting = |since: &str| {
