@@ -4,7 +4,7 @@
 # often.
 
 .DEFAULT_GOAL := help
-.PHONY: help build install fmt lint test test-scenarios map-test docs nodes conformance upgrade coverage demo bench micro instructions profile soak image crds ci clean
+.PHONY: help build install fmt lint test test-scenarios map-test docs docs-oldest nodes conformance upgrade coverage demo bench micro instructions profile soak $(soaks) image release crds ci clean
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 
@@ -19,8 +19,10 @@ NODES ?=
 SUITE ?=
 # `make install PREFIX=~/.local`
 PREFIX ?= /usr/local
-# `make soak STEPS=10000`: a longer one.
+# `make soak-fuzz STEPS=10000`: a longer one.
 STEPS ?= 3000
+# `make soak-versions AGAIN=1`: steps that were done on this commit, too.
+AGAIN ?=
 keep := $(if $(filter-out 0 no false,$(KEEP)),--keep)
 nodes := $(if $(filter-out 0 no false,$(NODES)),--nodes)
 scripts := $(wildcard .ci/* e2e/kind/*.sh e2e/kind/stand-in/* e2e/nodes/images/*.sh)
@@ -29,7 +31,7 @@ target := $(or $(CARGO_TARGET_DIR),target)
 help: ## List the targets
 	@echo 'make TARGET, where TARGET is one of'
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) \
-		| while IFS='|' read -r name text; do printf '  %-12s %s\n' "$$name" "$$text"; done
+		| while IFS='|' read -r name text; do printf '  %-13s %s\n' "$$name" "$$text"; done
 
 build: ## Build the agents and tools, release profile
 	@.ci/need rust
@@ -44,6 +46,7 @@ lint: ## Check format, lints, generated files, dependencies, scripts; changes no
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	$(CARGO) run --quiet --locked --example crdgen -- --check
 	@.ci/deny
+	@.ci/pinned
 	@if command -v shellcheck >/dev/null; then shellcheck --external-sources $(scripts); \
 	else echo 'SKIPPED: shellcheck is not installed; scripts are only parsed'; for f in $(scripts); do bash -n $$f; done; fi
 
@@ -71,8 +74,8 @@ lanes := test-lane-1 test-lane-2 test-lane-3 test-others
 
 # Control planes are programs in Go, which by default collect garbage for a quarter of their time. They live for a minute: so they
 # collect only when there is that much.
-test-scenarios $(lanes) docs: export GOGC = off
-test-scenarios $(lanes) docs: export GOMEMLIMIT = 768MiB
+test-scenarios $(lanes) docs-oldest: export GOGC = off
+test-scenarios $(lanes) docs-oldest: export GOMEMLIMIT = 768MiB
 
 # Without MAKEFLAGS, in which cargo would look for a job server that it was not given.
 test-scenarios:
@@ -85,10 +88,15 @@ test-others:
 	MAKEFLAGS= $(CARGO) test --workspace --exclude fleet-scenarios --exclude fleet-e2e --locked --no-fail-fast
 
 # In `make test` they are run with the newest one.
-docs: ## Run the commands of the pages with the oldest kubectl that is supported, too (3 minutes)
+docs-oldest: ## Run the commands of the pages with the oldest kubectl that is supported, too (3 minutes)
 	@.ci/need rust control-plane helm kubectl
 	$(CARGO) build --workspace --all-targets --locked
 	MAKEFLAGS= $(CARGO) test --workspace --locked --test docs -- --ignored
+
+docs: ## Make a book of the pages, with search, in target/book/html
+	@.ci/need rust
+	@status=0; .ci/book || status=$$?; \
+	if [ $$status = 3 ]; then echo 'SKIPPED: the book is not made'; elif [ $$status != 0 ]; then exit $$status; fi
 
 # Without the smoke test of it, which `make test` runs. The members' agents are programs of their own.
 nodes: ## Run the tests of whole clusters, whose Pods call each other; needs root (15 minutes)
@@ -153,26 +161,29 @@ profile: ## Draw flame graphs of the agents at work, with perf (a minute)
 	$(CARGO) build --profile profiling --workspace --locked --bins --examples
 	@$(target)/profiling/fleet-bench --only bulk --profile $(target)/profile --report $(target)/profile/report.json
 
-# The agents as users run them, since the tables compare CPU time; the test that drives both need not be optimized.
-soak: ## Fleets of up to 1000 members, 10 000 idle Services, thousands of random steps (an hour); docs/scale keeps it
-	@.ci/need rust control-plane
-	$(CARGO) build --release --locked --bin hub-agent --bin member-agent --bin fleet-bench --bin fleet-scale
-	$(target)/release/fleet-scale --report docs/scale
-	$(target)/release/fleet-bench --only size,mix --samples 2000 --idle 10000 --report docs/scale/size.json \
-		| tee docs/scale/size.txt
-	FLEET_AGENTS_DIR=$(abspath $(target))/release FLEET_CHURN_STEPS=$(STEPS) \
-		$(CARGO) test --workspace --locked --test endpointslice_churn -- --nocapture
-	FLEET_AGENTS_DIR=$(abspath $(target))/release \
-		$(CARGO) test --workspace --locked --test virtual_node --test traffic -- --ignored --nocapture
-	@if .ci/need nodes; then \
-		$(CARGO) build --workspace --all-targets --locked && \
-		MAKEFLAGS= $(CARGO) test --workspace --locked --test nodes -- --ignored soak; \
-	else echo 'SKIPPED: traffic is not tested at full length'; fi
-	FLEET_WHAT_IF_ACTIONS=500 $(CARGO) test --workspace --exclude fleet-e2e --locked --lib what_is_foreseen
+# Each goes on where it was stopped; docs/soak.md has the last results.
+soaks := soak-scale soak-nodes soak-offload soak-fuzz soak-versions soak-release
+soak: ## Run all long tests, one after the other (hours); docs/soak.md keeps the results
+	@status=0; for name in $(soaks); do $(MAKE) --no-print-directory $$name || status=$$?; done; exit $$status
+
+soak-scale: ## Measure fleets of up to 1000 members, and 10 000 idle Services; docs/scale keeps it
+soak-nodes: ## Test traffic between Pods of whole clusters at full length; needs root
+soak-offload: ## Test Pods in other members and lost hubs with cuts and kills, and what-if at random
+soak-fuzz: ## Test thousands of random steps (STEPS=3000), and what others write
+soak-versions: ## Run the scenarios on hubs and members of Kubernetes 1.34, 1.35 and 1.36
+soak-release: ## Build a release in two folders and compare the bytes
+
+$(soaks): soak-%:
+	@AGAIN=$(AGAIN) STEPS=$(STEPS) CARGO=$(CARGO) .ci/soak $*
 
 image: ## Build OCI images of the agents and the CLI, and their bill of materials (ARCHS="amd64 arm64")
 	@.ci/need rust image
 	@.ci/image
+
+# Needs the pinned Rust. KEY=FILE signs; .ci/release has all variables, docs/release.md how to verify.
+release: ## Build the images, charts, packages of fleetctl and the bill for amd64 and arm64, the same bytes each time
+	@.ci/need rust image
+	@.ci/release
 
 crds: ## Write the CRDs of api/, and the bounds of their fields, as YAML under charts/
 	$(CARGO) run --quiet --locked --example crdgen

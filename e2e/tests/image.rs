@@ -1,7 +1,8 @@
 //! The images that `make image` made: what is in them, and both agents at work from their unpacked layers, with nothing
 //! of this machine around them.
 //!
-//! Reports that it was skipped where there are no images, unless `FLEET_IMAGES` names their folder.
+//! Reports that it was skipped where there are no images, unless `FLEET_IMAGES` names their folder. `FLEET_IMAGE_ARCHITECTURE`
+//! names another architecture than this machine's: its programs run in the emulator of Debian's package qemu-user-static.
 
 #![allow(
     clippy::unwrap_used,
@@ -34,9 +35,28 @@ const PROGRAMS: [(&str, u64); 3] =
 #[tokio::test(flavor = "multi_thread")]
 async fn both_agents_work_from_the_unpacked_layer() {
     let Some(images) = images() else { return };
+    let architecture = Architecture::chosen();
     let testbed = Testbed::start(Options::members(1)).await.unwrap();
-    let result = story(&testbed, &images).await;
+    let result = story(&testbed, &images, &architecture).await;
     testbed.explain(result).await.unwrap();
+}
+
+/// The architecture of the programs.
+struct Architecture {
+    /// Its name in images.
+    name: String,
+    /// What runs its programs on this machine, if that is of another.
+    emulator: Option<PathBuf>,
+}
+
+impl Architecture {
+    fn chosen() -> Self {
+        let own = if cfg!(target_arch = "aarch64") { "arm64" } else { "amd64" };
+        let name = std::env::var("FLEET_IMAGE_ARCHITECTURE").unwrap_or_else(|_| own.to_owned());
+        let qemu = if name == "arm64" { "qemu-aarch64-static" } else { "qemu-x86_64-static" };
+        let emulator = (name != own).then(|| Path::new("/usr/bin").join(qemu));
+        Self { name, emulator }
+    }
 }
 
 /// Where the images are, if there are any.
@@ -52,15 +72,15 @@ fn images() -> Option<PathBuf> {
     Some(made)
 }
 
-async fn story(testbed: &Testbed, images: &Path) -> Result<()> {
+async fn story(testbed: &Testbed, images: &Path, architecture: &Architecture) -> Result<()> {
     let roots = testbed.run_path().join("images");
     let programs = testbed.run_path().join("programs");
     fs::create_dir_all(&programs)?;
     for (program, limit) in PROGRAMS {
         let root = roots.join(program);
-        unpack(&images.join(format!("{program}.tar")), &root, program)?;
+        unpack(&images.join(format!("{program}.tar")), &root, program, architecture)?;
         is_bare(&root, program, limit)?;
-        enclose(&programs.join(program), &root, program)?;
+        enclose(&programs.join(program), &root, program, architecture)?;
     }
     testbed.user_namespace("team").await?;
     for agent in testbed.agents() {
@@ -86,8 +106,8 @@ async fn story(testbed: &Testbed, images: &Path) -> Result<()> {
     wait_imported(member, "team", "web", &web.addresses(), DEADLINE).await
 }
 
-/// Unpacks the layer for this machine's architecture.
-fn unpack(image: &Path, root: &Path, program: &str) -> Result<()> {
+/// Unpacks the layer for an architecture.
+fn unpack(image: &Path, root: &Path, program: &str, architecture: &Architecture) -> Result<()> {
     let archive = fs::read(image).with_context(|| format!("reading {}", image.display()))?;
     let mut files = BTreeMap::new();
     for entry in tar::Archive::new(&archive[..]).entries()? {
@@ -102,10 +122,10 @@ fn unpack(image: &Path, root: &Path, program: &str) -> Result<()> {
     };
     let top: Value = serde_json::from_slice(&files["index.json"])?;
     let index: Value = serde_json::from_slice(blob(&top["manifests"][0])?)?;
-    let architecture = if cfg!(target_arch = "aarch64") { "arm64" } else { "amd64" };
     let manifests = index["manifests"].as_array().context("manifests")?;
-    let ours = manifests.iter().find(|one| one["platform"]["architecture"] == architecture);
-    let manifest: Value = serde_json::from_slice(blob(ours.context("none for this machine")?)?)?;
+    let ours = manifests.iter().find(|one| one["platform"]["architecture"] == architecture.name);
+    let manifest: Value =
+        serde_json::from_slice(blob(ours.context("none for the architecture")?)?)?;
     let config: Value = serde_json::from_slice(blob(&manifest["config"])?)?;
     ensure!(config["config"]["User"] == USER, "{config}");
     ensure!(config["config"]["Entrypoint"][0] == format!("/{program}"), "{config}");
@@ -151,12 +171,20 @@ fn hand_over(root: &Path, environment: &[(String, String)]) -> Result<()> {
     Ok(())
 }
 
-/// Makes a program that starts the image's, as its user, with `root` as its file system.
-fn enclose(path: &Path, root: &Path, program: &str) -> Result<()> {
+/// Makes a program that starts the image's, as its user, with `root` as its file system; in the emulator, which then is in it,
+/// too, if there is one.
+fn enclose(path: &Path, root: &Path, program: &str, architecture: &Architecture) -> Result<()> {
     // Who is not root changes the file system in a user namespace of his own.
     let enter =
         if is_root()? { format!("chroot --userspec={USER}") } else { "unshare -r chroot".into() };
-    fs::write(path, format!("#!/bin/sh\nexec {enter} {} /{program} \"$@\"\n", root.display()))?;
+    let mut emulator = "";
+    if let Some(from) = &architecture.emulator {
+        emulator = "/emulator ";
+        fs::copy(from, root.join("emulator"))
+            .with_context(|| format!("{}: apt-get install qemu-user-static", from.display()))?;
+    }
+    let start = format!("exec {enter} {} {emulator}/{program} \"$@\"", root.display());
+    fs::write(path, format!("#!/bin/sh\n{start}\n"))?;
     fs::set_permissions(path, Permissions::from_mode(0o755))?;
     Ok(())
 }

@@ -34,11 +34,18 @@ impl Binaries {
         if let Some(ready) = Self::ready() {
             return Ok(ready);
         }
-        let folder = cache_root()?.join(go_module::cache_folder_name()?);
+        Self::built(&PROGRAMS)
+    }
+
+    /// Those of one of [`go_module::SUPPORTED`], built first if need be, whatever `KUBEBUILDER_ASSETS` and PATH offer.
+    ///
+    /// Blocks; call it where that is allowed.
+    pub fn built(programs: &'static [Program; 3]) -> Result<Self> {
+        let folder = cache_root()?.join(go_module::cache_folder_name(programs)?);
         if let Some(built) = Self::complete(|name| existing(&folder.join(name))) {
             return Ok(built);
         }
-        build_missing(&folder, PROGRAMS.iter())?;
+        build_missing(&folder, programs.iter())?;
         Self::complete(|name| existing(&folder.join(name))).with_context(|| {
             format!("a program is missing in {} after the build", folder.display())
         })

@@ -54,6 +54,24 @@ static KUBERNETES: Module = Module {
     tags: "",
 };
 
+static KUBERNETES_1_35: Module = Module {
+    name: "kubernetes-1.35",
+    go_mod: include_str!("../../controlplane/kubernetes-1.35/go.mod"),
+    go_sum: include_str!("../../controlplane/kubernetes-1.35/go.sum"),
+    sources: &[],
+    requirement: "k8s.io/kubernetes",
+    tags: "",
+};
+
+static KUBERNETES_1_34: Module = Module {
+    name: "kubernetes-1.34",
+    go_mod: include_str!("../../controlplane/kubernetes-1.34/go.mod"),
+    go_sum: include_str!("../../controlplane/kubernetes-1.34/go.sum"),
+    sources: &[],
+    requirement: "k8s.io/kubernetes",
+    tags: "",
+};
+
 static NODES: Module = Module {
     name: "nodes",
     go_mod: include_str!("../../controlplane/nodes/go.mod"),
@@ -180,19 +198,27 @@ pub static OTLP_RECEIVER: Program =
     Program { name: "otlp-receiver", package: ".", module: &OTLP_RECEIVER_MODULE };
 
 /// The programs of a control plane, in the order they are built.
-pub static PROGRAMS: [Program; 3] = [
-    Program { name: "etcd", package: "go.etcd.io/etcd/server/v3", module: &ETCD },
-    Program {
-        name: "kube-apiserver",
-        package: "k8s.io/kubernetes/cmd/kube-apiserver",
-        module: &KUBERNETES,
-    },
-    Program {
-        name: "kube-controller-manager",
-        package: "k8s.io/kubernetes/cmd/kube-controller-manager",
-        module: &KUBERNETES,
-    },
-];
+pub static PROGRAMS: [Program; 3] = control_plane(&KUBERNETES);
+
+/// The programs of control planes of every supported release of Kubernetes, the oldest first; the last are [`PROGRAMS`].
+pub static SUPPORTED: [[Program; 3]; 3] =
+    [control_plane(&KUBERNETES_1_34), control_plane(&KUBERNETES_1_35), control_plane(&KUBERNETES)];
+
+const fn control_plane(kubernetes: &'static Module) -> [Program; 3] {
+    [
+        Program { name: "etcd", package: "go.etcd.io/etcd/server/v3", module: &ETCD },
+        Program {
+            name: "kube-apiserver",
+            package: "k8s.io/kubernetes/cmd/kube-apiserver",
+            module: kubernetes,
+        },
+        Program {
+            name: "kube-controller-manager",
+            package: "k8s.io/kubernetes/cmd/kube-controller-manager",
+            module: kubernetes,
+        },
+    ]
+}
 
 impl Module {
     /// The version of the programs, for example `v1.36.1`.
@@ -225,10 +251,11 @@ impl Program {
     }
 }
 
-/// Folder name of the cache: it changes when a pinned version changes.
-pub fn cache_folder_name() -> Result<String> {
-    let kubernetes = KUBERNETES.version()?.trim_start_matches('v');
-    let etcd = ETCD.version()?.trim_start_matches('v');
+/// Folder name of the cache of a control plane's programs: it changes when a pinned version changes.
+pub fn cache_folder_name(programs: &[Program; 3]) -> Result<String> {
+    let [etcd, kubernetes, _] = programs;
+    let kubernetes = kubernetes.module.version()?.trim_start_matches('v');
+    let etcd = etcd.module.version()?.trim_start_matches('v');
     Ok(format!("bin-k{kubernetes}-e{etcd}"))
 }
 
@@ -302,7 +329,11 @@ mod tests {
         for program in &PROGRAMS {
             assert!(program.module.version().unwrap().starts_with('v'), "{}", program.name);
         }
-        assert!(cache_folder_name().unwrap().starts_with("bin-k1."));
+        let folders = SUPPORTED.each_ref().map(|programs| cache_folder_name(programs).unwrap());
+        for (folder, minor) in folders.iter().zip(["1.34.", "1.35.", "1.36."]) {
+            assert!(folder.starts_with(&format!("bin-k{minor}")), "{folder}");
+        }
+        assert_eq!(folders[2], cache_folder_name(&PROGRAMS).unwrap());
         let own = |program| own_folder_name(program).unwrap();
         assert!(own(&SLICE_ORACLE).starts_with("endpointslice-oracle-0."));
         assert!(own(&KUBECTL).starts_with("kubectl-1."));

@@ -1,6 +1,6 @@
 //! Testbed for a fleet: real Kubernetes control planes, started as processes on one machine.
 //!
-//! - [`testbed`](crate::Testbed) starts control planes; [`agents`] starts the agents; [`fleet`] joins clusters, its own or
+//! - [`testbed`](crate::Testbed) starts control planes, of the releases that [`versions`] chooses; [`agents`] starts the agents; [`fleet`] joins clusters, its own or
 //!   existing ones;
 //! - [`workload`], [`exchange`] and [`multicluster`] do what users do and look at what users see;
 //! - [`objects`] finds leftovers and dumps everything; [`observer`] watches what happens and when;
@@ -54,6 +54,7 @@ pub mod stop;
 mod testbed;
 mod token;
 pub mod traffic;
+pub mod versions;
 pub mod virtual_node;
 pub mod wait;
 pub mod workload;

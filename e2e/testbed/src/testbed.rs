@@ -18,6 +18,7 @@ use crate::controlplane::{
 };
 use crate::fleet::{Fleet, MEMBER_KUBECONFIGS, existing_clusters};
 use crate::state::RunDir;
+use crate::versions::Versions;
 use crate::wait::wait_until;
 use crate::{join, policies, quota};
 
@@ -136,9 +137,11 @@ pub struct Bare {
 impl Bare {
     /// Starts clusters of these names.
     pub async fn start(names: &[&str], options: &Options) -> Result<Self> {
-        let binaries = tokio::task::spawn_blocking(Binaries::ensure).await??;
+        let versions = tokio::task::spawn_blocking(Versions::ensure).await??;
         let run = Arc::new(RunDir::create(&options.run_name())?);
-        let start = names.iter().map(|name| start_cluster(name, &binaries, &run, options, false));
+        let start = names.iter().enumerate().map(|(position, name)| {
+            start_cluster(name, versions.of(position), &run, options, false)
+        });
         let clusters = try_join_all(start).await?;
         try_join_all(clusters.iter().map(wait_for_controllers)).await?;
         Ok(Self { clusters, run })
@@ -181,14 +184,14 @@ impl Fleet {
 impl Testbed {
     /// Finds or builds the programs, cleans what killed runs left, starts all control planes at once and joins them.
     pub async fn start(options: Options) -> Result<Self> {
-        let binaries = tokio::task::spawn_blocking(Binaries::ensure).await??;
+        let versions = tokio::task::spawn_blocking(Versions::ensure).await??;
         let run = Arc::new(RunDir::create(&options.run_name())?);
         let members = (1..=options.members).map(|number| format!("member-{number}"));
         let names: Vec<String> = std::iter::once("hub".to_owned()).chain(members).collect();
-        let mut clusters = try_join_all(
-            names.iter().map(|name| start_cluster(name, &binaries, &run, &options, true)),
-        )
-        .await?;
+        let start = names.iter().enumerate().map(|(position, name)| {
+            start_cluster(name, versions.of(position), &run, &options, true)
+        });
+        let mut clusters = try_join_all(start).await?;
         let hub = clusters.remove(0);
         let fleet = Fleet::join(hub, clusters, run).await?;
         let clusters = std::iter::once(fleet.hub()).chain(fleet.members());

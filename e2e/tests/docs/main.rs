@@ -47,9 +47,9 @@ async fn commands_of_the_pages_work() {
     play(&KUBECTL).await;
 }
 
-/// `make docs`: all commands once more cost as much as half of the scenarios.
+/// `make docs-oldest`: all commands once more cost as much as half of the scenarios.
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "all pages once more, which takes minutes: make docs"]
+#[ignore = "all pages once more, which takes minutes: make docs-oldest"]
 async fn commands_of_the_pages_work_with_the_oldest_kubectl() {
     play(&KUBECTL_OLDEST).await;
 }

@@ -37,7 +37,7 @@ async fn a_hub_is_lost_and_nothing_changes_where_its_services_are_imported() {
 
 /// Agents of the members run on: they see the hub go back in its history, which takes them a minute to get over each time.
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "four minutes: make soak"]
+#[ignore = "four minutes: make soak-offload"]
 async fn a_hub_is_lost_twice_under_agents_that_run() {
     let testbed = Testbed::start(Options::members(3)).await.unwrap();
     let result = story(&testbed, false).await;

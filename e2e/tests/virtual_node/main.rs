@@ -43,13 +43,13 @@ async fn a_service_of_pods_elsewhere_is_imported_everywhere() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "four minutes, in which links are cut: make soak"]
+#[ignore = "four minutes, in which links are cut: make soak-offload"]
 async fn pods_outlive_a_cut_unless_they_are_to_end() {
     play(Options::members(2).with_node_failures(cuts::TOLERATED), cuts::story).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "minutes, in which Pods come and go, links are cut and agents killed: make soak"]
+#[ignore = "minutes, in which Pods come and go, links are cut and agents killed: make soak-offload"]
 async fn churn_leaves_no_orphan_and_no_duplicate() {
     play(Options::members(2).without_audit(), churn::story).await;
 }

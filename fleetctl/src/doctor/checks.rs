@@ -7,6 +7,7 @@ mod definitions;
 mod dns;
 mod fleet;
 mod hub;
+mod kubernetes;
 mod offload;
 mod properties;
 mod proxy;
@@ -35,7 +36,12 @@ const ACCESS: &str = "access";
 const HUB: &str = "hub";
 
 /// All checks, in the order of their results: what others need comes first.
-pub const CHECKS: [Check; 36] = [
+pub const CHECKS: [Check; 38] = [
+    Check::hub(
+        "hub-kubernetes",
+        "release of Kubernetes of the hub, against those that this project is tested with",
+        kubernetes::of_hub,
+    ),
     Check::hub(
         "hub-kinds",
         "definitions of this project on the hub, their versions, fields and bounds",
@@ -80,6 +86,11 @@ pub const CHECKS: [Check; 36] = [
     ),
     Check::hub("offload-offers", "offers to run Pods of other members", offload::offers),
     Check::hub("virtual-nodes", "nodes that stand for other members", offload::nodes),
+    Check::member(
+        "kubernetes",
+        "release of Kubernetes of the member, against those that this project is tested with",
+        kubernetes::of_member,
+    ),
     Check::member("mode", "flags of the member agent", strangers::mode),
     Check::member(
         "leftovers",

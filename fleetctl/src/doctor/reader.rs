@@ -91,6 +91,12 @@ impl Reader {
         }
     }
 
+    /// The version of the API server, such as `v1.36.1`.
+    pub(super) async fn version(&self) -> Read<String> {
+        let answer = self.ask("get", "the version", self.set.watch.apiserver_version()).await?;
+        Ok(answer.git_version)
+    }
+
     /// The kinds of a group and version that the cluster serves.
     pub(super) async fn kinds(&self, group_version: &str) -> Read<BTreeSet<String>> {
         let served = async {

@@ -126,6 +126,7 @@ fn base(chart: &str) -> Base {
     };
     Base {
         install: Ok(Some(install)),
+        kubernetes: Ok(Some((1, 36))),
         clock: Ok(0),
         kinds: Ok(vec![kind]),
         policies: Ok(vec![policy]),

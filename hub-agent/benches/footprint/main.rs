@@ -33,7 +33,7 @@ const READING: (i64, i64) = (4 << 20, 120);
 
 fn main() {
     distribution::check();
-    // The full size is that of the large fleet of `make soak`.
+    // The full size is that of the large fleet of `make soak-scale`.
     let services = if std::env::args().any(|argument| argument == "--bench") { 1000 } else { 25 };
     let page_size = Config::default().page_size;
     let pages = |services| Pages::of::<HubSnapshot>(&Fleet { services }, page_size);

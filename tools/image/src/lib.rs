@@ -4,10 +4,30 @@
 //! - [`oci`]: configuration, manifest and index for one or more architectures, as an image layout in one tar. `docker load`,
 //!   `ctr images import`, `skopeo copy oci-archive:` and `kind load image-archive` read it.
 //! - [`sbom`]: software bill of materials of the programs, as `CycloneDX`.
+//! - [`chart`]: Helm charts as packages.
+//! - [`release`]: all of that and the CLI, as files and as a [`layout`] for each repository of a registry, whose [`blobs`] can have
+//!   a [`signature`].
 //!
-//! Images are reproducible: the same programs give the same bytes, independent of time, user and file order.
+//! All of it is reproducible: the same programs give the same bytes, independent of time, user and file order. Only signatures
+//! differ each time.
 
+use std::path::PathBuf;
+
+pub mod blobs;
+pub mod chart;
 pub mod digest;
 pub mod layer;
+pub mod layout;
 pub mod oci;
+pub mod release;
 pub mod sbom;
+pub mod signature;
+
+/// Parses an architecture and the folder of its programs, as `amd64=FOLDER`.
+///
+/// # Errors
+/// If the text has another form.
+pub fn by_architecture(text: &str) -> Result<(String, PathBuf), String> {
+    let (architecture, folder) = text.split_once('=').ok_or("must be of the form amd64=FOLDER")?;
+    Ok((architecture.to_owned(), folder.into()))
+}

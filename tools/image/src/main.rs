@@ -9,10 +9,8 @@ use cargo_metadata::MetadataCommand;
 use clap::Parser;
 use fleet_image::layer::{File, Layer};
 use fleet_image::oci::{self, CERTIFICATES, Image, Metadata};
-use fleet_image::sbom;
-
-/// Programs; each gets an image.
-const PROGRAMS: [&str; 3] = ["hub-agent", "member-agent", "fleetctl"];
+use fleet_image::release::PROGRAMS;
+use fleet_image::{by_architecture, sbom};
 
 /// Builds OCI images of the agents and the CLI, without a container daemon.
 #[derive(Debug, Parser)]
@@ -32,11 +30,6 @@ struct Args {
     /// Output folder for one tar per image and for `sbom.cdx.json`.
     #[arg(long, default_value = "target/image")]
     out: PathBuf,
-}
-
-fn by_architecture(text: &str) -> Result<(String, PathBuf), String> {
-    let (architecture, folder) = text.split_once('=').ok_or("must be of the form amd64=FOLDER")?;
-    Ok((architecture.to_owned(), folder.into()))
 }
 
 fn main() -> ExitCode {

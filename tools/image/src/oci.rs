@@ -1,12 +1,10 @@
 //! Image configuration, manifest and index (OCI Image Format Specification 1.1) in one tar.
 
-use std::collections::BTreeMap;
-
 use anyhow::Result;
 use serde_json::{Value, json};
 use tar::{EntryType, Header};
 
-use crate::digest::sha256;
+use crate::blobs::{self, Blobs, Content, to_bytes};
 use crate::layer::Layer;
 
 /// User and group of the programs, which do not exist on the node.
@@ -47,50 +45,26 @@ pub struct Metadata {
 /// If a size does not fit into a tar header.
 pub fn archive(metadata: &Metadata, images: &[Image]) -> Result<Vec<u8>> {
     let mut blobs = Blobs::default();
-    let manifests: Vec<_> =
-        images.iter().map(|image| manifest(metadata, image, &mut blobs)).collect();
-    let index = json!({
-        "schemaVersion": 2,
-        "mediaType": "application/vnd.oci.image.index.v1+json",
-        "manifests": manifests,
-    });
-    let mut index = blobs.add("application/vnd.oci.image.index.v1+json", to_bytes(&index));
+    let mut index = add_index(metadata, images, &mut blobs);
     // The first annotation is the specification's, the second one containerd's.
     let tag = metadata.reference.rsplit_once(':').map_or("latest", |(_, tag)| tag);
     index["annotations"] = json!({
         "org.opencontainers.image.ref.name": tag,
         "io.containerd.image.name": metadata.reference,
     });
-    let top = json!({
-        "schemaVersion": 2,
-        "mediaType": "application/vnd.oci.image.index.v1+json",
-        "manifests": [index],
-    });
     let mut tar = tar::Builder::new(Vec::new());
     add(&mut tar, "oci-layout", &to_bytes(&json!({ "imageLayoutVersion": "1.0.0" })))?;
-    add(&mut tar, "index.json", &to_bytes(&top))?;
-    for (digest, bytes) in &blobs.0 {
+    add(&mut tar, "index.json", &to_bytes(&blobs::index(&[index])))?;
+    for (digest, bytes) in blobs.iter() {
         add(&mut tar, &format!("blobs/sha256/{digest}"), bytes)?;
     }
     Ok(tar.into_inner()?)
 }
 
-/// Blobs by their digest.
-#[derive(Default)]
-struct Blobs(BTreeMap<String, Vec<u8>>);
-
-impl Blobs {
-    /// Adds a blob and returns its descriptor.
-    fn add(&mut self, media_type: &str, bytes: Vec<u8>) -> Value {
-        let digest = sha256(&bytes);
-        let descriptor = json!({
-            "mediaType": media_type,
-            "digest": format!("sha256:{digest}"),
-            "size": bytes.len(),
-        });
-        self.0.insert(digest, bytes);
-        descriptor
-    }
+/// Adds one image for all given architectures, and returns the descriptor of its index.
+pub fn add_index(metadata: &Metadata, images: &[Image], blobs: &mut Blobs) -> Value {
+    let manifests: Vec<_> = images.iter().map(|image| manifest(metadata, image, blobs)).collect();
+    blobs.index(&manifests)
 }
 
 fn manifest(metadata: &Metadata, image: &Image, blobs: &mut Blobs) -> Value {
@@ -113,20 +87,15 @@ fn manifest(metadata: &Metadata, image: &Image, blobs: &mut Blobs) -> Value {
     });
     let config = blobs.add("application/vnd.oci.image.config.v1+json", to_bytes(&config));
     let layer = blobs.add("application/vnd.oci.image.layer.v1.tar+gzip", image.layer.bytes.clone());
-    let manifest = json!({
-        "schemaVersion": 2,
-        "mediaType": "application/vnd.oci.image.manifest.v1+json",
-        "config": config,
-        "layers": [layer],
-        "annotations": labels,
-    });
-    let mut manifest = blobs.add("application/vnd.oci.image.manifest.v1+json", to_bytes(&manifest));
+    let content = Content {
+        config: Some(config),
+        layers: vec![layer],
+        annotations: labels,
+        ..Content::default()
+    };
+    let mut manifest = blobs.manifest(content);
     manifest["platform"] = json!({ "architecture": image.architecture, "os": "linux" });
     manifest
-}
-
-fn to_bytes(value: &Value) -> Vec<u8> {
-    value.to_string().into_bytes()
 }
 
 fn add(tar: &mut tar::Builder<Vec<u8>>, path: &str, bytes: &[u8]) -> Result<()> {
@@ -139,9 +108,11 @@ fn add(tar: &mut tar::Builder<Vec<u8>>, path: &str, bytes: &[u8]) -> Result<()> 
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
     use std::io::Read;
 
     use super::*;
+    use crate::digest::sha256;
     use crate::layer::File;
 
     fn unpack(archive: &[u8]) -> BTreeMap<String, Vec<u8>> {

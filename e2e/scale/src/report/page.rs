@@ -22,7 +22,7 @@ const REST_LIMIT: f64 = 0.2;
 const CPU_LIMIT: f64 = 0.1;
 
 const HEAD: &str = "# Scale\n\n\
-    What a hub carries and how the costs grow, as the last `make soak` has seen it; the page and the plots are written \
+    What a hub carries and how the costs grow, as the last `make soak-scale` has seen it; the page and the plots are written \
     by it. The hub is real (etcd, kube-apiserver, the hub agent as a process). The members are played by one process: \
     it runs the member agent's own library once per member, with credentials of its own, between the hub and a cluster \
     in memory. All of it shares one machine, so latencies and rates are those of a crowded one; counts, CPU per change \

@@ -97,6 +97,7 @@ async fn of(
     Base {
         lacks: lacks(reader, &install, &wanted).await,
         install,
+        kubernetes: reader.version().await.map(|version| from::numbers(&version)),
         clock: clock(&reader.set),
         kinds,
         policies,

@@ -70,7 +70,12 @@ pub(in crate::doctor) fn proxy(daemon_set: &Value, config: Option<&Value>) -> Pr
 fn minor(image: &str) -> Option<(u64, u64)> {
     let image = image.split_once('@').map_or(image, |(image, _)| image);
     let (_, tag) = image.rsplit_once(':')?;
-    let mut numbers = tag.trim_start_matches('v').split('.').map(|part| part.parse().ok());
+    numbers(tag)
+}
+
+/// Major and minor of a version, such as `v1.36.1-gke.100`.
+pub(in crate::doctor) fn numbers(version: &str) -> Option<(u64, u64)> {
+    let mut numbers = version.trim_start_matches('v').split('.').map(|part| part.parse().ok());
     Some((numbers.next()??, numbers.next()??))
 }
 

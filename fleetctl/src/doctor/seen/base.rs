@@ -7,6 +7,8 @@ use crate::doctor::finding::Read;
 pub struct Base {
     /// The release of its chart; `None` if no Deployment shows it.
     pub install: Read<Option<Install>>,
+    /// Major and minor of its Kubernetes; `None` if its version has another form.
+    pub kubernetes: Read<Option<(u64, u64)>>,
     /// How many seconds the clock of the API server is ahead of this computer's.
     pub clock: Read<i64>,
     /// Definitions that are required here, or installed, compared with those of this program.
