@@ -145,5 +145,8 @@ pub const MEMBER_RETURNS: &str = "MemberReturns";
 pub const DRAIN_REFUSED: &str = "DrainRefused";
 /// Warning on the `FleetTraffic`: so many members are silent at once that none is taken for silent.
 pub const MASS_SILENCE: &str = "MassSilence";
+/// Warning on an `InternalServiceExport` or an `ExportedService`: its member is silent, and its ports are not in force any more, since
+/// those of another member contradict them.
+pub const PORTS_YIELDED: &str = "PortsYielded";
 /// Warning on the `FleetTraffic`: the API server of the hub went back in its history.
 pub const ROLLED_BACK: &str = "RolledBack";

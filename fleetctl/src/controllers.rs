@@ -56,7 +56,7 @@ impl MemberControllers {
         Self {
             export: ExportController { settings: settings.clone() },
             import: ImportController::new(settings.clone()),
-            membership: MembershipController { settings: settings.clone() },
+            membership: MembershipController::new(settings.clone()),
             standard_export: StandardExportController { settings: settings.clone() },
             standard_import: StandardImportController::new(settings.clone()),
         }

@@ -11,8 +11,10 @@ use member_agent::multicluster::export::{is_reported, is_withdrawn};
 use member_agent::snapshot::MemberSnapshot;
 use member_agent::{Identity, MulticlusterMode as Mode, Traffic};
 
-/// The settings with the mode of the hub agent: where it serves the API, it has answered members with the id of the clusterset.
+/// The settings with the mode of the hub agent: where it serves the API, it has answered members with the id of the clusterset. Where it
+/// decides about traffic, plans leave in force what verdicts of silence have brought into force: whether they are certain, it alone knows.
 pub(crate) fn by_hub(hub: &HubSnapshot, settings: Settings) -> Settings {
+    let settings = Settings { traffic: has_verdicts(hub), ..settings };
     let mut answered = hub.cluster_reports.iter().filter_map(|it| it.clusterset_id.as_deref());
     match answered.next() {
         None => settings,
@@ -45,6 +47,11 @@ pub(crate) fn traffic_by_hub(identity: &Identity, hub: &HubSnapshot) -> Traffic 
     let lease = hub.member_leases.get(&lease);
     let enabled = lease.is_some_and(|lease| lease.applied.is_some() || lease.published.is_some());
     Traffic { enabled, ..Traffic::default() }
+}
+
+/// Whether the hub has verdicts of silence.
+fn has_verdicts(hub: &HubSnapshot) -> bool {
+    hub.member_traffics.iter().any(|member| member.status.silence.is_some())
 }
 
 fn has_published(snapshot: &MemberSnapshot) -> bool {

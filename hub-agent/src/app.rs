@@ -129,7 +129,8 @@ fn add_controllers(agent: &mut Agent<HubSnapshot>, settings: &Settings) {
         agent.controller(MulticlusterController { settings: settings.clone() }, Options::default());
     }
     if settings.virtual_nodes {
-        agent.controller(VirtualNodeController, Options::default());
+        let controller = VirtualNodeController { traffic: settings.traffic };
+        agent.controller(controller, Options::default());
     }
     if settings.traffic {
         agent.controller(TrafficController, Options::default());

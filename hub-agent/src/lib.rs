@@ -38,6 +38,7 @@ pub mod snapshot;
 pub mod traffic;
 pub mod traffic_decider;
 pub mod traffic_task;
+mod verdicts;
 pub mod virtual_node;
 
 #[cfg(test)]

@@ -26,6 +26,7 @@ pub use places::refused;
 
 use crate::Settings;
 use crate::snapshot::HubSnapshot;
+use crate::verdicts::{self, Verdicts};
 
 /// Resolves Services that members export by the standard API.
 #[derive(Clone, Debug, Default)]
@@ -54,10 +55,17 @@ impl Controller for MulticlusterController {
         ])
     }
 
+    fn reads(&self) -> SourceSet {
+        self.required().union(Verdicts::sources(&self.settings))
+    }
+
     fn affected_keys(&self, old: &HubSnapshot, new: &HubSnapshot, keys: &mut Affected<Key>) {
         let touched = keys::affected(old, new, keys);
         let exports = (&old.exported_services, &new.exported_services);
         places::affected(exports, &touched, self.settings.max_services_per_member, keys);
+        for member in verdicts::affected(&self.settings, old, new) {
+            keys::of_member(new, &member, keys);
+        }
     }
 
     fn plan(&self, key: &Key, snapshot: &HubSnapshot, now: Timestamp) -> Plan {

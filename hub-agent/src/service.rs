@@ -41,6 +41,7 @@ pub use state::{Export, Owned, Request, ServiceState, SliceExport};
 
 use crate::Settings;
 use crate::snapshot::HubSnapshot;
+use crate::verdicts::{self, Verdicts};
 use notice::Notices;
 
 /// Resolves the Services of the fleet, grants imports and distributes slices.
@@ -72,7 +73,7 @@ impl Controller for ServiceController {
     }
 
     fn reads(&self) -> SourceSet {
-        self.required().with(HubSnapshot::schema())
+        self.required().with(HubSnapshot::schema()).union(Verdicts::sources(&self.settings))
     }
 
     fn affected_keys(&self, old: &HubSnapshot, new: &HubSnapshot, keys: &mut Affected<Key>) {
@@ -81,6 +82,9 @@ impl Controller for ServiceController {
         places::affected(exports, &touched, self.settings.max_services_per_member, keys);
         if self.settings.enforce_member_policies {
             permission::affected(old, new, keys);
+        }
+        for member in verdicts::affected(&self.settings, old, new) {
+            keys::of_member(new, &member, keys);
         }
         if HubSchema::known(&old.schema) != HubSchema::known(&new.schema) {
             keys::affected(&HubSnapshot::default(), new, keys);

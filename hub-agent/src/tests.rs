@@ -1,6 +1,7 @@
 //! All controllers of the agent, on a model server.
 
 mod purity;
+pub(crate) mod verdicts;
 
 use fleet_accumulator::{Object, View};
 use fleet_model::objects::{InternalMemberCluster, Report};

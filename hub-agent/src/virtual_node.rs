@@ -6,6 +6,7 @@ mod count;
 mod evidence;
 mod import;
 mod key;
+mod link;
 mod members;
 mod node;
 mod offer;
@@ -29,7 +30,10 @@ use crate::snapshot::HubSnapshot;
 
 /// Carries Pods between members.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct VirtualNodeController;
+pub struct VirtualNodeController {
+    /// Whether it is decided which members are silent, and not only seen.
+    pub traffic: bool,
+}
 
 impl VirtualNodeController {
     /// The kinds whose absence counts only after they were followed for a while.
@@ -59,8 +63,10 @@ impl Controller for VirtualNodeController {
     }
 
     fn reads(&self) -> SourceSet {
+        let verdicts = SourceSet::from([HubSnapshot::member_traffics()]);
         self.required()
             .union(SourceSet::from([HubSnapshot::member_clusters(), HubSnapshot::hearing()]))
+            .union(if self.traffic { verdicts } else { SourceSet::EMPTY })
     }
 
     fn affected_keys(&self, old: &HubSnapshot, new: &HubSnapshot, keys: &mut Affected<Key>) {

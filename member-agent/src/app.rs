@@ -21,6 +21,7 @@ use crate::external_workloads::{self, ExternalWorkloadController, linkerd_is_act
 use crate::fence::Fence;
 use crate::fence_log::FenceLog;
 use crate::fenced::Fenced;
+use crate::hub_answers::{HubAnswers, Nothing, Noting};
 use crate::hub_follower;
 use crate::hub_token;
 use crate::import::{ImportController, kept_imports};
@@ -145,7 +146,8 @@ fn assemble(
     settings.reserved_addresses.api_server = own.address();
     let virtual_nodes = VirtualNodeParts::default();
     let memory = TrafficMemory::default();
-    add_controllers(&mut agent, &settings, &virtual_nodes, &memory)?;
+    let answers = HubAnswers::default();
+    add_controllers(&mut agent, &settings, &virtual_nodes, &memory, &answers)?;
     let directs = settings.networking && settings.traffic.enabled;
     if directs {
         agent.keep_notes(hub_follower::notes(&memory));
@@ -172,7 +174,7 @@ fn assemble(
     hub_token::renew(&mut agent, &args.hub_token, own, hub)?;
     let links = settings.virtual_nodes.is_on().then_some(&virtual_nodes.links);
     if args.member_lease {
-        let notes = directs.then(|| traffic_notes(&settings, &memory));
+        let notes = directs.then(|| traffic_notes(&settings, &memory, &answers));
         member_lease::keep(&mut agent, &settings.identity, hub, links, notes)?;
     }
     if settings.networking && settings.reachability.is_on() {
@@ -194,12 +196,16 @@ fn assemble(
 }
 
 /// What the Lease on the hub carries where traffic is directed.
-fn traffic_notes(settings: &Settings, memory: &TrafficMemory) -> TrafficNotes {
+fn traffic_notes(
+    settings: &Settings,
+    memory: &TrafficMemory,
+    answers: &HubAnswers,
+) -> TrafficNotes {
     let (memory, settle, settings) =
         (memory.clone(), settings.multicluster.settle, settings.clone());
-    let clock = Clock::system();
+    let (clock, answers) = (Clock::system(), answers.clone());
     let is_complete = move |snapshot: &MemberSnapshot| {
-        is_complete(&settings, snapshot, clock.now())
+        is_complete(&settings, &answers, snapshot, clock.now())
             && membership::is_published(&settings, snapshot)
     };
     TrafficNotes { memory, is_complete: Box::new(is_complete), settle }
@@ -212,6 +218,7 @@ fn add_controllers(
     settings: &Settings,
     virtual_nodes: &VirtualNodeParts,
     memory: &TrafficMemory,
+    answers: &HubAnswers,
 ) -> anyhow::Result<()> {
     let (identity, tenure) = (&settings.identity, Arc::new(Tenure::default()));
     if settings.networking {
@@ -220,6 +227,7 @@ fn add_controllers(
         let export = ExportMetrics::register(registry)?;
         let controller = ExportController { settings: settings.clone() };
         let controller = Fenced::new(controller, identity, &tenure);
+        let export = Noting { answers: answers.clone(), others: export };
         agent.controller(controller, Options::default().recorder(export));
         let memory = memory.clone();
         let import = Remembering { memory: memory.clone(), others: import };
@@ -230,7 +238,8 @@ fn add_controllers(
     if settings.networking && settings.multicluster.is_watched() {
         let controller = StandardExportController { settings: settings.clone() };
         let controller = Fenced::new(controller, identity, &tenure).without_hub();
-        agent.controller(controller, Options::default());
+        let noting = Noting { answers: answers.clone(), others: Nothing };
+        agent.controller(controller, Options::default().recorder(noting));
         let arrivals = StandardImportMetrics::register(agent.registry())?;
         let memory = memory.clone();
         let arrivals = Remembering { memory: memory.clone(), others: arrivals };
@@ -259,7 +268,7 @@ fn add_controllers(
     if settings.virtual_nodes.is_on() {
         add_virtual_nodes(agent, settings, virtual_nodes, &tenure)?;
     }
-    let controller = MembershipController { settings: settings.clone() };
+    let controller = MembershipController { settings: settings.clone(), answers: answers.clone() };
     let controller = Fenced::new(controller, identity, &tenure).measured();
     agent.controller(controller, Options::default().recorder(FenceLog::default()));
     Ok(())
@@ -453,7 +462,7 @@ mod tests {
         let args = Args::try_parse_from(["member-agent"]).unwrap();
         let mut agent = Agent::within(NAME, VERSION, args.runtime()).unwrap();
         let (parts, memory) = (VirtualNodeParts::default(), TrafficMemory::default());
-        add_controllers(&mut agent, settings, &parts, &memory).unwrap();
+        add_controllers(&mut agent, settings, &parts, &memory, &HubAnswers::default()).unwrap();
         agent.reads()
     }
 

@@ -2,9 +2,11 @@
 //!
 //! The controller of virtual nodes and the task that renews their Leases both read it here.
 
+use std::time::Duration;
+
 use fleet_accumulator::Object;
 use fleet_api::ObjectName;
-use fleet_api::offload::{AcceptedExecutor, CONSENT, LinkState, VirtualNodePhase};
+use fleet_api::offload::{AcceptedExecutor, CONSENT, LinkState, PeerLink, VirtualNodePhase};
 use fleet_model::cidr::{Cidr, Cidrs};
 use fleet_model::objects::offload::{NodeDocument, OffloadConsent, VirtualNode};
 use fleet_virtual_node::life::NodeState;
@@ -88,11 +90,25 @@ impl<'a> Executor<'a> {
 
     /// On which hop the way to it is interrupted.
     pub(crate) fn link(&self, links: &Links) -> Link {
-        let heard = self.offered.and_then(|node| node.status.executor.as_ref());
-        match heard.map(|heard| heard.state) {
+        match self.known_link().map(PeerLink::standing) {
             _ if links.hub_silence() >= SILENCE => Link::HubUnreachable,
             Some(LinkState::Connected) => Link::Alive,
             Some(LinkState::Silent) | None => Link::ExecutorUnreachable,
+        }
+    }
+
+    fn known_link(&self) -> Option<&'a PeerLink> {
+        self.offered.and_then(|node| node.object.status.executor.as_ref())
+    }
+
+    /// For how long there has been no sign of it, where it counts for that: one that renews its Lease again, and of which the verdict is
+    /// another one still, has not ended its Pods by itself.
+    fn silence(&self, link: Link, links: &Links) -> Option<Duration> {
+        let renews = self.known_link().is_some_and(|link| link.state == LinkState::Connected);
+        match link {
+            Link::Alive => None,
+            Link::HubUnreachable => Some(links.hub_silence()),
+            Link::ExecutorUnreachable => (!renews).then(|| links.silence(self.name)),
         }
     }
 
@@ -118,11 +134,7 @@ impl<'a> Executor<'a> {
             terms: spec.map(|spec| origin_terms(&spec.terms, secrets)).unwrap_or_default(),
             ranges: spec.map(|spec| ranges(&spec.pod_cidrs)).unwrap_or_default(),
             link,
-            silent: match link {
-                Link::Alive => None,
-                Link::HubUnreachable => Some(links.hub_silence()),
-                Link::ExecutorUnreachable => Some(links.silence(self.name)),
-            },
+            silent: self.silence(link, links),
             dns: dns
                 .map(|dns| DnsOption { servers: dns.servers.clone(), domain: dns.domain.clone() }),
             address: settings.virtual_nodes.address,
@@ -134,4 +146,49 @@ impl<'a> Executor<'a> {
 /// Ranges of an executor. What cannot be read is none: then no address in it is taken.
 fn ranges(cidrs: &[String]) -> Cidrs {
     cidrs.iter().filter_map(|cidr| cidr.parse::<Cidr>().ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use fleet_accumulator::Tracked as _;
+    use fleet_api::offload::VirtualNodeSpec;
+    use fleet_runtime::clock::BootClock;
+    use serde_json::json;
+
+    use super::*;
+
+    fn offered(state: &str, verdict: Option<&str>) -> Object<VirtualNode> {
+        let node = json!({
+            "metadata": { "namespace": "fleet-member-east", "name": "west" },
+            "spec": VirtualNodeSpec::default(),
+            "status": { "executor": {
+                "cluster": "west", "state": state, "verdict": verdict, "since": "2026-01-01T00:00:00Z",
+            } },
+        });
+        let node = VirtualNode::project(serde_json::from_value(node).unwrap()).unwrap();
+        Object::new(ObjectName::new("fleet-member-east", "west"), "u".into(), "1".into(), node)
+    }
+
+    /// Readiness follows the verdict; that Pods have ended by themselves is concluded from the Lease alone.
+    #[test]
+    fn the_verdict_counts_for_readiness_and_the_lease_for_what_has_ended() {
+        let clock = BootClock::by_hand();
+        let links = Links::new(clock.clone());
+        links.answered(clock.now());
+        for (state, verdict, link, has_silence) in [
+            ("Connected", None, Link::Alive, false),
+            ("Silent", None, Link::ExecutorUnreachable, true),
+            ("Silent", Some("Silent"), Link::ExecutorUnreachable, true),
+            ("Silent", Some("Connected"), Link::Alive, false),
+            ("Connected", Some("Silent"), Link::ExecutorUnreachable, false),
+        ] {
+            let node = offered(state, verdict);
+            let executor =
+                Executor { name: "west", offered: Some(&node), node: None, consent: Consent::None };
+            let found = executor.link(&links);
+            assert_eq!(found, link, "{state} {verdict:?}");
+            let silence = executor.silence(found, &links);
+            assert_eq!(silence.is_some(), has_silence, "{state} {verdict:?}");
+        }
+    }
 }

@@ -23,6 +23,7 @@ pub mod external_workloads;
 pub mod fence;
 mod fence_log;
 mod fenced;
+mod hub_answers;
 mod hub_follower;
 mod hub_side;
 pub mod hub_token;

@@ -27,6 +27,7 @@ pub use published::{is_published, standing};
 use report::Report;
 
 use crate::fence::{Fence, record_name};
+use crate::hub_answers::HubAnswers;
 use crate::intent::{self, Circumstances};
 use crate::measurement::{Measurement, Plan};
 use crate::phase::{JOINED, LEFT, Losses, Phase, is_current, member_cluster, unconfirmed};
@@ -41,6 +42,15 @@ const AGAIN: Duration = Duration::from_secs(1);
 pub struct MembershipController {
     /// Plans depend on these beside the snapshot.
     pub settings: Settings,
+    /// What the hub has refused of what is exported.
+    pub(crate) answers: HubAnswers,
+}
+
+impl MembershipController {
+    /// One that does not know what the hub has refused.
+    pub fn new(settings: Settings) -> Self {
+        Self { settings, answers: HubAnswers::default() }
+    }
 }
 
 /// The last heartbeat of this member that the hub has.
@@ -107,7 +117,7 @@ impl Controller for MembershipController {
 
     fn plan(&self, _: &Member, snapshot: &MemberSnapshot, now: Timestamp) -> Plan {
         let mut plan = plan(&self.settings, snapshot, now);
-        published::mark(&self.settings, snapshot, &mut plan);
+        published::mark(&self.settings, &self.answers, snapshot, &mut plan);
         properties::write(&self.settings, snapshot, &mut plan);
         cluster::record(&self.settings.identity, snapshot, &mut plan);
         plan

@@ -16,9 +16,10 @@ mod writes;
 use std::sync::Arc;
 
 use fleet_accumulator::Object;
-use fleet_api::{ObjectName, labels};
+use fleet_api::{ObjectName, labels, names};
 use fleet_model::objects::{EndpointSlice, ManagedIndex, ManagedSlice, Service, SliceIndex};
 
+use crate::identity::Identity;
 use crate::settings::Settings;
 use crate::snapshot::MemberSnapshot;
 
@@ -51,6 +52,17 @@ pub(crate) fn manager(slice: &EndpointSlice) -> Option<&str> {
 pub(crate) fn is_on_network(settings: &Settings, service: Option<&Object<Service>>) -> bool {
     let asks = service.is_some_and(|service| requested_network(service).is_some());
     asks && settings.endpointslices.serves_networks()
+}
+
+/// The names that the copy of an exported slice can have on the hub, in the order in which they are tried.
+pub(crate) fn names_on_hub(
+    identity: &Identity,
+    slice: &Object<EndpointSlice>,
+) -> impl Iterator<Item = ObjectName> {
+    let (source, uid) = (&slice.name, slice.uid.to_string());
+    let names =
+        names::slice_export_candidates(&identity.cluster, &source.namespace, &source.name, &uid);
+    names.map(|name| ObjectName::new(identity.hub_namespace.as_str(), name))
 }
 
 /// Whether a slice has endpoints of this cluster for other clusters. Imported ones never leave again

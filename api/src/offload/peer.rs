@@ -32,6 +32,18 @@ pub struct PeerLink {
     pub cluster: String,
     /// Whether its Lease is renewed.
     pub state: LinkState,
-    /// Since when, by the clock of the hub.
+    /// What the hub agent has decided about it, where it decides about traffic: `Silent` by verdict, and `Connected` otherwise, also
+    /// while so many members are silent that it passes no verdict. Pods of a member are ready and count as served by this, where it is
+    /// there; whether they have ended by themselves depends on the Lease alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<LinkState>,
+    /// Since when both are so, by the clock of the hub.
     pub since: Time,
+}
+
+impl PeerLink {
+    /// The verdict, or whether its Lease is renewed where there is none.
+    pub fn standing(&self) -> LinkState {
+        self.verdict.unwrap_or(self.state)
+    }
 }

@@ -8,6 +8,7 @@
 //! - [`addresses`]: which addresses can be endpoints.
 //! - [`changes`]: which objects differ between two views.
 //! - [`ports`]: comparison of port lists.
+//! - [`precedence`]: whose ports come first.
 //! - [`cidr`]: ranges of IP addresses.
 //! - [`limits`]: whether what a member has written is within the bounds.
 //! - [`endpoints`]: which endpoints a change removes.
@@ -34,6 +35,7 @@ pub mod namespaces;
 pub mod objects;
 pub mod owners;
 pub mod ports;
+pub mod precedence;
 pub mod reference;
 pub mod selection;
 pub mod service_list;

@@ -15,6 +15,7 @@ pub mod mode;
 pub mod ports;
 pub mod resolution;
 mod room;
+mod yielding;
 
 #[cfg(test)]
 mod tests;

@@ -33,7 +33,7 @@ use recorder::SharedRecorder;
 use run::{Run, Shared};
 use timings::StageTimings;
 
-pub use recorder::{Options, Recorder};
+pub use recorder::{Answer, Options, Recorder};
 
 /// Keys with writes in flight per controller. More would only wait in the writer's lanes.
 const KEYS_IN_FLIGHT: usize = 256;

@@ -322,10 +322,26 @@ async fn a_refused_object_waits_for_a_change() {
             refusals.len() == 1 && words.is_none_or(|words| refusals == [words]),
             "{refusals:?}"
         );
+        assert_eq!(world.outcomes(), ["a: create Refused"]);
         let start = Instant::now();
         world.wish("a", "2");
         world.until(World::is_granted).await;
+        assert_eq!(world.outcomes(), ["a: create Refused", "a: create Acknowledged"]);
         assert!(start.elapsed() < Duration::from_millis(20));
+        running.stop().await;
+    }
+}
+
+/// A right that is missing may be granted, and an API server that is not well may recover: neither is a word on the content.
+#[tokio::test(start_paused = true)]
+async fn what_may_be_accepted_later_is_no_refusal() {
+    for answer in [failure(403, "Forbidden", "a"), failure(503, "ServiceUnavailable", "a")] {
+        let world = World::new();
+        let running = world.start();
+        world.answer_next(answer);
+        world.wish("a", "1");
+        world.until(|world| !world.outcomes().is_empty()).await;
+        assert_eq!(world.outcomes()[0], "a: create Open");
         running.stop().await;
     }
 }

@@ -1,4 +1,4 @@
-//! Traffic of the fleet on real control planes: a hub whose store is lost under agents that run, and one that is restored.
+//! Traffic of the fleet on real control planes: a hub whose store is lost under agents that run, and a member that ends.
 
 #![allow(
     clippy::unwrap_used,
@@ -7,6 +7,7 @@
 )]
 
 mod hub_side;
+mod verdict;
 
 use std::time::Duration;
 
@@ -41,6 +42,14 @@ async fn a_hub_is_lost_and_nothing_changes_where_its_services_are_imported() {
 async fn a_hub_is_lost_twice_under_agents_that_run() {
     let testbed = Testbed::start(Options::members(3)).await.unwrap();
     let result = story(&testbed, false).await;
+    testbed.explain(result).await.unwrap();
+}
+
+/// A member that ends is silent by verdict; what that means to ports, and what the hub denies for good.
+#[tokio::test(flavor = "multi_thread")]
+async fn ports_of_a_member_that_ends_yield_to_those_of_another() {
+    let testbed = Testbed::start(Options::members(3)).await.unwrap();
+    let result = verdict::story(&testbed).await;
     testbed.explain(result).await.unwrap();
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use fleet_api::names::member_of_namespace;
 use fleet_api::offload::{
-    LinkState, OffloadOfferSpec, OffloadOfferStatus, VirtualNodePhase, VirtualNodeSpec,
+    LinkState, OffloadOfferSpec, OffloadOfferStatus, PeerLink, VirtualNodePhase, VirtualNodeSpec,
     VirtualNodeStatus,
 };
 use kube::api::DynamicObject;
@@ -91,7 +91,7 @@ fn node(object: &DynamicObject, waiting: &Waiting) -> Option<Offered> {
     let spec: VirtualNodeSpec = serde_json::from_value(object.data["spec"].clone()).ok()?;
     let status: VirtualNodeStatus =
         serde_json::from_value(object.data["status"].clone()).unwrap_or_default();
-    let heard = status.executor.as_ref().map(|link| link.state);
+    let heard = status.executor.as_ref().map(PeerLink::standing);
     let exports = waiting.between(&origin, &spec.executor);
     let help = help(&origin, &spec, heard).or_else(|| {
         let pod = exports.refused.as_deref()?;

@@ -1,8 +1,8 @@
 //! The explanation of one Pod. Pure.
 
 use fleet_api::offload::{
-    LinkState, PodExportSpec, PodExportStatus, PodImportSpec, PodImportStatus, PodPhase, Refusal,
-    RemoteStatus, VirtualNodePhase, VirtualNodeSpec, VirtualNodeStatus,
+    LinkState, PeerLink, PodExportSpec, PodExportStatus, PodImportSpec, PodImportStatus, PodPhase,
+    Refusal, RemoteStatus, VirtualNodePhase, VirtualNodeSpec, VirtualNodeStatus,
 };
 use kube::api::DynamicObject;
 use serde::Serialize;
@@ -110,7 +110,7 @@ fn of_node(evidence: &PodEvidence, origin: &str, executor: &str) -> Option<Verdi
     };
     let spec: VirtualNodeSpec = part(node, "spec")?;
     let status: VirtualNodeStatus = part(node, "status").unwrap_or_default();
-    let heard = status.executor.map(|link| link.state);
+    let heard = status.executor.as_ref().map(PeerLink::standing);
     match (spec.phase, heard) {
         (VirtualNodePhase::Offered, _) => Some(waits(
             format!("waits: {origin} has not accepted {executor}"),

@@ -13,11 +13,13 @@ use fleet_model::multicluster::resolution::{InForce, Resolution, resolve};
 use fleet_model::objects::by_age;
 use fleet_model::objects::multicluster::{ExportedService, ResolvedService};
 use fleet_model::objects::{MemberPolicy, PolicyLists};
+use fleet_model::precedence::Precedence;
 
 use super::places::has_place;
 use super::refusal::Refusal;
 use crate::Settings;
 use crate::snapshot::HubSnapshot;
+use crate::verdicts::Verdicts;
 
 /// The exports of a Service, and what they result in.
 #[derive(Debug)]
@@ -58,6 +60,7 @@ pub(super) fn of<'a>(
     live.sort_by(|a, b| by_age(a, b));
     let (mut all, mut counting) = (Vec::new(), Vec::new());
     let mut members = BTreeSet::new();
+    let verdicts = Verdicts::of(settings, snapshot);
     for export in live {
         let member = member_of_namespace(&export.name.namespace);
         let standing = match member {
@@ -66,7 +69,7 @@ pub(super) fn of<'a>(
             None => Standing::Refused(Refusal::NoMember),
         };
         if let (Some(member), Standing::Counts) = (member, &standing) {
-            counting.push(of_member(member, export));
+            counting.push(of_member(member, export, verdicts.precedence(member)));
         }
         all.push((export, standing.refusal()));
     }
@@ -89,10 +92,15 @@ impl Standing {
     }
 }
 
-fn of_member<'a>(member: &'a str, export: &'a Object<ExportedService>) -> Export<'a> {
+fn of_member<'a>(
+    member: &'a str,
+    export: &'a Object<ExportedService>,
+    precedence: Precedence,
+) -> Export<'a> {
     Export {
         cluster: member,
         since: exported_at(export.export_created, export.meta.created),
+        precedence,
         properties: Cow::Borrowed(&export.properties),
     }
 }

@@ -80,6 +80,12 @@ pub(super) fn affected(
     touched
 }
 
+/// Adds the Services that a member exports, on its account.
+pub(super) fn of_member(snapshot: &HubSnapshot, member: &str, keys: &mut Affected<Key>) {
+    let exports = snapshot.exported_services.in_namespace(&names::member_namespace(member));
+    exports.for_each(|export| add(export, keys));
+}
+
 /// Whether something begins that held all plans up.
 fn opens(old: &HubSnapshot, new: &HubSnapshot) -> bool {
     let system = ObjectName::cluster(names::SYSTEM_NAMESPACE);

@@ -4,9 +4,9 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use fleet_accumulator::Object;
-use fleet_api::multicluster::ResolvedServiceSpec;
-use fleet_api::names::{SYSTEM_NAMESPACE, internal_export_candidates};
-use fleet_api::{ObjectName, labels};
+use fleet_api::multicluster::{Exporter, ResolvedServiceSpec};
+use fleet_api::names::{SYSTEM_NAMESPACE, internal_export_candidates, member_of_namespace};
+use fleet_api::{ObjectName, events, labels};
 use fleet_model::multicluster::resolution::Resolution;
 use fleet_model::namespaces::namespace_accepts_objects;
 use fleet_model::objects::multicluster::ResolvedService;
@@ -46,7 +46,7 @@ pub(super) fn plan(
         (Some(resolution), None) => create(service, &resolution.spec, snapshot, plan),
         (Some(resolution), Some(resolved)) => match pause(resolved, now) {
             Some(rest) => plan.wake_within(rest),
-            None => update(resolved, resolution, snapshot, plan),
+            None => update(resolved, resolution, exports, snapshot, plan),
         },
         (None, Some(resolved)) => withdraw(settings, resolved, snapshot, now, plan),
         (None, None) => {}
@@ -86,6 +86,7 @@ fn pause(resolved: &ResolvedService, now: Timestamp) -> Option<Duration> {
 fn update(
     resolved: &Object<ResolvedService>,
     resolution: &Resolution,
+    exports: &Exports<'_>,
     snapshot: &HubSnapshot,
     plan: &mut Plan,
 ) {
@@ -96,6 +97,34 @@ fn update(
     let is_new = resolved.to_spec() != resolution.spec || !is_labelled(resolved);
     if is_new && (lost.is_empty() || shows_absence(snapshot)) {
         write(resolved, &resolution.spec, &lost, snapshot, plan);
+        report_yielding(resolved, resolution, exports, plan);
+    }
+}
+
+/// Reports to exports of silent members that their ports are not in force any more.
+fn report_yielding(
+    resolved: &ResolvedService,
+    resolution: &Resolution,
+    exports: &Exports<'_>,
+    plan: &mut Plan,
+) {
+    for (export, _) in &exports.all {
+        let member = member_of_namespace(&export.name.namespace);
+        let lacked = |spec: &[Exporter], member: &str| {
+            let exporter = spec.iter().find(|exporter| exporter.cluster == member);
+            exporter.map(|exporter| exporter.withheld.len())
+        };
+        let yields = |member: &&str| {
+            let after = lacked(&resolution.spec.exporters, member);
+            resolution.yielding.contains(*member) && lacked(&resolved.exporters, member) < after
+        };
+        if let Some(member) = member.filter(yields) {
+            let winner = &resolution.spec.winner;
+            let note = format!(
+                "cluster {member} is silent: ports of cluster {winner} come first from now on"
+            );
+            plan.events.push(HUB.warning(*export, events::PORTS_YIELDED, note));
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 mod crashes;
 mod evidence;
 mod refusals;
+mod silence;
 mod withdrawal;
 mod world;
 mod writes;

@@ -28,14 +28,29 @@ pub(super) fn rejected(
 ) -> Wanted {
     let winner = &resolution.winner;
     let since = winner.object.meta.created.map(|since| format!(" since {since}"));
+    let is_older = export.object.meta.created < winner.object.meta.created;
+    let yields = is_older && !state.precedence(export).is_by_age();
     let message = format!(
-        "ports of service {} differ from those of cluster {}, which has exported it{}: {}",
+        "ports of service {} differ from those of cluster {}, which has exported it{}{}: {}",
         state.service,
         winner.member,
         since.unwrap_or_default(),
+        if yields { format!(" (cluster {} is silent)", export.member) } else { String::new() },
         describe_differences(export, resolution),
     );
     wanted(conditions::TRUE, reasons::CONFLICT_FOUND, message)
+}
+
+/// What users of a silent member whose ports were in force have to know.
+pub(super) fn yielded(
+    state: &ServiceState<'_>,
+    export: &Export<'_>,
+    resolution: &PortResolution<'_>,
+) -> String {
+    format!(
+        "cluster {} is silent: the ports of service {} are those of cluster {} from now on",
+        export.member, state.service, resolution.winner.member,
+    )
 }
 
 /// Objects cannot be created in the Service's namespace on the hub.

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use fleet_accumulator::{Object, Tracked};
-use fleet_api::names::member_of_namespace;
+use fleet_api::names::{member_namespace, member_of_namespace};
 use fleet_api::{ObjectName, ResourceKind, kinds};
 use fleet_model::changes::each_touched;
 use fleet_model::objects::{
@@ -171,6 +171,12 @@ pub(super) fn affected(
         in_namespace(new, &namespace.name.name, keys);
     });
     exporters
+}
+
+/// Adds the Services that a member exports, on its account.
+pub(super) fn of_member(snapshot: &HubSnapshot, member: &str, keys: &mut Affected<Key>) {
+    let exports = snapshot.internal_exports.in_namespace(&member_namespace(member));
+    exports.for_each(|export| add(export, keys));
 }
 
 fn add<T: FromMember>(object: &Object<T>, keys: &mut Affected<Key>) {

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fleet_api::{ClusterStatus, ServiceImportStatus, ServiceImportType, ServicePort, finalizers};
 use fleet_model::ports;
+use fleet_model::precedence::Precedence;
 
 use super::state::{Export, ServiceState};
 
@@ -22,21 +23,25 @@ pub struct PortResolution<'a> {
     pub waits_for_guards: bool,
     /// Exports with other ports.
     pub conflicting: Vec<Export<'a>>,
+    /// Of these, those whose ports were in force until their members were silent.
+    pub yielding: Vec<Export<'a>>,
     /// Desired status of the ServiceImport.
     pub status: ServiceImportStatus,
 }
 
 /// Compares the exports of a Service; `None` if no member exports it.
 ///
-/// The ports in force stay while an export has them; otherwise the oldest export decides
-/// (docs/design/rules.md#conflicts). Target ports alone are no conflict; those in force are of one accepted export.
+/// The ports in force stay while an export has them that does not yield for the silence of its member; otherwise the oldest export
+/// decides (docs/design/rules.md#conflicts). Target ports alone are no conflict; those in force are of one accepted export.
 /// Exports that are being deleted do not count.
 pub fn resolve<'a>(state: &ServiceState<'a>) -> Option<PortResolution<'a>> {
     let in_force = state.import.map(|import| import.object.status.ports.as_slice());
     let in_force = in_force.filter(|ports| !ports.is_empty());
     let fits = |export: &Export<'a>, wanted| ports::same_for_clients(of(export), wanted);
-    let kept = in_force.filter(|ports| state.live_exports().any(|export| fits(&export, ports)));
-    let oldest = state.live_exports().next()?;
+    let yields = yields(state);
+    let holds = |export: Export<'a>, ports| fits(&export, ports) && !yields(&export);
+    let kept = in_force.filter(|ports| state.live_exports().any(|export| holds(export, ports)));
+    let oldest = oldest(state)?;
     let wanted = kept.unwrap_or_else(|| of(&oldest));
     let (accepted, conflicting): (Vec<_>, Vec<_>) =
         state.live_exports().partition(|export| fits(export, wanted));
@@ -49,7 +54,30 @@ pub fn resolve<'a>(state: &ServiceState<'a>) -> Option<PortResolution<'a>> {
         listed.clone_from(&accepted);
     }
     let status = import_status(state, ports, &listed);
-    Some(PortResolution { ports, winner, accepted, listed, waits_for_guards, conflicting, status })
+    let lost = |export: &&Export<'a>| in_force.is_some_and(|ports| fits(export, ports));
+    let yielding = conflicting.iter().filter(lost).copied().collect();
+    Some(PortResolution {
+        ports,
+        winner,
+        accepted,
+        listed,
+        waits_for_guards,
+        conflicting,
+        yielding,
+        status,
+    })
+}
+
+/// Whether the ports of an export yield for the silence of its member: to exports of which that is not so.
+fn yields<'a>(state: &ServiceState<'a>) -> impl Fn(&Export<'a>) -> bool {
+    let precedence = |export: &Export<'a>| state.precedence(export);
+    let any_by_age = state.live_exports().any(|export| precedence(&export).is_by_age());
+    move |export| any_by_age && precedence(export) == Precedence::Yields
+}
+
+/// The export whose ports come into force where none stay: one whose age counts comes first.
+fn oldest<'a>(state: &ServiceState<'a>) -> Option<Export<'a>> {
+    state.live_exports().min_by_key(|export| !state.precedence(export).is_by_age())
 }
 
 fn of<'a>(export: &Export<'a>) -> &'a [ServicePort] {

@@ -9,12 +9,14 @@ use fleet_model::hub_schema::HubSchema;
 use fleet_model::namespaces::namespace_accepts_objects;
 use fleet_model::objects::{EndpointSliceImport, HasMeta, ServiceImport, named};
 use fleet_model::owners::is_controlled_by_mcs;
+use fleet_model::precedence::Precedence;
 
 use super::keys::{FromMember, owner_of};
 pub use super::owned::{Export, Owned, Request, SliceExport};
 use super::refusal::{self, Refusal};
 use crate::Settings;
 use crate::snapshot::HubSnapshot;
+use crate::verdicts::Verdicts;
 
 /// The objects of one Service of the fleet, without those whose reference is invalid.
 #[derive(Debug)]
@@ -115,6 +117,11 @@ impl<'a> ServiceState<'a> {
     /// Requests that are being deleted, oldest first.
     pub fn terminating_requests(&self) -> impl Iterator<Item = Request<'a>> {
         self.requests.iter().copied().filter(|request| request.object.meta.is_terminating())
+    }
+
+    /// What the silence of its member means to an export.
+    pub(super) fn precedence(&self, export: &Export<'_>) -> Precedence {
+        Verdicts::of(self.settings, self.snapshot).precedence(export.member)
     }
 
     fn counting<T: HasMeta>(&self, owned: &[Owned<'a, T>]) -> impl Iterator<Item = Owned<'a, T>> {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use fleet_accumulator::Object;
 use fleet_api::conditions::{self, reasons};
-use fleet_api::finalizers;
+use fleet_api::{events, finalizers};
 use fleet_model::objects::ServiceImport;
 use fleet_model::steps::HUB;
 use fleet_plan::conditions::{Wanted, apply, find};
@@ -54,6 +54,10 @@ pub(super) fn sync<'a>(
     let guards = guard_exports(resolution, plan);
     let import_write = (*import.status != resolution.status)
         .then(|| plan.push(HUB.status(import, &resolution.status).after(guards).stage("resolve")));
+    for export in resolution.yielding.iter().filter(|_| import_write.is_some()) {
+        let note = conflict::yielded(state, export, resolution);
+        plan.events.push(HUB.warning(export.object, events::PORTS_YIELDED, note));
+    }
     let mut sync_export = |export: &Export<'_>, condition| {
         let step = condition_step(export, condition, now)?;
         Some(plan.push(step.after(import_write)))

@@ -143,7 +143,7 @@ impl Decider {
         let decisions = members.iter().map(decide).collect();
         let within = settings.silent_after;
         let fleet = self.fleet(&decisions, members, stored, snapshot, within, now);
-        Decisions { members: decisions, fleet }
+        Decisions { members: decisions, fleet: FleetDecision { judges, ..fleet } }
     }
 
     fn judge(
@@ -213,6 +213,7 @@ impl Decider {
                 unmanaged: count(in_state(SilenceState::Unmanaged).len()),
                 conditions: Vec::new(),
             },
+            judges: false,
             mass_silence: held,
             rolled_back: went_back || reported.is_some(),
         }
@@ -273,7 +274,7 @@ fn has_published(subject: Subject<'_>, epoch: i64) -> bool {
     if lease.is_some_and(|lease| lease.published.is_some()) {
         let hub = incarnation::cluster(subject.snapshot).map(|hub| incarnation::of(hub, epoch));
         let complete = complete(subject);
-        // One that has never published all, because the hub's API server denies an export of it, would never return.
+        // One that has never published all, because the hub lacks the namespace of an export of it, would never return.
         return complete.is_none() || complete == hub;
     }
     subject.report().is_none_or(|report| {

@@ -14,6 +14,7 @@ use fleet_plan::Affected;
 use super::evidence::shows_absence;
 use super::import::takes_place;
 use super::key::Key;
+use super::link::verdict;
 use super::members;
 use crate::snapshot::HubSnapshot;
 
@@ -174,6 +175,12 @@ fn members_changed(old: &HubSnapshot, new: &HubSnapshot, keys: &mut Affected<Key
     let mut heard = BTreeSet::new();
     each_touched(&old.hearing, &new.hearing, |hearing| {
         heard.insert(Arc::clone(&hearing.name.name));
+    });
+    each_touched(&old.member_traffics, &new.member_traffics, |member| {
+        let name = &member.name.name;
+        if verdict(name, old) != verdict(name, new) {
+            heard.insert(Arc::clone(name));
+        }
     });
     for member in &heard {
         for node in new.virtual_nodes.by(member) {

@@ -3,17 +3,17 @@
 use fleet_accumulator::Object;
 use fleet_api::ObjectName;
 use fleet_api::names::member_namespace;
-use fleet_api::offload::{PeerLink, VirtualNodePhase, VirtualNodeSpec, VirtualNodeStatus};
+use fleet_api::offload::{VirtualNodePhase, VirtualNodeSpec, VirtualNodeStatus};
 use fleet_model::namespaces::namespace_accepts_objects;
-use fleet_model::objects::offload::{Hearing, VirtualNode};
+use fleet_model::objects::offload::VirtualNode;
 use fleet_model::steps::{HUB, to_json};
 use fleet_plan::Plan;
-use fleet_plan::conditions::whole_seconds;
 use fleet_virtual_node::hub::{Selected, virtual_node};
 use jiff::Timestamp;
 use serde_json::json;
 
 use super::evidence::{LONG_PAUSE, shows_absence};
+use super::link::link;
 use super::members;
 use crate::snapshot::HubSnapshot;
 
@@ -99,11 +99,9 @@ fn settle(
         plan.push(HUB.delete(present));
         return;
     }
-    let Some(heard) = snapshot.hearing.get(&Hearing::name(executor)) else { return };
     let known = present.status.executor.as_ref();
-    if known.is_none_or(|link| link.state != heard.state || link.cluster != executor) {
-        let (cluster, state, since) = (executor.to_owned(), heard.state, whole_seconds(now));
-        let link = Some(PeerLink { cluster, state, since });
+    let link = link(executor, known, snapshot, now);
+    if link.is_some() && link.as_ref() != known {
         let status = VirtualNodeStatus { executor: link, ..present.status.clone() };
         plan.push(HUB.status(present, &status));
     }

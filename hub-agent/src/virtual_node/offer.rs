@@ -6,13 +6,13 @@ use fleet_accumulator::Object;
 use fleet_api::names::member_of_namespace;
 use fleet_api::offload::{OffloadOfferStatus, PeerLink, VirtualNodePhase};
 use fleet_api::{ObjectName, finalizers};
-use fleet_model::objects::offload::{Hearing, OffloadOffer};
+use fleet_model::objects::offload::OffloadOffer;
 use fleet_model::steps::HUB;
 use fleet_plan::Plan;
-use fleet_plan::conditions::whole_seconds;
 use fleet_virtual_node::hub::{free, used};
 use jiff::Timestamp;
 
+use super::link;
 use super::members::{self, Obstacle, offer_for, offers, selected};
 use crate::snapshot::HubSnapshot;
 
@@ -85,14 +85,7 @@ fn links(
     served.sort_unstable();
     let link = |member: &str| {
         let known = before.iter().find(|link| link.cluster == member);
-        let heard = snapshot.hearing.get(&Hearing::name(member)).map(|heard| heard.state);
-        match (heard, known) {
-            (None, known) => known.cloned(),
-            (Some(state), Some(known)) if known.state == state => Some(known.clone()),
-            (Some(state), _) => {
-                Some(PeerLink { cluster: member.to_owned(), state, since: whole_seconds(now) })
-            }
-        }
+        link::link(member, known, snapshot, now)
     };
     served.into_iter().filter_map(link).collect()
 }

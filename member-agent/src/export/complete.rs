@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use fleet_accumulator::{Object, Snapshot as _, SourceInfo, SourceSet};
-use fleet_api::conditions;
+use fleet_api::{conditions, kinds, names};
 use fleet_model::hub_schema::carries;
 use fleet_model::objects::Service;
 use fleet_plan::conditions::find;
@@ -12,16 +12,24 @@ use jiff::Timestamp;
 use super::internal;
 use super::state::ServiceState;
 use crate::Settings;
+use crate::hub_answers::{HubAnswers, Refused};
+use crate::other_hub;
 use crate::slicing;
 use crate::snapshot::MemberSnapshot;
 
 /// Whether the hub has all that users of this cluster export through the API of the fleet, and all watches show what there is. What
-/// the hub refuses counts as there: it has decided.
-pub fn is_complete(settings: &Settings, snapshot: &MemberSnapshot, now: Timestamp) -> bool {
+/// the hub refuses counts as there: it has decided, be it the hub agent or the API server.
+pub fn is_complete(
+    settings: &Settings,
+    answers: &HubAnswers,
+    snapshot: &MemberSnapshot,
+    now: Timestamp,
+) -> bool {
+    let refused = answers.of(other_hub::present(&settings.identity, snapshot));
     are_trusted(snapshot)
         && snapshot.service_exports.iter().all(|export| {
             let state = ServiceState::of(settings, &export.name, snapshot, now);
-            state.exported().is_none_or(|service| is_there(&state, service))
+            state.exported().is_none_or(|service| is_there(&state, service, &refused))
         })
 }
 
@@ -40,21 +48,25 @@ fn are_trusted(snapshot: &MemberSnapshot) -> bool {
     asked.all(|source| snapshot.state(source.id).is_live()) && !snapshot.is_settling(sources)
 }
 
-fn is_there(state: &ServiceState<'_>, service: &Object<Service>) -> bool {
+fn is_there(state: &ServiceState<'_>, service: &Object<Service>, refused: &Refused) -> bool {
     if internal::rejection(state).is_some() {
         return true;
+    }
+    if state.internal_exports.is_empty() {
+        let names = names::internal_export_candidates(state.name).map(|name| state.on_hub(&name));
+        return refused.any(kinds::INTERNAL_SERVICE_EXPORT, names);
     }
     let conflict = state
         .current(service)
         .and_then(|current| find(&current.object.conditions, conditions::CONFLICT));
     match conflict.map(|conflict| conflict.status.as_str()) {
         Some(conditions::TRUE) => true,
-        Some(conditions::FALSE) => are_slices_there(state),
+        Some(conditions::FALSE) => are_slices_there(state, refused),
         _ => false,
     }
 }
 
-fn are_slices_there(state: &ServiceState<'_>) -> bool {
+fn are_slices_there(state: &ServiceState<'_>, refused: &Refused) -> bool {
     let copies = state.slice_exports.iter();
     let there: BTreeSet<&str> =
         copies.map(|copy| copy.spec.endpoint_slice_reference.uid.as_str()).collect();
@@ -62,5 +74,9 @@ fn are_slices_there(state: &ServiceState<'_>) -> bool {
         slicing::is_exportable(state.settings, slice, state.on_network)
             && carries(state.schema, &slice.address_type) != Some(false)
     });
-    exportable.all(|slice| there.contains(slice.uid.to_string().as_str()))
+    exportable.all(|slice| {
+        there.contains(slice.uid.to_string().as_str())
+            || refused
+                .any(kinds::ENDPOINT_SLICE_EXPORT, slicing::names_on_hub(state.identity, slice))
+    })
 }

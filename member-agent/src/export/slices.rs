@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use fleet_accumulator::{Object, Uid};
-use fleet_api::{Endpoint, ExportedSliceSpec, ObjectName, annotations, finalizers, labels, names};
+use fleet_api::{Endpoint, ExportedSliceSpec, ObjectName, annotations, finalizers, labels};
 use fleet_model::endpoints::{loses, printed};
 use fleet_model::hub_schema;
 use fleet_model::objects::{EndpointSlice, EndpointSliceExport};
@@ -153,15 +153,8 @@ pub(super) fn free_name(
     state: &ServiceState<'_>,
     slice: &Object<EndpointSlice>,
 ) -> Option<ObjectName> {
-    let source = &slice.name;
-    names::slice_export_candidates(
-        &state.identity.cluster,
-        &source.namespace,
-        &source.name,
-        &slice.uid.to_string(),
-    )
-    .map(|name| state.on_hub(&name))
-    .find(|name| state.snapshot.slice_exports.get(name).is_none())
+    let mut names = slicing::names_on_hub(state.identity, slice);
+    names.find(|name| state.snapshot.slice_exports.get(name).is_none())
 }
 
 /// Updates a copy if its content differs. Another generation or label alone causes no write, which would cost one

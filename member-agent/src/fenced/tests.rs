@@ -59,7 +59,7 @@ impl Cluster {
         let settings = Settings::new("a");
         let tenure = Arc::new(Tenure::default());
         let export = ExportController { settings: settings.clone() };
-        let membership = MembershipController { settings: settings.clone() };
+        let membership = MembershipController::new(settings.clone());
         let export = Fenced::new(export, &settings.identity, &tenure);
         let membership = Fenced::new(membership, &settings.identity, &tenure).measured();
         Self { own, settings, export, membership }

@@ -6,7 +6,8 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use fleet_accumulator::{Object, Snapshot as _, SourceInfo, SourceSet};
-use fleet_api::{conditions, labels};
+use fleet_api::names::internal_export_candidates;
+use fleet_api::{ObjectName, conditions, kinds, labels};
 use fleet_model::hub_schema::{HubSchema, carries};
 use fleet_model::objects::multicluster::standard;
 use fleet_model::objects::{ClusterReport, SliceIndex};
@@ -17,6 +18,7 @@ use fleet_plan::json_patch::{add, remove};
 use serde_json::json;
 
 use crate::fence::record_name;
+use crate::hub_answers::{HubAnswers, Refused};
 use crate::hub_side::{Claim, HubSide};
 use crate::intent::{self, Hold, Intent};
 use crate::measurement::Plan;
@@ -32,7 +34,12 @@ const LOOK: Duration = Duration::from_secs(1);
 
 /// Sets the mark once everything has been there, and all watches have been live, for a while without a break; removes it when
 /// the member no longer takes part.
-pub(super) fn mark(settings: &Settings, snapshot: &MemberSnapshot, plan: &mut Plan) {
+pub(super) fn mark(
+    settings: &Settings,
+    answers: &HubAnswers,
+    snapshot: &MemberSnapshot,
+    plan: &mut Plan,
+) {
     let Some(hub) = HubSide::of(snapshot) else { return };
     let name = record_name(&settings.identity);
     let Some(report) = snapshot.cluster_reports.get(&name).filter(|report| !report.terminating)
@@ -50,7 +57,8 @@ pub(super) fn mark(settings: &Settings, snapshot: &MemberSnapshot, plan: &mut Pl
         return;
     }
     plan.wake_within(LOOK);
-    if are_trusted(snapshot) && is_complete(settings, hub, snapshot) {
+    let refused = answers.of(Some(incarnation));
+    if are_trusted(snapshot) && is_complete(settings, &refused, hub, snapshot) {
         let step = write(report, Some(incarnation));
         plan.debounce(settings.multicluster.settle, "all exports are on the hub", step);
     }
@@ -106,17 +114,23 @@ fn are_trusted(snapshot: &MemberSnapshot) -> bool {
 }
 
 /// Whether the hub has all that is to be exported. What it refuses counts as there: it has decided.
-fn is_complete(settings: &Settings, hub: HubSide<'_>, snapshot: &MemberSnapshot) -> bool {
+fn is_complete(
+    settings: &Settings,
+    refused: &Refused,
+    hub: HubSide<'_>,
+    snapshot: &MemberSnapshot,
+) -> bool {
     snapshot.standard_exports.iter().all(|export| {
         export.meta.is_terminating()
             || intent::foreign_import(&export.name, snapshot).is_some()
-            || is_there(settings, export, hub, snapshot)
+            || is_there(settings, export, refused, hub, snapshot)
     })
 }
 
 fn is_there(
     settings: &Settings,
     export: &Object<standard::ServiceExport>,
+    refused: &Refused,
     hub: HubSide<'_>,
     snapshot: &MemberSnapshot,
 ) -> bool {
@@ -128,16 +142,20 @@ fn is_there(
     if intent.exported(export, current.map(|current| &*current.object)).is_none() {
         return true;
     }
-    current.is_some_and(|current| {
-        is(&current.conditions, conditions::READY, conditions::FALSE)
-            || (intent::is_listed(settings, hub, &export.name)
-                && are_slices_there(settings, export, snapshot))
-    })
+    let Some(current) = current else {
+        let names = internal_export_candidates(&export.name);
+        let names = names.map(|name| ObjectName::new(&*settings.identity.hub_namespace, name));
+        return refused.any(kinds::EXPORTED_SERVICE, names);
+    };
+    is(&current.conditions, conditions::READY, conditions::FALSE)
+        || (intent::is_listed(settings, hub, &export.name)
+            && are_slices_there(settings, export, refused, snapshot))
 }
 
 fn are_slices_there(
     settings: &Settings,
     export: &Object<standard::ServiceExport>,
+    refused: &Refused,
     snapshot: &MemberSnapshot,
 ) -> bool {
     let schema = HubSchema::known(&snapshot.schema);
@@ -151,5 +169,9 @@ fn are_slices_there(
     let copies = copies.filter(|copy| copy.meta.label(labels::MULTICLUSTER_NAMESPACE).is_some());
     let there: BTreeSet<&str> =
         copies.map(|copy| copy.spec.endpoint_slice_reference.uid.as_str()).collect();
-    exportable.all(|slice| there.contains(slice.uid.to_string().as_str()))
+    exportable.all(|slice| {
+        let names = || slicing::names_on_hub(&settings.identity, slice);
+        there.contains(slice.uid.to_string().as_str())
+            || refused.any(kinds::ENDPOINT_SLICE_EXPORT, names())
+    })
 }

@@ -48,7 +48,7 @@ impl World {
         let settings = || self.settings.clone();
         let export = ExportController { settings: settings() };
         let import = ImportController::new(settings());
-        let membership = MembershipController { settings: settings() };
+        let membership = MembershipController::new(settings());
         for _ in 0..20 {
             let mut plans = self.plans(&export);
             plans.extend(self.plans(&import));
@@ -123,7 +123,7 @@ fn controllers_say_what_they_need() {
     let settings = || Settings::new("a");
     let export = ExportController { settings: settings() };
     let import = ImportController::new(settings());
-    let membership = MembershipController { settings: settings() };
+    let membership = MembershipController::new(settings());
     assert_eq!(
         [export.name(), import.name(), membership.name()],
         ["export", "import", "membership"]

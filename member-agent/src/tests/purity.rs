@@ -52,7 +52,7 @@ fn planning_twice_gives_equal_plans_and_moves_no_metric() {
     let counts = [
         plans_computed_twice(&ExportController { settings: settings() }, &snapshot, now).len(),
         plans_computed_twice(&ImportController::new(settings()), &snapshot, now).len(),
-        plans_computed_twice(&MembershipController { settings: settings() }, &snapshot, now).len(),
+        plans_computed_twice(&MembershipController::new(settings()), &snapshot, now).len(),
         plans_computed_twice(&EndpointSliceController { settings: settings() }, &snapshot, now)
             .len(),
         plans_computed_twice(&ExternalWorkloadController::default(), &snapshot, now).len(),

@@ -118,9 +118,8 @@ fn value(reason: ConflictReason, in_force: &ServiceProperties) -> String {
 
 /// Whose the value in force is, and why.
 fn whose(reason: ConflictReason, winner: &Export<'_>, exports: &[Export<'_>]) -> String {
-    let is_oldest = exports.iter().all(|export| winner.age() <= export.age());
-    let of_type = if is_oldest { "" } else { " of the type in force" };
-    let (winner, oldest) = (winner.cluster, format!("has the oldest export{of_type}"));
+    let (winner, oldest) =
+        (winner.cluster, format!("has the oldest export{}", of(winner, exports)));
     match reason {
         ConflictReason::PortConflict => {
             format!("of all clusters, those of {winner}, which {oldest}, first")
@@ -129,6 +128,20 @@ fn whose(reason: ConflictReason, winner: &Export<'_>, exports: &[Export<'_>]) ->
             format!("as long as a cluster has them; {winner} {oldest}")
         }
         _ => format!("of {winner}, which {oldest}"),
+    }
+}
+
+/// Among which exports the winner's is the oldest.
+fn of(winner: &Export<'_>, exports: &[Export<'_>]) -> &'static str {
+    let older = || exports.iter().filter(|export| export.age() < winner.age());
+    let yields =
+        |export: &Export<'_>| export.type_() == winner.type_() && !export.precedence.is_by_age();
+    if older().next().is_none() {
+        ""
+    } else if older().any(yields) {
+        " of a cluster that is not silent"
+    } else {
+        " of the type in force"
     }
 }
 

@@ -7,6 +7,7 @@ use fleet_api::multicluster::{ServiceProperties, ServiceType, SessionAffinity};
 use jiff::Timestamp;
 
 use super::metadata::{allowed_annotations, allowed_labels};
+use crate::precedence::Precedence;
 
 /// How long a client stays with its endpoint unless the Service has another value, in seconds.
 const DEFAULT_AFFINITY_TIMEOUT: i32 = 10_800;
@@ -18,6 +19,8 @@ pub struct Export<'a> {
     pub cluster: &'a str,
     /// When it was exported: see [`exported_at`].
     pub since: Timestamp,
+    /// Whether that counts.
+    pub precedence: Precedence,
     /// What it offers.
     pub properties: Cow<'a, ServiceProperties>,
 }

@@ -23,7 +23,7 @@ pub struct PortUnion<'a> {
 
 impl<'a> PortUnion<'a> {
     /// Adds the ports of an export that are free. Returns how many there were before, for [`undo`](Self::undo).
-    pub fn add(&mut self, ports: &'a [ServicePort]) -> usize {
+    pub fn add(&mut self, ports: impl IntoIterator<Item = &'a ServicePort>) -> usize {
         let before = self.ports.len();
         for port in ports {
             if self.ports.len() < exported::PORTS.accepted && self.is_free(port) {

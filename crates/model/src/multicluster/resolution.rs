@@ -10,6 +10,8 @@ use fleet_api::multicluster::{
 use super::conflicts;
 use super::export::Export;
 use super::room::{United, unite};
+use super::yielding::Yielding;
+use crate::precedence::Precedence;
 
 /// What is in force, and which exports find no room in it.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,6 +20,8 @@ pub struct Resolution {
     pub spec: ResolvedServiceSpec,
     /// Clusters whose export would make the object too large.
     pub refused: BTreeSet<String>,
+    /// Clusters that are silent and whose ports come after those of others for that.
+    pub yielding: BTreeSet<String>,
 }
 
 /// What was in force for a Service before.
@@ -33,6 +37,8 @@ pub struct InForce<'a> {
 /// export has them, so that an address is not taken away because the oldest export left; and no exporter loses its place to
 /// another one.
 ///
+/// Silence of a member changes the order of its export as [`Precedence`] has it, as long as the age of any export counts.
+///
 /// The order of `exports` does not matter.
 pub fn resolve(
     service: &ObjectName,
@@ -43,10 +49,18 @@ pub fn resolve(
     let in_force = in_force.map(|in_force| in_force.properties);
     let type_ = type_in_force(exports, in_force)?;
     let mut exports = exports.to_vec();
-    // The winner is the oldest of the type in force.
     exports.sort_by(|a, b| (a.type_() != type_, a.age()).cmp(&(b.type_() != type_, b.age())));
-    let United { ports, exporters, refused } = unite(&exports, listed);
+    let before = in_force.map(|properties| properties.ports.as_slice()).unwrap_or_default();
+    let yielding = Yielding::of(&exports, before);
+    let United { mut ports, exporters, refused } = unite(&exports, listed, &yielding);
+    yielding.arrange(&mut ports, &exports);
+    let yielding = yielding.lacking(&exporters);
     exports.retain(|export| !refused.contains(export.cluster));
+    // The winner is the oldest of the type in force that does not yield.
+    let wins = |export: &Export<'_>| export.type_() == type_ && !yielding.contains(export.cluster);
+    if let Some(winner) = exports.iter().position(wins) {
+        exports[..=winner].rotate_right(1);
+    }
     let properties = ServiceProperties {
         type_,
         ports,
@@ -64,16 +78,24 @@ pub fn resolve(
         conflicts,
         withdrawn_at: None,
     };
-    Some(Resolution { spec, refused })
+    Some(Resolution { spec, refused, yielding })
 }
 
+/// The type in force stays while an export has it that does not yield. Otherwise it is that of the oldest one whose age counts, or of
+/// the oldest one.
 fn type_in_force(
     exports: &[Export<'_>],
     in_force: Option<&ServiceProperties>,
 ) -> Option<ServiceType> {
+    let by_age = |export: &&Export<'_>| export.precedence.is_by_age();
+    let is_any_by_age = exports.iter().any(|export| by_age(&export));
+    let holds = |export: &Export<'_>, type_| {
+        export.type_() == type_ && !(is_any_by_age && export.precedence == Precedence::Yields)
+    };
     let stays = in_force.map(|properties| properties.type_);
-    let stays = stays.filter(|type_| exports.iter().any(|export| export.type_() == *type_));
-    stays.or_else(|| Some(exports.iter().min_by_key(|export| export.age())?.type_()))
+    let stays = stays.filter(|type_| exports.iter().any(|export| holds(export, *type_)));
+    let oldest = || exports.iter().min_by_key(|export| (!by_age(export), export.age()));
+    stays.or_else(|| Some(oldest()?.type_()))
 }
 
 /// The families in force that an export still has. None joins them, since importers' addresses would have to change. If none is

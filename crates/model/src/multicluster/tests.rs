@@ -3,6 +3,7 @@
 mod fleets;
 mod ports;
 mod properties;
+mod silence;
 
 use std::borrow::Cow;
 
@@ -12,11 +13,12 @@ use jiff::Timestamp;
 
 use super::export::Export;
 use super::resolution::{InForce, Resolution, resolve};
+use crate::precedence::Precedence;
 
 /// An export of a cluster that began at a second.
 fn export(cluster: &'static str, second: i64, properties: ServiceProperties) -> Export<'static> {
     let since = Timestamp::from_second(second).unwrap();
-    Export { cluster, since, properties: Cow::Owned(properties) }
+    Export { cluster, since, precedence: Precedence::ByAge, properties: Cow::Owned(properties) }
 }
 
 /// Ports as `name number/protocol`, without a name if it begins with a blank.

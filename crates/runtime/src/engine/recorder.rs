@@ -19,6 +19,22 @@ pub trait Recorder<K, M>: Send + 'static {
     fn refused(&mut self, key: &K, step: &Step, why: &str) {
         let _ = (key, step, why);
     }
+
+    /// Takes note of what came of a step of `key` that was sent, each time. Steps that were not sent have no answer.
+    fn answered(&mut self, key: &K, step: &Step, answer: Answer) {
+        let _ = (key, step, answer);
+    }
+}
+
+/// What came of a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// It was carried out.
+    Acknowledged,
+    /// An API server has refused its content, and would refuse it again: it is invalid, or denied by admission, a policy or a quota.
+    Refused,
+    /// It failed, and may be carried out later: no answer, an outdated view, a right, a kind or a namespace that is missing.
+    Open,
 }
 
 /// How one controller is wired to its agent.

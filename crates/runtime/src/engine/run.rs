@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 
 use super::freshness::{self, Freshness};
-use super::recorder::SharedRecorder;
+use super::recorder::{Answer, SharedRecorder};
 use super::requeue;
 use super::timings::StageTimings;
 use crate::clock::{Clock, monotonic as now};
@@ -88,7 +88,7 @@ impl<R: Controller> Shared<R> {
         }
         self.measure(timings, &steps, &outcome);
         self.record_acknowledged(&job.key, &measurements, &outcome);
-        self.record_refused(&job.key, &steps, &outcome);
+        self.record_answers(&job.key, &steps, &outcome);
         for failure in &outcome.failures {
             self.metrics.failed(failure.class.as_str());
             tracing::debug!(
@@ -157,12 +157,21 @@ impl<R: Controller> Shared<R> {
         }
     }
 
-    /// Records what an API server has refused, of which a retry alone changes nothing.
-    fn record_refused(&self, key: &R::Key, steps: &[Step], outcome: &Outcome) {
+    /// Records what came of steps, and what an API server has refused of which a retry alone changes nothing.
+    fn record_answers(&self, key: &R::Key, steps: &[Step], outcome: &Outcome) {
         let Some(recorder) = &self.recorder else { return };
-        for failure in outcome.failures.iter().filter(|failure| failure.class.is_hopeless()) {
-            if let Some(step) = steps.get(failure.step) {
-                recorder.lock().refused(key, step, &failure.message);
+        let mut recorder = recorder.lock();
+        for (step, _) in &outcome.acknowledged {
+            if let Some(step) = steps.get(*step) {
+                recorder.answered(key, step, Answer::Acknowledged);
+            }
+        }
+        for failure in &outcome.failures {
+            let Some(step) = steps.get(failure.step) else { continue };
+            let is_refusal = failure.class.is_about_content();
+            recorder.answered(key, step, if is_refusal { Answer::Refused } else { Answer::Open });
+            if failure.class.is_hopeless() {
+                recorder.refused(key, step, &failure.message);
             }
         }
     }

@@ -14,7 +14,7 @@ use fleet_accumulator::{
 use fleet_api::{ObjectName, ResourceKind, kinds};
 use fleet_plan::{Action, Affected, Controller, Event, EventType, Plan, Precondition, Step};
 use fleet_runtime::clock::Clock;
-use fleet_runtime::engine::{Options, Recorder, Wiring, run_controller};
+use fleet_runtime::engine::{Answer, Options, Recorder, Wiring, run_controller};
 use fleet_runtime::events::{EventSink, QUIET};
 use fleet_runtime::metrics::Metrics;
 use fleet_runtime::term_waits::TermWaits;
@@ -207,6 +207,11 @@ impl Recorder<String, String> for CopyController {
         let noted = format!("{key}: {} {why}", step.action.verb());
         self.world.0.state.lock().refusals.push(noted);
     }
+
+    fn answered(&mut self, key: &String, step: &Step, answer: Answer) {
+        let noted = format!("{key}: {} {answer:?}", step.action.verb());
+        self.world.0.state.lock().outcomes.push(noted);
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -247,6 +252,8 @@ struct State {
     samples: Vec<String>,
     /// What was refused, as the recorder has noted it.
     refusals: Vec<String>,
+    /// What came of each step, likewise.
+    outcomes: Vec<String>,
     /// Requests yield to other tasks this often before they are answered.
     slowness: u64,
     hub_listed: bool,
@@ -544,6 +551,11 @@ impl World {
     /// What was refused.
     pub fn refusals(&self) -> Vec<String> {
         self.0.state.lock().refusals.clone()
+    }
+
+    /// What came of each step.
+    pub fn outcomes(&self) -> Vec<String> {
+        self.0.state.lock().outcomes.clone()
     }
 
     pub fn samples(&self) -> Vec<String> {

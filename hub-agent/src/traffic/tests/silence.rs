@@ -298,7 +298,7 @@ fn what_a_member_has_published_outlives_its_agent() {
     assert_eq!(world.status("a").complete.as_ref(), Some(&present));
 }
 
-/// The hub's API server denies one of its exports for ever: that is no reason to keep its other endpoints as last resort.
+/// The hub lacks the namespace of one of its exports for ever: that is no reason to keep its other endpoints as last resort.
 #[test]
 fn a_member_that_has_never_published_everything_returns() {
     let mut world = World::settled(&TEN);

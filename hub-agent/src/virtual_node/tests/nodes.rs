@@ -2,10 +2,12 @@
 
 use fleet_accumulator::{SourceState, View};
 use fleet_api::offload::LinkState;
+use fleet_api::traffic::SilenceState;
 use fleet_api::{ObjectName, kinds};
 use serde_json::json;
 
 use super::world::{World, in_member};
+use crate::tests::verdicts::{found, never};
 use crate::virtual_node::VirtualNodeController;
 
 #[test]
@@ -126,4 +128,47 @@ fn the_link_to_the_executor_is_written_on_change() {
     world.hear("west", None);
     world.settle();
     assert_eq!(world.node("east").unwrap()["status"], status);
+}
+
+/// Whether the Lease is renewed is one thing, and what is decided about it another: not so many members fail at once.
+#[test]
+fn the_verdict_about_the_executor_is_written_where_there_is_one() {
+    let mut world = World::accepted();
+    let link = |world: &World| {
+        let link = world.node("east").unwrap()["status"]["executor"].clone();
+        (link["state"].clone(), link["verdict"].clone())
+    };
+    assert_eq!(link(&world), (json!("Connected"), json!(null)));
+    for (renews, verdict, expected) in [
+        (true, SilenceState::Heard, ("Connected", Some("Connected"))),
+        (false, SilenceState::Heard, ("Silent", Some("Connected"))),
+        (false, SilenceState::Held, ("Silent", Some("Connected"))),
+        (false, SilenceState::Silent, ("Silent", Some("Silent"))),
+        (true, SilenceState::Silent, ("Connected", Some("Silent"))),
+        (false, SilenceState::Unmanaged, ("Silent", None)),
+    ] {
+        world.hear("west", Some(if renews { LinkState::Connected } else { LinkState::Silent }));
+        found(&mut world.hub, "west", verdict);
+        world.settle();
+        assert_eq!(link(&world), (json!(expected.0), json!(expected.1)), "{verdict:?}");
+    }
+    found(&mut world.hub, "west", SilenceState::Heard);
+    never(&mut world.hub, "west");
+    world.settle();
+    assert_eq!(link(&world), (json!("Silent"), json!(null)), "it is not judged");
+}
+
+#[test]
+fn a_verdict_affects_the_nodes_of_its_executor() {
+    let mut world = World::accepted();
+    found(&mut world.hub, "west", SilenceState::Heard);
+    world.settle();
+    let before = world.snapshot();
+    found(&mut world.hub, "west", SilenceState::Held);
+    let controller = VirtualNodeController::default();
+    let keys = |before| fleet_plan::affected_keys(&controller, before, &world.snapshot());
+    assert!(keys(&before).is_empty(), "nothing has changed for it");
+    found(&mut world.hub, "west", SilenceState::Silent);
+    let keys = fleet_plan::affected_keys(&controller, &before, &world.snapshot());
+    assert!(keys.iter().any(|key| key.to_string().contains("west")), "{keys:?}");
 }

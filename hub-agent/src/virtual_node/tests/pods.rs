@@ -146,7 +146,8 @@ fn members_share_what_is_offered() {
     assert_eq!(world.status("north", "u4")["rejected"]["field"], "capacity.pods");
     let before = world.snapshot();
     world.lose(kinds::POD_IMPORT);
-    let keys = fleet_plan::affected_keys(&VirtualNodeController, &before, &world.snapshot());
+    let keys =
+        fleet_plan::affected_keys(&VirtualNodeController::default(), &before, &world.snapshot());
     let waiting = Key::Pod { origin: "north".into(), uid: "u4".into() };
     assert!(keys.contains(&waiting), "it is planned when a place is free: {keys:?}");
 }
@@ -165,7 +166,8 @@ fn a_pod_that_has_ended_takes_no_place() {
     world.edit(kinds::POD_IMPORT, &in_member("west", "u1.east"), |import| {
         import["status"]["remote"]["phase"] = json!("Succeeded");
     });
-    let keys = fleet_plan::affected_keys(&VirtualNodeController, &before, &world.snapshot());
+    let keys =
+        fleet_plan::affected_keys(&VirtualNodeController::default(), &before, &world.snapshot());
     assert!(keys.contains(&Key::Pod { origin: "east".into(), uid: "u4".into() }), "{keys:?}");
     world.settle();
     assert!(world.import("east", "u4").is_some());

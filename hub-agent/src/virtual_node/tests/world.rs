@@ -178,7 +178,7 @@ impl World {
     }
 
     pub(super) fn plans(&self, seen: &HubSnapshot) -> Vec<Plan> {
-        plans_computed_twice(&VirtualNodeController, seen, self.hub.now())
+        plans_computed_twice(&VirtualNodeController::default(), seen, self.hub.now())
     }
 
     /// Executes what is due at once, until nothing is.

@@ -23,7 +23,7 @@ fn world() -> World {
 }
 
 fn controller(world: &World) -> MembershipController {
-    MembershipController { settings: world.settings.clone() }
+    MembershipController::new(world.settings.clone())
 }
 
 fn fence(world: &World) -> Fence {

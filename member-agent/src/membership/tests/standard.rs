@@ -4,13 +4,15 @@ use std::time::{Duration, Instant};
 
 use fleet_accumulator::{ClusterId, SourceState, View};
 use fleet_api::multicluster::standard::{CLUSTER_ID, CLUSTERSET_ID};
-use fleet_api::{ObjectName, kinds, labels};
+use fleet_api::{ObjectName, kinds, labels, names};
 use fleet_model_server::{ModelServer, execute};
 use fleet_plan::{Controller, affected_keys};
+use fleet_runtime::engine::Answer;
 use serde_json::{Value, json};
 
 use super::super::{Member, MembershipController};
 use crate::Settings;
+use crate::hub_answers::HubAnswers;
 use crate::measurement::Plan;
 use crate::settings::MulticlusterMode;
 use crate::snapshot::MemberSnapshot;
@@ -21,6 +23,7 @@ struct World {
     own: ModelServer,
     hub: ModelServer,
     settings: Settings,
+    answers: HubAnswers,
 }
 
 fn web() -> ObjectName {
@@ -45,18 +48,22 @@ impl World {
         let uid = own.get(kinds::NAMESPACE, &system).unwrap()["metadata"]["uid"].clone();
         let report = json!({ "spec": { "clusterUid": uid } });
         hub.create(kinds::CLUSTER_REPORT, &on_hub("a"), report).unwrap();
-        let mut world = Self { own, hub, settings };
+        let mut world = Self { own, hub, settings, answers: HubAnswers::default() };
         world.answer("True");
         world
     }
 
     fn answer(&mut self, status: &str) {
+        self.answer_as(HUB, status);
+    }
+
+    fn answer_as(&mut self, hub: &str, status: &str) {
         let condition = json!({
             "type": "Accepted", "status": status, "reason": "Accepted", "message": "",
             "lastTransitionTime": "2026-01-01T00:00:00Z",
         });
         let status =
-            json!({ "incarnation": HUB, "clustersetId": "fleet", "conditions": [condition] });
+            json!({ "incarnation": hub, "clustersetId": "fleet", "conditions": [condition] });
         let set = |object: &mut Value| object["status"] = status;
         self.hub.edit(kinds::CLUSTER_REPORT, &on_hub("a"), set).unwrap();
     }
@@ -122,7 +129,8 @@ impl World {
     }
 
     fn plan_on(&self, snapshot: &MemberSnapshot) -> Plan {
-        let controller = MembershipController { settings: self.settings.clone() };
+        let controller =
+            MembershipController { settings: self.settings.clone(), answers: self.answers.clone() };
         controller.plan(&Member, snapshot, self.own.now())
     }
 
@@ -180,6 +188,34 @@ fn the_mark_waits_for_all_that_is_exported() {
     assert!(world.is_due());
 }
 
+/// What the API server of the hub denies for good leaves nothing to wait for.
+#[test]
+fn what_is_refused_is_not_waited_for() {
+    let mut world = World::accepted();
+    world.export();
+    assert!(!world.is_due());
+    let answer = |world: &World, kind, name: &str, answer| {
+        world.answers.answer(kind, &on_hub(name), answer);
+    };
+    answer(&world, kinds::EXPORTED_SERVICE, "shop-web", Answer::Refused);
+    assert!(world.is_due());
+    answer(&world, kinds::EXPORTED_SERVICE, "shop-web", Answer::Open);
+    assert!(!world.is_due(), "it may be accepted");
+    // The Service is accepted, and its slice is not.
+    answer(&world, kinds::EXPORTED_SERVICE, "shop-web", Answer::Acknowledged);
+    world.offer();
+    world.list();
+    assert!(!world.is_due());
+    let uid = world.own.get(kinds::ENDPOINT_SLICE, &web()).unwrap()["metadata"]["uid"].clone();
+    let names = names::slice_export_candidates("a", "shop", "web", uid.as_str().unwrap());
+    let name = names.take(1).next().unwrap();
+    answer(&world, kinds::ENDPOINT_SLICE_EXPORT, &name, Answer::Refused);
+    assert!(world.is_due());
+    // Another hub has refused nothing yet.
+    world.answer_as("other/0", "True");
+    assert!(!world.is_due());
+}
+
 /// Else each of n exports on its way to the hub would cost a look at all of them.
 #[test]
 fn the_agent_looks_for_the_mark_at_times_and_not_at_each_change() {
@@ -188,7 +224,7 @@ fn the_agent_looks_for_the_mark_at_times_and_not_at_each_change() {
     let before = world.snapshot();
     world.offer();
     let after = world.snapshot();
-    let controller = MembershipController { settings: world.settings.clone() };
+    let controller = MembershipController::new(world.settings.clone());
     assert!(affected_keys(&controller, &before, &after).is_empty());
     assert_eq!(world.plan().wake_after, Some(Duration::from_secs(1)));
     world.list();
@@ -205,7 +241,7 @@ fn a_mark_that_is_gone_is_looked_for() {
     let before = world.snapshot();
     let gone = |object: &mut Value| object["spec"]["publishedTo"] = Value::Null;
     world.hub.edit(kinds::CLUSTER_REPORT, &on_hub("a"), gone).unwrap();
-    let controller = MembershipController { settings: world.settings.clone() };
+    let controller = MembershipController::new(world.settings.clone());
     assert_eq!(affected_keys(&controller, &before, &world.snapshot()).len(), 1);
     world.settle();
     assert_eq!(world.published(), Some(HUB));

@@ -35,8 +35,9 @@ impl HubAgent {
         let seen: HubSnapshot = snapshot(&[hub], None);
         let known = std::mem::take(&mut self.waits);
         let mut until: Option<Duration> = None;
-        for key in affected_keys(&VirtualNodeController, &HubSnapshot::default(), &seen) {
-            let mut plan = VirtualNodeController.plan(&key, &seen, hub.now());
+        for key in affected_keys(&VirtualNodeController::default(), &HubSnapshot::default(), &seen)
+        {
+            let mut plan = VirtualNodeController::default().plan(&key, &seen, hub.now());
             let wake = plan.wake_after.map(|after| now + after);
             until = until.into_iter().chain(wake).min();
             for later in std::mem::take(&mut plan.debounced) {

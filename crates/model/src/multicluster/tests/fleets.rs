@@ -51,10 +51,30 @@ fn properties() -> impl Strategy<Value = ServiceProperties> {
 
 /// Up to five exports, some of one age.
 fn exports() -> impl Strategy<Value = Vec<Export<'static>>> {
-    prop::collection::vec((1..4_i64, properties()), 1..=CLUSTERS.len()).prop_map(|exports| {
-        let named = CLUSTERS.into_iter().zip(exports);
-        named.map(|(cluster, (since, properties))| export(cluster, since, properties)).collect()
-    })
+    let precedence =
+        prop::sample::select(vec![Precedence::ByAge, Precedence::ByAge, Precedence::Yields]);
+    prop::collection::vec((1..4_i64, properties(), precedence), 1..=CLUSTERS.len()).prop_map(
+        |all| {
+            let named = CLUSTERS.into_iter().zip(all);
+            let export = |(cluster, (since, properties, precedence))| Export {
+                precedence,
+                ..export(cluster, since, properties)
+            };
+            named.map(export).collect()
+        },
+    )
+}
+
+/// The same exports, and what is to change for the silence of their members.
+fn with(
+    exports: &[Export<'static>],
+    precedence: impl Fn(Precedence) -> Precedence,
+) -> Vec<Export<'static>> {
+    let of = |export: &Export<'static>| Export {
+        precedence: precedence(export.precedence),
+        ..export.clone()
+    };
+    exports.iter().map(of).collect()
 }
 
 proptest! {
@@ -71,7 +91,38 @@ proptest! {
     #[test]
     fn what_is_in_force_stays(exports in exports(), before in properties()) {
         let once = resolve(&service(), &exports, Some(former(&before))).unwrap();
-        prop_assert_eq!(&resolved_after(&exports, &once), &once);
+        prop_assert_eq!(&resolved_after(&exports, &once).spec, &once.spec);
+    }
+
+    /// Mass silence, a hub agent that has just started, a watch that has broken off: what yielded stays so, and nothing else does.
+    #[test]
+    fn what_is_not_certain_moves_nothing(exports in exports(), before in properties()) {
+        let once = resolve(&service(), &exports, Some(former(&before))).unwrap();
+        let as_before = |it| if it == Precedence::Yields { Precedence::AsBefore } else { it };
+        let found = resolved_after(&with(&exports, as_before), &once);
+        prop_assert_eq!(&found.spec, &once.spec);
+        // And where none had yielded before.
+        let plain = resolved_after(&with(&exports, |_| Precedence::ByAge), &once);
+        let found = resolved_after(&with(&exports, as_before), &plain);
+        prop_assert_eq!(&found.spec.properties, &plain.spec.properties);
+        prop_assert_eq!(&found.spec.exporters, &plain.spec.exporters);
+    }
+
+    /// Ports of the oldest export whose age counts are in force, unless others whose age counts contradict them.
+    #[test]
+    fn silent_members_take_no_port_from_others(exports in exports()) {
+        let found = resolve(&service(), &exports, None).unwrap();
+        let others: Vec<_> = exports.iter().filter(|it| it.precedence.is_by_age()).collect();
+        let Some(oldest) = others.iter().min_by_key(|export| export.age()) else { return Ok(()) };
+        prop_assert_eq!(found.spec.properties.type_, oldest.type_());
+        let exporter = found.spec.exporters.iter().find(|it| it.cluster == oldest.cluster).unwrap();
+        for port in oldest.properties.ports.iter().filter(|it| exporter.withheld.contains(&it.name)) {
+            let mut ports = others.iter().flat_map(|export| &export.properties.ports);
+            let number = |port: &ServicePort| (port.protocol.clone(), port.port);
+            let is_contradicted =
+                ports.any(|other| (other.name == port.name) != (number(other) == number(port)));
+            prop_assert!(is_contradicted);
+        }
     }
 
     #[test]

@@ -184,6 +184,7 @@ fn a_service_has_at_most_1024_exporters() {
     let exports = names.iter().enumerate().map(|(at, cluster)| Export {
         cluster,
         since: Timestamp::from_second(i64::try_from(at).unwrap()).unwrap(),
+        precedence: Precedence::ByAge,
         properties: Cow::Owned(with_ports(&["a 1/TCP"])),
     });
     let found = resolved(&exports.rev().collect::<Vec<_>>());
@@ -211,6 +212,7 @@ fn exports_whose_withheld_ports_find_no_room_are_refused() {
         .map(|(at, cluster)| Export {
             cluster,
             since: Timestamp::from_second(1).unwrap(),
+            precedence: Precedence::ByAge,
             properties: Cow::Owned(clashing(at)),
         })
         .collect();
@@ -231,6 +233,7 @@ fn an_export_that_claims_to_be_older_takes_no_place_from_one_in_force() {
     let of = |cluster, second| Export {
         cluster,
         since: Timestamp::from_second(second).unwrap(),
+        precedence: Precedence::ByAge,
         properties: Cow::Owned(with_ports(&["a 1/TCP"])),
     };
     let mut exports: Vec<_> = names.iter().map(|cluster| of(cluster, 10)).collect();
@@ -252,6 +255,7 @@ fn an_export_whose_ports_leave_no_room_for_others_is_refused() {
     let of = |cluster, second, ports| Export {
         cluster,
         since: Timestamp::from_second(second).unwrap(),
+        precedence: Precedence::ByAge,
         properties: Cow::Owned(clashing(ports)),
     };
     let mut exports: Vec<_> = names.iter().map(|cluster| of(cluster, 10, 0)).collect();

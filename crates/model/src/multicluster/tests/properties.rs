@@ -389,6 +389,7 @@ fn messages_are_bounded() {
     let others = names.iter().map(|cluster| Export {
         cluster,
         since: Timestamp::from_second(2).unwrap(),
+        precedence: Precedence::ByAge,
         properties: Cow::Owned(plain()),
     });
     let exports: Vec<_> = others.chain([export("a", 1, long)]).collect();

@@ -22,6 +22,9 @@ pub struct MemberDecision {
 pub struct FleetDecision {
     /// The status.
     pub status: FleetTrafficStatus,
+    /// Whether this process judges members. One that has just begun passes on what an earlier one has found.
+    #[serde(default)]
+    pub judges: bool,
     /// Members that would be silent if not so many were at once.
     pub mass_silence: Vec<String>,
     /// Whether the API server went back in its history lately.

@@ -128,7 +128,7 @@ impl Agent {
         parts.controller(controller, Options::default().recorder(export));
         let controller = ImportController::new(settings.clone());
         parts.controller(controller, Options::default().recorder(import));
-        parts.controller(MembershipController { settings }, Options::default());
+        parts.controller(MembershipController::new(settings), Options::default());
         parts.run(name, valves)
     }
 

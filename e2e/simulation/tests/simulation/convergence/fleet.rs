@@ -355,7 +355,7 @@ impl Member {
         server.create(kinds::NAMESPACE, &system, json!({})).unwrap();
         Self {
             server: Some(server),
-            membership: MembershipController { settings: settings.clone() },
+            membership: MembershipController::new(settings.clone()),
             export: ExportController { settings: settings.clone() },
             import: ImportController::new(settings.clone()),
             standard: None,
@@ -369,7 +369,7 @@ impl Member {
         let settings = || settings.clone();
         self.export = ExportController { settings: settings() };
         self.import = ImportController::new(settings());
-        self.membership = MembershipController { settings: settings() };
+        self.membership = MembershipController::new(settings());
         let export = StandardExportController { settings: settings() };
         let import = StandardImportController::new(settings());
         self.standard = Some(StandardOfMember { export, import });

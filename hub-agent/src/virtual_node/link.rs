@@ -1,0 +1,44 @@
+//! The links to members, as virtual nodes and offers have them.
+
+use fleet_api::ObjectName;
+use fleet_api::offload::{LinkState, PeerLink};
+use fleet_api::traffic::{SilenceInstruction, SilenceState};
+use fleet_model::objects::offload::Hearing;
+use fleet_plan::conditions::whole_seconds;
+use jiff::Timestamp;
+
+use crate::snapshot::HubSnapshot;
+
+/// The link to a member: what was reported before, as long as nothing else is known. `None` of a member that was not followed for
+/// long enough.
+pub(super) fn link(
+    member: &str,
+    before: Option<&PeerLink>,
+    snapshot: &HubSnapshot,
+    now: Timestamp,
+) -> Option<PeerLink> {
+    let before = before.filter(|before| before.cluster == member);
+    let heard = snapshot.hearing.get(&Hearing::name(member));
+    let Some(state) = heard.map(|heard| heard.state) else { return before.cloned() };
+    let verdict = verdict(member, snapshot);
+    let same = |before: &&PeerLink| (before.state, before.verdict) == (state, verdict);
+    Some(before.filter(same).cloned().unwrap_or_else(|| PeerLink {
+        cluster: member.to_owned(),
+        state,
+        verdict,
+        since: whole_seconds(now),
+    }))
+}
+
+/// The verdict about a member. One without a Lease has none, and one that is never to be found silent is as its Lease is.
+pub(super) fn verdict(member: &str, snapshot: &HubSnapshot) -> Option<LinkState> {
+    let member = snapshot.member_traffics.get(&ObjectName::cluster(member))?;
+    if member.spec.silence == SilenceInstruction::Never {
+        return None;
+    }
+    match member.status.silence.as_ref()?.state {
+        SilenceState::Silent => Some(LinkState::Silent),
+        SilenceState::Heard | SilenceState::Held => Some(LinkState::Connected),
+        SilenceState::Unmanaged => None,
+    }
+}
