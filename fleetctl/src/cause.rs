@@ -88,4 +88,5 @@ causes! {
     EndpointsRefused: "the importing cluster skips endpoints: their addresses are reserved there, or an exporter has too many",
     NamesNotServed: "the cluster does not serve ServiceImports in the version that CoreDNS reads, so no name in clusterset.local resolves",
     DerivedServiceMissing: "the derived Service is missing, or being deleted",
+    NotReached: "connections that the importing cluster's agent opens are not answered (`reachability.mode`): the name, the address, the route or the endpoints",
 }

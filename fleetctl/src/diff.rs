@@ -51,7 +51,10 @@ pub(crate) async fn run(cli: &Cli) -> Result<ExitCode> {
                 cluster,
                 kind: step.kind.label(),
                 name: step.name.to_string(),
-                lines: crate::json_diff::lines(&step.action, current(client, step).await.as_ref()),
+                lines: crate::json_diff::lines(
+                    &step.action,
+                    current(client.as_ref(), step).await.as_ref(),
+                ),
             });
         }
     }
@@ -66,12 +69,13 @@ pub(crate) async fn run(cli: &Cli) -> Result<ExitCode> {
     })
 }
 
-fn target<'a>(watched: &'a Watched, agent: &str, step: &Step) -> (String, Option<&'a Client>) {
+fn target(watched: &Watched, agent: &str, step: &Step) -> (String, Option<Client>) {
     if step.cluster == ClusterId::Hub {
-        return ("hub".to_owned(), Some(&watched.hub_clients.write));
+        return ("hub".to_owned(), Some(watched.hub_clients.write.clone()));
     }
-    let member = watched.members.get(agent).and_then(|member| member.seen.as_ref().ok());
-    (agent.to_owned(), member.map(|(_, clients)| &clients.write))
+    let members = watched.members();
+    let member = members.get(agent).and_then(|member| member.seen.as_ref().ok());
+    (agent.to_owned(), member.map(|(_, clients)| clients.write.clone()))
 }
 
 /// The existing object, to compare with; `None` if there is none or it may not be read.

@@ -6,6 +6,7 @@
 //! - `plan`: the commands that mend what was found, as a script to be read.
 //! - `run`: the command.
 
+mod account;
 pub mod check;
 pub mod checks;
 pub mod corefile;

@@ -8,6 +8,7 @@ mod hub;
 mod import;
 mod member;
 mod part;
+mod reach;
 mod standard;
 mod traffic;
 pub(crate) mod words;
@@ -64,6 +65,7 @@ fn walk(
     if is_standard {
         standard::walk(picture, service, &is_healthy, hops, crossings);
     }
+    hops.extend(reach::hops(picture, service));
     // A Service that crosses by the other API alone is at rest.
     let is_imported = || members().any(|(_, member)| imports(member, service));
     if !is_standard || is_imported() {

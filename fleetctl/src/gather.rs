@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use anyhow::Result;
@@ -14,12 +15,14 @@ use fleet_api::{ObjectName, labels, names};
 use fleet_runtime::clients::ClientSet;
 use fleet_runtime::clock::Clock;
 use futures::future::{join, join_all};
+use futures::stream::{self, StreamExt as _};
 use hub_agent::snapshot::HubSnapshot;
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::events::v1::Event;
 use kube::Api;
 use kube::api::ListParams;
 use member_agent::snapshot::MemberSnapshot;
+use parking_lot::RwLock;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
 
@@ -29,12 +32,15 @@ use crate::credential::{self, CredentialStatus};
 use crate::offload::{self, OffloadStatus};
 use crate::picture::{Own, Picture};
 use crate::quotas::{self, QuotaUse};
+use crate::reach::snapshot::ReachSnapshot;
 use crate::{agent_version, names_served};
 
 /// Time after which a problem is reported: while a fleet works, it is between two writes most of the time.
 const CALM: Duration = Duration::from_secs(1);
 /// Maximum age of an Event: agents repeat an Event that is still true after ten minutes.
 const REPEATED: SignedDuration = SignedDuration::from_mins(11);
+/// Members that are connected to at once, once a fleet is watched.
+const AT_ONCE: usize = 16;
 /// Pause between two evaluations.
 const LOOK: Duration = Duration::from_millis(100);
 
@@ -46,19 +52,24 @@ pub struct Watched {
     pub hub: Accumulator<HubSnapshot>,
     /// Clients of the hub.
     pub hub_clients: ClientSet,
-    /// Members' own clusters.
-    pub members: BTreeMap<String, Member>,
+    reach: Accumulator<ReachSnapshot>,
+    members: RwLock<Members>,
+    /// How often another cluster was added, or given up.
+    joins: AtomicU64,
+    watches: Watches,
     clock: Clock,
-    patience: Duration,
     _end: DropGuard,
 }
 
-/// A member's own cluster.
+type Members = BTreeMap<String, Arc<Member>>;
+
+/// A member's own cluster. Dropping it ends its watches.
 pub struct Member {
     context: Option<String>,
     /// Its watches and clients, or why there are none.
     pub seen: Result<(Accumulator<MemberSnapshot>, ClientSet), String>,
     names_served: Option<bool>,
+    _end: Option<DropGuard>,
 }
 
 impl Watched {
@@ -71,23 +82,61 @@ impl Watched {
         let token = CancellationToken::new();
         let watches = Watches { token: token.clone(), patience: access.patience() };
         let hub_clients = contexts.connect(&contexts.hub).await?;
-        let hub = watches.of_hub(&hub_clients).await;
-        let snapshot = hub.snapshot();
-        let homes = snapshot.namespaces.iter().map(|namespace| &namespace.name.name);
-        let known = homes.filter_map(|name| names::member_of_namespace(name)).map(str::to_owned);
-        let known: BTreeSet<_> = known.chain(contexts.named().cloned()).collect();
+        let (hub, reach) = join(watches.of_hub(&hub_clients), watches.of_reach(&hub_clients)).await;
+        let known = known(&hub.snapshot(), &contexts);
         let members = join_all(known.into_iter().map(async |name| {
             let member = watches.of_member(&contexts, &name).await;
-            (name, member)
+            (name, Arc::new(member))
         }));
-        let members = members.await.into_iter().collect();
-        let (clock, patience, end) = (Clock::system(), access.patience(), token.drop_guard());
-        Ok(Self { contexts, hub, hub_clients, members, clock, patience, _end: end })
+        let members = RwLock::new(members.await.into_iter().collect());
+        let (clock, end) = (Clock::system(), token.drop_guard());
+        let joins = AtomicU64::default();
+        Ok(Self { contexts, hub, hub_clients, reach, members, joins, watches, clock, _end: end })
+    }
+
+    /// Members' own clusters, as far as they are known now.
+    pub fn members(&self) -> BTreeMap<String, Arc<Member>> {
+        self.members.read().clone()
+    }
+
+    /// Connects to members that could not be reached, and to those that the hub knows by now; gives those up that are unknown to it.
+    /// The kubeconfig may have another context by now.
+    pub(crate) async fn rejoin(&self, access: &Access) {
+        let Ok(contexts) = access.contexts() else { return };
+        let known = known(&self.hub.snapshot(), &contexts);
+        self.members.write().retain(|name, _| {
+            known.contains(name) || {
+                self.joins.fetch_add(1, Ordering::Relaxed);
+                false
+            }
+        });
+        let is_there =
+            |name: &String| self.members.read().get(name).is_some_and(|it| it.seen.is_ok());
+        let missing: Vec<_> = known.into_iter().filter(|name| !is_there(name)).collect();
+        let contexts = &contexts;
+        let joined = missing.into_iter().map(|name| async move {
+            let member = self.watches.of_member(contexts, &name).await;
+            (name, Arc::new(member))
+        });
+        let mut joined = stream::iter(joined).buffer_unordered(AT_ONCE);
+        while let Some((name, member)) = joined.next().await {
+            self.members.write().insert(name, member);
+            self.joins.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Grows with everything that is seen.
+    pub(crate) fn version(&self) -> (u64, u64) {
+        let members = self.members.read();
+        let seen = members.values().filter_map(|member| member.seen.as_ref().ok());
+        let seen: u64 = seen.map(|(accumulator, _)| accumulator.snapshot().seq()).sum();
+        let hub = self.hub.snapshot().seq() + self.reach.snapshot().seq();
+        (self.joins.load(Ordering::Relaxed), seen + hub)
     }
 
     /// What all clusters show now.
     pub fn picture(&self) -> Picture {
-        let own = |member: &Member| Own {
+        let own = |member: &Arc<Member>| Own {
             context: member.context.clone(),
             seen: match &member.seen {
                 Ok((accumulator, _)) => Ok(MemberSnapshot::clone(&accumulator.snapshot())),
@@ -95,15 +144,17 @@ impl Watched {
             },
             names_served: member.names_served,
         };
-        let own = self.members.iter().map(|(name, member)| (name.clone(), own(member))).collect();
+        let own = self.members().iter().map(|(name, member)| (name.clone(), own(member))).collect();
         let hub = HubSnapshot::clone(&self.hub.snapshot());
         let picture = Picture::new(self.clock.now(), hub, own);
-        Picture { hub_context: Some(self.contexts.hub.clone()), ..picture }
+        let reach = self.reach.snapshot().reach_reports.clone();
+        Picture { hub_context: Some(self.contexts.hub.clone()), reach, ..picture }
     }
 
     /// What agents have recently reported to block them in the namespace of a Service.
     pub async fn blocked(&self, service: &ObjectName) -> BTreeMap<String, String> {
-        let seen = self.members.iter().filter_map(|(name, member)| {
+        let members = self.members();
+        let seen = members.iter().filter_map(|(name, member)| {
             let (_, clients) = member.seen.as_ref().ok()?;
             let events = Api::namespaced(clients.watch.clone(), &service.namespace);
             Some((name.as_str(), events))
@@ -129,20 +180,22 @@ impl Watched {
 
     /// The credentials of the members whose clusters can be read.
     pub async fn credentials(&self) -> BTreeMap<String, CredentialStatus> {
-        let seen = self.members.iter().filter_map(|(name, member)| {
+        let members = self.members();
+        let seen = members.iter().filter_map(|(name, member)| {
             let (_, clients) = member.seen.as_ref().ok()?;
             Some((name, clients))
         });
-        credential::read(&self.hub_clients, seen, self.patience).await
+        credential::read(&self.hub_clients, seen, self.watches.patience).await
     }
 
     /// The releases of the agents of the members whose clusters can be read.
     pub async fn agent_versions(&self) -> BTreeMap<String, String> {
-        let seen = self.members.iter().filter_map(|(name, member)| {
+        let members = self.members();
+        let seen = members.iter().filter_map(|(name, member)| {
             let (_, clients) = member.seen.as_ref().ok()?;
             Some((name, clients))
         });
-        agent_version::read(seen, self.patience).await
+        agent_version::read(seen, self.watches.patience).await
     }
 
     /// Evaluates until the answer shows no problem, for at most a moment, so that passing states are not reported.
@@ -157,6 +210,13 @@ impl Watched {
         }
         ask(&self.picture())
     }
+}
+
+/// The members that the hub knows, and those that were named.
+fn known(hub: &HubSnapshot, contexts: &Contexts) -> BTreeSet<String> {
+    let homes = hub.namespaces.iter().map(|namespace| &namespace.name.name);
+    let known = homes.filter_map(|name| names::member_of_namespace(name)).map(str::to_owned);
+    known.chain(contexts.named().cloned()).collect()
 }
 
 /// Watches of the hub alone. Dropping it ends the watches.
@@ -217,15 +277,22 @@ impl Watches {
         self.start(clients, ClusterId::Hub, HubControllers::default().reads()).await
     }
 
+    async fn of_reach(&self, clients: &ClientSet) -> Accumulator<ReachSnapshot> {
+        let reads = SourceSet::from([ReachSnapshot::reach_reports()]);
+        self.start(clients, ClusterId::Hub, reads).await
+    }
+
     async fn of_member(&self, contexts: &Contexts, name: &str) -> Member {
         let Some(context) = contexts.of_member(name) else {
             let reason = format!("no context of that name: use --member {name}=CONTEXT");
-            return Member { context: None, seen: Err(reason), names_served: None };
+            return Member { context: None, seen: Err(reason), names_served: None, _end: None };
         };
+        let own = Watches { token: self.token.child_token(), patience: self.patience };
+        let end = own.token.clone().drop_guard();
         let seen = match contexts.connect(context).await {
             Ok(clients) => {
                 let wanted = MemberControllers::new(&member_agent::Settings::new(name)).reads();
-                let own = self.start(&clients, ClusterId::Local, wanted);
+                let own = own.start(&clients, ClusterId::Local, wanted);
                 let names = tokio::time::timeout(self.patience, names_served::ask(&clients.watch));
                 let (own, names) = join(own, names).await;
                 Ok((own, clients, names.unwrap_or_default()))
@@ -234,7 +301,7 @@ impl Watches {
         };
         let names_served = seen.as_ref().ok().and_then(|(_, _, names)| *names);
         let seen = seen.map(|(own, clients, _)| (own, clients));
-        Member { context: Some(context.to_owned()), seen, names_served }
+        Member { context: Some(context.to_owned()), seen, names_served, _end: Some(end) }
     }
 
     /// Watches what of `wanted` is in the cluster, and waits until all of it was listed or refused.

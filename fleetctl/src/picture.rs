@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use fleet_accumulator::{Object, Snapshot as _, Tracked, View};
 use fleet_api::{annotations, labels, names};
 use fleet_model::objects::EndpointSliceExport;
-use fleet_model::objects::multicluster::{FleetSlice, ResolvedService};
+use fleet_model::objects::multicluster::{FleetSlice, ReachReport, ResolvedService};
 use hub_agent::snapshot::HubSnapshot;
 use jiff::Timestamp;
 use member_agent::snapshot::MemberSnapshot;
@@ -26,6 +26,8 @@ pub struct Picture {
     pub hub: HubSnapshot,
     /// The members, by name.
     pub members: BTreeMap<String, Member>,
+    /// What members have reported to reach of what they import.
+    pub reach: View<ReachReport>,
     /// What agents have recently reported to block them, by cluster (`hub` or the member).
     pub blocked: BTreeMap<String, String>,
 }
@@ -76,7 +78,8 @@ impl Picture {
             (name, Member::new(settings, own, &hub, &shared))
         });
         let members = members.collect();
-        Self { now, hub_context: None, settings, hub, members, blocked: BTreeMap::new() }
+        let (reach, blocked) = (View::default(), BTreeMap::new());
+        Self { now, hub_context: None, settings, hub, members, reach, blocked }
     }
 
     /// How to call kubectl for a cluster of the fleet.

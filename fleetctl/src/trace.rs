@@ -72,7 +72,7 @@ async fn follow_all(watched: &Watched, service: &ObjectName) -> UnboundedReceive
     let (sender, receiver) = unbounded_channel();
     let asked = service.clone();
     follow(&watched.hub, &sender, move |step| on_hub(step, &asked)).await;
-    for (name, member) in &watched.members {
+    for (name, member) in &watched.members() {
         let Ok((accumulator, _)) = &member.seen else { continue };
         let (asked, name, hub) = (service.clone(), name.clone(), watched.hub.clone());
         let seen = move |step: &_| on_member(step, &asked, &name, &hub.snapshot());

@@ -6,25 +6,33 @@
 mod edge;
 mod finding;
 mod member;
+mod ports;
+mod reach;
 mod roles;
 mod share;
 mod traffic;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
+use fleet_accumulator::SourceState;
 use fleet_api::ObjectName;
+use jiff::Timestamp;
 use serde::Serialize;
 
 pub use edge::{Edge, Endpoints};
 pub use finding::Finding;
 pub use member::{Drained, MemberView};
+pub use reach::{ReachCounts, Unreached};
 
 use crate::credential::CredentialStatus;
 use crate::explain::explain;
 use crate::picture::Picture;
+use crate::reach::reached::{Cell, Reached, current};
 use crate::status::{MemberStatus, Status};
 use crate::story::Hop;
 use finding::Findings;
+use ports::{Ports, ports};
 use roles::{Roles, roles};
 pub use share::Share;
 pub(crate) use share::shares;
@@ -33,10 +41,15 @@ pub(crate) use share::shares;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct View {
+    /// When it was so.
+    pub at: Timestamp,
     /// Every member that the hub or the command line knows.
     pub members: Vec<MemberView>,
     /// Every Service that a member exports or imports, by either API.
-    pub services: Vec<ServiceView>,
+    pub services: Vec<Arc<ServiceView>>,
+    /// What each importer reaches of each exporter, where agents dial.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub reach: Vec<Cell>,
     /// What could not be read.
     pub unread: Vec<Hop>,
 }
@@ -49,6 +62,12 @@ pub struct ServiceView {
     pub namespace: String,
     /// Name.
     pub name: String,
+    /// Its ports in the fleet, as `80/TCP http`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ports: Vec<String>,
+    /// Whether it has no address of its own.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub headless: bool,
     /// Members that export it, whether or not their export is in force.
     pub exporters: Vec<Edge>,
     /// Members that import it, whether or not they were granted it.
@@ -63,7 +82,7 @@ pub struct ServiceView {
 impl View {
     /// Whether nothing stops for a reason that passes by itself.
     pub(crate) fn is_calm(&self) -> bool {
-        let mut findings = self.services.iter().flat_map(ServiceView::findings);
+        let mut findings = self.services.iter().flat_map(|service| service.findings());
         !findings.any(|finding| finding.cause.is_passing())
     }
 
@@ -103,13 +122,26 @@ pub fn view(picture: &Picture, status: Status, namespaces: &[String]) -> View {
         namespaces.is_empty() || namespaces.iter().any(|it| **it == *service.namespace)
     };
     let services = roles(picture, &status).into_iter().filter(|(service, _)| is_wanted(service));
-    let services = services.map(|(service, roles)| of_service(picture, &service, &roles)).collect();
+    let services = services.map(|(service, roles)| Arc::new(of_service(picture, &service, &roles)));
+    let services = services.collect();
+    let reach = Reached::of(current(&picture.reach, picture.now), picture.now).cells;
+    let counts = ReachCounts::by_importer(&reach);
     let Status { members, unread, .. } = status;
     let member = |status: MemberStatus| {
         let drained = traffic::drained(picture, &status.name);
-        MemberView { drained, ..MemberView::from(status) }
+        let unseen = status.unseen.clone().or_else(|| stale(picture, &status.name));
+        let reach = counts.get(status.name.as_str()).copied();
+        MemberView { unseen, drained, reach, ..MemberView::from(status) }
     };
-    View { members: members.into_iter().map(member).collect(), services, unread }
+    let members = members.into_iter().map(member).collect();
+    View { at: picture.now, members, services, reach, unread }
+}
+
+/// Why a cluster is not read any more that was read before; what it showed then stays.
+fn stale(picture: &Picture, member: &str) -> Option<String> {
+    let snapshot = &picture.members.get(member)?.snapshot;
+    let SourceState::Stale { message, .. } = snapshot.endpoint_slices.state() else { return None };
+    Some(format!("it does not answer any more: {message}"))
 }
 
 fn of_service(picture: &Picture, service: &ObjectName, roles: &Roles) -> ServiceView {
@@ -118,25 +150,30 @@ fn of_service(picture: &Picture, service: &ObjectName, roles: &Roles) -> Service
     let exporters = roles.exporters.iter().map(|member| Edge {
         member: member.clone(),
         endpoints: edge::exported(picture, member, service),
-        changed_seconds: edge::exported_ago(picture, member, service),
+        changed: edge::exported_since(picture, member, service),
         finding: found.exporter(member),
         last_resort: traffic::last_resort(picture, member, service),
         ..Edge::default()
     });
+    let unreached = reach::by_importer(picture, service);
     let importers = roles.importers.iter().map(|member| {
         let shares = picture.members.get(member).map(|it| shares(it, service)).unwrap_or_default();
         Edge {
             member: member.clone(),
             endpoints: edge::imported(picture, member, service),
-            changed_seconds: edge::imported_ago(picture, member, service),
+            changed: edge::imported_since(picture, member, service),
             finding: found.importer(member),
             last_resort: traffic::kept_back(picture, member, service, &shares),
             preference: traffic::preference(picture, member, service),
             shares,
-            lag_p99_millis: None,
+            unreached: unreached.get(member.as_str()).cloned().unwrap_or_default(),
+            ..Edge::default()
         }
     });
+    let Ports { ports, is_headless } = ports(picture, service);
     ServiceView {
+        ports,
+        headless: is_headless,
         namespace: service.namespace.to_string(),
         name: service.name.to_string(),
         exporters: exporters.collect(),

@@ -9,6 +9,7 @@ use fleet_testbed::apply::apply;
 use fleet_testbed::cluster::Cluster;
 use fleet_testbed::multicluster::MODE;
 use fleet_testbed::objects::{edit, find, remove};
+use fleet_testbed::rbac;
 use serde_json::{Value, json};
 
 use crate::doctor::{DAEMON_SET, DEFINITION, DNS, EAST, finds, is_sound};
@@ -60,6 +61,7 @@ pub(crate) async fn what_agents_stand_on_is_examined(testbed: &Testbed, tool: &T
     a_missing_right_is_found(tool, east).await?;
     another_definition_is_found(tool, east).await?;
     an_old_policy_is_found(tool, east).await?;
+    a_member_that_directs_traffic_may_do_so(hub).await?;
     an_old_kube_proxy_is_found(tool, east).await?;
     a_missing_namespace_is_found(tool, hub).await?;
     equal_ranges_are_found(testbed, tool).await?;
@@ -121,6 +123,15 @@ async fn an_old_policy_is_found(tool: &Tool, east: &Cluster) -> Result<()> {
     finds(tool, 0, &["1 warnings", "have no binding"]).await?;
     remove(east, POLICY, ("", "old.fleet")).await?;
     is_sound(tool).await
+}
+
+/// As far as the hub is concerned, where it needs rights for that.
+async fn a_member_that_directs_traffic_may_do_so(hub: &Cluster) -> Result<()> {
+    let client = hub.client();
+    rbac::hub_leases().apply(&client).await?;
+    rbac::hub_traffic().apply(&client).await?;
+    rbac::lease_on_hub(EAST).apply(&client).await?;
+    rbac::traffic_on_hub(EAST).apply(&client).await
 }
 
 /// It counts where traffic is directed by hints.

@@ -2,6 +2,8 @@
 
 mod addresses;
 mod base;
+#[cfg(test)]
+mod broken;
 mod claim;
 mod definitions;
 mod dns;
@@ -36,7 +38,7 @@ const ACCESS: &str = "access";
 const HUB: &str = "hub";
 
 /// All checks, in the order of their results: what others need comes first.
-pub const CHECKS: [Check; 38] = [
+pub const CHECKS: [Check; 39] = [
     Check::hub(
         "hub-kubernetes",
         "release of Kubernetes of the hub, against those that this project is tested with",
@@ -107,6 +109,11 @@ pub const CHECKS: [Check; 38] = [
         "policies",
         "release of the admission policies in the member, and their bindings",
         base::policies,
+    ),
+    Check::member(
+        "hub-access",
+        "rights of the member agent on the hub, against those of the hub agent's chart",
+        base::on_hub,
     ),
     Check::member("clock", "clocks of the member and of the hub", base::clock),
     Check::member(

@@ -2,6 +2,7 @@
 
 mod base;
 mod kinds;
+mod on_hub;
 
 use std::collections::BTreeSet;
 
@@ -11,10 +12,10 @@ use fleet_api::kinds::{
     MCS_SERVICE_IMPORT, MEMBER_CLUSTER, NAMESPACE, RESOLVED_SERVICE, SERVICE, SERVICE_CIDR,
 };
 use fleet_api::names::{SYSTEM_NAMESPACE, member_of_namespace};
-use fleet_runtime::clients::ClientSet;
 use futures::join;
 use futures::stream::{self, StreamExt as _};
 use kinds::{DAEMON_SET, DEFINITION, DEPLOYMENT};
+use on_hub::HubOf;
 use serde_json::Value;
 
 use super::checks::definition;
@@ -49,7 +50,9 @@ pub(super) async fn fleet(access: &Access) -> Result<Seen> {
     let chosen: Vec<_> = contexts.named().cloned().collect();
     let known = || hub.as_ref().ok().and_then(|hub| hub.members.clone().ok()).unwrap_or_default();
     let names = if chosen.is_empty() { known() } else { chosen };
-    let members = stream::iter(names).map(|name| member(access, &contexts, set.as_ref(), name));
+    let serves = |hub: &Hub| hub.kinds.as_ref().is_ok_and(|it| it.contains(RESOLVED_SERVICE.kind));
+    let of = HubOf { set: set.as_ref(), serves_standard: hub.as_ref().is_ok_and(serves) };
+    let members = stream::iter(names).map(|name| member(access, &contexts, of, name));
     Ok(Seen { members: members.buffered(AT_ONCE).collect().await, hub })
 }
 
@@ -59,7 +62,8 @@ pub(super) async fn fleet(access: &Access) -> Result<Seen> {
 /// If the kubeconfig or the context is missing.
 pub(super) async fn alone(access: &Access, name: &str) -> Result<Seen> {
     let contexts = access.contexts()?;
-    let members = vec![member(access, &contexts, None, name.to_owned()).await];
+    let no_hub = HubOf { set: None, serves_standard: false };
+    let members = vec![member(access, &contexts, no_hub, name.to_owned()).await];
     Ok(Seen {
         hub: Err(Unread { reason: "the hub was not asked".to_owned(), advice: None }),
         members,
@@ -148,12 +152,7 @@ async fn uid(reader: &Reader) -> Read<String> {
     found.as_ref().map(project::uid).ok_or_else(missing)
 }
 
-async fn member(
-    access: &Access,
-    contexts: &Contexts,
-    hub: Option<&ClientSet>,
-    name: String,
-) -> Member {
+async fn member(access: &Access, contexts: &Contexts, hub: HubOf<'_>, name: String) -> Member {
     let own = match contexts.of_member(&name) {
         Some(context) => match reader(access, contexts, context).await {
             Ok(reader) => Ok(Box::pin(cluster(&reader, context, hub, &name)).await),
@@ -167,7 +166,7 @@ async fn member(
     Member { name, own }
 }
 
-async fn cluster(reader: &Reader, context: &str, hub: Option<&ClientSet>, name: &str) -> Cluster {
+async fn cluster(reader: &Reader, context: &str, hub: HubOf<'_>, name: &str) -> Cluster {
     let object = |kind, name| reader.get(kind, Some(SYSTEM), name);
     let (uid, deployments, served, groups, definitions, dns) = join!(
         uid(reader),
@@ -193,11 +192,12 @@ async fn cluster(reader: &Reader, context: &str, hub: Option<&ClientSet>, name: 
         Ok(found) => project::agent(found.as_deref().unwrap_or_default()),
         Err(unread) => Err(unread.clone()),
     };
-    let (base, proxy, pod_ranges, token) = join!(
+    let (base, proxy, pod_ranges, token, on_hub) = join!(
         base::of_member(reader, &deployments, &agent),
         base::proxy(reader),
         base::pod_ranges(reader),
-        base::token(hub, name, reader),
+        base::token(hub.set, name, reader),
+        on_hub::rights(hub, reader.patience, name, &agent),
     );
     let (corefile, dns_lacks) = match &dns {
         Ok(Some(dns)) => join!(corefile(reader, &dns.config_map), reader.lacks(&dns.account)),
@@ -228,6 +228,7 @@ async fn cluster(reader: &Reader, context: &str, hub: Option<&ClientSet>, name: 
         ranges: ranges.and_then(|found| found.ok_or_else(no_ranges)).map(flat),
         addresses: services.map(Option::unwrap_or_default),
         base,
+        on_hub,
         proxy,
         pod_ranges,
         token,

@@ -16,7 +16,7 @@ use super::fields::{
     containers, name, name_of, object_name, of_flag, of_variable, plain_setting, text, texts,
 };
 use super::finding::{Read, Unread};
-use super::seen::{Accepted, Agent, Dns, Import, Property, Report, Resolved};
+use super::seen::{Accepted, Agent, Dns, Feature, Import, Property, Report, Resolved};
 
 /// The key of the configuration of CoreDNS in its ConfigMap.
 const COREFILE: &str = "Corefile";
@@ -26,6 +26,13 @@ const MODE: (&str, &str) = ("--multicluster", "MULTICLUSTER");
 const TRAFFIC: (&str, &str) = ("--traffic", "TRAFFIC");
 /// Those of what the nodes follow.
 const DATA_PLANE: (&str, &str) = ("--data-plane", "DATA_PLANE");
+/// Those of the Lease of the member.
+const LEASE: (&str, &str) = ("--member-lease", "MEMBER_LEASE");
+/// Those of reports of what is reached.
+const REACHABILITY: (&str, &str) = ("--reachability", "REACHABILITY");
+/// Those of Pods in other members, and of Pods of other members.
+const ORIGIN: (&str, &str) = ("--virtual-node-origin", "VIRTUAL_NODE_ORIGIN");
+const EXECUTOR: (&str, &str) = ("--virtual-node-executor", "VIRTUAL_NODE_EXECUTOR");
 /// Those of what it imports.
 const IMPORTS: (&str, &str) =
     ("--multicluster-import-namespaces", "MULTICLUSTER_IMPORT_NAMESPACES");
@@ -113,16 +120,35 @@ pub(super) fn agent(deployments: &[Value]) -> Read<Option<Agent>> {
     };
     let mode = setting::<Mode>(deployment, MODE)?.unwrap_or_default();
     let imports = setting::<ImportNamespaces>(deployment, IMPORTS)?.unwrap_or_default();
-    Ok(Some(Agent { mode, imports, gives_hints: gives_hints(deployment) }))
+    let features = features(deployment, mode);
+    Ok(Some(Agent { mode, imports, gives_hints: gives_hints(deployment), features }))
+}
+
+/// What the agent does on the hub beside exports and imports. What is not in the Deployment is as by default.
+fn features(deployment: &Value, mode: Mode) -> BTreeSet<Feature> {
+    let reaches = |names| plain_setting(deployment, names).is_some_and(|mode| mode != "off");
+    let offloads = is_on(deployment, ORIGIN) || is_on(deployment, EXECUTOR);
+    let directs = is_on(deployment, TRAFFIC);
+    let all = [
+        (Feature::Standard, mode != Mode::Off),
+        (Feature::Traffic, directs),
+        (Feature::Offload, offloads),
+        (Feature::Reachability, reaches(REACHABILITY)),
+        (Feature::Lease, is_on(deployment, LEASE) || directs || offloads),
+    ];
+    all.into_iter().filter_map(|(feature, is_used)| is_used.then_some(feature)).collect()
+}
+
+/// Whether a switch is on, which needs no value: what follows it is another flag.
+fn is_on(deployment: &Value, names: (&str, &str)) -> bool {
+    let mut words = containers(deployment).flat_map(|it| texts(&it["args"]));
+    words.any(|word| word == names.0) || plain_setting(deployment, names).as_deref() == Some("true")
 }
 
 /// Whether the agent directs traffic, and its nodes follow zone hints. What is not in the Deployment is as by default.
 fn gives_hints(deployment: &Value) -> bool {
-    let value = |names| plain_setting(deployment, names);
-    let mut words = containers(deployment).flat_map(|it| texts(&it["args"]));
-    // A switch needs no value, and what follows it is another flag.
-    let directs = words.any(|word| word == TRAFFIC.0) || value(TRAFFIC).as_deref() == Some("true");
-    directs && value(DATA_PLANE).as_deref() != Some("conditions")
+    let conditions = plain_setting(deployment, DATA_PLANE).as_deref() == Some("conditions");
+    is_on(deployment, TRAFFIC) && !conditions
 }
 
 /// The value of a flag, or else of its variable.
@@ -302,6 +328,28 @@ mod tests {
         ] {
             assert!(!gives(no.clone()), "{no}");
         }
+    }
+
+    #[test]
+    fn what_an_agent_does_on_the_hub_shows_in_its_flags() {
+        let of = |container| agent(&[deployment(container)]).unwrap().unwrap().features;
+        assert_eq!(of(json!({ "args": ["--multicluster=off"] })), BTreeSet::new());
+        let all = of(json!({
+            "args": ["--multicluster=on", "--traffic", "--virtual-node-executor"],
+            "env": [{ "name": "REACHABILITY", "value": "names" }],
+        }));
+        let expected = [
+            Feature::Lease,
+            Feature::Traffic,
+            Feature::Standard,
+            Feature::Offload,
+            Feature::Reachability,
+        ];
+        assert_eq!(all, expected.into());
+        let none = of(json!({ "args": ["--multicluster=off", "--reachability=off"] }));
+        assert_eq!(none, BTreeSet::new());
+        let lease = of(json!({ "args": ["--multicluster=off", "--member-lease"] }));
+        assert_eq!(lease, [Feature::Lease].into());
     }
 
     #[test]

@@ -17,6 +17,7 @@ use kube::api::{ListParams, PostParams};
 use serde::Serialize;
 use serde_json::Value;
 
+use super::account::Account;
 use super::finding::{Read, Unread};
 use super::rights::Right;
 use crate::objects::api;
@@ -117,21 +118,18 @@ impl Reader {
 
     /// What an account in the system namespace may not do with ServiceImports, of all that CoreDNS does.
     pub(super) async fn lacks(&self, account: &str) -> Read<Vec<&'static str>> {
+        let account = Account::service(SYSTEM, account);
         let mut lacks = Vec::new();
         for verb in VERBS {
-            if !self.is_allowed((SYSTEM, account), &on_imports(verb)).await? {
+            if !self.is_allowed(&account, &on_imports(verb)).await? {
                 lacks.push(verb);
             }
         }
         Ok(lacks)
     }
 
-    /// Which of these rights an account lacks, by its namespace and name.
-    pub(super) async fn lacking(
-        &self,
-        account: (&str, &str),
-        rights: &[Right],
-    ) -> Read<Vec<String>> {
+    /// Which of these rights an account lacks.
+    pub(super) async fn lacking(&self, account: &Account, rights: &[Right]) -> Read<Vec<String>> {
         let asked = stream::iter(rights).map(async |right| {
             let is_allowed = self.is_allowed(account, right).await?;
             Ok((!is_allowed).then(|| right.to_string()))
@@ -139,7 +137,7 @@ impl Reader {
         asked.buffered(AT_ONCE).try_filter_map(async |lacking| Ok(lacking)).try_collect().await
     }
 
-    async fn is_allowed(&self, account: (&str, &str), right: &Right) -> Read<bool> {
+    async fn is_allowed(&self, account: &Account, right: &Right) -> Read<bool> {
         let asked = SubjectAccessReview { spec: review(account, right), ..Default::default() };
         let reviews: Api<SubjectAccessReview> = Api::all(self.set.watch.clone());
         let params = PostParams::default();
@@ -189,7 +187,7 @@ fn on_imports(verb: &str) -> Right {
 }
 
 /// Whether an account has a right, with the groups that it is in.
-fn review((namespace, account): (&str, &str), right: &Right) -> SubjectAccessReviewSpec {
+fn review(account: &Account, right: &Right) -> SubjectAccessReviewSpec {
     let resource = ResourceAttributes {
         group: Some(right.group.clone()),
         resource: Some(right.resource.clone()),
@@ -199,14 +197,10 @@ fn review((namespace, account): (&str, &str), right: &Right) -> SubjectAccessRev
         name: right.name.clone(),
         ..ResourceAttributes::default()
     };
-    let groups = [
-        "system:serviceaccounts".to_owned(),
-        format!("system:serviceaccounts:{namespace}"),
-        "system:authenticated".to_owned(),
-    ];
+    let Account { user, groups, .. } = account.clone();
     SubjectAccessReviewSpec {
-        user: Some(format!("system:serviceaccount:{namespace}:{account}")),
-        groups: Some(groups.into()),
+        user: Some(user).filter(|user| !user.is_empty()),
+        groups: Some(groups),
         resource_attributes: Some(resource),
         ..SubjectAccessReviewSpec::default()
     }
@@ -244,7 +238,7 @@ mod tests {
 
     #[test]
     fn the_groups_of_an_account_count() {
-        let spec = review((SYSTEM, "coredns"), &on_imports("watch"));
+        let spec = review(&Account::service(SYSTEM, "coredns"), &on_imports("watch"));
         assert_eq!(spec.user.as_deref(), Some("system:serviceaccount:kube-system:coredns"));
         assert!(spec.groups.unwrap().contains(&"system:serviceaccounts:kube-system".to_owned()));
         let resource = spec.resource_attributes.unwrap();

@@ -1,9 +1,12 @@
 //! The rights that the charts grant to agents, from the charts' own files. Pure.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
-use fleet_api::names::SYSTEM_NAMESPACE;
+use fleet_api::names::{SYSTEM_NAMESPACE, member_namespace};
 use serde_json::Value;
+
+use super::seen::Feature;
 
 /// Rights of the hub agent.
 pub(super) const HUB: &str = include_str!("../../../charts/hub-agent/rbac.yaml");
@@ -18,6 +21,20 @@ pub(super) const MEMBER_STANDARD: &str =
 /// Rights of the member agent for traffic policies.
 pub(super) const MEMBER_TRAFFIC: &str =
     include_str!("../../../charts/member-agent/traffic-rbac.yaml");
+
+/// Rights of a member on the hub.
+const ON_HUB: &str = include_str!("../../../charts/hub-agent/member-rbac.yaml");
+/// The same for the standard API.
+const ON_HUB_STANDARD: &str =
+    include_str!("../../../charts/hub-agent/multicluster-member-rbac.yaml");
+/// The same for Pods of other members.
+const ON_HUB_OFFLOAD: &str = include_str!("../../../charts/hub-agent/offload-member-rbac.yaml");
+/// The same for reports of what is reached.
+const ON_HUB_REACH: &str = include_str!("../../../charts/hub-agent/reach-member-rbac.yaml");
+/// Roles for the Leases of members, that of members among them.
+const LEASE_ROLES: &str = include_str!("../../../charts/hub-agent/lease-rbac.yaml");
+/// Roles for traffic, that of members among them.
+const TRAFFIC_ROLES: &str = include_str!("../../../charts/hub-agent/traffic-rbac.yaml");
 
 /// One verb on one resource.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -60,12 +77,41 @@ impl Right {
 
 /// The rights that a file of a chart grants.
 pub(super) fn of(file: &str) -> Vec<Right> {
-    let documents = file.split("\n---\n");
-    let objects = documents.filter_map(|text| serde_saphyr::from_str::<Value>(text).ok());
-    let mut rights: Vec<_> = objects.flat_map(|object| of_object(&object)).collect();
+    let mut rights: Vec<_> = objects(file).flat_map(|object| of_object(&object)).collect();
     rights.sort();
     rights.dedup();
     rights
+}
+
+/// The rights of a member's agent on the hub. Only an account that the chart has made renews its own token.
+pub(super) fn on_hub(member: &str, features: &BTreeSet<Feature>, is_of_chart: bool) -> Vec<Right> {
+    let namespace = member_namespace(member);
+    let own = |file: &str| of(&file.replace("${MEMBER}", member));
+    let mut rights = own(ON_HUB);
+    rights.retain(|right| is_of_chart || right.resource != "serviceaccounts");
+    for feature in features {
+        rights.extend(match feature {
+            Feature::Lease => of_role(LEASE_ROLES, "fleet-member-lease", Some(&namespace)),
+            Feature::Traffic => of_role(TRAFFIC_ROLES, "fleet-traffic-reader", None),
+            Feature::Standard => own(ON_HUB_STANDARD),
+            Feature::Offload => own(ON_HUB_OFFLOAD),
+            Feature::Reachability => own(ON_HUB_REACH),
+        });
+    }
+    rights.sort();
+    rights.dedup();
+    rights
+}
+
+/// The rights of one role of a file, where it is bound.
+fn of_role(file: &str, role: &str, namespace: Option<&str>) -> Vec<Right> {
+    let objects = objects(file).filter(|object| object["metadata"]["name"] == role);
+    let rights = objects.flat_map(|object| of_object(&object));
+    rights.map(|right| Right { namespace: namespace.map(str::to_owned), ..right }).collect()
+}
+
+fn objects(file: &str) -> impl Iterator<Item = Value> {
+    file.split("\n---\n").filter_map(|text| serde_saphyr::from_str::<Value>(text).ok())
 }
 
 fn of_object(object: &Value) -> Vec<Right> {
@@ -121,10 +167,53 @@ mod tests {
 
     #[test]
     fn every_file_has_rights() {
-        for file in [HUB, HUB_STANDARD, MEMBER, MEMBER_STANDARD, MEMBER_TRAFFIC] {
+        for file in [
+            HUB,
+            HUB_STANDARD,
+            MEMBER,
+            MEMBER_STANDARD,
+            MEMBER_TRAFFIC,
+            ON_HUB,
+            ON_HUB_STANDARD,
+            ON_HUB_OFFLOAD,
+            ON_HUB_REACH,
+        ] {
             let rights = of(file);
             assert!(rights.len() > 2, "{rights:?}");
             assert!(rights.iter().all(|it| !it.verb.contains('*') && !it.resource.is_empty()));
+        }
+    }
+
+    #[test]
+    fn a_member_has_rights_on_the_hub_for_what_its_agent_does() {
+        let of = |features: &[Feature], is_of_chart| -> Vec<String> {
+            let features = features.iter().copied().collect();
+            on_hub("west", &features, is_of_chart).iter().map(ToString::to_string).collect()
+        };
+        let plain = of(&[], true);
+        let own = "patch endpointsliceimports.networking.fleet.azure.com in fleet-member-west";
+        assert!(plain.contains(&own.to_owned()), "{plain:?}");
+        let token = "create serviceaccounts/token member-agent in fleet-member-west".to_owned();
+        assert!(plain.contains(&token) && !of(&[], false).contains(&token));
+        for (feature, right) in [
+            (Feature::Lease, "update leases.coordination.k8s.io fleet-member in fleet-member-west"),
+            (Feature::Traffic, "watch membertraffics.traffic.networking.fleet.azure.com"),
+            (
+                Feature::Standard,
+                "delete exportedservices.multicluster.networking.fleet.azure.com in fleet-member-west",
+            ),
+            (
+                Feature::Offload,
+                "patch podimports/status.offload.networking.fleet.azure.com in fleet-member-west",
+            ),
+            (
+                Feature::Reachability,
+                "update reachreports.multicluster.networking.fleet.azure.com west in fleet-member-west",
+            ),
+        ] {
+            assert!(!plain.contains(&right.to_owned()), "{feature:?}");
+            let found = of(&[feature], true);
+            assert!(found.contains(&right.to_owned()), "{feature:?}: {found:?}");
         }
     }
 

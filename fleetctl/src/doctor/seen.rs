@@ -9,7 +9,7 @@ use fleet_api::ObjectName;
 use fleet_model::multicluster::mode::Mode;
 use member_agent::ImportNamespaces;
 
-pub use base::{Base, Install, Kind, Policy, Proxy, Token};
+pub use base::{Base, Install, Kind, OnHub, Policy, Proxy, Token};
 
 use super::finding::{Read, known};
 use crate::offload::OffloadStatus;
@@ -155,6 +155,8 @@ pub struct Cluster {
     pub addresses: Read<Vec<IpAddr>>,
     /// What the member agent stands on.
     pub base: Base,
+    /// What the member agent may do on the hub.
+    pub on_hub: Read<OnHub>,
     /// The kube-proxy of its nodes; `None` without one.
     pub proxy: Read<Option<Proxy>>,
     /// The ranges of Pods that its nodes have.
@@ -179,6 +181,23 @@ pub struct Agent {
     pub imports: ImportNamespaces,
     /// Whether it directs traffic by zone hints.
     pub gives_hints: bool,
+    /// What it does on the hub beside exports and imports.
+    pub features: BTreeSet<Feature>,
+}
+
+/// What a member agent does on the hub beside exports and imports, which its Deployment shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Feature {
+    /// It renews its Lease.
+    Lease,
+    /// It reads which endpoints get new connections.
+    Traffic,
+    /// It serves the standard API.
+    Standard,
+    /// It runs Pods of other members, or has them run its own.
+    Offload,
+    /// It reports what it reaches.
+    Reachability,
 }
 
 /// Which kinds of the standard API a cluster serves.

@@ -10,8 +10,8 @@ use member_agent::ImportNamespaces;
 use super::finding::{Finding, Outcome, Unread};
 use super::mend::{HUB_CHART, MEMBER_CHART};
 use super::seen::{
-    Accepted, Agent, Base, Cluster, Definition, Dns, Hub, Import, Install, Kind, Member, Policy,
-    Property, Proxy, Report, Resolved, Seen, Served, Token,
+    Accepted, Agent, Base, Cluster, Definition, Dns, Hub, Import, Install, Kind, Member, OnHub,
+    Policy, Property, Proxy, Report, Resolved, Seen, Served, Token,
 };
 use super::subject::Subject;
 use crate::offload::OffloadStatus;
@@ -198,6 +198,7 @@ fn cluster() -> Cluster {
             mode: Mode::On,
             imports: ImportNamespaces::default(),
             gives_hints: true,
+            features: BTreeSet::new(),
         })),
         served: Ok(Served {
             v1alpha1: set(&["ServiceExport", "ServiceImport"]),
@@ -222,6 +223,7 @@ fn cluster() -> Cluster {
         ranges: Ok(vec!["10.96.0.0/16".to_owned()]),
         addresses: Ok(vec!["10.96.0.1".parse().unwrap()]),
         base: base(MEMBER_CHART),
+        on_hub: Ok(OnHub::default()),
         proxy: Ok(Some(Proxy { mode: Some("nftables".to_owned()), version: Some((1, 34)) })),
         pod_ranges: Ok(set(&["10.244.0.0/24", "10.244.1.0/24"])),
         token: Ok(Token { state: "renewed".to_owned(), says: None, remaining: Some(80_000) }),

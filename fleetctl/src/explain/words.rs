@@ -3,7 +3,7 @@
 use fleet_api::{ObjectName, ServicePort, names};
 use fleet_model::objects::SliceIndex;
 use fleet_plan::{Plan, Step};
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::picture::{Member, Picture};
 use crate::story::{Cause, Hop};
@@ -66,6 +66,11 @@ pub(crate) fn age(time: SignedDuration) -> String {
         7200..172_800 => format!("{}h", seconds / 3600),
         _ => format!("{}d", seconds / 86_400),
     }
+}
+
+/// The time that has passed until `now`, rounded likewise. Clocks of two clusters differ: nothing is in the future.
+pub(crate) fn since(then: Timestamp, now: Timestamp) -> String {
+    age(now.duration_since(then))
 }
 
 /// Ports as `80/TCP`, separated by commas.

@@ -7,7 +7,7 @@ mod row;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 
 use super::shape::{Line, Node, Tone};
 use crate::explain::words::age;
@@ -44,8 +44,8 @@ impl Drawing {
         let others = others.filter(|name| !has_role(name));
         Self {
             others: others.map(|name| member(view, name)).collect(),
-            exports: lines(&rows, &exporters, |row| &row.exporters),
-            imports: lines(&rows, &importers, |row| &row.importers),
+            exports: lines(&rows, &exporters, view.at, |row| &row.exporters),
+            imports: lines(&rows, &importers, view.at, |row| &row.importers),
             exporters: exporters.iter().map(|name| member(view, name)).collect(),
             importers: importers.iter().map(|name| member(view, name)).collect(),
             rows: rows.into_iter().map(Row::node).collect(),
@@ -84,13 +84,14 @@ fn members<'a>(rows: &[Row<'a>], of: impl for<'r> Fn(&'r Row<'a>) -> &'r Sums<'a
 fn lines<'a>(
     rows: &[Row<'a>],
     members: &[&'a str],
+    at: Timestamp,
     of: impl for<'r> Fn(&'r Row<'a>) -> &'r Sums<'a>,
 ) -> Vec<Line> {
     let mut lines = Vec::new();
     for (index, row) in rows.iter().enumerate() {
         for (member, sum) in of(row) {
             let Ok(member) = members.binary_search(member) else { continue };
-            lines.push(sum.line(member, index));
+            lines.push(sum.line(member, index, at));
         }
     }
     lines
@@ -125,6 +126,12 @@ fn detail(member: &MemberView) -> String {
     parts.extend(member.credential.map(|state| format!("credential {state}")));
     parts.extend(member.token_expires.as_ref().map(|at| format!("token expires {at}")));
     parts.extend((member.lag > 0).then(|| format!("EndpointSlices to be written: {}", member.lag)));
+    parts.extend(
+        member
+            .reach
+            .filter(|reach| reach.unreachable > 0)
+            .map(|reach| format!("imports that it does not reach: {}", reach.unreachable)),
+    );
     parts.extend(member.unseen.as_ref().map(|reason| format!("not read: {reason}")));
     parts.join("; ")
 }

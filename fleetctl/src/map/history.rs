@@ -1,11 +1,15 @@
 //! What the page has seen, bounded by what it takes.
+//!
+//! A frame shares with the one before what has not changed, so that a large fleet of which little changes is remembered for long.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use super::frame::Frame;
-use crate::view::View;
+use crate::reach::reached::Cell;
+use crate::view::{MemberView, ServiceView, View};
 
-/// Services in all frames together.
+/// Services in all frames together; one that several frames share counts once.
 const SERVICES: usize = 20_000;
 /// Most and least frames.
 const FRAMES: (usize, usize) = (3, 300);
@@ -13,25 +17,45 @@ const FRAMES: (usize, usize) = (3, 300);
 /// The frames of the last while, oldest first.
 #[derive(Debug, Default)]
 pub(super) struct History {
-    frames: VecDeque<Frame>,
+    frames: VecDeque<Kept>,
     /// How many were dropped.
     dropped: usize,
 }
 
+/// A frame, and how many of its Services it does not share with the one before.
+#[derive(Debug)]
+struct Kept {
+    frame: Frame,
+    own: usize,
+}
+
 impl History {
-    /// Adds a frame. One that differs from the last in ages alone takes its place. Returns whether something has changed.
-    pub(super) fn add(&mut self, frame: Frame) -> bool {
-        let is_new = self.frames.back().is_none_or(|last| !is_same(&last.view, &frame.view));
-        if !is_new {
-            self.frames.pop_back();
-        }
-        let most = (SERVICES / (frame.view.services.len() + 1)).clamp(FRAMES.0, FRAMES.1);
-        self.frames.push_back(frame);
-        while self.frames.len() > most {
+    /// Adds what is seen. What differs from the last frame in ages alone takes its place. Returns whether something has changed.
+    pub(super) fn add(&mut self, mut view: View) -> bool {
+        let last = self.frames.back();
+        let own = last.map_or(view.services.len(), |last| share(&mut view, &last.frame.view));
+        let is_new = last.is_none_or(|last| !is_same(&last.frame.view, &view));
+        let before = if is_new { None } else { self.frames.pop_back() };
+        let own = before.map_or(own, |before| before.own);
+        let frame = Frame { at: view.at, view: Arc::new(view) };
+        self.frames.push_back(Kept { frame, own });
+        self.shrink();
+        is_new
+    }
+
+    fn shrink(&mut self) {
+        let changed: usize = self.frames.iter().skip(1).map(|kept| kept.own).sum();
+        let first = self.frames.front().map_or(0, |kept| kept.frame.view.services.len());
+        let mut services = first + changed;
+        let is_large = |services: usize, frames: usize| {
+            frames > FRAMES.1 || (services > SERVICES && frames > FRAMES.0)
+        };
+        while is_large(services, self.frames.len()) {
             self.frames.pop_front();
             self.dropped += 1;
+            // What the next one shares with this one stays.
+            services = services.saturating_sub(self.frames.front().map_or(0, |kept| kept.own));
         }
-        is_new
     }
 
     /// Numbers of the first and the last frame; `None` before the first.
@@ -43,45 +67,66 @@ impl History {
     /// A frame, or the nearest one that there is.
     pub(super) fn get(&self, number: usize) -> Option<&Frame> {
         let (first, last) = self.range()?;
-        self.frames.get(number.clamp(first, last) - self.dropped)
+        self.frames.get(number.clamp(first, last) - self.dropped).map(|kept| &kept.frame)
     }
 }
 
-/// Whether two views differ in nothing but ages.
+/// Takes over every Service that is the same in an earlier view, and returns the number of the others. Both are in the order of names.
+fn share(view: &mut View, earlier: &View) -> usize {
+    let mut before = earlier.services.iter().peekable();
+    let mut own = 0;
+    for service in &mut view.services {
+        while before.next_if(|it| name(it) < name(service)).is_some() {}
+        match before.next_if(|it| *it == service) {
+            Some(same) => *service = Arc::clone(same),
+            None => own += 1,
+        }
+    }
+    own
+}
+
+fn name(service: &ServiceView) -> (&str, &str) {
+    (&service.namespace, &service.name)
+}
+
+/// Whether two views differ in nothing but ages. What is the same in Services is shared.
 fn is_same(one: &View, other: &View) -> bool {
-    let ageless = |view: &View| {
-        let mut view = view.clone();
-        for member in &mut view.members {
-            member.heartbeat_seconds = None;
-        }
-        for service in &mut view.services {
-            for edge in service.exporters.iter_mut().chain(&mut service.importers) {
-                edge.changed_seconds = None;
-            }
-        }
-        view
-    };
-    ageless(one) == ageless(other)
+    let View { at: _, members, services, reach, unread } = one;
+    services.len() == other.services.len()
+        && services.iter().zip(&other.services).all(|(one, other)| Arc::ptr_eq(one, other))
+        && *unread == other.unread
+        && members.len() == other.members.len()
+        && members.iter().zip(&other.members).all(|(one, other)| ageless(one) == ageless(other))
+        && reach.len() == other.reach.len()
+        && reach.iter().zip(&other.reach).all(|(one, other)| unaged(one) == unaged(other))
+}
+
+fn ageless(member: &MemberView) -> MemberView {
+    MemberView { heartbeat_seconds: None, ..member.clone() }
+}
+
+fn unaged(cell: &Cell) -> Cell {
+    Cell { written_seconds: None, ..cell.clone() }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use jiff::Timestamp;
 
     use super::*;
-    use crate::view::MemberView;
 
-    fn frame(second: i64, state: &'static str, heartbeat: i64) -> Frame {
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    fn frame(second: i64, state: &'static str, heartbeat: i64) -> View {
         let member = MemberView {
             name: "east".to_owned(),
             state,
             heartbeat_seconds: Some(heartbeat),
             ..MemberView::default()
         };
-        let view = View { members: vec![member], ..View::default() };
-        Frame { at: Timestamp::from_second(second).unwrap(), view: Arc::new(view) }
+        View { at: at(second), members: vec![member], ..View::default() }
     }
 
     #[test]
@@ -105,5 +150,52 @@ mod tests {
         assert_eq!((last, last - first + 1), (999, FRAMES.1));
         assert_eq!(history.get(0), history.get(first), "the nearest that there is");
         assert_eq!(history.get(5000).unwrap().at.as_second(), 999);
+    }
+
+    /// A fleet of so many Services, of which the one with the number of the second looks like no other.
+    fn fleet(second: usize, services: usize) -> View {
+        let service = |index: usize| ServiceView {
+            name: format!("web-{index:05}"),
+            verdict: if index == second { format!("changed at {second}") } else { String::new() },
+            ..ServiceView::default()
+        };
+        let services = (0..services).map(|index| Arc::new(service(index))).collect();
+        View { at: at(i64::try_from(second).unwrap()), services, ..View::default() }
+    }
+
+    #[test]
+    fn what_has_not_changed_is_shared() {
+        let mut history = History::default();
+        for second in 0..50 {
+            assert!(history.add(fleet(second, 9000)));
+        }
+        let mut kept: Vec<_> = history.frames.iter().collect();
+        assert_eq!(kept.len(), 50, "nine thousand Services count once");
+        let last = kept.pop().unwrap();
+        let before = kept.pop().unwrap();
+        assert_eq!(last.own, 2, "the one that changed, and the one that changed back");
+        let shared = last.frame.view.services.iter().zip(&before.frame.view.services);
+        assert_eq!(shared.filter(|(one, other)| Arc::ptr_eq(one, other)).count(), 8998);
+        // Fleets that have nothing in common.
+        for second in 50..60 {
+            let mut other = fleet(second, 9000);
+            for service in &mut other.services {
+                Arc::make_mut(service).verdict = format!("{second}");
+            }
+            history.add(other);
+        }
+        assert_eq!(history.frames.len(), FRAMES.0);
+    }
+
+    #[test]
+    fn services_that_come_and_go_are_seen() {
+        let mut history = History::default();
+        assert!(history.add(fleet(9, 3)));
+        assert!(history.add(fleet(9, 4)));
+        assert!(!history.add(fleet(9, 4)));
+        let mut fewer = fleet(9, 4);
+        fewer.services.remove(1);
+        assert!(history.add(fewer));
+        assert_eq!(history.frames.back().unwrap().own, 0);
     }
 }

@@ -1,6 +1,7 @@
 //! How long changes of endpoints took to importers, of those that the page has seen arrive.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
 use std::time::Duration;
 
 use fleet_api::{ObjectName, annotations};
@@ -12,6 +13,8 @@ use crate::view::View;
 
 /// Changes that are remembered for each importer of a Service.
 const KEPT: usize = 100;
+/// Changes that are drawn.
+const DRAWN: usize = 40;
 /// Importers of Services that are remembered.
 const IMPORTS: usize = 20_000;
 
@@ -58,11 +61,16 @@ impl Lags {
 
     /// Adds what is known to a view.
     pub(super) fn complete(&self, view: &mut View) {
+        let names = self.times.keys().map(|(service, _)| service).collect::<BTreeSet<_>>();
         for service in &mut view.services {
             let name = ObjectName::new(service.namespace.as_str(), service.name.as_str());
-            for edge in &mut service.importers {
+            if !names.contains(&name) {
+                continue;
+            }
+            for edge in &mut Arc::make_mut(service).importers {
                 let times = self.times.get(&(name.clone(), edge.member.clone()));
                 edge.lag_p99_millis = times.and_then(p99);
+                edge.lags_millis = times.map(last).unwrap_or_default();
             }
         }
     }
@@ -82,6 +90,13 @@ fn import(
     let since = reference.exported_since.as_ref()?.0;
     (reference.generation.to_string() == generation)
         .then(|| (service, generation.to_owned(), since))
+}
+
+/// The last of them, which a drawing has.
+fn last(times: &VecDeque<Duration>) -> Vec<u64> {
+    let skipped = times.len().saturating_sub(DRAWN);
+    let millis = |time: &Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+    times.iter().skip(skipped).map(millis).collect()
 }
 
 fn p99(times: &VecDeque<Duration>) -> Option<u64> {

@@ -6,12 +6,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
-use fleet_accumulator::Snapshot as _;
 use futures::future::join;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
-use super::frame::Frame;
 use super::history::History;
 use super::lags::Lags;
 use super::shown::Shown;
@@ -28,6 +26,8 @@ const LOOK: Duration = Duration::from_millis(200);
 const AGES: Duration = Duration::from_secs(5);
 /// Time between two looks at what is not watched: credentials and releases of agents.
 const SLOW: Duration = Duration::from_mins(1);
+/// Time after which members are connected to that could not be reached.
+const AGAIN: Duration = Duration::from_secs(5);
 
 /// Clusters, and what was seen of them.
 pub(super) struct Live {
@@ -67,13 +67,14 @@ impl Live {
         tokio::select! {
             ended = self.looks(slow) => ended,
             never = self.read_slow(&newest) => match never {},
+            never = self.rejoin() => match never {},
         }
     }
 
     async fn looks(self: &Arc<Self>, mut slow: watch::Receiver<Arc<Slow>>) -> Result<()> {
         let (mut lags, mut looked, mut version) = (Lags::default(), Instant::now(), None);
         loop {
-            let now = self.version();
+            let now = self.watched.version();
             let is_new = version != Some(now) || slow.has_changed()?;
             if is_new || looked.elapsed() >= AGES {
                 (version, looked) = (Some(now), Instant::now());
@@ -91,38 +92,31 @@ impl Live {
         }
     }
 
+    /// Connects to members that were not reached, or that have joined since.
+    async fn rejoin(&self) -> Infallible {
+        loop {
+            tokio::time::sleep(AGAIN).await;
+            self.watched.rejoin(&self.access).await;
+        }
+    }
+
     async fn slow(&self) -> Slow {
         let (credentials, versions) =
             join(self.watched.credentials(), self.watched.agent_versions()).await;
         Slow { credentials, versions }
     }
 
-    /// Grows with everything that is seen.
-    fn version(&self) -> u64 {
-        let seen = self.watched.members.values().filter_map(|member| member.seen.as_ref().ok());
-        let members: u64 = seen.map(|(accumulator, _)| accumulator.snapshot().seq()).sum();
-        members + self.watched.hub.snapshot().seq()
-    }
-
     async fn look(self: &Arc<Self>, lags: &mut Lags, slow: &Slow) -> Result<()> {
         let picture = self.watched.picture();
         lags.observe(&picture);
         // A large fleet takes a while, and answers are not to wait for it.
-        let look = move || {
-            let found = view(&picture, status(&picture), &[]);
-            (picture.now, found)
-        };
-        let (at, found) = tokio::task::spawn_blocking(look).await?;
+        let look = move || view(&picture, status(&picture), &[]);
+        let found = tokio::task::spawn_blocking(look).await?;
         let found = found.with_credentials(&slow.credentials);
         let mut found = found.with_agent_versions(slow.versions.clone());
         lags.complete(&mut found);
-        found
-            .members
-            .iter_mut()
-            .filter_map(|member| member.unseen.as_mut())
-            .for_each(tell_of_start);
         let mut history = self.history.lock();
-        if history.add(Frame { at, view: Arc::new(found) })
+        if history.add(found)
             && let Some((_, last)) = history.range()
         {
             self.newest.send_replace(last);
@@ -154,9 +148,4 @@ impl Live {
         }
         reader.as_mut().context("no connection")?.read().await
     }
-}
-
-/// Watches are begun once: the reason is that of the start.
-fn tell_of_start(unseen: &mut String) {
-    unseen.push_str("; if it is reached by now, start fleetctl map again");
 }

@@ -2,15 +2,21 @@
 
 use std::fmt::Write as _;
 
-use fleet_api::multicluster::{ReachReport, ReachTrouble};
+use fleet_accumulator::{Object, View};
+use fleet_api::ObjectName;
+use fleet_api::multicluster::{ReachReportSpec, ReachTrouble};
 use fleet_api::names::member_of_namespace;
-use jiff::Timestamp;
+use fleet_model::objects::multicluster::ReachReport;
+use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
 use crate::explain::words::age;
 use crate::output::Paint;
 use crate::output::terminal::line;
 use crate::render::table;
+
+/// A report is written anew every hour. An older one is of an agent that does not dial any more.
+const LASTS: SignedDuration = SignedDuration::from_mins(125);
 
 /// What all members reach.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -60,38 +66,38 @@ pub struct Trouble {
 
 impl Reached {
     /// What these reports mean now. A report counts that has the name of the member whose namespace it is in.
-    pub fn of(reports: Vec<ReachReport>, now: Timestamp) -> Self {
+    pub fn of<'a>(
+        reports: impl IntoIterator<Item = (&'a ObjectName, &'a ReachReportSpec)>,
+        now: Timestamp,
+    ) -> Self {
         let mut reached = Self::default();
-        for report in reports {
-            let namespace = report.metadata.namespace.as_deref().unwrap_or_default();
-            let name = report.metadata.name.as_deref();
-            let Some(importer) = member_of_namespace(namespace).filter(|it| Some(*it) == name)
-            else {
-                continue;
-            };
-            let spec = report.spec;
-            let seconds = spec.observed.map(|at| now.duration_since(at.0).as_secs().max(0));
-            reached.unreachable = reached.unreachable.saturating_add(spec.unreachable.into());
-            reached.cells.extend(spec.exporters.into_iter().map(|counts| Cell {
-                importer: importer.to_owned(),
-                exporter: counts.cluster,
-                reachable: counts.reachable,
-                unreachable: counts.unreachable,
-                unknown: counts.unknown,
-                not_dialled: counts.not_dialled,
-                names: spec.names,
-                written_seconds: seconds,
-            }));
-            let importer = importer.to_owned();
-            let troubles = spec.troubles.into_iter();
-            reached
-                .troubles
-                .extend(troubles.map(|met| Trouble { importer: importer.clone(), met }));
+        for (name, spec) in reports {
+            let Some(importer) = importer_of(name) else { continue };
+            reached.add(importer, spec, now);
         }
         reached.cells.sort_by(|one, other| {
             (&one.importer, &one.exporter).cmp(&(&other.importer, &other.exporter))
         });
         reached
+    }
+
+    fn add(&mut self, importer: &str, spec: &ReachReportSpec, now: Timestamp) {
+        let seconds = spec.observed.as_ref().map(|at| now.duration_since(at.0).as_secs().max(0));
+        self.unreachable = self.unreachable.saturating_add(spec.unreachable.into());
+        self.cells.extend(spec.exporters.iter().map(|counts| Cell {
+            importer: importer.to_owned(),
+            exporter: counts.cluster.clone(),
+            reachable: counts.reachable,
+            unreachable: counts.unreachable,
+            unknown: counts.unknown,
+            not_dialled: counts.not_dialled,
+            names: spec.names,
+            written_seconds: seconds,
+        }));
+        let troubles = spec.troubles.iter();
+        let trouble =
+            |met: &ReachTrouble| Trouble { importer: importer.to_owned(), met: met.clone() };
+        self.troubles.extend(troubles.map(trouble));
     }
 
     /// As text.
@@ -134,6 +140,41 @@ impl Reached {
     }
 }
 
+/// The reports that count now, of members that dial.
+pub(crate) fn current(
+    reports: &View<ReachReport>,
+    now: Timestamp,
+) -> impl Iterator<Item = (&ObjectName, &ReachReportSpec)> {
+    reports.iter().filter(move |report| is_current(report, now)).map(|it| (&it.name, &it.spec))
+}
+
+/// What is not reached of a Service, with the member that imports it.
+pub(crate) fn troubles<'a>(
+    reports: &'a View<ReachReport>,
+    service: &'a ObjectName,
+    now: Timestamp,
+) -> impl Iterator<Item = (&'a str, &'a ReachTrouble)> {
+    let current = reports.by(service).filter(move |report| is_current(report, now));
+    let named = current.filter_map(|report| Some((importer_of(&report.name)?, report)));
+    named.flat_map(move |(importer, report)| {
+        let troubles = report.spec.troubles.iter();
+        let is_of = |it: &&ReachTrouble| {
+            *it.namespace == *service.namespace && *it.service == *service.name
+        };
+        troubles.filter(is_of).map(move |trouble| (importer, trouble))
+    })
+}
+
+/// A report counts that has the name of the member whose namespace it is in.
+fn importer_of(name: &ObjectName) -> Option<&str> {
+    member_of_namespace(&name.namespace).filter(|member| *member == &*name.name)
+}
+
+fn is_current(report: &Object<ReachReport>, now: Timestamp) -> bool {
+    let observed = report.spec.observed.as_ref();
+    observed.is_none_or(|at| now.duration_since(at.0) < LASTS)
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -144,27 +185,29 @@ mod tests {
         "2026-01-01T00:10:00Z".parse().unwrap()
     }
 
-    fn report(namespace: &str, name: &str) -> ReachReport {
-        let object = json!({
-            "apiVersion": "multicluster.networking.fleet.azure.com/v1alpha1", "kind": "ReachReport",
-            "metadata": { "namespace": namespace, "name": name },
-            "spec": {
-                "observed": "2026-01-01T00:09:00Z", "reachable": 1, "unreachable": 2,
-                "exporters": [
-                    { "cluster": "west", "unreachable": 2 }, { "cluster": "north", "reachable": 1 },
-                ],
-                "troubles": [{
-                    "exporter": "west", "namespace": "shop", "service": "web", "api": "Standard", "hop": "Route",
-                    "since": "2026-01-01T00:08:00Z", "detail": "10.1.0.1:80: no\u{1b}[2J answer",
-                }],
-            },
+    fn spec() -> ReachReportSpec {
+        let spec = json!({
+            "observed": "2026-01-01T00:09:00Z", "reachable": 1, "unreachable": 2,
+            "exporters": [
+                { "cluster": "west", "unreachable": 2 }, { "cluster": "north", "reachable": 1 },
+            ],
+            "troubles": [{
+                "exporter": "west", "namespace": "shop", "service": "web", "api": "Standard", "hop": "Route",
+                "since": "2026-01-01T00:08:00Z", "detail": "10.1.0.1:80: no\u{1b}[2J answer",
+            }],
         });
-        serde_json::from_value(object).unwrap()
+        serde_json::from_value(spec).unwrap()
+    }
+
+    fn view(namespace: &str, name: &str) -> View<ReachReport> {
+        let name = ObjectName::new(namespace, name);
+        View::of([Object::new(name, "u".into(), "1".into(), ReachReport { spec: spec() })])
     }
 
     #[test]
     fn cells_and_troubles_are_shown() {
-        let reached = Reached::of(vec![report("fleet-member-east", "east")], now());
+        let reached =
+            Reached::of([(&ObjectName::new("fleet-member-east", "east"), &spec())], now());
         let cells: Vec<_> =
             reached.cells.iter().map(|it| (it.exporter.as_str(), it.unreachable)).collect();
         assert_eq!(cells, [("north", 0), ("west", 2)]);
@@ -180,7 +223,25 @@ mod tests {
 
     #[test]
     fn a_report_in_the_name_of_another_does_not_count() {
-        let forged = [report("fleet-member-west", "east"), report("shop", "east")];
-        assert_eq!(Reached::of(forged.into(), now()), Reached::default());
+        for (namespace, name) in [("fleet-member-west", "east"), ("shop", "east")] {
+            let name = ObjectName::new(namespace, name);
+            assert_eq!(Reached::of([(&name, &spec())], now()), Reached::default());
+            let reports = view(&name.namespace, &name.name);
+            assert_eq!(troubles(&reports, &ObjectName::new("shop", "web"), now()).count(), 0);
+        }
+    }
+
+    /// An agent that does not dial any more leaves its last report.
+    #[test]
+    fn a_report_that_is_not_repeated_does_not_count() {
+        let reports = view("fleet-member-east", "east");
+        let web = ObjectName::new("shop", "web");
+        let counts = |now: Timestamp| {
+            (current(&reports, now).count(), troubles(&reports, &web, now).count())
+        };
+        assert_eq!(counts(now()), (1, 1));
+        assert_eq!(troubles(&reports, &ObjectName::new("shop", "api"), now()).count(), 0);
+        assert_eq!(counts("2026-01-01T02:10:00Z".parse().unwrap()), (1, 1));
+        assert_eq!(counts("2026-01-01T02:20:00Z".parse().unwrap()), (0, 0));
     }
 }

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use fleet_accumulator::one_line;
+use fleet_api::ObjectName;
 use fleet_api::multicluster::ReachReport;
 use fleet_runtime::clock::Clock;
 use kube::api::ListParams;
@@ -25,10 +26,17 @@ pub(crate) async fn run(cli: &Cli) -> Result<ExitCode> {
         bail!("the hub has not listed ReachReports within {} s", cli.access.timeout);
     };
     let now = Clock::system().now();
-    let reached = Reached::of(reports?, now);
+    let reports = reports?;
+    let named: Vec<_> = reports.iter().map(|report| (name_of(report), &report.spec)).collect();
+    let reached = Reached::of(named.iter().map(|(name, spec)| (name, *spec)), now);
     let text = data(cli.output.format, &reached)?;
     print(&text.unwrap_or_else(|| reached.text(now, cli.output.paint())))?;
     Ok(answer(reached.unreachable == 0))
+}
+
+fn name_of(report: &ReachReport) -> ObjectName {
+    let of = |name: &Option<String>| name.clone().unwrap_or_default();
+    ObjectName::new(of(&report.metadata.namespace), of(&report.metadata.name))
 }
 
 async fn reports(hub: &Client) -> Result<Vec<ReachReport>> {

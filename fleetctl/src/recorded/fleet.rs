@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use super::cluster::ClusterObjects;
 use super::views::OfCluster;
 use crate::picture::{Own, Picture};
+use crate::reach::snapshot::ReachSnapshot;
 
 /// The objects of all clusters at one moment. A clone shares the texts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,6 +67,7 @@ impl FleetObjects {
             (name.clone(), Own { context, seen, names_served })
         });
         let picture = Picture::new(self.at, hub, own.collect());
-        Picture { hub_context: self.hub_context.clone(), ..picture }
+        let reach = ReachSnapshot::of(&OfCluster::new(&self.hub, ClusterId::Hub)).reach_reports;
+        Picture { hub_context: self.hub_context.clone(), reach, ..picture }
     }
 }

@@ -19,8 +19,9 @@ pub(crate) type Selected = BTreeMap<ResourceKind, Option<&'static str>>;
 /// What is read of the hub.
 pub(crate) fn of_hub() -> Selected {
     let mut selected = selected::<HubSnapshot>(HubControllers::default().reads(), ClusterId::Hub);
-    // Members read these there.
+    // Members read these there, and users what members reach.
     selected.insert(kinds::SERVICE_TRAFFIC, None);
+    selected.insert(kinds::REACH_REPORT, None);
     selected
 }
 
@@ -83,7 +84,12 @@ mod tests {
     #[test]
     fn what_agents_decide_by_is_read() {
         let hub = of_hub();
-        for kind in [kinds::INTERNAL_SERVICE_EXPORT, kinds::MEMBER_TRAFFIC, kinds::LEASE] {
+        for kind in [
+            kinds::INTERNAL_SERVICE_EXPORT,
+            kinds::MEMBER_TRAFFIC,
+            kinds::LEASE,
+            kinds::REACH_REPORT,
+        ] {
             assert!(hub.contains_key(&kind), "{kind:?}");
         }
         assert_eq!(hub[&kinds::LEASE], Some("metadata.name=fleet-member"));

@@ -1,6 +1,7 @@
 //! The model of pictures.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use fleet_accumulator::ClusterId;
 use fleet_api::{ObjectName, kinds};
@@ -18,7 +19,7 @@ fn of(world: &World) -> View {
 
 fn only(found: View) -> ServiceView {
     let [service] = <[_; 1]>::try_from(found.services).unwrap();
-    service
+    Arc::unwrap_or_clone(service)
 }
 
 fn causes(edges: &[Edge]) -> Vec<(&str, Option<Cause>)> {
@@ -31,6 +32,7 @@ fn a_service_that_works_has_endpoints_on_both_sides() {
     let mut world = World::shared();
     world.hub.advance(7);
     let found = of(&world);
+    let at = found.at;
     let states: Vec<_> = found.members.iter().map(|it| (it.state, it.reaches_hub)).collect();
     assert_eq!(states, [("Joined", Some(true)); 2]);
     let service = only(found);
@@ -40,8 +42,10 @@ fn a_service_that_works_has_endpoints_on_both_sides() {
     for (edges, member) in [(&service.exporters, "east"), (&service.importers, "west")] {
         assert_eq!(causes(edges), [(member, None)]);
         assert_eq!(edges[0].endpoints, Endpoints { ready: 1, draining: 0 });
-        assert!(edges[0].changed_seconds.is_some_and(|seconds| seconds >= 7), "{edges:?}");
+        let changed = edges[0].changed.unwrap();
+        assert!(at.duration_since(changed).as_secs() >= 7, "{edges:?}");
     }
+    assert_eq!((&*service.ports, service.headless), (&["80/TCP http".to_owned()][..], false));
 }
 
 #[test]
@@ -121,6 +125,63 @@ fn a_member_whose_cluster_is_not_seen_has_what_the_hub_has_for_it() {
     assert_eq!(found.members[1].unseen.as_deref(), Some("no context"));
     let service = only(found);
     assert_eq!(service.importers[0].endpoints, Endpoints { ready: 1, draining: 0 });
+}
+
+/// A report of west about web, whose endpoints of east do not answer.
+fn unreached(hop: &str) -> serde_json::Value {
+    json!({ "spec": {
+        "observed": "2026-01-01T00:00:00Z", "unreachable": 1,
+        "exporters": [{ "cluster": "east", "unreachable": 1 }],
+        "troubles": [{
+            "exporter": "east", "namespace": "shop", "service": "web", "api": "Fleet", "hop": hop,
+            "since": "2026-01-01T00:00:00Z", "detail": "10.1.0.1:80: there is no answer within 2 s",
+        }],
+    }})
+}
+
+#[test]
+fn what_is_not_reached_stops_there() {
+    for (hop, advice) in [
+        ("Name", "fleetctl doctor --member west"),
+        ("Address", "kubectl --context west -n kube-system get pods"),
+        ("Route", "firewalls between west and east"),
+        ("Endpoint", "kubectl --context east -n shop get pods,networkpolicies"),
+    ] {
+        let mut world = World::shared();
+        let at = ObjectName::new(home("west"), "west");
+        let mut report = unreached(hop);
+        report["spec"]["observed"] = json!(world.now().to_string());
+        report["spec"]["troubles"][0]["since"] = json!(world.now().to_string());
+        world.hub.create(kinds::REACH_REPORT, &at, report).unwrap();
+        let found = of(&world);
+        let counts = found.members[1].reach.unwrap();
+        assert_eq!((counts.reachable, counts.unreachable, found.reach.len()), (0, 1, 1));
+        assert_eq!(found.members[0].reach, None);
+        let service = only(found);
+        assert_eq!(causes(&service.exporters), [("east", None)]);
+        assert_eq!(causes(&service.importers), [("west", Some(Cause::NotReached))]);
+        let west = &service.importers[0];
+        assert_eq!((west.unreached[0].member.as_str(), west.unreached[0].hop), ("east", hop));
+        let finding = west.finding.as_ref().unwrap();
+        assert!(finding.advice.as_ref().is_some_and(|it| it.contains(advice)), "{finding:?}");
+        let stops = format!("(hop {hop}): 10.1.0.1:80: there is no answer");
+        assert!(service.verdict.contains(&stops), "{}", service.verdict);
+    }
+}
+
+/// Of an agent that does not dial any more, and of one that writes in the name of another.
+#[test]
+fn other_reports_change_nothing() {
+    for (namespace, hours) in [(home("west"), 3), (home("east"), 0)] {
+        let mut world = World::shared();
+        let mut report = unreached("Route");
+        report["spec"]["observed"] = json!(world.now().to_string());
+        world.hub.create(kinds::REACH_REPORT, &ObjectName::new(namespace, "west"), report).unwrap();
+        world.hub.advance(hours * 3600);
+        let found = of(&world);
+        assert_eq!((found.reach.len(), found.members[1].reach), (0, None));
+        assert_eq!(only(found).importers[0].unreached, []);
+    }
 }
 
 #[test]

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 
 use crate::pending::{Pending, pending};
 use crate::picture::{Own, Picture};
+use crate::reach::snapshot::ReachSnapshot;
 use crate::recorded::{self, ClusterObjects, FleetObjects, MemberObjects};
 use crate::story::Story;
 
@@ -201,6 +202,7 @@ impl World {
         let schema = HubSchema::view(Some(HubSchema::OURS));
         let hub = HubSnapshot { schema, ..snapshot(&[&self.hub], None) };
         let mut picture = Picture::new(self.now(), hub, own.collect());
+        picture.reach = snapshot::<ReachSnapshot>(&[&self.hub], None).reach_reports;
         picture.settings.exclusive_imports |= self.exclusive;
         // Nothing is written yet by which it could be known.
         if self.serving.contains("hub") {

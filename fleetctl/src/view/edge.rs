@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::finding::Finding;
+use super::reach::Unreached;
 use super::share::Share;
 use crate::picture::{Member, Picture};
 
@@ -19,9 +20,9 @@ pub struct Edge {
     pub member: String,
     /// For an exporter, its endpoints on the hub; for an importer, those of all exporters that have arrived in it.
     pub endpoints: Endpoints,
-    /// Seconds since the newest change that the hub has of these endpoints, by the exporters' clocks; none if the hub knows no time.
+    /// When the newest change came that the hub has of these endpoints, by the exporters' clocks; none if the hub knows no time.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub changed_seconds: Option<i64>,
+    pub changed: Option<Timestamp>,
     /// What stops the Service here.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub finding: Option<Finding>,
@@ -35,10 +36,16 @@ pub struct Edge {
     /// For an importer, which exporters it prefers, where a policy has that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preference: Option<&'static str>,
+    /// For an importer, what it does not reach of exporters, where its agent dials.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unreached: Vec<Unreached>,
     /// For an importer, the time that changes took to arrive, in milliseconds: 99 percent took no longer. Only what watches for a
     /// while knows it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lag_p99_millis: Option<u64>,
+    /// The times themselves, the last ones, oldest first.
+    #[serde(skip)]
+    pub lags_millis: Vec<u64>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
@@ -76,11 +83,14 @@ pub(super) fn exported(picture: &Picture, member: &str, service: &ObjectName) ->
     })
 }
 
-/// Seconds since the newest change of a member's endpoints that is on the hub.
-pub(super) fn exported_ago(picture: &Picture, member: &str, service: &ObjectName) -> Option<i64> {
+/// When the newest change of a member's endpoints came that is on the hub.
+pub(super) fn exported_since(
+    picture: &Picture,
+    member: &str,
+    service: &ObjectName,
+) -> Option<Timestamp> {
     let slices = picture.members.get(member)?.snapshot.slice_exports.by(service);
-    let newest = slices.filter_map(|slice| since(&slice.spec.endpoint_slice_reference)).max()?;
-    Some(seconds(picture, newest))
+    slices.filter_map(|slice| since(&slice.spec.endpoint_slice_reference)).max()
 }
 
 /// The endpoints that have arrived in a member; those that the hub has for it if its cluster cannot be read. By two APIs the same
@@ -112,18 +122,16 @@ fn arrived(member: &Member, service: &ObjectName) -> Endpoints {
     }
 }
 
-/// Seconds since the newest change that the hub has copied for a member.
-pub(super) fn imported_ago(picture: &Picture, member: &str, service: &ObjectName) -> Option<i64> {
+/// When the newest change came that the hub has copied for a member.
+pub(super) fn imported_since(
+    picture: &Picture,
+    member: &str,
+    service: &ObjectName,
+) -> Option<Timestamp> {
     let slices = picture.members.get(member)?.snapshot.slice_imports.by(service);
-    let newest = slices.filter_map(|slice| since(&slice.spec.endpoint_slice_reference)).max()?;
-    Some(seconds(picture, newest))
+    slices.filter_map(|slice| since(&slice.spec.endpoint_slice_reference)).max()
 }
 
 fn since(reference: &ExportedObjectReference) -> Option<Timestamp> {
     reference.exported_since.as_ref().map(|since| since.0)
-}
-
-/// Clocks of two clusters differ: nothing is in the future.
-fn seconds(picture: &Picture, since: Timestamp) -> i64 {
-    picture.now.duration_since(since).as_secs().max(0)
 }

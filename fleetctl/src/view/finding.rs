@@ -95,6 +95,7 @@ fn side(cause: Cause) -> Side {
         | Cause::ImportKept
         | Cause::EndpointsRefused
         | Cause::NamesNotServed
+        | Cause::NotReached
         | Cause::DerivedServiceMissing => Side::Importer,
         Cause::NoRight
         | Cause::DefinitionMissing

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::reach::ReachCounts;
 use crate::status::MemberStatus;
 
 /// One member, as far as a picture of the fleet shows it.
@@ -35,6 +36,9 @@ pub struct MemberView {
     /// How far it is drained of all that it exports, if it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drained: Option<Drained>,
+    /// What it reaches of what it imports, if its agent dials.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reach: Option<ReachCounts>,
 }
 
 /// How far the drain of a member is.
@@ -60,6 +64,7 @@ impl From<MemberStatus> for MemberView {
             lag: status.lag.slices + standard,
             unseen: status.unseen,
             drained: None,
+            reach: None,
         }
     }
 }

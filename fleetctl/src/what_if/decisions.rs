@@ -39,16 +39,17 @@ impl Deciding {
         self.silent.insert(member.to_owned());
     }
 
-    /// Decides at a time. Where the hub agent decides nothing, nothing happens.
-    pub(super) fn look(&mut self, hub: &HubSnapshot, now: Timestamp, at: Duration) {
+    /// Decides at a time. Where the hub agent decides nothing, nothing happens. Returns whether it decides otherwise than before.
+    pub(super) fn look(&mut self, hub: &HubSnapshot, now: Timestamp, at: Duration) -> bool {
         if FleetTraffic::of(&hub.fleet_traffics).is_none() {
-            self.last = None;
-            return;
+            return self.last.take().is_some();
         }
         let renewed = hub.member_leases.iter().map(|lease| self.renewed(lease, now));
         let leases = View::of(renewed.collect::<Vec<_>>());
         let hub = HubSnapshot { member_leases: leases, ..hub.clone() };
+        let before = self.last.take();
         self.last = self.decider.look(&hub, true, at);
+        self.last != before
     }
 
     fn renewed(&self, lease: &Object<MemberLease>, now: Timestamp) -> Object<MemberLease> {

@@ -19,6 +19,7 @@ use super::decisions::Deciding;
 use super::seen::Seen;
 use crate::left_out::is_left_out;
 use crate::picture::{Own, Picture};
+use crate::reach::snapshot::ReachSnapshot;
 use crate::recorded::{ClusterObjects, FleetObjects, MemberObjects};
 
 /// Time between two looks of the hub agent's decider: it takes a longer pause for a standstill of its process.
@@ -38,6 +39,8 @@ pub struct Rehearsal {
     pub(super) members: BTreeMap<String, MemberCluster>,
     deciding: Deciding,
     lost: BTreeSet<String>,
+    /// The state in which no agent had anything to write.
+    rested: Option<u64>,
 }
 
 /// A member's own cluster.
@@ -75,6 +78,7 @@ impl Rehearsal {
             members,
             deciding,
             lost: BTreeSet::new(),
+            rested: None,
         }
     }
 
@@ -85,6 +89,7 @@ impl Rehearsal {
 
     /// Ends the agent of a member.
     pub(super) fn lose(&mut self, member: &str) {
+        self.rested = None;
         self.lost.insert(member.to_owned());
         self.deciding.lose(member);
     }
@@ -98,8 +103,11 @@ impl Rehearsal {
     pub fn run(&mut self, time: Duration) {
         let end = self.clock.now() + time;
         loop {
-            self.decide();
-            self.rest();
+            // Without another state, decision or deadline no agent plans anything.
+            let is_due = self.next_due().is_some_and(|due| due <= self.clock.now());
+            if self.decide() || is_due || self.rested != Some(self.version()) {
+                self.rest();
+            }
             let now = self.clock.now();
             if now >= end {
                 return;
@@ -130,9 +138,9 @@ impl Rehearsal {
         members.chain([self.hub_workers.next_due()]).flatten().min()
     }
 
-    fn decide(&mut self) {
+    fn decide(&mut self) -> bool {
         let hub = self.hub_snapshot();
-        self.deciding.look(&hub, self.now(), self.clock.now());
+        self.deciding.look(&hub, self.now(), self.clock.now())
     }
 
     fn hub_snapshot(&self) -> HubSnapshot {
@@ -141,8 +149,10 @@ impl Rehearsal {
 
     /// Lets the agents work until none of them writes anything.
     fn rest(&mut self) {
+        self.rested = None;
         for _ in 0..ROUNDS {
             if !self.round() {
+                self.rested = Some(self.version());
                 return;
             }
         }
@@ -233,6 +243,8 @@ impl Rehearsal {
         });
         let mut picture = Picture::new(self.now(), hub, own.collect());
         picture.hub_context.clone_from(&self.hub_context);
+        let reach: ReachSnapshot = self.hub_seen.snapshot(&self.hub, ClusterId::Hub);
+        picture.reach = reach.reach_reports;
         picture.settings = self.hub_settings.clone();
         for (name, member) in &mut picture.members {
             if let Some(own) = self.members.get(name) {

@@ -18,8 +18,11 @@ pub(super) struct Seen {
     /// Whether kinds can be read.
     pub(super) states: BTreeMap<ResourceKind, KindState>,
     /// By the field of the source.
-    views: RefCell<BTreeMap<&'static str, Box<dyn Any>>>,
+    views: RefCell<BTreeMap<&'static str, Known>>,
 }
+
+/// A view, and the version of the server that it shows.
+type Known = (u64, Box<dyn Any>);
 
 impl Seen {
     pub(super) fn new(states: BTreeMap<ResourceKind, KindState>) -> Self {
@@ -34,8 +37,15 @@ impl Seen {
     /// One view.
     pub(super) fn view<T: Tracked>(&self, server: &ModelServer, source: &SourceInfo) -> View<T> {
         let mut views = self.views.borrow_mut();
-        let before = views.get(source.field).and_then(|view| view.downcast_ref::<View<T>>());
-        let view = view(server, source, before);
+        let known = views.get(source.field);
+        let known =
+            known.and_then(|(version, view)| Some((*version, view.downcast_ref::<View<T>>()?)));
+        if let Some((version, view)) = known
+            && version == server.version()
+        {
+            return view.clone();
+        }
+        let view = view(server, source, known.map(|(_, view)| view));
         let view = match self.states.get(&source.kind) {
             Some(state) => state.apply(view),
             None if source.optional && source.kind != HubSchema::KIND && view.is_empty() => {
@@ -43,7 +53,7 @@ impl Seen {
             }
             None => view,
         };
-        views.insert(source.field, Box::new(view.clone()));
+        views.insert(source.field, (server.version(), Box::new(view.clone())));
         view
     }
 }

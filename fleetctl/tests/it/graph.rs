@@ -1,11 +1,13 @@
 //! Pictures of fleets, byte by byte.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use fleetctl::cause::Cause;
 use fleetctl::graph::{Drawing, draw};
 use fleetctl::output::{Format, data};
 use fleetctl::view::{Edge, Endpoints, Finding, MemberView, ServiceView, View};
+use jiff::Timestamp;
 
 fn member(name: &str, state: &'static str) -> MemberView {
     MemberView {
@@ -21,12 +23,22 @@ fn member(name: &str, state: &'static str) -> MemberView {
     }
 }
 
+/// The time of the fleet, and so many seconds more.
+fn at(seconds: i64) -> Timestamp {
+    Timestamp::from_second(1_780_000_000 + seconds).unwrap()
+}
+
+fn of(members: Vec<MemberView>, services: Vec<ServiceView>) -> View {
+    let services = services.into_iter().map(Arc::new).collect();
+    View { at: at(0), members, services, ..View::default() }
+}
+
 fn edge(member: &str, ready: usize, draining: usize, finding: Option<Finding>) -> Edge {
     let endpoints = Endpoints { ready, draining };
     Edge {
         member: member.to_owned(),
         endpoints,
-        changed_seconds: Some(3600),
+        changed: Some(at(-3600)),
         finding,
         ..Edge::default()
     }
@@ -40,7 +52,7 @@ fn finding(cause: Cause, says: &str) -> Finding {
 fn service(namespace: &str, name: &str, exporters: Vec<Edge>, importers: Vec<Edge>) -> ServiceView {
     let verdict = format!("{namespace}/{name} works from east to west");
     let (namespace, name) = (namespace.to_owned(), name.to_owned());
-    ServiceView { namespace, name, exporters, importers, finding: None, verdict }
+    ServiceView { namespace, name, exporters, importers, verdict, ..ServiceView::default() }
 }
 
 fn fleet() -> View {
@@ -64,7 +76,7 @@ fn fleet() -> View {
         member("south", "Leaving"),
         member("west", "Joined"),
     ];
-    View { members, services, unread: vec![] }
+    of(members, services)
 }
 
 const PICTURES: [(Format, &str); 3] =
@@ -108,7 +120,7 @@ fn a_fleet_with_too_many_services_is_drawn_by_namespace() {
 
 #[test]
 fn an_empty_fleet_is_a_picture() {
-    let nothing = View { members: vec![], services: vec![], unread: vec![] };
+    let nothing = View::default();
     for (format, _) in PICTURES {
         let drawing = Drawing::of(&nothing, 50);
         assert_eq!(drawing, Drawing::default());
@@ -143,7 +155,7 @@ fn named(text: &str) -> View {
     let mut member = member(text, "Joined");
     member.unseen = Some(text.to_owned());
     member.agent_version = Some(text.to_owned());
-    View { members: vec![member], services: vec![service], unread: vec![] }
+    of(vec![member], vec![service])
 }
 
 /// What gives a picture its structure: quotes, lines, tags and separators. A backslash takes the meaning of what follows it in DOT.
@@ -221,7 +233,7 @@ fn a_large_fleet_has_a_picture_that_is_bounded() {
     services
         .sort_by(|one, other| (&one.namespace, &one.name).cmp(&(&other.namespace, &other.name)));
     let members = (0..MEMBERS).map(|index| member(&name(index), "Joined")).collect();
-    let drawing = Drawing::of(&View { members, services, unread: vec![] }, 50);
+    let drawing = Drawing::of(&of(members, services), 50);
     assert_eq!((drawing.rows.len(), drawing.exporters.len()), (50, MEMBERS));
     assert!(drawing.exports.len() + drawing.imports.len() <= 2 * 50 * MEMBERS);
     let last = drawing.rows.last().unwrap();

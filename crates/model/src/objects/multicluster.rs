@@ -5,9 +5,11 @@ pub(super) mod endpoint_nodes;
 mod exported_service;
 mod fleet_slice;
 mod properties;
+mod reach_report;
 mod resolved_service;
 pub mod standard;
 
 pub use exported_service::{ExportedService, ExportedServiceWire};
 pub use fleet_slice::{FleetSlice, FleetSliceWire};
+pub use reach_report::{ReachReport, ReachReportWire};
 pub use resolved_service::{ResolvedService, ResolvedServiceWire};

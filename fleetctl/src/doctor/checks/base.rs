@@ -3,8 +3,9 @@
 use crate::doctor::finding::{Finding, Outcome, Read, known};
 use crate::doctor::list::list;
 use crate::doctor::mend::{HUB_CHART, MEMBER_CHART, helm, owns};
-use crate::doctor::seen::{Base, Hub, Kind, Policy, Seen};
+use crate::doctor::seen::{Base, Hub, Kind, OnHub, Policy, Seen};
 use crate::doctor::subject::Subject;
+use crate::shell::quoted;
 
 /// The release of this program, of which the charts beside it are, too.
 const RELEASE: &str = env!("CARGO_PKG_VERSION");
@@ -113,6 +114,25 @@ fn rights_of(place: &Place<'_>) -> Outcome {
     );
     let advice = format!("bring the release of the chart {} to this version", place.chart);
     Ok(vec![Finding::failure(what, advice).mend(place.helm(&["rbac.create=true"]))])
+}
+
+/// Whether a member agent may do on the hub what the chart lets members do.
+pub(super) fn on_hub(member: &Subject<'_>) -> Outcome {
+    let OnHub { account, lacks } = known(&member.own.on_hub)?;
+    if lacks.is_empty() {
+        return Ok(Vec::new());
+    }
+    let what = format!(
+        "the member, as {account} on the hub, lacks {} rights there that the chart {HUB_CHART} grants: {}",
+        lacks.len(),
+        list(lacks)
+    );
+    let advice = format!(
+        "fleetctl join {} grants them once more, or bring the release of the chart {HUB_CHART} to this version, with the member in \
+         the lists of members of the values that it needs",
+        quoted(member.name)
+    );
+    Ok(vec![Finding::failure(what, advice)])
 }
 
 /// Whether the admission policies on the hub are of this release.
@@ -237,6 +257,20 @@ mod tests {
         assert!(found[0].what.contains("fleet-system/member-agent, lacks 1 rights"), "{found:?}");
         world.hub().base.lacks = Err(unread());
         assert_eq!(world.try_examine_hub(hub_rights), Err(unread()));
+    }
+
+    #[test]
+    fn lacking_rights_on_the_hub_are_counted() {
+        let mut world = sound();
+        assert_eq!(world.examine(on_hub), []);
+        let lacks = vec!["create leases in fleet-member-west".to_owned()];
+        world.own().on_hub = Ok(OnHub { account: "user west".to_owned(), lacks });
+        let found = world.examine(on_hub);
+        assert_eq!(levels(&found), ["failure"]);
+        assert!(found[0].what.contains("as user west on the hub, lacks 1 rights"), "{found:?}");
+        assert!(found[0].advice.as_ref().unwrap().starts_with("fleetctl join west"), "{found:?}");
+        world.own().on_hub = Err(unread());
+        assert_eq!(world.try_examine(on_hub), Err(unread()));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use fleet_api::kinds::{CONFIG_MAP, NODE};
+use fleet_api::kinds::{CONFIG_MAP, NODE, RESOLVED_SERVICE};
 use fleet_api::{ResourceKind, crds};
 use fleet_model::multicluster::mode::Mode;
 use fleet_runtime::clients::ClientSet;
@@ -13,6 +13,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use serde_json::Value;
 
 use super::kinds::{DAEMON_SET, DEFINITION, DEPLOYMENT};
+use crate::doctor::account::Account;
 use crate::doctor::finding::{Read, Unread, known};
 use crate::doctor::project::{self, base as from};
 use crate::doctor::reader::{Reader, SYSTEM};
@@ -51,14 +52,14 @@ pub(super) async fn of_hub(reader: &Reader) -> Base {
         optional: [crds::multicluster(), crds::traffic(), crds::offloading(), crds::reachability()]
             .concat(),
     };
-    let (deployments, kinds, policies, standard) = join!(
+    let (deployments, kinds, policies) = join!(
         reader.list(DEPLOYMENT, None, HUB_AGENT),
         kinds(reader, &definitions),
         policies(reader),
-        reader.get(DEFINITION, None, "resolvedservices.multicluster.networking.fleet.azure.com"),
     );
     let mut wanted = rights::of(rights::HUB);
-    if matches!(standard, Ok(Some(_))) {
+    let has_standard = |kind: &Kind| kind.exists && kind.name.starts_with(RESOLVED_SERVICE.plural);
+    if kinds.as_ref().is_ok_and(|kinds| kinds.iter().any(has_standard)) {
         wanted.extend(rights::of(rights::HUB_STANDARD));
     }
     of(reader, &deployments, kinds, policies, wanted).await
@@ -120,7 +121,8 @@ async fn lacks(
     let placed =
         wanted.iter().map(|it| it.placed(&install.system_namespace, &install.lease_namespace));
     let placed: Vec<_> = placed.collect();
-    reader.lacking((&install.namespace, &install.account), &placed).await
+    let account = Account::service(&install.namespace, &install.account);
+    reader.lacking(&account, &placed).await
 }
 
 /// Every answer of an API server has its time.

@@ -66,6 +66,15 @@ pub struct Policy {
     pub is_bound: bool,
 }
 
+/// Who a member is on the hub, and what it may not do there.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OnHub {
+    /// Its account.
+    pub account: String,
+    /// Rights that the chart of the hub agent grants to members, and that it lacks.
+    pub lacks: Vec<String>,
+}
+
 /// The kube-proxy of a cluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Proxy {

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use jiff::SignedDuration;
+use jiff::Timestamp;
 
-use crate::explain::words::age;
+use crate::explain::words::since;
 use crate::graph::shape::{Line, Node, Tone};
 use crate::view::{Edge, Endpoints, Finding, ServiceView, View};
 
@@ -28,7 +28,7 @@ pub(super) struct Sum<'a> {
     services: usize,
     stopping: usize,
     endpoints: Endpoints,
-    changed_seconds: Option<i64>,
+    changed: Option<Timestamp>,
     finding: Option<&'a Finding>,
     tone: Tone,
 }
@@ -36,7 +36,7 @@ pub(super) struct Sum<'a> {
 /// At most `max` rows.
 pub(super) fn rows(view: &View, max: usize) -> Vec<Row<'_>> {
     if view.services.len() <= max {
-        return view.services.iter().map(|service| Row::of(name(service), [service])).collect();
+        return view.services.iter().map(|service| Row::of(name(service), [&**service])).collect();
     }
     let mut namespaces = BTreeMap::<&str, Vec<&ServiceView>>::new();
     for service in &view.services {
@@ -104,14 +104,13 @@ impl<'a> Sum<'a> {
         self.services += 1;
         self.stopping += usize::from(edge.finding.is_some());
         self.endpoints = self.endpoints.and(edge.endpoints);
-        let newest = self.changed_seconds.into_iter().chain(edge.changed_seconds).min();
-        self.changed_seconds = newest;
+        self.changed = self.changed.max(edge.changed);
         self.finding = self.finding.or(edge.finding.as_ref());
         self.tone = self.tone.max(tone_of(edge));
     }
 
-    pub(super) fn line(&self, member: usize, row: usize) -> Line {
-        let (label, detail) = (self.label(), self.detail());
+    pub(super) fn line(&self, member: usize, row: usize, at: Timestamp) -> Line {
+        let (label, detail) = (self.label(), self.detail(at));
         Line { member, row, label, detail, tone: self.tone }
     }
 
@@ -128,9 +127,8 @@ impl<'a> Sum<'a> {
         format!("{ready} ready{draining}{cause}")
     }
 
-    fn detail(&self) -> String {
-        let changed = self.changed_seconds.map(SignedDuration::from_secs);
-        let changed = changed.map(|since| format!("changed {} ago", age(since)));
+    fn detail(&self, at: Timestamp) -> String {
+        let changed = self.changed.map(|changed| format!("changed {} ago", since(changed, at)));
         let says = self.finding.map(|finding| finding.says.clone());
         let advice = self.finding.and_then(|finding| finding.advice.clone());
         changed.into_iter().chain(says).chain(advice).collect::<Vec<_>>().join("; ")

@@ -13,7 +13,7 @@ pub(super) fn chosen<'a>(view: &'a View, query: &Query) -> Vec<&'a ServiceView> 
             && (!query.problems || service.findings().next().is_some())
             && (search.is_empty() || matches(service, &search))
     };
-    view.services.iter().filter(is_chosen).collect()
+    view.services.iter().map(|service| &**service).filter(is_chosen).collect()
 }
 
 /// Whether the name of the Service has the text, or that of a member with a part in it is the text.

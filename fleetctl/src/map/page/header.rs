@@ -14,7 +14,7 @@ pub(super) fn header(shown: &Shown, query: &Query, namespaces: &[&str]) -> Marku
             h1 { "Fleet" }
             p .pill { (summary(view)) }
             form #choose method="get" action="./" role="search" {
-                label { "Search " input #search type="search" name="q" value=(query.search) placeholder="Service or member" autocomplete="off"; }
+                label { span .unseen { "Search" } input #search type="search" name="q" value=(query.search) placeholder="Service or member" autocomplete="off"; }
                 label { "Namespace "
                     select name="ns" {
                         option value="" { "all" }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use maud::{Markup, html};
 
-use super::words::{Tone, endpoints, name, of_edge, of_service};
+use super::words::{Tone, cause, endpoints, name, of_edge, of_service};
 use crate::map::query::{Query, Selected};
 use crate::view::{Edge, ServiceView, View};
 
@@ -81,7 +81,7 @@ fn row(view: &View, query: &Query, service: &ServiceView) -> Markup {
     let selected = Selected::Service(own_name.clone());
     let is_selected = query.selected.as_ref() == Some(&selected);
     let (exporters, importers) = (by_member(&service.exporters), by_member(&service.importers));
-    let state = service.findings().next().map(|finding| format!("{:?}", finding.cause));
+    let state = service.findings().next().map(|finding| cause(finding.cause));
     html! {
         tr id={ "s-" (own_name) } .sel[is_selected] {
             th scope="row" { a href=(query.select(selected).href()) { (service.name) } }

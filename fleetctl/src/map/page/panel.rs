@@ -4,11 +4,17 @@ use maud::{Markup, html};
 
 use super::edge::shares;
 use super::strip::facts;
-use super::words::{ago, endpoints, name, of_edge};
+use super::words::{cause, endpoints, name, of_edge};
+use crate::explain::words::since;
 use crate::map::query::{Query, Selected};
+use crate::named::named;
 use crate::output::terminal::line;
+use crate::reach::reached::Cell;
 use crate::shell::quoted;
-use crate::view::{Edge, Finding, MemberView, ServiceView, Share, View};
+use crate::view::{Edge, Finding, MemberView, ServiceView, Share, Unreached, View};
+
+/// Ports that are named.
+const PORTS: usize = 20;
 
 /// The panel.
 pub(super) fn panel(view: &View, query: &Query) -> Markup {
@@ -31,7 +37,7 @@ fn about(view: &View, query: &Query, selected: &Selected) -> Markup {
     };
     match selected {
         Selected::Member(wanted) => match view.members.iter().find(|it| it.name == *wanted) {
-            Some(member) => of_member(member),
+            Some(member) => of_member(view, member),
             None => gone(wanted),
         },
         Selected::Service(wanted) => match service(wanted) {
@@ -39,11 +45,11 @@ fn about(view: &View, query: &Query, selected: &Selected) -> Markup {
             None => gone(&wanted.to_string()),
         },
         Selected::Export(wanted, member) => match service(wanted) {
-            Some(service) => of_edge_of(service, &service.exporters, member, "exports"),
+            Some(service) => of_edge_of(view, service, &service.exporters, member, "exports"),
             None => gone(&wanted.to_string()),
         },
         Selected::Import(wanted, member) => match service(wanted) {
-            Some(service) => of_edge_of(service, &service.importers, member, "imports"),
+            Some(service) => of_edge_of(view, service, &service.importers, member, "imports"),
             None => gone(&wanted.to_string()),
         },
     }
@@ -53,14 +59,34 @@ fn gone(what: &str) -> Markup {
     html! { h2 { (what) } p { "It is not there at this time." } }
 }
 
-fn of_member(member: &MemberView) -> Markup {
+fn of_member(view: &View, member: &MemberView) -> Markup {
+    let cells: Vec<_> = view.reach.iter().filter(|cell| cell.importer == member.name).collect();
     html! {
         h2 { (member.name) }
         p { "State: " (member.state) @if let Some(drained) = &member.drained { ", " (drained.state) " " (drained.percent) " %" } }
         ul { @for fact in facts(member) { li { (fact) } } }
+        @if !cells.is_empty() { (reach_table(&cells)) }
         p { "What if this cluster were lost, or drained?" }
         (command(&format!("fleetctl what-if lose {}", quoted(&member.name))))
         (command(&format!("fleetctl what-if drain {}", quoted(&member.name))))
+    }
+}
+
+/// What its agent has met, by exporter.
+fn reach_table(cells: &[&Cell]) -> Markup {
+    html! {
+        table .shares {
+            caption { "Connections that its agent opens to what it imports, in Services" }
+            thead { tr { th scope="col" { "of" } th scope="col" { "answer" } th scope="col" { "fail" } th scope="col" { "unknown" } } }
+            tbody {
+                @for cell in cells {
+                    tr {
+                        th scope="row" { (cell.exporter) } td { (cell.reachable) }
+                        td .bad[cell.unreachable > 0] { (cell.unreachable) } td { (cell.unknown.saturating_add(cell.not_dialled)) }
+                    }
+                }
+            }
+        }
     }
 }
 
@@ -72,6 +98,9 @@ fn of_service(query: &Query, service: &ServiceView) -> Markup {
     };
     html! {
         h2 { (own_name) }
+        @if !service.ports.is_empty() || service.headless {
+            p .quiet { @if service.headless { "headless · " } (named(&service.ports, PORTS, ", ")) }
+        }
         p .quiet { "exported by " (names(&service.exporters)) " · imported by " (names(&service.importers)) }
         p { (service.verdict) }
         @for finding in service.findings() { (of_finding(finding)) }
@@ -89,23 +118,70 @@ fn of_service(query: &Query, service: &ServiceView) -> Markup {
     }
 }
 
-fn of_edge_of(service: &ServiceView, edges: &[Edge], member: &str, verb: &str) -> Markup {
+fn of_edge_of(
+    view: &View,
+    service: &ServiceView,
+    edges: &[Edge],
+    member: &str,
+    verb: &str,
+) -> Markup {
     let Some(edge) = edges.iter().find(|edge| edge.member == member) else {
         return gone(&format!("{member} {verb} {}", name(service)));
     };
     html! {
         h2 { (member) " " (verb) " " (name(service)) }
         p .(of_edge(edge).class()) { (endpoints(edge)) }
-        @if let Some(seconds) = edge.changed_seconds { p { "The endpoints changed " (ago(seconds)) "." } }
-        @if let Some(millis) = edge.lag_p99_millis { p { "Changes take " (millis) " ms (p99, of those seen here)." } }
+        @if let Some(changed) = edge.changed { p { "The endpoints changed " (since(changed, view.at)) " ago." } }
+        @if let Some(millis) = edge.lag_p99_millis {
+            p { "Changes take " (millis) " ms (p99, of those seen here)." }
+            (sparkline(&edge.lags_millis))
+        }
         @if let Some(preference) = &edge.preference { p { "Preference: " (preference) } }
         @if !edge.shares.is_empty() { (share_table(&edge.shares)) }
+        @if !edge.unreached.is_empty() { (unreached(view, edge)) }
         @match &edge.finding {
             Some(finding) => (of_finding(finding)),
             None => p { "Nothing stops here." }
         }
         p { "All steps of its path:" }
         (command(&explain(&name(service))))
+    }
+}
+
+/// Which hop fails of which exporter.
+fn unreached(view: &View, edge: &Edge) -> Markup {
+    html! {
+        h3 { "Not reached" }
+        ul {
+            @for Unreached { member, hop, since: then, detail } in &edge.unreached {
+                li { (member) ": it stops at the hop " b { (hop) } ", since " (since(*then, view.at)) ": " (line(detail)) }
+            }
+        }
+    }
+}
+
+/// The times of the last changes as a line.
+fn sparkline(millis: &[u64]) -> Markup {
+    const WIDTH: usize = 240;
+    const HEIGHT: usize = 40;
+    let (Some(least), Some(most)) = (millis.iter().min(), millis.iter().max()) else {
+        return html! {};
+    };
+    let steps = millis.len().saturating_sub(1).max(1);
+    let height = |millis: u64| {
+        let part = millis.saturating_mul(HEIGHT as u64).checked_div(*most).unwrap_or_default();
+        HEIGHT - usize::try_from(part).unwrap_or(HEIGHT).min(HEIGHT)
+    };
+    let point = |(index, millis): (usize, &u64)| {
+        format!("{},{}", index * WIDTH / steps, height(*millis) + 3)
+    };
+    let points: Vec<_> = millis.iter().enumerate().map(point).collect();
+    let label = format!("The last {} changes took {least} to {most} ms", millis.len());
+    html! {
+        svg .spark width=(WIDTH) height=(HEIGHT + 6) viewBox={ "0 0 " (WIDTH) " " (HEIGHT + 6) } role="img" aria-label=(label) {
+            title { (label) }
+            polyline points=(points.join(" ")) {}
+        }
     }
 }
 
@@ -126,7 +202,7 @@ fn share_table(shares: &[Share]) -> Markup {
 fn of_finding(finding: &Finding) -> Markup {
     html! {
         div .finding {
-            p { b { (format!("{:?}", finding.cause)) } ": " (finding.says) }
+            p { b { (cause(finding.cause)) } ": " (finding.says) }
             @if let Some(advice) = &finding.advice { (command(advice)) }
         }
     }

@@ -72,7 +72,19 @@ pub(super) fn facts(member: &MemberView) -> Vec<String> {
     facts.extend(member.credential.map(|state| format!("credential {state}")));
     facts.extend(member.token_expires.as_ref().map(|at| format!("token until {at}")));
     facts.extend((member.lag > 0).then(|| format!("{} slices to be written", member.lag)));
-    facts.extend(member.unseen.as_ref().map(|reason| format!("not read: {reason}")));
+    facts.extend(member.reach.map(|reach| {
+        let all = reach.reachable + reach.unreachable + reach.other;
+        match reach.unreachable {
+            0 => format!("reaches {} of {all} imports", reach.reachable),
+            failing => format!("does not reach {failing} of {all} imports"),
+        }
+    }));
+    facts.extend(
+        member
+            .unseen
+            .as_ref()
+            .map(|reason| format!("not read: {reason}; tried again every few seconds")),
+    );
     facts
 }
 

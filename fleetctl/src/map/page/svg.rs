@@ -3,13 +3,16 @@
 use maud::{Markup, html};
 
 use super::edge::{export_label, import_label};
-use super::words::{Tone, name, of_edge, of_member, of_service};
+use super::words::{Tone, cause, name, of_edge, of_member, of_service};
 use crate::map::layout::{LEFT, Layout, MEMBER, Path, Place, SERVICE, WIDTH};
 use crate::map::query::{Query, Selected};
+use crate::named::named;
 use crate::view::{ServiceView, View};
 
 /// Characters that fit into a box.
 const FITS: usize = 30;
+/// Ports that a box names.
+const PORTS: usize = 2;
 /// Characters of a label that fit beside a line.
 const LABEL: usize = 34;
 
@@ -24,9 +27,13 @@ pub(super) fn map(view: &View, query: &Query, services: &[&ServiceView]) -> Mark
             @for (left, title) in LEFT.iter().zip(["EXPORT", "SERVICES OF THE FLEET", "IMPORT"]) {
                 text .col x=(left) y="14" { (title) }
             }
-            @for (member, place) in &layout.exporters { (member_box(view, query, member, *place, LEFT[0])) }
+            @for (member, place) in &layout.exporters {
+                (member_box(view, query, (member, *place), LEFT[0], lines_of(&layout.exports, member)))
+            }
             @for (service, place) in &layout.services { (service_box(query, service, *place)) }
-            @for (member, place) in &layout.importers { (member_box(view, query, member, *place, LEFT[2])) }
+            @for (member, place) in &layout.importers {
+                (member_box(view, query, (member, *place), LEFT[2], lines_of(&layout.imports, member)))
+            }
             @for path in &layout.exports {
                 (label(query, Selected::Export(name(path.service), path.edge.member.clone()), path, &export_label(path.edge), LEFT[1] - 8, "end"))
             }
@@ -35,6 +42,10 @@ pub(super) fn map(view: &View, query: &Query, services: &[&ServiceView]) -> Mark
             }
         }
     }
+}
+
+fn lines_of(paths: &[Path<'_>], member: &str) -> usize {
+    paths.iter().filter(|path| path.edge.member == member).count()
 }
 
 /// Dotted lines need attention, dashed ones stop: not by colour alone.
@@ -77,34 +88,45 @@ fn service_box(query: &Query, service: &ServiceView, place: Place) -> Markup {
     let (tone, own_name) = (of_service(service), name(service));
     let selected = Selected::Service(own_name.clone());
     let class = if query.selected.as_ref() == Some(&selected) { "node sel" } else { "node" };
-    let note = match service.findings().next() {
-        Some(finding) => format!("{:?}", finding.cause),
-        None => format!(
-            "{} exporter{}, {} importer{}",
-            service.exporters.len(),
-            plural(service.exporters.len()),
-            service.importers.len(),
-            plural(service.importers.len()),
-        ),
-    };
+    let trouble = service.findings().next().map(|finding| cause(finding.cause));
     let (left, middle) = (LEFT[1], place.top + place.height / 2);
+    let top = if trouble.is_some() { middle - 10 } else { middle };
     html! {
         a .(class) .(tone.class()) id={ "s-" (own_name) } href=(query.select(selected).href()) {
             title { (service.verdict) }
             rect x=(left) y=(place.top) width=(SERVICE) height=(place.height) rx="10" {}
-            text .name x=(left + 16) y=(middle - 6) { (fitting(&own_name.to_string(), FITS)) }
-            text .sub .(tone.class()) x=(left + 16) y=(middle + 16) { (fitting(&note, FITS + 6)) }
+            text .name x=(left + 16) y=(top - 4) { (fitting(&own_name.to_string(), FITS)) }
+            text .sub x=(left + 16) y=(top + 15) { (fitting(&reached_by(service), FITS + 8)) }
+            @if let Some(trouble) = trouble {
+                text .sub .(tone.class()) x=(left + 16) y=(top + 32) { (fitting(&trouble, FITS + 6)) }
+            }
         }
     }
 }
 
-fn plural(number: usize) -> &'static str {
-    if number == 1 { "" } else { "s" }
+/// Its ports, as many as fit.
+fn reached_by(service: &ServiceView) -> String {
+    let headless = service.headless.then(|| "headless".to_owned());
+    let ports = (!service.ports.is_empty()).then(|| named(&service.ports, PORTS, ", "));
+    let known: Vec<_> = headless.into_iter().chain(ports).collect();
+    if known.is_empty() { "no port in force".to_owned() } else { known.join(" · ") }
 }
 
-fn member_box(view: &View, query: &Query, member: &str, place: Place, left: usize) -> Markup {
+/// A member of a column, with the number of Services that it exports or imports there.
+fn member_box(
+    view: &View,
+    query: &Query,
+    (member, place): (&str, Place),
+    left: usize,
+    services: usize,
+) -> Markup {
+    let verb = if left == LEFT[0] { "exports" } else { "imports" };
     let known = view.members.iter().find(|known| known.name == member);
     let (tone, state) = known.map_or((Tone::Bad, "Unknown"), |it| (of_member(it), it.state));
+    let note = match state {
+        "Joined" => format!("{verb} {services}"),
+        state => format!("{state} · {verb} {services}"),
+    };
     let selected = Selected::Member(member.to_owned());
     let class = if query.selected.as_ref() == Some(&selected) { "node sel" } else { "node" };
     let middle = place.top + place.height / 2;
@@ -113,7 +135,7 @@ fn member_box(view: &View, query: &Query, member: &str, place: Place, left: usiz
         a .(class) .(tone.class()) id={ (side) "-" (member) } href=(query.select(selected).href()) {
             rect x=(left) y=(place.top) width=(MEMBER) height=(place.height) rx="10" {}
             text .name x=(left + 16) y=(middle - 6) { (fitting(member, FITS - 10)) }
-            text .sub x=(left + 16) y=(middle + 16) { (state) }
+            text .sub x=(left + 16) y=(middle + 16) { (note) }
             circle .dot .(tone.class()) cx=(left + MEMBER - 20) cy=(middle) r="5" {}
         }
     }

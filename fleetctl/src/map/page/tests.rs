@@ -10,7 +10,10 @@ use crate::cause::Cause;
 use crate::map::frame::Frame;
 use crate::map::query::{Query, Selected, WhatIf};
 use crate::map::shown::Shown;
-use crate::view::{Drained, Edge, Endpoints, Finding, MemberView, ServiceView, Share, View};
+use crate::reach::reached::Cell;
+use crate::view::{
+    Drained, Edge, Endpoints, Finding, MemberView, ReachCounts, ServiceView, Share, Unreached, View,
+};
 use crate::what_if::Answer;
 
 fn member(name: &str, state: &'static str) -> MemberView {
@@ -35,6 +38,7 @@ fn share(member: &str, percent: usize) -> Share {
 fn service(namespace: &str, name: &str) -> ServiceView {
     let shares = vec![share("east", 60), share("west", 40)];
     ServiceView {
+        ports: vec!["80/TCP http".to_owned()],
         namespace: namespace.to_owned(),
         name: name.to_owned(),
         exporters: vec![edge("east", 3)],
@@ -59,7 +63,9 @@ fn shown(services: Vec<ServiceView>) -> Shown {
     let members =
         vec![member("east", "Joined"), MemberView { drained, ..member("west", "Joined") }];
     let at = Timestamp::from_second(1_780_000_000).unwrap();
-    let frame = Frame { at, view: Arc::new(View { members, services, unread: vec![] }) };
+    let services = services.into_iter().map(Arc::new).collect();
+    let view = View { at, members, services, ..View::default() };
+    let frame = Frame { at, view: Arc::new(view) };
     Shown { frame, number: 4, first: 2, last: 4, times: (at, at), is_replay: false, what_if: None }
 }
 
@@ -85,7 +91,8 @@ fn lacks(html: &str, parts: &[&str]) {
 fn the_map_has_all_parts_and_their_numbers() {
     let page = html(&shown(vec![service("shop", "web"), stopped()]), &Query::default());
     has(&page, &["2 members · 2 Services · 1 needs attention", "heartbeat 7s ago", "3 ready"]);
-    has(&page, &["east 60 % own 40 %", "p99 21 ms", "NoEndpoints", "Draining 40 %"]);
+    has(&page, &["east 60 % own 40 %", "p99 21 ms", "no endpoints", "Draining 40 %"]);
+    has(&page, &["80/TCP http", "exports 2", "imports 2"]);
     has(&page, &["id=\"s-shop/web\"", "id=\"x-east\"", "id=\"i-west\"", "EXPORT", "IMPORT"]);
     has(&page, &["data-live=\"1\"", "<html lang=\"en\">"]);
 }
@@ -93,7 +100,7 @@ fn the_map_has_all_parts_and_their_numbers() {
 #[test]
 fn colour_is_never_the_only_sign() {
     let page = html(&shown(vec![stopped()]), &Query::default());
-    has(&page, &["class=\"edge bad\"", "stroke-dasharray=\"7 5\"", ">NoEndpoints<"]);
+    has(&page, &["class=\"edge bad\"", "stroke-dasharray=\"7 5\"", ">no endpoints<"]);
 }
 
 #[test]
@@ -175,6 +182,60 @@ fn the_panel_has_the_sentence_and_the_command() {
     has(&html(&shown, &member), &["Draining 40 %", "fleetctl what-if lose west"]);
     let other = Query::default().select(Selected::Member("mars".to_owned()));
     has(&html(&shown, &other), &["mars", "not there at this time"]);
+}
+
+/// The worst that explain knows of an import is a hop that fails: the line names it, and the panel has all of them.
+#[test]
+fn a_line_names_the_hop_that_fails() {
+    let at = Timestamp::from_second(1_779_999_880).unwrap();
+    let unreached = |member: &str, hop| Unreached {
+        member: member.to_owned(),
+        hop,
+        since: at,
+        detail: "10.1.0.7:80: <no> answer".to_owned(),
+    };
+    let finding = Finding {
+        cause: Cause::NotReached,
+        says: "no endpoint of north answers".to_owned(),
+        advice: None,
+    };
+    let mut reached = service("shop", "web");
+    reached.importers[0].finding = Some(finding);
+    reached.importers[0].unreached =
+        vec![unreached("north", "Route"), unreached("east", "Endpoint")];
+    let mut shown = shown(vec![reached]);
+    let view = Arc::make_mut(&mut shown.frame.view);
+    let cell = |exporter: &str, reachable, unreachable| Cell {
+        importer: "west".to_owned(),
+        exporter: exporter.to_owned(),
+        reachable,
+        unreachable,
+        unknown: 0,
+        not_dialled: 0,
+        names: false,
+        written_seconds: Some(3),
+    };
+    view.reach = vec![cell("east", 3, 0), cell("north", 0, 2)];
+    view.members[1].reach = Some(ReachCounts { reachable: 3, unreachable: 2, other: 0 });
+    let page = html(&shown, &Query::default());
+    has(&page, &["Route to north fails +1", "class=\"lab bad\"", "1 needs attention"]);
+    has(&page, &["does not reach 2 of 5 imports", "<li class=\"m warn\" id=\"m-west\">"]);
+    let web = ObjectName::new("shop", "web");
+    let import = Query::default().select(Selected::Import(web, "west".to_owned()));
+    let parts = ["<b>Route</b>, since 2m: 10.1.0.7:80: &lt;no&gt; answer", "<b>Endpoint</b>"];
+    has(&html(&shown, &import), &parts);
+    let member = Query::default().select(Selected::Member("west".to_owned()));
+    has(&html(&shown, &member), &["<th scope=\"row\">north</th>", "<td class=\"bad\">2</td>"]);
+}
+
+#[test]
+fn times_of_changes_are_drawn() {
+    let mut changed = service("shop", "web");
+    changed.importers[0].lags_millis = vec![10, 40, 20];
+    let web = ObjectName::new("shop", "web");
+    let import = Query::default().select(Selected::Import(web, "west".to_owned()));
+    let page = html(&shown(vec![changed]), &import);
+    has(&page, &["The last 3 changes took 10 to 40 ms", "points=\"0,33 120,3 240,23\""]);
 }
 
 #[test]

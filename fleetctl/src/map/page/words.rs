@@ -3,6 +3,7 @@
 use fleet_api::ObjectName;
 use jiff::SignedDuration;
 
+use crate::cause::Cause;
 use crate::explain::words::age;
 use crate::view::{Edge, Endpoints, Finding, MemberView, ServiceView};
 
@@ -49,9 +50,22 @@ pub(super) fn of_member(member: &MemberView) -> Tone {
         _ if member.credential == Some("expired") => Tone::Bad,
         "Silent" | "Left" | "Unknown" => Tone::Bad,
         _ if member.drained.is_some() || member.unseen.is_some() => Tone::Warn,
+        _ if member.reach.is_some_and(|reach| reach.unreachable > 0) => Tone::Warn,
         "Joined" | "Unmanaged" => Tone::Ok,
         _ => Tone::Warn,
     }
+}
+
+/// A cause in words, as `no endpoints`.
+pub(super) fn cause(cause: Cause) -> String {
+    let mut words = String::new();
+    for letter in format!("{cause:?}").chars() {
+        if letter.is_ascii_uppercase() && !words.is_empty() {
+            words.push(' ');
+        }
+        words.push(letter.to_ascii_lowercase());
+    }
+    words
 }
 
 /// The name of a Service.

@@ -11,6 +11,7 @@ use crate::what_if::{Action, what_if};
 
 const MEMBERS: [&str; 4] = ["east", "north", "south", "west"];
 const SERVICES: [&str; 3] = ["api", "db", "web"];
+const PREFERENCES: [&str; 2] = ["None", "LocalFirst"];
 /// Most actions on one fleet.
 const ACTIONS: usize = 8;
 
@@ -69,18 +70,23 @@ fn serve(world: &mut World, member: &str, service: &str, network: usize, endpoin
 fn action(agents: &mut Agents) -> Action {
     let member = MEMBERS[agents.any(MEMBERS.len())].to_owned();
     let service = ObjectName::new("shop", SERVICES[agents.any(SERVICES.len())]);
-    match agents.any(6) {
+    match agents.any(8) {
         0 => Action::Lose(member),
         1 | 2 => {
             let services = if agents.any(2) == 0 { vec![] } else { vec![service] };
             Action::Drain { member, services, force: agents.any(3) == 0 }
         }
         3 => Action::Unexport { service, from: (agents.any(3) > 0).then_some(member) },
+        4 => {
+            let spec = json!({ "defaults": { "preference": PREFERENCES[agents.any(2)] } });
+            let fleet =
+                vec![(kinds::FLEET_TRAFFIC, ObjectName::cluster("fleet"), json!({ "spec": spec }))];
+            Action::Apply { to: None, objects: fleet }
+        }
         _ => {
             // Sizes of weighted subsets follow from what agents remember, too, which no object shows (docs/map.md).
-            let preferences = ["None", "LocalFirst"];
             let spec = json!({
-                "preference": preferences[agents.any(2)],
+                "preference": PREFERENCES[agents.any(2)],
                 "weights": [{ "cluster": member, "weight": agents.any(2) }],
             });
             let to = (agents.any(2) == 0).then(|| MEMBERS[agents.any(MEMBERS.len())].to_owned());
@@ -139,15 +145,14 @@ fn act(agents: &mut Agents, action: &Action) {
     }
 }
 
-fn has_policy(world: &World) -> bool {
-    let servers = world.members.values().chain([&world.hub]);
-    servers.flat_map(|server| server.objects(kinds::SERVICE_TRAFFIC)).next().is_some()
-}
-
 /// Compares what is foreseen with what happens; `None` if the action could not be done.
 fn compare(agents: &mut Agents, action: &Action, seed: u64) -> Option<()> {
-    // What agents remember of an earlier policy shows in no object.
-    if matches!(action, Action::Apply { .. }) && has_policy(&agents.world) {
+    // A flag of the hub agent decides whether there is one.
+    let is_fleet = |objects: &[(fleet_api::ResourceKind, ObjectName, serde_json::Value)]| {
+        matches!(objects, [(kinds::FLEET_TRAFFIC, ..)])
+    };
+    let has_fleet = agents.world.hub.objects(kinds::FLEET_TRAFFIC).next().is_some();
+    if matches!(action, Action::Apply { objects, .. } if is_fleet(objects)) && !has_fleet {
         return None;
     }
     let objects = agents.world.objects();

@@ -38,6 +38,14 @@ pub(super) struct Agents {
     clock: BootClock,
     pub(super) lost: BTreeSet<String>,
     random: u64,
+    /// By agent, the state of everything in which it had nothing to do: it plans the same again.
+    idle: BTreeMap<usize, (u64, Timestamp, u64)>,
+    /// How often the hub agent has decided otherwise.
+    decisions: u64,
+    /// Whether the agent whose turn it is has anything to write or to remember.
+    is_busy: bool,
+    hub_seen: Option<(u64, HubSnapshot)>,
+    members_seen: BTreeMap<String, ((u64, u64), MemberSnapshot)>,
 }
 
 impl Agents {
@@ -67,6 +75,11 @@ impl Agents {
             clock,
             lost: BTreeSet::new(),
             random: seed | 1,
+            idle: BTreeMap::new(),
+            decisions: 0,
+            is_busy: false,
+            hub_seen: None,
+            members_seen: BTreeMap::new(),
         }
     }
 
@@ -134,16 +147,56 @@ impl Agents {
         let hub = self.hub_snapshot();
         let before = self.decided.take();
         self.decided = self.decider.look(&hub, true, self.clock.now());
-        self.decided != before
+        let is_other = self.decided != before;
+        self.decisions += u64::from(is_other);
+        is_other
     }
 
-    fn hub_snapshot(&self) -> HubSnapshot {
+    /// Read anew when something has changed.
+    fn hub_snapshot(&mut self) -> HubSnapshot {
+        let version = self.world.hub.version();
+        if let Some((known, hub)) = &self.hub_seen
+            && *known == version
+        {
+            return hub.clone();
+        }
         let schema = HubSchema::view(Some(HubSchema::OURS));
-        HubSnapshot { schema, ..snapshot(&[&self.world.hub], None) }
+        let hub = HubSnapshot { schema, ..snapshot(&[&self.world.hub], None) };
+        self.hub_seen = Some((version, hub.clone()));
+        hub
+    }
+
+    /// The same for a member.
+    fn member_snapshot(&mut self, name: &str) -> MemberSnapshot {
+        let namespace = Identity::new(name).hub_namespace;
+        let own = &self.world.members[name];
+        let versions = (own.version(), self.world.hub.version());
+        if let Some((known, seen)) = self.members_seen.get(name)
+            && *known == versions
+        {
+            return seen.clone();
+        }
+        let seen: MemberSnapshot = snapshot(&[own, &self.world.hub], Some(&namespace));
+        let schema = HubSchema::view(Some(HubSchema::OURS));
+        let seen = MemberSnapshot { schema, ..seen };
+        self.members_seen.insert(name.to_owned(), (versions, seen.clone()));
+        seen
     }
 
     fn turn(&mut self, who: usize) {
         let now = self.world.now();
+        let state = (self.version(), now, self.decisions);
+        if self.idle.get(&who) == Some(&state) {
+            return;
+        }
+        self.is_busy = false;
+        self.work(who, now);
+        if !self.is_busy {
+            self.idle.insert(who, state);
+        }
+    }
+
+    fn work(&mut self, who: usize, now: Timestamp) {
         if let Some(name) = self.members.keys().nth(who).cloned() {
             if !self.lost.contains(&name) {
                 self.member(&name, now);
@@ -170,11 +223,7 @@ impl Agents {
     }
 
     fn member(&mut self, name: &str, now: Timestamp) {
-        let namespace = Identity::new(name).hub_namespace;
-        let own = &self.world.members[name];
-        let seen: MemberSnapshot = snapshot(&[own, &self.world.hub], Some(&namespace));
-        let schema = HubSchema::view(Some(HubSchema::OURS));
-        let seen = MemberSnapshot { schema, ..seen };
+        let seen = self.member_snapshot(name);
         let (controllers, memory) = &self.members[name];
         let memory = memory.clone();
         let mut plans = all(&controllers.export, &seen, now);
@@ -192,6 +241,7 @@ impl Agents {
 
     /// What an agent gets done before it looks again: one step at least, and now and then not more.
     fn part<M>(&mut self, mut plan: Plan<M>) -> Plan<M> {
+        self.is_busy |= !plan.is_empty() || !plan.measurements.is_empty();
         let debounced = std::mem::take(&mut plan.debounced);
         plan.steps.extend(debounced.into_iter().map(|later| later.step));
         if self.any(3) == 0 && plan.steps.len() > 1 {
