@@ -74,6 +74,9 @@ pub const NETWORK_STATUS: &str = "k8s.v1.cni.cncf.io/network-status";
 /// leave as that generation asks, although much is deleted then.
 pub const CONFIRM_LEAVE: &str = "networking.fleet.azure.com/confirm-leave";
 
+/// On a derived Service of the standard API that has the selector of the exported Service, so that Kubernetes writes its own endpoints:
+/// `Kubernetes`.
+pub const LOCAL_ENDPOINTS: &str = "traffic.networking.fleet.azure.com/local-endpoints";
 /// On a ServiceImport of the standard API: name of its derived Service.
 pub const MULTICLUSTER_DERIVED_SERVICE: &str = "multicluster.kubernetes.io/derived-service";
 /// On a ServiceImport of the standard API: the incarnation of the hub that confirmed it; on a ClusterProperty: of the hub for which

@@ -38,6 +38,9 @@ pub const MULTICLUSTER_SERVICE_NAME: &str = "multicluster.kubernetes.io/service-
 pub const MULTICLUSTER_SOURCE_CLUSTER: &str = "multicluster.kubernetes.io/source-cluster";
 /// Value of [`MANAGED_BY`] on EndpointSlices that were imported by the standard API.
 pub const MANAGED_BY_MULTICLUSTER: &str = "multicluster-controller.networking.fleet.azure.com";
+/// On a Service, and on its Endpoints, which inherit it: `true` keeps Kubernetes from copying those into EndpointSlices, as it does where
+/// a Service has no selector.
+pub const SKIP_MIRROR: &str = "endpointslice.kubernetes.io/skip-mirror";
 /// On an EndpointSlice of a headless Service.
 pub const HEADLESS: &str = "service.kubernetes.io/headless";
 

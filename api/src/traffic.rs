@@ -31,8 +31,8 @@ pub use policy::{
 };
 pub use selector::{ClusterSelector, PropertyRequirement, PropertySelector, SelectorOperator};
 pub use service_traffic::{
-    ClusterTraffic, FieldSource, PolicySource, ServedBy, ServiceTraffic, ServiceTrafficSpec,
-    ServiceTrafficStatus, Slot,
+    ClusterTraffic, FieldSource, LocalEndpointsInForce, PolicySource, ServedBy, ServiceTraffic,
+    ServiceTrafficSpec, ServiceTrafficStatus, Slot,
 };
 pub use silence::{SilenceInstruction, SilenceState, SilenceStatus};
 

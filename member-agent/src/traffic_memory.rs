@@ -239,8 +239,9 @@ impl TrafficMemory {
         let reports = || known.imports.values().filter_map(|import| import.report.as_ref());
         let served = SERVED_BY
             .map(|(by, label)| (label, reports().filter(|report| report.served_by == by).count()));
-        let limited = Limit::ALL.map(|limit| {
-            (limit.as_str(), reports().filter(|report| report.limit == Some(limit)).count())
+        let limited = Limit::REASONS.map(|reason| {
+            let limits = reports().filter_map(|report| report.limit);
+            (reason, limits.filter(|limit| limit.as_str() == reason).count())
         });
         let by_hub = [
             ("DrainReverted", known.members.reverted()),

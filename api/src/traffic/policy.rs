@@ -136,3 +136,13 @@ pub enum LocalEndpoints {
     /// Kubernetes itself, by a selector on the derived Service of the standard API.
     Kubernetes,
 }
+
+impl LocalEndpoints {
+    /// The mode as written on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Agent => "Agent",
+            Self::Kubernetes => "Kubernetes",
+        }
+    }
+}

@@ -100,6 +100,9 @@ pub struct ServiceTrafficStatus {
     /// Which endpoints get new connections.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub served_by: Option<ServedBy>,
+    /// Who writes the EndpointSlices of own endpoints that take traffic.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub local_endpoints: Option<LocalEndpointsInForce>,
     /// Where each field that is in force comes from.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(
@@ -143,6 +146,18 @@ pub struct ClusterTraffic {
     #[schemars(range(min = 0, max = 100))]
     pub target_percent: Option<i64>,
     /// Why the share is what it is, in one word.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 64))]
+    pub reason: Option<String>,
+}
+
+/// Who writes the EndpointSlices of own endpoints that take traffic.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LocalEndpointsInForce {
+    /// The mode in force.
+    pub mode: LocalEndpoints,
+    /// Why it is not the mode asked for, in one word.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 64))]
     pub reason: Option<String>,

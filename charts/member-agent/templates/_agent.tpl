@@ -50,6 +50,14 @@
 {{- if dig "enabled" false (.Values.traffic | default dict) }}true{{ end }}
 {{- end -}}
 
+{{/* Whether derived Services may have a selector, which traffic policies ask for: "true", or nothing. Values of an earlier release have
+   no such value. */}}
+{{- define "member-agent.derivedSelectors" -}}
+{{- if include "member-agent.directsTraffic" . }}
+{{- if dig "derivedSelectors" false (.Values.traffic | default dict) }}true{{ end }}
+{{- end }}
+{{- end -}}
+
 {{/* What is dialled to prove that imported Services are reached: off, addresses or names. YAML reads a bare `off` as false. Values of an
    earlier release, which are reused, have no such value. */}}
 {{- define "member-agent.reachability" -}}
@@ -162,6 +170,9 @@ rules:
 - {name: TRAFFIC, value: "true"}
 {{- with .Values.traffic.dataPlane }}
 - {name: DATA_PLANE, value: {{ quote . }}}
+{{- end }}
+{{- if include "member-agent.derivedSelectors" . }}
+- {name: DERIVED_SELECTORS, value: "true"}
 {{- end }}
 {{- end }}
 {{- with include "member-agent.reachability" . }}

@@ -10,6 +10,7 @@ mod decision;
 mod drain;
 mod encoding;
 mod found;
+mod handover;
 mod layout;
 mod local;
 mod portion;
@@ -38,6 +39,7 @@ pub use drain::{
 };
 pub use encoding::{DataPlane, Encoding};
 pub use found::Found;
+pub use handover::{Handover, HandoverSteps};
 pub use local::{LocalEndpoints, LocalFacts, NotEligible};
 pub use portion::last_resort_of;
 pub use promotion::{DEMOTE_AFTER, PROMOTE_AFTER, Promotion};

@@ -12,6 +12,10 @@ pub enum LocalEndpoints {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::struct_excessive_bools, reason = "independent facts, one reason each")]
 pub struct LocalFacts {
+    /// The administrators of this cluster let derived Services have a selector.
+    pub allowed: bool,
+    /// kube-controller-manager writes the EndpointSlices of this cluster.
+    pub served: bool,
     /// The hub has accepted this cluster's export.
     pub accepted: bool,
     /// The first rank has no other exporter.
@@ -20,6 +24,8 @@ pub struct LocalFacts {
     pub has_selector: bool,
     /// The exported Service has exactly the ports of the derived Service.
     pub same_ports: bool,
+    /// All endpoints of the exported Service come from its selector.
+    pub selected_only: bool,
     /// A drain or a weight shapes own endpoints, which slices that are not ours cannot show.
     pub shaped: bool,
 }
@@ -27,6 +33,12 @@ pub struct LocalFacts {
 /// Why a Service stays with [`LocalEndpoints::Agent`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum NotEligible {
+    /// It is imported by the API of the fleet, whose derived Services have no selector.
+    FleetApi,
+    /// The administrators of this cluster do not allow it.
+    NotAllowed,
+    /// kube-controller-manager does not write EndpointSlices here.
+    NotServed,
     /// This cluster is no accepted exporter.
     NotAccepted,
     /// Other clusters share the first rank.
@@ -35,12 +47,31 @@ pub enum NotEligible {
     NoSelector,
     /// The ports differ.
     OtherPorts,
+    /// Some endpoints are not those of Pods that the selector selects.
+    OtherEndpoints,
     /// A drain or a weight concerns own endpoints.
     Shaped,
 }
 
+impl NotEligible {
+    /// The reason in one word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::FleetApi => "FleetApi",
+            Self::NotAllowed => "NotAllowed",
+            Self::NotServed => "NotServed",
+            Self::NotAccepted => "NotAccepted",
+            Self::SharedRank => "SharedRank",
+            Self::NoSelector => "NoSelector",
+            Self::OtherPorts => "OtherPorts",
+            Self::OtherEndpoints => "OtherEndpoints",
+            Self::Shaped => "Shaped",
+        }
+    }
+}
+
 impl LocalEndpoints {
-    /// The mode in force, with the first reason if it is not the requested one.
+    /// The mode to aim at, with the first reason if it is not the requested one.
     pub fn in_force(self, facts: LocalFacts) -> (Self, Option<NotEligible>) {
         match self {
             Self::Agent => (Self::Agent, None),
@@ -55,10 +86,13 @@ impl LocalEndpoints {
 impl LocalFacts {
     fn refusal(self) -> Option<NotEligible> {
         let checks = [
+            (!self.allowed, NotEligible::NotAllowed),
+            (!self.served, NotEligible::NotServed),
             (!self.accepted, NotEligible::NotAccepted),
             (!self.alone_in_first_rank, NotEligible::SharedRank),
             (!self.has_selector, NotEligible::NoSelector),
             (!self.same_ports, NotEligible::OtherPorts),
+            (!self.selected_only, NotEligible::OtherEndpoints),
             (self.shaped, NotEligible::Shaped),
         ];
         checks.into_iter().find_map(|(fails, reason)| fails.then_some(reason))

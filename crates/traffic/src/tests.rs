@@ -3,6 +3,7 @@
 mod drain;
 mod found;
 mod given;
+mod handover;
 mod kube_proxy;
 mod local;
 mod promotion;

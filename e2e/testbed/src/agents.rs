@@ -135,6 +135,43 @@ impl Agents {
         wait_for(&what, STOP_PATIENCE, async || Ok(server.exited())).await
     }
 
+    /// Freezes a running agent: its connections stay, and it does nothing.
+    pub fn freeze(&self, agent: Agent) -> Result<()> {
+        self.signal(agent, Signal::STOP)
+    }
+
+    /// Lets a frozen agent go on.
+    pub fn thaw(&self, agent: Agent) -> Result<()> {
+        self.signal(agent, Signal::CONT)
+    }
+
+    fn signal(&self, agent: Agent, signal: Signal) -> Result<()> {
+        let server = self.process(agent)?.server.as_ref();
+        server.context("the agent does not run")?.signal(signal);
+        Ok(())
+    }
+
+    /// Starts another process of an agent that elects its leader, and waits until it is ready. Dropping it kills it.
+    pub async fn start_replica(&self, agent: Agent) -> Result<Server> {
+        let mut process = self.process(agent)?.launch.clone();
+        let (metrics_port, health_port) = (free_port()?, free_port()?);
+        let old = [self.process(agent)?.metrics_port, self.process(agent)?.health_port];
+        for argument in &mut process.arguments {
+            for (old, new) in old.into_iter().zip([metrics_port, health_port]) {
+                let text = argument.to_string_lossy().into_owned();
+                if let Some(start) = text.strip_suffix(&format!(":{old}")) {
+                    *argument = format!("{start}:{new}").into();
+                }
+            }
+        }
+        process.name = format!("{}-replica", process.name);
+        process.log = process.log.with_extension("replica.log");
+        let server = Some(Server::start(&process, &self.run)?);
+        let mut replica = AgentProcess { launch: process, metrics_port, health_port, server };
+        replica.wait_ready().await?;
+        replica.server.context("it has just started")
+    }
+
     /// Sets a variable of one agent, from its next start on.
     pub fn set_variable(&mut self, agent: Agent, name: &str, value: &str) -> Result<()> {
         let Launch { arguments, environment, .. } = &mut self.process_mut(agent)?.launch;

@@ -7,6 +7,7 @@ use fleet_runtime::clients::certificates_to_pem;
 
 use kube::config::Kubeconfig;
 use kube::{Client, Config};
+use rustix::process::Signal;
 
 use super::client::{client, load};
 use super::controlplane::ControlPlane;
@@ -105,6 +106,18 @@ impl Cluster {
     /// Ends the API server at once. An error on a cluster that the testbed does not run.
     pub async fn kill_apiserver(&self) -> Result<()> {
         self.own_control_plane()?.kill_apiserver().await;
+        Ok(())
+    }
+
+    /// Freezes the API server: connections stay, and nothing answers. An error on a cluster that the testbed does not run.
+    pub async fn freeze_apiserver(&self) -> Result<()> {
+        self.own_control_plane()?.signal_apiserver(Signal::STOP).await;
+        Ok(())
+    }
+
+    /// Lets a frozen API server go on.
+    pub async fn thaw_apiserver(&self) -> Result<()> {
+        self.own_control_plane()?.signal_apiserver(Signal::CONT).await;
         Ok(())
     }
 

@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use kube::Client;
+use rustix::process::Signal;
 use tokio::sync::Mutex;
 use tracing::instrument::WithSubscriber;
 use tracing::subscriber::NoSubscriber;
@@ -63,9 +64,12 @@ pub(super) const NODE_FAILURE_CONTROLLERS: [&str; 5] = [
 /// Those that count objects for `ResourceQuota`s, and make EndpointSlices of pods.
 pub(super) const QUOTA_CONTROLLERS: [&str; 2] = [SLICE_CONTROLLER, "resourcequota-controller"];
 
-/// Those that a cluster with nodes needs beside them: for nodes that come, and for Pods of Deployments and StatefulSets.
-pub const NODE_CONTROLLERS: [&str; 5] = [
+/// Those that a cluster with nodes needs beside them: for nodes that come, for Pods of Deployments and StatefulSets, and for Endpoints,
+/// of which slices are made where a Service has no selector.
+pub const NODE_CONTROLLERS: [&str; 7] = [
     SLICE_CONTROLLER,
+    "endpoints-controller",
+    "endpointslice-mirroring-controller",
     "deployment-controller",
     "replicaset-controller",
     "statefulset-controller",
@@ -258,6 +262,11 @@ impl ControlPlane {
     /// Ends the API server at once.
     pub async fn kill_apiserver(&self) {
         self.servers.lock().await.api_server.kill();
+    }
+
+    /// Sends a signal to the API server, for example STOP to freeze it.
+    pub async fn signal_apiserver(&self, signal: Signal) {
+        self.servers.lock().await.api_server.signal(signal);
     }
 
     /// Starts the API server again on its old port, with its old data, and waits until it is ready.

@@ -71,14 +71,17 @@ pub async fn install_member(member: &Cluster) -> Result<()> {
     install_member_with(member, &json!({}), refused_by_each()).await
 }
 
-/// The same of a member that takes part in the API of multicluster.x-k8s.io, whose definitions it has.
+/// The same of a member that takes part in the API of multicluster.x-k8s.io, whose definitions it has, and lets derived Services have
+/// a selector.
 pub async fn install_multicluster_member(member: &Cluster) -> Result<()> {
     let mut refused = refused_by_each();
     let import = json!({ "spec": { "type": "ClusterSetIP", "ports": [] } });
     refused.push(("A7", kinds::MCS_SERVICE_IMPORT, import));
     let derived = json!({ "spec": { "ports": [{ "port": 80 }] } });
     refused.push(("A7", kinds::SERVICE, derived));
-    install_member_with(member, &json!({ "multicluster": { "mode": "on" } }), refused).await
+    let traffic = json!({ "enabled": true, "derivedSelectors": true });
+    let values = json!({ "multicluster": { "mode": "on" }, "traffic": traffic });
+    install_member_with(member, &values, refused).await
 }
 
 /// Installs policies, and waits until each of them refuses what it is to refuse; that is tried, and nothing is changed.

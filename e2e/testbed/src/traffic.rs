@@ -34,7 +34,8 @@ pub async fn prepare(fleet: &Fleet, spec: &Value) -> Result<()> {
 /// Switches it on in all agents.
 pub fn options() -> AgentOptions {
     let on = |name: &str| (name.to_owned(), "true".to_owned());
-    AgentOptions { environment: vec![on("MEMBER_LEASE"), on("TRAFFIC")], ..AgentOptions::default() }
+    let environment = ["MEMBER_LEASE", "TRAFFIC", "DERIVED_SELECTORS"].map(on).into();
+    AgentOptions { environment, ..AgentOptions::default() }
 }
 
 /// Lets the owner of a Service in a cluster, or on the hub, ask for this.

@@ -92,3 +92,23 @@ async fn without_the_value_there_is_no_byte_of_it() {
     let off = rendered("hub-agent", &json!({})).await;
     assert_eq!(rendered("hub-agent", &json!({ "traffic": null })).await, off);
 }
+
+/// A flag of the agent lets derived Services have a selector, and its admission policy allows one with the mark.
+#[tokio::test]
+async fn a_selector_is_allowed_where_administrators_want_it() {
+    const MARK: &str = "traffic.networking.fleet.azure.com/local-endpoints";
+    let with_value = async |selectors: bool, enabled: bool| {
+        let more = json!({
+            "multicluster": { "mode": "on" },
+            "traffic": { "enabled": enabled, "derivedSelectors": selectors },
+        });
+        rendered("member-agent", &more).await
+    };
+    for (selectors, enabled) in [(true, true), (false, true), (true, false)] {
+        let objects = with_value(selectors, enabled).await;
+        let text = serde_json::to_string(&objects).unwrap();
+        let expected = selectors && enabled;
+        assert_eq!(text.contains("DERIVED_SELECTORS"), expected);
+        assert_eq!(text.contains(MARK), expected);
+    }
+}

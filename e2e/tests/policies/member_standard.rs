@@ -19,6 +19,8 @@ type Change = fn(&mut Value);
 pub(crate) fn add(tests: &mut Tests) {
     tests.add("A7::only_service_imports_that_it_made", only_service_imports_that_it_made);
     tests.add("A7::derived_services_lead_to_imports", derived_services_lead_to_imports);
+    tests.add("A7::a_selector_has_its_mark", a_selector_has_its_mark);
+    tests.add("A2::what_kubernetes_leaves_behind_goes", what_kubernetes_leaves_behind_goes);
     tests.add("A7::services_of_users_are_theirs", services_of_users_are_theirs);
     tests.add("A2::imported_slices_back_derived_services", imported_slices_back_derived_services);
 }
@@ -145,6 +147,59 @@ async fn derived_services_lead_to_imports(world: &World) -> Result<()> {
     passed("restored", change(agent, SERVICE, &service, Way::JsonPatch, restored).await?)?;
     passed("deleted", delete(agent, SERVICE, &service).await?)?;
     passed("its import", delete(agent, IMPORT, &owner).await?)
+}
+
+/// Where administrators allow it, Kubernetes writes own endpoints of a derived Service.
+async fn a_selector_has_its_mark(world: &World) -> Result<()> {
+    let agent = &world.own_agent;
+    let owner = passed("its import", create(agent, IMPORT, &import("a7-selecting")).await?)?;
+    let service = derived("derived-selecting", &owner)?;
+    let service = passed("its own", create(agent, SERVICE, &service).await?)?;
+    let unmarked = |it: &mut Value| it["spec"]["selector"] = json!({ "app": "web" });
+    refused_by_all(("unmarked", &WAYS), agent, SERVICE, &service, unmarked, "A7").await?;
+    let marked = |it: &mut Value| {
+        it["spec"]["selector"] = json!({ "app": "web" });
+        it["metadata"]["annotations"][annotations::LOCAL_ENDPOINTS] = json!("Kubernetes");
+        it["metadata"]["labels"] = json!({ labels::SKIP_MIRROR: "true" });
+    };
+    let service =
+        passed("marked", change(agent, SERVICE, &service, Way::JsonPatch, marked).await?)?;
+    let unmarked = |it: &mut Value| {
+        let annotations = it["metadata"]["annotations"].as_object_mut();
+        annotations.map(|all| all.remove(annotations::LOCAL_ENDPOINTS));
+    };
+    refused_by_all(("the mark", &REMOVING), agent, SERVICE, &service, unmarked, "A7").await?;
+    passed("deleted", delete(agent, SERVICE, &service).await?)?;
+    passed("its import", delete(agent, IMPORT, &owner).await?)
+}
+
+/// The slices of a derived Service that has lost its selector, and no others of Kubernetes.
+async fn what_kubernetes_leaves_behind_goes(world: &World) -> Result<()> {
+    const BUILT_IN: &str = "endpointslice-controller.k8s.io";
+    let (agent, admin) = (&world.own_agent, &world.own_admin);
+    for (name, service, goes) in
+        [("left-derived", "derived-gone", true), ("left-user", "web", false)]
+    {
+        let more = json!({
+            "addressType": "IPv4", "endpoints": [{ "addresses": ["10.1.0.1"] }],
+            "ports": [{ "port": 80 }],
+        });
+        let mut slice = object(SLICE, name, &more);
+        slice["metadata"]["labels"] =
+            json!({ labels::MANAGED_BY: BUILT_IN, labels::SERVICE_NAME: service });
+        refused(name, create(agent, SLICE, &slice).await?, "A2")?;
+        let slice = passed(name, create(admin, SLICE, &slice).await?)?;
+        let moved = |it: &mut Value| it["endpoints"] = json!([{ "addresses": ["10.1.0.2"] }]);
+        refused_by_all((name, &WAYS), agent, SLICE, &slice, moved, "A2").await?;
+        let deleted = delete(agent, SLICE, &slice).await?;
+        if goes {
+            passed(name, deleted)?;
+        } else {
+            refused(name, deleted, "A2")?;
+            passed(name, delete(admin, SLICE, &slice).await?)?;
+        }
+    }
+    Ok(())
 }
 
 /// Whatever their names are.

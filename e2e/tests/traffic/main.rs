@@ -7,6 +7,7 @@
 )]
 
 mod hub_side;
+mod local;
 mod verdict;
 
 use std::time::Duration;
@@ -50,6 +51,13 @@ async fn a_hub_is_lost_twice_under_agents_that_run() {
 async fn ports_of_a_member_that_ends_yield_to_those_of_another() {
     let testbed = Testbed::start(Options::members(3)).await.unwrap();
     let result = verdict::story(&testbed).await;
+    testbed.explain(result).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn kubernetes_writes_own_endpoints_where_it_is_asked_to() {
+    let testbed = Testbed::start(Options::members(2)).await.unwrap();
+    let result = local::story(&testbed).await;
     testbed.explain(result).await.unwrap();
 }
 

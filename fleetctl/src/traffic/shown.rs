@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use fleet_api::conditions::TRUE;
 use fleet_api::names::{MEMBER_LEASE, member_namespace};
 use fleet_api::traffic::{
-    ALL_SERVICES, DrainReason, FleetTrafficPhase, MASS_SILENCE, MemberTrafficStatus, ROLLED_BACK,
-    ServiceTrafficStatus, SilenceState,
+    ALL_SERVICES, DrainReason, FleetTrafficPhase, LocalEndpoints, LocalEndpointsInForce,
+    MASS_SILENCE, MemberTrafficStatus, ROLLED_BACK, ServiceTrafficStatus, SilenceState,
 };
 use fleet_api::{ObjectName, conditions};
 use fleet_model::objects::traffic::FleetTraffic;
@@ -200,7 +200,20 @@ pub(crate) fn of_importer(status: &ServiceTrafficStatus) -> Option<String> {
     let effective = find(&status.conditions, "Effective");
     let limit = effective.filter(|it| it.status == conditions::FALSE);
     let limit = limit.map(|limit| format!("; {}: {}", limit.reason, limit.message));
-    Some(format!("served by {served:?}: {}{}", clusters.join(", "), limit.unwrap_or_default()))
+    let own = status.local_endpoints.as_ref().map(own_endpoints).unwrap_or_default();
+    let limit = limit.unwrap_or_default();
+    Some(format!("served by {served:?}: {}{own}{limit}", clusters.join(", ")))
+}
+
+/// Who writes own endpoints, where that is not as by default.
+fn own_endpoints(local: &LocalEndpointsInForce) -> String {
+    let by = match local.mode {
+        LocalEndpoints::Kubernetes => "Kubernetes",
+        LocalEndpoints::Agent if local.reason.is_some() => "the agent",
+        LocalEndpoints::Agent => return String::new(),
+    };
+    let reason = local.reason.as_ref().map(|reason| format!(" ({reason})"));
+    format!("; own endpoints by {by}{}", reason.unwrap_or_default())
 }
 
 #[cfg(test)]
@@ -304,5 +317,19 @@ mod tests {
                         ready endpoints, Coarse); ManyZones: more than 8";
         assert_eq!(text, expected);
         assert_eq!(of_importer(&ServiceTrafficStatus::default()), None);
+        let with = |local: Value| {
+            let status = json!({ "servedBy": "Own", "localEndpoints": local });
+            of_importer(&serde_json::from_value(status).unwrap()).unwrap()
+        };
+        for (local, end) in [
+            (json!({ "mode": "Agent" }), ""),
+            (json!({ "mode": "Kubernetes" }), "; own endpoints by Kubernetes"),
+            (
+                json!({ "mode": "Agent", "reason": "NoSelector" }),
+                "; own endpoints by the agent (NoSelector)",
+            ),
+        ] {
+            assert_eq!(with(local), format!("served by Own: {end}"));
+        }
     }
 }

@@ -24,6 +24,20 @@ pub struct TrafficArgs {
     )]
     pub traffic: bool,
 
+    /// Let policies ask for own endpoints by Kubernetes (localEndpoints: Kubernetes): derived Services of multicluster.x-k8s.io get the
+    /// selector of the exported Service. The admission policies of the chart have to allow it.
+    #[arg(
+        long,
+        env = "DERIVED_SELECTORS",
+        value_name = "BOOL",
+        action = ArgAction::Set,
+        num_args = 0..=1,
+        require_equals = true,
+        default_value_t = false,
+        default_missing_value = "true"
+    )]
+    pub derived_selectors: bool,
+
     /// What the nodes of this cluster follow: kube-proxy 1.34 or later, with zone hints, or conditions of endpoints alone.
     #[arg(long, env = "DATA_PLANE", value_name = "NAME", default_value_t)]
     pub data_plane: NodeProxy,
@@ -53,6 +67,7 @@ impl TrafficArgs {
     pub(super) fn settings(&self) -> Traffic {
         Traffic {
             enabled: self.traffic,
+            derived_selectors: self.derived_selectors,
             data_plane: match self.data_plane {
                 NodeProxy::KubeProxy => DataPlane::KubeProxy,
                 NodeProxy::Conditions => DataPlane::Conditions,

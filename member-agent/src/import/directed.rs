@@ -22,8 +22,8 @@ use crate::reserved::Reservations;
 use crate::sanitize::{Sanitized, sanitize};
 use crate::slicing;
 use crate::traffic::{
-    Directed, Distribution, Draft, Exporter, Ground, Kept, Offer, Outlook, Rules, Subject,
-    is_shape_only, loses, same_endpoints,
+    Directed, Distribution, Draft, Exporter, Ground, Kept, LocalWriter, Offer, Outlook, Rules,
+    Subject, is_shape_only, loses, same_endpoints,
 };
 
 /// What slices are made of.
@@ -190,6 +190,8 @@ fn direct(
         distribution: Distribution::Any,
         own_zones: BTreeMap::new(),
         headless: false,
+        local: LocalWriter::of_fleet(&rules),
+        plain: false,
     };
     let subject = Subject::fleet(state.service);
     let (slices, directed) = Directed::of(subject, &offer, ground, None, again_in);

@@ -5,6 +5,9 @@ use fleet_traffic::DataPlane;
 pub struct Traffic {
     /// Whether policies, drains and verdicts decide which endpoints get new connections. If not, all do.
     pub enabled: bool,
+    /// Whether derived Services of the standard API may have the selector of the exported Service, so that
+    /// kube-controller-manager writes their own endpoints.
+    pub derived_selectors: bool,
     /// What programs the nodes of this cluster.
     pub data_plane: DataPlane,
 }

@@ -7,9 +7,11 @@ use k8s_openapi::api::discovery::v1::EndpointSlice;
 
 use super::decided::Decided;
 use super::ground::Ground;
+use super::limit::Limit;
+use super::local::LocalWriter;
 use super::outlook::{self, Outlook};
 use super::pool::States;
-use super::report::{Limit, Report};
+use super::report::Report;
 use super::round::{Offer, Round};
 use super::subject::Subject;
 use crate::measurement::{Measurement, Plan};
@@ -37,8 +39,12 @@ impl Directed {
         let Round { slices, states, again_at, is_promoted, first } = offer.round(ground);
         let again = again_at.map(|at| at.saturating_sub(ground.now()));
         let limit = if offer.headless { Some(Limit::Headless) } else { limit };
-        let limit = limit.or_else(|| ground.limit(offer.rules));
+        let of_local = || offer.local.and_then(LocalWriter::limit);
+        let limit = limit.or_else(|| of_local().filter(|_| ground.is_known()));
+        let limit = limit.or_else(|| ground.limit());
+        let local = offer.local.map(LocalWriter::wire);
         let report = Report::of(offer.rules, offer.exporters, first.as_ref(), limit);
+        let report = Report { local, ..report };
         let directed = Self {
             subject,
             states,

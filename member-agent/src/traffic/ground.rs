@@ -8,14 +8,14 @@ use fleet_api::ObjectName;
 use fleet_api::multicluster::standard::CLUSTER_ID;
 use fleet_api::traffic::{FleetTrafficSpec, PolicySource};
 use fleet_model::objects::traffic::{FleetTraffic, MemberTraffic};
-use fleet_traffic::{DataPlane, Encoding, LocalEndpoints, MAX_ZONES, Properties, named_zones};
+use fleet_traffic::{DataPlane, Encoding, MAX_ZONES, Properties, named_zones};
 
 use super::exporter::Exporter;
+use super::limit::Limit;
 use super::members::MemberMemory;
 use super::pace::{Pace, Turn};
 use super::pool::States;
 use super::recalled::Recalled;
-use super::report::Limit;
 use super::rules::Rules;
 use super::standing::standing;
 use crate::Settings;
@@ -76,9 +76,9 @@ impl<'a> Ground<'a> {
         &self.settings.identity.cluster
     }
 
-    /// How an order of endpoints is written.
-    pub(crate) fn encoding(&self) -> Encoding {
-        Encoding::new(self.settings.traffic.data_plane, &self.zones, false)
+    /// How an order of endpoints is written; `plain` where slices that are not ours have endpoints without hints.
+    pub(crate) fn encoding(&self, plain: bool) -> Encoding {
+        Encoding::new(self.settings.traffic.data_plane, &self.zones, plain)
     }
 
     /// Zones of the nodes, and an empty one for nodes without.
@@ -165,15 +165,12 @@ impl<'a> Ground<'a> {
     }
 
     /// Why a policy is not in force as it stands, whatever the Service is.
-    pub(crate) fn limit(&self, rules: &Rules) -> Option<Limit> {
+    pub(crate) fn limit(&self) -> Option<Limit> {
         let orders = self.settings.traffic.data_plane == DataPlane::KubeProxy;
         if !self.is_known() {
-            Some(Limit::Held)
-        } else if rules.local == LocalEndpoints::Kubernetes {
-            Some(Limit::NotEligible)
-        } else {
-            (orders && self.zones.len() > MAX_ZONES).then_some(Limit::ManyZones)
+            return Some(Limit::Held);
         }
+        (orders && self.zones.len() > MAX_ZONES).then_some(Limit::ManyZones)
     }
 
     /// When so many paced writes come.

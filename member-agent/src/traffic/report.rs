@@ -2,10 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use fleet_api::traffic::{self as api, ClusterTraffic, FieldSource, ServedBy};
+use fleet_api::traffic::{
+    self as api, ClusterTraffic, FieldSource, LocalEndpointsInForce, ServedBy,
+};
 use fleet_traffic::{Reason, Share, Slot, Source, Tier, Weighting, shares};
 
 use super::exporter::Exporter;
+use super::limit::Limit;
 use super::pool::PortDecision;
 use super::rules::Rules;
 
@@ -19,69 +22,12 @@ pub(crate) struct Report {
     pub(crate) clusters: Vec<ClusterTraffic>,
     /// Which endpoints get new connections.
     pub(crate) served_by: ServedBy,
+    /// Who writes own endpoints.
+    pub(crate) local: Option<LocalEndpointsInForce>,
     /// Where each field comes from.
     pub(crate) sources: Vec<FieldSource>,
     /// Why the policy is not in force as it stands.
     pub(crate) limit: Option<Limit>,
-}
-
-/// Why a policy is not in force as it stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Limit {
-    /// The Service has no address.
-    Headless,
-    /// Clients use endpoints of their own node alone.
-    InternalTrafficPolicyLocal,
-    /// The cluster has more zones than endpoints can name.
-    ManyZones,
-    /// kube-controller-manager cannot write own endpoints.
-    NotEligible,
-    /// Weights are not applied to so many endpoints.
-    TooManyEndpoints,
-    /// What the hub has decided is not known.
-    Held,
-}
-
-impl Limit {
-    /// All reasons.
-    pub(crate) const ALL: [Self; 6] = [
-        Self::Headless,
-        Self::InternalTrafficPolicyLocal,
-        Self::ManyZones,
-        Self::NotEligible,
-        Self::TooManyEndpoints,
-        Self::Held,
-    ];
-
-    /// The reason as written on the wire.
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Self::Headless => "Headless",
-            Self::InternalTrafficPolicyLocal => "InternalTrafficPolicyLocal",
-            Self::ManyZones => "ManyZones",
-            Self::NotEligible => "NotEligible",
-            Self::TooManyEndpoints => "TooManyEndpoints",
-            Self::Held => "Held",
-        }
-    }
-
-    /// What that means to the user.
-    pub(crate) fn message(self) -> &'static str {
-        match self {
-            Self::Headless => "DNS answers with all endpoints of a headless Service, in no order",
-            Self::InternalTrafficPolicyLocal => {
-                "internalTrafficPolicy Local leads to endpoints of the client's own node alone"
-            }
-            Self::ManyZones => {
-                "this cluster has more than 8 zones, so endpoints of lower ranks show as terminating"
-            }
-            Self::NotEligible => {
-                "own endpoints are written by the member agent: kube-controller-manager cannot write them for this Service"
-            }
-            Self::TooManyEndpoints => "weights are not applied to more than 5000 endpoints",
-            Self::Held => "the hub has not answered yet, so that endpoints stay in their order",
-        }
-    }
 }
 
 impl Report {
@@ -103,7 +49,7 @@ impl Report {
         let view = View::of(rules, first);
         let limit = limit.or_else(|| view.has_too_many().then_some(Limit::TooManyEndpoints));
         let clusters = view.clusters(exporters);
-        Self { clusters, served_by: view.served_by(), sources, limit }
+        Self { clusters, served_by: view.served_by(), sources, limit, local: None }
     }
 }
 

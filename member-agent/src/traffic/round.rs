@@ -11,6 +11,7 @@ use super::change::same_endpoints;
 use super::exporter::Exporter;
 use super::ground::Ground;
 use super::holding::{self, Manner};
+use super::local::LocalWriter;
 use super::placed::Placed;
 use super::pool::{PooledSlice, PortDecision, Protocol, Question, States};
 use super::rules::Rules;
@@ -49,6 +50,10 @@ pub(crate) struct Offer<'a> {
     pub(crate) own_zones: BTreeMap<String, String>,
     /// Whether the Service has no address: DNS answers with all endpoints, and no proxy chooses.
     pub(crate) headless: bool,
+    /// Who writes own endpoints; `None` where only the agent can.
+    pub(crate) local: Option<LocalWriter>,
+    /// Whether slices that are not ours have own endpoints without hints.
+    pub(crate) plain: bool,
 }
 
 /// What became of an offer.
@@ -117,7 +122,7 @@ impl Offer<'_> {
         let question = Question {
             importer: ground.importer(),
             service: self.service,
-            encoding: ground.encoding(),
+            encoding: ground.encoding(self.plain),
             policy: self.rules.policy,
             exporters: self.exporters,
             slices: &pooled,

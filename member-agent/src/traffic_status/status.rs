@@ -28,6 +28,7 @@ pub(super) fn write(
     let report = report.unwrap_or_default();
     let is_same = same_shares(&current.clusters, &report.clusters)
         && current.served_by == Some(report.served_by)
+        && current.local_endpoints == report.local
         && current.sources == report.sources;
     if changed.is_none() && is_same {
         return None;
@@ -35,6 +36,7 @@ pub(super) fn write(
     let status = ServiceTrafficStatus {
         clusters: report.clusters,
         served_by: Some(report.served_by),
+        local_endpoints: report.local,
         sources: report.sources,
         conditions: changed.unwrap_or_else(|| current.conditions.clone()),
     };

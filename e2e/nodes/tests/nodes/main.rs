@@ -53,6 +53,10 @@ fn main() -> ExitCode {
         let name = format!("soak_traffic_{mode}");
         trial(&name, move || traffic::check_long(mode)).with_ignored_flag(true)
     }));
+    tests.extend(ProxyMode::ALL.map(|mode| {
+        let name = format!("soak_local_{mode}");
+        trial(&name, move || traffic::check_local(mode)).with_ignored_flag(true)
+    }));
     tests.push(trial("offload", offload::check).with_ignored_flag(true));
     tests.push(trial("reach", reach::check).with_ignored_flag(true));
     tests.push(trial("ends", ends::check).with_ignored_flag(true));

@@ -6,11 +6,14 @@
 
 mod drain;
 mod failover;
+mod kubernetes;
 mod locality;
 mod prepared;
+mod ranks;
 mod silence;
 mod sole;
 mod spill;
+mod standby;
 mod statistics;
 mod weights;
 mod world;
@@ -19,6 +22,7 @@ use anyhow::Result;
 use fleet_nodes::crossing::Api;
 use fleet_nodes::node::ProxyMode;
 use fleet_nodes::whole::WholeFleet;
+use fleet_testbed::agents::Agent;
 
 use crate::steps::Steps;
 use world::World;
@@ -59,7 +63,9 @@ async fn story(fleet: &WholeFleet, steps: &mut Steps) -> Result<()> {
         spill::check(&world, &[9, 7, 4, 1, 0], &mut counts).await
     };
     let silence = silence::agent_killed(&world, &mut agents, &mut silences);
-    futures::try_join!(Box::pin(drains), Box::pin(counts), Box::pin(silence)).map(drop)
+    futures::try_join!(Box::pin(drains), Box::pin(counts), Box::pin(silence))?;
+    kubernetes::mode_changes(&world, steps).await?;
+    kubernetes::without_agents(&world, &mut agents, steps).await
 }
 
 /// What takes longer.
@@ -74,5 +80,23 @@ pub(crate) async fn check_long(mode: ProxyMode) -> Result<()> {
         silence::member_killed(&world, &mut steps).await
     };
     let found = story.await;
+    fleet.explain(found).await
+}
+
+/// Who writes own endpoints, and what goes on when agents stand still.
+pub(crate) async fn check_local(mode: ProxyMode) -> Result<()> {
+    let mut steps = Steps::begin(&mode.to_string());
+    let fleet = steps.take("three clusters start", WholeFleet::start(3, mode)).await?;
+    let story = async {
+        let leads = vec![("LEADER_ELECT".to_owned(), "true".to_owned())];
+        let variables = [(Agent::Member(0), leads)].into();
+        let (world, mut agents) = World::begin_with(&fleet, variables, &mut steps).await?;
+        kubernetes::mode_changes(&world, &mut steps).await?;
+        kubernetes::without_agents(&world, &mut agents, &mut steps).await?;
+        ranks::in_turn(&world, &mut agents, &mut steps).await?;
+        ranks::drained_and_cut(&world, &mut steps).await?;
+        standby::check(&world, &mut agents, &mut steps).await
+    };
+    let found = Box::pin(story).await;
     fleet.explain(found).await
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use rustix::process::Signal;
 use tokio::net::TcpStream;
 
 use super::super::ports::free_port;
@@ -180,6 +181,12 @@ impl ApiServer {
     pub(super) async fn stop(&mut self) {
         if let Some(mut server) = self.server.take() {
             server.stop(STOP_PATIENCE).await;
+        }
+    }
+
+    pub(super) fn signal(&self, signal: Signal) {
+        if let Some(server) = &self.server {
+            server.signal(signal);
         }
     }
 

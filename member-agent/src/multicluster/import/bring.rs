@@ -14,6 +14,7 @@ use fleet_plan::{Action, StepId};
 
 use super::derived::{self, Derived};
 use super::families::Families;
+use super::local::Local;
 use super::service_import::{self, Addresses};
 use super::slices::{self, Binding, Bound};
 use super::state::{Import, ServiceState};
@@ -69,7 +70,7 @@ fn headless(state: &ServiceState<'_>, import: &Import, target: &Target, plan: &m
     let written = service_import::update(import, target, &Addresses::default(), None, &[], plan);
     let turns = written.filter(|_| !is_headless(import));
     let families = &target.spec.ip_families;
-    let bound = Bound { import, target, binding: Binding::Headless, families };
+    let bound = bound(import, target, Binding::Headless, families, &Local::default());
     let slices = slices::sync(state, bound, turns.as_slice(), plan);
     for service in state.derived() {
         let after: Vec<_> = slices.iter().copied().chain(turns).collect();
@@ -117,8 +118,9 @@ fn with_address(
         // Whatever holds it back, its clients keep the endpoints that there are.
         Derived::Ending(service) => {
             let list = families_of(&Addresses::of(import), families);
+            let local = Local::without(state, &service.name);
             let binding = Binding::Derived(&service.name);
-            slices::sync(state, Bound { import, target, binding, families: &list }, &[], plan);
+            slices::sync(state, bound(import, target, binding, &list, &local), &[], plan);
             None
         }
         Derived::Missing(name) => {
@@ -126,8 +128,8 @@ fn with_address(
             let made = derived::create(state, import, target, families, name, plan);
             // A headless import keeps its slices until there is something to bind them to.
             let after: Vec<_> = made.into_iter().filter(|_| is_headless(import)).collect();
-            let bound =
-                Bound { import, target, binding: Binding::Derived(name), families: &families.list };
+            let local = Local::without(state, name);
+            let bound = bound(import, target, Binding::Derived(name), &families.list, &local);
             slices::sync(state, bound, &after, plan);
             if is_headless(import) {
                 return;
@@ -140,10 +142,11 @@ fn with_address(
             let addresses = derived::addresses(service);
             let has_addresses = !addresses.ips.is_empty();
             let addresses = if has_addresses { addresses } else { Addresses::of(import) };
-            let repair = derived::repair(state, import, target, families, service);
             let list = families_of(&addresses, families);
-            let bound =
-                Bound { import, target, binding: Binding::Derived(&service.name), families: &list };
+            let local = Local::of(state, target, service, &list);
+            let repair = derived::repair(state, import, target, families, service, local.selector);
+            let bound = bound(import, target, Binding::Derived(&service.name), &list, &local);
+            plan.steps.extend(local.left().map(|slice| LOCAL.delete(slice).urgent()));
             let name = Some(&*service.name.name);
             if loses_ports(import, target) && !is_headless(import) {
                 let written = update(state, import, target, &addresses, name, &[], plan);
@@ -159,7 +162,9 @@ fn with_address(
                 let mut before = slices::sync(state, bound, &[], plan);
                 let repaired = repair.map(|step| plan.push(step.after(before.iter().copied())));
                 before.extend(repaired);
-                if is_headless(import) && !has_addresses {
+                // A port that comes is in the Service before it is in the import.
+                let waits = derived::defers_ports(service, target, local.selector);
+                if waits || is_headless(import) && !has_addresses {
                     return;
                 }
                 update(state, import, target, &addresses, name, &before, plan)
@@ -171,6 +176,16 @@ fn with_address(
         let ready = if has_address { Ready::Yes } else { Ready::Waiting };
         status::write(state, import, target, ready, plan);
     }
+}
+
+fn bound<'a>(
+    import: &'a Import,
+    target: &'a Target,
+    binding: Binding<'a>,
+    families: &'a [IpFamily],
+    local: &Local<'_>,
+) -> Bound<'a> {
+    Bound { import, target, binding, families, writer: local.writer, steps: local.steps }
 }
 
 /// Writes the import, and reports if clients have to learn another address.

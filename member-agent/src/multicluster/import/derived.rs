@@ -1,22 +1,25 @@
 //! The derived Service, whose addresses are those of the import.
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::Duration;
 
 use fleet_accumulator::Object;
 use fleet_api::multicluster::SessionAffinity;
 use fleet_api::multicluster::standard::{ServiceImportPort, ServiceImportSpec};
-use fleet_api::{ObjectName, Protocol, ServicePort, annotations, names};
+use fleet_api::{ObjectName, Protocol, ServicePort, annotations, labels, names};
 use fleet_model::objects::Service;
 use fleet_model::ports as port_lists;
 use fleet_model::steps::{LOCAL, owner_reference, to_json};
 use fleet_plan::json_patch::{add, remove};
 use fleet_plan::{Step, StepId};
 use k8s_openapi::api::core::v1::{ClientIPConfig, SessionAffinityConfig};
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use serde_json::{Value, json};
 
 use super::families::{Families, families};
 use super::ports;
+use super::selector::Selector;
 use super::service_import::Addresses;
 use super::state::{Import, ServiceState, is_derived, is_import};
 use super::target::Target;
@@ -168,7 +171,7 @@ fn body(
         },
         "spec": {
             "type": "ClusterIP",
-            "ports": to_json(&wanted_ports(&spec.ports)),
+            "ports": to_json(&wanted_ports(&spec.ports, Selector::None)),
             "sessionAffinity": affinity(spec).as_str(),
             "internalTrafficPolicy": spec.internal_traffic_policy.unwrap_or_default().as_str(),
             "ipFamilies": families.list,
@@ -207,17 +210,88 @@ fn distribution(spec: &ServiceImportSpec) -> Option<&str> {
     spec.traffic_distribution.as_deref().filter(|value| DISTRIBUTIONS.contains(value))
 }
 
-/// The ports of the Service: those of the import, each with a name where it needs one.
-fn wanted_ports(list: &[ServiceImportPort]) -> Vec<ServicePort> {
+/// The ports of the Service: those of the import, each with a name where it needs one. With a selector they lead where those of the
+/// exported Service do.
+fn wanted_ports(list: &[ServiceImportPort], selector: Selector<'_>) -> Vec<ServicePort> {
     let names = ports::names(list).into_iter();
+    let target = |port: &ServiceImportPort| {
+        let Selector::Of(exported) = selector else { return None };
+        let is_same = |of: &&ServicePort| of.name.as_deref().unwrap_or_default() == port.name;
+        Some(target_port(exported.ports.iter().find(is_same)?))
+    };
     let port = |(port, name): (&ServiceImportPort, String)| ServicePort {
         name: (!name.is_empty()).then_some(name),
         protocol: Protocol::from(ports::protocol(port)),
         app_protocol: port.app_protocol.clone(),
         port: port.port,
-        target_port: None,
+        target_port: target(port),
     };
     list.iter().zip(names).map(port).collect()
+}
+
+/// Where a port leads; API servers fill it in.
+fn target_port(port: &ServicePort) -> IntOrString {
+    port.target_port.clone().unwrap_or(IntOrString::Int(port.port))
+}
+
+/// Whether the ports of a Service need no write.
+fn are_ports_right(service: &Service, wanted: &[ServicePort], selector: Selector<'_>) -> bool {
+    let targets = |ports: &[ServicePort]| -> BTreeMap<Option<String>, IntOrString> {
+        ports.iter().map(|port| (port.name.clone(), target_port(port))).collect()
+    };
+    let are_same = || port_lists::same_for_clients(&service.ports, wanted);
+    match selector {
+        Selector::None => are_same(),
+        Selector::Kept => true,
+        Selector::Of(_) => are_same() && targets(&service.ports) == targets(wanted),
+    }
+}
+
+/// Gives the Service its selector, with what else decides who its endpoints are, or takes it away.
+///
+/// With a selector, Kubernetes makes Endpoints of the Service, too, and keeps them when it goes. The label keeps it from making
+/// EndpointSlices of those then.
+fn selecting(service: &Service, selector: Selector<'_>) -> Vec<Value> {
+    let mut operations = Vec::new();
+    let mark = ["metadata", "annotations", annotations::LOCAL_ENDPOINTS];
+    let is_marked = service.meta.annotation(annotations::LOCAL_ENDPOINTS).is_some();
+    let not_ready = ["spec", "publishNotReadyAddresses"];
+    let label = ["metadata", "labels", labels::SKIP_MIRROR];
+    let is_labelled = service.meta.label(labels::SKIP_MIRROR) == Some("true");
+    match selector {
+        Selector::Kept => {}
+        Selector::None => {
+            if !service.selector.is_empty() {
+                operations.push(remove(&["spec", "selector"]));
+            }
+            if is_marked {
+                operations.push(remove(&mark));
+                operations.push(add(&not_ready, json!(false)));
+                operations.extend(is_labelled.then(|| remove(&label)));
+            }
+        }
+        Selector::Of(exported) => {
+            if service.selector != exported.selector {
+                let pairs = exported.selector.iter();
+                let pairs = pairs.map(|(key, value)| (key.to_string(), json!(value.to_string())));
+                let selector = Value::Object(pairs.collect());
+                operations.push(add(&["spec", "selector"], selector));
+            }
+            if !is_marked {
+                operations.push(add(&mark, json!("Kubernetes")));
+            }
+            if service.meta.labels.is_empty() {
+                let labels = json!({ labels::SKIP_MIRROR: "true" });
+                operations.push(add(&["metadata", "labels"], labels));
+            } else if !is_labelled {
+                operations.push(add(&label, json!("true")));
+            }
+            if service.publish_not_ready != exported.publish_not_ready {
+                operations.push(add(&not_ready, json!(exported.publish_not_ready)));
+            }
+        }
+    }
+    operations
 }
 
 /// Undoes what others changed, and follows the import; `None` if there is nothing to do.
@@ -227,15 +301,16 @@ pub(super) fn repair(
     target: &Target,
     families: Option<&Families>,
     service: &Object<Service>,
+    selector: Selector<'_>,
 ) -> Option<Step> {
     let mut operations = marks(state, import, service);
     let spec = &target.spec;
-    let ports = wanted_ports(&spec.ports);
     let mut set = |field: &str, value: Value| operations.push(add(&["spec", field], value));
     if service.service_type != "ClusterIP" {
         set("type", json!("ClusterIP"));
     }
-    if !port_lists::same_for_clients(&service.ports, &ports) {
+    let ports = wanted_ports(&spec.ports, selector);
+    if !are_ports_right(service, &ports, selector) {
         set("ports", to_json(&ports));
     }
     if service.session_affinity != affinity(spec)
@@ -260,11 +335,13 @@ pub(super) fn repair(
             set("clusterIPs", json!(kept));
         }
     }
-    if !service.selector.is_empty() {
-        operations.push(remove(&["spec", "selector"]));
-    }
     if !service.external_ips.is_empty() {
         operations.push(remove(&["spec", "externalIPs"]));
+    }
+    // Another admission policy may refuse a selector: the rest is written before it. One that goes leaves with the ports that it led to.
+    let gives = matches!(selector, Selector::Of(_));
+    if !gives || operations.is_empty() {
+        operations.extend(selecting(service, selector));
     }
     (!operations.is_empty()).then(|| LOCAL.patch(service, operations).stage("mcs_import"))
 }
@@ -288,6 +365,12 @@ fn marks(state: &ServiceState<'_>, import: &Import, service: &Object<Service>) -
         operations.push(add(&["metadata", "ownerReferences"], json!(owners)));
     }
     operations
+}
+
+/// Whether ports of the target wait until the selector is gone.
+pub(super) fn defers_ports(service: &Service, target: &Target, selector: Selector<'_>) -> bool {
+    let wanted = wanted_ports(&target.spec.ports, selector);
+    matches!(selector, Selector::Kept) && !port_lists::same_for_clients(&service.ports, &wanted)
 }
 
 /// Deletes a Service that was derived, after these steps.

@@ -4,13 +4,17 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 
+use fleet_accumulator::Object;
 use fleet_api::{ObjectName, labels};
+use fleet_endpointslice::MANAGER;
 use fleet_model::changes::each_touched;
+use fleet_model::objects::Service;
 use fleet_model::objects::multicluster::ResolvedService;
 use fleet_plan::Affected;
 
 use super::source;
 use super::state::{Import, imported, is_import};
+use crate::slicing;
 use crate::snapshot::MemberSnapshot;
 use crate::traffic::Concerned;
 
@@ -55,18 +59,19 @@ pub(super) fn affected(old: &MemberSnapshot, new: &MemberSnapshot, keys: &mut Af
     each_touched(&old.endpoint_slices, &new.endpoint_slices, |slice| {
         let backed = slice.backs(&slice.name.namespace);
         // What a derived Service has is imported, and found by the other watch.
-        if let Some(service) = backed.filter(|service| is_exported(service, new)) {
-            add(&service);
+        if let Some(service) = backed.as_ref().filter(|service| is_exported(service, new)) {
+            add(service);
         }
+        // Kubernetes' own slices of a derived Service with a selector.
+        let derived = backed.filter(|_| slicing::manager(slice) == Some(MANAGER));
+        let derived = derived.and_then(|name| new.services.get(&name));
+        derived.and_then(beside).iter().for_each(&mut add);
     });
     each_touched(&old.services, &new.services, |service| {
         if is_exported(&service.name, new) {
             add(&service.name);
         }
-        // A derived Service is beside its import.
-        let beside = service.imports();
-        let beside = beside.filter(|it| it.namespace == service.name.namespace);
-        beside.iter().for_each(&mut add);
+        beside(service).iter().for_each(&mut add);
         let names = service.meta.owners.iter().map(|owner| owner.name.as_str());
         for name in names.filter(|name| service.meta.owners.iter().any(|it| is_import(it, name))) {
             add(&ObjectName::new(service.name.namespace.clone(), name));
@@ -107,6 +112,11 @@ fn sources<'a>(import: &'a Import, snapshot: &'a MemberSnapshot) -> impl Iterato
     let named = import.status.clusters.iter().map(|named| named.cluster.as_str());
     let imported = imported(&import.name, snapshot);
     named.chain(imported.filter_map(|slice| source::cluster(&slice.slice)))
+}
+
+/// The import of a derived Service, which is beside it.
+fn beside(derived: &Object<Service>) -> Option<ObjectName> {
+    derived.imports().filter(|import| import.namespace == derived.name.namespace)
 }
 
 fn is_exported(service: &ObjectName, snapshot: &MemberSnapshot) -> bool {

@@ -7,7 +7,7 @@ mod directed;
 mod foreign;
 mod marks;
 mod outcome;
-mod own;
+pub(super) mod own;
 
 use fleet_accumulator::Object;
 use fleet_model::objects::ManagedSlice;
@@ -49,11 +49,38 @@ pub(super) fn sync(
         .map(|ground| directed::direct(state, ground, bound, &kept, &mut outcome));
     let waiting =
         directed.map(|it| directed::conclude(it, state, &outcome, plan)).unwrap_or_default();
-    let wanted = outcome.wanted.into_iter().filter(|(name, _)| !waiting.contains(name));
-    let writes = wanted.filter_map(|(name, wanted)| {
-        write(state, &name, wanted, state.imported_as(&name), after, plan)
+    // Who writes own endpoints waits for the label.
+    let waits = |(name, wanted): &(String, Wanted)| {
+        let current = state.imported_as(name);
+        waiting.contains(name)
+            && !current.is_some_and(|current| marks::rebinds(&current.slice, &wanted.slice))
+    };
+    let turns = outcome.wanted.iter().any(|(name, wanted)| {
+        let current = state.imported_as(name).map(|current| &current.slice);
+        wanted.cluster == state.cluster()
+            && current.is_some_and(|current| has_hints(current) != has_hints(&wanted.slice))
     });
-    writes.collect()
+    let wanted = outcome.wanted.into_iter().filter(|wanted| !waits(wanted));
+    // Where own endpoints lose their hints, or get some, those of other clusters are last resort meanwhile: a proxy would ignore all
+    // hints beside one that is ready without.
+    let is_first = |(_, wanted): &(String, Wanted)| {
+        let is_own = wanted.cluster == state.cluster();
+        !turns || is_own != bound.steps.plain
+    };
+    let (first, second): (Vec<_>, Vec<_>) = wanted.partition(is_first);
+    let mut writes = Vec::new();
+    for part in [first, second] {
+        let after: Vec<_> = writes.iter().chain(after).copied().collect();
+        writes.extend(part.into_iter().filter_map(|(name, wanted)| {
+            write(state, &name, wanted, state.imported_as(&name), &after, plan)
+        }));
+    }
+    writes
+}
+
+/// Whether endpoints of a slice name zones.
+pub(super) fn has_hints(slice: &EndpointSlice) -> bool {
+    slice.endpoints.iter().any(|endpoint| endpoint.hints.is_some())
 }
 
 /// Whether a slice goes that nothing is wanted for.

@@ -72,6 +72,17 @@ impl Prepared {
         own.filter_map(|(_, one)| one.addresses.first().cloned()).collect()
     }
 
+    /// What has made the slices that have endpoints of a cluster.
+    pub(super) fn managers_of(&self, cluster: &str) -> BTreeSet<String> {
+        let own = self.endpoints().filter(|(_, one)| self.is_of(one, cluster));
+        own.filter_map(|(slice, _)| manager(slice)).collect()
+    }
+
+    /// What has made the slices, those without endpoints as well.
+    pub(super) fn managers(&self) -> BTreeSet<String> {
+        self.slices.iter().filter_map(manager).collect()
+    }
+
     /// Versions of the slices of all clusters but one.
     pub(super) fn versions_but(&self, cluster: &str) -> BTreeMap<String, String> {
         let others = self.slices.iter().filter(|slice| {
@@ -104,6 +115,10 @@ impl Prepared {
         let found = ranges.find(|(_, range)| address.starts_with(range.as_str()));
         found.map(|(cluster, _)| cluster.clone()).unwrap_or_default()
     }
+}
+
+fn manager(slice: &EndpointSlice) -> Option<String> {
+    slice.metadata.labels.as_ref()?.get(labels::MANAGED_BY).cloned()
 }
 
 fn is_ready(endpoint: &Endpoint) -> bool {

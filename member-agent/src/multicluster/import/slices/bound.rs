@@ -3,12 +3,14 @@
 use fleet_accumulator::Uid;
 use fleet_api::multicluster::IpFamily;
 use fleet_api::{AddressType, ObjectName, labels};
+use fleet_traffic::HandoverSteps;
 use jiff::Timestamp;
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 
 use crate::multicluster::import::state::{Import, ServiceState};
 use crate::multicluster::import::target::Target;
 use crate::multicluster::import::trust::{Held, Trust};
+use crate::traffic::LocalWriter;
 
 /// What the slices of an import are found by.
 #[derive(Clone, Copy, Debug)]
@@ -27,6 +29,10 @@ pub(in crate::multicluster::import) struct Bound<'a> {
     pub(in crate::multicluster::import) binding: Binding<'a>,
     /// Slices of other families have no addresses that clients could use.
     pub(in crate::multicluster::import) families: &'a [IpFamily],
+    /// Who writes own endpoints, for reports.
+    pub(in crate::multicluster::import) writer: LocalWriter,
+    /// What is done for that.
+    pub(in crate::multicluster::import) steps: HandoverSteps,
 }
 
 impl Bound<'_> {
@@ -40,9 +46,11 @@ impl Bound<'_> {
         if self.target.held == Some(Held::Brake) { Trust::Unknown } else { state.trust() }
     }
 
-    /// The label by which the slices are found.
-    pub(super) fn label(&self) -> (&'static str, String) {
+    /// The label by which slices are found, `own` ones or others. Proxies overlook those of headless Services: they drop what gets
+    /// that label, and would keep what merely loses the other one.
+    pub(super) fn label(&self, own: bool) -> (&'static str, String) {
         match self.binding {
+            Binding::Derived(_) if own && self.steps.records => (labels::HEADLESS, String::new()),
             Binding::Derived(name) => (labels::SERVICE_NAME, name.name.to_string()),
             Binding::Headless => (labels::HEADLESS, String::new()),
         }

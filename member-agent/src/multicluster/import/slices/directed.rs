@@ -46,6 +46,8 @@ pub(super) fn direct(
         distribution: Distribution::parse(bound.target.spec.traffic_distribution.as_deref()),
         own_zones: own::zones(state),
         headless: matches!(bound.binding, Binding::Headless),
+        local: Some(bound.writer),
+        plain: bound.steps.plain,
     };
     let limit = (bound.target.spec.internal_traffic_policy == Some(InternalTrafficPolicy::Local))
         .then_some(Limit::InternalTrafficPolicyLocal);

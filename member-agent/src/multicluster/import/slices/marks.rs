@@ -40,7 +40,7 @@ pub(super) fn metadata(
         (labels::MULTICLUSTER_SERVICE_NAME, state.service.name.to_string()),
         (labels::MULTICLUSTER_SOURCE_CLUSTER, origin.cluster.to_owned()),
         (labels::MANAGED_BY, labels::MANAGED_BY_MULTICLUSTER.to_owned()),
-        bound.label(),
+        bound.label(origin.export.is_none()),
     ];
     let export = origin.export.map(|uid| (annotations::SLICE_EXPORT_UID, uid.to_owned()));
     let annotations = [
@@ -80,6 +80,11 @@ fn annotation<'a>(slice: &'a EndpointSlice, key: &str) -> Option<&'a str> {
 
 fn label<'a>(slice: &'a EndpointSlice, key: &str) -> Option<&'a str> {
     slice.metadata.labels.as_ref()?.get(key).map(String::as_str)
+}
+
+/// Whether another Service, or none, sends traffic to a slice than to `wanted`.
+pub(super) fn rebinds(current: &EndpointSlice, wanted: &EndpointSlice) -> bool {
+    label(current, labels::SERVICE_NAME) != label(wanted, labels::SERVICE_NAME)
 }
 
 /// Whether a slice has the marks of `wanted`, whatever others have added. The generation alone is no reason to write: an exporter's

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use fleet_accumulator::Object;
 use fleet_api::multicluster::standard::ServiceImportPort;
-use fleet_api::{Endpoint, ServicePort, names};
+use fleet_api::{Endpoint, EndpointPort, ServicePort, names};
 use fleet_model::objects::{EndpointSlice, Service, SliceIndex};
 use k8s_openapi::api::discovery::v1 as discovery;
 
@@ -38,7 +38,9 @@ pub(super) fn collect(
 
 /// The Service whose endpoints are part of the import: this cluster exports it, and the hub lists it or, where that is not known,
 /// the import does.
-fn exported<'a>(state: &ServiceState<'a>) -> Option<&'a Object<Service>> {
+pub(in crate::multicluster::import) fn exported<'a>(
+    state: &ServiceState<'a>,
+) -> Option<&'a Object<Service>> {
     let (settings, service) = (state.settings, state.service);
     let is_exported = match intent::standard_decision(settings, service, state.snapshot) {
         StandardDecision::Accepted => true,
@@ -54,7 +56,9 @@ fn exported<'a>(state: &ServiceState<'a>) -> Option<&'a Object<Service>> {
 
 /// The slices that back the Service here. Where its endpoints are on a secondary network, those travel, and clients here
 /// use the ordinary ones.
-fn slices<'a>(state: &ServiceState<'a>) -> impl Iterator<Item = &'a Object<EndpointSlice>> {
+pub(in crate::multicluster::import) fn slices<'a>(
+    state: &ServiceState<'a>,
+) -> impl Iterator<Item = &'a Object<EndpointSlice>> {
     let backs = SliceIndex::Backs(state.service.clone());
     let slices = state.snapshot.endpoint_slices.by(&backs);
     let settings = state.settings;
@@ -62,7 +66,10 @@ fn slices<'a>(state: &ServiceState<'a>) -> impl Iterator<Item = &'a Object<Endpo
 }
 
 /// The name of the imported slice: that which the exported one has on the hub and in all other clusters.
-fn name(state: &ServiceState<'_>, slice: &Object<EndpointSlice>) -> Option<String> {
+pub(in crate::multicluster::import) fn name(
+    state: &ServiceState<'_>,
+    slice: &Object<EndpointSlice>,
+) -> Option<String> {
     let (namespace, uid) = (&slice.name.namespace, slice.uid.to_string());
     let mut names =
         names::slice_export_candidates(state.cluster(), namespace, &slice.name.name, &uid);
@@ -142,7 +149,36 @@ pub(super) fn zones(state: &ServiceState<'_>) -> BTreeMap<String, String> {
 }
 
 /// Whether the Service here has a port as the import has it.
-pub(super) fn exposes(state: &ServiceState<'_>, port: &ServiceImportPort) -> bool {
+pub(in crate::multicluster::import) fn exposes(
+    state: &ServiceState<'_>,
+    port: &ServiceImportPort,
+) -> bool {
     let service = state.snapshot.services.get(state.service);
     service.is_none_or(|service| is_in_force(&by_name(&service.ports), port))
+}
+
+/// Names of ports in slices of the derived Service, by those that the exported Service has.
+pub(in crate::multicluster::import) fn names_here(
+    list: &[ServiceImportPort],
+) -> HashMap<&str, String> {
+    list.iter().map(|port| port.name.as_str()).zip(ports::names(list)).collect()
+}
+
+/// A ready endpoint, with one of its ports: address, name, protocol and number.
+type Offered<'a> = (&'a str, String, &'a str, Option<i32>);
+
+/// The ready endpoints of a slice, with each port that has a name here.
+pub(in crate::multicluster::import) fn offered<'a>(
+    slice: &'a EndpointSlice,
+    name: impl Fn(&str) -> Option<String>,
+) -> Vec<Offered<'a>> {
+    let here = |port: &'a EndpointPort| {
+        let protocol = port.protocol.as_deref().unwrap_or(ports::TCP);
+        Some((name(port.name.as_deref().unwrap_or_default())?, protocol, port.port))
+    };
+    let ports = slice.ports.iter().filter_map(here);
+    let offered = ports.flat_map(|(name, protocol, number)| {
+        slice.ready.addresses().map(move |address| (address, name.clone(), protocol, number))
+    });
+    offered.collect()
 }

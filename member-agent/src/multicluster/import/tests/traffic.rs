@@ -2,6 +2,9 @@
 
 mod drains;
 mod given;
+mod handover;
+mod kubernetes;
+mod local;
 mod policies;
 mod rest;
 mod silence;

@@ -1,0 +1,154 @@
+//! A member where own endpoints may be written by kube-controller-manager, which is played.
+
+use std::collections::BTreeSet;
+
+use fleet_api::{ObjectName, annotations, kinds, labels};
+use fleet_endpointslice::MANAGER;
+use serde_json::{Value, json};
+
+use super::given::local_first;
+use crate::multicluster::import::tests::world::{World, derived, web};
+
+/// The slice of the exported Service.
+pub(super) fn exported_slice() -> ObjectName {
+    ObjectName::new("shop", "web-x1")
+}
+
+/// That of the derived Service.
+pub(super) fn derived_slice() -> ObjectName {
+    ObjectName::new("shop", format!("{}-x1", derived().name))
+}
+
+/// A member whose own endpoints come first, with an exported Service that has a selector.
+pub(super) fn allowed() -> World {
+    let mut world = local_first();
+    world.settings.traffic.derived_selectors = true;
+    let service = |service: &mut Value| {
+        service["spec"]["selector"] = json!({ "app": "web" });
+        service["spec"]["ports"][0]["targetPort"] = json!("pods");
+    };
+    world.own.edit(kinds::SERVICE, &web(), service).unwrap();
+    let slice = |slice: &mut Value| {
+        slice["metadata"]["labels"][labels::MANAGED_BY] = json!(MANAGER);
+    };
+    world.own.edit(kinds::ENDPOINT_SLICE, &exported_slice(), slice).unwrap();
+    world.settle();
+    world.rest();
+    world
+}
+
+/// The same where Kubernetes writes own endpoints.
+pub(super) fn by_kubernetes() -> World {
+    let mut world = allowed();
+    world.ask(json!({ "localEndpoints": "Kubernetes" }));
+    world.change();
+    world.rest();
+    assert_eq!(world.local(), "Kubernetes");
+    world
+}
+
+impl World {
+    /// kube-controller-manager writes the slices of the derived Service, if it has a selector: those of the exported one select the
+    /// same Pods.
+    pub(super) fn kubernetes(&mut self) {
+        let Some(service) = self.own.get(kinds::SERVICE, &derived()).cloned() else {
+            // The garbage collector.
+            let _ = self.own.delete(kinds::ENDPOINT_SLICE, &derived_slice());
+            return;
+        };
+        if service["spec"]["selector"].is_null() {
+            return;
+        }
+        let exported = self.own.get(kinds::ENDPOINT_SLICE, &exported_slice()).cloned().unwrap();
+        let port = |port: &Value| {
+            // Pods call their only port so.
+            let number = match &port["targetPort"] {
+                name if *name == "pods" => json!(8080),
+                Value::Null => port["port"].clone(),
+                number => number.clone(),
+            };
+            json!({ "name": port["name"], "protocol": port["protocol"], "port": number })
+        };
+        let ports: Vec<_> = service["spec"]["ports"].as_array().unwrap().iter().map(port).collect();
+        let slice = json!({
+            "metadata": { "labels": {
+                labels::SERVICE_NAME: derived().name, labels::MANAGED_BY: MANAGER,
+            } },
+            "addressType": "IPv4", "endpoints": exported["endpoints"], "ports": ports,
+        });
+        if self.own.get(kinds::ENDPOINT_SLICE, &derived_slice()).is_none() {
+            self.add(kinds::ENDPOINT_SLICE, &derived_slice(), slice);
+            return;
+        }
+        let set = |there: &mut Value| {
+            there["endpoints"] = slice["endpoints"].clone();
+            there["ports"] = slice["ports"].clone();
+        };
+        self.own.edit(kinds::ENDPOINT_SLICE, &derived_slice(), set).unwrap();
+    }
+
+    /// The agent and kube-controller-manager bring a change to its end.
+    pub(super) fn change(&mut self) {
+        for _ in 0..4 {
+            self.settle();
+            self.kubernetes();
+        }
+        self.settle();
+    }
+
+    /// Ready endpoints that back the derived Service, with each of their ports.
+    pub(super) fn serving(&self) -> BTreeSet<String> {
+        let slices = self.own.objects(kinds::ENDPOINT_SLICE);
+        let bound = slices.filter(|(_, slice)| {
+            slice["metadata"]["labels"][labels::SERVICE_NAME] == *derived().name
+        });
+        let endpoints = bound.flat_map(|(_, slice)| {
+            let endpoints = slice["endpoints"].as_array().unwrap().iter();
+            let ready = endpoints.filter(|it| it["conditions"]["ready"] != false);
+            ready.flat_map(move |it| {
+                let address = it["addresses"][0].as_str().unwrap();
+                let ports = slice["ports"].as_array().unwrap().iter();
+                ports.map(move |port| format!("{address}:{}", port["port"]))
+            })
+        });
+        endpoints.collect()
+    }
+
+    /// Whether own slices of the agent take traffic.
+    pub(super) fn binds_own(&self) -> bool {
+        let slices = self.own.objects(kinds::ENDPOINT_SLICE);
+        let mut own = slices.filter(|(_, slice)| {
+            let labels = &slice["metadata"]["labels"];
+            labels[labels::MULTICLUSTER_SOURCE_CLUSTER] == "a"
+        });
+        own.any(|(_, slice)| {
+            let labels = &slice["metadata"]["labels"];
+            labels[labels::SERVICE_NAME] == *derived().name
+        })
+    }
+
+    /// The mode that is reported, and why.
+    pub(super) fn local(&self) -> String {
+        let report = self.memory.report(&crate::traffic::Subject::standard(&web())).unwrap();
+        let local = report.local.unwrap();
+        match local.reason {
+            None => local.mode.as_str().to_owned(),
+            Some(reason) => format!("{} {reason}", local.mode.as_str()),
+        }
+    }
+
+    pub(super) fn derived_service(&self) -> &Value {
+        self.own.get(kinds::SERVICE, &derived()).unwrap()
+    }
+
+    /// Whether nothing is left of Kubernetes' part.
+    pub(super) fn is_agents(&self) -> bool {
+        let service = self.derived_service();
+        let mark = &service["metadata"]["annotations"][annotations::LOCAL_ENDPOINTS];
+        let label = &service["metadata"]["labels"][labels::SKIP_MIRROR];
+        service["spec"]["selector"].is_null()
+            && mark.is_null()
+            && label.is_null()
+            && self.own.get(kinds::ENDPOINT_SLICE, &derived_slice()).is_none()
+    }
+}
