@@ -1,5 +1,7 @@
 //! Wiring of the member agent.
 
+pub mod embedded;
+
 use std::process::ExitCode;
 use std::sync::Arc;
 

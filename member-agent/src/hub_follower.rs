@@ -32,10 +32,14 @@ pub(crate) fn start(
         let mut looks = tokio::time::interval(LOOK);
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         while cancel.run_until_cancelled(looks.tick()).await.is_some() {
-            let snapshot = accumulator.snapshot();
-            let settle = settings.multicluster.settle;
-            memory.follow(settle, |followed| other_hub::next(&settings, &snapshot, followed));
-            memory.compare(|followed| OtherHub::of(&settings, &snapshot, followed).is_some());
+            look(&settings, &accumulator.snapshot(), &memory);
         }
     });
+}
+
+/// Looks once which hub is to be followed.
+pub(crate) fn look(settings: &Settings, snapshot: &MemberSnapshot, memory: &TrafficMemory) {
+    let settle = settings.multicluster.settle;
+    memory.follow(settle, |followed| other_hub::next(settings, snapshot, followed));
+    memory.compare(|followed| OtherHub::of(settings, snapshot, followed).is_some());
 }

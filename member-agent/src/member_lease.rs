@@ -43,10 +43,7 @@ pub(crate) fn keep(
     let applied = traffic.map(|traffic| {
         let (accumulator, member) = (agent.accumulator().clone(), identity.clone());
         move || {
-            let snapshot = accumulator.snapshot();
-            let mut notes = notes(&traffic.memory, &snapshot);
-            notes.extend(traffic.of_hub(&member, &snapshot));
-            notes
+            annotations(&member, &accumulator.snapshot(), Some(&traffic))
         }
     });
     let (lease, client) = (lease(identity), hub.lease.clone());
@@ -89,6 +86,26 @@ impl TrafficNotes {
         let went_back = went_back.map(|hub| (WENT_BACK.to_owned(), hub));
         went_back.into_iter().chain([(PUBLISHED.to_owned(), published)]).collect()
     }
+}
+
+/// What the next renewal carries; `None` while the agent does not renew the Lease.
+pub(crate) fn renewal(
+    identity: &Identity,
+    snapshot: &MemberSnapshot,
+    traffic: Option<&TrafficNotes>,
+) -> Option<BTreeMap<String, String>> {
+    works(identity, snapshot).then(|| annotations(identity, snapshot, traffic))
+}
+
+fn annotations(
+    identity: &Identity,
+    snapshot: &MemberSnapshot,
+    traffic: Option<&TrafficNotes>,
+) -> BTreeMap<String, String> {
+    let Some(traffic) = traffic else { return BTreeMap::new() };
+    let mut notes = notes(&traffic.memory, snapshot);
+    notes.extend(traffic.of_hub(identity, snapshot));
+    notes
 }
 
 /// What renewals carry: up to which serial this cluster has applied what the hub has decided about the traffic of members, and

@@ -69,10 +69,46 @@ impl<T: Tracked> View<T> {
         self
     }
 
+    /// The same content some time later: absence counts again.
+    #[must_use]
+    pub fn calmed(mut self) -> Self {
+        self.settled = true;
+        self.revision += 1;
+        self
+    }
+
     /// The same content, with an object whose last version could not be read, for tests.
     #[must_use]
     pub fn with_defect(mut self, name: ObjectName) -> Self {
         self.defects.insert(name, "it cannot be read".into());
+        self
+    }
+
+    /// The same with an object as a watch shows it, for simulations: content that did not change stays the same, by pointer.
+    #[must_use]
+    pub fn with(mut self, record: Object<T>) -> Self {
+        self.defects.remove(&record.name);
+        let same = self.get(&record.name).filter(|old| *old.object == *record.object);
+        let object = same.map_or(record.object, |old| Arc::clone(&old.object));
+        self.insert(Object { object, ..record });
+        self.revision += 1;
+        self
+    }
+
+    /// The same without an object that is gone, for simulations.
+    #[must_use]
+    pub fn without(mut self, name: &ObjectName) -> Self {
+        self.defects.remove(name);
+        self.remove(name);
+        self.revision += 1;
+        self
+    }
+
+    /// The same content of an API server that went back in its history not long ago, or did not, for simulations.
+    #[must_use]
+    pub fn settling(mut self, settling: bool) -> Self {
+        self.settling = settling;
+        self.revision += 1;
         self
     }
 

@@ -112,6 +112,11 @@ impl ModelServer {
         self.addresses = Some(Addresses::new(families));
     }
 
+    /// Gives the objects that are made from now on uids of this range, so that no other server has the same.
+    pub fn number_uids(&mut self, range: u16) {
+        self.uids = u64::from(range) << 32;
+    }
+
     /// Records all changes from now on, for [`Self::changes`]. Forgets those recorded before.
     pub fn remember(&mut self) {
         self.changes = Some(Vec::new());

@@ -118,6 +118,30 @@ pub fn judge_standard(recording: &Recording) -> Vec<Violation> {
     violations
 }
 
+/// Answers all questions that need no requests but those that the record of a simulation has, in order of the invariants. That
+/// nothing goes to and fro it does not ask: drains and verdicts, which come and go, are not recorded.
+pub fn judge_history(recording: &Recording) -> Vec<Violation> {
+    let history = History::new(recording);
+    let checks = [
+        bounds::check,
+        exactness::check,
+        finalizers::check,
+        local_slices::check,
+        membership::check,
+        one_to_one::check,
+        orphans::check,
+        provenance::check,
+        standard::check,
+        standard_parts::check,
+        tenancy::check,
+        truth::check,
+    ];
+    let mut violations: Vec<_> = checks.into_iter().flat_map(|check| check(&history)).collect();
+    violations.sort();
+    violations.dedup();
+    violations
+}
+
 /// A violation is shown with its surroundings; what follows from it is rarely more than its echo.
 const TOLD: usize = 3;
 

@@ -1,0 +1,128 @@
+//! What is asked when nothing moves: whether everything is in its place, and nothing is left over.
+
+use std::collections::BTreeSet;
+
+use fleet_api::names::SYSTEM_NAMESPACE;
+use fleet_api::{ResourceKind, kinds};
+use fleet_model_server::ModelServer;
+
+use super::imports::{Api, Imported, imports};
+use crate::act::SERVICES;
+use crate::base::{self, member_name};
+use crate::servers::HUB;
+use crate::truth::Truth;
+use crate::world::{World, full_name};
+
+/// Whether no member is silent any more.
+pub(crate) fn is_heard(world: &World) -> bool {
+    let hub = &world.fleet.env.servers.0[HUB].model;
+    let mut silences = hub.objects(kinds::MEMBER_TRAFFIC);
+    let all = silences.all(|(_, member)| {
+        let silence = &member["status"]["silence"];
+        silence["state"] == "Heard" && silence["percent"] == 0
+    });
+    all && hub.objects(kinds::MEMBER_TRAFFIC).count() == world.fleet.members.len()
+}
+
+/// Whether all ready endpoints are to be used alike.
+pub(crate) fn is_plain(truth: &Truth) -> bool {
+    truth.drained.is_empty() && truth.preferred.is_empty() && !truth.has_lost_drains
+}
+
+/// How many writes so many acts may cost: the most expensive one is the first export to all members.
+pub(crate) fn most_writes(acts: usize, is_replaced: bool) -> usize {
+    let rebuilt = if is_replaced { 2000 } else { 0 };
+    400 + 160 * acts + rebuilt
+}
+
+/// Asks; what is in its place may not get lost from now on.
+pub(crate) fn ask(world: &mut World) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut kept = Vec::new();
+    for member in 0..world.fleet.members.len() {
+        let has = imports(&world.fleet.env.servers.0[member + 1].model);
+        for (service, (api, _)) in SERVICES.iter().enumerate() {
+            let key = (*api, full_name(service));
+            let imported = has.get(&key).cloned().unwrap_or_default();
+            found.extend(place(&world.truth, service, member, &imported));
+            kept.push(((member, *api, key.1), imported.all));
+        }
+    }
+    for (import, endpoints) in kept {
+        world.fleet.env.questions.keep(import, endpoints);
+    }
+    found
+}
+
+fn place(truth: &Truth, service: usize, member: usize, has: &Imported) -> Vec<String> {
+    let (api, name) = SERVICES[service];
+    let is_importer = truth.importers(service, api).contains(&member);
+    let offered = if is_importer { truth.offered(service) } else { BTreeSet::new() };
+    let of = format!("{} {api:?} {name}", member_name(member));
+    let mut found = Vec::new();
+    if has.all != offered {
+        let lacks: Vec<_> = offered.difference(&has.all).collect();
+        let surplus: Vec<_> = has.all.difference(&offered).collect();
+        let code = if api == Api::Fleet { "S02" } else { "S34" };
+        found.push(format!("{code}: {of} lacks {lacks:?} and has {surplus:?} too much"));
+    }
+    if !has.twice.is_empty() {
+        found.push(format!("S18: {of} has {:?} twice", has.twice));
+    }
+    if !offered.is_empty() && has.ready.is_empty() {
+        found.push(format!("never empty: {of} has nothing ready of {offered:?}"));
+    }
+    if is_plain(truth) && has.ready != has.all {
+        let aside: Vec<_> = has.all.difference(&has.ready).collect();
+        found.push(format!("L9: {of} does not use {aside:?} although nothing is drained or silent"));
+    }
+    found
+}
+
+/// What is there although nothing is exported or imported any more. What was in force on the hub stays for an hour.
+pub(crate) fn left_over(world: &World) -> Vec<String> {
+    let servers = &world.fleet.env.servers.0;
+    let on_hub = [
+        kinds::INTERNAL_SERVICE_EXPORT,
+        kinds::INTERNAL_SERVICE_IMPORT,
+        kinds::ENDPOINT_SLICE_EXPORT,
+        kinds::ENDPOINT_SLICE_IMPORT,
+        kinds::SERVICE_IMPORT,
+        kinds::EXPORTED_SERVICE,
+    ];
+    let in_member = [
+        kinds::SERVICE_EXPORT,
+        kinds::SERVICE_IMPORT,
+        kinds::MULTI_CLUSTER_SERVICE,
+        kinds::MCS_SERVICE_EXPORT,
+        kinds::MCS_SERVICE_IMPORT,
+    ];
+    let mut left = of_kinds("hub", &servers[HUB].model, &on_hub);
+    for member in 0..world.fleet.members.len() {
+        let (name, server) = (member_name(member), &servers[member + 1].model);
+        left.extend(of_kinds(&name, server, &in_member));
+        for kind in [kinds::SERVICE, kinds::ENDPOINT_SLICE] {
+            let ours = server.objects(kind).filter(|(object, _)| {
+                let is_made = *object.namespace == *SYSTEM_NAMESPACE
+                    || (*object.namespace == *base::TEAM && object.name.starts_with("fleet"));
+                is_made && !base::is_foreign(member + 1, kind, object)
+            });
+            left.extend(ours.map(|(object, _)| line(&name, kind, &object.to_string())));
+        }
+        let imported = imports(server).into_keys();
+        left.extend(imported.map(|(api, of)| format!("S17: {name}: slices of {api:?} {of}")));
+    }
+    left
+}
+
+fn of_kinds(cluster: &str, server: &ModelServer, kinds: &[ResourceKind]) -> Vec<String> {
+    let of = |kind: &ResourceKind| {
+        let names = server.names(*kind).into_iter();
+        names.map(|name| line(cluster, *kind, &name.to_string())).collect::<Vec<_>>()
+    };
+    kinds.iter().flat_map(of).collect()
+}
+
+fn line(cluster: &str, kind: ResourceKind, name: &str) -> String {
+    format!("S17: {cluster}: {} {name} is left over", kind.label())
+}

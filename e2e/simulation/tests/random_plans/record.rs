@@ -1,0 +1,63 @@
+//! What the oracle is asked: the whole history of a plan.
+
+use fleet_api::kinds;
+use fleet_oracle::Recording;
+use fleet_oracle::record::{END, Event, Mark, Micros, What};
+use fleet_oracle::requests::Author;
+use serde_json::{Value, json};
+
+use crate::base::{Base, member_name};
+use crate::fleet::SIGNS_OF_LIFE;
+use crate::world::World;
+
+/// Between two writes.
+const STEP: Micros = 1_000;
+/// Longer than the oracle takes for a fleet to be at rest.
+const REST: Micros = 10_000_000;
+
+/// The record of a plan on a hub that had one store.
+pub(crate) fn of(base: &Base, world: &World) -> Recording {
+    let mut recording = Recording::default();
+    let mut now = 0;
+    for (at, server) in base.servers.0.iter().enumerate() {
+        for (kind, _, object) in server.model.all_objects() {
+            now += STEP;
+            recording.note(now, Author::Other, kind, event(at, What::Found, object.clone()));
+        }
+    }
+    let mut changes = Vec::new();
+    for (at, server) in world.fleet.env.servers.0.iter().enumerate() {
+        let all = server.changes().iter().zip(&server.authors).zip(&server.numbers);
+        changes.extend(all.map(|((change, author), number)| (*number, at, change, author)));
+    }
+    changes.sort_by_key(|(number, ..)| *number);
+    let mut rests = world.rests.iter().peekable();
+    for (number, at, change, author) in changes {
+        if SIGNS_OF_LIFE.contains(&change.kind) {
+            continue; // So many that time would pass by them.
+        }
+        while rests.next_if(|rest| **rest <= number).is_some() {
+            now += REST;
+        }
+        // To the oracle a namespace is no move of its own: what its user does there next is at the same time.
+        let at_time = now + STEP;
+        if change.kind != kinds::NAMESPACE {
+            now = at_time;
+        }
+        let what = match change.event {
+            "ADDED" => What::Added,
+            "DELETED" => What::Gone,
+            _ => What::Changed,
+        };
+        let mut object = change.object.clone();
+        object["metadata"]["resourceVersion"] = json!(change.version.to_string());
+        recording.note(at_time, author.clone(), change.kind, event(at, what, object));
+    }
+    recording.marks.push(Mark { at: now + REST, mark: END.to_owned() });
+    recording
+}
+
+fn event(server: usize, what: What, object: Value) -> Event {
+    let cluster = server.checked_sub(1).map_or("hub".to_owned(), member_name);
+    Event { at: 0, cluster, kind: String::new(), what, object }
+}

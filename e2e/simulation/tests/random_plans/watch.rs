@@ -1,0 +1,371 @@
+//! The watch of one kind by one process: slow, silent, interrupted, or as old as what it has received.
+
+use std::any::{Any, TypeId};
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use fleet_accumulator::{Object, SourceInfo, SourceState, Tracked, View};
+use fleet_api::ObjectName;
+use fleet_model_server::Change;
+use serde_json::Value;
+
+use crate::servers::Server;
+
+/// For how long nothing is deleted after a server went back in its history.
+const SETTLING_FOR: Duration = Duration::from_mins(1);
+
+/// Decodes each version of an object once, for all who watch it.
+#[derive(Clone, Default)]
+pub(crate) struct Decoder {
+    known: RefCell<HashMap<(TypeId, usize, u32, String), Arc<dyn Any>>>,
+    /// Counts what processes have provided.
+    provided: Cell<u64>,
+}
+
+impl Decoder {
+    fn object<T: Tracked>(&self, (server, life): (usize, u32), object: &Value) -> Option<Object<T>> {
+        let metadata = &object["metadata"];
+        let text = |field: &str| metadata[field].as_str().unwrap_or_default();
+        let version = format!("{}@{}", text("uid"), text("resourceVersion"));
+        let key = (TypeId::of::<T>(), server, life, version);
+        let mut known = self.known.borrow_mut();
+        let decoded = known.entry(key).or_insert_with(|| {
+            let wire = serde_json::from_value::<T::Wire>(object.clone()).ok();
+            Arc::new(wire.and_then(|wire| Object::<T>::read(wire).ok()))
+        });
+        decoded.downcast_ref::<Option<Object<T>>>().unwrap().clone()
+    }
+}
+
+/// In the place of a server, for what the process itself provides.
+pub(crate) const PROVIDED: usize = usize::MAX;
+
+/// Which objects of its kind a watch shows.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Narrow {
+    pub(crate) namespace: Option<String>,
+    pub(crate) not_namespace: Option<String>,
+    /// A label, and the values that it may have; any if there is none.
+    pub(crate) label: Option<(&'static str, Vec<&'static str>)>,
+}
+
+impl Narrow {
+    fn shows(&self, name: &ObjectName, object: &Value) -> bool {
+        let labels = &object["metadata"]["labels"];
+        self.namespace.as_ref().is_none_or(|namespace| *name.namespace == **namespace)
+            && self.not_namespace.as_ref().is_none_or(|other| *name.namespace != **other)
+            && self.label.as_ref().is_none_or(|(label, values)| {
+                let value = labels[*label].as_str();
+                value.is_some_and(|value| values.is_empty() || values.contains(&value))
+            })
+    }
+}
+
+/// The view of a kind, whatever its type.
+pub(crate) trait Viewing {
+    fn view(&self) -> &dyn Any;
+    fn put(&mut self, decoder: &Decoder, at: (usize, u32), name: &ObjectName, object: &Value);
+    fn remove(&mut self, name: &ObjectName);
+    fn names(&self) -> Vec<ObjectName>;
+    fn version_of(&self, name: &ObjectName) -> Option<(String, u64)>;
+    fn mark(&mut self, state: SourceState, settled: bool, settling: bool);
+}
+
+pub(crate) struct Seen<T: Tracked>(pub(crate) View<T>);
+
+impl<T: Tracked> Viewing for Seen<T> {
+    fn view(&self) -> &dyn Any {
+        &self.0
+    }
+
+    fn put(&mut self, decoder: &Decoder, at: (usize, u32), name: &ObjectName, object: &Value) {
+        let decoded = decoder.object::<T>(at, object);
+        let view = std::mem::take(&mut self.0);
+        self.0 = match decoded {
+            Some(decoded) => view.with(decoded),
+            None => view.with_defect(name.clone()),
+        };
+    }
+
+    fn remove(&mut self, name: &ObjectName) {
+        self.0 = std::mem::take(&mut self.0).without(name);
+    }
+
+    fn names(&self) -> Vec<ObjectName> {
+        self.0.iter().map(|object| object.name.clone()).collect()
+    }
+
+    fn version_of(&self, name: &ObjectName) -> Option<(String, u64)> {
+        let object = self.0.get(name)?;
+        Some((object.uid.to_string(), object.version.to_string().parse().ok()?))
+    }
+
+    fn mark(&mut self, state: SourceState, settled: bool, settling: bool) {
+        let view = std::mem::take(&mut self.0).in_state(state).settling(settling);
+        self.0 = if settled { view.calmed() } else { view.unsettled() };
+    }
+}
+
+/// How far a watch can be trusted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// Nothing was listed yet.
+    Pending,
+    Live,
+    /// Nothing gets through any more.
+    Stale,
+}
+
+/// One watch.
+pub(crate) struct Watch {
+    pub(crate) info: &'static SourceInfo,
+    pub(crate) server: usize,
+    narrow: Narrow,
+    seen: Box<dyn Viewing>,
+    standing: Standing,
+    /// The next thing that it does is a list.
+    must_list: bool,
+    /// The list follows a failure: what it lacks may be missing for a moment only.
+    after_failure: bool,
+    life: u32,
+    cursor: usize,
+    newest: u64,
+    /// How long it has to be live until absence counts.
+    cautious_for: Option<Duration>,
+    settled_at: Option<Duration>,
+    settling_until: Option<Duration>,
+    /// It shows nothing until then.
+    pub(crate) silent_until: Duration,
+}
+
+impl Watch {
+    pub(crate) fn new(
+        info: &'static SourceInfo,
+        server: usize,
+        narrow: Narrow,
+        seen: Box<dyn Viewing>,
+        cautious_for: Option<Duration>,
+    ) -> Self {
+        Self {
+            info,
+            server,
+            narrow,
+            seen,
+            standing: Standing::Pending,
+            must_list: true,
+            after_failure: true,
+            life: 0,
+            cursor: 0,
+            newest: 0,
+            cautious_for,
+            settled_at: None,
+            settling_until: None,
+            silent_until: Duration::ZERO,
+        }
+    }
+
+    pub(crate) fn view(&self) -> &dyn Any {
+        self.seen.view()
+    }
+
+    pub(crate) fn version_of(&self, name: &ObjectName) -> Option<(String, u64)> {
+        self.seen.version_of(name)
+    }
+
+    /// It lists again although it works: what a watch has lost comes to light.
+    pub(crate) fn relist(&mut self) {
+        self.must_list = true;
+    }
+
+    /// It is interrupted, and lists again.
+    pub(crate) fn interrupt(&mut self) {
+        self.must_list = true;
+        self.after_failure = true;
+    }
+
+    /// It loses the next event that concerns it, until the next list.
+    pub(crate) fn lose_event(&mut self, server: &Server) -> bool {
+        if self.must_list || self.life != server.life {
+            return false;
+        }
+        let lost = server.changes()[self.cursor..].iter().position(|change| self.concerns(change));
+        if let Some(at) = lost {
+            self.cursor += at + 1;
+            // No watch of Kubernetes loses one and goes on for long.
+            self.must_list = true;
+        }
+        lost.is_some()
+    }
+
+    /// Nothing gets through for a while.
+    pub(crate) fn becomes_stale(&mut self, now: Duration) -> bool {
+        if self.standing != Standing::Live {
+            return false;
+        }
+        self.standing = Standing::Stale;
+        self.interrupt();
+        self.settled_at = None;
+        self.show(now);
+        true
+    }
+
+    fn concerns(&self, change: &Change) -> bool {
+        change.kind == self.info.kind
+            && (self.narrow.shows(&change.name, &change.object)
+                || self.seen.version_of(&change.name).is_some())
+    }
+
+    /// When something of it changes by itself.
+    pub(crate) fn next_timer(&self) -> Option<Duration> {
+        self.settled_at.into_iter().chain(self.settling_until).min()
+    }
+
+    /// Whether there is something that it can show at this time.
+    pub(crate) fn is_behind(&self, server: &Server, now: Duration) -> bool {
+        if now < self.silent_until {
+            return false;
+        }
+        if self.must_list || self.life != server.life {
+            return true;
+        }
+        self.next_timer().is_some_and(|at| at <= now)
+            || server.changes()[self.cursor..].iter().any(|change| self.concerns(change))
+    }
+
+    /// Skips what does not concern it.
+    pub(crate) fn skip(&mut self, server: &Server) {
+        if self.must_list || self.life != server.life {
+            return;
+        }
+        let changes = &server.changes()[self.cursor..];
+        let next = changes.iter().position(|change| self.concerns(change));
+        self.cursor += next.unwrap_or(changes.len());
+    }
+
+    /// Shows the next changes, `most` at most. Returns whether it found that the server went back in its history.
+    pub(crate) fn advance(
+        &mut self,
+        server: &Server,
+        decoder: &Decoder,
+        most: usize,
+        now: Duration,
+    ) -> bool {
+        let mut went_back = false;
+        if self.must_list || self.life != server.life {
+            went_back = self.list(server, decoder, now);
+        } else {
+            self.follow(server, decoder, most);
+        }
+        if self.settled_at.is_some_and(|at| at <= now) {
+            self.settled_at = None;
+        }
+        if self.settling_until.is_some_and(|until| until <= now) {
+            self.settling_until = None;
+        }
+        self.show(now);
+        went_back
+    }
+
+    /// The server went back in its history, as another watch has found.
+    pub(crate) fn doubts(&mut self, now: Duration) {
+        self.interrupt();
+        self.settling_until = Some(now + SETTLING_FOR);
+        self.show(now);
+    }
+
+    fn follow(&mut self, server: &Server, decoder: &Decoder, most: usize) {
+        let mut left = most;
+        while left > 0 && self.cursor < server.changes().len() {
+            let change = &server.changes()[self.cursor];
+            self.cursor += 1;
+            if !self.concerns(change) {
+                continue;
+            }
+            left -= 1;
+            self.newest = self.newest.max(change.version);
+            let is_shown = self.narrow.shows(&change.name, &change.object);
+            if change.event == "DELETED" || !is_shown {
+                self.seen.remove(&change.name);
+            } else {
+                let at = (self.server, server.life);
+                self.seen.put(decoder, at, &change.name, &change.object);
+            }
+        }
+    }
+
+    fn list(&mut self, server: &Server, decoder: &Decoder, now: Duration) -> bool {
+        let gone: Vec<_> = self.seen.names();
+        let listed = server.model.objects(self.info.kind);
+        let listed: Vec<_> =
+            listed.filter(|(name, object)| self.narrow.shows(name, object)).collect();
+        for name in gone {
+            if listed.binary_search_by(|(other, _)| (*other).cmp(&name)).is_err() {
+                self.seen.remove(&name);
+            }
+        }
+        for (name, object) in listed {
+            self.seen.put(decoder, (self.server, server.life), name, object);
+        }
+        let went_back = server.model.version() < self.newest;
+        if went_back {
+            self.settling_until = Some(now + SETTLING_FOR);
+        }
+        if std::mem::take(&mut self.after_failure) || went_back {
+            self.settled_at = self.cautious_for.map(|after| now + after);
+        }
+        self.newest = server.model.version();
+        self.life = server.life;
+        self.cursor = server.changes().len();
+        self.must_list = false;
+        self.standing = Standing::Live;
+        went_back
+    }
+
+    fn show(&mut self, now: Duration) {
+        let state = match self.standing {
+            Standing::Pending => SourceState::Pending,
+            Standing::Live => SourceState::Live,
+            Standing::Stale => SourceState::Stale { since: some_time(), message: "silent".into() },
+        };
+        let is_settled = self.cautious_for.is_none()
+            || (self.settled_at.is_none()
+                && !self.after_failure
+                && self.standing == Standing::Live);
+        let is_settling = self.settling_until.is_some_and(|until| now < until);
+        self.seen.mark(state, is_settled, is_settling);
+    }
+}
+
+/// No plan looks at it.
+fn some_time() -> Instant {
+    tokio::time::Instant::now().into_std()
+}
+
+/// Objects that the process itself provides.
+pub(crate) fn provide(
+    watch: &mut Watch,
+    decoder: &Decoder,
+    documents: &[(String, Value)],
+) {
+    let version = decoder.provided.get() + 1;
+    decoder.provided.set(version);
+    let named = |name: &ObjectName| documents.iter().any(|(known, _)| **known == *name.name);
+    for name in watch.seen.names() {
+        if !named(&name) {
+            watch.seen.remove(&name);
+        }
+    }
+    for (name, document) in documents {
+        let metadata = serde_json::json!({
+            "name": name, "uid": name, "resourceVersion": version.to_string(),
+        });
+        let object = serde_json::json!({ "metadata": metadata, "document": document });
+        watch.seen.put(decoder, (PROVIDED, 0), &ObjectName::cluster(name.as_str()), &object);
+    }
+    watch.must_list = false;
+    watch.after_failure = false;
+    watch.standing = Standing::Live;
+    watch.show(Duration::ZERO);
+}

@@ -1,0 +1,437 @@
+//! A fleet, what its users want of it, and how acts are performed.
+
+use std::time::Duration;
+
+use fleet_api::{ObjectName, ResourceKind, kinds};
+use fleet_model_server::ModelServer;
+use serde_json::{Value, json};
+
+use crate::act::{Act, SERVICES};
+use crate::base::{self, Base, TEAM, member_name};
+use crate::env::Ambush;
+use crate::fleet::{Fleet, HUB_PROCESSES};
+use crate::questions::imports::Api;
+use crate::questions::rest;
+use crate::servers::HUB;
+use crate::truth::Truth;
+
+/// For how long nothing has to be written.
+const QUIET: Duration = Duration::from_secs(75);
+/// How long that may take.
+const REST_WITHIN: Duration = Duration::from_mins(60);
+/// How long the Lease of a leader lasts that was killed.
+const LEASE: Duration = Duration::from_secs(15);
+
+pub(crate) struct World {
+    pub(crate) fleet: Fleet,
+    pub(crate) truth: Truth,
+    backup: Option<ModelServer>,
+    /// How many stores the hub has had.
+    stores: u16,
+    leaderless_since: Option<Duration>,
+    /// Whether the store of the hub was replaced since everything was in its place.
+    is_replaced: bool,
+    /// Acts, and writes of agents, since then.
+    since_rest: (usize, usize),
+    /// Numbers of changes at which everything was in its place, for the oracle.
+    pub(crate) rests: Vec<u64>,
+}
+
+impl World {
+    pub(crate) fn new(base: &Base, seed: u64) -> Self {
+        Self {
+            fleet: Fleet::start(base, seed),
+            truth: Truth::new(base.members()),
+            backup: None,
+            stores: 1,
+            leaderless_since: None,
+            is_replaced: false,
+            since_rest: (0, 0),
+            rests: Vec::new(),
+        }
+    }
+
+    pub(crate) fn is_fine(&self) -> bool {
+        self.fleet.env.findings.is_empty()
+    }
+
+    /// Whether the hub has had one store only.
+    pub(crate) fn has_one_store(&self) -> bool {
+        self.stores == 1
+    }
+
+    pub(crate) fn perform(&mut self, act: &Act) {
+        self.fleet.env.note(|| format!("--- {act:?}"));
+        self.since_rest.0 += 1;
+        match act {
+            Act::Rest => return self.rest(),
+            Act::Pass { millis } => return self.pass(Duration::from_millis(*millis)),
+            Act::Export { service, member, endpoints } => {
+                self.export(*service, *member, *endpoints);
+            }
+            Act::Unexport { service, member } => self.unexport(*service, *member),
+            Act::Endpoints { service, member, endpoints } => {
+                self.change_endpoints(*service, *member, *endpoints);
+            }
+            Act::Import { service, member } => self.import(*service, *member),
+            Act::Unimport { service, member } => self.unimport(*service, *member),
+            Act::Namespace { member } => self.make_namespace(*member),
+            Act::Drain { member, service, percent, over, force } => {
+                let service = service.map_or("*".to_owned(), full_name);
+                let drain = json!({
+                    "service": service, "percent": percent, "overSeconds": over, "force": force,
+                });
+                self.drain(*member, vec![drain]);
+                self.truth.drained.insert(*member);
+            }
+            Act::Undrain { member } => self.undrain(*member),
+            Act::Prefer { service, member } => self.prefer(*service, *member),
+            Act::NoPreference { service, member } => self.no_preference(*service, *member),
+            Act::Ambush { process, writes, after } => {
+                self.shake(*process);
+                let name = self.fleet.name(*process);
+                let ambush = Ambush { writes: *writes, after: *after };
+                self.fleet.env.ambushes.insert(name, ambush);
+            }
+            Act::Kill { process } => {
+                self.shake(*process);
+                self.fleet.kill(*process);
+            }
+            Act::Restart { process } => {
+                self.fleet.kill(*process);
+                self.fleet.restart(*process);
+            }
+            Act::HandOver => self.fleet.hand_over(),
+            Act::Cut { member } => {
+                self.shake(HUB_PROCESSES + member);
+                self.fleet.env.cut.insert(member_name(*member));
+            }
+            Act::Mend { member } => {
+                self.fleet.env.cut.remove(&member_name(*member));
+            }
+            Act::Watch { process, watch, how } => {
+                self.shake(*process);
+                self.fleet.disturb(*process, *watch, how);
+            }
+            Act::Clock { process, seconds } => self.fleet.step_clock(*process, *seconds),
+            Act::ServerClock { server, seconds } => {
+                self.fleet.env.servers.0[*server].skew = *seconds;
+            }
+            Act::Lossy { one_in } => {
+                self.fleet.env.lossy = *one_in;
+                self.shake_all();
+            }
+            Act::Backup => self.backup = Some(self.fleet.env.servers.hub().clone()),
+            Act::Restore => {
+                if let Some(backup) = self.backup.clone() {
+                    self.replace(backup);
+                }
+            }
+            Act::Wipe => {
+                let hub = base::hub(self.stores, self.fleet.members.len());
+                self.replace(hub);
+            }
+        }
+        self.fleet.env.sign_others();
+        self.fleet.stir();
+    }
+
+    // What users do.
+
+    fn create(&mut self, server: usize, kind: ResourceKind, name: &ObjectName, object: Value) -> bool {
+        self.fleet.env.servers.0[server].model.create(kind, name, object).is_ok()
+    }
+
+    fn export(&mut self, service: usize, member: usize, endpoints: usize) {
+        let (api, _) = SERVICES[service];
+        if api == Api::Standard {
+            self.make_namespace(member);
+        }
+        self.deploy(service, member, endpoints);
+        let kind = export_kind(api);
+        if self.create(member + 1, kind, &object_name(service), json!({ "spec": {} })) {
+            self.truth.exports.insert((service, member));
+        }
+    }
+
+    fn deploy(&mut self, service: usize, member: usize, endpoints: usize) {
+        if self.truth.deployed.contains_key(&(service, member)) {
+            return;
+        }
+        let name = object_name(service);
+        let spec = json!({
+            "type": "ClusterIP", "sessionAffinity": "None", "internalTrafficPolicy": "Cluster",
+            "ports": [{ "name": "web", "protocol": "TCP", "port": 80, "targetPort": 8080 }],
+        });
+        self.create(member + 1, kinds::SERVICE, &name, json!({ "spec": spec }));
+        let addresses: Vec<_> = (0..endpoints).map(|_| self.truth.address(member)).collect();
+        let slice = json!({
+            "metadata": { "labels": { "kubernetes.io/service-name": &*name.name } },
+            "addressType": "IPv4",
+            "endpoints": ready(&addresses),
+            "ports": [{ "name": "web", "protocol": "TCP", "port": 8080 }],
+        });
+        self.create(member + 1, kinds::ENDPOINT_SLICE, &slice_name(service), slice);
+        self.truth.deployed.insert((service, member), addresses);
+    }
+
+    fn unexport(&mut self, service: usize, member: usize) {
+        if self.truth.exports.remove(&(service, member)) {
+            let (api, _) = SERVICES[service];
+            let server = self.fleet.env.servers.member(member);
+            server.delete(export_kind(api), &object_name(service)).unwrap();
+            self.release(service, member, &[]);
+        }
+    }
+
+    fn release(&mut self, service: usize, member: usize, stays: &[String]) {
+        let cluster = member_name(member);
+        let questions = &mut self.fleet.env.questions;
+        questions.release(SERVICES[service].0, &full_name(service), &cluster, stays);
+    }
+
+    /// The first endpoint stays.
+    fn change_endpoints(&mut self, service: usize, member: usize, endpoints: usize) {
+        let Some(before) = self.truth.deployed.get(&(service, member)) else { return };
+        let mut addresses = vec![before[0].clone()];
+        addresses.extend((1..endpoints).map(|_| self.truth.address(member)));
+        self.release(service, member, &addresses[..1]);
+        let server = self.fleet.env.servers.member(member);
+        let change = |slice: &mut Value| slice["endpoints"] = ready(&addresses);
+        server.edit(kinds::ENDPOINT_SLICE, &slice_name(service), change).unwrap();
+        self.truth.deployed.insert((service, member), addresses);
+    }
+
+    fn import(&mut self, service: usize, member: usize) {
+        let name = object_name(service);
+        let object = json!({ "spec": { "serviceImport": { "name": &*name.name } } });
+        if self.create(member + 1, kinds::MULTI_CLUSTER_SERVICE, &name, object) {
+            self.truth.imports.insert((service, member));
+        }
+    }
+
+    fn unimport(&mut self, service: usize, member: usize) {
+        if self.truth.imports.remove(&(service, member)) {
+            let server = self.fleet.env.servers.member(member);
+            server.delete(kinds::MULTI_CLUSTER_SERVICE, &object_name(service)).unwrap();
+            let questions = &mut self.fleet.env.questions;
+            questions.release_import(member, Api::Fleet, &full_name(service));
+        }
+    }
+
+    fn make_namespace(&mut self, member: usize) {
+        self.create(member + 1, kinds::NAMESPACE, &ObjectName::cluster(TEAM), json!({}));
+        self.truth.team.insert(member);
+    }
+
+    // What administrators do.
+
+    fn drain(&mut self, member: usize, drains: Vec<Value>) {
+        let name = ObjectName::cluster(member_name(member));
+        let hub = self.fleet.env.servers.hub();
+        if hub.get(kinds::MEMBER_TRAFFIC, &name).is_none() {
+            hub.create(kinds::MEMBER_TRAFFIC, &name, json!({ "spec": {} })).unwrap();
+        }
+        let set = |object: &mut Value| object["spec"]["drains"] = drains.into();
+        hub.edit(kinds::MEMBER_TRAFFIC, &name, set).unwrap();
+    }
+
+    fn undrain(&mut self, member: usize) {
+        if self.truth.drained.remove(&member) {
+            self.drain(member, Vec::new());
+        }
+    }
+
+    fn prefer(&mut self, service: usize, member: Option<usize>) {
+        let server = member.map_or(HUB, |member| member + 1);
+        let spec = json!({ "spec": { "preference": "LocalFirst" } });
+        if SERVICES[service].0 == Api::Standard && member.is_some_and(|at| !self.truth.team.contains(&at)) {
+            return;
+        }
+        if self.create(server, kinds::SERVICE_TRAFFIC, &object_name(service), spec) {
+            self.truth.preferred.insert((service, member));
+        }
+    }
+
+    fn no_preference(&mut self, service: usize, member: Option<usize>) {
+        let server = member.map_or(HUB, |member| member + 1);
+        let model = &mut self.fleet.env.servers.0[server].model;
+        model.delete(kinds::SERVICE_TRAFFIC, &object_name(service)).ok();
+        self.truth.preferred.remove(&(service, member));
+    }
+
+    fn replace(&mut self, store: ModelServer) {
+        self.fleet.env.servers.0[HUB].replace(store, 2000 + self.stores);
+        self.stores += 1;
+        let now = self.fleet.env.now;
+        self.fleet.env.servers.set_time(now);
+        self.truth.has_lost_drains |= !self.truth.drained.is_empty() || self.backup.is_some();
+        self.truth.drained.clear();
+        self.truth.preferred.retain(|(_, member)| member.is_some());
+        self.is_replaced = true;
+        let down: Vec<_> = (0..self.fleet.processes()).filter(|at| !self.is_sound(*at)).collect();
+        if self.fleet.env.lossy > 0 {
+            self.shake_all();
+        }
+        down.into_iter().for_each(|process| self.shake(process));
+    }
+
+    // What is broken.
+
+    fn is_sound(&self, process: usize) -> bool {
+        let (name, env) = (self.fleet.name(process), &self.fleet.env);
+        self.fleet.is_up(process) && !env.cut.contains(&name) && !env.ambushes.contains_key(&name)
+    }
+
+    /// What a member has exported since a backup was made may be lost while its agent does not write it again in time: this is
+    /// what docs/design/failures.md says of the standard API.
+    fn shake(&mut self, process: usize) {
+        if !self.is_replaced {
+            return;
+        }
+        let Some(member) = process.checked_sub(HUB_PROCESSES) else { return self.shake_all() };
+        for service in 0..SERVICES.len() {
+            if SERVICES[service].0 == Api::Standard {
+                self.release(service, member, &[]);
+            }
+        }
+    }
+
+    fn shake_all(&mut self) {
+        if self.is_replaced {
+            (0..self.fleet.members.len()).for_each(|member| self.shake(HUB_PROCESSES + member));
+        }
+    }
+
+    // Time.
+
+    pub(crate) fn pass(&mut self, time: Duration) {
+        let until = self.fleet.env.now + time;
+        while self.fleet.env.now < until && self.is_fine() {
+            let slice = until.min(self.fleet.env.now + Duration::from_secs(5));
+            self.fleet.run(slice, |_| false);
+            self.elect();
+        }
+    }
+
+    /// The other process leads, once the Lease of one that was killed has ended.
+    fn elect(&mut self) {
+        if self.fleet.hubs.iter().any(|hub| hub.leads) {
+            self.leaderless_since = None;
+            return;
+        }
+        let now = self.fleet.env.now;
+        let since = *self.leaderless_since.get_or_insert(now);
+        if let Some(next) = self.fleet.hubs.iter().position(|hub| hub.is_up)
+            && now >= since + LEASE
+        {
+            self.fleet.hubs[next].lead(&mut self.fleet.env);
+            self.fleet.stir();
+        }
+    }
+
+    fn mend(&mut self) {
+        let env = &mut self.fleet.env;
+        (env.lossy, env.cut, env.ambushes) = (0, Default::default(), Default::default());
+        for process in 0..self.fleet.processes() {
+            if !self.fleet.is_up(process) {
+                self.fleet.restart(process);
+            }
+        }
+        self.fleet.hear();
+        self.fleet.stir();
+    }
+
+    /// Everything is mended, and has to come to rest.
+    fn rest(&mut self) {
+        self.mend();
+        let begun = self.fleet.env.now;
+        let mut quiet_since = begun;
+        let mut writes = self.fleet.relevant_writes();
+        while self.is_fine() && self.fleet.env.now < quiet_since + QUIET {
+            self.pass(Duration::from_secs(5));
+            let now = self.fleet.relevant_writes();
+            if now != writes || !rest::is_heard(self) {
+                (writes, quiet_since) = (now, self.fleet.env.now);
+            }
+            if self.fleet.env.now > begun + REST_WITHIN {
+                let last = self.fleet.last_writes();
+                self.fleet.env.findings.push(format!("L1: no rest after an hour: {last:#?}"));
+            }
+        }
+        if self.is_fine() {
+            self.ask();
+        }
+    }
+
+    /// Asks what has to be so at rest.
+    fn ask(&mut self) {
+        let found = rest::ask(self);
+        self.fleet.env.findings.extend(found);
+        let (acts, before) = self.since_rest;
+        let writes = self.fleet.env.writes - before;
+        let most = rest::most_writes(acts, self.is_replaced);
+        if writes > most {
+            let line = format!("L3: {writes} writes for {acts} acts, {most} at most");
+            self.fleet.env.findings.push(line);
+        }
+        self.since_rest = (0, self.fleet.env.writes);
+        self.is_replaced = false;
+        if rest::is_plain(&self.truth) {
+            self.rests.push(self.fleet.env.servers.number());
+        }
+    }
+
+    /// Everything is withdrawn: nothing may be left over.
+    pub(crate) fn withdraw(&mut self) {
+        self.fleet.env.note(|| "--- everything is withdrawn".to_owned());
+        for (service, member) in self.truth.exports.clone() {
+            self.unexport(service, member);
+        }
+        for (service, member) in self.truth.imports.clone() {
+            self.unimport(service, member);
+        }
+        for member in 0..self.fleet.members.len() {
+            self.drain(member, Vec::new());
+        }
+        for (service, member) in self.truth.preferred.clone() {
+            self.no_preference(service, member);
+        }
+        self.truth.drained.clear();
+        self.fleet.env.sign_others();
+        self.since_rest.0 += 20;
+        self.perform(&Act::Rest);
+        if self.is_fine() {
+            let left = rest::left_over(self);
+            self.fleet.env.findings.extend(left);
+        }
+    }
+}
+
+fn export_kind(api: Api) -> ResourceKind {
+    match api {
+        Api::Fleet => kinds::SERVICE_EXPORT,
+        Api::Standard => kinds::MCS_SERVICE_EXPORT,
+    }
+}
+
+/// Namespace and name of a Service.
+pub(crate) fn object_name(service: usize) -> ObjectName {
+    let (api, name) = SERVICES[service];
+    ObjectName::new(api.namespace(), name)
+}
+
+/// The same as text.
+pub(crate) fn full_name(service: usize) -> String {
+    object_name(service).to_string()
+}
+
+fn slice_name(service: usize) -> ObjectName {
+    let name = object_name(service);
+    ObjectName::new(name.namespace.clone(), format!("{}-x1", name.name))
+}
+
+fn ready(addresses: &[String]) -> Value {
+    let ready = |address: &String| json!({ "addresses": [address], "conditions": { "ready": true } });
+    addresses.iter().map(ready).collect()
+}
