@@ -45,6 +45,10 @@ pub const IMPORT_HELD_BY: &str = "networking.fleet.azure.com/import-held-by";
 /// no conditions, and Events on the hub do not reach the users of the member. The member agent repeats it.
 pub const REJECTED: &str = "networking.fleet.azure.com/rejected";
 
+/// On an `InternalServiceExport`: whether the hub had accepted the export before it was made again, "true" or "false", as the member
+/// remembers it. A hub that was rebuilt gives the ports of a Service back to those that had them.
+pub const ACCEPTED_BEFORE: &str = "networking.fleet.azure.com/accepted-before";
+
 /// On an `EndpointSliceImport`, written by the hub alone: namespace of the `EndpointSliceExport` it
 /// copies. It proves which member the endpoints belong to.
 pub const ORIGIN_NAMESPACE: &str = "networking.fleet.azure.com/origin-namespace";
@@ -53,6 +57,8 @@ pub const ORIGIN_CLUSTER: &str = "networking.fleet.azure.com/origin-cluster";
 /// On an `EndpointSliceImport` and on an imported EndpointSlice: uid of the `EndpointSliceExport`
 /// they come from.
 pub const SLICE_EXPORT_UID: &str = "networking.fleet.azure.com/endpointsliceexport-uid";
+/// On a slice that was imported through the standard API: uid of the exporter's EndpointSlice that it was made from.
+pub const SLICE_UID: &str = "networking.fleet.azure.com/endpointslice-uid";
 /// On an `EndpointSliceImport`, written by the hub alone: decimal generation of the `EndpointSliceExport` that it shows. A copy
 /// that differs from its slice although this is the present one was altered where it is.
 pub const SLICE_EXPORT_GENERATION: &str =

@@ -42,6 +42,8 @@ pub const WRITE_REFUSED: &str = "WriteRefused";
 /// Warning on a MultiClusterService: many imports of the member lost their endpoints on the hub at once, so
 /// the imported ones are kept.
 pub const IMPORTS_KEPT: &str = "ImportsKept";
+/// Warning on a MultiClusterService: the address of the hub leads to more than one, so what one of them lacks is kept.
+pub const HUB_INCONSISTENT: &str = "HubInconsistent";
 /// Warning on a MultiClusterService: nothing is imported into its namespace, or the hub does not accept the import.
 pub const IMPORT_REFUSED: &str = "ImportRefused";
 /// Warning on a MultiClusterService: its ServiceImport belongs to another owner.

@@ -1,6 +1,7 @@
 //! The command line.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
@@ -13,7 +14,7 @@ use crate::offload::OffloadCommand;
 use crate::output::Output;
 use crate::policy_args::PolicyArgs;
 use crate::recorded::RecordArgs;
-use crate::traffic::{DrainArgs, ForgetArgs, SilenceCommand, UndrainArgs};
+use crate::traffic::{DrainArgs, ForgetArgs, SilenceCommand, UndrainArgs, time};
 use crate::what_if::WhatIfCommand;
 
 /// Joins clusters into a fleet and shows its state.
@@ -126,6 +127,12 @@ pub enum Command {
     /// Importers keep what such a hub lacks until its exporters have published there again. Of a member that is gone for good they would
     /// keep it for ever. It concerns the present hub alone: the member may join again later.
     Forget(ForgetArgs),
+    /// Print what a new hub needs before its members come back, as a script to be read
+    ///
+    /// It reads the members named by --member, and the hub if it answers: the namespaces in which something crosses, member policies,
+    /// what was decided about traffic, and the drains that importers apply. It changes nothing. Run it on a timer to have a backup of all
+    /// that members cannot bring back by themselves. Exits 1 if something was not read, which the script names.
+    RebuildHub(RebuildHubArgs),
     /// Draw the fleet: exporters, Services and importers, with what stops each
     ///
     /// Three columns in a stable order. A line has the endpoints that are ready and those that drain, and the cause that
@@ -298,6 +305,10 @@ pub struct LeaveArgs {
     /// --local: remove what is printed
     #[arg(long)]
     pub force: bool,
+    /// First move new connections away from the member in this time, such as 5m, as `fleetctl drain --wait` does. Refused where no other
+    /// member serves a Service, unless --yes is given
+    #[arg(long, value_name = "DURATION", value_parser = time, conflicts_with_all = ["force", "local"])]
+    pub drain: Option<Duration>,
     /// Clean up the member's own cluster, since the hub is gone for good
     #[arg(long)]
     pub local: bool,
@@ -307,6 +318,14 @@ pub struct LeaveArgs {
     /// Maximum time to wait for the member agent, and then for the deletion of its namespace, in seconds each
     #[arg(long, value_name = "SECONDS", default_value_t = 120)]
     pub deadline: u64,
+}
+
+/// Arguments of `rebuild-hub`.
+#[derive(Args, Debug)]
+pub struct RebuildHubArgs {
+    /// The namespace of the agents' Leases in members
+    #[arg(long, value_name = "NAMESPACE", default_value = names::SYSTEM_NAMESPACE)]
+    pub system_namespace: String,
 }
 
 /// Arguments of `graph`.

@@ -121,7 +121,8 @@ mod tests {
         ClientSet {
             watch: client.clone(),
             write: client.clone(),
-            lease: client,
+            lease: client.clone(),
+            fresh: client,
             url,
             credential: Credential::default(),
         }

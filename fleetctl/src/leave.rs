@@ -23,7 +23,7 @@ use crate::manifests::delete_manifest;
 use crate::member_objects::{MANAGED_BY, check_name, quota, rights, title};
 use crate::objects::{api, delete, find};
 use crate::output::{NO, report};
-use crate::{member_policy, parts};
+use crate::{member_policy, parts, traffic};
 
 /// Pause between two reads.
 const LOOK: Duration = Duration::from_millis(200);
@@ -63,6 +63,13 @@ pub(crate) async fn run(cli: &Cli, args: &LeaveArgs) -> Result<ExitCode> {
         ));
         return Ok(ExitCode::SUCCESS);
     }
+    if let Some(over) = args.drain {
+        let drained =
+            traffic::drain_to_leave(cli, &args.name, over, args.yes, args.dry_run).await?;
+        if drained != ExitCode::SUCCESS {
+            return Ok(drained);
+        }
+    }
     if args.dry_run {
         return leaving.preview(args.force).await;
     }
@@ -71,7 +78,12 @@ pub(crate) async fn run(cli: &Cli, args: &LeaveArgs) -> Result<ExitCode> {
         report(&reason);
         return Ok(ExitCode::from(NO));
     }
-    leaving.remove(args.force).await
+    let removed = leaving.remove(args.force).await?;
+    if args.drain.is_some() && removed == ExitCode::SUCCESS {
+        // A drain outlives its member, unless nothing is decided about it any more.
+        delete(&hub.write, kinds::MEMBER_TRAFFIC, None, &args.name).await?;
+    }
+    Ok(removed)
 }
 
 struct Leaving<'a> {

@@ -23,7 +23,7 @@ use crate::output::{NO, report};
 use crate::shell::quoted;
 
 /// The Lease that member agents hold.
-const LEASE: &str = "member-agent.networking.fleet.azure.com";
+pub(crate) const LEASE: &str = "member-agent.networking.fleet.azure.com";
 /// Label of the Deployments of the chart, and its value.
 const PROGRAM: (&str, &str) = ("app.kubernetes.io/name", "member-agent");
 /// Deployments.

@@ -52,6 +52,7 @@ pub mod quotas;
 mod rbac;
 pub mod reach;
 mod reading;
+mod rebuild_hub;
 pub mod recorded;
 pub mod render;
 mod replace;

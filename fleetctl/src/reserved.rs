@@ -24,9 +24,13 @@ pub(crate) fn by_member(identity: &Identity, snapshot: &MemberSnapshot) -> Cidrs
 fn by_standard(snapshot: &MemberSnapshot) -> impl Iterator<Item = Cidr> {
     let imported = snapshot.managed_slices.iter().filter_map(|imported| {
         let slice = snapshot.endpoint_slices.get(&imported.name)?;
-        let uid = slice.meta.annotation(annotations::SLICE_EXPORT_UID)?;
+        let (own, on_hub) = (annotations::SLICE_UID, annotations::SLICE_EXPORT_UID);
+        let [own, on_hub] = [own, on_hub].map(|key| slice.meta.annotation(key));
         let exported = snapshot.fleet_slices.by(&slice.imported_for()?);
-        let mut exported = exported.filter(|exported| exported.uid.to_string() == uid);
+        let mut exported = exported.filter(|exported| match own {
+            Some(uid) => exported.slice_uid.is(uid),
+            None => on_hub.is_some_and(|uid| exported.uid.is(uid)),
+        });
         let exported =
             exported.find(|exported| generation(slice) == Some(exported.slice_generation))?;
         let (ready, draining) = exported.endpoints();

@@ -15,7 +15,7 @@ use crate::render;
 use crate::story::Cause;
 use crate::{
     approval, diff, doctor, graph, join, leave, leave_local, map, offload, pod_path, reach,
-    recorded, status, trace, traffic, what_if,
+    rebuild_hub, recorded, status, trace, traffic, what_if,
 };
 
 /// Runs the command and returns its exit code.
@@ -47,7 +47,9 @@ pub async fn run(cli: Cli) -> Result<ExitCode> {
         Command::Drain(args) => traffic::drain(&cli, args).await,
         Command::Undrain(args) => traffic::undrain(&cli, args).await,
         Command::Silence(command) => traffic::silence(&cli, command).await,
+        Command::Forget(args) if args.hub => traffic::forget_hub(&cli, args).await,
         Command::Forget(args) => traffic::forget(&cli, args).await,
+        Command::RebuildHub(args) => rebuild_hub::run(&cli, args).await,
         Command::Graph(args) => graph::run(&cli, args).await,
         Command::Map(args) => map::run(&cli, args).await,
         Command::WhatIf(command) => what_if::run(&cli, command).await,

@@ -183,9 +183,14 @@ fn origin(object: &Object<EndpointSlice>, hub: &HubSnapshot) -> Option<(String, 
         source.is_none_or(|cluster| spec.endpoint_slice_reference.cluster_id == cluster)
     });
     let by_name = specs.next().or_else(|| {
-        let uid = object.meta.annotation(annotations::SLICE_EXPORT_UID)?;
+        let (own, on_hub) = (annotations::SLICE_UID, annotations::SLICE_EXPORT_UID);
+        let [own, on_hub] = [own, on_hub].map(|key| object.meta.annotation(key));
         let mut exports = hub.slice_exports.by(&object.imported_for()?);
-        exports.find(|export| export.uid.to_string() == uid).map(|export| &export.object.spec)
+        let export = exports.find(|export| match own {
+            Some(uid) => export.spec.endpoint_slice_reference.uid == uid,
+            None => on_hub.is_some_and(|uid| export.uid.is(uid)),
+        });
+        export.map(|export| &export.object.spec)
     });
     let reference = &by_name?.endpoint_slice_reference;
     Some((reference.cluster_id.clone(), reference.object()?))

@@ -4,14 +4,17 @@
 mod args;
 mod decide;
 mod forget;
+mod forget_hub;
 mod impact;
 mod progress;
 pub(crate) mod shown;
 mod silence;
 mod write;
 
+pub(crate) use args::time;
 pub use args::{DrainArgs, ForgetArgs, SilenceCommand, UndrainArgs};
-pub(crate) use decide::{drain, undrain};
+pub(crate) use decide::{drain, drain_to_leave, undrain};
 pub(crate) use forget::forget;
+pub(crate) use forget_hub::forget_hub;
 pub use shown::{Drained, MemberTrafficShown, TrafficStatus};
 pub(crate) use silence::silence;

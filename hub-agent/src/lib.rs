@@ -32,6 +32,7 @@ pub mod member_leases;
 pub mod metrics;
 pub mod multicluster;
 mod places;
+mod rebuilding;
 pub mod service;
 mod settings;
 pub mod snapshot;

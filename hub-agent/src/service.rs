@@ -39,9 +39,9 @@ pub use refusal::limit_named_in;
 pub use resolution::{PortResolution, resolve};
 pub use state::{Export, Owned, Request, ServiceState, SliceExport};
 
-use crate::Settings;
 use crate::snapshot::HubSnapshot;
 use crate::verdicts::{self, Verdicts};
+use crate::{Settings, rebuilding};
 use notice::Notices;
 
 /// Resolves the Services of the fleet, grants imports and distributes slices.
@@ -73,7 +73,9 @@ impl Controller for ServiceController {
     }
 
     fn reads(&self) -> SourceSet {
-        self.required().with(HubSnapshot::schema()).union(Verdicts::sources(&self.settings))
+        let reads = self.required().with(HubSnapshot::schema());
+        let reads = reads.union(Verdicts::sources(&self.settings));
+        if self.settings.traffic { reads.with(HubSnapshot::fleet_traffics()) } else { reads }
     }
 
     fn affected_keys(&self, old: &HubSnapshot, new: &HubSnapshot, keys: &mut Affected<Key>) {
@@ -86,7 +88,10 @@ impl Controller for ServiceController {
         for member in verdicts::affected(&self.settings, old, new) {
             keys::of_member(new, &member, keys);
         }
-        if HubSchema::known(&old.schema) != HubSchema::known(&new.schema) {
+        let is_rebuilding = |snapshot| rebuilding::is_under_way(&self.settings, snapshot);
+        if HubSchema::known(&old.schema) != HubSchema::known(&new.schema)
+            || is_rebuilding(old) != is_rebuilding(new)
+        {
             keys::affected(&HubSnapshot::default(), new, keys);
         }
     }
@@ -128,11 +133,17 @@ pub fn plan(
     let notices = bring_about(&state, now, &mut plan);
     claims::report_refused(&state, &mut plan);
     slices::report(&state, &notices, &mut plan);
+    if state.is_being_rebuilt {
+        plan.hold_deletions();
+    }
     plan
 }
 
 /// Returns why slices do not reach importers.
 fn bring_about(state: &ServiceState<'_>, now: Timestamp, plan: &mut Plan) -> Notices {
+    if resolution::waits_for_exporters(state) {
+        return Notices::new();
+    }
     let Some(resolution) = resolve(state) else {
         withdraw(state, plan);
         return Notices::new();

@@ -26,6 +26,7 @@ use crate::fenced::Fenced;
 use crate::hub_answers::{HubAnswers, Nothing, Noting};
 use crate::hub_follower;
 use crate::hub_token;
+use crate::hub_witness_task;
 use crate::import::{ImportController, kept_imports};
 use crate::left_over;
 use crate::links::Links;
@@ -187,6 +188,7 @@ fn assemble(
     }
     if directs {
         hub_follower::start(&mut agent, &settings, &memory);
+        hub_witness_task::start(&mut agent, &settings.identity, &memory, hub);
         let gauges = traffic_gauges(memory);
         let gauges = SnapshotMetrics::new(agent.accumulator().clone(), Clock::system(), gauges)?;
         agent.registry().register(Box::new(gauges))?;

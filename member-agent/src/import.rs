@@ -154,7 +154,7 @@ fn recalling(
     now: Timestamp,
 ) -> Plan {
     let mut state = ServiceState::of(settings, service, snapshot, now);
-    state.other_hub = OtherHub::of(settings, snapshot, recalled.followed.as_deref());
+    state.other_hub = OtherHub::recalled(settings, snapshot, &recalled);
     state.ground = Ground::of(settings, snapshot, recalled);
     let mut plan = import(&state);
     if state.ground.is_some() {

@@ -27,6 +27,8 @@ mod hub_answers;
 mod hub_follower;
 mod hub_side;
 pub mod hub_token;
+mod hub_witness;
+mod hub_witness_task;
 mod identity;
 pub mod import;
 mod intent;

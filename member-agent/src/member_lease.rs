@@ -42,9 +42,7 @@ pub(crate) fn keep(
     let may_renew = move || works(&member, &accumulator.snapshot());
     let applied = traffic.map(|traffic| {
         let (accumulator, member) = (agent.accumulator().clone(), identity.clone());
-        move || {
-            annotations(&member, &accumulator.snapshot(), Some(&traffic))
-        }
+        move || annotations(&member, &accumulator.snapshot(), Some(&traffic))
     });
     let (lease, client) = (lease(identity), hub.lease.clone());
     agent.task("member lease", |gate, cancel| {

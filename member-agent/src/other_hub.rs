@@ -12,13 +12,16 @@ use fleet_model::objects::{EndpointSlice, ServiceImport};
 use crate::fence::record_name;
 use crate::phase::has_answered;
 use crate::snapshot::MemberSnapshot;
+use crate::traffic::Recalled;
 use crate::{Identity, Settings};
 
 /// A hub of another incarnation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OtherHub<'a> {
-    /// Which hub it is; `None` while its agent has not answered, and while its API server has just gone back in its history.
+    /// Which hub it is; `None` while its agent has not answered, while its API server has just gone back in its history, and while
+    /// more than one answers.
     present: Option<&'a str>,
+    is_inconsistent: bool,
     snapshot: &'a MemberSnapshot,
 }
 
@@ -33,6 +36,25 @@ impl<'a> OtherHub<'a> {
         Self::unless_it_went_back(settings, snapshot, followed, went_back(snapshot))
     }
 
+    /// The same, as plans see it: an address that leads to more than one hub leads to another one.
+    pub(crate) fn recalled(
+        settings: &Settings,
+        snapshot: &'a MemberSnapshot,
+        recalled: &Recalled,
+    ) -> Option<Self> {
+        let followed = recalled.followed.as_deref();
+        if !recalled.hub_is_inconsistent {
+            return Self::of(settings, snapshot, followed);
+        }
+        followed.filter(|_| settings.traffic.enabled)?;
+        Some(Self { present: None, is_inconsistent: true, snapshot })
+    }
+
+    /// Whether more than one hub answers.
+    pub(crate) fn is_inconsistent(&self) -> bool {
+        self.is_inconsistent
+    }
+
     /// A hub that goes back in its history answers what its backup has: that names no hub.
     fn unless_it_went_back(
         settings: &Settings,
@@ -41,7 +63,7 @@ impl<'a> OtherHub<'a> {
         went_back: bool,
     ) -> Option<Self> {
         let present = present(&settings.identity, snapshot).filter(|_| !went_back);
-        (present != Some(followed)).then_some(Self { present, snapshot })
+        (present != Some(followed)).then_some(Self { present, is_inconsistent: false, snapshot })
     }
 
     /// Whether a cluster has published all that it exports there, or is forgotten by an administrator.

@@ -49,6 +49,8 @@ struct HubMemory {
     followed: Option<String>,
     /// Whether the hub is another one than that.
     is_other: bool,
+    /// Whether its address leads to more than one.
+    is_inconsistent: bool,
     /// Another one that has all that was imported, and since when.
     next: Option<(String, Duration)>,
     /// What the Lease of this cluster's agents has, once it was read, or should have after the next renewal.
@@ -127,6 +129,7 @@ impl TrafficMemory {
             states: import.map(|import| import.states.clone()).unwrap_or_default(),
             members: known.members.clone(),
             followed: known.hub.followed.clone(),
+            hub_is_inconsistent: known.hub.is_inconsistent,
             pace: known.pace,
             noted: import.and_then(|import| import.noted),
         }
@@ -141,7 +144,8 @@ impl TrafficMemory {
             return;
         }
         if let Some(followed) = noted.get(FOLLOWED) {
-            known.hub.followed = Some(followed.clone());
+            // An administrator has emptied it: the present hub is followed as if none was before.
+            known.hub.followed = Some(followed.clone()).filter(|followed| !followed.is_empty());
         }
         if let Some(drains) = noted.get(DRAINS) {
             match known.members.taking_over(drains) {
@@ -176,6 +180,10 @@ impl TrafficMemory {
         if hub.noted.is_none() {
             return;
         }
+        if hub.is_inconsistent {
+            hub.next = None;
+            return;
+        }
         let wanted =
             next(hub.followed.as_deref()).filter(|next| hub.followed.as_ref() != Some(next));
         let Some(wanted) = wanted else {
@@ -195,14 +203,27 @@ impl TrafficMemory {
     /// Takes note of whether the hub is another one than that which is followed.
     pub(crate) fn compare(&self, is_other: impl FnOnce(Option<&str>) -> bool) {
         let hub = &mut self.known.lock().hub;
-        hub.is_other = is_other(hub.followed.as_deref());
+        hub.is_other = hub.is_inconsistent || is_other(hub.followed.as_deref());
+    }
+
+    /// Takes note of whether the address of the hub leads to more than one.
+    pub(crate) fn witness(&self, is_inconsistent: bool) {
+        let known = &mut self.known.lock().hub.is_inconsistent;
+        match (std::mem::replace(known, is_inconsistent), is_inconsistent) {
+            (false, true) => tracing::warn!(
+                "The address of the hub leads to more than one: what is imported stays as it is"
+            ),
+            (true, false) => tracing::info!("The address of the hub leads to one hub again"),
+            _ => {}
+        }
     }
 
     /// Takes note of whether the hub of an incarnation has all that is exported. Returns the incarnation once one has had it for a
     /// while without a break, and from then on; empty until then.
     pub(crate) fn published(&self, hub: Option<&str>, complete: bool, settle: Duration) -> String {
         let now = self.clock.now();
-        let known = &mut self.known.lock().hub.complete;
+        let known = &mut self.known.lock().hub;
+        let (hub, known) = (hub.filter(|_| !known.is_inconsistent), &mut known.complete);
         let Some(hub) = hub else {
             *known = None;
             return String::new();
@@ -246,6 +267,7 @@ impl TrafficMemory {
         let by_hub = [
             ("DrainReverted", known.members.reverted()),
             ("OtherHub", usize::from(known.hub.is_other)),
+            ("HubInconsistent", usize::from(known.hub.is_inconsistent)),
         ];
         let limited = limited.into_iter().chain(by_hub).collect();
         TrafficCounts { served: served.into(), limited }

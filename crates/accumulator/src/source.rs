@@ -18,6 +18,7 @@ pub(crate) mod provided;
 pub(crate) mod refresh;
 mod request;
 pub(crate) mod selection;
+mod server;
 mod settling;
 pub(crate) mod spec;
 pub(crate) mod start;

@@ -14,9 +14,10 @@ use serde_json::{Value, json};
 use super::arrivals::{Arrival, STATIONS, Station, Way};
 use super::change_path::{ChangePath, EXPORTER, IMPORTER};
 use super::scrape::Scrape;
-use super::slice::{Slice, send};
+use super::slice::Slice;
 use fleet_testbed::agents::Agents;
 use fleet_testbed::fleet::Fleet;
+use fleet_testbed::mix::send;
 use fleet_testbed::objects::api;
 
 /// Requests of one user that are under way at the same time.

@@ -11,10 +11,11 @@ use tokio::time::MissedTickBehavior;
 use super::arrivals::{STATIONS, Station, Way};
 use super::change_path::{ChangePath, EXPORTER, IMPORTER};
 use super::relay;
-use super::slice::{Slice, send};
+use super::slice::Slice;
 use fleet_testbed::agents::{Agent, Agents};
 use fleet_testbed::exchange;
 use fleet_testbed::fleet::Fleet;
+use fleet_testbed::mix::send;
 use fleet_testbed::multicluster;
 use fleet_testbed::wait::wait_until;
 

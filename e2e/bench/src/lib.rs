@@ -16,7 +16,6 @@ mod flood;
 mod hostile;
 mod hub_account;
 mod latency;
-mod mix;
 mod offload;
 mod policies;
 mod profile;
@@ -42,11 +41,11 @@ use clap::{Parser, ValueEnum};
 use tracing_subscriber::EnvFilter;
 
 use bulk::Services;
-use change_path::ChangePath;
+use change_path::{ChangePath, EXPORTER, IMPORTER};
 use fleet_testbed::agents::{AgentOptions, Agents};
 use fleet_testbed::fleet::Fleet;
 use fleet_testbed::helm::Helm;
-use fleet_testbed::{Options, Testbed};
+use fleet_testbed::{Options, Testbed, mix};
 use latency::Course;
 use profile::Profile;
 use report::Report;
@@ -220,7 +219,7 @@ async fn times(command: &CommandLine, report: &mut Report) -> Result<()> {
     explain(result, &testbed, &mut path, agents).await?;
     if command.wants(Part::Mix) {
         progress("Replaying writes without agents");
-        let rate = mix::rate(&path, &testbed, SERVICES).await?;
+        let rate = mix::rate(&testbed, [EXPORTER, IMPORTER], SERVICES).await?;
         report.mix_rate = Some(rate.round());
     }
     Ok(())
@@ -275,7 +274,7 @@ async fn standard(command: &CommandLine, report: &mut Report) -> Result<()> {
     let result = Box::pin(standard::measure(&path, &testbed, relays, extent)).await;
     let found = explain(result, &testbed, &mut path, Some(agents)).await?;
     progress("Replaying writes without agents");
-    let rate = mix::rate(&path, &testbed, SERVICES).await?;
+    let rate = mix::rate(&testbed, [EXPORTER, IMPORTER], SERVICES).await?;
     summary::standard(&found, rate, report);
     Ok(())
 }

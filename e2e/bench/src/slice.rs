@@ -9,7 +9,6 @@ use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use kube::api::PostParams;
 use kube::{Api, Client};
-use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
 use fleet_testbed::workload::next_address;
@@ -68,12 +67,6 @@ impl Slice {
             .body(serde_json::to_vec(&patch)?)?;
         Ok((request, address))
     }
-}
-
-/// Sends a request whose answer does not matter beyond success.
-pub(super) async fn send(client: &Client, request: Request<Vec<u8>>) -> Result<()> {
-    client.request::<IgnoredAny>(request).await?;
-    Ok(())
 }
 
 fn path(namespace: &str, name: &str) -> String {

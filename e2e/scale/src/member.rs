@@ -80,7 +80,8 @@ impl Member {
         let own = ClientSet {
             watch: client.clone(),
             write: client.clone(),
-            lease: client,
+            lease: client.clone(),
+            fresh: client,
             url: "memory".to_owned(),
             credential: Credential::default(),
         };

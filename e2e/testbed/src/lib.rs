@@ -5,7 +5,7 @@
 //! - [`workload`], [`exchange`] and [`multicluster`] do what users do and look at what users see;
 //! - [`objects`] finds leftovers and dumps everything; [`observer`] watches what happens and when;
 //! - [`proxy`] does to connections what networks do, [`hub_ways`] to those of members to the hub, [`fault_proxy`] to single requests;
-//! - [`audit`] counts the agents' writes;
+//! - [`audit`] counts the agents' writes; [`mix`] shows how many a second the servers do;
 //! - [`helm`] is what users install the charts with, [`kubelet`] runs what they install, [`played_node`] only looks so;
 //!   [`virtual_node`] lets Pods of one member run in another, [`traffic`] directs what is imported; [`prometheus`] and [`otlp`]
 //!   observe it;
@@ -32,6 +32,7 @@ pub mod join;
 pub mod kubeconfig;
 pub mod kubelet;
 pub mod member_policy;
+pub mod mix;
 pub mod multicluster;
 pub mod objects;
 pub mod observer;

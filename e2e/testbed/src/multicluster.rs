@@ -20,10 +20,15 @@ pub const SETTLE: &str = "MULTICLUSTER_SETTLE";
 /// Definitions, rights and strict policies of a fleet that serves the API, as the charts bring them.
 pub async fn prepare(fleet: &Fleet) -> Result<()> {
     let hub = fleet.hub();
-    crds::install(&hub.client(), &crds::load(&crds::MULTICLUSTER)?).await?;
-    rbac::hub_multicluster().apply(&hub.client()).await?;
+    prepare_hub(hub).await?;
     try_join_all(fleet.members().iter().map(|member| prepare_member(hub, member))).await?;
     policies::install_multicluster_strict(hub, fleet.member(0).name()).await
+}
+
+/// Definitions and rights of a hub that serves the API.
+pub async fn prepare_hub(hub: &Cluster) -> Result<()> {
+    crds::install(&hub.client(), &crds::load(&crds::MULTICLUSTER)?).await?;
+    rbac::hub_multicluster().apply(&hub.client()).await
 }
 
 async fn prepare_member(hub: &Cluster, member: &Cluster) -> Result<()> {

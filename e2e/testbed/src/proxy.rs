@@ -36,12 +36,15 @@ struct Orders {
     strandings: usize,
     /// How long everything takes in each direction.
     delay: Duration,
+    /// How many of the servers new connections are spread over, in turns.
+    spread: usize,
 }
 
 /// A running proxy on a loopback port of its own. Dropping it ends all its connections.
 #[derive(Debug)]
 pub struct Proxy {
     port: u16,
+    servers: usize,
     orders: watch::Sender<Orders>,
     open: Arc<AtomicUsize>,
     listener: AbortHandle,
@@ -50,24 +53,37 @@ pub struct Proxy {
 impl Proxy {
     /// A proxy to the API server at `url`, `https://127.0.0.1:<port>`.
     pub async fn to(url: &str) -> Result<Self> {
-        let target = url.strip_prefix("https://").context("the target is no https URL")?;
-        Self::to_address(target.trim_end_matches('/').to_owned()).await
+        Self::to_each(&[url]).await
     }
 
-    async fn to_address(target: String) -> Result<Self> {
+    /// A proxy to the first of these API servers, and after [`Self::spread`] to further ones.
+    pub async fn to_each(urls: &[&str]) -> Result<Self> {
+        let address = |url: &&str| {
+            let target = url.strip_prefix("https://").context("the target is no https URL")?;
+            anyhow::Ok(target.trim_end_matches('/').to_owned())
+        };
+        Self::to_addresses(urls.iter().map(address).collect::<Result<_>>()?).await
+    }
+
+    async fn to_addresses(targets: Vec<String>) -> Result<Self> {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.context("listen")?;
         let port = listener.local_addr()?.port();
+        let servers = targets.len();
         let (orders, ordered) = watch::channel(Orders {
             link: Link::Open,
             cuts: 0,
             strandings: 0,
             delay: Duration::ZERO,
+            spread: 1,
         });
         let open = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&open);
         let accepting = tokio::spawn(async move {
+            let mut turn = 0;
             while let Ok((client, _)) = listener.accept().await {
-                let (target, ordered) = (target.clone(), ordered.clone());
+                let target = targets[turn % ordered.borrow().spread].clone();
+                turn += 1;
+                let ordered = ordered.clone();
                 let counted = Counted::new(&count);
                 tokio::spawn(async move {
                     carry(client, &target, ordered).await;
@@ -75,7 +91,7 @@ impl Proxy {
                 });
             }
         });
-        Ok(Self { port, orders, open, listener: accepting.abort_handle() })
+        Ok(Self { port, servers, orders, open, listener: accepting.abort_handle() })
     }
 
     /// Where clients reach the API server through the proxy. Its certificate is good for this address too.
@@ -91,6 +107,15 @@ impl Proxy {
     /// Carries everything so much later from now on: half of it in each direction.
     pub fn set_round_trip(&self, time: Duration) {
         self.orders.send_modify(|orders| orders.delay = time / 2);
+    }
+
+    /// Spreads new connections over so many of the servers, in turns.
+    ///
+    /// # Panics
+    /// If there are not so many, or none.
+    pub fn spread(&self, servers: usize) {
+        assert!((1..=self.servers).contains(&servers), "{} servers", self.servers);
+        self.orders.send_modify(|orders| orders.spread = servers);
     }
 
     /// Ends all connections; new ones work.
@@ -241,7 +266,7 @@ mod tests {
                 });
             }
         });
-        Proxy::to_address(target).await.unwrap()
+        Proxy::to_addresses(vec![target]).await.unwrap()
     }
 
     async fn connect(proxy: &Proxy) -> TcpStream {

@@ -10,7 +10,7 @@ use fleet_testbed::apply::apply;
 use fleet_testbed::fleet::Fleet;
 use fleet_testbed::objects::api;
 use fleet_testbed::wait::wait_until;
-use fleet_testbed::{join, traffic};
+use fleet_testbed::{join, multicluster, traffic};
 use k8s_openapi::api::core::v1::Namespace;
 use kube::Api;
 use kube::api::ListParams;
@@ -23,6 +23,8 @@ pub(crate) struct HubSide<'a> {
     pub(crate) fleet: &'a Fleet,
     /// Whether agents of members end with it.
     pub(crate) restarts: bool,
+    /// Whether members take part in the standard API.
+    pub(crate) standard: bool,
 }
 
 impl HubSide<'_> {
@@ -35,6 +37,9 @@ impl HubSide<'_> {
         join::namespace(&client, SHOP).await?;
         for member in self.fleet.members() {
             join::join_hub(hub, member.name(), &folder).await?;
+        }
+        if self.standard {
+            multicluster::prepare(self.fleet).await?;
         }
         traffic::prepare(self.fleet, &json!({})).await
     }

@@ -3,11 +3,19 @@
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
-    reason = "clippy takes only #[test] functions for tests"
+    clippy::print_stdout,
+    reason = "clippy takes only #[test] functions for tests, and times are printed"
 )]
 
+mod cut_off;
+mod held;
 mod hub_side;
+mod known_tokens;
+mod large;
 mod local;
+mod restored;
+mod shared;
+mod two_hubs;
 mod verdict;
 
 use std::time::Duration;
@@ -20,10 +28,14 @@ use fleet_testbed::observer::Observer;
 use fleet_testbed::workload::{ManualService, ServiceSpec, next_address};
 use fleet_testbed::{Options, Testbed};
 use hub_side::HubSide;
+use large::FrontEnd;
+use tokio::sync::Mutex;
 
 const DEADLINE: Duration = Duration::from_mins(2);
 const SHOP: &str = "shop";
 const WEB: &str = "web";
+/// Control planes are slow when there are many: one fleet at a time.
+static TURN: Mutex<()> = Mutex::const_new(());
 /// Members that export, and the one that imports.
 const EAST: usize = 0;
 const NORTH: usize = 1;
@@ -32,6 +44,7 @@ const WEST: usize = 2;
 /// Agents of the members end with the hub, and start again over the new one: they hand on what they follow.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hub_is_lost_and_nothing_changes_where_its_services_are_imported() {
+    let _turn = TURN.lock().await;
     let testbed = Testbed::start(Options::members(3)).await.unwrap();
     let result = story(&testbed, true).await;
     testbed.explain(result).await.unwrap();
@@ -41,6 +54,7 @@ async fn a_hub_is_lost_and_nothing_changes_where_its_services_are_imported() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "four minutes: make soak-offload"]
 async fn a_hub_is_lost_twice_under_agents_that_run() {
+    let _turn = TURN.lock().await;
     let testbed = Testbed::start(Options::members(3)).await.unwrap();
     let result = story(&testbed, false).await;
     testbed.explain(result).await.unwrap();
@@ -49,6 +63,7 @@ async fn a_hub_is_lost_twice_under_agents_that_run() {
 /// A member that ends is silent by verdict; what that means to ports, and what the hub denies for good.
 #[tokio::test(flavor = "multi_thread")]
 async fn ports_of_a_member_that_ends_yield_to_those_of_another() {
+    let _turn = TURN.lock().await;
     let testbed = Testbed::start(Options::members(3)).await.unwrap();
     let result = verdict::story(&testbed).await;
     testbed.explain(result).await.unwrap();
@@ -56,14 +71,49 @@ async fn ports_of_a_member_that_ends_yield_to_those_of_another() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn kubernetes_writes_own_endpoints_where_it_is_asked_to() {
+    let _turn = TURN.lock().await;
     let testbed = Testbed::start(Options::members(2)).await.unwrap();
     let result = local::story(&testbed).await;
     testbed.explain(result).await.unwrap();
 }
 
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "ten minutes: make soak-offload"]
+async fn a_large_hub_is_lost_and_rebuilt_by_the_api_of_the_fleet() {
+    let _turn = TURN.lock().await;
+    large::story(FrontEnd::Fleet).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "ten minutes: make soak-offload"]
+async fn a_large_hub_is_lost_and_rebuilt_by_the_standard_api() {
+    let _turn = TURN.lock().await;
+    large::story(FrontEnd::Standard).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "five minutes: make soak-offload"]
+async fn two_hubs_behind_one_address_take_nothing_away() {
+    let _turn = TURN.lock().await;
+    two_hubs::story().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_member_without_the_hub_keeps_what_it_imported() {
+    let _turn = TURN.lock().await;
+    cut_off::story().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "three minutes: make soak-offload"]
+async fn a_restored_hub_brings_nothing_back() {
+    let _turn = TURN.lock().await;
+    restored::story().await.unwrap();
+}
+
 /// The chapters build on each other: each needs what the one before has left.
 async fn story(testbed: &Testbed, restarts: bool) -> Result<()> {
-    let side = HubSide { fleet: testbed, restarts };
+    let side = HubSide { fleet: testbed, restarts, standard: false };
     side.prepare().await?;
     side.prepare_members().await?;
     let set = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());

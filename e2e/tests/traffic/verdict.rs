@@ -24,7 +24,7 @@ const DENIED: &str = "denied";
 const PORTS: [u16; 2] = [80, 81];
 
 pub(crate) async fn story(testbed: &Testbed) -> Result<()> {
-    let side = HubSide { fleet: testbed, restarts: false };
+    let side = HubSide { fleet: testbed, restarts: false, standard: false };
     side.prepare().await?;
     side.prepare_members().await?;
     multicluster::prepare(testbed).await?;

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use fleet_api::ObjectName;
+use fleet_api::names::SYSTEM_NAMESPACE;
 use fleet_runtime::args::duration;
 
 /// Longest time of a drain.
@@ -59,6 +60,13 @@ pub struct ForgetArgs {
     /// Name of the member
     #[arg(value_name = "MEMBER")]
     pub forgotten: String,
+    /// Let the member itself forget which hub it followed, with access to that member alone: what its present hub lacks counts as
+    /// withdrawn again. For a hub that does not answer members which one it is, as one of another release
+    #[arg(long)]
+    pub hub: bool,
+    /// With --hub, the namespace of the agent's Lease
+    #[arg(long, value_name = "NAMESPACE", default_value = SYSTEM_NAMESPACE)]
+    pub system_namespace: String,
 }
 
 /// What can be decided about the silence of a member.
@@ -91,7 +99,7 @@ fn service(text: &str) -> Result<ObjectName, String> {
     name.ok_or_else(|| "write it as NAMESPACE/NAME".to_owned())
 }
 
-fn time(text: &str) -> Result<Duration, String> {
+pub(crate) fn time(text: &str) -> Result<Duration, String> {
     let time = duration(text)?;
     if time > LONGEST { Err("it takes a day at most".to_owned()) } else { Ok(time) }
 }

@@ -66,6 +66,26 @@ pub(crate) async fn drain(cli: &Cli, args: &DrainArgs) -> Result<ExitCode> {
     Ok(code)
 }
 
+/// Drains a member that is about to leave, to the last step. With `force` also what no other member serves: it ends anyway.
+pub(crate) async fn drain_to_leave(
+    cli: &Cli,
+    member: &str,
+    over: Duration,
+    force: bool,
+    dry_run: bool,
+) -> Result<ExitCode> {
+    let args = DrainArgs {
+        drained: member.to_owned(),
+        services: Vec::new(),
+        over,
+        remove: false,
+        force,
+        dry_run,
+        wait: true,
+    };
+    drain(cli, &args).await
+}
+
 /// Ends drains.
 pub(crate) async fn undrain(cli: &Cli, args: &UndrainArgs) -> Result<ExitCode> {
     check_name(&args.drained)?;

@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fleet_api::{ClusterStatus, ServiceImportStatus, ServiceImportType, ServicePort, finalizers};
+use fleet_api::{
+    ClusterStatus, ServiceImportStatus, ServiceImportType, ServicePort, annotations, finalizers,
+};
 use fleet_model::ports;
 use fleet_model::precedence::Precedence;
 
@@ -42,7 +44,7 @@ pub fn resolve<'a>(state: &ServiceState<'a>) -> Option<PortResolution<'a>> {
     let holds = |export: Export<'a>, ports| fits(&export, ports) && !yields(&export);
     let kept = in_force.filter(|ports| state.live_exports().any(|export| holds(export, ports)));
     let oldest = oldest(state)?;
-    let wanted = kept.unwrap_or_else(|| of(&oldest));
+    let wanted = kept.or_else(|| before(state)).unwrap_or_else(|| of(&oldest));
     let (accepted, conflicting): (Vec<_>, Vec<_>) =
         state.live_exports().partition(|export| fits(export, wanted));
     let winner = *accepted.first()?;
@@ -78,6 +80,32 @@ fn yields<'a>(state: &ServiceState<'a>) -> impl Fn(&Export<'a>) -> bool {
 /// The export whose ports come into force where none stay: one whose age counts comes first.
 fn oldest<'a>(state: &ServiceState<'a>) -> Option<Export<'a>> {
     state.live_exports().min_by_key(|export| !state.precedence(export).is_by_age())
+}
+
+/// The ports that were in force on the hub that is being rebuilt, as the oldest export of those remembers that had them.
+fn before<'a>(state: &ServiceState<'a>) -> Option<&'a [ServicePort]> {
+    let mut exports = state.live_exports().filter(|_| state.is_being_rebuilt);
+    exports.find(|export| was_accepted(export) == Some(true)).map(|export| of(&export))
+}
+
+/// Whether it cannot be decided yet which ports a Service had before the hub was rebuilt: exports differ, or lacked them before, and
+/// none that had them has come back.
+pub(super) fn waits_for_exporters(state: &ServiceState<'_>) -> bool {
+    let has_ports = state.import.is_some_and(|import| !import.object.status.ports.is_empty());
+    if !state.is_being_rebuilt || has_ports || before(state).is_some() {
+        return false;
+    }
+    let mut exports = state.live_exports();
+    let Some(first) = exports.next() else { return false };
+    let is_doubtful = |export: &Export<'_>| was_accepted(export) == Some(false);
+    is_doubtful(&first)
+        || exports
+            .any(|export| is_doubtful(&export) || !ports::same_for_clients(of(&export), of(&first)))
+}
+
+/// Whether the export was accepted before; `None` if its member does not remember that.
+fn was_accepted(export: &Export<'_>) -> Option<bool> {
+    export.object.meta.annotation(annotations::ACCEPTED_BEFORE)?.parse().ok()
 }
 
 fn of<'a>(export: &Export<'a>) -> &'a [ServicePort] {

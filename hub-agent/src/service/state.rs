@@ -14,9 +14,9 @@ use fleet_model::precedence::Precedence;
 use super::keys::{FromMember, owner_of};
 pub use super::owned::{Export, Owned, Request, SliceExport};
 use super::refusal::{self, Refusal};
-use crate::Settings;
 use crate::snapshot::HubSnapshot;
 use crate::verdicts::Verdicts;
+use crate::{Settings, rebuilding};
 
 /// The objects of one Service of the fleet, without those whose reference is invalid.
 #[derive(Debug)]
@@ -39,6 +39,8 @@ pub struct ServiceState<'a> {
     pub slice_exports: Vec<SliceExport<'a>>,
     /// Copies of exported slices, in the importers' namespaces.
     pub slice_imports: Vec<&'a Object<EndpointSliceImport>>,
+    /// Whether exporters may be missing that are about to come back.
+    pub(super) is_being_rebuilt: bool,
     pub(super) snapshot: &'a HubSnapshot,
 }
 
@@ -63,6 +65,7 @@ impl<'a> ServiceState<'a> {
             requests,
             slice_exports: owned(snapshot.slice_exports.by(service)),
             slice_imports: snapshot.slice_imports.by(service).collect(),
+            is_being_rebuilt: rebuilding::is_under_way(settings, snapshot),
             snapshot,
         }
     }

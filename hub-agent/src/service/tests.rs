@@ -17,6 +17,7 @@ mod invalid_references;
 mod limits;
 mod places;
 mod policy;
+mod rebuilding;
 mod silence;
 mod slices;
 mod traces;

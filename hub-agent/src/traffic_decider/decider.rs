@@ -5,11 +5,12 @@ use std::time::Duration;
 use fleet_accumulator::{Snapshot as _, SourceSet};
 use fleet_api::ObjectName;
 use fleet_api::conditions::TRUE;
-use fleet_api::names::member_namespace;
+use fleet_api::names::{member_namespace, member_of_namespace};
 use fleet_api::traffic::{
     CLUSTER_PROPERTY, FleetTrafficSpec, FleetTrafficStatus, MASS_SILENCE, MemberTrafficStatus,
     SilenceInstruction, SilenceState, SilenceStatus,
 };
+use fleet_model::objects::MemberLease;
 use fleet_model::objects::traffic::{FleetDecision, FleetTraffic, MemberDecision};
 use fleet_plan::conditions::is;
 use fleet_traffic::{
@@ -191,14 +192,7 @@ impl Decider {
             HubSnapshot::member_traffics(),
             HubSnapshot::fleet_traffics(),
         ]));
-        let complete = |epoch| {
-            let hub = incarnation::cluster(snapshot).map(|hub| incarnation::of(hub, epoch));
-            let published = |subject: &Subject<'_>| {
-                let mark = subject.lease().and_then(|lease| lease.published.as_deref());
-                mark.is_none_or(|mark| Some(mark) == hub.as_deref())
-            };
-            members.iter().all(published)
-        };
+        let complete = |epoch| are_all_there(members, snapshot, epoch);
         let renew = self.renewals.renewing(within, now).collect();
         let reported = reported(members, &renew, stored.epoch, snapshot);
         let (epoch, phase) = self.history.next(stored, went_back, reported, complete, now);
@@ -206,7 +200,7 @@ impl Decider {
         FleetDecision {
             status: FleetTrafficStatus {
                 epoch,
-                phase: Some(phase),
+                phase,
                 members: count(decided.len()),
                 silent: count(in_state(SilenceState::Silent).len()),
                 held: count(held.len()),
@@ -266,6 +260,29 @@ fn complete(subject: Subject<'_>) -> Option<String> {
     let reported = subject.lease()?.published.as_deref()?;
     let stored = subject.stored.complete.clone();
     if reported.is_empty() { stored } else { Some(reported.to_owned()) }
+}
+
+/// Whether the hub has all that its members export, to their knowledge; `None` if it has none. A member that has a namespace there and
+/// renews no Lease may be about to come back.
+fn are_all_there(members: &[Subject<'_>], snapshot: &HubSnapshot, epoch: i64) -> Option<bool> {
+    let hub = incarnation::cluster(snapshot).map(|hub| incarnation::of(hub, epoch));
+    let is_there = |subject: &Subject<'_>| {
+        let is_forgotten = hub.is_some() && subject.spec.forgotten_in == hub;
+        let mark = |lease: &MemberLease| match lease.published.as_deref() {
+            Some(mark) => Some(mark) == hub.as_deref(),
+            // Its agent does not report that.
+            None => true,
+        };
+        is_forgotten || subject.lease().is_some_and(mark)
+    };
+    let decided: BTreeSet<&str> = members.iter().map(|subject| &**subject.name).collect();
+    let namespaces = snapshot.namespaces.iter();
+    let mut others = namespaces.filter_map(|namespace| member_of_namespace(&namespace.name.name));
+    let has_others = others.any(|member| !decided.contains(member));
+    if members.is_empty() && !has_others {
+        return None;
+    }
+    Some(!has_others && members.iter().all(is_there))
 }
 
 /// Whether the hub has all that the member exports, as far as the member reports it.

@@ -20,16 +20,17 @@ pub(super) struct History {
 }
 
 impl History {
-    /// The epoch and phase that are to be stored. `went_back` is whether versions of the API server went back lately, `reported` the
-    /// epoch that members have seen before they did, `complete` whether all members have published to the incarnation of an epoch.
+    /// The epoch and phase that are to be stored; no phase before a hub has members. `went_back` is whether versions of the API
+    /// server went back lately, `reported` the epoch that members have seen before they did, `complete` whether all members have
+    /// published to the incarnation of an epoch, and `None` where there are none.
     pub(super) fn next(
         &mut self,
         stored: &FleetTrafficStatus,
         went_back: bool,
         reported: Option<i64>,
-        complete: impl Fn(i64) -> bool,
+        complete: impl Fn(i64) -> Option<bool>,
         now: Duration,
-    ) -> (i64, FleetTrafficPhase) {
+    ) -> (i64, Option<FleetTrafficPhase>) {
         self.highest = self.highest.max(stored.epoch).max(reported.unwrap_or_default());
         let went_back = went_back || reported.is_some();
         self.due |= went_back && !std::mem::replace(&mut self.went_back, went_back);
@@ -40,16 +41,20 @@ impl History {
             self.highest = self.highest.saturating_add(1);
             self.rebuilding_since = Some(now);
         }
+        let complete = complete(self.highest);
+        if complete.is_none() && stored.phase.is_none() {
+            return (self.highest, None);
+        }
         // One without a phase is new: that of a hub that was rebuilt is, too.
         if stored.phase.is_none_or(|phase| phase == FleetTrafficPhase::Rebuilding) {
             self.rebuilding_since.get_or_insert(now);
         }
-        let is_over = |since: Duration| now >= since + REBUILDING_FOR || complete(self.highest);
+        let is_over = |since: Duration| now >= since + REBUILDING_FOR || complete != Some(false);
         self.rebuilding_since = self.rebuilding_since.filter(|since| !is_over(*since));
         let phase = match self.rebuilding_since {
             Some(_) => FleetTrafficPhase::Rebuilding,
             None => FleetTrafficPhase::Settled,
         };
-        (self.highest, phase)
+        (self.highest, Some(phase))
     }
 }

@@ -1,5 +1,5 @@
 //! An agent without a process of its own, for simulations: its controllers as [`app`](super) wires them, and what its tasks do
-//! at one moment. Whoever drives it has the clocks, the watches and the connections.
+//! at one moment. The caller has the clocks, the watches and the connections.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use crate::Settings;
 use crate::export::{ExportController, is_complete};
 use crate::fenced::Fenced;
+use crate::hub_answers::HubAnswers;
 use crate::hub_follower;
 use crate::import::ImportController;
 use crate::member_lease::{TrafficNotes, renewal};
@@ -43,7 +44,7 @@ pub fn controllers(settings: &Settings, memory: &TrafficMemory, host: &mut impl 
     if settings.traffic.enabled {
         host.controller(TrafficStatusController { memory: memory_of() });
     }
-    let membership = MembershipController { settings: own() };
+    let membership = MembershipController { settings: own(), answers: HubAnswers::default() };
     host.controller(Fenced::new(membership, identity, &tenure).measured());
 }
 
@@ -59,7 +60,10 @@ pub fn lease_renewal(
     memory: &TrafficMemory,
     now: Timestamp,
 ) -> Option<BTreeMap<String, String>> {
-    let complete = is_complete(settings, snapshot, now) && membership::is_published(settings, snapshot);
+    // No hub of a simulation refuses anything for good.
+    let answers = HubAnswers::default();
+    let complete = is_complete(settings, &answers, snapshot, now)
+        && membership::is_published(settings, snapshot);
     let notes = TrafficNotes {
         memory: memory.clone(),
         is_complete: Box::new(move |_| complete),

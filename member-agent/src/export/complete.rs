@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use fleet_accumulator::{Object, Snapshot as _, SourceInfo, SourceSet};
+use fleet_accumulator::{ClusterId, Object, Snapshot as _, SourceInfo, SourceSet};
 use fleet_api::{conditions, kinds, names};
 use fleet_model::hub_schema::carries;
 use fleet_model::objects::Service;
@@ -44,8 +44,16 @@ fn are_trusted(snapshot: &MemberSnapshot) -> bool {
         MemberSnapshot::cluster_reports(),
     ]);
     let asked = |source: &&SourceInfo| sources.contains(source.id);
-    let mut asked = MemberSnapshot::sources().iter().filter(asked);
-    asked.all(|source| snapshot.state(source.id).is_live()) && !snapshot.is_settling(sources)
+    let asked: Vec<_> = MemberSnapshot::sources().iter().filter(asked).collect();
+    let settles = |source: &&&SourceInfo| snapshot.is_settling(SourceSet::from([source.id]));
+    let (hub, own): (Vec<_>, Vec<_>) =
+        asked.iter().partition(|source| source.cluster == ClusterId::Hub);
+    let settling = hub.iter().filter(settles).count();
+    // Where each source has listed anew what an earlier, or another, hub has, what they show is there.
+    let is_hub_seen = settling == 0 || settling == hub.len();
+    asked.iter().all(|source| snapshot.state(source.id).is_live())
+        && !own.iter().any(|source| settles(&source))
+        && is_hub_seen
 }
 
 fn is_there(state: &ServiceState<'_>, service: &Object<Service>, refused: &Refused) -> bool {

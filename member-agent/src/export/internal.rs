@@ -2,7 +2,7 @@
 
 use fleet_accumulator::Object;
 use fleet_api::v1alpha1::InternalServiceExportSpec;
-use fleet_api::{ObjectName, conditions, finalizers, names};
+use fleet_api::{ObjectName, annotations, conditions, finalizers, names};
 use fleet_model::objects::{InternalServiceExport, Service};
 use fleet_model::steps::{HUB, to_json};
 use fleet_model::{ports, reference};
@@ -95,10 +95,14 @@ pub(super) fn confirm_absent(state: &ServiceState<'_>, plan: &mut Plan) -> Optio
 
 fn create(state: &ServiceState<'_>, service: &Object<Service>) -> Option<Step> {
     let spec = spec(state, service, state.now);
-    let body = json!({
+    let mut body = json!({
         "metadata": { "finalizers": [finalizers::INTERNAL_SERVICE_EXPORT] },
         "spec": to_json(&spec),
     });
+    if let Some(accepted) = was_accepted(state) {
+        body["metadata"]["annotations"] =
+            json!({ annotations::ACCEPTED_BEFORE: accepted.to_string() });
+    }
     Some(HUB.create::<InternalServiceExport>(free_name(state)?, body))
 }
 
@@ -130,8 +134,17 @@ fn update(
 
 /// Whether the ServiceExport shows a decision of the hub.
 fn is_decided(state: &ServiceState<'_>) -> bool {
+    was_accepted(state).is_some()
+}
+
+/// What the ServiceExport shows of the hub's decision. A hub that was rebuilt does not know it.
+fn was_accepted(state: &ServiceState<'_>) -> Option<bool> {
     let conflict = state.export.and_then(|export| find(&export.conditions, conditions::CONFLICT));
-    conflict.is_some_and(|conflict| conflict.status != conditions::UNKNOWN)
+    match conflict?.status.as_str() {
+        conditions::FALSE => Some(true),
+        conditions::TRUE => Some(false),
+        _ => None,
+    }
 }
 
 /// Measures an export that was seen at `since`.

@@ -7,7 +7,7 @@ use fleet_api::events;
 use fleet_model::objects::{EndpointSlice, EndpointSliceImport};
 use fleet_model::steps::LOCAL;
 
-use super::content;
+use super::latency;
 use super::state::{Mcs, ServiceState};
 use crate::measurement::Plan;
 use crate::other_hub::{OtherHub, origin};
@@ -28,7 +28,10 @@ pub(super) fn keep(
     let mut missing: Vec<_> = missing.filter(|cluster| !other.may_forget(cluster)).collect();
     missing.sort_unstable();
     missing.dedup();
-    if !missing.is_empty() {
+    if other.is_inconsistent() && !missing.is_empty() {
+        let note = "the address of the hub leads to more than one: endpoints that one of them lacks are kept";
+        plan.events.push(LOCAL.warning(holder, events::HUB_INCONSISTENT, note));
+    } else if !missing.is_empty() {
         let note = format!(
             "the hub is another one than before, or an earlier one, and lacks endpoints of {}: they are kept until that member has \
              published them again, or an administrator runs fleetctl forget",
@@ -39,16 +42,18 @@ pub(super) fn keep(
     orphans.clear();
 }
 
-/// Whether a copy has to wait whose slice is not here yet, or is of a later generation: the hub may have it from an earlier time.
+/// Whether a copy has to wait whose slice is not here yet, or is of a later generation: the hub may have it from an earlier time. While
+/// two hubs answer, all of them do: which of them has the present content is not known.
 pub(super) fn waits(
     state: &ServiceState<'_>,
     copy: &Object<EndpointSliceImport>,
     current: Option<&Object<EndpointSlice>>,
 ) -> bool {
+    let Some(hub) = state.other_hub else { return false };
+    // On another hub the exported slice has another uid.
     let is_older = |current: &Object<EndpointSlice>| {
-        let there = content::generation(copy, current);
+        let there = latency::observed(&current.meta);
         there.is_some_and(|there| copy.spec.endpoint_slice_reference.generation < there)
     };
-    current.is_none_or(is_older)
-        && state.other_hub.is_some_and(|hub| hub.is_outdated(copy.origin()))
+    hub.is_inconsistent() || (current.is_none_or(is_older) && hub.is_outdated(copy.origin()))
 }

@@ -49,8 +49,11 @@ pub(super) fn sync(
     plan: &mut Plan,
 ) {
     let binding = binding(state, holder.zip(prepared));
-    let (leaving, staying): (Vec<_>, Vec<_>) =
+    let (mut leaving, staying): (Vec<_>, Vec<_>) =
         state.copies.iter().copied().partition(|copy| copy.meta.is_terminating());
+    if state.other_hub.is_some_and(|hub| hub.is_inconsistent()) {
+        leaving.clear();
+    }
     let reserved = reservations::of(state);
     let mut successors = Vec::new();
     let mut others_serve = false;

@@ -143,9 +143,18 @@ fn recalling(
     recalled: Recalled,
     now: Timestamp,
 ) -> Plan {
+    let is_hub_known = !recalled.hub_is_inconsistent;
     let ground = Ground::of(settings, snapshot, recalled);
     let is_directed = ground.is_some();
-    let mut plan = import(settings, service, snapshot, ground, now);
+    let mut state = ServiceState::of(settings, service, snapshot, now);
+    if !is_hub_known {
+        state.distrust_hub();
+    }
+    state.ground = ground;
+    let mut plan = import(&state);
+    if !is_hub_known {
+        plan.wake_within(bring::AGAIN);
+    }
     if is_directed {
         let exists = snapshot.standard_imports.get(service).is_some();
         conclude(Subject::standard(service), exists, &mut plan);
@@ -153,39 +162,32 @@ fn recalling(
     plan
 }
 
-fn import(
-    settings: &Settings,
-    service: &ObjectName,
-    snapshot: &MemberSnapshot,
-    ground: Option<Ground<'_>>,
-    now: Timestamp,
-) -> Plan {
+fn import(state: &ServiceState<'_>) -> Plan {
+    let (service, snapshot) = (state.service, state.snapshot);
     let mut plan = Plan::default();
     // A ServiceImport without our mark is served by the implementation that wrote it.
     let is_foreign = intent::foreign_import(service, snapshot).is_some();
     if !intent::is_local_known(snapshot) || is_foreign {
         return plan;
     }
-    let mut state = ServiceState::of(settings, service, snapshot, now);
-    state.ground = ground;
     // What it owns goes with it, and blocks its successor until then.
     let is_ending = state.import.is_some_and(|import| import.meta.is_terminating());
     if is_ending || !state.is_namespace_open() || state.is_behind() {
         return plan;
     }
-    match target::decide(&state) {
+    match target::decide(state) {
         Decision::Import(target) => {
             if let Some((import, Held::Brake)) = state.import.zip(target.held) {
                 plan.events.push(LOCAL.warning(import, events::IMPORTS_KEPT, bring::KEPT));
                 plan.wake_within(bring::AGAIN);
             }
-            bring::sync(&state, &target, &mut plan);
+            bring::sync(state, &target, &mut plan);
         }
         Decision::Forget(target) => {
-            bring::sync(&state, &target, &mut plan);
-            bring::forget(&state, &mut plan);
+            bring::sync(state, &target, &mut plan);
+            bring::forget(state, &mut plan);
         }
-        Decision::Remove => bring::remove(&state, &mut plan),
+        Decision::Remove => bring::remove(state, &mut plan),
         Decision::Wait => {}
     }
     plan

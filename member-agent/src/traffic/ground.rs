@@ -46,9 +46,8 @@ impl<'a> Ground<'a> {
         }
         let fleet = FleetTraffic::of(&snapshot.fleet_traffics);
         let fleet = fleet.map(|fleet| fleet.spec.clone()).unwrap_or_default();
-        let followed = recalled.followed.as_deref();
-        let is_followed =
-            followed.is_some() && OtherHub::of(settings, snapshot, followed).is_none();
+        let is_followed = recalled.followed.is_some()
+            && OtherHub::recalled(settings, snapshot, &recalled).is_none();
         let own = is_followed.then_some(settings.identity.cluster.as_str());
         let members = recalled.members.next(&snapshot.member_traffics, &fleet, own, recalled.now);
         let zones = zones(snapshot);

@@ -15,6 +15,8 @@ pub(crate) struct Recalled {
     pub(crate) members: MemberMemory,
     /// The incarnation of the hub that is followed; `None` if none was yet.
     pub(crate) followed: Option<String>,
+    /// Whether the address of the hub leads to more than one.
+    pub(crate) hub_is_inconsistent: bool,
     /// How much was written.
     pub(crate) pace: Pace,
     /// When writes for the Service may come, if they have to wait.

@@ -57,6 +57,16 @@ impl<T: Tracked> Machine<T> {
         std::mem::take(&mut self.went_back)
     }
 
+    /// Another API server answers: its versions are not comparable, and what is absent there may only be absent for a while.
+    pub(super) fn another_server(&mut self) {
+        self.metrics.error("another_server");
+        self.timeline.is_another();
+        self.view.settling = true;
+        self.suspect();
+        self.doubt();
+        self.change();
+    }
+
     /// The source shows all changes up to a version.
     pub(super) fn reaches(&mut self, version: ResourceVersion) {
         self.timeline.reaches(&version);

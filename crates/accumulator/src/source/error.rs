@@ -65,7 +65,7 @@ impl From<&WatchError> for Failure {
             WatchError::List(cause) | WatchError::WatchStart(cause) | WatchError::Watch(cause) => {
                 Some(cause)
             }
-            WatchError::NoResourceVersion => None,
+            WatchError::NoResourceVersion | WatchError::OtherServer => None,
         };
         let class = match error {
             WatchError::List(error) => match (error, code(error)) {
@@ -89,6 +89,7 @@ impl From<&WatchError> for Failure {
                 _ => Class::Interrupted,
             },
             WatchError::NoResourceVersion => Class::Undecodable,
+            WatchError::OtherServer => Class::Expired,
         };
         let retry_after = cause.and_then(retry_after);
         Self { class, message: one_line(error).into(), retry_after }

@@ -40,6 +40,8 @@ pub enum WatchItem<W> {
     Deleted(W),
     /// Nothing else has changed up to this version.
     Bookmark(ResourceVersion),
+    /// Another API server answers than before: what it lacks proves nothing.
+    ServerChanged,
     /// A request or a watch failed. The last item of its stream.
     Failed(WatchError),
 }
@@ -59,6 +61,9 @@ pub enum WatchError {
     /// A list or an object lacks the resource version from which a watch could continue.
     #[error("no resourceVersion in the answer of the API server")]
     NoResourceVersion,
+    /// What was begun with one API server cannot continue with another.
+    #[error("another API server answers")]
+    OtherServer,
 }
 
 /// What one source receives: it ends with a failure, or where the API server ends a watch.

@@ -44,6 +44,8 @@ pub(crate) enum Input<T> {
     Requested,
     /// The API server has accepted a watch.
     WatchStarted,
+    /// Another API server answers than before.
+    ServerChanged,
     /// Something went wrong.
     Failed(Failure),
 }
@@ -58,6 +60,7 @@ impl<T: Tracked> Input<T> {
             WatchItem::Listed(wire) => Self::Listed(item(wire)),
             WatchItem::ListCompleted(version) => Self::ListCompleted(version),
             WatchItem::WatchStarted => Self::WatchStarted,
+            WatchItem::ServerChanged => Self::ServerChanged,
             WatchItem::Applied(wire) => Self::Applied(item(wire)),
             WatchItem::Deleted(wire) => {
                 let (name, uid, version) = identity(kube::Resource::meta(&wire));
@@ -80,6 +83,7 @@ impl<T: Tracked> Input<T> {
             Self::Bookmark(_) => "bookmark",
             Self::Requested => "asked",
             Self::WatchStarted => "watch_started",
+            Self::ServerChanged => "server_changed",
             Self::Failed(_) => "failed",
         }
     }

@@ -13,18 +13,20 @@ use super::discovery::discover;
 use super::feed::{Discovered, Events, Feed, ReadOptions};
 use super::list_watch;
 use super::newest;
+use super::server::Server;
 use super::spec::SourceSpec;
 use crate::ResourceVersion;
 
 /// The feed of a real API server.
 pub(crate) struct KubeFeed<W> {
     spec: SourceSpec,
+    server: Server,
     wire: PhantomData<fn() -> W>,
 }
 
 impl<W> KubeFeed<W> {
     pub(crate) fn new(spec: SourceSpec) -> Self {
-        Self { spec, wire: PhantomData }
+        Self { spec, server: Server::default(), wire: PhantomData }
     }
 }
 
@@ -33,7 +35,7 @@ where
     W: Resource<DynamicType = ()> + DeserializeOwned + Clone + Debug + Send + Sync + 'static,
 {
     fn open(&mut self, options: &ReadOptions, from: Option<&ResourceVersion>) -> Events<W> {
-        list_watch::open(&self.spec, options, from)
+        list_watch::open(&self.spec, options, from, &self.server)
     }
 
     fn discover(&mut self) -> BoxFuture<'_, kube::Result<Discovered>> {

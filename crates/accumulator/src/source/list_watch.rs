@@ -20,7 +20,8 @@ use serde::{Deserialize, Deserializer};
 
 use super::feed::{Events, ReadOptions, WatchError, WatchItem};
 use super::page::{self, Objects};
-use super::request::{Answer, in_time, send};
+use super::request::{Answer, in_time, send_headed};
+use super::server::{Request, Server};
 use super::spec::SourceSpec;
 use crate::ResourceVersion;
 
@@ -87,6 +88,8 @@ struct ListWatch<W> {
     /// Objects per page. Pages of large objects become shorter for the rest of the list.
     page_size: u32,
     next: Next,
+    /// The server that has answered so far.
+    server: Server,
     /// The objects of a page that are not handed on yet; they come first.
     objects: Objects,
     /// What else was read and is not handed on yet.
@@ -98,6 +101,7 @@ pub(super) fn open<W>(
     spec: &SourceSpec,
     options: &ReadOptions,
     from: Option<&ResourceVersion>,
+    server: &Server,
 ) -> Events<W>
 where
     W: Resource<DynamicType = ()> + DeserializeOwned + Clone + Debug + Send + Sync + 'static,
@@ -108,6 +112,7 @@ where
         decoding: options.decoding.clone(),
         page_size: options.page_size,
         next: Next::End,
+        server: server.clone(),
         objects: Objects::default(),
         ready: VecDeque::new(),
     };
@@ -181,7 +186,14 @@ where
         } else {
             self.request.list(&params)
         };
-        let answer = send(&self.spec.client, list).await.map_err(WatchError::List)?;
+        let answer = send_headed(&self.spec.client, list).await.map_err(WatchError::List)?;
+        let (headers, answer) = answer;
+        if self.server.is_another(Request::List, &headers) {
+            self.ready.push_back(WatchItem::ServerChanged);
+            if position.token.is_some() {
+                return Err(WatchError::OtherServer);
+            }
+        }
         self.next = Next::Body(position, answer, Vec::new());
         Ok(())
     }
@@ -252,7 +264,12 @@ where
             request.headers_mut().insert(ACCEPT_ENCODING, IDENTITY);
             request
         });
-        let answer = send(&self.spec.client, watch).await.map_err(WatchError::WatchStart)?;
+        let answer = send_headed(&self.spec.client, watch).await.map_err(WatchError::WatchStart)?;
+        let (headers, answer) = answer;
+        if self.server.is_another(Request::Watch, &headers) {
+            self.ready.push_back(WatchItem::ServerChanged);
+            return Err(WatchError::OtherServer);
+        }
         self.next = Next::Changes(answer);
         self.ready.push_back(WatchItem::WatchStarted);
         Ok(())
@@ -359,9 +376,44 @@ mod tests {
         });
         let spec = SourceSpec::new(Client::new(service, "default"));
         let decoding = Histogram::with_opts(HistogramOpts::new("decoding", "Decoding.")).unwrap();
-        let events = open::<ConfigMap>(&spec, &ReadOptions { page_size: 500, decoding }, None);
+        let events = open::<ConfigMap>(
+            &spec,
+            &ReadOptions { page_size: 500, decoding },
+            None,
+            &Server::default(),
+        );
         let lists = |item: &WatchItem<_>| !matches!(item, WatchItem::WatchStarted);
         events.take_while(|item| std::future::ready(lists(item))).collect().await
+    }
+
+    /// What comes of a watch from version 9 whose answer has this name of a server, and of a list then.
+    async fn watched(server: &Server, name: &'static str) -> Vec<&'static str> {
+        let service = tower::service_fn(move |_: http::Request<Body>| {
+            let answer = Response::builder().header("x-kubernetes-pf-flowschema-uid", name);
+            std::future::ready(answer.body(Body::empty()))
+        });
+        let spec = SourceSpec::new(Client::new(service, "default"));
+        let decoding = Histogram::with_opts(HistogramOpts::new("decoding", "Decoding.")).unwrap();
+        let options = ReadOptions { page_size: 500, decoding };
+        let items = open::<ConfigMap>(&spec, &options, Some(&"9".into()), server);
+        let named = |item: WatchItem<ConfigMap>| match item {
+            WatchItem::Requested => "requested",
+            WatchItem::WatchStarted => "started",
+            WatchItem::ServerChanged => "changed",
+            WatchItem::Failed(WatchError::OtherServer) => "failed",
+            _ => "more",
+        };
+        items.map(named).collect().await
+    }
+
+    #[tokio::test]
+    async fn a_watch_does_not_continue_with_another_server() {
+        let server = Server::default();
+        for _ in 0..2 {
+            assert_eq!(watched(&server, "a").await, ["requested", "started"]);
+        }
+        assert_eq!(watched(&server, "b").await, ["requested", "changed", "failed"]);
+        assert_eq!(watched(&server, "b").await, ["requested", "started"]);
     }
 
     #[tokio::test]

@@ -5,6 +5,7 @@ use std::pin::{Pin, pin};
 use std::time::Duration;
 
 use futures::{AsyncBufRead, AsyncReadExt as _, TryFutureExt as _, TryStreamExt as _};
+use http::HeaderMap;
 use http::header::RETRY_AFTER;
 use http_body_util::BodyExt as _;
 use kube::Client;
@@ -21,18 +22,26 @@ const REFUSAL_BYTES: u64 = 64 << 10;
 /// The body of an answer.
 pub(super) type Answer = Pin<Box<dyn AsyncBufRead + Send>>;
 
-/// Sends a request, and returns the body of the answer. Unlike `Client::request`, it logs no body,
-/// and keeps what the API server asks for with `Retry-After`.
+/// Sends a request, and returns the body of the answer.
 pub(super) async fn send(
     client: &Client,
     request: Result<http::Request<Vec<u8>>, kube::core::request::Error>,
 ) -> kube::Result<Answer> {
+    Ok(send_headed(client, request).await?.1)
+}
+
+/// Sends a request, and returns headers and body of the answer. Unlike `Client::request`, it logs no body,
+/// and keeps what the API server asks for with `Retry-After`.
+pub(super) async fn send_headed(
+    client: &Client,
+    request: Result<http::Request<Vec<u8>>, kube::core::request::Error>,
+) -> kube::Result<(HeaderMap, Answer)> {
     let request = request.map_err(kube::Error::BuildRequest)?.map(Body::from);
     let response = in_time(client.send(request)).await?;
     let (head, body) = response.into_parts();
     let body = body.into_data_stream().map_err(io::Error::other).into_async_read();
     if head.status.is_success() {
-        return Ok(Box::pin(body));
+        return Ok((head.headers, Box::pin(body)));
     }
     let mut text = Vec::new();
     let mut body = pin!(body.take(REFUSAL_BYTES));

@@ -48,6 +48,11 @@ impl Timeline {
         self.trust = Trust::Broken;
     }
 
+    /// Another server answers.
+    pub(super) fn is_another(&mut self) {
+        *self = Self { newest: None, trust: Trust::Broken };
+    }
+
     /// Follows whether the source is live.
     pub(super) fn follow(&mut self, is_live: bool, now: Instant) {
         self.trust = match self.trust {

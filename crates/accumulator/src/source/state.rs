@@ -315,6 +315,7 @@ impl<T: Tracked> Machine<T> {
                     self.accepted(now);
                 }
             }
+            Input::ServerChanged => self.another_server(),
             Input::Failed(failure) => return Some(self.failed(&failure, now)),
         }
         None

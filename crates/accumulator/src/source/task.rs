@@ -309,6 +309,10 @@ impl<S: 'static, T: Tracked> Task<S, T> {
                 return Ok(Some(command));
             }
         }
+        if matches!(input, Input::ServerChanged) {
+            let (cluster, kind) = (self.info.cluster.as_str(), self.info.kind.label());
+            tracing::warn!(cluster, kind, "Another API server answers, nothing is deleted for now");
+        }
         let command = self.machine.handle(input, received);
         if self.machine.take_went_back() {
             self.report_older_state();

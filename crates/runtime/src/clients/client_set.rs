@@ -28,6 +28,8 @@ pub struct ClientSet {
     pub write: Client,
     /// For the lease: many writes do not delay its renewal.
     pub lease: Client,
+    /// For questions each of which has a connection of its own: nothing else is sent here.
+    pub fresh: Client,
     /// The server, for messages.
     pub url: String,
     /// What all of them send, and what the server thinks of it.
@@ -46,7 +48,14 @@ impl ClientSet {
             connect::client(config, &credential)
                 .map_err(|error| ClientError::Settings { cluster, reason: one_line(&error) })
         };
-        Ok(Self { watch: build()?, write: build()?, lease: build()?, url, credential })
+        Ok(Self {
+            watch: build()?,
+            write: build()?,
+            lease: build()?,
+            fresh: build()?,
+            url,
+            credential,
+        })
     }
 
     /// These clients, if their requests are encrypted.

@@ -20,37 +20,94 @@ pub(crate) const SERVICES: [(Api, &str); 5] = [
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Act {
     /// A member exports a Service with so many endpoints.
-    Export { service: usize, member: usize, endpoints: usize },
-    Unexport { service: usize, member: usize },
+    Export {
+        service: usize,
+        member: usize,
+        endpoints: usize,
+    },
+    Unexport {
+        service: usize,
+        member: usize,
+    },
     /// Other endpoints take the place of those that there are, but for the first.
-    Endpoints { service: usize, member: usize, endpoints: usize },
+    Endpoints {
+        service: usize,
+        member: usize,
+        endpoints: usize,
+    },
     /// A member imports a Service of the fleet's own API.
-    Import { service: usize, member: usize },
-    Unimport { service: usize, member: usize },
+    Import {
+        service: usize,
+        member: usize,
+    },
+    Unimport {
+        service: usize,
+        member: usize,
+    },
     /// A member gets the namespace of the standard API.
-    Namespace { member: usize },
+    Namespace {
+        member: usize,
+    },
     /// `None` is every Service of the member.
-    Drain { member: usize, service: Option<usize>, percent: i64, over: i64, force: bool },
-    Undrain { member: usize },
+    Drain {
+        member: usize,
+        service: Option<usize>,
+        percent: i64,
+        over: i64,
+        force: bool,
+    },
+    Undrain {
+        member: usize,
+    },
     /// The owner prefers close endpoints, in a member or, without one, in all.
-    Prefer { service: usize, member: Option<usize> },
-    NoPreference { service: usize, member: Option<usize> },
+    Prefer {
+        service: usize,
+        member: Option<usize>,
+    },
+    NoPreference {
+        service: usize,
+        member: Option<usize>,
+    },
     /// A process is killed at its next so many writes.
-    Ambush { process: usize, writes: usize, after: bool },
-    Kill { process: usize },
-    Restart { process: usize },
+    Ambush {
+        process: usize,
+        writes: usize,
+        after: bool,
+    },
+    Kill {
+        process: usize,
+    },
+    Restart {
+        process: usize,
+    },
     /// The other process of the hub agent takes over.
     HandOver,
     /// A member does not reach the hub, or does so again.
-    Cut { member: usize },
-    Mend { member: usize },
-    Watch { process: usize, watch: usize, how: Disturbance },
+    Cut {
+        member: usize,
+    },
+    Mend {
+        member: usize,
+    },
+    Watch {
+        process: usize,
+        watch: usize,
+        how: Disturbance,
+    },
     /// The clock of a process is off by so many seconds from now on.
-    Clock { process: usize, seconds: i64 },
+    Clock {
+        process: usize,
+        seconds: i64,
+    },
     /// The clock of an API server.
-    ServerClock { server: usize, seconds: i64 },
+    ServerClock {
+        server: usize,
+        seconds: i64,
+    },
     /// One of so many requests is lost, one in as many unanswered. 0 is none.
-    Lossy { one_in: usize },
+    Lossy {
+        one_in: usize,
+    },
     /// The store of the hub is saved.
     Backup,
     /// The hub goes back to what was saved.
@@ -58,7 +115,9 @@ pub(crate) enum Act {
     /// The store of the hub is lost, and built anew by its administrator.
     Wipe,
     /// Time passes.
-    Pass { millis: u64 },
+    Pass {
+        millis: u64,
+    },
     /// All that is broken is mended, and everything has to come to rest and be in its place.
     Rest,
 }
@@ -136,7 +195,7 @@ fn act(random: &mut Chance<'_>) -> Act {
         26..28 => Act::Kill { process: process(random) },
         28..31 => Act::Restart { process: process(random) },
         31 => Act::HandOver,
-        32..34 => Act::Cut { member: exporter(random) },
+        32..34 | 49 => Act::Cut { member: exporter(random) },
         34 => Act::Mend { member: exporter(random) },
         35..39 => disturb(random),
         39 => Act::Clock { process: process(random), seconds: seconds(random) },
@@ -145,8 +204,7 @@ fn act(random: &mut Chance<'_>) -> Act {
         43..45 => Act::Backup,
         45..47 => Act::Restore,
         47 => Act::Wipe,
-        48 => Act::Kill { process: HUB_PROCESSES + exporter(random) },
-        _ => Act::Cut { member: exporter(random) },
+        _ => Act::Kill { process: HUB_PROCESSES + exporter(random) },
     }
 }
 

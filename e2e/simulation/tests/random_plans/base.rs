@@ -93,7 +93,7 @@ impl Base {
         let mut fleet = Fleet::start(&base, 1);
         fleet.env.sign_others();
         fleet.env.advance(base.now);
-        fleet.run(base.now + Duration::from_secs(240), |_| false);
+        fleet.run(base.now + Duration::from_mins(4), |_| false);
         assert!(fleet.env.findings.is_empty(), "{:#?}", fleet.env.findings);
         let mut servers = fleet.env.servers;
         for server in &mut servers.0 {
@@ -103,8 +103,8 @@ impl Base {
     }
 }
 
-fn create(server: &mut ModelServer, kind: ResourceKind, name: ObjectName, object: Value) {
-    server.create(kind, &name, object).unwrap();
+fn create(server: &mut ModelServer, kind: ResourceKind, name: &ObjectName, object: Value) {
+    server.create(kind, name, object).unwrap();
 }
 
 /// A hub as its administrator makes it. Each has uids of its own.
@@ -112,18 +112,23 @@ pub(crate) fn hub(range: u16, members: usize) -> ModelServer {
     let mut hub = ModelServer::new(ClusterId::Hub);
     hub.number_uids(1000 + range);
     for namespace in ["kube-system", SYSTEM_NAMESPACE, SHOP, TEAM] {
-        create(&mut hub, kinds::NAMESPACE, ObjectName::cluster(namespace), json!({}));
+        create(&mut hub, kinds::NAMESPACE, &ObjectName::cluster(namespace), json!({}));
     }
     let fleet = ObjectName::cluster(FLEET_TRAFFIC);
-    create(&mut hub, kinds::FLEET_TRAFFIC, fleet, json!({ "spec": {
+    create(
+        &mut hub,
+        kinds::FLEET_TRAFFIC,
+        &fleet,
+        json!({ "spec": {
         "silentAfterSeconds": 60, "returnAfterSeconds": 30, "returnOverSeconds": 60,
-    } }));
+    } }),
+    );
     for at in 0..members {
         let (name, namespace) = (member_name(at), member_namespace(&member_name(at)));
-        create(&mut hub, kinds::NAMESPACE, ObjectName::cluster(namespace.as_str()), json!({}));
+        create(&mut hub, kinds::NAMESPACE, &ObjectName::cluster(namespace.as_str()), json!({}));
         let join = json!({ "spec": { "state": "Join", "heartbeatPeriodSeconds": 600 } });
         let name = ObjectName::new(namespace.as_str(), name.as_str());
-        create(&mut hub, kinds::INTERNAL_MEMBER_CLUSTER, name, join);
+        create(&mut hub, kinds::INTERNAL_MEMBER_CLUSTER, &name, join);
     }
     hub
 }
@@ -133,21 +138,21 @@ fn member(at: usize) -> ModelServer {
     server.number_uids(u16::try_from(at).unwrap() + 1);
     server.give_addresses(&["IPv4"]);
     for namespace in ["kube-system", SYSTEM_NAMESPACE, SHOP] {
-        create(&mut server, kinds::NAMESPACE, ObjectName::cluster(namespace), json!({}));
+        create(&mut server, kinds::NAMESPACE, &ObjectName::cluster(namespace), json!({}));
     }
     if has_team(at) {
-        create(&mut server, kinds::NAMESPACE, ObjectName::cluster(TEAM), json!({}));
+        create(&mut server, kinds::NAMESPACE, &ObjectName::cluster(TEAM), json!({}));
     }
     let api = json!({ "spec": { "type": "ClusterIP", "ipFamilies": ["IPv4"] } });
-    create(&mut server, kinds::SERVICE, ObjectName::new("default", "kubernetes"), api);
+    create(&mut server, kinds::SERVICE, &ObjectName::new("default", "kubernetes"), api);
     let cidrs = json!({ "spec": { "cidrs": ["10.96.0.0/16"] } });
-    create(&mut server, kinds::SERVICE_CIDR, ObjectName::cluster("kubernetes"), cidrs);
+    create(&mut server, kinds::SERVICE_CIDR, &ObjectName::cluster("kubernetes"), cidrs);
     let labels = json!({
         "topology.kubernetes.io/region": format!("r{}", at % 3),
         "topology.kubernetes.io/zone": format!("z{at}"),
     });
     let node = json!({ "metadata": { "labels": labels } });
-    create(&mut server, kinds::NODE, ObjectName::cluster("node"), node);
+    create(&mut server, kinds::NODE, &ObjectName::cluster("node"), node);
     foreign(&mut server);
     server
 }
@@ -156,15 +161,16 @@ fn member(at: usize) -> ModelServer {
 fn foreign(server: &mut ModelServer) {
     for namespace in [SHOP, SYSTEM_NAMESPACE] {
         let name = ObjectName::new(namespace, "foreign");
-        let service = json!({ "spec": { "type": "ClusterIP", "ports": [{ "port": 5, "protocol": "TCP" }] } });
-        create(server, kinds::SERVICE, name.clone(), service);
+        let service =
+            json!({ "spec": { "type": "ClusterIP", "ports": [{ "port": 5, "protocol": "TCP" }] } });
+        create(server, kinds::SERVICE, &name, service);
         let slice = json!({
             "metadata": { "labels": { "kubernetes.io/service-name": "foreign" } },
             "addressType": "IPv4",
             "endpoints": [{ "addresses": ["10.250.0.1"], "conditions": { "ready": true } }],
             "ports": [],
         });
-        create(server, kinds::ENDPOINT_SLICE, name, slice);
+        create(server, kinds::ENDPOINT_SLICE, &name, slice);
     }
 }
 

@@ -12,7 +12,7 @@ use jiff::Timestamp;
 /// How soon a plan with deletions that are held is computed again.
 const HELD: Duration = Duration::from_secs(5);
 /// Longest pause after failures.
-const LONGEST_BACKOFF: Duration = Duration::from_secs(60);
+const LONGEST_BACKOFF: Duration = Duration::from_mins(1);
 
 /// What is known of one step of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -49,7 +49,7 @@ pub(crate) struct Env {
     pub(crate) cut: BTreeSet<String>,
     /// Requests of which one is lost, and one unanswered; none if it is 0.
     pub(crate) lossy: usize,
-    /// Processes that were killed since somebody looked.
+    /// Processes that were killed.
     pub(crate) died: Vec<String>,
     /// What the Lease by which the agents of a member elect a leader carries.
     pub(crate) notes: BTreeMap<usize, BTreeMap<String, String>>,
@@ -114,7 +114,10 @@ impl Env {
         self.writes += usize::from(is_written);
         self.note(|| {
             let verb = step.action.verb();
-            format!("{author:?} {verb} {} {} at {server} for {key}: {result:?}", step.kind.kind, step.name)
+            format!(
+                "{author:?} {verb} {} {} at {server} for {key}: {result:?}",
+                step.kind.kind, step.name
+            )
         });
         let is_absurd = matches!(result, Err(Refusal::Misfit))
             || (result == Err(Refusal::Invalid) && step.kind != kinds::SERVICE);

@@ -1,5 +1,6 @@
 //! A hub and its members, with the processes of their agents.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use fleet_api::kinds;
@@ -55,8 +56,8 @@ impl Fleet {
             now: base.now,
             clock: clock.clone(),
             random: Random::new(seed),
-            ambushes: Default::default(),
-            cut: Default::default(),
+            ambushes: BTreeMap::new(),
+            cut: BTreeSet::new(),
             lossy: 0,
             died: Vec::new(),
             notes: base.notes.clone(),
@@ -99,7 +100,7 @@ impl Fleet {
         }
     }
 
-    /// Somebody has changed something that a process cannot have noticed.
+    /// Something was changed that a process cannot have noticed.
     pub(crate) fn stir(&mut self) {
         self.idle.fill(None);
     }
@@ -122,16 +123,14 @@ impl Fleet {
         // Renewals are most of what is written, and few read them.
         let news = &self.env.servers.0[HUB].changes()[seen[0]..];
         let is_member = process >= HUB_PROCESSES;
-        let matters = news.iter().any(|change| {
-            !is_member || change.kind != kinds::LEASE
-        });
+        let matters = news.iter().any(|change| !is_member || change.kind != kinds::LEASE);
         if !matters {
             seen[0] = written[0];
         }
         matters
     }
 
-    /// Lets everything happen that can happen until a time, or until `stop` says so after some step.
+    /// Lets everything happen that can happen until a time, or until `stop` holds after a round.
     pub(crate) fn run(&mut self, until: Duration, mut stop: impl FnMut(&Self) -> bool) {
         let mut order: Vec<usize> = (0..self.processes()).collect();
         loop {
@@ -202,8 +201,7 @@ impl Fleet {
             }
         } else {
             let at = process - HUB_PROCESSES;
-            let role =
-                MemberRole::new(at, base::member_settings(at), self.env.clock.clone());
+            let role = MemberRole::new(at, base::member_settings(at), self.env.clock.clone());
             self.members[at].restart(role);
             self.members[at].lead(&mut self.env);
         }

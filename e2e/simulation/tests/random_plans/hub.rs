@@ -26,14 +26,22 @@ use crate::watch::Narrow;
 pub(crate) struct HubRole {
     settings: Settings,
     decider: Decider,
-    /// What was decided last, once anything was.
-    last: Option<Option<Decisions>>,
+    /// What was decided last.
+    last: Option<Decisions>,
+    /// Whether that was handed over.
+    has_decided: bool,
     next: Duration,
 }
 
 impl HubRole {
     pub(crate) fn new(settings: Settings) -> Self {
-        Self { settings, decider: Decider::default(), last: None, next: Duration::ZERO }
+        Self {
+            settings,
+            decider: Decider::default(),
+            last: None,
+            has_decided: false,
+            next: Duration::ZERO,
+        }
     }
 }
 
@@ -86,7 +94,7 @@ impl Role<HubSnapshot> for HubRole {
     fn tick(&mut self, snapshot: &HubSnapshot, leads: bool, env: &mut Env) -> Vec<Provided> {
         self.next = env.now + Duration::from_millis(env.random.within(1000, 3000));
         let decisions = self.decider.look(snapshot, leads, env.now);
-        if self.last.as_ref() == Some(&decisions) {
+        if std::mem::replace(&mut self.has_decided, true) && self.last == decisions {
             return Vec::new();
         }
         let (mut members, mut fleet) = (Vec::new(), Vec::new());
@@ -95,7 +103,7 @@ impl Role<HubSnapshot> for HubRole {
             members.extend(documents.map(|(name, one)| (name.to_string(), to_json(one))));
             fleet.push((FLEET_TRAFFIC.to_owned(), to_json(&decisions.fleet)));
         }
-        self.last = Some(decisions);
+        self.last = decisions;
         vec![("member_decisions", members), ("fleet_decisions", fleet)]
     }
 

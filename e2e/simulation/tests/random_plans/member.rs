@@ -35,13 +35,7 @@ pub(crate) struct MemberRole {
 impl MemberRole {
     pub(crate) fn new(at: usize, settings: Settings, clock: BootClock) -> Self {
         let memory = TrafficMemory::new(clock);
-        Self {
-            at,
-            settings,
-            memory,
-            next_look: Duration::ZERO,
-            next_renewal: Duration::ZERO,
-        }
+        Self { at, settings, memory, next_look: Duration::ZERO, next_renewal: Duration::ZERO }
     }
 
     fn name(&self) -> &str {
@@ -103,8 +97,7 @@ impl Role<MemberSnapshot> for MemberRole {
         let own = self.settings.identity.hub_namespace.clone();
         let everywhere = Narrow::default();
         Some(if source.cluster == ClusterId::Local {
-            let managers =
-                vec![labels::MANAGED_BY_MULTICLUSTER, labels::MANAGED_BY_IMPORT];
+            let managers = vec![labels::MANAGED_BY_MULTICLUSTER, labels::MANAGED_BY_IMPORT];
             let managed = source.id == MemberSnapshot::managed_slices();
             Narrow { label: managed.then_some((labels::MANAGED_BY, managers)), ..everywhere }
         } else if source.id == MemberSnapshot::resolved_services() {

@@ -5,8 +5,8 @@ use std::cell::RefCell;
 use std::time::Duration;
 
 use fleet_accumulator::{
-    ClusterId, Expectation, ResourceVersion, Snapshot, SourceInfo, SourceSet, Tracked, Uid,
-    Until, View, Views,
+    ClusterId, Expectation, ResourceVersion, Snapshot, SourceInfo, SourceSet, Tracked, Uid, Until,
+    View, Views,
 };
 use fleet_model_server::Refusal;
 use fleet_oracle::requests::Author;
@@ -225,8 +225,7 @@ impl<S: Snapshot, R: Role<S>> Process<S, R> {
     }
 
     fn reaches(&self, watch: &Watch, env: &Env) -> bool {
-        watch.server != PROVIDED
-            && !(watch.server == crate::servers::HUB && env.is_cut(&self.name))
+        watch.server != PROVIDED && !(watch.server == crate::servers::HUB && env.is_cut(&self.name))
     }
 
     /// A watch shows something.
@@ -449,7 +448,7 @@ impl<S: Snapshot, R: Role<S>> Process<S, R> {
         env.died.push(self.name.clone());
     }
 
-    /// A new process takes its place. It knows nothing.
+    /// A new process takes its place, without a memory.
     pub(crate) fn restart(&mut self, role: R) {
         let (name, skew) = (std::mem::take(&mut self.name), self.skew);
         *self = Self { skew, ..Self::new(name, role) };
@@ -466,11 +465,11 @@ fn version_in(object: &Value) -> Option<(String, u64)> {
 fn written(step: &Step, server: &fleet_model_server::ModelServer) -> Option<Expectation> {
     let object = server.get(step.kind, &step.name).and_then(version_in);
     let until = match (&step.action, object) {
-        (Action::ConfirmAbsent, _) => return None,
-        (Action::Delete { at, .. } | Action::Patch { at, .. } | Action::Replace { at, .. }, None) => {
-            Until::Gone { uid: at.uid.clone() }
-        }
-        (_, None) => return None,
+        (
+            Action::Delete { at, .. } | Action::Patch { at, .. } | Action::Replace { at, .. },
+            None,
+        ) => Until::Gone { uid: at.uid.clone() },
+        (Action::ConfirmAbsent, _) | (_, None) => return None,
         (_, Some((uid, version))) => Until::AtLeast {
             uid: Uid::from(uid),
             version: ResourceVersion::from(version.to_string()),

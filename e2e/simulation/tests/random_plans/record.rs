@@ -58,6 +58,6 @@ pub(crate) fn of(base: &Base, world: &World) -> Recording {
 }
 
 fn event(server: usize, what: What, object: Value) -> Event {
-    let cluster = server.checked_sub(1).map_or("hub".to_owned(), member_name);
+    let cluster = server.checked_sub(1).map_or_else(|| "hub".to_owned(), member_name);
     Event { at: 0, cluster, kind: String::new(), what, object }
 }

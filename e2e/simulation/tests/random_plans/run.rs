@@ -174,7 +174,7 @@ fn perform(base: &Base, seed: u64, acts: &[Act], is_told: bool) -> Outcome {
         crashes: env.crashes,
         asked: env.questions.asked,
         judged,
-        passed: env.now - base.now,
+        passed: env.now.saturating_sub(base.now),
         log: env.log.unwrap_or_default(),
     }
 }
@@ -184,9 +184,12 @@ fn show(env: &mut Env, kinds: &str) {
     for at in 0..env.servers.0.len() {
         let objects = env.servers.0[at].model.all_objects();
         let wanted = objects.filter(|(kind, ..)| kinds.split(',').any(|one| one == kind.kind));
-        let lines: Vec<_> =
-            wanted.map(|(kind, name, object)| format!("{at}: {} {name}: {object}", kind.kind)).collect();
-        lines.into_iter().for_each(|line| env.note(|| line));
+        let lines: Vec<_> = wanted
+            .map(|(kind, name, object)| format!("{at}: {} {name}: {object}", kind.kind))
+            .collect();
+        for line in lines {
+            env.note(|| line);
+        }
     }
 }
 

@@ -16,16 +16,23 @@ use crate::servers::Server;
 /// For how long nothing is deleted after a server went back in its history.
 const SETTLING_FOR: Duration = Duration::from_mins(1);
 
+/// The type that an object is read as, server and life of that, uid and version.
+type Decoded = (TypeId, usize, u32, String);
+
 /// Decodes each version of an object once, for all who watch it.
 #[derive(Clone, Default)]
 pub(crate) struct Decoder {
-    known: RefCell<HashMap<(TypeId, usize, u32, String), Arc<dyn Any>>>,
+    known: RefCell<HashMap<Decoded, Arc<dyn Any>>>,
     /// Counts what processes have provided.
     provided: Cell<u64>,
 }
 
 impl Decoder {
-    fn object<T: Tracked>(&self, (server, life): (usize, u32), object: &Value) -> Option<Object<T>> {
+    fn object<T: Tracked>(
+        &self,
+        (server, life): (usize, u32),
+        object: &Value,
+    ) -> Option<Object<T>> {
         let metadata = &object["metadata"];
         let text = |field: &str| metadata[field].as_str().unwrap_or_default();
         let version = format!("{}@{}", text("uid"), text("resourceVersion"));
@@ -81,10 +88,10 @@ impl<T: Tracked> Viewing for Seen<T> {
     }
 
     fn put(&mut self, decoder: &Decoder, at: (usize, u32), name: &ObjectName, object: &Value) {
-        let decoded = decoder.object::<T>(at, object);
+        let read = decoder.object::<T>(at, object);
         let view = std::mem::take(&mut self.0);
-        self.0 = match decoded {
-            Some(decoded) => view.with(decoded),
+        self.0 = match read {
+            Some(object) => view.with(object),
             None => view.with_defect(name.clone()),
         };
     }
@@ -344,11 +351,7 @@ fn some_time() -> Instant {
 }
 
 /// Objects that the process itself provides.
-pub(crate) fn provide(
-    watch: &mut Watch,
-    decoder: &Decoder,
-    documents: &[(String, Value)],
-) {
+pub(crate) fn provide(watch: &mut Watch, decoder: &Decoder, documents: &[(String, Value)]) {
     let version = decoder.provided.get() + 1;
     decoder.provided.set(version);
     let named = |name: &ObjectName| documents.iter().any(|(known, _)| **known == *name.name);

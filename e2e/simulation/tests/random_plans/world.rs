@@ -18,7 +18,7 @@ use crate::truth::Truth;
 /// For how long nothing has to be written.
 const QUIET: Duration = Duration::from_secs(75);
 /// How long that may take.
-const REST_WITHIN: Duration = Duration::from_mins(60);
+const REST_WITHIN: Duration = Duration::from_hours(1);
 /// How long the Lease of a leader lasts that was killed.
 const LEASE: Duration = Duration::from_secs(15);
 
@@ -138,7 +138,13 @@ impl World {
 
     // What users do.
 
-    fn create(&mut self, server: usize, kind: ResourceKind, name: &ObjectName, object: Value) -> bool {
+    fn create(
+        &mut self,
+        server: usize,
+        kind: ResourceKind,
+        name: &ObjectName,
+        object: Value,
+    ) -> bool {
         self.fleet.env.servers.0[server].model.create(kind, name, object).is_ok()
     }
 
@@ -245,7 +251,9 @@ impl World {
     fn prefer(&mut self, service: usize, member: Option<usize>) {
         let server = member.map_or(HUB, |member| member + 1);
         let spec = json!({ "spec": { "preference": "LocalFirst" } });
-        if SERVICES[service].0 == Api::Standard && member.is_some_and(|at| !self.truth.team.contains(&at)) {
+        if SERVICES[service].0 == Api::Standard
+            && member.is_some_and(|at| !self.truth.team.contains(&at))
+        {
             return;
         }
         if self.create(server, kinds::SERVICE_TRAFFIC, &object_name(service), spec) {
@@ -273,7 +281,9 @@ impl World {
         if self.fleet.env.lossy > 0 {
             self.shake_all();
         }
-        down.into_iter().for_each(|process| self.shake(process));
+        for process in down {
+            self.shake(process);
+        }
     }
 
     // What is broken.
@@ -284,14 +294,14 @@ impl World {
     }
 
     /// What a member has exported since a backup was made may be lost while its agent does not write it again in time: this is
-    /// what docs/design/failures.md says of the standard API.
+    /// what docs/design/failures.md has about the standard API.
     fn shake(&mut self, process: usize) {
         if !self.is_replaced {
             return;
         }
         let Some(member) = process.checked_sub(HUB_PROCESSES) else { return self.shake_all() };
-        for service in 0..SERVICES.len() {
-            if SERVICES[service].0 == Api::Standard {
+        for (service, (api, _)) in SERVICES.iter().enumerate() {
+            if *api == Api::Standard {
                 self.release(service, member, &[]);
             }
         }
@@ -332,7 +342,9 @@ impl World {
 
     fn mend(&mut self) {
         let env = &mut self.fleet.env;
-        (env.lossy, env.cut, env.ambushes) = (0, Default::default(), Default::default());
+        env.lossy = 0;
+        env.cut.clear();
+        env.ambushes.clear();
         for process in 0..self.fleet.processes() {
             if !self.fleet.is_up(process) {
                 self.fleet.restart(process);
@@ -432,6 +444,7 @@ fn slice_name(service: usize) -> ObjectName {
 }
 
 fn ready(addresses: &[String]) -> Value {
-    let ready = |address: &String| json!({ "addresses": [address], "conditions": { "ready": true } });
+    let ready =
+        |address: &String| json!({ "addresses": [address], "conditions": { "ready": true } });
     addresses.iter().map(ready).collect()
 }

@@ -15,30 +15,36 @@ fn a_hub_that_goes_back_begins_an_epoch_and_members_have_five_minutes() {
     let mut history = History::default();
     let before = stored(3, FleetTrafficPhase::Settled);
     let mut now = 1000 * SECOND;
-    assert_eq!(history.next(&before, false, None, |_| false, now), (3, FleetTrafficPhase::Settled));
+    assert_eq!(
+        history.next(&before, false, None, |_| Some(false), now),
+        (3, Some(FleetTrafficPhase::Settled))
+    );
     now += SECOND;
     // What is stored is older: an epoch that was used is not used again.
     let older = stored(1, FleetTrafficPhase::Settled);
-    let expected = (4, FleetTrafficPhase::Rebuilding);
-    assert_eq!(history.next(&older, true, None, |_| false, now), expected);
+    let expected = (4, Some(FleetTrafficPhase::Rebuilding));
+    assert_eq!(history.next(&older, true, None, |_| Some(false), now), expected);
     let stored = stored(4, FleetTrafficPhase::Rebuilding);
     for second in 1..300 {
         let at = now + second * SECOND;
-        assert_eq!(history.next(&stored, second < 60, None, |_| false, at), expected);
+        assert_eq!(history.next(&stored, second < 60, None, |_| Some(false), at), expected);
     }
-    let after = history.next(&stored, false, None, |_| false, now + 300 * SECOND);
-    assert_eq!(after, (4, FleetTrafficPhase::Settled));
+    let after = history.next(&stored, false, None, |_| Some(false), now + 300 * SECOND);
+    assert_eq!(after, (4, Some(FleetTrafficPhase::Settled)));
 }
 
 #[test]
 fn it_is_over_when_all_have_published() {
     let mut history = History::default();
     let settled = stored(0, FleetTrafficPhase::Settled);
-    let all = |epoch: i64| epoch == 0;
-    assert_eq!(history.next(&settled, true, None, all, SECOND), (1, FleetTrafficPhase::Rebuilding));
+    let all = |epoch: i64| Some(epoch == 0);
+    assert_eq!(
+        history.next(&settled, true, None, all, SECOND),
+        (1, Some(FleetTrafficPhase::Rebuilding))
+    );
     let stored = stored(1, FleetTrafficPhase::Rebuilding);
-    let next = history.next(&stored, true, None, |epoch| epoch == 1, 2 * SECOND);
-    assert_eq!(next, (1, FleetTrafficPhase::Settled));
+    let next = history.next(&stored, true, None, |epoch| Some(epoch == 1), 2 * SECOND);
+    assert_eq!(next, (1, Some(FleetTrafficPhase::Settled)));
 }
 
 #[test]
@@ -49,11 +55,12 @@ fn epochs_are_ten_minutes_apart() {
     for second in 1..1300 {
         // It goes back again and again.
         let went_back = second % 100 < 50;
-        let (epoch, phase) = history.next(&stored, went_back, None, |_| true, second * SECOND);
+        let (epoch, phase) =
+            history.next(&stored, went_back, None, |_| Some(true), second * SECOND);
         if epoch != stored.epoch {
             epochs.push(second);
         }
-        (stored.epoch, stored.phase) = (epoch, Some(phase));
+        (stored.epoch, stored.phase) = (epoch, phase);
     }
     assert_eq!(epochs, [1, 601, 1201]);
 }
@@ -63,11 +70,12 @@ fn epochs_are_ten_minutes_apart() {
 fn rebuilding_outlives_a_restart() {
     let stored = stored(2, FleetTrafficPhase::Rebuilding);
     let mut history = History::default();
-    let next =
-        |history: &mut History, at: u32| history.next(&stored, false, None, |_| false, at * SECOND);
-    assert_eq!(next(&mut history, 10), (2, FleetTrafficPhase::Rebuilding));
-    assert_eq!(next(&mut history, 309), (2, FleetTrafficPhase::Rebuilding));
-    assert_eq!(next(&mut history, 310), (2, FleetTrafficPhase::Settled));
+    let next = |history: &mut History, at: u32| {
+        history.next(&stored, false, None, |_| Some(false), at * SECOND)
+    };
+    assert_eq!(next(&mut history, 10), (2, Some(FleetTrafficPhase::Rebuilding)));
+    assert_eq!(next(&mut history, 309), (2, Some(FleetTrafficPhase::Rebuilding)));
+    assert_eq!(next(&mut history, 310), (2, Some(FleetTrafficPhase::Settled)));
 }
 
 /// The same backup is restored for the second time, and a process takes over that has not seen the first.
@@ -75,6 +83,6 @@ fn rebuilding_outlives_a_restart() {
 fn an_epoch_that_members_have_seen_is_not_used_again() {
     let mut history = History::default();
     let backup = stored(0, FleetTrafficPhase::Settled);
-    let next = history.next(&backup, false, Some(1), |_| false, SECOND);
-    assert_eq!(next, (2, FleetTrafficPhase::Rebuilding));
+    let next = history.next(&backup, false, Some(1), |_| Some(false), SECOND);
+    assert_eq!(next, (2, Some(FleetTrafficPhase::Rebuilding)));
 }

@@ -1,5 +1,7 @@
 //! A hub that was rebuilt, or restored from a backup, under an importer.
 
+mod any_order;
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -263,6 +265,53 @@ fn an_exporter_that_does_not_come_back_is_forgotten_by_name() {
     importer.settle();
     assert_eq!(importer.slices(), ["c"]);
     assert_eq!(importer.followed().as_deref(), Some("second/0"));
+}
+
+/// What one of them has, or lacks, or deletes, may be what the other one had before.
+#[test]
+fn an_address_that_leads_to_two_hubs_changes_nothing_here() {
+    let mut importer = Importer::new();
+    let first = importer.world.hub.clone();
+    importer.memory.witness(true);
+    importer.lose_hub();
+    // It answers as if it were the first, has an older slice, and deletes another one.
+    importer.answer("first/0");
+    importer.settle();
+    importer.grant(&["a", "c"]);
+    importer.distribute("a", "uid-a2", &["10.1.0.9"]);
+    importer.distribute("c", "uid-c2", &["10.2.0.1"]);
+    importer.world.hub.delete(kinds::ENDPOINT_SLICE_IMPORT, &on_hub("c-team-shop-x1")).unwrap();
+    importer.settle();
+    assert_eq!((importer.slices().len(), importer.writes()), (2, 0));
+    importer.lose_hub();
+    importer.answer("second/0");
+    for member in ["a", "c"] {
+        importer.publishes(member, "second/0");
+    }
+    importer.settle();
+    let reasons: Vec<_> = importer.plan().events.iter().map(|event| event.reason).collect();
+    assert_eq!(reasons, [events::HUB_INCONSISTENT]);
+    assert_eq!((importer.slices().len(), importer.writes()), (2, 0));
+    assert_eq!(importer.followed().as_deref(), Some("first/0"), "neither is followed");
+    // The second one is removed.
+    importer.world.hub = first;
+    importer.memory.witness(false);
+    importer.settle();
+    assert_eq!((importer.slices().len(), importer.writes()), (2, 0));
+}
+
+/// `fleetctl forget --hub` empties the note in the Lease.
+#[test]
+fn a_member_forgets_which_hub_it_followed() {
+    let mut importer = Importer::new();
+    importer.lose_hub();
+    importer.answer("second/0");
+    importer.settle();
+    assert_eq!(importer.slices(), ["a", "c"]);
+    importer.memory.take_over(BTreeMap::from([(FOLLOWED.to_owned(), String::new())]));
+    importer.settle();
+    assert_eq!(importer.followed().as_deref(), Some("second/0"));
+    assert!(importer.slices().is_empty(), "what it lacks is gone");
 }
 
 /// With no exporter at all the derived Service keeps its address, however long that takes.

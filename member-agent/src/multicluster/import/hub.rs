@@ -1,6 +1,6 @@
 //! What importers read on the hub, and how far it counts.
 
-use fleet_accumulator::{Object, SourceState, Tracked, View};
+use fleet_accumulator::{Object, Snapshot as _, SourceSet, SourceState, Tracked, View};
 use fleet_api::names::SYSTEM_NAMESPACE;
 use fleet_api::{ObjectName, names};
 use fleet_model::objects::ClusterReport;
@@ -37,9 +37,11 @@ impl<'a> Hub<'a> {
             Claim::Accepted(incarnation) if has_its_name => Some(incarnation),
             _ => None,
         };
+        // What a hub that has just gone back in its history shows is as old as its backup.
         let is_live = speaks(&snapshot.resolved_services)
             && speaks(&snapshot.fleet_slices)
-            && speaks(&snapshot.fleet_reports);
+            && speaks(&snapshot.fleet_reports)
+            && !went_back(snapshot);
         let is_firm = is_live
             && snapshot.resolved_services.is_settled()
             && snapshot.fleet_slices.is_settled()
@@ -106,6 +108,14 @@ impl<'a> Hub<'a> {
             Some(_) => Trust::Known,
         }
     }
+}
+
+fn went_back(snapshot: &MemberSnapshot) -> bool {
+    snapshot.is_settling(SourceSet::from([
+        MemberSnapshot::resolved_services(),
+        MemberSnapshot::fleet_slices(),
+        MemberSnapshot::fleet_reports(),
+    ]))
 }
 
 fn publishes(report: &ClusterReport, incarnation: &str) -> bool {

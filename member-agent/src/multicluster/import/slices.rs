@@ -6,6 +6,7 @@ mod content;
 mod directed;
 mod foreign;
 mod marks;
+mod names;
 mod outcome;
 pub(super) mod own;
 

@@ -62,6 +62,11 @@ impl<'a> ServiceState<'a> {
         }
     }
 
+    /// More than one hub answers: nothing of what they show counts.
+    pub(super) fn distrust_hub(&mut self) {
+        (self.hub, self.resolved) = (None, None);
+    }
+
     pub(super) fn trust(&self) -> Trust {
         Hub::trust(self.hub)
     }

@@ -18,6 +18,7 @@ use crate::ResourceVersion;
 use crate::source::feed::{Discovered, Events, Feed, ReadOptions, WatchError, WatchItem};
 use crate::source::kube_feed::KubeFeed;
 use crate::source::list_watch;
+use crate::source::server::Server;
 use crate::source::spec::SourceSpec;
 
 /// Pause before a selection that is forbidden is asked for again.
@@ -153,7 +154,7 @@ where
             if !pause.is_zero() {
                 tokio::time::sleep(pause).await;
             }
-            list_watch::open::<W>(&spec, &options, from.as_ref())
+            list_watch::open::<W>(&spec, &options, from.as_ref(), &Server::default())
         };
         let items = stream::once(open).flatten().map(Some);
         let (items, abort) = stream::abortable(items.chain(stream::iter([None])));
@@ -216,7 +217,12 @@ where
             // It is true of one selection, and the others may be behind.
             Some(WatchItem::Bookmark(version)) => branch.version = Some(version),
             Some(WatchItem::Failed(error)) => self.fail(selection, error),
-            Some(item @ (WatchItem::Requested | WatchItem::Progress | WatchItem::WatchStarted)) => {
+            Some(
+                item @ (WatchItem::Requested
+                | WatchItem::Progress
+                | WatchItem::WatchStarted
+                | WatchItem::ServerChanged),
+            ) => {
                 self.ready.push_back(item);
             }
             None => {

@@ -74,7 +74,8 @@ fn place(truth: &Truth, service: usize, member: usize, has: &Imported) -> Vec<St
     }
     if is_plain(truth) && has.ready != has.all {
         let aside: Vec<_> = has.all.difference(&has.ready).collect();
-        found.push(format!("L9: {of} does not use {aside:?} although nothing is drained or silent"));
+        found
+            .push(format!("L9: {of} does not use {aside:?} although nothing is drained or silent"));
     }
     found
 }
@@ -125,4 +126,36 @@ fn of_kinds(cluster: &str, server: &ModelServer, kinds: &[ResourceKind]) -> Vec<
 
 fn line(cluster: &str, kind: ResourceKind, name: &str) -> String {
     format!("S17: {cluster}: {} {name} is left over", kind.label())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// m00 exports "web" with two endpoints, and m01 imports it.
+    fn asked(has: &Imported) -> Vec<String> {
+        let mut truth = Truth::new(2);
+        truth.deployed.insert((0, 0), vec!["10.0.0.1".to_owned(), "10.0.0.2".to_owned()]);
+        truth.exports.insert((0, 0));
+        truth.imports.insert((0, 1));
+        place(&truth, 0, 1, has)
+    }
+
+    #[test]
+    fn what_is_missing_or_aside_is_found() {
+        let endpoints = ["10.0.0.1", "10.0.0.2"].map(|it| ("m00".to_owned(), it.to_owned()));
+        let all: BTreeSet<_> = endpoints.clone().into();
+        let whole =
+            Imported { all: all.clone(), ready: all.clone(), usable: all, ..Default::default() };
+        assert!(asked(&whole).is_empty());
+        let one: BTreeSet<_> = [endpoints[0].clone()].into();
+        let lacking = Imported { all: one.clone(), ready: one.clone(), ..Default::default() };
+        assert!(asked(&lacking)[0].starts_with("S02: m01 Fleet web lacks"));
+        let aside = Imported { ready: one.clone(), ..whole.clone() };
+        assert!(asked(&aside)[0].starts_with("L9: "));
+        let none_ready = Imported { ready: BTreeSet::new(), ..whole.clone() };
+        assert!(asked(&none_ready)[0].starts_with("never empty: "));
+        let twice = Imported { twice: one, ..whole };
+        assert!(asked(&twice)[0].starts_with("S18: "));
+    }
 }

@@ -1,4 +1,4 @@
-//! What is asked after each write of an agent: whether an endpoint was lost that nobody has withdrawn, whether an import was left
+//! What is asked after each write of an agent: whether an endpoint was lost that was not withdrawn, whether an import was left
 //! without one, and whether anything was touched that is not ours.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -76,5 +76,70 @@ impl StepQuestions {
             let name = base::member_name(*member);
             format!("never empty: {name} has no endpoint of {api:?} {service} to use: {has:?}")
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::rc::Rc;
+
+    use fleet_accumulator::ClusterId;
+    use fleet_api::{ObjectName, annotations, labels};
+    use fleet_model_server::ModelServer;
+    use fleet_oracle::requests::Author;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::servers::Server;
+
+    fn slice(addresses: &[&str], serving: bool) -> Value {
+        let endpoint = |address: &&str| {
+            json!({ "addresses": [address], "conditions": {
+                "ready": false, "serving": serving, "terminating": true,
+            } })
+        };
+        json!({
+            "metadata": {
+                "labels": { labels::MANAGED_BY: labels::MANAGED_BY_IMPORT, labels::SERVICE_NAME: "d" },
+                "annotations": {
+                    annotations::FLEET_SERVICE: "shop/web", annotations::ORIGIN_CLUSTER: "m00",
+                },
+            },
+            "endpoints": addresses.iter().map(endpoint).collect::<Vec<_>>(),
+        })
+    }
+
+    /// What the member agent has written, and what is asked about it.
+    fn found(kind: fleet_api::ResourceKind, name: &str, object: Value) -> Vec<String> {
+        let counter = Rc::new(Cell::new(0));
+        let hub = Server::new(ModelServer::new(ClusterId::Hub), &counter);
+        let mut member = Server::new(ModelServer::new(ClusterId::Local), &counter);
+        member.model.create(kind, &ObjectName::new("fleet-system", name), object).unwrap();
+        member.sign(&Author::Member("m01".to_owned()));
+        let mut questions = StepQuestions::default();
+        let kept = ["10.0.0.1", "10.0.0.2"].map(|it| ("m00".to_owned(), it.to_owned()));
+        questions.keep((0, Api::Fleet, "shop/web".to_owned()), kept.into());
+        questions.look(&Servers(vec![hub, member]), 1, 0)
+    }
+
+    #[test]
+    fn a_lost_endpoint_is_found() {
+        let kind = kinds::ENDPOINT_SLICE;
+        assert!(found(kind, "x", slice(&["10.0.0.1", "10.0.0.2", "10.0.0.3"], true)).is_empty());
+        let lost = found(kind, "x", slice(&["10.0.0.1"], true));
+        assert!(lost[0].starts_with("S02: m00 has lost [(\"m00\", \"10.0.0.2\")]"), "{lost:?}");
+    }
+
+    #[test]
+    fn an_import_without_anything_to_use_is_found() {
+        let empty = found(kinds::ENDPOINT_SLICE, "x", slice(&["10.0.0.1", "10.0.0.2"], false));
+        assert!(empty[0].starts_with("never empty: m00"), "{empty:?}");
+    }
+
+    #[test]
+    fn a_foreign_object_that_is_touched_is_found() {
+        let touched = found(kinds::SERVICE, "foreign", json!({}));
+        assert!(touched[0].starts_with("S11: "), "{touched:?}");
     }
 }

@@ -1,11 +1,11 @@
 //! Slices of other clusters' endpoints: one for each that the hub has, of its name.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::time::Duration;
 
 use fleet_accumulator::Object;
 use fleet_api::multicluster::Exporter;
-use fleet_api::{ExportedSliceSpec, events, names};
+use fleet_api::{ExportedSliceSpec, events};
 use fleet_model::objects::multicluster::FleetSlice;
 use fleet_model::objects::{EndpointSlice, ManagedSlice, SliceIndex};
 use fleet_model::steps::LOCAL;
@@ -14,13 +14,14 @@ use k8s_openapi::api::discovery::v1 as discovery;
 
 use super::bound::{Bound, Wanted};
 use super::budget::Beyond;
-use super::marks::Origin;
+use super::marks::{Mark, Origin};
+use super::names::Names;
 use super::outcome::Outcome;
 use super::{content, marks};
 use crate::measurement::Plan;
+use crate::multicluster::import::derived;
 use crate::multicluster::import::state::ServiceState;
 use crate::multicluster::import::trust::{SliceFate, Source, Trust, slice_fate};
-use crate::multicluster::import::{derived, source};
 use crate::reserved::Reservations;
 use crate::sanitize::{Sanitized, sanitize};
 
@@ -81,7 +82,7 @@ pub(super) fn collect<'a>(
                     outcome.kept.insert(name);
                 } else {
                     let ports = InForce::of(exporter, same);
-                    let wanted = wanted(state, bound, &reserved, slice, &ports, plan);
+                    let wanted = wanted(state, bound, &reserved, slice, same, &ports, plan);
                     outcome.wanted.extend(wanted.map(|wanted| (name, wanted)));
                 }
             }
@@ -119,58 +120,6 @@ impl<'a> InForce<'a> {
     }
 }
 
-/// Names of imported slices.
-struct Names<'a> {
-    /// Uids of what is on the hub.
-    exports: HashSet<String>,
-    /// What was imported, by the uid of the exported slice and the cluster.
-    imported: HashMap<(&'a str, &'a str), &'a Object<ManagedSlice>>,
-}
-
-impl<'a> Names<'a> {
-    fn of(state: &'a ServiceState<'a>, slices: &[&Object<FleetSlice>]) -> Self {
-        let origin = |ours: &'a Object<ManagedSlice>| {
-            let origin = (marks::export(&ours.slice)?, source::cluster(&ours.slice)?);
-            Some((origin, ours))
-        };
-        Self {
-            exports: slices.iter().map(|slice| slice.uid.to_string()).collect(),
-            imported: state.imported.iter().filter_map(|ours| origin(ours)).collect(),
-        }
-    }
-
-    /// What was imported of an exported slice.
-    fn same(&self, slice: &Object<FleetSlice>) -> Option<&'a Object<ManagedSlice>> {
-        self.imported.get(&(&*slice.uid.to_string(), slice.cluster()?)).copied()
-    }
-
-    /// The name of the imported slice. Members choose the names of what they export, so one can take that of another member's
-    /// slice; the second name is made from the hub's choice.
-    fn of_slice(
-        &self,
-        state: &ServiceState<'_>,
-        outcome: &Outcome,
-        slice: &Object<FleetSlice>,
-        cluster: &str,
-    ) -> Option<String> {
-        if let Some(same) = self.same(slice) {
-            return Some(same.name.name.to_string());
-        }
-        let is_free = |name: &String| {
-            let taken = state.snapshot.endpoint_slices.get(&state.beside(name.as_str())).is_some();
-            // A slice of this cluster that the hub has no more.
-            let adopts = state.imported_as(name).is_some_and(|ours| {
-                let export = marks::export(&ours.slice);
-                let is_there = export.is_some_and(|uid| self.exports.contains(uid));
-                source::cluster(&ours.slice) == Some(cluster) && !is_there
-            });
-            (!taken || adopts) && !outcome.has(name)
-        };
-        let uid = slice.uid.to_string();
-        names::slice_import_candidates(&slice.name, &uid).into_iter().find(is_free)
-    }
-}
-
 /// What is reserved here, with the exception of what serves already.
 fn reservations<'a>(state: &'a ServiceState<'a>) -> Reservations<'a> {
     Reservations::new(state.settings, state.snapshot, || {
@@ -190,6 +139,7 @@ fn wanted<'a>(
     bound: Bound<'_>,
     reserved: &Reservations<'a>,
     slice: &'a Object<FleetSlice>,
+    same: Option<&Object<ManagedSlice>>,
     in_force: &InForce<'_>,
     plan: &mut Plan,
 ) -> Option<Wanted> {
@@ -204,9 +154,11 @@ fn wanted<'a>(
     };
     let content = sanitize(&spec, |address| reserved.verdict(cluster, address))?;
     report(bound, slice, cluster, &content, &spec, plan);
-    let uid = slice.uid.to_string();
+    let uid = slice.slice_uid.to_string();
     let generation = slice.slice_generation;
-    let origin = Origin { cluster, export: Some(&uid), generation };
+    // One that an earlier release has marked keeps that: another mark alone is no reason to write.
+    let mark = same.and_then(|same| Mark::of(&same.slice)).unwrap_or(Mark::Slice(&uid));
+    let origin = Origin { cluster, mark: Some(mark), generation };
     let zones = state.settings.multicluster.zones;
     Some(Wanted {
         slice: discovery::EndpointSlice {

@@ -24,10 +24,35 @@ const LABELS: [&str; 5] = [
 pub(super) struct Origin<'a> {
     /// The cluster whose endpoints these are.
     pub(super) cluster: &'a str,
-    /// Uid of the slice on the hub; none for own endpoints.
-    pub(super) export: Option<&'a str>,
+    /// The exported slice; none for own endpoints.
+    pub(super) mark: Option<Mark<'a>>,
     /// Generation of the exporter's slice.
     pub(super) generation: i64,
+}
+
+/// By what the exported slice is known that a slice was made from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Mark<'a> {
+    /// Uid of the exporter's own slice: the same on every hub that it is exported to.
+    Slice(&'a str),
+    /// Uid of the slice on the hub, as in slices that an earlier release imported. A hub that was rebuilt has another one.
+    OnHub(&'a str),
+}
+
+impl<'a> Mark<'a> {
+    /// The mark of an imported slice.
+    pub(super) fn of(slice: &'a EndpointSlice) -> Option<Self> {
+        let own = annotation(slice, annotations::SLICE_UID).map(Self::Slice);
+        own.or_else(|| annotation(slice, annotations::SLICE_EXPORT_UID).map(Self::OnHub))
+    }
+
+    /// The annotation that has it.
+    pub(super) fn entry(self) -> (&'static str, String) {
+        match self {
+            Self::Slice(uid) => (annotations::SLICE_UID, uid.to_owned()),
+            Self::OnHub(uid) => (annotations::SLICE_EXPORT_UID, uid.to_owned()),
+        }
+    }
 }
 
 /// Labels, annotations and owner of a slice.
@@ -40,16 +65,16 @@ pub(super) fn metadata(
         (labels::MULTICLUSTER_SERVICE_NAME, state.service.name.to_string()),
         (labels::MULTICLUSTER_SOURCE_CLUSTER, origin.cluster.to_owned()),
         (labels::MANAGED_BY, labels::MANAGED_BY_MULTICLUSTER.to_owned()),
-        bound.label(origin.export.is_none()),
+        bound.label(origin.mark.is_none()),
     ];
-    let export = origin.export.map(|uid| (annotations::SLICE_EXPORT_UID, uid.to_owned()));
+    let mark = origin.mark.map(Mark::entry);
     let annotations = [
         (annotations::FLEET_SERVICE, state.service.to_string()),
         (annotations::LAST_OBSERVED_GENERATION, origin.generation.to_string()),
     ];
     ObjectMeta {
         labels: Some(texts(labels)),
-        annotations: Some(texts(annotations.into_iter().chain(export))),
+        annotations: Some(texts(annotations.into_iter().chain(mark))),
         owner_references: Some(vec![owner_reference(bound.import)]),
         ..ObjectMeta::default()
     }
@@ -59,14 +84,9 @@ fn texts(pairs: impl IntoIterator<Item = (&'static str, String)>) -> BTreeMap<St
     pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
 }
 
-/// Uid of the slice on the hub that a slice was made from.
-pub(super) fn export(slice: &EndpointSlice) -> Option<&str> {
-    annotation(slice, annotations::SLICE_EXPORT_UID)
-}
-
 /// The generation that a slice was made from, if it was made from the same slice as `wanted`.
 pub(super) fn generation(current: &EndpointSlice, wanted: &EndpointSlice) -> Option<i64> {
-    let is_same = export(current).is_some() && export(current) == export(wanted);
+    let is_same = Mark::of(current).is_some() && Mark::of(current) == Mark::of(wanted);
     observed(current).filter(|_| is_same)
 }
 
@@ -88,7 +108,7 @@ pub(super) fn rebinds(current: &EndpointSlice, wanted: &EndpointSlice) -> bool {
 }
 
 /// Whether a slice has the marks of `wanted`, whatever others have added. The generation alone is no reason to write: an exporter's
-/// slice may have changed in what does not travel. The uid on the hub is one: by it a slice is known.
+/// slice may have changed in what does not travel. By which slice it was made from a slice is known.
 pub(super) fn are_current(current: &EndpointSlice, wanted: &EndpointSlice) -> bool {
     let owner = |slice: &EndpointSlice| {
         let owners = slice.metadata.owner_references.as_ref();
@@ -96,7 +116,7 @@ pub(super) fn are_current(current: &EndpointSlice, wanted: &EndpointSlice) -> bo
     };
     LABELS.iter().all(|key| label(current, key) == label(wanted, key))
         && owner(current) == owner(wanted)
-        && export(current) == export(wanted)
+        && Mark::of(current) == Mark::of(wanted)
         && annotation(current, annotations::FLEET_SERVICE)
             == annotation(wanted, annotations::FLEET_SERVICE)
         && observed(current).is_some_and(|seen| Some(seen) <= observed(wanted))

@@ -91,7 +91,7 @@ fn wanted(
     let own = by_name(&service.ports);
     Wanted {
         slice: discovery::EndpointSlice {
-            metadata: marks::metadata(state, bound, Origin { cluster, export: None, generation }),
+            metadata: marks::metadata(state, bound, Origin { cluster, mark: None, generation }),
             address_type: slice.address_type.as_str().to_owned(),
             endpoints: endpoints(state, slice),
             ports: Some(content::ports(

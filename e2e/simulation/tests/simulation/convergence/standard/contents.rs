@@ -22,7 +22,7 @@ const KINDS: [ResourceKind; 9] = [
 ];
 
 /// What depends on the order of writes, and on their number, alone.
-const LEFT_OUT: [&str; 11] = [
+const LEFT_OUT: [&str; 12] = [
     "uid",
     "serviceUid",
     "resourceVersion",
@@ -33,6 +33,7 @@ const LEFT_OUT: [&str; 11] = [
     "exportedSince",
     "withdrawnAt",
     annotations::SLICE_EXPORT_UID,
+    annotations::SLICE_UID,
     annotations::LAST_OBSERVED_GENERATION,
 ];
 

@@ -13,11 +13,10 @@ use http::Request;
 use http::header::{ACCEPT, CONTENT_TYPE};
 use kube::Client;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
-use super::change_path::{ChangePath, EXPORTER, IMPORTER};
-use super::slice::send;
-use fleet_testbed::fleet::Fleet;
+use crate::fleet::Fleet;
 
 /// Writes that are under way at the same time, in all clusters together.
 const IN_FLIGHT: usize = 16;
@@ -57,12 +56,13 @@ struct Answer {
     metadata: Version,
 }
 
-/// Replays the writes of `services` Services. No agent may run, and what is made stays.
-pub(super) async fn rate(path: &ChangePath, fleet: &Fleet, services: usize) -> Result<f64> {
+/// Replays the writes of `services` Services between these two members. No agent may run, and what is made stays.
+pub async fn rate(fleet: &Fleet, members: [usize; 2], services: usize) -> Result<f64> {
     fleet.user_namespace(NAMESPACE).await?;
+    let clients = Clients::of(fleet, members);
     let mut writes = Vec::new();
     for number in 0..services {
-        writes.extend(first_export_and_import(path, fleet, number));
+        writes.extend(clients.first_export_and_import(number));
     }
     // What is changed has to be there; each write has an object of its own.
     let requests: Vec<(Client, Request<Vec<u8>>)> =
@@ -115,25 +115,75 @@ impl Write {
     }
 }
 
-/// The 17 writes of one Service with one slice.
-fn first_export_and_import(path: &ChangePath, fleet: &Fleet, number: usize) -> Vec<Write> {
-    let at = |client: &Client, kind, namespace: &str| Place {
-        client: client.clone(),
-        kind,
-        namespace: namespace.to_owned(),
-    };
-    let [exporter, importer] =
-        [EXPORTER, IMPORTER].map(|position| member_namespace(fleet.member(position).name()));
-    let export = at(&path.exporter, kinds::SERVICE_EXPORT, NAMESPACE);
-    let internal_export = at(&path.hub, kinds::INTERNAL_SERVICE_EXPORT, &exporter);
-    let slice_export = at(&path.hub, kinds::ENDPOINT_SLICE_EXPORT, &exporter);
-    let import = at(&path.hub, kinds::SERVICE_IMPORT, NAMESPACE);
-    let internal_import = at(&path.hub, kinds::INTERNAL_SERVICE_IMPORT, &importer);
-    let slice_import = at(&path.hub, kinds::ENDPOINT_SLICE_IMPORT, &importer);
-    let wish = at(&path.importer, kinds::MULTI_CLUSTER_SERVICE, NAMESPACE);
-    let member_import = at(&path.importer, kinds::SERVICE_IMPORT, NAMESPACE);
-    let derived = at(&path.importer, kinds::SERVICE, SYSTEM_NAMESPACE);
-    let bound = at(&path.importer, kinds::ENDPOINT_SLICE, SYSTEM_NAMESPACE);
+/// Who writes, and where on the hub.
+struct Clients {
+    hub: Client,
+    exporter: Client,
+    importer: Client,
+    namespaces: [String; 2],
+}
+
+impl Clients {
+    fn of(fleet: &Fleet, members: [usize; 2]) -> Self {
+        let [exporter, importer] = members.map(|position| fleet.member(position).client());
+        let namespaces = members.map(|position| member_namespace(fleet.member(position).name()));
+        Self { hub: fleet.hub().client(), exporter, importer, namespaces }
+    }
+
+    /// The 17 writes of one Service with one slice.
+    fn first_export_and_import(&self, number: usize) -> Vec<Write> {
+        let at = |client: &Client, kind, namespace: &str| Place {
+            client: client.clone(),
+            kind,
+            namespace: namespace.to_owned(),
+        };
+        let Self { hub, exporter: exports, importer: imports, namespaces } = self;
+        let [exporter, importer] = namespaces;
+        writes(
+            Places {
+                export: at(exports, kinds::SERVICE_EXPORT, NAMESPACE),
+                internal_export: at(hub, kinds::INTERNAL_SERVICE_EXPORT, exporter),
+                slice_export: at(hub, kinds::ENDPOINT_SLICE_EXPORT, exporter),
+                import: at(hub, kinds::SERVICE_IMPORT, NAMESPACE),
+                internal_import: at(hub, kinds::INTERNAL_SERVICE_IMPORT, importer),
+                slice_import: at(hub, kinds::ENDPOINT_SLICE_IMPORT, importer),
+                mcs: at(imports, kinds::MULTI_CLUSTER_SERVICE, NAMESPACE),
+                member_import: at(imports, kinds::SERVICE_IMPORT, NAMESPACE),
+                derived: at(imports, kinds::SERVICE, SYSTEM_NAMESPACE),
+                bound: at(imports, kinds::ENDPOINT_SLICE, SYSTEM_NAMESPACE),
+            },
+            number,
+        )
+    }
+}
+
+/// Where each kind is written.
+struct Places {
+    export: Place,
+    internal_export: Place,
+    slice_export: Place,
+    import: Place,
+    internal_import: Place,
+    slice_import: Place,
+    mcs: Place,
+    member_import: Place,
+    derived: Place,
+    bound: Place,
+}
+
+fn writes(places: Places, number: usize) -> Vec<Write> {
+    let Places {
+        export,
+        internal_export,
+        slice_export,
+        import,
+        internal_import,
+        slice_import,
+        mcs,
+        member_import,
+        derived,
+        bound,
+    } = places;
 
     let wanted = json!({ "spec": { "serviceImport": { "name": "mix" } } });
     let offered = json!({ "spec": { "ports": ports(), "serviceReference": reference() } });
@@ -158,12 +208,12 @@ fn first_export_and_import(path: &ChangePath, fleet: &Fleet, number: usize) -> V
         create(&internal_import, requested.clone()),
         status(&internal_import, requested, &resolved),
         create(&slice_import, slice),
-        patch(&wish, wanted.clone(), finalizer("service-resources-cleanup")),
+        patch(&mcs, wanted.clone(), finalizer("service-resources-cleanup")),
         create(&member_import, json!({})),
         status(&member_import, json!({}), &resolved),
         create(&derived, json!({ "spec": { "ports": ports() } })),
         create(&bound, bound_slice(number)),
-        status(&wish, wanted, &conditions(&["Valid"])),
+        status(&mcs, wanted, &conditions(&["Valid"])),
     ]
 }
 
@@ -233,4 +283,10 @@ fn bound_slice(number: usize) -> Value {
         "addressType": "IPv4", "endpoints": endpoints(number),
         "ports": [{ "name": "http", "protocol": "TCP", "port": 8080 }],
     })
+}
+
+/// Sends a request whose answer does not matter beyond success.
+pub async fn send(client: &Client, request: Request<Vec<u8>>) -> Result<()> {
+    client.request::<IgnoredAny>(request).await?;
+    Ok(())
 }

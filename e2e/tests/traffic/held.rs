@@ -1,0 +1,24 @@
+//! What agents hold back, by their metrics.
+
+use std::time::Duration;
+
+use anyhow::Result;
+use fleet_testbed::agents::{Agent, Agents};
+use fleet_testbed::scrape::Scrape;
+use fleet_testbed::wait::wait_until;
+
+/// Waits until an agent shows so much for a reason.
+pub(crate) async fn wait_held(
+    agents: &Agents,
+    agent: Agent,
+    reason: &str,
+    count: u32,
+    deadline: Duration,
+) -> Result<()> {
+    wait_until(&format!("{agent:?} shows {count} for {reason}"), deadline, async || {
+        let scrape = Scrape::of(agents, agent).await?;
+        let shown = scrape.sum("fleet_networking_traffic_held", &[("reason", reason)]);
+        Ok((shown - f64::from(count)).abs() < 0.5)
+    })
+    .await
+}
