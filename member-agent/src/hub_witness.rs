@@ -46,7 +46,8 @@ impl Witness {
         self.others.retain(|(_, seen)| now < *seen + CALM);
         let signs = self.signs_in(&answer);
         if signs > 0 {
-            self.signs = signs + if self.is_doubtful(now) { self.signs } else { 0 };
+            let goes_on = self.sign.is_some() && self.is_doubtful(now);
+            self.signs = signs + if goes_on { self.signs } else { 0 };
             self.sign = Some(now);
             self.agreeing = 0;
         } else {
@@ -59,7 +60,7 @@ impl Witness {
         }
         self.last = Some(answer);
         self.is_inconsistent |= self.signs >= ENOUGH;
-        if !self.is_doubtful(now) {
+        if self.sign.is_some() && !self.is_doubtful(now) {
             (self.is_inconsistent, self.signs) = (false, 0);
         }
     }
@@ -73,7 +74,8 @@ impl Witness {
 
     /// Whether further answers are needed.
     pub(crate) fn is_doubtful(&self, now: Duration) -> bool {
-        let Some(sign) = self.sign else { return false };
+        // A process that starts takes the first answer of each source for the hub's.
+        let Some(sign) = self.sign else { return self.agreeing < ANSWERS };
         now < sign + CALM || (self.is_inconsistent && self.agreeing < ANSWERS)
     }
 
@@ -143,6 +145,14 @@ mod tests {
         // The other one had been removed instead.
         witness.observe(answer("b/0", 1000), now + SECOND);
         assert!(!witness.is_inconsistent());
+    }
+
+    /// Where a source is connected shows in nothing that came before.
+    #[test]
+    fn a_process_that_starts_asks_until_a_few_answers_agree() {
+        let asked = |answers: &[(&str, u64)]| after(answers).is_doubtful(SECOND);
+        assert!(asked(&[]) && asked(&[("a/0", 10), ("a/0", 10)]));
+        assert!(!asked(&[("a/0", 10), ("a/0", 10), ("a/0", 11)]));
     }
 
     /// Nothing was asked for a while: few answers prove nothing.

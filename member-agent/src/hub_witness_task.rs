@@ -79,7 +79,7 @@ pub(crate) fn start(
             let now = clock.now();
             let is_in_doubt = witness.is_doubtful(now)
                 || witness.is_inconsistent()
-                || other_hub::went_back(&accumulator.snapshot());
+                || other_hub::is_in_doubt(&accumulator.snapshot());
             if now < next || !is_in_doubt {
                 continue;
             }

@@ -80,7 +80,7 @@ impl TrafficNotes {
         let hub = other_hub::present(identity, snapshot);
         let is_complete = (self.is_complete)(snapshot);
         let published = self.memory.published(hub, is_complete, self.settle);
-        let went_back = self.memory.before_it_went_back(hub, other_hub::went_back(snapshot));
+        let went_back = self.memory.before_it_went_back(hub, other_hub::lost_history(snapshot));
         let went_back = went_back.map(|hub| (WENT_BACK.to_owned(), hub));
         went_back.into_iter().chain([(PUBLISHED.to_owned(), published)]).collect()
     }

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fleet_accumulator::{Object, Snapshot as _, SourceSet};
+use fleet_accumulator::{ClusterId, Object, Snapshot as _, SourceSet};
 use fleet_api::{ObjectName, annotations};
 use fleet_model::objects::{EndpointSlice, ServiceImport};
 
@@ -161,16 +161,32 @@ fn speaks(snapshot: &MemberSnapshot) -> bool {
     states.iter().all(|state| state.is_live()) && are_members_known && !went_back(snapshot)
 }
 
-/// Whether the API server of the hub went back in its history lately.
-pub(crate) fn went_back(snapshot: &MemberSnapshot) -> bool {
-    snapshot.is_settling(SourceSet::from([
+/// Whether the API server of the hub went back in its history, or another one answered, lately.
+fn went_back(snapshot: &MemberSnapshot) -> bool {
+    snapshot.is_settling(sources())
+}
+
+/// Whether the API server of the hub went back in its history lately, so that the hub needs another incarnation. A server that only
+/// orders requests in another way than before has not; another cluster has another incarnation by itself.
+pub(crate) fn lost_history(snapshot: &MemberSnapshot) -> bool {
+    snapshot.went_back(sources())
+}
+
+/// Whether any source of the hub has seen its API server change lately.
+pub(crate) fn is_in_doubt(snapshot: &MemberSnapshot) -> bool {
+    let of_hub = MemberSnapshot::sources().iter().filter(|source| source.cluster == ClusterId::Hub);
+    snapshot.is_settling(of_hub.map(|source| source.id).collect())
+}
+
+fn sources() -> SourceSet {
+    SourceSet::from([
         MemberSnapshot::slice_imports(),
         MemberSnapshot::internal_imports(),
         MemberSnapshot::internal_exports(),
         MemberSnapshot::slice_exports(),
         MemberSnapshot::member_traffics(),
         MemberSnapshot::cluster_reports(),
-    ]))
+    ])
 }
 
 fn slices<'a>(

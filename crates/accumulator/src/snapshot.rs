@@ -6,6 +6,7 @@ use fleet_api::{ObjectName, ResourceKind};
 
 use crate::source::feeds::Feeds;
 use crate::source::start::Start;
+use crate::view::Settling;
 use crate::{
     ClusterId, ResourceVersion, SourceId, SourceInfo, SourceSet, SourceState, Tracked, Uid, View,
 };
@@ -40,8 +41,10 @@ pub trait AnyView {
     fn is_empty(&self) -> bool;
     /// See [`View::trouble`].
     fn trouble(&self) -> Option<&str>;
-    /// Whether the API server went back in time not long ago: what is absent may come back.
+    /// Whether the API server went back in time, or another one answered, not long ago: what is absent may come back.
     fn is_settling(&self) -> bool;
+    /// Whether the API server went back in time not long ago.
+    fn went_back(&self) -> bool;
     /// When the last complete list was begun.
     fn listed(&self) -> Option<Instant>;
     /// When the question was asked to which the API server answered last that it does not serve the kind, or forbids it.
@@ -76,7 +79,11 @@ impl<T: Tracked> AnyView for View<T> {
     }
 
     fn is_settling(&self) -> bool {
-        self.settling
+        self.settling.is_some()
+    }
+
+    fn went_back(&self) -> bool {
+        self.settling == Some(Settling::WentBack)
     }
 
     fn listed(&self) -> Option<Instant> {
@@ -129,11 +136,22 @@ pub trait Snapshot: Clone + Default + Send + Sync + 'static {
         self.view(id).map_or(&SourceState::Pending, AnyView::state)
     }
 
-    /// Whether the API server of one of these sources went back in time not long ago: that something is absent is no
-    /// reason yet to delete anything.
+    /// Whether the API server of one of these sources went back in time, or another one answered, not long ago: that something is
+    /// absent is no reason yet to delete anything.
     fn is_settling(&self, sources: SourceSet) -> bool {
+        self.any(sources, |view| view.is_settling())
+    }
+
+    /// Whether the API server of one of these sources went back in time not long ago. One that only looks like another, by the way
+    /// in which it orders requests, did not.
+    fn went_back(&self, sources: SourceSet) -> bool {
+        self.any(sources, |view| view.went_back())
+    }
+
+    /// Whether that is so for one of these sources.
+    fn any(&self, sources: SourceSet, is_so: impl Fn(&dyn AnyView) -> bool) -> bool {
         let mut sources = Self::sources().iter().filter(|source| sources.contains(source.id));
-        sources.any(|source| self.view(source.id).is_some_and(AnyView::is_settling))
+        sources.any(|source| self.view(source.id).is_some_and(&is_so))
     }
 
     /// Whether every source of `required` has listed once, or is optional and known not to be had:

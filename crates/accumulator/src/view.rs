@@ -10,6 +10,15 @@ use imbl::{OrdMap, OrdSet};
 
 use crate::{Object, SourceState, Tracked};
 
+/// What the API server of a source did not long ago, so that what is absent may come back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Settling {
+    /// It went back in time.
+    WentBack,
+    /// Another one answered, or one that orders requests in another way.
+    Another,
+}
+
 /// All objects of one source, by name and by index. Immutable for its readers, cheap to clone:
 /// clones share everything they have in common.
 pub struct View<T: Tracked> {
@@ -24,8 +33,8 @@ pub struct View<T: Tracked> {
     pub(crate) defects: OrdMap<ObjectName, Arc<str>>,
     /// Last of the failures that go on, if any.
     pub(crate) trouble: Option<Arc<str>>,
-    /// Whether the API server went back in time not long ago.
-    pub(crate) settling: bool,
+    /// Why absence proves nothing yet, if it does not.
+    pub(crate) settling: Option<Settling>,
     /// Whether it was live for long enough that absence counts, if that was asked for.
     pub(crate) settled: bool,
     /// When the last complete list was begun.
@@ -107,7 +116,7 @@ impl<T: Tracked> View<T> {
     /// The same content of an API server that went back in its history not long ago, or did not, for simulations.
     #[must_use]
     pub fn settling(mut self, settling: bool) -> Self {
-        self.settling = settling;
+        self.settling = settling.then_some(Settling::WentBack);
         self.revision += 1;
         self
     }
@@ -266,7 +275,7 @@ impl<T: Tracked> Default for View<T> {
             revision: 0,
             defects: OrdMap::new(),
             trouble: None,
-            settling: false,
+            settling: None,
             settled: true,
             listed: None,
             refused: None,

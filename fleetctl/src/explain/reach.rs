@@ -28,8 +28,9 @@ pub(super) fn hops(picture: &Picture, service: &ObjectName) -> Vec<Hop> {
 
 fn hop(picture: &Picture, importer: &str, trouble: &ReachTrouble) -> Hop {
     let ReachTrouble { exporter, hop, since, detail, .. } = trouble;
-    let since = super::words::since(since.0, picture.now);
-    let says = format!("{}, since {since} (hop {}): {detail}", what(*hop, exporter), hop.as_str());
+    // The moment, not the age: the sentence is the same at each look.
+    let (what, since, hop_name) = (what(*hop, exporter), since.0, hop.as_str());
+    let says = format!("{what}, since {since} (hop {hop_name}): {detail}");
     let advice = advice(picture, importer, trouble);
     Hop::stop(importer, "ReachReport", Cause::NotReached, says, advice)
 }

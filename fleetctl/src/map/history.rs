@@ -9,8 +9,8 @@ use super::frame::Frame;
 use crate::reach::reached::Cell;
 use crate::view::{MemberView, ServiceView, View};
 
-/// Services in all frames together; one that several frames share counts once.
-const SERVICES: usize = 20_000;
+/// Services, members and cells of reach in all frames together; a Service that several frames share counts once.
+const MOST: usize = 20_000;
 /// Most and least frames.
 const FRAMES: (usize, usize) = (3, 300);
 
@@ -22,7 +22,7 @@ pub(super) struct History {
     dropped: usize,
 }
 
-/// A frame, and how many of its Services it does not share with the one before.
+/// A frame, and how much of it it does not share with the one before.
 #[derive(Debug)]
 struct Kept {
     frame: Frame,
@@ -34,6 +34,7 @@ impl History {
     pub(super) fn add(&mut self, mut view: View) -> bool {
         let last = self.frames.back();
         let own = last.map_or(view.services.len(), |last| share(&mut view, &last.frame.view));
+        let own = own + unshared(&view);
         let is_new = last.is_none_or(|last| !is_same(&last.frame.view, &view));
         let before = if is_new { None } else { self.frames.pop_back() };
         let own = before.map_or(own, |before| before.own);
@@ -45,16 +46,18 @@ impl History {
 
     fn shrink(&mut self) {
         let changed: usize = self.frames.iter().skip(1).map(|kept| kept.own).sum();
-        let first = self.frames.front().map_or(0, |kept| kept.frame.view.services.len());
-        let mut services = first + changed;
-        let is_large = |services: usize, frames: usize| {
-            frames > FRAMES.1 || (services > SERVICES && frames > FRAMES.0)
-        };
-        while is_large(services, self.frames.len()) {
-            self.frames.pop_front();
+        let whole = |view: &View| view.services.len() + unshared(view);
+        let first = self.frames.front().map_or(0, |kept| whole(&kept.frame.view));
+        let mut held = first + changed;
+        let is_large =
+            |held: usize, frames: usize| frames > FRAMES.1 || (held > MOST && frames > FRAMES.0);
+        while is_large(held, self.frames.len()) {
+            let gone = self.frames.pop_front().map_or(0, |kept| unshared(&kept.frame.view));
             self.dropped += 1;
-            // What the next one shares with this one stays.
-            services = services.saturating_sub(self.frames.front().map_or(0, |kept| kept.own));
+            // Services that the next one shares with this one stay.
+            let replaced = self.frames.front();
+            let replaced = replaced.map_or(0, |kept| kept.own - unshared(&kept.frame.view));
+            held = held.saturating_sub(gone + replaced);
         }
     }
 
@@ -69,6 +72,11 @@ impl History {
         let (first, last) = self.range()?;
         self.frames.get(number.clamp(first, last) - self.dropped).map(|kept| &kept.frame)
     }
+}
+
+/// What each frame has for itself.
+fn unshared(view: &View) -> usize {
+    view.members.len() + view.reach.len()
 }
 
 /// Takes over every Service that is the same in an earlier view, and returns the number of the others. Both are in the order of names.

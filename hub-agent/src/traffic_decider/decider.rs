@@ -187,7 +187,7 @@ impl Decider {
             let names = decided.iter().filter(|(_, decision)| of(decision));
             names.map(|(name, _)| name.to_string()).collect::<Vec<_>>()
         };
-        let went_back = snapshot.is_settling(SourceSet::from([
+        let went_back = snapshot.went_back(SourceSet::from([
             HubSnapshot::member_leases(),
             HubSnapshot::member_traffics(),
             HubSnapshot::fleet_traffics(),

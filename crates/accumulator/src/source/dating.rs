@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use super::state::Machine;
+use crate::view::Settling;
 use crate::{ResourceVersion, Tracked};
 
 impl<T: Tracked> Machine<T> {
@@ -20,7 +21,7 @@ impl<T: Tracked> Machine<T> {
     /// The source has been live for long enough.
     pub(crate) fn settled(&mut self) {
         self.timeline.settled();
-        self.view.settling = false;
+        self.view.settling = None;
         self.change();
     }
 
@@ -61,7 +62,8 @@ impl<T: Tracked> Machine<T> {
     pub(super) fn another_server(&mut self) {
         self.metrics.error("another_server");
         self.timeline.is_another();
-        self.view.settling = true;
+        // That it went back in time stays so.
+        let _ = self.view.settling.get_or_insert(Settling::Another);
         self.suspect();
         self.doubt();
         self.change();
@@ -86,7 +88,7 @@ impl<T: Tracked> Machine<T> {
             self.metrics.error("went_back");
             self.timeline.went_back(version);
             self.went_back = true;
-            self.view.settling = true;
+            self.view.settling = Some(Settling::WentBack);
             self.doubt();
             self.change();
         } else {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use fleet_api::kinds::SERVICE_ACCOUNT;
 use fleet_api::names::member_namespace;
 use fleet_runtime::clients::ClientSet;
 use serde_json::Value;
@@ -42,10 +43,23 @@ pub(super) async fn rights(
     let namespace = member_namespace(member);
     let bindings = reader.list(ROLE_BINDING, Some(&namespace), "").await?.unwrap_or_default();
     let of_chart = Account::service(&namespace, ACCOUNT);
-    let account = bound(&bindings, member, &namespace).unwrap_or_else(|| of_chart.clone());
+    let account = match bound(&bindings, member, &namespace) {
+        Some(account) => account,
+        None if has_account(&reader, &namespace).await? => of_chart.clone(),
+        None => {
+            let reason = format!("no binding of its role is found in {namespace}");
+            return Err(Unread { reason, advice: None });
+        }
+    };
     let wanted = on_hub(member, &features, account == of_chart);
     let lacks = reader.lacking(&account, &wanted).await?;
     Ok(OnHub { account: account.to_string(), lacks })
+}
+
+/// Whether the chart's ServiceAccount is there. Administrators of KubeFleet bind roles of their own.
+async fn has_account(reader: &Reader, namespace: &str) -> Read<bool> {
+    let accounts = reader.list(SERVICE_ACCOUNT, Some(namespace), "").await?;
+    Ok(accounts.unwrap_or_default().iter().any(|account| name(account) == ACCOUNT))
 }
 
 /// The account that the role of members is bound to: that of the chart, or the identity that KubeFleet knows.

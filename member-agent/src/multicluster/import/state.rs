@@ -38,6 +38,8 @@ pub(super) struct ServiceState<'a> {
     pub(super) imported: Vec<&'a Object<ManagedSlice>>,
     /// What directs the traffic, if policies do.
     pub(super) ground: Option<Ground<'a>>,
+    /// Whether more than one hub answers.
+    is_hub_distrusted: bool,
 }
 
 impl<'a> ServiceState<'a> {
@@ -59,12 +61,14 @@ impl<'a> ServiceState<'a> {
             import: snapshot.standard_imports.get(service),
             imported: imported(service, snapshot).collect(),
             ground: None,
+            is_hub_distrusted: false,
         }
     }
 
     /// More than one hub answers: nothing of what they show counts.
     pub(super) fn distrust_hub(&mut self) {
         (self.hub, self.resolved) = (None, None);
+        self.is_hub_distrusted = true;
     }
 
     pub(super) fn trust(&self) -> Trust {
@@ -107,11 +111,17 @@ impl<'a> ServiceState<'a> {
         })
     }
 
+    /// Whether the cluster is no member any more, by the word of a hub that counts.
+    fn is_dismissed(&self) -> bool {
+        let phase = Phase::known(&self.settings.identity, self.snapshot);
+        !self.is_hub_distrusted && phase.is_some_and(|phase| !phase.is_member())
+    }
+
     /// Whether the import is not to be, for a reason of this cluster alone.
     pub(super) fn is_unwanted_here(&self) -> bool {
-        let Self { settings, service, snapshot, .. } = self;
+        let Self { settings, service, .. } = self;
         settings.multicluster.mode == MulticlusterMode::CleanUp
-            || Phase::known(&settings.identity, snapshot).is_some_and(|phase| !phase.is_member())
+            || self.is_dismissed()
             || *service.namespace == *settings.identity.system_namespace
             || settings.denied_namespaces.include(&service.namespace)
             || !settings.multicluster.import_namespaces.include(service)
