@@ -130,8 +130,9 @@ pub enum Command {
     /// Print what a new hub needs before its members come back, as a script to be read
     ///
     /// It reads the members named by --member, and the hub if it answers: the namespaces in which something crosses, member policies,
-    /// what was decided about traffic, and the drains that importers apply. It changes nothing. Run it on a timer to have a backup of all
-    /// that members cannot bring back by themselves. Exits 1 if something was not read, which the script names.
+    /// what was decided about traffic, and, as comments, the drains that importers apply, each with the members that apply it. It changes
+    /// nothing. Run it on a timer to have a backup of all that members cannot bring back by themselves. Exits 1 if something was not
+    /// read or has no valid name, which the script names.
     RebuildHub(RebuildHubArgs),
     /// Draw the fleet: exporters, Services and importers, with what stops each
     ///
@@ -306,7 +307,7 @@ pub struct LeaveArgs {
     #[arg(long)]
     pub force: bool,
     /// First move new connections away from the member in this time, such as 5m, as `fleetctl drain --wait` does. Refused where no other
-    /// member serves a Service, unless --yes is given
+    /// member serves a Service, or much is deleted, unless --yes is given. If the member has not left in the end, the drain stays
     #[arg(long, value_name = "DURATION", value_parser = time, conflicts_with_all = ["force", "local"])]
     pub drain: Option<Duration>,
     /// Clean up the member's own cluster, since the hub is gone for good

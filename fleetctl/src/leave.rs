@@ -63,27 +63,18 @@ pub(crate) async fn run(cli: &Cli, args: &LeaveArgs) -> Result<ExitCode> {
         ));
         return Ok(ExitCode::SUCCESS);
     }
-    if let Some(over) = args.drain {
-        let drained =
-            traffic::drain_to_leave(cli, &args.name, over, args.yes, args.dry_run).await?;
-        if drained != ExitCode::SUCCESS {
-            return Ok(drained);
-        }
-    }
-    if args.dry_run {
-        return leaving.preview(args.force).await;
-    }
-    let left = if args.force { Ok(()) } else { leaving.wait_for_agent(hub.watch.clone()).await? };
-    if let Err(reason) = left {
-        report(&reason);
+    let Some(over) = args.drain else { return leaving.leave(args, hub.watch.clone()).await };
+    if !args.dry_run
+        && let Some(refusal) = leaving.refusal().await?
+    {
+        report(&refusal);
         return Ok(ExitCode::from(NO));
     }
-    let removed = leaving.remove(args.force).await?;
-    if args.drain.is_some() && removed == ExitCode::SUCCESS {
-        // A drain outlives its member, unless nothing is decided about it any more.
-        delete(&hub.write, kinds::MEMBER_TRAFFIC, None, &args.name).await?;
+    let left = leaving.drain_and_leave(cli, args, over, hub.watch.clone()).await;
+    if !args.dry_run && !left.as_ref().is_ok_and(|code| *code == ExitCode::SUCCESS) {
+        report(&still_drained(&args.name));
     }
-    Ok(removed)
+    left
 }
 
 struct Leaving<'a> {
@@ -95,6 +86,37 @@ struct Leaving<'a> {
 }
 
 impl Leaving<'_> {
+    async fn drain_and_leave(
+        &self,
+        cli: &Cli,
+        args: &LeaveArgs,
+        over: Duration,
+        watch: Client,
+    ) -> Result<ExitCode> {
+        let drained = traffic::drain_to_leave(cli, self.name, over, args.yes, args.dry_run).await?;
+        if drained != ExitCode::SUCCESS {
+            return Ok(drained);
+        }
+        let left = self.leave(args, watch).await?;
+        if !args.dry_run && left == ExitCode::SUCCESS {
+            // A drain outlives its member, unless nothing is decided about it any more.
+            delete(self.client, kinds::MEMBER_TRAFFIC, None, self.name).await?;
+        }
+        Ok(left)
+    }
+
+    async fn leave(&self, args: &LeaveArgs, watch: Client) -> Result<ExitCode> {
+        if args.dry_run {
+            return self.preview(args.force).await;
+        }
+        let left = if args.force { Ok(()) } else { self.wait_for_agent(watch).await? };
+        if let Err(reason) = left {
+            report(&reason);
+            return Ok(ExitCode::from(NO));
+        }
+        self.remove(args.force).await
+    }
+
     /// What would be done, for `--dry-run`.
     async fn preview(&self, force: bool) -> Result<ExitCode> {
         if !force {
@@ -128,14 +150,14 @@ impl Leaving<'_> {
 
     /// The inner error is the reason why the member cannot be removed yet.
     async fn wait_for_agent(&self, client: Client) -> Result<Result<(), String>> {
-        let kind = kinds::INTERNAL_MEMBER_CLUSTER;
-        let asked = find(self.client, kind, Some(&self.namespace), self.name).await?;
-        if asked.is_none() {
-            return self.check_empty().await;
+        if !self.has_agent().await? {
+            return Ok(self.check_empty().await?.map_or(Ok(()), Err));
         }
-        if let Err(reason) = self.check_losses().await? {
-            return Ok(Err(reason));
+        let (what, count) = self.losses().await?;
+        if let Some(refusal) = unconfirmed(&what, count, self.yes) {
+            return Ok(Err(refusal));
         }
+        report(&what);
         self.ask_to_leave().await?;
         report(&format!("Asked {} to leave; waiting until its agent has cleaned up", self.name));
         Ok(self.wait_until_left(client).await)
@@ -161,16 +183,19 @@ impl Leaving<'_> {
         Ok((what, exports + imports + slices + standard))
     }
 
-    /// Prints what ends. The inner error asks for a confirmation, if that is much.
-    async fn check_losses(&self) -> Result<Result<(), String>> {
-        let (what, count) = self.losses().await?;
-        if !self.yes && MassDeletionLimits::default().exceeded_by(count, count) {
-            return Ok(Err(format!(
-                "{what}. Nothing was changed; if that is what you want, add --yes"
-            )));
+    /// Why the member cannot leave as it is, before anything is changed.
+    async fn refusal(&self) -> Result<Option<String>> {
+        if !self.has_agent().await? {
+            return self.check_empty().await;
         }
-        report(&what);
-        Ok(Ok(()))
+        let (what, count) = self.losses().await?;
+        Ok(unconfirmed(&what, count, self.yes))
+    }
+
+    /// Whether there is an agent that can be asked to leave.
+    async fn has_agent(&self) -> Result<bool> {
+        let kind = kinds::INTERNAL_MEMBER_CLUSTER;
+        Ok(find(self.client, kind, Some(&self.namespace), self.name).await?.is_some())
     }
 
     /// Asks the member to leave and confirms it, in one write: otherwise the agent would ask back in between. One of an earlier
@@ -193,19 +218,19 @@ impl Leaving<'_> {
         bail!("ask {} to leave: its InternalMemberCluster changes all the time", self.name)
     }
 
-    /// Without an InternalMemberCluster, the agent cannot be asked to leave.
-    async fn check_empty(&self) -> Result<Result<(), String>> {
+    /// Without an InternalMemberCluster, the agent cannot be asked to leave. Returns what it has left, if anything.
+    async fn check_empty(&self) -> Result<Option<String>> {
         for kind in KINDS {
             if let Some(left) = self.list(kind).await?.first() {
                 let name = left.metadata.name.as_deref().unwrap_or_default();
-                return Ok(Err(format!(
+                return Ok(Some(format!(
                     "{} still takes part in the fleet ({} {name}), and without an InternalMemberCluster its agent cannot be \
                      asked to leave: delete its ServiceExports and MultiClusterServices first, or use --force",
                     self.name, kind.kind
                 )));
             }
         }
-        Ok(Ok(()))
+        Ok(None)
     }
 
     async fn wait_until_left(&self, client: Client) -> Result<(), String> {
@@ -341,6 +366,21 @@ impl Leaving<'_> {
     }
 }
 
+/// Asks for a confirmation, if much ends.
+fn unconfirmed(what: &str, count: usize, is_confirmed: bool) -> Option<String> {
+    let is_much = MassDeletionLimits::default().exceeded_by(count, count);
+    (is_much && !is_confirmed).then(|| {
+        format!("{what}. The member was not asked to leave; if that is what you want, add --yes")
+    })
+}
+
+/// What to do about a drain whose member has not left. It may have failed before the first step.
+fn still_drained(member: &str) -> String {
+    format!(
+        "What is drained of {member} stays drained: run the command again, or fleetctl undrain {member}"
+    )
+}
+
 /// The patch that asks a member to leave, with the confirmation for the generation that it leads to.
 fn confirmed(current: &DynamicObject) -> serde_json::Value {
     let asked = current.data["spec"]["state"] == "Leave";
@@ -381,6 +421,15 @@ mod tests {
                 "annotations": { "networking.fleet.azure.com/confirm-leave": generation } });
             assert_eq!(patch, json!({ "metadata": metadata, "spec": { "state": "Leave" } }));
         }
+    }
+
+    #[test]
+    fn much_is_confirmed_and_a_drain_that_stays_is_named() {
+        let refusal = unconfirmed("east exports 21 Services", 21, false).unwrap();
+        assert!(refusal.starts_with("east exports 21 Services. ") && refusal.contains("--yes"));
+        assert_eq!(unconfirmed("east", 21, true), None);
+        assert_eq!(unconfirmed("east", 1, false), None);
+        assert!(still_drained("east").ends_with("fleetctl undrain east"));
     }
 
     #[test]

@@ -1,26 +1,26 @@
 //! `fleetctl rebuild-hub`: prints what a new hub needs before its members come back, as a script to be read. Members have all of it
 //! but for what administrators have decided on the hub, which is printed while the hub still answers.
 
+mod drains;
 mod script;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
-use fleet_accumulator::one_line;
-use fleet_api::names::member_of_namespace;
+use fleet_api::names::{is_dns1123_label, member_of_namespace};
 use fleet_api::traffic::DRAINS;
 use fleet_api::{ResourceKind, annotations, kinds};
-use kube::api::ListParams;
+use kube::api::DynamicObject;
 use kube::{Client, ResourceExt};
-use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::access::Contexts;
 use crate::args::{Cli, RebuildHubArgs};
 use crate::leave_local::LEASE;
-use crate::objects::{api, find};
-use crate::output::print;
+use crate::member_objects::check_name;
+use crate::objects::{find, list_all};
+use crate::output::{NO, print, report};
 use script::Found;
 
 /// What users have in members whose Services cross.
@@ -41,12 +41,13 @@ pub(crate) async fn run(cli: &Cli, args: &RebuildHubArgs) -> Result<ExitCode> {
     let contexts = cli.access.contexts()?;
     let mut found = Found { hub: contexts.hub.clone(), ..Found::default() };
     match contexts.connect(&contexts.hub).await {
-        Ok(hub) => read_hub(&hub.write, &mut found).await?,
+        Ok(hub) => read_hub(&hub.write, &mut found).await,
         Err(error) => found.unread.push(format!("{error:#}")),
     }
     let names: BTreeSet<String> =
         contexts.named().cloned().chain(found.members.keys().cloned()).collect();
     if names.is_empty() {
+        found.unread.iter().for_each(|unread| report(unread));
         bail!("name the members, for example with --member east --member west");
     }
     for name in names {
@@ -56,53 +57,63 @@ pub(crate) async fn run(cli: &Cli, args: &RebuildHubArgs) -> Result<ExitCode> {
         }
     }
     print(&script::of(&found))?;
-    Ok(if found.unread.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(crate::output::NO) })
+    Ok(if found.unread.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(NO) })
 }
 
-/// What the hub has that no member has.
-async fn read_hub(hub: &Client, found: &mut Found) -> Result<()> {
-    for namespace in list(hub, kinds::NAMESPACE).await? {
+/// What the hub has that no member has: as much of it as can be read.
+async fn read_hub(hub: &Client, found: &mut Found) {
+    let namespaces = list_all(hub, kinds::NAMESPACE).await;
+    for namespace in found.unless_unread(namespaces) {
         let name = namespace.name_any();
         let Some(member) = member_of_namespace(&name) else { continue };
-        let policy = find(hub, kinds::CONFIG_MAP, Some(&name), POLICY).await?;
-        let policy = policy.map(|policy| {
-            json!({
-                "apiVersion": "v1", "kind": "ConfigMap", "data": policy.data["data"],
-                "metadata": { "name": POLICY, "namespace": name },
-            })
-        });
+        if let Err(error) = check_name(member) {
+            found.unread.push(format!("the hub: namespace {name}: {error:#}"));
+            continue;
+        }
+        let policy = find(hub, kinds::CONFIG_MAP, Some(&name), POLICY).await;
+        let policy =
+            found.unless_unread(policy.map(|policy| policy.map(|it| policy_of(&name, &it))));
         found.members.insert(member.to_owned(), policy);
     }
     for kind in DECIDED {
-        let all = list(hub, kind).await?.into_iter();
-        let decided =
-            all.filter(|one| one.data["spec"].as_object().is_some_and(|it| !it.is_empty()));
-        for object in decided {
-            if kind.namespaced {
-                found.namespaces.extend(object.namespace());
-            }
-            found.decided.push(manifest(
-                kind,
-                object.namespace(),
-                &object.name_any(),
-                &object.data["spec"],
-            ));
+        let all = list_all(hub, kind).await;
+        for object in found.unless_unread(all) {
+            let Some(manifest) = manifest(kind, &object) else { continue };
+            found.namespaces.extend(object.namespace());
+            found.decided.push(manifest);
         }
     }
-    Ok(())
 }
 
-fn manifest(kind: ResourceKind, namespace: Option<String>, name: &str, spec: &Value) -> Value {
-    let mut metadata = json!({ "name": name });
-    if let Some(namespace) = namespace {
+fn policy_of(namespace: &str, policy: &DynamicObject) -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "ConfigMap", "data": policy.data["data"],
+        "metadata": { "name": POLICY, "namespace": namespace },
+    })
+}
+
+/// What is decided by an object, if anything is that counts on a new hub.
+fn manifest(kind: ResourceKind, object: &DynamicObject) -> Option<Value> {
+    let mut metadata = json!({ "name": object.name_any() });
+    if let Some(namespace) = object.namespace() {
         metadata["namespace"] = json!(namespace);
     }
-    let mut spec = spec.clone();
-    if let Some(spec) = spec.as_object_mut() {
-        // It names the hub that is gone.
-        spec.remove("forgottenIn");
+    let mut spec = object.data["spec"].as_object()?.clone();
+    // It names the hub that is gone.
+    spec.remove("forgottenIn");
+    if has_lapsed(object) {
+        spec.remove("silence");
     }
-    json!({ "apiVersion": kind.api_version(), "kind": kind.kind, "metadata": metadata, "spec": spec })
+    let manifest = json!({
+        "apiVersion": kind.api_version(), "kind": kind.kind, "metadata": metadata, "spec": spec,
+    });
+    (!spec.is_empty()).then_some(manifest)
+}
+
+/// Whether it confirms a silence that has ended, which only the status has: on a new hub it would count again.
+fn has_lapsed(object: &DynamicObject) -> bool {
+    let [spec, status] = ["spec", "status"].map(|part| &object.data[part]["silence"]);
+    *spec == "Confirmed" && status["lapsed"] == true
 }
 
 /// What a member has: the namespaces of what crosses, and the drains that it applies.
@@ -117,54 +128,30 @@ async fn read_member(
     };
     let client = contexts.connect(context).await?.write;
     for kind in USERS {
-        let ours = |object: &kube::api::DynamicObject| {
+        let objects = list_all(&client, kind).await?;
+        let crossing = objects.iter().filter(|object| {
             kind != kinds::MCS_SERVICE_IMPORT
                 || object.annotations().contains_key(annotations::MULTICLUSTER_HUB)
-        };
-        let objects = list(&client, kind).await?;
-        found
-            .namespaces
-            .extend(objects.iter().filter(|it| ours(it)).filter_map(ResourceExt::namespace));
+        });
+        add_namespaces(crossing.filter_map(ResourceExt::namespace), name, found);
     }
     let lease = find(&client, kinds::LEASE, Some(&args.system_namespace), LEASE).await?;
-    let noted = lease.and_then(|lease| lease.annotations().get(DRAINS).cloned());
-    for (member, drains) in applied(noted.as_deref())? {
-        found.drains.entry(member).or_default().extend(drains);
+    let Some(lease) = lease else { return Ok(()) };
+    let Some(noted) = lease.annotations().get(DRAINS) else { return Ok(()) };
+    if let Some(left_out) = found.drains.add(name, noted)? {
+        found.unread.push(format!("member {name}: {left_out}"));
     }
     Ok(())
 }
 
-/// The part of what agents note about drains that matters.
-#[derive(Deserialize)]
-struct Noted {
-    #[serde(default)]
-    entries: Vec<Entry>,
-}
-
-#[derive(Deserialize)]
-struct Entry {
-    service: String,
-    percent: i64,
-}
-
-/// The Services of members that are drained here.
-fn applied(noted: Option<&str>) -> Result<BTreeMap<String, BTreeSet<String>>> {
-    let Some(noted) = noted else { return Ok(BTreeMap::new()) };
-    let noted: BTreeMap<String, Noted> = serde_json::from_str(noted)?;
-    let drained = |noted: Noted| {
-        let entries = noted.entries.into_iter().filter(|entry| entry.percent > 0);
-        entries.map(|entry| entry.service).collect::<BTreeSet<_>>()
-    };
-    let all = noted.into_iter().map(|(member, noted)| (member, drained(noted)));
-    Ok(all.filter(|(_, services)| !services.is_empty()).collect())
-}
-
-/// All objects of a kind; none if it is not served.
-async fn list(client: &Client, kind: ResourceKind) -> Result<Vec<kube::api::DynamicObject>> {
-    match api(client.clone(), kind, None).list(&ListParams::default()).await {
-        Ok(list) => Ok(list.items),
-        Err(kube::Error::Api(status)) if status.code == 404 => Ok(Vec::new()),
-        Err(error) => bail!("list {}: {}", kind.plural, one_line(&error)),
+/// Adds namespaces of a member. What its API server answers may be an option to commands, or the namespace of a member on the hub.
+fn add_namespaces(namespaces: impl Iterator<Item = String>, member: &str, found: &mut Found) {
+    let is_of_users = |name: &String| is_dns1123_label(name) && member_of_namespace(name).is_none();
+    let (of_users, others): (BTreeSet<_>, BTreeSet<_>) = namespaces.partition(is_of_users);
+    found.namespaces.extend(of_users);
+    if !others.is_empty() {
+        let count = others.len();
+        found.unread.push(format!("member {member}: {count} namespaces that users cannot have"));
     }
 }
 
@@ -172,24 +159,55 @@ async fn list(client: &Client, kind: ResourceKind) -> Result<Vec<kube::api::Dyna
 mod tests {
     use super::*;
 
-    #[test]
-    fn drains_are_read_from_what_agents_note() {
-        let noted = json!({
-            "east": { "uid": "u", "serial": 3, "held": [], "entries": [
-                { "service": "*", "percent": 100, "reason": "Drained" },
-                { "service": "shop/web", "percent": 0, "reason": "Returned" },
-            ] },
-            "north": { "uid": "u", "serial": 3, "held": [], "entries": [] },
-        });
-        let found = applied(Some(&noted.to_string())).unwrap();
-        assert_eq!(found, [("east".to_owned(), ["*".to_owned()].into())].into());
-        assert!(applied(None).unwrap().is_empty() && applied(Some("{")).is_err());
+    fn object(data: &Value) -> DynamicObject {
+        let mut object = json!({ "metadata": { "name": "east" } });
+        object.as_object_mut().unwrap().extend(data.as_object().unwrap().clone());
+        serde_json::from_value(object).unwrap()
     }
 
     #[test]
     fn what_names_the_old_hub_is_left_out() {
-        let spec = json!({ "silence": "Never", "forgottenIn": "hub/0" });
-        let manifest = manifest(kinds::MEMBER_TRAFFIC, None, "east", &spec);
+        let east = object(&json!({ "spec": { "silence": "Never", "forgottenIn": "hub/0" } }));
+        let manifest = manifest(kinds::MEMBER_TRAFFIC, &east).unwrap();
         assert_eq!(manifest["spec"], json!({ "silence": "Never" }));
+    }
+
+    #[test]
+    fn a_confirmation_that_has_lapsed_does_not_count_again() {
+        let drains = json!([{ "service": "*", "percent": 100 }]);
+        for (silence, lapsed, left) in [
+            ("Confirmed", true, None),
+            ("Confirmed", false, Some("Confirmed")),
+            ("Never", true, Some("Never")),
+        ] {
+            let east = object(&json!({
+                "spec": { "silence": silence, "drains": drains },
+                "status": { "silence": { "lapsed": lapsed } },
+            }));
+            let spec = &manifest(kinds::MEMBER_TRAFFIC, &east).unwrap()["spec"];
+            assert_eq!((spec["silence"].as_str(), &spec["drains"]), (left, &drains));
+        }
+        let status = json!({ "silence": { "lapsed": true } });
+        let east = object(&json!({ "spec": { "silence": "Confirmed" }, "status": status }));
+        assert_eq!(manifest(kinds::MEMBER_TRAFFIC, &east), None, "nothing is left of it");
+    }
+
+    /// A hub that answers may still not have what is asked of it.
+    #[test]
+    fn what_cannot_be_read_does_not_hide_the_rest() {
+        let mut found = Found::default();
+        let failed: Result<Vec<u8>> = Err(anyhow::anyhow!("list namespaces: forbidden"));
+        assert!(found.unless_unread(failed).is_empty());
+        assert_eq!(found.unless_unread(Ok(vec![1])), [1]);
+        assert_eq!(found.unread, ["the hub: list namespaces: forbidden"]);
+    }
+
+    #[test]
+    fn namespaces_of_a_member_are_those_of_users() {
+        let mut found = Found::default();
+        let names = ["shop", "--kubeconfig=x", "fleet-member-north", "", "--kubeconfig=x"];
+        add_namespaces(names.into_iter().map(str::to_owned), "west", &mut found);
+        assert_eq!(found.namespaces, ["shop".to_owned()].into());
+        assert_eq!(found.unread, ["member west: 3 namespaces that users cannot have"]);
     }
 }

@@ -134,7 +134,7 @@ pub fn plan(
     claims::report_refused(&state, &mut plan);
     slices::report(&state, &notices, &mut plan);
     if state.is_being_rebuilt {
-        plan.hold_deletions();
+        plan.hold_deletions_except(slices::withdrawn(&state));
     }
     plan
 }

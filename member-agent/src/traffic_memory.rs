@@ -144,8 +144,8 @@ impl TrafficMemory {
             return;
         }
         if let Some(followed) = noted.get(FOLLOWED) {
-            // An administrator has emptied it: the present hub is followed as if none was before.
-            known.hub.followed = Some(followed.clone()).filter(|followed| !followed.is_empty());
+            // An incarnation has a slash. Without, an administrator has replaced it: the present hub is followed as if none was before.
+            known.hub.followed = Some(followed.clone()).filter(|followed| followed.contains('/'));
         }
         if let Some(drains) = noted.get(DRAINS) {
             match known.members.taking_over(drains) {

@@ -6,10 +6,15 @@ use crate::step::{Action, Step};
 impl<M> Plan<M> {
     /// Leaves the deletions out of the plan, with the steps that wait for one. Returns how many steps are held.
     pub fn hold_deletions(&mut self) -> usize {
-        let deletes = |step: &Step| matches!(step.action, Action::Delete { .. });
+        self.hold_deletions_except(|_| false)
+    }
+
+    /// The same, but for deletions that are to pass: what proves them is there.
+    pub fn hold_deletions_except(&mut self, passes: impl Fn(&Step) -> bool) -> usize {
+        let holds = |step: &Step| matches!(step.action, Action::Delete { .. }) && !passes(step);
         let before = self.debounced.len();
-        self.debounced.retain(|debounced| !deletes(&debounced.step));
-        before - self.debounced.len() + self.retain(|step| !deletes(step))
+        self.debounced.retain(|debounced| !holds(&debounced.step));
+        before - self.debounced.len() + self.retain(|step| !holds(step))
     }
 }
 
@@ -72,6 +77,17 @@ mod tests {
             .map(|measured| (measured.what, measured.after.map(StepId::index)))
             .collect();
         assert_eq!(measured, [("planned", None), ("second", Some(1))]);
+    }
+
+    #[test]
+    fn what_is_to_pass_is_not_held() {
+        let mut plan = Plan::default();
+        let shown = plan.push(delete("shown"));
+        let absent = plan.push(delete("absent"));
+        plan.push(create("released").after([shown]));
+        plan.push(create("never").after([shown, absent]));
+        assert_eq!(plan.hold_deletions_except(|step| &*step.name.name == "shown"), 2);
+        assert_eq!(names(&plan), ["shown", "released"]);
     }
 
     #[test]

@@ -332,10 +332,16 @@ async fn a_refused_object_waits_for_a_change() {
     }
 }
 
-/// A right that is missing may be granted, and an API server that is not well may recover: neither is a word on the content.
+/// A right that is missing may be granted, the parameters of a policy may come, and an API server that is not well may recover: none is
+/// a word on the content.
 #[tokio::test(start_paused = true)]
 async fn what_may_be_accepted_later_is_no_refusal() {
-    for answer in [failure(403, "Forbidden", "a"), failure(503, "ServiceUnavailable", "a")] {
+    let mut no_parameters = failure(422, "Invalid", "a");
+    no_parameters.1["message"] = "ValidatingAdmissionPolicy 'few' with binding 'few-strict' denied request: failed to configure \
+                                  binding: no params found for policy binding with `Deny` parameterNotFoundAction"
+        .into();
+    let others = [failure(403, "Forbidden", "a"), failure(503, "ServiceUnavailable", "a")];
+    for answer in others.into_iter().chain([no_parameters]) {
         let world = World::new();
         let running = world.start();
         world.answer_next(answer);

@@ -14,9 +14,9 @@ pub struct Handover {
     pub written: bool,
     /// It has slices of the derived Service.
     pub lingers: bool,
-    /// In its slices is every endpoint that is ready, with the ports that it has.
+    /// In its slices is every endpoint that is ready, with the ports that it has, and its selector is that of the exported Service.
     pub covered: bool,
-    /// Own slices of the agent are there and take no traffic.
+    /// Own slices of the agent are there and take no traffic, and the selector is that of the exported Service.
     pub recorded: bool,
     /// All own slices of the agent take traffic.
     pub bound: bool,

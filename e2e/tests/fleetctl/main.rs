@@ -437,7 +437,7 @@ async fn a_member_leaves(testbed: &Testbed, tool: &Tool) -> Result<()> {
     })
     .await?;
     let said = tool.run(&["leave", "west"]).await?.exits(1)?;
-    said.tells(&["west exports 2", "Nothing was changed", "--yes"])?;
+    said.tells(&["west exports 2", "The member was not asked to leave", "--yes"])?;
     let asked = json!({ "spec": { "state": "Leave" } });
     edit(testbed.hub(), kinds::INTERNAL_MEMBER_CLUSTER, (&home("west"), "west"), asked).await?;
     wait_until("west asks back", DEADLINE, async || {

@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
+use anyhow::Result;
 use fleet_api::names::member_namespace;
-use fleet_api::traffic::ALL_SERVICES;
 use serde_json::Value;
 
+use super::drains::{Claims, Drains};
 use crate::output::terminal::line;
 use crate::shell::{kubectl, quoted};
 
@@ -15,6 +16,12 @@ const HEAD: &str = "#!/bin/sh
 # What a new hub needs before its members come back, as fleetctl rebuild-hub has read it. Read it before you run it. Importers keep
 # what they have until each exporter has published to the new hub, so that the order of the steps costs no endpoint.
 set -eu
+";
+
+/// How the drains begin.
+const DRAINS: &str = "
+# 5. Drains that importers apply, as the Leases of the members that are named here have it. They go on without these commands, which make
+# them those of the new hub. Run those that you have decided on, once fleetctl status shows that the members have published.
 ";
 
 /// What is known of the fleet.
@@ -28,10 +35,20 @@ pub(super) struct Found {
     pub(super) namespaces: BTreeSet<String>,
     /// Objects of administrators and owners on the hub.
     pub(super) decided: Vec<Value>,
-    /// Drains that importers apply: the Services by member.
-    pub(super) drains: BTreeMap<String, BTreeSet<String>>,
+    /// Drains that importers apply.
+    pub(super) drains: Drains,
     /// What could not be read.
     pub(super) unread: Vec<String>,
+}
+
+impl Found {
+    /// What the hub has; nothing, with a note of it, if that cannot be read.
+    pub(super) fn unless_unread<T: Default>(&mut self, read: Result<T>) -> T {
+        read.unwrap_or_else(|error| {
+            self.unread.push(format!("the hub: {error:#}"));
+            T::default()
+        })
+    }
 }
 
 pub(super) fn of(found: &Found) -> String {
@@ -74,23 +91,35 @@ pub(super) fn of(found: &Found) -> String {
     text
 }
 
-/// Importers apply these whatever the new hub has, until an administrator decides anew.
+/// Importers apply these whatever the new hub has, until an administrator decides anew. A hub without the MemberTraffic refuses drains,
+/// so that the script would end there.
 fn drains(found: &Found, text: &mut String) {
-    text.push_str("\n# 5. Drains that importers apply. They go on; these commands make them those of the new hub.\n");
-    for (member, services) in &found.drains {
-        let is_whole = services.contains(ALL_SERVICES);
-        let services = services.iter().filter(|service| **service != ALL_SERVICES);
-        let of_services = services.fold(String::new(), |mut all, service| {
+    text.push_str(DRAINS);
+    for (member, claims, services) in found.drains.by_claims() {
+        let (member, hub) = (quoted(member), quoted(&found.hub));
+        let _ = writeln!(text, "# {member}: {}", claimed(claims));
+        let of_services = services.iter().fold(String::new(), |mut all, service| {
             let _ = write!(all, " --service {}", quoted(service));
             all
         });
-        if is_whole {
-            let _ = writeln!(text, "fleetctl drain {} --force", quoted(member));
-        }
-        if !of_services.is_empty() {
-            let _ = writeln!(text, "fleetctl drain {}{of_services} --force", quoted(member));
-        }
+        let _ =
+            writeln!(text, "#   fleetctl drain {member}{of_services} --hub-context {hub} --force");
     }
+}
+
+/// Who applies a drain, and how far. A drain cannot be asked to end at less than all.
+fn claimed(claims: &Claims) -> String {
+    let mut is_partial = false;
+    let claims = claims.iter().map(|(importer, percent)| {
+        if *percent == 100 {
+            return line(importer).into_owned();
+        }
+        is_partial = true;
+        format!("{} ({percent} %)", line(importer))
+    });
+    let claims = claims.collect::<Vec<_>>().join(", ");
+    let then = if is_partial { "; the command drains 100 %" } else { "" };
+    format!("drained in {claims}{then}")
 }
 
 fn create_namespace(hub: &str, namespace: &str, text: &mut String) {
@@ -115,12 +144,19 @@ mod tests {
 
     fn found() -> Found {
         let policy = json!({ "kind": "ConfigMap", "data": { "cidrs": "it's" } });
+        let mut drains = Drains::default();
+        let [whole, one] = [("*", 100), ("shop/web", 30)]
+            .map(|(service, percent)| json!({ "service": service, "percent": percent }));
+        for (importer, entries) in [("west", json!([whole, one])), ("north", json!([whole]))] {
+            let noted = json!({ "east": { "entries": entries } });
+            drains.add(importer, &noted.to_string()).unwrap();
+        }
         Found {
             hub: "my hub".to_owned(),
             members: [("east".to_owned(), Some(policy)), ("west".to_owned(), None)].into(),
             namespaces: ["shop".to_owned()].into(),
             decided: vec![json!({ "kind": "FleetTraffic", "spec": { "heartbeatSeconds": 10 } })],
-            drains: [("east".to_owned(), ["*".to_owned(), "shop/web".to_owned()].into())].into(),
+            drains,
             unread: vec!["the hub\u{1b}[31m".to_owned()],
         }
     }
@@ -135,12 +171,18 @@ mod tests {
             r#"{"kind":"FleetTraffic","spec":{"heartbeatSeconds":10}}"#,
             "fleetctl join east --secret --print nothing --hub-context 'my hub'\n",
             "fleetctl join west --secret",
-            "fleetctl drain east --force\nfleetctl drain east --service shop/web --force\n",
+            "# east: drained in north, west\n#   fleetctl drain east --hub-context 'my hub' --force\n",
+            "# east: drained in west (30 %); the command drains 100 %\n",
+            "#   fleetctl drain east --service shop/web --hub-context 'my hub' --force\n",
             "# Not read: the hub\\u{1b}[31m\n",
         ] {
             assert!(script.contains(expected), "{expected} is not in {script}");
         }
         assert!(!script.contains("create namespace fleet-member-west"), "joining makes it");
+        let drains = script.lines().filter(|line| line.contains("fleetctl drain"));
+        assert!(
+            drains.clone().count() == 2 && drains.into_iter().all(|line| line.starts_with('#'))
+        );
     }
 
     /// A shell reads it.

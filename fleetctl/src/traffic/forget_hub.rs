@@ -6,6 +6,8 @@ use anyhow::{Context as _, Result, bail};
 use fleet_accumulator::one_line;
 use fleet_api::kinds;
 use fleet_api::traffic::FOLLOWED;
+use fleet_runtime::clock::Clock;
+use jiff::Timestamp;
 use kube::ResourceExt as _;
 use kube::api::{Patch, PatchParams};
 use serde_json::json;
@@ -31,12 +33,13 @@ pub(crate) async fn forget_hub(cli: &Cli, args: &ForgetArgs) -> Result<ExitCode>
              are restarted"
         )
     })?;
-    if lease.annotations().get(FOLLOWED).is_none_or(String::is_empty) {
+    if !follows(lease.annotations().get(FOLLOWED).map(String::as_str)) {
         report(&format!("{member} follows no hub"));
         return Ok(ExitCode::SUCCESS);
     }
-    // Empty, and not absent: the agent that renews the Lease takes what is absent for what it has yet to write.
-    let patch = json!({ "metadata": { "annotations": { FOLLOWED: "" } } });
+    // Not absent: the agent that renews the Lease takes what is absent for what it has yet to write.
+    let note = replacement(Clock::system().now());
+    let patch = json!({ "metadata": { "annotations": { FOLLOWED: note } } });
     let leases = api(own, kinds::LEASE, Some(namespace));
     if let Err(error) = leases.patch(LEASE, &PatchParams::default(), &Patch::Merge(patch)).await {
         bail!("write the Lease {namespace}/{LEASE}: {}", one_line(&error));
@@ -46,4 +49,28 @@ pub(crate) async fn forget_hub(cli: &Cli, args: &ForgetArgs) -> Result<ExitCode>
          deletion guard"
     ));
     Ok(ExitCode::SUCCESS)
+}
+
+/// Whether a note is an incarnation, which has a slash, and not what stands for one.
+fn follows(note: Option<&str>) -> bool {
+    note.is_some_and(|note| note.contains('/'))
+}
+
+/// What stands in the Lease for no hub. An agent ignores what it has read before, so that it is another one each time.
+fn replacement(now: Timestamp) -> String {
+    format!("forget {now}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_replacement_is_new_and_no_hub() {
+        let [first, second] = [0, 1]
+            .map(|nanosecond| replacement(Timestamp::new(1_800_000_000, nanosecond).unwrap()));
+        assert_ne!(first, second);
+        assert!(!follows(Some(&first)) && !follows(Some("")) && !follows(None));
+        assert!(follows(Some("5f0c/0")));
+    }
 }

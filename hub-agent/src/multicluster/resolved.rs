@@ -120,9 +120,14 @@ fn report_yielding(
         };
         if let Some(member) = member.filter(yields) {
             let winner = &resolution.spec.winner;
-            let note = format!(
-                "cluster {member} is silent: ports of cluster {winner} come first from now on"
-            );
+            // Where all that have the type in force are silent, one of them wins nevertheless.
+            let whose = if resolution.yielding.contains(winner) {
+                "other clusters".to_owned()
+            } else {
+                format!("cluster {winner}")
+            };
+            let note =
+                format!("cluster {member} is silent: ports of {whose} come first from now on");
             plan.events.push(HUB.warning(*export, events::PORTS_YIELDED, note));
         }
     }

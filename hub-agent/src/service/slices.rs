@@ -89,6 +89,28 @@ pub(super) fn withdraw(state: &ServiceState<'_>, plan: &mut Plan) {
     release_slice_exports(state, &removals, plan);
 }
 
+/// Whether a step deletes a copy for something that is on the hub, and not because something is absent: the exporter deletes the
+/// slice, or a member policy forbids the export or the import.
+pub(super) fn withdrawn<'a>(state: &'a ServiceState<'_>) -> impl Fn(&Step) -> bool + use<'a> {
+    let exporters: BTreeSet<_> =
+        state.denied_exports().map(|export| export.object.name.namespace.clone()).collect();
+    let importers: BTreeSet<_> =
+        state.denied_requests().map(|request| request.object.name.namespace.clone()).collect();
+    move |step| {
+        let copies = &state.snapshot.slice_imports;
+        let copy = copies.get(&step.name).filter(|_| step.kind == kinds::ENDPOINT_SLICE_IMPORT);
+        copy.is_some_and(|copy| {
+            let mut slices = state.slices_named(&copy.slice_name(&copy.name));
+            importers.contains(&copy.name.namespace)
+                || slices.any(|slice| {
+                    origin::is_from(copy, &slice)
+                        && (slice.object.meta.is_terminating()
+                            || exporters.contains(&slice.object.name.namespace))
+                })
+        })
+    }
+}
+
 /// Annotates slices with why they do not reach importers, and removes the annotation of those that do, or that were rejected
 /// and have been corrected. One that this plan writes gets its turn later: a second write would name an outdated version.
 pub(super) fn report(state: &ServiceState<'_>, notices: &Notices, plan: &mut Plan) {

@@ -112,6 +112,16 @@ impl<'a> ServiceState<'a> {
         self.refused_in(&self.requests)
     }
 
+    /// Exports that the policy of their member forbids.
+    pub(super) fn denied_exports(&self) -> impl Iterator<Item = Export<'a>> {
+        denied(self.refused_exports())
+    }
+
+    /// Requests that the policy of their member forbids.
+    pub(super) fn denied_requests(&self) -> impl Iterator<Item = Request<'a>> {
+        denied(self.refused_requests())
+    }
+
     /// Whether a request may not be granted any more, even if it is.
     pub(super) fn is_forbidden(&self, request: &Request<'_>) -> bool {
         self.refusals.get(&request.object.uid) == Some(&Refusal::PolicyDenied)
@@ -154,6 +164,12 @@ impl<'a> ServiceState<'a> {
         let slices = self.snapshot.slice_exports.by(&named(name));
         slices.filter_map(|object| Some(Owned { member: owner_of(object)?, object }))
     }
+}
+
+fn denied<'a, T: 'a>(
+    refused: impl Iterator<Item = (Owned<'a, T>, Refusal<'a>)>,
+) -> impl Iterator<Item = Owned<'a, T>> {
+    refused.filter(|(_, why)| *why == Refusal::PolicyDenied).map(|(it, _)| it)
 }
 
 /// Whether a ServiceImport is the hub's. On a hub that is also a member, a MultiClusterService owns that of the member

@@ -75,7 +75,9 @@ fn silence(state: SilenceState) -> SilenceStatus {
 pub(crate) fn judge(hub: &mut ModelServer, decision: &FleetDecision) {
     let fleet = ObjectName::cluster(FLEET_TRAFFIC);
     if hub.get(kinds::FLEET_TRAFFIC, &fleet).is_none() {
+        let settled = json!({ "epoch": 0, "phase": "Settled" });
         hub.create(kinds::FLEET_TRAFFIC, &fleet, json!({ "spec": {} })).unwrap();
+        hub.edit(kinds::FLEET_TRAFFIC, &fleet, |fleet| fleet["status"] = settled).unwrap();
     }
     put(hub, FleetDecision::KIND, FLEET_TRAFFIC, &to_json(decision));
 }

@@ -53,7 +53,9 @@ pub(super) fn silent_for_good(
         let links = &offer.status.origins;
         let link = links.iter().find(|link| link.cluster == *origin)?;
         let ttl = u64::try_from(offer.spec.origin_ttl_seconds).map(Duration::from_secs);
-        (link.standing() == LinkState::Silent).then(|| (link.since.0, ttl.unwrap_or(ORIGIN_TTL)))
+        // One that renews its Lease again lives, even if its verdict lasts until it has returned as a whole.
+        let is_silent = link.state == LinkState::Silent && link.standing() == LinkState::Silent;
+        is_silent.then(|| (link.since.0, ttl.unwrap_or(ORIGIN_TTL)))
     });
     let Some((since, ttl)) = silence else { return false };
     // A clock that was set back has shown nothing.

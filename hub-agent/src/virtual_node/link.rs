@@ -11,6 +11,9 @@ use crate::snapshot::HubSnapshot;
 
 /// The link to a member: what was reported before, as long as nothing else is known. `None` of a member that was not followed for
 /// long enough.
+///
+/// Its time begins anew when something else counts, not when a verdict comes or goes that agrees with the Lease. A verdict that is
+/// missing may be one that the API server does not store, since it has an older definition.
 pub(super) fn link(
     member: &str,
     before: Option<&PeerLink>,
@@ -21,13 +24,14 @@ pub(super) fn link(
     let heard = snapshot.hearing.get(&Hearing::name(member));
     let Some(state) = heard.map(|heard| heard.state) else { return before.cloned() };
     let verdict = verdict(member, snapshot);
-    let same = |before: &&PeerLink| (before.state, before.verdict) == (state, verdict);
-    Some(before.filter(same).cloned().unwrap_or_else(|| PeerLink {
-        cluster: member.to_owned(),
-        state,
-        verdict,
-        since: whole_seconds(now),
-    }))
+    let since = whole_seconds(now);
+    let link = PeerLink { cluster: member.to_owned(), state, verdict, since };
+    let lasts = |before: &&PeerLink| {
+        let counts_alike = before.verdict.is_none() || before.standing() == link.standing();
+        before.state == state && counts_alike
+    };
+    let since = before.filter(lasts).map(|before| before.since.clone());
+    Some(PeerLink { since: since.unwrap_or_else(|| link.since.clone()), ..link })
 }
 
 /// The verdict about a member. One without a Lease has none, and one that is never to be found silent is as its Lease is.

@@ -11,7 +11,6 @@ use super::conflicts;
 use super::export::Export;
 use super::room::{United, unite};
 use super::yielding::Yielding;
-use crate::precedence::Precedence;
 
 /// What is in force, and which exports find no room in it.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,7 +36,7 @@ pub struct InForce<'a> {
 /// export has them, so that an address is not taken away because the oldest export left; and no exporter loses its place to
 /// another one.
 ///
-/// Silence of a member changes the order of its export as [`Precedence`] has it, as long as the age of any export counts.
+/// Silence of a member changes the order of its export as [`Precedence`](crate::precedence::Precedence) has it, as long as the age of any export counts.
 ///
 /// The order of `exports` does not matter.
 pub fn resolve(
@@ -56,7 +55,7 @@ pub fn resolve(
     yielding.arrange(&mut ports, &exports);
     let yielding = yielding.lacking(&exporters);
     exports.retain(|export| !refused.contains(export.cluster));
-    // The winner is the oldest of the type in force that does not yield.
+    // The winner is the oldest of the type in force that does not yield, or else the oldest of that type, which comes first.
     let wins = |export: &Export<'_>| export.type_() == type_ && !yielding.contains(export.cluster);
     if let Some(winner) = exports.iter().position(wins) {
         exports[..=winner].rotate_right(1);
@@ -81,17 +80,14 @@ pub fn resolve(
     Some(Resolution { spec, refused, yielding })
 }
 
-/// The type in force stays while an export has it that does not yield. Otherwise it is that of the oldest one whose age counts, or of
-/// the oldest one.
+/// The type in force stays while an export has it, silent or not: back and forth with each silence, it would take away or replace the
+/// address that clients have. Otherwise it is that of the oldest one whose age counts, or of the oldest one.
 fn type_in_force(
     exports: &[Export<'_>],
     in_force: Option<&ServiceProperties>,
 ) -> Option<ServiceType> {
     let by_age = |export: &&Export<'_>| export.precedence.is_by_age();
-    let is_any_by_age = exports.iter().any(|export| by_age(&export));
-    let holds = |export: &Export<'_>, type_| {
-        export.type_() == type_ && !(is_any_by_age && export.precedence == Precedence::Yields)
-    };
+    let holds = |export: &Export<'_>, type_| export.type_() == type_;
     let stays = in_force.map(|properties| properties.type_);
     let stays = stays.filter(|type_| exports.iter().any(|export| holds(export, *type_)));
     let oldest = || exports.iter().min_by_key(|export| (!by_age(export), export.age()));

@@ -7,6 +7,12 @@ use fleet_plan::{Controller, Event, Step};
 use jiff::Timestamp;
 use parking_lot::Mutex;
 
+use crate::writer::Failure;
+
+/// Message of admission where a policy has no parameters yet and its binding denies for that (kube-apiserver 1.36). It has not looked
+/// at the content.
+const NO_PARAMETERS: &str = "no params found";
+
 /// Records the measurements of one controller's plans, and keeps what its metrics have to remember. It is no part of
 /// planning: no plan depends on it.
 pub trait Recorder<K, M>: Send + 'static {
@@ -33,8 +39,20 @@ pub enum Answer {
     Acknowledged,
     /// An API server has refused its content, and would refuse it again: it is invalid, or denied by admission, a policy or a quota.
     Refused,
-    /// It failed, and may be carried out later: no answer, an outdated view, a right, a kind or a namespace that is missing.
+    /// It failed, and may be carried out later: no answer, an outdated view, a right, a kind, a namespace or the parameters of a
+    /// policy that are missing.
     Open,
+}
+
+impl Answer {
+    pub(super) fn of(failure: &Failure) -> Self {
+        let is_refusal = failure.class.is_about_content();
+        if is_refusal && !failure.message.contains(NO_PARAMETERS) {
+            Self::Refused
+        } else {
+            Self::Open
+        }
+    }
 }
 
 /// How one controller is wired to its agent.

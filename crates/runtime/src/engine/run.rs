@@ -168,8 +168,7 @@ impl<R: Controller> Shared<R> {
         }
         for failure in &outcome.failures {
             let Some(step) = steps.get(failure.step) else { continue };
-            let is_refusal = failure.class.is_about_content();
-            recorder.answered(key, step, if is_refusal { Answer::Refused } else { Answer::Open });
+            recorder.answered(key, step, Answer::of(failure));
             if failure.class.is_hopeless() {
                 recorder.refused(key, step, &failure.message);
             }

@@ -8,6 +8,19 @@ use crate::{Handover, HandoverSteps, LocalEndpoints};
 /// Endpoints of the exported Service: one is always ready, another one comes and goes.
 type Both = bool;
 
+/// Which Pods a Service selects.
+type Pods = bool;
+
+/// The selector of the derived Service.
+type Selector = Option<Pods>;
+
+/// Kubernetes' slices have endpoints of these Pods.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct There {
+    pods: Pods,
+    both: Both,
+}
+
 /// A slice of the agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Own {
@@ -28,7 +41,7 @@ enum OwnWrite {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 struct Pending {
     own: OwnWrite,
-    selector: Option<bool>,
+    selector: Option<Selector>,
     sweep: bool,
     hints: Option<bool>,
 }
@@ -39,8 +52,9 @@ struct World {
     mode: bool,
     exported: bool,
     both: Both,
-    selector: bool,
-    kubernetes: Option<Both>,
+    pods: Pods,
+    selector: Selector,
+    kubernetes: Option<There>,
     own: Option<Own>,
     hints: bool,
     pending: Pending,
@@ -53,7 +67,8 @@ impl World {
             mode: false,
             exported: true,
             both: false,
-            selector: false,
+            pods: false,
+            selector: None,
             kubernetes: None,
             own: Some(Own { both: false, bound: true }),
             hints: true,
@@ -66,14 +81,16 @@ impl World {
     }
 
     fn steps(&self) -> HandoverSteps {
+        let follows = self.selector == Some(self.pods);
+        let is_all = |there: There| there.pods == self.pods && (there.both || !self.both);
         let handover = Handover {
             exported: self.exported,
-            selected: self.selector,
+            selected: self.selector.is_some(),
             hinted: self.hints,
             written: self.kubernetes.is_some(),
             lingers: self.kubernetes.is_some(),
-            covered: self.kubernetes.is_some_and(|there| there || !self.both),
-            recorded: self.own.is_some_and(|own| !own.bound),
+            covered: follows && self.kubernetes.is_some_and(is_all),
+            recorded: follows && self.own.is_some_and(|own| !own.bound),
             bound: self.own.is_some_and(|own| own.bound),
         };
         let mode = if self.exported { self.mode() } else { LocalEndpoints::Agent };
@@ -89,9 +106,14 @@ impl World {
             Some(own) => OwnWrite::To(own),
             None => OwnWrite::Delete,
         };
+        let selector = match self.selector {
+            _ if !steps.selects => None,
+            there if !self.mode || !self.exported => there,
+            _ => Some(self.pods),
+        };
         Pending {
             own,
-            selector: (steps.selects != self.selector).then_some(steps.selects),
+            selector: (selector != self.selector).then_some(selector),
             sweep: steps.sweeps,
             hints: (steps.plain == self.hints).then_some(!steps.plain),
         }
@@ -105,7 +127,10 @@ impl World {
             let pending = Pending { own: OwnWrite::None, ..self.pending };
             all.push(Self { own, pending, ..self });
         }
-        if let Some(selector) = self.pending.selector {
+        // Another selector is written after own slices.
+        let is_other = self.selector.is_some() && self.pending.selector.flatten().is_some();
+        let waits = is_other && self.pending.own != OwnWrite::None;
+        if let Some(selector) = self.pending.selector.filter(|_| !waits) {
             let pending = Pending { selector: None, ..self.pending };
             all.push(Self { selector, pending, ..self });
         }
@@ -129,26 +154,32 @@ impl World {
             // The agent is killed.
             all.push(Self { pending: Pending::default(), ..self });
         }
-        if self.selector {
-            all.push(Self { kubernetes: Some(self.both), ..self });
-        }
+        all.push(self.of_kubernetes());
+        all.push(Self { pods: !self.pods, ..self });
         all.push(Self { mode: !self.mode, ..self });
         all.push(Self { both: !self.both, ..self });
         all
     }
 
-    /// Whether clients reach the endpoint that is always ready.
+    /// What kube-controller-manager makes of it.
+    fn of_kubernetes(self) -> Self {
+        let there = self.selector.map(|pods| There { pods, both: self.both });
+        Self { kubernetes: there.or(self.kubernetes), ..self }
+    }
+
+    /// Whether clients reach the endpoint that is always ready. Pods of the selector that the derived Service has still may go before
+    /// the agent looks.
     fn serves(&self) -> bool {
-        self.kubernetes.is_some() || self.own.is_some_and(|own| own.bound)
+        let is_behind = self.selector.is_some_and(|pods| pods != self.pods);
+        let is_there = self.kubernetes.is_some_and(|there| there.pods == self.pods);
+        is_behind || is_there || self.own.is_some_and(|own| own.bound)
     }
 
     /// What the agent and kube-controller-manager make of it when nothing else happens.
     fn settled(mut self) -> Self {
         for _ in 0..20 {
             let before = self;
-            if self.selector {
-                self.kubernetes = Some(self.both);
-            }
+            self = self.of_kubernetes();
             self.pending = self.plan();
             while let Some(next) = self.writes().into_iter().next() {
                 self = next;
@@ -182,7 +213,10 @@ fn own_endpoints_serve_at_every_moment() {
     for world in &all {
         assert!(world.serves(), "{world:?}");
         // One ready endpoint without hints makes proxies ignore those of all others.
-        assert!(!world.hints || !world.selector && world.kubernetes.is_none(), "{world:?}");
+        assert!(
+            !world.hints || world.selector.is_none() && world.kubernetes.is_none(),
+            "{world:?}"
+        );
     }
 }
 
@@ -191,8 +225,10 @@ fn the_end_is_that_of_the_mode_asked_for_last() {
     for world in reachable() {
         let end = world.settled();
         let own = Some(Own { both: world.both, bound: !world.mode });
-        assert_eq!((end.selector, end.own, end.hints), (world.mode, own, !world.mode), "{world:?}");
-        assert_eq!(end.kubernetes, world.mode.then_some(world.both), "{world:?}");
+        let selector = world.mode.then_some(world.pods);
+        let there = world.mode.then_some(There { pods: world.pods, both: world.both });
+        assert_eq!((end.selector, end.own, end.hints), (selector, own, !world.mode), "{world:?}");
+        assert_eq!(end.kubernetes, there, "{world:?}");
     }
 }
 
@@ -200,7 +236,7 @@ fn the_end_is_that_of_the_mode_asked_for_last() {
 fn nothing_stays_of_an_export_that_is_gone() {
     for world in reachable() {
         let end = World { exported: false, ..world }.settled();
-        assert_eq!((end.selector, end.own, end.kubernetes), (false, None, None), "{world:?}");
+        assert_eq!((end.selector, end.own, end.kubernetes), (None, None, None), "{world:?}");
         assert!(end.hints, "{world:?}");
     }
 }

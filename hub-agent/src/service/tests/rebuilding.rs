@@ -2,10 +2,11 @@
 
 use fleet_api::traffic::FLEET_TRAFFIC;
 use fleet_api::{ObjectName, annotations, kinds};
+use fleet_model::objects::MemberPolicy;
 use fleet_plan::affected_keys;
 use serde_json::{Value, json};
 
-use super::world::{World, of_shop, shop};
+use super::world::{World, in_member, of_shop, shop};
 use crate::service::Key;
 
 /// The phase of the hub; `None` before its agent has decided about it.
@@ -94,6 +95,47 @@ fn nothing_is_deleted_before_the_hub_is_rebuilt() {
     world.release_copies();
     world.settle();
     assert!(world.import().is_none() && world.copies().is_empty());
+}
+
+/// A live exporter that withdraws something is not waited for: importers would have dead endpoints meanwhile.
+#[test]
+fn copies_of_what_an_exporter_deletes_go_while_the_hub_is_being_rebuilt() {
+    let mut world = World::shared();
+    world.controller.settings.traffic = true;
+    world.slice("a", "s2", "10.1.0.2");
+    world.settle();
+    phase(&mut world, Some("Rebuilding"));
+    world.delete(kinds::ENDPOINT_SLICE_EXPORT, &in_member("a", "a-s1"));
+    world.settle();
+    world.release_copies();
+    world.settle();
+    assert_eq!(world.copies(), ["fleet-member-b/a-s2"]);
+    assert!(!world.exists(kinds::ENDPOINT_SLICE_EXPORT, &in_member("a", "a-s1")));
+    // A slice that is gone without a trace may come back.
+    let name = in_member("a", "a-s2");
+    let forget = |slice: &mut Value| slice["metadata"]["finalizers"] = json!([]);
+    world.hub.edit(kinds::ENDPOINT_SLICE_EXPORT, &name, forget).unwrap();
+    world.delete(kinds::ENDPOINT_SLICE_EXPORT, &name);
+    world.settle();
+    world.release_copies();
+    assert_eq!(world.copies(), ["fleet-member-b/a-s2"]);
+}
+
+/// What an administrator forbids ends at once: a policy that is missing forbids nothing.
+#[test]
+fn copies_that_a_policy_forbids_go_while_the_hub_is_being_rebuilt() {
+    for (member, exports, imports) in [("a", "team/other", "*"), ("b", "*", "team/other")] {
+        let mut world = World::shared();
+        world.controller.settings.traffic = true;
+        phase(&mut world, Some("Rebuilding"));
+        let data = json!({ "cidrs": "10.0.0.0/8", "exports": exports, "imports": imports });
+        let policy = in_member(member, MemberPolicy::NAME);
+        world.hub.create(kinds::CONFIG_MAP, &policy, json!({ "data": data })).unwrap();
+        world.settle();
+        world.release_copies();
+        assert!(world.copies().is_empty(), "{member}");
+        assert!(world.import().is_some(), "{member}");
+    }
 }
 
 /// Where the hub agent does not decide about traffic, it does not decide when that is over either.

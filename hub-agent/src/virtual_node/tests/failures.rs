@@ -2,10 +2,12 @@
 
 use fleet_accumulator::{SourceState, View};
 use fleet_api::offload::LinkState;
+use fleet_api::traffic::SilenceState;
 use fleet_api::{ObjectName, kinds};
 use serde_json::json;
 
 use super::world::{World, in_member, spec};
+use crate::tests::verdicts::found;
 
 fn running(count: usize) -> World {
     let mut world = World::accepted();
@@ -175,6 +177,23 @@ fn an_origin_that_renews_again_starts_the_day_anew() {
     world.hear("east", Some(LinkState::Silent));
     world.settle();
     world.hub.advance(80_000);
+    world.settle();
+    assert_eq!(stopped(&world), 0);
+}
+
+/// Its verdict lasts until it has returned as a whole, which may never be; but it lives.
+#[test]
+fn pods_of_an_origin_that_renews_again_run_on_while_its_verdict_lasts() {
+    let mut world = running(1);
+    world.hear("east", Some(LinkState::Silent));
+    found(&mut world.hub, "east", SilenceState::Silent);
+    world.settle();
+    world.hear("east", Some(LinkState::Connected));
+    world.settle();
+    let offer = world.hub.get(kinds::OFFLOAD_OFFER, &in_member("west", "offer")).unwrap();
+    let link = &offer["status"]["origins"][0];
+    assert_eq!((&link["state"], &link["verdict"]), (&json!("Connected"), &json!("Silent")));
+    world.hub.advance(200_000);
     world.settle();
     assert_eq!(stopped(&world), 0);
 }

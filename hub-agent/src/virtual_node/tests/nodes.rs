@@ -158,6 +158,36 @@ fn the_verdict_about_the_executor_is_written_where_there_is_one() {
     assert_eq!(link(&world), (json!("Silent"), json!(null)), "it is not judged");
 }
 
+/// The time of a link is that of what counts: it decides how long an origin is waited for.
+#[test]
+fn a_verdict_that_agrees_with_the_lease_changes_no_time() {
+    let mut world = World::accepted();
+    let since = |world: &World| world.node("east").unwrap()["status"]["executor"]["since"].clone();
+    world.hear("west", Some(LinkState::Silent));
+    found(&mut world.hub, "west", SilenceState::Silent);
+    world.settle();
+    let begin = since(&world);
+    for state in [SilenceState::Unmanaged, SilenceState::Silent] {
+        world.hub.advance(100);
+        found(&mut world.hub, "west", state);
+        world.settle();
+        assert_eq!(since(&world), begin, "{state:?}");
+    }
+    // An API server with an older definition does not store the verdict.
+    for state in [SilenceState::Held, SilenceState::Heard] {
+        world.edit(kinds::VIRTUAL_NODE, &in_member("east", "west"), |node| {
+            node["status"]["executor"].as_object_mut().unwrap().remove("verdict");
+        });
+        world.hub.advance(100);
+        found(&mut world.hub, "west", state);
+        world.settle();
+        assert_eq!(since(&world), begin, "{state:?}");
+    }
+    found(&mut world.hub, "west", SilenceState::Silent);
+    world.settle();
+    assert_ne!(since(&world), begin);
+}
+
 #[test]
 fn a_verdict_affects_the_nodes_of_its_executor() {
     let mut world = World::accepted();

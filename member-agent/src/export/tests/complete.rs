@@ -54,18 +54,17 @@ fn what_the_hub_refuses_counts_as_there() {
 fn what_the_api_server_refuses_for_good_counts_as_there() {
     let mut world = answered(World::with_service(), "hub/0");
     world.export();
-    let answers = HubAnswers::default();
+    let answers = HubAnswers::by_hand();
     assert!(!is_there_after(&world, &answers));
-    for (answer, expected) in [
-        (Answer::Refused, true),
-        (Answer::Open, false),
-        (Answer::Refused, true),
-        (Answer::Acknowledged, false),
-    ] {
-        answers.answer(kinds::INTERNAL_SERVICE_EXPORT, &on_hub(), answer);
-        assert_eq!(is_there_after(&world, &answers), expected, "{answer:?}");
+    for later in [Answer::Open, Answer::Acknowledged] {
+        answers.answer(kinds::INTERNAL_SERVICE_EXPORT, &on_hub(), Answer::Refused);
+        assert!(!is_there_after(&world, &answers), "its policies may not be complete");
+        answers.refuse(kinds::INTERNAL_SERVICE_EXPORT, &on_hub());
+        assert!(is_there_after(&world, &answers));
+        answers.answer(kinds::INTERNAL_SERVICE_EXPORT, &on_hub(), later);
+        assert!(!is_there_after(&world, &answers), "{later:?}");
     }
-    answers.answer(kinds::INTERNAL_SERVICE_EXPORT, &on_hub(), Answer::Refused);
+    answers.refuse(kinds::INTERNAL_SERVICE_EXPORT, &on_hub());
     let world = answered(world, "other/0");
     assert!(!is_there_after(&world, &answers), "the hub was built anew, and has not answered");
 }
@@ -74,11 +73,11 @@ fn what_the_api_server_refuses_for_good_counts_as_there() {
 fn a_slice_that_the_api_server_refuses_for_good_counts_as_there() {
     let mut world = answered(World::pending(), "hub/0");
     world.judge("False");
-    let answers = HubAnswers::default();
+    let answers = HubAnswers::by_hand();
     assert!(!is_there_after(&world, &answers));
     let uid = world.own.get(kinds::ENDPOINT_SLICE, &slice()).unwrap()["metadata"]["uid"].clone();
     let mut names = names::slice_export_candidates("a", "team", "shop-x1", uid.as_str().unwrap());
     let name = ObjectName::new("fleet-member-a", names.next().unwrap());
-    answers.answer(kinds::ENDPOINT_SLICE_EXPORT, &name, Answer::Refused);
+    answers.refuse(kinds::ENDPOINT_SLICE_EXPORT, &name);
     assert!(is_there_after(&world, &answers));
 }

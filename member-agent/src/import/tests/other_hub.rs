@@ -300,7 +300,7 @@ fn an_address_that_leads_to_two_hubs_changes_nothing_here() {
     assert_eq!((importer.slices().len(), importer.writes()), (2, 0));
 }
 
-/// `fleetctl forget --hub` empties the note in the Lease.
+/// `fleetctl forget --hub` replaces the note in the Lease, each time by another one.
 #[test]
 fn a_member_forgets_which_hub_it_followed() {
     let mut importer = Importer::new();
@@ -308,10 +308,18 @@ fn a_member_forgets_which_hub_it_followed() {
     importer.answer("second/0");
     importer.settle();
     assert_eq!(importer.slices(), ["a", "c"]);
-    importer.memory.take_over(BTreeMap::from([(FOLLOWED.to_owned(), String::new())]));
+    let forget = |note: &str| BTreeMap::from([(FOLLOWED.to_owned(), note.to_owned())]);
+    importer.memory.take_over(forget("forget 2026-01-01T00:00:00Z"));
     importer.settle();
     assert_eq!(importer.followed().as_deref(), Some("second/0"));
     assert!(importer.slices().is_empty(), "what it lacks is gone");
+    importer.memory.take_over(forget("forget 2026-01-01T00:00:00Z"));
+    assert_eq!(importer.followed().as_deref(), Some("second/0"), "it was read before");
+    importer.answer("third/0");
+    importer.memory.take_over(forget("forget 2026-01-02T00:00:00Z"));
+    assert_eq!(importer.followed(), None, "the same leader forgets once more");
+    importer.settle();
+    assert_eq!(importer.followed().as_deref(), Some("third/0"));
 }
 
 /// With no exporter at all the derived Service keeps its address, however long that takes.

@@ -48,7 +48,7 @@ impl World {
         let uid = own.get(kinds::NAMESPACE, &system).unwrap()["metadata"]["uid"].clone();
         let report = json!({ "spec": { "clusterUid": uid } });
         hub.create(kinds::CLUSTER_REPORT, &on_hub("a"), report).unwrap();
-        let mut world = Self { own, hub, settings, answers: HubAnswers::default() };
+        let mut world = Self { own, hub, settings, answers: HubAnswers::by_hand() };
         world.answer("True");
         world
     }
@@ -198,6 +198,8 @@ fn what_is_refused_is_not_waited_for() {
         world.answers.answer(kind, &on_hub(name), answer);
     };
     answer(&world, kinds::EXPORTED_SERVICE, "shop-web", Answer::Refused);
+    assert!(!world.is_due(), "its policies may not be complete");
+    world.answers.refuse(kinds::EXPORTED_SERVICE, &on_hub("shop-web"));
     assert!(world.is_due());
     answer(&world, kinds::EXPORTED_SERVICE, "shop-web", Answer::Open);
     assert!(!world.is_due(), "it may be accepted");
@@ -209,7 +211,7 @@ fn what_is_refused_is_not_waited_for() {
     let uid = world.own.get(kinds::ENDPOINT_SLICE, &web()).unwrap()["metadata"]["uid"].clone();
     let names = names::slice_export_candidates("a", "shop", "web", uid.as_str().unwrap());
     let name = names.take(1).next().unwrap();
-    answer(&world, kinds::ENDPOINT_SLICE_EXPORT, &name, Answer::Refused);
+    world.answers.refuse(kinds::ENDPOINT_SLICE_EXPORT, &on_hub(&name));
     assert!(world.is_due());
     // Another hub has refused nothing yet.
     world.answer_as("other/0", "True");

@@ -9,8 +9,8 @@ use std::time::Duration;
 use fleet_api::multicluster::{IpFamily, ServiceType};
 use fleet_api::{conditions, events};
 use fleet_model::steps::LOCAL;
+use fleet_plan::StepId;
 use fleet_plan::conditions::find;
-use fleet_plan::{Action, StepId};
 
 use super::derived::{self, Derived};
 use super::families::Families;
@@ -199,7 +199,7 @@ fn update(
     plan: &mut Plan,
 ) -> Option<StepId> {
     let known = Addresses::of(import);
-    let after = if known.ips.is_empty() { after.to_vec() } else { needed(after, plan) };
+    let after = if known.ips.is_empty() { after.to_vec() } else { slices::there(after, plan) };
     let written = service_import::update(import, target, addresses, derived, &after, plan)?;
     let is_other = !known.ips.is_empty() && !addresses.ips.is_empty() && known.ips != addresses.ips;
     if is_other && is_as_reported(import) {
@@ -217,13 +217,6 @@ fn update(
 fn is_as_reported(import: &Import) -> bool {
     let ready = find(&import.status.conditions, conditions::READY);
     ready.is_some_and(|ready| ready.observed_generation == Some(import.meta.generation))
-}
-
-/// The steps among `after` that an import with addresses waits for: clients use it already, and one slice that the API server
-/// refuses must not keep it as it is.
-fn needed(after: &[StepId], plan: &Plan) -> Vec<StepId> {
-    let is_needed = |id: &&StepId| !matches!(plan.steps[id.index()].action, Action::Create(_));
-    after.iter().filter(is_needed).copied().collect()
 }
 
 fn families_of(addresses: &Addresses, families: Option<&Families>) -> Vec<IpFamily> {

@@ -247,6 +247,14 @@ fn are_ports_right(service: &Service, wanted: &[ServicePort], selector: Selector
     }
 }
 
+/// Whether Kubernetes gives a Service with a selector the endpoints that it gives the exported one.
+pub(super) fn follows(service: &Service, target: &Target, exported: &Object<Service>) -> bool {
+    let selector = Selector::Of(exported);
+    service.selector == exported.selector
+        && service.publish_not_ready == exported.publish_not_ready
+        && are_ports_right(service, &wanted_ports(&target.spec.ports, selector), selector)
+}
+
 /// Gives the Service its selector, with what else decides who its endpoints are, or takes it away.
 ///
 /// With a selector, Kubernetes makes Endpoints of the Service, too, and keeps them when it goes. The label keeps it from making
@@ -338,8 +346,9 @@ pub(super) fn repair(
     if !service.external_ips.is_empty() {
         operations.push(remove(&["spec", "externalIPs"]));
     }
-    // Another admission policy may refuse a selector: the rest is written before it. One that goes leaves with the ports that it led to.
-    let gives = matches!(selector, Selector::Of(_));
+    // Another admission policy may refuse a selector: the rest is written before it. One that goes or changes does so with the ports
+    // that it led to.
+    let gives = matches!(selector, Selector::Of(_)) && service.selector.is_empty();
     if !gives || operations.is_empty() {
         operations.extend(selecting(service, selector));
     }

@@ -11,6 +11,7 @@ use fleet_model::objects::{EndpointSlice, Service, SliceIndex};
 use fleet_traffic::{Handover, HandoverSteps, LocalEndpoints, LocalFacts, NotEligible};
 use k8s_openapi::api::discovery::v1 as discovery;
 
+use super::derived;
 use super::selector::Selector;
 use super::slices::{has_hints, own};
 use super::source;
@@ -177,7 +178,10 @@ impl Ours<'_, '_> {
             let there = name.and_then(|name| state.imported_as(&name));
             there.is_some_and(|there| self.is_bound(&there.slice))
         };
-        let recorded = self.is_recorded();
+        // Where another selector or port is refused, Kubernetes goes on with other Pods.
+        let follows =
+            selected && exported.is_some_and(|it| derived::follows(self.derived, self.target, it));
+        let recorded = follows && self.is_recorded();
         // What costs as much as there are endpoints is looked at where it matters.
         let starts = mode == LocalEndpoints::Kubernetes && !selected;
         let ends = mode == LocalEndpoints::Agent && (selected || !kubernetes.is_empty());
@@ -187,7 +191,7 @@ impl Ours<'_, '_> {
             hinted: starts && self.is_hinted(),
             written,
             lingers: !kubernetes.is_empty(),
-            covered: selected && written && !recorded && self.is_covered(kubernetes),
+            covered: follows && written && !recorded && self.is_covered(kubernetes),
             recorded,
             bound: ends && slices().all(bound),
         }

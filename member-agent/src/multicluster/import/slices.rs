@@ -50,18 +50,31 @@ pub(super) fn sync(
         .map(|ground| directed::direct(state, ground, bound, &kept, &mut outcome));
     let waiting =
         directed.map(|it| directed::conclude(it, state, &outcome, plan)).unwrap_or_default();
-    // Who writes own endpoints waits for the label.
-    let waits = |(name, wanted): &(String, Wanted)| {
-        let current = state.imported_as(name);
-        waiting.contains(name)
-            && !current.is_some_and(|current| marks::rebinds(&current.slice, &wanted.slice))
-    };
     let turns = outcome.wanted.iter().any(|(name, wanted)| {
         let current = state.imported_as(name).map(|current| &current.slice);
         wanted.cluster == state.cluster()
             && current.is_some_and(|current| has_hints(current) != has_hints(&wanted.slice))
     });
-    let wanted = outcome.wanted.into_iter().filter(|wanted| !waits(wanted));
+    // Who writes own endpoints waits for the label.
+    let may_wait = |name: &String, wanted: &Wanted| {
+        let current = state.imported_as(name);
+        waiting.contains(name)
+            && !current.is_some_and(|current| marks::rebinds(&current.slice, &wanted.slice))
+    };
+    let loses_hints = |name: &String, wanted: &Wanted| {
+        let current = state.imported_as(name);
+        current.is_some_and(|current| has_hints(&current.slice)) && !has_hints(&wanted.slice)
+    };
+    let voids_hints =
+        |wanted: &Wanted| wanted.cluster == state.cluster() && content::voids_hints(&wanted.slice);
+    let any = |is: &dyn Fn(&String, &Wanted) -> bool| {
+        outcome.wanted.iter().any(|(name, wanted)| is(name, wanted))
+    };
+    // A proxy would ignore the hints of those that wait beside an own endpoint that is written without.
+    let none_waits = any(&|name, wanted| may_wait(name, wanted) && loses_hints(name, wanted))
+        && any(&|name, wanted| !may_wait(name, wanted) && voids_hints(wanted));
+    let wanted = outcome.wanted.into_iter();
+    let wanted = wanted.filter(|(name, wanted)| none_waits || !may_wait(name, wanted));
     // Where own endpoints lose their hints, or get some, those of other clusters are last resort meanwhile: a proxy would ignore all
     // hints beside one that is ready without.
     let is_first = |(_, wanted): &(String, Wanted)| {
@@ -69,14 +82,29 @@ pub(super) fn sync(
         !turns || is_own != bound.steps.plain
     };
     let (first, second): (Vec<_>, Vec<_>) = wanted.partition(is_first);
-    let mut writes = Vec::new();
+    let mut writes: Vec<StepId> = Vec::new();
     for part in [first, second] {
-        let after: Vec<_> = writes.iter().chain(after).copied().collect();
+        let after = After { always: after, order: there(&writes, plan) };
         writes.extend(part.into_iter().filter_map(|(name, wanted)| {
             write(state, &name, wanted, state.imported_as(&name), &after, plan)
         }));
     }
     writes
+}
+
+/// What a write of a slice waits for.
+struct After<'a> {
+    /// Steps without which it would lead nowhere.
+    always: &'a [StepId],
+    /// Steps that keep the order of hints. An own endpoint that is gone does not wait for them: they may be refused for ever.
+    order: Vec<StepId>,
+}
+
+/// The steps that change what is there: clients use it already, and one slice that the API server refuses must not keep the rest as it
+/// is.
+pub(super) fn there(steps: &[StepId], plan: &Plan) -> Vec<StepId> {
+    let is_there = |id: &&StepId| !matches!(plan.steps[id.index()].action, Action::Create(_));
+    steps.iter().filter(is_there).copied().collect()
 }
 
 /// Whether endpoints of a slice name zones.
@@ -115,12 +143,13 @@ fn write(
     name: &str,
     wanted: Wanted,
     current: Option<&Object<ManagedSlice>>,
-    after: &[StepId],
+    after: &After<'_>,
     plan: &mut Plan,
 ) -> Option<StepId> {
     let there = current.and_then(|current| marks::generation(&current.slice, &wanted.slice));
     let arrival = arrival(&wanted, current, there);
     let Wanted { slice, source, cluster, generation, trace, .. } = wanted;
+    let mut order = after.order.as_slice();
     let step = match current {
         None => {
             let body = to_json(&slice);
@@ -139,12 +168,15 @@ fn write(
                 Some(source) => traffic::loses(&current.slice, source),
                 None => content::loses(&current.slice, &slice),
             };
+            if loses && cluster == state.cluster() {
+                order = &[];
+            }
             if loses { step.urgent() } else { step }
         }
     };
     let step = step.stage("mcs_import").trace(Trace::Ends(trace));
     let step = step.on_account_of(&Account::from(cluster.as_str()));
-    let step = step.after(after.iter().copied());
+    let step = step.after(order.iter().chain(after.always).copied());
     // What an old view shows is older than what is here.
     if there.is_some_and(|there| generation < there) && state.trust() < Trust::Known {
         return None;

@@ -86,24 +86,25 @@ fn what_is_not_certain_leaves_all_as_it_is() {
     assert_eq!(outcome(&resolved(&fleet(&[(AsBefore, http), (ByAge, other)]))).1, "a");
 }
 
+/// Ports yield, and not the type: a minute of silence would take the address away for good, or give one to a headless Service.
 #[test]
-fn a_type_of_which_all_holders_are_silent_yields() {
-    let headless =
-        ServiceProperties { type_: ServiceType::Headless, ..with_ports(&["http 80/TCP"]) };
-    let exports = |precedence| {
-        let silent = Export { precedence, ..export("a", 1, headless.clone()) };
-        [silent, export("b", 2, with_ports(&["http 80/TCP"]))]
-    };
-    let before = resolved(&exports(ByAge));
-    assert_eq!(before.spec.properties.type_, ServiceType::Headless);
-    let kept = resolved_after(&exports(AsBefore), &before);
-    assert_eq!(kept.spec.properties.type_, ServiceType::Headless);
-    let found = resolved_after(&exports(Yields), &before);
-    assert_eq!(
-        (found.spec.properties.type_, &*found.spec.winner),
-        (ServiceType::ClusterSetIP, "b")
-    );
-    // A type in force stays while an export has it.
-    let found = resolved_after(&exports(ByAge), &found);
-    assert_eq!(found.spec.properties.type_, ServiceType::ClusterSetIP);
+fn a_type_of_which_all_holders_are_silent_stays() {
+    let of = |type_, texts: &[&str]| ServiceProperties { type_, ..with_ports(texts) };
+    let (set, headless) = (ServiceType::ClusterSetIP, ServiceType::Headless);
+    for (type_, other) in [(headless, set), (set, headless)] {
+        let exports = |precedence| {
+            let silent = export("a", 1, of(type_, &["http 80/TCP"]));
+            [Export { precedence, ..silent }, export("b", 2, of(other, &["http 8080/TCP"]))]
+        };
+        let before = resolved(&exports(ByAge));
+        let kept = resolved_after(&exports(AsBefore), &before);
+        let found = resolved_after(&exports(Yields), &kept);
+        for found in [&before, &kept, &found, &resolved_after(&exports(ByAge), &found)] {
+            assert_eq!((found.spec.properties.type_, &*found.spec.winner), (type_, "a"));
+        }
+        assert_eq!(found.spec.properties.ports, ports(&["http 8080/TCP"]), "ports yield");
+        // Without any in force, it is that of an export which is not silent.
+        let first = resolved(&exports(Yields)).spec;
+        assert_eq!((first.properties.type_, &*first.winner), (other, "b"));
+    }
 }

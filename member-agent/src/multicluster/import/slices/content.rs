@@ -99,3 +99,11 @@ pub(super) fn loses(current: &EndpointSlice, wanted: &EndpointSlice) -> bool {
     }
     !taking(current).is_subset(&taking(wanted))
 }
+
+/// Whether a proxy ignores all hints because of an endpoint that is ready without.
+pub(super) fn voids_hints(slice: &EndpointSlice) -> bool {
+    let is_ready = |endpoint: &discovery::Endpoint| {
+        endpoint.conditions.as_ref().and_then(|it| it.ready).unwrap_or(true)
+    };
+    slice.endpoints.iter().any(|endpoint| endpoint.hints.is_none() && is_ready(endpoint))
+}

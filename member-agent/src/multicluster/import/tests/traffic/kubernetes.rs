@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use fleet_api::{ObjectName, annotations, kinds, labels};
 use fleet_endpointslice::MANAGER;
+use fleet_plan::Step;
 use serde_json::{Value, json};
 
 use super::given::local_first;
@@ -48,8 +49,8 @@ pub(super) fn by_kubernetes() -> World {
 }
 
 impl World {
-    /// kube-controller-manager writes the slices of the derived Service, if it has a selector: those of the exported one select the
-    /// same Pods.
+    /// kube-controller-manager writes the slices of the derived Service, if it has a selector. No Pod is of any but that of the exported
+    /// one.
     pub(super) fn kubernetes(&mut self) {
         let Some(service) = self.own.get(kinds::SERVICE, &derived()).cloned() else {
             // The garbage collector.
@@ -60,6 +61,8 @@ impl World {
             return;
         }
         let exported = self.own.get(kinds::ENDPOINT_SLICE, &exported_slice()).cloned().unwrap();
+        let is_same = self.follows();
+        let endpoints = if is_same { exported["endpoints"].clone() } else { json!([]) };
         let port = |port: &Value| {
             // Pods call their only port so.
             let number = match &port["targetPort"] {
@@ -74,7 +77,7 @@ impl World {
             "metadata": { "labels": {
                 labels::SERVICE_NAME: derived().name, labels::MANAGED_BY: MANAGER,
             } },
-            "addressType": "IPv4", "endpoints": exported["endpoints"], "ports": ports,
+            "addressType": "IPv4", "endpoints": endpoints, "ports": ports,
         });
         if self.own.get(kinds::ENDPOINT_SLICE, &derived_slice()).is_none() {
             self.add(kinds::ENDPOINT_SLICE, &derived_slice(), slice);
@@ -85,6 +88,41 @@ impl World {
             there["ports"] = slice["ports"].clone();
         };
         self.own.edit(kinds::ENDPOINT_SLICE, &derived_slice(), set).unwrap();
+    }
+
+    /// Whether the derived Service has the selector of the exported one.
+    pub(super) fn follows(&self) -> bool {
+        let exported = self.own.get(kinds::SERVICE, &web()).unwrap();
+        self.derived_service()["spec"]["selector"] == exported["spec"]["selector"]
+    }
+
+    /// The exported Service turns to Pods with another label and port, or back.
+    pub(super) fn select(&mut self, others: bool) {
+        let (app, target, number) =
+            if others { ("green", json!(9090), 9090) } else { ("web", json!("pods"), 8080) };
+        let service = |service: &mut Value| {
+            service["spec"]["selector"] = json!({ "app": app });
+            service["spec"]["ports"][0]["targetPort"] = target.clone();
+        };
+        self.own.edit(kinds::SERVICE, &web(), service).unwrap();
+        let slice = |slice: &mut Value| slice["ports"][0]["port"] = json!(number);
+        self.own.edit(kinds::ENDPOINT_SLICE, &exported_slice(), slice).unwrap();
+    }
+
+    /// The agent writes what the API server takes.
+    pub(super) fn write_but(&mut self, is_refused: impl Fn(&Step) -> bool) {
+        let plan = self.plan();
+        for measured in &plan.measurements {
+            self.memory.take(&measured.what);
+        }
+        let mut done: Vec<bool> = Vec::new();
+        for step in &plan.steps {
+            let is_sent = step.after.iter().all(|id| done[id.index()]) && !is_refused(step);
+            if is_sent {
+                self.own.execute(step).unwrap();
+            }
+            done.push(is_sent);
+        }
     }
 
     /// The agent and kube-controller-manager bring a change to its end.

@@ -1,6 +1,7 @@
 //! Own endpoints by Kubernetes: when, when not, and what others do to it.
 
 use fleet_api::{annotations, kinds, labels};
+use fleet_plan::{Action, Step};
 use serde_json::{Value, json};
 
 use super::kubernetes::{allowed, by_kubernetes, derived_slice, exported_slice};
@@ -197,12 +198,84 @@ fn the_selector_follows_the_exported_service() {
         "ports",
         json!([{ "name": "http", "protocol": "TCP", "port": 80, "targetPort": 9090 }]),
     );
+    let plan = world.plan();
+    world.execute(&plan);
+    assert_eq!(world.derived_service()["spec"]["selector"], json!({ "app": "other" }), "at once");
     world.change();
     let spec = &world.derived_service()["spec"];
     assert_eq!(spec["selector"], json!({ "app": "other" }));
     assert_eq!(spec["ports"][0]["targetPort"], 9090);
     assert!(!world.binds_own());
     world.rest();
+}
+
+/// Another admission policy may refuse the selector: then Kubernetes goes on with Pods that are about to go.
+#[test]
+fn own_slices_serve_while_another_selector_is_refused() {
+    let mut world = by_kubernetes();
+    world.select(true);
+    for _ in 0..2 {
+        world.write_but(|step| step.kind == kinds::SERVICE);
+        assert!(world.binds_own() && !world.follows());
+        world.kubernetes();
+        assert!(world.serving().contains("10.9.0.1:9090"), "{:?}", world.serving());
+    }
+    world.change();
+    assert!(world.follows() && !world.binds_own());
+    world.rest();
+    // The same Pods may lead elsewhere.
+    edit(&mut world, "publishNotReadyAddresses", json!(true));
+    world.write_but(|step| step.kind == kinds::SERVICE);
+    assert!(world.binds_own());
+    world.change();
+    assert!(!world.binds_own());
+}
+
+/// A quota keeps slices from being made, an admission policy any slice of another cluster from being changed.
+#[test]
+fn own_slices_follow_while_those_of_others_are_refused() {
+    let is_create = |step: &Step| matches!(step.action, Action::Create(_));
+    let mut world = allowed();
+    world.ask(kubernetes());
+    world.export_slice("b", "web-2", &["10.1.0.3"]);
+    world.own_pods(&["10.9.0.1", "10.9.0.2"], &[]);
+    world.write_but(is_create);
+    assert_eq!(world.slots_of("a"), ["10.9.0.1 pool", "10.9.0.2 pool"]);
+    assert_eq!(world.slots_of("b"), ["10.1.0.1 last", "10.1.0.2 last"]);
+    let mut world = allowed();
+    world.ask(kubernetes());
+    let is_of_others = |step: &Step| !step.name.name.starts_with("a-");
+    world.own_pods(&["10.9.0.1", "10.9.0.2"], &[]);
+    world.write_but(is_of_others);
+    assert_eq!(world.slots_of("a"), ["10.9.0.1 first z1+z2"], "hints of others would be void");
+    world.own_pods(&["10.9.0.2"], &[]);
+    world.write_but(is_of_others);
+    assert_eq!(world.slots_of("a"), ["10.9.0.2 pool"], "one that is gone cannot wait");
+}
+
+/// An own slice whose Pods changed comes at once, without hints: none of others may have any then.
+#[test]
+fn none_waits_with_hints_beside_an_own_slice_without() {
+    let mut world = allowed();
+    world.fleet(json!({
+        "shapeWritesPerSecond": 1, "defaults": { "preference": "LocalFirst" },
+    }));
+    for slice in 0..150 {
+        world.export_slice("b", &format!("s{slice}"), &[&format!("10.3.0.{slice}")]);
+    }
+    world.settle();
+    world.drain("b", 1, 100);
+    world.settle();
+    world.rest();
+    world.ask(kubernetes());
+    assert!(world.plan().steps.is_empty(), "all wait for the pace");
+    world.settle();
+    assert_eq!(world.slots_of("c"), ["10.2.0.1 second"]);
+    world.own_pods(&["10.9.0.1", "10.9.0.2"], &[]);
+    let plan = world.plan();
+    world.execute(&plan);
+    assert_eq!(world.slots_of("a"), ["10.9.0.1 pool", "10.9.0.2 pool"]);
+    assert_eq!(world.slots_of("c"), ["10.2.0.1 last"]);
 }
 
 #[test]
