@@ -13,7 +13,7 @@ use serde_json::json;
 #[tokio::test]
 async fn a_released_chart_renders_what_its_folder_does() {
     let values = json!({ "config": {
-        "memberClusterName": "east", "hubURL": "https://hub.example:6443", "hubCA": "Y2E=",
+        "memberClusterName": "east", "hubURL": "https://hub.example:6443", "hubCA": "LS0tY2E=",
     } });
     for name in ["hub-agent", "member-agent"] {
         let released = Chart::pack(&chart(name)).unwrap();

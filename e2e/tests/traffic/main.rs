@@ -60,7 +60,7 @@ async fn a_hub_is_lost_twice_under_agents_that_run() {
     testbed.explain(result).await.unwrap();
 }
 
-/// A member that ends is silent by verdict; what that means to ports, and what the hub denies for good.
+/// A member that ends is silent by verdict: what that means to ports.
 #[tokio::test(flavor = "multi_thread")]
 async fn ports_of_a_member_that_ends_yield_to_those_of_another() {
     let _turn = TURN.lock().await;

@@ -1,4 +1,4 @@
-//! Ports of a member that ends yield to those of another one, through either API, and an export that the hub denies holds nothing up.
+//! Ports of a member that ends yield to those of another one, through either API.
 
 use anyhow::{Context, Result, ensure};
 use fleet_api::kinds;
@@ -6,8 +6,6 @@ use fleet_api::names::SYSTEM_NAMESPACE;
 use fleet_api::traffic::SilenceState;
 use fleet_testbed::Testbed;
 use fleet_testbed::agents::{Agent, AgentOptions, Agents};
-use fleet_testbed::apply::apply;
-use fleet_testbed::cluster::Cluster;
 use fleet_testbed::exchange::{derived_service, export, import, wait_imported};
 use fleet_testbed::objects::{api, find};
 use fleet_testbed::wait::wait_until;
@@ -18,8 +16,6 @@ use serde_json::{Value, json};
 use crate::hub_side::HubSide;
 use crate::{DEADLINE, EAST, NORTH, SHOP, WEB, WEST};
 
-/// The Service whose export the hub denies.
-const DENIED: &str = "denied";
 /// The ports of both exporters, by the same name.
 const PORTS: [u16; 2] = [80, 81];
 
@@ -31,7 +27,6 @@ pub(crate) async fn story(testbed: &Testbed) -> Result<()> {
     let spec =
         json!({ "silentAfterSeconds": 30, "returnAfterSeconds": 10, "returnOverSeconds": 3 });
     traffic::prepare(testbed, &spec).await?;
-    deny(testbed.hub()).await?;
     let mut agents = Agents::start(testbed, &options()).await?;
 
     let addresses = [EAST, NORTH].map(|_| next_address());
@@ -52,11 +47,6 @@ pub(crate) async fn story(testbed: &Testbed) -> Result<()> {
     wait_imported(importer, SHOP, WEB, &[addresses[0].clone()].into(), DEADLINE).await?;
     wait_in_force(testbed, [PORTS[0]; 2], EAST).await?;
 
-    // Nothing of it is on the hub, and that is its last word.
-    let north = testbed.member(NORTH);
-    ManualService::deploy(north, &ServiceSpec::http(SHOP, DENIED), &[next_address()]).await?;
-    export(north, SHOP, DENIED).await?;
-    multicluster::export(north, SHOP, DENIED).await?;
     for member in [EAST, NORTH, WEST] {
         side.wait_published(member, DEADLINE).await?;
     }
@@ -88,32 +78,6 @@ fn options() -> AgentOptions {
         ("MULTICLUSTER_SETTLE", "1s"),
     ];
     AgentOptions { environment: environment.map(set).into(), ..AgentOptions::default() }
-}
-
-/// Exports of one name are denied on the hub, by either API.
-async fn deny(hub: &Cluster) -> Result<()> {
-    let name = "denies-exports";
-    let version = "admissionregistration.k8s.io/v1";
-    let rule = |kind: fleet_api::ResourceKind| {
-        json!({ "apiGroups": [kind.group], "apiVersions": [kind.version], "resources": [kind.plural],
-            "operations": ["CREATE"] })
-    };
-    let rules = [kinds::INTERNAL_SERVICE_EXPORT, kinds::EXPORTED_SERVICE].map(rule);
-    let expression = format!("!object.metadata.name.startsWith('{SHOP}-{DENIED}')");
-    let policy = json!({
-        "apiVersion": version, "kind": "ValidatingAdmissionPolicy", "metadata": { "name": name },
-        "spec": {
-            "failurePolicy": "Fail",
-            "matchConstraints": { "resourceRules": rules },
-            "validations": [{ "expression": expression, "message": "not this one" }],
-        },
-    });
-    apply(&hub.client(), policy).await?;
-    let binding = json!({
-        "apiVersion": version, "kind": "ValidatingAdmissionPolicyBinding", "metadata": { "name": name },
-        "spec": { "policyName": name, "validationActions": ["Deny"] },
-    });
-    apply(&hub.client(), binding).await
 }
 
 /// The cluster whose properties are in force by the standard API.

@@ -155,7 +155,7 @@ impl Fleet {
                 let pause = self.env.random.within(1, 200);
                 self.env.advance(self.env.now + Duration::from_millis(pause));
             }
-            // Agents that never rest are found by whoever waits for that.
+            // Agents that never rest are a finding of the caller, which waits for that.
             if acted && self.env.now >= until {
                 return;
             }
