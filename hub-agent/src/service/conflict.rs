@@ -28,8 +28,9 @@ pub(super) fn rejected(
 ) -> Wanted {
     let winner = &resolution.winner;
     let since = winner.object.meta.created.map(|since| format!(" since {since}"));
-    let is_older = export.object.meta.created < winner.object.meta.created;
-    let yields = is_older && !state.precedence(export).is_by_age();
+    // Times of objects are whole seconds.
+    let is_as_old = export.object.meta.created <= winner.object.meta.created;
+    let yields = is_as_old && !state.precedence(export).is_by_age();
     let message = format!(
         "ports of service {} differ from those of cluster {}, which has exported it{}{}: {}",
         state.service,
