@@ -16,7 +16,8 @@ pub(super) struct History {
     /// Whether an epoch has to begin.
     due: bool,
     raised: Option<Duration>,
-    rebuilding_since: Option<Duration>,
+    /// The epoch whose rebuilding this process sees, and since when.
+    rebuilding_since: Option<(i64, Duration)>,
 }
 
 impl History {
@@ -39,18 +40,25 @@ impl History {
             self.due = false;
             self.raised = Some(now);
             self.highest = self.highest.saturating_add(1);
-            self.rebuilding_since = Some(now);
+            self.rebuilding_since = Some((self.highest, now));
         }
+        // Another process may have begun a later epoch meanwhile, which has a time of its own.
+        self.rebuilding_since = match self.rebuilding_since {
+            Some((epoch, _)) if epoch != self.highest => {
+                (self.highest > stored.epoch).then_some((self.highest, now))
+            }
+            same => same,
+        };
         let complete = complete(self.highest);
         if complete.is_none() && stored.phase.is_none() {
             return (self.highest, None);
         }
         // One without a phase is new: that of a hub that was rebuilt is, too.
         if stored.phase.is_none_or(|phase| phase == FleetTrafficPhase::Rebuilding) {
-            self.rebuilding_since.get_or_insert(now);
+            self.rebuilding_since.get_or_insert((self.highest, now));
         }
         let is_over = |since: Duration| now >= since + REBUILDING_FOR || complete != Some(false);
-        self.rebuilding_since = self.rebuilding_since.filter(|since| !is_over(*since));
+        self.rebuilding_since = self.rebuilding_since.filter(|(_, since)| !is_over(*since));
         let phase = match self.rebuilding_since {
             Some(_) => FleetTrafficPhase::Rebuilding,
             None => FleetTrafficPhase::Settled,

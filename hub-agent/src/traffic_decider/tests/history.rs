@@ -33,6 +33,24 @@ fn a_hub_that_goes_back_begins_an_epoch_and_members_have_five_minutes() {
     assert_eq!(after, (4, Some(FleetTrafficPhase::Settled)));
 }
 
+/// It lost its Lease while the hub was rebuilt, and leads again when that happens once more.
+#[test]
+fn a_later_epoch_of_another_process_has_its_own_five_minutes() {
+    let mut history = History::default();
+    let settled = stored(0, FleetTrafficPhase::Settled);
+    let first = history.next(&settled, true, None, |_| Some(false), SECOND);
+    assert_eq!(first, (1, Some(FleetTrafficPhase::Rebuilding)));
+    let stored = stored(2, FleetTrafficPhase::Rebuilding);
+    let mut phase_at = |second: u32| {
+        let (epoch, phase) = history.next(&stored, false, None, |_| Some(false), second * SECOND);
+        assert_eq!(epoch, 2);
+        phase
+    };
+    assert_eq!(phase_at(3600), Some(FleetTrafficPhase::Rebuilding));
+    assert_eq!(phase_at(3899), Some(FleetTrafficPhase::Rebuilding));
+    assert_eq!(phase_at(3900), Some(FleetTrafficPhase::Settled));
+}
+
 #[test]
 fn it_is_over_when_all_have_published() {
     let mut history = History::default();
