@@ -65,6 +65,14 @@ impl Witness {
         }
     }
 
+    /// Takes note that the hub refuses to answer: it does not serve reports, as an earlier release, or forbids them. That does not
+    /// change by asking on.
+    pub(crate) fn observe_refusal(&mut self) {
+        if self.sign.is_none() {
+            self.agreeing = self.agreeing.saturating_add(1);
+        }
+    }
+
     fn signs_in(&self, answer: &Answer) -> u32 {
         let Some(last) = &self.last else { return 0 };
         let comes_back =
@@ -153,6 +161,21 @@ mod tests {
         let asked = |answers: &[(&str, u64)]| after(answers).is_doubtful(SECOND);
         assert!(asked(&[]) && asked(&[("a/0", 10), ("a/0", 10)]));
         assert!(!asked(&[("a/0", 10), ("a/0", 10), ("a/0", 11)]));
+    }
+
+    /// A hub without reports would be asked for ever.
+    #[test]
+    fn a_hub_that_refuses_is_asked_a_few_times() {
+        let mut witness = Witness::default();
+        for _ in 0..ANSWERS {
+            assert!(witness.is_doubtful(SECOND));
+            witness.observe_refusal();
+        }
+        assert!(!witness.is_doubtful(SECOND));
+        // It proves nothing about two hubs.
+        let mut witness = after(&[("a/0", 10), ("b/0", 2), ("a/0", 11)]);
+        (0..ANSWERS).for_each(|_| witness.observe_refusal());
+        assert!(witness.is_inconsistent() && witness.is_doubtful(Duration::from_mins(10)));
     }
 
     /// Nothing was asked for a while: few answers prove nothing.

@@ -90,6 +90,9 @@ pub(crate) fn start(
                 match answer {
                     Ok(Ok(answer)) => witness.observe(answer, clock.now()),
                     Ok(Err(error)) => {
+                        if is_refusal(&error) {
+                            witness.observe_refusal();
+                        }
                         tracing::debug!(error = %one_line(&error), "Cannot ask the hub which one it is");
                     }
                     Err(_) => tracing::debug!("The hub does not answer which one it is"),
@@ -98,6 +101,11 @@ pub(crate) fn start(
             memory.witness(witness.is_inconsistent());
         }
     });
+}
+
+/// Whether the hub does not serve the kind, or forbids it.
+fn is_refusal(error: &kube::Error) -> bool {
+    matches!(error, kube::Error::Api(status) if matches!(status.code, 403 | 404))
 }
 
 /// Asks on a connection of its own, which ends with the answer.
