@@ -78,7 +78,8 @@ impl TrafficNotes {
     /// The hub to which this cluster has published all that it exports, and that which it had seen before it went back in time.
     fn of_hub(&self, identity: &Identity, snapshot: &MemberSnapshot) -> BTreeMap<String, String> {
         let hub = other_hub::present(identity, snapshot);
-        let is_complete = (self.is_complete)(snapshot);
+        // That looks at all exports, on the way of each renewal.
+        let is_complete = self.memory.has_published(hub) || (self.is_complete)(snapshot);
         let published = self.memory.published(hub, is_complete, self.settle);
         let went_back = self.memory.before_it_went_back(hub, other_hub::lost_history(snapshot));
         let went_back = went_back.map(|hub| (WENT_BACK.to_owned(), hub));

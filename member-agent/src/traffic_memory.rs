@@ -59,10 +59,19 @@ struct HubMemory {
     noted_before: Option<BTreeMap<String, String>>,
     /// What the Lease had when it was read last.
     read: Option<BTreeMap<String, String>>,
-    /// Since when it has had all that is exported, and which incarnation it was.
-    complete: Option<(String, Duration)>,
+    /// What has all that is exported.
+    complete: Option<Published>,
     /// Which incarnation it was before its API server went back in its history.
     trusted: Option<String>,
+}
+
+/// That an incarnation of the hub has all that this cluster exports.
+#[derive(Debug)]
+struct Published {
+    hub: String,
+    since: Duration,
+    /// It has had it for long enough, which counts for good.
+    is_settled: bool,
 }
 
 impl Known {
@@ -228,12 +237,21 @@ impl TrafficMemory {
             *known = None;
             return String::new();
         };
-        let since = known.take().filter(|(known, _)| known == hub).map(|(_, since)| since);
-        let is_settled = since.is_some_and(|since| now >= since + settle);
+        let before = known.take().filter(|before| before.hub == hub);
+        let since = before.as_ref().map_or(now, |before| before.since);
+        let is_settled =
+            before.is_some_and(|it| it.is_settled || (complete && now >= it.since + settle));
         if complete || is_settled {
-            *known = Some((hub.to_owned(), since.unwrap_or(now)));
+            *known = Some(Published { hub: hub.to_owned(), since, is_settled });
         }
         if is_settled { hub.to_owned() } else { String::new() }
+    }
+
+    /// Whether that is known of an incarnation for good, so that nothing has to be looked at again.
+    pub(crate) fn has_published(&self, hub: Option<&str>) -> bool {
+        let known = &self.known.lock().hub;
+        let is_it = |it: &Published| it.is_settled && Some(&*it.hub) == hub;
+        !known.is_inconsistent && known.complete.as_ref().is_some_and(is_it)
     }
 
     /// The incarnation that the hub had before its API server went back in its history, if that did lately. What the hub answers
