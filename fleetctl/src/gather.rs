@@ -8,7 +8,6 @@ use std::time::Duration;
 use anyhow::Result;
 use fleet_accumulator::{
     Accumulator, AnyView, ClusterId, Config, Snapshot, SourceInfo, SourceSet, SourceSpec,
-    SourceState,
 };
 use fleet_api::events::BLOCKED;
 use fleet_api::{ObjectName, labels, names};
@@ -72,6 +71,13 @@ pub struct Member {
     _end: Option<DropGuard>,
 }
 
+/// Whether a member is out of reach as before, for the same reason: what is shown stays.
+fn is_as_lost(before: &Member, now: &Member) -> bool {
+    let is_same_reason =
+        matches!((&before.seen, &now.seen), (Err(before), Err(now)) if before == now);
+    is_same_reason && before.context == now.context
+}
+
 impl Watched {
     /// Connects to all clusters, and lists what the agents would.
     ///
@@ -120,8 +126,10 @@ impl Watched {
         });
         let mut joined = stream::iter(joined).buffer_unordered(AT_ONCE);
         while let Some((name, member)) = joined.next().await {
-            self.members.write().insert(name, member);
-            self.joins.fetch_add(1, Ordering::Relaxed);
+            let before = self.members.write().insert(name, Arc::clone(&member));
+            if before.is_none_or(|before| !is_as_lost(&before, &member)) {
+                self.joins.fetch_add(1, Ordering::Relaxed);
+            }
         }
     }
 
@@ -331,11 +339,8 @@ impl Watches {
                 let new: Arc<S> = Arc::clone(&step.new);
                 cursor.commit(step);
                 if started.iter().all(|id| {
-                    let refused = matches!(
-                        new.state(*id),
-                        SourceState::Missing { .. } | SourceState::Forbidden { .. }
-                    );
-                    refused || new.view(*id).is_some_and(AnyView::bootstrapped)
+                    new.state(*id).cannot_be_had()
+                        || new.view(*id).is_some_and(AnyView::bootstrapped)
                 }) {
                     return;
                 }

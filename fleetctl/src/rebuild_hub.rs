@@ -11,6 +11,7 @@ use anyhow::{Result, bail};
 use fleet_api::names::{is_dns1123_label, member_of_namespace};
 use fleet_api::traffic::DRAINS;
 use fleet_api::{ResourceKind, annotations, kinds};
+use fleet_model::objects::MemberPolicy;
 use kube::api::DynamicObject;
 use kube::{Client, ResourceExt};
 use serde_json::{Value, json};
@@ -33,8 +34,6 @@ const USERS: [ResourceKind; 4] = [
 /// What administrators, and owners of Services, have decided on the hub. Members come before what is decided about them.
 const DECIDED: [ResourceKind; 3] =
     [kinds::FLEET_TRAFFIC, kinds::MEMBER_TRAFFIC, kinds::SERVICE_TRAFFIC];
-/// The member policy in the namespace of a member.
-const POLICY: &str = "member-policy";
 
 /// Runs the command.
 pub(crate) async fn run(cli: &Cli, args: &RebuildHubArgs) -> Result<ExitCode> {
@@ -70,7 +69,7 @@ async fn read_hub(hub: &Client, found: &mut Found) {
             found.unread.push(format!("the hub: namespace {name}: {error:#}"));
             continue;
         }
-        let policy = find(hub, kinds::CONFIG_MAP, Some(&name), POLICY).await;
+        let policy = find(hub, kinds::CONFIG_MAP, Some(&name), MemberPolicy::NAME).await;
         let policy =
             found.unless_unread(policy.map(|policy| policy.map(|it| policy_of(&name, &it))));
         found.members.insert(member.to_owned(), policy);
@@ -88,7 +87,7 @@ async fn read_hub(hub: &Client, found: &mut Found) {
 fn policy_of(namespace: &str, policy: &DynamicObject) -> Value {
     json!({
         "apiVersion": "v1", "kind": "ConfigMap", "data": policy.data["data"],
-        "metadata": { "name": POLICY, "namespace": namespace },
+        "metadata": { "name": MemberPolicy::NAME, "namespace": namespace },
     })
 }
 

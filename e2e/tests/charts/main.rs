@@ -27,7 +27,10 @@ mod strict;
 mod traffic;
 mod values;
 
-use fleet_testbed::helm::Helm;
+use std::collections::BTreeSet;
+
+use fleet_testbed::helm::{Helm, chart};
+use fleet_testbed::pod::NAMESPACE;
 use serde_json::{Value, json};
 
 const CHARTS: [&str; 2] = ["hub-agent", "member-agent"];
@@ -44,6 +47,20 @@ fn needed(chart: &str) -> Value {
         }),
         _ => json!({}),
     }
+}
+
+/// What a chart makes with the least values and `more`.
+async fn rendered(name: &str, more: &Value) -> Vec<Value> {
+    let helm = Helm::v4().await.unwrap();
+    let values = with(needed(name), more);
+    helm.template(&chart(name), (NAMESPACE, name), &values).await.unwrap()
+}
+
+/// Kind and name of each object.
+fn names(objects: &[Value]) -> BTreeSet<String> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let name = |it: &Value| format!("{} {}", text(&it["kind"]), text(&it["metadata"]["name"]));
+    objects.iter().map(name).collect()
 }
 
 /// `more` laid over `values`.

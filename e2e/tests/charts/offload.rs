@@ -2,23 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use fleet_testbed::helm::{Helm, chart};
-use fleet_testbed::pod::NAMESPACE;
 use serde_json::{Value, json};
 
-use crate::{CHARTS, needed, with};
-
-async fn rendered(name: &str, more: &Value) -> Vec<Value> {
-    let helm = Helm::v4().await.unwrap();
-    let values = with(needed(name), more);
-    helm.template(&chart(name), (NAMESPACE, name), &values).await.unwrap()
-}
-
-fn names(objects: &[Value]) -> BTreeSet<String> {
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let name = |it: &Value| format!("{} {}", text(&it["kind"]), text(&it["metadata"]["name"]));
-    objects.iter().map(name).collect()
-}
+use crate::{CHARTS, names, rendered, with};
 
 const DEFINITIONS: [&str; 4] = ["offloadoffers", "podexports", "podimports", "virtualnodes"];
 

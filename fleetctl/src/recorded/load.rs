@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, ensure};
 use jiff::Timestamp;
 
 use super::change::Change;
@@ -75,7 +75,8 @@ fn parse(lines: &mut Lines) -> Result<Recording> {
     let mut frames: Vec<Frame> = Vec::new();
     // What it all amounts to, so that no frame can exceed the limits.
     let mut fleet = FleetObjects::new(Timestamp::UNIX_EPOCH);
-    let mut counter = Counter::default();
+    // All changes are held at once, as the writer counts them.
+    let mut held = 0;
     while let Some(line) = lines.next()? {
         match entry(&line, &kinds)? {
             Entry::Frame(at) => {
@@ -86,7 +87,8 @@ fn parse(lines: &mut Lines) -> Result<Recording> {
             }
             Entry::Change(change) => {
                 let frame = frames.last_mut().context("a change comes before the first frame")?;
-                counter.count(&change)?;
+                held += 1;
+                ensure!(held <= MAX_OBJECTS, "it has more than {MAX_OBJECTS} changes");
                 fleet.apply(&change);
                 ensure!(
                     fleet.members.len() <= MAX_MEMBERS,
@@ -98,20 +100,6 @@ fn parse(lines: &mut Lines) -> Result<Recording> {
     }
     ensure!(!frames.is_empty(), "it has no frame");
     Ok(Recording { hub_context: header.hub_context, frames })
-}
-
-/// All changes, which are held at once.
-#[derive(Default)]
-struct Counter(usize);
-
-impl Counter {
-    fn count(&mut self, change: &Change) -> Result<()> {
-        self.0 += usize::from(matches!(change, Change::Present(..)));
-        if self.0 > MAX_OBJECTS {
-            bail!("it has more than {MAX_OBJECTS} objects");
-        }
-        Ok(())
-    }
 }
 
 struct Lines {

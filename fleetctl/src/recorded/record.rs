@@ -12,7 +12,7 @@ use jiff::Timestamp;
 
 use super::args::RecordArgs;
 use super::change::changes;
-use super::file::{self, MAX_FRAMES, MAX_OBJECTS, MAX_SIZE};
+use super::file::{self, MAX_FRAMES, MAX_LINE, MAX_MEMBERS, MAX_OBJECTS, MAX_SIZE};
 use super::fleet::FleetObjects;
 use super::read::Reader;
 use crate::args::Cli;
@@ -120,7 +120,10 @@ impl Writer {
         }
         let size = self.written + u64::try_from(text.len())?;
         let objects = self.objects + changes.len();
-        if size > MAX_SIZE || objects > MAX_OBJECTS || self.frames >= MAX_FRAMES {
+        // What would not be read again is not written.
+        let is_read =
+            fleet.members.len() <= MAX_MEMBERS && text.lines().all(|line| line.len() < MAX_LINE);
+        if !is_read || size > MAX_SIZE || objects > MAX_OBJECTS || self.frames >= MAX_FRAMES {
             ensure!(self.began, "the fleet is larger than a recording may be");
             return Ok(false);
         }

@@ -1,11 +1,11 @@
 //! Starts and ends drains.
 
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 use fleet_api::ObjectName;
-use fleet_api::traffic::{ALL_SERVICES, DrainRequest};
+use fleet_api::traffic::{ALL_SERVICES, DrainRequest, MemberTrafficStatus};
 
 use super::args::{DrainArgs, UndrainArgs};
 use super::impact::{self, Impact};
@@ -18,6 +18,8 @@ use crate::output::{NO, report};
 
 /// Pause between two looks at the progress.
 const LOOK: Duration = Duration::from_secs(1);
+/// How long a refusal from before a request may still be shown: the hub agent looks again at refused drains every ten seconds.
+const STALE: Duration = Duration::from_secs(15);
 
 /// What no object of Kubernetes shows.
 const CONNECTIONS: &str = "Established connections go on, and are not seen here: watch your own metrics, or conntrack -L on nodes, before you stop anything";
@@ -58,10 +60,13 @@ pub(crate) async fn drain(cli: &Cli, args: &DrainArgs) -> Result<ExitCode> {
     let change = write::change(&hub.clients.write, &args.drained, |spec, status| {
         write::request(spec, status, &requests);
     });
-    change.await?;
+    let before = change.await?.status.unwrap_or_default();
     report(&format!("Asked the hub agent to drain {}", args.drained));
-    let code =
-        if args.wait { wait(&hub, &args.drained, &requests).await? } else { ExitCode::SUCCESS };
+    let code = if args.wait {
+        wait(&hub, &args.drained, &requests, &before).await?
+    } else {
+        ExitCode::SUCCESS
+    };
     report(CONNECTIONS);
     Ok(code)
 }
@@ -115,19 +120,33 @@ pub(crate) async fn undrain(cli: &Cli, args: &UndrainArgs) -> Result<ExitCode> {
     let change = write::change(&hub.clients.write, &args.drained, |spec, status| {
         write::request(spec, status, &requests);
     });
-    change.await?;
+    let before = change.await?.status.unwrap_or_default();
     report(&format!("Asked the hub agent to end the drain of {}", args.drained));
-    if args.wait { wait(&hub, &args.drained, &requests).await } else { Ok(ExitCode::SUCCESS) }
+    if args.wait {
+        wait(&hub, &args.drained, &requests, &before).await
+    } else {
+        Ok(ExitCode::SUCCESS)
+    }
 }
 
-/// Prints each step until the last.
-async fn wait(hub: &WatchedHub, member: &str, requests: &[DrainRequest]) -> Result<ExitCode> {
+/// Prints each step until the last. `before` is what the hub agent had reported when this was asked for.
+async fn wait(
+    hub: &WatchedHub,
+    member: &str,
+    requests: &[DrainRequest],
+    before: &MemberTrafficStatus,
+) -> Result<ExitCode> {
     let mut printed = String::new();
+    let stale = progress::is_refused(requests, before).then(|| Instant::now() + STALE);
     loop {
         tokio::time::sleep(LOOK).await;
         let object = write::read(&hub.clients.write, member).await?;
         let status = object.status.unwrap_or_default();
         let progress = progress::of(requests, &status, &hub.snapshot());
+        let is_stale = stale.is_some_and(|until| Instant::now() < until);
+        if is_stale && matches!(progress, Progress::Refused(_)) {
+            continue;
+        }
         let (Progress::Goes(text) | Progress::Done(text) | Progress::Refused(text)) = &progress;
         if *text != printed {
             report(text);

@@ -1,7 +1,7 @@
 //! How far a drain is. Pure.
 
 use fleet_api::names::member_of_namespace;
-use fleet_api::traffic::{DrainReason, DrainRequest, MemberTrafficStatus};
+use fleet_api::traffic::{DrainReason, DrainRequest, DrainStatus, MemberTrafficStatus};
 use hub_agent::snapshot::HubSnapshot;
 
 /// How many names are printed.
@@ -24,22 +24,29 @@ pub(super) fn of(
     status: &MemberTrafficStatus,
     hub: &HubSnapshot,
 ) -> Progress {
-    let drain = |service: &str| status.drains.iter().find(|drain| drain.service == service);
+    let drain = |service: &str| drain_of(service, status);
     let percent = |request: &DrainRequest| drain(&request.service).map_or(0, |it| it.percent);
     let line = |request: &DrainRequest| {
         format!("{}: {} % of the endpoints are last resort", request.service, percent(request))
     };
     let lines: Vec<_> = requests.iter().map(line).collect();
     let text = format!("{}; {}{}", lines.join("; "), applied(status.serial, hub), held(status));
-    let is_refused = |request: &DrainRequest| {
-        drain(&request.service).is_some_and(|drain| drain.reason == DrainReason::Refused)
-    };
-    if requests.iter().any(is_refused) {
+    if is_refused(requests, status) {
         let why = status.conditions.iter().find(|condition| condition.status == "True");
         return Progress::Refused(why.map_or(text, |why| why.message.clone()));
     }
     let is_done = requests.iter().all(|request| percent(request) == request.percent);
     if is_done { Progress::Done(text) } else { Progress::Goes(text) }
+}
+
+/// Whether one of these requests, or an earlier one about the same, is refused.
+pub(super) fn is_refused(requests: &[DrainRequest], status: &MemberTrafficStatus) -> bool {
+    let drains = requests.iter().filter_map(|request| drain_of(&request.service, status));
+    drains.into_iter().any(|drain| drain.reason == DrainReason::Refused)
+}
+
+fn drain_of<'a>(service: &str, status: &'a MemberTrafficStatus) -> Option<&'a DrainStatus> {
+    status.drains.iter().find(|drain| drain.service == service)
 }
 
 /// The importers that have applied everything up to a serial.
