@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use fleet_accumulator::{Accumulator, Provided, SourceSet};
+use fleet_accumulator::{Accumulator, Provided, SourceSet, provide};
 use fleet_model::objects::offload::Hearing;
 use fleet_runtime::clock::BootClock;
 use parking_lot::Mutex;
@@ -59,13 +59,7 @@ impl MemberLeases {
     fn turn(&self, turns: &[Turn]) {
         log(turns);
         let heard = heard(self.liveness.lock().members(self.clock.now()));
-        self.hearing.send_if_modified(|known| {
-            let is_new = **known != heard;
-            if is_new {
-                *known = Arc::new(heard);
-            }
-            is_new
-        });
+        provide(&self.hearing, heard);
     }
 
     /// Follows them until `cancel`.

@@ -73,9 +73,7 @@ impl Controller for ServiceController {
     }
 
     fn reads(&self) -> SourceSet {
-        let reads = self.required().with(HubSnapshot::schema());
-        let reads = reads.union(Verdicts::sources(&self.settings));
-        if self.settings.traffic { reads.with(HubSnapshot::fleet_traffics()) } else { reads }
+        self.required().with(HubSnapshot::schema()).union(Verdicts::sources(&self.settings))
     }
 
     fn affected_keys(&self, old: &HubSnapshot, new: &HubSnapshot, keys: &mut Affected<Key>) {

@@ -4,10 +4,9 @@
 //! All processes of the hub agent follow the Leases, also those that stand by; the one that leads decides.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::Duration;
 
-use fleet_accumulator::{Accumulator, Provided};
+use fleet_accumulator::{Accumulator, Provided, provide};
 use fleet_api::traffic::FLEET_TRAFFIC;
 use fleet_model::steps::to_json;
 use fleet_runtime::clock::BootClock;
@@ -75,13 +74,7 @@ impl TrafficTask {
             members.extend(documents.map(|(name, one)| (name.to_string(), to_json(one))));
         }
         for (sender, new) in [(&self.members, members), (&self.fleet, fleet)] {
-            sender.send_if_modified(|known| {
-                let is_new = **known != new;
-                if is_new {
-                    *known = Arc::new(new);
-                }
-                is_new
-            });
+            provide(sender, new);
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use fleet_accumulator::{Snapshot as _, SourceSet, SourceState, Tracked, View};
+use fleet_accumulator::{Snapshot as _, SourceSet};
 use fleet_api::ObjectName;
 use fleet_api::names::member_of_namespace;
 use fleet_api::traffic::{FLEET_TRAFFIC, SilenceState, SilenceStatus};
@@ -30,7 +30,7 @@ impl<'a> Verdicts<'a> {
     /// Those of `snapshot`, where traffic is decided about.
     pub(crate) fn of(settings: &Settings, snapshot: &'a HubSnapshot) -> Self {
         let counts = settings.traffic;
-        let is_known = has_answered(&snapshot.member_traffics);
+        let is_known = snapshot.member_traffics.has_answered();
         Self { snapshot, counts, is_known, is_certain: counts && is_certain(snapshot) }
     }
 
@@ -76,12 +76,6 @@ impl<'a> Verdicts<'a> {
         let silence = decided.and_then(|decided| decided.object.status.silence.as_ref());
         silence.is_some_and(|silence| silence.state == SilenceState::Silent)
     }
-}
-
-/// Whether the hub has shown what it has of a kind, or that it has none of it.
-fn has_answered<T: Tracked>(view: &View<T>) -> bool {
-    let gone = matches!(view.state(), SourceState::Missing { .. } | SourceState::Forbidden { .. });
-    view.bootstrapped() || gone
 }
 
 /// Whether this process judges at present, on what it sees: neither under mass silence, nor before it has watched for long enough, nor

@@ -52,11 +52,6 @@ pub(crate) fn consent<'a>(
     snapshot.offload_consent.get(&name)
 }
 
-/// The executor that a node stands for.
-pub(crate) fn executor_of(node: &str) -> Option<&str> {
-    node.strip_prefix("fleet-").filter(|executor| !executor.is_empty())
-}
-
 impl<'a> Executor<'a> {
     /// The executor of that name.
     pub(crate) fn of(identity: &Identity, name: &'a str, snapshot: &'a MemberSnapshot) -> Self {

@@ -11,7 +11,6 @@ use fleet_plan::conditions::find;
 
 use crate::Identity;
 use crate::fence::record_name;
-use crate::phase::has_answered;
 use crate::snapshot::MemberSnapshot;
 
 /// What the hub shows of the standard API.
@@ -37,7 +36,7 @@ impl<'a> HubSide<'a> {
         let known = is_known(&snapshot.exported_services)
             && is_known(&snapshot.resolved_services)
             && is_known(&snapshot.cluster_reports)
-            && has_answered(&snapshot.memberships);
+            && snapshot.memberships.has_answered();
         known.then_some(Self { snapshot })
     }
 
@@ -101,8 +100,7 @@ fn claim(report: &ClusterReport) -> Claim<'_> {
 
 /// Whether the content of a view is what the cluster has, or had until its API server stopped answering.
 pub(crate) fn is_known<T: Tracked>(view: &View<T>) -> bool {
-    let gone = matches!(view.state(), SourceState::Missing { .. } | SourceState::Forbidden { .. });
-    view.bootstrapped() && !gone
+    view.bootstrapped() && !view.state().cannot_be_had()
 }
 
 fn is_stale(state: &SourceState) -> bool {

@@ -3,7 +3,7 @@
 //! Both controllers that write on the hub what is exported read it here: `multicluster`, which offers the Service, and
 //! `export`, which carries its endpoints for both APIs.
 
-use fleet_accumulator::{Object, SourceSet, SourceState};
+use fleet_accumulator::{Object, SourceSet};
 use fleet_api::multicluster::standard::CLUSTER_ID;
 use fleet_api::{ObjectName, kinds};
 use fleet_model::objects::multicluster::{ExportedService, standard};
@@ -294,10 +294,7 @@ fn hold<'a>(
 
 /// Whether it is known if this cluster has another id: its properties were listed, or there are none to list.
 fn is_id_known(snapshot: &MemberSnapshot) -> bool {
-    let properties = &snapshot.cluster_properties;
-    let none =
-        matches!(properties.state(), SourceState::Missing { .. } | SourceState::Forbidden { .. });
-    properties.bootstrapped() || none
+    snapshot.cluster_properties.has_answered()
 }
 
 /// The id that the ClusterProperty gives this cluster, if it is not the one in the fleet.

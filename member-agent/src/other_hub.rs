@@ -10,7 +10,6 @@ use fleet_api::{ObjectName, annotations};
 use fleet_model::objects::{EndpointSlice, ServiceImport};
 
 use crate::fence::record_name;
-use crate::phase::has_answered;
 use crate::snapshot::MemberSnapshot;
 use crate::traffic::Recalled;
 use crate::{Identity, Settings};
@@ -157,7 +156,7 @@ fn speaks(snapshot: &MemberSnapshot) -> bool {
     let members = &snapshot.member_traffics;
     // A hub that does not decide about traffic does not serve it.
     let are_members_known =
-        members.state().is_live() || (!members.bootstrapped() && has_answered(members));
+        members.state().is_live() || (!members.bootstrapped() && members.has_answered());
     states.iter().all(|state| state.is_live()) && are_members_known && !went_back(snapshot)
 }
 

@@ -3,7 +3,7 @@
 mod confirmation;
 mod reported;
 
-use fleet_accumulator::{Object, SourceSet, SourceState, Tracked, View};
+use fleet_accumulator::{Object, SourceSet};
 use fleet_api::ObjectName;
 use fleet_api::membership::ClusterState;
 use fleet_model::objects::InternalMemberCluster;
@@ -51,7 +51,7 @@ impl Phase {
     /// The same, once the hub has shown what it depends on: until then a member must not lose anything by it.
     pub(crate) fn known(identity: &Identity, snapshot: &MemberSnapshot) -> Option<Self> {
         let is_known =
-            has_answered(&snapshot.memberships) && has_answered(&snapshot.cluster_reports);
+            snapshot.memberships.has_answered() && snapshot.cluster_reports.has_answered();
         is_known.then(|| Self::of(identity, snapshot))
     }
 
@@ -98,10 +98,4 @@ pub(crate) fn member_cluster<'a>(
 ) -> Option<&'a Object<InternalMemberCluster>> {
     let name = ObjectName::new(identity.hub_namespace.as_str(), identity.cluster.as_str());
     snapshot.memberships.get(&name)
-}
-
-/// Whether a kind was listed, or is known not to be had.
-pub(crate) fn has_answered<T: Tracked>(view: &View<T>) -> bool {
-    let gone = matches!(view.state(), SourceState::Missing { .. } | SourceState::Forbidden { .. });
-    view.bootstrapped() || gone
 }

@@ -11,7 +11,7 @@ use fleet_virtual_node::names;
 use fleet_virtual_node::pod::references_to_read;
 
 use crate::Identity;
-use crate::executors::{Consent, Executor, executor_of};
+use crate::executors::{Consent, Executor};
 use crate::snapshot::MemberSnapshot;
 
 /// What the selections depend on.
@@ -50,7 +50,7 @@ impl Selections {
     pub(crate) fn of(identity: &Identity, snapshot: &MemberSnapshot) -> Self {
         let offered = snapshot.virtual_nodes.iter().map(|node| node.object.spec.executor.as_str());
         let nodes = snapshot.virtual_node_objects.iter();
-        let nodes = nodes.filter_map(|node| executor_of(&node.name.name));
+        let nodes = nodes.filter_map(|node| names::executor_of(&node.name.name));
         let exports = snapshot.pod_exports.iter();
         let exports = exports.map(|export| export.object.spec.executor.as_str());
         let executors: BTreeSet<&str> =
@@ -59,7 +59,7 @@ impl Selections {
         let mut selections = Self { pods, ..Self::default() };
         for pod in snapshot.virtual_pods.iter() {
             let Some(spec) = pod.object.document["spec"].as_object() else { continue };
-            let Some(executor) = pod.object.node().and_then(executor_of) else { continue };
+            let Some(executor) = pod.object.node().and_then(names::executor_of) else { continue };
             for reference in references_to_read(spec).into_keys() {
                 let name = ObjectName::new(&*pod.name.namespace, reference.name.as_str());
                 match reference.kind {

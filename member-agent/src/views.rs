@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use fleet_accumulator::{Selection, SourceSet, SourceState, Tracked, View};
+use fleet_accumulator::{Selection, SourceSet, Tracked, View};
 use fleet_virtual_node::names;
 
 use crate::Identity;
@@ -34,7 +34,7 @@ pub(crate) fn pods_for(executor: &str) -> String {
 /// Which hub this is, and since which restart of its history, as it has answered; `None` while it has not.
 pub(crate) fn hub<'a>(identity: &Identity, snapshot: &'a MemberSnapshot) -> Option<&'a str> {
     let reports = &snapshot.cluster_reports;
-    if matches!(reports.state(), SourceState::Missing { .. } | SourceState::Forbidden { .. }) {
+    if reports.state().cannot_be_had() {
         return Some(NO_REPORTS);
     }
     let report = reports.get(&record_name(identity)).filter(|report| !report.terminating)?;

@@ -12,6 +12,7 @@ use fleet_api::offload::LinkState;
 use fleet_runtime::agent::Connected;
 use fleet_runtime::clients::ClientSet;
 use fleet_runtime::writer::WriteGate;
+use fleet_virtual_node::names;
 use fleet_virtual_node::node::{Renewal, lease_document, renewal};
 use futures::future::join_all;
 use k8s_openapi::api::coordination::v1::Lease;
@@ -21,7 +22,7 @@ use prometheus::IntCounter;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::executors::{Executor, executor_of};
+use crate::executors::Executor;
 use crate::links::Links;
 use crate::selections::{self, Selections};
 use crate::snapshot::MemberSnapshot;
@@ -151,7 +152,7 @@ impl Keeper {
         let nodes = snapshot.virtual_node_objects.iter();
         let nodes = nodes.filter(|node| !node.object.meta.is_terminating());
         let due = nodes.filter_map(|node| {
-            let name = executor_of(&node.name.name)?;
+            let name = names::executor_of(&node.name.name)?;
             let executor = Executor::of(&self.settings.identity, name, snapshot);
             let before = self.kept.get(&*node.name.name);
             let since = before.map(|(at, _)| now.saturating_duration_since(*at));

@@ -194,9 +194,7 @@ fn outdated<S: Snapshot>(snapshot: &S, required: SourceSet, since: Instant) -> V
     let mut kinds = Vec::new();
     for source in S::sources().iter().filter(|source| required.contains(source.id)) {
         let Some(view) = snapshot.view(source.id) else { continue };
-        let refused =
-            matches!(view.state(), SourceState::Missing { .. } | SourceState::Forbidden { .. });
-        if refused || view.listed().is_none_or(|listed| listed >= since) {
+        if view.state().cannot_be_had() || view.listed().is_none_or(|listed| listed >= since) {
             continue;
         }
         let what = format!("{} of the {} cluster", source.kind.resource(), source.cluster);

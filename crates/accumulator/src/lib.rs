@@ -58,7 +58,7 @@ pub use snapshot::{AnyView, Lookup, Snapshot, Views};
 pub use source::feed::{Discovered, Events, Feed, ReadOptions, WatchError, WatchItem};
 pub use source::feeds::Feeds;
 pub use source::openapi::{Document, OpenApiFeed};
-pub use source::provided::{Provided, ProvidedFeed};
+pub use source::provided::{Provided, ProvidedFeed, provide};
 pub use source::selection::Selection;
 pub use source::spec::SourceSpec;
 pub use sources::{SourceId, SourceInfo, SourceSet};

@@ -139,19 +139,13 @@ pub trait Snapshot: Clone + Default + Send + Sync + 'static {
     /// Whether the API server of one of these sources went back in time, or another one answered, not long ago: that something is
     /// absent is no reason yet to delete anything.
     fn is_settling(&self, sources: SourceSet) -> bool {
-        self.any(sources, |view| view.is_settling())
+        is_any(self, sources, |view| view.is_settling())
     }
 
     /// Whether the API server of one of these sources went back in time not long ago. One that only looks like another, by the way
     /// in which it orders requests, did not.
     fn went_back(&self, sources: SourceSet) -> bool {
-        self.any(sources, |view| view.went_back())
-    }
-
-    /// Whether that is so for one of these sources.
-    fn any(&self, sources: SourceSet, is_so: impl Fn(&dyn AnyView) -> bool) -> bool {
-        let mut sources = Self::sources().iter().filter(|source| sources.contains(source.id));
-        sources.any(|source| self.view(source.id).is_some_and(&is_so))
+        is_any(self, sources, |view| view.went_back())
     }
 
     /// Whether every source of `required` has listed once, or is optional and known not to be had:
@@ -176,11 +170,7 @@ pub trait Snapshot: Clone + Default + Send + Sync + 'static {
     ) -> bool {
         Self::sources().iter().filter(|source| required.contains(source.id)).all(|source| {
             let Some(view) = self.view(source.id) else { return false };
-            let cannot_be_had = source.optional
-                && matches!(
-                    view.state(),
-                    SourceState::Missing { .. } | SourceState::Forbidden { .. }
-                );
+            let cannot_be_had = source.optional && view.state().cannot_be_had();
             is_listed(view) || (cannot_be_had && is_refused(view))
         })
     }
@@ -220,4 +210,14 @@ pub trait Snapshot: Clone + Default + Send + Sync + 'static {
         }
         answer
     }
+}
+
+/// Whether that is so for one of these sources.
+fn is_any<S: Snapshot>(
+    snapshot: &S,
+    sources: SourceSet,
+    is_so: impl Fn(&dyn AnyView) -> bool,
+) -> bool {
+    let mut sources = S::sources().iter().filter(|source| sources.contains(source.id));
+    sources.any(|source| snapshot.view(source.id).is_some_and(&is_so))
 }

@@ -55,6 +55,11 @@ impl SourceState {
         }
     }
 
+    /// Whether the API server does not serve the kind, or forbids it.
+    pub fn cannot_be_had(&self) -> bool {
+        matches!(self, Self::Missing { .. } | Self::Forbidden { .. })
+    }
+
     /// Every value of [`as_str`](Self::as_str).
     pub const NAMES: [&'static str; 7] =
         ["pending", "listing", "live", "resyncing", "stale", "forbidden", "missing"];

@@ -187,6 +187,11 @@ impl<T: Tracked> View<T> {
         &self.state
     }
 
+    /// Whether it was listed in the life of this process, or is known not to be had.
+    pub fn has_answered(&self) -> bool {
+        self.bootstrapped || self.state.cannot_be_had()
+    }
+
     /// Whether a complete list was seen in the life of this process.
     pub fn bootstrapped(&self) -> bool {
         self.bootstrapped

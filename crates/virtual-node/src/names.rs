@@ -19,6 +19,11 @@ pub fn node(executor: &str) -> String {
     format!("fleet-{executor}")
 }
 
+/// The executor that a [`node`] stands for.
+pub fn executor_of(node: &str) -> Option<&str> {
+    node.strip_prefix("fleet-").filter(|executor| !executor.is_empty())
+}
+
 /// The import of a Pod on the hub. An origin chooses what it states as the uid of a Pod, so the name has the origin, too.
 pub fn import(origin: &str, uid: &str) -> String {
     format!("{uid}.{origin}")

@@ -13,9 +13,6 @@ use crate::args::Cli;
 use crate::objects::{find, list_all};
 use crate::output::report;
 
-/// Begins the names of virtual nodes.
-const PREFIX: &str = "fleet-";
-
 pub(super) async fn evidence(
     cli: &Cli,
     pod: &ObjectName,
@@ -78,7 +75,7 @@ async fn get(
 
 fn executor(pod: &DynamicObject) -> Option<String> {
     let node = pod.data["spec"]["nodeName"].as_str()?;
-    node.strip_prefix(PREFIX).filter(|name| !name.is_empty()).map(str::to_owned)
+    names::executor_of(node).map(str::to_owned)
 }
 
 /// Whether it tolerates virtual nodes.

@@ -41,6 +41,7 @@ pub struct ServiceState<'a> {
     pub slice_imports: Vec<&'a Object<EndpointSliceImport>>,
     /// Whether exporters may be missing that are about to come back.
     pub(super) is_being_rebuilt: bool,
+    verdicts: Verdicts<'a>,
     pub(super) snapshot: &'a HubSnapshot,
 }
 
@@ -66,6 +67,7 @@ impl<'a> ServiceState<'a> {
             slice_exports: owned(snapshot.slice_exports.by(service)),
             slice_imports: snapshot.slice_imports.by(service).collect(),
             is_being_rebuilt: rebuilding::is_under_way(settings, snapshot),
+            verdicts: Verdicts::of(settings, snapshot),
             snapshot,
         }
     }
@@ -134,7 +136,7 @@ impl<'a> ServiceState<'a> {
 
     /// What the silence of its member means to an export.
     pub(super) fn precedence(&self, export: &Export<'_>) -> Precedence {
-        Verdicts::of(self.settings, self.snapshot).precedence(export.member)
+        self.verdicts.precedence(export.member)
     }
 
     fn counting<T: HasMeta>(&self, owned: &[Owned<'a, T>]) -> impl Iterator<Item = Owned<'a, T>> {

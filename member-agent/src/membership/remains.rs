@@ -1,6 +1,6 @@
 //! What remains of a member that is leaving.
 
-use fleet_accumulator::{Object, Snapshot as _, SourceInfo, SourceSet, SourceState, Tracked, View};
+use fleet_accumulator::{Object, Snapshot as _, SourceInfo, SourceSet, Tracked, View};
 use fleet_api::{ObjectName, annotations, finalizers};
 use fleet_model::objects::multicluster::ExportedService;
 use fleet_model::objects::{
@@ -71,9 +71,7 @@ pub(super) fn is_nothing(settings: &Settings, phase: Phase, snapshot: &MemberSna
 /// made no objects: it may make them only where it may list them.
 fn is_nothing_standard(settings: &Settings, snapshot: &MemberSnapshot) -> bool {
     fn is_empty<T: Tracked>(view: &View<T>, is_ours: impl Fn(&T) -> bool) -> bool {
-        let refused =
-            matches!(view.state(), SourceState::Missing { .. } | SourceState::Forbidden { .. });
-        (refused && !view.bootstrapped())
+        (view.state().cannot_be_had() && !view.bootstrapped())
             || (view.state().is_live() && !view.iter().any(|object| is_ours(&object.object)))
     }
     !settings.multicluster.is_watched()

@@ -20,7 +20,6 @@ use super::rules::Rules;
 use super::standing::standing;
 use crate::Settings;
 use crate::other_hub::OtherHub;
-use crate::phase::has_answered;
 use crate::snapshot::MemberSnapshot;
 
 /// What is in force in this cluster, as a plan for one Service sees it.
@@ -200,10 +199,10 @@ impl<'a> Ground<'a> {
 /// Whether all that the ground is made from was listed, or is known not to be had.
 pub(crate) fn is_known(snapshot: &MemberSnapshot) -> bool {
     snapshot.nodes.bootstrapped()
-        && has_answered(&snapshot.service_traffics)
-        && has_answered(&snapshot.hub_service_traffics)
-        && has_answered(&snapshot.fleet_traffics)
-        && has_answered(&snapshot.member_traffics)
+        && snapshot.service_traffics.has_answered()
+        && snapshot.hub_service_traffics.has_answered()
+        && snapshot.fleet_traffics.has_answered()
+        && snapshot.member_traffics.has_answered()
 }
 
 /// Zones of the nodes, and an empty one for nodes without.

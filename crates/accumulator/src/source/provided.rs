@@ -16,6 +16,17 @@ use crate::ResourceVersion;
 /// Objects without a namespace, by their names.
 pub type Provided = Arc<BTreeMap<String, Value>>;
 
+/// Provides other objects than before; the same ones wake no reader.
+pub fn provide(to: &watch::Sender<Provided>, objects: BTreeMap<String, Value>) {
+    to.send_if_modified(|known| {
+        let is_new = **known != objects;
+        if is_new {
+            *known = Arc::new(objects);
+        }
+        is_new
+    });
+}
+
 /// The objects that this process provides; without a sender, no list is ever complete.
 pub struct ProvidedFeed {
     objects: Option<watch::Receiver<Provided>>,

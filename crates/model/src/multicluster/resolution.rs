@@ -36,7 +36,8 @@ pub struct InForce<'a> {
 /// export has them, so that an address is not taken away because the oldest export left; and no exporter loses its place to
 /// another one.
 ///
-/// Silence of a member changes the order of its export as [`Precedence`](crate::precedence::Precedence) has it, as long as the age of any export counts.
+/// Silence of a member changes the order of its export as [`Precedence`](crate::precedence::Precedence) has it, as long as the age
+/// of any export counts.
 ///
 /// The order of `exports` does not matter.
 pub fn resolve(

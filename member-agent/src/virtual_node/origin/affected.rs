@@ -10,7 +10,6 @@ use fleet_plan::Affected;
 use fleet_virtual_node::names;
 
 use super::key::Key;
-use crate::executors::executor_of;
 use crate::snapshot::MemberSnapshot;
 
 /// Pods that are planned at once when what they share has changed; the others follow at the pace at which one agent writes.
@@ -49,7 +48,7 @@ fn own(old: &MemberSnapshot, new: &MemberSnapshot, keys: &mut Affected<Key>) {
     each_touched(&old.virtual_pods, &new.virtual_pods, |pod| {
         keys.add(Key::Pod(pod.uid.clone()));
         // It counts the Pods that are bound to it.
-        let executor = pod.node().and_then(executor_of);
+        let executor = pod.node().and_then(names::executor_of);
         if let Some(executor) = executor {
             keys.add(Key::Node(executor.into()));
         }
@@ -70,7 +69,7 @@ fn executors(old: &MemberSnapshot, new: &MemberSnapshot) -> BTreeSet<Box<str>> {
         }
     }
     each_touched(&old.virtual_node_objects, &new.virtual_node_objects, |node| {
-        found.extend(executor_of(&node.name.name).map(Box::from));
+        found.extend(names::executor_of(&node.name.name).map(Box::from));
     });
     let mut decided = |consent: &Object<OffloadConsent>| {
         found.extend(consent.object.accepted.keys().cloned());

@@ -12,6 +12,7 @@ use fleet_plan::{Action, Step};
 use fleet_virtual_node::life::{
     self, ExportState, Fuse, Leftover, NodeState, Observed, Views, decide, leftover, state,
 };
+use fleet_virtual_node::names;
 use fleet_virtual_node::pod::{LocalPod, Rejection};
 use fleet_virtual_node::provider::{HubProvider, Provider as _, ProviderError, Write};
 use fleet_virtual_node::status::{DesiredStatus, Link};
@@ -22,7 +23,7 @@ use super::events::{notice, progress};
 use super::export_state::export_state;
 use super::status::{StatusWrite, status_write};
 use crate::Settings;
-use crate::executors::{Executor, executor_of};
+use crate::executors::Executor;
 use crate::hub_side::is_known;
 use crate::left_over;
 use crate::links::Links;
@@ -61,7 +62,7 @@ pub(super) fn plan(
     let object = snapshot.virtual_pods.by(&PodIndex::Uid(uid.clone())).next();
     let name = ObjectName::new(settings.identity.hub_namespace.as_str(), uid.to_string());
     let export = snapshot.pod_exports.get(&name);
-    let node = object.and_then(|pod| executor_of(pod.node()?));
+    let node = object.and_then(|pod| names::executor_of(pod.node()?));
     let stated = export.map(|export| export.object.spec.executor.as_str());
     let Some(executor) = stated.filter(|name| !name.is_empty()).or(node) else { return plan };
     let executor = Executor::of(&settings.identity, executor, snapshot);
