@@ -83,6 +83,10 @@ pub const CONFIRM_LEAVE: &str = "networking.fleet.azure.com/confirm-leave";
 /// On a derived Service of the standard API that has the selector of the exported Service, so that Kubernetes writes its own endpoints:
 /// `Kubernetes`.
 pub const LOCAL_ENDPOINTS: &str = "traffic.networking.fleet.azure.com/local-endpoints";
+/// On an imported slice that is kept although its exporter does not come back to a hub that was built anew: the first addresses of
+/// the endpoints that terminated at the exporter, separated by commas. All others were ready there, whatever their conditions here.
+pub const TERMINATING_AT_EXPORTER: &str =
+    "traffic.networking.fleet.azure.com/terminating-at-exporter";
 /// On a ServiceImport of the standard API: name of its derived Service.
 pub const MULTICLUSTER_DERIVED_SERVICE: &str = "multicluster.kubernetes.io/derived-service";
 /// On a ServiceImport of the standard API: the incarnation of the hub that confirmed it; on a ClusterProperty: of the hub for which

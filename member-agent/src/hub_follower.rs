@@ -6,10 +6,10 @@ use fleet_runtime::agent::Connected;
 use fleet_runtime::lease::Notes;
 use tokio::time::MissedTickBehavior;
 
-use crate::Settings;
 use crate::other_hub::{self, OtherHub};
 use crate::snapshot::MemberSnapshot;
 use crate::traffic_memory::TrafficMemory;
+use crate::{Settings, missing_exporters};
 
 /// Time between two looks.
 const LOOK: Duration = Duration::from_secs(1);
@@ -41,5 +41,8 @@ pub(crate) fn start(
 pub(crate) fn look(settings: &Settings, snapshot: &MemberSnapshot, memory: &TrafficMemory) {
     let settle = settings.multicluster.settle;
     memory.follow(settle, |followed| other_hub::next(settings, snapshot, followed));
+    memory.wait_for_exporters(settings.traffic.missing_after, |followed| {
+        missing_exporters::look(settings, snapshot, followed)
+    });
     memory.compare(|followed| OtherHub::of(settings, snapshot, followed).is_some());
 }

@@ -4,14 +4,14 @@
 //! were listed in the life of this process and the hub still serves them: nothing is concluded from objects that are not known.
 
 use fleet_accumulator::{Object, SourceState, Tracked, View};
-use fleet_api::{ObjectName, conditions};
+use fleet_api::{ObjectName, conditions, names};
 use fleet_model::objects::multicluster::{ExportedService, ResolvedService};
 use fleet_model::objects::{ClusterReport, by_age};
 use fleet_plan::conditions::find;
 
-use crate::Identity;
 use crate::fence::record_name;
 use crate::snapshot::MemberSnapshot;
+use crate::{Identity, Settings};
 
 /// What the hub shows of the standard API.
 #[derive(Clone, Copy, Debug)]
@@ -83,6 +83,22 @@ impl<'a> HubSide<'a> {
         };
         claim(&report.object)
     }
+}
+
+/// Whether a cluster has reported to the hub of an incarnation all that it exports, or an administrator has declared there that it does
+/// not come back.
+pub(crate) fn may_forget(
+    settings: &Settings,
+    snapshot: &MemberSnapshot,
+    cluster: &str,
+    incarnation: &str,
+) -> bool {
+    let report = ObjectName::new(names::member_namespace(cluster), cluster);
+    let report = snapshot.fleet_reports.get(&report).filter(|report| !report.terminating);
+    let published = report.and_then(|report| report.published_to.as_deref());
+    let member = snapshot.member_traffics.get(&ObjectName::cluster(cluster));
+    let forgotten = member.and_then(|member| member.spec.forgotten_in.as_deref());
+    published == Some(incarnation) || (settings.traffic.enabled && forgotten == Some(incarnation))
 }
 
 /// A report that is being deleted is about to be no answer any more.

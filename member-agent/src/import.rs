@@ -14,6 +14,7 @@ mod keys;
 mod latency;
 mod mcs;
 mod orphans;
+mod own;
 mod refusal;
 mod request;
 mod reservations;

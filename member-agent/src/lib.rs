@@ -38,6 +38,7 @@ pub mod measurement;
 mod member_lease;
 pub mod membership;
 pub mod metrics;
+mod missing_exporters;
 pub mod multicluster;
 mod other_hub;
 pub mod phase;

@@ -6,7 +6,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fleet_accumulator::{ClusterId, Object, Snapshot as _, SourceSet};
+use fleet_api::traffic::FleetTrafficPhase;
 use fleet_api::{ObjectName, annotations};
+use fleet_model::objects::traffic::FleetTraffic;
 use fleet_model::objects::{EndpointSlice, ServiceImport};
 
 use crate::fence::record_name;
@@ -83,18 +85,32 @@ impl<'a> OtherHub<'a> {
 
     /// Whether it has everything that was imported here.
     fn has_all(&self, identity: &Identity) -> bool {
-        let (slices, imports) = (slices(identity, self.snapshot), &self.snapshot.service_imports);
-        let mut lacking: BTreeMap<&str, bool> = BTreeMap::new();
-        for slice in slices {
-            let Some(cluster) = origin(slice) else { continue };
-            *lacking.entry(cluster).or_default() |= !self.has_copy(identity, slice);
-        }
+        let (lacking, imports) = (self.lacking(identity), &self.snapshot.service_imports);
         let is_back = |cluster: &str| self.may_forget(cluster);
         // A backup has copies of everything, older ones.
         let has_copies = |cluster: &str, lacks: bool| !lacks && !self.is_outdated(cluster);
         let mut exporters = imports.iter().flat_map(|import| self.missing_exporters(import));
         lacking.into_iter().all(|(cluster, lacks)| has_copies(cluster, lacks) || is_back(cluster))
             && exporters.all(is_back)
+    }
+
+    /// The clusters of which slices are imported here, and whether the hub lacks one of those.
+    fn lacking(&self, identity: &Identity) -> BTreeMap<&'a str, bool> {
+        let mut lacking: BTreeMap<&str, bool> = BTreeMap::new();
+        for slice in slices(identity, self.snapshot) {
+            let Some(cluster) = origin(slice) else { continue };
+            *lacking.entry(cluster).or_default() |= !self.has_copy(identity, slice);
+        }
+        lacking
+    }
+
+    /// The clusters of which slices are imported here, and of which nothing has come back to the hub.
+    pub(crate) fn missing(&self, identity: &Identity) -> BTreeSet<&'a str> {
+        let copies = self.snapshot.slice_imports.iter();
+        let back: BTreeSet<&str> = copies.map(|copy| copy.origin()).collect();
+        let lacking = self.lacking(identity).into_iter();
+        let missing = lacking.filter(|(cluster, lacks)| *lacks && !back.contains(cluster));
+        missing.map(|(cluster, _)| cluster).filter(|it| !self.may_forget(it)).collect()
     }
 
     fn has_copy(&self, identity: &Identity, slice: &Object<EndpointSlice>) -> bool {
@@ -144,6 +160,14 @@ pub(crate) fn next(
     };
     let present = present(identity, snapshot).filter(|_| adopts);
     present.or(followed).map(str::to_owned)
+}
+
+/// Which hub it is, if its members have had their time to come back to it, and it shows what it has.
+pub(crate) fn settled<'a>(settings: &Settings, snapshot: &'a MemberSnapshot) -> Option<&'a str> {
+    let fleets = &snapshot.fleet_traffics;
+    let phase = FleetTraffic::of(fleets).and_then(|fleet| fleet.status.phase);
+    let is_over = fleets.state().is_live() && phase == Some(FleetTrafficPhase::Settled);
+    present(&settings.identity, snapshot).filter(|_| is_over && speaks(snapshot))
 }
 
 /// Whether the hub shows what it has.

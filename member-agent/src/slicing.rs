@@ -26,7 +26,7 @@ use crate::snapshot::MemberSnapshot;
 pub(crate) use network::{PodsByNetwork, each_on_network, off_network, requested_network};
 pub(crate) use pods::{SelectedPod, each_selecting, pods};
 pub(crate) use service::service;
-pub(crate) use writes::{delete_all, write};
+pub(crate) use writes::{delete_all, replace_whole, write};
 
 /// The slices of a manager that back a Service, ordered by name.
 pub(crate) fn managed<'a>(

@@ -3,7 +3,7 @@
 //!
 //! Plans read it and change nothing here. What they have decided is recorded when they are carried out.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,6 +18,7 @@ use parking_lot::Mutex;
 
 use crate::measurement::Measurement;
 use crate::metrics::TrafficCounts;
+use crate::missing_exporters::{Seen, Wait};
 use crate::traffic::{
     Decided, Limit, MemberMemory, Pace, Recalled, Report, SERVED_BY, States, Subject,
 };
@@ -63,6 +64,8 @@ struct HubMemory {
     complete: Option<Published>,
     /// Which incarnation it was before its API server went back in its history.
     trusted: Option<String>,
+    /// Exporters that have not come back to it.
+    wait: Wait,
 }
 
 /// That an incarnation of the hub has all that this cluster exports.
@@ -139,6 +142,7 @@ impl TrafficMemory {
             members: known.members.clone(),
             followed: known.hub.followed.clone(),
             hub_is_inconsistent: known.hub.is_inconsistent,
+            missing: known.hub.wait.missing().cloned(),
             pace: known.pace,
             noted: import.and_then(|import| import.noted),
         }
@@ -207,6 +211,19 @@ impl TrafficMemory {
         } else {
             hub.next = Some((wanted, since));
         }
+    }
+
+    /// Looks which exporters have not come back to the hub. Not before it is known what the last process followed.
+    pub(crate) fn wait_for_exporters(
+        &self,
+        patience: Duration,
+        look: impl FnOnce(Option<&str>) -> Option<Seen>,
+    ) {
+        let now = self.clock.now();
+        let hub = &mut self.known.lock().hub;
+        let may_look = hub.noted.is_some() && !hub.is_inconsistent;
+        let seen = if may_look { look(hub.followed.as_deref()) } else { None };
+        hub.wait.note(seen, patience, now);
     }
 
     /// Takes note of whether the hub is another one than that which is followed.
@@ -285,6 +302,7 @@ impl TrafficMemory {
         let by_hub = [
             ("DrainReverted", known.members.reverted()),
             ("OtherHub", usize::from(known.hub.is_other)),
+            ("ExporterMissing", known.hub.wait.missing().map_or(0, BTreeSet::len)),
             ("HubInconsistent", usize::from(known.hub.is_inconsistent)),
         ];
         let limited = limited.into_iter().chain(by_hub).collect();

@@ -1,8 +1,10 @@
 //! Flags of traffic policies.
 
 use std::fmt;
+use std::time::Duration;
 
 use clap::{ArgAction, ValueEnum};
+use fleet_runtime::args::duration;
 use fleet_traffic::DataPlane;
 
 use crate::Traffic;
@@ -41,6 +43,17 @@ pub struct TrafficArgs {
     /// What the nodes of this cluster follow: kube-proxy 1.34 or later, with zone hints, or conditions of endpoints alone.
     #[arg(long, env = "DATA_PLANE", value_name = "NAME", default_value_t)]
     pub data_plane: NodeProxy,
+
+    /// Time after a hub was rebuilt or restored, and its agent has stopped waiting for members, until an exporter that has not come back
+    /// to it counts as silent: what is kept of it is last resort then, and goes with `fleetctl forget` alone.
+    #[arg(
+        long,
+        env = "MISSING_EXPORTER_AFTER",
+        default_value = "10m",
+        value_name = "DURATION",
+        value_parser = duration
+    )]
+    pub missing_exporter_after: Duration,
 }
 
 /// What the nodes of this cluster follow.
@@ -72,6 +85,7 @@ impl TrafficArgs {
                 NodeProxy::KubeProxy => DataPlane::KubeProxy,
                 NodeProxy::Conditions => DataPlane::Conditions,
             },
+            missing_after: self.missing_exporter_after,
         }
     }
 }

@@ -4,7 +4,8 @@ use fleet_accumulator::Object;
 use fleet_api::{ObjectName, annotations, labels};
 use fleet_model::objects::{EndpointSlice, EndpointSliceImport, imported_endpoints};
 use fleet_model::ports;
-use fleet_model::steps::to_json;
+use fleet_model::steps::{LOCAL, to_json};
+use fleet_plan::Step;
 use serde_json::{Value, json};
 
 use super::latency;
@@ -67,6 +68,14 @@ pub(super) fn generation(
 /// Whether `content` lacks an endpoint of the slice: traffic to it may fail until it is removed.
 pub(super) fn loses(content: &Sanitized<'_>, current: &EndpointSlice) -> bool {
     !(current.ready.is_within(&content.ready) && current.draining.is_within(&content.draining))
+}
+
+/// Replaces a slice. What it notes of endpoints that it had does not stay.
+pub(super) fn replace(current: &Object<EndpointSlice>, body: Value) -> Step {
+    if current.meta.annotation(annotations::TERMINATING_AT_EXPORTER).is_some() {
+        return LOCAL.replace_exactly(current, body);
+    }
+    LOCAL.replace(current, body)
 }
 
 /// The whole slice: labels, annotations of its origin and generation, endpoints and ports.

@@ -4,8 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use fleet_accumulator::Object;
-use fleet_api::{Endpoint, EndpointPort, ObjectName, ServiceImportStatus, annotations, labels};
-use fleet_model::objects::{EndpointSlice, EndpointSliceImport, SliceIndex, imported_endpoints};
+use fleet_api::{
+    Endpoint, EndpointPort, ExportedSliceSpec, ObjectName, ServiceImportStatus, annotations, labels,
+};
+use fleet_model::objects::{
+    EndpointSlice, EndpointSliceImport, ManagedSlice, SliceIndex, imported_endpoints,
+};
 use fleet_model::steps::{LOCAL, to_json};
 use fleet_model::{ports, reference};
 use fleet_plan::{Account, Step, StepId, Trace};
@@ -14,6 +18,7 @@ use k8s_openapi::api::discovery::v1 as discovery;
 use super::binding::Bound;
 use super::finalizer::{delete, guard};
 use super::held;
+use super::own;
 use super::skipped::{report, skipped};
 use super::state::ServiceState;
 use super::{content, latency, system_namespace};
@@ -22,8 +27,8 @@ use crate::reserved::Reservations;
 use crate::sanitize::{Sanitized, sanitize};
 use crate::slicing;
 use crate::traffic::{
-    Directed, Distribution, Draft, Exporter, Ground, Kept, LocalWriter, Offer, Outlook, Rules,
-    Subject, is_shape_only, loses, same_endpoints,
+    Directed, Distribution, Draft, Exporter, Ground, Kept, KeptSlice, LocalWriter, Offer, Outlook,
+    Rules, Subject, is_shape_only, loses, part_kept, same_endpoints,
 };
 
 /// What slices are made of.
@@ -72,11 +77,15 @@ pub(super) fn sync<'a>(
     if set.staying.iter().any(|copy| is_behind(state, copy)) {
         return Vec::new();
     }
-    let copies = set.staying.iter();
+    let contents = own::contents(state, set.staying);
+    let copies = set.staying.iter().copied().zip(contents.iter().map(|content| &**content));
     let mut wanted: Vec<_> =
         copies.filter_map(|copy| self::wanted(state, set.reserved, copy, to, plan)).collect();
-    let directed = direct(state, ground, set, orphans, &mut wanted);
-    let waiting = conclude(directed, state, ground, to, &wanted, plan);
+    let (mut kept, staying) = part_kept(ground, self::kept(state, orphans, &wanted));
+    let directed = direct(state, ground, set, &mut wanted, (&mut kept, staying));
+    let waiting = conclude(directed, state, ground, to, (&wanted, &kept), plan);
+    let kept = kept.iter().filter(|kept| !waiting.contains(kept.name()));
+    plan.steps.extend(kept.filter_map(KeptSlice::step));
     let writes = wanted.iter().filter_map(|wanted| {
         let waits = waiting.contains(&*wanted.name.name);
         if waits { None } else { write(state, wanted, to, plan) }
@@ -84,30 +93,32 @@ pub(super) fn sync<'a>(
     writes.collect()
 }
 
-/// What a copy leads to; `None` if its slice cannot be written now.
-fn wanted<'a>(
+/// What a copy leads to, with this content; `None` if its slice cannot be written now.
+fn wanted<'a: 'b, 'b>(
     state: &'a ServiceState<'a>,
     reserved: &Reservations<'a>,
-    copy: &'a Object<EndpointSliceImport>,
+    (copy, spec): (&'a Object<EndpointSliceImport>, &'b ExportedSliceSpec),
     to: Bound<'_>,
     plan: &mut Plan,
-) -> Option<Wanted<'a>> {
+) -> Option<Wanted<'b>> {
     let name = state.in_system(&copy.name.name);
     let current = state.snapshot.endpoint_slices.get(&name);
-    if held::waits(state, copy, current) {
+    // What is this cluster's own is not known from the hub.
+    let is_own = copy.origin() == state.identity.cluster;
+    if !is_own && held::waits(state, copy, current) {
         return None;
     }
-    let content = if current.is_some_and(|current| carries(current, copy)) {
+    let content = if current.is_some_and(|current| carries(current, spec)) {
         // It was checked when it was imported.
-        Sanitized::unchecked(&copy.spec)
+        Sanitized::unchecked(spec)
     } else {
         let verdict = |address| reserved.verdict(copy.origin(), address);
-        let Some(content) = sanitize(&copy.spec, verdict) else {
+        let Some(content) = sanitize(spec, verdict) else {
             plan.events.push(skipped(to.holder, copy, copy.spec.address_type.as_str()));
             plan.steps.extend(current.filter(|slice| slice.is_imported()).and_then(delete));
             return None;
         };
-        report(to.holder, copy, &content, plan);
+        report(to.holder, copy, (spec, &content), plan);
         content
     };
     let current = match current {
@@ -140,8 +151,8 @@ fn whole<'a>(state: &ServiceState<'a>, name: &ObjectName) -> Option<&'a discover
     state.snapshot.managed_slices.get(name).map(|slice| &slice.slice)
 }
 
-/// Whether a slice has the endpoints of a copy, wherever they are.
-fn carries(current: &EndpointSlice, copy: &EndpointSliceImport) -> bool {
+/// Whether a slice has the endpoints of a content, wherever they are.
+fn carries(current: &EndpointSlice, spec: &ExportedSliceSpec) -> bool {
     let addresses = |ready: &[Endpoint], draining: &[Endpoint]| {
         let all = ready.iter().chain(draining).map(|endpoint| endpoint.addresses.clone());
         let mut all: Vec<_> = all.collect();
@@ -149,10 +160,10 @@ fn carries(current: &EndpointSlice, copy: &EndpointSliceImport) -> bool {
         all
     };
     current.is_imported()
-        && current.address_type == copy.spec.address_type
-        && ports::same_in_slices(&current.ports, &copy.spec.ports)
+        && current.address_type == spec.address_type
+        && ports::same_in_slices(&current.ports, &spec.ports)
         && addresses(&current.ready.to_vec(), &current.draining.to_vec())
-            == addresses(&copy.spec.endpoints, &copy.spec.draining_endpoints)
+            == addresses(&spec.endpoints, &spec.draining_endpoints)
 }
 
 fn source(content: &Sanitized<'_>) -> discovery::EndpointSlice {
@@ -175,17 +186,18 @@ fn direct(
     state: &ServiceState<'_>,
     ground: &Ground<'_>,
     set: &Set<'_, '_>,
-    orphans: &[&Object<EndpointSlice>],
     wanted: &mut [Wanted<'_>],
+    (moving, kept): (&mut [KeptSlice<'_>], Vec<Kept<'_>>),
 ) -> Directed {
     let rules = ground.rules(state.service);
-    let kept = kept(state, orphans, wanted);
-    let (exporters, again_in) = exporters(state, ground, &rules, set, &kept);
+    let drafts = wanted.iter().map(Wanted::draft);
+    let drafts: Vec<_> = drafts.chain(moving.iter().map(KeptSlice::draft)).collect();
+    let (exporters, again_in) = exporters(state, ground, &rules, set, (&drafts, &kept));
     let offer = Offer {
         service: state.service,
         rules: &rules,
         exporters: &exporters,
-        drafts: wanted.iter().map(Wanted::draft).collect(),
+        drafts,
         kept,
         distribution: Distribution::Any,
         own_zones: BTreeMap::new(),
@@ -195,8 +207,12 @@ fn direct(
     };
     let subject = Subject::fleet(state.service);
     let (slices, directed) = Directed::of(subject, &offer, ground, None, again_in);
-    for (wanted, slice) in wanted.iter_mut().zip(slices) {
+    let mut slices = slices.into_iter();
+    for (wanted, slice) in wanted.iter_mut().zip(slices.by_ref()) {
         wanted.slice = slice;
+    }
+    for (kept, slice) in moving.iter_mut().zip(slices) {
+        kept.place(slice);
     }
     directed
 }
@@ -206,13 +222,13 @@ fn kept<'a>(
     state: &ServiceState<'a>,
     orphans: &[&Object<EndpointSlice>],
     wanted: &[Wanted<'_>],
-) -> Vec<Kept<'a>> {
+) -> Vec<(&'a str, &'a Object<ManagedSlice>)> {
     let named = wanted.iter().map(|wanted| &wanted.name);
     let named: BTreeSet<_> = named.chain(orphans.iter().map(|slice| &slice.name)).collect();
     let left = state.imported().filter(|slice| !named.contains(&slice.name));
     let kept = left.filter_map(|slice| {
         let cluster = slice.object.meta.annotation(annotations::ORIGIN_CLUSTER)?;
-        Some((cluster, whole(state, &slice.name)?))
+        Some((cluster, state.snapshot.managed_slices.get(&slice.name)?))
     });
     kept.collect()
 }
@@ -223,13 +239,14 @@ fn exporters(
     ground: &Ground<'_>,
     rules: &Rules,
     set: &Set<'_, '_>,
-    kept: &[Kept<'_>],
+    (drafts, kept): (&[Draft<'_>], &[Kept<'_>]),
 ) -> (BTreeMap<String, Exporter>, Option<Duration>) {
     let granted = set.granted.into_iter().flat_map(|granted| &granted.clusters);
     let granted = granted.map(|status| status.cluster.clone());
     let copies = set.staying.iter().map(|copy| copy.origin().to_owned());
+    let drafts = drafts.iter().map(|draft| draft.cluster.clone());
     let kept = kept.iter().map(|(cluster, _)| (*cluster).to_owned());
-    let clusters: BTreeSet<_> = granted.chain(copies).chain(kept).collect();
+    let clusters: BTreeSet<_> = granted.chain(copies).chain(drafts).chain(kept).collect();
     let mut again_in = None;
     let exporter = |cluster: String| {
         let (mut exporter, again) = ground.exporter(rules, state.service, &cluster, false);
@@ -256,9 +273,10 @@ fn conclude(
     state: &ServiceState<'_>,
     ground: &Ground<'_>,
     to: Bound<'_>,
-    wanted: &[Wanted<'_>],
+    (wanted, kept): (&[Wanted<'_>], &[KeptSlice<'_>]),
     plan: &mut Plan,
 ) -> BTreeSet<String> {
+    let kept = kept.iter().map(KeptSlice::outlook);
     let slices = wanted.iter().map(|wanted| Outlook {
         name: &wanted.name.name,
         current: wanted.whole,
@@ -266,7 +284,7 @@ fn conclude(
         wanted: &wanted.slice,
         is_current: is_current(state, wanted, to),
     });
-    directed.noted(ground, &slices.collect::<Vec<_>>(), plan)
+    directed.noted(ground, &slices.chain(kept).collect::<Vec<_>>(), plan)
 }
 
 fn is_current(state: &ServiceState<'_>, wanted: &Wanted<'_>, to: Bound<'_>) -> bool {
@@ -309,7 +327,7 @@ fn step(state: &ServiceState<'_>, wanted: &Wanted<'_>, to: Bound<'_>) -> Step {
     match wanted.current {
         None => LOCAL.create::<EndpointSlice>(wanted.name.clone(), body),
         Some(current) => {
-            let step = LOCAL.replace(current, body);
+            let step = content::replace(current, body);
             let loses = wanted.whole.is_none_or(|whole| loses(whole, &wanted.source));
             if loses { step.urgent() } else { step }
         }

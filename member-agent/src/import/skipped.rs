@@ -1,7 +1,7 @@
 //! Events about what is not imported.
 
 use fleet_accumulator::Object;
-use fleet_api::events;
+use fleet_api::{ExportedSliceSpec, events};
 use fleet_model::objects::EndpointSliceImport;
 use fleet_model::steps::LOCAL;
 use fleet_plan::Event;
@@ -14,10 +14,10 @@ use crate::sanitize::Sanitized;
 pub(super) fn report(
     holder: &Mcs,
     copy: &Object<EndpointSliceImport>,
-    content: &Sanitized<'_>,
+    (spec, content): (&ExportedSliceSpec, &Sanitized<'_>),
     plan: &mut Plan,
 ) {
-    let what = content.skipped(&copy.spec);
+    let what = content.skipped(spec);
     plan.events.extend(what.map(|what| skipped(holder, copy, &what)));
     let (slice, cluster) = (&copy.name.name, copy.origin());
     plan.events.extend(content.refused.described().map(|which| {

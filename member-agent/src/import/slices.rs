@@ -114,7 +114,7 @@ fn import<'a>(
         plan.steps.extend(current.filter(|slice| slice.is_imported()).and_then(delete));
         return None;
     };
-    report(to.holder, copy, &sanitized, plan);
+    report(to.holder, copy, (&copy.spec, &sanitized), plan);
     let body = || content::body(service, copy, &sanitized, to.derived);
     let step = match current {
         None if system_namespace::error(state.identity, state.snapshot).is_some() => None,
@@ -128,7 +128,7 @@ fn import<'a>(
         // The address type is immutable, so the slice is replaced by another object.
         Some(current) if current.address_type != *sanitized.address_type => delete(current),
         Some(current) => {
-            let step = LOCAL.replace(current, body());
+            let step = content::replace(current, body());
             Some(if content::loses(&sanitized, current) { step.urgent() } else { step })
         }
     };

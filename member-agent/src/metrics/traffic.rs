@@ -29,7 +29,7 @@ pub fn traffic(counts: &TrafficCounts) -> Gauges {
     let limited = IntGaugeVec::new(
         Opts::new(
             "fleet_networking_traffic_held",
-            "Imported Services whose traffic policy is not in force as it stands, members with a drain that the hub lacks, and 1 while imports are kept because the hub is another one, by reason.",
+            "Imported Services whose traffic policy is not in force as it stands, members with a drain that the hub lacks, exporters that have not come back to it, and 1 while imports are kept because the hub is another one, by reason.",
         ),
         &["reason"],
     )?;

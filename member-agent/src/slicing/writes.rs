@@ -14,6 +14,17 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use crate::measurement::Plan;
 use crate::snapshot::MemberSnapshot;
 
+/// Writes a whole slice: nothing of it is anybody else's.
+pub(crate) fn replace_whole(current: &Object<ManagedSlice>, slice: &EndpointSlice) -> Step {
+    let mut body = to_json(slice);
+    body["apiVersion"] = serde_json::json!("discovery.k8s.io/v1");
+    body["kind"] = serde_json::json!("EndpointSlice");
+    body["metadata"]["name"] = serde_json::json!(current.name.name);
+    body["metadata"]["namespace"] = serde_json::json!(current.name.namespace);
+    let action = Action::Replace { body: body.into(), at: at(current) };
+    LOCAL.step::<ManagedSlice>(current.name.clone(), action)
+}
+
 /// Adds the writes of a reconciliation. Without `creates`, no slice is created.
 ///
 /// An address that moves to a new slice is removed from the old one only after the new one is created. Nothing

@@ -48,7 +48,9 @@ impl<'a> Ground<'a> {
         let is_followed = recalled.followed.is_some()
             && OtherHub::recalled(settings, snapshot, &recalled).is_none();
         let own = is_followed.then_some(settings.identity.cluster.as_str());
-        let members = recalled.members.next(&snapshot.member_traffics, &fleet, own, recalled.now);
+        let missing = recalled.missing.clone().unwrap_or_default();
+        let members = recalled.members.clone().lacking(missing);
+        let members = members.next(&snapshot.member_traffics, &fleet, own, recalled.now);
         let zones = zones(snapshot);
         Some(Self { settings, snapshot, fleet, members, zones, recalled })
     }
@@ -67,6 +69,17 @@ impl<'a> Ground<'a> {
     /// Whether all of it was listed, or is known not to be had. Until then slices stay in their order.
     pub(crate) fn is_known(&self) -> bool {
         is_known(self.snapshot)
+    }
+
+    /// Whether slices that are kept for an exporter may get another place: it is known which exporters have not come back.
+    pub(crate) fn may_move_kept(&self) -> bool {
+        self.is_known() && self.recalled.missing.is_some()
+    }
+
+    /// Whether an exporter has not come back to a hub that was built anew.
+    pub(crate) fn is_missing(&self, cluster: &str) -> bool {
+        let missing = self.recalled.missing.as_ref();
+        missing.is_some_and(|missing| missing.contains(cluster))
     }
 
     /// Name of this cluster.

@@ -23,6 +23,8 @@ pub(crate) struct MemberMemory {
     /// The object of this cluster on the hub that is followed. While it stays, objects of other members that are others were replaced
     /// there, and did not get lost with the hub.
     own: Option<Uid>,
+    /// Exporters that have not come back to a hub that was built anew: they count as silent.
+    missing: BTreeSet<String>,
 }
 
 /// The drains of one member that are applied.
@@ -105,6 +107,32 @@ impl Drains {
 }
 
 impl MemberMemory {
+    /// The same, with these exporters missing.
+    #[must_use]
+    pub(crate) fn lacking(self, missing: BTreeSet<String>) -> Self {
+        Self { missing, ..self }
+    }
+
+    /// Those of them that count, with verdicts in force aside. An administrator can declare that a member never counts as silent.
+    fn missing<'a>(
+        &'a self,
+        members: &'a View<MemberTraffic>,
+        silent: &'a [SilentMember],
+    ) -> impl Iterator<Item = SilentMember> + use<'a> {
+        let by_verdict = |name: &String| silent.iter().any(|one| one.name == *name);
+        let names = self.missing.iter().filter(move |name| !by_verdict(name));
+        let instruction =
+            |name: &str| members.get(&ObjectName::cluster(name)).map(|member| member.spec.silence);
+        let names = names.filter(move |name| instruction(name) != Some(SilenceInstruction::Never));
+        names.map(move |name| SilentMember {
+            name: name.clone(),
+            // Verdicts of the hub agent come first.
+            serial: u64::MAX,
+            confirmed: instruction(name) == Some(SilenceInstruction::Confirmed),
+            domain: None,
+        })
+    }
+
     /// The memory after a look at what the hub has. `own` is the name of this cluster, if it is the hub that is followed.
     #[must_use]
     pub(crate) fn next(
@@ -126,6 +154,7 @@ impl MemberMemory {
             silenced: applied.into_iter().map(since).collect(),
             drains: self.drains(members, same_hub),
             own: own.or_else(|| self.own.clone()),
+            missing: self.missing.clone(),
         }
     }
 
@@ -152,9 +181,15 @@ impl MemberMemory {
                 domain: domain.cloned(),
             });
         }
+        let missing: Vec<_> = self.missing(members, &silent).collect();
+        silent.extend(missing);
+        let unknown = self.missing.iter();
+        let unknown =
+            unknown.filter(|name| members.get(&ObjectName::cluster(name.as_str())).is_none());
+        let count = members.len() + unknown.count();
         let before = self.silenced.keys().cloned().collect();
         let most = u8::try_from(fleet.max_silent_percent).unwrap_or(0);
-        let applied = applied_verdicts(&silent, &before, members.len(), most);
+        let applied = applied_verdicts(&silent, &before, count, most);
         applied.into_iter().map(str::to_owned).chain(returning).collect()
     }
 
@@ -217,10 +252,15 @@ impl MemberMemory {
         now: Duration,
     ) -> Option<Silenced> {
         let since = self.silenced.get(name)?;
+        let known_for = now.saturating_sub(*since);
+        if self.missing.contains(name) {
+            // What is kept does not end by itself.
+            return Some(Silenced { percent: 100, known_for, may_remove: false });
+        }
         let silence = member?.status.silence.as_ref()?;
         Some(Silenced {
             percent: percent(silence.percent),
-            known_for: now.saturating_sub(*since),
+            known_for,
             may_remove: allow_remove && !silence.by_domain,
         })
     }

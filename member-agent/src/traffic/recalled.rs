@@ -1,3 +1,4 @@
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::members::MemberMemory;
@@ -17,6 +18,8 @@ pub(crate) struct Recalled {
     pub(crate) followed: Option<String>,
     /// Whether the address of the hub leads to more than one.
     pub(crate) hub_is_inconsistent: bool,
+    /// Exporters that have not come back to a hub that was built anew; `None` while it is not known which.
+    pub(crate) missing: Option<BTreeSet<String>>,
     /// How much was written.
     pub(crate) pace: Pace,
     /// When writes for the Service may come, if they have to wait.

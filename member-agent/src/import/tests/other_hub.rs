@@ -1,6 +1,7 @@
 //! A hub that was rebuilt, or restored from a backup, under an importer.
 
 mod any_order;
+mod missing;
 
 use std::collections::BTreeMap;
 use std::time::Duration;

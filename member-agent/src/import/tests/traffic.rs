@@ -1,5 +1,7 @@
 //! Endpoints of imported slices where policies, drains and verdicts put them.
 
+mod own;
+
 use std::time::Duration;
 
 use fleet_api::{ObjectName, annotations, finalizers, kinds, labels};
@@ -60,19 +62,44 @@ impl Directing {
     fn distribute(&mut self, cluster: &str, addresses: &[&str]) {
         let mut copy = copy_of(&shop(), addresses, &[finalizers::ENDPOINT_SLICE_IMPORT]);
         copy["spec"]["endpointSliceReference"]["clusterId"] = json!(cluster);
+        if cluster == "b" {
+            let slice = backing(&copy["spec"]["endpoints"]);
+            self.world.own.create(kinds::ENDPOINT_SLICE, &own_slice(), slice).unwrap();
+            let uid = self.own_metadata()["uid"].clone();
+            copy["spec"]["endpointSliceReference"]["uid"] = uid;
+        }
         copy["metadata"]["annotations"] =
             json!({ annotations::SLICE_EXPORT_UID: format!("uid-{cluster}") });
         self.world.hub.create(kinds::ENDPOINT_SLICE_IMPORT, &Self::name(cluster), copy).unwrap();
     }
 
+    fn own_metadata(&self) -> &Value {
+        &self.world.own.get(kinds::ENDPOINT_SLICE, &own_slice()).unwrap()["metadata"]
+    }
+
     fn offer(&mut self, cluster: &str, addresses: &[&str]) {
-        let endpoints: Value = addresses.iter().map(|at| json!({ "addresses": [at] })).collect();
+        let endpoints = endpoints(addresses);
+        if cluster == "b" {
+            let set = |slice: &mut Value| slice["endpoints"] = endpoints;
+            self.world.own.edit(kinds::ENDPOINT_SLICE, &own_slice(), set).unwrap();
+            return self.reach_hub(addresses);
+        }
         let set = |copy: &mut Value| {
             let reference = &mut copy["spec"]["endpointSliceReference"];
             reference["generation"] = json!(reference["generation"].as_i64().unwrap() + 1);
             copy["spec"]["endpoints"] = endpoints;
         };
         self.world.hub.edit(kinds::ENDPOINT_SLICE_IMPORT, &Self::name(cluster), set).unwrap();
+    }
+
+    /// The hub has these endpoints of this cluster, of the generation that is there.
+    fn reach_hub(&mut self, addresses: &[&str]) {
+        let generation = self.own_metadata()["generation"].clone();
+        let set = |copy: &mut Value| {
+            copy["spec"]["endpointSliceReference"]["generation"] = generation;
+            copy["spec"]["endpoints"] = endpoints(addresses);
+        };
+        self.world.hub.edit(kinds::ENDPOINT_SLICE_IMPORT, &Self::name("b"), set).unwrap();
     }
 
     fn controller(&self) -> ImportController {
@@ -162,6 +189,27 @@ impl Directing {
         };
         slices.map(|(_, slice)| slots(slice)).collect()
     }
+}
+
+/// The slice of this cluster that it exports.
+fn own_slice() -> ObjectName {
+    ObjectName::new("team", "shop-x1")
+}
+
+fn endpoints(addresses: &[&str]) -> Value {
+    addresses.iter().map(|at| json!({ "addresses": [at] })).collect()
+}
+
+/// A slice of this cluster that backs shop.
+fn backing(endpoints: &Value) -> Value {
+    json!({
+        "metadata": { "labels": { (labels::SERVICE_NAME): "shop" } },
+        "addressType": "IPv4", "endpoints": endpoints,
+        "ports": [
+            { "name": "web", "protocol": "TCP", "port": 8080, "appProtocol": "http" },
+            { "name": "dns", "protocol": "UDP", "port": 53 },
+        ],
+    })
 }
 
 fn slot(endpoint: &Value) -> &'static str {

@@ -3,12 +3,11 @@
 use fleet_accumulator::{Object, Snapshot as _, SourceSet, SourceState, Tracked, View};
 use fleet_api::names::SYSTEM_NAMESPACE;
 use fleet_api::{ObjectName, names};
-use fleet_model::objects::ClusterReport;
 use fleet_model::objects::multicluster::{FleetSlice, ResolvedService};
 
 use super::trust::{Trust, Word};
 use crate::Settings;
-use crate::hub_side::{Claim, HubSide, is_known};
+use crate::hub_side::{Claim, HubSide, is_known, may_forget};
 use crate::intent;
 use crate::snapshot::MemberSnapshot;
 
@@ -18,6 +17,7 @@ const CANDIDATES: usize = 3;
 /// The hub, as far as it is known.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Hub<'a> {
+    settings: &'a Settings,
     snapshot: &'a MemberSnapshot,
     side: HubSide<'a>,
     /// Which hub it is, and since which restart of its history; `None` while it has not accepted this cluster.
@@ -28,7 +28,7 @@ pub(super) struct Hub<'a> {
 
 impl<'a> Hub<'a> {
     /// The hub, if it has answered.
-    pub(super) fn of(settings: &Settings, snapshot: &'a MemberSnapshot) -> Option<Self> {
+    pub(super) fn of(settings: &'a Settings, snapshot: &'a MemberSnapshot) -> Option<Self> {
         let side = HubSide::of(snapshot)?;
         let is_known = is_known(&snapshot.fleet_slices) && is_known(&snapshot.fleet_reports);
         // Names in DNS would lie.
@@ -46,7 +46,7 @@ impl<'a> Hub<'a> {
             && snapshot.resolved_services.is_settled()
             && snapshot.fleet_slices.is_settled()
             && snapshot.fleet_reports.is_settled();
-        is_known.then_some(Self { snapshot, side, incarnation, is_live, is_firm })
+        is_known.then_some(Self { settings, snapshot, side, incarnation, is_live, is_firm })
     }
 
     /// What is in force for a Service.
@@ -91,12 +91,10 @@ impl<'a> Hub<'a> {
         self.snapshot.fleet_slices.by(service)
     }
 
-    /// Whether a cluster has reported to this hub all that it exports.
+    /// Whether a cluster has reported to this hub all that it exports, or is forgotten there by an administrator.
     pub(super) fn has_published(self, cluster: &str) -> bool {
-        let name = ObjectName::new(names::member_namespace(cluster), cluster);
-        let report = self.snapshot.fleet_reports.get(&name);
-        let publishes = |hub| report.is_some_and(|report| publishes(report, hub));
-        self.incarnation.is_some_and(publishes)
+        let may_forget = |hub| may_forget(self.settings, self.snapshot, cluster, hub);
+        self.incarnation.is_some_and(may_forget)
     }
 
     /// How far its word counts.
@@ -116,10 +114,6 @@ fn went_back(snapshot: &MemberSnapshot) -> bool {
         MemberSnapshot::fleet_slices(),
         MemberSnapshot::fleet_reports(),
     ]))
-}
-
-fn publishes(report: &ClusterReport, incarnation: &str) -> bool {
-    !report.terminating && report.published_to.as_deref() == Some(incarnation)
 }
 
 /// Whether a source shows what there is. One that is settled does while it is listed anew from time to time; a list that follows

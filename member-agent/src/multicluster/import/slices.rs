@@ -10,10 +10,13 @@ mod names;
 mod outcome;
 pub(super) mod own;
 
+use std::collections::BTreeSet;
+use std::time::Duration;
+
 use fleet_accumulator::Object;
 use fleet_model::objects::ManagedSlice;
 use fleet_model::reference;
-use fleet_model::steps::{LOCAL, at, to_json};
+use fleet_model::steps::{LOCAL, to_json};
 use fleet_plan::{Account, Action, Step, StepId, Trace};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 
@@ -26,7 +29,11 @@ use super::state::ServiceState;
 use super::target::Target;
 use super::trust::{SliceFate, Source, Trust, slice_fate};
 use crate::measurement::{Imported, Measurement, Plan};
-use crate::traffic;
+use crate::slicing;
+use crate::traffic::{self, KeptSlice};
+
+/// How often slices that the hub lacks are looked at again: an exporter that does not come back to it counts as silent some day.
+const KEPT_AGAIN: Duration = Duration::from_mins(1);
 
 /// Brings the slices up to date, after these steps. Returns the writes, but for deletions.
 pub(super) fn sync(
@@ -44,12 +51,7 @@ pub(super) fn sync(
         !outcome.kept.contains(&*slice.name.name) && goes(state, bound, slice, &outcome)
     });
     plan.steps.extend(going.into_iter().filter_map(delete));
-    let directed = state
-        .ground
-        .as_ref()
-        .map(|ground| directed::direct(state, ground, bound, &kept, &mut outcome));
-    let waiting =
-        directed.map(|it| directed::conclude(it, state, &outcome, plan)).unwrap_or_default();
+    let waiting = direct(state, bound, &kept, &mut outcome, plan);
     let turns = outcome.wanted.iter().any(|(name, wanted)| {
         let current = state.imported_as(name).map(|current| &current.slice);
         wanted.cluster == state.cluster()
@@ -90,6 +92,26 @@ pub(super) fn sync(
         }));
     }
     writes
+}
+
+/// Puts endpoints where policies, drains and verdicts want them. Returns the names of slices that have to wait.
+fn direct(
+    state: &ServiceState<'_>,
+    bound: Bound<'_>,
+    kept: &[&Object<ManagedSlice>],
+    outcome: &mut Outcome,
+    plan: &mut Plan,
+) -> BTreeSet<String> {
+    let Some(ground) = &state.ground else { return BTreeSet::new() };
+    let (mut moving, staying) = directed::part(ground, kept);
+    if !kept.is_empty() {
+        plan.wake_within(KEPT_AGAIN);
+    }
+    let directed = directed::direct(state, ground, bound, (&mut moving, staying), outcome);
+    let waiting = directed::conclude(directed, state, &moving, outcome, plan);
+    let kept = moving.iter().filter(|kept| !waiting.contains(kept.name()));
+    plan.steps.extend(kept.filter_map(KeptSlice::step));
+    waiting
 }
 
 /// What a write of a slice waits for.
@@ -163,7 +185,7 @@ fn write(
             return None;
         }
         Some(current) => {
-            let step = replace(current, &slice);
+            let step = slicing::replace_whole(current, &slice);
             let loses = match &source {
                 Some(source) => traffic::loses(&current.slice, source),
                 None => content::loses(&current.slice, &slice),
@@ -202,17 +224,6 @@ fn arrival(
     let generation = wanted.generation;
     let imported = Imported { origin, since, first, copy, generation };
     arrives.then_some(Measurement::Imported(imported))
-}
-
-/// Writes the whole slice: nothing of it is anybody else's.
-fn replace(current: &Object<ManagedSlice>, slice: &EndpointSlice) -> Step {
-    let mut body = to_json(slice);
-    body["apiVersion"] = serde_json::json!("discovery.k8s.io/v1");
-    body["kind"] = serde_json::json!("EndpointSlice");
-    body["metadata"]["name"] = serde_json::json!(current.name.name);
-    body["metadata"]["namespace"] = serde_json::json!(current.name.namespace);
-    let action = Action::Replace { body: body.into(), at: at(current) };
-    LOCAL.step::<ManagedSlice>(current.name.clone(), action)
 }
 
 /// Deletes a slice; traffic to its endpoints fails until then.

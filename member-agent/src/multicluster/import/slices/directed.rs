@@ -15,23 +15,29 @@ use crate::measurement::Plan;
 use crate::multicluster::import::state::ServiceState;
 use crate::multicluster::import::{ports, source};
 use crate::traffic::{
-    Directed, Distribution, Draft, Exporter, Ground, Kept, Limit, Offer, Outlook, Rules, Subject,
+    Directed, Distribution, Draft, Exporter, Ground, Kept, KeptSlice, Limit, Offer, Outlook, Rules,
+    Subject, part_kept,
 };
 
-/// Puts the endpoints of the wanted slices where they belong. `kept` are slices that stay as they are.
+/// Slices that the hub lacks: those whose endpoints may get another place, and those that stay as they are.
+pub(super) fn part<'a>(
+    ground: &Ground<'_>,
+    kept: &[&'a Object<ManagedSlice>],
+) -> (Vec<KeptSlice<'a>>, Vec<Kept<'a>>) {
+    let kept = kept.iter();
+    part_kept(ground, kept.filter_map(|slice| Some((source::cluster(&slice.slice)?, *slice))))
+}
+
+/// Puts the endpoints of the wanted slices where they belong, and those of slices that the hub lacks, as far as they may move.
 pub(super) fn direct(
     state: &ServiceState<'_>,
     ground: &Ground<'_>,
     bound: Bound<'_>,
-    kept: &[&Object<ManagedSlice>],
+    (moving, kept): (&mut [KeptSlice<'_>], Vec<Kept<'_>>),
     outcome: &mut Outcome,
 ) -> Directed {
     let rules = ground.rules(state.service);
-    let kept: Vec<Kept<'_>> = kept
-        .iter()
-        .filter_map(|slice| Some((source::cluster(&slice.slice)?, &slice.slice)))
-        .collect();
-    let (exporters, again_in) = exporters(state, ground, &rules, bound, &kept, outcome);
+    let (exporters, again_in) = exporters(state, ground, &rules, bound, (moving, &kept), outcome);
     let draft = |(name, wanted): (&String, &Wanted)| Draft {
         cluster: wanted.cluster.clone(),
         source: wanted.slice.clone(),
@@ -41,7 +47,12 @@ pub(super) fn direct(
         service: state.service,
         rules: &rules,
         exporters: &exporters,
-        drafts: outcome.wanted.iter().map(draft).collect(),
+        drafts: outcome
+            .wanted
+            .iter()
+            .map(draft)
+            .chain(moving.iter().map(KeptSlice::draft))
+            .collect(),
         kept,
         distribution: Distribution::parse(bound.target.spec.traffic_distribution.as_deref()),
         own_zones: own::zones(state),
@@ -53,8 +64,12 @@ pub(super) fn direct(
         .then_some(Limit::InternalTrafficPolicyLocal);
     let (slices, directed) =
         Directed::of(Subject::standard(state.service), &offer, ground, limit, again_in);
-    for (wanted, slice) in outcome.wanted.values_mut().zip(slices) {
+    let mut slices = slices.into_iter();
+    for (wanted, slice) in outcome.wanted.values_mut().zip(slices.by_ref()) {
         wanted.source = Some(std::mem::replace(&mut wanted.slice, slice));
+    }
+    for (kept, slice) in moving.iter_mut().zip(slices) {
+        kept.place(slice);
     }
     directed
 }
@@ -65,14 +80,15 @@ fn exporters(
     ground: &Ground<'_>,
     rules: &Rules,
     bound: Bound<'_>,
-    kept: &[Kept<'_>],
+    (moving, kept): (&[KeptSlice<'_>], &[Kept<'_>]),
     outcome: &Outcome,
 ) -> (BTreeMap<String, Exporter>, Option<Duration>) {
     let headless = matches!(bound.binding, Binding::Headless);
     let listed = bound.target.clusters.iter().cloned();
     let wanted = outcome.wanted.values().map(|wanted| wanted.cluster.clone());
+    let moving = moving.iter().map(|kept| kept.cluster().to_owned());
     let kept = kept.iter().map(|(cluster, _)| (*cluster).to_owned());
-    let clusters: BTreeSet<_> = listed.chain(wanted).chain(kept).collect();
+    let clusters: BTreeSet<_> = listed.chain(wanted).chain(moving).chain(kept).collect();
     let mut again_in = None;
     let exporter = |cluster: String| {
         let (mut exporter, again) = ground.exporter(rules, state.service, &cluster, headless);
@@ -104,10 +120,12 @@ fn withheld(state: &ServiceState<'_>, bound: Bound<'_>, cluster: &str) -> BTreeS
 pub(super) fn conclude(
     directed: Directed,
     state: &ServiceState<'_>,
+    kept: &[KeptSlice<'_>],
     outcome: &Outcome,
     plan: &mut Plan,
 ) -> BTreeSet<String> {
     let Some(ground) = &state.ground else { return BTreeSet::new() };
+    let kept = kept.iter().map(KeptSlice::outlook);
     let slices = outcome.wanted.iter().map(|(name, wanted)| {
         let current = state.imported_as(name).map(|current| &current.slice);
         Outlook {
@@ -118,5 +136,5 @@ pub(super) fn conclude(
             is_current: current.is_some_and(|current| content::is_current(current, &wanted.slice)),
         }
     });
-    directed.noted(ground, &slices.collect::<Vec<_>>(), plan)
+    directed.noted(ground, &slices.chain(kept).collect::<Vec<_>>(), plan)
 }

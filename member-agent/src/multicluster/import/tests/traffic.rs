@@ -5,6 +5,7 @@ mod given;
 mod handover;
 mod kubernetes;
 mod local;
+mod missing;
 mod policies;
 mod rest;
 mod silence;
