@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use fleet_api::names::member_namespace;
-use fleet_api::traffic::FLEET_TRAFFIC;
+use fleet_api::traffic::{FLEET_TRAFFIC, FleetTrafficPhase};
 use fleet_api::{ResourceKind, kinds};
 use fleet_testbed::apply::apply;
 use fleet_testbed::fleet::Fleet;
@@ -13,7 +13,7 @@ use fleet_testbed::wait::wait_until;
 use fleet_testbed::{join, multicluster, traffic};
 use k8s_openapi::api::core::v1::Namespace;
 use kube::Api;
-use kube::api::ListParams;
+use kube::api::{ListParams, Patch, PatchParams};
 use serde_json::{Value, json};
 
 use crate::SHOP;
@@ -97,6 +97,14 @@ impl HubSide<'_> {
             "apiVersion": kind.api_version(), "kind": kind.kind, "metadata": { "name": name }, "spec": spec,
         });
         apply(&self.fleet.hub().client(), object).await
+    }
+
+    /// Writes what the hub agent writes five minutes after a loss: it waits for members no longer. That agent must not run.
+    pub(crate) async fn end_wait(&self) -> Result<()> {
+        let fleets = api(self.fleet.hub().client(), kinds::FLEET_TRAFFIC, None);
+        let settled = Patch::Merge(json!({ "status": { "phase": FleetTrafficPhase::Settled } }));
+        fleets.patch_status(FLEET_TRAFFIC, &PatchParams::default(), &settled).await?;
+        Ok(())
     }
 
     async fn cluster_wide(&self, kind: ResourceKind, name: &str) -> Result<Option<Value>> {

@@ -17,18 +17,23 @@ mod restored;
 mod shared;
 mod two_hubs;
 mod verdict;
+mod without_kinds;
 
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use fleet_api::kinds;
 use fleet_testbed::agents::{Agent, AgentOptions, Agents};
+use fleet_testbed::cluster::Cluster;
 use fleet_testbed::exchange::{export, import, wait_imported};
-use fleet_testbed::observer::Observer;
+use fleet_testbed::observer::{Observer, What};
+use fleet_testbed::wait::wait_until;
 use fleet_testbed::workload::{ManualService, ServiceSpec, next_address};
 use fleet_testbed::{Options, Testbed};
+use held::wait_held;
 use hub_side::HubSide;
 use large::FrontEnd;
+use shared::{addresses, imported};
 use tokio::sync::Mutex;
 
 const DEADLINE: Duration = Duration::from_mins(2);
@@ -99,6 +104,14 @@ async fn two_hubs_behind_one_address_take_nothing_away() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn without_kinds_and_rights_nothing_is_removed() {
+    let _turn = TURN.lock().await;
+    let testbed = Testbed::start(Options::members(3).without_audit()).await.unwrap();
+    let result = Box::pin(without_kinds::story(&testbed)).await;
+    testbed.explain(result).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_member_without_the_hub_keeps_what_it_imported() {
     let _turn = TURN.lock().await;
     cut_off::story().await.unwrap();
@@ -122,6 +135,7 @@ async fn story(testbed: &Testbed, restarts: bool) -> Result<()> {
         ("MEMBER_LEASE", "true"),
         ("MULTICLUSTER_SETTLE", "1s"),
         ("DERIVED_SERVICE_GRACE_PERIOD", "0s"),
+        ("MISSING_EXPORTER_AFTER", "5s"),
     ];
     let environment = environment.map(set).into();
     // Its Lease has what the next process needs.
@@ -166,20 +180,37 @@ async fn story(testbed: &Testbed, restarts: bool) -> Result<()> {
     wait_imported(importer, SHOP, WEB, &now, DEADLINE).await?;
     drop(observer.take());
 
-    if restarts {
-        return agents.check_alive();
-    }
     // It is lost once more, and the same exporter for good.
     agents.kill(Agent::Member(NORTH))?;
     lose_hub(&side, &mut agents).await?;
     side.wait_distributed(WEST, 1, DEADLINE).await?;
     let seen = observer.take();
     ensure!(seen.is_empty(), "the importer wrote: {seen:?}");
+    agents.kill(Agent::Hub)?;
+    side.end_wait().await?;
+    wait_last_resort(importer, &addresses[NORTH]).await?;
+    let seen = observer.take();
+    ensure!(seen.len() == 1 && seen[0].what == What::Changed, "{seen:?}");
+    wait_held(&agents, Agent::Member(WEST), "ExporterMissing", 1, DEADLINE).await?;
     side.forget(NORTH).await?;
     wait_imported(importer, SHOP, WEB, &[changed].into(), DEADLINE).await?;
     let gone = observer.take();
     ensure!(gone.iter().all(|seen| seen.kind == kinds::ENDPOINT_SLICE), "{gone:?}");
+    agents.launch(Agent::Hub)?;
+    agents.launch(Agent::Member(NORTH))?;
+    agents.wait_ready().await?;
     agents.check_alive()
+}
+
+/// Waits until an endpoint gets no new connections as long as others are ready.
+async fn wait_last_resort(importer: &Cluster, address: &str) -> Result<()> {
+    wait_until(&format!("{address} is last resort"), DEADLINE, async || {
+        let slices = imported(importer).await?;
+        let slice = slices.iter().find(|slice| addresses(slice).iter().any(|it| it == address));
+        let slice = slice.context("its slice is gone")?;
+        Ok(slice.data["endpoints"][0]["conditions"]["ready"] == false)
+    })
+    .await
 }
 
 /// The store of the hub is lost, and administrators set the hub up again. Tokens of agents are new; the hub's own agent is started again
