@@ -3,6 +3,7 @@
 use std::ops::{Deref, DerefMut};
 use std::time::Duration;
 
+use crate::env::Moment;
 use crate::fleet::{Disturbance, HUB_PROCESSES};
 use crate::questions::imports::Api;
 use crate::random::Random;
@@ -72,7 +73,16 @@ pub(crate) enum Act {
     Ambush {
         process: usize,
         writes: usize,
-        after: bool,
+        moment: Moment,
+    },
+    /// One of so many writes kills the process that makes it, which comes back a moment later. 0 is none.
+    Storm {
+        one_in: usize,
+    },
+    /// The same at one write, counted from the beginning. It is in no random plan: each write of a plan is tried.
+    Fatal {
+        write: usize,
+        moment: Moment,
     },
     Kill {
         process: usize,
@@ -82,6 +92,10 @@ pub(crate) enum Act {
     },
     /// The other process of the hub agent takes over.
     HandOver,
+    /// The term of a member agent ends, and another one begins.
+    Term {
+        member: usize,
+    },
     /// A member does not reach the hub, or does so again.
     Cut {
         member: usize,
@@ -166,7 +180,7 @@ impl DerefMut for Chance<'_> {
 }
 
 fn act(random: &mut Chance<'_>) -> Act {
-    match random.below(50) {
+    match random.below(54) {
         0..4 => export(random),
         4..6 => Act::Unexport { service: service(random), member: exporter(random) },
         6..10 => Act::Endpoints {
@@ -190,7 +204,7 @@ fn act(random: &mut Chance<'_>) -> Act {
         22..26 => Act::Ambush {
             process: process(random),
             writes: random.below(6) + 1,
-            after: random.once_in(2),
+            moment: *random.pick(&Moment::ALL),
         },
         26..28 => Act::Kill { process: process(random) },
         28..31 => Act::Restart { process: process(random) },
@@ -204,15 +218,18 @@ fn act(random: &mut Chance<'_>) -> Act {
         43..45 => Act::Backup,
         45..47 => Act::Restore,
         47 => Act::Wipe,
+        50..52 => Act::Storm { one_in: *random.pick(&[0, 5, 20, 60]) },
+        52..54 => Act::Term { member: exporter(random) },
         _ => Act::Kill { process: HUB_PROCESSES + exporter(random) },
     }
 }
 
 fn disturb(random: &mut Chance<'_>) -> Act {
-    let how = match random.below(4) {
+    let how = match random.below(5) {
         0 => Disturbance::Silence(Duration::from_millis(random.within(500, 90_000))),
         1 => Disturbance::Lose,
         2 => Disturbance::Relist,
+        3 => Disturbance::Refuse(Duration::from_millis(random.within(500, 90_000))),
         _ => Disturbance::Interrupt,
     };
     Act::Watch { process: process(random), watch: random.below(64), how }

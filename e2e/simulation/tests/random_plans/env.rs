@@ -10,6 +10,7 @@ use fleet_plan::{Action, Step};
 use fleet_runtime::clock::BootClock;
 use jiff::Timestamp;
 
+use crate::late::{LATEST, Late};
 use crate::questions::steps::StepQuestions;
 use crate::random::Random;
 use crate::servers::{HUB, Servers, wall};
@@ -23,10 +24,25 @@ pub(crate) enum Fate {
     Lost,
     /// It is carried out, and the answer does not arrive.
     Unanswered,
-    /// The process is killed before it sends it.
-    DeadBefore,
-    /// The process is killed before it reads the answer.
-    DeadAfter,
+    /// It is carried out when the process does not wait for it any more.
+    Late,
+    /// The process is killed.
+    Dead(Moment),
+}
+
+/// At which moment of a write a process is killed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Moment {
+    /// Before it is sent.
+    Before,
+    /// After it was carried out, before the answer.
+    After,
+    /// While it is under way: it arrives when the next process may be at work.
+    UnderWay,
+}
+
+impl Moment {
+    pub(crate) const ALL: [Self; 3] = [Self::Before, Self::After, Self::UnderWay];
 }
 
 /// When a process is to be killed.
@@ -34,7 +50,7 @@ pub(crate) enum Fate {
 pub(crate) struct Ambush {
     /// At this write from now.
     pub(crate) writes: usize,
-    pub(crate) after: bool,
+    pub(crate) moment: Moment,
 }
 
 pub(crate) struct Env {
@@ -49,8 +65,16 @@ pub(crate) struct Env {
     pub(crate) cut: BTreeSet<String>,
     /// Requests of which one is lost, and one unanswered; none if it is 0.
     pub(crate) lossy: usize,
-    /// Processes that were killed.
-    pub(crate) died: Vec<String>,
+    /// Of so many writes of any process one kills it; none does if it is 0.
+    pub(crate) storm: usize,
+    /// The write, of those of all processes, at which its process is killed.
+    pub(crate) fatal: Option<(usize, Moment)>,
+    /// Processes that were killed so, and when. They come back by themselves.
+    pub(crate) fallen: BTreeMap<String, Duration>,
+    /// Requests that are under way, the next to arrive first.
+    pub(crate) late: Vec<Late>,
+    /// How many writes were begun.
+    pub(crate) begun: usize,
     /// What the Lease by which the agents of a member elect a leader carries.
     pub(crate) notes: BTreeMap<usize, BTreeMap<String, String>>,
     pub(crate) questions: StepQuestions,
@@ -83,19 +107,44 @@ impl Env {
     /// What becomes of a request of a process.
     pub(crate) fn fate(&mut self, process: &str, step: &Step) -> Fate {
         if step.action != Action::ConfirmAbsent
-            && let Some(ambush) = self.ambushes.get_mut(process)
+            && let Some(moment) = self.death(process)
         {
-            ambush.writes = ambush.writes.saturating_sub(1);
-            if ambush.writes == 0 {
-                let after = ambush.after;
-                self.ambushes.remove(process);
-                return if after { Fate::DeadAfter } else { Fate::DeadBefore };
-            }
+            return Fate::Dead(moment);
         }
         if self.lossy > 0 && self.random.once_in(self.lossy) {
-            return if self.random.once_in(2) { Fate::Lost } else { Fate::Unanswered };
+            return *self.random.pick(&[Fate::Lost, Fate::Unanswered, Fate::Late]);
         }
         Fate::Answered
+    }
+
+    /// Whether a process is killed at a write.
+    fn death(&mut self, process: &str) -> Option<Moment> {
+        self.begun += 1;
+        if let Some(ambush) = self.ambushes.get_mut(process) {
+            ambush.writes = ambush.writes.saturating_sub(1);
+            if ambush.writes == 0 {
+                return self.ambushes.remove(process).map(|ambush| ambush.moment);
+            }
+        }
+        let fatal = self.fatal.filter(|(write, _)| *write == self.begun).map(|(_, moment)| moment);
+        let is_struck = self.storm > 0 && self.random.once_in(self.storm);
+        let moment = fatal.or_else(|| is_struck.then(|| *self.random.pick(&Moment::ALL)))?;
+        self.fallen.insert(process.to_owned(), self.now);
+        Some(moment)
+    }
+
+    /// A request arrives later than its process waits for it.
+    pub(crate) fn post(&mut self, server: usize, step: &Step, author: Author, key: &str) {
+        let at = self.now + Duration::from_millis(self.random.within(1, LATEST));
+        let life = self.servers.0[server].life;
+        let late = Late { at, server, life, step: step.clone(), author, key: key.to_owned() };
+        let place = self.late.partition_point(|other| other.at <= at);
+        self.late.insert(place, late);
+    }
+
+    /// When the next of these requests arrives.
+    pub(crate) fn next_late(&self) -> Option<Duration> {
+        self.late.first().map(|late| late.at)
     }
 
     /// A server carries out a step.
@@ -134,8 +183,21 @@ impl Env {
         self.findings.extend(found);
     }
 
-    /// Time passes.
+    /// Time passes, and requests arrive that were under way.
     pub(crate) fn advance(&mut self, to: Duration) {
+        while self.next_late().is_some_and(|at| at <= to) {
+            let late = self.late.remove(0);
+            self.pass(late.at);
+            // A server that was replaced has ended all connections.
+            if self.servers.0[late.server].life == late.life {
+                self.note(|| "late:".to_owned());
+                self.execute(late.server, &late.step, &late.author, &late.key).ok();
+            }
+        }
+        self.pass(to);
+    }
+
+    fn pass(&mut self, to: Duration) {
         self.clock.advance(to.saturating_sub(self.now));
         self.now = self.now.max(to);
         self.servers.set_time(self.now);

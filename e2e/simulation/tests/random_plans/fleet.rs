@@ -18,6 +18,8 @@ use crate::servers::HUB;
 
 /// Processes of the hub agent: one leads, the other stands by.
 pub(crate) const HUB_PROCESSES: usize = 2;
+/// For how long a process is down that a write has killed.
+const DOWN_FOR: Duration = Duration::from_secs(3);
 
 pub(crate) type HubProcess = Process<HubSnapshot, HubRole>;
 pub(crate) type MemberProcess = Process<MemberSnapshot, MemberRole>;
@@ -59,7 +61,11 @@ impl Fleet {
             ambushes: BTreeMap::new(),
             cut: BTreeSet::new(),
             lossy: 0,
-            died: Vec::new(),
+            storm: 0,
+            fatal: None,
+            fallen: BTreeMap::new(),
+            late: Vec::new(),
+            begun: 0,
             notes: base.notes.clone(),
             questions: StepQuestions::default(),
             findings: Vec::new(),
@@ -143,8 +149,8 @@ impl Fleet {
                 return;
             }
             if !acted {
-                let next = self.idle.iter().flatten().map(|(until, ..)| *until).min();
-                let next = next.unwrap_or(until).min(until);
+                let idle = self.idle.iter().flatten().map(|(until, ..)| *until);
+                let next = idle.chain(self.env.next_late()).min().unwrap_or(until).min(until);
                 if next >= until {
                     self.env.advance(until);
                     return;
@@ -238,6 +244,7 @@ impl Fleet {
     pub(crate) fn disturb(&mut self, process: usize, watch: usize, how: &Disturbance) {
         let now = self.env.now;
         with!(self, process, |it, env| {
+            it.has_changed();
             let watches = it.watches();
             let count = watches.len();
             let watch = &mut watches[watch % count];
@@ -249,10 +256,36 @@ impl Fleet {
                     }
                     Disturbance::Relist => watch.relist(),
                     Disturbance::Interrupt => watch.interrupt(),
+                    Disturbance::Refuse(time) => watch.is_refused(now, now + *time),
                 }
             }
         });
         self.stir();
+    }
+
+    /// A member agent loses its Lease for a moment, and leads again.
+    pub(crate) fn new_term(&mut self, member: usize) {
+        let process = &mut self.members[member];
+        if process.is_up {
+            process.stand_by();
+            process.lead(&mut self.env);
+            self.stir();
+        }
+    }
+
+    /// Processes that a write has killed start again a while later.
+    pub(crate) fn revive(&mut self) {
+        let since = self.env.now.saturating_sub(DOWN_FOR);
+        for process in 0..self.processes() {
+            let name = self.name(process);
+            let is_due = self.env.fallen.get(&name).is_some_and(|at| *at <= since);
+            if is_due {
+                self.env.fallen.remove(&name);
+                if !self.is_up(process) {
+                    self.restart(process);
+                }
+            }
+        }
     }
 
     /// Sets the clock of a process.
@@ -271,6 +304,8 @@ pub(crate) enum Disturbance {
     Lose,
     Relist,
     Interrupt,
+    /// The server refuses it for this time, or does not serve the kind.
+    Refuse(Duration),
 }
 
 /// What is written although nothing changes.

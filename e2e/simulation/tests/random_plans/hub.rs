@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::time::Duration;
 
-use fleet_accumulator::{ClusterId, SourceInfo, SourceSet};
+use fleet_accumulator::{ClusterId, SourceInfo, SourceSet, View};
 use fleet_api::names::SYSTEM_NAMESPACE;
 use fleet_api::traffic::FLEET_TRAFFIC;
 use fleet_model::hub_schema::HubSchema;
@@ -31,6 +31,7 @@ pub(crate) struct HubRole {
     /// Whether that was handed over.
     has_decided: bool,
     next: Duration,
+    schema: View<HubSchema>,
 }
 
 impl HubRole {
@@ -41,6 +42,7 @@ impl HubRole {
             last: None,
             has_decided: false,
             next: Duration::ZERO,
+            schema: HubSchema::view(Some(HubSchema::OURS)),
         }
     }
 }
@@ -84,7 +86,7 @@ impl Role<HubSnapshot> for HubRole {
     }
 
     fn complete(&self, snapshot: &mut HubSnapshot) {
-        snapshot.schema = HubSchema::view(Some(HubSchema::OURS));
+        snapshot.schema = self.schema.clone();
     }
 
     fn remember(&self, _: &dyn Any) {}

@@ -17,6 +17,7 @@ mod desk;
 mod env;
 mod fleet;
 mod hub;
+mod late;
 mod member;
 mod process;
 mod questions;
@@ -29,12 +30,15 @@ mod truth;
 mod watch;
 mod world;
 
-use run::{Size, run_all};
+use env::Moment;
+use run::{Size, Totals, kill_at_each_write, run_all};
 
 /// In `make test`.
-const FEW: u64 = 100;
+const FEW: u64 = 40;
 /// In `make soak-fuzz`.
 const MANY: u64 = 10_000;
+/// Plans of which each write is tried, in `make soak-fuzz`.
+const TRIED: u64 = 12;
 
 fn number(variable: &str) -> Option<u64> {
     std::env::var(variable).ok()?.parse().ok()
@@ -42,23 +46,39 @@ fn number(variable: &str) -> Option<u64> {
 
 /// Small fleets and short plans: this is built without optimization.
 #[test]
-fn a_hundred_random_plans_hold() {
-    check(Size::SMALL, FEW);
+fn some_random_plans_hold() {
+    check(Size::SMALL, FEW, |first, plans| run_all(Size::SMALL, first, plans));
 }
 
 #[test]
 #[ignore = "half an hour"]
 fn thousands_of_random_plans_hold() {
-    check(Size::WHOLE, MANY);
+    check(Size::WHOLE, MANY, |first, plans| run_all(Size::WHOLE, first, plans));
 }
 
+/// A process may die before, after and during any write.
+#[test]
+#[ignore = "minutes"]
+fn a_death_at_any_write_changes_nothing() {
+    let kill = |first, plans| kill_at_each_write(Size::SMALL, first, plans, 1);
+    check(Size::SMALL, TRIED, kill);
+}
+
+/// `run` gets the first seed, and how many there are.
 #[track_caller]
-fn check(size: Size, plans: u64) {
+fn check(size: Size, plans: u64, run: impl FnOnce(u64, u64) -> Totals) {
     if let Some(seed) = number("FLEET_SEED") {
-        return run::repeat(size, seed);
+        return run::repeat(size, seed, death());
     }
     let first = number("FLEET_FIRST_SEED").unwrap_or(1);
-    let totals = run_all(size, first, number("FLEET_PLANS").unwrap_or(plans));
+    let totals = run(first, number("FLEET_PLANS").unwrap_or(plans));
     eprintln!("{totals}");
     assert!(totals.failed.is_empty(), "{}", totals.failures());
+}
+
+/// The write at which a process is to die in a plan that is repeated.
+fn death() -> Option<(usize, Moment)> {
+    let write = usize::try_from(number("FLEET_WRITE")?).ok()?;
+    let named = std::env::var("FLEET_MOMENT").ok()?;
+    Moment::ALL.into_iter().find(|moment| format!("{moment:?}") == named).map(|it| (write, it))
 }

@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::time::Duration;
 
-use fleet_accumulator::{ClusterId, SourceInfo, SourceSet};
+use fleet_accumulator::{ClusterId, SourceInfo, SourceSet, View};
 use fleet_api::names::{MEMBER_LEASE, SYSTEM_NAMESPACE};
 use fleet_api::{ObjectName, kinds, labels};
 use fleet_model::hub_schema::HubSchema;
@@ -30,12 +30,15 @@ pub(crate) struct MemberRole {
     memory: TrafficMemory,
     next_look: Duration,
     next_renewal: Duration,
+    schema: View<HubSchema>,
 }
 
 impl MemberRole {
     pub(crate) fn new(at: usize, settings: Settings, clock: BootClock) -> Self {
         let memory = TrafficMemory::new(clock);
-        Self { at, settings, memory, next_look: Duration::ZERO, next_renewal: Duration::ZERO }
+        let schema = HubSchema::view(Some(HubSchema::OURS));
+        let (next_look, next_renewal) = (Duration::ZERO, Duration::ZERO);
+        Self { at, settings, memory, next_look, next_renewal, schema }
     }
 
     fn name(&self) -> &str {
@@ -136,7 +139,7 @@ impl Role<MemberSnapshot> for MemberRole {
     }
 
     fn complete(&self, snapshot: &mut MemberSnapshot) {
-        snapshot.schema = HubSchema::view(Some(HubSchema::OURS));
+        snapshot.schema = self.schema.clone();
     }
 
     fn remember(&self, what: &dyn Any) {

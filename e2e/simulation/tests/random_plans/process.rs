@@ -14,7 +14,7 @@ use fleet_plan::{Action, Step};
 use serde_json::Value;
 
 use crate::desk::{Again, Planning, Run, Sent};
-use crate::env::{Env, Fate};
+use crate::env::{Env, Fate, Moment};
 use crate::watch::{Decoder, Narrow, PROVIDED, Seen, Viewing, Watch, provide};
 
 /// How long a view may take to show what was written.
@@ -54,6 +54,7 @@ pub(crate) struct Process<S, R> {
     pub(crate) role: R,
     pub(crate) name: String,
     watches: Vec<Watch>,
+    places: Vec<Option<usize>>,
     desks: Vec<Box<dyn Planning<S>>>,
     /// Desks whose required sources were listed in this term.
     open: Vec<bool>,
@@ -97,11 +98,12 @@ impl<S: Snapshot, R: Role<S>> Views for Making<'_, S, R> {
     }
 }
 
-struct Showing<'a>(&'a [Watch]);
+/// Watches, and the place of the watch of each source among them.
+struct Showing<'a>(&'a [Watch], &'a [Option<usize>]);
 
 impl Views for Showing<'_> {
     fn view<T: Tracked>(&self, source: &SourceInfo) -> View<T> {
-        let watch = self.0.iter().find(|watch| watch.info.id == source.id);
+        let watch = self.1[source.id.index()].map(|at| &self.0[at]);
         let view = watch.and_then(|watch| watch.view().downcast_ref::<View<T>>());
         view.cloned().unwrap_or_default()
     }
@@ -113,6 +115,7 @@ impl<S: Snapshot, R: Role<S>> Process<S, R> {
             role,
             name,
             watches: Vec::new(),
+            places: vec![None; S::sources().len()],
             desks: Vec::new(),
             open: Vec::new(),
             runs: Vec::new(),
@@ -125,6 +128,9 @@ impl<S: Snapshot, R: Role<S>> Process<S, R> {
             cut_since: None,
         };
         process.watches = process.make_watches();
+        for (at, watch) in process.watches.iter().enumerate() {
+            process.places[watch.info.id.index()] = Some(at);
+        }
         process
     }
 
@@ -164,6 +170,12 @@ impl<S: Snapshot, R: Role<S>> Process<S, R> {
 
     pub(crate) fn watches(&mut self) -> &mut [Watch] {
         &mut self.watches
+    }
+
+    /// A watch may show another state.
+    pub(crate) fn has_changed(&mut self) {
+        self.is_dirty = true;
+        self.touched = S::all();
     }
 
     pub(crate) fn skip(&mut self, env: &Env) {
@@ -262,7 +274,7 @@ impl<S: Snapshot, R: Role<S>> Process<S, R> {
             return;
         }
         let seq = self.snapshot.seq() + 1;
-        self.snapshot = S::of(&Showing(&self.watches));
+        self.snapshot = S::of(&Showing(&self.watches, &self.places));
         self.snapshot.set_seq(seq);
         self.role.complete(&mut self.snapshot);
         let touched = std::mem::replace(&mut self.touched, SourceSet::EMPTY);
@@ -325,20 +337,27 @@ impl<S: Snapshot, R: Role<S>> Process<S, R> {
         } else {
             env.fate(&self.name, &self.runs[run].steps[step])
         };
-        if fate == Fate::DeadBefore {
-            self.crash(env);
-            return true;
+        if matches!(fate, Fate::Late | Fate::Dead(Moment::UnderWay)) {
+            let run = &self.runs[run];
+            env.post(server, &run.steps[step], self.role.author(), &run.key);
         }
-        if fate == Fate::Lost {
-            self.failed(run, step, false);
-            return true;
+        match fate {
+            Fate::Dead(Moment::Before | Moment::UnderWay) => {
+                self.crash(env);
+                return true;
+            }
+            Fate::Lost | Fate::Late => {
+                self.failed(run, step, false);
+                return true;
+            }
+            Fate::Answered | Fate::Unanswered | Fate::Dead(Moment::After) => {}
         }
         let result = {
             let run = &self.runs[run];
             env.execute(server, &run.steps[step], &self.role.author(), &run.key)
         };
         match (fate, result) {
-            (Fate::DeadAfter, _) => self.crash(env),
+            (Fate::Dead(_), _) => self.crash(env),
             (Fate::Unanswered, _) => self.failed(run, step, false),
             (_, Ok(())) => self.done(run, step, server, env),
             (_, Err(refusal)) => {
@@ -445,7 +464,6 @@ impl<S: Snapshot, R: Role<S>> Process<S, R> {
         env.crashes += 1;
         self.is_up = false;
         self.stand_by();
-        env.died.push(self.name.clone());
     }
 
     /// A new process takes its place, without a memory.

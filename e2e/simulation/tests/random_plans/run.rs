@@ -2,13 +2,12 @@
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::act::{self, Act};
 use crate::base::{Base, FEW_MEMBERS, MEMBERS};
-use crate::env::Env;
+use crate::env::{Env, Moment};
 use crate::random::Random;
 use crate::record;
 use crate::shrink::shrink;
@@ -22,6 +21,8 @@ pub(crate) struct Outcome {
     pub(crate) plans: usize,
     pub(crate) writes: usize,
     pub(crate) crashes: usize,
+    /// Writes that were begun, whatever became of them.
+    pub(crate) begun: usize,
     pub(crate) asked: usize,
     pub(crate) judged: bool,
     pub(crate) passed: Duration,
@@ -34,13 +35,15 @@ pub(crate) struct Totals {
     pub(crate) first: u64,
     pub(crate) count: u64,
     sums: Outcome,
+    runs: usize,
     judged: usize,
-    /// Seeds, and what was found first.
-    pub(crate) failed: Vec<(u64, String)>,
+    /// How to repeat them, and what was found first.
+    pub(crate) failed: Vec<(String, String)>,
 }
 
 impl Totals {
-    fn add(&mut self, seed: u64, outcome: Outcome) {
+    fn add(&mut self, name: String, outcome: Outcome) {
+        self.runs += 1;
         self.sums.acts += outcome.acts;
         self.sums.plans += outcome.plans;
         self.sums.writes += outcome.writes;
@@ -49,23 +52,37 @@ impl Totals {
         self.sums.passed += outcome.passed;
         self.judged += usize::from(outcome.judged);
         if let Some(first) = outcome.findings.into_iter().next() {
-            self.failed.push((seed, first));
+            eprintln!("FLEET_SEED={name}: {first}");
+            self.failed.push((name, first));
         }
+    }
+
+    fn and(mut self, other: Self) -> Self {
+        self.sums.acts += other.sums.acts;
+        self.sums.plans += other.sums.plans;
+        self.sums.writes += other.sums.writes;
+        self.sums.crashes += other.sums.crashes;
+        self.sums.asked += other.sums.asked;
+        self.sums.passed += other.sums.passed;
+        self.runs += other.runs;
+        self.judged += other.judged;
+        self.failed.extend(other.failed);
+        self
     }
 
     /// The first failing plans.
     pub(crate) fn failures(&self) -> String {
-        let line = |(seed, what): &(u64, String)| format!("FLEET_SEED={seed}: {what}");
+        let line = |(name, what): &(String, String)| format!("FLEET_SEED={name}: {what}");
         self.failed.iter().take(20).map(line).collect::<Vec<_>>().join("\n")
     }
 }
 
 impl fmt::Display for Totals {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { first, count, sums, judged, failed } = self;
+        let Self { first, count, sums, runs, judged, failed } = self;
         write!(
             f,
-            "seeds {first} to {}: {} acts in {} hours, {} plans of keys, {} writes each looked at ({} changes), {} crashes, {judged} \
+            "seeds {first} to {}: {runs} plans with {} acts in {} hours, {} plans of keys, {} writes each looked at ({} changes), {} crashes, {judged} \
              histories judged by the oracle; {} failed",
             first + count - 1,
             sums.acts,
@@ -91,40 +108,61 @@ impl Size {
     pub(crate) const WHOLE: Self = Self { members: MEMBERS, rounds: 3 };
 }
 
-/// Runs so many plans.
+/// Runs so many plans, each by itself.
 pub(crate) fn run_all(size: Size, first: u64, count: u64) -> Totals {
-    let next = Arc::new(AtomicU64::new(first));
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let workers: Vec<_> = (0..threads)
-        .map(|_| {
-            let next = Arc::clone(&next);
-            std::thread::spawn(move || work(size, &next, first + count))
-        })
-        .collect();
-    let mut totals = Totals { first, count, ..Totals::default() };
-    for worker in workers {
-        for (seed, outcome) in worker.join().unwrap() {
-            totals.add(seed, outcome);
-        }
-    }
-    totals.failed.sort();
-    totals
+    each_seed(size, first, count, |base, seed, totals| {
+        totals.add(seed.to_string(), run(base, seed, &acts(size, seed), false));
+    })
 }
 
-fn work(size: Size, next: &AtomicU64, end: u64) -> Vec<(u64, Outcome)> {
-    let base = Base::joined(size.members);
-    let mut outcomes = Vec::new();
-    loop {
-        let seed = next.fetch_add(1, Ordering::Relaxed);
-        if seed >= end {
-            return outcomes;
+/// Runs each plan as often as agents write in it, and each time one of its writes kills the process that makes it: of `one_in`
+/// writes one is tried.
+pub(crate) fn kill_at_each_write(size: Size, first: u64, count: u64, one_in: usize) -> Totals {
+    each_seed(size, first, count, |base, seed, totals| {
+        let acts = acts(size, seed);
+        let whole = run(base, seed, &acts, false);
+        let (is_fine, writes) = (whole.findings.is_empty(), whole.begun);
+        totals.add(seed.to_string(), whole);
+        for write in (1..=writes).step_by(one_in).take_while(|_| is_fine) {
+            for moment in Moment::ALL {
+                let name = format!("{seed} FLEET_WRITE={write} FLEET_MOMENT={moment:?}");
+                totals.add(name, run(base, seed, &with_death(&acts, write, moment), false));
+            }
         }
-        let outcome = run(&base, seed, &acts(size, seed), false);
-        if let Some(first) = outcome.findings.first() {
-            eprintln!("FLEET_SEED={seed}: {first}");
+    })
+}
+
+fn with_death(acts: &[Act], write: usize, moment: Moment) -> Vec<Act> {
+    [&[Act::Fatal { write, moment }], acts].concat()
+}
+
+/// Does something with so many seeds, on all processors.
+fn each_seed(
+    size: Size,
+    first: u64,
+    count: u64,
+    work: impl Fn(&Base, u64, &mut Totals) + Sync,
+) -> Totals {
+    let next = AtomicU64::new(first);
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let worker = || {
+        let (base, mut totals) = (Base::joined(size.members), Totals::default());
+        loop {
+            let seed = next.fetch_add(1, Ordering::Relaxed);
+            if seed >= first + count {
+                return totals;
+            }
+            work(&base, seed, &mut totals);
         }
-        outcomes.push((seed, outcome));
-    }
+    };
+    let mut totals = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(worker)).collect();
+        let all = workers.into_iter().map(|worker| worker.join().unwrap());
+        all.reduce(Totals::and).unwrap()
+    });
+    (totals.first, totals.count) = (first, count);
+    totals.failed.sort();
+    totals
 }
 
 fn acts(size: Size, seed: u64) -> Vec<Act> {
@@ -172,6 +210,7 @@ fn perform(base: &Base, seed: u64, acts: &[Act], is_told: bool) -> Outcome {
         plans: env.plans,
         writes: env.writes,
         crashes: env.crashes,
+        begun: env.begun,
         asked: env.questions.asked,
         judged,
         passed: env.now.saturating_sub(base.now),
@@ -193,10 +232,13 @@ fn show(env: &mut Env, kinds: &str) {
     }
 }
 
-/// Repeats a plan and, where it fails, prints what is needed for that.
-pub(crate) fn repeat(size: Size, seed: u64) {
+/// Repeats a plan and, where it fails, prints what is needed for that. `death` is the write at which a process is killed.
+pub(crate) fn repeat(size: Size, seed: u64, death: Option<(usize, Moment)>) {
     let base = Base::joined(size.members);
-    let acts = acts(size, seed);
+    let mut acts = acts(size, seed);
+    if let Some((write, moment)) = death {
+        acts = with_death(&acts, write, moment);
+    }
     let first = run(&base, seed, &acts, false);
     let Some(found) = first.findings.first().cloned() else {
         eprintln!("seed {seed} holds: {acts:#?}");

@@ -123,6 +123,8 @@ pub(crate) enum Standing {
     Live,
     /// Nothing gets through any more.
     Stale,
+    /// The server refuses it, or does not serve the kind where it need not.
+    Refused,
 }
 
 /// One watch.
@@ -216,6 +218,18 @@ impl Watch {
         self.settled_at = None;
         self.show(now);
         true
+    }
+
+    /// The server refuses it until then.
+    pub(crate) fn is_refused(&mut self, now: Duration, until: Duration) {
+        if self.standing == Standing::Pending {
+            return; // What an agent does that has never seen a kind is another matter.
+        }
+        self.standing = Standing::Refused;
+        self.interrupt();
+        self.settled_at = None;
+        self.silent_until = until;
+        self.show(now);
     }
 
     fn concerns(&self, change: &Change) -> bool {
@@ -335,6 +349,12 @@ impl Watch {
             Standing::Pending => SourceState::Pending,
             Standing::Live => SourceState::Live,
             Standing::Stale => SourceState::Stale { since: some_time(), message: "silent".into() },
+            Standing::Refused if self.info.optional => SourceState::Missing { since: some_time() },
+            Standing::Refused => SourceState::Forbidden {
+                since: some_time(),
+                verb: "watch",
+                message: "refused".into(),
+            },
         };
         let is_settled = self.cautious_for.is_none()
             || (self.settled_at.is_none()

@@ -87,10 +87,10 @@ impl World {
             Act::Undrain { member } => self.undrain(*member),
             Act::Prefer { service, member } => self.prefer(*service, *member),
             Act::NoPreference { service, member } => self.no_preference(*service, *member),
-            Act::Ambush { process, writes, after } => {
+            Act::Ambush { process, writes, moment } => {
                 self.shake(*process);
                 let name = self.fleet.name(*process);
-                let ambush = Ambush { writes: *writes, after: *after };
+                let ambush = Ambush { writes: *writes, moment: *moment };
                 self.fleet.env.ambushes.insert(name, ambush);
             }
             Act::Kill { process } => {
@@ -101,7 +101,16 @@ impl World {
                 self.fleet.kill(*process);
                 self.fleet.restart(*process);
             }
+            Act::Storm { one_in } => {
+                self.fleet.env.storm = *one_in;
+                self.shake_all();
+            }
+            Act::Fatal { write, moment } => self.fleet.env.fatal = Some((*write, *moment)),
             Act::HandOver => self.fleet.hand_over(),
+            Act::Term { member } => {
+                self.shake(HUB_PROCESSES + member);
+                self.fleet.new_term(*member);
+            }
             Act::Cut { member } => {
                 self.shake(HUB_PROCESSES + member);
                 self.fleet.env.cut.insert(member_name(*member));
@@ -278,7 +287,7 @@ impl World {
         self.truth.preferred.retain(|(_, member)| member.is_some());
         self.is_replaced = true;
         let down: Vec<_> = (0..self.fleet.processes()).filter(|at| !self.is_sound(*at)).collect();
-        if self.fleet.env.lossy > 0 {
+        if self.fleet.env.lossy > 0 || self.fleet.env.storm > 0 {
             self.shake_all();
         }
         for process in down {
@@ -320,6 +329,7 @@ impl World {
         while self.fleet.env.now < until && self.is_fine() {
             let slice = until.min(self.fleet.env.now + Duration::from_secs(5));
             self.fleet.run(slice, |_| false);
+            self.fleet.revive();
             self.elect();
         }
     }
@@ -343,6 +353,7 @@ impl World {
     fn mend(&mut self) {
         let env = &mut self.fleet.env;
         env.lossy = 0;
+        env.storm = 0;
         env.cut.clear();
         env.ambushes.clear();
         for process in 0..self.fleet.processes() {
