@@ -169,7 +169,7 @@ soak: ## Run all long tests, one after the other (hours); docs/soak.md keeps the
 soak-scale: ## Measure fleets of up to 1000 members, and 10 000 idle Services; docs/scale keeps it
 soak-nodes: ## Test traffic between Pods of whole clusters at full length; needs root
 soak-offload: ## Test Pods in other members and lost hubs with cuts and kills, and what-if at random
-soak-fuzz: ## Test ten thousand random plans for a fleet, and random steps beside kube-controller-manager (STEPS=3000)
+soak-fuzz: ## Test 10 000 random plans for a fleet, hostile input, and steps beside kube-controller-manager (STEPS=3000)
 soak-versions: ## Run the scenarios on hubs and members of Kubernetes 1.34, 1.35 and 1.36
 soak-release: ## Build a release in two folders and compare the bytes
 

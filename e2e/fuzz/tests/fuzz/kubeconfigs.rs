@@ -1,0 +1,61 @@
+//! Kubeconfigs for the hub: whoever wrote one, it never takes a token in clear text, and no error repeats a secret.
+
+use std::path::PathBuf;
+
+use fleet_runtime::clients::HubAccess;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use crate::mutation::any_mutation;
+use crate::runner::check;
+
+const SEEDS: &str = "corpus/kubeconfigs.txt";
+const SECRET: &str = "eyJ0b2tlbiI6InNlY3JldCJ9";
+
+fn sample(server: &str) -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "Config", "current-context": "hub",
+        "clusters": [{ "name": "hub", "cluster": {
+            "server": server, "certificate-authority-data": "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCk1JSQo=",
+            "tls-server-name": "hub.example", "insecure-skip-tls-verify": false,
+        } }],
+        "users": [{ "name": "member", "user": { "token": SECRET } }],
+        "contexts": [{ "name": "hub", "context": { "cluster": "hub", "user": "member", "namespace": "n" } }],
+    })
+}
+
+#[test]
+fn a_kubeconfig_is_refused_or_its_connection_is_encrypted() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let server = prop_oneof![
+        3 => Just("https://hub.example:6443".to_owned()),
+        1 => Just("http://hub.example:8080".to_owned()),
+        1 => "(https?://)?[a-z0-9@:/.\\[\\]-]{0,20}",
+    ];
+    let mutations = prop::collection::vec(any_mutation(), 0..4);
+    let path =
+        PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("hub-{}", std::process::id()));
+    check(SEEDS, 48, &(server, mutations, any::<bool>()), |(server, mutations, has_ca)| {
+        let mut file = sample(&server);
+        if !has_ca {
+            let cluster = file["clusters"][0]["cluster"].as_object_mut().unwrap();
+            cluster.remove("certificate-authority-data");
+        }
+        mutations.iter().for_each(|mutation| mutation.apply(&mut file));
+        std::fs::write(&path, file.to_string()).unwrap();
+        let access = HubAccess::new(Some(path.clone()), false).unwrap();
+        match runtime.block_on(access.connect()) {
+            Ok(_) => {
+                let address = file["clusters"][0]["cluster"]["server"].as_str().unwrap_or_default();
+                let is_encrypted = address.to_ascii_lowercase().starts_with("https:");
+                prop_assert!(is_encrypted, "{}", address);
+            }
+            Err(error) => {
+                let text = error.to_string();
+                prop_assert!(!text.contains(SECRET) && !text.contains('\n'), "{}", text);
+            }
+        }
+        Ok(())
+    });
+    std::fs::remove_file(&path).ok();
+}

@@ -1,0 +1,26 @@
+//! Whatever others have written is read: texts, names, tokens, certificates, kubeconfigs, objects of every kind, and recordings, as
+//! hostile as chance makes them. Each file asks of one kind of input what has to hold for any of it.
+//!
+//! Without variables few cases run, always the same. `FLEET_FUZZ_SECONDS=60` tries new ones for so long in each test. What once
+//! failed is in `corpus/`, and is tried first.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "clippy takes only #[test] functions for tests"
+)]
+
+mod agents;
+mod certificates;
+mod corpus;
+mod kubeconfigs;
+mod lists;
+mod memory;
+mod mutation;
+mod names;
+mod objects;
+mod pods;
+mod recordings;
+mod runner;
+mod texts;
+mod tokens;
