@@ -9,12 +9,13 @@ use fleet_accumulator::one_line;
 use http::Uri;
 use kube::Client;
 use kube::config::Config;
+use secrecy::{ExposeSecret, SecretString};
 
 use super::address::{require_encryption, shown};
 use super::connect;
 use super::credential::Credential;
 use super::error::ClientError;
-use super::token::TokenFile;
+use super::token::{TokenFile, bearer};
 
 /// How long [`ClientSet::check`] waits for an answer.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(10);
@@ -102,6 +103,8 @@ pub async fn from_config(
     cluster: &'static str,
     mut config: Config,
 ) -> Result<ClientSet, ClientError> {
+    let settings = |reason| ClientError::Settings { cluster, reason };
+    config.auth_info.token = config.auth_info.token.map(sendable).transpose().map_err(settings)?;
     // Ours is better than the library's: see the module.
     let path = config.auth_info.token_file.take();
     let token = match &path {
@@ -111,9 +114,32 @@ pub async fn from_config(
     ClientSet::new(cluster, &config, token)
 }
 
+/// The token of a kubeconfig as it is sent, without the line feed that YAML may add to it. The library panics where one cannot be
+/// sent.
+fn sendable(token: SecretString) -> Result<SecretString, String> {
+    let text = token.expose_secret().trim();
+    bearer(text)?;
+    Ok(text.into())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Found by `e2e/fuzz`.
+    #[tokio::test]
+    async fn a_token_that_cannot_be_sent_is_refused_and_not_repeated() {
+        let with = |token: &str| {
+            let mut config = Config::new(Uri::from_static("https://hub.example"));
+            config.auth_info.token = Some(token.into());
+            from_config("hub", config)
+        };
+        assert!(with("secret\n").await.is_ok(), "a block of YAML ends in a line feed");
+        for token in ["sec\nret", "secret\0x", "\u{7f}secret"] {
+            let error = with(token).await.err().unwrap().to_string();
+            assert!(error.contains("hub") && !error.contains("secret"), "{error}");
+        }
+    }
 
     #[test]
     fn a_url_has_an_address_or_a_name() {
