@@ -1,4 +1,4 @@
-//! Kubeconfigs for the hub: whoever wrote one, it never takes a token in clear text, and no error repeats a secret.
+//! Kubeconfigs for the hub: none sends a token in clear text, and no error repeats a secret.
 
 use std::path::PathBuf;
 

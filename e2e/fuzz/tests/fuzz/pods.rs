@@ -101,7 +101,7 @@ fn refers(export: &PodExportSpec) -> bool {
     !fleet_virtual_node::pod::references_to_read(&export.pod.0).is_empty()
 }
 
-/// Whoever changes an import on its way is noticed: what is accepted is what its hash is of.
+/// An import that was changed on its way is noticed: what is accepted is what its hash is of.
 #[test]
 fn an_import_that_was_changed_is_refused() {
     let made = export(&json!({

@@ -1,4 +1,4 @@
-//! Tokens: what they state about themselves, whoever made them.
+//! Tokens: what they state about themselves, true or not.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
