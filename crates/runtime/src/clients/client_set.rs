@@ -104,7 +104,8 @@ pub async fn from_config(
     mut config: Config,
 ) -> Result<ClientSet, ClientError> {
     let settings = |reason| ClientError::Settings { cluster, reason };
-    config.auth_info.token = config.auth_info.token.map(sendable).transpose().map_err(settings)?;
+    let token = config.auth_info.token.as_ref().map(sendable).transpose();
+    config.auth_info.token = token.map_err(settings)?;
     // Ours is better than the library's: see the module.
     let path = config.auth_info.token_file.take();
     let token = match &path {
@@ -116,7 +117,7 @@ pub async fn from_config(
 
 /// The token of a kubeconfig as it is sent, without the line feed that YAML may add to it. The library panics where one cannot be
 /// sent.
-fn sendable(token: SecretString) -> Result<SecretString, String> {
+fn sendable(token: &SecretString) -> Result<SecretString, String> {
     let text = token.expose_secret().trim();
     bearer(text)?;
     Ok(text.into())
