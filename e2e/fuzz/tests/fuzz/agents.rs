@@ -194,9 +194,13 @@ impl Fleet {
             let now = self.servers[0].now();
             let mut plans = Vec::new();
             let seen = self.of_hub(false);
-            hub.iter().for_each(|planner| plans.extend(planner.plans(&seen, now)));
+            for planner in &hub {
+                plans.extend(planner.plans(&seen, now));
+            }
             let seen = self.of_member(false);
-            member.iter().for_each(|planner| plans.extend(planner.plans(&seen, now)));
+            for planner in &member {
+                plans.extend(planner.plans(&seen, now));
+            }
             for (key, plan) in plans {
                 self.carry_out(&key, &plan, &mut last)?;
             }

@@ -41,7 +41,9 @@ fn a_kubeconfig_is_refused_or_its_connection_is_encrypted() {
             let cluster = file["clusters"][0]["cluster"].as_object_mut().unwrap();
             cluster.remove("certificate-authority-data");
         }
-        mutations.iter().for_each(|mutation| mutation.apply(&mut file));
+        for mutation in &mutations {
+            mutation.apply(&mut file);
+        }
         std::fs::write(&path, file.to_string()).unwrap();
         let access = HubAccess::new(Some(path.clone()), false).unwrap();
         match runtime.block_on(access.connect()) {

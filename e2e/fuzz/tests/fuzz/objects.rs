@@ -89,7 +89,9 @@ fn objects_are_read_the_same_however_they_are_written() {
     check(SEEDS, 384, &(0..samples.len(), mutations), |(at, mutations)| {
         let sample = &samples[at];
         let mut object = sample.object.clone();
-        mutations.iter().for_each(|mutation| mutation.apply(&mut object));
+        for mutation in &mutations {
+            mutation.apply(&mut object);
+        }
         // Of several defects of a field the first one is reported.
         let levels = if mutations.is_empty() { usize::MAX } else { 1 };
         readers[&sample.kind].iter().try_for_each(|check| check(&object, levels))

@@ -74,7 +74,9 @@ fn what_crosses_has_no_power_over_the_executor() {
     let more = prop::option::of((0..POWERS.len(), any::<bool>()));
     check(SEEDS, 192, &(mutations, more), |(mutations, more)| {
         let mut pod = sample.clone();
-        mutations.iter().for_each(|mutation| mutation.apply(&mut pod));
+        for mutation in &mutations {
+            mutation.apply(&mut pod);
+        }
         if let (Some((power, of_container)), true) = (more, pod["spec"]["containers"].is_array()) {
             let place = if of_container { "/spec/containers/0" } else { "/spec" };
             if let Some(at) = pod.pointer_mut(place).and_then(Value::as_object_mut) {
@@ -114,7 +116,9 @@ fn an_import_that_was_changed_is_refused() {
     let mutations = prop::collection::vec(any_mutation(), 1..4);
     check(SEEDS, 192, &mutations, |mutations| {
         let mut import = whole.clone();
-        mutations.iter().for_each(|mutation| mutation.apply(&mut import));
+        for mutation in &mutations {
+            mutation.apply(&mut import);
+        }
         let text = import.to_string();
         let read = bounded(text.len(), 64, || serde_json::from_value::<PodImportSpec>(import))?;
         let Ok(PodImportSpec { export, .. }) = read else { return Ok(()) };

@@ -57,7 +57,9 @@ fn write(name: &str, frames: &[FleetObjects]) -> String {
     let path = path(name);
     std::fs::remove_file(&path).ok();
     let mut writer = Writer::create(&path).unwrap();
-    frames.iter().for_each(|frame| assert!(writer.add(frame).unwrap()));
+    for frame in frames {
+        assert!(writer.add(frame).unwrap());
+    }
     let text = std::fs::read_to_string(&path).unwrap();
     std::fs::remove_file(&path).unwrap();
     text

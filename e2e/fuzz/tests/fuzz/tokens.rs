@@ -31,7 +31,9 @@ fn token(payload: &str) -> String {
 fn claims_are_those_of_the_payload() {
     let payload = prop::collection::vec(any_mutation(), 0..4).prop_map(|mutations| {
         let mut payload = sample();
-        mutations.iter().for_each(|mutation| mutation.apply(&mut payload));
+        for mutation in &mutations {
+            mutation.apply(&mut payload);
+        }
         payload
     });
     check(SEEDS, 256, &payload, |payload| {
