@@ -106,7 +106,8 @@ impl Member {
         };
         let denied_namespaces = denied::by_member(&snapshot);
         let snapshot = with_hub(snapshot, hub, shared, &settings.identity.hub_namespace);
-        let cidrs = reserved::by_member(&settings.identity, &snapshot);
+        let traffic = modes::traffic_by_hub(&settings.identity, hub);
+        let cidrs = reserved::by_member(&settings.identity, traffic.enabled, &snapshot);
         let reserved_addresses = ReservedAddresses { cidrs, ..ReservedAddresses::default() };
         let multicluster =
             Multicluster { mode: modes::by_member(&snapshot), ..Multicluster::default() };
@@ -114,7 +115,7 @@ impl Member {
             denied_namespaces,
             reserved_addresses,
             multicluster,
-            traffic: modes::traffic_by_hub(&settings.identity, hub),
+            traffic,
             ..settings
         };
         Self { context: own.context, settings, snapshot, blind, names_served: own.names_served }

@@ -9,21 +9,27 @@ use fleet_model::objects::{EndpointSlice, EndpointSliceImport};
 use member_agent::Identity;
 use member_agent::snapshot::MemberSnapshot;
 
-/// Addresses that imported slices lack although they were imported from the newest generation.
-pub(crate) fn by_member(identity: &Identity, snapshot: &MemberSnapshot) -> Cidrs {
+/// Addresses that imported slices lack although they were imported from the newest generation. Where the agent `directs` traffic, a
+/// slice without any endpoint shows nothing: a weight, a drain, a verdict or a preference can have put its exporter out of use.
+pub(crate) fn by_member(identity: &Identity, directs: bool, snapshot: &MemberSnapshot) -> Cidrs {
+    let shows = |slice: &EndpointSlice| !directs || has_endpoints(slice);
     let copies = snapshot.slice_imports.iter().filter(|copy| !copy.meta.is_terminating());
     let skipped = copies.flat_map(|copy| {
         let name = ObjectName::new(identity.system_namespace.as_str(), copy.name.name.clone());
-        let slice = snapshot.endpoint_slices.get(&name).filter(|slice| is_of(copy, slice));
+        let slice = snapshot.endpoint_slices.get(&name);
+        let slice = slice.filter(|slice| is_of(copy, slice) && shows(slice));
         slice.into_iter().flat_map(|slice| lacking(copy, slice))
     });
-    skipped.chain(by_standard(snapshot)).collect()
+    skipped.chain(by_standard(snapshot, shows)).collect()
 }
 
 /// The same of what was imported by the API of multicluster.x-k8s.io.
-fn by_standard(snapshot: &MemberSnapshot) -> impl Iterator<Item = Cidr> {
-    let imported = snapshot.managed_slices.iter().filter_map(|imported| {
-        let slice = snapshot.endpoint_slices.get(&imported.name)?;
+fn by_standard(
+    snapshot: &MemberSnapshot,
+    shows: impl Fn(&EndpointSlice) -> bool,
+) -> impl Iterator<Item = Cidr> {
+    let imported = snapshot.managed_slices.iter().filter_map(move |imported| {
+        let slice = snapshot.endpoint_slices.get(&imported.name).filter(|slice| shows(slice))?;
         let (own, on_hub) = (annotations::SLICE_UID, annotations::SLICE_EXPORT_UID);
         let [own, on_hub] = [own, on_hub].map(|key| slice.meta.annotation(key));
         let exported = snapshot.fleet_slices.by(&slice.imported_for()?);
@@ -37,6 +43,10 @@ fn by_standard(snapshot: &MemberSnapshot) -> impl Iterator<Item = Cidr> {
         Some(missing(&ready, &draining, slice))
     });
     imported.flatten()
+}
+
+fn has_endpoints(slice: &EndpointSlice) -> bool {
+    !slice.ready.is_empty() || !slice.draining.is_empty()
 }
 
 /// Whether a slice was imported from the generation that the hub has.

@@ -10,6 +10,7 @@ use serde_json::json;
 use super::world::{World, home, web};
 use crate::recorded::{KindObjects, KindState};
 use crate::what_if::{Action, Answer, what_if};
+use real::Agents;
 
 fn answer(world: &World, action: &Action) -> Answer {
     what_if(&world.objects(), action).unwrap().0
@@ -132,6 +133,32 @@ fn an_agent_that_has_applied_nothing_yet_directs_traffic() {
     assert_eq!(percents(&traffic.after), [("east", 0), ("north", 100)], "{found:#?}");
 }
 
+/// Endpoints that a weight keeps out of use are not taken for addresses that the agent refuses.
+#[test]
+fn what_a_weight_has_put_out_of_use_can_return() {
+    let mut world = two_exporters();
+    world.direct_traffic();
+    let policy = |weight: u16| {
+        let weights = json!([{ "cluster": "north", "weight": weight }]);
+        let object = json!({ "spec": { "preference": "None", "weights": weights } });
+        Action::Apply { to: None, objects: vec![(kinds::SERVICE_TRAFFIC, web(), object)] }
+    };
+    let (found, _) = what_if(&world.objects(), &policy(0)).unwrap();
+    assert_eq!(percents(&found.traffic[0].after), [("east", 100), ("north", 0)], "{found:#?}");
+
+    let mut agents = Agents::new(world, 1);
+    let Action::Apply { objects, .. } = policy(0) else { unreachable!() };
+    let (kind, name, object) = objects[0].clone();
+    agents.world.hub.create(kind, &name, object).unwrap();
+    agents.pass(60);
+    let pending = agents.world.pending();
+    assert!(pending.is_empty(), "nothing is missing: {pending:#?}");
+    let found = answer(&agents.world, &policy(1));
+    let [traffic] = &found.traffic[..] else { panic!("{found:#?}") };
+    assert_eq!(percents(&traffic.before), [("east", 100), ("north", 0)], "{found:#?}");
+    assert_eq!(percents(&traffic.after), [("east", 50), ("north", 50)], "{found:#?}");
+}
+
 #[test]
 fn a_policy_is_applied_to_the_hub_or_to_a_member() {
     let mut world = two_exporters();
@@ -158,6 +185,25 @@ fn what_does_not_exist_is_named() {
     assert!(error(&other).contains("shop/api is not exported"));
     let drain = Action::Drain { member: "east".to_owned(), services: vec![], force: false };
     assert!(error(&drain).contains("no MemberTraffic east"));
+}
+
+/// Where agents do not look, an object would change nothing: no reason to call that good.
+#[test]
+fn what_is_applied_to_the_wrong_cluster_is_refused() {
+    let mut world = two_exporters();
+    world.direct_traffic();
+    let fleet = world.objects();
+    let error = |kind, name, to: Option<&str>| {
+        let objects = vec![(kind, name, json!({ "spec": {} }))];
+        let action = Action::Apply { to: to.map(str::to_owned), objects };
+        what_if(&fleet, &action).unwrap_err().to_string()
+    };
+    let policy = ObjectName::new("fleet-system", "member-policy");
+    assert!(error(kinds::CONFIG_MAP, policy, None).contains("--to"));
+    for kind in [kinds::FLEET_TRAFFIC, kinds::MEMBER_TRAFFIC] {
+        let name = ObjectName::cluster("west");
+        assert!(error(kind, name, Some("west")).contains("is read on the hub, not in west"));
+    }
 }
 
 /// A kind that may not be read is no kind without objects.

@@ -159,6 +159,19 @@ fn unexport(fleet: &mut Rehearsal, service: &ObjectName, from: Option<&str>) -> 
     Ok(())
 }
 
+/// Where agents do not read it, an object would change nothing, and a pipeline would take that for good.
+fn check_place(kind: ResourceKind, to: Option<&str>) -> Result<()> {
+    match (kind, to) {
+        (kinds::CONFIG_MAP, None) => {
+            bail!("a member policy is read in the member's cluster: name it with --to")
+        }
+        (kinds::FLEET_TRAFFIC | kinds::MEMBER_TRAFFIC, Some(member)) => {
+            bail!("{} is read on the hub, not in {member}: leave --to out", kind.kind)
+        }
+        _ => Ok(()),
+    }
+}
+
 /// As `kubectl apply` would: fields of the document are set, others stay.
 fn apply(
     fleet: &mut Rehearsal,
@@ -174,6 +187,7 @@ fn apply(
     let own = to.and_then(|member| fleet.members.get_mut(member)).map(|it| &mut it.server);
     let server = own.unwrap_or(&mut fleet.hub);
     for (kind, name, object) in objects {
+        check_place(*kind, to)?;
         let parts = object.as_object().into_iter().flatten();
         let parts: Vec<_> = parts
             .filter(|(part, _)| {

@@ -61,6 +61,10 @@ impl<'a> Wanted<'a> {
             cluster: self.copy.origin().to_owned(),
             source: self.source.clone(),
             current: self.whole,
+            is_same_generation: self.current.is_some_and(|current| {
+                content::generation(self.copy, current)
+                    == Some(self.copy.spec.endpoint_slice_reference.generation)
+            }),
         }
     }
 }

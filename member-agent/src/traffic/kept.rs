@@ -54,6 +54,8 @@ impl<'a> KeptSlice<'a> {
             cluster: self.cluster.to_owned(),
             source: self.source.clone(),
             current: Some(&self.current.slice),
+            // What is here is all that there is to know.
+            is_same_generation: true,
         }
     }
 

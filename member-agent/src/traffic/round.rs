@@ -1,6 +1,6 @@
 //! One look at all slices of an import: what they are to be.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use fleet_api::ObjectName;
@@ -26,6 +26,8 @@ pub(crate) struct Draft<'a> {
     pub(crate) source: EndpointSlice,
     /// As it is here.
     pub(crate) current: Option<&'a EndpointSlice>,
+    /// Whether that was written from the same generation of the exporter's slice.
+    pub(crate) is_same_generation: bool,
 }
 
 /// A slice that stays as it is, with its cluster.
@@ -71,6 +73,17 @@ pub(crate) struct Round {
     pub(crate) first: Option<PortDecision>,
 }
 
+impl Draft<'_> {
+    fn is_empty_here(&self) -> bool {
+        self.current.is_none_or(|current| current.endpoints.is_empty())
+    }
+
+    /// Whether the slice that is here shows that its cluster was out of use: then all of its endpoints are.
+    fn is_left_out(&self) -> bool {
+        self.is_same_generation && self.is_empty_here() && !self.source.endpoints.is_empty()
+    }
+}
+
 impl Offer<'_> {
     /// What the slices are to be.
     pub(crate) fn round(&self, ground: &Ground<'_>) -> Round {
@@ -103,7 +116,12 @@ impl Offer<'_> {
             let drafts = drafts.filter_map(|draft| Some((&*draft.cluster, draft.current?)));
             drafts.chain(self.kept.iter().copied())
         };
+        let out: BTreeSet<_> =
+            self.drafts.iter().filter(|draft| draft.is_left_out()).map(|it| &it.cluster).collect();
         let slices = self.drafts.iter().map(|draft| {
+            if out.contains(&draft.cluster) && draft.is_empty_here() {
+                return EndpointSlice { endpoints: Vec::new(), ..draft.source.clone() };
+            }
             let here = all().filter(|(cluster, _)| *cluster == draft.cluster);
             let own = self.exporters.get(&draft.cluster).is_some_and(|exporter| exporter.own);
             let (here, others) = (here.map(|(_, slice)| slice), all().map(|(_, slice)| slice));

@@ -4,6 +4,7 @@ mod own;
 
 use std::time::Duration;
 
+use fleet_accumulator::{SourceState, View};
 use fleet_api::{ObjectName, annotations, finalizers, kinds, labels};
 use fleet_model_server::execute;
 use fleet_plan::{Controller as _, affected_keys};
@@ -476,6 +477,36 @@ fn what_is_promoted_stays_so_when_the_agent_begins_anew() {
     directing.pass(40);
     assert_eq!(directing.slots(), ["a pool pool", "b ", "c "]);
     assert!(directing.take_writes().is_empty());
+}
+
+/// The agent begins anew and has not listed what is in force: what was out of use stays so, and what was not follows its exporter.
+#[test]
+fn what_is_out_of_use_stays_so_until_policies_are_known() {
+    let mut directing = Directing::new();
+    let weights = json!([{ "cluster": "a", "weight": 0 }]);
+    directing.fleet(json!({ "defaults": { "weights": weights } }));
+    directing.offer("c", &[]);
+    directing.settle();
+    assert_eq!(directing.slots(), ["a ", "b pool pool", "c "]);
+    directing.take_writes();
+    directing.memory = TrafficMemory::new(directing.clock.clone());
+    let (key, now) = (Key::Service(shop()), directing.world.own.now());
+    let mut snapshot = directing.world.snapshot();
+    snapshot.fleet_traffics = View::default().in_state(SourceState::Pending);
+    let plan = directing.controller().plan(&key, &snapshot, now);
+    assert!(plan.steps.is_empty(), "{plan:#?}");
+
+    // An endpoint of a cluster that had none is no endpoint that was left out.
+    directing.offer("c", &["10.2.0.5"]);
+    let mut snapshot = directing.world.snapshot();
+    snapshot.fleet_traffics = View::default().in_state(SourceState::Pending);
+    let plan = directing.controller().plan(&key, &snapshot, now);
+    execute(&plan, &mut [&mut directing.world.own, &mut directing.world.hub]);
+    assert_eq!(directing.slots(), ["a ", "b pool pool", "c pool"]);
+
+    directing.fleet(json!({}));
+    directing.settle();
+    assert_eq!(directing.slots(), ["a pool pool", "b pool pool", "c pool"]);
 }
 
 /// One slice has lost an endpoint and is written at once. What others do in its place does not wait, however much was written.

@@ -10,7 +10,7 @@ use fleet_model::objects::ManagedSlice;
 
 use super::bound::{Binding, Bound, Wanted};
 use super::outcome::Outcome;
-use super::{content, own};
+use super::{content, marks, own};
 use crate::measurement::Plan;
 use crate::multicluster::import::state::ServiceState;
 use crate::multicluster::import::{ports, source};
@@ -38,10 +38,15 @@ pub(super) fn direct(
 ) -> Directed {
     let rules = ground.rules(state.service);
     let (exporters, again_in) = exporters(state, ground, &rules, bound, (moving, &kept), outcome);
-    let draft = |(name, wanted): (&String, &Wanted)| Draft {
-        cluster: wanted.cluster.clone(),
-        source: wanted.slice.clone(),
-        current: state.imported_as(name).map(|current| &current.slice),
+    let draft = |(name, wanted): (&String, &Wanted)| {
+        let current = state.imported_as(name).map(|current| &current.slice);
+        Draft {
+            cluster: wanted.cluster.clone(),
+            source: wanted.slice.clone(),
+            current,
+            is_same_generation: current
+                .is_some_and(|current| marks::is_same_generation(current, &wanted.slice)),
+        }
     };
     let offer = Offer {
         service: state.service,

@@ -90,6 +90,12 @@ pub(super) fn generation(current: &EndpointSlice, wanted: &EndpointSlice) -> Opt
     observed(current).filter(|_| is_same)
 }
 
+/// Whether a slice was made from the same generation of the same slice as `wanted`; own endpoints name none.
+pub(super) fn is_same_generation(current: &EndpointSlice, wanted: &EndpointSlice) -> bool {
+    let of = observed(current);
+    of.is_some() && of == observed(wanted) && Mark::of(current) == Mark::of(wanted)
+}
+
 fn observed(slice: &EndpointSlice) -> Option<i64> {
     annotation(slice, annotations::LAST_OBSERVED_GENERATION)?.parse().ok()
 }

@@ -34,6 +34,27 @@ fn without_the_hub_slices_keep_their_order() {
     assert!(world.plan().steps.is_empty(), "what is in force is as it was");
 }
 
+/// The agent was started anew before it knows what is in force: what was out of use stays so, its own endpoints as well.
+#[test]
+fn what_is_out_of_use_stays_so_until_policies_are_known() {
+    let mut world = directing();
+    let weight = |cluster: &str| json!({ "cluster": cluster, "weight": 0 });
+    world.ask_on_hub(json!({ "weights": [weight("a"), weight("b")] }));
+    world.settle();
+    world.rest();
+    let before = world.slots();
+    assert_eq!(before, ["c 10.2.0.1 pool"]);
+    world.memory = crate::traffic_memory::TrafficMemory::new(world.clock.clone());
+    world.heard = false;
+    world.settle();
+    assert_eq!(world.slots(), before);
+    world.heard = true;
+    assert!(world.plan().steps.is_empty(), "what is in force is as it was");
+    world.ask_on_hub(json!({}));
+    world.settle();
+    assert_eq!(world.slots().len(), 4);
+}
+
 /// What this cluster asks for is in force whatever the hub has.
 #[test]
 fn a_policy_of_this_cluster_needs_nothing_on_the_hub() {
