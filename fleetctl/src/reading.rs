@@ -3,6 +3,7 @@
 use fleet_accumulator::{ClusterId, Snapshot, SourceInfo, SourceSet, SourceState};
 use fleet_api::ResourceKind;
 use hub_agent::snapshot::HubSnapshot;
+use member_agent::Settings;
 use member_agent::snapshot::MemberSnapshot;
 
 use crate::controllers::{HubControllers, MemberControllers};
@@ -22,9 +23,10 @@ pub(crate) fn of_hub(hub: &HubSnapshot) -> Vec<Hop> {
     unread(hub, ClusterId::Hub, asked).map(|unread| hop("hub", &unread)).collect()
 }
 
-/// Kinds of a member's own cluster that could not be read.
+/// Kinds of a member's own cluster that could not be read, of those that pictures have: Nodes, which agents that direct traffic read, are
+/// none of them.
 pub(crate) fn of_member(name: &str, member: &Member) -> Vec<Hop> {
-    let asked = MemberControllers::new(&member.settings).reads();
+    let asked = MemberControllers::new(&Settings::new(name)).reads();
     let unread = unread(&member.snapshot, ClusterId::Local, asked);
     unread.map(|unread| hop(name, &unread)).collect()
 }

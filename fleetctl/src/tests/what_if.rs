@@ -151,8 +151,8 @@ fn what_a_weight_has_put_out_of_use_can_return() {
     let (kind, name, object) = objects[0].clone();
     agents.world.hub.create(kind, &name, object).unwrap();
     agents.pass(60);
-    let pending = agents.world.pending();
-    assert!(pending.is_empty(), "nothing is missing: {pending:#?}");
+    let (pending, unread) = crate::pending::pending(&agents.world.picture());
+    assert!(pending.is_empty() && unread.is_empty(), "{pending:#?}, {unread:#?}");
     let found = answer(&agents.world, &policy(1));
     let [traffic] = &found.traffic[..] else { panic!("{found:#?}") };
     assert_eq!(percents(&traffic.before), [("east", 100), ("north", 0)], "{found:#?}");

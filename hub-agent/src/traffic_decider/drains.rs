@@ -97,33 +97,42 @@ impl Drains {
     }
 
     fn one(&mut self, one: One<'_>, progress: &Progress, decided: &mut Decided) {
-        let known = self.known(one);
+        let mut known = self.take(one);
         let reached = one.stored.map(|_| known.reached);
         let acknowledged = progress.up_to(known.serial);
         let status = match one.drain().next(one.percent(), reached, acknowledged, one.now) {
             DrainStep::Done if one.is_over() => None,
-            DrainStep::Done => Some(one.done(known, decided)),
-            DrainStep::To(next) => one.step(next, known, decided),
-            DrainStep::Wait { .. } => Some(one.waits(known, decided)),
+            DrainStep::Done => Some(one.done(&mut known, self, decided)),
+            DrainStep::To(next) => one.step(next, &mut known, self, decided),
+            DrainStep::Wait { .. } => Some(one.waits(&mut known, self, decided)),
         };
-        match status {
-            Some(status) => decided.drains.push(status),
-            // Until that is stored, it is decided again.
-            None if one.stored.is_none() => drop(self.known.remove(&one.key())),
-            None => {}
+        // Until its end is stored, it is decided again.
+        if status.is_some() || one.stored.is_some() {
+            self.known.insert(one.key(), known);
+        }
+        decided.drains.extend(status);
+    }
+
+    /// Takes out what is known, brought up to date with what is stored.
+    fn take(&mut self, one: One<'_>) -> Known {
+        let percent = one.percent();
+        let known = self.known.remove(&one.key());
+        let fresh = |check| {
+            let serial = one.subject.stored.serial;
+            Known { percent, reached: one.now, serial, check }
+        };
+        match known {
+            Some(known) if known.percent == percent => known,
+            known => fresh(known.and_then(|known| known.check)),
         }
     }
 
-    /// What is known, brought up to date with what is stored.
-    fn known(&mut self, one: One<'_>) -> &mut Known {
-        let percent = one.percent();
-        let serial = one.subject.stored.serial;
-        let fresh = Known { percent, reached: one.now, serial, check: None };
-        let known = self.known.entry(one.key()).or_insert(fresh);
-        if known.percent != percent {
-            *known = Known { percent, reached: one.now, serial, check: known.check.take() };
-        }
-        known
+    /// Whether a Service that is held back from the drain of a member stays so, by what was found last. Two drains that are looked at
+    /// in the same moment would take each other for the one that is held back, and both go on.
+    fn stays_held(&self, member: &str, service: &str) -> bool {
+        let known = self.known.get(&(Arc::from(member), ALL_SERVICES.to_owned()));
+        let check = known.and_then(|known| known.check.as_ref());
+        check.is_none_or(|check| check.refused || check.held.iter().any(|held| held == service))
     }
 }
 
@@ -156,10 +165,10 @@ impl One<'_> {
         target == self.otherwise && (self.request.is_none() || none)
     }
 
-    fn done(&self, known: &mut Known, decided: &mut Decided) -> DrainStatus {
+    fn done(&self, known: &mut Known, others: &Drains, decided: &mut Decided) -> DrainStatus {
         let percent = self.percent();
         if percent > 0 {
-            self.check(known, RECHECK);
+            self.check(known, others, RECHECK);
         }
         let is_refused = self.report(known, decided);
         let removed = self.removes() && !is_refused;
@@ -170,14 +179,20 @@ impl One<'_> {
         )
     }
 
-    fn step(&self, next: u8, known: &mut Known, decided: &mut Decided) -> Option<DrainStatus> {
+    fn step(
+        &self,
+        next: u8,
+        known: &mut Known,
+        others: &Drains,
+        decided: &mut Decided,
+    ) -> Option<DrainStatus> {
         let percent = self.percent();
         if next < percent {
             let ends = next == 0 && self.otherwise == 0 && self.drain().target == 0;
             return (!ends).then(|| self.status(next, false, DrainReason::Returning));
         }
         let was_refused = known.check.as_ref().is_some_and(|check| check.refused);
-        self.check(known, if was_refused { RECHECK_REFUSED } else { Duration::ZERO });
+        self.check(known, others, if was_refused { RECHECK_REFUSED } else { Duration::ZERO });
         if self.report(known, decided) {
             return Some(self.status(percent, false, DrainReason::Refused));
         }
@@ -186,7 +201,7 @@ impl One<'_> {
         Some(self.status(next, reached && self.removes(), reason))
     }
 
-    fn waits(&self, known: &mut Known, decided: &mut Decided) -> DrainStatus {
+    fn waits(&self, known: &mut Known, others: &Drains, decided: &mut Decided) -> DrainStatus {
         let percent = self.percent();
         let target = self.drain().target;
         if target < percent {
@@ -194,7 +209,7 @@ impl One<'_> {
         }
         let was_refused = self.stored.is_some_and(|drain| drain.reason == DrainReason::Refused);
         if known.check.is_none() && was_refused {
-            self.check(known, Duration::ZERO);
+            self.check(known, others, Duration::ZERO);
         }
         // What the last step found, or the process that took it.
         let is_refused = if known.check.is_some() {
@@ -222,7 +237,7 @@ impl One<'_> {
     }
 
     /// Looks at the Services that are concerned, unless that was done within this time.
-    fn check(&self, known: &mut Known, within: Duration) {
+    fn check(&self, known: &mut Known, drains: &Drains, within: Duration) {
         let force = self.force();
         let is_recent = |check: &Check| check.force == force && self.now < check.at + within;
         if known.check.as_ref().is_some_and(is_recent) {
@@ -231,7 +246,9 @@ impl One<'_> {
         let services: Vec<_> = self.services();
         let Subject { name: member, snapshot, .. } = self.subject;
         let others = |service: &ObjectName| -> Vec<Exporter> {
-            successor(member, service, snapshot).into_iter().collect()
+            let name = text(service);
+            let stays_held = |other: &str| drains.stays_held(other, &name);
+            successor(member, service, snapshot, stays_held).into_iter().collect()
         };
         let found: Vec<_> =
             services.iter().map(|service| (text(service), others(service))).collect();

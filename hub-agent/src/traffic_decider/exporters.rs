@@ -37,15 +37,31 @@ pub fn exporters_of(service: &ObjectName, snapshot: &HubSnapshot) -> Vec<Service
     ready(service, snapshot).into_iter().map(exporter).collect()
 }
 
-/// The first other member that takes over for one of the Service's exporters; `None` if none does.
+/// The first other member that takes over for one of the Service's exporters; `None` if none does. A member from whose drain the
+/// Service is held back does not if that is about to end, as `stays_held` knows.
 pub(super) fn successor(
     of: &str,
     service: &ObjectName,
     snapshot: &HubSnapshot,
+    stays_held: impl Fn(&str) -> bool,
 ) -> Option<Exporter> {
     let others = ready(service, snapshot).into_iter().filter(|(member, _)| *member != of);
-    let mut others = others.map(|(member, ready)| exporter(member, ready, service, snapshot));
-    others.find(|other| other.can_take_over())
+    let stays = |member: &str| !is_held_back(member, service, snapshot) || stays_held(member);
+    let mut others = others.map(|(member, ready)| {
+        let exporter = exporter(member, ready, service, snapshot);
+        (member, exporter)
+    });
+    let found = others.find(|(member, other)| other.can_take_over() && stays(member));
+    found.map(|(_, other)| other)
+}
+
+fn is_held_back(member: &str, service: &ObjectName, snapshot: &HubSnapshot) -> bool {
+    let traffic = snapshot.member_traffics.get(&ObjectName::cluster(member));
+    traffic.is_some_and(|traffic| {
+        let drain = traffic.spec.drains.iter().find(|drain| drain.service == ALL_SERVICES);
+        let name = format!("{}/{}", service.namespace, service.name);
+        drain.is_some_and(|drain| drain.percent > 0) && traffic.status.held_services.contains(&name)
+    })
 }
 
 /// Ready endpoints of the Service by exporter that counts.

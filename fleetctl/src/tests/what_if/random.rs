@@ -1,13 +1,17 @@
 //! What is foreseen for random actions on random fleets is what then happens.
 
+use std::collections::BTreeMap;
+
 use fleet_api::traffic::{DrainRequest, MemberTrafficSpec};
 use fleet_api::{ObjectName, kinds};
+use fleet_model_server::ModelServer;
 use serde_json::json;
 
 use super::super::world::World;
 use super::real::Agents;
+use crate::picture::Picture;
 use crate::view::shares;
-use crate::what_if::{Action, what_if};
+use crate::what_if::{Action, ObjectChange, what_if};
 
 const MEMBERS: [&str; 4] = ["east", "north", "south", "west"];
 const SERVICES: [&str; 3] = ["api", "db", "web"];
@@ -161,7 +165,18 @@ fn compare(agents: &mut Agents, action: &Action, seed: u64) -> Option<()> {
     act(agents, action);
     agents.pass(if matches!(action, Action::Lose(_)) { 200 } else { 100 });
     let real = agents.differs_from(&hub, &members);
-    assert_eq!(answer.changes, real, "fleet {seed}: {action}");
+    let differing = || {
+        let all = real.iter().chain(&answer.changes);
+        let other = all.filter(|it| !real.contains(it) || !answer.changes.contains(it));
+        let other = other.map(|it| contents(it, (&hub, &members), &agents.world));
+        let decided = |picture: &Picture| -> Vec<String> {
+            let members = picture.hub.member_traffics.iter();
+            members.map(|it| format!("\n{} {:?}", it.name.name, it.status)).collect()
+        };
+        let decided = [&foreseen, &agents.world.picture()].map(decided).concat().concat();
+        format!("{}\nforeseen, and decided: {decided}", other.collect::<String>())
+    };
+    assert!(answer.changes == real, "fleet {seed}: {action}: {}", differing());
     let picture = agents.world.picture();
     for (name, member) in &picture.members {
         for service in SERVICES {
@@ -174,14 +189,34 @@ fn compare(agents: &mut Agents, action: &Action, seed: u64) -> Option<()> {
     Some(())
 }
 
+/// An object that is not foreseen as it has become, before and after.
+fn contents(
+    change: &ObjectChange,
+    (hub, members): (&ModelServer, &BTreeMap<String, ModelServer>),
+    world: &World,
+) -> String {
+    let of = |hub: &ModelServer, members: &BTreeMap<String, ModelServer>| {
+        let server = members.get(&change.cluster).unwrap_or(hub);
+        let mut all = server.all_objects();
+        let found = all
+            .find(|(kind, name, _)| kind.label() == change.kind && name.to_string() == change.name);
+        found.map(|(_, _, object)| object.to_string()).unwrap_or_default()
+    };
+    let (before, after) = (of(hub, members), of(&world.hub, &world.members));
+    format!("\n{change:?}\n  before: {before}\n  after:  {after}")
+}
+
 /// One action after the other on one fleet, until a cluster is lost: its agent is gone, which no object shows.
 fn compare_all(seed: u64, actions: usize) {
-    let (mut done, mut seed) = (0, seed);
+    let (mut done, mut seed) = (0, first().unwrap_or(seed));
     while done < actions {
         seed += 1;
         let mut agents = fleet(seed * 7919);
         for _ in 0..ACTIONS {
             let action = action(&mut agents);
+            if first().is_some() {
+                println!("fleet {seed}: {action:?}");
+            }
             done += usize::from(compare(&mut agents, &action, seed).is_some());
             if matches!(action, Action::Lose(_)) {
                 break;
@@ -194,6 +229,11 @@ fn compare_all(seed: u64, actions: usize) {
 fn actions() -> usize {
     let number = std::env::var("FLEET_WHAT_IF_ACTIONS").ok();
     number.and_then(|number| number.parse().ok()).unwrap_or(12)
+}
+
+/// The fleet before the first one, to see again what a failure has named.
+fn first() -> Option<u64> {
+    std::env::var("FLEET_WHAT_IF_AFTER").ok()?.parse().ok()
 }
 
 #[test]

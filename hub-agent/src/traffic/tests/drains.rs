@@ -86,6 +86,26 @@ fn a_sole_exporter_is_held_back_and_the_rest_is_drained() {
     assert_eq!(world.status("east").held_services, [""; 0]);
 }
 
+/// The Services of two drains are looked at again in one moment: that the other one is held back now is no reason to go on if that
+/// ends in the same moment.
+#[test]
+fn of_two_drains_one_is_held_back_at_all_times() {
+    for before in 58..=62 {
+        let mut world = world();
+        world.drain("east", "*", 100, 0);
+        world.pass(before);
+        world.drain("west", "*", 100, 0);
+        for second in 0..250 {
+            world.pass(1);
+            let is_held = |member| !world.status(member).held_services.is_empty();
+            assert!(is_held("east") || is_held("west"), "{second} s, {before} s after the first");
+        }
+        world.writes();
+        world.pass(130);
+        assert_eq!(world.writes(), 0, "{before} s after the first");
+    }
+}
+
 #[test]
 fn one_service_that_no_other_member_serves_is_refused_unless_forced() {
     let mut world = world();
