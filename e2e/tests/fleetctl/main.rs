@@ -6,7 +6,8 @@
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
-    reason = "clippy takes only #[test] functions for tests"
+    clippy::print_stdout,
+    reason = "clippy takes only #[test] functions for tests, and actions are printed"
 )]
 
 mod doctor;
@@ -14,6 +15,7 @@ mod doctor_base;
 mod standard;
 mod standard_path;
 mod tool;
+mod what_if;
 
 use std::time::Duration;
 
@@ -62,6 +64,13 @@ async fn a_fleet_is_made_watched_and_explained() {
     let testbed = Testbed::start(Options::members(2).without_audit()).await.unwrap();
     let result = story(&testbed).await;
     testbed.explain(result).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "ten minutes: make soak-offload"]
+async fn what_is_foreseen_happens_on_real_servers() {
+    let _turn = TURN.lock().await;
+    what_if::story(what_if::actions(49), true).await.unwrap();
 }
 
 /// The chapters build on each other.

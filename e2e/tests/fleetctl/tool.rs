@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 use fleet_api::ResourceKind;
 use fleet_api::names::SYSTEM_NAMESPACE;
 use fleet_testbed::Testbed;
-use fleet_testbed::cluster::merged_kubeconfig;
+use fleet_testbed::cluster::{Cluster, merged_kubeconfig};
 use fleet_testbed::wait::wait_for;
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
@@ -67,6 +67,13 @@ pub(crate) struct Said {
 impl Tool {
     /// The program lies beside the agents'. The second cluster is called `west`.
     pub(crate) fn new(testbed: &Testbed, agent: &Path) -> Result<Self> {
+        let names =
+            [(testbed.hub(), "hub"), (testbed.member(0), "member-1"), (testbed.member(1), "west")];
+        Self::of(testbed, agent, &names)
+    }
+
+    /// The same with these clusters, the first of which is the hub.
+    pub(crate) fn of(testbed: &Testbed, agent: &Path, names: &[(&Cluster, &str)]) -> Result<Self> {
         let program = agent.with_file_name("fleetctl");
         ensure!(
             program.is_file(),
@@ -75,10 +82,8 @@ impl Tool {
         );
         let folder = testbed.run_path().join("fleetctl");
         std::fs::create_dir_all(&folder)?;
-        let names =
-            [(testbed.hub(), "hub"), (testbed.member(0), "member-1"), (testbed.member(1), "west")];
-        let mut all = merged_kubeconfig(&names)?;
-        all.current_context = Some("west".to_owned());
+        let mut all = merged_kubeconfig(names)?;
+        all.current_context = names.last().map(|(_, name)| (*name).to_owned());
         std::fs::write(folder.join("kubeconfig"), serde_saphyr::to_string(&all)?)?;
         Ok(Self { program, folder })
     }
