@@ -1,13 +1,20 @@
 //! Reading, applying and deleting objects of any kind.
 
-use anyhow::{Context as _, Result, bail};
+use std::fmt::Debug;
+
+use anyhow::{Context as _, Result, anyhow, bail};
 use fleet_accumulator::one_line;
 use fleet_api::ResourceKind;
 pub(crate) use fleet_runtime::clients::dynamic as api;
+use futures::stream::{self, BoxStream, StreamExt as _, TryStreamExt as _};
 use kube::api::{ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams};
 use kube::core::GroupVersionKind;
 use kube::{Api, Client};
+use serde::de::DeserializeOwned;
 use serde_json::Value;
+
+/// Objects of one page of a list, where they are small.
+pub(crate) const PAGE: u32 = 500;
 
 /// Field manager of the objects that are applied here.
 const MANAGER: &str = "fleetctl";
@@ -37,12 +44,31 @@ pub(crate) async fn is_served(client: &Client, kind: ResourceKind) -> Result<boo
     }
 }
 
+/// The objects of a list, a page after the other: a server sends no large answer, and who takes only a part of each object holds no
+/// more than a page of them. It ends after an error.
+pub(crate) fn each_page<K>(
+    api: Api<K>,
+    params: ListParams,
+) -> BoxStream<'static, kube::Result<Vec<K>>>
+where
+    K: Clone + DeserializeOwned + Debug + Send + 'static,
+{
+    let next_page = async |(api, params): (Api<K>, Option<ListParams>)| {
+        let Some(params) = params else { return Ok(None) };
+        let page = api.list(&params).await?;
+        let token = page.metadata.continue_.filter(|token| !token.is_empty());
+        let next = token.map(|token| params.continue_token(&token));
+        Ok(Some((page.items, (api, next))))
+    };
+    stream::try_unfold((api, Some(params)), next_page).boxed()
+}
+
 /// All objects of a kind, in all namespaces; none if the server does not serve it.
 pub(crate) async fn list_all(client: &Client, kind: ResourceKind) -> Result<Vec<DynamicObject>> {
-    match api(client.clone(), kind, None).list(&ListParams::default()).await {
-        Ok(list) => Ok(list.items),
+    let pages = each_page(api(client.clone(), kind, None), ListParams::default().limit(PAGE));
+    match pages.try_concat().await {
         Err(kube::Error::Api(status)) if status.code == 404 => Ok(Vec::new()),
-        Err(error) => bail!("list {}: {}", kind.plural, one_line(&error)),
+        all => all.map_err(|error| anyhow!("list {}: {}", kind.plural, one_line(&error))),
     }
 }
 
@@ -56,7 +82,7 @@ pub(crate) async fn apply(client: &Client, manifest: &Value, dry_run: bool) -> R
         None => Api::all_with(client.clone(), &resource),
     };
     let name = object.metadata.name.clone().context("the manifest has no name")?;
-    let failed = |error| anyhow::anyhow!("apply {} {name}: {}", types.kind, one_line(&error));
+    let failed = |error| anyhow!("apply {} {name}: {}", types.kind, one_line(&error));
     let before = api.get_opt(&name).await.map_err(failed)?;
     let version = |object: &DynamicObject| object.metadata.resource_version.clone();
     if dry_run {

@@ -20,14 +20,12 @@ use serde_json::Value;
 use super::account::Account;
 use super::finding::{Read, Unread};
 use super::rights::Right;
-use crate::objects::api;
+use crate::objects::{PAGE, api, each_page};
 
-/// Objects of one page of a list.
-const PAGE: u32 = 500;
 /// The namespace of CoreDNS and its configuration.
 pub(super) const SYSTEM: &str = "kube-system";
-/// Requests about rights that are made at once.
-const AT_ONCE: usize = 8;
+/// Requests of one kind that are made at once.
+pub(super) const AT_ONCE: usize = 8;
 /// What CoreDNS does with ServiceImports.
 const VERBS: [&str; 2] = ["list", "watch"];
 
@@ -72,11 +70,11 @@ impl Reader {
         project: impl Fn(Value) -> I,
     ) -> Read<Option<Vec<T>>> {
         let api = api(self.set.watch.clone(), kind, namespace);
-        let mut params = ListParams::default().labels(labels).limit(PAGE);
+        let mut pages = each_page(api, ListParams::default().labels(labels).limit(PAGE));
         let mut found = Vec::new();
         loop {
             let page = async {
-                match api.list(&params).await {
+                match pages.try_next().await {
                     Err(kube::Error::Api(status)) if status.code == 404 => Ok(None),
                     page => page.map(Some),
                 }
@@ -84,11 +82,8 @@ impl Reader {
             let Some(page) = self.ask("list", kind.resource(), page).await? else {
                 return Ok(None);
             };
-            found.extend(page.items.iter().map(value).flat_map(&project));
-            match page.metadata.continue_.filter(|token| !token.is_empty()) {
-                Some(token) => params = params.continue_token(&token),
-                None => return Ok(Some(found)),
-            }
+            let Some(page) = page else { return Ok(Some(found)) };
+            found.extend(page.iter().map(value).flat_map(&project));
         }
     }
 

@@ -5,13 +5,14 @@ use std::process::ExitCode;
 use anyhow::{Result, bail};
 use fleet_accumulator::one_line;
 use fleet_api::kinds;
+use futures::TryStreamExt as _;
 use kube::Client;
 use kube::api::ListParams;
 
 use super::status::{OffloadStatus, offload_status, offload_table};
 use super::waiting::Waiting;
 use crate::args::Cli;
-use crate::objects::{api, list_all};
+use crate::objects::{api, each_page, list_all};
 use crate::output::{answer, data, print};
 
 /// Exports of one page of a list: each may be large.
@@ -30,19 +31,15 @@ pub(crate) async fn read(hub: &Client) -> Result<OffloadStatus> {
 
 /// Only what is counted of a page is kept.
 async fn waiting(hub: &Client) -> Result<Waiting> {
-    let exports = api(hub.clone(), kinds::POD_EXPORT, None);
     let mut waiting = Waiting::default();
-    let mut params = ListParams::default().limit(PAGE);
+    let params = ListParams::default().limit(PAGE);
+    let mut pages = each_page(api(hub.clone(), kinds::POD_EXPORT, None), params);
     loop {
-        let page = match exports.list(&params).await {
-            Ok(page) => page,
+        match pages.try_next().await {
+            Ok(Some(page)) => page.iter().for_each(|export| waiting.add(export)),
+            Ok(None) => return Ok(waiting),
             Err(kube::Error::Api(status)) if status.code == 404 => return Ok(waiting),
             Err(error) => bail!("list {}: {}", kinds::POD_EXPORT.plural, one_line(&error)),
-        };
-        page.items.iter().for_each(|export| waiting.add(export));
-        match page.metadata.continue_.filter(|token| !token.is_empty()) {
-            Some(token) => params = params.continue_token(&token),
-            None => return Ok(waiting),
         }
     }
 }

@@ -2,16 +2,18 @@
 
 use std::process::ExitCode;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 use fleet_accumulator::one_line;
 use fleet_api::ObjectName;
 use fleet_api::multicluster::ReachReport;
 use fleet_runtime::clock::Clock;
+use futures::TryStreamExt as _;
 use kube::api::ListParams;
 use kube::{Api, Client};
 
 use super::reached::Reached;
 use crate::args::Cli;
+use crate::objects::each_page;
 use crate::output::{answer, data, print};
 
 /// Reports of one page of a list.
@@ -41,22 +43,12 @@ fn name_of(report: &ReachReport) -> ObjectName {
 
 async fn reports(hub: &Client) -> Result<Vec<ReachReport>> {
     let api: Api<ReachReport> = Api::all(hub.clone());
-    let mut params = ListParams::default().limit(PAGE);
-    let mut reports = Vec::new();
-    loop {
-        let page = match api.list(&params).await {
-            Ok(page) => page,
-            Err(kube::Error::Api(status)) if status.code == 404 => {
-                bail!(
-                    "the hub serves no ReachReports: value reachability.enabled of the chart hub-agent"
-                )
-            }
-            Err(error) => bail!("list ReachReports: {}", one_line(&error)),
-        };
-        reports.extend(page.items);
-        match page.metadata.continue_.filter(|token| !token.is_empty()) {
-            Some(token) => params = params.continue_token(&token),
-            None => return Ok(reports),
+    match each_page(api, ListParams::default().limit(PAGE)).try_concat().await {
+        Err(kube::Error::Api(status)) if status.code == 404 => {
+            bail!(
+                "the hub serves no ReachReports: value reachability.enabled of the chart hub-agent"
+            )
         }
+        all => all.map_err(|error| anyhow!("list ReachReports: {}", one_line(&error))),
     }
 }

@@ -11,9 +11,9 @@ use fleet_model::hub_schema::{GROUP_VERSION, HubSchema};
 use fleet_runtime::clients::ClientSet;
 use fleet_runtime::clock::Clock;
 use futures::future::join_all;
-use futures::stream::{self, StreamExt as _};
+use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use kube::Client;
-use kube::api::ListParams;
+use kube::api::{DynamicObject, ListParams};
 use serde_json::Value;
 use tokio::time::timeout;
 
@@ -24,10 +24,8 @@ use super::state::KindState;
 use super::text;
 use crate::access::{Access, Contexts};
 use crate::names_served;
-use crate::objects::api;
+use crate::objects::{PAGE, api, each_page};
 
-/// Objects in one answer.
-const PAGE: u32 = 500;
 /// Kinds of a cluster that are read at once.
 const AT_ONCE: usize = 4;
 /// Clusters that are read at once.
@@ -155,35 +153,33 @@ async fn listed(
 }
 
 async fn of_kind(client: &Client, kind: ResourceKind, fields: Option<&str>) -> KindObjects {
-    let api = api(client.clone(), kind, None);
+    let mut params = ListParams::default().limit(PAGE);
+    params.field_selector = fields.map(str::to_owned);
+    let mut pages = each_page(api(client.clone(), kind, None), params);
     let mut found = KindObjects::default();
-    let mut page = ListParams { limit: Some(PAGE), ..ListParams::default() };
-    page.field_selector = fields.map(str::to_owned);
     loop {
-        let list = match api.list(&page).await {
-            Ok(list) => list,
-            Err(error) => {
-                let state = match error {
-                    kube::Error::Api(status) if status.code == 404 => KindState::Missing,
-                    kube::Error::Api(status) if status.code == 403 => {
-                        KindState::Forbidden(status.message.clone())
-                    }
-                    error => KindState::Failed(one_line(&error)),
-                };
-                return KindObjects { state, ..KindObjects::default() };
-            }
-        };
-        for object in &list.items {
-            let namespace = object.metadata.namespace.as_deref().unwrap_or_default();
-            let name = object.metadata.name.as_deref().unwrap_or_default();
-            let Ok(value) = serde_json::to_value(object) else { continue };
-            let text: Arc<str> = text::of_value(value);
-            found.objects.insert(ObjectName::new(namespace, name), text);
+        match pages.try_next().await {
+            Ok(Some(page)) => found.objects.extend(page.iter().filter_map(text)),
+            Ok(None) => return found,
+            Err(error) => return KindObjects { state: unread(&error), ..KindObjects::default() },
         }
-        match list.metadata.continue_.filter(|token| !token.is_empty()) {
-            Some(token) => page.continue_token = Some(token),
-            None => return found,
+    }
+}
+
+fn text(object: &DynamicObject) -> Option<(ObjectName, Arc<str>)> {
+    let namespace = object.metadata.namespace.as_deref().unwrap_or_default();
+    let name = object.metadata.name.as_deref().unwrap_or_default();
+    let value = serde_json::to_value(object).ok()?;
+    Some((ObjectName::new(namespace, name), text::of_value(value)))
+}
+
+fn unread(error: &kube::Error) -> KindState {
+    match error {
+        kube::Error::Api(status) if status.code == 404 => KindState::Missing,
+        kube::Error::Api(status) if status.code == 403 => {
+            KindState::Forbidden(status.message.clone())
         }
+        error => KindState::Failed(one_line(error)),
     }
 }
 

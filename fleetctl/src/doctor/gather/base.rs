@@ -9,6 +9,7 @@ use fleet_runtime::clients::ClientSet;
 use fleet_runtime::clock::Clock;
 use fleet_runtime::credential::Clocks;
 use futures::join;
+use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use serde_json::Value;
 
@@ -16,7 +17,7 @@ use super::kinds::{DAEMON_SET, DEFINITION, DEPLOYMENT};
 use crate::doctor::account::Account;
 use crate::doctor::finding::{Read, Unread, known};
 use crate::doctor::project::{self, base as from};
-use crate::doctor::reader::{Reader, SYSTEM};
+use crate::doctor::reader::{AT_ONCE, Reader, SYSTEM};
 use crate::doctor::rights::{self, Right};
 use crate::doctor::schema::compared;
 use crate::doctor::seen::{Agent, Base, Install, Kind, Policy, Proxy, Token};
@@ -133,19 +134,19 @@ fn clock(set: &ClientSet) -> Read<i64> {
     server.map(|server| server.as_second().saturating_sub(own.as_second())).ok_or_else(missing)
 }
 
+/// Each by its name: a list would have the definitions of all other programs, which are large.
 async fn kinds(reader: &Reader, definitions: &Definitions) -> Read<Vec<Kind>> {
-    let mut found = Vec::new();
-    for (all, is_required) in [(&definitions.required, true), (&definitions.optional, false)] {
-        for ours in all {
-            let name = ours.metadata.name.as_deref().unwrap_or_default();
-            let theirs = reader.get(DEFINITION, None, name).await?;
-            let ours = serde_json::to_value(ours).unwrap_or_default();
-            if is_required || theirs.is_some() {
-                found.push(compared(&ours, theirs.as_ref()));
-            }
-        }
-    }
-    Ok(found)
+    let required = definitions.required.iter().map(|ours| (ours, true));
+    let all = required.chain(definitions.optional.iter().map(|ours| (ours, false)));
+    let asked = stream::iter(all).map(async |(ours, is_required)| {
+        let name = ours.metadata.name.as_deref().unwrap_or_default();
+        let theirs = reader.get(DEFINITION, None, name).await?;
+        let is_shown = is_required || theirs.is_some();
+        let compared =
+            || compared(&serde_json::to_value(ours).unwrap_or_default(), theirs.as_ref());
+        Ok(is_shown.then(compared))
+    });
+    asked.buffered(AT_ONCE).try_filter_map(async |kind| Ok(kind)).try_collect().await
 }
 
 async fn policies(reader: &Reader) -> Read<Vec<Policy>> {
