@@ -2,7 +2,7 @@
 //! [`what_if`](crate::what_if) begins with.
 //!
 //! - `cluster`, `fleet`: the objects; `sources`: which kinds are read; `views`: snapshots of them, as agents would see.
-//! - `read`: reads them from the clusters. `change`: what has changed since.
+//! - `read`: reads them from the clusters. `change`: what has changed since; `touched`: which frames have changed something.
 //! - `file`: the format of a recording; `load`: reads one, within limits; `record`: `fleetctl record`.
 
 mod args;
@@ -16,6 +16,7 @@ mod record;
 mod sources;
 mod state;
 mod text;
+mod touched;
 mod views;
 
 pub use args::RecordArgs;
@@ -29,4 +30,5 @@ pub(crate) use record::run;
 #[cfg(test)]
 pub(crate) use sources::{of_hub, of_member};
 pub use state::KindState;
+pub(crate) use touched::Touched;
 pub(crate) use views::{Part, decoded};

@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::frame::Frame;
+use super::moments::{Events, Moment};
 use crate::reach::reached::Cell;
 use crate::view::{MemberView, ServiceView, View};
 
@@ -27,6 +28,8 @@ pub(super) struct History {
 struct Kept {
     frame: Frame,
     own: usize,
+    /// What happened since the one before.
+    events: Option<Events>,
 }
 
 impl History {
@@ -36,10 +39,11 @@ impl History {
         let own = last.map_or(view.services.len(), |last| share(&mut view, &last.frame.view));
         let own = own + unshared(&view);
         let is_new = last.is_none_or(|last| !is_same(&last.frame.view, &view));
+        let events = last.and_then(|last| Events::between(&last.frame.view, &view));
         let before = if is_new { None } else { self.frames.pop_back() };
-        let own = before.map_or(own, |before| before.own);
+        let (own, events) = before.map_or((own, events), |before| (before.own, before.events));
         let frame = Frame { at: view.at, view: Arc::new(view) };
-        self.frames.push_back(Kept { frame, own });
+        self.frames.push_back(Kept { frame, own, events });
         self.shrink();
         is_new
     }
@@ -65,6 +69,16 @@ impl History {
     pub(super) fn range(&self) -> Option<(usize, usize)> {
         let last = (self.dropped + self.frames.len()).checked_sub(1)?;
         (!self.frames.is_empty()).then_some((self.dropped, last))
+    }
+
+    /// Moments at which something happened, but for the first that there is.
+    pub(super) fn moments(&self) -> Arc<[Moment]> {
+        let frames = self.frames.iter().enumerate().skip(1);
+        let moments = frames.filter_map(|(index, kept)| {
+            let (number, at) = (self.dropped + index, kept.frame.at);
+            Some(Moment { number, at, events: kept.events.clone()? })
+        });
+        moments.collect()
     }
 
     /// A frame, or the nearest one that there is.
@@ -146,6 +160,20 @@ mod tests {
         assert!(history.add(frame(3, "Silent", 3)));
         assert_eq!(history.range(), Some((0, 1)));
         assert_eq!(history.get(0).unwrap().at.as_second(), 2);
+    }
+
+    #[test]
+    fn moments_are_those_at_which_something_happened() {
+        let mut history = History::default();
+        for (second, state) in [(1, "Joined"), (2, "Silent"), (3, "Silent"), (4, "Joined")] {
+            history.add(frame(second, state, second));
+        }
+        let mut late = frame(5, "Joined", 5);
+        late.members[0].lag = 3;
+        assert!(history.add(late), "it is another frame");
+        let moments = history.moments();
+        let found: Vec<_> = moments.iter().map(|it| (it.number, it.at.as_second())).collect();
+        assert_eq!(found, [(1, 3), (2, 4)], "by the frames as they are now");
     }
 
     #[test]

@@ -55,8 +55,7 @@ impl Live {
         let (history, newest) = (Mutex::default(), watch::Sender::new(0));
         let (access, reader) = (access.clone(), tokio::sync::Mutex::default());
         let live = Arc::new(Self { watched, access, history, newest, reader });
-        let mut lags = Lags::default();
-        live.look(&mut lags, &Slow::default()).await?;
+        live.look(Lags::default(), &Arc::default()).await?;
         Ok(live)
     }
 
@@ -79,7 +78,7 @@ impl Live {
             if is_new || looked.elapsed() >= AGES {
                 (version, looked) = (Some(now), Instant::now());
                 let slow = Arc::clone(&slow.borrow_and_update());
-                self.look(&mut lags, &slow).await?;
+                lags = self.look(lags, &slow).await?;
             }
             tokio::time::sleep(LOOK).await;
         }
@@ -106,13 +105,20 @@ impl Live {
         Slow { credentials, versions }
     }
 
-    async fn look(self: &Arc<Self>, lags: &mut Lags, slow: &Slow) -> Result<()> {
+    /// A large fleet takes a while, and answers are not to wait for it.
+    async fn look(self: &Arc<Self>, mut lags: Lags, slow: &Arc<Slow>) -> Result<Lags> {
+        let (live, slow) = (Arc::clone(self), Arc::clone(slow));
+        let look = move || {
+            live.add(&mut lags, &slow);
+            lags
+        };
+        Ok(tokio::task::spawn_blocking(look).await?)
+    }
+
+    fn add(&self, lags: &mut Lags, slow: &Slow) {
         let picture = self.watched.picture();
         lags.observe(&picture);
-        // A large fleet takes a while, and answers are not to wait for it.
-        let look = move || view(&picture, status(&picture), &[]);
-        let found = tokio::task::spawn_blocking(look).await?;
-        let found = found.with_credentials(&slow.credentials);
+        let found = view(&picture, status(&picture), &[]).with_credentials(&slow.credentials);
         let mut found = found.with_agent_versions(slow.versions.clone());
         lags.complete(&mut found);
         let mut history = self.history.lock();
@@ -121,7 +127,6 @@ impl Live {
         {
             self.newest.send_replace(last);
         }
-        Ok(())
     }
 
     /// The number of the newest frame, as it changes.
@@ -137,7 +142,8 @@ impl Live {
         let frame = |number| history.get(number).context("nothing was seen yet");
         let times = (frame(first)?.at, frame(last)?.at);
         let frame = frame(number)?.clone();
-        Ok(Shown { frame, number, first, last, times, is_replay: false, what_if: None })
+        let (moments, what_if) = (history.moments(), None);
+        Ok(Shown { frame, number, first, last, times, moments, is_replay: false, what_if })
     }
 
     /// All objects of all clusters, as they are now.

@@ -7,8 +7,9 @@ use parking_lot::Mutex;
 
 use super::frame::Frame;
 use super::kept::Kept;
+use super::moments::{Event, Events, Moment};
 use super::shown::Shown;
-use crate::recorded::{FleetObjects, Recording};
+use crate::recorded::{FleetObjects, Recording, Touched};
 use crate::status::status;
 use crate::view::view;
 
@@ -19,13 +20,17 @@ const KEPT: usize = 3;
 pub(super) struct Replay {
     recording: Recording,
     times: Vec<Timestamp>,
+    moments: Arc<[Moment]>,
     kept: Mutex<Kept<usize, Frame>>,
 }
 
 impl Replay {
     pub(super) fn new(recording: Recording) -> Self {
         let times = recording.times();
-        Self { recording, times, kept: Mutex::new(Kept::new(KEPT)) }
+        let touched = recording.touched().into_iter();
+        let moments = touched.map(|(number, touched)| moment(number, times[number], touched));
+        let moments = moments.collect();
+        Self { recording, times, moments, kept: Mutex::new(Kept::new(KEPT)) }
     }
 
     /// A frame, or the nearest one that there is. Takes as much memory as the fleet if it is not kept.
@@ -54,6 +59,7 @@ impl Replay {
             first: 0,
             last,
             times: (self.times[0], self.times[last]),
+            moments: Arc::clone(&self.moments),
             is_replay: true,
             what_if: None,
         }
@@ -73,4 +79,9 @@ impl Replay {
         self.kept.lock().insert(number, frame.clone());
         frame
     }
+}
+
+fn moment(number: usize, at: Timestamp, Touched { first, others }: Touched) -> Moment {
+    let (member, kind, name) = first;
+    Moment { number, at, events: Events { first: Event::Object(member, kind, name), others } }
 }

@@ -1,8 +1,11 @@
 //! What one answer shows: a frame, and where it stands among the others.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 
 use super::frame::Frame;
+use super::moments::Moment;
 use crate::what_if::Answer;
 
 /// What a page shows.
@@ -18,6 +21,8 @@ pub struct Shown {
     pub last: usize,
     /// Times of the first and the last one.
     pub times: (Timestamp, Timestamp),
+    /// Moments at which something happened, in the order of time.
+    pub moments: Arc<[Moment]>,
     /// Whether it is a recording, rather than clusters.
     pub is_replay: bool,
     /// What would change, if that is asked for, or why that cannot be determined.

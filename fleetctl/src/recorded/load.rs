@@ -12,6 +12,7 @@ use super::file::{
     Entry, Header, Kinds, MAX_FRAMES, MAX_LINE, MAX_MEMBERS, MAX_OBJECTS, MAX_SIZE, VERSION, entry,
 };
 use super::fleet::FleetObjects;
+use super::touched::{Touched, Watcher};
 
 /// A recording.
 #[derive(Debug)]
@@ -30,6 +31,14 @@ impl Recording {
     /// Times of its frames, one at least.
     pub fn times(&self) -> Vec<Timestamp> {
         self.frames.iter().map(|frame| frame.at).collect()
+    }
+
+    /// What frames have touched, by their numbers: of those after the first that have touched something.
+    pub(crate) fn touched(&self) -> Vec<(usize, Touched)> {
+        let mut watcher = Watcher::default();
+        let frames = self.frames.iter().map(|frame| watcher.touched(&frame.changes));
+        let frames = frames.enumerate().skip(1);
+        frames.filter_map(|(number, touched)| Some((number, touched?))).collect()
     }
 
     /// The fleet in one frame; the last one, if there are not so many. Costs all changes until then.

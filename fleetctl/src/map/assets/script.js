@@ -135,6 +135,8 @@
     }
     if (isText || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key === "/") { event.preventDefault(); document.getElementById("search").focus(); }
+    const moment = { "[": "change-before", "]": "change-after" }[event.key];
+    if (moment) document.getElementById(moment)?.click();
     if (event.key === "j" || event.key === "k") {
       const all = [...document.querySelectorAll("[id^='s-']")].map((box) => box.matches("a") ? box : box.querySelector("a"));
       const here = all.indexOf(document.activeElement);

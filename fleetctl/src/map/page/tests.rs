@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use super::page;
 use crate::cause::Cause;
 use crate::map::frame::Frame;
+use crate::map::moments::{Event, Events, Moment};
 use crate::map::query::{Query, Selected, WhatIf};
 use crate::map::shown::Shown;
 use crate::reach::reached::Cell;
@@ -66,7 +67,8 @@ fn shown(services: Vec<ServiceView>) -> Shown {
     let services = services.into_iter().map(Arc::new).collect();
     let view = View { at, members, services, ..View::default() };
     let frame = Frame { at, view: Arc::new(view) };
-    Shown { frame, number: 4, first: 2, last: 4, times: (at, at), is_replay: false, what_if: None }
+    let (times, moments) = ((at, at), Arc::default());
+    Shown { frame, number: 4, first: 2, last: 4, times, moments, is_replay: false, what_if: None }
 }
 
 fn html(shown: &Shown, query: &Query) -> String {
@@ -351,4 +353,46 @@ fn the_result_of_an_action_is_a_sentence() {
 fn an_empty_fleet_has_an_empty_page() {
     let page = html(&shown(vec![]), &Query::default());
     has(&page, &["No member exports or imports a Service yet"]);
+}
+
+fn moment(number: usize, first: Event, others: usize) -> Moment {
+    let at = Timestamp::from_second(1_780_000_000).unwrap();
+    Moment { number, at, events: Events { first, others } }
+}
+
+#[test]
+fn moments_are_marks_and_links() {
+    let web = ObjectName::new("shop", "web");
+    let moments = [
+        moment(2, Event::New(web.clone()), 0),
+        moment(3, Event::Stops(web.clone(), Cause::NoEndpoints), 2),
+        moment(4, Event::Works(web), 0),
+    ];
+    let shown = Shown { number: 3, moments: moments.into(), ..shown(vec![service("shop", "web")]) };
+    let query = Query { search: "web".to_owned(), ..Query::default() };
+    let page = html(&shown, &query);
+    has(&page, &["shop/web is new", "shop/web: no endpoints, and 2 more", "shop/web works"]);
+    has(
+        &page,
+        &["id=\"marks\"", "class=\"bad\" x=\"496\"", "href=\"./?q=web&amp;at=2\" aria-label"],
+    );
+    has(&page, &["id=\"change-before\" href=\"./?q=web&amp;at=2\""]);
+    has(&page, &["id=\"change-after\" href=\"./?q=web&amp;at=4\""]);
+    let none = Shown { moments: Arc::default(), ..shown };
+    lacks(&html(&none, &query), &["id=\"marks\"", "change-before", "change-after"]);
+}
+
+/// Each is a stop of Tab.
+#[test]
+fn marks_are_few_and_the_worst_of_their_place() {
+    let object = || Event::Object(None, "Lease", ObjectName::new("a", "b"));
+    let stops = Event::Stops(ObjectName::new("shop", "web"), Cause::NoEndpoints);
+    let event = |number| if number == 5001 { stops.clone() } else { object() };
+    let moments: Vec<_> = (1..20_000).map(|number| moment(number, event(number), 0)).collect();
+    let (first, last, number) = (0, 19_999, 19_999);
+    let shown = Shown { first, last, number, moments: moments.into(), ..shown(Vec::new()) };
+    let page = html(&shown, &Query::default());
+    let marks = page.matches("<rect").count();
+    assert!((2..=24).contains(&marks), "{marks} marks");
+    has(&page, &["at=5001"]);
 }
