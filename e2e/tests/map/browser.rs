@@ -123,6 +123,29 @@ impl Browser {
         bail!("not within {PATIENCE:?}: {script}\n{text}")
     }
 
+    /// Milliseconds from the begin of the last load until the browser has painted something of the page.
+    pub(crate) async fn first_paint(&self) -> Result<f64> {
+        const PAINT: &str = "performance.getEntriesByName('first-contentful-paint')[0]";
+        self.until(&format!("!!{PAINT}")).await?;
+        self.run(&format!("return {PAINT}.startTime")).await?.as_f64().context("a time")
+    }
+
+    /// Milliseconds from a click until the browser has drawn a panel that is another one, as the page itself counts them.
+    pub(crate) async fn clicked(&self, selector: &str) -> Result<f64> {
+        let script = "const done = arguments[0];
+            const title = () => document.querySelector('#panel h2')?.textContent;
+            const [began, before] = [performance.now(), title()];
+            const observer = new MutationObserver(() => {
+                if (!title() || title() === before) return;
+                observer.disconnect();
+                requestAnimationFrame(() => setTimeout(() => done(performance.now() - began)));
+            });
+            observer.observe(document.body, { childList: true, subtree: true, characterData: true });
+            document.querySelector('SELECTOR').click();";
+        let taken = self.run_async(&script.replace("SELECTOR", selector)).await?;
+        taken.as_f64().context("a time")
+    }
+
     /// Presses keys, one after the other.
     pub(crate) async fn press(&self, keys: &[&str]) -> Result<()> {
         let each = |key: &&str| {

@@ -29,13 +29,14 @@ impl Map {
         Ok(Self { program, url })
     }
 
-    /// Largest memory that it had so far, in MiB.
-    pub(crate) fn peak_mib(&self) -> Result<u64> {
+    /// A line of its status that is a number of kB, in MiB: `VmRSS` is its memory, `VmHWM` the largest that it had so far.
+    pub(crate) fn mib(&self, line: &str) -> Result<u64> {
         let id = self.program.id().context("it runs")?;
         let status = std::fs::read_to_string(format!("/proc/{id}/status"))?;
-        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        let peak = peak.and_then(|peak| peak.split_whitespace().next()).context("a peak")?;
-        Ok(peak.parse::<u64>()? / 1024)
+        let mut lines = status.lines().filter_map(|it| it.split_once(':'));
+        let (_, size) = lines.find(|(name, _)| *name == line).with_context(|| line.to_owned())?;
+        let size = size.split_whitespace().next().context("a number")?;
+        Ok(size.parse::<u64>()? / 1024)
     }
 
     /// Ends it.
