@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::admission::is_admitted;
 use crate::fleet::{DEADLINE, Fleet};
-use crate::{definitions, life, replicas, rotation, with};
+use crate::{definitions, life, mended, replicas, rotation, with};
 
 pub(crate) const SHOP: &str = "shop";
 pub(crate) const WEB: &str = "web";
@@ -41,6 +41,7 @@ async fn story(fleet: &Fleet) -> Result<()> {
     definitions::are_taken_over_on_demand(fleet).await?;
     life::an_importer_is_uninstalled_and_comes_back(fleet, &mut agents, &web).await?;
     fleet.nothing_was_refused()?;
+    mended::what_is_broken(fleet, &web).await?;
     life::everything_is_uninstalled(fleet, agents).await
 }
 

@@ -89,7 +89,7 @@ fn description(definition: &CustomResourceDefinition) -> Option<String> {
     schema.description.clone()
 }
 
-fn copy(from: &std::path::Path, to: &std::path::Path) -> Result<()> {
+pub(crate) fn copy(from: &std::path::Path, to: &std::path::Path) -> Result<()> {
     std::fs::create_dir_all(to)?;
     for entry in std::fs::read_dir(from)? {
         let (path, name) = entry.map(|entry| (entry.path(), entry.file_name()))?;

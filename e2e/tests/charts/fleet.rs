@@ -41,6 +41,11 @@ impl Fleet {
         &self.bare
     }
 
+    /// That of east, and that of the other clusters.
+    pub(crate) fn helms(&self) -> [&Helm; 2] {
+        [&self.helm3, &self.helm4]
+    }
+
     pub(crate) fn hub(&self) -> &Cluster {
         &self.bare.clusters()[0]
     }

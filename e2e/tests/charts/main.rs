@@ -13,6 +13,7 @@ mod fleet;
 mod golden;
 mod lease;
 mod life;
+mod mended;
 mod multicluster;
 mod offload;
 mod options;
