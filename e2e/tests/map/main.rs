@@ -305,7 +305,7 @@ async fn large(browser: &Browser, map: &Map) -> Result<()> {
     // Once: who asks again finds it.
     let began = Instant::now();
     let other = format!("{}?at=0", map.url);
-    wait_until("another moment is computed", PATIENCE * 12, async || {
+    wait_until("another moment is computed", PATIENCE * 30, async || {
         Ok(fleet_testbed::plain_http::get(&other).await.is_ok_and(|(code, _)| code == 200))
     })
     .await?;
