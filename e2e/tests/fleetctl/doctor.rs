@@ -175,7 +175,7 @@ async fn a_corefile_is_changed_once_coredns_can_read_it(tool: &Tool, east: &Clus
         said.out.contains("kubernetes cluster.local clusterset.local in-addr.arpa"),
         "{said:?}"
     );
-    apply(&east.client(), config_map("coredns", &said.out)).await?;
+    tool.mend("corefile").await?;
     tool.run(&print).await?.succeeds()?.tells(&["Unchanged"])
 }
 

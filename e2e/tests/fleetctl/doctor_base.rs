@@ -64,6 +64,7 @@ pub(crate) async fn what_agents_stand_on_is_examined(testbed: &Testbed, tool: &T
     a_member_that_directs_traffic_may_do_so(hub).await?;
     an_old_kube_proxy_is_found(tool, east).await?;
     a_missing_namespace_is_found(tool, hub).await?;
+    a_cluster_with_two_names_is_found(tool, hub).await?;
     equal_ranges_are_found(testbed, tool).await?;
     is_sound(tool).await
 }
@@ -197,6 +198,22 @@ async fn a_missing_namespace_is_found(tool: &Tool, hub: &Cluster) -> Result<()> 
             .await?;
         remove(hub, kind, (namespace, "ghost-web")).await?;
     }
+    is_sound(tool).await
+}
+
+/// Which name it keeps is a decision, which has no command.
+async fn a_cluster_with_two_names_is_found(tool: &Tool, hub: &Cluster) -> Result<()> {
+    let kind = kinds::CLUSTER_REPORT;
+    let report = find(hub, kind, ("fleet-member-member-1", EAST)).await?.context("a report")?;
+    let mut twin = json!({
+        "apiVersion": kind.api_version(), "kind": kind.kind,
+        "metadata": { "name": "member-2", "namespace": "fleet-member-member-2" },
+    });
+    twin["spec"] = report.data["spec"].clone();
+    apply(&hub.client(), twin).await?;
+    let words = "the members member-1, member-2 are one and the same cluster";
+    finds(tool, 1, &["hub cluster-ids", words, "fleetctl leave member-2"]).await?;
+    remove(hub, kind, ("fleet-member-member-2", "member-2")).await?;
     is_sound(tool).await
 }
 

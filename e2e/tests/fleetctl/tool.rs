@@ -7,7 +7,9 @@ use anyhow::{Context, Result, ensure};
 use fleet_api::ResourceKind;
 use fleet_api::names::SYSTEM_NAMESPACE;
 use fleet_testbed::Testbed;
+use fleet_testbed::binaries;
 use fleet_testbed::cluster::{Cluster, merged_kubeconfig};
+use fleet_testbed::go_module::KUBECTL;
 use fleet_testbed::wait::wait_for;
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
@@ -102,6 +104,25 @@ impl Tool {
     pub(crate) async fn run(&self, arguments: &[&str]) -> Result<Said> {
         let output = tokio::time::timeout(DEADLINE, self.command(arguments).output()).await;
         Ok(Said::of(&output.with_context(|| format!("{arguments:?} does not end"))??))
+    }
+
+    /// Runs the command that the doctor prints for what this check has found in the first member, as the user of a shell would.
+    pub(crate) async fn mend(&self, check: &str) -> Result<()> {
+        let found = self.run(&["doctor", "--member", "member-1", "-o", "json"]).await?.json()?;
+        let mut lines = found["results"].as_array().into_iter().flatten();
+        let command = lines.find(|it| it["check"] == check).and_then(|it| it["command"].as_str());
+        let command = command.with_context(|| format!("no command mends {check}: {found:#}"))?;
+        let kubectl = tokio::task::spawn_blocking(|| binaries::own(&KUBECTL)).await??;
+        let folders = [&self.program, &kubectl].into_iter().filter_map(|program| program.parent());
+        let path = std::env::var_os("PATH").context("PATH")?;
+        let folders = folders.map(Path::to_owned).chain(std::env::split_paths(&path));
+        let mut shell = Command::new("sh");
+        shell.args(["-euc", command]).env("PATH", std::env::join_paths(folders)?);
+        shell.env("KUBECONFIG", self.folder.join("kubeconfig")).current_dir(&self.folder);
+        let ran = tokio::time::timeout(DEADLINE, shell.kill_on_drop(true).output()).await;
+        let ran = ran.with_context(|| format!("{command} does not end"))??;
+        Said::of(&ran).succeeds().with_context(|| command.to_owned())?;
+        Ok(())
     }
 
     /// Starts it and leaves it running.
