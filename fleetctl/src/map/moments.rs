@@ -134,7 +134,7 @@ mod tests {
             ..MemberView::default()
         };
         let members = members.iter().map(member).collect();
-        View { services, members, ..View::default() }
+        View { members, services, ..View::default() }
     }
 
     fn of(name: &str) -> ObjectName {
