@@ -52,12 +52,16 @@ pub struct Endpoint {
     /// The zone that it is in. The original's definition of the kinds does not know it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub zone: Option<Box<str>>,
+    /// The member that runs it, where that is not the exporter: its Pod is on the virtual node of that member. The original's
+    /// definition of the kinds does not know it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub executor: Option<Box<str>>,
 }
 
 impl Endpoint {
     /// An endpoint of which only the addresses are known.
     pub fn new(addresses: Vec<String>) -> Self {
-        Self { addresses, hostname: None, zone: None }
+        Self { addresses, hostname: None, zone: None, executor: None }
     }
 }
 

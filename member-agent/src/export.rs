@@ -29,6 +29,7 @@ pub use keys::Key;
 use state::ServiceState;
 
 use crate::Settings;
+use crate::executing::Executing;
 use crate::intent::{self, Circumstances};
 use crate::measurement::{Measurement, Plan};
 use crate::phase::Phase;
@@ -68,7 +69,9 @@ impl Controller for ExportController {
     fn reads(&self) -> SourceSet {
         let standard = self.settings.multicluster.is_watched();
         let standard = if standard { intent::sources() } else { SourceSet::EMPTY };
-        self.required().union(Phase::sources()).union(standard).with(MemberSnapshot::schema())
+        let executing = Executing::sources(&self.settings);
+        let all = self.required().union(Phase::sources()).union(standard).union(executing);
+        all.with(MemberSnapshot::schema())
     }
 
     fn affected_keys(&self, old: &MemberSnapshot, new: &MemberSnapshot, keys: &mut Affected<Key>) {
@@ -81,7 +84,9 @@ impl Controller for ExportController {
         }
         let schema_changed = HubSchema::known(&old.schema) != HubSchema::known(&new.schema);
         let circumstances = |snapshot| Circumstances::of(&self.settings, snapshot);
-        if schema_changed || circumstances(old) != circumstances(new) {
+        let executing = |snapshot| Executing::of(&self.settings, snapshot);
+        let executing_changed = executing(old) != executing(new);
+        if schema_changed || executing_changed || circumstances(old) != circumstances(new) {
             keys::affected(&MemberSnapshot::default(), new, keys);
         }
     }

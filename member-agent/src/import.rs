@@ -98,7 +98,8 @@ impl Controller for ImportController {
         if !self.settings.traffic.enabled {
             return all;
         }
-        all.union(Ground::sources()).union(SourceSet::from([MemberSnapshot::managed_slices()]))
+        all.union(Ground::sources(&self.settings))
+            .union(SourceSet::from([MemberSnapshot::managed_slices()]))
     }
 
     fn affected_keys(&self, old: &MemberSnapshot, new: &MemberSnapshot, keys: &mut Affected<Key>) {

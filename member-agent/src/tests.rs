@@ -4,9 +4,10 @@ mod blocked;
 mod controllers;
 mod purity;
 
-use fleet_accumulator::View;
+use fleet_accumulator::{Object, View};
 use fleet_api::labels;
 use fleet_model::objects::ManagedSlice;
+use fleet_model::objects::offload::NodeDocument;
 use fleet_model_server::ModelServer;
 
 use crate::identity::Identity;
@@ -22,6 +23,9 @@ pub(crate) fn snapshot(
     let namespace = Some(identity.hub_namespace.as_str());
     let mut snapshot: MemberSnapshot = fleet_model_server::snapshot(&[own, hub], namespace);
     snapshot.managed_slices = managed(&snapshot.managed_slices);
+    let virtual_nodes = snapshot.virtual_node_objects.iter();
+    let is_virtual = |node: &&Object<NodeDocument>| node.meta.label(labels::VIRTUAL_NODE).is_some();
+    snapshot.virtual_node_objects = View::of(virtual_nodes.filter(is_virtual).cloned());
     snapshot
 }
 

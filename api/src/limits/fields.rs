@@ -16,7 +16,8 @@ const REFERENCE: [Bound; 8] = [
 const OWNER: [Bound; 3] = [reference::NAMESPACE, reference::NAME, reference::NAMESPACED_NAME];
 const SERVICE_PORT: [Bound; 4] =
     [port::NAME, port::PROTOCOL, port::APP_PROTOCOL, port::TARGET_PORT];
-const ENDPOINT: [Bound; 4] = [slice::ADDRESSES, slice::ADDRESS, slice::HOSTNAME, slice::ZONE];
+const ENDPOINT: [Bound; 5] =
+    [slice::ADDRESSES, slice::ADDRESS, slice::HOSTNAME, slice::ZONE, slice::EXECUTOR];
 const SHARED_SERVICE: [Bound; 2] = [exported::NAMESPACE, exported::NAME];
 const PROPERTIES: [Bound; 7] = [
     exported::PORTS,

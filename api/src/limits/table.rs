@@ -52,6 +52,8 @@ pub mod slice {
     pub const HOSTNAME: Bound = text("hostname", 63);
     /// Zone of an endpoint.
     pub const ZONE: Bound = text("zone", 63);
+    /// Member that runs an endpoint.
+    pub const EXECUTOR: Bound = text("executor", 63);
     /// Ports of a slice, as importers take them.
     pub const PORTS: Bound = list("ports", 100).stored(super::STORED_PORTS);
 }

@@ -16,7 +16,7 @@ fn lacks(list: &[Endpoint], others: &[Endpoint]) -> bool {
     if list.starts_with(others) {
         return false;
     }
-    // Host names and zones do not matter to traffic.
+    // Only addresses matter: where an endpoint runs is no loss.
     let known: HashSet<_> = list.iter().map(|endpoint| &endpoint.addresses).collect();
     others.iter().any(|endpoint| !known.contains(&endpoint.addresses))
 }

@@ -6,7 +6,7 @@
 //! while the definitions themselves take a right that members do not have.
 
 use fleet_accumulator::{Document, Feed, Object, OpenApiFeed, SourceSpec, Tracked, View};
-use fleet_api::{AddressType, Endpoint, ObjectName, ResourceKind};
+use fleet_api::{AddressType, Endpoint, ExportedSliceSpec, ObjectName, ResourceKind};
 use serde_json::{Value, json};
 
 /// The group and version whose `OpenAPI` document [`HubSchema::of`] reads.
@@ -20,6 +20,10 @@ const KINDS: [&str; 2] = ["EndpointSliceExport", "EndpointSliceImport"];
 /// Plans get an `Option` of it, see [`HubSchema::known`]: until it is known, nothing is sent that was not
 /// sent before, and nothing is withdrawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "independent facts, one field of the definitions each"
+)]
 pub struct HubSchema {
     /// Endpoints that drain, in a list of their own.
     pub draining_endpoints: bool,
@@ -27,14 +31,17 @@ pub struct HubSchema {
     pub ipv6: bool,
     /// Host names and zones of endpoints.
     pub endpoint_details: bool,
+    /// Which members run endpoints.
+    pub executors: bool,
 }
 
 impl HubSchema {
     /// Our own definitions.
-    pub const OURS: Self = Self { draining_endpoints: true, ipv6: true, endpoint_details: true };
+    pub const OURS: Self =
+        Self { draining_endpoints: true, ipv6: true, endpoint_details: true, executors: true };
     /// The original's.
     pub const ORIGINAL: Self =
-        Self { draining_endpoints: false, ipv6: false, endpoint_details: false };
+        Self { draining_endpoints: false, ipv6: false, endpoint_details: false, executors: false };
 
     /// Reads the `OpenAPI` (version 3) document of [`GROUP_VERSION`]; `None` if it lacks the kinds.
     pub fn of(document: &Value) -> Option<Self> {
@@ -44,7 +51,8 @@ impl HubSchema {
         for kind in KINDS {
             let spec = &of_kind(kind)?["properties"]["spec"];
             served.draining_endpoints &= has(spec, "drainingEndpoints");
-            served.endpoint_details &= has_details(spec);
+            served.endpoint_details &= endpoints_have(spec, &["hostname", "zone"]);
+            served.executors &= endpoints_have(spec, &["executor"]);
             served.ipv6 &= allows(&spec["properties"]["addressType"], AddressType::IPv6.as_str());
         }
         Some(served)
@@ -71,9 +79,14 @@ impl HubSchema {
         if self.draining_endpoints {
             spec["properties"]["drainingEndpoints"] = json!({});
         }
+        let mut of_endpoint = |name: &str| {
+            spec["properties"]["endpoints"]["items"]["properties"][name] = json!({});
+        };
         if self.endpoint_details {
-            spec["properties"]["endpoints"]["items"]["properties"] =
-                json!({ "hostname": {}, "zone": {} });
+            ["hostname", "zone"].into_iter().for_each(&mut of_endpoint);
+        }
+        if self.executors {
+            of_endpoint("executor");
         }
         let schemas = KINDS.map(|kind| {
             json!({
@@ -121,11 +134,11 @@ fn has(schema: &Value, property: &str) -> bool {
     open || schema["properties"].get(property).is_some()
 }
 
-/// Whether endpoints have details; both lists of endpoints have one schema, and a hub may lack one of them.
-fn has_details(spec: &Value) -> bool {
+/// Whether endpoints have these fields; both lists of endpoints have one schema, and a hub may lack one of them.
+fn endpoints_have(spec: &Value, fields: &[&str]) -> bool {
     let open = spec["x-kubernetes-preserve-unknown-fields"] == Value::Bool(true);
     let endpoint = &spec["properties"]["endpoints"]["items"];
-    open || (has(endpoint, "hostname") && has(endpoint, "zone"))
+    open || fields.iter().all(|field| has(endpoint, field))
 }
 
 fn allows(schema: &Value, value: &str) -> bool {
@@ -152,6 +165,16 @@ pub fn carries_draining(schema: Option<HubSchema>, carried: &[Endpoint]) -> bool
 pub fn carries_details(schema: Option<HubSchema>, carried: &[Endpoint]) -> bool {
     let has_details = |endpoint: &Endpoint| endpoint.hostname.is_some() || endpoint.zone.is_some();
     schema.map_or_else(|| carried.iter().any(has_details), |schema| schema.endpoint_details)
+}
+
+/// Whether a slice on the hub can carry which members run its endpoints. While the schema is unknown, a slice that carries some
+/// proves that it can.
+pub fn carries_executors(schema: Option<HubSchema>, carried: &ExportedSliceSpec) -> bool {
+    let mut carried = carried.endpoints.iter().chain(&carried.draining_endpoints);
+    schema.map_or_else(
+        || carried.any(|endpoint| endpoint.executor.is_some()),
+        |schema| schema.executors,
+    )
 }
 
 #[cfg(test)]
@@ -183,7 +206,7 @@ mod tests {
     fn ours() -> Value {
         json!({ "properties": {
             "addressType": { "enum": ["IPv4", "IPv6"] },
-            "endpoints": { "items": { "properties": { "hostname": {}, "zone": {} } } },
+            "endpoints": { "items": { "properties": { "hostname": {}, "zone": {}, "executor": {} } } },
             "drainingEndpoints": {},
         }})
     }
@@ -201,6 +224,29 @@ mod tests {
             assert_eq!(HubSchema::known(&HubSchema::view(Some(schema))), Some(schema));
         }
         assert_eq!(HubSchema::known(&HubSchema::view(None)), None);
+    }
+
+    /// An earlier release of ours.
+    #[test]
+    fn a_hub_may_have_details_and_no_executors() {
+        let mut earlier = ours();
+        let fields = &mut earlier["properties"]["endpoints"]["items"]["properties"];
+        fields.as_object_mut().unwrap().remove("executor");
+        let known = HubSchema { executors: false, ..HubSchema::OURS };
+        assert_eq!(HubSchema::of(&document(&earlier, &earlier)), Some(known));
+        assert_eq!(HubSchema::of(&known.object()["document"]), Some(known));
+    }
+
+    #[test]
+    fn executors_travel_where_they_are_served_or_were_seen() {
+        let mut seen = Endpoint::new(vec!["10.0.0.1".to_owned()]);
+        seen.executor = Some("east".into());
+        let seen =
+            ExportedSliceSpec { draining_endpoints: vec![seen], ..ExportedSliceSpec::default() };
+        assert!(!carries_executors(None, &ExportedSliceSpec::default()));
+        assert!(carries_executors(None, &seen));
+        assert!(!carries_executors(Some(HubSchema::ORIGINAL), &seen));
+        assert!(carries_executors(Some(HubSchema::OURS), &ExportedSliceSpec::default()));
     }
 
     #[test]

@@ -40,3 +40,4 @@ pub mod reference;
 pub mod selection;
 pub mod service_list;
 pub mod steps;
+pub mod weight;

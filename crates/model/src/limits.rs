@@ -128,7 +128,7 @@ fn of_slice_port(port: &EndpointPort) -> Option<Excess> {
 }
 
 fn of_endpoint(endpoint: &Endpoint) -> Option<Excess> {
-    let Endpoint { addresses, hostname, zone } = endpoint;
+    let Endpoint { addresses, hostname, zone, executor } = endpoint;
     let mut texts = addresses.iter();
     entries("spec.endpoints[]", slice::ADDRESSES, addresses.len())
         .or_else(|| texts.find_map(|address| text("spec.endpoints[]", slice::ADDRESS, address)))
@@ -136,6 +136,9 @@ fn of_endpoint(endpoint: &Endpoint) -> Option<Excess> {
             text("spec.endpoints[]", slice::HOSTNAME, hostname.as_deref().unwrap_or_default())
         })
         .or_else(|| text("spec.endpoints[]", slice::ZONE, zone.as_deref().unwrap_or_default()))
+        .or_else(|| {
+            text("spec.endpoints[]", slice::EXECUTOR, executor.as_deref().unwrap_or_default())
+        })
 }
 
 fn of_reference(path: &str, reference: &ExportedObjectReference) -> Option<Excess> {

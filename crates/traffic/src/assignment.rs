@@ -31,14 +31,20 @@ impl Order {
 
 /// Ready endpoints of a source that are not last resort, in order.
 pub(crate) fn available(index: usize, source: &Source, order: &Order) -> Vec<Index> {
-    if source.is_out() {
-        return Vec::new();
-    }
     let endpoints = source.endpoints.iter().enumerate();
-    let ready = endpoints.filter(|(_, one)| one.conditions.ready).map(|(at, _)| (index, at));
-    let mut ready: Vec<Index> = ready.collect();
-    ready.sort_by_key(|at| order.place(*at));
-    ready.split_off(last_resort_of(source.last_resort_percent, ready.len()))
+    let ready = endpoints.filter(|(_, one)| one.conditions.ready);
+    let mut ready: Vec<(u8, Index)> = ready
+        .filter_map(|(at, one)| Some((source.last_resort_percent_of(one)?, (index, at))))
+        .collect();
+    // Those of one percentage are together: exporters can drain of which endpoints run here.
+    ready.sort_by_key(|(percent, at)| (*percent, order.place(*at)));
+    let mut available: Vec<Index> = Vec::new();
+    for alike in ready.chunk_by(|(a, _), (b, _)| a == b) {
+        let last = last_resort_of(alike[0].0, alike.len());
+        available.extend(alike[last..].iter().map(|(_, at)| *at));
+    }
+    available.sort_by_key(|at| order.place(*at));
+    available
 }
 
 /// The tier of every endpoint, `None` for what is out of use. `sizes` are by rank position; a rank without takes all.
@@ -55,9 +61,9 @@ pub(crate) fn tiers(
         };
         let size = sizes.get(&position).map_or(available.len(), |sizes| sizes.of(&source.cluster));
         let chosen: BTreeSet<_> = available.iter().take(size).map(|(_, at)| *at).collect();
-        let drained = source.last_resort_percent >= 100;
         let endpoints = source.endpoints.iter().enumerate();
         let tiers = endpoints.map(|(at, one)| {
+            let drained = source.last_resort_percent_of(one)? >= 100;
             // One that is not ready keeps its rank: its slot is that in which it returns.
             let in_rank = chosen.contains(&at) || (!one.conditions.ready && !drained);
             Some(if in_rank { Tier::Rank(position) } else { Tier::Last })

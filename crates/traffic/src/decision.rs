@@ -139,10 +139,9 @@ impl Ground<'_> {
         let sources = self.sources.iter().zip(&self.available);
         for (source, available) in sources.filter(|(source, _)| !source.is_out()) {
             let Some(position) = self.position(source) else { continue };
-            let staying = 100 - u64::from(source.last_resort_percent.min(100));
             ranks.entry(position).or_default().push(Subset {
                 cluster: source.cluster.clone(),
-                weight: u64::from(source.weight) * staying,
+                weight: u64::from(source.weight) * source.staying_percent(),
                 ready: available.len(),
             });
         }

@@ -56,7 +56,7 @@ pub use silence::judgement::{
 pub use silence::member::MemberState;
 pub use silence::settings::SilenceSettings;
 pub use slot::Slot;
-pub use source::{Conditions, Endpoint, Source};
+pub use source::{Conditions, Endpoint, Source, Withdrawal};
 pub use spill::{Fill, Spill, SpillPolicy};
 pub use subset::{MAX_WEIGHTED_ENDPOINTS, Reason, Sizes, Subset, Weighting};
 pub use tier::Tier;

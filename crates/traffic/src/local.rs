@@ -26,6 +26,8 @@ pub struct LocalFacts {
     pub same_ports: bool,
     /// All endpoints of the exported Service come from its selector.
     pub selected_only: bool,
+    /// None of them runs in another cluster, on a virtual node: kube-controller-manager takes those for own ones.
+    pub here_only: bool,
     /// A drain or a weight shapes own endpoints, which slices that are not ours cannot show.
     pub shaped: bool,
 }
@@ -49,6 +51,8 @@ pub enum NotEligible {
     OtherPorts,
     /// Some endpoints are not those of Pods that the selector selects.
     OtherEndpoints,
+    /// Some run in other clusters, on virtual nodes.
+    VirtualNodes,
     /// A drain or a weight concerns own endpoints.
     Shaped,
 }
@@ -65,6 +69,7 @@ impl NotEligible {
             Self::NoSelector => "NoSelector",
             Self::OtherPorts => "OtherPorts",
             Self::OtherEndpoints => "OtherEndpoints",
+            Self::VirtualNodes => "VirtualNodes",
             Self::Shaped => "Shaped",
         }
     }
@@ -93,6 +98,7 @@ impl LocalFacts {
             (!self.has_selector, NotEligible::NoSelector),
             (!self.same_ports, NotEligible::OtherPorts),
             (!self.selected_only, NotEligible::OtherEndpoints),
+            (!self.here_only, NotEligible::VirtualNodes),
             (self.shaped, NotEligible::Shaped),
         ];
         checks.into_iter().find_map(|(fails, reason)| fails.then_some(reason))

@@ -1,6 +1,7 @@
 //! The tables of docs/design/traffic.md, line by line, and properties of all decisions.
 
 mod drain;
+mod elsewhere;
 mod found;
 mod given;
 mod handover;

@@ -64,6 +64,7 @@ async fn go_importers_do_not_know_draining_endpoints(world: &World) -> Result<()
     import["spec"]["drainingEndpoints"] = json!([{ "addresses": ["10.1.0.9"] }]);
     import["spec"]["endpoints"][0]["hostname"] = json!("web-0");
     import["spec"]["endpoints"][0]["zone"] = json!("a");
+    import["spec"]["endpoints"][0]["executor"] = json!("west");
     let given = passed("by the hub", create(&world.agent, KIND, &import).await?)?;
     let as_go = |object: &mut Value| {
         object["metadata"]["finalizers"] = json!([finalizers::ENDPOINT_SLICE_IMPORT]);

@@ -8,7 +8,7 @@ use hub_agent::traffic_decider::{exporters_of, services_of};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Impact {
     pub(super) service: ObjectName,
-    /// Ready endpoints of the member.
+    /// Ready endpoints that the member exports, or that run there.
     pub(super) own: usize,
     /// Those of members that take over.
     pub(super) others: usize,
@@ -45,7 +45,7 @@ pub(super) fn of(member: &str, services: &[ObjectName], hub: &HubSnapshot) -> Ve
     let impact = |service: ObjectName| {
         let (mut own, mut others) = (0, 0);
         for one in exporters_of(&service, hub) {
-            if *one.member == *member {
+            if one.concerns(member) {
                 own += one.exporter.ready;
             } else if one.exporter.can_take_over() {
                 others += one.exporter.ready;

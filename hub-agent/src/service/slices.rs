@@ -147,7 +147,9 @@ fn update(
 ) {
     let carried = &copy.spec.draining_endpoints;
     let desired = content.spec(carried);
-    if copy.spec == *desired && origin::is_recorded(copy, content.slice()) {
+    let slice = content.slice();
+    let has_marks = origin::is_recorded(copy, slice) && origin::has_weight(copy, slice);
+    if copy.spec == *desired && has_marks {
         return;
     }
     let body = content.successor(&copy.name, carried);

@@ -1,58 +1,80 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
-use fleet_accumulator::shared_name;
+use fleet_accumulator::{Object, shared_name};
 use fleet_api::ObjectName;
 use fleet_api::names::{member_namespace, member_of_namespace};
 use fleet_api::traffic::{ALL_SERVICES, MemberTrafficStatus, SilenceState};
+use fleet_model::objects::EndpointSliceExport;
 use fleet_model::objects::traffic::MemberTraffic;
 use fleet_traffic::Exporter;
 
 use crate::snapshot::HubSnapshot;
 
-/// A member that exports a Service, and what it offers.
+/// What one exporter offers of a Service, as far as it runs in one member.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServiceExporter {
-    /// Name of the member.
+    /// Name of the exporting member.
     pub member: Arc<str>,
-    /// Its endpoints, and whether it may take over.
+    /// The member in which the endpoints run: that of their virtual node, or the exporter.
+    pub runs_in: Arc<str>,
+    /// The endpoints, and whether they may take over.
     pub exporter: Exporter,
 }
 
-/// The Services of which a member has ready endpoints that count, by either API.
+impl ServiceExporter {
+    /// Whether a drain of a member concerns the endpoints: they run there, or it exports them.
+    pub fn concerns(&self, member: &str) -> bool {
+        *self.member == *member || *self.runs_in == *member
+    }
+}
+
+/// The Services of which ready endpoints that count run in a member, or are exported by it, by either API.
 pub fn services_of(member: &str, snapshot: &HubSnapshot) -> BTreeSet<ObjectName> {
-    let slices = snapshot.slice_exports.in_namespace(&member_namespace(member));
-    let ready = slices.filter(|slice| !slice.spec.endpoints.is_empty());
-    let services = ready.filter_map(|slice| slice.spec.owner_service_reference.object());
-    let services: BTreeSet<_> = services.map(|service| shared_name(&service)).collect();
-    services.into_iter().filter(|service| accepted(service, snapshot).contains(member)).collect()
+    let namespace = member_namespace(member);
+    let is_concerned = |slice: &&Object<EndpointSliceExport>| {
+        let mut ready = slice.spec.endpoints.iter();
+        let exports = *slice.name.namespace == *namespace;
+        ready.any(|endpoint| exports || endpoint.executor.as_deref() == Some(member))
+    };
+    let slices = snapshot.slice_exports.iter().filter(is_concerned);
+    let counts = |slice: &&Object<EndpointSliceExport>, service: &ObjectName| {
+        let exporter = member_of_namespace(&slice.name.namespace);
+        exporter.is_some_and(|exporter| accepted(service, snapshot).contains(exporter))
+    };
+    let mut services = BTreeSet::new();
+    for slice in slices {
+        let Some(service) = slice.spec.owner_service_reference.object() else { continue };
+        if !services.contains(&service) && counts(&slice, &service) {
+            services.insert(shared_name(&service));
+        }
+    }
+    services
 }
 
 /// The members with endpoints of a Service that count, by name.
 pub fn exporters_of(service: &ObjectName, snapshot: &HubSnapshot) -> Vec<ServiceExporter> {
-    let exporter = |(member, ready)| ServiceExporter {
+    let offered = |((member, runs_in), ready): ((&str, &str), usize)| ServiceExporter {
         member: Arc::from(member),
-        exporter: exporter(member, ready, service, snapshot),
+        runs_in: Arc::from(runs_in),
+        exporter: exporter([member, runs_in], ready, service, snapshot),
     };
-    ready(service, snapshot).into_iter().map(exporter).collect()
+    ready(service, snapshot).into_iter().map(offered).collect()
 }
 
-/// The first other member that takes over for one of the Service's exporters; `None` if none does. A member from whose drain the
-/// Service is held back does not if that is about to end, as `stays_held` knows.
+/// The first endpoints of the Service that a drain of a member does not concern and that take over; `None` if none do. Those of a member
+/// from whose drain the Service is held back do not if that is about to end, as `stays_held` knows.
 pub(super) fn successor(
     of: &str,
     service: &ObjectName,
     snapshot: &HubSnapshot,
     stays_held: impl Fn(&str) -> bool,
 ) -> Option<Exporter> {
-    let others = ready(service, snapshot).into_iter().filter(|(member, _)| *member != of);
     let stays = |member: &str| !is_held_back(member, service, snapshot) || stays_held(member);
-    let mut others = others.map(|(member, ready)| {
-        let exporter = exporter(member, ready, service, snapshot);
-        (member, exporter)
-    });
-    let found = others.find(|(member, other)| other.can_take_over() && stays(member));
-    found.map(|(_, other)| other)
+    let others = exporters_of(service, snapshot).into_iter().filter(|one| !one.concerns(of));
+    let mut others = others.filter(|one| one.exporter.can_take_over());
+    let found = others.find(|one| stays(&one.member) && stays(&one.runs_in));
+    found.map(|other| other.exporter)
 }
 
 fn is_held_back(member: &str, service: &ObjectName, snapshot: &HubSnapshot) -> bool {
@@ -64,24 +86,41 @@ fn is_held_back(member: &str, service: &ObjectName, snapshot: &HubSnapshot) -> b
     })
 }
 
-/// Ready endpoints of the Service by exporter that counts.
-fn ready<'a>(service: &ObjectName, snapshot: &'a HubSnapshot) -> BTreeMap<&'a str, usize> {
+/// Ready endpoints of the Service by exporter that counts, and by the member in which they run.
+fn ready<'a>(
+    service: &ObjectName,
+    snapshot: &'a HubSnapshot,
+) -> BTreeMap<(&'a str, &'a str), usize> {
     let accepted = accepted(service, snapshot);
-    let mut ready: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut ready: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     for slice in snapshot.slice_exports.by(service) {
         let member = member_of_namespace(&slice.name.namespace);
         let Some(member) = member.filter(|member| accepted.contains(member)) else { continue };
-        *ready.entry(member).or_default() += slice.spec.endpoints.len();
+        // An exporter without a ready endpoint is one all the same.
+        ready.entry((member, member)).or_default();
+        for endpoint in &slice.spec.endpoints {
+            let runs_in = endpoint.executor.as_deref().unwrap_or(member);
+            *ready.entry((member, runs_in)).or_default() += 1;
+        }
     }
     ready
 }
 
-fn exporter(member: &str, ready: usize, service: &ObjectName, snapshot: &HubSnapshot) -> Exporter {
-    let traffic = snapshot.member_traffics.get(&ObjectName::cluster(member));
+/// What the endpoints are that two members answer for.
+fn exporter(
+    members: [&str; 2],
+    ready: usize,
+    service: &ObjectName,
+    snapshot: &HubSnapshot,
+) -> Exporter {
+    let traffic = |member: &str| snapshot.member_traffics.get(&ObjectName::cluster(member));
+    let any = |is: &dyn Fn(&MemberTraffic) -> bool| {
+        members.into_iter().filter_map(traffic).any(|traffic| is(traffic))
+    };
     Exporter {
         ready,
-        draining: traffic.is_some_and(|traffic| is_draining(traffic, service)),
-        silent: traffic.is_some_and(|traffic| is_silent(&traffic.status)),
+        draining: any(&|traffic| is_draining(traffic, service)),
+        silent: any(&|traffic| is_silent(&traffic.status)),
     }
 }
 

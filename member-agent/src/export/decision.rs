@@ -5,13 +5,9 @@
 use fleet_accumulator::Object;
 use fleet_api::annotations;
 use fleet_model::objects::{Service, ServiceExport};
+use fleet_model::weight;
 
 use super::state::ServiceState;
-
-/// Weight of a ServiceExport without the annotation.
-const USUAL_WEIGHT: u32 = 1;
-/// Largest weight.
-const MAX_WEIGHT: u32 = 1000;
 
 /// The decision on a ServiceExport that is not being deleted.
 #[derive(Debug)]
@@ -50,7 +46,7 @@ impl<'a> ServiceState<'a> {
         if service.is_headless() || service.service_type == "ExternalName" {
             return ExportDecision::Ineligible;
         }
-        match weight(export.meta.annotation(annotations::WEIGHT)) {
+        match weight::parse(export.meta.annotation(annotations::WEIGHT)) {
             Ok(0) => ExportDecision::Pause,
             Ok(_) if self.denied => ExportDecision::Denied(service),
             Ok(_) => ExportDecision::Export(service),
@@ -75,16 +71,6 @@ impl<'a> ServiceState<'a> {
     }
 }
 
-/// The weight in the annotation. The error contains the text and what is wrong with it.
-fn weight(text: Option<&str>) -> Result<u32, String> {
-    let Some(text) = text else { return Ok(USUAL_WEIGHT) };
-    let number: i64 = text.parse().map_err(|error| format!("{error}: {text:?}"))?;
-    u32::try_from(number)
-        .ok()
-        .filter(|weight| *weight <= MAX_WEIGHT)
-        .ok_or_else(|| format!("not within 0 and {MAX_WEIGHT}: {text:?}"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -104,7 +90,7 @@ mod tests {
             (Some("1001"), None),
             (Some("99999999999999999999"), None),
         ] {
-            let read = weight(text);
+            let read = weight::parse(text);
             assert_eq!(read.as_ref().ok(), expected.as_ref(), "{text:?}");
             if let Err(problem) = read {
                 assert!(problem.contains(&format!("{:?}", text.unwrap())), "{problem}");

@@ -1,6 +1,6 @@
 //! The EndpointSliceExports of an exported Service on the hub.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
 use fleet_accumulator::{Object, Uid};
@@ -11,6 +11,7 @@ use fleet_model::objects::{EndpointSlice, EndpointSliceExport};
 use fleet_model::ports::same_in_slices;
 use fleet_model::reference;
 use fleet_model::steps::{HUB, to_json};
+use fleet_model::weight::{self, USUAL};
 use fleet_plan::{Step, StepId, Trace};
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -21,6 +22,7 @@ use super::stamp;
 use super::state::ServiceState;
 use super::travel::{Details, Slices, Travel};
 use crate::measurement::Plan;
+use crate::own_weight;
 use crate::slicing;
 
 /// How soon it is tried again to export a slice whose names are taken: nothing about it changes when one becomes free.
@@ -123,9 +125,16 @@ fn create(state: &ServiceState<'_>, travel: Travel, slice: &Object<EndpointSlice
     if detailed {
         body["metadata"]["labels"] = label(state);
     }
+    if let Some(weight) = weight(state).filter(|weight| *weight != USUAL) {
+        body["metadata"]["annotations"] = json!({ annotations::WEIGHT: weight.to_string() });
+    }
     let name = free_name(state, slice)?;
     let step = HUB.create::<EndpointSliceExport>(name, body);
     Some(step.stage("export").trace(Trace::Begins))
+}
+
+fn weight(state: &ServiceState<'_>) -> Option<u16> {
+    own_weight::of(state.settings, state.snapshot, state.name)
 }
 
 /// The label by which members read slices of the standard API.
@@ -169,7 +178,11 @@ fn update(
 ) {
     let (labelled, detailed) = is_labelled(state, travel, copy);
     let wanted = spec(state, slice, &copy.spec, detailed, since(state, copy, slice));
+    let carried = weight::carried(copy.meta.annotation(annotations::WEIGHT));
+    // One that cannot be read changes nothing.
+    let weight = self::weight(state).filter(|weight| *weight != carried);
     let same = labelled == detailed
+        && weight.is_none()
         && copy.spec.endpoints == wanted.endpoints
         && copy.spec.draining_endpoints == wanted.draining_endpoints
         && same_in_slices(&copy.spec.ports, &wanted.ports)
@@ -181,6 +194,9 @@ fn update(
     let mut body = json!({ "spec": to_json(&wanted) });
     if detailed {
         body["metadata"]["labels"] = label(state);
+    }
+    if let Some(weight) = weight {
+        body["metadata"]["annotations"] = json!({ annotations::WEIGHT: weight.to_string() });
     }
     let step = if labelled && !detailed {
         HUB.replace_without_label(copy, labels::MULTICLUSTER_NAMESPACE, body)
@@ -220,7 +236,10 @@ fn spec(
     let generation = slice.meta.generation;
     let takes_draining = hub_schema::carries_draining(state.schema, &carried.draining_endpoints);
     let detailed = detailed && hub_schema::carries_details(state.schema, &carried.endpoints);
-    let (ready, draining) = endpoints(slice, detailed);
+    let (mut ready, mut draining) = endpoints(slice, detailed);
+    if hub_schema::carries_executors(state.schema, carried) {
+        add_executors(state, slice, carried, ready.iter_mut().chain(&mut draining));
+    }
     let draining = if takes_draining { draining } else { Vec::new() };
     ExportedSliceSpec {
         address_type: slice.address_type.clone(),
@@ -235,4 +254,23 @@ fn spec(
 /// The ready endpoints and the draining ones, with host names and zones if those are wanted.
 fn endpoints(slice: &EndpointSlice, detailed: bool) -> (Vec<Endpoint>, Vec<Endpoint>) {
     if detailed { slice.detailed() } else { (slice.ready.to_vec(), slice.draining.to_vec()) }
+}
+
+/// Names the members that run endpoints in place of this one. While it is not known which do, what is carried stays.
+fn add_executors<'a>(
+    state: &ServiceState<'_>,
+    slice: &EndpointSlice,
+    carried: &ExportedSliceSpec,
+    endpoints: impl Iterator<Item = &'a mut Endpoint>,
+) {
+    let executing = &state.executing;
+    if executing.is_known() {
+        return executing.name(slice, endpoints);
+    }
+    let carried = carried.endpoints.iter().chain(&carried.draining_endpoints);
+    let known: HashMap<_, _> =
+        carried.map(|endpoint| (&endpoint.addresses, &endpoint.executor)).collect();
+    for endpoint in endpoints {
+        endpoint.executor = known.get(&endpoint.addresses).and_then(|executor| (*executor).clone());
+    }
 }

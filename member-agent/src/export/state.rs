@@ -10,6 +10,7 @@ use fleet_model::objects::{
 use jiff::Timestamp;
 
 use crate::denied::is_denied;
+use crate::executing::Executing;
 use crate::intent::{self, StandardDecision};
 use crate::phase::Phase;
 use crate::slicing;
@@ -28,6 +29,8 @@ pub(super) struct ServiceState<'a> {
     pub(super) now: Timestamp,
     /// What slices can carry on the hub.
     pub(super) schema: Option<HubSchema>,
+    /// Which members run endpoints of this one.
+    pub(super) executing: Executing<'a>,
     /// Whether this member is joined, leaving or has left.
     pub(super) phase: Phase,
     /// The user's ServiceExport.
@@ -64,6 +67,7 @@ impl<'a> ServiceState<'a> {
             now,
             phase: Phase::of(&settings.identity, snapshot),
             schema: HubSchema::known(&snapshot.schema),
+            executing: Executing::of(settings, snapshot),
             export: snapshot.service_exports.get(name),
             service,
             slices: snapshot.endpoint_slices.by(&SliceIndex::Backs(name.clone())).collect(),

@@ -11,9 +11,10 @@ use fleet_model::objects::{
     EndpointSlice, EndpointSliceImport, ManagedSlice, SliceIndex, imported_endpoints,
 };
 use fleet_model::steps::{LOCAL, to_json};
-use fleet_model::{ports, reference};
+use fleet_model::{ports, reference, weight};
 use fleet_plan::{Account, Step, StepId, Trace};
 use k8s_openapi::api::discovery::v1 as discovery;
+use serde_json::json;
 
 use super::binding::Bound;
 use super::finalizer::{delete, guard};
@@ -22,13 +23,15 @@ use super::own;
 use super::skipped::{report, skipped};
 use super::state::ServiceState;
 use super::{content, latency, system_namespace};
+use crate::executing::{self, Executing};
 use crate::measurement::Plan;
 use crate::reserved::Reservations;
 use crate::sanitize::{Sanitized, sanitize};
 use crate::slicing;
 use crate::traffic::{
     Directed, Distribution, Draft, Exporter, Ground, Kept, KeptSlice, LocalWriter, Offer, Outlook,
-    Rules, Subject, is_shape_only, loses, part_kept, same_endpoints,
+    Rules, Subject, is_shape_only, loses, part_kept, same_endpoints, weight_mark, weight_of,
+    weights,
 };
 
 /// What slices are made of.
@@ -137,7 +140,10 @@ fn wanted<'a: 'b, 'b>(
         }
         Some(current) => Some(current),
     };
-    let (source, whole) = (source(&content), whole(state, &name));
+    let (mut source, whole) = (source(&content), whole(state, &name));
+    let weight = weight::carried(copy.meta.annotation(annotations::WEIGHT));
+    let marks = weight_mark(weight).map(|(key, value)| (key.to_owned(), value));
+    source.metadata.annotations = Some(marks.into_iter().collect());
     Some(Wanted { copy, name, content, current, whole, slice: source.clone(), source })
 }
 
@@ -177,9 +183,14 @@ fn source(content: &Sanitized<'_>) -> discovery::EndpointSlice {
         protocol: port.protocol.clone(),
         app_protocol: port.app_protocol.clone(),
     };
+    let mut endpoints = imported_endpoints(&content.ready, &content.draining);
+    let exported = content.ready.iter().chain(&*content.draining);
+    for (endpoint, exported) in endpoints.iter_mut().zip(exported) {
+        endpoint.node_name = executing::node_of(exported);
+    }
     discovery::EndpointSlice {
         address_type: content.address_type.as_str().to_owned(),
-        endpoints: imported_endpoints(&content.ready, &content.draining),
+        endpoints,
         ports: Some(content.ports.iter().map(port).collect()),
         ..discovery::EndpointSlice::default()
     }
@@ -248,12 +259,15 @@ fn exporters(
     let granted = set.granted.into_iter().flat_map(|granted| &granted.clusters);
     let granted = granted.map(|status| status.cluster.clone());
     let copies = set.staying.iter().map(|copy| copy.origin().to_owned());
+    let following = drafts.iter().map(|draft| (draft.cluster.as_str(), &draft.source));
+    let offered = weights(following.chain(kept.iter().copied()));
     let drafts = drafts.iter().map(|draft| draft.cluster.clone());
     let kept = kept.iter().map(|(cluster, _)| (*cluster).to_owned());
     let clusters: BTreeSet<_> = granted.chain(copies).chain(drafts).chain(kept).collect();
     let mut again_in = None;
     let exporter = |cluster: String| {
         let (mut exporter, again) = ground.exporter(rules, state.service, &cluster, false);
+        exporter.weigh(rules, &cluster, offered.get(cluster.as_str()).copied());
         again_in = [again_in, again].into_iter().flatten().min();
         if exporter.own {
             exporter.unready = unready(state);
@@ -263,12 +277,13 @@ fn exporters(
     (clusters.into_iter().map(exporter).collect(), again_in)
 }
 
-/// Own endpoints that are neither ready nor terminating: they are not exported.
+/// Own endpoints that are neither ready nor terminating and run here: they are not exported.
 fn unready(state: &ServiceState<'_>) -> usize {
     let backs = SliceIndex::Backs(state.service.clone());
     let slices = state.snapshot.endpoint_slices.by(&backs);
     let exported = slices.filter(|slice| slicing::is_exportable(state.settings, slice, false));
-    exported.map(|slice| slice.unready()).sum()
+    let executing = Executing::of(state.settings, state.snapshot);
+    exported.map(|slice| executing.unready_here(slice)).sum()
 }
 
 /// Names the slices that have to wait, and notes what was decided.
@@ -294,6 +309,7 @@ fn conclude(
 fn is_current(state: &ServiceState<'_>, wanted: &Wanted<'_>, to: Bound<'_>) -> bool {
     let Some((current, whole)) = wanted.current.zip(wanted.whole) else { return false };
     content::has_marks(state.service, wanted.copy, current, to.derived)
+        && weight_of(whole) == weight_of(&wanted.source)
         && ports::same_in_slices(&current.ports, &wanted.content.ports)
         && same_endpoints(whole, &wanted.slice)
 }
@@ -328,6 +344,11 @@ fn write(
 fn step(state: &ServiceState<'_>, wanted: &Wanted<'_>, to: Bound<'_>) -> Step {
     let mut body = content::body(state.service, wanted.copy, &wanted.content, to.derived);
     body["endpoints"] = to_json(&wanted.slice.endpoints);
+    let weight = weight_of(&wanted.source);
+    if weight != wanted.whole.map_or(weight::USUAL, weight_of) {
+        // What is there would stay otherwise.
+        body["metadata"]["annotations"][annotations::WEIGHT] = json!(weight.to_string());
+    }
     match wanted.current {
         None => LOCAL.create::<EndpointSlice>(wanted.name.clone(), body),
         Some(current) => {

@@ -207,8 +207,13 @@ pub(super) fn directed(concerned: &Concerned, new: &MemberSnapshot, keys: &mut A
             if clusters.is_empty() {
                 return;
             }
+            let runs_in_one = |copy: &EndpointSliceImport| {
+                let mut executors = copy.executors();
+                executors.any(|executor| clusters.contains(executor))
+            };
+            let copies = new.slice_imports.iter();
             let concerned =
-                new.slice_imports.iter().filter(|copy| clusters.contains(copy.origin()));
+                copies.filter(|copy| clusters.contains(copy.origin()) || runs_in_one(copy));
             concerned.for_each(|copy| keys.add_for(&Account::from(copy.origin()), of_copy(copy)));
         }
     }

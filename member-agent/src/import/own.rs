@@ -14,6 +14,7 @@ use fleet_model::objects::{EndpointSlice, EndpointSliceImport, SliceIndex};
 use fleet_model::ports;
 
 use super::state::ServiceState;
+use crate::executing::Executing;
 use crate::slicing;
 
 /// Endpoints that are ready, and those that terminate.
@@ -36,6 +37,7 @@ struct Own<'a> {
     slices: Vec<&'a Object<EndpointSlice>>,
     /// Uids of the slices of which there are copies.
     known: HashSet<&'a str>,
+    executing: Executing<'a>,
 }
 
 impl<'a> Own<'a> {
@@ -51,7 +53,7 @@ impl<'a> Own<'a> {
         let slices = snapshot.endpoint_slices.by(&backs);
         let slices = slices.filter(|it| slicing::is_exportable(settings, it, on_network));
         let slices = if known.is_empty() { Vec::new() } else { slices.collect() };
-        Self { cluster, slices, known }
+        Self { cluster, slices, known, executing: Executing::of(settings, snapshot) }
     }
 
     fn content<'b>(&self, copy: &'b Object<EndpointSliceImport>) -> Cow<'b, ExportedSliceSpec> {
@@ -64,7 +66,7 @@ impl<'a> Own<'a> {
         if slice.is_some_and(|slice| slice.meta.generation < reference.generation) {
             return Cow::Borrowed(&copy.spec);
         }
-        let (endpoints, draining_endpoints) = slice.map(|slice| offered(slice)).unwrap_or_default();
+        let (endpoints, draining_endpoints) = slice.map(|slice| self.offered(slice)).unwrap_or_default();
         Cow::Owned(ExportedSliceSpec { endpoints, draining_endpoints, ..(*copy.spec).clone() })
     }
 
@@ -79,16 +81,17 @@ impl<'a> Own<'a> {
                     && ports::same_in_slices(&content.ports, &slice.ports)
             };
             if let Some(content) = contents.iter_mut().find(takes) {
-                add(content.to_mut(), offered(slice));
+                add(content.to_mut(), self.offered(slice));
             }
         }
     }
-}
 
-/// What a slice offers to other clusters, and to this one.
-fn offered(slice: &EndpointSlice) -> Endpoints {
-    let (ready, draining) = (slice.ready.to_vec(), slice.draining.to_vec());
-    (printed(ready, &slice.address_type), printed(draining, &slice.address_type))
+    /// What a slice offers to other clusters, and to this one.
+    fn offered(&self, slice: &EndpointSlice) -> Endpoints {
+        let (mut ready, mut draining) = (slice.ready.to_vec(), slice.draining.to_vec());
+        self.executing.name(slice, ready.iter_mut().chain(&mut draining));
+        (printed(ready, &slice.address_type), printed(draining, &slice.address_type))
+    }
 }
 
 /// Adds endpoints, no more than a slice can have.

@@ -93,7 +93,8 @@ impl Controller for StandardImportController {
         let sources =
             SourceSet::from([MemberSnapshot::fleet_slices(), MemberSnapshot::fleet_reports()]);
         let all = self.required().union(intent::sources()).union(sources);
-        if self.settings.traffic.enabled { all.union(Ground::sources()) } else { all }
+        let all = all.with(MemberSnapshot::service_exports());
+        if self.settings.traffic.enabled { all.union(Ground::sources(&self.settings)) } else { all }
     }
 
     fn affected_keys(&self, old: &MemberSnapshot, new: &MemberSnapshot, keys: &mut Affected<Key>) {

@@ -9,6 +9,7 @@ use fleet_model::objects::traffic::FleetTraffic;
 use fleet_traffic::Properties;
 
 use super::ground::{is_known, zones};
+use crate::executing::Executing;
 use crate::settings::Settings;
 use crate::snapshot::MemberSnapshot;
 
@@ -17,7 +18,7 @@ use crate::snapshot::MemberSnapshot;
 pub(crate) enum Concerned {
     /// Every Service.
     All,
-    /// These Services, and those that these clusters export.
+    /// These Services, and those that these clusters export or run endpoints of.
     Some {
         /// Services.
         services: BTreeSet<ObjectName>,
@@ -36,7 +37,7 @@ pub(crate) fn concerned(
     if !settings.traffic.enabled {
         return nothing;
     }
-    if concerns_all(old, new) {
+    if concerns_all(settings, old, new) {
         return Concerned::All;
     }
     let (mut services, mut clusters) = (BTreeSet::new(), BTreeSet::new());
@@ -57,12 +58,13 @@ pub(crate) fn concerned(
     Concerned::Some { services, clusters }
 }
 
-fn concerns_all(old: &MemberSnapshot, new: &MemberSnapshot) -> bool {
+fn concerns_all(settings: &Settings, old: &MemberSnapshot, new: &MemberSnapshot) -> bool {
     let mut has_other_nodes = false;
     each_touched(&old.nodes, &new.nodes, |_| has_other_nodes = true);
     is_known(old) != is_known(new)
         || fleet(old) != fleet(new)
-        || (has_other_nodes && zones(old) != zones(new))
+        || Executing::of(settings, old) != Executing::of(settings, new)
+        || (has_other_nodes && zones(settings, old) != zones(settings, new))
 }
 
 fn fleet(snapshot: &MemberSnapshot) -> Option<&FleetTrafficSpec> {

@@ -52,7 +52,8 @@ pub(crate) fn same_endpoints(a: &EndpointSlice, b: &EndpointSlice) -> bool {
     let pairs = a.endpoints.iter().zip(&b.endpoints);
     a.endpoints.len() == b.endpoints.len()
         && pairs.into_iter().all(|(a, b)| {
-            conditions(a) == conditions(b) && (&a.addresses, &a.hints) == (&b.addresses, &b.hints)
+            conditions(a) == conditions(b)
+                && (&a.addresses, &a.hints, &a.node_name) == (&b.addresses, &b.hints, &b.node_name)
         })
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 
 use super::decided::Decided;
+use super::exporter::Exporter;
 use super::ground::Ground;
 use super::limit::Limit;
 use super::local::LocalWriter;
@@ -13,6 +14,7 @@ use super::outlook::{self, Outlook};
 use super::pool::States;
 use super::report::Report;
 use super::round::{Offer, Round};
+use super::runners::Runners;
 use super::subject::Subject;
 use crate::measurement::{Measurement, Plan};
 
@@ -36,21 +38,28 @@ impl Directed {
         limit: Option<Limit>,
         again_in: Option<Duration>,
     ) -> (Vec<EndpointSlice>, Self) {
-        let Round { slices, states, again_at, is_promoted, first } = offer.round(ground);
+        let runners = offer.runners(ground);
+        let (executors, changes_in) = executors(offer, ground, &runners);
+        let round = offer.round(ground, &runners, &executors);
+        let Round { slices, states, again_at, is_promoted, first } = round;
         let again = again_at.map(|at| at.saturating_sub(ground.now()));
         let limit = if offer.headless { Some(Limit::Headless) } else { limit };
         let of_local = || offer.local.and_then(LocalWriter::limit);
         let limit = limit.or_else(|| of_local().filter(|_| ground.is_known()));
         let limit = limit.or_else(|| ground.limit());
         let local = offer.local.map(LocalWriter::wire);
-        let report = Report::of(offer.rules, offer.exporters, first.as_ref(), limit);
+        let is_removed = |cluster: &str| {
+            let standing = offer.exporters.get(cluster).or_else(|| executors.get(cluster));
+            standing.is_some_and(|standing| standing.removed)
+        };
+        let report = Report::of(offer.rules, &is_removed, first.as_ref(), limit);
         let report = Report { local, ..report };
         let directed = Self {
             subject,
             states,
-            serials: ground.serials(offer.exporters.keys()),
+            serials: ground.serials(offer.exporters.keys().chain(executors.keys())),
             is_promoted,
-            again_in: [again, again_in].into_iter().flatten().min(),
+            again_in: [again, again_in, changes_in].into_iter().flatten().min(),
             report,
         };
         (slices, directed)
@@ -86,6 +95,24 @@ impl Directed {
         })));
         if waits.is_some() { paced } else { BTreeSet::new() }
     }
+}
+
+/// What is in force for the clusters that run endpoints and do not export the Service, and when that changes by itself.
+fn executors(
+    offer: &Offer<'_>,
+    ground: &Ground<'_>,
+    runners: &Runners<'_>,
+) -> (BTreeMap<String, Exporter>, Option<Duration>) {
+    let others = runners.clusters().into_iter();
+    let others = others.filter(|cluster| !offer.exporters.contains_key(*cluster));
+    let mut again_in = None;
+    let standing = |cluster: &str| {
+        let (standing, again) =
+            ground.exporter(offer.rules, offer.service, cluster, offer.headless);
+        again_in = [again_in, again].into_iter().flatten().min();
+        (cluster.to_owned(), standing)
+    };
+    (others.map(standing).collect(), again_in)
 }
 
 /// Ends a plan that may have directed nothing.

@@ -1,6 +1,10 @@
 use std::collections::BTreeSet;
 
-/// What is in force for one exporter of a Service.
+use fleet_traffic::Withdrawal;
+
+use super::rules::Rules;
+
+/// What is in force for one exporter of a Service, or for a cluster that runs endpoints of one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Exporter {
     /// Whether it is this cluster.
@@ -20,6 +24,19 @@ pub(crate) struct Exporter {
 }
 
 impl Exporter {
+    /// How far its endpoints are withdrawn.
+    pub(crate) fn withdrawal(&self) -> Withdrawal {
+        Withdrawal { last_resort_percent: self.last_resort_percent, removed: self.removed }
+    }
+
+    /// Follows the weights that its slices carry, if the policy names none for it. What an exporter puts out of use stays so.
+    pub(crate) fn weigh(&mut self, rules: &Rules, cluster: &str, offered: Option<u16>) {
+        let Some(offered) = offered else { return };
+        if offered == 0 || !rules.weights.contains_key(cluster) {
+            self.weight = offered;
+        }
+    }
+
     /// Whether it has endpoints for a port, as far as that does not depend on Pods.
     pub(crate) fn exposes(&self, port: &str) -> bool {
         !self.withheld.contains(port)

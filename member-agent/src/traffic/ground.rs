@@ -19,6 +19,7 @@ use super::recalled::Recalled;
 use super::rules::Rules;
 use super::standing::standing;
 use crate::Settings;
+use crate::executing::Executing;
 use crate::other_hub::OtherHub;
 use crate::snapshot::MemberSnapshot;
 
@@ -30,6 +31,7 @@ pub(crate) struct Ground<'a> {
     fleet: FleetTrafficSpec,
     members: MemberMemory,
     zones: BTreeSet<String>,
+    executing: Executing<'a>,
     recalled: Recalled,
 }
 
@@ -51,24 +53,31 @@ impl<'a> Ground<'a> {
         let missing = recalled.missing.clone().unwrap_or_default();
         let members = recalled.members.clone().lacking(missing);
         let members = members.next(&snapshot.member_traffics, &fleet, own, recalled.now);
-        let zones = zones(snapshot);
-        Some(Self { settings, snapshot, fleet, members, zones, recalled })
+        let executing = Executing::of(settings, snapshot);
+        let zones = zones(settings, snapshot);
+        Some(Self { settings, snapshot, fleet, members, zones, executing, recalled })
     }
 
     /// What the ground of every plan is made from.
-    pub(crate) fn sources() -> SourceSet {
-        SourceSet::from([
+    pub(crate) fn sources(settings: &Settings) -> SourceSet {
+        let all = SourceSet::from([
             MemberSnapshot::nodes(),
             MemberSnapshot::service_traffics(),
             MemberSnapshot::hub_service_traffics(),
             MemberSnapshot::fleet_traffics(),
             MemberSnapshot::member_traffics(),
-        ])
+        ]);
+        all.union(Executing::sources(settings))
     }
 
     /// Whether all of it was listed, or is known not to be had. Until then slices stay in their order.
     pub(crate) fn is_known(&self) -> bool {
-        is_known(self.snapshot)
+        is_known(self.snapshot) && self.executing.is_known()
+    }
+
+    /// Which members run endpoints of this one.
+    pub(crate) fn executing(&self) -> &Executing<'a> {
+        &self.executing
     }
 
     /// Whether slices that are kept for an exporter may get another place: it is known which exporters have not come back.
@@ -218,8 +227,10 @@ pub(crate) fn is_known(snapshot: &MemberSnapshot) -> bool {
         && snapshot.member_traffics.has_answered()
 }
 
-/// Zones of the nodes, and an empty one for nodes without.
-pub(crate) fn zones(snapshot: &MemberSnapshot) -> BTreeSet<String> {
-    let zones = snapshot.nodes.iter().map(|node| node.zone.as_deref().unwrap_or_default());
-    zones.map(str::to_owned).collect()
+/// Zones of the nodes, and an empty one for nodes without. No client is on a virtual node.
+pub(crate) fn zones(settings: &Settings, snapshot: &MemberSnapshot) -> BTreeSet<String> {
+    let executing = Executing::of(settings, snapshot);
+    let nodes = snapshot.nodes.iter();
+    let real = nodes.filter(|node| executing.of_node(Some(&*node.name.name)).is_none());
+    real.map(|node| node.zone.as_deref().unwrap_or_default().to_owned()).collect()
 }

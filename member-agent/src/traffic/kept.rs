@@ -75,6 +75,11 @@ impl<'a> KeptSlice<'a> {
         }
     }
 
+    /// What its exporter offered last.
+    pub(crate) fn offered(&self) -> (&'a str, &EndpointSlice) {
+        (self.cluster, &self.source)
+    }
+
     /// The cluster whose endpoints it has.
     pub(crate) fn cluster(&self) -> &'a str {
         self.cluster

@@ -95,6 +95,9 @@ fn not_eligible(why: NotEligible) -> &'static str {
         NotEligible::OtherEndpoints => {
             "own endpoints are written by the member agent: not all come from the selector of the exported Service"
         }
+        NotEligible::VirtualNodes => {
+            "own endpoints are written by the member agent: some run in other clusters, on virtual nodes"
+        }
         NotEligible::Shaped => {
             "own endpoints are written by the member agent: a drain or a weight concerns them"
         }

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use fleet_api::ObjectName;
 use fleet_traffic::{
-    Conditions, Decision, Encoding, Endpoint, Family, Found, Policy, Seed, Source, State, decide,
+    Conditions, Decision, Encoding, Endpoint, Family, Found, Policy, Seed, Source, State,
+    Withdrawal, decide,
 };
 
 use super::exporter::Exporter;
@@ -34,8 +35,19 @@ pub(crate) struct PooledSlice {
     pub(crate) family: Protocol,
     /// Names of its ports.
     pub(crate) ports: BTreeSet<String>,
-    /// First address and conditions of each endpoint.
-    pub(crate) endpoints: Vec<(String, Conditions)>,
+    /// Its endpoints.
+    pub(crate) endpoints: Vec<PooledEndpoint>,
+}
+
+/// One endpoint of a slice.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct PooledEndpoint {
+    /// Its first address.
+    pub(crate) address: String,
+    /// As its exporter reports it, and as far as it is admitted here.
+    pub(crate) conditions: Conditions,
+    /// The cluster to which it belongs, if that is not its exporter: it runs there.
+    pub(crate) executor: Option<String>,
 }
 
 /// What is to be decided.
@@ -51,6 +63,8 @@ pub(crate) struct Question<'a> {
     pub(crate) policy: Policy,
     /// All accepted exporters, those without a slice as well: ranks do not follow from readiness.
     pub(crate) exporters: &'a BTreeMap<String, Exporter>,
+    /// The clusters that run endpoints of exporters, and do not export the Service.
+    pub(crate) executors: &'a BTreeMap<String, Exporter>,
     /// All slices.
     pub(crate) slices: &'a [PooledSlice],
     /// Where endpoints are at present, for a process that remembers nothing.
@@ -101,6 +115,11 @@ impl Question<'_> {
 impl PooledSlice {
     fn keys(&self) -> impl Iterator<Item = (Protocol, &str)> {
         self.ports.iter().map(|port| (self.family, port.as_str()))
+    }
+
+    /// The cluster to which one of its endpoints belongs.
+    fn cluster_of<'a>(&'a self, endpoint: &'a PooledEndpoint) -> &'a str {
+        endpoint.executor.as_ref().unwrap_or(&self.cluster)
     }
 }
 
@@ -183,8 +202,9 @@ impl<'a> Round<'a> {
             .collect();
         for at in &subject.slices {
             let slice = &self.question.slices[*at];
-            for (place, (address, _)) in slice.endpoints.iter().enumerate() {
-                let Some(slot) = slots.get(&(&*slice.cluster, &**address)) else { continue };
+            for (place, endpoint) in slice.endpoints.iter().enumerate() {
+                let key = (slice.cluster_of(endpoint), &*endpoint.address);
+                let Some(slot) = slots.get(&key) else { continue };
                 let placed = Placed { slot: *slot, has_hints };
                 let seen = &mut self.seen[*at][place];
                 let merged = seen.map_or(placed, |seen| seen.merged(placed));
@@ -206,40 +226,61 @@ impl<'a> Question<'a> {
                 Protocol::V6 => Family::V6,
             },
         };
-        let mut endpoints = self.endpoints(subject);
-        let sources = subject.clusters.iter().filter_map(|cluster| {
-            let exporter = self.exporters.get(cluster)?;
-            Some(source(cluster, exporter, endpoints.remove(&**cluster).unwrap_or_default()))
+        let (mut endpoints, running) = self.endpoints(subject);
+        // A cluster that runs endpoints of this port has a rank, whether or not it exposes the port itself.
+        let exposing = subject.clusters.iter().map(String::as_str);
+        let clusters: BTreeSet<&str> = exposing.chain(running).collect();
+        let sources = clusters.into_iter().filter_map(|cluster| {
+            let standing = self.exporters.get(cluster).or_else(|| self.executors.get(cluster))?;
+            Some(source(cluster, standing, endpoints.remove(cluster).unwrap_or_default()))
         });
         let sources: Vec<_> = sources.collect();
         let decision = decide(&seed, self.encoding, self.policy, &sources, before, now);
         PortDecision { sources, decision }
     }
 
-    /// The endpoints by cluster, each address once: while a slice is repacked, two have it.
-    fn endpoints(self, subject: &Subject) -> HashMap<&'a str, BTreeMap<&'a str, Conditions>> {
-        let mut all: HashMap<&'a str, BTreeMap<&'a str, Conditions>> = HashMap::new();
+    /// The endpoints by the cluster to which they belong, each address once: while a slice is repacked, two have it. And the clusters
+    /// that run some of other exporters.
+    fn endpoints(self, subject: &Subject) -> (ByCluster<'a>, BTreeSet<&'a str>) {
+        let (mut all, mut running) = (ByCluster::new(), BTreeSet::new());
         for slice in subject.slices.iter().map(|at| &self.slices[*at]) {
-            let of_cluster = all.entry(&slice.cluster).or_default();
-            for (address, conditions) in &slice.endpoints {
-                let known = of_cluster.entry(address).or_insert(*conditions);
+            let exporter = self.exporters.get(&slice.cluster);
+            let by_exporter = exporter.map(Exporter::withdrawal).unwrap_or_default();
+            for endpoint in &slice.endpoints {
+                let PooledEndpoint { address, conditions, executor } = endpoint;
+                running.extend(executor.as_deref());
+                let by_exporter = executor.as_ref().map(|_| by_exporter).unwrap_or_default();
+                let offered = Offered { conditions: *conditions, by_exporter };
+                let of_cluster = all.entry(slice.cluster_of(endpoint)).or_default();
+                let known = of_cluster.entry(address).or_insert(offered);
                 if conditions.ready {
-                    *known = *conditions;
+                    *known = offered;
                 }
             }
         }
-        all
+        (all, running)
     }
 }
 
-fn source(cluster: &str, exporter: &Exporter, endpoints: BTreeMap<&str, Conditions>) -> Source {
-    let endpoint = |(address, conditions): (&str, Conditions)| Endpoint {
+/// Endpoints by cluster and address.
+type ByCluster<'a> = HashMap<&'a str, BTreeMap<&'a str, Offered>>;
+
+/// What is known of an endpoint beside its address.
+#[derive(Clone, Copy)]
+struct Offered {
+    conditions: Conditions,
+    by_exporter: Withdrawal,
+}
+
+fn source(cluster: &str, exporter: &Exporter, endpoints: BTreeMap<&str, Offered>) -> Source {
+    let endpoint = |(address, offered): (&str, Offered)| Endpoint {
         address: address.to_owned(),
-        conditions,
+        conditions: offered.conditions,
+        by_exporter: offered.by_exporter,
     };
     // What is not ready has no place of its own, and counts.
-    let unready = (0..exporter.unready)
-        .map(|at| Endpoint { address: format!("unready {at}"), conditions: Conditions::UNREADY });
+    let unready =
+        (0..exporter.unready).map(|at| Endpoint::new(format!("unready {at}"), Conditions::UNREADY));
     Source {
         cluster: cluster.to_owned(),
         own: exporter.own,

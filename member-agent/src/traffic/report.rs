@@ -1,13 +1,10 @@
 //! What is in force for a Service, for people.
 
-use std::collections::BTreeMap;
-
 use fleet_api::traffic::{
     self as api, ClusterTraffic, FieldSource, LocalEndpointsInForce, ServedBy,
 };
 use fleet_traffic::{Reason, Share, Slot, Source, Tier, Weighting, shares};
 
-use super::exporter::Exporter;
 use super::limit::Limit;
 use super::pool::PortDecision;
 use super::rules::Rules;
@@ -31,10 +28,10 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    /// The report on the decision about a port.
+    /// The report on the decision about a port. `is_removed` is whether the endpoints of a cluster are withdrawn on request.
     pub(crate) fn of(
         rules: &Rules,
-        exporters: &BTreeMap<String, Exporter>,
+        is_removed: &dyn Fn(&str) -> bool,
         first: Option<&PortDecision>,
         limit: Option<Limit>,
     ) -> Self {
@@ -48,7 +45,7 @@ impl Report {
         };
         let view = View::of(rules, first);
         let limit = limit.or_else(|| view.has_too_many().then_some(Limit::TooManyEndpoints));
-        let clusters = view.clusters(exporters);
+        let clusters = view.clusters(is_removed);
         Self { clusters, served_by: view.served_by(), sources, limit, local: None }
     }
 }
@@ -75,7 +72,7 @@ impl<'a> View<'a> {
         Self { rules, first, shares: shares(&first.sources, &first.decision.slots) }
     }
 
-    fn clusters(&self, exporters: &BTreeMap<String, Exporter>) -> Vec<ClusterTraffic> {
+    fn clusters(&self, is_removed: &dyn Fn(&str) -> bool) -> Vec<ClusterTraffic> {
         let rows = self.first.sources.iter().zip(&self.first.decision.slots).zip(&self.shares);
         let row = |((source, slots), share): ((&Source, &Vec<Slot>), &Share)| ClusterTraffic {
             cluster: source.cluster.clone(),
@@ -85,7 +82,7 @@ impl<'a> View<'a> {
             used: number(share.used),
             share_percent: i64::from(share.percent),
             target_percent: self.target(source),
-            reason: self.reason(source, exporters.get(&source.cluster)),
+            reason: self.reason(source, is_removed(&source.cluster)),
         };
         rows.take(CLUSTERS).map(row).collect()
     }
@@ -114,7 +111,7 @@ impl<'a> View<'a> {
         }
         let weight = |source: &Source| {
             let has_ready = source.endpoints.iter().any(|one| one.conditions.ready);
-            let staying = 100 - i64::from(source.last_resort_percent.min(100));
+            let staying = i64::try_from(source.staying_percent()).unwrap_or(100);
             if has_ready && !source.is_out() { i64::from(source.weight) * staying } else { 0 }
         };
         let peers = self.first.sources.iter().filter(|peer| peer.rank == source.rank);
@@ -122,12 +119,12 @@ impl<'a> View<'a> {
         Some(if all == 0 { 0 } else { (weight(source) * 200 + all) / (2 * all) })
     }
 
-    fn reason(&self, source: &Source, exporter: Option<&Exporter>) -> Option<String> {
+    fn reason(&self, source: &Source, is_removed: bool) -> Option<String> {
         let reason = if source.weight == 0 {
             "Weight"
         } else if source.rank.is_none() {
             "NotSelected"
-        } else if exporter.is_some_and(|exporter| exporter.removed) {
+        } else if is_removed {
             "Removed"
         } else if source.last_resort_percent > 0 {
             "Drained"

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use fleet_api::ObjectName;
 use fleet_traffic::Found;
-use k8s_openapi::api::discovery::v1::EndpointSlice;
+use k8s_openapi::api::discovery::v1::{Endpoint, EndpointSlice};
 
 use super::change::same_endpoints;
 use super::exporter::Exporter;
@@ -13,8 +13,9 @@ use super::ground::Ground;
 use super::holding::{self, Manner};
 use super::local::LocalWriter;
 use super::placed::Placed;
-use super::pool::{PooledSlice, PortDecision, Protocol, Question, States};
+use super::pool::{PooledEndpoint, PooledSlice, PortDecision, Protocol, Question, States};
 use super::rules::Rules;
+use super::runners::Runners;
 use super::shaping::{Distribution, OwnTopology, address, conditions, named, shaped, slot};
 
 /// A slice that is to be written, if it differs from what is here.
@@ -85,25 +86,45 @@ impl Draft<'_> {
 }
 
 impl Offer<'_> {
-    /// What the slices are to be.
-    pub(crate) fn round(&self, ground: &Ground<'_>) -> Round {
+    /// The clusters that run endpoints of exporters.
+    pub(crate) fn runners<'b>(&'b self, ground: &'b Ground<'b>) -> Runners<'b> {
+        let drafts = self.drafts.iter().map(|draft| (&*draft.cluster, &draft.source));
+        // What is here may name one that its exporter names no longer.
+        let current =
+            self.drafts.iter().filter_map(|draft| Some((&*draft.cluster, draft.current?)));
+        Runners::of(ground, drafts.chain(current).chain(self.kept.iter().copied()))
+    }
+
+    /// What the slices are to be. `executors` are the clusters that run endpoints and do not export the Service.
+    pub(crate) fn round(
+        &self,
+        ground: &Ground<'_>,
+        runners: &Runners<'_>,
+        executors: &BTreeMap<String, Exporter>,
+    ) -> Round {
         if self.headless {
-            self.of_headless()
+            self.of_headless(runners, executors)
         } else if ground.is_known() {
-            self.decided(ground)
+            self.decided(ground, runners, executors)
         } else {
             self.held(ground)
         }
     }
 
     /// DNS has no last resort: endpoints are there or not.
-    fn of_headless(&self) -> Round {
+    fn of_headless(&self, runners: &Runners<'_>, executors: &BTreeMap<String, Exporter>) -> Round {
+        let is_removed = |cluster: &str| {
+            let standing = self.exporters.get(cluster).or_else(|| executors.get(cluster));
+            standing.is_some_and(|standing| standing.removed)
+        };
         let slices = self.drafts.iter().map(|draft| {
-            let exporter = self.exporters.get(&draft.cluster);
             let mut slice = draft.source.clone();
-            if exporter.is_some_and(|exporter| exporter.removed) {
+            if is_removed(&draft.cluster) {
                 slice.endpoints.clear();
             }
+            let runs =
+                |one: &Endpoint| !runners.executor(&draft.cluster, one).is_some_and(is_removed);
+            slice.endpoints.retain(runs);
             slice
         });
         Round::unchanged(slices.collect(), States::new())
@@ -131,23 +152,29 @@ impl Offer<'_> {
         Round::unchanged(slices.collect(), ground.states().clone())
     }
 
-    fn decided(&self, ground: &Ground<'_>) -> Round {
+    fn decided(
+        &self,
+        ground: &Ground<'_>,
+        runners: &Runners<'_>,
+        executors: &BTreeMap<String, Exporter>,
+    ) -> Round {
         let drafts = self.drafts.iter();
-        let drafts = drafts.filter_map(|draft| pooled(&draft.cluster, &draft.source));
-        let kept = self.kept.iter().filter_map(|(cluster, slice)| pooled(cluster, slice));
+        let drafts = drafts.filter_map(|draft| pooled(&draft.cluster, &draft.source, runners));
+        let kept = self.kept.iter().filter_map(|(cluster, slice)| pooled(cluster, slice, runners));
         let pooled: Vec<_> = drafts.chain(kept).collect();
-        let found = if ground.states().is_empty() { self.found() } else { Found::default() };
+        let found = if ground.states().is_empty() { self.found(runners) } else { Found::default() };
         let question = Question {
             importer: ground.importer(),
             service: self.service,
             encoding: ground.encoding(self.plain),
             policy: self.rules.policy,
             exporters: self.exporters,
+            executors,
             slices: &pooled,
             found: &found,
         };
         let answer = question.answer(ground.states(), ground.now());
-        let own = self.own_topology();
+        let own = self.own_topology(runners);
         let mut placed = answer.placed.iter();
         let slices = self.drafts.iter().map(|draft| {
             let is_pooled = Protocol::of(&draft.source).is_some();
@@ -167,15 +194,17 @@ impl Offer<'_> {
     }
 
     /// Where endpoints are at present.
-    fn found(&self) -> Found {
+    fn found(&self, runners: &Runners<'_>) -> Found {
         let drafts = self.drafts.iter();
         let drafts = drafts.filter_map(|draft| Some((&*draft.cluster, draft.current?)));
         let all = drafts.chain(self.kept.iter().copied());
         let endpoints =
             all.flat_map(|(cluster, slice)| slice.endpoints.iter().map(move |one| (cluster, one)));
-        endpoints
-            .map(|(cluster, one)| ((cluster.to_owned(), address(one).to_owned()), slot(one)))
-            .collect()
+        let found = endpoints.map(|(exporter, one)| {
+            let cluster = runners.executor(exporter, one).unwrap_or(exporter);
+            ((cluster.to_owned(), address(one).to_owned()), slot(one))
+        });
+        found.collect()
     }
 
     /// Zones that no node has any more are named until the slice is written anyway.
@@ -197,15 +226,21 @@ impl Offer<'_> {
         }
     }
 
-    fn own_topology(&self) -> OwnTopology {
+    fn own_topology(&self, runners: &Runners<'_>) -> OwnTopology {
         let own = self.drafts.iter().filter(|draft| {
             self.exporters.get(&draft.cluster).is_some_and(|exporter| exporter.own)
         });
-        let endpoints = own.flat_map(|draft| &draft.source.endpoints);
-        let ready = endpoints.filter(|endpoint| conditions(endpoint).ready);
+        let own: Vec<_> = own.collect();
+        let elsewhere =
+            own.iter().flat_map(|draft| runners.elsewhere(&draft.cluster, &draft.source));
+        let elsewhere: BTreeSet<String> = elsewhere.collect();
+        let endpoints = own.iter().flat_map(|draft| &draft.source.endpoints);
+        let here = endpoints.filter(|endpoint| !elsewhere.contains(address(endpoint)));
+        let ready = here.filter(|endpoint| conditions(endpoint).ready);
         let ready_zones =
             ready.filter_map(|endpoint| self.own_zones.get(address(endpoint)).cloned()).collect();
-        OwnTopology { distribution: self.distribution, zones: self.own_zones.clone(), ready_zones }
+        let (distribution, zones) = (self.distribution, self.own_zones.clone());
+        OwnTopology { distribution, zones, ready_zones, elsewhere }
     }
 }
 
@@ -226,13 +261,17 @@ impl Protocol {
     }
 }
 
-fn pooled(cluster: &str, slice: &EndpointSlice) -> Option<PooledSlice> {
+fn pooled(cluster: &str, slice: &EndpointSlice, runners: &Runners<'_>) -> Option<PooledSlice> {
     let ports = slice.ports.iter().flatten();
-    let endpoints = slice.endpoints.iter();
+    let endpoint = |one: &Endpoint| PooledEndpoint {
+        address: address(one).to_owned(),
+        conditions: conditions(one),
+        executor: runners.executor(cluster, one).map(str::to_owned),
+    };
     Some(PooledSlice {
         cluster: cluster.to_owned(),
         family: Protocol::of(slice)?,
         ports: ports.map(|port| port.name.clone().unwrap_or_default()).collect(),
-        endpoints: endpoints.map(|one| (address(one).to_owned(), conditions(one))).collect(),
+        endpoints: slice.endpoints.iter().map(endpoint).collect(),
     })
 }

@@ -41,6 +41,8 @@ pub(crate) struct OwnTopology {
     pub(crate) zones: BTreeMap<String, String>,
     /// Zones with a ready own endpoint.
     pub(crate) ready_zones: BTreeSet<String>,
+    /// First addresses of endpoints that run in other clusters, which are near no client.
+    pub(crate) elsewhere: BTreeSet<String>,
 }
 
 /// The conditions that an exporter reports.
@@ -79,6 +81,7 @@ fn endpoint(
 ) -> Option<Endpoint> {
     let reported = conditions(source);
     let own = own.filter(|own| own.distribution != Distribution::Any && placed.slot == Slot::First);
+    let own = own.filter(|own| !own.elsewhere.contains(address(source)));
     let zone = |own: &OwnTopology| own.zones.get(address(source)).cloned().unwrap_or_default();
     let near = own.map(|own| zones_of_own(&zone(own), &own.ready_zones, zones));
     let zones = near.as_ref().unwrap_or(zones);

@@ -48,6 +48,7 @@ const SLICE: &[&str] = &[
     "spec.drainingEndpoints[] object",
     "spec.drainingEndpoints[].addresses! array max 100",
     "spec.drainingEndpoints[].addresses[] string length ..253",
+    "spec.drainingEndpoints[].executor string length ..63",
     "spec.drainingEndpoints[].hostname string length ..63",
     "spec.drainingEndpoints[].zone string length ..63",
     "spec.endpointSliceReference! ExportedObjectReference",
@@ -55,6 +56,7 @@ const SLICE: &[&str] = &[
     "spec.endpoints[] object",
     "spec.endpoints[].addresses! array max 100",
     "spec.endpoints[].addresses[] string length ..253",
+    "spec.endpoints[].executor string length ..63", // ours
     "spec.endpoints[].hostname string length ..63", // ours
     "spec.endpoints[].zone string length ..63",     // ours
     "spec.ownerServiceReference! object",

@@ -42,7 +42,7 @@ request.namespace == '{{ include "policies.prefix" . }}' + {{ $slice }}.clusterI
   && isIP(it.addresses[0]) && ip.isCanonical(it.addresses[0])
   {{- end }}
   && {{ include "policies.short" (dict "limits" .kind.limits "in" "it" "of" "spec.endpoints[]"
-    "fields" (list "?hostname.orValue('')" "?zone.orValue('')")) }}
+    "fields" (list "?hostname.orValue('')" "?zone.orValue('')" "?executor.orValue('')")) }}
   && !(it.addresses[0] in {{ include "policies.cloudServices" . }})
   {{- range .kind.root.Values.policies.reservedCidrs }}
   && !cidr('{{ . }}').containsIP(it.addresses[0])

@@ -32,7 +32,7 @@ pub struct SortedEndpoints {
     draining: EndpointList,
     /// Host names and zones of the ready endpoints and of the draining ones.
     details: EndpointDetails,
-    /// Their Nodes.
+    /// Their Nodes, and those of the unready ones.
     nodes: EndpointNodes,
     /// Whether any endpoint differs from what [`imported_endpoints`] writes.
     foreign: bool,
@@ -85,6 +85,13 @@ impl EndpointSlice {
     pub fn nodes(&self) -> impl Iterator<Item = Option<&str>> {
         let nodes = self.nodes.iter().map(Some).chain(std::iter::repeat(None));
         nodes.take(self.ready.len() + self.draining.len()).map(Option::flatten)
+    }
+
+    /// The Nodes of the endpoints that are neither ready nor terminating.
+    pub fn nodes_of_unready(&self) -> impl Iterator<Item = Option<&str>> {
+        let nodes = self.nodes.iter().map(Some).chain(std::iter::repeat(None));
+        let nodes = nodes.skip(self.ready.len() + self.draining.len());
+        nodes.take(self.unready()).map(Option::flatten)
     }
 
     /// The number of its endpoints that are neither ready nor terminating.
@@ -165,7 +172,7 @@ impl<'de> Visitor<'de> for EndpointsVisitor {
     fn visit_seq<A: SeqAccess<'de>>(self, mut endpoints: A) -> Result<SortedEndpoints, A::Error> {
         let (mut ready, mut draining) = (Builder::default(), Builder::default());
         let (mut first, mut then) = (Details::default(), Details::default());
-        let (mut on_first, mut on_then) = (Vec::new(), Vec::new());
+        let (mut on_first, mut on_then, mut on_out) = (Vec::new(), Vec::new(), Vec::new());
         let (mut foreign, mut last, mut unready) = (false, State::Ready, 0);
         while let Some(endpoint) = endpoints.next_element::<discovery::Endpoint>()? {
             let state = State::of(&endpoint);
@@ -174,19 +181,24 @@ impl<'de> Visitor<'de> for EndpointsVisitor {
             match state {
                 State::Ready => {
                     ready.push(&endpoint.addresses);
-                    first.push(endpoint.hostname.as_deref(), endpoint.zone.as_deref());
+                    first.push(endpoint.hostname.as_deref(), endpoint.zone.as_deref(), None);
                     on_first.push(endpoint.node_name);
                 }
                 State::Draining => {
                     draining.push(&endpoint.addresses);
-                    then.push(endpoint.hostname.as_deref(), endpoint.zone.as_deref());
+                    then.push(endpoint.hostname.as_deref(), endpoint.zone.as_deref(), None);
                     on_then.push(endpoint.node_name);
                 }
-                State::Out => unready += u32::from(!is_terminating(&endpoint)),
+                State::Out if is_terminating(&endpoint) => {}
+                State::Out => {
+                    unready += 1;
+                    on_out.push(endpoint.node_name);
+                }
             }
         }
         let (ready, draining, details) = (ready.finish(), draining.finish(), first.finish(&then));
-        let nodes = EndpointNodes::of(on_first.iter().chain(&on_then).map(Option::as_deref));
+        let nodes = on_first.iter().chain(&on_then).chain(&on_out).map(Option::as_deref);
+        let nodes = EndpointNodes::of(nodes);
         Ok(SortedEndpoints { ready, draining, details, nodes, foreign, unready })
     }
 }

@@ -153,6 +153,12 @@ impl EndpointSliceImport {
         endpoints.flat_map(|endpoint| endpoint.addresses.iter().map(String::as_str))
     }
 
+    /// The members that run endpoints of it in place of the exporter; one can be among them more than once.
+    pub fn executors(&self) -> impl Iterator<Item = &str> {
+        let endpoints = self.spec.endpoints.iter().chain(&self.spec.draining_endpoints);
+        endpoints.filter_map(|endpoint| endpoint.executor.as_deref())
+    }
+
     /// Whether it has an endpoint with one of these addresses, or, very rarely, with one of the same hash. Reads the endpoints of an
     /// object once.
     pub fn has_any(&self, wanted: &Wanted) -> bool {

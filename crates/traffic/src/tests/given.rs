@@ -24,9 +24,9 @@ pub(super) fn secs(seconds: u64) -> Duration {
 
 /// `ready` ready endpoints and `unready` others, all in rank `rank`. A cluster called `west` is the importer.
 pub(super) fn source(cluster: &str, rank: usize, ready: usize, unready: usize) -> Source {
-    let endpoint = |at: usize| Endpoint {
-        address: format!("10.{}.0.{at}", cluster.len()),
-        conditions: if at < ready { Conditions::READY } else { Conditions::UNREADY },
+    let endpoint = |at: usize| {
+        let conditions = if at < ready { Conditions::READY } else { Conditions::UNREADY };
+        Endpoint::new(format!("10.{}.0.{at}", cluster.len()), conditions)
     };
     Source {
         cluster: cluster.to_owned(),

@@ -12,6 +12,7 @@ fn what_keeps_the_agent_in_charge() {
         has_selector: true,
         same_ports: true,
         selected_only: true,
+        here_only: true,
         shaped: false,
     };
     let rows = [
@@ -23,6 +24,7 @@ fn what_keeps_the_agent_in_charge() {
         (LocalFacts { has_selector: false, ..fine }, Some(NotEligible::NoSelector)),
         (LocalFacts { same_ports: false, ..fine }, Some(NotEligible::OtherPorts)),
         (LocalFacts { selected_only: false, ..fine }, Some(NotEligible::OtherEndpoints)),
+        (LocalFacts { here_only: false, ..fine }, Some(NotEligible::VirtualNodes)),
         (LocalFacts { shaped: true, ..fine }, Some(NotEligible::Shaped)),
     ];
     for (facts, refusal) in rows {

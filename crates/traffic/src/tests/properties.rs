@@ -9,7 +9,7 @@ use crate::tests::given::{bound, first, secs, seed};
 use crate::tests::kube_proxy::used;
 use crate::{
     Conditions, Decision, Encoding, Endpoint, Policy, Slot, Source, SpillPolicy, State, Weighting,
-    decide,
+    Withdrawal, decide,
 };
 
 fn conditions() -> impl Strategy<Value = Conditions> {
@@ -20,10 +20,20 @@ fn conditions() -> impl Strategy<Value = Conditions> {
     ]
 }
 
+/// Mostly of the cluster itself; some are of another exporter, which may drain.
 fn endpoints() -> impl Strategy<Value = Vec<Endpoint>> {
-    prop::collection::vec(conditions(), 0..6).prop_map(|all| {
+    let by_exporter = prop_oneof![
+        4 => Just(Withdrawal::default()),
+        1 => (prop_oneof![Just(0_u8), Just(100), 0_u8..=100], prop::bool::weighted(0.2))
+            .prop_map(|(last_resort_percent, removed)| Withdrawal { last_resort_percent, removed }),
+    ];
+    prop::collection::vec((conditions(), by_exporter), 0..6).prop_map(|all| {
         let named = all.into_iter().enumerate();
-        let endpoint = |(at, conditions)| Endpoint { address: format!("10.0.0.{at}"), conditions };
+        let endpoint = |(at, (conditions, by_exporter))| Endpoint {
+            address: format!("10.0.0.{at}"),
+            conditions,
+            by_exporter,
+        };
         named.map(endpoint).collect()
     })
 }
@@ -106,7 +116,8 @@ fn history(
 
 fn has_offer(sources: &[Source]) -> bool {
     let offered = sources.iter().filter(|source| !source.is_out());
-    offered.flat_map(|source| &source.endpoints).any(|one| one.conditions.ready)
+    let mut endpoints = offered.flat_map(|source| &source.endpoints);
+    endpoints.any(|one| one.conditions.ready && !one.by_exporter.removed)
 }
 
 /// Slot of every endpoint by its cluster and address.
@@ -134,7 +145,8 @@ proptest! {
                 for (source, endpoint) in used.into_iter().map(|at| places[at]) {
                     let conditions = sources[source].endpoints[endpoint].conditions;
                     prop_assert!(conditions.ready || conditions.is_fallback());
-                    prop_assert!(!sources[source].is_out());
+                    let one = &sources[source].endpoints[endpoint];
+                    prop_assert!(!sources[source].is_out() && !one.by_exporter.removed);
                 }
             }
             let later = decide(
@@ -149,8 +161,13 @@ proptest! {
         encoding in encoding(), sources in sources(), change in changes(),
     ) {
         let whole = |source: Source| {
-            let last_resort_percent = if source.last_resort_percent < 50 { 0 } else { 100 };
-            Source { last_resort_percent, ..source }
+            let whole = |percent: u8| if percent < 50 { 0 } else { 100 };
+            let last_resort_percent = whole(source.last_resort_percent);
+            let mut source = Source { last_resort_percent, ..source };
+            for one in &mut source.endpoints {
+                one.by_exporter.last_resort_percent = whole(one.by_exporter.last_resort_percent);
+            }
+            source
         };
         let sources: Vec<_> = sources.into_iter().map(whole).collect();
         let mut changed = sources.clone();

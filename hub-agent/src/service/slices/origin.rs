@@ -8,7 +8,7 @@
 use fleet_accumulator::Object;
 use fleet_api::ObjectName;
 use fleet_api::annotations::{
-    ORIGIN_NAMESPACE, SLICE_EXPORT_GENERATION, SLICE_EXPORT_NAME, SLICE_EXPORT_UID,
+    ORIGIN_NAMESPACE, SLICE_EXPORT_GENERATION, SLICE_EXPORT_NAME, SLICE_EXPORT_UID, WEIGHT,
 };
 use fleet_model::objects::EndpointSliceImport;
 use fleet_plan::Account;
@@ -26,7 +26,16 @@ pub(super) fn annotations(name: &ObjectName, slice: &SliceExport<'_>) -> Value {
     if name.name != slice.object.name.name {
         annotations[SLICE_EXPORT_NAME] = json!(slice.object.name.name);
     }
+    if let Some(weight) = slice.object.meta.annotation(WEIGHT) {
+        annotations[WEIGHT] = json!(weight);
+    }
     annotations
+}
+
+/// Whether a copy carries the weight that its exporter gives itself.
+pub(super) fn has_weight(copy: &Object<EndpointSliceImport>, slice: &SliceExport<'_>) -> bool {
+    let weight = slice.object.meta.annotation(WEIGHT);
+    weight.is_none() || weight == copy.meta.annotation(WEIGHT)
 }
 
 /// On whose account a copy is deleted: its exporter's, who had it made.

@@ -442,3 +442,19 @@ fn copies_of_a_slice_end_with_it_in_a_service_that_is_not_exported() {
     world.settle_all();
     assert_eq!(world.copies(), Vec::<String>::new());
 }
+
+#[test]
+fn copies_carry_the_weight_of_their_exporter() {
+    let mut world = World::shared();
+    for weight in ["7", "1"] {
+        let weigh = |slice: &mut Value| {
+            slice["metadata"]["annotations"][annotations::WEIGHT] = json!(weight);
+        };
+        edit_slice(&mut world, weigh);
+        world.settle();
+        assert_eq!(copy(&world)["metadata"]["annotations"][annotations::WEIGHT], weight);
+    }
+    world.hub.take_writes();
+    world.settle();
+    assert!(world.hub.take_writes().is_empty());
+}

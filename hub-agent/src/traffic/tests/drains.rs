@@ -252,3 +252,53 @@ fn a_step_is_decided_until_it_is_stored() {
     world.pass(1);
     assert_eq!(world.drained("east", "*"), None);
 }
+
+/// "east" exports a Service alone, and "west" runs some or all of its Pods.
+#[test]
+fn a_service_is_held_back_from_the_drain_of_the_member_that_runs_all_of_it() {
+    // Of three Pods, how many run in "west"; whether the Service is held.
+    for (running, held) in [(2, false), (3, true)] {
+        let mut world = World::settled(&MEMBERS);
+        world.export("east", "web", 3);
+        world.run_in("west", "east", "web", running);
+        world.drain("west", "*", 100, 0);
+        world.pass(2);
+        let expected: &[&str] = if held { &["shop/web"] } else { &[] };
+        assert_eq!(world.status("west").held_services, expected, "{running} of 3");
+    }
+}
+
+#[test]
+fn who_runs_pods_that_drain_takes_over_for_nobody() {
+    let mut world = World::settled(&MEMBERS);
+    world.export("east", "web", 3);
+    world.export("north", "web", 3);
+    // All that "north" has runs in the member that drains, or in the one that exports the rest.
+    for executor in ["east", "west"] {
+        world.run_in(executor, "north", "web", 3);
+        world.drain("west", "*", if executor == "west" { 100 } else { 0 }, 0);
+        world.drain("east", "*", 100, 0);
+        world.pass(2);
+        assert_eq!(world.status("east").held_services, ["shop/web"], "{executor}");
+        world.drain("east", "*", 0, 0);
+        world.pass(2);
+    }
+}
+
+/// The hub agent writes once a step, however many import: members read what it writes, and acknowledge in Leases that they renew anyway.
+#[test]
+fn a_drain_with_a_hundred_importers_costs_as_much_as_with_four() {
+    let names = (0..100).map(|at| -> &'static str { format!("m{at:02}").leak() });
+    let mut world = World::settled(&names.collect::<Vec<_>>());
+    for at in 0..50 {
+        world.export("m00", &format!("web-{at}"), 2);
+        world.export("m01", &format!("web-{at}"), 2);
+    }
+    world.writes();
+    world.drain("m00", "*", 100, 60);
+    assert_eq!(steps(&mut world, "m00", "*", 40), [50, 100]);
+    assert_eq!(world.writes(), 2);
+    world.drain("m00", "*", 0, 0);
+    assert_eq!(steps(&mut world, "m00", "*", 5), [0]);
+    assert_eq!(world.writes(), 1);
+}

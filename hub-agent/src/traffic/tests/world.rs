@@ -110,6 +110,16 @@ impl World {
         });
     }
 
+    /// So many of the Pods of an exported Service run in another member.
+    pub(super) fn run_in(&mut self, executor: &str, member: &str, service: &str, count: usize) {
+        let name = ObjectName::new(member_namespace(member), format!("{service}-{member}"));
+        self.edit(kinds::ENDPOINT_SLICE_EXPORT, &name, |slice| {
+            for endpoint in &mut slice["spec"]["endpoints"].as_array_mut().unwrap()[..count] {
+                endpoint["executor"] = json!(executor);
+            }
+        });
+    }
+
     pub(super) fn edit(
         &mut self,
         kind: ResourceKind,

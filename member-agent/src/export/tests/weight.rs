@@ -1,6 +1,6 @@
 //! The weight annotation: 0 withdraws, nonsense changes nothing.
 
-use fleet_api::{ObjectName, kinds};
+use fleet_api::{ObjectName, annotations, kinds};
 use serde_json::{Value, json};
 
 use super::world::{World, backing, pair, service, shop};
@@ -123,4 +123,30 @@ fn another_legal_weight_takes_no_write() {
         world.weigh(Some(weight));
         assert!(world.plan().is_empty(), "{weight}");
     }
+}
+
+/// Importers read the weight in slices, if this member takes part in that.
+#[test]
+fn slices_carry_the_weight_where_traffic_is_directed() {
+    let mut world = World::exported();
+    let carried = |world: &World| {
+        world.copies()[0]["metadata"]["annotations"][annotations::WEIGHT]
+            .as_str()
+            .map(str::to_owned)
+    };
+    world.weigh(Some("7"));
+    world.settle();
+    assert_eq!(carried(&world), None);
+    world.settings.traffic.enabled = true;
+    world.settle();
+    assert_eq!(carried(&world).as_deref(), Some("7"));
+    world.weigh(Some("heavy"));
+    world.settle();
+    assert_eq!(carried(&world).as_deref(), Some("7"), "what cannot be read changes nothing");
+    world.weigh(None);
+    world.settle();
+    assert_eq!(carried(&world).as_deref(), Some("1"));
+    world.hub.take_writes();
+    world.settle();
+    assert!(world.hub.take_writes().is_empty());
 }

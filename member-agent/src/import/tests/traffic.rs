@@ -530,3 +530,48 @@ fn endpoints_that_take_over_do_not_wait() {
     directing.settle();
     assert_eq!(directing.slots(), ["a pool pool", "b ", "c last"]);
 }
+
+/// "a" exports an endpoint that runs here, and this cluster one that runs in "a".
+#[test]
+fn endpoints_on_virtual_nodes_belong_to_the_members_that_run_them() {
+    let mut directing = Directing::new();
+    directing.fleet(json!({ "defaults": { "preference": "LocalFirst" } }));
+    directing.world.settings.virtual_nodes.origin = true;
+    let metadata = json!({ "labels": { labels::VIRTUAL_NODE: "true" } });
+    let node = ObjectName::cluster("fleet-a");
+    directing.world.own.create(kinds::NODE, &node, json!({ "metadata": metadata })).unwrap();
+    for (cluster, executor) in [("a", "b"), ("b", "a")] {
+        let set = |copy: &mut Value| {
+            copy["spec"]["endpoints"][1]["executor"] = json!(executor);
+        };
+        let name = Directing::name(cluster);
+        directing.world.hub.edit(kinds::ENDPOINT_SLICE_IMPORT, &name, set).unwrap();
+    }
+    directing.settle();
+    assert_eq!(directing.slots(), ["a second first", "b first second", "c second second"]);
+    directing.drain("a", 1, 100);
+    directing.settle();
+    // The exporter takes what it exports along, and what it runs.
+    assert_eq!(directing.slots(), ["a last last", "b first last", "c second second"]);
+}
+
+#[test]
+fn exporters_have_the_weights_that_they_give_themselves() {
+    let mut directing = Directing::new();
+    directing.fleet(json!({ "defaults": { "weighting": "Clusters" } }));
+    let weigh = |directing: &mut Directing, weight: &str| {
+        let set = |copy: &mut Value| {
+            copy["metadata"]["annotations"][annotations::WEIGHT] = json!(weight);
+        };
+        let name = Directing::name("c");
+        directing.world.hub.edit(kinds::ENDPOINT_SLICE_IMPORT, &name, set).unwrap();
+        directing.settle();
+    };
+    weigh(&mut directing, "0");
+    assert_eq!(directing.slots(), ["a pool pool", "b pool pool", "c "]);
+    weigh(&mut directing, "1");
+    // Sizes stay for so long.
+    directing.pass(10);
+    assert_eq!(directing.slots(), ["a pool pool", "b pool pool", "c pool pool"]);
+    assert!(directing.plan().steps.is_empty());
+}

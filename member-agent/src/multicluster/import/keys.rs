@@ -1,6 +1,6 @@
 //! The keys that a change affects, each computed from the changed object alone.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 
@@ -14,6 +14,7 @@ use fleet_plan::Affected;
 
 use super::source;
 use super::state::{Import, imported, is_import};
+use crate::executors::executor_of;
 use crate::slicing;
 use crate::snapshot::MemberSnapshot;
 use crate::traffic::Concerned;
@@ -46,6 +47,11 @@ pub(super) fn affected(old: &MemberSnapshot, new: &MemberSnapshot, keys: &mut Af
     });
     each_touched(&old.standard_imports, &new.standard_imports, |import| add(&import.name));
     each_touched(&old.standard_exports, &new.standard_exports, |export| add(&export.name));
+    each_touched(&old.service_exports, &new.service_exports, |export| {
+        if is_exported(&export.name, new) {
+            add(&export.name);
+        }
+    });
     each_touched(&old.exported_services, &new.exported_services, |exported| {
         exported.service.iter().for_each(&mut add);
     });
@@ -135,6 +141,7 @@ pub(super) fn directed(concerned: &Concerned, new: &MemberSnapshot, keys: &mut A
             }
             let concerns = |import: &&Import| sources(import, new).any(|it| clusters.contains(it));
             new.standard_imports.iter().filter(concerns).for_each(|import| add(&import.name));
+            each_running_in(clusters, new, add);
         }
     }
 }
@@ -142,4 +149,27 @@ pub(super) fn directed(concerned: &Concerned, new: &MemberSnapshot, keys: &mut A
 /// Adds every Service of which there is anything.
 pub(super) fn all(snapshot: &MemberSnapshot, keys: &mut Affected<Key>) {
     affected(&MemberSnapshot::default(), snapshot, keys);
+}
+
+/// Adds the imported Services of which endpoints of others, or own ones on virtual nodes, run in one of these clusters.
+fn each_running_in(
+    clusters: &BTreeSet<String>,
+    snapshot: &MemberSnapshot,
+    mut add: impl FnMut(&ObjectName),
+) {
+    let of_others = snapshot.fleet_slices.iter().filter(|slice| {
+        let mut executors = slice.executors();
+        executors.any(|executor| clusters.contains(executor))
+    });
+    let of_others = of_others.filter_map(|slice| slice.service().cloned());
+    let has_virtual_nodes = !snapshot.virtual_node_objects.is_empty();
+    let own = snapshot.endpoint_slices.iter().filter(|_| has_virtual_nodes);
+    let own = own.filter(|slice| {
+        let mut executors = slice.nodes().flatten().filter_map(executor_of);
+        executors.any(|executor| clusters.contains(executor))
+    });
+    let own = own.filter_map(|slice| slice.backs(&slice.name.namespace));
+    let services: BTreeSet<ObjectName> = of_others.chain(own).collect();
+    let imported = services.iter().filter(|it| snapshot.standard_imports.get(it).is_some());
+    imported.for_each(&mut add);
 }

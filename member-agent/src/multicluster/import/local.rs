@@ -18,6 +18,7 @@ use super::source;
 use super::state::ServiceState;
 use super::target::Target;
 use crate::intent::{self, StandardDecision};
+use crate::own_weight;
 use crate::settings::Mode;
 use crate::slicing;
 use crate::traffic::{Ground, LocalWriter};
@@ -155,7 +156,11 @@ impl Ours<'_, '_> {
             selected_only: own::slices(state)
                 .filter(|slice| slicing::manager(slice) != Some(MANAGER))
                 .all(|slice| is_empty(slice)),
-            shaped: own.last_resort_percent > 0 || own.removed || own.weight == 0,
+            here_only: !own::slices(state).any(|slice| ground.executing().is_elsewhere(slice)),
+            shaped: own.last_resort_percent > 0
+                || own.removed
+                || own.weight == 0
+                || own_weight::of(state.settings, state.snapshot, state.service) == Some(0),
         }
     }
 

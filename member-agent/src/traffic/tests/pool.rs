@@ -5,10 +5,11 @@ use fleet_api::ObjectName;
 use fleet_traffic::{Conditions, Encoding, Found, Policy, Slot};
 
 use crate::traffic::exporter::Exporter;
-use crate::traffic::pool::{Answer, PooledSlice, Protocol, Question, States};
+use crate::traffic::pool::{Answer, PooledEndpoint, PooledSlice, Protocol, Question, States};
 
 struct Pool {
     exporters: BTreeMap<String, Exporter>,
+    executors: BTreeMap<String, Exporter>,
     slices: Vec<PooledSlice>,
     encoding: Encoding,
 }
@@ -18,8 +19,13 @@ fn exporter(own: bool, rank: usize) -> Exporter {
 }
 
 fn slice(cluster: &str, ports: &[&str], ready: &[&str], draining: &[&str]) -> PooledSlice {
-    let ready = ready.iter().map(|it| ((*it).to_owned(), Conditions::READY));
-    let draining = draining.iter().map(|it| ((*it).to_owned(), Conditions::DRAINING));
+    let endpoint = |address: &&str, conditions| PooledEndpoint {
+        address: (*address).to_owned(),
+        conditions,
+        executor: None,
+    };
+    let ready = ready.iter().map(|it| endpoint(it, Conditions::READY));
+    let draining = draining.iter().map(|it| endpoint(it, Conditions::DRAINING));
     PooledSlice {
         cluster: cluster.to_owned(),
         family: Protocol::V4,
@@ -33,7 +39,7 @@ impl Pool {
     fn local_first(slices: Vec<PooledSlice>) -> Self {
         let exporters = [("west", exporter(true, 0)), ("east", exporter(false, 1))];
         let exporters = exporters.map(|(name, exporter)| (name.to_owned(), exporter)).into();
-        Self { exporters, slices, encoding: Encoding::Hints }
+        Self { exporters, executors: BTreeMap::new(), slices, encoding: Encoding::Hints }
     }
 
     fn answer(&self, before: &States, seconds: u64) -> Answer {
@@ -44,6 +50,7 @@ impl Pool {
             encoding: self.encoding,
             policy: Policy::default(),
             exporters: &self.exporters,
+            executors: &self.executors,
             slices: &self.slices,
             found: &Found::default(),
         };
@@ -161,7 +168,8 @@ fn no_service_is_left_without_endpoints() {
     for encoding in [Encoding::Hints, Encoding::Conditions] {
         for case in 0..(3 * 3 * 3 * 4 * 4 * 4) {
             let pick = |at: u32, base: usize| (case / 12_usize.pow(at)) % base;
-            let mut pool = Pool { exporters: BTreeMap::new(), slices: Vec::new(), encoding };
+            let (exporters, executors) = (BTreeMap::new(), BTreeMap::new());
+            let mut pool = Pool { exporters, executors, slices: Vec::new(), encoding };
             for (at, name) in ["west", "east", "north"].into_iter().enumerate() {
                 let at32 = u32::try_from(at).unwrap();
                 let mut exporter = exporter(at == 0, at);

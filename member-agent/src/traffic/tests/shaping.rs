@@ -105,6 +105,7 @@ fn own_endpoints_of_a_zone_name_it_and_zones_without_any() {
             ("10.0.0.2".to_owned(), "z2".to_owned()),
         ]),
         ready_zones: zones(&["z1", "z2"]),
+        elsewhere: BTreeSet::new(),
     };
     let all = [placed(Slot::First, true); 2];
     let nodes = zones(&["", "z1", "z2", "z3"]);

@@ -16,6 +16,7 @@ use crate::limits::{self, Excess};
 use crate::objects::EndpointSliceExport;
 use crate::objects::endpoint_list::{Builder, EndpointList};
 use crate::objects::missing::MISSING;
+use crate::weight;
 
 wire! {
     /// An EndpointSliceExport on the wire.
@@ -46,6 +47,8 @@ pub struct FleetSlice {
     pub terminating: bool,
     /// Trace of the write that led to its current content.
     pub trace: Option<TraceContext>,
+    /// The weight that its exporter gives itself.
+    pub weight: u16,
     /// What exceeds a bound, if anything does.
     pub excess: Option<Excess>,
     ready: EndpointList,
@@ -83,6 +86,7 @@ impl FleetSlice {
         Self {
             terminating: export.meta.is_terminating(),
             trace: trace.and_then(TraceContext::parse),
+            weight: weight::carried(export.meta.annotation(annotations::WEIGHT)),
             excess: export.excess.clone(),
             ..Self::of_spec(&export.name.namespace, (*export.spec).clone())
         }
@@ -98,6 +102,7 @@ impl FleetSlice {
             exported_since: reference.exported_since.as_ref().map(|time| time.0),
             terminating: false,
             trace: None,
+            weight: weight::USUAL,
             excess: None,
             ready: list(&spec.endpoints),
             draining: list(&spec.draining_endpoints),
@@ -107,7 +112,12 @@ impl FleetSlice {
         }
     }
 
-    /// The ready endpoints and the draining ones, with host names and zones.
+    /// The members that run endpoints of it in place of the exporter, as it states; one can be among them more than once.
+    pub fn executors(&self) -> impl Iterator<Item = &str> {
+        self.details.executors()
+    }
+
+    /// The ready endpoints and the draining ones, with host names, zones and executors.
     pub fn endpoints(&self) -> (Vec<Endpoint>, Vec<Endpoint>) {
         let (mut ready, mut draining) = (self.ready.to_vec(), self.draining.to_vec());
         self.details.add(ready.iter_mut().chain(&mut draining));
@@ -128,11 +138,14 @@ impl Tracked for FleetSlice {
             (spec.endpoints, spec.draining_endpoints, spec.ports) = Default::default();
         }
         let namespace = wire.metadata.namespace.as_deref().unwrap_or_default();
-        let trace = wire.metadata.annotations.as_ref();
-        let trace = trace.and_then(|annotations| annotations.get(annotations::TRACEPARENT));
+        let annotation = |key: &str| {
+            let annotations = wire.metadata.annotations.as_ref();
+            annotations.and_then(|annotations| annotations.get(key)).map(String::as_str)
+        };
         Ok(Self {
             terminating: wire.metadata.deletion_timestamp.is_some(),
-            trace: trace.and_then(|trace| TraceContext::parse(trace)),
+            trace: annotation(annotations::TRACEPARENT).and_then(TraceContext::parse),
+            weight: weight::carried(annotation(annotations::WEIGHT)),
             excess,
             ..Self::of_spec(namespace, spec)
         })
@@ -178,7 +191,10 @@ mod tests {
 
     fn object(cluster: &str, namespace: &str) -> Value {
         json!({
-            "metadata": { "name": "east-shop-web-1", "namespace": "fleet-member-east" },
+            "metadata": {
+                "name": "east-shop-web-1", "namespace": "fleet-member-east",
+                "annotations": { annotations::WEIGHT: "7" },
+            },
             "spec": {
                 "addressType": "IPv4",
                 "endpoints": [
@@ -226,7 +242,7 @@ mod tests {
     fn endpoints_keep_their_details() {
         let (ready, draining) = slice("east", "shop").endpoints();
         let text = |endpoint: &Endpoint| {
-            let Endpoint { addresses, hostname, zone } = endpoint;
+            let Endpoint { addresses, hostname, zone, .. } = endpoint;
             format!("{} {hostname:?} {zone:?}", addresses.concat())
         };
         assert_eq!(

@@ -1,5 +1,6 @@
 //! The EndpointSliceExports of a Service that one or both APIs export.
 
+use fleet_accumulator::{SourceState, View};
 use fleet_api::{ObjectName, finalizers, kinds, labels};
 use fleet_model::hub_schema::HubSchema;
 use serde_json::{Value, json};
@@ -245,4 +246,62 @@ fn the_fleet_writes_the_same_with_the_api_and_without() {
     let without = written(MulticlusterMode::Off);
     assert!(without.len() >= 7, "{without:?}");
     assert_eq!(written(MulticlusterMode::On), without);
+}
+
+/// One Pod runs in this cluster, one in "b", on the virtual node that stands for it.
+fn on_virtual_node() -> World {
+    let mut world = exported();
+    world.settings.virtual_nodes.origin = true;
+    let metadata = json!({ "labels": { labels::VIRTUAL_NODE: "true" } });
+    world.add(kinds::NODE, &ObjectName::cluster("fleet-b"), json!({ "metadata": metadata }));
+    let set = |slice: &mut Value| {
+        slice["endpoints"][0]["nodeName"] = json!("fleet-c");
+        slice["endpoints"][1]["nodeName"] = json!("fleet-b");
+    };
+    world.own.edit(kinds::ENDPOINT_SLICE, &ObjectName::new("shop", "web-x1"), set).unwrap();
+    world
+}
+
+fn executors(world: &World) -> Vec<Option<&str>> {
+    let endpoints = copy(world).unwrap()["spec"]["endpoints"].as_array().unwrap().iter();
+    endpoints.map(|endpoint| endpoint["executor"].as_str()).collect()
+}
+
+#[test]
+fn endpoints_on_virtual_nodes_name_who_runs_them() {
+    let mut world = on_virtual_node();
+    world.settle();
+    assert_eq!(executors(&world), [None, Some("b")], "c has no virtual node here");
+    assert!(!copy(&world).unwrap().to_string().contains("fleet-b"), "names of Nodes do not cross");
+    world.rest();
+    // The Pods of a cluster that no longer takes part in that run where they are exported.
+    world.settings.virtual_nodes.origin = false;
+    world.settle();
+    assert_eq!(executors(&world), [None, None]);
+}
+
+/// A hub of an earlier release prunes them, and an agent that insisted would write for ever.
+#[test]
+fn executors_are_sent_where_the_hub_stores_them() {
+    let mut world = on_virtual_node();
+    world.schema = Some(HubSchema { executors: false, ..HubSchema::OURS });
+    world.settle();
+    assert_eq!(executors(&world), [None, None]);
+    world.rest();
+    world.schema = Some(HubSchema::OURS);
+    world.settle();
+    world.schema = None;
+    world.settle();
+    assert_eq!(executors(&world), [None, Some("b")], "what is carried proves that it can be");
+}
+
+#[test]
+fn what_is_carried_stays_until_virtual_nodes_are_known() {
+    let mut world = on_virtual_node();
+    world.settle();
+    world.rest();
+    let mut snapshot = world.snapshot();
+    snapshot.virtual_node_objects = View::default().in_state(SourceState::Pending);
+    let plan = crate::export::plan(&world.settings, &web(), &snapshot, world.own.now());
+    assert!(plan.steps.is_empty(), "{plan:#?}");
 }

@@ -9,6 +9,7 @@ use k8s_openapi::api::discovery::v1::{self as discovery, EndpointConditions, End
 
 use super::bound::Binding;
 use super::marks;
+use crate::executing;
 use crate::multicluster::import::ports;
 
 /// Builds the endpoints. Ready ones carry no conditions, as those of the fleet: absent means ready.
@@ -25,6 +26,7 @@ pub(super) fn endpoints(
             // An exporter can write any; the API server would refuse the slice.
             hostname: hostname.map(str::to_owned),
             zone: endpoint.zone.as_deref().filter(|_| with_zones).map(str::to_owned),
+            node_name: executing::node_of(endpoint),
             ..discovery::Endpoint::default()
         }
     };

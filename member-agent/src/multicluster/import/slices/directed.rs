@@ -16,7 +16,7 @@ use crate::multicluster::import::state::ServiceState;
 use crate::multicluster::import::{ports, source};
 use crate::traffic::{
     Directed, Distribution, Draft, Exporter, Ground, Kept, KeptSlice, Limit, Offer, Outlook, Rules,
-    Subject, part_kept,
+    Subject, part_kept, weights,
 };
 
 /// Slices that the hub lacks: those whose endpoints may get another place, and those that stay as they are.
@@ -91,12 +91,16 @@ fn exporters(
     let headless = matches!(bound.binding, Binding::Headless);
     let listed = bound.target.clusters.iter().cloned();
     let wanted = outcome.wanted.values().map(|wanted| wanted.cluster.clone());
+    let offered = outcome.wanted.values().map(|wanted| (wanted.cluster.as_str(), &wanted.slice));
+    let offered = offered.chain(moving.iter().map(KeptSlice::offered));
+    let offered = weights(offered.chain(kept.iter().copied()));
     let moving = moving.iter().map(|kept| kept.cluster().to_owned());
     let kept = kept.iter().map(|(cluster, _)| (*cluster).to_owned());
     let clusters: BTreeSet<_> = listed.chain(wanted).chain(moving).chain(kept).collect();
     let mut again_in = None;
     let exporter = |cluster: String| {
         let (mut exporter, again) = ground.exporter(rules, state.service, &cluster, headless);
+        exporter.weigh(rules, &cluster, offered.get(cluster.as_str()).copied());
         again_in = [again_in, again].into_iter().flatten().min();
         exporter.withheld = withheld(state, bound, &cluster);
         if exporter.own {

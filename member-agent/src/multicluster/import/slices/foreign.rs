@@ -9,6 +9,7 @@ use fleet_api::{ExportedSliceSpec, events};
 use fleet_model::objects::multicluster::FleetSlice;
 use fleet_model::objects::{EndpointSlice, ManagedSlice, SliceIndex};
 use fleet_model::steps::LOCAL;
+use fleet_model::weight;
 use fleet_plan::Event;
 use k8s_openapi::api::discovery::v1 as discovery;
 
@@ -158,7 +159,9 @@ fn wanted<'a>(
     let generation = slice.slice_generation;
     // One that an earlier release has marked keeps that: another mark alone is no reason to write.
     let mark = same.and_then(|same| Mark::of(&same.slice)).unwrap_or(Mark::Slice(&uid));
-    let origin = Origin { cluster, mark: Some(mark), generation };
+    // Where traffic is not directed, slices are as they were.
+    let weight = if state.ground.is_some() { slice.weight } else { weight::USUAL };
+    let origin = Origin { cluster, mark: Some(mark), generation, weight };
     let zones = state.settings.multicluster.zones;
     Some(Wanted {
         slice: discovery::EndpointSlice {

@@ -9,6 +9,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::bound::Bound;
 use crate::multicluster::import::state::ServiceState;
+use crate::traffic;
 
 /// The labels of an imported slice. It has one of the last two.
 const LABELS: [&str; 5] = [
@@ -28,6 +29,8 @@ pub(super) struct Origin<'a> {
     pub(super) mark: Option<Mark<'a>>,
     /// Generation of the exporter's slice.
     pub(super) generation: i64,
+    /// The weight that the exporter gives itself.
+    pub(super) weight: u16,
 }
 
 /// By what the exported slice is known that a slice was made from.
@@ -68,13 +71,14 @@ pub(super) fn metadata(
         bound.label(origin.mark.is_none()),
     ];
     let mark = origin.mark.map(Mark::entry);
+    let weight = traffic::weight_mark(origin.weight);
     let annotations = [
         (annotations::FLEET_SERVICE, state.service.to_string()),
         (annotations::LAST_OBSERVED_GENERATION, origin.generation.to_string()),
     ];
     ObjectMeta {
         labels: Some(texts(labels)),
-        annotations: Some(texts(annotations.into_iter().chain(mark))),
+        annotations: Some(texts(annotations.into_iter().chain(mark).chain(weight))),
         owner_references: Some(vec![owner_reference(bound.import)]),
         ..ObjectMeta::default()
     }
@@ -123,6 +127,7 @@ pub(super) fn are_current(current: &EndpointSlice, wanted: &EndpointSlice) -> bo
     LABELS.iter().all(|key| label(current, key) == label(wanted, key))
         && owner(current) == owner(wanted)
         && Mark::of(current) == Mark::of(wanted)
+        && traffic::weight_of(current) == traffic::weight_of(wanted)
         && annotation(current, annotations::FLEET_SERVICE)
             == annotation(wanted, annotations::FLEET_SERVICE)
         && observed(current).is_some_and(|seen| Some(seen) <= observed(wanted))

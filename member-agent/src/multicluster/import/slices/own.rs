@@ -6,16 +6,19 @@ use fleet_accumulator::Object;
 use fleet_api::multicluster::standard::ServiceImportPort;
 use fleet_api::{Endpoint, EndpointPort, ServicePort, names};
 use fleet_model::objects::{EndpointSlice, Service, SliceIndex};
+use fleet_model::weight;
 use k8s_openapi::api::discovery::v1 as discovery;
 
 use super::bound::{Bound, Wanted};
 use super::marks::Origin;
 use super::outcome::Outcome;
 use super::{content, marks};
+use crate::executing::Executing;
 use crate::intent::{self, StandardDecision};
 use crate::measurement::Plan;
 use crate::multicluster::import::state::ServiceState;
 use crate::multicluster::import::{derived, ports, source};
+use crate::own_weight;
 use crate::slicing;
 
 /// Adds what is wanted of this cluster's own slices.
@@ -89,9 +92,15 @@ fn wanted(
     let cluster = state.cluster();
     let generation = slice.meta.generation;
     let own = by_name(&service.ports);
+    let weight = own_weight::of(state.settings, state.snapshot, state.service);
+    let weight = weight.unwrap_or(weight::USUAL);
     Wanted {
         slice: discovery::EndpointSlice {
-            metadata: marks::metadata(state, bound, Origin { cluster, mark: None, generation }),
+            metadata: marks::metadata(
+                state,
+                bound,
+                Origin { cluster, mark: None, generation, weight },
+            ),
             address_type: slice.address_type.as_str().to_owned(),
             endpoints: endpoints(state, slice),
             ports: Some(content::ports(
@@ -130,9 +139,10 @@ fn is_in_force(own: &HashMap<&str, &ServicePort>, of: &ServiceImportPort) -> boo
         .is_some_and(|own| own.port == of.port && own.protocol.as_str() == ports::protocol(of))
 }
 
-/// Own endpoints that are neither ready nor terminating: slices that are made of others lack them.
+/// Own endpoints that are neither ready nor terminating and run here: slices that are made of others lack them.
 pub(super) fn unready(state: &ServiceState<'_>) -> usize {
-    slices(state).map(|slice| slice.unready()).sum()
+    let executing = Executing::of(state.settings, state.snapshot);
+    slices(state).map(|slice| executing.unready_here(slice)).sum()
 }
 
 /// Zones by the first address of each own endpoint.

@@ -1,5 +1,6 @@
 //! Endpoints of imported slices where policies, drains and verdicts put them.
 
+mod crash;
 mod drains;
 mod given;
 mod handover;
@@ -9,3 +10,4 @@ mod missing;
 mod policies;
 mod rest;
 mod silence;
+mod virtual_nodes;

@@ -1,10 +1,11 @@
 //! Preferences, spill and weights.
 
+use fleet_api::{annotations, kinds};
 use fleet_traffic::DataPlane;
 use serde_json::json;
 
 use super::given::{directing, local_first};
-use crate::multicluster::import::tests::world::World;
+use crate::multicluster::import::tests::world::{World, web};
 
 /// Without a policy nothing is written that would not be written otherwise.
 #[test]
@@ -174,6 +175,16 @@ fn refs(all: &[String]) -> Vec<&str> {
     all.iter().map(String::as_str).collect()
 }
 
+impl World {
+    /// The slice of a member carries this weight.
+    fn weigh(&mut self, cluster: &str, weight: &str) {
+        let set = |slice: &mut serde_json::Value| {
+            slice["metadata"]["annotations"] = json!({ annotations::WEIGHT: weight });
+        };
+        self.hub.edit(kinds::ENDPOINT_SLICE_EXPORT, &Self::on_hub(cluster, "web-1"), set).unwrap();
+    }
+}
+
 fn count(world: &World, cluster: &str, slot: &str) -> usize {
     world.slots_of(cluster).iter().filter(|line| line.contains(slot)).count()
 }
@@ -206,6 +217,55 @@ fn weights_take_subsets() {
     world.settle();
     assert_eq!(count(&world, "c", "pool"), 1);
     assert_eq!(world.writes(), ["update EndpointSlice"]);
+}
+
+/// What exporters give themselves counts for those that the policy does not name.
+#[test]
+fn exporters_have_the_weights_that_they_give_themselves() {
+    let mut world = directing();
+    let (b, c) = (many(0..10, 1), many(0..10, 2));
+    world.move_endpoints("b", "web-1", &refs(&b));
+    world.move_endpoints("c", "web-1", &refs(&c));
+    world.weigh("b", "90");
+    world.weigh("c", "10");
+    world.ask(json!({
+        "weighting": "Clusters", "weights": [{ "cluster": "a", "weight": 0 }],
+    }));
+    world.settle();
+    assert_eq!([count(&world, "b", "pool"), count(&world, "c", "pool")], [10, 1]);
+    world.rest();
+    // A slice that is kept keeps its weight: the hub does not answer, and the agent begins anew.
+    let mut cut = world.clone();
+    cut.memory = crate::traffic_memory::TrafficMemory::new(cut.clock.clone());
+    cut.unreadable.push(World::on_hub("b", "web-1"));
+    cut.settle();
+    assert_eq!([count(&cut, "b", "pool"), count(&cut, "c", "pool")], [10, 1]);
+    // The importer's word is the stronger one, but for what an exporter puts out of use.
+    world.ask(json!({ "weighting": "Clusters", "weights": [
+        { "cluster": "a", "weight": 0 }, { "cluster": "b", "weight": 10 },
+    ]}));
+    world.pass(10);
+    assert_eq!([count(&world, "b", "pool"), count(&world, "c", "pool")], [10, 10]);
+    world.weigh("b", "0");
+    world.settle();
+    assert!(world.slots_of("b").is_empty() && count(&world, "c", "pool") == 10);
+    // What cannot be read is the usual one.
+    world.weigh("b", "heavy");
+    world.settle();
+    assert!(!world.slots_of("b").is_empty());
+}
+
+#[test]
+fn the_own_weight_counts_as_others_see_it() {
+    let mut world = directing();
+    world.ask(json!({ "weighting": "Clusters" }));
+    world.settle();
+    let set = |export: &mut serde_json::Value| {
+        export["metadata"]["annotations"] = json!({ annotations::WEIGHT: "0" });
+    };
+    world.own.edit(kinds::MCS_SERVICE_EXPORT, &web(), set).unwrap();
+    world.settle();
+    assert!(world.slots_of("a").is_empty());
 }
 
 /// Ten own endpoints at full size and a threshold of 80 percent.
