@@ -11,10 +11,10 @@ use fleet_model::changes::each_touched;
 use fleet_model::objects::Service;
 use fleet_model::objects::multicluster::ResolvedService;
 use fleet_plan::Affected;
+use fleet_virtual_node::names::executor_of;
 
 use super::source;
 use super::state::{Import, imported, is_import};
-use crate::executors::executor_of;
 use crate::slicing;
 use crate::snapshot::MemberSnapshot;
 use crate::traffic::Concerned;
