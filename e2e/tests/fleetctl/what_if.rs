@@ -62,23 +62,23 @@ pub(crate) async fn story(actions: usize, loses: bool) -> Result<()> {
 
 async fn compare_all(testbed: &Testbed, actions: usize, loses: bool) -> Result<()> {
     let mut shop = Shop::open(testbed).await?;
-    let (mut done, mut changed) = (0, 0);
+    let (mut done, mut written) = (0, 0);
     while done < actions {
         shop.restore().await?;
         let action = Action::any(&mut shop.random);
         let Some(changes) = shop.compare(&action).await? else { continue };
         done += 1;
-        changed += changes;
+        written += changes;
     }
     shop.agents.check_alive()?;
     if loses {
         let lost = shop.random.below(MEMBERS);
         let changes = shop.compare(&Action::Lose(lost)).await?;
-        changed += changes.context("a member can be lost")?;
+        written += changes.context("a member can be lost")?;
         done += 1;
     }
-    println!("{done} actions, {changed} changes of objects, all foreseen");
-    ensure!(changed > 0, "nothing has changed");
+    println!("{done} actions, {written} changes of objects, all foreseen");
+    ensure!(written > 0, "nothing has changed");
     Ok(())
 }
 
@@ -215,13 +215,11 @@ impl<'a> Shop<'a> {
         let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
         let command = [&["what-if", "-o", "json"][..], &arguments].concat();
         let said = self.tool.run(&command).await?;
-        match said.code {
-            Some(0 | 1) => said.json().map(Some),
-            // As the end of an export that is not there.
-            _ => {
-                said.tells(&["is not exported by"])?;
-                Ok(None)
-            }
+        if let Some(0 | 1) = said.code {
+            return said.json().map(Some);
         }
+        // As the end of an export that is not there.
+        said.tells(&["is not exported by"])?;
+        Ok(None)
     }
 }

@@ -66,7 +66,8 @@ impl<'a> Own<'a> {
         if slice.is_some_and(|slice| slice.meta.generation < reference.generation) {
             return Cow::Borrowed(&copy.spec);
         }
-        let (endpoints, draining_endpoints) = slice.map(|slice| self.offered(slice)).unwrap_or_default();
+        let (endpoints, draining_endpoints) =
+            slice.map(|slice| self.offered(slice)).unwrap_or_default();
         Cow::Owned(ExportedSliceSpec { endpoints, draining_endpoints, ..(*copy.spec).clone() })
     }
 

@@ -1,4 +1,4 @@
-//! Lists that one part of the agent asks all sources of a cluster for.
+//! What the sources of a cluster ask of each other, and other parts of the agent of all of them: lists, and to look for kinds.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,32 +9,43 @@ use tokio::sync::watch;
 use crate::ClusterId;
 use crate::time::now;
 
-/// The requests for lists, by cluster. Clones share them.
+/// The requests by cluster. Clones share them.
 #[derive(Clone)]
-pub(crate) struct Refreshes(Arc<BTreeMap<ClusterId, watch::Sender<Instant>>>);
+pub(crate) struct Refreshes(Arc<BTreeMap<ClusterId, Requests>>);
+
+/// The requests to the sources of one cluster.
+#[derive(Clone)]
+struct Requests {
+    /// Lists that were begun earlier are to be repeated.
+    lists: watch::Sender<Instant>,
+    /// Counts the kinds that were not served for a while, and are.
+    found: watch::Sender<u64>,
+}
 
 impl Refreshes {
     /// Nothing is asked for that is listed from now on.
     pub(crate) fn new() -> Self {
         let begin = now();
         let clusters = [ClusterId::Local, ClusterId::Hub];
-        Self(Arc::new(clusters.map(|cluster| (cluster, watch::Sender::new(begin))).into()))
+        let requests =
+            || Requests { lists: watch::Sender::new(begin), found: watch::Sender::new(0) };
+        Self(Arc::new(clusters.map(|cluster| (cluster, requests())).into()))
     }
 
     /// What the sources of a cluster follow.
     pub(crate) fn of(&self, cluster: ClusterId) -> Refresh {
         let sender = self.0[&cluster].clone();
-        Refresh { asked: sender.subscribe(), sender }
+        Refresh { asked: sender.lists.subscribe(), found: sender.found.subscribe(), sender }
     }
 
     /// Lists of all clusters that were begun before `since` are to be repeated.
     pub(crate) fn demand_all(&self, since: Instant) {
-        self.0.values().for_each(|sender| demand(sender, since));
+        self.0.values().for_each(|sender| demand(&sender.lists, since));
     }
 
     /// Lists of one cluster that were begun before `since` are to be repeated.
     pub(crate) fn demand(&self, cluster: ClusterId, since: Instant) {
-        demand(&self.0[&cluster], since);
+        demand(&self.0[&cluster].lists, since);
     }
 }
 
@@ -46,10 +57,11 @@ fn demand(sender: &watch::Sender<Instant>, since: Instant) {
     });
 }
 
-/// The requests for lists of one cluster.
+/// The requests to one source of a cluster, and from it.
 pub(crate) struct Refresh {
     asked: watch::Receiver<Instant>,
-    sender: watch::Sender<Instant>,
+    found: watch::Receiver<u64>,
+    sender: Requests,
 }
 
 impl Refresh {
@@ -67,6 +79,25 @@ impl Refresh {
 
     /// Asks all sources of the cluster for lists begun at `since` or later.
     pub(super) fn demand(&self, since: Instant) {
-        demand(&self.sender, since);
+        demand(&self.sender.lists, since);
+    }
+
+    /// Wakes the sources of the cluster whose kinds are not served: one of them is served again, so others may be, too, as on a hub that
+    /// is rebuilt.
+    pub(super) fn find(&mut self) {
+        self.sender.found.send_modify(|found| *found = found.wrapping_add(1));
+        // That is no news to the one that has found it.
+        self.found.mark_unchanged();
+    }
+
+    /// Waits until lists are asked for, or another kind of the cluster is found. Cancel safe.
+    pub(super) async fn asked(&mut self) {
+        // This holds the senders, so neither can fail.
+        tokio::select! {
+            _ = self.asked.changed() => {
+                self.since();
+            }
+            _ = self.found.changed() => {}
+        }
     }
 }

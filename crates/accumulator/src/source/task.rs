@@ -482,8 +482,8 @@ impl<S: 'static, T: Tracked> Task<S, T> {
     }
 
     /// Waits until the kind is served. While discovery is forbidden this is not known, and a list proves nothing: it is
-    /// empty, too, while the definition of the kind is being deleted. Asks at once where lists are asked for, unless the API
-    /// server has asked for a pause.
+    /// empty, too, while the definition of the kind is being deleted. Asks at once where lists are asked for, or another kind is
+    /// found, unless the API server has asked for a pause.
     async fn await_served(&mut self) -> Result<(), Closed> {
         let mut answered = true;
         let mut pause = Duration::ZERO;
@@ -493,7 +493,7 @@ impl<S: 'static, T: Tracked> Task<S, T> {
             let every = if rarely { config.recheck_optional } else { config.recheck_required };
             tokio::select! {
                 () = tokio::time::sleep(jittered(every).max(pause)) => {}
-                _ = self.refresh.changed(), if pause.is_zero() => {}
+                () = self.refresh.asked(), if pause.is_zero() => {}
                 () = self.outbox.closed() => return Err(Closed),
             }
             pause = Duration::ZERO;
@@ -501,7 +501,10 @@ impl<S: 'static, T: Tracked> Task<S, T> {
             let answer = self.discover().await;
             answered = answer.is_ok();
             match answer {
-                Ok(Discovered::Served) => return Ok(()),
+                Ok(Discovered::Served) => {
+                    self.refresh.find();
+                    return Ok(());
+                }
                 Ok(Discovered::Terminating | Discovered::Absent) => {
                     self.machine.missing(asked);
                 }

@@ -302,6 +302,26 @@ async fn an_optional_kind_whose_definition_loads_late_is_not_taken_for_absent() 
     assert_eq!(cursor.next().await.unwrap().new.extras.len(), 1);
 }
 
+/// As on a hub that is rebuilt: its definitions come back together.
+#[tokio::test(start_paused = true)]
+async fn where_one_kind_is_found_others_are_looked_for_at_once() {
+    let mut rig = Rig::new();
+    for hand in [&mut rig.imports, &mut rig.extras] {
+        hand.served.store(false, Ordering::Relaxed);
+        hand.tap().await.fail(WatchError::List(refusal(404)));
+    }
+    rig.until(|world| state(world, World::extras()) == "missing").await;
+    // By now the optional one is looked for once a minute.
+    tokio::time::sleep(Duration::from_hours(1)).await;
+
+    rig.extras.served.store(true, Ordering::Relaxed);
+    rig.imports.served.store(true, Ordering::Relaxed);
+    let imports = timeout(Duration::from_secs(7), rig.imports.tap()).await.expect("looked for");
+    timeout(Duration::from_secs(1), rig.extras.tap()).await.expect("looked for at once");
+    imports.list([]);
+    rig.until(|world| state(world, World::imports()) == "live").await;
+}
+
 fn std_now() -> std::time::Instant {
     Instant::now().into_std()
 }

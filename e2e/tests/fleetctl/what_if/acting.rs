@@ -35,7 +35,7 @@ pub(super) async fn act(testbed: &Testbed, agents: &mut Agents, action: &Action)
 
 /// Asks for a drain in the place of an earlier one, as `fleetctl drain` does where it does not refuse.
 async fn drain(testbed: &Testbed, member: usize, service: Option<&str>, force: bool) -> Result<()> {
-    let drained = service.map_or("*".to_owned(), |service| format!("{SHOP}/{service}"));
+    let drained = service.map_or_else(|| "*".to_owned(), |service| format!("{SHOP}/{service}"));
     let all = api(testbed.hub().client(), kinds::MEMBER_TRAFFIC, None);
     let mut found = all.get(&name(member)).await?;
     let drains = found.data["spec"]["drains"].as_array().cloned().unwrap_or_default();
@@ -49,7 +49,7 @@ async fn drain(testbed: &Testbed, member: usize, service: Option<&str>, force: b
 /// Creates an object, or gives the one that is there this specification.
 async fn put(testbed: &Testbed, applied: Applied) -> Result<()> {
     let Applied { kind, namespace, name, spec, to } = applied;
-    let cluster = to.map_or(testbed.hub(), |member| testbed.member(member));
+    let cluster = to.map_or_else(|| testbed.hub(), |member| testbed.member(member));
     let all = api(cluster.client(), kind, namespace);
     let how = PostParams::default();
     if let Some(mut found) = all.get_opt(&name).await? {
