@@ -28,6 +28,16 @@ const IN_FLIGHT: usize = 16;
 /// The limit that is printed: how much longer than the writes alone.
 const OVER_WRITES: f64 = 1.5;
 const DEADLINE: Duration = Duration::from_mins(10);
+/// What comes back to the hub, in the order in which one needs the other.
+const COURSE: [ResourceKind; 7] = [
+    kinds::CLUSTER_REPORT,
+    kinds::INTERNAL_SERVICE_EXPORT,
+    kinds::EXPORTED_SERVICE,
+    kinds::ENDPOINT_SLICE_EXPORT,
+    kinds::RESOLVED_SERVICE,
+    kinds::INTERNAL_SERVICE_IMPORT,
+    kinds::ENDPOINT_SLICE_IMPORT,
+];
 /// Services whose writes are replayed to see how fast the servers are.
 const REPLAYED: usize = 150;
 
@@ -204,8 +214,10 @@ impl Large<'_> {
         self.side.prepare().await?;
         self.agents.restart(Agent::Hub).await?;
         let (begin, before) = (Instant::now(), self.revisions().await?);
+        let lost = jiff::Timestamp::now();
         self.wait_rebuilt().await?;
         let (hub, writes) = (begin.elapsed(), self.revisions().await? - before);
+        self.print_course(lost).await?;
         for member in [EAST, NORTH, WEST] {
             self.side.wait_published(member, DEADLINE).await?;
         }
@@ -236,6 +248,24 @@ impl Large<'_> {
             Ok((exported, distributed) == (self.count, self.count))
         })
         .await
+    }
+
+    /// Prints when the first and the last object of each kind came back: where time goes that is not spent on writes.
+    async fn print_course(&self, since: jiff::Timestamp) -> Result<()> {
+        let hub = self.side.fleet.hub();
+        for kind in COURSE {
+            let Ok(all) = api(hub.client(), kind, None).list_metadata(&ListParams::default()).await
+            else {
+                continue;
+            };
+            let made = all.items.iter().filter_map(|one| one.metadata.creation_timestamp.as_ref());
+            let made: Vec<i64> =
+                made.map(|time| time.0.as_second() - since.as_second()).collect();
+            if let (Some(first), Some(last)) = (made.iter().min(), made.iter().max()) {
+                println!("{}: {} from {first} s to {last} s", kind.plural, made.len());
+            }
+        }
+        Ok(())
     }
 
     /// Of all stores together.
