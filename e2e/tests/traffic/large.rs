@@ -259,8 +259,7 @@ impl Large<'_> {
                 continue;
             };
             let made = all.items.iter().filter_map(|one| one.metadata.creation_timestamp.as_ref());
-            let made: Vec<i64> =
-                made.map(|time| time.0.as_second() - since.as_second()).collect();
+            let made: Vec<i64> = made.map(|time| time.0.as_second() - since.as_second()).collect();
             if let (Some(first), Some(last)) = (made.iter().min(), made.iter().max()) {
                 println!("{}: {} from {first} s to {last} s", kind.plural, made.len());
             }
