@@ -18,13 +18,14 @@ pub(crate) fn by_member(identity: &Identity, directs: bool, snapshot: &MemberSna
         let name = ObjectName::new(identity.system_namespace.as_str(), copy.name.name.clone());
         let slice = snapshot.endpoint_slices.get(&name);
         let slice = slice.filter(|slice| is_of(copy, slice) && shows(slice));
-        slice.into_iter().flat_map(|slice| lacking(copy, slice))
+        slice.into_iter().flat_map(|slice| lacking(directs, copy, slice))
     });
-    skipped.chain(by_standard(snapshot, shows)).collect()
+    skipped.chain(by_standard(directs, snapshot, shows)).collect()
 }
 
 /// The same of what was imported by the API of multicluster.x-k8s.io.
 fn by_standard(
+    directs: bool,
     snapshot: &MemberSnapshot,
     shows: impl Fn(&EndpointSlice) -> bool,
 ) -> impl Iterator<Item = Cidr> {
@@ -40,7 +41,7 @@ fn by_standard(
         let exported =
             exported.find(|exported| generation(slice) == Some(exported.slice_generation))?;
         let (ready, draining) = exported.endpoints();
-        Some(missing(&ready, &draining, slice))
+        Some(missing(directs, [&ready, &draining], slice))
     });
     imported.flatten()
 }
@@ -59,17 +60,18 @@ fn generation(slice: &EndpointSlice) -> Option<i64> {
     slice.meta.annotation(annotations::LAST_OBSERVED_GENERATION)?.parse().ok()
 }
 
-fn lacking(copy: &EndpointSliceImport, slice: &EndpointSlice) -> Vec<Cidr> {
+fn lacking(directs: bool, copy: &EndpointSliceImport, slice: &EndpointSlice) -> Vec<Cidr> {
     if slice.ready == *copy.spec.endpoints && slice.draining == *copy.spec.draining_endpoints {
         return Vec::new();
     }
-    missing(&copy.spec.endpoints, &copy.spec.draining_endpoints, slice)
+    missing(directs, [&copy.spec.endpoints, &copy.spec.draining_endpoints], slice)
 }
 
-/// The addresses of these endpoints that a slice lacks.
-fn missing(ready: &[Endpoint], draining: &[Endpoint], slice: &EndpointSlice) -> Vec<Cidr> {
+/// The addresses of these endpoints that a slice lacks. Where traffic is directed, the member that runs one can be out of use.
+fn missing(directs: bool, exported: [&[Endpoint]; 2], slice: &EndpointSlice) -> Vec<Cidr> {
     let has: HashSet<_> = slice.ready.addresses().chain(slice.draining.addresses()).collect();
-    let endpoints = ready.iter().chain(draining);
+    let endpoints = exported.into_iter().flatten();
+    let endpoints = endpoints.filter(|endpoint| !directs || endpoint.executor.is_none());
     let all = endpoints.flat_map(|endpoint| &endpoint.addresses).map(String::as_str);
     let lacks = all.filter(|text| !has.contains(text)).filter_map(|text| text.parse().ok());
     lacks.map(|address: IpAddr| Cidr::from(address)).collect()

@@ -93,12 +93,17 @@ pub(crate) fn may_forget(
     cluster: &str,
     incarnation: &str,
 ) -> bool {
-    let report = ObjectName::new(names::member_namespace(cluster), cluster);
-    let report = snapshot.fleet_reports.get(&report).filter(|report| !report.terminating);
-    let published = report.and_then(|report| report.published_to.as_deref());
     let member = snapshot.member_traffics.get(&ObjectName::cluster(cluster));
     let forgotten = member.and_then(|member| member.spec.forgotten_in.as_deref());
-    published == Some(incarnation) || (settings.traffic.enabled && forgotten == Some(incarnation))
+    let is_forgotten = settings.traffic.enabled && forgotten == Some(incarnation);
+    is_forgotten || has_published(snapshot, cluster, incarnation)
+}
+
+/// Whether a cluster has reported to the hub of an incarnation all that it exports.
+pub(crate) fn has_published(snapshot: &MemberSnapshot, cluster: &str, incarnation: &str) -> bool {
+    let report = ObjectName::new(names::member_namespace(cluster), cluster);
+    let report = snapshot.fleet_reports.get(&report).filter(|report| !report.terminating);
+    report.and_then(|report| report.published_to.as_deref()) == Some(incarnation)
 }
 
 /// A report that is being deleted is about to be no answer any more.

@@ -20,15 +20,17 @@ use crate::snapshot::MemberSnapshot;
 /// What a look at the hub shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Seen {
-    /// The hub, whose members have had their time to come back.
+    /// The hub.
     pub(crate) incarnation: String,
+    /// Whether its members have had their time to come back.
+    pub(crate) is_settled: bool,
     /// The exporters that have not.
     pub(crate) missing: BTreeSet<String>,
     /// Those among them whose endpoints this cluster has made last resort before, as their slices show.
     pub(crate) demoted: BTreeSet<String>,
 }
 
-/// Looks at the hub. `None` while it does not show all that it has, or members have yet to come back.
+/// Looks at the hub. `None` while it does not show all that it has.
 pub(crate) fn look(
     settings: &Settings,
     snapshot: &MemberSnapshot,
@@ -37,17 +39,18 @@ pub(crate) fn look(
     if !settings.traffic.enabled {
         return None;
     }
-    let incarnation = other_hub::settled(settings, snapshot)?;
+    let (incarnation, is_settled) = other_hub::shown(settings, snapshot)?;
     let other = OtherHub::of(settings, snapshot, followed);
     let mut missing = other.map(|other| other.missing(&settings.identity)).unwrap_or_default();
     if settings.multicluster.mode == MulticlusterMode::On {
-        missing.extend(of_standard_api(settings, snapshot, incarnation)?);
+        missing.extend(of_standard_api(snapshot, incarnation)?);
     }
     let own = settings.identity.cluster.as_str();
     missing.remove(own);
     let demoted = if missing.is_empty() { BTreeSet::new() } else { demoted(snapshot, &missing) };
     Some(Seen {
         incarnation: incarnation.to_owned(),
+        is_settled,
         missing: missing.into_iter().map(str::to_owned).collect(),
         demoted,
     })
@@ -55,7 +58,6 @@ pub(crate) fn look(
 
 /// The exporters of imports that this hub has not confirmed. `None` while it does not show what it has of that API.
 fn of_standard_api<'a>(
-    settings: &Settings,
     snapshot: &'a MemberSnapshot,
     incarnation: &str,
 ) -> Option<BTreeSet<&'a str>> {
@@ -73,7 +75,7 @@ fn of_standard_api<'a>(
     let slices = snapshot.fleet_slices.iter();
     let back: BTreeSet<&str> = slices.filter_map(|slice| slice.cluster()).collect();
     let is_missing = |cluster: &&str| {
-        !back.contains(cluster) && !hub_side::may_forget(settings, snapshot, cluster, incarnation)
+        !back.contains(cluster) && !hub_side::has_published(snapshot, cluster, incarnation)
     };
     Some(clusters.into_iter().filter(is_missing).collect())
 }
@@ -125,18 +127,21 @@ impl Wait {
 
     /// Takes note of a look. What is not seen changes nothing, and interrupts the wait.
     pub(crate) fn note(&mut self, seen: Option<Seen>, patience: Duration, now: Duration) {
-        let Some(Seen { incarnation, missing, demoted }) = seen else {
+        let Some(Seen { incarnation, is_settled, missing, demoted }) = seen else {
             self.since = None;
             return;
         };
         let known = self.since.take().filter(|(known, _)| *known == incarnation);
         let since = known.map_or(now, |(_, since)| since);
-        let is_over = now >= since.saturating_add(patience);
+        let is_over = is_settled && now >= since.saturating_add(patience);
+        // A process that begins anew goes on where the last one was; later, what is noted may be from an earlier time.
+        let is_first = self.missing.is_none();
         let before = self.missing.take().unwrap_or_default();
-        let counts =
-            |cluster: &String| is_over || before.contains(cluster) || demoted.contains(cluster);
+        let counts = |cluster: &String| {
+            is_over || before.contains(cluster) || (is_first && demoted.contains(cluster))
+        };
         self.missing = Some(missing.into_iter().filter(counts).collect());
-        self.since = Some((incarnation, since));
+        self.since = is_settled.then_some((incarnation, since));
     }
 }
 
@@ -146,7 +151,12 @@ mod tests {
 
     fn seen(hub: &str, missing: &[&str], demoted: &[&str]) -> Seen {
         let set = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-        Seen { incarnation: hub.to_owned(), missing: set(missing), demoted: set(demoted) }
+        Seen {
+            incarnation: hub.to_owned(),
+            is_settled: true,
+            missing: set(missing),
+            demoted: set(demoted),
+        }
     }
 
     /// The wait is one without a break, on one hub; who counts already goes on until it is back.
@@ -172,6 +182,19 @@ mod tests {
             let found: Vec<_> = wait.missing().into_iter().flatten().collect();
             assert_eq!(found, expected, "{at}");
         }
+    }
+
+    /// The hub may be rebuilt once more meanwhile.
+    #[test]
+    fn who_is_back_counts_no_longer_whatever_the_hub_waits_for() {
+        let mut wait = Wait::default();
+        let patience = Duration::from_secs(10);
+        wait.note(Some(seen("h/0", &["a", "b"], &[])), patience, Duration::ZERO);
+        wait.note(Some(seen("h/0", &["a", "b"], &[])), patience, patience);
+        let rebuilding = Seen { is_settled: false, ..seen("h/1", &["b", "c"], &["c"]) };
+        wait.note(Some(rebuilding.clone()), patience, 2 * patience);
+        wait.note(Some(rebuilding), patience, 4 * patience);
+        assert_eq!(wait.missing(), Some(&BTreeSet::from(["b".to_owned()])));
     }
 
     /// A process that begins anew goes on where the last one was.

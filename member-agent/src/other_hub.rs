@@ -110,7 +110,14 @@ impl<'a> OtherHub<'a> {
         let back: BTreeSet<&str> = copies.map(|copy| copy.origin()).collect();
         let lacking = self.lacking(identity).into_iter();
         let missing = lacking.filter(|(cluster, lacks)| *lacks && !back.contains(cluster));
-        missing.map(|(cluster, _)| cluster).filter(|it| !self.may_forget(it)).collect()
+        missing.map(|(cluster, _)| cluster).filter(|it| !self.has_published(it)).collect()
+    }
+
+    /// Whether a cluster has published all that it exports there. One that is forgotten has not come back.
+    fn has_published(&self, cluster: &str) -> bool {
+        let member = self.snapshot.member_traffics.get(&ObjectName::cluster(cluster));
+        let complete = member.and_then(|member| member.status.complete.as_deref());
+        complete.is_some() && complete == self.present
     }
 
     fn has_copy(&self, identity: &Identity, slice: &Object<EndpointSlice>) -> bool {
@@ -162,12 +169,16 @@ pub(crate) fn next(
     present.or(followed).map(str::to_owned)
 }
 
-/// Which hub it is, if its members have had their time to come back to it, and it shows what it has.
-pub(crate) fn settled<'a>(settings: &Settings, snapshot: &'a MemberSnapshot) -> Option<&'a str> {
+/// Which hub it is, if it shows what it has, and whether its members have had their time to come back to it.
+pub(crate) fn shown<'a>(
+    settings: &Settings,
+    snapshot: &'a MemberSnapshot,
+) -> Option<(&'a str, bool)> {
     let fleets = &snapshot.fleet_traffics;
     let phase = FleetTraffic::of(fleets).and_then(|fleet| fleet.status.phase);
-    let is_over = fleets.state().is_live() && phase == Some(FleetTrafficPhase::Settled);
-    present(&settings.identity, snapshot).filter(|_| is_over && speaks(snapshot))
+    let is_settled = fleets.state().is_live() && phase == Some(FleetTrafficPhase::Settled);
+    let present = present(&settings.identity, snapshot).filter(|_| speaks(snapshot))?;
+    Some((present, is_settled))
 }
 
 /// Whether the hub shows what it has.

@@ -6,7 +6,7 @@ use fleet_model::weight;
 use crate::settings::Settings;
 use crate::snapshot::MemberSnapshot;
 
-/// The weight in the annotation of the ServiceExports; `None` if it cannot be read. That of the fleet's API, where 0 withdraws the export
+/// The weight in the annotation of the ServiceExports; `None` if it cannot be read, or is not known yet. That of the fleet's API, where 0 withdraws the export
 /// by that API alone, counts where that of the standard API has none. Where traffic is not directed, slices do not carry it.
 pub(crate) fn of(
     settings: &Settings,
@@ -15,6 +15,12 @@ pub(crate) fn of(
 ) -> Option<u16> {
     if !settings.traffic.enabled {
         return Some(weight::USUAL);
+    }
+    let is_unknown = (settings.multicluster.is_watched()
+        && !snapshot.standard_exports.has_answered())
+        || (settings.networking && !snapshot.service_exports.has_answered());
+    if is_unknown {
+        return None;
     }
     let standard = snapshot.standard_exports.get(service);
     let standard = standard.and_then(|export| export.meta.annotation(annotations::WEIGHT));

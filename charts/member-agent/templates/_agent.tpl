@@ -171,6 +171,9 @@ rules:
 {{- with .Values.traffic.dataPlane }}
 - {name: DATA_PLANE, value: {{ quote . }}}
 {{- end }}
+{{- with .Values.traffic.missingExporterAfter }}
+- {name: MISSING_EXPORTER_AFTER, value: {{ quote . }}}
+{{- end }}
 {{- if include "member-agent.derivedSelectors" . }}
 - {name: DERIVED_SELECTORS, value: "true"}
 {{- end }}

@@ -198,12 +198,24 @@ fn what_is_applied_to_the_wrong_cluster_is_refused() {
         let action = Action::Apply { to: to.map(str::to_owned), objects };
         what_if(&fleet, &action).unwrap_err().to_string()
     };
-    let policy = ObjectName::new("fleet-system", "member-policy");
-    assert!(error(kinds::CONFIG_MAP, policy, None).contains("--to"));
-    for kind in [kinds::FLEET_TRAFFIC, kinds::MEMBER_TRAFFIC] {
-        let name = ObjectName::cluster("west");
+    let policy = ObjectName::new("fleet-member-west", "member-policy");
+    let traffic = ObjectName::cluster("west");
+    for (kind, name) in [
+        (kinds::CONFIG_MAP, policy),
+        (kinds::FLEET_TRAFFIC, traffic.clone()),
+        (kinds::MEMBER_TRAFFIC, traffic),
+    ] {
         assert!(error(kind, name, Some("west")).contains("is read on the hub, not in west"));
     }
+}
+
+#[test]
+fn a_member_policy_is_applied_on_the_hub() {
+    let fleet = two_exporters().objects();
+    let policy = ObjectName::new("fleet-member-east", "member-policy");
+    let objects = vec![(kinds::CONFIG_MAP, policy, json!({ "data": { "exports": "other/*" } }))];
+    let (found, _) = what_if(&fleet, &Action::Apply { to: None, objects }).unwrap();
+    assert!(!found.changes.is_empty(), "{found:#?}");
 }
 
 /// A kind that may not be read is no kind without objects.

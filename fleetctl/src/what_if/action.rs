@@ -162,10 +162,7 @@ fn unexport(fleet: &mut Rehearsal, service: &ObjectName, from: Option<&str>) -> 
 /// Where agents do not read it, an object would change nothing, and a pipeline would take that for good.
 fn check_place(kind: ResourceKind, to: Option<&str>) -> Result<()> {
     match (kind, to) {
-        (kinds::CONFIG_MAP, None) => {
-            bail!("a member policy is read in the member's cluster: name it with --to")
-        }
-        (kinds::FLEET_TRAFFIC | kinds::MEMBER_TRAFFIC, Some(member)) => {
+        (kinds::CONFIG_MAP | kinds::FLEET_TRAFFIC | kinds::MEMBER_TRAFFIC, Some(member)) => {
             bail!("{} is read on the hub, not in {member}: leave --to out", kind.kind)
         }
         _ => Ok(()),

@@ -152,7 +152,7 @@ fn update(
     if copy.spec == *desired && has_marks {
         return;
     }
-    let body = content.successor(&copy.name, carried);
+    let body = content.successor(copy);
     let step = HUB.replace(copy, body).after(after.iter().copied());
     let slice = content.slice();
     let step = distribution(step, slice).on_account_of(&origin::account_of_update(copy, slice));

@@ -6,7 +6,7 @@ use fleet_api::ObjectName;
 use fleet_api::traffic::{ALL_SERVICES, DrainReason, DrainRequest, DrainStatus};
 use fleet_traffic::{Drain, DrainPermission, DrainStep, Exporter, drain_permission};
 
-use super::exporters::{services_of, successor};
+use super::exporters::{exporters_of, services_of, successor};
 use super::progress::Progress;
 use super::settings::{percent, seconds};
 use super::subject::Subject;
@@ -265,14 +265,22 @@ impl One<'_> {
 
     /// The Services that are concerned.
     fn services(&self) -> Vec<ObjectName> {
-        let all = services_of(self.subject.name, self.subject.snapshot);
-        let concerned = |service: &ObjectName| {
+        let Subject { name: member, snapshot, .. } = self.subject;
+        if !self.is_all() {
+            // Without a walk through all that the fleet exports: there may be many such drains.
+            let is_concerned = |service: &ObjectName| {
+                let mut offered = exporters_of(service, snapshot).into_iter();
+                offered.any(|one| one.concerns(member) && one.exporter.ready > 0)
+            };
+            let service = ObjectName::parse(self.service);
+            return service.filter(is_concerned).into_iter().collect();
+        }
+        let is_of_its_own = |service: &ObjectName| {
             let name = text(service);
-            let of_its_own =
-                self.subject.request(&name).is_some() || self.subject.drain(&name).is_some();
-            if self.is_all() { !of_its_own } else { name == self.service }
+            self.subject.request(&name).is_some() || self.subject.drain(&name).is_some()
         };
-        all.into_iter().filter(concerned).collect()
+        let all = services_of(member, snapshot).into_iter();
+        all.filter(|service| !is_of_its_own(service)).collect()
     }
 
     /// Adds what was found. Returns whether the drain is refused.

@@ -2,9 +2,9 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
 use fleet_accumulator::{Object, shared_name};
-use fleet_api::ObjectName;
 use fleet_api::names::{member_namespace, member_of_namespace};
 use fleet_api::traffic::{ALL_SERVICES, MemberTrafficStatus, SilenceState};
+use fleet_api::{Endpoint, ObjectName};
 use fleet_model::objects::EndpointSliceExport;
 use fleet_model::objects::traffic::MemberTraffic;
 use fleet_traffic::Exporter;
@@ -35,7 +35,7 @@ pub fn services_of(member: &str, snapshot: &HubSnapshot) -> BTreeSet<ObjectName>
     let is_concerned = |slice: &&Object<EndpointSliceExport>| {
         let mut ready = slice.spec.endpoints.iter();
         let exports = *slice.name.namespace == *namespace;
-        ready.any(|endpoint| exports || endpoint.executor.as_deref() == Some(member))
+        ready.any(|endpoint| exports || executor(slice, endpoint, snapshot) == Some(member))
     };
     let slices = snapshot.slice_exports.iter().filter(is_concerned);
     let counts = |slice: &&Object<EndpointSliceExport>, service: &ObjectName| {
@@ -70,20 +70,22 @@ pub(super) fn successor(
     snapshot: &HubSnapshot,
     stays_held: impl Fn(&str) -> bool,
 ) -> Option<Exporter> {
-    let stays = |member: &str| !is_held_back(member, service, snapshot) || stays_held(member);
+    let stays = |member: &str| {
+        held_back(member, service, snapshot).is_none_or(|forced| !forced && stays_held(member))
+    };
     let others = exporters_of(service, snapshot).into_iter().filter(|one| !one.concerns(of));
     let mut others = others.filter(|one| one.exporter.can_take_over());
     let found = others.find(|one| stays(&one.member) && stays(&one.runs_in));
     found.map(|other| other.exporter)
 }
 
-fn is_held_back(member: &str, service: &ObjectName, snapshot: &HubSnapshot) -> bool {
-    let traffic = snapshot.member_traffics.get(&ObjectName::cluster(member));
-    traffic.is_some_and(|traffic| {
-        let drain = traffic.spec.drains.iter().find(|drain| drain.service == ALL_SERVICES);
-        let name = format!("{}/{}", service.namespace, service.name);
-        drain.is_some_and(|drain| drain.percent > 0) && traffic.status.held_services.contains(&name)
-    })
+/// If the Service is held back from the drain of a member, whether that drain is to be forced by now.
+fn held_back(member: &str, service: &ObjectName, snapshot: &HubSnapshot) -> Option<bool> {
+    let traffic = snapshot.member_traffics.get(&ObjectName::cluster(member))?;
+    let drain = traffic.spec.drains.iter().find(|drain| drain.service == ALL_SERVICES)?;
+    let name = format!("{}/{}", service.namespace, service.name);
+    let is_held = drain.percent > 0 && traffic.status.held_services.contains(&name);
+    is_held.then_some(drain.force)
 }
 
 /// Ready endpoints of the Service by exporter that counts, and by the member in which they run.
@@ -99,11 +101,23 @@ fn ready<'a>(
         // An exporter without a ready endpoint is one all the same.
         ready.entry((member, member)).or_default();
         for endpoint in &slice.spec.endpoints {
-            let runs_in = endpoint.executor.as_deref().unwrap_or(member);
+            let runs_in = executor(slice, endpoint, snapshot).unwrap_or(member);
             *ready.entry((member, runs_in)).or_default() += 1;
         }
     }
     ready
+}
+
+/// The member that runs an endpoint, where its exporter has a virtual node of that member: an exporter can name any, and would hold back
+/// the drains of others.
+fn executor<'a>(
+    slice: &Object<EndpointSliceExport>,
+    endpoint: &'a Endpoint,
+    snapshot: &HubSnapshot,
+) -> Option<&'a str> {
+    let executor = endpoint.executor.as_deref()?;
+    let node = ObjectName::new(slice.name.namespace.clone(), executor);
+    snapshot.virtual_nodes.get(&node).map(|_| executor)
 }
 
 /// What the endpoints are that two members answer for.

@@ -179,8 +179,9 @@ fn update(
     let (labelled, detailed) = is_labelled(state, travel, copy);
     let wanted = spec(state, slice, &copy.spec, detailed, since(state, copy, slice));
     let carried = weight::carried(copy.meta.annotation(annotations::WEIGHT));
-    // One that cannot be read changes nothing.
-    let weight = self::weight(state).filter(|weight| *weight != carried);
+    // One that cannot be read changes nothing, nor does one of an API of which it is not known what it exports.
+    let is_held = labelled && travel.details == Details::Unchanged;
+    let weight = self::weight(state).filter(|weight| !is_held && *weight != carried);
     let same = labelled == detailed
         && weight.is_none()
         && copy.spec.endpoints == wanted.endpoints

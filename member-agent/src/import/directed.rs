@@ -59,16 +59,30 @@ struct Wanted<'a> {
 }
 
 impl<'a> Wanted<'a> {
-    fn draft(&self) -> Draft<'a> {
+    fn draft(&self, importer: &str) -> Draft<'a> {
         Draft {
             cluster: self.copy.origin().to_owned(),
             source: self.source.clone(),
             current: self.whole,
-            is_same_generation: self.current.is_some_and(|current| {
-                content::generation(self.copy, current)
-                    == Some(self.copy.spec.endpoint_slice_reference.generation)
-            }),
+            // What this cluster has itself is newer than any copy.
+            is_same_generation: self.copy.origin() != importer
+                && self.generation_here()
+                    == Some(self.copy.spec.endpoint_slice_reference.generation),
         }
+    }
+
+    /// The generation of the exporter's slice that the slice here was made from.
+    fn generation_here(&self) -> Option<i64> {
+        self.current.and_then(|current| content::generation(self.copy, current))
+    }
+
+    /// Whether the slice here, which shows that its exporter is out of use, shows that of an earlier generation: a process that begins
+    /// anew would not see it. One without a mark, as of an older hub agent, has none to follow.
+    fn falls_behind(&self) -> bool {
+        let generation = self.copy.spec.endpoint_slice_reference.generation;
+        self.slice.endpoints.is_empty()
+            && !self.source.endpoints.is_empty()
+            && self.generation_here().is_some_and(|there| there < generation)
     }
 }
 
@@ -88,7 +102,9 @@ pub(super) fn sync<'a>(
     let copies = set.staying.iter().copied().zip(contents.iter().map(|content| &**content));
     let mut wanted: Vec<_> =
         copies.filter_map(|copy| self::wanted(state, set.reserved, copy, to, plan)).collect();
-    let (mut kept, staying) = part_kept(ground, self::kept(state, orphans, &wanted));
+    let following = wanted.iter().map(|wanted| wanted.copy.origin()).collect();
+    let kept = self::kept(state, orphans, &wanted);
+    let (mut kept, staying) = part_kept(ground, &following, kept);
     let directed = direct(state, ground, set, &mut wanted, (&mut kept, staying));
     let waiting = conclude(directed, state, ground, to, (&wanted, &kept), plan);
     let kept = kept.iter().filter(|kept| !waiting.contains(kept.name()));
@@ -141,10 +157,22 @@ fn wanted<'a: 'b, 'b>(
         Some(current) => Some(current),
     };
     let (mut source, whole) = (source(&content), whole(state, &name));
+    if is_own && !Executing::of(state.settings, state.snapshot).is_known() {
+        keep_nodes(&mut source, whole);
+    }
     let weight = weight::carried(copy.meta.annotation(annotations::WEIGHT));
     let marks = weight_mark(weight).map(|(key, value)| (key.to_owned(), value));
     source.metadata.annotations = Some(marks.into_iter().collect());
     Some(Wanted { copy, name, content, current, whole, slice: source.clone(), source })
+}
+
+/// Names the nodes of own endpoints that are named here already: it is not known yet which of them are virtual.
+fn keep_nodes(source: &mut discovery::EndpointSlice, whole: Option<&discovery::EndpointSlice>) {
+    let here = whole.into_iter().flat_map(|slice| &slice.endpoints);
+    let here: BTreeMap<_, _> = here.map(|one| (&one.addresses, &one.node_name)).collect();
+    for endpoint in &mut source.endpoints {
+        endpoint.node_name = here.get(&endpoint.addresses).and_then(|node| (*node).clone());
+    }
 }
 
 /// Whether the watch of whole slices is behind that of all slices. Its event requeues the key.
@@ -205,7 +233,7 @@ fn direct(
     (moving, kept): (&mut [KeptSlice<'_>], Vec<Kept<'_>>),
 ) -> Directed {
     let rules = ground.rules(state.service);
-    let drafts = wanted.iter().map(Wanted::draft);
+    let drafts = wanted.iter().map(|wanted| wanted.draft(ground.importer()));
     let drafts: Vec<_> = drafts.chain(moving.iter().map(KeptSlice::draft)).collect();
     let (exporters, again_in) = exporters(state, ground, &rules, set, (&drafts, &kept));
     let offer = Offer {
@@ -321,7 +349,7 @@ fn write(
     plan: &mut Plan,
 ) -> Option<StepId> {
     let copy = wanted.copy;
-    if is_current(state, wanted, to) {
+    if is_current(state, wanted, to) && !wanted.falls_behind() {
         // The copy must not be deleted before its imported slice.
         plan.steps.extend(guard(copy));
         return None;
@@ -332,7 +360,7 @@ fn write(
     let imported = latency::imported(copy, current).filter(|_| arrives);
     let step = step(state, wanted, to).stage("import").trace(Trace::Ends(copy.trace_context()));
     let step = step.on_account_of(&Account::from(copy.origin())).after(guarded);
-    let there = current.and_then(|current| content::generation(copy, current));
+    let there = wanted.generation_here();
     let generation = copy.spec.endpoint_slice_reference.generation;
     let written = reference::write(plan, step, generation, there)?;
     if let Some(imported) = imported {
@@ -345,8 +373,9 @@ fn step(state: &ServiceState<'_>, wanted: &Wanted<'_>, to: Bound<'_>) -> Step {
     let mut body = content::body(state.service, wanted.copy, &wanted.content, to.derived);
     body["endpoints"] = to_json(&wanted.slice.endpoints);
     let weight = weight_of(&wanted.source);
-    if weight != wanted.whole.map_or(weight::USUAL, weight_of) {
-        // What is there would stay otherwise.
+    let there = wanted.whole.map_or(weight::USUAL, weight_of);
+    // What is there would stay otherwise, or go with other notes.
+    if [weight, there] != [weight::USUAL; 2] {
         body["metadata"]["annotations"][annotations::WEIGHT] = json!(weight.to_string());
     }
     match wanted.current {

@@ -46,13 +46,17 @@ impl<'a> Own<'a> {
         let cluster = state.identity.cluster.as_str();
         // Those of Pods on a secondary network are exported as another controller here makes them.
         let on_network = slicing::is_on_network(settings, snapshot.services.get(state.service));
-        let of_own = staying.iter().filter(|copy| copy.origin() == cluster);
+        let of_own: Vec<_> = staying.iter().filter(|copy| copy.origin() == cluster).collect();
+        // Until the slice of a copy is here, the one that has its endpoints meanwhile keeps them.
+        let here = of_own.iter().filter(|copy| {
+            snapshot.endpoint_slices.get(&state.in_system(&copy.name.name)).is_some()
+        });
         let known: HashSet<_> =
-            of_own.map(|copy| copy.spec.endpoint_slice_reference.uid.as_str()).collect();
+            here.map(|copy| copy.spec.endpoint_slice_reference.uid.as_str()).collect();
         let backs = SliceIndex::Backs(state.service.clone());
         let slices = snapshot.endpoint_slices.by(&backs);
         let slices = slices.filter(|it| slicing::is_exportable(settings, it, on_network));
-        let slices = if known.is_empty() { Vec::new() } else { slices.collect() };
+        let slices = if of_own.is_empty() { Vec::new() } else { slices.collect() };
         Self { cluster, slices, known, executing: Executing::of(settings, snapshot) }
     }
 
@@ -77,7 +81,8 @@ impl<'a> Own<'a> {
             |slice: &&&Object<EndpointSlice>| !self.known.iter().any(|uid| slice.uid.is(uid));
         for slice in self.slices.iter().filter(is_new) {
             let takes = |content: &&mut Cow<'_, ExportedSliceSpec>| {
-                content.endpoint_slice_reference.cluster_id == self.cluster
+                self.known.contains(&*content.endpoint_slice_reference.uid)
+                    && content.endpoint_slice_reference.cluster_id == self.cluster
                     && content.address_type == slice.address_type
                     && ports::same_in_slices(&content.ports, &slice.ports)
             };

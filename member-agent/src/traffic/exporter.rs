@@ -24,9 +24,10 @@ pub(crate) struct Exporter {
 }
 
 impl Exporter {
-    /// How far its endpoints are withdrawn.
+    /// How far its endpoints are withdrawn, wherever they run. What its weight puts out of use is.
     pub(crate) fn withdrawal(&self) -> Withdrawal {
-        Withdrawal { last_resort_percent: self.last_resort_percent, removed: self.removed }
+        let removed = self.removed || self.weight == 0;
+        Withdrawal { last_resort_percent: self.last_resort_percent, removed }
     }
 
     /// Follows the weights that its slices carry, if the policy names none for it. What an exporter puts out of use stays so.

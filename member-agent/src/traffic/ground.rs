@@ -75,6 +75,11 @@ impl<'a> Ground<'a> {
         is_known(self.snapshot) && self.executing.is_known()
     }
 
+    /// Whether this cluster runs Pods of others.
+    pub(crate) fn is_executor(&self) -> bool {
+        self.settings.virtual_nodes.executor
+    }
+
     /// Which members run endpoints of this one.
     pub(crate) fn executing(&self) -> &Executing<'a> {
         &self.executing

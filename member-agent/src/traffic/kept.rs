@@ -28,14 +28,18 @@ pub(crate) struct KeptSlice<'a> {
     slice: EndpointSlice,
 }
 
-/// Parts kept slices into those that may get another place, and those that stay as they are.
+/// Parts kept slices into those that may get another place, and those that stay as they are. `following` are the clusters of which other
+/// slices are here, as the hub has them.
 pub(crate) fn part<'a>(
     ground: &Ground<'_>,
+    following: &BTreeSet<&str>,
     kept: impl IntoIterator<Item = (&'a str, &'a Object<ManagedSlice>)>,
 ) -> (Vec<KeptSlice<'a>>, Vec<Kept<'a>>) {
     let (mut moving, mut staying) = (Vec::new(), Vec::new());
     for (cluster, current) in kept {
-        let is_concerned = ground.is_missing(cluster) || note(&current.slice).is_some();
+        // One of a cluster that is neither missing nor back, as one that is forgotten, stays last resort until it goes.
+        let is_back = note(&current.slice).is_some() && following.contains(cluster);
+        let is_concerned = ground.is_missing(cluster) || is_back;
         let may_move = ground.may_move_kept() && *cluster != *ground.importer();
         if is_concerned && may_move && !current.is_terminating() {
             let source = as_exported(&current.slice);
@@ -59,9 +63,10 @@ impl<'a> KeptSlice<'a> {
         }
     }
 
-    /// Takes the decision.
+    /// Takes the decision, unless it takes endpoints away: nothing else has them, so they could not come back.
     pub(crate) fn place(&mut self, slice: EndpointSlice) {
-        self.slice = slice;
+        let is_whole = slice.endpoints.len() == self.source.endpoints.len();
+        self.slice = if is_whole { slice } else { self.current.slice.clone() };
     }
 
     /// How it looks beside others.
@@ -90,6 +95,12 @@ impl<'a> KeptSlice<'a> {
         &self.current.name.name
     }
 
+    /// Whether endpoints are not as their exporter had them last.
+    fn differs(&self) -> bool {
+        let mut pairs = self.slice.endpoints.iter().zip(&self.source.endpoints);
+        pairs.any(|(here, there)| conditions(here) != conditions(there))
+    }
+
     fn is_current(&self) -> bool {
         same_endpoints(&self.current.slice, &self.slice)
     }
@@ -102,7 +113,11 @@ impl<'a> KeptSlice<'a> {
         let mut slice =
             EndpointSlice { endpoints: self.slice.endpoints.clone(), ..self.current.slice.clone() };
         let annotations = slice.metadata.annotations.get_or_insert_default();
-        annotations.insert(TERMINATING_AT_EXPORTER.to_owned(), terminating(&self.source));
+        if self.differs() {
+            annotations.insert(TERMINATING_AT_EXPORTER.to_owned(), terminating(&self.source));
+        } else {
+            annotations.remove(TERMINATING_AT_EXPORTER);
+        }
         let step = slicing::replace_whole(self.current, &slice);
         Some(step.stage("import").on_account_of(&Account::from(self.cluster)))
     }

@@ -107,7 +107,7 @@ impl Offer<'_> {
         } else if ground.is_known() {
             self.decided(ground, runners, executors)
         } else {
-            self.held(ground)
+            self.held(ground, runners)
         }
     }
 
@@ -131,16 +131,22 @@ impl Offer<'_> {
     }
 
     /// Nothing is known yet of what is in force.
-    fn held(&self, ground: &Ground<'_>) -> Round {
+    fn held(&self, ground: &Ground<'_>, runners: &Runners<'_>) -> Round {
         let all = || {
             let drafts = self.drafts.iter();
             let drafts = drafts.filter_map(|draft| Some((&*draft.cluster, draft.current?)));
             drafts.chain(self.kept.iter().copied())
         };
-        let out: BTreeSet<_> =
-            self.drafts.iter().filter(|draft| draft.is_left_out()).map(|it| &it.cluster).collect();
+        // Where all run in other clusters, one of those may be out of use, and the exporter is not.
+        let runs_itself = |draft: &&Draft<'_>| {
+            let mut all = draft.source.endpoints.iter();
+            all.any(|one| runners.executor(&draft.cluster, one).is_none())
+        };
+        let out = self.drafts.iter().filter(|draft| draft.is_left_out()).filter(runs_itself);
+        let out: BTreeSet<_> = out.map(|draft| &draft.cluster).collect();
         let slices = self.drafts.iter().map(|draft| {
-            if out.contains(&draft.cluster) && draft.is_empty_here() {
+            let is_out = out.contains(&draft.cluster) && draft.is_empty_here();
+            if is_out || draft.is_left_out() {
                 return EndpointSlice { endpoints: Vec::new(), ..draft.source.clone() };
             }
             let here = all().filter(|(cluster, _)| *cluster == draft.cluster);

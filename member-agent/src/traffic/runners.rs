@@ -15,6 +15,8 @@ const MOST: usize = 16;
 #[derive(Debug)]
 pub(crate) struct Runners<'a> {
     importer: &'a str,
+    /// Whether this cluster runs Pods of others: without, an exporter that claims so would be preferred here.
+    is_executor: bool,
     executing: &'a Executing<'a>,
     by_exporter: BTreeMap<&'a str, BTreeSet<&'a str>>,
 }
@@ -26,7 +28,9 @@ impl<'a> Runners<'a> {
         slices: impl Iterator<Item = (&'a str, &'a EndpointSlice)>,
     ) -> Self {
         let (importer, executing) = (ground.importer(), ground.executing());
-        let mut runners = Self { importer, executing, by_exporter: BTreeMap::new() };
+        let is_executor = ground.is_executor();
+        let by_exporter = BTreeMap::new();
+        let mut runners = Self { importer, is_executor, executing, by_exporter };
         for (exporter, slice) in slices {
             let named = slice.endpoints.iter().filter_map(|one| runners.named(exporter, one));
             let named: BTreeSet<_> = named.collect();
@@ -65,7 +69,7 @@ impl<'a> Runners<'a> {
         let executor = if exporter == self.importer {
             self.executing.of_node(endpoint.node_name.as_deref())
         } else {
-            of_imported(endpoint)
+            of_imported(endpoint).filter(|it| self.is_executor || *it != self.importer)
         };
         executor.filter(|executor| *executor != exporter)
     }

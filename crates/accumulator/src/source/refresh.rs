@@ -2,12 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 
 use crate::ClusterId;
 use crate::time::now;
+
+/// The shortest time between two times that sources are woken because a kind was found.
+const FIND_AGAIN: Duration = Duration::from_secs(1);
 
 /// The requests by cluster. Clones share them.
 #[derive(Clone)]
@@ -18,8 +21,8 @@ pub(crate) struct Refreshes(Arc<BTreeMap<ClusterId, Requests>>);
 struct Requests {
     /// Lists that were begun earlier are to be repeated.
     lists: watch::Sender<Instant>,
-    /// Counts the kinds that were not served for a while, and are.
-    found: watch::Sender<u64>,
+    /// When a kind was found that had not been served for a while.
+    found: watch::Sender<Instant>,
 }
 
 impl Refreshes {
@@ -28,7 +31,7 @@ impl Refreshes {
         let begin = now();
         let clusters = [ClusterId::Local, ClusterId::Hub];
         let requests =
-            || Requests { lists: watch::Sender::new(begin), found: watch::Sender::new(0) };
+            || Requests { lists: watch::Sender::new(begin), found: watch::Sender::new(begin) };
         Self(Arc::new(clusters.map(|cluster| (cluster, requests())).into()))
     }
 
@@ -60,7 +63,7 @@ fn demand(sender: &watch::Sender<Instant>, since: Instant) {
 /// The requests to one source of a cluster, and from it.
 pub(crate) struct Refresh {
     asked: watch::Receiver<Instant>,
-    found: watch::Receiver<u64>,
+    found: watch::Receiver<Instant>,
     sender: Requests,
 }
 
@@ -83,9 +86,16 @@ impl Refresh {
     }
 
     /// Wakes the sources of the cluster whose kinds are not served: one of them is served again, so others may be, too, as on a hub that
-    /// is rebuilt.
+    /// is rebuilt. No more often than once a second: of several API servers behind one address, one may serve the kinds and one not.
     pub(super) fn find(&mut self) {
-        self.sender.found.send_modify(|found| *found = found.wrapping_add(1));
+        let at = now();
+        self.sender.found.send_if_modified(|last| {
+            let is_news = at.saturating_duration_since(*last) >= FIND_AGAIN;
+            if is_news {
+                *last = at;
+            }
+            is_news
+        });
         // That is no news to the one that has found it.
         self.found.mark_unchanged();
     }

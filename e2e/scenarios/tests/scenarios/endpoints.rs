@@ -221,7 +221,7 @@ fn as_the_original(spec: &mut JSONSchemaProps) {
     }
     let endpoints = properties.get_mut("endpoints").and_then(|list| list.items.as_mut());
     let Some(JSONSchemaPropsOrArray::Schema(endpoint)) = endpoints else { return };
-    for details in ["hostname", "zone"] {
+    for details in ["hostname", "zone", "executor"] {
         endpoint.properties.iter_mut().for_each(|properties| drop(properties.remove(details)));
     }
 }

@@ -3,8 +3,11 @@
 use std::cell::OnceCell;
 use std::sync::Arc;
 
+use fleet_accumulator::Object;
 use fleet_api::{Endpoint, ExportedSliceSpec, ObjectName, finalizers};
 use fleet_model::hub_schema::{self, HubSchema};
+use fleet_model::objects::EndpointSliceImport;
+use fleet_model::weight::USUAL;
 use fleet_plan::{Body, SharedSpec};
 use serde_json::json;
 
@@ -60,15 +63,17 @@ impl<'a> Content<'a> {
     /// The copy `name` as it is created.
     pub(super) fn new_copy(&self, name: &ObjectName) -> Body {
         let metadata = json!({
-            "annotations": origin::annotations(name, &self.slice),
+            "annotations": origin::annotations(name, &self.slice, USUAL),
             "finalizers": [finalizers::ENDPOINT_SLICE_IMPORT],
         });
         Body::sharing(json!({ "metadata": metadata }), self.variant(&[]).shared.clone())
     }
 
     /// What a present copy is replaced with. Its finalizers stay: they belong to the importer.
-    pub(super) fn successor(&self, name: &ObjectName, carried: &[Endpoint]) -> Body {
-        let metadata = json!({ "annotations": origin::annotations(name, &self.slice) });
+    pub(super) fn successor(&self, copy: &Object<EndpointSliceImport>) -> Body {
+        let carried = &copy.spec.draining_endpoints;
+        let annotations = origin::annotations(&copy.name, &self.slice, origin::weight(&copy.meta));
+        let metadata = json!({ "annotations": annotations });
         Body::sharing(json!({ "metadata": metadata }), self.variant(carried).shared.clone())
     }
 

@@ -5,19 +5,20 @@
 //! counts, and the annotations are added with the next change. A copy that could not get the name of its slice records that
 //! name, too. The generation of the slice that a copy shows only decides on whose account the copy is corrected.
 
-use fleet_accumulator::Object;
+use fleet_accumulator::{Meta, Object};
 use fleet_api::ObjectName;
 use fleet_api::annotations::{
     ORIGIN_NAMESPACE, SLICE_EXPORT_GENERATION, SLICE_EXPORT_NAME, SLICE_EXPORT_UID, WEIGHT,
 };
 use fleet_model::objects::EndpointSliceImport;
+use fleet_model::weight::{self, USUAL};
 use fleet_plan::Account;
 use serde_json::{Value, json};
 
 use crate::service::state::SliceExport;
 
-/// The annotations of the copy `name` of `slice`.
-pub(super) fn annotations(name: &ObjectName, slice: &SliceExport<'_>) -> Value {
+/// The annotations of the copy `name` of `slice`, which has this weight so far.
+pub(super) fn annotations(name: &ObjectName, slice: &SliceExport<'_>, before: u16) -> Value {
     let mut annotations = json!({
         ORIGIN_NAMESPACE: slice.object.name.namespace,
         SLICE_EXPORT_UID: slice.object.uid.to_string(),
@@ -26,16 +27,22 @@ pub(super) fn annotations(name: &ObjectName, slice: &SliceExport<'_>) -> Value {
     if name.name != slice.object.name.name {
         annotations[SLICE_EXPORT_NAME] = json!(slice.object.name.name);
     }
-    if let Some(weight) = slice.object.meta.annotation(WEIGHT) {
-        annotations[WEIGHT] = json!(weight);
+    let weight = weight(&slice.object.meta);
+    // What is there would stay otherwise.
+    if [weight, before] != [USUAL; 2] {
+        annotations[WEIGHT] = json!(weight.to_string());
     }
     annotations
 }
 
+/// The weight that an exported slice or its copy carries.
+pub(super) fn weight(meta: &Meta) -> u16 {
+    weight::carried(meta.annotation(WEIGHT))
+}
+
 /// Whether a copy carries the weight that its exporter gives itself.
 pub(super) fn has_weight(copy: &Object<EndpointSliceImport>, slice: &SliceExport<'_>) -> bool {
-    let weight = slice.object.meta.annotation(WEIGHT);
-    weight.is_none() || weight == copy.meta.annotation(WEIGHT)
+    weight(&slice.object.meta) == weight(&copy.meta)
 }
 
 /// On whose account a copy is deleted: its exporter's, who had it made.
@@ -55,7 +62,8 @@ pub(super) fn account_of_update(
 ) -> Account {
     let generation = slice.object.meta.generation.to_string();
     let shown = copy.meta.annotation(SLICE_EXPORT_GENERATION) == Some(generation.as_str());
-    let altered = shown && is_recorded(copy, slice);
+    // Annotations do not count: a weight is the exporter's.
+    let altered = shown && is_recorded(copy, slice) && has_weight(copy, slice);
     Account::clone(if altered { &copy.name.namespace } else { &slice.object.name.namespace })
 }
 

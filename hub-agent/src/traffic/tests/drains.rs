@@ -285,6 +285,17 @@ fn who_runs_pods_that_drain_takes_over_for_nobody() {
     }
 }
 
+/// A member can name any other as the one that runs its endpoints.
+#[test]
+fn no_member_holds_back_the_drain_of_another_by_a_claim() {
+    let mut world = World::settled(&MEMBERS);
+    world.export("north", "web", 1);
+    world.claim_executor("west", "north", "web", 1);
+    world.drain("west", "*", 100, 0);
+    world.pass(2);
+    assert!(world.status("west").held_services.is_empty());
+}
+
 /// The hub agent writes once a step, however many import: members read what it writes, and acknowledge in Leases that they renew anyway.
 #[test]
 fn a_drain_with_a_hundred_importers_costs_as_much_as_with_four() {

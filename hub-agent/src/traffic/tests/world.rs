@@ -112,6 +112,22 @@ impl World {
 
     /// So many of the Pods of an exported Service run in another member.
     pub(super) fn run_in(&mut self, executor: &str, member: &str, service: &str, count: usize) {
+        let node = ObjectName::new(member_namespace(member), executor);
+        if self.hub.get(kinds::VIRTUAL_NODE, &node).is_none() {
+            let spec = json!({ "executor": executor, "capacity": { "cpu": "1", "memory": "1Gi", "pods": 1 }, "terms": { "namespaces": [] } });
+            self.hub.create(kinds::VIRTUAL_NODE, &node, json!({ "spec": spec })).unwrap();
+        }
+        self.claim_executor(executor, member, service, count);
+    }
+
+    /// A member reports so, whether or not it has a virtual node.
+    pub(super) fn claim_executor(
+        &mut self,
+        executor: &str,
+        member: &str,
+        service: &str,
+        count: usize,
+    ) {
         let name = ObjectName::new(member_namespace(member), format!("{service}-{member}"));
         self.edit(kinds::ENDPOINT_SLICE_EXPORT, &name, |slice| {
             for endpoint in &mut slice["spec"]["endpoints"].as_array_mut().unwrap()[..count] {

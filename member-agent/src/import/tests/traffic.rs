@@ -537,16 +537,15 @@ fn endpoints_on_virtual_nodes_belong_to_the_members_that_run_them() {
     let mut directing = Directing::new();
     directing.fleet(json!({ "defaults": { "preference": "LocalFirst" } }));
     directing.world.settings.virtual_nodes.origin = true;
+    directing.world.settings.virtual_nodes.executor = true;
     let metadata = json!({ "labels": { labels::VIRTUAL_NODE: "true" } });
     let node = ObjectName::cluster("fleet-a");
     directing.world.own.create(kinds::NODE, &node, json!({ "metadata": metadata })).unwrap();
-    for (cluster, executor) in [("a", "b"), ("b", "a")] {
-        let set = |copy: &mut Value| {
-            copy["spec"]["endpoints"][1]["executor"] = json!(executor);
-        };
-        let name = Directing::name(cluster);
-        directing.world.hub.edit(kinds::ENDPOINT_SLICE_IMPORT, &name, set).unwrap();
-    }
+    let set = |copy: &mut Value| copy["spec"]["endpoints"][1]["executor"] = json!("b");
+    let copy = Directing::name("a");
+    directing.world.hub.edit(kinds::ENDPOINT_SLICE_IMPORT, &copy, set).unwrap();
+    let set = |slice: &mut Value| slice["endpoints"][1]["nodeName"] = json!("fleet-a");
+    directing.world.own.edit(kinds::ENDPOINT_SLICE, &own_slice(), set).unwrap();
     directing.settle();
     assert_eq!(directing.slots(), ["a second first", "b first second", "c second second"]);
     directing.drain("a", 1, 100);

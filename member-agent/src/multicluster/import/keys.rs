@@ -162,7 +162,8 @@ fn each_running_in(
         executors.any(|executor| clusters.contains(executor))
     });
     let of_others = of_others.filter_map(|slice| slice.service().cloned());
-    let has_virtual_nodes = !snapshot.virtual_node_objects.is_empty();
+    let has_virtual_nodes =
+        !snapshot.virtual_node_objects.is_empty() || !snapshot.virtual_nodes.is_empty();
     let own = snapshot.endpoint_slices.iter().filter(|_| has_virtual_nodes);
     let own = own.filter(|slice| {
         let mut executors = slice.nodes().flatten().filter_map(executor_of);

@@ -103,7 +103,7 @@ fn direct(
     plan: &mut Plan,
 ) -> BTreeSet<String> {
     let Some(ground) = &state.ground else { return BTreeSet::new() };
-    let (mut moving, staying) = directed::part(ground, kept);
+    let (mut moving, staying) = directed::part(ground, outcome, kept);
     if !kept.is_empty() {
         plan.wake_within(KEPT_AGAIN);
     }
@@ -178,7 +178,12 @@ fn write(
             LOCAL.create::<ManagedSlice>(state.beside(name), body)
         }
         Some(current) if current.is_terminating() => return None,
-        Some(current) if content::is_current(&current.slice, &slice) => return None,
+        Some(current)
+            if content::is_current(&current.slice, &slice)
+                && !falls_behind(&current.slice, &slice, source.as_ref()) =>
+        {
+            return None;
+        }
         // The address type is immutable, so the slice is replaced by another object.
         Some(current) if current.slice.address_type != slice.address_type => {
             plan.steps.extend(delete(current));
@@ -208,6 +213,18 @@ fn write(
         plan.measure_after(written, arrival);
     }
     Some(written)
+}
+
+/// Whether a slice here, which shows that its exporter is out of use, shows that of an earlier generation: a process that begins anew
+/// would not see it.
+fn falls_behind(
+    current: &EndpointSlice,
+    wanted: &EndpointSlice,
+    source: Option<&EndpointSlice>,
+) -> bool {
+    wanted.endpoints.is_empty()
+        && source.is_some_and(|source| !source.endpoints.is_empty())
+        && !marks::is_same_generation(current, wanted)
 }
 
 /// What to measure once a slice is written: another generation whose endpoints or ports differ

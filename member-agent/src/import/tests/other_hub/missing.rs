@@ -84,6 +84,9 @@ fn it_is_last_resort_ten_minutes_after_the_others_are_back_and_goes_when_it_is_f
         assert_eq!((importer.ready_of("a"), importer.writes()), ((0, 1), 0), "it never goes");
         assert_eq!(importer.ready_of("c"), (2, 2));
         importer.member("a", |it| it["spec"]["forgottenIn"] = json!("second/0"));
+        importer.step();
+        importer.step();
+        assert_eq!((importer.ready_of("a"), importer.writes()), ((0, 1), 0), "not in use again");
         importer.pass(2);
         assert_eq!(importer.slices(), ["c"]);
     }
@@ -158,6 +161,18 @@ fn one_that_publishes_nothing_counts_by_its_slices() {
         (importer.ready_of("a"), importer.slices().len(), importer.writes()),
         ((1, 1), 3, 0)
     );
+}
+
+/// Nothing else has its endpoints: when the policy changes again, they have to be there.
+#[test]
+fn what_is_kept_of_it_is_never_emptied() {
+    let mut importer = without_a();
+    importer.enter("Settled");
+    importer.pass(12);
+    let policy = json!({ "spec": { "weights": [{ "cluster": "a", "weight": 0 }] } });
+    importer.world.hub.create(kinds::SERVICE_TRAFFIC, &super::shop(), policy).unwrap();
+    importer.pass(2);
+    assert_eq!((importer.ready_of("a"), importer.ready_of("c")), ((0, 1), (2, 2)));
 }
 
 /// More than a fifth of the members: the hub has rather not shown itself to them.

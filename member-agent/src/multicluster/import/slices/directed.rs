@@ -22,10 +22,16 @@ use crate::traffic::{
 /// Slices that the hub lacks: those whose endpoints may get another place, and those that stay as they are.
 pub(super) fn part<'a>(
     ground: &Ground<'_>,
+    outcome: &Outcome,
     kept: &[&'a Object<ManagedSlice>],
 ) -> (Vec<KeptSlice<'a>>, Vec<Kept<'a>>) {
     let kept = kept.iter();
-    part_kept(ground, kept.filter_map(|slice| Some((source::cluster(&slice.slice)?, *slice))))
+    let following = outcome.wanted.values().map(|wanted| wanted.cluster.as_str()).collect();
+    part_kept(
+        ground,
+        &following,
+        kept.filter_map(|slice| Some((source::cluster(&slice.slice)?, *slice))),
+    )
 }
 
 /// Puts the endpoints of the wanted slices where they belong, and those of slices that the hub lacks, as far as they may move.

@@ -163,11 +163,17 @@ fn wanted<'a>(
     let weight = if state.ground.is_some() { slice.weight } else { weight::USUAL };
     let origin = Origin { cluster, mark: Some(mark), generation, weight };
     let zones = state.settings.multicluster.zones;
+    let mut endpoints = content::endpoints(&content.ready, &content.draining, zones);
+    if state.ground.is_none() {
+        for endpoint in &mut endpoints {
+            endpoint.node_name = None;
+        }
+    }
     Some(Wanted {
         slice: discovery::EndpointSlice {
             metadata: marks::metadata(state, bound, origin),
             address_type: slice.address_type.as_str().to_owned(),
-            endpoints: content::endpoints(&content.ready, &content.draining, zones),
+            endpoints,
             ports: Some(content::ports(
                 &content.ports,
                 &bound.target.spec.ports,

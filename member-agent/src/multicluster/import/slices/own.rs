@@ -19,7 +19,7 @@ use crate::measurement::Plan;
 use crate::multicluster::import::state::ServiceState;
 use crate::multicluster::import::{derived, ports, source};
 use crate::own_weight;
-use crate::slicing;
+use crate::{slicing, traffic};
 
 /// Adds what is wanted of this cluster's own slices.
 pub(super) fn collect(
@@ -34,7 +34,8 @@ pub(super) fn collect(
             derived::wait(plan);
             continue;
         };
-        let wanted = wanted(state, bound, service, slice);
+        let current = state.imported_as(&name).map(|current| &current.slice);
+        let wanted = wanted(state, bound, service, (slice, current));
         outcome.wanted.insert(name, wanted);
     }
 }
@@ -87,13 +88,14 @@ fn wanted(
     state: &ServiceState<'_>,
     bound: Bound<'_>,
     service: &Service,
-    slice: &Object<EndpointSlice>,
+    (slice, current): (&Object<EndpointSlice>, Option<&discovery::EndpointSlice>),
 ) -> Wanted {
     let cluster = state.cluster();
     let generation = slice.meta.generation;
     let own = by_name(&service.ports);
     let weight = own_weight::of(state.settings, state.snapshot, state.service);
-    let weight = weight.unwrap_or(weight::USUAL);
+    // One that cannot be read changes nothing.
+    let weight = weight.unwrap_or_else(|| current.map_or(weight::USUAL, traffic::weight_of));
     Wanted {
         slice: discovery::EndpointSlice {
             metadata: marks::metadata(

@@ -88,6 +88,7 @@ fn silence_of_the_executor_does_so_too() {
 #[test]
 fn the_executor_prefers_what_it_runs() {
     let mut world = local_first();
+    world.settings.virtual_nodes.executor = true;
     world.export_running_in("b", "a", "10.9.7.7");
     world.settle();
     assert_eq!(world.slots_of("b"), ["10.1.0.1 second", "10.1.0.2 second", "10.9.7.7 first z1+z2"]);
@@ -100,6 +101,15 @@ fn the_executor_prefers_what_it_runs() {
         world.settle();
         assert!(world.slots_of("b").contains(&"10.9.7.7 first z1+z2".to_owned()));
     }
+}
+
+/// An exporter can claim that of any cluster.
+#[test]
+fn what_does_not_run_here_is_not_preferred_here() {
+    let mut world = local_first();
+    world.export_running_in("b", "a", "10.9.7.7");
+    world.settle();
+    assert!(world.slots_of("b").contains(&"10.9.7.7 second".to_owned()), "{:?}", world.slots());
 }
 
 /// A third member sees that two exporters are last with the one that runs their endpoints, without an export of that one.
