@@ -1,9 +1,9 @@
 //! Members that do not reach the hub for a while, and agents that start meanwhile.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
-use fleet_api::{kinds, labels};
+use fleet_api::{annotations, kinds, labels};
 use fleet_testbed::agents::{Agent, AgentOptions, Agents};
 use fleet_testbed::fleet::Fleet;
 use fleet_testbed::hub_ways::HubWays;
@@ -53,7 +53,10 @@ async fn cut_off(testbed: &Fleet) -> Result<()> {
         }
         of_east.change().await?;
         of_west.change().await?;
-        wait_own(testbed, &of_west).await?;
+        wait_own(testbed, &of_west, STANDARD).await?;
+        if !restarts {
+            wait_own(testbed, &of_west, FLEET).await?;
+        }
     }
     let moved = observer
         .take()
@@ -67,19 +70,28 @@ async fn cut_off(testbed: &Fleet) -> Result<()> {
     agents.check_alive()
 }
 
-/// The cluster whose endpoints a slice of the standard API has.
+/// The cluster whose endpoints a slice has.
 fn source(slice: &DynamicObject) -> Option<&str> {
-    let labels = slice.metadata.labels.as_ref()?;
-    labels.get(labels::MULTICLUSTER_SOURCE_CLUSTER).map(String::as_str)
+    let of_standard = slice.metadata.labels.as_ref();
+    let of_standard = of_standard.and_then(|all| all.get(labels::MULTICLUSTER_SOURCE_CLUSTER));
+    let of_fleet = || slice.metadata.annotations.as_ref()?.get(annotations::ORIGIN_CLUSTER);
+    of_standard.or_else(of_fleet).map(String::as_str)
 }
 
-/// Waits until the own endpoints of the standard API are those that west has now.
-async fn wait_own(testbed: &Fleet, of_west: &Exported) -> Result<()> {
-    let west = testbed.member(WEST);
-    wait_until("own endpoints follow", DEADLINE, async || {
+/// Waits until the own endpoints of a Service are those that west has now. Prints how long that took: a second at most, on an idle
+/// machine.
+async fn wait_own(testbed: &Fleet, of_west: &Exported, service: &str) -> Result<()> {
+    let (west, begin) = (testbed.member(WEST), Instant::now());
+    wait_until(&format!("own endpoints of {service} follow"), DEADLINE, async || {
         let slices = imported(west).await?;
-        let of_service = slices.iter().filter(|slice| is_of(slice, STANDARD));
-        Ok(of_service.flat_map(addresses).any(|it| it == of_west.addresses[1]))
+        let mut of_service =
+            slices.iter().filter(|slice| is_of(slice, service)).flat_map(addresses);
+        Ok(of_service.any(|it| of_west.addresses.contains(&it)))
     })
-    .await
+    .await?;
+    println!(
+        "without the hub, own endpoints of {service} are seen after {:.1} s",
+        begin.elapsed().as_secs_f64()
+    );
+    Ok(())
 }

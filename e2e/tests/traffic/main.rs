@@ -17,6 +17,7 @@ mod restored;
 mod shared;
 mod two_hubs;
 mod verdict;
+mod withdrawn;
 mod without_kinds;
 
 use std::time::Duration;
@@ -109,6 +110,13 @@ async fn without_kinds_and_rights_nothing_is_removed() {
     let testbed = Testbed::start(Options::members(3).without_audit()).await.unwrap();
     let result = Box::pin(without_kinds::story(&testbed)).await;
     testbed.explain(result).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "three minutes: make soak-offload"]
+async fn many_exports_that_are_withdrawn_at_once_go_by_themselves() {
+    let _turn = TURN.lock().await;
+    withdrawn::story().await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
