@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use fleet_api::names::{SYSTEM_NAMESPACE, member_namespace};
 use fleet_api::{ResourceKind, kinds};
+use fleet_runtime::clock::Clock;
 use fleet_testbed::agents::{Agent, AgentOptions, Agents};
 use fleet_testbed::multicluster::{self, MODE, SETTLE};
 use fleet_testbed::objects::api;
@@ -214,7 +215,7 @@ impl Large<'_> {
         self.side.prepare().await?;
         self.agents.restart(Agent::Hub).await?;
         let (begin, before) = (Instant::now(), self.revisions().await?);
-        let lost = jiff::Timestamp::now();
+        let lost = Clock::system().now();
         self.wait_rebuilt().await?;
         let (hub, writes) = (begin.elapsed(), self.revisions().await? - before);
         self.print_course(lost).await?;
