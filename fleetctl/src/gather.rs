@@ -245,7 +245,9 @@ impl WatchedHub {
         let token = CancellationToken::new();
         let watches = Watches { token: token.clone(), patience: access.patience() };
         let clients = contexts.connect(&contexts.hub).await?;
-        let hub = watches.of_hub(&clients).await;
+        // As the hub agent does where it has virtual nodes: what runs in a member is drained with it.
+        let reads = HubControllers::default().reads().with(HubSnapshot::virtual_nodes());
+        let hub = watches.start(&clients, ClusterId::Hub, reads).await;
         Ok(Self { clients, hub, _end: token.drop_guard() })
     }
 

@@ -49,9 +49,17 @@ pub struct Decider {
     drains: Drains,
     serials: Serials,
     history: History,
+    /// Whether virtual nodes are watched.
+    knows_nodes: bool,
 }
 
 impl Decider {
+    /// One that has seen nothing yet. `virtual_nodes` is whether those are watched: then no drain goes on before they are known, by which
+    /// endpoints belong to the members that run them.
+    pub fn new(virtual_nodes: bool) -> Self {
+        Self { knows_nodes: virtual_nodes, ..Self::default() }
+    }
+
     /// Decides at `now`, at least every few seconds; `None` if this process does not lead or does not see the hub as it is.
     /// `leads` is whether the renewals of its own Lease are acknowledged.
     pub fn look(
@@ -118,7 +126,8 @@ impl Decider {
             self.serials.observe(object.status.serial);
         }
         let judges = self.standpoint.judges(settings, now);
-        let steps = shows_exporters(snapshot);
+        let are_nodes_known = !self.knows_nodes || snapshot.virtual_nodes.has_answered();
+        let steps = are_nodes_known && shows_exporters(snapshot);
         let progress = Progress::of(&self.renewals, settings.silent_after, snapshot, now);
         let Self { drains, serials, judgement, .. } = self;
         let decide = |subject: &Subject<'_>| {

@@ -285,6 +285,21 @@ fn who_runs_pods_that_drain_takes_over_for_nobody() {
     }
 }
 
+/// Until it sees virtual nodes, a new leader would take endpoints that run elsewhere for those of their exporter.
+#[test]
+fn no_drain_goes_on_before_virtual_nodes_are_known() {
+    let mut world = World::settled(&MEMBERS);
+    world.export("east", "web", 3);
+    world.run_in("west", "east", "web", 3);
+    world.restart_without_nodes();
+    world.drain("west", "*", 100, 0);
+    world.pass(80);
+    assert!(world.status("west").drains.is_empty());
+    world.lists_nodes = false;
+    world.pass(2);
+    assert_eq!(world.status("west").held_services, ["shop/web"]);
+}
+
 /// A member can name any other as the one that runs its endpoints.
 #[test]
 fn no_member_holds_back_the_drain_of_another_by_a_claim() {

@@ -29,6 +29,8 @@ pub(super) struct World {
     pub(super) late: BTreeSet<&'static str>,
     /// The objects of members are not listed yet.
     pub(super) is_listing: bool,
+    /// Whether virtual nodes have yet to be listed.
+    pub(super) lists_nodes: bool,
     /// How many writes of each plan are sent.
     pub(super) writes_sent: usize,
     /// What was decided last, and the version of the hub after that, without renewals.
@@ -55,6 +57,7 @@ impl World {
             alive: BTreeSet::new(),
             late: BTreeSet::new(),
             is_listing: false,
+            lists_nodes: false,
             writes_sent: usize::MAX,
             last: (None, 0),
             renewals: 0,
@@ -209,6 +212,9 @@ impl World {
         if self.is_listing {
             seen.member_traffics = View::default();
         }
+        if self.lists_nodes {
+            seen.virtual_nodes = View::default();
+        }
         seen
     }
 
@@ -265,6 +271,12 @@ impl World {
     /// The process of the hub agent ends, and another one takes over.
     pub(super) fn restart(&mut self) {
         self.decider = Decider::default();
+    }
+
+    /// The same with one that watches virtual nodes, and has yet to list them.
+    pub(super) fn restart_without_nodes(&mut self) {
+        self.decider = Decider::new(true);
+        self.lists_nodes = true;
     }
 
     /// What a member notes in its Lease.
