@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use fleet_accumulator::SourceSet;
-use fleet_api::{Endpoint, names};
+use fleet_api::{Endpoint, ObjectName, names};
 use fleet_model::objects::EndpointSlice;
 use fleet_virtual_node::names::{executor_of, node};
 use k8s_openapi::api::discovery::v1 as discovery;
@@ -72,6 +72,22 @@ impl<'a> Executing<'a> {
     pub(crate) fn is_elsewhere(&self, slice: &EndpointSlice) -> bool {
         slice.nodes().chain(slice.nodes_of_unready()).any(|node| self.of_node(node).is_some())
     }
+}
+
+/// The Services of this cluster of which endpoints run in one of these others.
+pub(crate) fn services_running_in(
+    clusters: &BTreeSet<String>,
+    snapshot: &MemberSnapshot,
+) -> impl Iterator<Item = ObjectName> {
+    // Without, no slice has to be looked at.
+    let has_virtual_nodes =
+        !snapshot.virtual_node_objects.is_empty() || !snapshot.virtual_nodes.is_empty();
+    let slices = snapshot.endpoint_slices.iter().filter(move |_| has_virtual_nodes);
+    let running = slices.filter(|slice| {
+        let mut executors = slice.nodes().flatten().filter_map(executor_of);
+        executors.any(|executor| clusters.contains(executor))
+    });
+    running.filter_map(|slice| slice.backs(&slice.name.namespace))
 }
 
 /// The executor that an imported endpoint names. Nodes of other clusters do not cross: what is there was made by [`node_of`].

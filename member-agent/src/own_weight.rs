@@ -6,8 +6,9 @@ use fleet_model::weight;
 use crate::settings::Settings;
 use crate::snapshot::MemberSnapshot;
 
-/// The weight in the annotation of the ServiceExports; `None` if it cannot be read, or is not known yet. That of the fleet's API, where 0 withdraws the export
-/// by that API alone, counts where that of the standard API has none. Where traffic is not directed, slices do not carry it.
+/// The weight in the annotation of the ServiceExports; `None` if it cannot be read, or is not known yet. That of the fleet's API, where
+/// 0 withdraws the export by that API alone, counts where that of the standard API has none. Where traffic is not directed, slices do not
+/// carry it.
 pub(crate) fn of(
     settings: &Settings,
     snapshot: &MemberSnapshot,

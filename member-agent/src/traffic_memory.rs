@@ -136,13 +136,14 @@ impl TrafficMemory {
     pub(crate) fn recall(&self, subject: &Subject) -> Recalled {
         let known = self.known.lock();
         let import = known.imports.get(subject);
+        let missing = known.hub.wait.missing().cloned();
         Recalled {
             now: self.clock.now(),
             states: import.map(|import| import.states.clone()).unwrap_or_default(),
-            members: known.members.clone(),
+            members: known.members.clone().lacking(missing.clone().unwrap_or_default()),
             followed: known.hub.followed.clone(),
             hub_is_inconsistent: known.hub.is_inconsistent,
-            missing: known.hub.wait.missing().cloned(),
+            missing,
             pace: known.pace,
             noted: import.and_then(|import| import.noted),
         }

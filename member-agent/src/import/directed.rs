@@ -98,10 +98,10 @@ pub(super) fn sync<'a>(
     if set.staying.iter().any(|copy| is_behind(state, copy)) {
         return Vec::new();
     }
-    let contents = own::contents(state, set.staying);
+    let contents = own::contents(state, ground.executing(), set.staying);
     let copies = set.staying.iter().copied().zip(contents.iter().map(|content| &**content));
     let mut wanted: Vec<_> =
-        copies.filter_map(|copy| self::wanted(state, set.reserved, copy, to, plan)).collect();
+        copies.filter_map(|copy| self::wanted(state, (ground, set), copy, to, plan)).collect();
     let following = wanted.iter().map(|wanted| wanted.copy.origin()).collect();
     let kept = self::kept(state, orphans, &wanted);
     let (mut kept, staying) = part_kept(ground, &following, kept);
@@ -119,7 +119,7 @@ pub(super) fn sync<'a>(
 /// What a copy leads to, with this content; `None` if its slice cannot be written now.
 fn wanted<'a: 'b, 'b>(
     state: &'a ServiceState<'a>,
-    reserved: &Reservations<'a>,
+    (ground, set): (&Ground<'_>, &Set<'a, '_>),
     (copy, spec): (&'a Object<EndpointSliceImport>, &'b ExportedSliceSpec),
     to: Bound<'_>,
     plan: &mut Plan,
@@ -135,7 +135,7 @@ fn wanted<'a: 'b, 'b>(
         // It was checked when it was imported.
         Sanitized::unchecked(spec)
     } else {
-        let verdict = |address| reserved.verdict(copy.origin(), address);
+        let verdict = |address| set.reserved.verdict(copy.origin(), address);
         let Some(content) = sanitize(spec, verdict) else {
             plan.events.push(skipped(to.holder, copy, copy.spec.address_type.as_str()));
             plan.steps.extend(current.filter(|slice| slice.is_imported()).and_then(delete));
@@ -157,7 +157,7 @@ fn wanted<'a: 'b, 'b>(
         Some(current) => Some(current),
     };
     let (mut source, whole) = (source(&content), whole(state, &name));
-    if is_own && !Executing::of(state.settings, state.snapshot).is_known() {
+    if is_own && !ground.executing().is_known() {
         keep_nodes(&mut source, whole);
     }
     let weight = weight::carried(copy.meta.annotation(annotations::WEIGHT));
@@ -298,7 +298,7 @@ fn exporters(
         exporter.weigh(rules, &cluster, offered.get(cluster.as_str()).copied());
         again_in = [again_in, again].into_iter().flatten().min();
         if exporter.own {
-            exporter.unready = unready(state);
+            exporter.unready = unready(state, ground.executing());
         }
         (cluster, exporter)
     };
@@ -306,11 +306,10 @@ fn exporters(
 }
 
 /// Own endpoints that are neither ready nor terminating and run here: they are not exported.
-fn unready(state: &ServiceState<'_>) -> usize {
+fn unready(state: &ServiceState<'_>, executing: &Executing<'_>) -> usize {
     let backs = SliceIndex::Backs(state.service.clone());
     let slices = state.snapshot.endpoint_slices.by(&backs);
     let exported = slices.filter(|slice| slicing::is_exportable(state.settings, slice, false));
-    let executing = Executing::of(state.settings, state.snapshot);
     exported.map(|slice| executing.unready_here(slice)).sum()
 }
 

@@ -10,9 +10,9 @@ use fleet_model::objects::{
     EndpointSlice, EndpointSliceImport, InternalServiceImport, MultiClusterService, Service, Wanted,
 };
 use fleet_plan::{Account, Affected};
-use fleet_virtual_node::names::executor_of;
 
 use crate::Identity;
+use crate::executing::services_running_in;
 use crate::reserved;
 use crate::snapshot::MemberSnapshot;
 use crate::traffic::Concerned;
@@ -217,12 +217,7 @@ pub(super) fn directed(concerned: &Concerned, new: &MemberSnapshot, keys: &mut A
                 copies.filter(|copy| clusters.contains(copy.origin()) || runs_in_one(copy));
             concerned.for_each(|copy| keys.add_for(&Account::from(copy.origin()), of_copy(copy)));
             // The hub's definitions may lack where own endpoints run.
-            let runs_in_one = |slice: &&Object<EndpointSlice>| {
-                let mut executors = slice.nodes().flatten().filter_map(executor_of);
-                executors.any(|executor| clusters.contains(executor))
-            };
-            let own = new.endpoint_slices.iter().filter(runs_in_one);
-            for service in own.filter_map(|slice| slice.backs(&slice.name.namespace)) {
+            for service in services_running_in(clusters, new) {
                 if new.multi_cluster_services.by(&service).next().is_some() {
                     keys.add(Key::Service(service));
                 }

@@ -23,9 +23,10 @@ type Endpoints = (Vec<Endpoint>, Vec<Endpoint>);
 /// The content of the copies that stay, with own endpoints as they are now.
 pub(super) fn contents<'a>(
     state: &ServiceState<'_>,
+    executing: &Executing<'_>,
     staying: &[&'a Object<EndpointSliceImport>],
 ) -> Vec<Cow<'a, ExportedSliceSpec>> {
-    let own = Own::of(state, staying);
+    let own = Own::of(state, executing, staying);
     let mut contents: Vec<_> = staying.iter().map(|copy| own.content(copy)).collect();
     own.add_new(&mut contents);
     contents
@@ -37,11 +38,15 @@ struct Own<'a> {
     slices: Vec<&'a Object<EndpointSlice>>,
     /// Uids of the slices of which there are copies.
     known: HashSet<&'a str>,
-    executing: Executing<'a>,
+    executing: &'a Executing<'a>,
 }
 
 impl<'a> Own<'a> {
-    fn of(state: &'a ServiceState<'_>, staying: &[&'a Object<EndpointSliceImport>]) -> Self {
+    fn of(
+        state: &'a ServiceState<'_>,
+        executing: &'a Executing<'_>,
+        staying: &[&'a Object<EndpointSliceImport>],
+    ) -> Self {
         let (settings, snapshot) = (state.settings, state.snapshot);
         let cluster = state.identity.cluster.as_str();
         // Those of Pods on a secondary network are exported as another controller here makes them.
@@ -57,7 +62,7 @@ impl<'a> Own<'a> {
         let slices = snapshot.endpoint_slices.by(&backs);
         let slices = slices.filter(|it| slicing::is_exportable(settings, it, on_network));
         let slices = if of_own.is_empty() { Vec::new() } else { slices.collect() };
-        Self { cluster, slices, known, executing: Executing::of(settings, snapshot) }
+        Self { cluster, slices, known, executing }
     }
 
     fn content<'b>(&self, copy: &'b Object<EndpointSliceImport>) -> Cow<'b, ExportedSliceSpec> {

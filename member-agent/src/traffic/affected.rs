@@ -59,12 +59,13 @@ pub(crate) fn concerned(
 }
 
 fn concerns_all(settings: &Settings, old: &MemberSnapshot, new: &MemberSnapshot) -> bool {
+    let [before, now] = [old, new].map(|snapshot| Executing::of(settings, snapshot));
     let mut has_other_nodes = false;
     each_touched(&old.nodes, &new.nodes, |_| has_other_nodes = true);
     is_known(old) != is_known(new)
         || fleet(old) != fleet(new)
-        || Executing::of(settings, old) != Executing::of(settings, new)
-        || (has_other_nodes && zones(settings, old) != zones(settings, new))
+        || before != now
+        || (has_other_nodes && zones(&before, old) != zones(&now, new))
 }
 
 fn fleet(snapshot: &MemberSnapshot) -> Option<&FleetTrafficSpec> {

@@ -48,10 +48,7 @@ impl Directed {
         let limit = limit.or_else(|| of_local().filter(|_| ground.is_known()));
         let limit = limit.or_else(|| ground.limit());
         let local = offer.local.map(LocalWriter::wire);
-        let is_removed = |cluster: &str| {
-            let standing = offer.exporters.get(cluster).or_else(|| executors.get(cluster));
-            standing.is_some_and(|standing| standing.removed)
-        };
+        let is_removed = |cluster: &str| offer.is_removed(cluster, &executors);
         let report = Report::of(offer.rules, &is_removed, first.as_ref(), limit);
         let report = Report { local, ..report };
         let directed = Self {

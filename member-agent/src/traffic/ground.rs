@@ -50,11 +50,9 @@ impl<'a> Ground<'a> {
         let is_followed = recalled.followed.is_some()
             && OtherHub::recalled(settings, snapshot, &recalled).is_none();
         let own = is_followed.then_some(settings.identity.cluster.as_str());
-        let missing = recalled.missing.clone().unwrap_or_default();
-        let members = recalled.members.clone().lacking(missing);
-        let members = members.next(&snapshot.member_traffics, &fleet, own, recalled.now);
+        let members = recalled.members.next(&snapshot.member_traffics, &fleet, own, recalled.now);
         let executing = Executing::of(settings, snapshot);
-        let zones = zones(settings, snapshot);
+        let zones = zones(&executing, snapshot);
         Some(Self { settings, snapshot, fleet, members, zones, executing, recalled })
     }
 
@@ -233,8 +231,7 @@ pub(crate) fn is_known(snapshot: &MemberSnapshot) -> bool {
 }
 
 /// Zones of the nodes, and an empty one for nodes without. No client is on a virtual node.
-pub(crate) fn zones(settings: &Settings, snapshot: &MemberSnapshot) -> BTreeSet<String> {
-    let executing = Executing::of(settings, snapshot);
+pub(crate) fn zones(executing: &Executing<'_>, snapshot: &MemberSnapshot) -> BTreeSet<String> {
     let nodes = snapshot.nodes.iter();
     let real = nodes.filter(|node| executing.of_node(Some(&*node.name.name)).is_none());
     real.map(|node| node.zone.as_deref().unwrap_or_default().to_owned()).collect()

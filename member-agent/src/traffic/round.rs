@@ -95,6 +95,12 @@ impl Offer<'_> {
         Runners::of(ground, drafts.chain(current).chain(self.kept.iter().copied()))
     }
 
+    /// Whether the endpoints of a cluster, which exports or runs some, are withdrawn on request.
+    pub(crate) fn is_removed(&self, cluster: &str, executors: &BTreeMap<String, Exporter>) -> bool {
+        let standing = self.exporters.get(cluster).or_else(|| executors.get(cluster));
+        standing.is_some_and(|standing| standing.removed)
+    }
+
     /// What the slices are to be. `executors` are the clusters that run endpoints and do not export the Service.
     pub(crate) fn round(
         &self,
@@ -113,10 +119,7 @@ impl Offer<'_> {
 
     /// DNS has no last resort: endpoints are there or not.
     fn of_headless(&self, runners: &Runners<'_>, executors: &BTreeMap<String, Exporter>) -> Round {
-        let is_removed = |cluster: &str| {
-            let standing = self.exporters.get(cluster).or_else(|| executors.get(cluster));
-            standing.is_some_and(|standing| standing.removed)
-        };
+        let is_removed = |cluster: &str| self.is_removed(cluster, executors);
         let slices = self.drafts.iter().map(|draft| {
             let mut slice = draft.source.clone();
             if is_removed(&draft.cluster) {

@@ -250,13 +250,7 @@ fn what_is_published_has_yet_to_be_distributed() {
 /// A cluster that is gone for good holds its endpoints until an administrator forgets it.
 #[test]
 fn an_exporter_that_does_not_come_back_is_forgotten_by_name() {
-    let mut importer = Importer::new();
-    importer.lose_hub();
-    importer.answer("second/0");
-    importer.settle();
-    importer.grant(&["c"]);
-    importer.distribute("c", "uid-c2", &["10.2.0.1", "10.2.0.2"]);
-    importer.publishes("c", "second/0");
+    let mut importer = missing::without_a();
     importer.settle();
     assert_eq!(importer.slices(), ["a", "c"]);
     importer.member("a", |it| it["spec"]["forgottenIn"] = json!("first/0"));

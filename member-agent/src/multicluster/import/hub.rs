@@ -92,7 +92,7 @@ impl<'a> Hub<'a> {
     }
 
     /// Whether a cluster has reported to this hub all that it exports, or is forgotten there by an administrator.
-    pub(super) fn has_published(self, cluster: &str) -> bool {
+    pub(super) fn may_forget(self, cluster: &str) -> bool {
         let may_forget = |hub| may_forget(self.settings, self.snapshot, cluster, hub);
         self.incarnation.is_some_and(may_forget)
     }

@@ -11,10 +11,10 @@ use fleet_model::changes::each_touched;
 use fleet_model::objects::Service;
 use fleet_model::objects::multicluster::ResolvedService;
 use fleet_plan::Affected;
-use fleet_virtual_node::names::executor_of;
 
 use super::source;
 use super::state::{Import, imported, is_import};
+use crate::executing::services_running_in;
 use crate::slicing;
 use crate::snapshot::MemberSnapshot;
 use crate::traffic::Concerned;
@@ -162,14 +162,7 @@ fn each_running_in(
         executors.any(|executor| clusters.contains(executor))
     });
     let of_others = of_others.filter_map(|slice| slice.service().cloned());
-    let has_virtual_nodes =
-        !snapshot.virtual_node_objects.is_empty() || !snapshot.virtual_nodes.is_empty();
-    let own = snapshot.endpoint_slices.iter().filter(|_| has_virtual_nodes);
-    let own = own.filter(|slice| {
-        let mut executors = slice.nodes().flatten().filter_map(executor_of);
-        executors.any(|executor| clusters.contains(executor))
-    });
-    let own = own.filter_map(|slice| slice.backs(&slice.name.namespace));
+    let own = services_running_in(clusters, snapshot);
     let services: BTreeSet<ObjectName> = of_others.chain(own).collect();
     let imported = services.iter().filter(|it| snapshot.standard_imports.get(it).is_some());
     imported.for_each(&mut add);

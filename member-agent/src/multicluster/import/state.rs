@@ -135,7 +135,7 @@ impl<'a> ServiceState<'a> {
 
     /// Whether what a cluster exported may be forgotten.
     pub(super) fn may_remove(&self, cluster: &str) -> bool {
-        let published = self.hub.is_some_and(|hub| hub.has_published(cluster));
+        let published = self.hub.is_some_and(|hub| hub.may_forget(cluster));
         may_remove(self.trust(), self.is_marked(), published)
     }
 
@@ -184,13 +184,12 @@ impl<'a> ServiceState<'a> {
         let is_exporter = |cluster: &str| {
             self.resolved.is_some_and(|resolved| resolved.exporter(cluster).is_some())
         };
-        let has_published = |cluster: &str| self.hub.is_some_and(|hub| hub.has_published(cluster));
+        let may_forget = |cluster: &str| self.hub.is_some_and(|hub| hub.may_forget(cluster));
         let sources = self.sources();
         let all_may_go = sources.iter().all(|cluster| self.may_remove(cluster));
         let lacking = LazyCell::new(|| self.lacking());
         let has_exported = |cluster: &str| is_exporter(cluster) && !lacking.contains(cluster);
-        let mut known =
-            sources.iter().map(|cluster| has_published(cluster) || has_exported(cluster));
+        let mut known = sources.iter().map(|cluster| may_forget(cluster) || has_exported(cluster));
         let trust = self.trust();
         let may_go = trust == Trust::Firm && word == Word::Absent && all_may_go;
         let brake = may_go && is_lost();

@@ -12,7 +12,7 @@ use super::{Importer, on_hub, system};
 use crate::hub_follower;
 
 /// The hub was built anew, and all but `a` have come back to it.
-fn without_a() -> Importer {
+pub(super) fn without_a() -> Importer {
     let mut importer = Importer::new();
     importer.lose_hub();
     importer.answer("second/0");

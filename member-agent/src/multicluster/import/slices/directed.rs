@@ -110,7 +110,7 @@ fn exporters(
         again_in = [again_in, again].into_iter().flatten().min();
         exporter.withheld = withheld(state, bound, &cluster);
         if exporter.own {
-            exporter.unready = own::unready(state);
+            exporter.unready = own::unready(state, ground.executing());
         }
         (cluster, exporter)
     };

@@ -18,8 +18,7 @@ use crate::intent::{self, StandardDecision};
 use crate::measurement::Plan;
 use crate::multicluster::import::state::ServiceState;
 use crate::multicluster::import::{derived, ports, source};
-use crate::own_weight;
-use crate::{slicing, traffic};
+use crate::{own_weight, slicing, traffic};
 
 /// Adds what is wanted of this cluster's own slices.
 pub(super) fn collect(
@@ -142,8 +141,7 @@ fn is_in_force(own: &HashMap<&str, &ServicePort>, of: &ServiceImportPort) -> boo
 }
 
 /// Own endpoints that are neither ready nor terminating and run here: slices that are made of others lack them.
-pub(super) fn unready(state: &ServiceState<'_>) -> usize {
-    let executing = Executing::of(state.settings, state.snapshot);
+pub(super) fn unready(state: &ServiceState<'_>, executing: &Executing<'_>) -> usize {
     slices(state).map(|slice| executing.unready_here(slice)).sum()
 }
 
