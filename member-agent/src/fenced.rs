@@ -5,7 +5,7 @@ mod tests;
 
 use std::sync::Arc;
 
-use fleet_accumulator::SourceSet;
+use fleet_accumulator::{Snapshot as _, SourceSet};
 use fleet_api::kinds;
 use fleet_plan::{Action, Affected, Controller, Event, Step};
 use jiff::Timestamp;
@@ -86,7 +86,8 @@ where
 
     fn plan(&self, key: &C::Key, snapshot: &MemberSnapshot, now: Timestamp) -> Plan {
         let fence = Fence::of(&self.identity, snapshot);
-        let mut plan = match self.tenure.permit(&fence, now) {
+        let reports = SourceSet::from([MemberSnapshot::cluster_reports()]);
+        let mut plan = match self.tenure.permit(&fence, snapshot.is_settling(reports), now) {
             Permit::Open => self.controller.plan(key, snapshot, now),
             Permit::Closed if self.without_hub && fence == Fence::Unknown => {
                 self.controller.plan(key, snapshot, now)

@@ -3,7 +3,7 @@
 //! It is the only thing beside snapshot, settings and time that a plan depends on: a record that is gone does not show
 //! which cluster was the recorded one a moment ago.
 
-use std::sync::atomic::{AtomicI64, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, Ordering};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -14,7 +14,8 @@ use crate::fence::Fence;
 /// deleted, does not keep the agent from withdrawing what is there.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 
-/// When an agent records its cluster again whose record was deleted: an administrator may be about to record another one.
+/// When an agent records its cluster again whose record was deleted: an administrator may be about to record another one. One that went
+/// with the hub's data nobody has deleted: that cluster is recorded again at once.
 pub(crate) const RENEWAL: Duration = Duration::from_secs(5);
 
 /// When an agent records its cluster after the record of another one was deleted. That one comes first, so that a loss of the
@@ -49,6 +50,10 @@ pub(crate) struct Tenure {
     last: AtomicU8,
     /// Since when there is no record, in milliseconds.
     free_since: AtomicI64,
+    /// Whether the record of this cluster went as the hub became another one.
+    lost: AtomicBool,
+    /// Whether it was recorded again since then: who deletes it now is an administrator.
+    renewed: AtomicBool,
 }
 
 impl Default for Tenure {
@@ -59,8 +64,9 @@ impl Default for Tenure {
 
 impl Tenure {
     /// Whether the agent may write, and remembers what it takes to answer that next time. The same question at the same
-    /// time has the same answer.
-    pub(crate) fn permit(&self, fence: &Fence, now: Timestamp) -> Permit {
+    /// time has the same answer. `hub_settles`: the hub has just become another one, or an earlier one.
+    pub(crate) fn permit(&self, fence: &Fence, hub_settles: bool, now: Timestamp) -> Permit {
+        self.follow_loss(fence, hub_settles);
         match fence {
             Fence::Free if self.last() == OWN => return Permit::Open,
             Fence::Free => return self.wait(now.as_millisecond()),
@@ -78,9 +84,27 @@ impl Tenure {
     /// How long there must be no record before the agent records its cluster.
     pub(crate) fn delay(&self) -> Duration {
         match self.last() {
+            OWN if self.lost.load(Ordering::Relaxed) => Duration::ZERO,
             OWN => RENEWAL,
             OTHER => SUCCESSION,
             _ => Duration::ZERO,
+        }
+    }
+
+    fn follow_loss(&self, fence: &Fence, hub_settles: bool) {
+        if !hub_settles {
+            self.renewed.store(false, Ordering::Relaxed);
+        }
+        match fence {
+            Fence::Free if hub_settles && !self.renewed.load(Ordering::Relaxed) => {
+                self.lost.store(true, Ordering::Relaxed);
+            }
+            Fence::Ours => {
+                let lost = self.lost.swap(false, Ordering::Relaxed);
+                self.renewed.fetch_or(lost && hub_settles, Ordering::Relaxed);
+            }
+            Fence::Taken(_) => self.lost.store(false, Ordering::Relaxed),
+            Fence::Free | Fence::Unknown | Fence::Unrecorded(_) => {}
         }
     }
 
@@ -122,27 +146,54 @@ mod tests {
     fn without_a_record_it_waits_for_a_while() {
         let tenure = Tenure::default();
         for (second, permit) in [(0, wait(10)), (0, wait(10)), (9, wait(1)), (10, Permit::Open)] {
-            assert_eq!(tenure.permit(&Fence::Free, at(second)), permit, "{second}");
+            assert_eq!(tenure.permit(&Fence::Free, false, at(second)), permit, "{second}");
         }
-        assert_eq!(tenure.permit(&Fence::Free, at(-100)), wait(10), "the clock was set back");
+        assert_eq!(tenure.permit(&Fence::Free, false, at(-100)), wait(10), "the clock was set back");
         assert_eq!(tenure.delay(), Duration::ZERO);
     }
 
     #[test]
     fn a_cluster_that_was_recorded_continues_without_its_record() {
         let tenure = Tenure::default();
-        assert_eq!(tenure.permit(&Fence::Ours, at(0)), Permit::Open);
-        assert_eq!(tenure.permit(&Fence::Free, at(1)), Permit::Open);
+        assert_eq!(tenure.permit(&Fence::Ours, false, at(0)), Permit::Open);
+        assert_eq!(tenure.permit(&Fence::Free, false, at(1)), Permit::Open);
         assert_eq!(tenure.delay(), RENEWAL);
+    }
+
+    #[test]
+    fn a_record_that_went_with_the_hub_is_renewed_at_once_and_one_that_is_deleted_then_is_not() {
+        let tenure = Tenure::default();
+        for (fence, hub_settles, delay) in [
+            (Fence::Ours, false, RENEWAL),
+            (Fence::Ours, true, RENEWAL),
+            (Fence::Free, true, Duration::ZERO),
+            (Fence::Free, false, Duration::ZERO),
+            (Fence::Ours, true, RENEWAL),
+            (Fence::Free, true, RENEWAL),
+            (Fence::Ours, false, RENEWAL),
+            (Fence::Free, false, RENEWAL),
+            (Fence::Free, true, Duration::ZERO),
+        ] {
+            assert_eq!(tenure.permit(&fence, hub_settles, at(0)), Permit::Open);
+            assert_eq!(tenure.delay(), delay, "{fence:?} {hub_settles}");
+        }
+    }
+
+    #[test]
+    fn a_new_hub_gives_the_name_to_no_other_cluster() {
+        let tenure = Tenure::default();
+        assert_eq!(tenure.permit(&taken(), true, at(0)), Permit::Closed);
+        assert_eq!(tenure.permit(&Fence::Free, true, at(1)), wait(70));
+        assert_eq!(tenure.delay(), SUCCESSION);
     }
 
     #[test]
     fn another_cluster_leaves_the_recorded_one_time_to_come_back() {
         let tenure = Tenure::default();
-        assert_eq!(tenure.permit(&Fence::Ours, at(0)), Permit::Open);
-        assert_eq!(tenure.permit(&taken(), at(1)), Permit::Closed);
-        assert_eq!(tenure.permit(&Fence::Free, at(2)), wait(70));
-        assert_eq!(tenure.permit(&Fence::Free, at(62)), wait(10), "it is recorded first");
+        assert_eq!(tenure.permit(&Fence::Ours, false, at(0)), Permit::Open);
+        assert_eq!(tenure.permit(&taken(), false, at(1)), Permit::Closed);
+        assert_eq!(tenure.permit(&Fence::Free, false, at(2)), wait(70));
+        assert_eq!(tenure.permit(&Fence::Free, false, at(62)), wait(10), "it is recorded first");
         assert_eq!(tenure.delay(), SUCCESSION);
     }
 
@@ -150,8 +201,8 @@ mod tests {
     fn where_nothing_can_be_recorded_it_continues() {
         let tenure = Tenure::default();
         for why in [Unrecorded::NotServed, Unrecorded::Forbidden, Unrecorded::NoUid] {
-            assert_eq!(tenure.permit(&Fence::Unrecorded(why), at(0)), Permit::Open);
+            assert_eq!(tenure.permit(&Fence::Unrecorded(why), false, at(0)), Permit::Open);
         }
-        assert_eq!(tenure.permit(&Fence::Unknown, at(0)), Permit::Closed);
+        assert_eq!(tenure.permit(&Fence::Unknown, false, at(0)), Permit::Closed);
     }
 }

@@ -9,8 +9,10 @@ use tokio::sync::watch;
 use crate::ClusterId;
 use crate::time::now;
 
-/// The shortest time between two times that sources are woken because a kind was found.
+/// The shortest time between two times that sources are woken because one gets through.
 const FIND_AGAIN: Duration = Duration::from_secs(1);
+/// Those that are woken ask within so long, each at a time of its own: agents of many members hear of one API server.
+const FIND_OVER: Duration = Duration::from_millis(500);
 
 /// The requests by cluster. Clones share them.
 #[derive(Clone)]
@@ -21,7 +23,7 @@ pub(crate) struct Refreshes(Arc<BTreeMap<ClusterId, Requests>>);
 struct Requests {
     /// Lists that were begun earlier are to be repeated.
     lists: watch::Sender<Instant>,
-    /// When a kind was found that had not been served for a while.
+    /// When a source got through that had not for a while.
     found: watch::Sender<Instant>,
 }
 
@@ -85,8 +87,9 @@ impl Refresh {
         demand(&self.sender.lists, since);
     }
 
-    /// Wakes the sources of the cluster whose kinds are not served: one of them is served again, so others may be, too, as on a hub that
-    /// is rebuilt. No more often than once a second: of several API servers behind one address, one may serve the kinds and one not.
+    /// Wakes the sources of the cluster that wait before they try again: one gets through, so others may, too, as where a hub is back, or
+    /// one that was rebuilt serves its kinds and has given its rights. No more often than once a second: of several API servers behind one
+    /// address, one may answer and one not.
     pub(super) fn find(&mut self) {
         let at = now();
         self.sender.found.send_if_modified(|last| {
@@ -100,14 +103,26 @@ impl Refresh {
         self.found.mark_unchanged();
     }
 
-    /// Waits until lists are asked for, or another kind of the cluster is found. Cancel safe.
+    /// Waits until another source gets through. Cancel safe, though what was found may be lost then.
+    pub(super) async fn found(&mut self) {
+        news(&mut self.found).await;
+    }
+
+    /// Waits until lists are asked for, or another source gets through. Cancel safe.
     pub(super) async fn asked(&mut self) {
-        // This holds the senders, so neither can fail.
+        let Self { asked, found, .. } = self;
         tokio::select! {
-            _ = self.asked.changed() => {
-                self.since();
+            // This holds the senders, so neither can fail.
+            _ = asked.changed() => {
+                asked.borrow_and_update();
             }
-            _ = self.found.changed() => {}
+            () = news(found) => {}
         }
     }
+}
+
+async fn news(found: &mut watch::Receiver<Instant>) {
+    // Whoever waits holds a sender, so it cannot fail.
+    let _ = found.changed().await;
+    tokio::time::sleep(FIND_OVER.mul_f64(fastrand::f64())).await;
 }

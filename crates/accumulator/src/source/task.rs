@@ -328,6 +328,9 @@ impl<S: 'static, T: Tracked> Task<S, T> {
         let Some(touched) = self.machine.take_changes() else { return Ok(()) };
         let reason = if state != self.published.state {
             self.log(&state);
+            if state.follows() && !self.published.state.follows() {
+                self.refresh.find();
+            }
             Reason::State
         } else if revision != self.published.revision {
             Reason::Content
@@ -380,8 +383,8 @@ impl<S: 'static, T: Tracked> Task<S, T> {
         self.doubtful.get_or_insert_with(now);
         let delay = self.backoff.next().unwrap_or(self.config.max_backoff);
         let delay = if self.is_spared() { jittered(self.config.recheck_optional) } else { delay };
-        let asked = self.machine.take_retry_after().unwrap_or_default();
-        self.pause_for(delay.max(asked)).await
+        let asked = self.machine.take_retry_after();
+        self.pause_for(delay.max(asked.unwrap_or_default()), asked.is_none()).await
     }
 
     /// Whether the agent does without the source, and has for a while: asking for it all the time would only cost the API
@@ -396,7 +399,8 @@ impl<S: 'static, T: Tracked> Task<S, T> {
         self.info.optional && !view.bootstrapped() && is_old
     }
 
-    async fn pause_for(&mut self, delay: Duration) -> Result<(), Closed> {
+    /// Waits for so long, or with `hurries` until another source of the cluster gets through again.
+    async fn pause_for(&mut self, delay: Duration, hurries: bool) -> Result<(), Closed> {
         let until = tokio::time::Instant::now() + delay;
         if let Some(stale_at) = self.machine.stale_at()
             && stale_at < until.into_std()
@@ -408,6 +412,7 @@ impl<S: 'static, T: Tracked> Task<S, T> {
         tokio::select! {
             () = tokio::time::sleep_until(until) => {}
             _ = self.refresh.changed(), if self.is_spared() => {}
+            () = self.refresh.found(), if hurries => {}
         }
         Ok(())
     }
@@ -417,7 +422,7 @@ impl<S: 'static, T: Tracked> Task<S, T> {
         if now().duration_since(self.opened_at) < SHORT_LIVED {
             return self.pause().await;
         }
-        self.pause_for(jittered(RESUME_AFTER)).await
+        self.pause_for(jittered(RESUME_AFTER), false).await
     }
 
     async fn discover(&mut self) -> Result<Discovered, Failure> {
@@ -482,8 +487,8 @@ impl<S: 'static, T: Tracked> Task<S, T> {
     }
 
     /// Waits until the kind is served. While discovery is forbidden this is not known, and a list proves nothing: it is
-    /// empty, too, while the definition of the kind is being deleted. Asks at once where lists are asked for, or another kind is
-    /// found, unless the API server has asked for a pause.
+    /// empty, too, while the definition of the kind is being deleted. Asks at once where lists are asked for, or another source
+    /// gets through, unless the API server has asked for a pause.
     async fn await_served(&mut self) -> Result<(), Closed> {
         let mut answered = true;
         let mut pause = Duration::ZERO;
@@ -501,10 +506,7 @@ impl<S: 'static, T: Tracked> Task<S, T> {
             let answer = self.discover().await;
             answered = answer.is_ok();
             match answer {
-                Ok(Discovered::Served) => {
-                    self.refresh.find();
-                    return Ok(());
-                }
+                Ok(Discovered::Served) => return Ok(()),
                 Ok(Discovered::Terminating | Discovered::Absent) => {
                     self.machine.missing(asked);
                 }

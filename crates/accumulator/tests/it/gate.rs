@@ -3,6 +3,8 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use kube::core::Status;
+use kube::core::response::StatusDetails;
 use tokio::time::{Instant, timeout};
 
 use crate::support::{Rig, World, both, local, record, refusal, state, texts, thing};
@@ -304,7 +306,7 @@ async fn an_optional_kind_whose_definition_loads_late_is_not_taken_for_absent() 
 
 /// As on a hub that is rebuilt: its definitions come back together.
 #[tokio::test(start_paused = true)]
-async fn where_one_kind_is_found_others_are_looked_for_at_once() {
+async fn where_one_kind_is_served_again_others_are_looked_for_at_once() {
     let mut rig = Rig::new();
     for hand in [&mut rig.imports, &mut rig.extras] {
         hand.served.store(false, Ordering::Relaxed);
@@ -317,9 +319,63 @@ async fn where_one_kind_is_found_others_are_looked_for_at_once() {
     rig.extras.served.store(true, Ordering::Relaxed);
     rig.imports.served.store(true, Ordering::Relaxed);
     let imports = timeout(Duration::from_secs(7), rig.imports.tap()).await.expect("looked for");
+    imports.list([]);
     timeout(Duration::from_secs(1), rig.extras.tap()).await.expect("looked for at once");
+    rig.until(|world| state(world, World::imports()) == "live").await;
+}
+
+/// Both sources of the hub were refused for long enough to wait for seconds, and the second one has just begun to.
+async fn refused_for_a_while(rig: &mut Rig) {
+    let begin = Instant::now();
+    while begin.elapsed() < Duration::from_secs(20) {
+        for hand in [&mut rig.imports, &mut rig.extras] {
+            hand.tap().await.fail(WatchError::List(refusal(403)));
+        }
+    }
+    rig.until(|world| state(world, World::extras()) == "forbidden").await;
+}
+
+/// Rights come back together as well.
+#[tokio::test(start_paused = true)]
+async fn where_one_source_gets_through_others_try_again_at_once() {
+    let mut rig = Rig::new();
+    refused_for_a_while(&mut rig).await;
+    let imports = rig.imports.tap().await;
+    if let Ok(extras) = timeout(Duration::ZERO, rig.extras.tap()).await {
+        extras.fail(WatchError::List(refusal(403)));
+    }
+    imports.list([]);
+    timeout(Duration::from_secs(1), rig.extras.tap()).await.expect("tries at once");
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_is_asked_to_wait_does_so_though_others_get_through() {
+    let mut rig = Rig::new();
+    refused_for_a_while(&mut rig).await;
+    let mut busy = Status { code: 429, ..Status::default() };
+    busy.details = Some(StatusDetails { retry_after_seconds: 30, ..StatusDetails::default() });
+    rig.extras.tap().await.fail(WatchError::List(kube::Error::Api(Box::new(busy))));
+    let imports = rig.imports.tap().await;
     imports.list([]);
     rig.until(|world| state(world, World::imports()) == "live").await;
+    assert!(timeout(Duration::from_secs(20), rig.extras.tap()).await.is_err(), "asked too early");
+}
+
+/// As behind a gateway: if that woke the others, sources whose watches fail would wake each other.
+#[tokio::test(start_paused = true)]
+async fn a_source_whose_watch_is_refused_wakes_no_other() {
+    let mut rig = Rig::new();
+    let begin = Instant::now();
+    let mut requests = 0;
+    while begin.elapsed() < Duration::from_mins(2) {
+        let imports = rig.imports.tap().await;
+        imports.list([]);
+        imports.fail(WatchError::WatchStart(refusal(403)));
+        let extras = rig.extras.tap().await;
+        extras.fail(WatchError::List(refusal(403)));
+        requests += 1;
+    }
+    assert!(requests < 50, "{requests} requests in two minutes");
 }
 
 fn std_now() -> std::time::Instant {
