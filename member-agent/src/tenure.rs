@@ -58,7 +58,12 @@ pub(crate) struct Tenure {
 
 impl Default for Tenure {
     fn default() -> Self {
-        Self { last: AtomicU8::new(NONE), free_since: AtomicI64::new(NEVER) }
+        Self {
+            last: AtomicU8::new(NONE),
+            free_since: AtomicI64::new(NEVER),
+            lost: AtomicBool::new(false),
+            renewed: AtomicBool::new(false),
+        }
     }
 }
 
@@ -148,7 +153,11 @@ mod tests {
         for (second, permit) in [(0, wait(10)), (0, wait(10)), (9, wait(1)), (10, Permit::Open)] {
             assert_eq!(tenure.permit(&Fence::Free, false, at(second)), permit, "{second}");
         }
-        assert_eq!(tenure.permit(&Fence::Free, false, at(-100)), wait(10), "the clock was set back");
+        assert_eq!(
+            tenure.permit(&Fence::Free, false, at(-100)),
+            wait(10),
+            "the clock was set back"
+        );
         assert_eq!(tenure.delay(), Duration::ZERO);
     }
 

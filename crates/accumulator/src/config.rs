@@ -19,12 +19,12 @@ pub struct Config {
     pub cautious_for: Duration,
     /// When many deletions at once need a second opinion.
     pub mass_deletion: MassDeletionLimits,
-    /// Longest pause between attempts to reach an API server that fails. It bounds how long a
+    /// Longest pause between attempts to reach an API server that fails, or a fifth more. It bounds how long a
     /// change waits once the server is back.
     pub max_backoff: Duration,
-    /// How often to look for a required kind that is not served, give or take a fifth.
+    /// How often to look for a required kind that is not served: from two fifths of it to a fifth more.
     pub recheck_required: Duration,
-    /// How often to look for an optional kind that was never served, give or take a fifth.
+    /// The same for an optional kind that was never served.
     pub recheck_optional: Duration,
     /// An optional kind counts as absent when the API server does not serve it twice, so far apart: one that has just started
     /// may load definitions late. Zero: when it does not serve it once.

@@ -9,7 +9,7 @@ use fleet_model_server::{ModelServer, execute, plans_computed_twice};
 use fleet_plan::{Controller, Step, affected_keys};
 use serde_json::json;
 
-use super::Fenced;
+use super::{Fenced, is_record};
 use crate::Settings;
 use crate::export::ExportController;
 use crate::fence::cluster_uid;
@@ -172,6 +172,18 @@ fn a_deleted_record_goes_back_to_its_cluster() {
     assert_eq!(second.act(&mut hub), 0);
     assert!(second.export.obstacle(&second.snapshot(&hub)).is_some());
     assert!(first.export.obstacle(&first.snapshot(&hub)).is_none());
+}
+
+/// One that went with the hub's data nobody has deleted.
+#[test]
+fn a_cluster_records_itself_at_once_on_a_hub_that_was_rebuilt() {
+    let (mut former, mut first, rebuilt) = (hub(), Cluster::new(0), hub());
+    first.settle(&mut former);
+    let mut snapshot = first.snapshot(&rebuilt);
+    snapshot.cluster_reports = snapshot.cluster_reports.settling(true);
+    let plans = all(&first.membership, &snapshot, first.own.now());
+    assert_eq!(records(&plans), []);
+    assert!(plans.iter().flat_map(|plan| &plan.steps).any(is_record), "{plans:?}");
 }
 
 /// An administrator records the second cluster: it becomes the member, and the first one is silent.

@@ -103,26 +103,16 @@ impl Refresh {
         self.found.mark_unchanged();
     }
 
-    /// Waits until another source gets through. Cancel safe, though what was found may be lost then.
-    pub(super) async fn found(&mut self) {
-        news(&mut self.found).await;
-    }
-
     /// Waits until lists are asked for, or another source gets through. Cancel safe.
     pub(super) async fn asked(&mut self) {
-        let Self { asked, found, .. } = self;
+        // This holds the senders, so neither can fail.
         tokio::select! {
-            // This holds the senders, so neither can fail.
-            _ = asked.changed() => {
-                asked.borrow_and_update();
+            _ = self.asked.changed() => {
+                self.since();
             }
-            () = news(found) => {}
+            _ = self.found.changed() => {
+                tokio::time::sleep(FIND_OVER.mul_f64(fastrand::f64())).await;
+            }
         }
     }
-}
-
-async fn news(found: &mut watch::Receiver<Instant>) {
-    // Whoever waits holds a sender, so it cannot fail.
-    let _ = found.changed().await;
-    tokio::time::sleep(FIND_OVER.mul_f64(fastrand::f64())).await;
 }

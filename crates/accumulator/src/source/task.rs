@@ -34,12 +34,10 @@ const IDENTIFY_WITHIN: Duration = Duration::from_secs(2);
 /// How long a list may make no progress.
 const LIST_WITHIN: Duration = Duration::from_mins(1);
 
-/// Jittered throughout, so that many agents do not come back at once.
 fn backoff(config: &Config) -> ExponentialBackoff {
     ExponentialBuilder::default()
         .with_min_delay(Duration::from_millis(800).min(config.max_backoff))
         .with_max_delay(config.max_backoff)
-        .with_jitter()
         .without_max_times()
         .build()
 }
@@ -89,6 +87,12 @@ async fn at(time: Option<Instant>) {
 /// `duration`, give or take a fifth, so that many agents do not ask in step.
 fn jittered(duration: Duration) -> Duration {
     duration.mul_f64(0.8 + 0.4 * fastrand::f64())
+}
+
+/// From two fifths of `duration` to a fifth more: sources that failed together do not try again together. So one of them soon notices that
+/// the API server is back, and wakes the others; and agents of many members do not come back at once.
+fn scattered(duration: Duration) -> Duration {
+    duration.mul_f64(0.4 + 0.8 * fastrand::f64())
 }
 
 impl<S: 'static, T: Tracked> Task<S, T> {
@@ -381,7 +385,7 @@ impl<S: 'static, T: Tracked> Task<S, T> {
     /// source may become stale.
     async fn pause(&mut self) -> Result<(), Closed> {
         self.doubtful.get_or_insert_with(now);
-        let delay = self.backoff.next().unwrap_or(self.config.max_backoff);
+        let delay = scattered(self.backoff.next().unwrap_or(self.config.max_backoff));
         let delay = if self.is_spared() { jittered(self.config.recheck_optional) } else { delay };
         let asked = self.machine.take_retry_after();
         self.pause_for(delay.max(asked.unwrap_or_default()), asked.is_none()).await
@@ -399,7 +403,7 @@ impl<S: 'static, T: Tracked> Task<S, T> {
         self.info.optional && !view.bootstrapped() && is_old
     }
 
-    /// Waits for so long, or with `hurries` until another source of the cluster gets through again.
+    /// Waits for so long, or with `hurries` until lists are asked for or another source of the cluster gets through again.
     async fn pause_for(&mut self, delay: Duration, hurries: bool) -> Result<(), Closed> {
         let until = tokio::time::Instant::now() + delay;
         if let Some(stale_at) = self.machine.stale_at()
@@ -411,8 +415,7 @@ impl<S: 'static, T: Tracked> Task<S, T> {
         }
         tokio::select! {
             () = tokio::time::sleep_until(until) => {}
-            _ = self.refresh.changed(), if self.is_spared() => {}
-            () = self.refresh.found(), if hurries => {}
+            () = self.refresh.asked(), if hurries => {}
         }
         Ok(())
     }
@@ -497,7 +500,7 @@ impl<S: 'static, T: Tracked> Task<S, T> {
             let rarely = answered && self.is_spared();
             let every = if rarely { config.recheck_optional } else { config.recheck_required };
             tokio::select! {
-                () = tokio::time::sleep(jittered(every).max(pause)) => {}
+                () = tokio::time::sleep(scattered(every).max(pause)) => {}
                 () = self.refresh.asked(), if pause.is_zero() => {}
                 () = self.outbox.closed() => return Err(Closed),
             }

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use kube::core::Status;
-use kube::core::response::StatusDetails;
+use serde_json::json;
 use tokio::time::{Instant, timeout};
 
 use crate::support::{Rig, World, both, local, record, refusal, state, texts, thing};
@@ -352,9 +352,9 @@ async fn where_one_source_gets_through_others_try_again_at_once() {
 async fn who_is_asked_to_wait_does_so_though_others_get_through() {
     let mut rig = Rig::new();
     refused_for_a_while(&mut rig).await;
-    let mut busy = Status { code: 429, ..Status::default() };
-    busy.details = Some(StatusDetails { retry_after_seconds: 30, ..StatusDetails::default() });
-    rig.extras.tap().await.fail(WatchError::List(kube::Error::Api(Box::new(busy))));
+    let busy = json!({ "code": 429, "details": { "retryAfterSeconds": 30 } });
+    let busy: Status = serde_json::from_value(busy).unwrap();
+    rig.extras.tap().await.fail(WatchError::List(kube::Error::Api(busy.boxed())));
     let imports = rig.imports.tap().await;
     imports.list([]);
     rig.until(|world| state(world, World::imports()) == "live").await;
