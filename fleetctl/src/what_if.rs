@@ -16,6 +16,7 @@ pub(crate) mod compare;
 mod decisions;
 mod documents;
 mod foresee;
+mod merged;
 mod rehearsal;
 mod run;
 mod seen;

@@ -9,6 +9,7 @@ use fleet_api::{ObjectName, ResourceKind, kinds};
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 
+use super::merged::merged;
 use super::rehearsal::Rehearsal;
 use crate::shell::quoted;
 
@@ -169,7 +170,7 @@ fn check_place(kind: ResourceKind, to: Option<&str>) -> Result<()> {
     }
 }
 
-/// As `kubectl apply` would: fields of the document are set, others stay.
+/// As `kubectl apply` would.
 fn apply(
     fleet: &mut Rehearsal,
     to: Option<&str>,
@@ -183,20 +184,10 @@ fn apply(
     }
     let own = to.and_then(|member| fleet.members.get_mut(member)).map(|it| &mut it.server);
     let server = own.unwrap_or(&mut fleet.hub);
-    for (kind, name, object) in objects {
+    for (kind, name, document) in objects {
         check_place(*kind, to)?;
-        let parts = object.as_object().into_iter().flatten();
-        let parts: Vec<_> = parts
-            .filter(|(part, _)| {
-                !["metadata", "apiVersion", "kind", "status"].contains(&part.as_str())
-            })
-            .collect();
-        let edited = server.edit(*kind, name, |present| {
-            for (part, value) in &parts {
-                present[part.as_str()] = (*value).clone();
-            }
-        });
-        if edited.is_err() && server.create(*kind, name, object.clone()).is_err() {
+        let edited = server.edit(*kind, name, |present| merged(present, document));
+        if edited.is_err() && server.create(*kind, name, document.clone()).is_err() {
             bail!("{} {name} cannot be created", kind.kind);
         }
     }

@@ -21,6 +21,8 @@ pub enum WhatIfCommand {
     /// A Service is not exported any more
     Unexport(UnexportArgs),
     /// A policy is applied: ServiceTraffic, FleetTraffic, MemberTraffic, or the ConfigMap of a member policy
+    ///
+    /// As by kubectl apply: what the file lacks stays as it is, unless the last kubectl apply has set it.
     Apply(ApplyArgs),
 }
 

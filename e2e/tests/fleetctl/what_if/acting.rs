@@ -5,7 +5,7 @@ use fleet_api::kinds;
 use fleet_testbed::Testbed;
 use fleet_testbed::agents::{Agent, Agents};
 use fleet_testbed::objects::{api, find, remove};
-use kube::api::PostParams;
+use kube::api::{Patch, PatchParams, PostParams};
 use serde_json::json;
 
 use super::action::{Action, Applied, name};
@@ -46,21 +46,20 @@ async fn drain(testbed: &Testbed, member: usize, service: Option<&str>, force: b
     Ok(())
 }
 
-/// Creates an object, or gives the one that is there this specification.
+/// Creates an object, or changes the one that is there as `kubectl apply` does.
 async fn put(testbed: &Testbed, applied: Applied) -> Result<()> {
     let Applied { kind, namespace, name, spec, to } = applied;
     let cluster = to.map_or_else(|| testbed.hub(), |member| testbed.member(member));
     let all = api(cluster.client(), kind, namespace);
-    let how = PostParams::default();
-    if let Some(mut found) = all.get_opt(&name).await? {
-        found.data["spec"] = spec;
-        all.replace(&name, &how, &found).await?;
+    if all.get_opt(&name).await?.is_some() {
+        let patch = Patch::Merge(json!({ "spec": spec }));
+        all.patch(&name, &PatchParams::default(), &patch).await?;
     } else {
         let object = json!({
             "apiVersion": kind.api_version(), "kind": kind.kind,
             "metadata": { "name": name, "namespace": namespace }, "spec": spec,
         });
-        all.create(&how, &serde_json::from_value(object)?).await?;
+        all.create(&PostParams::default(), &serde_json::from_value(object)?).await?;
     }
     Ok(())
 }

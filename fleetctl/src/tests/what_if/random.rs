@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use fleet_api::traffic::{DrainRequest, MemberTrafficSpec};
 use fleet_api::{ObjectName, kinds};
 use fleet_model_server::ModelServer;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::super::world::World;
 use super::real::Agents;
@@ -140,8 +140,10 @@ fn act(agents: &mut Agents, action: &Action) {
             };
             for (kind, name, object) in objects {
                 // One that is there is changed.
-                let spec = object["spec"].clone();
-                if server.edit(*kind, name, |present| present["spec"] = spec).is_err() {
+                let change = |present: &mut Value| {
+                    json_patch::merge(present, &json!({ "spec": object["spec"] }))
+                };
+                if server.edit(*kind, name, change).is_err() {
                     server.create(*kind, name, object.clone()).unwrap();
                 }
             }
