@@ -1,7 +1,7 @@
 //! Clocks that differ, as `fleetctl doctor` finds them: all servers here have the same one, so proxies in front of the real API servers
 //! give answers another time, and then the servers' own again.
 
-use anyhow::{Result, ensure};
+use anyhow::{Context as _, Result, ensure};
 use fleet_api::names::SYSTEM_NAMESPACE;
 use fleet_runtime::clock::Clock;
 use fleet_testbed::Testbed;
@@ -90,7 +90,7 @@ async fn through(proxy: &FaultProxy, cluster: &Cluster, name: &str) -> Result<Ku
     let accounts: Api<ServiceAccount> = Api::namespaced(cluster.client(), SYSTEM_NAMESPACE);
     let request = TokenRequest::default();
     let made = accounts.create_token_request("default", &PostParams::default(), &request).await?;
-    let token = made.status.unwrap_or_default().token;
+    let token = made.status.context("the token request has no status")?.token;
     let ca = cluster.ca_pem();
     let file = render(name, &proxy.url(), ca.as_deref(), name, Credential::Token(&token));
     Ok(serde_json::from_value(file)?)
