@@ -196,11 +196,7 @@ async fn run(command: &CommandLine) -> Result<()> {
         summary::offload(&found.await?, &mut report);
     }
     if command.wants(Part::Reach) {
-        progress("An agent that dials what it imports, and one that does not");
-        Helm::v4().await?;
-        let testbed = start().await?;
-        let found = Box::pin(reach::measure(&testbed, command.rounds())).await;
-        summary::reach(&testbed.explain(found).await?, &mut report);
+        Box::pin(dialling(command, &mut report)).await?;
     }
     if command.wants(Part::Writes) {
         progress("Counting writes");
@@ -272,6 +268,16 @@ async fn flooded(command: &CommandLine, report: &mut Report) -> Result<()> {
     let changes = (NAMESPACE, command.samples().div_ceil(2));
     let result = flood::measure(&path, &testbed, started, chain, changes).await;
     summary::flood(&explain(result, &testbed, &mut path, agents).await?, report);
+    Ok(())
+}
+
+/// What it costs to dial what is imported, on a testbed of its own: its agents are started again and again.
+async fn dialling(command: &CommandLine, report: &mut Report) -> Result<()> {
+    progress("An agent that dials what it imports, and one that does not");
+    Helm::v4().await?;
+    let testbed = start().await?;
+    let found = reach::measure(&testbed, command.rounds()).await;
+    summary::reach(&testbed.explain(found).await?, report);
     Ok(())
 }
 

@@ -122,11 +122,11 @@ async fn period(agents: &mut Agents, mode: &str) -> Result<Spent> {
     }
     tokio::time::sleep(REST).await;
     let pid = agents.pid(AGENT).context("the agent does not run")?;
-    let (begin, dialled, used) = (Instant::now(), dials(agents).await?, cpu::of(pid)?);
+    let (begin, before, used) = (Instant::now(), dials(agents).await?, cpu::of(pid)?);
     tokio::time::sleep(PERIOD).await;
-    let (cpu, more) = (cpu::of(pid)?.saturating_sub(used), dials(agents).await?);
+    let (cpu, after) = (cpu::of(pid)?.saturating_sub(used), dials(agents).await?);
     agents.check_alive()?;
-    let [all, answered] = [0, 1].map(|which| more[which] - dialled[which]);
+    let [all, answered] = [0, 1].map(|which| after[which] - before[which]);
     ensure!(answered >= all, "of {all} dials {answered} were answered");
     Ok(Spent { took: begin.elapsed(), cpu, dials: all })
 }
