@@ -15,7 +15,6 @@ use fleet_runtime::clients::ClientSet;
 use fleet_runtime::clock::{BootClock, Clock};
 use fleet_runtime::writer::WriteGate;
 use tokio::task::JoinSet;
-use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 
 use crate::Settings;
@@ -99,10 +98,13 @@ struct Work {
 impl Work {
     async fn run(&mut self) {
         let mut ticks = tokio::time::interval(EVERY);
-        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {
-                _ = ticks.tick() => self.tick(),
+                _ = ticks.tick() => {
+                    self.tick();
+                    // One that comes a little late would make the next one early, which dials nothing: that was every other one.
+                    ticks.reset();
+                }
                 Some(Ok((dial, result))) = self.dials.join_next() => self.heard(&dial, result),
                 Some(Ok(written)) = self.writes.join_next() => self.written(written),
             }

@@ -4,12 +4,13 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use fleet_api::kinds;
-use fleet_testbed::agents::Usage;
 use fleet_testbed::fleet::Fleet;
 use fleet_testbed::scrape::Scrape;
 use fleet_testbed::state::read_processes;
 use http::Request;
 use kube::Client;
+
+use super::cpu;
 
 /// Groups of the kinds that agents write on the hub for users. Heartbeats are of another one.
 const GROUPS: [&str; 2] = [kinds::ENDPOINT_SLICE_EXPORT.group, kinds::RESOLVED_SERVICE.group];
@@ -35,18 +36,9 @@ impl HubAccount {
         Ok(Self { client: fleet.hub().client(), pid })
     }
 
-    /// CPU time since it began, in nanoseconds. Threads that have ended are in the process' own account alone, which has ticks of
-    /// 10 ms: an API server ends none, and if it does, that account counts.
+    /// CPU time since it began.
     pub(super) fn cpu(&self) -> Result<Duration> {
-        let folder = format!("/proc/{}/task", self.pid);
-        let threads = std::fs::read_dir(&folder).with_context(|| format!("list {folder}"))?;
-        let files = threads.map(|thread| Ok(thread?.path().join("schedstat")));
-        let files: Vec<_> = files.collect::<Result<_>>()?;
-        // One that ends meanwhile has no file any more.
-        let texts = files.iter().filter_map(|file| std::fs::read_to_string(file).ok());
-        let times: Vec<_> =
-            texts.map(|text| on_cpu(&text)).collect::<Option<_>>().context(folder)?;
-        Ok(times.iter().sum::<Duration>().max(Usage::of(self.pid)?.cpu))
+        cpu::of(self.pid)
     }
 
     /// Share of a core that it needs while nothing happens for so long.
@@ -72,22 +64,5 @@ impl HubAccount {
             metrics.sum("apiserver_request_total", &[("group", group), ("verb", verb)])
         };
         Ok(each.map(count).sum())
-    }
-}
-
-/// The first of the numbers of `schedstat`: nanoseconds that a thread has run.
-fn on_cpu(schedstat: &str) -> Option<Duration> {
-    schedstat.split_whitespace().next()?.parse().ok().map(Duration::from_nanos)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_time_of_a_thread_is_in_nanoseconds() {
-        assert_eq!(on_cpu("1234567891 42 7\n"), Some(Duration::from_nanos(1_234_567_891)));
-        assert_eq!(on_cpu("no number"), None);
-        assert_eq!(on_cpu(""), None);
     }
 }

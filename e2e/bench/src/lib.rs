@@ -11,6 +11,7 @@ mod arrivals;
 mod breakdown;
 mod bulk;
 mod change_path;
+mod cpu;
 mod flame;
 mod flood;
 mod hostile;
@@ -19,6 +20,7 @@ mod latency;
 mod offload;
 mod policies;
 mod profile;
+mod reach;
 mod relay;
 mod report;
 
@@ -110,6 +112,8 @@ enum Part {
     WriteCost,
     /// Pods that run in another member: how long they take, with the hub next door and far away, and what they write.
     Offload,
+    /// What an importing member's agent needs to dial what it imports.
+    Reach,
 }
 
 impl CommandLine {
@@ -121,6 +125,7 @@ impl CommandLine {
             Part::Standard,
             Part::WriteCost,
             Part::Offload,
+            Part::Reach,
         ];
         let takes_long = long.contains(&part);
         let by_itself = self.only.is_empty() && !(self.quick && takes_long);
@@ -189,6 +194,9 @@ async fn run(command: &CommandLine) -> Result<()> {
         Helm::v4().await?;
         let found = Box::pin(offload::measure(command.samples().div_ceil(5), command.rounds()));
         summary::offload(&found.await?, &mut report);
+    }
+    if command.wants(Part::Reach) {
+        Box::pin(dialling(command, &mut report)).await?;
     }
     if command.wants(Part::Writes) {
         progress("Counting writes");
@@ -260,6 +268,16 @@ async fn flooded(command: &CommandLine, report: &mut Report) -> Result<()> {
     let changes = (NAMESPACE, command.samples().div_ceil(2));
     let result = flood::measure(&path, &testbed, started, chain, changes).await;
     summary::flood(&explain(result, &testbed, &mut path, agents).await?, report);
+    Ok(())
+}
+
+/// What it costs to dial what is imported, on a testbed of its own: its agents are started again and again.
+async fn dialling(command: &CommandLine, report: &mut Report) -> Result<()> {
+    progress("An agent that dials what it imports, and one that does not");
+    Helm::v4().await?;
+    let testbed = start().await?;
+    let found = reach::measure(&testbed, command.rounds()).await;
+    summary::reach(&testbed.explain(found).await?, report);
     Ok(())
 }
 

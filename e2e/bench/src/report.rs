@@ -1,6 +1,7 @@
 //! What the bench found: `report.json` for machines and a table for people.
 
 mod offload;
+mod reach;
 mod row;
 mod standard;
 
@@ -11,6 +12,7 @@ use anyhow::{Context, Result};
 use serde::Serialize;
 
 pub(super) use offload::{AtDistance, Offload, Tail};
+pub(super) use reach::Reach;
 pub(super) use row::{Percentiles, rounded};
 use row::{Row, line, millis, seconds};
 pub(super) use standard::{Cost, Standard};
@@ -53,6 +55,8 @@ pub(super) struct Report {
     pub(super) standard: Option<Standard>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) offload: Option<Offload>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) reach: Option<Reach>,
     /// CPU of the hub's API server per exported slice that is written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) managed_fields_ms: Option<Checked>,
@@ -227,6 +231,7 @@ impl Report {
         }
         rows.extend(self.standard.iter().flat_map(Standard::rows));
         rows.extend(self.offload.iter().flat_map(Offload::rows));
+        rows.extend(self.reach.iter().flat_map(Reach::rows));
         for (name, costs) in [
             ("slice write: hub CPU, managedFields / none", self.managed_fields_ms),
             ("slice write: hub CPU, policies / none", self.checked_write_ms),
@@ -367,6 +372,7 @@ mod tests {
             burst1000_s: Some(9.0),
             standard: None,
             offload: None,
+            reach: None,
             managed_fields_ms: Some(Checked { without: 4.5, with: 5.0 }),
             checked_write_ms: Some(Checked { without: 4.0, with: 5.0 }),
             writes: Some(WriteNumbers { first: 18, change: 3, unexport: 14, mcs_delete: 10 }),

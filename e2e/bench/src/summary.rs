@@ -14,6 +14,7 @@ use super::hostile::Crossings;
 use super::latency::{Latency, Series};
 use super::offload;
 use super::policies::Comparison;
+use super::reach;
 use super::report::{
     self, Against, Checked, Flooded, Median, PerAgent, Percentiles, Report, WriteNumbers, rounded,
 };
@@ -272,6 +273,14 @@ pub(super) fn offload(found: &offload::Found, report: &mut Report) {
     }
     report.notes.push(format!("writes for one Pod beside another one:\n{}", found.writes));
     report.offload = Some(report::Offload { at, writes: found.writes.done() });
+}
+
+pub(super) fn reach(found: &reach::Found, report: &mut Report) {
+    report.reach = Some(report::Reach {
+        silent_cpu_percent: rounded(found.silent.percent()),
+        dialling_cpu_percent: rounded(found.dialling.percent()),
+        dials_per_second: rounded(found.dialling.dials_per_second()),
+    });
 }
 
 fn cost(cost: &standard::Cost) -> report::Cost {

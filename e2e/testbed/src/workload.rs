@@ -42,12 +42,14 @@ pub struct ServiceSpec {
     namespace: String,
     name: String,
     ports: Vec<PortSpec>,
+    is_headless: bool,
 }
 
 impl ServiceSpec {
     /// A Service without ports; add at least one.
     pub fn new(namespace: &str, name: &str) -> Self {
-        Self { namespace: namespace.to_owned(), name: name.to_owned(), ports: Vec::new() }
+        let (namespace, name) = (namespace.to_owned(), name.to_owned());
+        Self { namespace, name, ports: Vec::new(), is_headless: false }
     }
 
     /// A Service with the TCP port 80, served by the Pods' port 8080.
@@ -63,10 +65,19 @@ impl ServiceSpec {
         self
     }
 
+    /// Without an address of its own.
+    #[must_use]
+    pub fn headless(self) -> Self {
+        Self { is_headless: true, ..self }
+    }
+
     fn manifest(&self, selector: Option<Value>) -> Value {
         let mut spec = json!({ "ports": self.port_manifests() });
         if let Some(selector) = selector {
             spec["selector"] = selector;
+        }
+        if self.is_headless {
+            spec["clusterIP"] = "None".into();
         }
         json!({
             "apiVersion": "v1", "kind": "Service",

@@ -15,7 +15,7 @@ use fleet_testbed::workload::{ManualService, ServiceSpec, next_address};
 use fleet_testbed::{Options, Testbed};
 use serde_json::{Value, json};
 
-use super::doctor_base;
+use super::{doctor_base, doctor_claim, doctor_clock, doctor_definitions};
 use crate::tool::{DEPLOYMENT, Said, Tool, deployment};
 use crate::{DEADLINE, TEAM, TURN, WEB};
 
@@ -52,7 +52,10 @@ const USUAL: &str = ".:53 {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_doctor_finds_what_is_broken() {
     let _turn = TURN.lock().await;
-    let testbed = Testbed::start(Options::members(2).without_audit()).await.unwrap();
+    // So that addresses of Services can be used up.
+    let small = vec!["--service-cluster-ip-range=10.96.0.0/28".to_owned()];
+    let options = Options { apiserver_arguments: small, ..Options::members(2).without_audit() };
+    let testbed = Testbed::start(options).await.unwrap();
     let result = story(&testbed).await;
     testbed.explain(result).await.unwrap();
 }
@@ -79,9 +82,23 @@ async fn story(testbed: &Testbed) -> Result<()> {
     other_implementations_are_found(&tool, east).await?;
     a_version_that_is_not_served_is_found(&tool, east).await?;
     doctor_base::what_agents_stand_on_is_examined(testbed, &tool).await?;
+    doctor_clock::clocks_that_differ_are_found(testbed, &tool).await?;
+    doctor_definitions::definitions_that_lack_something_are_found(testbed, &tool).await?;
     a_member_that_never_connected_is_found(&tool).await?;
+    doctor_claim::what_hub_and_members_know_is_compared(testbed, &tool, &mut agents).await?;
+    doctor_definitions::a_kind_that_the_hub_does_not_serve_is_found(testbed.hub(), &tool).await?;
     what_may_not_be_read_is_not_checked(testbed, &tool).await?;
     what_an_agent_has_left_is_found(&tool, east).await
+}
+
+/// Waits until a run has nothing of this: what is good to know is not counted.
+async fn finds_nothing_of(tool: &Tool, check: &str) -> Result<()> {
+    wait_for(&format!("nothing of {check}"), DEADLINE, async || {
+        let said = examine(tool).await?;
+        ensure!(!said.out.contains(check), "{}", said.out);
+        Ok(Some(()))
+    })
+    .await
 }
 
 async fn examine(tool: &Tool) -> Result<Said> {
@@ -225,7 +242,17 @@ async fn what_dns_lacks_is_found(tool: &Tool, east: &Cluster) -> Result<()> {
         apply(&east.client(), config_map("coredns", &bad)).await?;
         finds(tool, code, &[words]).await?;
     }
+    // There is a search list to speak of only where names resolve.
+    apply(&east.client(), config_map("coredns", USUAL)).await?;
+    finds(tool, 1, &["does not serve the zone clusterset.local"]).await?;
+    finds_nothing_of(tool, "search-list").await?;
     apply(&east.client(), config_map("coredns", &good)).await?;
+    finds(tool, 0, &["member-1 search-list  with the usual ndots:5"]).await?;
+
+    apply(&east.client(), config_map("kubeadm-config", "")).await?;
+    finds(tool, 0, &["member-1 kubeadm  kubeadm made the cluster"]).await?;
+    remove(east, kinds::CONFIG_MAP, (DNS, "kubeadm-config")).await?;
+    finds_nothing_of(tool, "member-1 kubeadm").await?;
 
     let labels = json!({ "k8s-app": "node-local-dns" });
     let cache = json!({

@@ -7,11 +7,16 @@ use fleet_api::{ResourceKind, kinds};
 use fleet_testbed::Testbed;
 use fleet_testbed::apply::apply;
 use fleet_testbed::cluster::Cluster;
-use fleet_testbed::multicluster::MODE;
+use fleet_testbed::multicluster::{MODE, export, unexport};
 use fleet_testbed::objects::{edit, find, remove};
 use fleet_testbed::rbac;
+use fleet_testbed::workload::{ManualService, ServiceSpec, next_address};
+use k8s_openapi::api::core::v1::Service;
+use kube::api::{DeleteParams, PostParams};
+use kube::{Api, ResourceExt as _};
 use serde_json::{Value, json};
 
+use crate::TEAM;
 use crate::doctor::{DAEMON_SET, DEFINITION, DNS, EAST, finds, is_sound};
 use crate::tool::{DEPLOYMENT, Tool, deployment};
 
@@ -66,6 +71,7 @@ pub(crate) async fn what_agents_stand_on_is_examined(testbed: &Testbed, tool: &T
     a_missing_namespace_is_found(tool, hub).await?;
     a_cluster_with_two_names_is_found(tool, hub).await?;
     equal_ranges_are_found(testbed, tool).await?;
+    addresses_that_are_used_up_are_found(tool, east).await?;
     is_sound(tool).await
 }
 
@@ -238,4 +244,43 @@ async fn equal_ranges_are_found(testbed: &Testbed, tool: &Tool) -> Result<()> {
     ensure!(!said.out.contains("have the same addresses"), "{}", said.out);
     remove(testbed.member(1), kinds::NODE, ("", "doctor-node")).await?;
     remove(testbed.member(0), kinds::NODE, ("", "doctor-node")).await.map(drop)
+}
+
+/// The last one is taken, and then another range is added.
+async fn addresses_that_are_used_up_are_found(tool: &Tool, east: &Cluster) -> Result<()> {
+    const API: &str = "api";
+    ManualService::deploy(east, &ServiceSpec::http(TEAM, API), &[next_address()]).await?;
+    let services: Api<Service> = Api::namespaced(east.client(), TEAM);
+    let filler = json!({
+        "metadata": { "generateName": "filler-" },
+        "spec": { "ports": [{ "name": "http", "port": 80 }] },
+    });
+    let filler: Service = serde_json::from_value(filler)?;
+    let mut fillers = Vec::new();
+    while let Some(made) = unless_full(services.create(&PostParams::default(), &filler).await)? {
+        fillers.push(made.name_any());
+    }
+    export(east, TEAM, API).await?;
+    let words = "member-1 service-addresses  1 Services are still to be imported that need an IPv4 address, and the ServiceCIDRs \
+                 have 0 free ones";
+    finds(tool, 1, &["1 failures", words]).await?;
+    let more = json!({
+        "apiVersion": kinds::SERVICE_CIDR.api_version(), "kind": kinds::SERVICE_CIDR.kind,
+        "metadata": { "name": "more" }, "spec": { "cidrs": ["10.97.0.0/28"] },
+    });
+    apply(&east.client(), more).await?;
+    is_sound(tool).await?;
+    unexport(east, TEAM, API).await?;
+    for name in fillers.iter().map(String::as_str).chain([API]) {
+        services.delete(name, &DeleteParams::default()).await?;
+    }
+    Ok(())
+}
+
+/// `None` once there is no address left.
+fn unless_full(made: kube::Result<Service>) -> Result<Option<Service>> {
+    match made {
+        Err(kube::Error::Api(status)) if status.message.contains("range is full") => Ok(None),
+        made => Ok(Some(made?)),
+    }
 }

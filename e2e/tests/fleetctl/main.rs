@@ -12,6 +12,10 @@
 
 mod doctor;
 mod doctor_base;
+mod doctor_claim;
+mod doctor_clock;
+mod doctor_definitions;
+mod doctor_offload;
 mod standard;
 mod standard_path;
 mod tool;

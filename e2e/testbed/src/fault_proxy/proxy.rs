@@ -68,6 +68,11 @@ impl FaultProxy {
         Ok(())
     }
 
+    /// Its answers have the `Date` of the API server again.
+    pub fn clear_time(&self) {
+        *self.shared.date.lock() = None;
+    }
+
     /// What was asked and answered so far.
     pub fn log(&self) -> &Log {
         &self.shared.log

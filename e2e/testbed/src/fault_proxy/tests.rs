@@ -246,4 +246,6 @@ async fn a_proxy_may_have_a_clock_of_its_own() {
     assert_ne!(date().await, "Thu, 01 Jan 1970 00:00:10 GMT");
     scene.proxy.set_time(10).unwrap();
     assert_eq!(date().await, "Thu, 01 Jan 1970 00:00:10 GMT");
+    scene.proxy.clear_time();
+    assert_ne!(date().await, "Thu, 01 Jan 1970 00:00:10 GMT");
 }
