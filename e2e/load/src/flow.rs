@@ -11,7 +11,7 @@ use crate::report::Window;
 use crate::serve::ASK;
 
 /// A datagram without an answer is lost by then.
-const PATIENCE: Duration = Duration::from_secs(1);
+const PATIENCE: Duration = Duration::from_secs(3);
 /// Time between two datagrams.
 const PERIOD: Duration = Duration::from_millis(100);
 
