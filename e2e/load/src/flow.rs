@@ -1,4 +1,4 @@
-//! Datagrams from one port: whoever gets them answers who it is.
+//! Datagrams from one port: the server that gets one answers with its name.
 
 use std::io::{self, ErrorKind};
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
