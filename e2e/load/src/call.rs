@@ -107,9 +107,9 @@ impl<'a> Client<'a> {
             let number = self.opened;
             self.opened += 1;
             if self.connections.len() >= MOST_OPEN {
-                self.fail("too many are open");
+                self.window.failed("too many are open");
             } else if let Err(error) = self.open(number) {
-                self.fail(cause(error));
+                self.window.failed(cause(error));
             }
         }
     }
@@ -144,9 +144,9 @@ impl<'a> Client<'a> {
                 if connection.begun.elapsed() > SLOW {
                     self.window.slow += 1;
                 }
-                *self.window.answers.entry(who).or_default() += 1;
+                self.window.answered(who);
             }
-            Err(error) => self.fail(cause(error)),
+            Err(error) => self.window.failed(cause(error)),
         }
         self.connections.remove(&number);
     }
@@ -159,13 +159,9 @@ impl<'a> Client<'a> {
             }
             self.waiting.pop_front();
             if self.connections.remove(&number).is_some() {
-                self.fail("timeout");
+                self.window.failed("timeout");
             }
         }
-    }
-
-    fn fail(&mut self, cause: &str) {
-        *self.window.failures.entry(cause.to_owned()).or_default() += 1;
     }
 }
 

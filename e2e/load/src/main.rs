@@ -1,10 +1,10 @@
 //! `fleet-load serve`, `fleet-load call TARGET RATE COUNT UNTIL SOURCE…`, `fleet-load stream TARGET UNTIL`,
-//! `fleet-load ready|unready SERVER…`.
+//! `fleet-load flow TARGET UNTIL`, `fleet-load ready|unready SERVER…`.
 
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
-use fleet_load::{call, instruct, serve, stream};
+use fleet_load::{call, flow, instruct, serve, stream};
 
 fn main() -> Result<()> {
     let mut words = std::env::args().skip(1);
@@ -12,14 +12,15 @@ fn main() -> Result<()> {
     match verb.as_str() {
         "serve" => serve::run(),
         "call" => call::run(&call::arguments(words)?),
-        "stream" => {
+        "stream" | "flow" => {
             let target = words.next().context("TARGET is missing")?.parse()?;
-            stream::run(target, &PathBuf::from(words.next().context("UNTIL is missing")?))
+            let until = PathBuf::from(words.next().context("UNTIL is missing")?);
+            if verb == "flow" { flow::run(target, &until) } else { stream::run(target, &until) }
         }
         "ready" | "unready" => {
             let servers = words.map(|word| word.parse()).collect::<Result<Vec<_>, _>>()?;
             instruct::run(verb == "ready", servers.into_iter())
         }
-        _ => bail!("fleet-load serve | call | stream | ready | unready"),
+        _ => bail!("fleet-load serve | call | stream | flow | ready | unready"),
     }
 }

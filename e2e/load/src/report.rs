@@ -1,4 +1,4 @@
-//! What became of the connections, in windows of time.
+//! What became of connections and datagrams, in windows of time.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// Length of a window.
 pub const WINDOW: Duration = Duration::from_millis(100);
 
-/// What became of the connections that ended in one window.
+/// What became of the connections that ended in one window, or of the datagram that began it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Window {
     /// When it began, in milliseconds since 1970.
@@ -37,6 +37,16 @@ impl Window {
     /// An empty one that begins now.
     pub fn begin() -> Self {
         Self { at: now(), ..Self::default() }
+    }
+
+    /// Counts an answer.
+    pub(crate) fn answered(&mut self, who: String) {
+        *self.answers.entry(who).or_default() += 1;
+    }
+
+    /// Counts a failure.
+    pub(crate) fn failed(&mut self, cause: &str) {
+        *self.failures.entry(cause.to_owned()).or_default() += 1;
     }
 
     /// Prints it as one line.

@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use rustix::io::{Errno, read, write};
-use rustix::net::{AddressFamily, SocketFlags, SocketType, sockopt};
+use rustix::net::{
+    AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recvfrom, sendto, sockopt,
+};
 
 use crate::poll::{Poll, Until};
 
@@ -31,7 +33,8 @@ const BACKLOG: i32 = 4096;
 const REQUESTS: u64 = 0;
 const CONTROL: u64 = 1;
 const PROBES: u64 = 2;
-const FIRST_CONNECTION: u64 = 3;
+const DATAGRAMS: u64 = 3;
+const FIRST_CONNECTION: u64 = 4;
 
 /// Serves until the process ends.
 pub fn run() -> Result<()> {
@@ -52,6 +55,7 @@ struct Server {
     name: Vec<u8>,
     poll: Poll,
     requests: OwnedFd,
+    datagrams: Datagrams,
     control: OwnedFd,
     probes: Option<OwnedFd>,
     connections: BTreeMap<u64, Connection>,
@@ -62,13 +66,16 @@ impl Server {
     fn start(name: Vec<u8>) -> Result<Self> {
         let poll = Poll::new()?;
         let (requests, control) = (listen(PORT)?, listen(CONTROL_PORT)?);
+        let datagrams = Datagrams::open(PORT)?;
         poll.add(&requests, REQUESTS, Until::Readable)?;
+        poll.add(&datagrams.socket, DATAGRAMS, Until::Readable)?;
         poll.add(&control, CONTROL, Until::Readable)?;
         let connections = BTreeMap::new();
         let mut server = Self {
             name,
             poll,
             requests,
+            datagrams,
             control,
             probes: None,
             connections,
@@ -84,6 +91,7 @@ impl Server {
                 REQUESTS => self.accept(false)?,
                 CONTROL => self.accept(true)?,
                 PROBES => self.probed(),
+                DATAGRAMS => self.datagrams.answer(&self.name),
                 _ => self.read(number)?,
             }
         }
@@ -155,19 +163,51 @@ impl Server {
     }
 }
 
+/// Where datagrams arrive.
+pub(crate) struct Datagrams {
+    socket: OwnedFd,
+}
+
+impl Datagrams {
+    pub(crate) fn open(port: u16) -> Result<Self> {
+        Ok(Self { socket: bind(SocketType::DGRAM, port)? })
+    }
+
+    /// The port, where it was left to the kernel.
+    #[cfg(test)]
+    pub(crate) fn port(&self) -> Result<u16> {
+        Ok(SocketAddrV6::try_from(rustix::net::getsockname(&self.socket)?)?.port())
+    }
+
+    /// Answers each that asks. One whose answer cannot be sent is lost, as on any network.
+    pub(crate) fn answer(&self, name: &[u8]) {
+        let (mut buffer, flags) = ([0; 64], SendFlags::empty());
+        while let Ok((count, _, from)) = recvfrom(&self.socket, &mut buffer, RecvFlags::empty()) {
+            if let (&[ASK], Some(from)) = (&buffer[..count], from) {
+                let _ = sendto(&self.socket, name, flags, &from);
+            }
+        }
+    }
+}
+
 /// What does not fit into the buffers of a socket is lost with it: no client sends that much.
 fn answer(socket: impl AsFd, text: &[u8]) {
     let _ = write(socket, text);
 }
 
-/// Listens on all addresses of both families.
 fn listen(port: u16) -> Result<OwnedFd> {
+    let socket = bind(SocketType::STREAM, port)?;
+    rustix::net::listen(&socket, BACKLOG)?;
+    Ok(socket)
+}
+
+/// A socket on all addresses of both families.
+fn bind(kind: SocketType, port: u16) -> Result<OwnedFd> {
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-    let socket = rustix::net::socket_with(AddressFamily::INET6, SocketType::STREAM, flags, None)?;
+    let socket = rustix::net::socket_with(AddressFamily::INET6, kind, flags, None)?;
     sockopt::set_socket_reuseaddr(&socket, true)?;
     sockopt::set_ipv6_v6only(&socket, false)?;
     let address = SocketAddrV6::new(Ipv6Addr::UNSPECIFIED, port, 0, 0);
     rustix::net::bind(&socket, &address).with_context(|| format!("bind port {port}"))?;
-    rustix::net::listen(&socket, BACKLOG)?;
     Ok(socket)
 }

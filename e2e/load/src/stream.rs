@@ -1,6 +1,5 @@
 //! One connection that stays: it sends a byte at a time, and each has to come back.
 
-use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
@@ -25,9 +24,9 @@ pub fn run(target: SocketAddr, until: &Path) -> Result<()> {
         let begun = Instant::now();
         let mut window = Window::begin();
         match echo(&mut stream) {
-            Ok(()) => window.answers = BTreeMap::from([(who.clone(), 1)]),
+            Ok(()) => window.answered(who.clone()),
             Err(error) => {
-                window.failures = BTreeMap::from([(error.to_string(), 1)]);
+                window.failed(&error.to_string());
                 window.last = true;
                 return window.print();
             }

@@ -24,6 +24,11 @@ const DEADLINE: Duration = Duration::from_mins(2);
 /// Seconds that a Pod serves on after its deletion.
 const GRACE: u64 = 2;
 
+/// The only port of a Service, over TCP or UDP.
+pub fn port(protocol: &str) -> Value {
+    json!([{ "name": "load", "protocol": protocol, "port": PORT, "targetPort": serve::PORT }])
+}
+
 /// A Deployment of servers of [`fleet_load`], and its Service.
 #[derive(Clone, Debug)]
 pub struct Balanced<'a> {
@@ -31,6 +36,7 @@ pub struct Balanced<'a> {
     program: Program,
     namespace: String,
     name: String,
+    fields: Value,
 }
 
 impl<'a> Balanced<'a> {
@@ -38,11 +44,23 @@ impl<'a> Balanced<'a> {
     pub async fn deploy(
         cluster: &'a Cluster,
         program: &Program,
-        (namespace, name): (&str, &str),
+        name: (&str, &str),
         replicas: usize,
     ) -> Result<Self> {
+        Self::deploy_with(cluster, program, name, replicas, &json!({})).await
+    }
+
+    /// The same with fields of the Service's specification, which win over all others.
+    pub async fn deploy_with(
+        cluster: &'a Cluster,
+        program: &Program,
+        (namespace, name): (&str, &str),
+        replicas: usize,
+        fields: &Value,
+    ) -> Result<Self> {
         let (namespace, name) = (namespace.to_owned(), name.to_owned());
-        let this = Self { cluster, program: program.clone(), namespace, name };
+        let fields = fields.clone();
+        let this = Self { cluster, program: program.clone(), namespace, name, fields };
         wait_for_default_account(&cluster.client(), &this.namespace).await?;
         apply(&cluster.client(), this.service()).await?;
         this.scale(replicas).await?;
@@ -98,13 +116,14 @@ impl<'a> Balanced<'a> {
     }
 
     fn service(&self) -> Value {
+        let mut spec = json!({ "selector": { "app": self.name }, "ports": port("TCP") });
+        for (field, value) in self.fields.as_object().into_iter().flatten() {
+            spec[field] = value.clone();
+        }
         json!({
             "apiVersion": "v1", "kind": "Service",
             "metadata": { "name": self.name, "namespace": self.namespace },
-            "spec": {
-                "selector": { "app": self.name },
-                "ports": [{ "name": "load", "port": PORT, "targetPort": serve::PORT }],
-            },
+            "spec": spec,
         })
     }
 

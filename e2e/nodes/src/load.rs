@@ -71,17 +71,46 @@ impl<'a> Clients<'a> {
         rate: u32,
         count: u64,
     ) -> Result<Calling> {
-        let numbers = [rate.to_string(), count.to_string()];
-        let sources = self.sources.iter().map(ToString::to_string);
+        self.call_from(&self.sources, name, (target, port), [rate.into(), count])
+    }
+
+    /// Begins to call as several clients, each from an address of its own and at this rate.
+    pub fn call_apart(
+        &self,
+        name: &str,
+        target: IpAddr,
+        port: u16,
+        rate: u32,
+    ) -> Result<Vec<Calling>> {
+        let sources = self.sources.chunks(1).enumerate();
+        let calls = sources.map(|(number, source)| {
+            self.call_from(source, &format!("{name}-{number}"), (target, port), [rate.into(), 0])
+        });
+        calls.collect()
+    }
+
+    fn call_from(
+        &self,
+        sources: &[Ipv4Addr],
+        name: &str,
+        (target, port): (IpAddr, u16),
+        numbers: [u64; 2],
+    ) -> Result<Calling> {
         self.start(name, |until| {
-            let words = ["call".to_owned(), format!("{target}:{port}")].into_iter().chain(numbers);
-            words.chain([until]).chain(sources).collect()
+            let words = ["call".to_owned(), format!("{target}:{port}")].into_iter();
+            let words = words.chain(numbers.map(|number| number.to_string())).chain([until]);
+            words.chain(sources.iter().map(ToString::to_string)).collect()
         })
     }
 
     /// Opens one connection that stays.
     pub fn stream(&self, name: &str, target: IpAddr, port: u16) -> Result<Calling> {
         self.start(name, |until| vec!["stream".to_owned(), format!("{target}:{port}"), until])
+    }
+
+    /// Sends datagrams from one port.
+    pub fn flow(&self, name: &str, target: IpAddr, port: u16) -> Result<Calling> {
+        self.start(name, |until| vec!["flow".to_owned(), format!("{target}:{port}"), until])
     }
 
     fn start(&self, name: &str, words: impl FnOnce(String) -> Vec<String>) -> Result<Calling> {

@@ -57,6 +57,11 @@ fn main() -> ExitCode {
         let name = format!("soak_local_{mode}");
         trial(&name, move || traffic::check_local(mode)).with_ignored_flag(true)
     }));
+    tests.extend(ProxyMode::ALL.map(|mode| {
+        let name = format!("soak_flows_{mode}");
+        trial(&name, move || traffic::check_flows(mode)).with_ignored_flag(true)
+    }));
+    tests.push(trial("soak_conditions", traffic::check_conditions).with_ignored_flag(true));
     tests.push(trial("offload", offload::check).with_ignored_flag(true));
     tests.push(trial("reach", reach::check).with_ignored_flag(true));
     tests.push(trial("ends", ends::check).with_ignored_flag(true));

@@ -6,6 +6,7 @@
 
 mod drain;
 mod failover;
+mod flows;
 mod kubernetes;
 mod locality;
 mod prepared;
@@ -80,6 +81,36 @@ pub(crate) async fn check_long(mode: ProxyMode) -> Result<()> {
         silence::member_killed(&world, &mut steps).await
     };
     let found = story.await;
+    fleet.explain(found).await
+}
+
+/// What belongs to one port or one client while a member is drained.
+pub(crate) async fn check_flows(mode: ProxyMode) -> Result<()> {
+    let mut steps = Steps::begin(&mode.to_string());
+    let fleet = steps.take("three clusters start", WholeFleet::start(3, mode)).await?;
+    let story = async {
+        let (world, _agents) = World::begin(&fleet, &mut steps).await?;
+        for api in Api::ALL {
+            flows::datagrams(&world, api, &mut steps).await?;
+        }
+        flows::sessions(&world, &mut steps).await
+    };
+    let found = Box::pin(story).await;
+    fleet.explain(found).await
+}
+
+/// Ranks and a drain where the importing cluster's nodes follow no zones.
+pub(crate) async fn check_conditions() -> Result<()> {
+    let mut steps = Steps::begin("conditions");
+    let start = WholeFleet::start(3, ProxyMode::Nftables);
+    let fleet = steps.take("three clusters start", start).await?;
+    let story = async {
+        let variables = [(Agent::Member(0), vec![world::by_conditions()])].into();
+        let (world, mut agents) = World::begin_with(&fleet, variables, &mut steps).await?;
+        ranks::in_turn(&world, &mut agents, &mut steps).await?;
+        drain::check(&world, &mut steps).await
+    };
+    let found = Box::pin(story).await;
     fleet.explain(found).await
 }
 

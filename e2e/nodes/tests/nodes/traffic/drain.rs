@@ -3,11 +3,9 @@
 use anyhow::{Result, ensure};
 use fleet_nodes::crossing::Api;
 use fleet_nodes::load::{Calling, Moment};
-use fleet_testbed::traffic;
-use fleet_testbed::wait::wait_for;
 use serde_json::{Value, json};
 
-use super::world::{DEADLINE, Import, NAMESPACE, World, no_more_fail};
+use super::world::{Import, NAMESPACE, World, no_more_fail};
 use crate::steps::Steps;
 
 /// Two steps.
@@ -16,14 +14,12 @@ const PODS: usize = 4;
 const CALLS: u64 = 10_000;
 /// Calls that are new to the drained member take so long.
 const RATE: u32 = 200;
-/// Of as many, one goes to each member, but for one run in a million.
-const STREAMS: usize = 20;
 
 pub(super) async fn check(world: &World<'_>, steps: &mut Steps) -> Result<()> {
     let import = world.import(Api::Standard, "drained", [PODS, PODS, 0]).await?;
     let east = world.name(1);
-    let stream =
-        steps.take("a connection stays at the member", stream_to(world, &import, east)).await?;
+    let stream = world.leads_to(east, |number| world.stream(&import, number));
+    let stream = steps.take("a connection stays at the member", stream).await?;
     let (calls, plain) = (world.call_at(&import, RATE)?, world.call_plain(&import, RATE)?);
     steps.take("the member is drained", drained(world, &import, east, &calls)).await?;
     steps.take("and returns in steps", returns(world, &import, east, &calls)).await?;
@@ -36,27 +32,8 @@ pub(super) async fn check(world: &World<'_>, steps: &mut Steps) -> Result<()> {
     Ok(())
 }
 
-/// Opens connections until one leads to a member.
-async fn stream_to(world: &World<'_>, import: &Import<'_>, member: &str) -> Result<Calling> {
-    for number in 0..STREAMS {
-        let stream = world.stream(import, number)?;
-        let first = wait_for("a connection", DEADLINE, async || {
-            let tally = stream.so_far()?;
-            Ok((tally.all() > 0).then_some(tally))
-        })
-        .await?;
-        if first.of(member) > 0 {
-            return Ok(stream);
-        }
-        stream.end().await?;
-    }
-    anyhow::bail!("none of {STREAMS} connections leads to {member}")
-}
-
-async fn ask(world: &World<'_>, member: &str, percent: u64) -> Result<()> {
-    let service = format!("{NAMESPACE}/drained");
-    let drains = json!([{ "service": service, "percent": percent, "overSeconds": SECONDS }]);
-    traffic::drain(world.hub(), member, &drains).await
+async fn ask(world: &World<'_>, import: &Import<'_>, member: &str, percent: u64) -> Result<()> {
+    world.drain(import, member, json!({ "percent": percent, "overSeconds": SECONDS })).await
 }
 
 fn percent(status: &Value) -> Option<u64> {
@@ -71,7 +48,7 @@ async fn drained(
     east: &str,
     calls: &Calling,
 ) -> Result<()> {
-    ask(world, east, 100).await?;
+    ask(world, import, east, 100).await?;
     world.decided(east, "drained by half", |status| percent(status) == Some(50)).await?;
     world.until(import, "half is last resort", |prepared| prepared.ready(east) == PODS / 2).await?;
     world.decided(east, "drained", |status| percent(status) == Some(100)).await?;
@@ -87,7 +64,7 @@ async fn returns(
     east: &str,
     calls: &Calling,
 ) -> Result<()> {
-    ask(world, east, 0).await?;
+    ask(world, import, east, 0).await?;
     world.until(import, "half has returned", |prepared| prepared.ready(east) == PODS / 2).await?;
     let half = Moment::now();
     let prepared =

@@ -101,6 +101,11 @@ impl Prepared {
         own.all(|(_, one)| zones(one).contains(zone))
     }
 
+    /// Whether an endpoint names a zone.
+    pub(super) fn names_zones(&self) -> bool {
+        self.endpoints().any(|(_, one)| !zones(one).is_empty())
+    }
+
     fn endpoints(&self) -> impl Iterator<Item = (&EndpointSlice, &Endpoint)> {
         let of_ipv4 = self.slices.iter().filter(|slice| slice.address_type == "IPv4");
         of_ipv4.flat_map(|slice| slice.endpoints.iter().map(move |endpoint| (slice, endpoint)))

@@ -4,10 +4,9 @@ use anyhow::{Result, ensure};
 use fleet_nodes::crossing::Api;
 use fleet_nodes::load::Calling;
 use fleet_testbed::agents::{Agent, Agents};
-use fleet_testbed::traffic;
 use serde_json::{Value, json};
 
-use super::world::{Import, NAMESPACE, World, no_more_fail};
+use super::world::{Import, World, no_more_fail};
 use crate::steps::Steps;
 
 const PODS: usize = 2;
@@ -71,11 +70,9 @@ pub(super) async fn in_turn(
 pub(super) async fn drained_and_cut(world: &World<'_>, steps: &mut Steps) -> Result<()> {
     let import = world.import(Api::Standard, "both", [PODS, PODS, 0]).await?;
     let [west, east] = [0, 1].map(|at| world.name(at));
-    let drain = |percent: u64| {
-        let service = format!("{NAMESPACE}/both");
-        json!([{ "service": service, "percent": percent, "overSeconds": 0 }])
-    };
-    traffic::drain(world.hub(), east, &drain(100)).await?;
+    let drain =
+        |percent: u64| world.drain(&import, east, json!({ "percent": percent, "overSeconds": 0 }));
+    drain(100).await?;
     world.until(&import, "it is drained", |prepared| prepared.ready(east) == 0).await?;
     let calls = world.call_at(&import, RATE)?;
     let plain = world.call_plain(&import, RATE)?;
@@ -95,7 +92,7 @@ pub(super) async fn drained_and_cut(world: &World<'_>, steps: &mut Steps) -> Res
         served_by(world, west, &calls).await
     };
     steps.take("it is back: the drained one rests", back).await?;
-    traffic::drain(world.hub(), east, &drain(0)).await?;
+    drain(0).await?;
     let (tally, plain) = (calls.end().await?, plain.end().await?);
     eprintln!("{tally}; of the plain Service: {plain}");
     no_more_fail(&tally, &plain)

@@ -6,7 +6,7 @@ use fleet_nodes::load::Moment;
 use fleet_testbed::traffic;
 use serde_json::{Value, json};
 
-use super::world::{Import, NAMESPACE, World};
+use super::world::{Import, World};
 use crate::steps::Steps;
 
 const NAME: &str = "sole";
@@ -21,14 +21,12 @@ pub(super) async fn check(world: &World<'_>, steps: &mut Steps) -> Result<()> {
     steps.take("undrained, it serves again", undrained(world, &import)).await
 }
 
-async fn ask(world: &World<'_>, drain: &Value) -> Result<()> {
-    let mut drain = drain.clone();
-    drain["service"] = json!(format!("{NAMESPACE}/{NAME}"));
-    traffic::drain(world.hub(), world.name(1), &json!([drain])).await
+async fn ask(world: &World<'_>, import: &Import<'_>, drain: Value) -> Result<()> {
+    world.drain(import, world.name(1), drain).await
 }
 
 async fn refused(world: &World<'_>, import: &Import<'_>) -> Result<()> {
-    ask(world, &json!({ "percent": 100 })).await?;
+    ask(world, import, json!({ "percent": 100 })).await?;
     let is_refused = |status: &Value| status["drains"][0]["reason"] == "Refused";
     world.decided(world.name(1), "refused", is_refused).await?;
     serves(world, import).await?;
@@ -39,7 +37,7 @@ async fn refused(world: &World<'_>, import: &Import<'_>) -> Result<()> {
 
 async fn forced(world: &World<'_>, import: &Import<'_>) -> Result<()> {
     let calls = world.call(import)?;
-    ask(world, &json!({ "percent": 100, "force": true })).await?;
+    ask(world, import, json!({ "percent": 100, "force": true })).await?;
     let is_drained = |status: &Value| status["drains"][0]["reason"] == "Drained";
     world.decided(world.name(1), "drained", is_drained).await?;
     let tally = calls.next(CALLS * 5, Moment::now()).await?;
@@ -49,7 +47,7 @@ async fn forced(world: &World<'_>, import: &Import<'_>) -> Result<()> {
 }
 
 async fn removed(world: &World<'_>, import: &Import<'_>) -> Result<()> {
-    ask(world, &json!({ "percent": 100, "force": true, "remove": true })).await?;
+    ask(world, import, json!({ "percent": 100, "force": true, "remove": true })).await?;
     world.until(import, "nothing is left", |prepared| prepared.all(world.name(1)) == 0).await?;
     world.clients.wait_synced().await?;
     let tally = world.count(import, CALLS).await?;

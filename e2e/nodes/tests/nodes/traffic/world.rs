@@ -9,7 +9,7 @@ use fleet_api::names::SYSTEM_NAMESPACE;
 use fleet_api::{annotations, kinds};
 use fleet_nodes::balanced::{Balanced, PORT};
 use fleet_nodes::crossing::{self, Api};
-use fleet_nodes::load::{Calling, Clients, Program, Tally};
+use fleet_nodes::load::{Calling, Clients, Moment, Program, Tally};
 use fleet_nodes::pods::cluster_ips;
 use fleet_nodes::whole::WholeFleet;
 use fleet_testbed::agents::{Agent, AgentOptions, Agents};
@@ -30,6 +30,8 @@ pub(super) const DEADLINE: Duration = Duration::from_mins(3);
 const RATES: [u32; 5] = [1000, 500, 250, 100, 50];
 /// How long each is tried.
 const TRIAL_SECONDS: u64 = 2;
+/// Of as many connections, one goes to each of two members, but for one run in a million.
+pub(super) const ATTEMPTS: usize = 20;
 /// Seconds after which a member is silent, and how it returns.
 pub(super) const SILENT_AFTER: u64 = 30;
 
@@ -40,6 +42,13 @@ pub(super) struct World<'a> {
     ranges: BTreeMap<String, String>,
     plain: IpAddr,
     pub(super) rate: u32,
+    /// Whether the first member's nodes follow conditions of endpoints alone.
+    by_conditions: bool,
+}
+
+/// The variable of agents whose nodes do.
+pub(super) fn by_conditions() -> (String, String) {
+    ("DATA_PLANE".to_owned(), "conditions".to_owned())
 }
 
 /// A Service of the fleet as the first member imports it.
@@ -70,6 +79,8 @@ impl<'a> World<'a> {
         fleet.fleet().user_namespace(NAMESPACE).await?;
         let (crossing, directing) = (crossing::agents(Some("1s")), traffic::options());
         let environment = crossing.environment.into_iter().chain(directing.environment).collect();
+        let of_first = of_agents.get(&Agent::Member(0));
+        let by_conditions = of_first.is_some_and(|all| all.contains(&by_conditions()));
         let options = AgentOptions { environment, of_agents, ..directing };
         let agents =
             steps.take("the agents are ready", Agents::start(fleet.fleet(), &options)).await?;
@@ -84,7 +95,7 @@ impl<'a> World<'a> {
         });
         let ranges = ranges.collect::<Result<_>>()?;
         let plain = ipv4(cluster_ips(here, NAMESPACE, PLAIN).await?)?;
-        let mut world = Self { fleet, clients, program, ranges, plain, rate: 0 };
+        let mut world = Self { fleet, clients, program, ranges, plain, rate: 0, by_conditions };
         world.rate = steps.take("the rate is found", world.highest_rate()).await?;
         eprintln!("{} new connections in a second, to each of two Services", world.rate);
         Ok((world, agents))
@@ -127,13 +138,23 @@ impl<'a> World<'a> {
         name: &str,
         replicas: [usize; 3],
     ) -> Result<Import<'a>> {
+        self.import_with(api, name, replicas, &json!({})).await
+    }
+
+    /// The same with fields of the Service's specification.
+    pub(super) async fn import_with(
+        &self,
+        api: Api,
+        name: &str,
+        replicas: [usize; 3],
+        fields: &Value,
+    ) -> Result<Import<'a>> {
         let mut servers = Vec::new();
         for (position, replicas) in replicas.into_iter().enumerate().filter(|(_, count)| *count > 0)
         {
-            servers.push(
-                Balanced::deploy(self.member(position), &self.program, (NAMESPACE, name), replicas)
-                    .await?,
-            );
+            let (here, name) = (self.member(position), (NAMESPACE, name));
+            let deployed = Balanced::deploy_with(here, &self.program, name, replicas, fields);
+            servers.push(deployed.await?);
         }
         for one in &servers {
             match api {
@@ -161,7 +182,10 @@ impl<'a> World<'a> {
 
     pub(super) async fn prepared(&self, import: &Import<'_>) -> Result<Prepared> {
         let (namespace, name) = &import.derived;
-        Prepared::read(self.member(0), (namespace, name), &self.ranges, "").await
+        let prepared = Prepared::read(self.member(0), (namespace, name), &self.ranges, "").await?;
+        let is_ordered = self.by_conditions && prepared.names_zones();
+        ensure!(!is_ordered, "{name} has zones, which its nodes do not follow");
+        Ok(prepared)
     }
 
     /// Waits until the slices are like this.
@@ -207,6 +231,42 @@ impl<'a> World<'a> {
 
     pub(super) fn stream(&self, import: &Import<'_>, number: usize) -> Result<Calling> {
         self.clients.stream(&format!("{}-stream-{number}", import.name), import.address, PORT)
+    }
+
+    pub(super) fn flow(&self, import: &Import<'_>, number: usize) -> Result<Calling> {
+        self.clients.flow(&format!("{}-flow-{number}", import.name), import.address, PORT)
+    }
+
+    /// Several clients, each at a rate.
+    pub(super) fn call_apart(&self, import: &Import<'_>, rate: u32) -> Result<Vec<Calling>> {
+        self.clients.call_apart(&import.name, import.address, PORT, rate)
+    }
+
+    /// Opens connections, or flows, until one leads to a member.
+    pub(super) async fn leads_to(
+        &self,
+        member: &str,
+        open: impl Fn(usize) -> Result<Calling>,
+    ) -> Result<Calling> {
+        for number in 0..ATTEMPTS {
+            let opened = open(number)?;
+            if opened.next(1, Moment::of(0)).await?.of(member) > 0 {
+                return Ok(opened);
+            }
+            opened.end().await?;
+        }
+        bail!("none of {ATTEMPTS} connections leads to {member}")
+    }
+
+    /// Lets an administrator ask for the drain of a Service in a member.
+    pub(super) async fn drain(
+        &self,
+        import: &Import<'_>,
+        member: &str,
+        mut drain: Value,
+    ) -> Result<()> {
+        drain["service"] = json!(format!("{NAMESPACE}/{}", import.name));
+        traffic::drain(self.hub(), member, &json!([drain])).await
     }
 
     /// Calls of the plain Service, with which those of another one are compared.
