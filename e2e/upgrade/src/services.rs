@@ -12,6 +12,7 @@ use fleet_testbed::workload::{ManualService, ServiceSpec, next_address};
 use kube::api::{Patch, PatchParams};
 use serde_json::json;
 
+use crate::additions::{Additions, STANDARD};
 use crate::members::{DEADLINE, NORTH};
 use crate::part::{EAST, WEST};
 
@@ -58,6 +59,8 @@ pub(crate) struct Imported {
 pub(crate) struct Services {
     pub(crate) exported: Vec<Exported>,
     pub(crate) imported: Vec<Imported>,
+    /// Whether what the last release lacks carries Services, too.
+    pub(crate) additions: Additions,
 }
 
 impl Exported {
@@ -75,6 +78,7 @@ impl Services {
             for (name, exporters, importers) in SERVICES {
                 services.deploy_one(fleet, (namespace, name), exporters, importers).await?;
             }
+            services.add(fleet, (namespace, STANDARD), EAST).await?;
         }
         for imported in &services.imported {
             give_address(fleet, imported).await?;
@@ -89,21 +93,9 @@ impl Services {
         exporters: &[usize],
         importers: &[usize],
     ) -> Result<()> {
-        let spec = ServiceSpec::http(namespace, name);
         for &member in exporters {
-            let cluster = fleet.member(member);
-            let kept = vec![next_address(), next_address()];
-            let service = ManualService::deploy(cluster, &spec, &kept).await?;
-            export(cluster, namespace, name).await?;
-            self.exported.push(Exported {
-                namespace,
-                name,
-                service,
-                kept,
-                replaced: None,
-                added: None,
-                changes: 0,
-            });
+            self.add(fleet, (namespace, name), member).await?;
+            export(fleet.member(member), namespace, name).await?;
         }
         let wanted = self.addresses(namespace, name);
         for &member in importers {
@@ -114,6 +106,21 @@ impl Services {
             let derived = derived.context("an imported Service has a derived Service")?;
             self.imported.push(Imported { member, namespace, name, derived });
         }
+        Ok(())
+    }
+
+    /// Deploys a Service in a member that is to export it.
+    async fn add(
+        &mut self,
+        fleet: &Fleet,
+        (namespace, name): (&'static str, &'static str),
+        member: usize,
+    ) -> Result<()> {
+        let spec = ServiceSpec::http(namespace, name);
+        let kept = vec![next_address(), next_address()];
+        let service = ManualService::deploy(fleet.member(member), &spec, &kept).await?;
+        let (replaced, added, changes) = (None, None, 0);
+        self.exported.push(Exported { namespace, name, service, kept, replaced, added, changes });
         Ok(())
     }
 

@@ -14,6 +14,7 @@ use fleet_testbed::wait::wait_until;
 use kube::ResourceExt;
 use kube::api::{DynamicObject, ListParams};
 
+use crate::additions::{Additions, are_settled};
 use crate::members::{DEADLINE, NORTH};
 use crate::services::Services;
 
@@ -40,7 +41,7 @@ async fn is_settled(fleet: &Fleet, services: &Services) -> Result<()> {
     }
     let mut copies = Vec::new();
     for member in fleet.members() {
-        copies.extend(exports_of(fleet.hub(), member).await?);
+        copies.extend(exports_of(fleet.hub(), member, services.additions).await?);
     }
     let of_north = member_namespace(NORTH);
     copies.extend(objects(fleet.hub(), kinds::ENDPOINT_SLICE_EXPORT, &of_north).await?);
@@ -56,12 +57,20 @@ async fn is_settled(fleet: &Fleet, services: &Services) -> Result<()> {
             same(&imported, &wanted, &format!("{member}'s slices"))?;
         }
     }
-    Ok(())
+    are_settled(fleet, services).await
 }
 
 /// The copies of a member's slices on the hub; an error unless they are of exactly the slices of exported Services.
-async fn exports_of(hub: &Cluster, member: &Cluster) -> Result<Vec<DynamicObject>> {
-    let exported: BTreeSet<_> = all(member, kinds::SERVICE_EXPORT).await?.iter().map(key).collect();
+async fn exports_of(
+    hub: &Cluster,
+    member: &Cluster,
+    additions: Additions,
+) -> Result<Vec<DynamicObject>> {
+    let mut exports = all(member, kinds::SERVICE_EXPORT).await?;
+    if additions == Additions::On {
+        exports.extend(all(member, kinds::MCS_SERVICE_EXPORT).await?);
+    }
+    let exported: BTreeSet<_> = exports.iter().map(key).collect();
     let slices = all(member, kinds::ENDPOINT_SLICE).await?;
     let of_exported = slices.iter().filter(|slice| {
         let service = slice.labels().get(labels::SERVICE_NAME).cloned().unwrap_or_default();
@@ -84,7 +93,7 @@ async fn names(cluster: &Cluster, kind: ResourceKind, namespace: &str) -> Result
     Ok(objects(cluster, kind, namespace).await?.iter().map(ResourceExt::name_any).collect())
 }
 
-async fn objects(
+pub(crate) async fn objects(
     cluster: &Cluster,
     kind: ResourceKind,
     namespace: &str,
@@ -93,7 +102,7 @@ async fn objects(
     Ok(api.list(&ListParams::default()).await?.items)
 }
 
-async fn all(cluster: &Cluster, kind: ResourceKind) -> Result<Vec<DynamicObject>> {
+pub(crate) async fn all(cluster: &Cluster, kind: ResourceKind) -> Result<Vec<DynamicObject>> {
     Ok(api(cluster.client(), kind, None).list(&ListParams::default()).await?.items)
 }
 

@@ -57,6 +57,7 @@ fn main() -> ExitCode {
         let name = format!("soak_local_{mode}");
         trial(&name, move || traffic::check_local(mode)).with_ignored_flag(true)
     }));
+    tests.push(trial("soak_upgrade", traffic::check_upgrade).with_ignored_flag(true));
     tests.push(trial("offload", offload::check).with_ignored_flag(true));
     tests.push(trial("reach", reach::check).with_ignored_flag(true));
     tests.push(trial("ends", ends::check).with_ignored_flag(true));
