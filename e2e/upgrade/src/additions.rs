@@ -20,25 +20,10 @@ use kube::ResourceExt;
 use serde_json::{Value, json};
 
 use crate::findings::Kept;
+use crate::lists::{all, objects};
 use crate::members::DEADLINE;
 use crate::part::EAST;
-use crate::services::{MOVING, RESTING, Services};
-use crate::settled::{all, objects};
-
-/// Name of the Service that east exports through the standard API, in either namespace.
-pub(crate) const STANDARD: &str = "standard";
-
-/// Whether they are in use.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Additions {
-    /// No cluster has their definitions.
-    #[default]
-    Never,
-    /// The agents serve them.
-    On,
-    /// The agents have taken back what they made.
-    Off,
-}
+use crate::services::{Additions, MOVING, RESTING, STANDARD, Services};
 
 /// What the values of an agent's chart have for them.
 pub(crate) fn values(agent: Agent, on: bool) -> Value {

@@ -12,9 +12,8 @@ use fleet_oracle::record::{Event, Micros, What};
 use fleet_oracle::requests::Request;
 use serde_json::Value;
 
-use crate::additions::STANDARD;
 use crate::part::{Direction, Part};
-use crate::services::MOVING;
+use crate::services::{MOVING, STANDARD};
 use crate::step::Step;
 
 /// Kinds of the objects that follow a user's slices.
@@ -87,8 +86,8 @@ pub(crate) fn withdrawn(recording: &Recording, steps: &[Step], from: Micros) -> 
 
 /// Whether it is about the standard API, after that was switched off.
 fn is_taken_back(event: &Event, steps: &[Step]) -> bool {
-    let before = steps.iter().filter(|step| step.begin <= event.at);
-    let switched = before.filter(|step| step.part == Part::Additions).last();
+    let mut before = steps.iter().rev().filter(|step| step.begin <= event.at);
+    let switched = before.find(|step| step.part == Part::Additions);
     let service = subject(&event.kind, &event.object).unwrap_or_default();
     let is_standard =
         event.kind == kinds::CLUSTER_PROPERTY.kind || service.ends_with(&format!("/{STANDARD}"));

@@ -13,6 +13,7 @@ mod findings;
 mod gomade;
 mod install;
 mod judge;
+mod lists;
 mod members;
 mod part;
 mod pods;

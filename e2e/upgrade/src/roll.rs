@@ -7,14 +7,14 @@ use fleet_testbed::agents::Agent;
 use fleet_testbed::edition::Edition;
 use fleet_testbed::fleet::Fleet;
 
-use crate::additions::{self, Additions};
+use crate::additions;
 use crate::changes::change_until;
 use crate::charts::Charts;
 use crate::findings::Kept;
 use crate::gomade::GoMade;
 use crate::part::{Direction, Part};
 use crate::pods::{Pods, Strategy};
-use crate::services::Services;
+use crate::services::{Additions, Services};
 use crate::settled::wait_settled;
 use crate::step::{Step, now};
 

@@ -12,7 +12,6 @@ use fleet_testbed::workload::{ManualService, ServiceSpec, next_address};
 use kube::api::{Patch, PatchParams};
 use serde_json::json;
 
-use crate::additions::{Additions, STANDARD};
 use crate::members::{DEADLINE, NORTH};
 use crate::part::{EAST, WEST};
 
@@ -20,6 +19,9 @@ use crate::part::{EAST, WEST};
 pub(crate) const MOVING: &str = "moving";
 /// Namespace of the Services whose endpoints never change.
 pub(crate) const RESTING: &str = "resting";
+
+/// Name of the Service that east exports through the standard API, in either namespace.
+pub(crate) const STANDARD: &str = "standard";
 
 /// Name, exporters and importers of the Services of either namespace.
 const SERVICES: [(&str, &[usize], &[usize]); 3] =
@@ -52,6 +54,18 @@ pub(crate) struct Imported {
     pub(crate) name: &'static str,
     /// Name of the derived Service.
     pub(crate) derived: String,
+}
+
+/// Whether what the last release does not have is in use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Additions {
+    /// No cluster has their definitions.
+    #[default]
+    Never,
+    /// The agents serve them.
+    On,
+    /// The agents have taken back what they made.
+    Off,
 }
 
 /// All Services.

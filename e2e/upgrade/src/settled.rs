@@ -8,15 +8,15 @@ use fleet_api::{ResourceKind, kinds, labels};
 use fleet_testbed::cluster::Cluster;
 use fleet_testbed::exchange::imported_addresses;
 use fleet_testbed::fleet::Fleet;
-use fleet_testbed::objects::api;
 use fleet_testbed::pod::NAMESPACE;
 use fleet_testbed::wait::wait_until;
 use kube::ResourceExt;
-use kube::api::{DynamicObject, ListParams};
+use kube::api::DynamicObject;
 
-use crate::additions::{Additions, are_settled};
+use crate::additions::are_settled;
+use crate::lists::{all, objects};
 use crate::members::{DEADLINE, NORTH};
-use crate::services::Services;
+use crate::services::{Additions, Services};
 
 /// Waits until every importer has the endpoints of all exporters, and the hub and the importers have one copy of each
 /// slice that exists, and no other.
@@ -91,19 +91,6 @@ async fn imported_slices(cluster: &Cluster) -> Result<BTreeSet<String>> {
 
 async fn names(cluster: &Cluster, kind: ResourceKind, namespace: &str) -> Result<BTreeSet<String>> {
     Ok(objects(cluster, kind, namespace).await?.iter().map(ResourceExt::name_any).collect())
-}
-
-pub(crate) async fn objects(
-    cluster: &Cluster,
-    kind: ResourceKind,
-    namespace: &str,
-) -> Result<Vec<DynamicObject>> {
-    let api = api(cluster.client(), kind, Some(namespace));
-    Ok(api.list(&ListParams::default()).await?.items)
-}
-
-pub(crate) async fn all(cluster: &Cluster, kind: ResourceKind) -> Result<Vec<DynamicObject>> {
-    Ok(api(cluster.client(), kind, None).list(&ListParams::default()).await?.items)
 }
 
 fn same(found: &BTreeSet<String>, wanted: &BTreeSet<String>, whose: &str) -> Result<()> {
