@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result};
+use fleet_api::kinds;
 use fleet_testbed::agents::Agent;
 use fleet_testbed::edition::Edition;
 use fleet_testbed::fleet::Fleet;
@@ -14,6 +15,7 @@ use crate::findings::Kept;
 use crate::gomade::GoMade;
 use crate::part::{Direction, Part};
 use crate::pods::{Pods, Strategy};
+use crate::quotas;
 use crate::services::{Additions, Services};
 use crate::settled::wait_settled;
 use crate::step::{Step, now};
@@ -147,8 +149,11 @@ impl<'a> Rollout<'a> {
             self.charts.switch(self.fleet, self.new, agent, on).await?;
             self.restart(&[agent]).await?;
             match agent {
-                // Once more: the object of the fleet comes when its definition is there.
-                Agent::Hub if on => self.charts.switch(self.fleet, self.new, agent, on).await?,
+                // Once more: the object of the fleet and quotas come when the definitions are there.
+                Agent::Hub if on => {
+                    quotas::wait_known(self.fleet.hub(), kinds::EXPORTED_SERVICE).await?;
+                    self.charts.switch(self.fleet, self.new, agent, on).await?;
+                }
                 Agent::Member(_) if !on => additions::wait_taken_back(self.fleet, agent).await?,
                 _ => {}
             }
