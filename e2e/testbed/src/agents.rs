@@ -8,7 +8,7 @@ use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use futures::future::try_join_all;
 use rustix::process::Signal;
 
@@ -184,6 +184,14 @@ impl Agents {
     /// SIGKILL, a new start, and a wait until it is ready.
     pub async fn restart(&mut self, agent: Agent) -> Result<()> {
         self.process_mut(agent)?.server = None;
+        self.launch(agent)?;
+        self.wait_ready_of(agent).await
+    }
+
+    /// Ends one agent, starts that of another folder in its place, and waits until it is ready.
+    pub async fn replace(&mut self, agent: Agent, programs: &Path) -> Result<()> {
+        ensure!(self.stop(agent).await?, "{agent:?} had to be killed");
+        self.process_mut(agent)?.launch.program = program_in(programs, agent.program())?;
         self.launch(agent)?;
         self.wait_ready_of(agent).await
     }

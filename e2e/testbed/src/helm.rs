@@ -161,6 +161,18 @@ impl Release<'_> {
         Ok(())
     }
 
+    /// The newest revision of a version of the chart.
+    pub async fn revision_of(&self, version: &str) -> Result<u32> {
+        let history = self.run(&["history", self.name, "--output", "json"], &Value::Null).await?;
+        let revisions: Vec<Value> = serde_json::from_str(&history)?;
+        let name = self.chart.file_name().context("the chart's folder")?;
+        let chart = format!("{}-{version}", name.to_string_lossy());
+        let found = revisions.iter().rev().find(|one| one["chart"] == *chart);
+        let number = found.and_then(|one| one["revision"].as_u64());
+        let number = number.with_context(|| format!("{} was never of {chart}", self.name))?;
+        Ok(number.try_into()?)
+    }
+
     /// `helm uninstall`, and a wait until everything is gone that is to go.
     pub async fn uninstall(&self) -> Result<()> {
         self.run(&["uninstall", self.name, "--wait"], &Value::Null).await?;

@@ -9,6 +9,7 @@
 //! - [`helm`] is what users install the charts with, [`kubelet`] runs what they install, [`played_node`] only looks so;
 //!   [`virtual_node`] lets Pods of one member run in another, [`traffic`] directs what is imported; [`prometheus`] and [`otlp`]
 //!   observe it;
+//! - [`edition`] is a version of this project, [`released`] builds the last release;
 //! - [`wait`] waits for conditions; [`command`] is `fleet-testbed`.
 
 pub mod agent;
@@ -22,6 +23,7 @@ pub mod command;
 pub mod controlplane;
 pub mod crds;
 pub mod description;
+pub mod edition;
 pub mod exchange;
 pub mod fault_proxy;
 pub mod fleet;
@@ -49,6 +51,7 @@ pub mod proxy;
 pub mod quota;
 pub mod random;
 pub mod rbac;
+pub mod released;
 pub mod scrape;
 pub mod state;
 pub mod stop;

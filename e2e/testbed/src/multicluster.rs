@@ -1,15 +1,20 @@
 //! The standard API of SIG Multicluster in a fleet: what clusters need before their agents can serve it, and what its users
 //! do.
 
+use std::collections::BTreeSet;
+
 use anyhow::{Context, Result};
-use fleet_api::kinds;
+use fleet_api::{annotations, kinds, labels};
 use futures::future::try_join_all;
-use kube::api::{DynamicObject, PostParams};
+use k8s_openapi::api::discovery::v1::EndpointSlice;
+use kube::Api;
+use kube::api::{DynamicObject, ListParams, PostParams};
 use serde_json::{Value, json};
 
 use crate::cluster::Cluster;
 use crate::fleet::Fleet;
-use crate::objects::{api, remove};
+use crate::objects::{api, find, remove};
+use crate::workload::ready_addresses;
 use crate::{crds, policies, rbac};
 
 /// The variable of agents that switches the API on.
@@ -63,4 +68,30 @@ pub async fn export(cluster: &Cluster, namespace: &str, service: &str) -> Result
 /// Withdraws a Service: deletes its ServiceExport, and does not wait for the effect.
 pub async fn unexport(cluster: &Cluster, namespace: &str, service: &str) -> Result<()> {
     remove(cluster, kinds::MCS_SERVICE_EXPORT, (namespace, service)).await
+}
+
+/// Name of the derived Service of an import, if the Service is imported.
+pub async fn derived_service(
+    cluster: &Cluster,
+    namespace: &str,
+    service: &str,
+) -> Result<Option<String>> {
+    let import = find(cluster, kinds::MCS_SERVICE_IMPORT, (namespace, service)).await?;
+    let annotations = import.and_then(|import| import.metadata.annotations);
+    Ok(annotations.and_then(|mut all| all.remove(annotations::MULTICLUSTER_DERIVED_SERVICE)))
+}
+
+/// Addresses that take traffic behind an import; empty while there is none.
+pub async fn imported_addresses(
+    cluster: &Cluster,
+    namespace: &str,
+    service: &str,
+) -> Result<BTreeSet<String>> {
+    let Some(derived) = derived_service(cluster, namespace, service).await? else {
+        return Ok(BTreeSet::new());
+    };
+    let slices: Api<EndpointSlice> = Api::namespaced(cluster.client(), namespace);
+    let of_service = format!("{}={derived}", labels::SERVICE_NAME);
+    let slices = slices.list(&ListParams::default().labels(&of_service)).await?.items;
+    Ok(ready_addresses(&slices))
 }

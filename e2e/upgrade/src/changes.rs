@@ -13,9 +13,9 @@ use crate::services::{Exported, MOVING, Services};
 /// Time between two changes, which is a load and no wait for anything.
 fn pace(part: Part) -> Duration {
     Duration::from_millis(match part {
-        Part::Agent(_) => 25,
+        Part::Agent(_) | Part::Pods => 25,
         // Helm takes seconds, and longer the busier the API servers are.
-        Part::Charts => 150,
+        Part::Charts | Part::Additions => 150,
     })
 }
 

@@ -3,14 +3,17 @@
 use anyhow::{Context, Result, ensure};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use fleet_testbed::agents::Agent;
 use fleet_testbed::cluster::Cluster;
+use fleet_testbed::edition::Edition;
 use fleet_testbed::fleet::Fleet;
 use fleet_testbed::helm::{Helm, Release};
 use fleet_testbed::pod::NAMESPACE;
+use fleet_testbed::released::VERSION;
 use futures::future::try_join_all;
 use serde_json::{Value, json};
 
-use crate::edition::Edition;
+use crate::additions;
 use crate::members::{MEMBERS, NORTH};
 
 /// The error of Helm where `policies.strict` was never set.
@@ -51,12 +54,36 @@ impl Charts {
         Ok(())
     }
 
-    /// To the revision before, whichever chart that is of.
-    pub(crate) async fn roll_back(&self, fleet: &Fleet, edition: &Edition) -> Result<()> {
-        const BEFORE: u32 = 0;
+    /// Upgrades the chart of one cluster to other values.
+    pub(crate) async fn switch(
+        &self,
+        fleet: &Fleet,
+        edition: &Edition,
+        agent: Agent,
+        on: bool,
+    ) -> Result<()> {
+        let position = match agent {
+            Agent::Hub => 0,
+            Agent::Member(member) => member + 1,
+        };
         let releases = self.releases(fleet, edition)?;
-        try_join_all(releases.iter().map(async |(release, _)| release.rollback(BEFORE).await))
-            .await?;
+        let (release, mut values) = releases.into_iter().nth(position).context("a release")?;
+        let more = additions::values(agent, on);
+        for (name, value) in more.as_object().into_iter().flatten() {
+            values[name] = value.clone();
+        }
+        release.upgrade(&values, &[]).await.map(drop)
+    }
+
+    /// To the newest revision of the last release.
+    pub(crate) async fn roll_back(&self, fleet: &Fleet, edition: &Edition) -> Result<()> {
+        let releases = self.releases(fleet, edition)?;
+        try_join_all(
+            releases.iter().map(async |(release, _)| {
+                release.rollback(release.revision_of(VERSION).await?).await
+            }),
+        )
+        .await?;
         Ok(())
     }
 

@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fleet_api::names::SYSTEM_NAMESPACE;
 use fleet_api::{ResourceKind, kinds, labels};
 use fleet_oracle::Recording;
 use fleet_oracle::object::{
@@ -13,44 +12,49 @@ use fleet_oracle::record::{Event, Micros, What};
 use fleet_oracle::requests::Request;
 use serde_json::Value;
 
-use crate::services::MOVING;
+use crate::part::{Direction, Part};
+use crate::services::{MOVING, STANDARD};
 use crate::step::Step;
 
 /// Kinds of the objects that follow a user's slices.
 const OF_SLICES: [ResourceKind; 3] =
     [kinds::ENDPOINT_SLICE, kinds::ENDPOINT_SLICE_EXPORT, kinds::ENDPOINT_SLICE_IMPORT];
 
-/// A derived Service, and addresses that it always has.
+/// A derived Service, and addresses that it always has in a time.
 #[derive(Clone, Debug)]
 pub(crate) struct Kept {
     pub(crate) cluster: String,
+    pub(crate) namespace: String,
     pub(crate) derived: String,
     pub(crate) addresses: BTreeSet<String>,
+    pub(crate) from: Micros,
+    pub(crate) until: Micros,
 }
 
-/// Endpoints that a derived Service lacked at a time after `from`, by the history of its slices.
-pub(crate) fn lost_endpoints(recording: &Recording, kept: &[Kept], from: Micros) -> Vec<String> {
-    let mut slices: BTreeMap<(&str, &str), &Value> = BTreeMap::new();
+/// Endpoints that a derived Service lacked in its time, by the history of its slices.
+pub(crate) fn lost_endpoints(recording: &Recording, kept: &[Kept]) -> Vec<String> {
+    let mut slices: BTreeMap<(&str, &str, &str), &Value> = BTreeMap::new();
     let mut found = Vec::new();
-    let of_members = recording.events.iter().filter(|event| is_imported_slice(event));
-    for event in of_members {
-        let key = (event.cluster.as_str(), name(&event.object));
+    let of_slices =
+        recording.events.iter().filter(|event| event.kind == kinds::ENDPOINT_SLICE.kind);
+    for event in of_slices {
+        let key = (event.cluster.as_str(), namespace(&event.object), name(&event.object));
         let before = slices.remove(&key);
         if event.what != What::Gone {
             slices.insert(key, &event.object);
         }
-        if event.at < from {
-            continue;
-        }
         let services = [before, Some(&event.object)].into_iter().flatten();
         let services: BTreeSet<_> =
             services.map(|slice| label(slice, labels::SERVICE_NAME)).collect();
-        let touched = kept
-            .iter()
-            .filter(|one| one.cluster == event.cluster && services.contains(one.derived.as_str()));
+        let touched = kept.iter().filter(|one| {
+            (one.from..one.until).contains(&event.at)
+                && (one.cluster.as_str(), one.namespace.as_str()) == (key.0, key.1)
+                && services.contains(one.derived.as_str())
+        });
         for one in touched {
-            let of_service = slices.iter().filter(|((cluster, _), slice)| {
-                *cluster == one.cluster && label(slice, labels::SERVICE_NAME) == one.derived
+            let of_service = slices.iter().filter(|((cluster, namespace, _), slice)| {
+                (*cluster, *namespace) == (key.0, key.1)
+                    && label(slice, labels::SERVICE_NAME) == one.derived
             });
             let seen: BTreeSet<_> = of_service
                 .flat_map(|(_, slice)| addresses(slice, "/endpoints", fleet_oracle::object::ready))
@@ -65,22 +69,29 @@ pub(crate) fn lost_endpoints(recording: &Recording, kept: &[Kept], from: Micros)
     found
 }
 
-fn is_imported_slice(event: &Event) -> bool {
-    event.kind == kinds::ENDPOINT_SLICE.kind && namespace(&event.object) == SYSTEM_NAMESPACE
-}
-
-/// Objects of the fleet that were deleted after `from`, but for copies of slices that come and go.
-pub(crate) fn withdrawn(recording: &Recording, from: Micros) -> Vec<String> {
+/// Objects of the fleet that were deleted after `from`, but for copies of slices that come and go, and for what the steps take back.
+pub(crate) fn withdrawn(recording: &Recording, steps: &[Step], from: Micros) -> Vec<String> {
     let deleted = recording.events.iter().filter(|event| {
         let leaves = event.what == What::Gone || terminating(&event.object);
         let of_slices = OF_SLICES.iter().any(|kind| kind.kind == event.kind);
-        event.at >= from && leaves && !(of_slices && is_moving(event))
+        let comes_and_goes = of_slices && is_moving(event);
+        event.at >= from && leaves && !comes_and_goes && !is_taken_back(event, steps)
     });
     let titles = deleted.map(|event| {
         let (namespace, name) = (namespace(&event.object), name(&event.object));
         format!("{}: {} {namespace}/{name} was deleted", event.cluster, event.kind)
     });
     titles.collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+/// Whether it is about the standard API, after that was switched off.
+fn is_taken_back(event: &Event, steps: &[Step]) -> bool {
+    let mut before = steps.iter().rev().filter(|step| step.begin <= event.at);
+    let switched = before.find(|step| step.part == Part::Additions);
+    let service = subject(&event.kind, &event.object).unwrap_or_default();
+    let is_standard =
+        event.kind == kinds::CLUSTER_PROPERTY.kind || service.ends_with(&format!("/{STANDARD}"));
+    is_standard && switched.is_some_and(|step| step.direction == Direction::Back)
 }
 
 fn is_moving(event: &Event) -> bool {
@@ -170,10 +181,10 @@ fn is_write(request: &Request) -> bool {
     request.author.is_agent() && request.is_write() && request.succeeded() && !idle
 }
 
-/// Whether it is about a copy of a slice that changes, whose name has the namespace of its Service.
+/// Whether it is about a copy of a slice that changes: its name has the namespace of its Service, or it is there.
 fn follows_slices(request: &Request) -> bool {
     OF_SLICES.iter().any(|kind| kind.plural == request.resource)
-        && request.name.contains(&format!("-{MOVING}-"))
+        && (request.namespace == MOVING || request.name.contains(&format!("-{MOVING}-")))
 }
 
 fn title(request: &Request) -> String {

@@ -6,6 +6,7 @@ use base64::engine::general_purpose::STANDARD;
 use fleet_api::names::member_namespace;
 use fleet_testbed::apply::apply;
 use fleet_testbed::cluster::Cluster;
+use fleet_testbed::edition::Edition;
 use fleet_testbed::fleet::Fleet;
 use fleet_testbed::join::namespace;
 use fleet_testbed::pod::NAMESPACE;
@@ -17,7 +18,6 @@ use kube::Api;
 use serde_json::json;
 
 use crate::charts::Charts;
-use crate::edition::Edition;
 use crate::members::{DEADLINE, MEMBERS};
 
 /// Starts the clusters, installs the charts, and joins the members.

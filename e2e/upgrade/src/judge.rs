@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use anyhow::{Result, ensure};
+use fleet_api::names::SYSTEM_NAMESPACE;
 use fleet_oracle::record::Micros;
 use fleet_oracle::{Recording, Violation, stories};
 
@@ -38,18 +39,25 @@ pub(crate) struct Judgement {
 
 impl Run {
     pub(crate) fn of(rollout: &Rollout<'_>, begin: Micros) -> Self {
-        let Rollout { fleet, services, go_made, steps, .. } = rollout;
+        let Rollout { fleet, services, go_made, steps, added, .. } = rollout;
         let kept = services.imported.iter().map(|one| Kept {
             cluster: fleet.member(one.member).name().to_owned(),
+            namespace: SYSTEM_NAMESPACE.to_owned(),
             derived: one.derived.clone(),
             addresses: services.kept(one.namespace, one.name),
+            from: begin,
+            until: Micros::MAX,
         });
         let desk = Kept {
             cluster: fleet.member(EAST).name().to_owned(),
+            namespace: SYSTEM_NAMESPACE.to_owned(),
             derived: DERIVED.to_owned(),
             addresses: go_made.kept.iter().cloned().collect(),
+            from: begin,
+            until: Micros::MAX,
         };
-        Self { begin, steps: steps.clone(), kept: kept.chain([desk]).collect() }
+        let kept = kept.chain([desk]).chain(added.iter().cloned());
+        Self { begin, steps: steps.clone(), kept: kept.collect() }
     }
 
     pub(crate) fn judge(self, recording: &Recording) -> Judgement {
@@ -59,8 +67,8 @@ impl Run {
         let mut oracle = fleet_oracle::judge(recording);
         oracle.violations.retain(|violation| !is_of_go(violation));
         let violations = [
-            ("no endpoint is lost", lost_endpoints(recording, &kept, begin)),
-            ("nothing is withdrawn", withdrawn(recording, begin)),
+            ("no endpoint is lost", lost_endpoints(recording, &kept)),
+            ("nothing is withdrawn", withdrawn(recording, &steps, begin)),
             ("no address changes", moved_addresses(recording, begin)),
             ("no request is rejected", rejected(recording)),
             (

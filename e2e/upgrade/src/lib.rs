@@ -2,22 +2,22 @@
 //! checkout and rolls it back, in every order of its parts, while endpoints change; and fails if anything is lost on the
 //! way.
 //!
-//! `released` builds the last release; `install`, `gomade`, `services` and `quotas` set the fleet up; `roll` replaces
-//! one part after the other; `settled` compares what importers have with what exists; `findings` reads the record of
+//! `install`, `gomade`, `services` and `quotas` set the fleet up; `roll` replaces one part after the other; `additions` is what
+//! the last release does not have; `settled` compares what importers have with what exists; `findings` reads the record of
 //! the whole run.
 
+mod additions;
 mod changes;
 mod charts;
-mod edition;
 mod findings;
 mod gomade;
 mod install;
 mod judge;
+mod lists;
 mod members;
 mod part;
 mod pods;
 mod quotas;
-mod released;
 mod report;
 mod roll;
 mod run;

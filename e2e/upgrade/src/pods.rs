@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result};
 use fleet_testbed::agents::Agent;
 use fleet_testbed::cluster::Cluster;
+use fleet_testbed::edition::Edition;
 use fleet_testbed::fleet::Fleet;
 use fleet_testbed::pod::{NAMESPACE, Running};
 use fleet_testbed::wait::wait_until;
@@ -12,7 +13,6 @@ use futures::future::try_join_all;
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::Api;
 
-use crate::edition::Edition;
 use crate::members::DEADLINE;
 
 /// How a Deployment replaces its Pod.

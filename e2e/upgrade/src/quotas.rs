@@ -1,19 +1,21 @@
 //! Quotas in the members' namespaces on the hub, as docs/security.md advises.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::Result;
-use fleet_api::kinds;
 use fleet_api::names::member_namespace;
+use fleet_api::{ResourceKind, kinds};
 use fleet_testbed::apply::apply;
 use fleet_testbed::cluster::Cluster;
 use fleet_testbed::objects::api;
+use fleet_testbed::pod::NAMESPACE;
 use fleet_testbed::wait::wait_until;
 use futures::future::try_join_all;
 use k8s_openapi::api::core::v1::ResourceQuota;
 use kube::Api;
 use kube::api::{DeleteParams, ListParams};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::members::{DEADLINE, MEMBERS, NORTH};
 
@@ -41,22 +43,38 @@ async fn limit_one(hub: &Cluster, member: &str) -> Result<()> {
         (kinds::ENDPOINT_SLICE_EXPORT, SPARE_SLICES),
         (kinds::ENDPOINT_SLICE_IMPORT, SPARE_SLICES),
     ];
-    let mut hard = Value::default();
+    let mut limits = Vec::new();
     for (kind, spare) in spare {
         let api = api(hub.client(), kind, Some(&namespace));
-        let count = api.list(&ListParams::default()).await?.items.len();
-        hard[format!("count/{}.{}", kind.plural, kind.group)] = json!((count + spare).to_string());
+        limits.push((kind, api.list(&ListParams::default()).await?.items.len() + spare));
     }
+    make(hub, &namespace, &limits).await
+}
+
+/// Waits until quotas count a kind. Until then, a quota for it rejects all of them, and one that was made too early does for minutes.
+pub(crate) async fn wait_known(hub: &Cluster, kind: ResourceKind) -> Result<()> {
+    make(hub, NAMESPACE, &[(kind, 0)]).await?;
+    let quotas: Api<ResourceQuota> = Api::namespaced(hub.client(), NAMESPACE);
+    quotas.delete(NAME, &DeleteParams::default()).await?;
+    Ok(())
+}
+
+/// Makes a quota, again and again until its objects are counted.
+async fn make(hub: &Cluster, namespace: &str, limits: &[(ResourceKind, usize)]) -> Result<()> {
+    let hard: BTreeMap<_, _> = limits
+        .iter()
+        .map(|(kind, limit)| (format!("count/{}.{}", kind.plural, kind.group), limit.to_string()))
+        .collect();
     let quota = json!({
         "apiVersion": "v1", "kind": "ResourceQuota",
         "metadata": { "name": NAME, "namespace": namespace }, "spec": { "hard": hard },
     });
-    let quotas: Api<ResourceQuota> = Api::namespaced(hub.client(), &namespace);
+    let quotas: Api<ResourceQuota> = Api::namespaced(hub.client(), namespace);
     let counted = async || {
         let status = quotas.get(NAME).await?.status.unwrap_or_default();
-        Ok(status.used.is_some_and(|used| used.len() == spare.len()))
+        Ok(status.used.is_some_and(|used| used.len() == limits.len()))
     };
-    wait_until(&format!("the objects of {member} are counted"), DEADLINE, async || {
+    wait_until(&format!("the objects in {namespace} are counted"), DEADLINE, async || {
         apply(&hub.client(), quota.clone()).await?;
         let is_counted = wait_until("a quota is counted", PATIENCE, counted).await.is_ok();
         if !is_counted {

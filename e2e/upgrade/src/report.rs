@@ -49,10 +49,12 @@ pub(crate) fn table(steps: &[Step], writes: &[(Writes, usize)]) -> String {
     text
 }
 
-/// Objects that rested and were written, each with the most writes in one way there or back.
+/// Objects that rested and were written, each with the most writes in one way there or back; but for what comes and goes with the
+/// additions.
 pub(crate) fn written(steps: &[Step], writes: &[(Writes, usize)]) -> BTreeMap<String, usize> {
     let mut of_rolls: BTreeMap<(usize, &str), usize> = BTreeMap::new();
-    for (step, (at_rest, _)) in steps.iter().zip(writes) {
+    let counted = steps.iter().zip(writes).filter(|(step, _)| step.part != Part::Additions);
+    for (step, (at_rest, _)) in counted {
         for (object, count) in at_rest {
             *of_rolls.entry((step.roll, object)).or_default() += count;
         }

@@ -3,16 +3,20 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result};
+use fleet_api::kinds;
 use fleet_testbed::agents::Agent;
+use fleet_testbed::edition::Edition;
 use fleet_testbed::fleet::Fleet;
 
+use crate::additions;
 use crate::changes::change_until;
 use crate::charts::Charts;
-use crate::edition::Edition;
+use crate::findings::Kept;
 use crate::gomade::GoMade;
 use crate::part::{Direction, Part};
 use crate::pods::{Pods, Strategy};
-use crate::services::Services;
+use crate::quotas;
+use crate::services::{Additions, Services};
 use crate::settled::wait_settled;
 use crate::step::{Step, now};
 
@@ -27,6 +31,8 @@ pub(crate) struct Rollout<'a> {
     pub(crate) go_made: GoMade,
     /// The steps so far.
     pub(crate) steps: Vec<Step>,
+    /// What importers have by the additions, and when.
+    pub(crate) added: Vec<Kept>,
     /// Agents that are of the new version.
     upgraded: Vec<Agent>,
     /// How Pods are replaced in this roll.
@@ -51,6 +57,7 @@ impl<'a> Rollout<'a> {
             services,
             go_made,
             steps: Vec::new(),
+            added: Vec::new(),
             upgraded: Vec::new(),
             strategy: Strategy::RollingUpdate,
             rolls: 0,
@@ -88,9 +95,24 @@ impl<'a> Rollout<'a> {
         replaced?;
         let changes = changes?;
         self.pods.check_alive()?;
+        let switched = (part == Part::Additions).then_some(direction);
+        self.services.additions = match switched {
+            Some(Direction::Forward) => Additions::On,
+            Some(Direction::Back) => Additions::Off,
+            None => self.services.additions,
+        };
         wait_settled(self.fleet, &self.services).await?;
         self.go_made.is_kept(self.fleet).await?;
         let end = now();
+        match switched {
+            Some(Direction::Forward) => {
+                self.added.extend(additions::kept(self.fleet, &self.services, end).await?);
+            }
+            Some(Direction::Back) => {
+                self.added.iter_mut().for_each(|kept| kept.until = kept.until.min(begin));
+            }
+            None => {}
+        }
         self.steps.push(Step { roll: self.rolls, part, direction, begin, end, changes });
         Ok(())
     }
@@ -110,17 +132,40 @@ impl<'a> Rollout<'a> {
                 } else {
                     self.charts.roll_back(self.fleet, self.old).await?;
                 }
-                self.restart_all().await
+                self.restart(&self.fleet.agents()).await
             }
+            Part::Additions => self.switch(forward).await,
+            Part::Pods => self.restart(&self.fleet.agents()).await,
         }
     }
 
+    /// On in the hub first, off in the members first.
+    async fn switch(&mut self, on: bool) -> Result<()> {
+        let mut agents = self.fleet.agents();
+        if !on {
+            agents.rotate_left(1);
+        }
+        for agent in agents {
+            self.charts.switch(self.fleet, self.new, agent, on).await?;
+            self.restart(&[agent]).await?;
+            match agent {
+                // Once more: the object of the fleet and quotas come when the definitions are there.
+                Agent::Hub if on => {
+                    quotas::wait_known(self.fleet.hub(), kinds::EXPORTED_SERVICE).await?;
+                    self.charts.switch(self.fleet, self.new, agent, on).await?;
+                }
+                Agent::Member(_) if !on => additions::wait_taken_back(self.fleet, agent).await?,
+                _ => {}
+            }
+        }
+        if on { additions::export_all(self.fleet).await } else { Ok(()) }
+    }
+
     /// A chart that changes a Deployment replaces its Pods, here with images that it does not name.
-    async fn restart_all(&mut self) -> Result<()> {
-        let agents = [Agent::Hub].into_iter();
-        let agents = agents.chain((0..self.fleet.members().len()).map(Agent::Member));
+    async fn restart(&mut self, agents: &[Agent]) -> Result<()> {
         let agents: Vec<_> = agents
-            .map(|agent| (agent, if self.upgraded.contains(&agent) { self.new } else { self.old }))
+            .iter()
+            .map(|&agent| (agent, if self.upgraded.contains(&agent) { self.new } else { self.old }))
             .collect();
         self.pods.replace(self.fleet, &agents, self.strategy).await
     }

@@ -9,19 +9,19 @@ use fleet_oracle::Recording;
 use fleet_oracle::recorder::{Recorder, keep};
 use fleet_testbed::agents::Agent;
 use fleet_testbed::audit::WriteMeter;
+use fleet_testbed::edition::Edition;
 use fleet_testbed::fleet::Fleet;
+use fleet_testbed::released::released;
 use tokio::task::spawn_blocking;
 
 use crate::charts::Charts;
-use crate::edition::Edition;
 use crate::gomade::GoMade;
 use crate::install::install;
 use crate::judge::Run;
 use crate::members::DEADLINE;
-use crate::part::{Direction, EAST, WEST, orders};
+use crate::part::{Direction, EAST, WEST, rolls};
 use crate::pods::{Pods, Strategy};
 use crate::quotas;
-use crate::released::released;
 use crate::roll::Rollout;
 use crate::services::Services;
 use crate::settled::wait_settled;
@@ -84,16 +84,14 @@ async fn roll_all(
 
     let begin = now();
     let mut rollout = Rollout::new((fleet, charts), (old, new), pods, services, go_made);
-    let orders: Vec<_> = orders().into_iter().take(count).collect();
-    for (number, order) in orders.iter().enumerate() {
+    let rolls: Vec<_> = rolls().into_iter().take(count).collect();
+    for (number, [there, back]) in rolls.iter().enumerate() {
         let started = Instant::now();
-        // The ways back are in every order, too: the first with the last way there.
-        let back = &orders[orders.len() - 1 - number];
         let strategies = [Strategy::RollingUpdate, Strategy::Recreate];
         let strategy = strategies[number % strategies.len()];
-        rollout.roll(order, Direction::Forward, strategy).await?;
+        rollout.roll(there, Direction::Forward, strategy).await?;
         rollout.roll(back, Direction::Back, strategy).await?;
-        eprintln!("[{}/{}] in {:.0?}", number + 1, orders.len(), started.elapsed());
+        eprintln!("[{}/{}] in {:.0?}", number + 1, rolls.len(), started.elapsed());
     }
     meter.wait_quiet(CALM, DEADLINE).await?;
     Ok(Run::of(&rollout, begin))

@@ -20,6 +20,9 @@ pub(crate) const MOVING: &str = "moving";
 /// Namespace of the Services whose endpoints never change.
 pub(crate) const RESTING: &str = "resting";
 
+/// Name of the Service that east exports through the standard API, in either namespace.
+pub(crate) const STANDARD: &str = "standard";
+
 /// Name, exporters and importers of the Services of either namespace.
 const SERVICES: [(&str, &[usize], &[usize]); 3] =
     [("web", &[EAST], &[WEST]), ("api", &[WEST], &[EAST]), ("both", &[EAST, WEST], &[EAST, WEST])];
@@ -53,11 +56,25 @@ pub(crate) struct Imported {
     pub(crate) derived: String,
 }
 
+/// Whether what the last release does not have is in use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Additions {
+    /// No cluster has their definitions.
+    #[default]
+    Never,
+    /// The agents serve them.
+    On,
+    /// The agents have taken back what they made.
+    Off,
+}
+
 /// All Services.
 #[derive(Debug, Default)]
 pub(crate) struct Services {
     pub(crate) exported: Vec<Exported>,
     pub(crate) imported: Vec<Imported>,
+    /// Whether what the last release lacks carries Services, too.
+    pub(crate) additions: Additions,
 }
 
 impl Exported {
@@ -75,6 +92,7 @@ impl Services {
             for (name, exporters, importers) in SERVICES {
                 services.deploy_one(fleet, (namespace, name), exporters, importers).await?;
             }
+            services.add(fleet, (namespace, STANDARD), EAST).await?;
         }
         for imported in &services.imported {
             give_address(fleet, imported).await?;
@@ -89,21 +107,9 @@ impl Services {
         exporters: &[usize],
         importers: &[usize],
     ) -> Result<()> {
-        let spec = ServiceSpec::http(namespace, name);
         for &member in exporters {
-            let cluster = fleet.member(member);
-            let kept = vec![next_address(), next_address()];
-            let service = ManualService::deploy(cluster, &spec, &kept).await?;
-            export(cluster, namespace, name).await?;
-            self.exported.push(Exported {
-                namespace,
-                name,
-                service,
-                kept,
-                replaced: None,
-                added: None,
-                changes: 0,
-            });
+            self.add(fleet, (namespace, name), member).await?;
+            export(fleet.member(member), namespace, name).await?;
         }
         let wanted = self.addresses(namespace, name);
         for &member in importers {
@@ -114,6 +120,21 @@ impl Services {
             let derived = derived.context("an imported Service has a derived Service")?;
             self.imported.push(Imported { member, namespace, name, derived });
         }
+        Ok(())
+    }
+
+    /// Deploys a Service in a member that is to export it.
+    async fn add(
+        &mut self,
+        fleet: &Fleet,
+        (namespace, name): (&'static str, &'static str),
+        member: usize,
+    ) -> Result<()> {
+        let spec = ServiceSpec::http(namespace, name);
+        let kept = vec![next_address(), next_address()];
+        let service = ManualService::deploy(fleet.member(member), &spec, &kept).await?;
+        let (replaced, added, changes) = (None, None, 0);
+        self.exported.push(Exported { namespace, name, service, kept, replaced, added, changes });
         Ok(())
     }
 

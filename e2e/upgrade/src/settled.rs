@@ -8,14 +8,15 @@ use fleet_api::{ResourceKind, kinds, labels};
 use fleet_testbed::cluster::Cluster;
 use fleet_testbed::exchange::imported_addresses;
 use fleet_testbed::fleet::Fleet;
-use fleet_testbed::objects::api;
 use fleet_testbed::pod::NAMESPACE;
 use fleet_testbed::wait::wait_until;
 use kube::ResourceExt;
-use kube::api::{DynamicObject, ListParams};
+use kube::api::DynamicObject;
 
+use crate::additions::are_settled;
+use crate::lists::{all, objects};
 use crate::members::{DEADLINE, NORTH};
-use crate::services::Services;
+use crate::services::{Additions, Services};
 
 /// Waits until every importer has the endpoints of all exporters, and the hub and the importers have one copy of each
 /// slice that exists, and no other.
@@ -40,7 +41,7 @@ async fn is_settled(fleet: &Fleet, services: &Services) -> Result<()> {
     }
     let mut copies = Vec::new();
     for member in fleet.members() {
-        copies.extend(exports_of(fleet.hub(), member).await?);
+        copies.extend(exports_of(fleet.hub(), member, services.additions).await?);
     }
     let of_north = member_namespace(NORTH);
     copies.extend(objects(fleet.hub(), kinds::ENDPOINT_SLICE_EXPORT, &of_north).await?);
@@ -56,12 +57,20 @@ async fn is_settled(fleet: &Fleet, services: &Services) -> Result<()> {
             same(&imported, &wanted, &format!("{member}'s slices"))?;
         }
     }
-    Ok(())
+    are_settled(fleet, services).await
 }
 
 /// The copies of a member's slices on the hub; an error unless they are of exactly the slices of exported Services.
-async fn exports_of(hub: &Cluster, member: &Cluster) -> Result<Vec<DynamicObject>> {
-    let exported: BTreeSet<_> = all(member, kinds::SERVICE_EXPORT).await?.iter().map(key).collect();
+async fn exports_of(
+    hub: &Cluster,
+    member: &Cluster,
+    additions: Additions,
+) -> Result<Vec<DynamicObject>> {
+    let mut exports = all(member, kinds::SERVICE_EXPORT).await?;
+    if additions == Additions::On {
+        exports.extend(all(member, kinds::MCS_SERVICE_EXPORT).await?);
+    }
+    let exported: BTreeSet<_> = exports.iter().map(key).collect();
     let slices = all(member, kinds::ENDPOINT_SLICE).await?;
     let of_exported = slices.iter().filter(|slice| {
         let service = slice.labels().get(labels::SERVICE_NAME).cloned().unwrap_or_default();
@@ -82,19 +91,6 @@ async fn imported_slices(cluster: &Cluster) -> Result<BTreeSet<String>> {
 
 async fn names(cluster: &Cluster, kind: ResourceKind, namespace: &str) -> Result<BTreeSet<String>> {
     Ok(objects(cluster, kind, namespace).await?.iter().map(ResourceExt::name_any).collect())
-}
-
-async fn objects(
-    cluster: &Cluster,
-    kind: ResourceKind,
-    namespace: &str,
-) -> Result<Vec<DynamicObject>> {
-    let api = api(cluster.client(), kind, Some(namespace));
-    Ok(api.list(&ListParams::default()).await?.items)
-}
-
-async fn all(cluster: &Cluster, kind: ResourceKind) -> Result<Vec<DynamicObject>> {
-    Ok(api(cluster.client(), kind, None).list(&ListParams::default()).await?.items)
 }
 
 fn same(found: &BTreeSet<String>, wanted: &BTreeSet<String>, whose: &str) -> Result<()> {

@@ -62,6 +62,7 @@ fn main() -> ExitCode {
         trial(&name, move || traffic::check_flows(mode)).with_ignored_flag(true)
     }));
     tests.push(trial("soak_conditions", traffic::check_conditions).with_ignored_flag(true));
+    tests.push(trial("soak_upgrade", traffic::check_upgrade).with_ignored_flag(true));
     tests.push(trial("offload", offload::check).with_ignored_flag(true));
     tests.push(trial("reach", reach::check).with_ignored_flag(true));
     tests.push(trial("ends", ends::check).with_ignored_flag(true));

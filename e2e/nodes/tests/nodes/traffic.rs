@@ -16,6 +16,7 @@ mod sole;
 mod spill;
 mod standby;
 mod statistics;
+mod upgrade;
 mod weights;
 mod world;
 
@@ -23,7 +24,10 @@ use anyhow::Result;
 use fleet_nodes::crossing::Api;
 use fleet_nodes::node::ProxyMode;
 use fleet_nodes::whole::WholeFleet;
-use fleet_testbed::agents::Agent;
+use fleet_testbed::agents::{Agent, AgentOptions};
+use fleet_testbed::edition::Edition;
+use fleet_testbed::released::released;
+use tokio::task::spawn_blocking;
 
 use crate::steps::Steps;
 use world::World;
@@ -127,6 +131,24 @@ pub(crate) async fn check_local(mode: ProxyMode) -> Result<()> {
         ranks::in_turn(&world, &mut agents, &mut steps).await?;
         ranks::drained_and_cut(&world, &mut steps).await?;
         standby::check(&world, &mut agents, &mut steps).await
+    };
+    let found = Box::pin(story).await;
+    fleet.explain(found).await
+}
+
+/// The agents are those of the last release at first.
+pub(crate) async fn check_upgrade() -> Result<()> {
+    let mut steps = Steps::begin("upgrade");
+    let released = async { spawn_blocking(released).await? };
+    let old = steps.take("there are agents of the last release", released).await?;
+    let new = Edition::current()?;
+    let start = WholeFleet::start(3, ProxyMode::Nftables);
+    let fleet = steps.take("three clusters start", start).await?;
+    let story = async {
+        let programs = Some(old.programs.clone());
+        let options = AgentOptions { programs, ..AgentOptions::default() };
+        let (world, mut agents) = World::with_agents(&fleet, &options, &mut steps).await?;
+        upgrade::check(&world, &mut agents, [&new, &old], &mut steps).await
     };
     let found = Box::pin(story).await;
     fleet.explain(found).await

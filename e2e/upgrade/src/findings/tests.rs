@@ -1,12 +1,13 @@
 //! Each rule is broken on purpose.
 
+use fleet_api::names::SYSTEM_NAMESPACE;
 use fleet_oracle::requests::Author;
 use serde_json::json;
 
 use super::*;
-use crate::part::{Direction, Part};
 
 const BEGIN: Micros = 10;
+const END: Micros = 50;
 
 fn event(at: Micros, kind: ResourceKind, what: What, object: Value) -> Event {
     Event { at, cluster: "east".to_owned(), kind: kind.kind.to_owned(), what, object }
@@ -28,8 +29,10 @@ fn slice(name: &str, addresses: &[&str]) -> Value {
 
 fn lost(events: Vec<Event>) -> usize {
     let addresses = ["10.0.0.1", "10.0.0.2"].map(str::to_owned).into();
-    let (cluster, derived) = ("east".to_owned(), "moving-web".to_owned());
-    lost_endpoints(&of_events(events), &[Kept { cluster, derived, addresses }], BEGIN).len()
+    let [cluster, namespace, derived] = ["east", SYSTEM_NAMESPACE, "moving-web"].map(str::to_owned);
+    let (from, until) = (BEGIN, END);
+    let kept = Kept { cluster, namespace, derived, addresses, from, until };
+    lost_endpoints(&of_events(events), &[kept]).len()
 }
 
 #[test]
@@ -40,7 +43,9 @@ fn an_address_may_move_to_another_slice_and_must_not_be_missing() {
     let both = event(20, kind, What::Changed, slice("b", &["10.0.0.1", "10.0.0.2"]));
     let gone = event(21, kind, What::Gone, slice("a", &["10.0.0.1"]));
     assert_eq!(lost(vec![found.clone(), second.clone(), both, gone.clone()]), 0);
-    assert_eq!(lost(vec![found, second, gone]), 1);
+    assert_eq!(lost(vec![found.clone(), second.clone(), gone.clone()]), 1);
+    let late = Event { at: END, ..gone };
+    assert_eq!(lost(vec![found, second, late]), 0, "it is switched off");
 }
 
 #[test]
@@ -54,7 +59,7 @@ fn only_copies_of_slices_that_change_may_be_deleted() {
     let export = json!({ "metadata": { "namespace": MOVING, "name": "web" } });
     let deleted = |kind, object| {
         let events = [5, 20].map(|at| event(at, kind, What::Gone, Value::clone(&object)));
-        withdrawn(&of_events(events.into()), BEGIN).len()
+        withdrawn(&of_events(events.into()), &[], BEGIN).len()
     };
     assert_eq!(deleted(kinds::ENDPOINT_SLICE_EXPORT, copy(MOVING)), 0);
     assert_eq!(deleted(kinds::ENDPOINT_SLICE_EXPORT, copy("resting")), 1);
@@ -62,7 +67,29 @@ fn only_copies_of_slices_that_change_may_be_deleted() {
     let mut leaving = export;
     leaving["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
     let leaving = event(20, kinds::SERVICE_EXPORT, What::Changed, leaving);
-    assert_eq!(withdrawn(&of_events(vec![leaving]), BEGIN).len(), 1);
+    assert_eq!(withdrawn(&of_events(vec![leaving]), &[], BEGIN).len(), 1);
+}
+
+#[test]
+fn the_standard_api_may_be_taken_back_once_it_is_switched_off() {
+    let resolved = |name: &str| {
+        json!({
+            "metadata": { "namespace": SYSTEM_NAMESPACE, "name": name },
+            "spec": { "service": { "namespace": "resting", "name": name } },
+        })
+    };
+    let deleted = |at, name| {
+        let gone = event(at, kinds::RESOLVED_SERVICE, What::Gone, resolved(name));
+        let steps = [(10, Direction::Forward), (20, Direction::Back), (30, Direction::Forward)];
+        let steps = steps.map(|(begin, direction)| step(Part::Additions, direction, begin));
+        withdrawn(&of_events(vec![gone]), &steps, BEGIN).len()
+    };
+    assert_eq!([15, 25, 35].map(|at| deleted(at, STANDARD)), [1, 0, 1]);
+    assert_eq!(deleted(25, "web"), 1);
+}
+
+fn step(part: Part, direction: Direction, begin: Micros) -> Step {
+    Step { roll: 0, part, direction, begin, end: begin + 5, changes: 0 }
 }
 
 #[test]
@@ -110,10 +137,7 @@ fn request(resource: &str, name: &str, received: Micros, code: u16) -> Request {
 
 #[test]
 fn writes_are_counted_by_step_and_object() {
-    let step = |begin| {
-        let (part, direction) = (Part::Charts, Direction::Forward);
-        Step { roll: 0, part, direction, begin, end: begin + 5, changes: 0 }
-    };
+    let step = |begin| step(Part::Charts, Direction::Forward, begin);
     let requests = vec![
         request("serviceimports", "before", 5, 200),
         request("serviceimports", "web", 10, 200),

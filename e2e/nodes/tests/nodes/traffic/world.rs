@@ -76,14 +76,23 @@ impl<'a> World<'a> {
             "silentAfterSeconds": SILENT_AFTER, "returnAfterSeconds": 5, "returnOverSeconds": 15,
         });
         traffic::prepare(fleet.fleet(), &spec).await?;
-        fleet.fleet().user_namespace(NAMESPACE).await?;
         let (crossing, directing) = (crossing::agents(Some("1s")), traffic::options());
         let environment = crossing.environment.into_iter().chain(directing.environment).collect();
         let of_first = of_agents.get(&Agent::Member(0));
         let by_conditions = of_first.is_some_and(|all| all.contains(&by_conditions()));
         let options = AgentOptions { environment, of_agents, ..directing };
+        Self::with_agents(fleet, &options, steps).await
+    }
+
+    /// With these agents, for which the clusters are prepared.
+    pub(super) async fn with_agents(
+        fleet: &'a WholeFleet,
+        options: &AgentOptions,
+        steps: &mut Steps,
+    ) -> Result<(Self, Agents)> {
+        fleet.fleet().user_namespace(NAMESPACE).await?;
         let agents =
-            steps.take("the agents are ready", Agents::start(fleet.fleet(), &options)).await?;
+            steps.take("the agents are ready", Agents::start(fleet.fleet(), options)).await?;
         let program = Program::place(fleet.folder("load")?)?;
         let clients = Clients::on(fleet.fleet().member(0), fleet.node(0), &program).await?;
         let here = fleet.fleet().member(0);

@@ -2,24 +2,24 @@
 
 use std::path::PathBuf;
 
+use crate::agent::{Agent, find_program};
+use crate::crds::charts;
 use anyhow::Result;
-use fleet_testbed::agents::{Agent, find_program};
-use fleet_testbed::crds::charts;
 
 /// Agents and charts of one version.
 #[derive(Clone, Debug)]
-pub(crate) struct Edition {
+pub struct Edition {
     /// For reports.
-    pub(crate) name: String,
+    pub name: String,
     /// Folder of the agents.
-    pub(crate) programs: PathBuf,
+    pub programs: PathBuf,
     /// Folder of the charts.
-    pub(crate) charts: PathBuf,
+    pub charts: PathBuf,
 }
 
 impl Edition {
     /// This checkout, with the agents beside the running program.
-    pub(crate) fn current() -> Result<Self> {
+    pub fn current() -> Result<Self> {
         let mut programs = find_program(Agent::Hub.program())?;
         programs.pop();
         Ok(Self { name: "this checkout".to_owned(), programs, charts: charts() })

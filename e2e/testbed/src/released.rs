@@ -5,14 +5,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use anyhow::{Context, Result, bail, ensure};
-use fleet_testbed::binaries::{cache_root, lock_folder};
-use fleet_testbed::process::{find_in_path, spawn_bound};
-
+use crate::binaries::{cache_root, lock_folder};
 use crate::edition::Edition;
+use crate::process::{find_in_path, spawn_bound};
+use anyhow::{Context, Result, bail, ensure};
 
-/// Version and commit that the fleet is upgraded from.
-const VERSION: &str = "0.1.0";
+/// The version that fleets are upgraded from.
+pub const VERSION: &str = "0.1.0";
 const COMMIT: &str = "1748163";
 
 const PROGRAMS: [&str; 2] = ["hub-agent", "member-agent"];
@@ -28,7 +27,7 @@ const PROFILE: [&str; 4] = [
 /// The release, built first if need be: some minutes, once per commit. Progress goes to stderr.
 ///
 /// Blocks; call it where that is allowed.
-pub(crate) fn released() -> Result<Edition> {
+pub fn released() -> Result<Edition> {
     let folder = cache_root()?.join(format!("agents-{VERSION}-{COMMIT}"));
     let _lock = lock_folder(&folder)?;
     let source = folder.join("source");

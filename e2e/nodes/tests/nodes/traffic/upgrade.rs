@@ -1,0 +1,56 @@
+//! Agents of one version are replaced by those of another while a Service of the fleet is called: the hub's first, then those of the
+//! members, one by one.
+
+use anyhow::{Result, ensure};
+use fleet_nodes::crossing::Api;
+use fleet_nodes::load::{Calling, Moment};
+use fleet_testbed::agents::Agents;
+use fleet_testbed::edition::Edition;
+
+use super::world::{Import, World, no_more_fail};
+use crate::steps::Steps;
+
+/// In each cluster that exports.
+const PODS: usize = 2;
+const CALLS: u64 = 1000;
+/// The cluster whose Pods change.
+const FAR: usize = 2;
+
+pub(super) async fn check(
+    world: &World<'_>,
+    agents: &mut Agents,
+    editions: [&Edition; 2],
+    steps: &mut Steps,
+) -> Result<()> {
+    let import = world.import(Api::Fleet, "upgraded", [0, PODS, PODS]);
+    let import = steps.take("a Service is imported", import).await?;
+    let (calls, plain) = (world.call(&import)?, world.call_plain(&import, world.rate)?);
+    calls.next(CALLS, Moment::now()).await?;
+    for edition in editions {
+        for agent in world.fleet.fleet().agents() {
+            let what = format!("{} of {}", world.fleet.fleet().agent_name(agent), edition.name);
+            let replaced = async {
+                agents.replace(agent, &edition.programs).await?;
+                follows(world, &import, &calls).await
+            };
+            steps.take(&what, replaced).await?;
+        }
+    }
+    agents.check_alive()?;
+    let (tally, plain) = (calls.end().await?, plain.end().await?);
+    eprintln!("{tally}; of the plain Service: {plain}");
+    no_more_fail(&tally, &plain)
+}
+
+/// A Pod that is not ready gets no calls, and gets them again when it is.
+async fn follows(world: &World<'_>, import: &Import<'_>, calls: &Calling) -> Result<()> {
+    let far = world.name(FAR);
+    for ready in [PODS - 1, PODS] {
+        world.set_ready(import.servers_in(far)?, ready).await?;
+        let what = format!("{ready} endpoints of {far} are ready");
+        world.until(import, &what, |prepared| prepared.ready(far) == ready).await?;
+        let tally = calls.next(CALLS, world.clients.wait_synced().await?).await?;
+        ensure!(tally.pods() == PODS + ready, "{tally}");
+    }
+    Ok(())
+}
