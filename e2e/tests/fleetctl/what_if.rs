@@ -154,7 +154,7 @@ impl<'a> Shop<'a> {
         Ok(())
     }
 
-    /// Waits until no agent has anything to write, and nothing is written.
+    /// Waits until no agent has anything to write, nothing is written, and no drain goes on.
     async fn rest(&self) -> Result<Moment> {
         wait_for("the fleet is at rest", DEADLINE, async || {
             let [before, after] = self.moments().await?;
@@ -163,6 +163,9 @@ impl<'a> Shop<'a> {
             ensure!(is_done, "{missing:?}");
             let changes = before.changes_to(&after);
             ensure!(changes.is_empty(), "{changes:?}");
+            // The next step waits for Leases, which are renewed every ten seconds.
+            let under_way = after.drains_under_way();
+            ensure!(under_way.is_empty(), "{under_way:?}");
             Ok(Some(after))
         })
         .await

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Result, ensure};
+use fleet_api::traffic::DrainReason;
 use fleet_api::{ObjectName, ResourceKind, annotations, kinds};
 use fleetctl::recorded::{ClusterObjects, FleetObjects};
 use serde::Deserialize;
@@ -73,6 +74,18 @@ impl Moment {
             Some(_) => None,
         });
         gone.chain(there).collect()
+    }
+
+    /// Members with a drain that is about to go on.
+    pub(super) fn drains_under_way(&self) -> Vec<&str> {
+        let reasons = [DrainReason::Draining, DrainReason::Returning].map(DrainReason::as_str);
+        let goes_on =
+            |drain: &Value| drain["reason"].as_str().is_some_and(|it| reasons.contains(&it));
+        let all = self.0.iter().filter(|((_, kind, _), _)| *kind == kinds::MEMBER_TRAFFIC.label());
+        let under_way = all.filter(|(_, member)| {
+            member["status"]["drains"].as_array().is_some_and(|drains| drains.iter().any(goes_on))
+        });
+        under_way.map(|((_, _, name), _)| name.as_str()).collect()
     }
 
     /// An object before and after, for messages.

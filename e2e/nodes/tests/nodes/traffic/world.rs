@@ -78,8 +78,6 @@ impl<'a> World<'a> {
         traffic::prepare(fleet.fleet(), &spec).await?;
         let (crossing, directing) = (crossing::agents(Some("1s")), traffic::options());
         let environment = crossing.environment.into_iter().chain(directing.environment).collect();
-        let of_first = of_agents.get(&Agent::Member(0));
-        let by_conditions = of_first.is_some_and(|all| all.contains(&by_conditions()));
         let options = AgentOptions { environment, of_agents, ..directing };
         Self::with_agents(fleet, &options, steps).await
     }
@@ -91,6 +89,8 @@ impl<'a> World<'a> {
         steps: &mut Steps,
     ) -> Result<(Self, Agents)> {
         fleet.fleet().user_namespace(NAMESPACE).await?;
+        let of_first = options.of_agents.get(&Agent::Member(0));
+        let by_conditions = of_first.is_some_and(|all| all.contains(&by_conditions()));
         let agents =
             steps.take("the agents are ready", Agents::start(fleet.fleet(), options)).await?;
         let program = Program::place(fleet.folder("load")?)?;
