@@ -141,7 +141,7 @@ fn act(agents: &mut Agents, action: &Action) {
             for (kind, name, object) in objects {
                 // One that is there is changed.
                 let change = |present: &mut Value| {
-                    json_patch::merge(present, &json!({ "spec": object["spec"] }))
+                    json_patch::merge(present, &json!({ "spec": object["spec"] }));
                 };
                 if server.edit(*kind, name, change).is_err() {
                     server.create(*kind, name, object.clone()).unwrap();
