@@ -1,7 +1,7 @@
 //! What the proof of reachability costs: CPU time of an importing member's agent that dials as often as it ever does, beside the
 //! same agent that dials nothing.
 //!
-//! Nothing here carries packets to endpoints of Pods. So all of them are one address of this machine, where somebody answers, of
+//! Nothing here carries packets to endpoints of Pods. So all of them are one address of this machine, where the bench answers, of
 //! headless Services: the address of another one would not.
 
 use std::net::{IpAddr, UdpSocket};
@@ -138,7 +138,7 @@ async fn dials(agents: &Agents) -> Result<[f64; 2]> {
     Ok(labels.map(|labels| scrape.sum("fleet_reach_dials_total", labels)))
 }
 
-/// Who answers. Dropping it ends that.
+/// The endpoint of all Services. Dropping it ends that.
 struct Endpoint {
     address: IpAddr,
     port: u16,

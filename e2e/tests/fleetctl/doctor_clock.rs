@@ -38,7 +38,7 @@ pub(crate) async fn clocks_that_differ_are_found(testbed: &Testbed, tool: &Tool)
     }
     scene.hub.set_time(now() + 600)?;
     scene.examine().await?.exits(1)?.tells(&["1 failures", OF_MEMBER, OF_HUB])?;
-    // Both are wrong alike, which nobody but this computer notices.
+    // Both are wrong alike, which only the clock of this computer shows.
     scene.member.set_time(now() + 600)?;
     let said = scene.examine().await?.exits(0)?;
     said.tells(&["0 failures, 0 warnings", OF_HUB])?;

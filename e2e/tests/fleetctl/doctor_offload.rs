@@ -1,5 +1,5 @@
-//! What `fleetctl doctor` finds of Pods that are to run in another member, on real API servers: an offer that nobody has accepted, one
-//! that is not in force, and an executor that is silent.
+//! What `fleetctl doctor` finds of Pods that are to run in another member, on real API servers: an offer that its origin has not
+//! accepted, one that is not in force, and an executor that is silent.
 
 use anyhow::{Result, ensure};
 use fleet_api::kinds;
